@@ -1,0 +1,104 @@
+# Everything needs Go and nothing else, unless its line says so.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+GO          ?= go
+IMAGE       ?= rota:dev
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# Go writes the commit into the binary, and fails where git refuses to tell it.
+BUILD := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(shell git status --porcelain >/dev/null 2>&1 && echo auto || echo false)
+
+# The race detector needs a C compiler with its headers.
+RACE = $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo 'int main(void) { return 0; }' | \
+	$$($(GO) env CC) -include stdlib.h -x c -o /dev/null - 2>/dev/null && echo -race)
+
+# The test that needs Docker has a target of its own, so that it does not share the machine with others.
+PACKAGES = $(shell $(GO) list ./... | grep -v '/test/deploy$$')
+
+.PHONY: help
+help: ## print the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## run everything on this machine, with embedded etcd and the example jobs
+	bin/rota dev --jobs deploy/examples/jobs --data-dir .rota
+
+.PHONY: build
+build: ## build bin/rota
+	$(BUILD) -o bin/rota ./cmd/rota
+
+.PHONY: test
+# One package at a time: many tests run a real etcd, whose leases should not depend on what else is being tested.
+test: ## run all tests, with the race detector if there is a C compiler
+	@race="$(RACE)"; \
+	[ -n "$$race" ] || echo "make test: NO C COMPILER, so the race detector is OFF: install gcc and libc6-dev" >&2; \
+	echo "go test $$race ./..., but for ./test/deploy (make docker-test)"; \
+	$(GO) build $$race ./...; \
+	$(GO) test $$race -p 1 -timeout 20m $(PACKAGES)
+
+.PHONY: check
+check: ## check format, vet, staticcheck, import directions, go.mod (staticcheck comes from the Go module proxy)
+	@unformatted=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); \
+	[ -z "$$unformatted" ] || { printf 'not formatted by gofmt:\n%s\n' "$$unformatted" >&2; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) test -count=1 ./test/arch
+	$(GO) mod tidy -diff
+
+.PHONY: fault
+fault: ## run the tests that break things: processes, links, clocks, disks; and those in Docker, if it is there
+	$(GO) test $(RACE) -count=1 -p 1 -timeout 30m $$($(GO) list ./test/... | grep -v '/test/deploy$$')
+	$(MAKE) docker-test
+
+.PHONY: soak
+soak: ## harm a cluster under load at random: FOR=10m (at least 1m), SEED=n to repeat one
+	$(GO) test -count=1 -v -timeout 0 ./test/soak -for=$(or $(FOR),10m) -seed=$(or $(SEED),0)
+
+.PHONY: bench
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./scheduler/... ./store/... ./config/...
+
+.PHONY: cover
+cover: ## write coverage to bin/coverage.html
+	@mkdir -p bin
+	$(GO) test -timeout 20m -coverpkg=./... -coverprofile=bin/coverage.out $(PACKAGES)
+	$(GO) tool cover -func=bin/coverage.out | tail -n 1
+	$(GO) tool cover -html=bin/coverage.out -o bin/coverage.html
+
+.PHONY: image
+image: ## build bin/image, what the container image is made of
+	rm -rf bin/image
+	mkdir -p bin/image/etc/ssl/certs bin/image/owned/var/lib/rota
+	mkdir -m 1777 bin/image/owned/tmp
+	GOOS=linux $(BUILD) -ldflags='-s -w' -o bin/image/rota ./cmd/rota
+	@if [ -r /etc/ssl/certs/ca-certificates.crt ]; then \
+		cp /etc/ssl/certs/ca-certificates.crt bin/image/etc/ssl/certs/; \
+	else \
+		echo "make image: no /etc/ssl/certs/ca-certificates.crt here: https jobs need SSL_CERT_FILE" >&2; \
+	fi
+
+.PHONY: docker
+docker: image ## build the container image rota:dev (needs Docker; pulls nothing)
+	docker build --tag $(IMAGE) --file deploy/Dockerfile .
+
+.PHONY: docker-test
+docker-test: ## break a cluster of three containers (needs Docker; skipped without it unless ROTA_CI=1)
+	$(GO) test -count=1 -v -timeout 15m ./test/deploy
+
+COMPOSE = $(shell docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose) -f deploy/compose.yaml
+
+.PHONY: compose-up
+compose-up: image ## start three replicas in containers at 127.0.0.1:8470 to 8472 (needs Docker and Compose)
+	$(COMPOSE) up --build --detach
+
+.PHONY: compose-down
+compose-down: ## stop them; their data stays in volumes (needs Docker and Compose)
+	$(COMPOSE) down
+
+.PHONY: clean
+clean: ## remove what was built, and the data of `make run`
+	rm -rf bin .rota

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/spf13/cobra"
+)
+
+func newCheckCommand(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check PATH...",
+		Short: "Check job files",
+		Long: `Check reads job files, directories of them, or stdin (-), and prints every mistake with its place.
+It asks no cluster. With -o wide or json it lists the jobs with their next slots.`,
+		Example: "  rota check /etc/rota/jobs.d",
+		Args:    takes("PATH..."),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			set, err := c.loadJobs(args)
+			if err != nil {
+				return err
+			}
+			return c.printChecked(set)
+		},
+	}
+}
+
+// checkedSet is what check prints of a set without mistakes.
+type checkedSet struct {
+	Hash string       `json:"hash"`
+	Jobs []checkedJob `json:"jobs"`
+}
+
+type checkedJob struct {
+	Name     string      `json:"name"`
+	File     string      `json:"file"`
+	Line     int         `json:"line"`
+	Schedule string      `json:"schedule,omitempty"`
+	Slots    []time.Time `json:"slots"`
+	Notes    []string    `json:"notes"`
+}
+
+func (c *cli) printChecked(set *config.Set) error {
+	const slots, notes = 3, 5
+	now := c.now()
+	checked := checkedSet{Hash: set.Hash, Jobs: []checkedJob{}}
+	files := map[string]bool{}
+	for _, d := range definitions(set) {
+		files[d.File] = true
+		j := checkedJob{Name: d.Name, File: d.File, Line: d.Line, Schedule: scheduleOf(&d.Spec), Notes: []string{}}
+		j.Slots = upcoming(d.Name, &d.Spec, now, slots)
+		if s, err := policy.When(d.Name, &d.Spec); err == nil && s != nil {
+			j.Notes = append(j.Notes, s.Notes(now, notes)...)
+		}
+		checked.Jobs = append(checked.Jobs, j)
+	}
+	return c.print(checked, func(p *page) {
+		verb := "are"
+		if len(set.Jobs) == 1 {
+			verb = "is"
+		}
+		p.line("%s in %s %s right", counted(len(set.Jobs), "job"), counted(len(files), "file"), verb)
+		if !p.wide {
+			return
+		}
+		rows := [][]any{{"NAME", "FILE", "SCHEDULE", "NEXT"}}
+		for _, j := range checked.Jobs {
+			rows = append(rows, []any{j.Name, j.File, j.Schedule, strings.Join(stamps(j.Slots), " ")})
+		}
+		p.table(rows)
+		for _, j := range checked.Jobs {
+			for _, n := range j.Notes {
+				p.line("note: %s: %s", j.Name, n)
+			}
+		}
+	})
+}
+
+func stamps(times []time.Time) []string {
+	text := make([]string, len(times))
+	for i, t := range times {
+		text[i] = stamp(t)
+	}
+	return text
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/spf13/cobra"
+)
+
+// completionTime is how long a shell may be kept waiting for names.
+const completionTime = time.Second
+
+// completeJobs offers the names of the cluster's jobs for the first argument. Without an answer it offers nothing.
+func (c *cli) completeJobs(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return c.complete(cmd, args, func(ctx context.Context, cl *client.Client) (names []cobra.Completion) {
+		jobs, err := cl.Jobs(ctx)
+		if err != nil {
+			return nil
+		}
+		for i := range jobs {
+			if name := jobs[i].Job.Name; strings.HasPrefix(name, prefix) {
+				names = append(names, cobra.CompletionWithDesc(name, jobs[i].Spec.Description))
+			}
+		}
+		return names
+	})
+}
+
+// completeRuns offers the names of the latest runs, of one job once its name is typed.
+func (c *cli) completeRuns(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return c.complete(cmd, args, func(ctx context.Context, cl *client.Client) (names []cobra.Completion) {
+		f := client.RunFilter{Limit: 50}
+		if name, _, typed := strings.Cut(prefix, "/"); typed {
+			f.Job = name
+		}
+		list, err := cl.Runs(ctx, f, "")
+		if err != nil {
+			return nil
+		}
+		for i := range list.Runs {
+			if r := &list.Runs[i]; strings.HasPrefix(r.Ref, prefix) {
+				names = append(names, cobra.CompletionWithDesc(r.Ref, string(r.State)))
+			}
+		}
+		return names
+	})
+}
+
+func (c *cli) complete(cmd *cobra.Command, args []string, names func(context.Context, *client.Client) []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	cl, err := c.client(completionTime)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer cl.Close()
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
+	return names(ctx, cl), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v4"
+)
+
+func newConfigCommand(c *cli) *cobra.Command {
+	return group(&cobra.Command{
+		Use:     "config",
+		Short:   "Settings of a replica, and the schema of job files",
+		Example: "  rota config show --config /etc/rota/rota.yaml --origin",
+	}, newConfigShowCommand(c), newConfigSchemaCommand(c))
+}
+
+func newConfigShowCommand(c *cli) *cobra.Command {
+	var file string
+	var origin bool
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "The settings that a replica would have, as YAML",
+		Long: `Show prints the settings that rota serve would have here, from its flags, the ROTA_… environment, the file and the
+defaults, in this order. With --origin it says which of them each value comes from.`,
+		Example: "  rota config show --config /etc/rota/rota.yaml --origin",
+		Args:    takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := config.LoadSettings(cmp.Or(file, c.getenv("ROTA_CONFIG")), cmd.Flags(), c.environ)
+			if err != nil {
+				return err
+			}
+			for _, w := range s.Warnings {
+				c.note("warning: %s", w)
+			}
+			return c.printSettings(&s, origin)
+		},
+	}
+	config.AddFlags(cmd.Flags())
+	cmd.Flags().StringVar(&file, "config", "", "settings file (ROTA_CONFIG)")
+	cmd.Flags().BoolVar(&origin, "origin", false, "say where each value comes from")
+	return cmd
+}
+
+// settingList is what config show --origin prints.
+type settingList struct {
+	Settings []settingOrigin `json:"settings"`
+}
+
+type settingOrigin struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	Origin string `json:"origin"`
+}
+
+func (c *cli) printSettings(s *config.Settings, origin bool) error {
+	text := s.YAML()
+	var tree map[string]any
+	if err := yaml.Load(text, &tree); err != nil {
+		return fmt.Errorf("read settings: %w", err)
+	}
+	if !origin {
+		return c.print(tree, func(p *page) { p.out.Write(text) })
+	}
+	list := settingList{Settings: []settingOrigin{}}
+	for key, from := range s.Origins() {
+		list.Settings = append(list.Settings, settingOrigin{key, lookup(tree, key), from})
+	}
+	slices.SortFunc(list.Settings, func(a, b settingOrigin) int { return cmp.Compare(a.Key, b.Key) })
+	return c.print(list, func(p *page) {
+		rows := [][]any{{"KEY", "VALUE", "ORIGIN"}}
+		for _, s := range list.Settings {
+			value := s.Value
+			if value == nil {
+				value = ""
+			}
+			rows = append(rows, []any{s.Key, value, s.Origin})
+		}
+		p.table(rows)
+	})
+}
+
+func newConfigSchemaCommand(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "The JSON Schema of job files",
+		Long: `Schema prints a JSON Schema, with which editors complete and check job files. Put this on the first line of one:
+
+  # yaml-language-server: $schema=rota.schema.json`,
+		Example: "  rota config schema > rota.schema.json",
+		Args:    takes(),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := c.out.Write(config.Schema())
+			return err
+		},
+	}
+}
+
+// lookup follows a key such as node.name into a tree, nil if there is nothing.
+func lookup(tree map[string]any, key string) any {
+	name, rest, deeper := strings.Cut(key, ".")
+	if !deeper {
+		return tree[name]
+	}
+	below, ok := tree[name].(map[string]any)
+	if !ok {
+		return nil
+	}
+	return lookup(below, rest)
+}

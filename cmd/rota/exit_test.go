@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+)
+
+func TestExitCodes(t *testing.T) {
+	interrupt, cancel := context.WithCancelCause(context.Background())
+	cancel(interrupted{syscall.SIGINT})
+	_, refusedExpr := schedule.Parse(schedule.Spec{Cron: []string{"61 * * * *"}})
+	for name, tc := range map[string]struct {
+		err  error
+		want int
+	}{
+		"nothing":             {nil, 0},
+		"anything":            {io.ErrUnexpectedEOF, 1},
+		"usage":               {fmt.Errorf("flag: %w", usagef("no")), 2},
+		"not found":           {&client.Error{Status: 404}, 3},
+		"conflict":            {&client.Error{Status: 409}, 4},
+		"precondition failed": {fmt.Errorf("apply job a: %w", &client.Error{Status: 412}), 4},
+		"key of other work":   {&client.Error{Status: 422}, 4},
+		"bad field":           {&client.Error{Status: 422, Fields: []client.Field{{Location: "body.in"}}}, 2},
+		"forbidden":           {&client.Error{Status: 403}, 1},
+		"unavailable":         {&client.Error{Status: 503}, 5},
+		"store full":          {&client.Error{Status: 507}, 5},
+		"no answer":           {&client.Unreachable{Err: io.EOF}, 5},
+		"bad job file":        {config.Errors{{File: "a.yaml", Msg: "is empty"}}, 78},
+		"bad expression":      {refusedExpr, 78},
+		"the job's own":       {&codedError{code: 75, err: errors.New("run failed")}, 75},
+		"reader has gone":     {&outputError{syscall.EPIPE}, 141},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := exitCode(context.Background(), tc.err); got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
+	}
+	if got := exitCode(interrupt, errors.New("cut short")); got != 130 {
+		t.Errorf("interrupted: got %d, want 130", got)
+	}
+	if got := exitCode(interrupt, nil); got != 0 {
+		t.Errorf("interrupted, and ended well: got %d, want 0", got)
+	}
+}
+
+// startCluster is a cluster for a program that runs in this process.
+func startCluster(t *testing.T) (server string) {
+	s := httptest.NewServer(api.New(api.DefaultConfig(), newFakeCluster().backend(), hclog.NewNullLogger()).Handler())
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// onWrite is a stream that calls a function with what is written to it.
+type onWrite func(text string) error
+
+func (f onWrite) Write(b []byte) (int, error) { return len(b), f(string(b)) }
+
+func TestInterruptedWaitSaysThatTheRunGoesOn(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	var stderr bytes.Buffer
+	stdout := onWrite(func(string) error {
+		cancel(interrupted{syscall.SIGINT})
+		return nil
+	})
+	got := run(ctx, []string{"run", "hangs", "--wait", "--server", startCluster(t)}, strings.NewReader(""), stdout, &stderr)
+	if got != 130 {
+		t.Errorf("got exit code %d, want 130", got)
+	}
+	if text := stderr.String(); !strings.Contains(text, "rota: interrupted\n") || !strings.Contains(text, "goes on") {
+		t.Errorf("got on stderr:\n%s\nwant that it was interrupted and that the run goes on", text)
+	}
+}
+
+func TestBrokenPipeIsSilent(t *testing.T) {
+	for _, args := range [][]string{
+		{"jobs"}, {"runs"}, {"config", "schema"}, {"next", "@daily", "-o", "json"},
+		{"run", "ok", "--logs"}, {"logs", "ok/2026-01-31T01:30:00Z"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			var stderr bytes.Buffer
+			stdout := onWrite(func(string) error { return syscall.EPIPE })
+			got := run(context.Background(), append(args, "--server", startCluster(t)), strings.NewReader(""), stdout, &stderr)
+			if got != 141 {
+				t.Errorf("got exit code %d, want 141", got)
+			}
+			if strings.Contains(stderr.String(), "pipe") {
+				t.Errorf("got on stderr:\n%s\nwant nothing about the pipe", &stderr)
+			}
+		})
+	}
+}
+
+func TestSilentServerIsGivenUpWithinFiveSeconds(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, and nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	var stdout, stderr bytes.Buffer
+	began := time.Now()
+	got := run(context.Background(), []string{"jobs", "--server", "http://" + silent.Addr().String()}, strings.NewReader(""), &stdout, &stderr)
+	if elapsed := time.Since(began); got != 5 || elapsed > 5*time.Second {
+		t.Errorf("got exit code %d after %v, want 5 within 5s", got, elapsed)
+	}
+}
+
+func TestRefusalIsOneMessageAndOneHint(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err  error
+		want string
+	}{
+		"usage":            {usagef("--limit -1: no"), "rota: --limit -1: no\nhint: `rota runs --help` shows how it is used\n"},
+		"one reason":       {&schedule.Error{Field: "jitter", Expr: "-1s", Msg: "is negative", Hint: "leave it out"}, "rota: jitter \"-1s\": is negative\nhint: leave it out\n"},
+		"retry later":      {&client.Error{Status: 503, Detail: "not ready", RetryAfter: 2 * time.Second}, "rota: not ready\nhint: ask again in 2s\n"},
+		"several lines":    {errors.New("one\ntwo"), "rota: one\n      two\n"},
+		"mistakes in file": {config.Errors{{File: "a.yaml", Line: 1, Col: 2, Msg: "bad"}}, "a.yaml:1:2: bad\nrota: 1 mistake found\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stderr bytes.Buffer
+			c := &cli{err: &stderr}
+			c.report(tc.err, "rota runs")
+			if got := stderr.String(); got != tc.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestOutcomeText(t *testing.T) {
+	three := 3
+	for _, tc := range []struct {
+		run  job.Run
+		want string
+	}{
+		{job.Run{State: job.Failed, Exit: &three, Reason: "exit code 3"}, "run a/b failed: exit code 3"},
+		{job.Run{State: job.Failed, Exit: &three}, "run a/b failed (3)"},
+		{job.Run{State: job.TimedOut}, "run a/b timed out"},
+		{job.Run{State: job.Lost, Reason: "worker\x1b gone"}, "run a/b was lost: worker  gone"},
+	} {
+		tc.run.Job, tc.run.ID = "a", "b"
+		v := api.NewRunView(tc.run)
+		if got := outcomeText(&v); got != tc.want {
+			t.Errorf("got %q, want %q", got, tc.want)
+		}
+	}
+}

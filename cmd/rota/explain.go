@@ -1,0 +1,63 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func newExplainCommand(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain JOB TIME",
+		Short: "Why a slot ran, ran late, or did not run",
+		Long: `Explain tells what became of the slot at a time, or what will. A time without a zone is one of the job's own zone;
+"now" and "2h ago" work too.`,
+		Example:           `  rota explain nightly-backup "2026-11-21 02:30"`,
+		Args:              takes("JOB", "TIME"),
+		ValidArgsFunction: c.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := args[0]
+			if _, err := parseInstant(args[1], c.now(), time.UTC); err != nil {
+				return err
+			}
+			cl, err := c.reader()
+			if err != nil {
+				return err
+			}
+			defer cl.Close()
+			j, err := cl.Job(cmd.Context(), name)
+			if err != nil {
+				return err
+			}
+			zone, err := loadZone(j.Spec.Timezone)
+			if err != nil {
+				return err
+			}
+			at, err := parseInstant(args[1], c.now(), zone)
+			if err != nil {
+				return err
+			}
+			v, err := cl.Explain(cmd.Context(), name, at)
+			if err != nil {
+				return err
+			}
+			return c.print(v, func(p *page) {
+				slot := ""
+				if v.Slot != nil {
+					slot = p.moment(*v.Slot)
+				}
+				p.facts(
+					"Job", v.Job,
+					"Asked", p.moment(v.Asked),
+					"Slot", slot,
+					"Verdict", v.Verdict,
+					"Run", v.Ref,
+					"State", string(v.State),
+				)
+				for _, line := range v.Text {
+					p.line("  %s", printable(line))
+				}
+			})
+		},
+	}
+}

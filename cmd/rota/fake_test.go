@@ -1,0 +1,327 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// fakeCluster is a cluster in memory: a run moves on one step each time it is looked at, and ends as its job's name
+// says.
+type fakeCluster struct {
+	mu    sync.Mutex
+	rev   int64
+	jobs  map[string]api.JobView
+	runs  map[string]job.Run
+	gate  *job.Pause
+	touch string // this job is changed by somebody else before the next write to it
+	fail  int    // so many reads of a run fail
+}
+
+func newFakeCluster() *fakeCluster {
+	f := &fakeCluster{rev: 100, jobs: map[string]api.JobView{}, runs: map[string]job.Run{}}
+	now := time.Now().UTC()
+	for _, name := range []string{"ok", "fails", "web", "slow", "hangs", "flaky"} {
+		f.put(name, job.Spec{Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Command: []string{"true"}}, job.Origin{Kind: job.OriginAPI})
+	}
+	v := f.jobs["web"]
+	v.Spec.Command, v.Spec.HTTP = nil, &job.HTTP{URL: "http://billing.internal/charge"}
+	f.jobs["web"] = v
+	f.put("filed", job.Spec{Every: job.Duration(time.Minute), Command: []string{"true"}}, job.Origin{Kind: job.OriginFile, Source: "/etc/rota/jobs.d/a.yaml"})
+
+	v = f.jobs["ok"]
+	next := now.Add(3*time.Minute + 30*time.Second)
+	v.Next, v.Spec.Description = &next, "does well"
+	v.Last = &api.LastRun{Ref: "ok/2026-01-31T01:30:00Z", State: job.Succeeded, Finished: now.Add(-150 * time.Minute)}
+	f.jobs["ok"] = v
+	one, three := 1, 3
+	f.runs["ok/2026-01-31T01:30:00Z"] = job.Run{
+		Job: "ok", ID: "2026-01-31T01:30:00Z", Kind: job.KindScheduled, State: job.Succeeded,
+		Slot: time.Date(2026, 1, 31, 1, 30, 0, 0, time.UTC), Attempt: 2, Worker: "w1", Token: 42,
+		Started: now.Add(-151 * time.Minute), Finished: now.Add(-150 * time.Minute), Output: "done\n",
+		Attempts: []job.Attempt{
+			{Number: 1, Worker: "w1", Token: 40, Started: now.Add(-152 * time.Minute), Finished: now.Add(-151 * time.Minute), State: job.Failed, Reason: "exit code 1", Exit: &one},
+			{Number: 2, Worker: "w1", Token: 42, Started: now.Add(-151 * time.Minute), Finished: now.Add(-150 * time.Minute), State: job.Succeeded},
+		},
+	}
+	f.runs["fails/2026-01-30T01:30:00Z"] = job.Run{
+		Job: "fails", ID: "2026-01-30T01:30:00Z", Kind: job.KindScheduled, State: job.Failed, Exit: &three, Reason: "exit code 3",
+		Slot: time.Date(2026, 1, 30, 1, 30, 0, 0, time.UTC), Attempt: 1, Worker: "w1", Finished: now,
+	}
+	return f
+}
+
+func (f *fakeCluster) backend() api.Backend {
+	return api.Backend{Reader: f, Planner: f, Editor: f, Operator: f, Logs: f}
+}
+
+func (f *fakeCluster) touchOnPut(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.touch = name
+}
+
+func (f *fakeCluster) failReads(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fail = n
+}
+
+func (f *fakeCluster) put(name string, spec job.Spec, origin job.Origin) api.JobView {
+	f.rev++
+	v := api.JobView{Job: job.Job{Name: name, Origin: origin, Generation: 1, Spec: spec.WithDefaults()}, Revision: f.rev}
+	f.jobs[name] = v
+	return v
+}
+
+func (f *fakeCluster) Cluster(context.Context) (api.ClusterView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return api.ClusterView{
+		Name: "/rota", Node: "q1", Version: "v1", Ready: true, Jobs: len(f.jobs), Workers: 1, Paused: f.gate,
+		Leader:   &api.LeaderView{Node: "q2", Term: 12, Since: time.Now().Add(-5 * time.Minute)},
+		Replicas: []api.ReplicaView{{Replica: job.Replica{Name: "q1"}}, {Replica: job.Replica{Name: "q2"}, Leader: true}},
+		Files:    api.FilesView{Hash: "0123456789abcdef", By: "q2", Agree: false, Notes: []string{"q1 has read other files"}},
+		Quarantined: []api.QuarantineView{
+			{Key: "/rota/jobs/odd", Revision: 7, Error: "read job odd: invalid character"},
+		},
+	}, nil
+}
+
+func (f *fakeCluster) Jobs(context.Context) ([]api.JobView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var jobs []api.JobView
+	for _, name := range slices.Sorted(maps.Keys(f.jobs)) {
+		jobs = append(jobs, f.jobs[name])
+	}
+	return jobs, nil
+}
+
+func (f *fakeCluster) Job(_ context.Context, name string) (api.JobView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v, ok := f.jobs[name]
+	if !ok {
+		return v, job.ErrNotFound
+	}
+	return v, nil
+}
+
+func (f *fakeCluster) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var runs []api.RunView
+	for _, r := range f.runs {
+		if q.Includes(&r) {
+			runs = append(runs, api.NewRunView(r))
+		}
+	}
+	slices.SortFunc(runs, func(a, b api.RunView) int { return api.CompareRuns(&a.Run, &b.Run) })
+	return runs[:min(q.Limit, len(runs))], nil
+}
+
+func (f *fakeCluster) Run(_ context.Context, jobName, id string) (api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	if !ok {
+		return api.RunView{}, job.ErrNotFound
+	}
+	if f.fail > 0 {
+		f.fail--
+		return api.RunView{}, api.ErrUnavailable
+	}
+	r = f.step(r)
+	f.runs[r.Name()] = r
+	return api.NewRunView(r), nil
+}
+
+// step moves a run on.
+func (f *fakeCluster) step(r job.Run) job.Run {
+	now := time.Now().UTC()
+	f.rev++
+	var err error
+	switch {
+	case r.State == job.Pending && r.Due.After(now), r.State.Terminal():
+		return r
+	case r.State == job.Pending:
+		r, err = r.Assign(&job.Worker{Name: "w1"})
+	case r.State == job.Armed:
+		r, err = r.Claim(f.rev, now)
+	case r.Cancel != nil:
+		r, err = r.Finish(job.Outcome{State: job.Canceled, At: now, Reason: r.Cancel.Reason})
+	default:
+		r, err = f.end(r, now)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+func (f *fakeCluster) end(r job.Run, now time.Time) (job.Run, error) {
+	code := func(n int) *int { return &n }
+	output := printed(&r, r.Attempt)
+	switch r.Job {
+	case "fails":
+		return r.Finish(job.Outcome{State: job.Failed, At: now, Exit: code(3), Reason: "exit code 3", Output: output})
+	case "web":
+		return r.Finish(job.Outcome{State: job.Failed, At: now, Exit: code(204), Reason: "status 204"})
+	case "slow":
+		return r.Finish(job.Outcome{State: job.TimedOut, At: now, Reason: "longer than 1s"})
+	case "hangs":
+		return r, nil
+	case "flaky":
+		if r.Attempt == 1 {
+			return r.Again(job.Outcome{State: job.Failed, At: now, Exit: code(1), Output: output}, now, "retry 1 of 1")
+		}
+	}
+	return r.Finish(job.Outcome{State: job.Succeeded, At: now, Exit: code(0), Output: output})
+}
+
+// printed is what an attempt prints.
+func printed(r *job.Run, attempt int) string {
+	return fmt.Sprintf("%s says %s in attempt %d\n", r.Job, cmp.Or(string(r.Payload), "hello"), attempt)
+}
+
+func (f *fakeCluster) Workers(context.Context) ([]api.WorkerView, error) {
+	return []api.WorkerView{{Worker: job.Worker{Name: "w1", Capacity: 64, Labels: map[string]string{"zone": "a", "disk": "fast"}, Started: time.Now()}, Running: 1, Free: 63}}, nil
+}
+
+func (f *fakeCluster) Next(ctx context.Context, name string, from time.Time, n int) (api.NextView, error) {
+	v, err := f.Job(ctx, name)
+	if err != nil {
+		return api.NextView{}, err
+	}
+	return api.NextView{Slots: upcoming(name, &v.Spec, from, n), Notes: []string{"told by the cluster"}}, nil
+}
+
+func (f *fakeCluster) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
+	if _, err := f.Job(ctx, name); err != nil {
+		return api.ExplainView{}, err
+	}
+	return api.ExplainView{Job: name, Asked: at, Slot: &at, Verdict: "ran", State: job.Succeeded, Text: []string{"It ran."}}, nil
+}
+
+func (f *fakeCluster) PutJob(_ context.Context, name string, spec job.Spec, pre api.Precondition, _ string) (api.JobView, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.disturb(name)
+	old, exists := f.jobs[name]
+	switch {
+	case exists && old.Origin.Kind == job.OriginFile:
+		return old, false, api.OwnedByFile(name, old.Origin.Source)
+	case !pre.Holds(old.Revision):
+		return old, false, fmt.Errorf("job %s: %w", name, job.ErrConflict)
+	}
+	return f.put(name, spec, job.Origin{Kind: job.OriginAPI}), !exists, nil
+}
+
+func (f *fakeCluster) disturb(name string) {
+	if f.touch == name {
+		v := f.jobs[name]
+		f.put(name, v.Spec, v.Origin)
+		f.touch = ""
+	}
+}
+
+func (f *fakeCluster) DeleteJob(_ context.Context, name string, pre api.Precondition, _ string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.disturb(name)
+	if !pre.Holds(f.jobs[name].Revision) {
+		return fmt.Errorf("job %s: %w", name, job.ErrConflict)
+	}
+	delete(f.jobs, name)
+	return nil
+}
+
+func (f *fakeCluster) PauseJob(_ context.Context, name string, p *job.Pause) (api.JobView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v, ok := f.jobs[name]
+	if !ok {
+		return v, job.ErrNotFound
+	}
+	v.Paused = p
+	f.jobs[name] = v
+	return v, nil
+}
+
+func (f *fakeCluster) PauseAll(_ context.Context, p *job.Pause) (job.Gate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gate = p
+	return job.Gate{Paused: p}, nil
+}
+
+func (f *fakeCluster) Submit(_ context.Context, s api.Submission) (api.RunView, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.jobs[s.Job]; !ok && s.Job != job.AdHoc {
+		return api.RunView{}, false, job.ErrNotFound
+	}
+	for _, r := range f.runs {
+		if s.Key != "" && r.Key == s.Key && r.Job == s.Job {
+			return api.NewRunView(r), false, nil
+		}
+	}
+	f.rev++
+	r := job.Run{
+		Job: s.Job, ID: fmt.Sprintf("id-%d", f.rev), Kind: s.Kind, State: job.Pending, Slot: s.Asked, Due: s.Due,
+		Key: s.Key, Payload: s.Payload, Spec: s.Spec, By: s.By, Created: s.Asked,
+	}
+	f.runs[r.Name()] = r
+	return api.NewRunView(r), true, nil
+}
+
+func (f *fakeCluster) Cancel(_ context.Context, jobName, id string, c job.Cancel) (api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	if !ok {
+		return api.RunView{}, job.ErrNotFound
+	}
+	r, err := r.Stop(c)
+	if err != nil {
+		return api.RunView{}, err
+	}
+	f.runs[r.Name()] = r
+	return api.NewRunView(r), nil
+}
+
+func (f *fakeCluster) Retry(_ context.Context, jobName, id, by string) (api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	switch {
+	case !ok:
+		return api.RunView{}, job.ErrNotFound
+	case !r.State.Terminal():
+		return api.RunView{}, api.NotEnded(r.Name(), r.State)
+	}
+	again := job.Run{Job: r.Job, ID: "again", Kind: job.KindRetry, State: job.Pending, RetryOf: r.Name(), By: by}
+	f.runs[again.Name()] = again
+	return api.NewRunView(again), nil
+}
+
+func (f *fakeCluster) Logs(_ context.Context, jobName, id string, attempt int, _ bool) (io.ReadCloser, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	attempt = cmp.Or(attempt, r.Attempt)
+	if !ok || attempt == 0 || attempt > r.Attempt {
+		return nil, job.ErrNotFound
+	}
+	return io.NopCloser(strings.NewReader(printed(&r, attempt))), nil
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestHealth(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/readyz" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, "[-]store failed: etcd does not answer\n")
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n")
+	}))
+	t.Cleanup(server.Close)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+
+	for _, tt := range []struct {
+		name   string
+		args   []string
+		code   int
+		stdout string
+		stderr string
+	}{
+		{"a process that answers is alive", []string{"--server", server.URL}, exitOK, "ok\n", ""},
+		{"a process that is not ready says why", []string{"--server", server.URL, "--ready"}, exitFailed, "", "etcd does not answer"},
+		{"nobody is not alive", []string{"--server", gone.URL}, exitFailed, "", "refused"},
+		{"of several all have to be", []string{"--server", server.URL + "," + gone.URL}, exitFailed, "ok\n", "refused"},
+		{"nonsense is a usage error", []string{"--server", "ftp://x"}, exitUsage, "", "ftp://x"},
+		{"data says which", []string{"--server", server.URL, "-o", "json"}, exitOK, `"healthy": true`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			code := run(t.Context(), append([]string{"health"}, tt.args...), strings.NewReader(""), &stdout, &stderr)
+			if code != tt.code {
+				t.Errorf("exit code: got %d, want %d (stderr %q)", code, tt.code, stderr.String())
+			}
+			if got := stdout.String(); !strings.Contains(got, tt.stdout) || tt.stdout == "" && got != "" {
+				t.Errorf("stdout: got %q, want %q in it", got, tt.stdout)
+			}
+			if got := stderr.String(); !strings.Contains(got, tt.stderr) {
+				t.Errorf("stderr: got %q, want %q in it", got, tt.stderr)
+			}
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+const day = 24 * time.Hour
+
+// stamp is an instant as rota writes it everywhere: RFC 3339, UTC.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// relative says how far away an instant is: "in 3m", "2s ago", "now".
+func relative(t, now time.Time) string {
+	switch d := t.Sub(now); {
+	case d >= time.Second:
+		return "in " + roughly(d)
+	case d <= -time.Second:
+		return roughly(-d) + " ago"
+	}
+	return "now"
+}
+
+// roughly is a time span in its largest unit, rounded down.
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d < 2*365*day:
+		return fmt.Sprintf("%dd", d/day)
+	}
+	return fmt.Sprintf("%dy", d/(365*day))
+}
+
+// took is how long something lasted, to three digits or so.
+func took(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s" // clocks of two machines
+	case d < time.Second:
+		d = d.Round(time.Millisecond)
+	case d < time.Minute:
+		d = d.Round(100 * time.Millisecond)
+	default:
+		d = d.Round(time.Second)
+	}
+	return job.Duration(d).String()
+}
+
+// parseSpan reads a time span: Go's notation, or whole or broken days, as in 7d.
+func parseSpan(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseFloat(days, 64)
+		if err == nil && n >= 0 && n <= 36500 {
+			return time.Duration(n * float64(day)), nil
+		}
+	} else if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return d, nil
+	}
+	return 0, usageError{fmt.Sprintf("%q is no time span", text), "write it with a unit, for example 90s, 2h or 7d"}
+}
+
+// wallLayouts are the ways to write a time without its zone.
+var wallLayouts = []string{
+	"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05", time.DateOnly,
+}
+
+// parseInstant reads a time: RFC 3339, "now", "2h ago", "in 10m", or a wall time in zone.
+func parseInstant(text string, now time.Time, zone *time.Location) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	if text == "now" {
+		return now, nil
+	}
+	if span, ok := strings.CutSuffix(text, " ago"); ok {
+		if d, err := parseSpan(span); err == nil {
+			return now.Add(-d), nil
+		}
+	}
+	if span, ok := strings.CutPrefix(text, "in "); ok {
+		if d, err := parseSpan(span); err == nil {
+			return now.Add(d), nil
+		}
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	for _, layout := range wallLayouts {
+		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usageError{fmt.Sprintf("%q is no time", text),
+		`write it as 2026-01-31T02:30:00Z, "2026-01-31 02:30", now, "2h ago" or "in 10m"`}
+}
+
+// loadZone returns a time zone by its IANA name, UTC for "".
+func loadZone(name string) (*time.Location, error) {
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, usageError{fmt.Sprintf("time zone %q is not known", name), "use an IANA name, such as Europe/Berlin"}
+	}
+	return zone, nil
+}

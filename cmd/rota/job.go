@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/spf13/cobra"
+)
+
+func newJobCommand(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:               "job NAME",
+		Short:             "One job in full",
+		Example:           "  rota job nightly-backup",
+		Args:              takes("NAME"),
+		ValidArgsFunction: c.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cl, err := c.reader()
+			if err != nil {
+				return err
+			}
+			defer cl.Close()
+			v, err := cl.Job(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			definition, err := config.Marshal(map[string]job.Spec{v.Job.Name: v.Spec})
+			if err != nil {
+				return err
+			}
+			running, err := runningJobs(cmd.Context(), cl, args[0])
+			if err != nil {
+				return err
+			}
+			return c.print(v, func(p *page) { writeJob(p, &v, running[v.Job.Name], string(definition)) })
+		},
+	}
+}
+
+func writeJob(p *page, v *api.JobView, running bool, definition string) {
+	state, _ := stateOf(v, running)
+	last, next := "", ""
+	if v.Last != nil {
+		last = fmt.Sprintf("%s %s, %s", v.Last.Ref, v.Last.State, p.moment(v.Last.Finished))
+	}
+	if v.Next != nil && v.Paused == nil {
+		next = p.moment(*v.Next)
+	}
+	p.facts(
+		"Job", v.Job.Name,
+		"Description", v.Spec.Description,
+		"State", state,
+		"Paused", pauseText(p, v.Paused),
+		"Schedule", v.ScheduleText,
+		"Next", next,
+		"Last", last,
+		"Active", strings.Join(v.Active, ", "),
+		"Origin", originOf(&v.Job),
+		"Updated", fmt.Sprintf("%s, generation %d, revision %d", p.moment(v.Updated), v.Generation, v.Revision),
+		"Owed since", fmt.Sprintf("%s, %s", p.moment(v.Since), v.SinceReason),
+	)
+	p.line("")
+	p.out.WriteString(definition)
+	if v.Spec.Scheduled() {
+		slots := upcoming(v.Job.Name, &v.Spec, p.now, 5)
+		p.line("\nNext slots:")
+		for _, slot := range slots {
+			p.line("  %s", p.moment(slot))
+		}
+	}
+}
+
+func pauseText(p *page, pause *job.Pause) string {
+	if pause == nil {
+		return ""
+	}
+	text := p.moment(pause.At)
+	if pause.By != "" {
+		text += " by " + pause.By
+	}
+	if pause.Reason != "" {
+		text += ": " + pause.Reason
+	}
+	return text
+}
+
+// lasted is how long something took that may still go on.
+func lasted(started, finished, now time.Time) string {
+	switch {
+	case started.IsZero():
+		return ""
+	case finished.IsZero():
+		return took(now.Sub(started))
+	}
+	return took(finished.Sub(started))
+}

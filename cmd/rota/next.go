@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+	"github.com/spf13/cobra"
+)
+
+// nextFlags is what the command next is asked for.
+type nextFlags struct {
+	file     string
+	timezone string
+	from     string
+	every    time.Duration
+	gap      string
+	fold     string
+	n        int
+}
+
+func newNextCommand(c *cli) *cobra.Command {
+	var f nextFlags
+	cmd := &cobra.Command{
+		Use:   `next JOB|"EXPR"`,
+		Short: "The next slots of a job or of an expression",
+		Long: `Next lists the slots to come. An expression, or a job of a file (--file), is computed here; a job by name, by the
+cluster. It warns of clock changes that move, drop or double a slot.`,
+		Example: `  rota next "30 2 * * *" --timezone Europe/Berlin --from 2026-03-28 -n 3
+  rota next --every 90s
+  rota next nightly-backup`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError{fmt.Sprintf("%s: unexpected argument %q", cmd.Name(), args[1]), "put an expression in quotes"}
+			}
+			if len(args) == 0 && !cmd.Flags().Changed("every") {
+				return usagef("%s: JOB, an expression or --every is missing", cmd.Name())
+			}
+			return nil
+		},
+		ValidArgsFunction: c.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			arg := ""
+			if len(args) > 0 {
+				arg = args[0]
+			}
+			view, zone, err := c.next(cmd.Context(), arg, f)
+			if err != nil {
+				return err
+			}
+			return c.print(view, func(p *page) { writeNext(p, view, zone) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.file, "file", "", "take the job from this job file, without asking a cluster")
+	flags.StringVar(&f.timezone, "timezone", "", "IANA zone of the expression (default UTC)")
+	flags.StringVar(&f.from, "from", "", "slots strictly after this time (default now)")
+	flags.DurationVar(&f.every, "every", 0, "the slots of every: D instead of an expression")
+	flags.StringVar(&f.gap, "gap", "", "what becomes of a time that the clock jumps over: run or skip (default run)")
+	flags.StringVar(&f.fold, "fold", "", "what becomes of a time that the clock shows twice: first, last or both (default first)")
+	flags.IntVarP(&f.n, "number", "n", 5, "how many slots")
+	return cmd
+}
+
+// next returns the slots and the zone in which people think of them.
+func (c *cli) next(ctx context.Context, arg string, f nextFlags) (api.NextView, *time.Location, error) {
+	const most = 1000
+	if f.n < 1 || f.n > most {
+		return api.NextView{}, nil, usagef("-n %d: ask for 1 to %d slots", f.n, most)
+	}
+	isExpr := isExpression(arg)
+	if own := f.timezone != "" || f.gap != "" || f.fold != "" || f.every != 0; own && arg != "" && !isExpr {
+		return api.NextView{}, nil, usagef("--timezone, --gap, --fold and --every belong to an expression; job %s has its own", arg)
+	}
+	switch {
+	case f.every != 0 && arg != "":
+		return api.NextView{}, nil, usagef("give either an expression or --every")
+	case f.every == 0 && strings.TrimSpace(arg) == "":
+		return api.NextView{}, nil, usageError{"the expression is empty", `five fields, such as "30 2 * * *"`}
+	case f.file != "" && (isExpr || arg == ""):
+		return api.NextView{}, nil, usagef("--file needs the name of a job in it")
+	case f.file != "":
+		return c.nextOfFile(arg, f)
+	case isExpr || arg == "":
+		spec := schedule.Spec{Every: f.every, Timezone: f.timezone, Gap: schedule.Gap(f.gap), Fold: schedule.Fold(f.fold)}
+		if arg != "" {
+			spec.Cron = []string{arg}
+		}
+		s, err := schedule.Parse(spec)
+		if err != nil {
+			return api.NextView{}, nil, withLikelyZone(err, f.timezone)
+		}
+		return c.slots(s, f.timezone, f)
+	}
+	return c.nextOfJob(ctx, arg, f)
+}
+
+// withLikelyZone adds to the refusal of a time zone which one was probably meant.
+func withLikelyZone(err error, zone string) error {
+	var why *schedule.Error
+	if likely := config.LikelyZone(zone); likely != "" && errors.As(err, &why) && why.Field == "timezone" {
+		better := *why
+		better.Hint = "did you mean " + likely + "?"
+		return &better
+	}
+	return err
+}
+
+// isExpression tells an expression from the name of a job, which never has such characters.
+func isExpression(arg string) bool {
+	return strings.ContainsAny(arg, " \t") || strings.HasPrefix(arg, "@") || strings.ContainsAny(arg, "*/,?#")
+}
+
+func (c *cli) nextOfFile(name string, f nextFlags) (api.NextView, *time.Location, error) {
+	set, err := c.loadJobs([]string{f.file})
+	if err != nil {
+		return api.NextView{}, nil, err
+	}
+	d, ok := set.Jobs[name]
+	if !ok {
+		return api.NextView{}, nil, &codedError{code: exitNotFound, err: fmt.Errorf("there is no job %q in %s", name, f.file)}
+	}
+	s, err := policy.When(name, &d.Spec)
+	if err != nil {
+		return api.NextView{}, nil, err
+	}
+	return c.slots(s, d.Spec.Timezone, f)
+}
+
+// slots computes the answer here. s is nil for a job without a schedule.
+func (c *cli) slots(s *schedule.Schedule, timezone string, f nextFlags) (api.NextView, *time.Location, error) {
+	const notes = 10
+	view := api.NextView{Slots: []time.Time{}, Notes: []string{}}
+	zone, err := loadZone(timezone)
+	if err != nil {
+		return view, nil, err
+	}
+	from, err := c.fromFlag(f.from, zone)
+	if err != nil {
+		return view, nil, err
+	}
+	if s == nil {
+		view.Notes = append(view.Notes, unscheduled)
+		return view, zone, nil
+	}
+	for slot, ok := s.Next(from); ok && len(view.Slots) < f.n; slot, ok = s.Next(slot) {
+		view.Slots = append(view.Slots, slot)
+	}
+	if len(view.Slots) == 0 {
+		view.Notes = append(view.Notes, "has no slot after "+stamp(from))
+	}
+	view.Notes = append(view.Notes, s.Notes(from, notes)...)
+	return view, zone, nil
+}
+
+const unscheduled = "has no schedule: it runs when it is asked to"
+
+func (c *cli) nextOfJob(ctx context.Context, name string, f nextFlags) (api.NextView, *time.Location, error) {
+	if err := job.CheckName(name); err != nil {
+		return api.NextView{}, nil, usageError{err.Error(), "put an expression in quotes"}
+	}
+	cl, err := c.reader()
+	if err != nil {
+		return api.NextView{}, nil, err
+	}
+	defer cl.Close()
+	j, err := cl.Job(ctx, name)
+	if err != nil {
+		return api.NextView{}, nil, err
+	}
+	zone, err := time.LoadLocation(j.Spec.Timezone)
+	if err != nil {
+		zone = time.UTC // the zone is for reading only, and this machine may know fewer than the cluster
+	}
+	from, err := c.fromFlag(f.from, zone)
+	if err != nil {
+		return api.NextView{}, nil, err
+	}
+	view, err := cl.Next(ctx, name, from, f.n)
+	if view.Slots == nil {
+		view.Slots = []time.Time{}
+	}
+	if view.Notes == nil {
+		view.Notes = []string{}
+	}
+	return view, zone, err
+}
+
+func (c *cli) fromFlag(text string, zone *time.Location) (time.Time, error) {
+	if text == "" {
+		return c.now(), nil
+	}
+	return parseInstant(text, c.now(), zone)
+}
+
+func writeNext(p *page, view api.NextView, zone *time.Location) {
+	if len(view.Slots) > 0 {
+		rows := [][]any{{"SLOT", "UTC", "IN"}}
+		for _, slot := range view.Slots {
+			rows = append(rows, []any{slot.In(zone).Format("Mon 2006-01-02 15:04:05 MST"), job.SlotID(slot), relative(slot, p.now)})
+		}
+		p.table(rows)
+	}
+	for _, n := range view.Notes {
+		p.line("note: %s", n)
+	}
+}

@@ -1,0 +1,161 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// backend answers the API from the node's mirror and store.
+type backend struct {
+	node  *Node
+	ready atomic.Bool // the store is there
+}
+
+var (
+	_ api.Reader   = (*backend)(nil)
+	_ api.Planner  = (*backend)(nil)
+	_ api.Editor   = (*backend)(nil)
+	_ api.Operator = (*backend)(nil)
+	_ api.Logs     = (*backend)(nil)
+	_ api.Events   = (*backend)(nil)
+)
+
+// What readiness allows: how long the watch may be silent, and how late dispatching may be.
+const (
+	maxSilence = 20 * time.Second
+	maxBehind  = 5 * time.Second
+)
+
+// parts is what this node serves.
+func (b *backend) parts() api.Backend {
+	n := b.node
+	parts := api.Backend{Logs: b, Metrics: n.metrics.handler(), Clock: n.now}
+	parts.Health.Ready = []api.Check{{Name: "store", Probe: b.checkStore}}
+	if n.cfg.Role == WorkerOnly {
+		parts.Health.Ready = append(parts.Health.Ready, api.Check{Name: "presence", Probe: b.checkPresence})
+		return parts
+	}
+	parts.Reader, parts.Planner, parts.Editor, parts.Operator, parts.Events = b, b, b, b, b
+	parts.Health.Ready = append(parts.Health.Ready,
+		api.Check{Name: "watch", Probe: b.checkWatch},
+		api.Check{Name: "candidate", Probe: b.checkCandidate},
+		api.Check{Name: "clock", Probe: b.checkClock},
+		api.Check{Name: "dispatch", Probe: b.checkDispatch},
+	)
+	parts.Health.Leader = b.checkLeader
+	return parts
+}
+
+// errNoStore is the answer until there is a store.
+var errNoStore = fmt.Errorf("etcd has not answered yet: %w", api.ErrUnavailable)
+
+// up says whether there is anything to answer from.
+func (b *backend) up() error {
+	if !b.ready.Load() {
+		return errNoStore
+	}
+	if rev, _ := b.node.mirror.Current(); rev == 0 {
+		return fmt.Errorf("the store has not been read yet: %w", api.ErrUnavailable)
+	}
+	return nil
+}
+
+func (b *backend) checkStore(ctx context.Context) error {
+	if !b.ready.Load() {
+		return errors.New("etcd has not answered yet")
+	}
+	_, err := b.node.store.Revision(ctx)
+	if err != nil {
+		return errors.New("etcd does not answer: " + shortError(err))
+	}
+	return nil
+}
+
+// checkPresence is about a worker: one that others do not see is given nothing.
+func (b *backend) checkPresence(ctx context.Context) error {
+	if !b.ready.Load() {
+		return errors.New("etcd has not answered yet")
+	}
+	w, err := b.node.store.Worker(ctx, b.node.set.Node.Name)
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return errors.New("others do not see this worker")
+	case err != nil:
+		return errors.New("etcd does not answer: " + shortError(err))
+	case w.Draining || w.PID != pid():
+		return errors.New("the worker takes nothing new")
+	}
+	return nil
+}
+
+func (b *backend) checkWatch(context.Context) error {
+	if err := b.up(); err != nil {
+		return err
+	}
+	if _, heard := b.node.mirror.Current(); time.Since(heard) > maxSilence {
+		return fmt.Errorf("nothing was heard from the watch for %v", time.Since(heard).Round(time.Second))
+	}
+	return nil
+}
+
+func (b *backend) checkCandidate(context.Context) error {
+	if !b.ready.Load() {
+		return errors.New("not campaigning yet")
+	}
+	if st := b.node.elector.Status(); st.Err != nil {
+		return fmt.Errorf("%v: %s", st.State, shortError(st.Err))
+	}
+	return nil
+}
+
+func (b *backend) checkClock(context.Context) error {
+	if !b.ready.Load() {
+		return nil
+	}
+	return b.node.clocks.trusted()
+}
+
+// checkDispatch is about the leader: one that does not dispatch is not ready.
+func (b *backend) checkDispatch(context.Context) error {
+	if !b.ready.Load() {
+		return errors.New("not dispatching yet")
+	}
+	st := b.node.scheduler.Status()
+	if st.Term == 0 || st.Behind.IsZero() {
+		return nil
+	}
+	if late := b.node.now().Sub(st.Behind); late > maxBehind {
+		return fmt.Errorf("dispatching is %v late", late.Round(time.Second))
+	}
+	return nil
+}
+
+func (b *backend) checkLeader(context.Context) error {
+	if !b.ready.Load() || b.node.scheduler.Status().Term == 0 {
+		return errors.New("this replica does not lead")
+	}
+	return nil
+}
+
+// unavailable marks an error of the store as one that may pass.
+func unavailable(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %s", api.ErrUnavailable, shortError(err))
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+func pid() int { return os.Getpid() }

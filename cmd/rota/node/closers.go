@@ -1,0 +1,72 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+)
+
+// closers ends what a node has started, the last first.
+type closers struct {
+	mu    sync.Mutex
+	steps []closer   // guarded by mu
+	errs  chan error // of what ended by itself
+}
+
+type closer struct {
+	name string
+	end  func() error
+}
+
+func (c *closers) add(name string, end func() error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.steps = append(c.steps, closer{name, end})
+}
+
+// failed receives the error of something that ended by itself.
+func (c *closers) failed() <-chan error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.errs == nil {
+		c.errs = make(chan error, 16)
+	}
+	return c.errs
+}
+
+// background returns a function that runs another one in the background. Each has a context of its own, that ends when its turn
+// comes in close, and not with ctx. What it returns ends it earlier, and may be called again.
+func (c *closers) background(ctx context.Context) starter {
+	c.failed()
+	return func(name string, run func(context.Context) error) func() error {
+		life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		done := make(chan struct{})
+		go func() { // waited for by the closer below
+			defer close(done)
+			if err := run(life); err != nil && life.Err() == nil {
+				c.errs <- fmt.Errorf("%s: %w", name, err)
+			}
+		}()
+		end := func() error { cancel(); <-done; return nil }
+		c.add(name, end)
+		return end
+	}
+}
+
+// starter runs something in the background until the function that it returns is called.
+type starter func(name string, run func(context.Context) error) (end func() error)
+
+func (c *closers) close() error {
+	c.mu.Lock()
+	steps := c.steps
+	c.mu.Unlock()
+	var errs []error
+	for i := len(steps) - 1; i >= 0; i-- {
+		if err := steps[i].end(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, fmt.Errorf("%s: %w", steps[i].name, err))
+		}
+	}
+	return errors.Join(errs...)
+}

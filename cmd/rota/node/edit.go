@@ -1,0 +1,179 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// asked says what an error of the store means to a caller of the API.
+func asked(err error) error {
+	for _, known := range []error{job.ErrNotFound, job.ErrConflict, job.ErrTooLarge, job.ErrFull} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	return unavailable(err)
+}
+
+// PutJob creates or replaces a definition. One that the caller names no revision of is replaced whoever else changes it
+// meanwhile.
+func (b *backend) PutJob(ctx context.Context, name string, spec job.Spec, pre api.Precondition, by string) (api.JobView, bool, error) {
+	if err := b.up(); err != nil {
+		return api.JobView{}, false, err
+	}
+	spec, err := checkSpec(name, spec)
+	if err != nil {
+		return api.JobView{}, false, err
+	}
+	for {
+		current, err := b.editable(ctx, name, pre)
+		if err != nil {
+			return api.JobView{}, false, err
+		}
+		origin := job.Origin{Kind: job.OriginAPI, Source: by}
+		if current != nil {
+			origin = current.Origin // who made it, not who touched it last: that alone is no change
+		}
+		next, changed := job.Define(current, name, spec, origin, b.node.now().UTC())
+		if changed {
+			next, err = b.node.store.PutJob(ctx, next)
+		}
+		switch {
+		case errors.Is(err, job.ErrConflict) && pre.Any():
+			continue
+		case err != nil:
+			return api.JobView{}, false, asked(err)
+		}
+		b.shown(ctx, next.Rev)
+		return b.jobView(&next), current == nil, nil
+	}
+}
+
+// editable reads a definition that a caller wants to change, nil if there is none, and says why it must not.
+func (b *backend) editable(ctx context.Context, name string, pre api.Precondition) (*job.Job, error) {
+	current, err := b.current(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	var rev int64
+	if current != nil {
+		rev = current.Rev
+		if current.Origin.Kind == job.OriginFile {
+			return current, api.OwnedByFile(name, current.Origin.Source)
+		}
+	}
+	if !pre.Holds(rev) {
+		return current, fmt.Errorf("job %s is at revision %d: %w", name, rev, job.ErrConflict)
+	}
+	return current, nil
+}
+
+// current reads a definition, nil if there is none.
+func (b *backend) current(ctx context.Context, name string) (*job.Job, error) {
+	j, err := b.node.store.Job(ctx, name)
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, asked(err)
+	}
+	return &j, nil
+}
+
+// DeleteJob removes a definition.
+func (b *backend) DeleteJob(ctx context.Context, name string, pre api.Precondition, _ string) error {
+	if err := b.up(); err != nil {
+		return err
+	}
+	for {
+		current, err := b.editable(ctx, name, pre)
+		switch {
+		case current == nil && (err == nil || errors.Is(err, job.ErrConflict)):
+			return fmt.Errorf("job %s: %w", name, job.ErrNotFound)
+		case err != nil:
+			return err
+		}
+		err = b.node.store.DeleteJob(ctx, name, current.Rev)
+		switch {
+		case errors.Is(err, job.ErrConflict) && pre.Any():
+			continue
+		case err != nil:
+			return asked(err)
+		}
+		if rev, err := b.node.store.Revision(ctx); err == nil {
+			b.shown(ctx, rev)
+		}
+		return nil
+	}
+}
+
+// PauseJob pauses or resumes one job, whoever else changes it meanwhile.
+func (b *backend) PauseJob(ctx context.Context, name string, p *job.Pause) (api.JobView, error) {
+	if err := b.up(); err != nil {
+		return api.JobView{}, err
+	}
+	for {
+		current, err := b.current(ctx, name)
+		if err != nil {
+			return api.JobView{}, err
+		}
+		if current == nil {
+			return api.JobView{}, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
+		}
+		next, changed := current.Halt(p, b.node.now().UTC())
+		if !changed {
+			return b.jobView(current), nil
+		}
+		next, err = b.node.store.PutJob(ctx, next)
+		switch {
+		case errors.Is(err, job.ErrConflict):
+			continue
+		case err != nil:
+			return api.JobView{}, asked(err)
+		}
+		b.shown(ctx, next.Rev)
+		return b.jobView(&next), nil
+	}
+}
+
+// PauseAll pauses or resumes all jobs.
+func (b *backend) PauseAll(ctx context.Context, p *job.Pause) (job.Gate, error) {
+	if err := b.up(); err != nil {
+		return job.Gate{}, err
+	}
+	for {
+		current, err := b.node.store.Gate(ctx)
+		if err != nil {
+			return job.Gate{}, asked(err)
+		}
+		next, changed := current.Halt(p, b.node.now().UTC())
+		if !changed {
+			return current, nil
+		}
+		next, err = b.node.store.PutGate(ctx, next)
+		switch {
+		case errors.Is(err, job.ErrConflict):
+			continue
+		case err != nil:
+			return job.Gate{}, asked(err)
+		}
+		b.shown(ctx, next.Rev)
+		return next, nil
+	}
+}
+
+// shownTimeout bounds how long a caller waits until what it wrote is shown.
+const shownTimeout = time.Second
+
+// shown returns when this replica answers from a store that has reached rev, so that a caller reads what it wrote. It is
+// no condition for anything: after a while it returns all the same.
+func (b *backend) shown(ctx context.Context, rev int64) {
+	waiting, cancel := context.WithTimeout(ctx, shownTimeout)
+	defer cancel()
+	_ = b.node.mirror.WaitFor(waiting, rev)
+}

@@ -1,0 +1,219 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/store/embedded"
+)
+
+// connect makes n.client: in-process to an embedded member, or over the network.
+func (n *Node) connect(ctx context.Context, stops *closers) error {
+	if len(n.set.Etcd.Endpoints) == 0 {
+		return n.embed(ctx, stops)
+	}
+	client, err := Dial(n.set.Etcd)
+	if err != nil {
+		return err
+	}
+	stops.add("close etcd client", func() error { return ignoreCanceled(client.Close()) })
+	n.client = client
+	return n.awaitEtcd(ctx)
+}
+
+// embed starts this node's etcd member.
+func (n *Node) embed(ctx context.Context, stops *closers) error {
+	e := n.set.Etcd.Embedded
+	if e.Cluster == "" && n.set.Origins()["etcd.embedded.peer"] == config.OriginDefault {
+		e.Peer = "" // a single member has no peers, and needs no port for them
+	}
+	server, err := embedded.Start(ctx, embedded.Config{
+		Name: n.set.Node.Name, Dir: filepath.Join(n.set.Node.DataDir, "etcd"),
+		Client: e.Client, Peer: e.Peer, Cluster: e.Cluster,
+	}, n.log)
+	if err != nil {
+		return err
+	}
+	stops.add("close etcd", server.Close)
+	n.client, n.member = server.Client(), server
+	stops.background(ctx)("run etcd", func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-server.Done():
+			return fmt.Errorf("etcd member ended: %w", server.Err())
+		}
+	})
+	return nil
+}
+
+// keepApart moves etcd's leadership to another member whenever this node's has it, until ctx ends: the death of one process
+// is to cost one election and not two.
+func (n *Node) keepApart(ctx context.Context) {
+	for ctx.Err() == nil {
+		if n.member.IsLeader() && n.member.MemberCount() > 1 {
+			moving, cancel := context.WithTimeout(ctx, 2*time.Second)
+			if err := n.member.YieldLeader(moving); err != nil && ctx.Err() == nil {
+				n.log.Debug("etcd leadership was not moved", "err", err)
+			}
+			cancel()
+		}
+		pause(ctx, time.Second)
+	}
+}
+
+// Dial returns a client for the settings' endpoints. It does not wait for an answer.
+func Dial(e config.Etcd) (*clientv3.Client, error) {
+	cfg := clientv3.Config{
+		Endpoints:            e.Endpoints,
+		DialTimeout:          3 * time.Second,
+		DialKeepAliveTime:    10 * time.Second,
+		DialKeepAliveTimeout: 3 * time.Second,
+		PermitWithoutStream:  true,
+		Username:             e.Username,
+		Logger:               zap.NewNop(), // what matters comes back as an error
+	}
+	if e.PasswordFile != "" {
+		b, err := os.ReadFile(e.PasswordFile)
+		if err != nil {
+			return nil, fmt.Errorf("read etcd.password_file: %w", err)
+		}
+		cfg.Password = strings.TrimRight(string(b), "\r\n")
+	}
+	var err error
+	if cfg.TLS, err = clientTLS(e.TLS); err != nil {
+		return nil, err
+	}
+	client, err := clientv3.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to etcd %s: %w", strings.Join(e.Endpoints, ","), err)
+	}
+	return client, nil
+}
+
+func clientTLS(t config.ClientTLS) (*tls.Config, error) {
+	if t == (config.ClientTLS{}) {
+		return nil, nil
+	}
+	info := transport.TLSInfo{CertFile: t.Cert, KeyFile: t.Key, TrustedCAFile: t.CA}
+	c, err := info.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read etcd.tls: %w", err)
+	}
+	return c, nil
+}
+
+// awaitEtcd returns when etcd answers and is new enough. Until then it says every few seconds that it does not.
+func (n *Node) awaitEtcd(ctx context.Context) error {
+	for pause := time.Second; ; pause = min(2*pause, 15*time.Second) {
+		try, cancel := context.WithTimeout(ctx, 3*time.Second)
+		err := CheckVersion(try, n.client)
+		cancel()
+		var old *OldEtcdError
+		switch {
+		case err == nil || errors.As(err, &old):
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+		n.log.Error("etcd does not answer, trying again", "endpoints", strings.Join(n.client.Endpoints(), ","),
+			"err", unreached(n.client.Endpoints(), err), "again_in", pause.String())
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// unreached says why no endpoint answers, where the client's own error says only that time ran out.
+func unreached(endpoints []string, err error) string {
+	for _, ep := range endpoints {
+		u, parseErr := url.Parse(ep)
+		if parseErr != nil || u.Host == "" {
+			continue
+		}
+		conn, dialErr := net.DialTimeout("tcp", u.Host, time.Second)
+		if dialErr != nil {
+			return dialErr.Error()
+		}
+		conn.Close()
+	}
+	return shortError(err)
+}
+
+// OldEtcdError is an etcd that has bugs which rota cannot make up for.
+type OldEtcdError struct{ Endpoint, Version string }
+
+func (e *OldEtcdError) Error() string {
+	return fmt.Sprintf("etcd %s at %s is too old: it can answer reads with stale data after a pause; use 3.5.28, 3.6.9, 3.7 or later",
+		e.Version, e.Endpoint)
+}
+
+// CheckVersion asks the endpoints for their version, until one answers, and refuses those that are too old.
+func CheckVersion(ctx context.Context, client *clientv3.Client) error {
+	var errs []error
+	for _, ep := range client.Endpoints() {
+		resp, err := client.Status(ctx, ep)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if !recent(resp.Version) {
+			return &OldEtcdError{Endpoint: ep, Version: resp.Version}
+		}
+		return nil
+	}
+	return errors.Join(errs...)
+}
+
+// recent says whether a version has the fixes that rota relies on.
+func recent(version string) bool {
+	var v [3]int
+	for i, part := range strings.SplitN(strings.SplitN(version, "-", 2)[0], ".", 3) {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return true // a version that we cannot read is not one that we know to be bad
+		}
+		v[i] = n
+	}
+	switch {
+	case v[0] != 3:
+		return v[0] > 3
+	case v[1] == 5:
+		return v[2] >= 28
+	case v[1] == 6:
+		return v[2] >= 9
+	}
+	return v[1] > 6
+}
+
+func ignoreCanceled(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// shortError is the last, most telling part of a gRPC error.
+func shortError(err error) string {
+	s := err.Error()
+	if i := strings.LastIndex(s, "desc = "); i >= 0 {
+		s = s[i+len("desc = "):]
+	}
+	return strings.Trim(s, `"`)
+}

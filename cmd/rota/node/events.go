@@ -1,0 +1,76 @@
+package node
+
+import (
+	"context"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// eventBuffer is how many messages a slow reader may be behind before it is cut off.
+const eventBuffer = 256
+
+// Watch tells what changes in the store after a revision.
+func (b *backend) Watch(ctx context.Context, after int64) (int64, <-chan []api.Event, error) {
+	if err := b.up(); err != nil {
+		return 0, nil, err
+	}
+	from, changes, err := b.node.store.Watch(ctx, after)
+	if err != nil {
+		return 0, nil, asked(err)
+	}
+	out := make(chan []api.Event, eventBuffer)
+	go func() { // ends with changes, which end with ctx
+		defer close(out)
+		for batch := range changes {
+			var events []api.Event
+			for _, c := range batch {
+				if e, ok := b.event(c); ok {
+					events = append(events, e)
+				}
+			}
+			if len(events) == 0 {
+				continue
+			}
+			select {
+			case out <- events:
+			default:
+				return
+			}
+		}
+	}()
+	return from, out, nil
+}
+
+// event shows a change as the API does.
+func (b *backend) event(c job.Change) (api.Event, bool) {
+	kind, ok := map[job.RecordKind]string{
+		job.RecordJob: api.KindJob, job.RecordRun: api.KindRun, job.RecordWorker: api.KindWorker,
+		job.RecordReplica: api.KindReplica, job.RecordGate: api.KindGate, job.RecordEvent: api.KindEvent,
+	}[c.Kind]
+	if !ok || c.Bad != nil {
+		return api.Event{}, false
+	}
+	if c.Deleted() {
+		return api.Removed(kind, c.Name, c.Rev), true
+	}
+	var value any
+	switch {
+	case c.Job != nil:
+		value = b.jobView(c.Job)
+	case c.Run != nil:
+		value = api.NewRunView(*c.Run)
+	case c.Worker != nil:
+		value = api.WorkerView{Worker: *c.Worker, Revision: c.Rev}
+	case c.Replica != nil:
+		value = api.ReplicaView{Replica: *c.Replica}
+	case c.Gate != nil:
+		value = api.GateView{Paused: c.Gate.Paused, Since: c.Gate.Since}
+	case c.Event != nil:
+		value = c.Event
+	default:
+		return api.Event{}, false
+	}
+	e, err := api.Changed(kind, c.Name, c.Rev, value)
+	return e, err == nil
+}

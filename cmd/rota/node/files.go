@@ -1,0 +1,211 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/rota-scheduler/rota/config"
+)
+
+// files keeps the store's jobs as the job files say.
+//
+// Every replica reads its own files. A set that the store has not seen yet is put in force by whoever reads it; one that
+// was in force earlier and has been replaced is older, and is left alone when a replica starts with it, so that nobody's old
+// files undo newer ones. An edit that is seen to happen is always put in force, also if it brings back what was before.
+//
+// Files that are wrong change nothing: what is in force stays. A replica that starts with wrong files works all the same,
+// unless no files have ever been in force.
+type files struct {
+	node *Node
+	path string
+
+	// Owned by run, once it runs.
+	set    *config.Set // the last that could be read; nil: none yet
+	wrong  error       // what is wrong with the files as they are; nil: nothing
+	stamp  string      // of the files as they were read
+	edited bool        // set is an edit that is not in force yet
+	base   int64       // revision of the store's mark when the edit was seen
+	moved  bool        // the mark was moved by the last enforce
+	behind string      // why set is not to be put in force, though it is right; until the files change
+}
+
+// How job files are watched. The file system tells of most changes at once; looking finds the others: links that were
+// moved elsewhere, network file systems, and machines that are out of watches.
+const (
+	lookEvery  = 5 * time.Second
+	settle     = 250 * time.Millisecond // files have to rest so long before they are read
+	settleMost = 3 * time.Second        // files that never rest are read after this
+	retryFiles = 2 * time.Second        // after a failure
+	checkEvery = 30 * time.Second       // the store is compared with files that are in force
+)
+
+// openFiles reads the files. What becomes of mistakes in them is for run to say.
+func openFiles(n *Node) *files {
+	f := &files{node: n, path: n.set.Jobs}
+	f.load()
+	return f
+}
+
+// run puts the files in force, and again whenever they change. It returns an error only if there is nothing to go on with:
+// the files are wrong, and none have ever been in force.
+func (f *files) run(ctx context.Context) error {
+	changes, stop := f.watch()
+	defer stop()
+	f.load() // they may have changed while etcd was not there
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	enforce := time.NewTimer(0)
+	defer enforce.Stop()
+	for {
+		asked := false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-enforce.C:
+			f.moved = false
+			next, err := checkEvery, f.enforce(ctx)
+			switch {
+			case errors.Is(err, errNoFiles):
+				return f.wrong
+			case err != nil && ctx.Err() == nil:
+				f.node.log.Info("job files are not in force yet", "path", f.path, "err", err)
+				next = retryFiles
+			case f.moved:
+				next = retryFiles
+			}
+			enforce.Reset(next)
+			continue
+		case <-f.node.cfg.Reload:
+			f.node.log.Info("reading the job files again", "path", f.path, "reason", "asked")
+			asked = true
+		case <-changes:
+		case <-look.C:
+		}
+		if asked || fingerprint(f.path) != f.stamp {
+			rest(ctx, f.path)
+			f.read()
+			enforce.Reset(0)
+		}
+	}
+}
+
+// watch asks the file system to tell of changes. Without its help, the files are looked at every lookEvery.
+func (f *files) watch() (<-chan fsnotify.Event, func()) {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		f.node.log.Warn("job files cannot be watched, they are looked at now and then", "path", f.path, "err", err)
+		return nil, func() {}
+	}
+	for _, dir := range directories(f.path) {
+		if err := watcher.Add(dir); err != nil {
+			f.node.log.Warn("job files cannot be watched, they are looked at now and then", "path", dir, "err", err)
+		}
+	}
+	drained := make(chan struct{})
+	go func() { // ends when the watcher is closed; waited for below
+		defer close(drained)
+		for err := range watcher.Errors {
+			f.node.log.Warn("watch of the job files", "path", f.path, "err", err)
+		}
+	}()
+	return watcher.Events, func() { _ = watcher.Close(); <-drained }
+}
+
+// directories are those to watch: editors and Kubernetes replace files rather than write them, and links to directories are
+// replaced as well.
+func directories(path string) []string {
+	dirs := []string{filepath.Dir(path)}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		dirs = append(dirs, path)
+	}
+	return dirs
+}
+
+// rest returns when the files have not changed for a while.
+func rest(ctx context.Context, path string) {
+	before := fingerprint(path)
+	for end := time.Now().Add(settleMost); ctx.Err() == nil && time.Now().Before(end); {
+		pause(ctx, settle)
+		now := fingerprint(path)
+		if now == before {
+			return
+		}
+		before = now
+	}
+}
+
+// fingerprint changes when the files at path, or what their links lead to, change.
+func fingerprint(path string) string {
+	var b strings.Builder
+	add := func(name string) {
+		info, err := os.Stat(name)
+		if err != nil {
+			fmt.Fprintf(&b, "%s %t\n", name, errors.Is(err, fs.ErrNotExist))
+			return
+		}
+		real, _ := filepath.EvalSymlinks(name) // "" is as good as any
+		fmt.Fprintf(&b, "%s %s %d %d %s\n", name, real, info.Size(), info.ModTime().UnixNano(), info.Mode())
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		add(path)
+		return b.String()
+	}
+	for _, entry := range entries { // of the directory itself only the names matter, not its time
+		if ext := filepath.Ext(entry.Name()); ext == ".yaml" || ext == ".yml" {
+			add(filepath.Join(path, entry.Name()))
+		}
+	}
+	return b.String()
+}
+
+// load reads the files, and says whether they mean something else than before.
+func (f *files) load() (changed bool) {
+	f.stamp = fingerprint(f.path) // before they are read: what changes meanwhile is read again
+	set, err := config.LoadJobs([]string{f.path})
+	if f.wrong = err; err != nil {
+		f.node.log.Error("job files are wrong, what is in force stays:\n"+err.Error(), "path", f.path)
+		return false
+	}
+	changed = f.set == nil || set.Hash != f.set.Hash
+	f.set = set
+	return changed
+}
+
+// read reads the files after a change.
+func (f *files) read() {
+	if f.load() {
+		f.edited, f.behind = true, ""
+		f.base = f.node.mirror.Files().Rev
+	}
+}
+
+// show tells the others what this replica has read, and why that is not in force.
+func (f *files) show() {
+	note, hash := f.behind, ""
+	if f.set != nil {
+		hash = f.set.Hash
+	}
+	if f.wrong != nil {
+		note = "the job files are wrong and not in force: " + firstMistake(f.wrong)
+	}
+	f.node.replica.setFiles(hash, note)
+}
+
+// firstMistake is the first mistake in a line, with its place, and how many others there are.
+func firstMistake(err error) string {
+	text := firstLine(err)
+	var all config.Errors
+	if errors.As(err, &all) && len(all) > 1 {
+		text += fmt.Sprintf(" (and %d more)", len(all)-1)
+	}
+	return text
+}

@@ -1,0 +1,241 @@
+package node
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// jobs is what is defined, as name=description.
+func (r *running) jobs(t testing.TB) string {
+	views, err := r.Jobs(t.Context())
+	if err != nil {
+		return err.Error()
+	}
+	var list []string
+	for _, v := range views {
+		list = append(list, v.Name+"="+v.Spec.Description)
+	}
+	return strings.Join(list, " ")
+}
+
+func (r *running) wantJobs(t testing.TB, want string) {
+	t.Helper()
+	got := ""
+	for range 3 {
+		eventually(t, want, func() bool { got = r.jobs(t); return got == want })
+	}
+}
+
+// notes are what the cluster says of job files.
+func (r *running) notes(t testing.TB) string {
+	v, err := r.Cluster(t.Context())
+	if err != nil {
+		return err.Error()
+	}
+	return strings.Join(v.Files.Notes, "\n")
+}
+
+func withFiles(t testing.TB, name, endpoint, path string) *running {
+	set := outside(t, name, endpoint)
+	set.Jobs, set.Worker.Enabled = path, false
+	return start(t, Config{Settings: set, Version: version})
+}
+
+func TestJobFilesAreFollowed(t *testing.T) {
+	t.Parallel()
+	dir, etcd := t.TempDir(), etcd(t)
+	a, b := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")
+	write(t, a, jobsFile("first", "x", "y"))
+	write(t, b, jobsFile("first", "z"))
+	r := withFiles(t, "q1", etcd, dir)
+	r.wantJobs(t, "x=first y=first z=first")
+
+	t.Run("an edit", func(t *testing.T) {
+		write(t, a, jobsFile("second", "x"))
+		r.wantJobs(t, "x=second z=first")
+	})
+	t.Run("a wrong edit changes nothing, and is shown with its line", func(t *testing.T) {
+		write(t, a, jobsFile("third", "x")+"  broken: {comand: [a], shell: b}\n  worse: {}\n")
+		eventually(t, "a note", func() bool { return r.notes(t) != "" })
+		if got := r.notes(t); !strings.Contains(got, a+":3:") || !strings.Contains(got, "q1: ") || !strings.Contains(got, "more)") {
+			t.Errorf("got note %q, want the replica, %s:3 and how many more", got, a)
+		}
+		r.wantJobs(t, "x=second z=first")
+		r.reload <- syscall.SIGHUP
+		eventually(t, "a second look", func() bool { return strings.Count(r.log.String(), "job files are wrong") >= 2 })
+		if r.notes(t) == "" {
+			t.Error("the note is gone though the file is still wrong")
+		}
+	})
+	t.Run("its correction", func(t *testing.T) {
+		write(t, a, jobsFile("fourth", "x"))
+		r.wantJobs(t, "x=fourth z=first")
+		eventually(t, "no note", func() bool { return r.notes(t) == "" })
+	})
+	t.Run("a file in which it is written over", func(t *testing.T) {
+		if err := os.WriteFile(b, []byte(jobsFile("fifth", "z")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r.wantJobs(t, "x=fourth z=fifth")
+	})
+	t.Run("a file that is removed", func(t *testing.T) {
+		if err := os.Remove(b); err != nil {
+			t.Fatal(err)
+		}
+		r.wantJobs(t, "x=fourth")
+	})
+	t.Run("all files gone is a mistake", func(t *testing.T) {
+		if err := os.Remove(a); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "a note", func() bool { return strings.Contains(r.notes(t), "has no job file") })
+		r.wantJobs(t, "x=fourth")
+		write(t, a, jobsFile("sixth", "x"))
+		r.wantJobs(t, "x=sixth")
+	})
+	t.Run("a definition that was changed by hand is put right", func(t *testing.T) {
+		j, err := r.node.store.Job(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.Spec.Description = "by hand"
+		if _, err := r.node.store.PutJob(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+		r.reload <- syscall.SIGHUP // sooner than it would look
+		r.wantJobs(t, "x=sixth")
+	})
+	t.Run("the API does not change a job of a file", func(t *testing.T) {
+		if _, _, err := r.PutJob(t.Context(), "x", job.Spec{Shell: "true"}, api.Precondition{}); err == nil || !strings.Contains(err.Error(), "a.yaml") {
+			t.Errorf("got %v, want a refusal that names a.yaml", err)
+		}
+		if err := r.DeleteJob(t.Context(), "x", api.Precondition{}); err == nil || !strings.Contains(err.Error(), "a.yaml") {
+			t.Errorf("got %v, want a refusal that names a.yaml", err)
+		}
+		if _, err := r.PauseJob(t.Context(), "x", "test"); err != nil {
+			t.Errorf("pause: %v", err)
+		}
+	})
+}
+
+func TestAConfigMapIsFollowed(t *testing.T) {
+	t.Parallel()
+	dir, etcd := t.TempDir(), etcd(t)
+	swap := func(n int) {
+		t.Helper()
+		data := fmt.Sprintf("..data_%d", n)
+		if err := os.Mkdir(filepath.Join(dir, data), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, data, "jobs.yaml"), jobsFile(fmt.Sprint(n), "x"))
+		if err := os.Symlink(data, filepath.Join(dir, "..tmp")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	swap(1)
+	if err := os.Symlink("..data/jobs.yaml", filepath.Join(dir, "jobs.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	r := withFiles(t, "q1", etcd, dir)
+	r.wantJobs(t, "x=1")
+	swap(2)
+	r.wantJobs(t, "x=2")
+}
+
+func TestOlderFilesDoNotUndoNewerOnes(t *testing.T) {
+	t.Parallel()
+	all, etcd := t, etcd(t)
+	file1, file2 := filepath.Join(t.TempDir(), "jobs.yaml"), filepath.Join(t.TempDir(), "jobs.yaml")
+	write(t, file1, jobsFile("old", "x", "gone"))
+	write(t, file2, jobsFile("old", "x", "gone"))
+	q1 := withFiles(t, "q1", etcd, file1)
+	q2 := withFiles(t, "q2", etcd, file2)
+	q1.wantJobs(t, "gone=old x=old")
+
+	write(t, file1, jobsFile("new", "x"))
+	q1.wantJobs(t, "x=new")
+	eventually(t, "the difference is seen", func() bool {
+		v, err := q2.Cluster(t.Context())
+		return err == nil && !v.Files.Agree && v.Files.By == "q1"
+	})
+
+	t.Run("a replica that starts with older files leaves them alone", func(t *testing.T) {
+		if err := q2.end(); err != nil {
+			t.Fatal(err)
+		}
+		q2 = withFiles(all, "q2", etcd, file2)
+		eventually(t, "a note", func() bool {
+			return strings.Contains(q1.notes(t), "q2: older than the files in force, which q1 applied")
+		})
+		q2.wantJobs(t, "x=new")
+	})
+	t.Run("an edit on a running replica wins", func(t *testing.T) {
+		write(t, file2, jobsFile("newest", "x", "added"))
+		q1.wantJobs(t, "added=newest x=newest")
+		eventually(t, "no note of q2", func() bool { return !strings.Contains(q1.notes(t), "q2: ") })
+	})
+	t.Run("also one that brings back what was before", func(t *testing.T) {
+		write(t, file2, jobsFile("old", "x", "gone"))
+		q1.wantJobs(t, "gone=old x=old")
+	})
+}
+
+// A replica that died after it moved the mark has left the jobs of the files half written.
+func TestWhoHasTheFilesInForceWritesTheRest(t *testing.T) {
+	t.Parallel()
+	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")
+	write(t, file, jobsFile("whole", "x", "y"))
+	q1 := withFiles(t, "q1", etcd, file)
+	q1.wantJobs(t, "x=whole y=whole")
+	x, err := q1.node.store.Job(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q1.node.store.DeleteJob(t.Context(), "x", x.Rev); err != nil {
+		t.Fatal(err)
+	}
+	stale := job.Job{Name: "stale", Origin: job.Origin{Kind: job.OriginFile}, Generation: 1, Since: x.Since, Spec: x.Spec}
+	if _, err := q1.node.store.PutJob(t.Context(), stale); err != nil {
+		t.Fatal(err)
+	}
+	withFiles(t, "q2", etcd, file).wantJobs(t, "x=whole y=whole")
+}
+
+func TestWrongFilesAtTheStart(t *testing.T) {
+	t.Parallel()
+	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")
+	write(t, file, "jobs:\n  x: {comand: [a]}\n")
+	set := outside(t, "q1", etcd)
+	set.Jobs, set.Worker.Enabled = file, false
+	t.Run("without any in force are an error", func(t *testing.T) {
+		r := begin(t, Config{Settings: set, Version: version})
+		eventually(t, "Run has returned", func() bool { return strings.Contains(r.log.String(), "job files are wrong") })
+		if r.node != nil {
+			eventually(t, "the API is closed", func() bool { _, err := r.Jobs(t.Context()); return err != nil })
+		}
+		r.stopped(t, file+":2:")
+	})
+	t.Run("leave those alone that are in force", func(t *testing.T) {
+		good := filepath.Join(t.TempDir(), "jobs.yaml")
+		write(t, good, jobsFile("good", "x"))
+		q2 := withFiles(t, "q2", etcd, good)
+		q2.wantJobs(t, "x=good")
+		q1 := withFiles(t, "q1", etcd, file)
+		eventually(t, "a note", func() bool {
+			return strings.Contains(q2.notes(t), "q1: the job files are wrong and not in force: "+file+":2:")
+		})
+		q1.wantJobs(t, "x=good")
+		write(t, file, jobsFile("better", "x"))
+		q2.wantJobs(t, "x=better")
+	})
+}

@@ -1,0 +1,87 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/rota-scheduler/rota/election"
+)
+
+// campaign stands for election while our clock is to be trusted, and not before it was compared.
+func (n *Node) campaign(ctx context.Context) error {
+	select {
+	case <-n.clocks.measured:
+	case <-ctx.Done():
+	}
+	for ctx.Err() == nil {
+		if n.clocks.trusted() != nil {
+			pause(ctx, measureEvery/4)
+			continue
+		}
+		standing, withdraw := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			defer withdraw()
+			for standing.Err() == nil && n.clocks.trusted() == nil {
+				pause(standing, measureEvery/4)
+			}
+		})
+		err := n.elector.Run(standing, n.lead)
+		withdraw()
+		wg.Wait()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lead dispatches for one term. What was in the store when the term was won has to be known first.
+func (n *Node) lead(ctx context.Context, term election.Term) error {
+	if err := n.catchUp(ctx); err != nil {
+		return err
+	}
+	n.metrics.terms.Inc()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx) // the scheduler may know first that the term is over
+	defer cancel()
+	if n.set.Election.FastTakeover {
+		wg.Go(func() { n.attend(ctx, term) })
+	}
+	if n.member != nil {
+		wg.Go(func() { n.keepApart(ctx) })
+	}
+	if n.set.History.MaxAge > 0 {
+		wg.Go(func() { n.sweepEvents(ctx, term) })
+	}
+	return n.scheduler.Lead(ctx, term)
+}
+
+// catchUpTimeout bounds the wait for the mirror.
+const catchUpTimeout = 10 * time.Second
+
+// catchUp waits until the mirror knows everything that was in the store when it was called.
+func (n *Node) catchUp(ctx context.Context) error {
+	rev, err := n.store.Revision(ctx)
+	if err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeoutCause(ctx, catchUpTimeout, errors.New("the watch of the store is behind"))
+	defer cancel()
+	return n.mirror.WaitFor(waiting, rev)
+}
+
+// sweepEvery is how often the leader looks for events that are too old to keep.
+const sweepEvery = 10 * time.Minute
+
+func (n *Node) sweepEvents(ctx context.Context, term election.Term) {
+	for ctx.Err() == nil {
+		if _, err := n.store.SweepEvents(ctx, term, n.now().Add(-n.set.History.MaxAge)); err != nil && ctx.Err() == nil {
+			n.log.Debug("old events were not removed", "err", err)
+		}
+		pause(ctx, sweepEvery)
+	}
+}

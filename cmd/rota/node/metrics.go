@@ -1,0 +1,166 @@
+package node
+
+import (
+	"math"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/rota-scheduler/rota/scheduler"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/worker"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// metrics is what /metrics shows. docs/operations.md lists the names.
+type metrics struct {
+	registry  *prometheus.Registry
+	terms     prometheus.Counter
+	decisions *prometheus.CounterVec // by what was decided
+	claims    prometheus.Counter
+	conflicts prometheus.Counter
+	recalls   prometheus.Counter
+	runs      *prometheus.CounterVec // by job and outcome
+	fenced    prometheus.Counter
+	sessions  prometheus.Counter
+	lag       prometheus.Histogram
+	duration  prometheus.Histogram
+	executing prometheus.Gauge
+	unsent    prometheus.Gauge
+
+	lastLag atomic.Uint64 // bits of the lag of the latest claim, in seconds
+}
+
+var (
+	_ worker.Observer    = (*metrics)(nil)
+	_ scheduler.Observer = (*metrics)(nil)
+)
+
+func newMetrics(n *Node) *metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	m := &metrics{
+		registry:  prometheus.NewRegistry(),
+		terms:     counter("rota_terms_total", "Terms that this replica has led."),
+		claims:    counter("rota_attempts_claimed_total", "Attempts that began here."),
+		conflicts: counter("rota_claim_conflicts_total", "Runs that somebody else changed before they were claimed here."),
+		recalls:   counter("rota_runs_returned_total", "Runs handed back to the leader before they began."),
+		fenced:    counter("rota_outcomes_fenced_total", "Outcomes that came after their attempt had been given up, and changed nothing."),
+		sessions:  counter("rota_worker_sessions_lost_total", "Times that the worker lost its presence."),
+		executing: gauge("rota_attempts_executing", "Attempts that execute here now."),
+		unsent:    gauge("rota_outcomes_unsent", "Outcomes in the journal that the store has not acknowledged."),
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "rota_decisions_total", Help: "Decisions of the leader, by what became of them."}, []string{"result"}),
+		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "rota_attempts_total", Help: "Attempts that ended here, by job and outcome."}, []string{"job", "outcome"}),
+		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "rota_schedule_lag_seconds", Help: "From when a run was due to when its attempt was claimed here.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "rota_attempt_duration_seconds", Help: "How long attempts took.",
+			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600, 3600, 6 * 3600}}),
+	}
+	m.registry.MustRegister(m.terms, m.claims, m.conflicts, m.recalls, m.fenced, m.sessions, m.executing, m.unsent,
+		m.decisions, m.runs, m.lag, m.duration, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(nodeMetrics(n)...)
+	return m
+}
+
+// nodeMetrics are read from the node when they are asked for.
+func nodeMetrics(n *Node) []prometheus.Collector {
+	counts := func() store.Counts {
+		if !n.backend.ready.Load() {
+			return store.Counts{}
+		}
+		return n.store.Counts()
+	}
+	status := func() scheduler.Status {
+		if n.cfg.Role == WorkerOnly || !n.backend.ready.Load() {
+			return scheduler.Status{}
+		}
+		return n.scheduler.Status()
+	}
+	counter := func(name, help string, f func(store.Counts) int64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(f(counts())) })
+	}
+	gauge := func(name, help string, f func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "rota_build_info", Help: "Always 1; the labels say what runs.",
+		ConstLabels: prometheus.Labels{"version": n.cfg.Version.Version, "goversion": n.cfg.Version.Go},
+	})
+	build.Set(1)
+	return []prometheus.Collector{
+		build,
+		gauge("rota_leader", "1 while this replica dispatches.", func() float64 {
+			if status().Term != 0 {
+				return 1
+			}
+			return 0
+		}),
+		gauge("rota_term", "The term that this replica leads, 0 if it does not: a store revision.", func() float64 { return float64(status().Term) }),
+		gauge("rota_dispatch_behind_seconds", "How long the oldest thing that the leader has to decide has been waiting.", func() float64 {
+			if st := status(); !st.Behind.IsZero() {
+				return math.Max(0, n.now().Sub(st.Behind).Seconds())
+			}
+			return 0
+		}),
+		counter("rota_store_transactions_total", "Requests sent to etcd for writing, repeats included.", func(c store.Counts) int64 { return c.Transactions }),
+		counter("rota_store_writes_total", "Changes that took effect.", func(c store.Counts) int64 { return c.Writes }),
+		counter("rota_store_written_bytes_total", "Bytes of those changes.", func(c store.Counts) int64 { return c.Bytes }),
+		counter("rota_store_conflicts_total", "Changes refused since a record had changed.", func(c store.Counts) int64 { return c.Conflicts }),
+		counter("rota_store_fenced_writes_total", "Changes refused since the term was over.", func(c store.Counts) int64 { return c.Fenced }),
+		counter("rota_store_relists_total", "Times that a watch had to be built anew.", func(c store.Counts) int64 { return c.Relists }),
+	}
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+func (m *metrics) lagSeconds() float64 { return math.Float64frombits(m.lastLag.Load()) }
+
+// Decided counts a decision.
+func (m *metrics) Decided(d job.Decision, a job.Applied, _ time.Time) {
+	result := "committed"
+	switch {
+	case a.Err == job.ErrConflict:
+		result = "conflict"
+	case a.Err != nil:
+		result = "failed"
+	case d.Run != nil && d.Run.State == job.Skipped, d.Event != nil:
+		result = "skipped"
+	}
+	m.decisions.WithLabelValues(result).Inc()
+}
+
+func (m *metrics) Claimed(_ *job.Run, late time.Duration) {
+	m.claims.Inc()
+	m.lag.Observe(math.Max(0, late.Seconds()))
+	m.lastLag.Store(math.Float64bits(math.Max(0, late.Seconds())))
+}
+
+func (m *metrics) Ended(r *job.Run, o *job.Outcome, took time.Duration) {
+	m.runs.WithLabelValues(r.Job, string(o.State)).Inc()
+	m.duration.Observe(took.Seconds())
+}
+
+func (m *metrics) Load(executing, unsent int) {
+	m.executing.Set(float64(executing))
+	m.unsent.Set(float64(unsent))
+}
+
+func (m *metrics) Conflicted(*job.Run)           { m.conflicts.Inc() }
+func (m *metrics) Recalled(*job.Run, string)     { m.recalls.Inc() }
+func (m *metrics) Fenced(*job.Run, *job.Outcome) { m.fenced.Inc() }
+func (m *metrics) SessionEnded()                 { m.sessions.Inc() }

@@ -1,0 +1,102 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Whoever changes a job at the same time, a change without a precondition is made, and one with a key is made once.
+func TestChangesAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.put(t, "x", job.Spec{Shell: "true"})
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	made, refs := 0, map[string]bool{} // guarded by mu
+	for i := range 8 {
+		wg.Go(func() {
+			if _, _, err := r.PutJob(t.Context(), "x", job.Spec{Shell: fmt.Sprint("echo ", i)}, api.Precondition{}); err != nil {
+				t.Errorf("put: %v", err)
+			}
+		})
+		wg.Go(func() {
+			if _, err := r.PauseJob(t.Context(), "x", ""); err != nil {
+				t.Errorf("pause: %v", err)
+			}
+			if _, err := r.ResumeJob(t.Context(), "x", ""); err != nil {
+				t.Errorf("resume: %v", err)
+			}
+		})
+		wg.Go(func() {
+			v, created, err := r.Submit(t.Context(), "x", api.RunRequest{Key: "once"})
+			if err != nil {
+				t.Errorf("submit: %v", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			refs[v.Ref] = true
+			if created {
+				made++
+			}
+		})
+	}
+	wg.Wait()
+	if made != 1 || len(refs) != 1 {
+		t.Errorf("one key made %d runs, called %v", made, refs)
+	}
+	if v, err := r.Job(t.Context(), "x"); err != nil || v.Generation < 2 {
+		t.Errorf("got %+v, %v", v, err)
+	}
+}
+
+// Whichever of two sets of files ends up in force, all of its jobs are there and none of the other's.
+func TestDifferentFilesAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	etcd := etcd(t)
+	want := map[string]string{} // by the replica whose files are in force
+	nodes := make([]*running, 2)
+	for i := range nodes {
+		name, path := fmt.Sprint("q", i+1), filepath.Join(t.TempDir(), "jobs.yaml")
+		var names, jobs []string
+		for k := range 40 {
+			id := fmt.Sprintf("j%02d", k+20*i)
+			names, jobs = append(names, id), append(jobs, id+"="+name)
+		}
+		want[name] = strings.Join(jobs, " ")
+		write(t, path, jobsFile(name, names...))
+		set := outside(t, name, etcd)
+		set.Jobs, set.Worker.Enabled = path, false
+		nodes[i] = begin(t, Config{Settings: set, Version: version})
+	}
+	eventually(t, "one set is in force", func() bool {
+		v, err := nodes[0].Cluster(t.Context())
+		return err == nil && v.Files.By != "" && nodes[0].jobs(t) == want[v.Files.By]
+	})
+}
+
+func TestAStopWhileEtcdHasNoMajority(t *testing.T) {
+	t.Parallel()
+	set := settings(t, "q1")
+	set.Etcd.Embedded.Cluster = "q1=" + set.Etcd.Embedded.Peer + ",q2=http://" + freeAddr(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	log, done := &logBuffer{}, make(chan error, 1)
+	go func() { done <- Run(ctx, Config{Settings: set, Version: version}, logger(log)) }() // awaited below
+	eventually(t, "it waits for the other", func() bool { return strings.Contains(log.String(), "waiting for other members") })
+	cancel()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	case <-time.After(15 * time.Second):
+		t.Fatal("Run does not return")
+	}
+}

@@ -1,0 +1,231 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// lookTimeout bounds what Cluster asks of etcd: what is not known by then is left out.
+const lookTimeout = 2 * time.Second
+
+// Cluster shows the whole. It answers in time also when etcd does not.
+func (b *backend) Cluster(ctx context.Context) (api.ClusterView, error) {
+	if err := b.up(); err != nil {
+		return api.ClusterView{}, err
+	}
+	n := b.node
+	rev, _ := n.mirror.Current()
+	gate := n.mirror.Gate()
+	v := api.ClusterView{
+		Name: n.set.Etcd.Prefix, Node: n.set.Node.Name, Version: n.cfg.Version.Version,
+		Workers: len(n.mirror.Workers()), Jobs: len(n.mirror.Jobs()), Paused: gate.Paused,
+		Store:       api.StoreView{Revision: rev},
+		LagSeconds:  n.metrics.lagSeconds(),
+		Clocks:      n.clocks.views(),
+		Quarantined: b.quarantined(),
+	}
+	asking, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	wg.Go(func() { v.Leader = b.leader(asking) })
+	wg.Go(func() { b.addSize(asking, &v.Store) })
+	wg.Go(func() { v.NotReady = b.notReady(asking) })
+	wg.Wait()
+	b.addReplicas(&v)
+	v.Ready = len(v.NotReady) == 0
+	return v, nil
+}
+
+// quarantined lists what nobody can read, and jobs whose schedule nobody understands: these have no slots.
+func (b *backend) quarantined() (list []api.QuarantineView) {
+	for _, q := range b.node.mirror.Quarantine() {
+		list = append(list, api.QuarantineView{Key: q.Key, Revision: q.Revision, Error: q.Error})
+	}
+	for _, j := range b.node.mirror.Jobs() {
+		if _, err := policy.When(j.Name, &j.Spec); err != nil {
+			key := b.node.set.Etcd.Prefix + "/" + string(job.RecordJob) + "/" + j.Name
+			list = append(list, api.QuarantineView{Key: key, Revision: j.Rev, Error: err.Error()})
+		}
+	}
+	return list
+}
+
+// notReady says why this process is not ready.
+func (b *backend) notReady(ctx context.Context) (reasons []string) {
+	for _, c := range b.parts().Health.Ready {
+		if err := c.Probe(ctx); err != nil {
+			reasons = append(reasons, c.Name+": "+err.Error())
+		}
+	}
+	return reasons
+}
+
+// leader is who leads, nil if nobody does or etcd does not say.
+func (b *backend) leader(ctx context.Context) *api.LeaderView {
+	h, ok, err := election.Leader(ctx, b.node.client, b.node.store.Keys().Election())
+	if err != nil || !ok || h.Candidate.Since.IsZero() { // the first in the queue has not confirmed its win
+		return nil
+	}
+	return &api.LeaderView{Node: h.Candidate.Node, Addr: h.Candidate.Addr, Term: h.Term.Rev, Since: h.Candidate.Since}
+}
+
+func (b *backend) addReplicas(v *api.ClusterView) {
+	files := b.node.mirror.Files()
+	v.Files = api.FilesView{Hash: files.Hash, By: files.By, At: files.At, Agree: true}
+	for _, r := range b.node.mirror.Replicas() {
+		v.Replicas = append(v.Replicas, api.ReplicaView{Replica: *r, Leader: v.Leader != nil && v.Leader.Node == r.Name})
+		if r.FilesHash != "" && r.FilesHash != files.Hash {
+			v.Files.Agree = false
+		}
+		if r.FilesNote != "" {
+			v.Files.Agree = false
+			v.Files.Notes = append(v.Files.Notes, r.Name+": "+r.FilesNote)
+		}
+	}
+}
+
+// addSize shows etcd's members and how full they are, as far as they say so in time.
+func (b *backend) addSize(ctx context.Context, v *api.StoreView) {
+	n := b.node
+	asked := n.client.Endpoints()
+	v.Members = asked
+	if n.member != nil { // the in-process client has no endpoints, and asks this member alone
+		asked, v.Members = []string{n.member.Endpoint()}, []string{n.member.Endpoint()}
+	}
+	sizes := make([]*clientv3.StatusResponse, len(asked))
+	var wg sync.WaitGroup
+	for i, endpoint := range asked {
+		wg.Go(func() {
+			if st, err := n.client.Status(ctx, endpoint); err == nil {
+				sizes[i] = st
+			}
+		})
+	}
+	wg.Wait()
+	for _, st := range sizes {
+		if st != nil {
+			v.DBSize, v.Quota = max(v.DBSize, st.DbSize), st.DbSizeQuota
+		}
+	}
+}
+
+// Jobs shows all jobs.
+func (b *backend) Jobs(context.Context) ([]api.JobView, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	jobs := b.node.mirror.Jobs()
+	views := make([]api.JobView, len(jobs))
+	for i, j := range jobs {
+		views[i] = b.jobView(j)
+	}
+	return views, nil
+}
+
+// Job shows one.
+func (b *backend) Job(_ context.Context, name string) (api.JobView, error) {
+	if err := b.up(); err != nil {
+		return api.JobView{}, err
+	}
+	j, ok := b.node.mirror.Job(name)
+	if !ok {
+		return api.JobView{}, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
+	}
+	return b.jobView(j), nil
+}
+
+func (b *backend) jobView(j *job.Job) api.JobView {
+	v := api.JobView{Job: *j, Revision: j.Rev}
+	if next, ok := b.nextSlot(j); ok {
+		v.Next = &next
+	}
+	for _, r := range b.node.mirror.Runs(j.Name, nil) {
+		if !r.State.Terminal() {
+			v.Active = append(v.Active, r.Name())
+			continue
+		}
+		if v.Last == nil || r.Finished.After(v.Last.Finished) {
+			v.Last = &api.LastRun{Ref: r.Name(), State: r.State, Finished: r.Finished}
+		}
+	}
+	return v
+}
+
+// nextSlot is the slot that the job decides next, if nobody pauses it.
+func (b *backend) nextSlot(j *job.Job) (time.Time, bool) {
+	when, err := policy.When(j.Name, &j.Spec)
+	if err != nil || when == nil {
+		return time.Time{}, false
+	}
+	after := j.Since
+	if g := b.node.mirror.Gate(); g.Since.After(after) {
+		after = g.Since
+	}
+	if c, ok := b.node.mirror.Cursor(j.Name); ok && c.After.After(after) {
+		after = c.After
+	}
+	return when.Next(after)
+}
+
+// Runs shows the runs that q includes, the newest slot first.
+func (b *backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	runs := b.node.mirror.Runs(q.Job, q.Includes)
+	views := make([]api.RunView, 0, min(len(runs), q.Limit))
+	slices.SortFunc(runs, api.CompareRuns)
+	for _, r := range runs {
+		if len(views) == q.Limit {
+			break
+		}
+		views = append(views, api.NewRunView(*r))
+	}
+	return views, nil
+}
+
+// Run shows all of one run, read from the store.
+func (b *backend) Run(ctx context.Context, jobName, id string) (api.RunView, error) {
+	if err := b.up(); err != nil {
+		return api.RunView{}, err
+	}
+	r, err := b.node.store.Run(ctx, jobName, id)
+	if err != nil {
+		return api.RunView{}, asked(err)
+	}
+	return api.NewRunView(r), nil
+}
+
+// Workers shows all workers.
+func (b *backend) Workers(context.Context) ([]api.WorkerView, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	running, armed := map[string]int{}, map[string]int{}
+	for _, r := range b.node.mirror.Runs("", func(r *job.Run) bool { return !r.State.Terminal() }) {
+		switch r.State {
+		case job.Running:
+			running[r.Worker]++
+		case job.Armed:
+			armed[r.Worker]++
+		}
+	}
+	var views []api.WorkerView
+	for _, w := range b.node.mirror.Workers() {
+		views = append(views, api.WorkerView{
+			Worker: *w, Running: running[w.Name], Armed: armed[w.Name], Revision: w.Rev,
+			Free: max(0, w.Capacity-running[w.Name]-armed[w.Name]),
+		})
+	}
+	return views, nil
+}

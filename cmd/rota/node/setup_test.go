@@ -1,0 +1,243 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/goleak"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/store/embedded"
+)
+
+// TestMain wants no goroutine left; connections of etcd may take a while to notice.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 {
+		err := goleak.Find()
+		for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); {
+			err = goleak.Find()
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// logBuffer collects a node's log, which several goroutines write.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer // guarded by mu
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// running is a node that runs in this process.
+type running struct {
+	*client.Client
+	node   *Node
+	log    *logBuffer
+	reload chan os.Signal
+	end    func() error // stops it, and returns what Run did
+
+	ended    chan error // receives what Run returned
+	expected bool       // Run ends by itself, with an error
+}
+
+// stopped wants Run to end by itself with an error that contains want.
+func (r *running) stopped(t testing.TB, want string) {
+	t.Helper()
+	r.expected = true
+	select {
+	case err := <-r.ended:
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Run: got %v, want %s", err, want)
+		}
+		r.ended <- err
+	case <-time.After(20 * time.Second):
+		t.Error("Run goes on")
+	}
+}
+
+// settings are those of a node on free ports, with embedded etcd.
+func settings(t testing.TB, name string) config.Settings {
+	t.Helper()
+	dir := t.TempDir()
+	set, err := config.LoadSettings("", nil, []string{
+		"ROTA_NODE_NAME=" + name,
+		"ROTA_NODE_DATA_DIR=" + dir,
+		"ROTA_HTTP_LISTEN=" + freeAddr(t),
+		"ROTA_ETCD_EMBEDDED_CLIENT=http://" + freeAddr(t),
+		"ROTA_ETCD_EMBEDDED_PEER=http://" + freeAddr(t),
+		"ROTA_ELECTION_TTL=2s",
+		"ROTA_WORKER_SHUTDOWN_GRACE=1s",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// outside are those of a node on the etcd at endpoint.
+func outside(t testing.TB, name, endpoint string) config.Settings {
+	set := settings(t, name)
+	set.Etcd.Endpoints, set.Etcd.Embedded = []string{endpoint}, config.Embedded{}
+	return set
+}
+
+// begin runs a node, without waiting for it.
+func begin(t testing.TB, cfg Config) *running {
+	t.Helper()
+	r := &running{log: &logBuffer{}, reload: make(chan os.Signal, 1)}
+	cfg.Reload = r.reload
+	ready := make(chan *Node, 1)
+	cfg.Ready = func(n *Node) { ready <- n }
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	r.ended = ended
+	go func() { ended <- Run(ctx, cfg, logger(r.log)) }() // waited for by end
+	r.end = sync.OnceValue(func() error {
+		cancel()
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(20 * time.Second):
+			return fmt.Errorf("Run does not return")
+		}
+	})
+	t.Cleanup(func() {
+		if err := r.end(); err != nil && !r.expected && !t.Failed() {
+			t.Errorf("Run: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", cfg.Settings.Node.Name, tail(r.log.String(), 6000))
+		}
+	})
+	var err error
+	if r.Client, err = client.New(client.Config{Servers: "http://" + cfg.Settings.HTTP.Listen, By: "tester"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Client.Close)
+	select {
+	case r.node = <-ready:
+	case err := <-ended:
+		ended <- err
+	case <-time.After(30 * time.Second):
+		t.Fatal("the node is not up")
+	}
+	return r
+}
+
+// start runs a node and waits until it is ready.
+func start(t testing.TB, cfg Config) *running {
+	t.Helper()
+	r := begin(t, cfg)
+	if r.node == nil {
+		t.Fatalf("Run: %v", r.end())
+	}
+	eventually(t, "the node is ready", func() bool {
+		_, ok, err := r.Ready(t.Context())
+		return err == nil && ok
+	})
+	return r
+}
+
+// lead waits until r leads.
+func (r *running) lead(t testing.TB) {
+	t.Helper()
+	eventually(t, "the replica leads", func() bool {
+		v, err := r.Cluster(t.Context())
+		return err == nil && v.Leader != nil && v.Leader.Node == r.node.set.Node.Name
+	})
+}
+
+// etcd starts one outside of all nodes.
+func etcd(t testing.TB) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	s, err := embedded.Start(ctx, embedded.Config{Dir: t.TempDir(), Client: "http://127.0.0.1:0", NoSync: true}, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close etcd: %v", err)
+		}
+	})
+	return s.Endpoint()
+}
+
+func logger(b *logBuffer) hclog.Logger {
+	return hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: b})
+}
+
+var version = api.VersionView{Version: "v0-test", Go: "go"}
+
+func tail(s string, n int) string { return s[max(0, len(s)-n):] }
+
+// eventually polls until ok, because other goroutines decide when.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("still not: %s", what)
+		}
+	}
+}
+
+// freeAddr is a loopback address that was free a moment ago.
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// write puts a file in its place at once, as editors do.
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	next := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
+	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(next, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// jobsFile is a job file of jobs that do nothing, one of each name, described alike.
+func jobsFile(description string, names ...string) string {
+	var b strings.Builder
+	b.WriteString("jobs:\n")
+	for _, name := range names {
+		fmt.Fprintf(&b, "  %s: {description: %q, command: [\"true\"]}\n", name, description)
+	}
+	return b.String()
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const (
+	groupCluster = "cluster"
+	groupJobs    = "jobs"
+	groupRuns    = "runs"
+	groupTools   = "tools"
+)
+
+// newRoot builds the whole tree of commands.
+func newRoot(c *cli) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "rota",
+		Short: "Cron for more than one machine",
+		Long: `rota is cron for more than one machine: one leader decides, any worker runs, nothing runs twice unseen.
+
+Start with:  rota dev`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.server, "server", "", "URL of a replica, or several joined by commas (ROTA_SERVER; default http://127.0.0.1:8470)")
+	flags.StringVar(&c.tokenFile, "token-file", "", "file with the bearer token (ROTA_TOKEN_FILE)")
+	flags.VarP(&c.format, "output", "o", "how to print: table, wide, json or yaml")
+	flags.BoolVar(&c.noColor, "no-color", false, "print without colors (NO_COLOR)")
+	// The names are fixed, so that this cannot fail.
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
+
+	add := func(group, title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: group, Title: title})
+		for _, cmd := range commands {
+			cmd.GroupID = group
+			root.AddCommand(cmd)
+		}
+	}
+	add(groupCluster, "Cluster:",
+		newDevCommand(c), newServeCommand(c), newWorkerCommand(c), newStatusCommand(c), newWorkersCommand(c),
+		newVerifyCommand(c), newEtcdctlCommand(c))
+	add(groupJobs, "Jobs:",
+		newCheckCommand(c), newDiffCommand(c), newApplyCommand(c), newJobsCommand(c), newJobCommand(c),
+		newNextCommand(c), newExplainCommand(c), newPauseCommand(c), newResumeCommand(c))
+	add(groupRuns, "Runs:",
+		newRunCommand(c), newSubmitCommand(c), newRunsCommand(c), newRunInfoCommand(c), newLogsCommand(c),
+		newCancelCommand(c), newRetryCommand(c))
+	add(groupTools, "Tools:", newConfigCommand(c), newHealthCommand(c), newVersionCommand(c))
+	root.AddCommand(newNannyCommand(c))
+	root.SetHelpCommandGroupID(groupTools)
+	root.SetCompletionCommandGroupID(groupTools)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
+// run executes one command line and returns the exit code.
+func (c *cli) run(ctx context.Context, args []string) int {
+	root := newRoot(c)
+	root.SetArgs(args)
+	root.SetIn(c.in)
+	root.SetOut(c.out)
+	root.SetErr(c.err)
+	root.SetFlagErrorFunc(flagError)
+	began := false
+	watch(root, &began)
+
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !began {
+		err = asUsage(err)
+	}
+	if err != nil {
+		c.report(err, cmd.CommandPath())
+	}
+	return exitCode(ctx, err)
+}
+
+// watch sets *began when any command of the tree begins: an error before that is cobra's, about the command line.
+func watch(cmd *cobra.Command, began *bool) {
+	if do := cmd.RunE; do != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			*began = true
+			return do(cmd, args)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		watch(sub, began)
+	}
+}
+
+// asUsage turns cobra's own errors into ours. Its suggestions follow an empty line, one per line.
+func asUsage(err error) error {
+	var usage usageError
+	if errors.As(err, &usage) {
+		return err
+	}
+	msg, suggestions, _ := strings.Cut(err.Error(), "\n\n")
+	_, names, found := strings.Cut(suggestions, "\n")
+	if !found {
+		return usageError{msg: msg}
+	}
+	return usageError{msg, fmt.Sprintf("did you mean %s?", strings.Join(strings.Fields(names), " or "))}
+}
+
+// flagError suggests the flag that an unknown one was probably meant to be.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := config.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		return usageError{err.Error(), "did you mean --" + near + "?"}
+	}
+	return err
+}
+
+// takes checks the number of arguments by their names: "[JOB]" may be missing, "PATH..." may be repeated.
+func takes(names ...string) cobra.PositionalArgs {
+	least, most := 0, len(names)
+	for _, name := range names {
+		if !strings.HasPrefix(name, "[") {
+			least++
+		}
+		if strings.HasSuffix(name, "...") {
+			most = math.MaxInt
+		}
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usagef("%s: %s is missing", cmd.Name(), strings.TrimSuffix(names[len(args)], "..."))
+		case len(args) > most:
+			return usagef("%s: unexpected argument %q", cmd.Name(), args[most])
+		}
+		return nil
+	}
+}
+
+// group is a command that only holds others.
+func group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(subs...)
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		hint := ""
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = fmt.Sprintf("did you mean %s?", strings.Join(near, " or "))
+		}
+		return usageError{fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath()), hint}
+	}
+	return cmd
+}

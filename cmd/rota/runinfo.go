@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/spf13/cobra"
+)
+
+func newRunInfoCommand(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:               "run-info RUN",
+		Short:             "One run with its attempts and reasons",
+		Example:           "  rota run-info nightly-backup/2026-01-31T02:30:00Z",
+		Args:              takes("RUN"),
+		ValidArgsFunction: c.completeRuns,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := runName(args[0])
+			if err != nil {
+				return err
+			}
+			cl, err := c.reader()
+			if err != nil {
+				return err
+			}
+			defer cl.Close()
+			r, err := cl.Run(cmd.Context(), name)
+			if err != nil {
+				return err
+			}
+			return c.print(r, func(p *page) { writeRun(p, &r) })
+		},
+	}
+}
+
+// runName checks the form of a run's name.
+func runName(text string) (string, error) {
+	if _, _, err := job.ParseRunName(text); err != nil {
+		return "", usageError{err.Error(), "`rota runs` lists them"}
+	}
+	return text, nil
+}
+
+func writeRun(p *page, r *api.RunView) {
+	started := begunAt(&r.Run)
+	p.facts(
+		"Run", r.Ref,
+		"State", string(r.State),
+		"Reason", r.Reason,
+		"Kind", string(r.Kind)+lateness(r),
+		"Retry of", r.RetryOf,
+		"Asked by", r.By,
+		"Idempotency key", r.Key,
+		"Command", commandText(r.Spec),
+		"Payload", string(r.Payload),
+		"Slot", p.moment(r.Slot),
+		"Due", p.moment(r.Due),
+		"Started", p.moment(started),
+		"Finished", p.moment(r.Finished),
+		"Took", lasted(started, r.Finished, p.now),
+		"Cancel", cancelText(p, r.Cancel),
+		"Written", fmt.Sprintf("by %s, revision %d", writer(r.Term), r.Revision),
+	)
+	if r.Attempt > 0 {
+		p.line("")
+		p.table(attemptRows(p, r))
+	}
+	if r.Output != "" {
+		p.line("\nOutput (the end of it; `rota logs %s` has all):", r.Ref)
+		for _, line := range p.lastLines(r.Output) {
+			p.line("  %s", printable(line))
+		}
+	}
+}
+
+// lastLines is the end of an output, all that the record has of it where it is wide.
+func (p *page) lastLines(output string) []string {
+	const most = 20
+	lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
+	if !p.wide && len(lines) > most {
+		lines = lines[len(lines)-most:]
+	}
+	return lines
+}
+
+// writer says who wrote a record: a leader in its term, or a replica that was asked to.
+func writer(term int64) string {
+	if term == 0 {
+		return "request"
+	}
+	return fmt.Sprintf("term %d", term)
+}
+
+// attemptRows lists the attempts that ended, and the present one.
+func attemptRows(p *page, r *api.RunView) [][]any {
+	rows := [][]any{{"ATTEMPT", tinted{"STATE", plain}, "WORKER", "TOKEN", "STARTED", "TOOK", "EXIT", "REASON"}}
+	for _, a := range r.Attempts {
+		rows = append(rows, []any{
+			a.Number, tinted{string(a.State), colorOf(a.State)}, a.Worker, a.Token, p.when(a.Started),
+			lasted(a.Started, a.Finished, p.now), exitText(a.Exit), p.shortened(a.Reason),
+		})
+	}
+	if r.State == job.Armed || r.State == job.Running {
+		rows = append(rows, []any{
+			r.Attempt, tinted{string(r.State), colorOf(r.State)}, r.Worker, r.Token, p.when(r.Started),
+			lasted(r.Started, r.Finished, p.now), "", "",
+		})
+	}
+	return rows
+}
+
+func lateness(r *api.RunView) string {
+	if r.Late {
+		return ", late"
+	}
+	return ""
+}
+
+// commandText is the command of an ad hoc run.
+func commandText(s *job.Spec) string {
+	if s == nil {
+		return ""
+	}
+	if s.Shell != "" {
+		return s.Shell
+	}
+	return strings.Join(s.Command, " ")
+}
+
+func cancelText(p *page, c *job.Cancel) string {
+	if c == nil {
+		return ""
+	}
+	return pauseText(p, &job.Pause{At: c.At, By: c.By, Reason: c.Reason})
+}

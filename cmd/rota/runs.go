@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/spf13/cobra"
+)
+
+func newRunsCommand(c *cli) *cobra.Command {
+	var (
+		states []string
+		since  string
+		limit  int
+	)
+	cmd := &cobra.Command{
+		Use:               "runs [JOB]",
+		Short:             "List runs, latest first",
+		Example:           "  rota runs charge --state failed --since 24h",
+		Args:              takes("[JOB]"),
+		ValidArgsFunction: c.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			filter, err := c.runFilter(args, states, since, limit)
+			if err != nil {
+				return err
+			}
+			cl, err := c.reader()
+			if err != nil {
+				return err
+			}
+			defer cl.Close()
+			runs, more, err := collect(cmd.Context(), cl, filter, limit)
+			if err != nil {
+				return err
+			}
+			if more {
+				c.note("note: there are more; --limit %d shows more of them, --limit 0 all", 4*limit)
+			}
+			return c.print(api.RunList{Runs: runs}, func(p *page) { writeRuns(p, runs) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&states, "state", nil, "only in this state; may be given several times")
+	flags.StringVar(&since, "since", "", `only slots since then: a span (24h, 7d) or a time`)
+	flags.IntVar(&limit, "limit", 50, "at most so many; 0: all")
+	// The flag was defined two lines above, so that this cannot fail.
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// pageSize is the most that the API returns at once.
+const pageSize = 1000
+
+func (c *cli) runFilter(args, states []string, since string, limit int) (client.RunFilter, error) {
+	f := client.RunFilter{Limit: pageSize}
+	if len(args) > 0 {
+		f.Job = args[0]
+	}
+	if limit < 0 {
+		return f, usagef("--limit %d: give a positive number, or 0 for all", limit)
+	}
+	if limit > 0 {
+		f.Limit = min(limit, pageSize)
+	}
+	for _, s := range states {
+		state := job.State(strings.ReplaceAll(strings.TrimSpace(s), "-", "_"))
+		if !state.Valid() {
+			return f, usagef("--state %q: use %s", s, strings.Join(stateNames(), ", "))
+		}
+		if !slices.Contains(f.States, state) {
+			f.States = append(f.States, state)
+		}
+	}
+	if since == "" {
+		return f, nil
+	}
+	if d, err := parseSpan(since); err == nil {
+		f.Since = c.now().Add(-d).UTC().Format(time.RFC3339Nano)
+		return f, nil
+	}
+	t, err := parseInstant(since, c.now(), time.Local)
+	if err != nil {
+		return f, usageError{fmt.Sprintf("--since %q is neither a time span nor a time", since), "write it as 24h, 7d or 2026-01-31T02:30:00Z"}
+	}
+	f.Since = t.UTC().Format(time.RFC3339Nano)
+	return f, nil
+}
+
+func stateNames() []string {
+	var names []string
+	for _, s := range job.States() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// collect reads pages until there are limit runs, and says whether there are more. limit 0 reads all.
+func collect(ctx context.Context, cl *client.Client, f client.RunFilter, limit int) (runs []api.RunView, more bool, err error) {
+	runs = []api.RunView{}
+	next := ""
+	for {
+		list, err := cl.Runs(ctx, f, next)
+		if err != nil {
+			return nil, false, err
+		}
+		runs = append(runs, list.Runs...)
+		if next = list.Continue; limit > 0 && len(runs) >= limit {
+			return runs[:limit], len(runs) > limit || next != "", nil
+		}
+		if next == "" {
+			return runs, false, nil
+		}
+	}
+}
+
+func writeRuns(p *page, runs []api.RunView) {
+	if len(runs) == 0 {
+		p.line("no runs")
+		return
+	}
+	header := []any{"RUN", tinted{"STATE", plain}, "STARTED", "TOOK", "ATTEMPT"}
+	if p.wide {
+		header = append(header, "KIND", "DUE", "FINISHED", "WORKER", "TOKEN", "EXIT", "BY")
+	}
+	rows := [][]any{append(header, "REASON")}
+	for i := range runs {
+		r := &runs[i]
+		started := begunAt(&r.Run)
+		row := []any{r.Ref, tinted{string(r.State), colorOf(r.State)}, p.when(started), lasted(started, r.Finished, p.now), r.Attempt}
+		if p.wide {
+			row = append(row, string(r.Kind), p.when(r.Due), p.when(r.Finished), r.Worker, r.Token, exitText(r.Exit), r.By)
+		}
+		rows = append(rows, append(row, p.shortened(r.Reason)))
+	}
+	p.table(rows)
+}
+
+// begunAt is when a run's first attempt began, zero if none did.
+func begunAt(r *job.Run) time.Time {
+	for _, a := range r.Attempts {
+		if !a.Started.IsZero() {
+			return a.Started
+		}
+	}
+	return r.Started
+}
+
+func exitText(exit *int) string {
+	if exit == nil {
+		return ""
+	}
+	return fmt.Sprint(*exit)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/spf13/cobra"
+)
+
+// versionView is what the command version prints: the API's, and what matters on this machine.
+type versionView struct {
+	api.VersionView
+	Platform string `json:"platform"`
+	TZData   string `json:"tzdata"`
+}
+
+func newVersionCommand(c *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "What this binary is made of",
+		Example: "  rota version -o json",
+		Args:    takes(),
+		RunE: func(*cobra.Command, []string) error {
+			v := versionView{buildVersion(), runtime.GOOS + "/" + runtime.GOARCH, zoneSource(c.getenv("ZONEINFO"))}
+			return c.print(v, func(p *page) {
+				built := ""
+				if !v.Built.IsZero() {
+					built = stamp(v.Built)
+				}
+				p.facts("rota", v.Version, "commit", v.Commit, "committed", built, "go", v.Go+" "+v.Platform, "time zones", v.TZData)
+			})
+		},
+	}
+}
+
+// buildVersion reads what the toolchain has stamped into this binary.
+func buildVersion() api.VersionView {
+	v := api.VersionView{Version: "(devel)", Go: runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Commit = s.Value
+		case "vcs.time":
+			if t, err := time.Parse(time.RFC3339, s.Value); err == nil {
+				v.Built = t
+			}
+		}
+	}
+	return v
+}
+
+// zoneSource says which time zone database package time uses here: the first that exists of its own list.
+func zoneSource(zoneinfo string) string {
+	for _, place := range []string{
+		zoneinfo, "/usr/share/zoneinfo/", "/usr/share/lib/zoneinfo/", "/usr/lib/locale/TZ/", "/etc/zoneinfo",
+	} {
+		if place == "" {
+			continue
+		}
+		if _, err := os.Stat(place); err == nil {
+			return place
+		}
+	}
+	return fmt.Sprintf("in the binary (%s)", runtime.Version())
+}

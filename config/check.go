@@ -1,0 +1,220 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// derive fills the settings whose default depends on others or on the machine.
+func (s *Settings) derive() {
+	if s.Node.Name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = ""
+		}
+		s.Node.Name = label(host)
+	}
+	if s.HTTP.Advertise == "" {
+		s.HTTP.Advertise = s.HTTP.Listen
+		host, port, err := net.SplitHostPort(s.HTTP.Listen)
+		if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+			s.HTTP.Advertise = net.JoinHostPort(s.Node.Name, port)
+		}
+	}
+	if len(s.Etcd.Endpoints) > 0 { // then the defaults of an embedded member mean nothing
+		if s.origins["etcd.embedded.client"] == OriginDefault {
+			s.Etcd.Embedded.Client = ""
+		}
+		if s.origins["etcd.embedded.peer"] == OriginDefault {
+			s.Etcd.Embedded.Peer = ""
+		}
+	}
+}
+
+// label makes a DNS-1123 label of a host's name: its first part, as far as it can be one.
+func label(host string) string {
+	host, _, _ = strings.Cut(strings.ToLower(host), ".")
+	host = strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
+			return c
+		}
+		return '-'
+	}, host)
+	return strings.Trim(host[:min(len(host), job.MaxNameLength)], "-")
+}
+
+// check reports what is wrong with settings that could be read, each where its value was given.
+func (s *Settings) check(sources map[string]given) {
+	fail := func(key, hint, format string, args ...any) {
+		g := sources[key]
+		g.reader.fail(g.node, hint, "%s", key+" "+fmt.Sprintf(format, args...))
+	}
+	between := func(key string, d, low, high time.Duration) {
+		if d < low || d > high {
+			fail(key, "", "%v is not between %v and %v", job.Duration(d), job.Duration(low), job.Duration(high))
+		}
+	}
+	if err := job.CheckName(s.Node.Name); err != nil {
+		fail("node.name", "set node.name, --node-name or ROTA_NODE_NAME", "is no name: %v", err)
+	}
+	if s.Node.DataDir == "" {
+		fail("node.data_dir", "set node.data_dir, --node-data-dir or ROTA_NODE_DATA_DIR", "has no default, since neither XDG_STATE_HOME nor HOME is set")
+	}
+	if reason := checkAddress(s.HTTP.Listen); reason != "" {
+		fail("http.listen", "such as 127.0.0.1:8470", "%s %s", quote(s.HTTP.Listen), reason)
+	} else if reason := checkReachable(s.HTTP.Advertise); reason != "" {
+		fail("http.advertise", "such as q1:8470", "%s %s", quote(s.HTTP.Advertise), reason)
+	}
+	s.checkFiles(fail)
+	s.checkEtcd(fail)
+	between("election.ttl", s.Election.TTL, 2*time.Second, 10*time.Minute)
+	if s.Election.TTL%time.Second != 0 {
+		fail("election.ttl", "etcd counts in seconds", "%v is not a whole number of seconds", s.Election.TTL)
+	}
+	between("dispatch.arm_ahead", s.Dispatch.ArmAhead, 0, time.Minute)
+	between("dispatch.max_clock_offset", s.Dispatch.MaxClockOffset, 10*time.Millisecond, time.Minute)
+	if s.Worker.Capacity < 1 || s.Worker.Capacity > 10_000 {
+		fail("worker.capacity", "to execute nothing here set worker.enabled: false", "%d is not between 1 and 10000", s.Worker.Capacity)
+	}
+	between("worker.shutdown_grace", s.Worker.ShutdownGrace, 0, 24*time.Hour)
+	between("history.max_age", s.History.MaxAge, time.Hour, maxDuration)
+	if s.History.Success < 1 {
+		fail("history.success", "", "%d is less than 1", s.History.Success)
+	}
+	if s.History.Failed < 1 {
+		fail("history.failed", "", "%d is less than 1", s.History.Failed)
+	}
+}
+
+// checkFiles checks that certificates and keys, users and passwords come together.
+func (s *Settings) checkFiles(fail func(key, hint, format string, args ...any)) {
+	if (s.HTTP.TLS.Cert == "") != (s.HTTP.TLS.Key == "") {
+		fail(or(s.HTTP.TLS.Cert != "", "http.tls.cert", "http.tls.key"), "give http.tls.cert and http.tls.key", "is given without its counterpart")
+	}
+	if s.HTTP.TLS.ClientCA != "" && s.HTTP.TLS.Cert == "" {
+		fail("http.tls.client_ca", "give http.tls.cert and http.tls.key", "is given without http.tls.cert")
+	}
+	if (s.Etcd.TLS.Cert == "") != (s.Etcd.TLS.Key == "") {
+		fail(or(s.Etcd.TLS.Cert != "", "etcd.tls.cert", "etcd.tls.key"), "give etcd.tls.cert and etcd.tls.key", "is given without its counterpart")
+	}
+	if (s.Etcd.Username == "") != (s.Etcd.PasswordFile == "") {
+		fail(or(s.Etcd.Username != "", "etcd.username", "etcd.password_file"), "give etcd.username and etcd.password_file", "is given without its counterpart")
+	}
+}
+
+func or(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}
+
+func (s *Settings) checkEtcd(fail func(key, hint, format string, args ...any)) {
+	e := s.Etcd
+	if p := e.Prefix; !strings.HasPrefix(p, "/") || len(p) > 1 && strings.HasSuffix(p, "/") || p == "/" || strings.Contains(p, "//") {
+		fail("etcd.prefix", "such as /rota", "%s must begin with a slash, name something and not end with a slash", quote(p))
+	}
+	for i, endpoint := range e.Endpoints {
+		if reason := checkURL(endpoint); reason != "" {
+			fail("etcd.endpoints", "such as https://etcd-1:2379", "%s %s", quote(endpoint), reason)
+		}
+		for _, other := range e.Endpoints[:i] {
+			if other == endpoint {
+				fail("etcd.endpoints", "", "names %s twice", quote(endpoint))
+			}
+		}
+	}
+	if len(e.Endpoints) > 0 {
+		for _, key := range []string{"etcd.embedded.client", "etcd.embedded.peer", "etcd.embedded.cluster"} {
+			if s.origins[key] != OriginDefault {
+				fail(key, "keep etcd.endpoints for an etcd of its own, or etcd.embedded for one in this process", "contradicts etcd.endpoints")
+			}
+		}
+		return
+	}
+	if reason := checkURL(e.Embedded.Client); reason != "" {
+		fail("etcd.embedded.client", "such as http://127.0.0.1:2379", "%s %s", quote(e.Embedded.Client), reason)
+	}
+	if reason := checkURL(e.Embedded.Peer); reason != "" {
+		fail("etcd.embedded.peer", "such as http://127.0.0.1:2380", "%s %s", quote(e.Embedded.Peer), reason)
+	}
+	s.checkCluster(fail)
+}
+
+// checkCluster checks the list of embedded members, of which this node must be one.
+func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)) {
+	if s.Etcd.Embedded.Cluster == "" {
+		return
+	}
+	const key, hint = "etcd.embedded.cluster", "such as q1=http://q1:2380,q2=http://q2:2380,q3=http://q3:2380"
+	peers := map[string]string{}
+	for part := range strings.SplitSeq(s.Etcd.Embedded.Cluster, ",") {
+		name, peer, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok {
+			fail(key, hint, "has %s, which is not name=URL", quote(part))
+			return
+		}
+		if reason := checkURL(peer); reason != "" {
+			fail(key, hint, "%s %s", quote(peer), reason)
+		}
+		if peers[name] != "" {
+			fail(key, hint, "names %s twice", quote(name))
+			continue
+		}
+		peers[name] = peer
+	}
+	switch peer := peers[s.Node.Name]; peer {
+	case s.Etcd.Embedded.Peer:
+	case "":
+		fail(key, "add "+s.Node.Name+"="+s.Etcd.Embedded.Peer, "does not name this node, %s", quote(s.Node.Name))
+	default:
+		fail("etcd.embedded.peer", "", "%s is not what etcd.embedded.cluster says of %s: %s", quote(s.Etcd.Embedded.Peer), quote(s.Node.Name), quote(peer))
+	}
+}
+
+// checkURL says what is wrong with the URL of a server, or "".
+func checkURL(text string) string {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return "is not a URL"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "does not begin with http:// or https://"
+	case u.Hostname() == "" || u.Port() == "":
+		return "needs a host and a port"
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.User != nil:
+		return "has more than a host and a port"
+	}
+	return ""
+}
+
+// checkAddress says what is wrong with host:port, or "".
+func checkAddress(addr string) string {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "is not host:port"
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return "has a port that is not between 0 and 65535"
+	}
+	return ""
+}
+
+// checkReachable is checkAddress for an address that others use.
+func checkReachable(addr string) string {
+	if reason := checkAddress(addr); reason != "" {
+		return reason
+	}
+	host, _, _ := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return "cannot be reached by others"
+	}
+	return ""
+}

@@ -1,0 +1,166 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
+)
+
+// maxDepth is how deep a file may nest.
+const maxDepth = 64
+
+// maxMends is how many unquoted values are looked past in one file.
+const maxMends = 50
+
+// documents parses a source into the roots of its YAML documents, leaving out empty ones. Aliases and merge keys are
+// replaced by what they stand for.
+//
+// A value that YAML cannot read because it lacks quotes, such as */5 * * * *, is reported and then taken as if it had
+// them, so that the rest of the file is checked too. After any other mistake in the syntax the rest is not read.
+func documents(src *source, c *collector) []*yaml.Node {
+	text := src.text
+	for mends := 0; ; mends++ {
+		roots, err := parse(text)
+		if err == nil || mends == maxMends {
+			return expand(src, c, roots)
+		}
+		line, col, msg := where(err, text)
+		mended, m := mend(text, line, col)
+		if mended == nil {
+			c.add(src.blame(line, col, msg, syntaxHint(src, line, msg)))
+			return expand(src, c, roots)
+		}
+		c.add(src.blame(line, m.start, "value needs quotes: YAML gives its first character another meaning", "write "+quote(m.value)))
+		src.quoted(line, m.start, m.start+utf8.RuneCountInString(m.value)+1)
+		text = mended
+	}
+}
+
+// parse returns the documents up to the first mistake.
+func parse(text []byte) ([]*yaml.Node, error) {
+	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(maxDepth))))
+	if err != nil {
+		return nil, err
+	}
+	var roots []*yaml.Node
+	for {
+		var doc yaml.Node
+		switch err := loader.Load(&doc); {
+		case errors.Is(err, io.EOF):
+			return roots, nil
+		case err != nil:
+			return roots, err
+		}
+		if len(doc.Content) == 0 || isNull(doc.Content[0]) {
+			continue
+		}
+		roots = append(roots, doc.Content[0])
+	}
+}
+
+// where finds the place and the reason in an error of the YAML library.
+func where(err error, text []byte) (line, col int, msg string) {
+	var e *yaml.LoadError
+	if !errors.As(err, &e) {
+		return 0, 0, "is not YAML: " + err.Error()
+	}
+	line, col, msg = e.Mark.Line, e.Mark.Column, e.Message
+	// What was begun and never ended is shown where it began.
+	if e.ContextMark.Line > 0 && (strings.Contains(msg, "unexpected end of stream") || strings.Contains(e.ContextMsg, "alias") ||
+		strings.Contains(e.ContextMsg, "anchor") || strings.Contains(e.ContextMsg, "flow")) {
+		line, col = e.ContextMark.Line, e.ContextMark.Column
+	}
+	if e.ContextMsg != "" {
+		msg = e.ContextMsg + ": " + msg
+	}
+	// What is missing at the end is shown at the end of the last line that has something.
+	if lines := strings.Split(strings.TrimRight(string(text), " \t\r\n"), "\n"); line > len(lines) {
+		line, col = len(lines), utf8.RuneCountInString(lines[len(lines)-1])+1
+		msg += ": the file ends too early"
+	}
+	return line, max(col, 1), "is not YAML: " + msg
+}
+
+// syntaxHint explains the mistakes that people make in YAML.
+func syntaxHint(src *source, line int, msg string) string {
+	lines := strings.Split(string(src.text), "\n")
+	text := ""
+	if 0 < line && line <= len(lines) {
+		text = lines[line-1]
+	}
+	switch {
+	case strings.Contains(text[:len(text)-len(strings.TrimLeft(text, " \t"))], "\t"):
+		return "indent with spaces: YAML does not allow tabs"
+	case strings.Contains(msg, "mapping values are not allowed"):
+		return "a value that contains \": \" needs quotes; or the line is indented too far"
+	case strings.Contains(msg, "quoted scalar"):
+		return "the closing quote is missing"
+	case strings.Contains(msg, "flow sequence"):
+		return "the closing ] or a comma is missing"
+	case strings.Contains(msg, "flow mapping"):
+		return "the closing } or a comma is missing; quote values that contain { } [ ] or ,"
+	case strings.Contains(msg, "unknown anchor"):
+		return "a value that begins with * needs quotes"
+	case strings.Contains(msg, "max depth"):
+		return fmt.Sprintf("at most %d levels are allowed", maxDepth)
+	case strings.Contains(msg, "did not find expected key"), strings.Contains(msg, "did not find expected <document start>"),
+		strings.Contains(msg, "did not find expected '-'"):
+		return "check the indentation of this line and of the one before; a quote inside quotes is written twice"
+	}
+	return ""
+}
+
+// unquotedStart finds where values begin that YAML cannot read without quotes. The other two find, from there, the
+// whole value: up to a comment or the end of the line, and inside brackets up to a comma or the closing bracket.
+var (
+	unquotedStart = regexp.MustCompile("(?:[:,-]\\s+|[\\[{]\\s*)([*@`%&])")
+	unquotedBlock = regexp.MustCompile(`^[^"']*?(?:\s+#|\s*$)`)
+	unquotedFlow  = regexp.MustCompile(`^[^"',\]}]*`)
+)
+
+// unquoted is a value that lacks its quotes, and the column at which it begins.
+type unquoted struct {
+	value string
+	start int
+}
+
+// mend puts quotes around the value on which the parser stumbled at line and col. It returns nil if missing quotes
+// are not the reason.
+func mend(text []byte, line, col int) ([]byte, unquoted) {
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	if line < 1 || line > len(lines) {
+		return nil, unquoted{}
+	}
+	runes := []rune(string(lines[line-1]))
+	until := string(runes[:min(col, len(runes))])
+	starts := unquotedStart.FindAllStringSubmatchIndex(until, -1)
+	if len(starts) == 0 {
+		return nil, unquoted{}
+	}
+	at := starts[len(starts)-1][2]
+	before, rest := until[:at], strings.TrimRight(string(lines[line-1])[at:], "\r\n")
+	pattern := unquotedBlock
+	if strings.Count(before, "[") > strings.Count(before, "]") || strings.Count(before, "{") > strings.Count(before, "}") {
+		pattern = unquotedFlow
+	}
+	value := strings.TrimSpace(strings.TrimSuffix(pattern.FindString(rest), "#"))
+	switch {
+	case value == "", strings.HasSuffix(value, ":"), strings.Contains(value, ": "), strings.ContainsAny(value, `"\`),
+		strings.ContainsAny(value[:1], "*&") && !cronLike.MatchString(value):
+		return nil, unquoted{}
+	}
+	lines[line-1] = []byte(before + `"` + value + `"` + rest[len(value):] + "\n")
+	return bytes.Join(lines, nil), unquoted{value, utf8.RuneCountInString(before) + 1}
+}
+
+// cronLike tells a cron expression that lacks its quotes from a reference to an anchor.
+var cronLike = regexp.MustCompile(`^\*(/\d|\s+[*?\dHL]|,|$)`)
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }

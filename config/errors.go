@@ -1,0 +1,172 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Error is one mistake in a file or in a setting.
+type Error struct {
+	File    string // as it was named by the caller, or "environment", or a flag
+	Line    int    // from 1; 0 if no line is to blame
+	Col     int    // in characters, from 1; 0 if no column is to blame
+	Msg     string // what is wrong
+	Hint    string // what to do instead; may be empty
+	Excerpt string // the line and, below it, a caret; may be empty
+}
+
+// Error returns the mistake with its excerpt and hint, on several lines.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.position())
+	b.WriteString(": ")
+	b.WriteString(e.Msg)
+	if e.Excerpt != "" {
+		line, caret, _ := strings.Cut(e.Excerpt, "\n")
+		fmt.Fprintf(&b, "\n%5d | %s", e.Line, line)
+		if caret != "" {
+			fmt.Fprintf(&b, "\n      | %s", caret)
+		}
+	}
+	if e.Hint != "" {
+		b.WriteString("\n   hint: ")
+		b.WriteString(e.Hint)
+	}
+	return b.String()
+}
+
+func (e *Error) position() string {
+	switch {
+	case e.Line == 0:
+		return e.File
+	case e.Col == 0:
+		return fmt.Sprintf("%s:%d", e.File, e.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Col)
+}
+
+// Errors is every mistake that was found, by file and position. It is never returned empty.
+type Errors []*Error
+
+// Error returns all mistakes, each as [Error.Error] writes it.
+func (e Errors) Error() string {
+	parts := make([]string, len(e))
+	for i, err := range e {
+		parts[i] = err.Error()
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Unwrap lets errors.As reach each mistake.
+func (e Errors) Unwrap() []error {
+	list := make([]error, len(e))
+	for i, err := range e {
+		list[i] = err
+	}
+	return list
+}
+
+// maxErrors bounds the mistakes that are kept of one load: nobody reads more, and a hostile file could name millions.
+const maxErrors = 1000
+
+// collector gathers mistakes. The same mistake at the same place counts once: what defaults say is read for each job.
+type collector struct {
+	errs    Errors
+	seen    map[Error]bool
+	found   int // all of them, those that were not kept included
+	dropped bool
+}
+
+func (c *collector) add(e *Error) {
+	c.found++
+	if c.seen[*e] {
+		return
+	}
+	if c.full() {
+		return
+	}
+	if c.seen == nil {
+		c.seen = map[Error]bool{}
+	}
+	c.seen[*e] = true
+	c.errs = append(c.errs, e)
+}
+
+// full says whether nothing more is kept; then there is more.
+func (c *collector) full() bool {
+	full := len(c.errs) >= maxErrors
+	c.dropped = c.dropped || full
+	return full
+}
+
+// err returns what was gathered as Errors, or nil. Files keep the order in which they were read.
+func (c *collector) err() error {
+	if len(c.errs) == 0 {
+		return nil
+	}
+	order := map[string]int{}
+	for _, e := range c.errs {
+		if _, ok := order[e.File]; !ok {
+			order[e.File] = len(order)
+		}
+	}
+	slices.SortStableFunc(c.errs, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(order[a.File], order[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+	if c.dropped {
+		last := c.errs[len(c.errs)-1]
+		return append(c.errs, &Error{File: last.File, Msg: fmt.Sprintf("more than %d mistakes: the others are not shown", maxErrors)})
+	}
+	return c.errs
+}
+
+// quote writes a value for a message: with quotes, and not all of it when it is long.
+func quote(s string) string {
+	const most = 60
+	if utf8.RuneCountInString(s) > most {
+		return fmt.Sprintf("%q…", string([]rune(s[:min(len(s), 4*most)])[:most]))
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// excerpt returns a line of text with a caret below its col-th character. Of a long line it shows what is near col.
+func excerpt(line string, col int) string {
+	const width = 120
+	runes := []rune(line)
+	col = max(1, min(col, len(runes)+1))
+	from, to := 0, len(runes)
+	if to > width {
+		from = max(0, min(col-1-width/2, to-width))
+		to = from + width
+	}
+	var text, caret strings.Builder
+	mark := func(s string) {
+		text.WriteString(s)
+		caret.WriteString(" ")
+	}
+	if from > 0 {
+		mark("…")
+	}
+	for i, r := range runes[from:to] {
+		switch {
+		case r == '\t': // the caret's line keeps tabs, so that both lines stay aligned
+		case unicode.IsControl(r), r == utf8.RuneError:
+			r = '·'
+		}
+		text.WriteRune(r)
+		if from+i < col-1 {
+			if r != '\t' {
+				r = ' '
+			}
+			caret.WriteRune(r)
+		}
+	}
+	if to < len(runes) {
+		text.WriteString("…")
+	}
+	return text.String() + "\n" + caret.String() + "^"
+}

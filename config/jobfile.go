@@ -1,0 +1,188 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"go.yaml.in/yaml/v4"
+)
+
+// version is the version of job files that this package reads.
+const version = "1"
+
+// laterTop and later are keys whose meaning is settled and which are not supported yet.
+var (
+	laterTop = []string{"limits", "notifiers"}
+	later    = []string{"after", "limits", "breaker", "rate", "resources", "notify", "heartbeat"}
+)
+
+// topKeys are the keys of a job file, in the order in which they are written.
+var topKeys = []string{"version", "defaults", "jobs"}
+
+// document reads one YAML document: a job file of its own.
+func (l *loader) document(r *reader, root *yaml.Node) {
+	var defaults, jobs *yaml.Node
+	ok := r.pairs(root, "a job file", func(key, value *yaml.Node) {
+		switch key.Value {
+		case "version":
+			if value.Value != version || value.Tag != "!!int" {
+				r.fail(value, "write version: "+version, "version must be %s, not %s", version, kindOf(value))
+			}
+		case "defaults":
+			defaults = value
+		case "jobs":
+			jobs = value
+			if isNull(value) {
+				r.fail(key, "add jobs below it, or write jobs: {} for none", "jobs has no value")
+			}
+		default:
+			r.unknownTop(key)
+		}
+	})
+	if !ok {
+		return
+	}
+	if defaults != nil {
+		if isNull(defaults) {
+			defaults = nil
+		} else {
+			r.defaults(defaults)
+		}
+	}
+	switch {
+	case jobs == nil:
+		r.fail(root, "add jobs:, or write jobs: {} for none", "job file has no jobs")
+	case !isNull(jobs):
+		r.pairs(jobs, "jobs", func(key, value *yaml.Node) { l.job(r, key, value, defaults) })
+	}
+}
+
+func (r *reader) unknownTop(key *yaml.Node) {
+	if slices.Contains(laterTop, key.Value) {
+		r.notYet(key)
+		return
+	}
+	if slices.Contains(fieldNames(jobFields), key.Value) || slices.Contains(later, key.Value) {
+		r.fail(key, "indent it below jobs: and the job's name", "key %s belongs to a job", quote(key.Value))
+		return
+	}
+	r.unknown(key, "a job file", topKeys)
+}
+
+func (r *reader) notYet(key *yaml.Node) {
+	r.fail(key, "remove it", "%s is not supported yet", quote(key.Value))
+}
+
+// defaults checks the defaults by themselves, since a file may have no job that uses them.
+func (r *reader) defaults(n *yaml.Node) {
+	fields := defaultFields()
+	var spec job.Spec
+	ok := readFields(r, n, "defaults", fields, func(key *yaml.Node) {
+		switch {
+		case slices.Contains(later, key.Value):
+			r.notYet(key)
+		case slices.Contains(fieldNames(jobFields), key.Value):
+			r.fail(key, "write it into each job", "%s cannot be a default", quote(key.Value))
+		default:
+			r.unknown(key, "defaults", fieldNames(fields))
+		}
+	}, &spec)
+	if ok {
+		r.schedule(n, nil, "defaults", &spec, false)
+	}
+}
+
+// job reads one job and adds it.
+func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
+	if l.c.full() {
+		return
+	}
+	name := key.Value
+	if err := job.CheckName(name); err != nil {
+		msg, hint, _ := strings.Cut(err.Error(), ": use ")
+		if hint != "" {
+			hint = "use " + hint
+		}
+		r.fail(key, hint, "job %s", msg)
+	} else if name == job.AdHoc {
+		r.fail(key, "choose another name", "job name %q is reserved for commands that are submitted without a job", name)
+	}
+	if other, ok := l.jobs[name]; ok {
+		r.fail(key, "rename or remove one of the two", "duplicate job %s: already defined at %s:%d", quote(name), other.File, other.Line)
+		return
+	}
+	what := "job " + quote(name)
+	l.jobs[name] = Definition{Name: name, File: r.src.name, Line: key.Line}
+	if isNull(value) {
+		r.fail(key, "say what it runs: command, shell, http or handler", "%s has no value", what)
+		return
+	}
+	before := r.mistakes()
+	own := value
+	value = withDefaults(value, defaults)
+	var spec job.Spec
+	misspelt := false // an action
+	ok := readFields(r, value, what, jobFields, func(key *yaml.Node) {
+		if slices.Contains(later, key.Value) {
+			r.notYet(key)
+			return
+		}
+		names := fieldNames(jobFields)
+		misspelt = misspelt || slices.Contains(actions, Nearest(key.Value, names))
+		r.unknown(key, what, names)
+	}, &spec)
+	if !ok {
+		return
+	}
+	r.schedule(value, key, name, &spec, true)
+	r.retry(own, value, &spec)
+	if !misspelt {
+		r.action(own, key, what, &spec)
+	}
+	if r.mistakes() == before {
+		l.jobs[name] = Definition{Name: name, File: r.src.name, Line: key.Line, Spec: spec.WithDefaults()}
+	}
+}
+
+// withDefaults returns a job's mapping with what it lacks taken from defaults. Mappings inside it, such as env and
+// retry, are completed key by key; an empty one ({}) stands for nothing and takes no default.
+func withDefaults(own, defaults *yaml.Node) *yaml.Node {
+	if defaults == nil || own.Kind != yaml.MappingNode || defaults.Kind != yaml.MappingNode {
+		return own
+	}
+	merged := *own
+	merged.Content = append([]*yaml.Node(nil), own.Content...)
+	for i := 0; i+1 < len(own.Content); i += 2 {
+		inherited := child(defaults, own.Content[i].Value)
+		value := own.Content[i+1]
+		if inherited == nil || inherited.Kind != yaml.MappingNode || value.Kind != yaml.MappingNode || len(value.Content) == 0 {
+			continue
+		}
+		filled := *value
+		filled.Content = append(append([]*yaml.Node(nil), value.Content...), missingPairs(value, inherited)...)
+		merged.Content[i+1] = &filled
+	}
+	allowed := fieldNames(defaultFields())
+	missing := missingPairs(own, defaults)
+	for i := 0; i+1 < len(missing); i += 2 {
+		// Whatever else defaults hold was reported when they were read.
+		if slices.Contains(allowed, missing[i].Value) {
+			merged.Content = append(merged.Content, missing[i], missing[i+1])
+		}
+	}
+	return &merged
+}
+
+// child returns the value of a key, or nil.
+func child(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Set is what one or more job files say, complete and checked.
+type Set struct {
+	Jobs map[string]Definition // by name
+	// Hash is the same for two sets that mean the same, however they are written and wherever they were read.
+	Hash string
+}
+
+// Definition is one job and the place where its name stands.
+type Definition struct {
+	Name string
+	File string
+	Line int      // from 1
+	Spec job.Spec // with the file's defaults and job.Spec.WithDefaults applied
+}
+
+// LoadJobs reads job files, and the job files (*.yaml, *.yml) of directories, in the order given; a file that is named
+// twice is read once. Hidden files and the directories inside a directory are left out. On any mistake it returns
+// Errors with every mistake of every file.
+func LoadJobs(paths []string) (*Set, error) {
+	l := newLoader()
+	read := map[string]bool{}
+	for _, path := range paths {
+		files, err := jobFiles(path)
+		if err != nil {
+			l.c.add(err)
+			continue
+		}
+		for _, file := range files {
+			if read[file] {
+				continue
+			}
+			read[file] = true
+			src, err := readSource(file)
+			if err != nil {
+				l.c.add(err)
+				continue
+			}
+			l.source(src)
+		}
+	}
+	return l.set()
+}
+
+// ParseJobs reads the text of one job file. name stands for the file's name in errors and in the Set.
+func ParseJobs(name string, text []byte) (*Set, error) {
+	l := newLoader()
+	if len(text) > maxFile {
+		l.c.add(&Error{File: name, Msg: fmt.Sprintf("is larger than %d MiB", maxFile>>20), Hint: "split it into several files"})
+		return l.set()
+	}
+	src, err := newSource(name, text)
+	if err != nil {
+		l.c.add(err)
+		return l.set()
+	}
+	l.source(src)
+	return l.set()
+}
+
+// loader gathers the jobs of all sources.
+type loader struct {
+	c    *collector
+	jobs map[string]Definition
+}
+
+func newLoader() *loader { return &loader{c: &collector{}, jobs: map[string]Definition{}} }
+
+func (l *loader) source(src *source) {
+	before := len(l.c.errs)
+	roots := documents(src, l.c)
+	if len(roots) == 0 && len(l.c.errs) == before {
+		l.c.add(&Error{File: src.name, Msg: "is empty", Hint: "a job file has jobs:; write jobs: {} for none"})
+	}
+	for _, root := range roots {
+		l.document(&reader{src: src, c: l.c}, root)
+	}
+}
+
+// set returns the result: the jobs, or all mistakes.
+func (l *loader) set() (*Set, error) {
+	if err := l.c.err(); err != nil {
+		return nil, err
+	}
+	hash, err := hashJobs(l.jobs)
+	if err != nil {
+		return nil, err
+	}
+	return &Set{Jobs: l.jobs, Hash: hash}, nil
+}
+
+// hashJobs hashes the JSON of all specs; encoding/json sorts the names.
+func hashJobs(jobs map[string]Definition) (string, error) {
+	specs := make(map[string]job.Spec, len(jobs))
+	for name, d := range jobs {
+		specs[name] = d.Spec
+	}
+	text, err := json.Marshal(specs)
+	if err != nil {
+		return "", fmt.Errorf("hash jobs: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}

@@ -1,0 +1,251 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v4"
+)
+
+// given is a value as it was given, and where.
+type given struct {
+	origin string
+	reader *reader
+	node   *yaml.Node
+}
+
+// LoadSettings reads the settings of a process. For each one, a flag that was set wins over its variable in environ
+// (as of os.Environ), that over the file, and that over the default. file may be empty for none, flags nil.
+// On any mistake it returns Errors with all of them.
+func LoadSettings(file string, flags *pflag.FlagSet, environ []string) (Settings, error) {
+	c := &collector{}
+	env := environment(environ)
+	v := viper.New()
+	l := layers{c: c, v: v}
+	l.defaults(env)
+	if file != "" {
+		l.file(file)
+	}
+	l.environment(env)
+	if flags != nil {
+		l.flags(flags)
+	}
+	s := Settings{origins: map[string]string{}}
+	sources := map[string]given{}
+	before := len(c.errs)
+	for _, setting := range settings {
+		g, ok := l.value(setting)
+		s.origins[setting.key] = g.origin
+		sources[setting.key] = g
+		if ok {
+			setting.read(g.reader, g.node, &s)
+		}
+	}
+	s.derive()
+	if len(c.errs) == before {
+		s.check(sources)
+	}
+	s.Warnings = unknownVariables(env)
+	if err := c.err(); err != nil {
+		return Settings{}, err
+	}
+	return s, nil
+}
+
+// layers puts the values of all origins into viper, which knows which of them wins. Values are kept as given structs,
+// so that viper neither converts them nor changes the case of labels.
+type layers struct {
+	c *collector
+	v *viper.Viper
+}
+
+func (l layers) given(origin, name string, s setting, text string) given {
+	return given{origin, &reader{src: &source{name: name}, c: l.c}, s.parse(text)}
+}
+
+func (l layers) defaults(env map[string]string) {
+	for _, s := range settings {
+		standard := s.standard
+		if s.key == "node.data_dir" {
+			standard = defaultDataDir(env)
+		}
+		if standard != "" {
+			l.v.SetDefault(s.key, l.given(OriginDefault, "default of "+s.key, s, standard))
+		}
+	}
+}
+
+func (l layers) environment(env map[string]string) {
+	values := map[string]any{}
+	for _, s := range settings {
+		if text := env[s.env()]; text != "" {
+			nest(values, s.key, l.given(OriginEnv, "environment variable "+s.env(), s, text))
+		}
+	}
+	l.merge(values)
+}
+
+func (l layers) flags(flags *pflag.FlagSet) {
+	for _, s := range settings {
+		if f := flags.Lookup(s.flag()); f != nil && f.Changed {
+			l.v.Set(s.key, l.given(OriginFlag, "flag --"+s.flag(), s, f.Value.String()))
+		}
+	}
+}
+
+// merge lays values over those of earlier calls.
+func (l layers) merge(values map[string]any) {
+	if err := l.v.MergeConfigMap(values); err != nil {
+		l.c.add(&Error{File: "settings", Msg: err.Error()})
+	}
+}
+
+// nest puts a value into maps of maps, as viper wants it.
+func nest(values map[string]any, key string, g given) {
+	first, rest, found := strings.Cut(key, ".")
+	if !found {
+		values[key] = g
+		return
+	}
+	below, ok := values[first].(map[string]any)
+	if !ok {
+		below = map[string]any{}
+		values[first] = below
+	}
+	nest(below, rest, g)
+}
+
+// value returns the winner.
+func (l layers) value(s setting) (given, bool) {
+	if g, ok := l.v.Get(s.key).(given); ok {
+		return g, true
+	}
+	return given{OriginDefault, &reader{src: &source{name: "default of " + s.key}, c: l.c}, &yaml.Node{}}, false
+}
+
+// file reads the settings file, strictly.
+func (l layers) file(path string) {
+	src, err := readSource(path)
+	if err != nil {
+		l.c.add(err)
+		return
+	}
+	roots := documents(src, l.c)
+	if len(roots) == 0 {
+		return // an empty file leaves everything at its default
+	}
+	r := &reader{src: src, c: l.c}
+	if len(roots) > 1 {
+		r.fail(roots[1], "", "settings are one YAML document, not %d", len(roots))
+	}
+	values := map[string]any{}
+	l.section(r, roots[0], "", values)
+	l.merge(values)
+}
+
+// section reads the keys below a prefix such as "etcd.tls.".
+func (l layers) section(r *reader, n *yaml.Node, prefix string, values map[string]any) {
+	what := "settings"
+	if prefix != "" {
+		what = strings.TrimSuffix(prefix, ".")
+	}
+	r.pairs(n, what, func(key, value *yaml.Node) {
+		path := prefix + key.Value
+		switch {
+		case path == "auth":
+			if !isNull(value) && (value.Kind != yaml.MappingNode || len(value.Content) > 0) {
+				r.fail(key, "remove it; until then, http.listen on a loopback address or http.tls.client_ca keep strangers out", "auth is not supported yet")
+			}
+		case slices.Contains(settingNames(), path):
+			if isNull(value) {
+				r.fail(key, "give it one or remove the key", "%s has no value", path)
+				return
+			}
+			nest(values, path, given{OriginFile, r, value})
+		case isSection(path):
+			if isNull(value) {
+				return // a section whose keys are all commented out
+			}
+			l.section(r, value, path+".", values)
+		default:
+			known := below(prefix)
+			if prefix == "" {
+				known = append(known, "auth")
+			}
+			r.unknown(key, what, known)
+		}
+	})
+}
+
+func isSection(path string) bool {
+	return slices.ContainsFunc(settings, func(s setting) bool { return strings.HasPrefix(s.key, path+".") })
+}
+
+// below lists the keys directly below a prefix.
+func below(prefix string) []string {
+	var keys []string
+	for _, s := range settings {
+		rest, ok := strings.CutPrefix(s.key, prefix)
+		if !ok {
+			continue
+		}
+		first, _, _ := strings.Cut(rest, ".")
+		if !slices.Contains(keys, first) {
+			keys = append(keys, first)
+		}
+	}
+	return keys
+}
+
+func environment(environ []string) map[string]string {
+	env := map[string]string{}
+	for _, entry := range environ {
+		if k, v, ok := strings.Cut(entry, "="); ok {
+			env[k] = v
+		}
+	}
+	return env
+}
+
+// otherVariables are the ROTA_… variables that are no settings: those of the commands, and those of jobs, since a job
+// may start rota.
+var otherVariables = append([]string{"ROTA_SERVER", "ROTA_TOKEN_FILE", "ROTA_CONFIG"}, toldEnv...)
+
+// ofKubernetes matches the variables that Kubernetes sets in every container for a Service called rota or rota-….
+var ofKubernetes = regexp.MustCompile(`^ROTA_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP|SCTP)(_.*)?)?)$`)
+
+func unknownVariables(env map[string]string) []string {
+	known := append([]string(nil), otherVariables...)
+	for _, s := range settings {
+		known = append(known, s.env())
+	}
+	var warnings []string
+	for _, name := range sortedKeys(env) {
+		if !strings.HasPrefix(name, "ROTA_") || slices.Contains(known, name) || ofKubernetes.MatchString(name) {
+			continue
+		}
+		w := fmt.Sprintf("environment variable %s is not known", abbreviate(name))
+		if hint := didYouMean(name, known); hint != "" {
+			w += ": " + hint
+		}
+		warnings = append(warnings, w)
+	}
+	return warnings
+}
+
+func defaultDataDir(env map[string]string) string {
+	switch {
+	case os.Geteuid() == 0:
+		return "/var/lib/rota"
+	case env["XDG_STATE_HOME"] != "":
+		return env["XDG_STATE_HOME"] + "/rota"
+	case env["HOME"] != "":
+		return env["HOME"] + "/.local/state/rota"
+	}
+	return ""
+}

@@ -1,0 +1,146 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+func compileSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("rota.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("rota.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// instances returns the documents of a file as an editor sees them.
+func instances(t *testing.T, text []byte) []any {
+	t.Helper()
+	c := &collector{}
+	src := &source{name: "x", text: text}
+	r := &reader{src: src, c: c}
+	var out []any
+	for _, root := range documents(src, c) {
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(r.appendJSON(nil, root, "file")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func TestSchemaIsStable(t *testing.T) { golden(t, "testdata/schema.json", Schema()) }
+
+func TestSchemaAcceptsGoodFiles(t *testing.T) {
+	schema := compileSchema(t)
+	paths, _ := filepath.Glob("testdata/good/*")
+	if len(paths) == 0 {
+		t.Fatal("no files")
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range instances(t, text) {
+			if err := schema.Validate(v); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+}
+
+func TestSchemaRefusesBadFiles(t *testing.T) {
+	schema := compileSchema(t)
+	for name, text := range map[string]string{
+		"unknown key":       `jobs: {a: {shell: x, shel: y}}`,
+		"unknown top key":   `{jobs: {}, job: {}}`,
+		"no jobs":           `{version: 1}`,
+		"version":           `{version: 2, jobs: {}}`,
+		"no action":         `jobs: {a: {every: 1m}}`,
+		"two actions":       `jobs: {a: {shell: x, handler: y}}`,
+		"two schedules":     `jobs: {a: {shell: x, every: 1m, schedule: "@daily"}}`,
+		"duration":          `jobs: {a: {shell: x, timeout: "10"}}`,
+		"negative duration": `jobs: {a: {shell: x, timeout: -1s}}`,
+		"number":            `jobs: {a: {shell: x, timeout: 10}}`,
+		"policy":            `jobs: {a: {shell: x, overlap: forbid}}`,
+		"name":              `jobs: {A_b: {shell: x}}`,
+		"reserved name":     `jobs: {adhoc: {shell: x}}`,
+		"command":           `jobs: {a: {command: ls}}`,
+		"default action":    `{defaults: {shell: x}, jobs: {}}`,
+		"date":              `jobs: {a: {shell: x, every: 1h, exclude: ["25.12."]}}`,
+		"later key":         `jobs: {a: {shell: x, after: [b]}}`,
+		"status":            `jobs: {a: {http: {url: "http://x", expect: [20]}}}`,
+		"no url":            `jobs: {a: {http: {}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, v := range instances(t, []byte(text)) {
+				if err := schema.Validate(v); err == nil {
+					t.Error("the schema accepts it")
+				}
+			}
+			if _, err := ParseJobs("jobs.yaml", []byte(text)); err == nil {
+				t.Error("ParseJobs accepts it")
+			}
+		})
+	}
+}
+
+func TestSchemaKnowsEveryKey(t *testing.T) {
+	all := keySchemas()
+	check := func(where string, properties any, fields []string) {
+		t.Helper()
+		m := properties.(object)
+		if len(m) != len(fields) {
+			t.Errorf("%s: %d keys in the schema, %d are read", where, len(m), len(fields))
+		}
+		for _, f := range fields {
+			if m[f] == nil {
+				t.Errorf("%s: no %s in the schema", where, f)
+			}
+		}
+	}
+	check("job", all, fieldNames(jobFields))
+	check("retry", all["retry"].(object)["properties"], fieldNames(retryFields))
+	check("dst", all["dst"].(object)["properties"], fieldNames(dstFields))
+	check("http", all["http"].(object)["properties"], fieldNames(httpFields))
+}
+
+// A Spec's JSON names are the keys of a job: Marshal depends on it, and on their order.
+func TestSpecHasTheKeysOfAJob(t *testing.T) {
+	set, err := LoadJobs([]string{"testdata/good/contract.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, d := range set.Jobs {
+		n, err := specNode(d.Spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := 0
+		for i := 0; i < len(n.Content); i += 2 {
+			for at < len(jobFields) && jobFields[at].name != n.Content[i].Value {
+				at++
+			}
+		}
+		if at == len(jobFields) {
+			text, _ := json.Marshal(d.Spec)
+			t.Errorf("job %s: keys out of order or unknown: %s", name, text)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v4"
+)
+
+// setting is one value of Settings. Its flag and its variable are made from its key: node.data_dir is --node-data-dir
+// and ROTA_NODE_DATA_DIR.
+type setting struct {
+	key      string
+	usage    string
+	standard string // the default as text; "" where it depends or is nothing
+	at       func(s *Settings) any
+}
+
+// settings lists every setting, in the order in which they are written.
+var settings = []setting{
+	{"node.name", "name of this process in the cluster", "", func(s *Settings) any { return &s.Node.Name }},
+	{"node.data_dir", "directory for everything that is kept on this machine", "", func(s *Settings) any { return &s.Node.DataDir }},
+	{"http.listen", "host:port of the API and the UI", "127.0.0.1:8470", func(s *Settings) any { return &s.HTTP.Listen }},
+	{"http.advertise", "host:port under which others reach the API", "", func(s *Settings) any { return &s.HTTP.Advertise }},
+	{"http.tls.cert", "PEM file with the certificate of the API", "", func(s *Settings) any { return &s.HTTP.TLS.Cert }},
+	{"http.tls.key", "PEM file with the key of the API", "", func(s *Settings) any { return &s.HTTP.TLS.Key }},
+	{"http.tls.client_ca", "PEM file with the authority of clients' certificates", "", func(s *Settings) any { return &s.HTTP.TLS.ClientCA }},
+	{"etcd.endpoints", "URLs of etcd, by commas; none: embedded", "", func(s *Settings) any { return &s.Etcd.Endpoints }},
+	{"etcd.prefix", "prefix of every key in etcd", "/rota", func(s *Settings) any { return &s.Etcd.Prefix }},
+	{"etcd.tls.cert", "PEM file with the certificate for etcd", "", func(s *Settings) any { return &s.Etcd.TLS.Cert }},
+	{"etcd.tls.key", "PEM file with the key for etcd", "", func(s *Settings) any { return &s.Etcd.TLS.Key }},
+	{"etcd.tls.ca", "PEM file with the authority of etcd's certificates", "", func(s *Settings) any { return &s.Etcd.TLS.CA }},
+	{"etcd.username", "user of etcd", "", func(s *Settings) any { return &s.Etcd.Username }},
+	{"etcd.password_file", "file with the password of the user of etcd", "", func(s *Settings) any { return &s.Etcd.PasswordFile }},
+	{"etcd.embedded.client", "URL of the embedded etcd for clients", "http://127.0.0.1:2379", func(s *Settings) any { return &s.Etcd.Embedded.Client }},
+	{"etcd.embedded.peer", "URL of the embedded etcd for its peers", "http://127.0.0.1:2380", func(s *Settings) any { return &s.Etcd.Embedded.Peer }},
+	{"etcd.embedded.cluster", "name=URL of every embedded peer, by commas", "", func(s *Settings) any { return &s.Etcd.Embedded.Cluster }},
+	{"election.ttl", "time after which a lost leader is replaced", "5s", func(s *Settings) any { return &s.Election.TTL }},
+	{"election.fast_takeover", "replace a leader at once when its process is proven dead", "true", func(s *Settings) any { return &s.Election.FastTakeover }},
+	{"dispatch.arm_ahead", "how long before its slot a run is given to a worker", "2s", func(s *Settings) any { return &s.Dispatch.ArmAhead }},
+	{"dispatch.max_clock_offset", "a replica whose clock is further off does not lead", "500ms", func(s *Settings) any { return &s.Dispatch.MaxClockOffset }},
+	{"worker.enabled", "execute runs", "true", func(s *Settings) any { return &s.Worker.Enabled }},
+	{"worker.capacity", "attempts executed at a time", "64", func(s *Settings) any { return &s.Worker.Capacity }},
+	{"worker.labels", "labels that jobs can ask for: name=value, by commas", "", func(s *Settings) any { return &s.Worker.Labels }},
+	{"worker.shutdown_grace", "time that running attempts get at shutdown", "25s", func(s *Settings) any { return &s.Worker.ShutdownGrace }},
+	{"jobs", "job file or directory", "", func(s *Settings) any { return &s.Jobs }},
+	{"history.success", "runs kept of each job that succeeded", "100", func(s *Settings) any { return &s.History.Success }},
+	{"history.failed", "runs kept of each job that did not succeed", "1000", func(s *Settings) any { return &s.History.Failed }},
+	{"history.max_age", "age up to which runs are kept", "168h", func(s *Settings) any { return &s.History.MaxAge }},
+	{"log.level", "trace, debug, info, warn or error", "info", func(s *Settings) any { return &s.Log.Level }},
+	{"log.format", "json or text", "json", func(s *Settings) any { return &s.Log.Format }},
+}
+
+func (s setting) flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.key) }
+func (s setting) env() string {
+	return "ROTA_" + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
+}
+
+func settingNames() []string {
+	names := make([]string, len(settings))
+	for i, s := range settings {
+		names[i] = s.key
+	}
+	return names
+}
+
+// AddFlags adds a flag for every setting; LoadSettings reads those that were given.
+func AddFlags(flags *pflag.FlagSet) {
+	for _, s := range settings {
+		usage := s.usage
+		if s.standard != "" {
+			usage = fmt.Sprintf("%s (default %s)", usage, s.standard)
+		}
+		flags.String(s.flag(), "", usage)
+		if _, ok := s.at(&Settings{}).(*bool); ok {
+			flags.Lookup(s.flag()).NoOptDefVal = "true"
+		}
+	}
+}
+
+// read puts the value of a node where the setting is kept.
+func (s setting) read(r *reader, n *yaml.Node, to *Settings) {
+	switch p := s.at(to).(type) {
+	case *string:
+		*p = r.required(n, s.key, maxText)
+	case *bool:
+		*p = r.boolean(n, s.key)
+	case *int:
+		*p = r.number(n, s.key, 0, 1_000_000)
+	case *time.Duration:
+		*p = r.duration(n, s.key, 0, maxDuration)
+	case *LogLevel:
+		*p = choice(r, n, s.key, LogLevels())
+	case *LogFormat:
+		*p = choice(r, n, s.key, LogFormats())
+	case *map[string]string:
+		*p = r.labels(n, s.key)
+	case *[]string:
+		r.items(n, s.key, true, func(_ int, n *yaml.Node) { *p = append(*p, r.required(n, s.key, maxURL)) })
+	}
+}
+
+// node writes the value that a setting has in from; nil if it has none.
+func (s setting) node(from *Settings) *yaml.Node {
+	switch p := s.at(from).(type) {
+	case *string:
+		if *p != "" {
+			return scalar("!!str", *p)
+		}
+	case *bool:
+		return scalar("!!bool", strconv.FormatBool(*p))
+	case *int:
+		return scalar("!!int", strconv.Itoa(*p))
+	case *time.Duration:
+		return scalar("!!str", job.Duration(*p).String())
+	case *LogLevel:
+		return scalar("!!str", string(*p))
+	case *LogFormat:
+		return scalar("!!str", string(*p))
+	case *map[string]string:
+		if len(*p) > 0 {
+			n := mapping()
+			for _, k := range sortedKeys(*p) {
+				n.Content = append(n.Content, scalar("!!str", k), scalar("!!str", (*p)[k]))
+			}
+			return n
+		}
+	case *[]string:
+		if len(*p) > 0 {
+			n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+			for _, v := range *p {
+				n.Content = append(n.Content, scalar("!!str", v))
+			}
+			return n
+		}
+	}
+	return nil
+}
+
+// parse makes of the text of a flag, a variable or a default the node that a file would have there.
+func (s setting) parse(text string) *yaml.Node {
+	tag := "!!str"
+	switch s.at(&Settings{}).(type) {
+	case *bool:
+		tag = "!!bool"
+		if b, err := strconv.ParseBool(text); err == nil {
+			text = strconv.FormatBool(b)
+		} else {
+			tag = "!!str"
+		}
+	case *int:
+		if _, err := strconv.Atoi(text); err == nil {
+			tag = "!!int"
+		}
+	case *time.Duration:
+		if _, err := strconv.Atoi(text); err == nil {
+			tag = "!!int"
+		}
+	case *[]string:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		for part := range strings.SplitSeq(text, ",") {
+			n.Content = append(n.Content, scalar("!!str", strings.TrimSpace(part)))
+		}
+		return n
+	case *map[string]string:
+		n := mapping()
+		for part := range strings.SplitSeq(text, ",") {
+			k, v, ok := strings.Cut(part, "=")
+			if !ok {
+				return scalar("!!str", text)
+			}
+			n.Content = append(n.Content, scalar("!!str", strings.TrimSpace(k)), scalar("!!str", strings.TrimSpace(v)))
+		}
+		return n
+	}
+	return scalar(tag, text)
+}
+
+// YAML writes the settings as a file that gives the same ones. Secrets are not in it: settings name the files that
+// hold them.
+func (s Settings) YAML() []byte {
+	root := mapping()
+	for _, setting := range settings {
+		if value := setting.node(&s); value != nil {
+			put(root, strings.Split(setting.key, "."), value)
+		}
+	}
+	text, err := dump(root)
+	if err != nil { // not for scalars
+		return nil
+	}
+	return text
+}
+
+func put(n *yaml.Node, path []string, value *yaml.Node) {
+	if len(path) == 1 {
+		n.Content = append(n.Content, scalar("!!str", path[0]), value)
+		return
+	}
+	below := child(n, path[0])
+	if below == nil {
+		below = mapping()
+		n.Content = append(n.Content, scalar("!!str", path[0]), below)
+	}
+	put(below, path[1:], value)
+}

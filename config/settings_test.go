@@ -1,0 +1,217 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/spf13/pflag"
+)
+
+// load loads settings from the text of a file, flags and an environment.
+func load(t *testing.T, text string, args []string, environ ...string) (Settings, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rota.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	AddFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return LoadSettings(path, flags, append(environ, "HOME=/home/u"))
+}
+
+func TestDefaultsStandWithoutAnything(t *testing.T) {
+	got, err := LoadSettings("", nil, []string{"HOME=/home/u", "ROTA_NODE_NAME=q1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := "/home/u/.local/state/rota"
+	if os.Geteuid() == 0 {
+		dir = "/var/lib/rota"
+	}
+	want := Settings{
+		Node:     Node{Name: "q1", DataDir: dir},
+		HTTP:     HTTP{Listen: "127.0.0.1:8470", Advertise: "127.0.0.1:8470"},
+		Etcd:     Etcd{Prefix: "/rota", Embedded: Embedded{Client: "http://127.0.0.1:2379", Peer: "http://127.0.0.1:2380"}},
+		Election: Election{TTL: 5 * time.Second, FastTakeover: true},
+		Dispatch: Dispatch{ArmAhead: 2 * time.Second, MaxClockOffset: 500 * time.Millisecond},
+		Worker:   Worker{Enabled: true, Capacity: 64, ShutdownGrace: 25 * time.Second},
+		History:  History{Success: 100, Failed: 1000, MaxAge: 168 * time.Hour},
+		Log:      Log{Level: "info", Format: "json"},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Settings{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+const contractSettings = `
+node: {name: q1, data_dir: /var/lib/rota}
+http: {listen: 0.0.0.0:8470, advertise: "q1:8470", tls: {cert: /c, key: /k, client_ca: /ca}}
+etcd:
+  endpoints: [https://etcd-1:2379]
+  prefix: /rota
+  tls: {cert: /c, key: /k, ca: /ca}
+  username: rota
+  password_file: /run/secrets/etcd
+election: {ttl: 5s}
+dispatch: {arm_ahead: 2s, max_clock_offset: 500ms}
+worker: {enabled: true, capacity: 64, labels: {Zone: A, disk.type: ssd}}
+jobs: /etc/rota/jobs.d
+history: {success: 100, failed: 1000, max_age: 168h}
+auth: {}
+log: {level: info, format: json}
+`
+
+func TestEverySettingIsReadAndWritten(t *testing.T) {
+	first, err := load(t, contractSettings, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"Zone": "A", "disk.type": "ssd"}, first.Worker.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	golden(t, "testdata/settings/contract.golden", first.YAML())
+	second, err := load(t, string(first.YAML()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, second, cmpopts.IgnoreUnexported(Settings{})); diff != "" {
+		t.Errorf("written and read again it differs (-before +after):\n%s", diff)
+	}
+}
+
+func TestFlagBeatsEnvironmentBeatsFileBeatsDefault(t *testing.T) {
+	text := "node: {name: file}\nelection: {ttl: 3s}\nworker: {capacity: 3, labels: {from: file}}\nhistory: {failed: 7}\n"
+	s, err := load(t, text, []string{"--node-name=flag", "--worker-enabled=false"},
+		"ROTA_NODE_NAME=env", "ROTA_ELECTION_TTL=4s", "ROTA_WORKER_LABELS=Zone=A, b=c", "ROTA_ETCD_ENDPOINTS=http://a:1,http://b:2",
+		"ROTA_WORKER_CAPACITY=", "ROTA_WORKER_ENABLED=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]any{"flag", 4 * time.Second, 3, 7, 100, false}, []any{
+		s.Node.Name, s.Election.TTL, s.Worker.Capacity, s.History.Failed, s.History.Success, s.Worker.Enabled,
+	}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"Zone": "A", "b": "c"}, s.Worker.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"http://a:1", "http://b:2"}, s.Etcd.Endpoints); diff != "" {
+		t.Errorf("endpoints (-want +got):\n%s", diff)
+	}
+	origins := s.Origins()
+	for key, want := range map[string]string{
+		"node.name": OriginFlag, "worker.enabled": OriginFlag, "election.ttl": OriginEnv, "worker.labels": OriginEnv,
+		"worker.capacity": OriginFile, "history.success": OriginDefault, "jobs": OriginDefault,
+	} {
+		if origins[key] != want {
+			t.Errorf("%s comes from %s, want %s", key, origins[key], want)
+		}
+	}
+	if len(origins) != len(settings) {
+		t.Errorf("%d origins, want %d", len(origins), len(settings))
+	}
+}
+
+func TestAddressForOthersFollowsListen(t *testing.T) {
+	for listen, want := range map[string]string{
+		"127.0.0.1:8470": "127.0.0.1:8470", "0.0.0.0:81": "q1:81", "[::]:81": "q1:81", ":81": "q1:81", "host:81": "host:81",
+	} {
+		s, err := load(t, "node: {name: q1}\nhttp: {listen: '"+listen+"'}\n", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.HTTP.Advertise != want {
+			t.Errorf("listen %s: advertise %s, want %s", listen, s.HTTP.Advertise, want)
+		}
+	}
+}
+
+func TestHostNamesBecomeLabels(t *testing.T) {
+	for host, want := range map[string]string{
+		"q1": "q1", "Q1.example.org": "q1", "my_host": "my-host", "_x_": "x", strings.Repeat("a", 80): strings.Repeat("a", 63),
+	} {
+		if got := label(host); got != want {
+			t.Errorf("label(%q) = %q, want %q", host, got, want)
+		}
+	}
+}
+
+func TestUnknownVariablesAreWarnedOf(t *testing.T) {
+	s, err := load(t, "", nil, "ROTA_NODE_NAME=q1", "ROTA_ELECTION_TLL=5s", "ROTA_SERVER=x", "ROTA_TOKEN_FILE=x", "ROTA_JOB=a",
+		"ROTA_PORT=tcp://10.0.0.1:8470", "ROTA_SERVICE_HOST=10.0.0.1", "ROTA_PORT_8470_TCP_ADDR=10.0.0.1", "ROTA_HTTP_SERVICE_PORT_API=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"environment variable ROTA_ELECTION_TLL is not known: did you mean ROTA_ELECTION_TTL?"}
+	if diff := cmp.Diff(want, s.Warnings); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSettingsMistakesAreExplained(t *testing.T) {
+	paths, _ := filepath.Glob("testdata/settings/*.yaml")
+	if len(paths) == 0 {
+		t.Fatal("no files")
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			_, err := LoadSettings(path, nil, []string{"HOME=/home/u", "ROTA_NODE_NAME=q1"})
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			golden(t, strings.TrimSuffix(path, ".yaml")+".golden", []byte(err.Error()+"\n"))
+		})
+	}
+}
+
+func TestMistakesInFlagsAndVariablesNameThem(t *testing.T) {
+	_, err := load(t, "", []string{"--election-ttl=1s", "--worker-enabled=maybe"}, "ROTA_NODE_NAME=Q_1", "ROTA_HISTORY_MAX_AGE=7d",
+		"ROTA_WORKER_CAPACITY=many", "ROTA_WORKER_LABELS=zone")
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{
+		`flag --worker-enabled: worker.enabled must be true or false, not the text "maybe"`,
+		`environment variable ROTA_HISTORY_MAX_AGE: history.max_age "7d" is not a duration`,
+		`environment variable ROTA_WORKER_CAPACITY: worker.capacity must be a whole number, not the text "many"`,
+		`environment variable ROTA_WORKER_LABELS: worker.labels must be`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in\n%v", want, err)
+		}
+	}
+	_, err = load(t, "", []string{"--election-ttl=1s"}, "ROTA_NODE_NAME=Q_1")
+	for _, want := range []string{
+		`flag --election-ttl: election.ttl 1s is not between 2s and 10m`,
+		`environment variable ROTA_NODE_NAME: node.name is no name`,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in\n%v", want, err)
+		}
+	}
+}
+
+func TestFlagsAreMadeOfKeys(t *testing.T) {
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	AddFlags(flags)
+	for _, name := range []string{"node-name", "node-data-dir", "etcd-endpoints", "etcd-embedded-cluster", "election-ttl", "jobs"} {
+		if flags.Lookup(name) == nil {
+			t.Errorf("no flag --%s", name)
+		}
+	}
+	seen := map[string]bool{}
+	for _, s := range settings {
+		if seen[s.env()] || s.usage == "" {
+			t.Errorf("setting %s: variable %s is not its own, or it has no usage", s.key, s.env())
+		}
+		seen[s.env()] = true
+	}
+}

@@ -1,0 +1,176 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+)
+
+// maxFile is the largest file that is read, in bytes.
+const maxFile = 4 << 20
+
+// maxExcerptLine is the longest line of which an excerpt is made, in bytes.
+const maxExcerptLine = 64 << 10
+
+// source is one text with a name, and knows how to blame a place in it.
+type source struct {
+	name  string
+	text  []byte
+	lines []string // filled when first asked for
+
+	// quotes are the columns at which quotes were added to a line before it was parsed, ascending.
+	quotes map[int][]int
+}
+
+// quoted remembers that quotes were added to a line, at columns of the line as it became.
+func (s *source) quoted(line int, columns ...int) {
+	if s.quotes == nil {
+		s.quotes = map[int][]int{}
+	}
+	s.quotes[line] = append(s.quotes[line], columns...)
+}
+
+// column returns where a column of the line as it was parsed is in the line as it was written.
+func (s *source) column(line, col int) int {
+	added := 0
+	for _, q := range s.quotes[line] {
+		if q < col {
+			added++
+		}
+	}
+	return col - added
+}
+
+// blame returns a mistake at a line and a column, with its excerpt.
+func (s *source) blame(line, col int, msg, hint string) *Error {
+	col = s.column(line, col)
+	e := &Error{File: s.name, Line: line, Col: col, Msg: msg, Hint: hint}
+	if s.lines == nil {
+		s.lines = strings.Split(string(s.text), "\n")
+	}
+	if 0 < line && line <= len(s.lines) {
+		if text := strings.TrimRight(s.lines[line-1], "\r"); text != "" && len(text) <= maxExcerptLine {
+			e.Excerpt = excerpt(text, col)
+		}
+	}
+	return e
+}
+
+// newSource takes text as it was read. It refuses what is not UTF-8 text.
+func newSource(name string, text []byte) (*source, *Error) {
+	s := &source{name: name, text: bytes.TrimPrefix(text, []byte("\ufeff"))}
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		return nil, &Error{File: name, Msg: "is UTF-16 text", Hint: "save it as UTF-8"}
+	}
+	line, start := 1, 0
+	for i := 0; i < len(s.text); {
+		r, size := utf8.DecodeRune(s.text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return nil, s.blame(line, utf8.RuneCount(s.text[start:i])+1, "is not UTF-8 text", "save it as UTF-8; a binary file does not belong here")
+		case r < ' ' && r != '\n' && r != '\r' && r != '\t', r == 0x7f:
+			return nil, s.blame(line, utf8.RuneCount(s.text[start:i])+1, fmt.Sprintf("control character %U", r), "a binary file does not belong here")
+		case r == '\r' && !bytes.HasPrefix(s.text[i:], []byte("\r\n")), r == '\u0085', r == '\u2028', r == '\u2029':
+			// With these, YAML and people would count lines differently.
+			return nil, s.blame(line, utf8.RuneCount(s.text[start:i])+1, fmt.Sprintf("character %U ends a line in YAML, but in no editor", r),
+				"end lines with \\n; in a text write it with a backslash, such as \"\\u2028\"")
+		case r == '\n':
+			line, start = line+1, i+1
+		}
+		i += size
+	}
+	return s, nil
+}
+
+// readSource reads a file.
+func readSource(path string) (*source, *Error) {
+	text, err := readFile(path)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if len(text) > maxFile {
+		return nil, &Error{File: path, Msg: fmt.Sprintf("is larger than %d MiB", maxFile>>20), Hint: "split it into several files"}
+	}
+	return newSource(path, text)
+}
+
+// readFile reads at most one byte more than maxFile. Anything but a regular file is refused: opening a pipe would wait
+// for its writer.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
+}
+
+// unreadable says why a path could not be read, without the operating system's grammar.
+func unreadable(path string, err error) *Error {
+	e := &Error{File: path}
+	var pathErr *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.Msg, e.Hint = "does not exist", "check the path; relative paths start at the working directory"
+	case errors.Is(err, fs.ErrPermission):
+		e.Msg, e.Hint = "may not be read", fmt.Sprintf("give user id %d the right to read it", os.Getuid())
+	case errors.Is(err, syscall.ELOOP):
+		e.Msg, e.Hint = "is a symbolic link that leads back to itself", "remove the link"
+	case errors.As(err, &pathErr):
+		e.Msg = "cannot be read: " + pathErr.Err.Error()
+	default:
+		e.Msg = err.Error()
+	}
+	return e
+}
+
+// jobFiles lists the job files that a path names: itself, or those in the directory that it is.
+func jobFiles(path string) ([]string, *Error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	entries, err := os.ReadDir(path) // sorted by name
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	var files []string
+	for _, entry := range entries {
+		name := entry.Name()
+		if strings.HasPrefix(name, ".") || !isYAML(name) {
+			continue
+		}
+		// Kubernetes mounts a ConfigMap as links into a hidden directory, so that links are followed.
+		file := filepath.Join(path, name)
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			continue
+		}
+		files = append(files, file)
+	}
+	if len(files) == 0 {
+		return nil, &Error{File: path, Msg: "has no job file", Hint: "a job file's name ends in .yaml or .yml; directories inside are not searched"}
+	}
+	return files, nil
+}
+
+func isYAML(name string) bool {
+	ext := filepath.Ext(name)
+	return ext == ".yaml" || ext == ".yml"
+}

@@ -1,0 +1,113 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+	"go.yaml.in/yaml/v4"
+)
+
+// schedule checks everything about when a job runs. n is its mapping, key its name, nil for defaults.
+func (r *reader) schedule(n, key *yaml.Node, name string, s *job.Spec, isJob bool) {
+	var given []string
+	for _, k := range []string{"schedule", "every", "at"} {
+		if child(n, k) != nil {
+			given = append(given, k)
+		}
+	}
+	if len(given) > 1 && isJob {
+		r.fail(keyOf(n, given[1]), "keep one of them", "job %s has more than one of schedule, every and at: %s", quote(name), strings.Join(given, " and "))
+	}
+	spec := schedule.Spec{
+		Cron: s.Schedule, Every: s.Every.Std(), At: s.At,
+		Timezone: s.Timezone, Exclude: s.Exclude, Seed: name, Jitter: s.Jitter.Std(),
+	}
+	if s.DST != nil {
+		spec.Gap, spec.Fold = schedule.Gap(s.DST.Gap), schedule.Fold(s.DST.Fold)
+	}
+	if s.Start != nil {
+		spec.Start = *s.Start
+	}
+	if s.End != nil {
+		spec.End = *s.End
+	}
+	sound := len(given) == 1 && s.Scheduled() && !slices.ContainsFunc(s.At, time.Time.IsZero) && !slices.Contains(s.Schedule, "")
+	if !sound {
+		// The rest is checked with a schedule that fires whenever it may.
+		spec.Cron, spec.Every, spec.At = nil, time.Second, nil
+	}
+	_, err := schedule.Parse(spec)
+	for _, e := range scheduleErrors(err) {
+		if !sound && (e.Field == "every" || e.Field == "schedule") {
+			continue
+		}
+		r.refused(cmp.Or(locate(n, e), key, n), e)
+	}
+}
+
+// refused reports a reason of package schedule.
+func (r *reader) refused(n *yaml.Node, e *schedule.Error) {
+	hint := e.Hint
+	if e.Field == "timezone" {
+		if z := LikelyZone(e.Expr); z != "" {
+			hint = "did you mean " + z + "?"
+		}
+	}
+	what := e.Field
+	if e.Expr != "" {
+		what += " " + quote(e.Expr)
+	}
+	if e.Field == "schedule" {
+		what += ":"
+	}
+	r.fail(n, hint, "%s %s", what, e.Msg)
+}
+
+// scheduleErrors returns the reasons that schedule.Parse joined.
+func scheduleErrors(err error) []*schedule.Error {
+	if err == nil {
+		return nil
+	}
+	list := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		list = joined.Unwrap()
+	}
+	out := make([]*schedule.Error, 0, len(list))
+	for _, err := range list {
+		var e *schedule.Error
+		if !errors.As(err, &e) {
+			e = &schedule.Error{Field: "schedule", Index: -1, Msg: fmt.Sprint(err)}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// locate returns the node that a reason is about, or nil.
+func locate(n *yaml.Node, e *schedule.Error) *yaml.Node {
+	for key := range strings.SplitSeq(e.Field, ".") {
+		if n = child(n, key); n == nil {
+			return nil
+		}
+	}
+	if e.Index >= 0 && n.Kind == yaml.SequenceNode && e.Index < len(n.Content) {
+		return n.Content[e.Index]
+	}
+	return n
+}
+
+// keyOf returns the node of a key itself.
+func keyOf(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i]
+		}
+	}
+	return n
+}

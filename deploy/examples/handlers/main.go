@@ -1,0 +1,63 @@
+// Command handlers is a worker with Go functions of its own, to be copied.
+//
+//	rota dev &
+//	go run ./deploy/examples/handlers
+//	rota apply deploy/examples/handlers/jobs.yaml
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/cmd/rota/node"
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/executor/handler"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Environ()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run is a worker until ctx ends. Settings come from ROTA_… variables over what suits a local `rota dev`.
+func run(ctx context.Context, environ []string) error {
+	settings, err := config.LoadSettings("", nil, append([]string{
+		"ROTA_NODE_NAME=handlers",
+		"ROTA_NODE_DATA_DIR=" + os.TempDir() + "/rota-handlers",
+		"ROTA_HTTP_LISTEN=127.0.0.1:8480",
+		"ROTA_ETCD_ENDPOINTS=http://127.0.0.1:23790",
+	}, environ...))
+	if err != nil {
+		return err
+	}
+	return node.Run(ctx, node.Config{
+		Role:     node.WorkerOnly,
+		Settings: settings,
+		Handlers: map[string]handler.Func{"greet": greet},
+	}, hclog.New(&hclog.LoggerOptions{Name: "handlers"}))
+}
+
+// greet is what `handler: greet` runs. It has to stand being called again for the same run: t.Key is the same for all
+// attempts, and t.Token is higher for every later one, so that what it changes can refuse an attempt that comes late.
+func greet(ctx context.Context, t handler.Task) error {
+	var payload struct{ Who string }
+	if err := json.Unmarshal(t.Payload, &payload); err != nil {
+		return handler.Permanent(fmt.Errorf("read payload: %w", err)) // another attempt would not mend it
+	}
+	if payload.Who == "" {
+		return handler.Permanent(errors.New("payload has no who"))
+	}
+	fmt.Fprintf(t.Output, "hello %s, from attempt %d of %s\n", payload.Who, t.Attempt, t.Run)
+	return ctx.Err() // an error that is not permanent asks for another attempt
+}

@@ -1,0 +1,158 @@
+package election
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// listener is a process that can be asked whether it lives.
+type listener struct {
+	net.Listener
+	mu    sync.Mutex
+	conns []net.Conn
+	wg    sync.WaitGroup
+}
+
+func listen(t *testing.T) *listener {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &listener{Listener: ln}
+	l.wg.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			l.mu.Lock()
+			l.conns = append(l.conns, conn)
+			l.mu.Unlock()
+		}
+	})
+	t.Cleanup(l.die)
+	return l
+}
+
+// hangUp breaks every connection, and goes on listening.
+func (l *listener) hangUp() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.conns)
+	for _, c := range l.conns {
+		c.Close()
+	}
+	l.conns = nil
+	return n
+}
+
+// die is what the kernel does to the sockets of a process that is killed.
+func (l *listener) die() {
+	l.Close()
+	l.wg.Wait()
+	l.hangUp()
+}
+
+// witnessed starts a leader at an address, a candidate behind it, and a witness beside the candidate. Leases outlast the test.
+func witnessed(t *testing.T, signed ...string) (process *listener, leader, next *node, term heldTerm) {
+	t.Helper()
+	process = listen(t)
+	client := dial(t)
+	leader = start(t, client, Config{Name: "a", Addr: process.Addr().String(), TTL: longTTL}, false)
+	term = leader.nextTerm(t)
+	next = start(t, client, Config{Name: "b", TTL: longTTL}, false)
+	for _, name := range signed {
+		sign(t, client, name)
+	}
+	eventually(t, "b waits", func() bool { return next.Status().State == StateCandidate })
+	w := NewWitness(WitnessConfig{Prefix: prefixOf(t), Name: "b", Limit: "/limit" + prefixOf(t), Signs: []string{"/signs" + prefixOf(t)}}, client, hclog.NewNullLogger())
+	background(t, w.Run)
+	eventually(t, "the witness holds a connection", func() bool {
+		process.mu.Lock()
+		defer process.mu.Unlock()
+		return len(process.conns) > 0
+	})
+	return process, leader, next, term
+}
+
+func TestALeaderThatIsProvenDeadIsReplacedAtOnce(t *testing.T) {
+	t.Parallel()
+	process, leader, next, term := witnessed(t, "a", "b")
+	client := dial(t)
+	process.die()
+	got := next.nextTerm(t) // its lease would have lasted longer than the test's patience
+	if got.Rev <= term.Rev {
+		t.Errorf("next term: got %d, want above %d", got.Rev, term.Rev)
+	}
+	for name, want := range map[string]int64{"a": 0, "b": 1} {
+		if resp, err := client.Get(call(t), "/signs"+prefixOf(t)+name); err != nil || resp.Count != want {
+			t.Errorf("signs of life of %s: got %v, %v, want %d", name, resp, err, want)
+		}
+	}
+	// The proof was wrong, in truth: the old leader still runs. Then it learns that its term is over.
+	if cause := term.lost(t); cause == nil {
+		t.Error("the old leader leads on")
+	}
+	eventually(t, "the old leader queues again", func() bool { return leader.Status().State == StateCandidate })
+}
+
+func TestTheSignsOfLifeOfTheNextProcessStay(t *testing.T) {
+	t.Parallel()
+	process, _, next, _ := witnessed(t, "a")
+	client := dial(t)
+	sign(t, client, "a") // of another process, though the witness has not seen the first one go
+	process.die()
+	next.nextTerm(t)
+	if resp, err := client.Get(call(t), "/signs"+prefixOf(t)+"a"); err != nil || resp.Count != 1 {
+		t.Errorf("got %v, %v, want one", resp, err)
+	}
+}
+
+func TestABrokenConnectionAloneProvesNothing(t *testing.T) {
+	t.Parallel()
+	process, _, next, term := witnessed(t)
+	for range 3 {
+		if process.hangUp() == 0 {
+			t.Fatal("there was no connection to break")
+		}
+		eventually(t, "the witness connects again", func() bool {
+			process.mu.Lock()
+			defer process.mu.Unlock()
+			return len(process.conns) > 0
+		})
+	}
+	if term.ctx.Err() != nil || next.Status().State != StateCandidate {
+		t.Errorf("the leader was replaced, though its process answers: %v, next is %v", context.Cause(term.ctx), next.Status())
+	}
+}
+
+// sign writes the sign of life of a new process called name.
+func sign(t *testing.T, client *clientv3.Client, name string) {
+	t.Helper()
+	lease, err := client.Grant(call(t), int64(longTTL/time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Put(call(t), "/signs"+prefixOf(t)+name, "alive", clientv3.WithLease(lease.ID)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// background runs f until the end of the test.
+func background(t *testing.T, f func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = f(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		wg.Wait()
+	})
+}

@@ -1,0 +1,243 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+)
+
+// DefaultServer is where a rota on this machine answers.
+const DefaultServer = "http://127.0.0.1:8470"
+
+// Config says whom to ask, and as whom.
+type Config struct {
+	Servers   string            // base URLs joined by commas; "": DefaultServer
+	TokenFile string            // file with a bearer token, read for every request; "": none
+	By        string            // the user on whose behalf requests are made, for the records; may be empty
+	Agent     string            // User-Agent; "": rota
+	Timeout   time.Duration     // for one server's answer to a request, and for the beginning of a stream; 0: 15 s
+	Transport http.RoundTripper // nil: one of its own, with the system's certificates
+}
+
+// Client asks a cluster. It may be used by several goroutines.
+type Client struct {
+	cfg     Config
+	servers []string
+	http    *http.Client
+	good    atomic.Int64 // index of the server that answered last
+}
+
+// New reads the list of servers and connects to nobody.
+func New(cfg Config) (*Client, error) {
+	c := &Client{cfg: cfg}
+	for s := range strings.SplitSeq(cmp.Or(cfg.Servers, DefaultServer), ",") {
+		if s = strings.TrimSpace(s); s == "" {
+			continue
+		}
+		if !strings.Contains(s, "://") {
+			s = "http://" + s
+		}
+		u, err := url.Parse(s)
+		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			return nil, fmt.Errorf("server %q: write a URL, for example %s", s, DefaultServer)
+		}
+		c.servers = append(c.servers, strings.TrimRight(u.Scheme+"://"+u.Host+u.Path, "/"))
+	}
+	if len(c.servers) == 0 {
+		return nil, fmt.Errorf("no server given: write a URL, for example %s", DefaultServer)
+	}
+	if c.cfg.Timeout <= 0 {
+		c.cfg.Timeout = 15 * time.Second
+	}
+	transport := cfg.Transport
+	if transport == nil {
+		transport = &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+			TLSHandshakeTimeout: 5 * time.Second,
+			ForceAttemptHTTP2:   true,
+			IdleConnTimeout:     time.Minute,
+		}
+	}
+	c.http = &http.Client{
+		Transport: transport,
+		// The API never redirects; following one would repeat a change somewhere else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c, nil
+}
+
+// Close releases idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Servers lists the base URLs.
+func (c *Client) Servers() []string { return append([]string(nil), c.servers...) }
+
+// call is one request, before it is known who will answer it.
+type call struct {
+	method     string
+	path       string
+	query      url.Values
+	header     map[string]string
+	body       any  // nil: none
+	repeatable bool // asking twice is the same as asking once
+	stream     bool // the answer is read for longer than the timeout
+}
+
+// do sends the request to one server after the other until one answers. The caller closes the body.
+func (c *Client) do(ctx context.Context, q call) (*http.Response, error) {
+	var body []byte
+	if q.body != nil {
+		var err error
+		if body, err = json.Marshal(q.body); err != nil {
+			return nil, fmt.Errorf("encode request %s %s: %w", q.method, q.path, err)
+		}
+	}
+	token, err := c.token()
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	first := int(c.good.Load())
+	for i := range c.servers {
+		n := (first + i) % len(c.servers)
+		res, err := c.ask(ctx, c.servers[n], q, body, token)
+		if err == nil {
+			c.good.Store(int64(n))
+			return res, nil
+		}
+		// What a server says is worth more than that another one is silent; among equals the first counts.
+		if failed == nil || errors.Is(failed, errNoAnswer) && !errors.Is(err, errNoAnswer) {
+			failed = err
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if !mayAskAnother(q, err) {
+			return nil, err
+		}
+	}
+	return nil, c.unreachable(failed)
+}
+
+// mayAskAnother says whether another server may be asked what one could not answer.
+func mayAskAnother(q call, err error) bool {
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return true
+	}
+	return errors.Is(err, api.ErrUnavailable) && (q.method == http.MethodGet || q.repeatable)
+}
+
+func (c *Client) ask(ctx context.Context, server string, q call, body []byte, token string) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(c.cfg.Timeout, func() { cancel(context.DeadlineExceeded) })
+	target := server + q.path
+	if len(q.query) > 0 {
+		target += "?" + q.query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, q.method, target, bytes.NewReader(body))
+	if err != nil {
+		timer.Stop()
+		cancel(err)
+		return nil, fmt.Errorf("make request %s %s: %w", q.method, target, err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("User-Agent", cmp.Or(c.cfg.Agent, "rota"))
+	if c.cfg.By != "" {
+		req.Header.Set(api.ByHeader, c.cfg.By)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	for name, value := range q.header {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		timer.Stop()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		cancel(err)
+		return nil, &noAnswer{Server: server, Change: q.method != http.MethodGet, Err: err}
+	}
+	if q.stream {
+		timer.Stop()
+	}
+	res.Body = &released{ReadCloser: res.Body, release: func() { timer.Stop(); cancel(context.Canceled) }}
+	if res.StatusCode < 300 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	return nil, readProblem(server, res)
+}
+
+// released is a body that frees what its request holds when it is closed.
+type released struct {
+	io.ReadCloser
+	release func()
+}
+
+func (r *released) Close() error {
+	err := r.ReadCloser.Close()
+	r.release()
+	return err
+}
+
+// token reads the file anew for each request, so that a rotated token is taken up.
+func (c *Client) token() (string, error) {
+	if c.cfg.TokenFile == "" {
+		return "", nil
+	}
+	b, err := os.ReadFile(c.cfg.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("read token: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 256 << 20
+
+// fetch sends the request and decodes the answer.
+func fetch[T any](ctx context.Context, c *Client, q call) (v T, status int, err error) {
+	res, err := c.do(ctx, q)
+	if err != nil {
+		return v, 0, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusNoContent {
+		return v, res.StatusCode, nil
+	}
+	if !hasType(res, "application/json") {
+		return v, 0, fmt.Errorf("%s %s: the answer is no JSON: is it the address of a rota?", q.method, res.Request.URL)
+	}
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&v); err != nil {
+		return v, 0, fmt.Errorf("read answer to %s %s: %w", q.method, q.path, err)
+	}
+	return v, res.StatusCode, nil
+}
+
+// get is fetch for reads.
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
+	v, _, err := fetch[T](ctx, c, call{method: http.MethodGet, path: path, query: query})
+	return v, err
+}

@@ -1,0 +1,346 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func dial(t *testing.T, cfg client.Config) *client.Client {
+	t.Helper()
+	c, err := client.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// server answers every request with h and counts them.
+func server(t *testing.T, h http.HandlerFunc) (url string, count *atomic.Int64) {
+	t.Helper()
+	count = new(atomic.Int64)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		count.Add(1)
+		h(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL, count
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+func refuse(status int, detail string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.Header().Set("Retry-After", "2")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"title":"x","status":%d,"detail":%q,"errors":[{"location":"body.a","message":"no"}]}`, status, detail)
+	}
+}
+
+// nobody is an address at which nothing listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	srv := httptest.NewServer(nil)
+	srv.Close()
+	return srv.URL
+}
+
+func TestServers(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                              client.DefaultServer,
+		"q1:8470":                       "http://q1:8470",
+		"https://q1/rota/, http://q2 ,": "https://q1/rota http://q2",
+	} {
+		c, err := client.New(client.Config{Servers: in})
+		if err != nil {
+			t.Errorf("%q: %v", in, err)
+			continue
+		}
+		if got := strings.Join(c.Servers(), " "); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+	for _, in := range []string{"ftp://q1", "http://", ",", "http://[::1"} {
+		if _, err := client.New(client.Config{Servers: in}); err == nil {
+			t.Errorf("%q is accepted", in)
+		}
+	}
+}
+
+func TestNobodyAnswers(t *testing.T) {
+	where := nobody(t)
+	c := dial(t, client.Config{Servers: where})
+	_, err := c.Jobs(t.Context())
+	want := "no rota answers at " + where + ": start one with `rota dev`, or name one with --server"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if !errors.Is(err, api.ErrUnavailable) {
+		t.Error("the error is not ErrUnavailable")
+	}
+	if _, _, err := c.Ready(t.Context()); !errors.Is(err, api.ErrUnavailable) {
+		t.Errorf("ready: got %v, want ErrUnavailable", err)
+	}
+}
+
+func TestErrorClasses(t *testing.T) {
+	classes := map[string]error{"not found": job.ErrNotFound, "conflict": job.ErrConflict, "too large": job.ErrTooLarge,
+		"full": job.ErrFull, "unavailable": api.ErrUnavailable}
+	for status, want := range map[int]string{
+		400: "", 404: "not found", 409: "conflict", 412: "conflict", 413: "too large", 422: "", 500: "", 502: "unavailable",
+		503: "unavailable", 504: "unavailable", 507: "full",
+	} {
+		url, _ := server(t, refuse(status, "because"))
+		err := dial(t, client.Config{Servers: url}).DeleteJob(t.Context(), "backup", api.Precondition{})
+		var e *client.Error
+		if !errors.As(err, &e) {
+			t.Errorf("%d: got %v, want a *client.Error", status, err)
+			continue
+		}
+		if e.Status != status || e.Error() != "because" || e.RetryAfter != 2*time.Second || len(e.Fields) != 1 || e.Server != url {
+			t.Errorf("%d: got %+v", status, e)
+		}
+		for name, class := range classes {
+			if got := errors.Is(err, class); got != (name == want) {
+				t.Errorf("%d: is %s: got %t", status, name, got)
+			}
+		}
+	}
+}
+
+func TestAnotherProgramAnswers(t *testing.T) {
+	page := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(status)
+			fmt.Fprint(w, "<html>hello")
+		}
+	}
+	for _, status := range []int{200, 404, 302} {
+		url, _ := server(t, page(status))
+		_, err := dial(t, client.Config{Servers: url}).Jobs(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "address") {
+			t.Errorf("%d: got %v, want doubt about the address", status, err)
+		}
+	}
+}
+
+func TestFallback(t *testing.T) {
+	good := func(w http.ResponseWriter, r *http.Request) {
+		status := 200
+		if r.Method == "POST" {
+			status = 201
+		}
+		answer(w, status, map[string]any{})
+	}
+	abort := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	read := func(c *client.Client) error { _, err := c.Jobs(context.Background()); return err }
+	submit := func(c *client.Client) error {
+		_, _, err := c.Submit(context.Background(), "backup", api.RunRequest{})
+		return err
+	}
+	submitKey := func(c *client.Client) error {
+		_, _, err := c.Submit(context.Background(), "backup", api.RunRequest{Key: "k"})
+		return err
+	}
+	for _, tc := range []struct {
+		name  string
+		first http.HandlerFunc // nil: nobody is there
+		do    func(*client.Client) error
+		asks  bool // the second server
+	}{
+		{"a read goes on past nobody", nil, read, true},
+		{"a read goes on past a broken connection", abort, read, true},
+		{"a read goes on past 503", refuse(503, "x"), read, true},
+		{"a read does not go on past 404", refuse(404, "x"), read, false},
+		{"a change goes on past nobody", nil, submit, true},
+		{"a change does not go on past a broken connection", abort, submit, false},
+		{"a change does not go on past 503", refuse(503, "x"), submit, false},
+		{"a change with a key goes on past a broken connection", abort, submitKey, true},
+		{"a change with a key goes on past 503", refuse(503, "x"), submitKey, true},
+		{"a change with a key does not go on past 409", refuse(409, "x"), submitKey, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			first := nobody(t)
+			if tc.first != nil {
+				first, _ = server(t, tc.first)
+			}
+			second, asked := server(t, good)
+			err := tc.do(dial(t, client.Config{Servers: first + "," + second}))
+			if (err == nil) != tc.asks || (asked.Load() > 0) != tc.asks {
+				t.Errorf("got %v and %d requests to the second server, want it asked: %t", err, asked.Load(), tc.asks)
+			}
+		})
+	}
+	t.Run("the server that answered is asked first from then on", func(t *testing.T) {
+		first, asked := server(t, refuse(503, "x"))
+		second, _ := server(t, good)
+		c := dial(t, client.Config{Servers: first + "," + second})
+		for range 3 {
+			if err := read(c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := asked.Load(); got != 1 {
+			t.Errorf("the bad one was asked %d times, want once", got)
+		}
+	})
+	t.Run("a server's words are worth more than silence", func(t *testing.T) {
+		bad, _ := server(t, refuse(503, "the store is away"))
+		err := read(dial(t, client.Config{Servers: nobody(t) + "," + bad}))
+		if err == nil || err.Error() != "the store is away" {
+			t.Errorf("got %v, want the server's words", err)
+		}
+	})
+	t.Run("a lost change says that it may have happened", func(t *testing.T) {
+		first, _ := server(t, abort)
+		if err := submit(dial(t, client.Config{Servers: first})); err == nil || !strings.Contains(err.Error(), "unknown") {
+			t.Errorf("got %v, want a warning", err)
+		}
+	})
+}
+
+func TestTimeout(t *testing.T) {
+	hangs := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	url, _ := server(t, hangs)
+	c := dial(t, client.Config{Servers: url, Timeout: 30 * time.Millisecond})
+	if _, err := c.Jobs(t.Context()); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, api.ErrUnavailable) {
+		t.Errorf("got %v, want a deadline and ErrUnavailable", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Jobs(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: got %v, want context.Canceled", err)
+	}
+}
+
+func TestRequestHeaders(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("s3cret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got http.Header
+	url, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header.Clone()
+		answer(w, 200, map[string]any{})
+	})
+	c := dial(t, client.Config{Servers: url, TokenFile: file, By: "alice", Agent: "rota/1"})
+	if _, _, err := c.Submit(t.Context(), "backup", api.RunRequest{Key: `a"b`}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"Authorization": "Bearer s3cret", api.ByHeader: "alice", "User-Agent": "rota/1", "Content-Type": "application/json",
+		"Idempotency-Key": `"a\"b"`,
+	} {
+		if got.Get(name) != want {
+			t.Errorf("%s: got %q, want %q", name, got.Get(name), want)
+		}
+	}
+	c = dial(t, client.Config{Servers: url, TokenFile: file + ".gone"})
+	if _, err := c.Jobs(t.Context()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a token file that is not there: got %v", err)
+	}
+}
+
+func TestEventsResume(t *testing.T) {
+	var asked []string
+	url, count := server(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Header.Get("Last-Event-ID")) // requests come one after the other
+		w.Header().Set("Content-Type", "text/event-stream")
+		switch len(asked) {
+		case 1: // breaks in the middle of revision 12
+			fmt.Fprint(w, "retry: 1000\nid: 10\n\n: alive\nid: 11\n\nevent: run\ndata: {\"revision\":12,\"kind\":\"run\",\"name\":\"a/1\"}\n\nid: 12\nevent: run\ndata: {\"rev")
+		case 2:
+			fmt.Fprint(w, "retry: 1000\nid: 11\n\nid: 12\nevent: run\ndata: {\"revision\":12,\"kind\":\"run\",\"name\":\"a/2\"}\n\n")
+		default:
+			refuse(422, "enough")(w, r)
+		}
+	})
+	var names []string
+	var last error
+	for e, err := range dial(t, client.Config{Servers: url}).Events(t.Context(), client.EventFilter{}) {
+		if err != nil {
+			last = err
+			continue
+		}
+		names = append(names, e.Name)
+	}
+	if got, want := strings.Join(names, " "), "a/1 a/2"; got != want {
+		t.Errorf("events: got %s, want %s", got, want)
+	}
+	if got, want := strings.Join(asked, ","), ",11,12"; got != want {
+		t.Errorf("resumed after: got %s, want %s", got, want)
+	}
+	if last == nil || last.Error() != "enough" || count.Load() != 3 {
+		t.Errorf("end: got %v after %d requests, want the refusal after 3", last, count.Load())
+	}
+}
+
+func TestEventsEnd(t *testing.T) {
+	t.Run("with their context", func(t *testing.T) {
+		connected := make(chan struct{})
+		url, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(200)
+			_ = http.NewResponseController(w).Flush()
+			close(connected)
+			<-r.Context().Done()
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { <-connected; cancel() }() // ends with the test's own request
+		var last error
+		for _, err := range dial(t, client.Config{Servers: url}).Events(ctx, client.EventFilter{}) {
+			last = err
+		}
+		if !errors.Is(last, context.Canceled) {
+			t.Errorf("got %v, want context.Canceled", last)
+		}
+	})
+	t.Run("when the caller has enough of nobody answering", func(t *testing.T) {
+		for _, err := range dial(t, client.Config{Servers: nobody(t)}).Events(t.Context(), client.EventFilter{}) {
+			if !errors.Is(err, api.ErrUnavailable) {
+				t.Errorf("got %v, want ErrUnavailable", err)
+			}
+			break
+		}
+	})
+}
+
+func TestLogsThatBreakOff(t *testing.T) {
+	url, _ := server(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "half a li")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	out, err := dial(t, client.Config{Servers: url}).Logs(t.Context(), "backup/r1", 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if b, err := io.ReadAll(out); err == nil || string(b) != "half a li" {
+		t.Errorf("got %q %v, want the half and an error", b, err)
+	}
+}

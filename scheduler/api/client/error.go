@@ -1,0 +1,130 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Error is a server's refusal: an RFC 9457 problem. By errors.Is it matches job.ErrNotFound, job.ErrConflict,
+// job.ErrTooLarge, job.ErrFull and api.ErrUnavailable.
+type Error struct {
+	Status     int           `json:"status"`
+	Title      string        `json:"title"`
+	Detail     string        `json:"detail"`
+	Fields     []Field       `json:"errors"`
+	Server     string        `json:"-"`
+	RetryAfter time.Duration `json:"-"` // 0: not said
+}
+
+// Field says what is wrong with one part of the request.
+type Field struct {
+	Location string `json:"location"` // body.…, query.…, path.…, header.…
+	Message  string `json:"message"`
+}
+
+func (e *Error) Error() string {
+	if e.Detail != "" {
+		return e.Detail
+	}
+	return fmt.Sprintf("%s answered %d %s", e.Server, e.Status, e.Title)
+}
+
+// Is implements errors.Is.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case job.ErrNotFound:
+		return e.Status == http.StatusNotFound
+	case job.ErrConflict:
+		return e.Status == http.StatusConflict || e.Status == http.StatusPreconditionFailed
+	case job.ErrTooLarge:
+		return e.Status == http.StatusRequestEntityTooLarge
+	case job.ErrFull:
+		return e.Status == http.StatusInsufficientStorage
+	case api.ErrUnavailable:
+		return e.Status >= 502 && e.Status <= 504
+	}
+	return false
+}
+
+// maxProblem bounds what is read of a problem, in bytes.
+const maxProblem = 1 << 20
+
+func readProblem(server string, res *http.Response) error {
+	e := &Error{}
+	raw, _ := io.ReadAll(io.LimitReader(res.Body, maxProblem)) // what there is may still be told
+	if !hasType(res, "application/problem+json") || json.Unmarshal(raw, e) != nil {
+		// Not one of ours: a proxy, or another program altogether.
+		e = &Error{Detail: fmt.Sprintf("%s answered %s, and not as rota does: is it the right address?", server, res.Status)}
+	}
+	e.Status, e.Server = res.StatusCode, server // whatever the body claims
+	if e.Title == "" {
+		e.Title = http.StatusText(res.StatusCode)
+	}
+	if s, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && s > 0 {
+		e.RetryAfter = time.Duration(s) * time.Second
+	}
+	return e
+}
+
+var errNoAnswer = errors.New("no answer")
+
+// noAnswer is one server that could not be asked, or whose answer did not come.
+type noAnswer struct {
+	Server string
+	Change bool // the request was to change something
+	Err    error
+}
+
+func (e *noAnswer) Error() string {
+	if e.Change {
+		return fmt.Sprintf("ask %s: %v: whether it was done is unknown, so look before you repeat it", e.Server, e.Err)
+	}
+	return fmt.Sprintf("ask %s: %v", e.Server, e.Err)
+}
+
+func (e *noAnswer) Unwrap() error { return e.Err }
+func (e *noAnswer) Is(target error) bool {
+	return target == errNoAnswer || target == api.ErrUnavailable
+}
+
+// Unreachable is returned when no server answers. It matches api.ErrUnavailable.
+type Unreachable struct {
+	Servers []string
+	Err     error // of the first of them
+}
+
+func (e *Unreachable) Error() string {
+	where := strings.Join(e.Servers, ", ")
+	if errors.Is(e.Err, syscall.ECONNREFUSED) {
+		return fmt.Sprintf("no rota answers at %s: start one with `rota dev`, or name one with --server", where)
+	}
+	return fmt.Sprintf("no rota answers at %s: %v", where, e.Err)
+}
+
+func (e *Unreachable) Unwrap() error        { return e.Err }
+func (e *Unreachable) Is(target error) bool { return target == api.ErrUnavailable }
+
+// unreachable names all servers if none of them answered, and leaves a server's own words as they are.
+func (c *Client) unreachable(err error) error {
+	var none *noAnswer
+	if errors.As(err, &none) {
+		return &Unreachable{Servers: c.Servers(), Err: none.Err}
+	}
+	return err
+}
+
+func hasType(res *http.Response, want string) bool {
+	got, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	return err == nil && got == want
+}

@@ -1,0 +1,160 @@
+package client
+
+import (
+	"context"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Cluster returns the state of the whole, as the replica that answers sees it.
+func (c *Client) Cluster(ctx context.Context) (api.ClusterView, error) {
+	return get[api.ClusterView](ctx, c, "/v1/cluster", nil)
+}
+
+// Jobs returns all jobs in the order of their names.
+func (c *Client) Jobs(ctx context.Context) ([]api.JobView, error) {
+	l, err := get[api.JobList](ctx, c, "/v1/jobs", nil)
+	return l.Jobs, err
+}
+
+// Job returns one job.
+func (c *Client) Job(ctx context.Context, name string) (api.JobView, error) {
+	return get[api.JobView](ctx, c, jobPath(name), nil)
+}
+
+// Workers returns the workers that are present, in the order of their names.
+func (c *Client) Workers(ctx context.Context) ([]api.WorkerView, error) {
+	l, err := get[api.WorkerList](ctx, c, "/v1/workers", nil)
+	return l.Workers, err
+}
+
+// RunFilter selects runs. Its zero value selects all.
+type RunFilter struct {
+	Job    string
+	States []job.State
+	Since  string // a time span before now (24h, 7d) or an RFC 3339 time
+	Limit  int    // of one page; 0: the server's own
+}
+
+// Runs returns one page of runs, latest first. next is the previous page's Continue, "" for the first page.
+func (c *Client) Runs(ctx context.Context, f RunFilter, next string) (api.RunList, error) {
+	query := url.Values{}
+	set(query, "job", f.Job)
+	set(query, "since", f.Since)
+	set(query, "continue", next)
+	if f.Limit > 0 {
+		query.Set("limit", strconv.Itoa(f.Limit))
+	}
+	for _, s := range f.States {
+		query.Add("state", string(s))
+	}
+	return get[api.RunList](ctx, c, "/v1/runs", query)
+}
+
+// AllRuns goes through all pages. It ends with the first error.
+func (c *Client) AllRuns(ctx context.Context, f RunFilter) iter.Seq2[api.RunView, error] {
+	return func(yield func(api.RunView, error) bool) {
+		next := ""
+		for {
+			page, err := c.Runs(ctx, f, next)
+			if err != nil {
+				yield(api.RunView{}, err)
+				return
+			}
+			for _, r := range page.Runs {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if next = page.Continue; next == "" {
+				return
+			}
+		}
+	}
+}
+
+// Run returns one run by its name, <job>/<slot or id>.
+func (c *Client) Run(ctx context.Context, name string) (api.RunView, error) {
+	path, err := runPath(name)
+	if err != nil {
+		return api.RunView{}, err
+	}
+	return get[api.RunView](ctx, c, path, nil)
+}
+
+// Next returns the first n slots of a job after from; the zero time means now.
+func (c *Client) Next(ctx context.Context, name string, from time.Time, n int) (api.NextView, error) {
+	query := url.Values{"n": {strconv.Itoa(n)}}
+	if !from.IsZero() {
+		query.Set("from", from.UTC().Format(time.RFC3339Nano))
+	}
+	return get[api.NextView](ctx, c, jobPath(name)+"/next", query)
+}
+
+// Explain says what became of the slot at a time.
+func (c *Client) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
+	return get[api.ExplainView](ctx, c, jobPath(name)+"/explain", url.Values{"time": {at.UTC().Format(time.RFC3339Nano)}})
+}
+
+// Version says what runs at the server that answers.
+func (c *Client) Version(ctx context.Context) (api.VersionView, error) {
+	return get[api.VersionView](ctx, c, "/version", nil)
+}
+
+// Ready returns the checks of the server that answers, one per line, and whether all of them pass.
+func (c *Client) Ready(ctx context.Context) (checks string, ready bool, err error) {
+	var failed error
+	for _, server := range c.servers {
+		res, err := c.probe(ctx, server)
+		if err != nil {
+			if failed == nil {
+				failed = &noAnswer{Server: server, Err: err}
+			}
+			continue
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(io.LimitReader(res.Body, maxProblem))
+		return strings.TrimSpace(string(text)), res.StatusCode == http.StatusOK, err
+	}
+	return "", false, c.unreachable(failed)
+}
+
+func (c *Client) probe(ctx context.Context, server string) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/readyz?verbose", nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	res.Body = &released{ReadCloser: res.Body, release: cancel}
+	return res, nil
+}
+
+func set(query url.Values, name, value string) {
+	if value != "" {
+		query.Set(name, value)
+	}
+}
+
+func jobPath(name string) string { return "/v1/jobs/" + url.PathEscape(name) }
+
+func runPath(name string) (string, error) {
+	jobName, id, err := job.ParseRunName(name)
+	if err != nil {
+		return "", err
+	}
+	return "/v1/runs/" + url.PathEscape(jobName) + "/" + url.PathEscape(id), nil
+}

@@ -1,0 +1,166 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Logs returns the output of a run's attempt (0: the latest), with follow until the attempt ends. An error from Read
+// other than io.EOF means that the output is not complete.
+func (c *Client) Logs(ctx context.Context, run string, attempt int, follow bool) (io.ReadCloser, error) {
+	path, err := runPath(run)
+	if err != nil {
+		return nil, err
+	}
+	query := url.Values{}
+	if attempt > 0 {
+		query.Set("attempt", strconv.Itoa(attempt))
+	}
+	if follow {
+		query.Set("follow", "true")
+	}
+	res, err := c.do(ctx, call{method: http.MethodGet, path: path + "/logs", query: query, stream: true})
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
+}
+
+// Wait returns a run once it has ended. It goes on while no server answers; only ctx ends it then.
+func (c *Client) Wait(ctx context.Context, run string) (api.RunView, error) {
+	jobName, _, err := job.ParseRunName(run)
+	if err != nil {
+		return api.RunView{}, err
+	}
+	v, err := c.Run(ctx, run)
+	if err != nil || v.State.Terminal() {
+		return v, err
+	}
+	filter := EventFilter{After: v.Revision, Job: jobName, Kinds: []string{api.KindRun}}
+	for e, err := range c.Events(ctx, filter) {
+		if ctx.Err() != nil || err != nil && !errors.Is(err, api.ErrUnavailable) {
+			return v, err
+		}
+		// After trouble, and whenever the run itself changes, its record says where it stands.
+		if err == nil && e.Kind != api.KindReset && e.Name != run {
+			continue
+		}
+		switch now, err := c.Run(ctx, run); {
+		case err == nil && now.State.Terminal():
+			return now, nil
+		case err != nil && !errors.Is(err, api.ErrUnavailable):
+			return v, err
+		}
+	}
+	return v, context.Cause(ctx)
+}
+
+// EventFilter selects events. Its zero value selects all that come from now on.
+type EventFilter struct {
+	After int64 // revision to go on after; 0: from now on
+	Job   string
+	Kinds []string
+}
+
+// The life of an event stream.
+const (
+	silence = 45 * time.Second // three of the server's heartbeats: the connection is dead
+	pause   = time.Second      // between two attempts to connect
+)
+
+// Events yields what changes in the store. A stream that breaks is taken up where it broke, at whichever server
+// answers. When none does the error is yielded; a caller that goes on asks for another attempt. Refusals other than
+// ErrUnavailable, and the end of ctx, end the sequence after their error.
+//
+// An event of kind api.KindReset means that events are missing: read everything again. After a break the last
+// revision may come twice.
+func (c *Client) Events(ctx context.Context, f EventFilter) iter.Seq2[api.Event, error] {
+	return func(yield func(api.Event, error) bool) {
+		last := f.After
+		for {
+			err := c.follow(ctx, f, &last, yield)
+			switch {
+			case errors.Is(err, errEnough):
+				return
+			case ctx.Err() != nil:
+				yield(api.Event{}, context.Cause(ctx))
+				return
+			case errors.Is(err, errBroken):
+			case !yield(api.Event{}, err) || !errors.Is(err, api.ErrUnavailable):
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause):
+			}
+		}
+	}
+}
+
+var (
+	errEnough = errors.New("the caller wants no more")
+	errBroken = errors.New("the stream broke")
+)
+
+// follow reads one connection's events, and keeps last at the revision that was received completely.
+func (c *Client) follow(ctx context.Context, f EventFilter, last *int64, yield func(api.Event, error) bool) error {
+	query := url.Values{"kind": f.Kinds}
+	set(query, "job", f.Job)
+	header := map[string]string{"Accept": "text/event-stream"}
+	if *last > 0 {
+		header["Last-Event-ID"] = strconv.FormatInt(*last, 10)
+	}
+	res, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/events", query: query, header: header, stream: true})
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	watchdog := time.AfterFunc(silence, func() { _ = res.Body.Close() })
+	defer watchdog.Stop()
+
+	lines := bufio.NewReader(res.Body)
+	var id int64
+	var data []byte
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return fmt.Errorf("%w: %w", errBroken, err)
+		}
+		watchdog.Reset(silence)
+		name, value, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch {
+		case len(name) == 0 && len(value) == 0: // the end of an event
+			if data != nil {
+				var e api.Event
+				if err := json.Unmarshal(data, &e); err != nil {
+					return fmt.Errorf("read event: %w", err)
+				}
+				if !yield(e, nil) {
+					return errEnough
+				}
+			}
+			if id > 0 {
+				*last = id
+			}
+			id, data = 0, nil
+		case string(name) == "id":
+			id, _ = strconv.ParseInt(string(value), 10, 64) // an id that is no revision is none
+		case string(name) == "data":
+			data = append(data, value...)
+		}
+	}
+}

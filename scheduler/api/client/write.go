@@ -1,0 +1,113 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// PutJob creates or replaces a definition, and says whether it created it.
+func (c *Client) PutJob(ctx context.Context, name string, spec job.Spec, pre api.Precondition) (v api.JobView, created bool, err error) {
+	v, status, err := fetch[api.JobView](ctx, c, call{
+		method: http.MethodPut, path: jobPath(name), header: condition(pre), body: spec, repeatable: pre.Any(),
+	})
+	return v, status == http.StatusCreated, err
+}
+
+// DeleteJob deletes a definition. The runs that it had stay.
+func (c *Client) DeleteJob(ctx context.Context, name string, pre api.Precondition) error {
+	_, _, err := fetch[struct{}](ctx, c, call{method: http.MethodDelete, path: jobPath(name), header: condition(pre)})
+	return err
+}
+
+func condition(pre api.Precondition) map[string]string {
+	switch {
+	case pre.Absent:
+		return map[string]string{"If-None-Match": "*"}
+	case pre.Revision != 0:
+		return map[string]string{"If-Match": strconv.Quote(strconv.FormatInt(pre.Revision, 10))}
+	case pre.Exists:
+		return map[string]string{"If-Match": "*"}
+	}
+	return nil
+}
+
+// Submit runs a job now or later, and says whether it made a new run: with a key that was used before it did not.
+func (c *Client) Submit(ctx context.Context, name string, r api.RunRequest) (v api.RunView, created bool, err error) {
+	return c.submit(ctx, jobPath(name)+"/runs", r, r.Key)
+}
+
+// SubmitCommand runs a command that is no job.
+func (c *Client) SubmitCommand(ctx context.Context, r api.AdHocRequest) (v api.RunView, created bool, err error) {
+	return c.submit(ctx, "/v1/runs", r, r.Key)
+}
+
+func (c *Client) submit(ctx context.Context, path string, body any, key string) (api.RunView, bool, error) {
+	var header map[string]string
+	if key != "" {
+		header = map[string]string{"Idempotency-Key": strconv.Quote(key)}
+	}
+	v, status, err := fetch[api.RunView](ctx, c, call{
+		method: http.MethodPost, path: path, header: header, body: body, repeatable: key != "",
+	})
+	return v, status == http.StatusCreated, err
+}
+
+// PauseJob stops a job's dispatching until ResumeJob.
+func (c *Client) PauseJob(ctx context.Context, name, reason string) (api.JobView, error) {
+	return c.jobAction(ctx, name, "pause", reason)
+}
+
+// ResumeJob lets a paused job go on.
+func (c *Client) ResumeJob(ctx context.Context, name, reason string) (api.JobView, error) {
+	return c.jobAction(ctx, name, "resume", reason)
+}
+
+func (c *Client) jobAction(ctx context.Context, name, action, reason string) (api.JobView, error) {
+	v, _, err := fetch[api.JobView](ctx, c, call{
+		method: http.MethodPost, path: jobPath(name) + "/" + action, body: api.ReasonRequest{Reason: reason}, repeatable: true,
+	})
+	return v, err
+}
+
+// PauseAll stops all dispatching until ResumeAll.
+func (c *Client) PauseAll(ctx context.Context, reason string) (api.GateView, error) {
+	return c.gate(ctx, "/v1/pause", reason)
+}
+
+// ResumeAll lets dispatching go on.
+func (c *Client) ResumeAll(ctx context.Context, reason string) (api.GateView, error) {
+	return c.gate(ctx, "/v1/resume", reason)
+}
+
+func (c *Client) gate(ctx context.Context, path, reason string) (api.GateView, error) {
+	v, _, err := fetch[api.GateView](ctx, c, call{
+		method: http.MethodPost, path: path, body: api.ReasonRequest{Reason: reason}, repeatable: true,
+	})
+	return v, err
+}
+
+// Cancel asks for the end of a run.
+func (c *Client) Cancel(ctx context.Context, run, reason string) (api.RunView, error) {
+	path, err := runPath(run)
+	if err != nil {
+		return api.RunView{}, err
+	}
+	v, _, err := fetch[api.RunView](ctx, c, call{
+		method: http.MethodPost, path: path + "/cancel", body: api.ReasonRequest{Reason: reason},
+	})
+	return v, err
+}
+
+// Retry makes a new run of what an ended run did.
+func (c *Client) Retry(ctx context.Context, run string) (api.RunView, error) {
+	path, err := runPath(run)
+	if err != nil {
+		return api.RunView{}, err
+	}
+	v, _, err := fetch[api.RunView](ctx, c, call{method: http.MethodPost, path: path + "/retry"})
+	return v, err
+}

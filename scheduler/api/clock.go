@@ -1,0 +1,23 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// ClockReading is the answer at /clock: who answers, and when the question came and when it was answered, by the clock that
+// the process decides by.
+type ClockReading struct {
+	Node     string    `json:"node"`
+	Received time.Time `json:"received"`
+	Answered time.Time `json:"answered"`
+}
+
+func (s *Server) clock(w http.ResponseWriter, _ *http.Request) {
+	v := ClockReading{Node: s.cfg.Version.Node, Received: s.back.Clock()}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	v.Answered = s.back.Clock()
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone
+}

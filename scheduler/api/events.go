@@ -1,0 +1,141 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// reconnect tells browsers how long to wait before they ask for a broken stream again, in milliseconds.
+const reconnect = 1000
+
+type eventsInput struct {
+	LastEventID string   `header:"Last-Event-ID" doc:"Store revision to go on after: the id of the last event received"`
+	After       string   `query:"after" doc:"The same for a first connection, for example the revision of /v1/cluster"`
+	Job         string   `query:"job" doc:"Only events of this job and its runs"`
+	Kind        []string `query:"kind,explode" doc:"Only events of this kind; may be given several times"`
+}
+
+// wants says whether the caller asked for an event.
+func (in *eventsInput) wants(e *Event) bool {
+	if len(in.Kind) > 0 && !slices.Contains(in.Kind, e.Kind) {
+		return false
+	}
+	if in.Job == "" {
+		return true
+	}
+	switch e.Kind {
+	case KindJob, KindRun, KindEvent:
+		owner, _, _ := strings.Cut(e.Name, "/")
+		return owner == in.Job
+	}
+	return false
+}
+
+// after is the revision to go on after, 0 to begin now.
+func (in *eventsInput) after() (int64, error) {
+	id, location := in.LastEventID, "header.Last-Event-ID"
+	if id == "" {
+		id, location = in.After, "query.after"
+	}
+	if id == "" {
+		return 0, nil
+	}
+	rev, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || rev < 0 {
+		return 0, invalid(location, "%q is no store revision", id)
+	}
+	return rev, nil
+}
+
+func (s *Server) watchEvents(request context.Context, in *eventsInput) (*huma.StreamResponse, error) {
+	after, err := in.after()
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range in.Kind {
+		if !slices.Contains(Kinds(), kind) {
+			return nil, invalid("query.kind", "%q is no kind of event: use %s", kind, joined(Kinds()))
+		}
+	}
+	ctx, opened, end := s.lasting(request)
+	from, changes, err := s.back.Events.Watch(ctx, after)
+	opened()
+	if err != nil {
+		err = cause(ctx, err)
+		end()
+		return nil, s.answer(request, "watch-events", err)
+	}
+	return &huma.StreamResponse{Body: func(response huma.Context) {
+		defer end()
+		st, err := s.begin(response, "text/event-stream")
+		if err == nil {
+			err = s.feed(ctx, st, in, after, from, changes)
+		}
+		// Every end is the same to the client: it asks again, with the id that it saw last.
+		s.log.Debug("event stream ended", "by", caller(request), "err", cause(ctx, err))
+	}}, nil
+}
+
+// feed writes events until the client, the server or the source ends. An id is only written with the last event of
+// its revision, so that a client that was cut off in the middle gets the whole revision again.
+func (s *Server) feed(ctx context.Context, st *stream, in *eventsInput, after, from int64, changes <-chan []Event) error {
+	first := fmt.Appendf(nil, "retry: %d\nid: %d\n\n", reconnect, from)
+	if after != 0 && from != after {
+		first = frame(fmt.Appendf(nil, "retry: %d\n", reconnect), &Event{Revision: from, Kind: KindReset}, true)
+	}
+	if err := st.send(first); err != nil {
+		return err
+	}
+	heartbeat := time.NewTicker(s.cfg.Heartbeat)
+	defer heartbeat.Stop()
+	reached := from
+	for {
+		var out []byte
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-heartbeat.C:
+			// The id keeps a client that filters from falling out of what the store remembers.
+			out = fmt.Appendf(nil, ": alive\nid: %d\n\n", reached)
+		case batch, ok := <-changes:
+			if !ok {
+				return errBehind
+			}
+			batch = slices.DeleteFunc(slices.Clone(batch), func(e Event) bool {
+				reached = e.Revision
+				return !in.wants(&e)
+			})
+			for i := range batch {
+				out = frame(out, &batch[i], i == len(batch)-1)
+			}
+			if len(out) == 0 {
+				continue
+			}
+		}
+		if err := st.send(out); err != nil {
+			return err
+		}
+	}
+}
+
+// frame appends one server-sent event.
+func frame(b []byte, e *Event, last bool) []byte {
+	data, err := json.Marshal(e)
+	if err != nil { // only Value can fail: it is not JSON
+		bare := *e
+		bare.Value = nil
+		data, _ = json.Marshal(&bare)
+	}
+	if last {
+		b = fmt.Appendf(b, "id: %d\n", e.Revision)
+	}
+	return fmt.Appendf(b, "event: %s\ndata: %s\n\n", e.Kind, bytes.TrimSpace(data))
+}

@@ -1,0 +1,400 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is a cluster in memory. With err set, everything that it is asked fails with it.
+type fake struct {
+	mu      sync.Mutex
+	err     error
+	panics  bool
+	rev     int64
+	jobs    map[string]job.Job
+	runs    map[string]job.Run
+	gate    job.Gate
+	oldest  int64              // events before it are compacted
+	history [][]api.Event      // one entry per revision
+	watches []chan []api.Event // of everyone who watches
+	output  map[string]func(ctx context.Context, follow bool) (io.ReadCloser, error)
+	explain func(ctx context.Context) (api.ExplainView, error)
+	asked   api.Submission // the last one
+}
+
+func newFake() *fake {
+	f := &fake{rev: 100, jobs: map[string]job.Job{}, runs: map[string]job.Run{}, oldest: 1,
+		output: map[string]func(context.Context, bool) (io.ReadCloser, error){}}
+	f.putJob(job.Job{Name: "backup", Origin: job.Origin{Kind: job.OriginFile, Source: "jobs.yaml"}, Generation: 1})
+	f.putJob(job.Job{Name: "report", Origin: job.Origin{Kind: job.OriginAPI}, Generation: 1})
+	return f
+}
+
+func (f *fake) backend() api.Backend {
+	return api.Backend{Reader: f, Planner: f, Editor: f, Operator: f, Logs: f, Events: f}
+}
+
+func (f *fake) fail() error {
+	if f.panics {
+		panic("out of cheese")
+	}
+	return f.err
+}
+
+func (f *fake) putJob(j job.Job) job.Job {
+	f.rev++
+	j.Rev = f.rev
+	f.jobs[j.Name] = j
+	e, _ := api.Changed(api.KindJob, j.Name, f.rev, viewJob(j))
+	f.publish(e)
+	return j
+}
+
+func (f *fake) putRun(r job.Run) job.Run {
+	f.rev++
+	r.Rev = f.rev
+	f.runs[r.Name()] = r
+	e, _ := api.Changed(api.KindRun, r.Name(), f.rev, api.NewRunView(r))
+	f.publish(e)
+	return r
+}
+
+func (f *fake) publish(events ...api.Event) {
+	f.history = append(f.history, events)
+	for _, w := range f.watches {
+		w <- events
+	}
+}
+
+func viewJob(j job.Job) api.JobView { return api.JobView{Job: j, Revision: j.Rev} }
+
+func (f *fake) Cluster(context.Context) (api.ClusterView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return api.ClusterView{Name: "/rota", Node: "q1", Ready: true, Store: api.StoreView{Revision: f.rev}}, f.fail()
+}
+
+func (f *fake) Jobs(context.Context) ([]api.JobView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []api.JobView
+	for _, j := range f.jobs {
+		all = append(all, viewJob(j))
+	}
+	slices.SortFunc(all, func(a, b api.JobView) int { return strings.Compare(a.Job.Name, b.Job.Name) })
+	return all, f.fail()
+}
+
+func (f *fake) Job(_ context.Context, name string) (api.JobView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	j, ok := f.jobs[name]
+	if !ok {
+		return api.JobView{}, fmt.Errorf("read job %s: %w", name, job.ErrNotFound)
+	}
+	return viewJob(j), f.fail()
+}
+
+func (f *fake) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []api.RunView
+	for _, r := range f.runs {
+		if q.Includes(&r) {
+			all = append(all, api.NewRunView(r))
+		}
+	}
+	slices.SortFunc(all, func(a, b api.RunView) int { return api.CompareRuns(&a.Run, &b.Run) })
+	return all[:min(len(all), q.Limit)], f.fail()
+}
+
+func (f *fake) Run(_ context.Context, jobName, id string) (api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	if !ok {
+		return api.RunView{}, fmt.Errorf("read run %s/%s: %w", jobName, id, job.ErrNotFound)
+	}
+	return api.NewRunView(r), f.fail()
+}
+
+func (f *fake) Workers(context.Context) ([]api.WorkerView, error) {
+	return []api.WorkerView{{Worker: job.Worker{Name: "w1", Capacity: 4}, Running: 1, Free: 3}}, f.fail()
+}
+
+func (f *fake) Next(ctx context.Context, name string, from time.Time, n int) (api.NextView, error) {
+	if _, err := f.Job(ctx, name); err != nil {
+		return api.NextView{}, err
+	}
+	var v api.NextView
+	for i := range n {
+		v.Slots = append(v.Slots, from.Truncate(time.Hour).Add(time.Duration(i+1)*time.Hour))
+	}
+	return v, nil
+}
+
+func (f *fake) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
+	if f.explain != nil {
+		return f.explain(ctx)
+	}
+	if _, err := f.Job(ctx, name); err != nil {
+		return api.ExplainView{}, err
+	}
+	return api.ExplainView{Job: name, Asked: at, Slot: &at, Verdict: "ran"}, nil
+}
+
+func (f *fake) PutJob(_ context.Context, name string, spec job.Spec, pre api.Precondition, by string) (api.JobView, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.fail(); err != nil {
+		return api.JobView{}, false, err
+	}
+	old, exists := f.jobs[name]
+	switch {
+	case !pre.Holds(old.Rev):
+		return api.JobView{}, false, fmt.Errorf("write job %s: %w", name, job.ErrConflict)
+	case old.Origin.Kind == job.OriginFile:
+		return api.JobView{}, false, api.OwnedByFile(name, old.Origin.Source)
+	case len(spec.Schedule) == 1 && spec.Schedule[0] == "nonsense":
+		return api.JobView{}, false, &api.Invalid{Errors: []api.FieldError{{Field: "schedule", Message: "has 1 field, not 5"}}}
+	}
+	j := job.Job{Name: name, Origin: job.Origin{Kind: job.OriginAPI, Source: by}, Generation: old.Generation + 1, Spec: spec}
+	return viewJob(f.putJob(j)), !exists, nil
+}
+
+func (f *fake) DeleteJob(_ context.Context, name string, pre api.Precondition, _ string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	j, ok := f.jobs[name]
+	switch {
+	case !ok:
+		return job.ErrNotFound
+	case !pre.Holds(j.Rev):
+		return job.ErrConflict
+	case j.Origin.Kind == job.OriginFile:
+		return api.OwnedByFile(name, j.Origin.Source)
+	}
+	delete(f.jobs, name)
+	return f.fail()
+}
+
+func (f *fake) PauseJob(_ context.Context, name string, p *job.Pause) (api.JobView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	j, ok := f.jobs[name]
+	if !ok {
+		return api.JobView{}, job.ErrNotFound
+	}
+	j.Paused = p
+	return viewJob(f.putJob(j)), f.fail()
+}
+
+func (f *fake) PauseAll(_ context.Context, p *job.Pause) (job.Gate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gate.Paused = p
+	return f.gate, f.fail()
+}
+
+func (f *fake) Submit(_ context.Context, s api.Submission) (api.RunView, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.fail(); err != nil {
+		return api.RunView{}, false, err
+	}
+	if _, ok := f.jobs[s.Job]; !ok && s.Job != job.AdHoc {
+		return api.RunView{}, false, job.ErrNotFound
+	}
+	f.asked = s
+	id := fmt.Sprintf("m%d", f.rev)
+	if s.Key != "" {
+		id = "k-" + s.Key
+		if r, ok := f.runs[s.Job+"/"+id]; ok {
+			return api.NewRunView(r), false, nil
+		}
+	}
+	r := f.putRun(job.Run{Job: s.Job, ID: id, Kind: s.Kind, Slot: s.Asked, Due: s.Due, State: job.Pending,
+		Key: s.Key, Payload: s.Payload, Spec: s.Spec, By: s.By})
+	return api.NewRunView(r), true, nil
+}
+
+func (f *fake) Cancel(_ context.Context, jobName, id string, c job.Cancel) (api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	if !ok {
+		return api.RunView{}, job.ErrNotFound
+	}
+	r, err := r.Stop(c)
+	if err != nil {
+		return api.RunView{}, err
+	}
+	return api.NewRunView(f.putRun(r)), f.fail()
+}
+
+func (f *fake) Retry(_ context.Context, jobName, id, by string) (api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	switch {
+	case !ok:
+		return api.RunView{}, job.ErrNotFound
+	case !r.State.Terminal():
+		return api.RunView{}, api.NotEnded(r.Name(), r.State)
+	}
+	return api.NewRunView(f.putRun(job.Run{Job: jobName, ID: "again", Kind: job.KindRetry, RetryOf: r.Name(), State: job.Pending, By: by})), nil
+}
+
+func (f *fake) Logs(ctx context.Context, jobName, id string, attempt int, follow bool) (io.ReadCloser, error) {
+	if err := f.fail(); err != nil {
+		return nil, err
+	}
+	if out, ok := f.output[jobName+"/"+id]; ok {
+		return out(ctx, follow)
+	}
+	return nil, fmt.Errorf("output of %s/%s attempt %d is gone: %w", jobName, id, attempt, job.ErrNotFound)
+}
+
+func (f *fake) Watch(ctx context.Context, after int64) (int64, <-chan []api.Event, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.fail(); err != nil {
+		return 0, nil, err
+	}
+	events := make(chan []api.Event, 10_000)
+	from := after
+	if after == 0 || after < f.oldest || after > f.rev {
+		from = f.rev
+	}
+	for _, batch := range f.history {
+		if batch[0].Revision > from {
+			events <- batch
+		}
+	}
+	f.watches = append(f.watches, events)
+	context.AfterFunc(ctx, func() { f.unwatch(events) })
+	return from, events, nil
+}
+
+func (f *fake) unwatch(events chan []api.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i := slices.Index(f.watches, events); i >= 0 {
+		f.watches = slices.Delete(f.watches, i, i+1)
+		close(events)
+	}
+}
+
+func (f *fake) watching() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.watches)
+}
+
+// change does something to the fake under its lock.
+func (f *fake) change(do func(f *fake)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do(f)
+}
+
+// serve starts the interface of a backend on a port of its own.
+func serve(t *testing.T, back api.Backend, change ...func(*api.Config)) *httptest.Server {
+	t.Helper()
+	cfg := api.DefaultConfig()
+	for _, c := range change {
+		c(&cfg)
+	}
+	srv := httptest.NewServer(api.New(cfg, back, hclog.NewNullLogger()).Handler())
+	t.Cleanup(srv.Close)
+	t.Cleanup(srv.CloseClientConnections)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	return srv
+}
+
+type answer struct {
+	status int
+	header http.Header
+	text   string
+}
+
+// problem decodes an RFC 9457 body.
+func (a answer) problem(t *testing.T) (p struct {
+	Title, Detail string
+	Status        int
+	Errors        []struct{ Location, Message string }
+}) {
+	t.Helper()
+	if got, want := a.header.Get("Content-Type"), "application/problem+json"; got != want {
+		t.Errorf("content type: got %q, want %q (%s)", got, want, a.text)
+	}
+	if err := json.Unmarshal([]byte(a.text), &p); err != nil {
+		t.Fatalf("problem is no JSON: %v: %s", err, a.text)
+	}
+	if p.Status != a.status {
+		t.Errorf("problem's status: got %d, want %d", p.Status, a.status)
+	}
+	return p
+}
+
+// ask makes one request; headers are pairs of name and value.
+func ask(t *testing.T, srv *httptest.Server, method, path, body string, headers ...string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, srv.URL+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatalf("%s %s: read: %v", method, path, err)
+	}
+	return answer{res.StatusCode, res.Header, string(text)}
+}
+
+func decode[T any](t *testing.T, a answer) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.text), &v); err != nil {
+		t.Fatalf("decode %s: %v", a.text, err)
+	}
+	return v
+}
+
+// until polls for a condition.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for: %s", what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}

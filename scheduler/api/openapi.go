@@ -1,0 +1,181 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// newDocument begins the /v1 interface on mux. The built-in page of documentation is off: it loads scripts from the
+// internet.
+func newDocument(mux *http.ServeMux, version string) huma.API {
+	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	registry.RegisterTypeAlias(reflect.TypeFor[job.Duration](), reflect.TypeFor[durationSchema]())
+	// Spec comes first, so that its enumerations are there when bodies are validated.
+	registry.Schema(reflect.TypeFor[job.Spec](), true, "")
+	describeSpec(registry)
+
+	format := huma.DefaultJSONFormat
+	return humago.New(mux, huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title:       "rota",
+				Version:     cmp.Or(version, "0"),
+				Description: "Cron for more than one machine. Any replica answers; errors are RFC 9457 problems.",
+			},
+			Components: &huma.Components{Schemas: registry},
+		},
+		OpenAPIPath:                  "/v1/openapi",
+		Formats:                      map[string]huma.Format{"application/json": format, "json": format},
+		DefaultFormat:                "application/json",
+		RejectUnknownQueryParameters: true,
+		Transformers:                 []huma.Transformer{polish(func() []string { return properties(registry) })},
+	})
+}
+
+// describeSpec adds to the schema of Spec what Go types do not say.
+func describeSpec(registry huma.Registry) {
+	spec := registry.Map()["Spec"]
+	enumerate(spec, "missed", job.MissedPolicies())
+	enumerate(spec, "overlap", job.OverlapPolicies())
+	enumerate(spec, "delivery", job.Deliveries())
+	enumerate(registry.Map()["Retry"], "backoff", job.Backoffs())
+	enumerate(registry.Map()["Retry"], "jitter", job.RetryJitters())
+	enumerate(registry.Map()["DST"], "gap", []string{"run", "skip"})
+	enumerate(registry.Map()["DST"], "fold", []string{"first", "last", "both"})
+}
+
+// finish completes the document once all operations are in it: answers may grow fields, and some of theirs are null.
+func finish(doc huma.API) {
+	schemas := doc.OpenAPI().Components.Schemas.Map()
+	for name, s := range schemas {
+		switch name {
+		case "Spec", "Retry", "DST", "HTTP", "RunRequest", "AdHocRequest", "ReasonRequest":
+		default:
+			s.AdditionalProperties = nil
+		}
+	}
+	// Each of these has two ways to succeed with the same body.
+	alias(doc, "/v1/jobs/{job}", 200, 201)
+	alias(doc, "/v1/jobs/{job}/runs", 201, 200)
+	alias(doc, "/v1/runs", 201, 200)
+	nullable(schemas["JobView"], "last", "paused")
+	nullable(schemas["ClusterView"], "leader", "paused")
+	nullable(schemas["GateView"], "paused")
+	enumerate(schemas["RunView"], "state", job.States())
+	enumerate(schemas["LastRun"], "state", job.States())
+	enumerate(schemas["Event"], "kind", Kinds())
+}
+
+// enumerate lists the values of a string property. A schema that is not in the document is left out.
+func enumerate[T ~string](s *huma.Schema, property string, values []T) {
+	if s == nil {
+		return
+	}
+	p := s.Properties[property]
+	p.Enum = nil
+	for _, v := range values {
+		p.Enum = append(p.Enum, string(v))
+	}
+	p.PrecomputeMessages()
+}
+
+// alias documents a second status of the PUT or POST of a path.
+func alias(doc huma.API, path string, status, second int) {
+	item := doc.OpenAPI().Paths[path]
+	if item == nil {
+		return
+	}
+	for _, op := range []*huma.Operation{item.Put, item.Post} {
+		if op != nil {
+			twin := *op.Responses[strconv.Itoa(status)]
+			twin.Description = http.StatusText(second)
+			op.Responses[strconv.Itoa(second)] = &twin
+		}
+	}
+}
+
+func nullable(s *huma.Schema, properties ...string) {
+	if s == nil {
+		return
+	}
+	for _, name := range properties {
+		p := s.Properties[name]
+		s.Properties[name] = &huma.Schema{
+			Description: p.Description,
+			AnyOf:       []*huma.Schema{{Ref: p.Ref}, {Type: "null"}},
+		}
+	}
+}
+
+// properties lists the names of all fields that any body may have.
+func properties(registry huma.Registry) []string {
+	names := map[string]bool{}
+	for _, s := range registry.Map() {
+		for name := range s.Properties {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// durationSchema stands for job.Duration in the document.
+type durationSchema struct{}
+
+// Schema implements huma.SchemaProvider.
+func (durationSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type:               huma.TypeString,
+		Description:        "A number with a unit: 90s, 1h30m",
+		Pattern:            `^(0|([0-9]*\.?[0-9]+(ns|us|µs|ms|s|m|h))+)$`,
+		PatternDescription: "a number with a unit, for example 30s",
+		Examples:           []any{"1h30m"},
+	}
+}
+
+// operation describes one endpoint.
+type operation struct {
+	id, method, path, summary string
+	status                    int   // of success; 0: 200
+	errors                    []int // besides those that any operation may have
+}
+
+func (o operation) huma() huma.Operation {
+	return huma.Operation{
+		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, DefaultStatus: o.status,
+		Errors: append([]int{http.StatusServiceUnavailable, http.StatusGatewayTimeout}, o.errors...),
+		// The body is read, bounded and timed before huma sees it.
+		MaxBodyBytes: -1, BodyReadTimeout: -1,
+	}
+}
+
+// register adds an operation with the deadline of ordinary requests.
+func register[I, O any](s *Server, doc huma.API, o operation, handle func(context.Context, *I) (*O, error)) {
+	huma.Register(doc, o.huma(), func(ctx context.Context, in *I) (*O, error) {
+		ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
+		defer cancel()
+		out, err := handle(ctx, in)
+		if err != nil {
+			return nil, s.answer(ctx, o.id, err)
+		}
+		return out, nil
+	})
+}
+
+// answer is the problem that a caller gets for err. What is our own fault is logged, since the caller cannot mend it.
+func (s *Server) answer(ctx context.Context, operation string, err error) error {
+	p := problem(err, false)
+	if se, ok := p.(huma.StatusError); ok && se.GetStatus() == http.StatusInternalServerError {
+		s.log.Error("request failed", "operation", operation, "by", caller(ctx), "err", err)
+	}
+	return p
+}

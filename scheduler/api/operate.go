@@ -1,0 +1,141 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+func (s *Server) submitRun(ctx context.Context, in *struct {
+	Job  string `path:"job"`
+	Key  string `header:"Idempotency-Key" doc:"A second submission with the same key returns the first one's run" example:"\"8e03978e\""`
+	Body *RunRequest
+}) (*tagged[RunView], error) {
+	if in.Job == job.AdHoc {
+		return nil, invalid("path.job", "commands without a job are submitted at /v1/runs")
+	}
+	var request RunRequest
+	if in.Body != nil {
+		request = *in.Body
+	}
+	return s.submit(ctx, in.Job, in.Key, request, nil)
+}
+
+func (s *Server) submitAdHoc(ctx context.Context, in *struct {
+	Key  string `header:"Idempotency-Key" doc:"A second submission with the same key returns the first one's run"`
+	Body AdHocRequest
+}) (*tagged[RunView], error) {
+	b := &in.Body
+	if (len(b.Command) == 0) == (b.Shell == "") {
+		return nil, invalid("body.command", "give either command or shell")
+	}
+	if b.Timeout < 0 {
+		return nil, invalid("body.timeout", "must be positive")
+	}
+	return s.submit(ctx, job.AdHoc, in.Key, b.RunRequest, &job.Spec{
+		Command: b.Command, Shell: b.Shell, Env: b.Env, Dir: b.Dir, Timeout: b.Timeout, Workers: b.Workers,
+	})
+}
+
+func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, spec *job.Spec) (*tagged[RunView], error) {
+	now := s.now().UTC()
+	sub := Submission{Job: name, Kind: job.KindManual, Asked: now, Spec: spec, By: caller(ctx)}
+	var err error
+	if sub.Key, err = idempotencyKey(header, r.Key); err != nil {
+		return nil, err
+	}
+	if sub.Payload, err = payload(r.Payload); err != nil {
+		return nil, err
+	}
+	if err = adHocSize(spec, sub.Payload); err != nil {
+		return nil, err
+	}
+	if sub.Due, err = due(r.In, r.At, now); err != nil {
+		return nil, err
+	}
+	if !sub.Due.IsZero() {
+		sub.Kind = job.KindDelayed
+	}
+	sub.Due = cmp.Or(sub.Due, now)
+
+	v, created, err := s.back.Operator.Submit(ctx, sub)
+	if err != nil {
+		return nil, s.missing(ctx, name, err)
+	}
+	if created {
+		return showRun(http.StatusCreated, v), nil
+	}
+	if !sameWork(&sub, &v.Run) {
+		return nil, huma.Error422UnprocessableEntity(fmt.Sprintf(
+			"key %q was used for another submission, run %s: use a new key for new work", sub.Key, v.Name()))
+	}
+	return showRun(http.StatusOK, v), nil
+}
+
+// adHocSize keeps a run that carries its own spec as small as any other: its record has to have room for its life.
+func adHocSize(spec *job.Spec, payload json.RawMessage) error {
+	if spec == nil {
+		return nil
+	}
+	b, err := json.Marshal(spec)
+	if size := len(b) + len(payload); err == nil && size > MaxPayload {
+		return huma.Error413RequestEntityTooLarge(fmt.Sprintf("command, environment and payload have %d bytes: at most %d", size, MaxPayload))
+	}
+	return nil
+}
+
+// sameWork says whether a submission asks for what the run of the same key does. When is not part of it: a repeated
+// "in 5 minutes" is later each time.
+func sameWork(s *Submission, r *job.Run) bool {
+	if s.Payload != nil && !bytes.Equal(compact(s.Payload), compact(r.Payload)) {
+		return false
+	}
+	if s.Spec == nil || r.Spec == nil {
+		return true
+	}
+	return slices.Equal(s.Spec.Command, r.Spec.Command) && s.Spec.Shell == r.Spec.Shell &&
+		s.Spec.Dir == r.Spec.Dir && maps.Equal(s.Spec.Env, r.Spec.Env)
+}
+
+func compact(raw json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw
+	}
+	return b.Bytes()
+}
+
+func (s *Server) cancelRun(ctx context.Context, in *struct {
+	Job  string `path:"job"`
+	Slot string `path:"slot"`
+	Body *ReasonRequest
+}) (*tagged[RunView], error) {
+	c := job.Cancel{At: s.now().UTC(), By: caller(ctx), Reason: "canceled by request"}
+	if in.Body != nil && in.Body.Reason != "" {
+		c.Reason = in.Body.Reason
+	}
+	v, err := s.back.Operator.Cancel(ctx, in.Job, in.Slot, c)
+	if err != nil {
+		return nil, s.missingRun(ctx, in.Job, in.Slot, err)
+	}
+	return showRun(http.StatusOK, v), nil
+}
+
+func (s *Server) retryRun(ctx context.Context, in *struct {
+	Job  string `path:"job"`
+	Slot string `path:"slot"`
+}) (*tagged[RunView], error) {
+	v, err := s.back.Operator.Retry(ctx, in.Job, in.Slot, caller(ctx))
+	if err != nil {
+		return nil, s.missingRun(ctx, in.Job, in.Slot, err)
+	}
+	return showRun(http.StatusCreated, v), nil
+}

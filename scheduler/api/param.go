@@ -1,0 +1,189 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+func invalid(location, format string, args ...any) error {
+	message := fmt.Sprintf(format, args...)
+	return huma.Error422UnprocessableEntity(location+": "+message, &huma.ErrorDetail{Location: location, Message: message})
+}
+
+// etag writes a store revision as an entity tag.
+func etag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
+
+// precondition reads If-Match and If-None-Match.
+func precondition(ifMatch, ifNoneMatch string) (Precondition, error) {
+	var p Precondition
+	switch ifNoneMatch = strings.TrimSpace(ifNoneMatch); ifNoneMatch {
+	case "":
+	case "*":
+		p.Absent = true
+	default:
+		return p, huma.Error400BadRequest(fmt.Sprintf("If-None-Match %s: only * is understood", ifNoneMatch))
+	}
+	switch ifMatch = strings.TrimSpace(ifMatch); ifMatch {
+	case "":
+		return p, nil
+	case "*":
+		p.Exists = true
+	default:
+		tag := strings.TrimPrefix(ifMatch, "W/") // proxies that compress weaken tags
+		rev, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
+		if err != nil || rev <= 0 {
+			return p, huma.Error400BadRequest(fmt.Sprintf("If-Match %s: write one revision, for example \"123\"", ifMatch))
+		}
+		p.Revision = rev
+	}
+	if p.Absent {
+		return p, huma.Error400BadRequest("If-Match and If-None-Match contradict each other")
+	}
+	return p, nil
+}
+
+// idempotencyKey joins the header, a quoted string or a bare word, and the field of the body.
+func idempotencyKey(header, field string) (string, error) {
+	key := strings.TrimSpace(header)
+	if unquoted, err := strconv.Unquote(key); err == nil && strings.HasPrefix(key, `"`) {
+		key = unquoted
+	}
+	switch {
+	case key == "":
+		key = field
+	case field != "" && field != key:
+		return "", invalid("body.key", "differs from the header Idempotency-Key")
+	}
+	if len(key) > MaxKey {
+		return "", invalid("body.key", "has %d bytes: at most %d", len(key), MaxKey)
+	}
+	for _, c := range key {
+		if c < ' ' || c == 0x7f {
+			return "", invalid("body.key", "holds a control character")
+		}
+	}
+	return key, nil
+}
+
+// payload checks the size of a payload. null is no payload.
+func payload(p json.RawMessage) (json.RawMessage, error) {
+	if len(p) > MaxPayload {
+		return nil, huma.Error413RequestEntityTooLarge(fmt.Sprintf("payload has %d bytes: at most %d", len(p), MaxPayload))
+	}
+	if string(p) == "null" {
+		return nil, nil
+	}
+	return p, nil
+}
+
+// due is the earliest time that a submission asks for, zero if it asks for none.
+func due(in string, at *time.Time, now time.Time) (time.Time, error) {
+	switch {
+	case in != "" && at != nil:
+		return time.Time{}, invalid("body.in", "give either in or at")
+	case at != nil:
+		return at.UTC(), nil
+	case in == "":
+		return time.Time{}, nil
+	}
+	d, err := span(in)
+	if err != nil || d < 0 {
+		return time.Time{}, invalid("body.in", "%q is no time span: write it with a unit, for example 90s, 2h or 7d", in)
+	}
+	return now.Add(d).UTC(), nil
+}
+
+// span is a duration in Go's notation, or a number of days: 7d.
+func span(s string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseFloat(days, 64)
+		// Beyond a century a float does not fit the nanoseconds of a Duration for long.
+		if err != nil || n != n || n > 36500 || n < -36500 {
+			return 0, fmt.Errorf("%q is no number of days", days)
+		}
+		return time.Duration(n * float64(24*time.Hour)), nil
+	}
+	return time.ParseDuration(s)
+}
+
+// instant reads an RFC 3339 time of a query, in which an unescaped + has become a space.
+func instant(parameter, s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1))
+	if err != nil {
+		return t, invalid("query."+parameter, "%q is no time: write it as RFC 3339, for example 2026-01-31T02:30:00Z", s)
+	}
+	return t.UTC(), nil
+}
+
+// since is an instant, or a span before now.
+func since(s string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if d, err := span(s); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	t, err := instant("since", s)
+	if err != nil {
+		return t, invalid("query.since", "%q: write a time span such as 24h or 7d, or a time such as 2026-01-31T02:30:00Z", s)
+	}
+	return t, nil
+}
+
+// states reads a repeatable parameter whose values may also be joined by commas.
+func states(values []string) ([]job.State, error) {
+	var all []job.State
+	for _, v := range values {
+		for name := range strings.SplitSeq(v, ",") {
+			state := job.State(strings.TrimSpace(name))
+			if state == "" {
+				continue
+			}
+			if !state.Valid() {
+				return nil, invalid("query.state", "%q is no state: use %s", name, joined(job.States()))
+			}
+			if !slices.Contains(all, state) {
+				all = append(all, state)
+			}
+		}
+	}
+	return all, nil
+}
+
+func joined[T ~string](values []T) string {
+	var b strings.Builder
+	for i, v := range values {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(v))
+	}
+	return b.String()
+}
+
+// token writes the place of r in a list, for a caller to hand back.
+func token(r *RunView) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(r.Slot.UTC().Format(time.RFC3339Nano) + " " + r.Name()))
+}
+
+func mark(token string) (*RunMark, error) {
+	if token == "" {
+		return nil, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(token)
+	slot, name, _ := strings.Cut(string(raw), " ")
+	t, timeErr := time.Parse(time.RFC3339Nano, slot)
+	jobName, id, nameErr := job.ParseRunName(name)
+	if err != nil || timeErr != nil || nameErr != nil {
+		return nil, invalid("query.continue", "is not a token that a list has given")
+	}
+	return &RunMark{Slot: t, Job: jobName, ID: id}, nil
+}

@@ -1,0 +1,192 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// body is an answer without headers of its own.
+type body[T any] struct {
+	Body T
+}
+
+// tagged is an answer with the revision of what it shows.
+type tagged[T any] struct {
+	Status int
+	ETag   string `header:"ETag"`
+	Body   T
+}
+
+func (s *Server) readCluster(ctx context.Context, _ *struct{}) (*body[ClusterView], error) {
+	v, err := s.back.Reader.Cluster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.Replicas, v.Quarantined = list(v.Replicas), list(v.Quarantined)
+	return &body[ClusterView]{v}, nil
+}
+
+func (s *Server) readJobs(ctx context.Context, _ *struct{}) (*body[JobList], error) {
+	jobs, err := s.back.Reader.Jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range jobs {
+		jobs[i].Active = list(jobs[i].Active)
+	}
+	return &body[JobList]{JobList{Jobs: list(jobs)}}, nil
+}
+
+func (s *Server) readJob(ctx context.Context, in *struct {
+	Job string `path:"job"`
+}) (*tagged[JobView], error) {
+	v, err := s.back.Reader.Job(ctx, in.Job)
+	if err != nil {
+		return nil, s.missing(ctx, in.Job, err)
+	}
+	return showJob(http.StatusOK, v), nil
+}
+
+func showJob(status int, v JobView) *tagged[JobView] {
+	v.Active = list(v.Active)
+	return &tagged[JobView]{Status: status, ETag: etag(v.Revision), Body: v}
+}
+
+func (s *Server) readRuns(ctx context.Context, in *struct {
+	Job      string   `query:"job" doc:"Only of this job"`
+	State    []string `query:"state,explode" doc:"Only in this state; may be given several times"`
+	Since    string   `query:"since" doc:"Only slots since then: a time span (24h, 7d) or a time" example:"24h"`
+	Limit    int      `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+	Continue string   `query:"continue" doc:"From the list before: what follows it"`
+}) (*body[RunList], error) {
+	q := RunQuery{Job: in.Job, Limit: in.Limit + 1} // one more shows whether there is more
+	var err error
+	if q.States, err = states(in.State); err != nil {
+		return nil, err
+	}
+	if q.Since, err = since(in.Since, s.now()); err != nil {
+		return nil, err
+	}
+	if q.After, err = mark(in.Continue); err != nil {
+		return nil, err
+	}
+	runs, err := s.back.Reader.Runs(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	// A deleted job's runs are still there to be listed, so only an empty answer may mean a wrong name.
+	if len(runs) == 0 && q.Job != "" && q.Job != job.AdHoc {
+		if _, err := s.back.Reader.Job(ctx, q.Job); err != nil {
+			return nil, s.missing(ctx, q.Job, err)
+		}
+	}
+	page := RunList{Runs: list(runs)}
+	if len(runs) > in.Limit {
+		page.Runs = runs[:in.Limit]
+		page.Continue = token(&page.Runs[in.Limit-1])
+	}
+	return &body[RunList]{page}, nil
+}
+
+func (s *Server) readRun(ctx context.Context, in *struct {
+	Job  string `path:"job"`
+	Slot string `path:"slot" doc:"The slot, or the id of a run without one"`
+}) (*tagged[RunView], error) {
+	v, err := s.back.Reader.Run(ctx, in.Job, in.Slot)
+	if err != nil {
+		return nil, s.missingRun(ctx, in.Job, in.Slot, err)
+	}
+	return showRun(http.StatusOK, v), nil
+}
+
+func showRun(status int, v RunView) *tagged[RunView] {
+	return &tagged[RunView]{Status: status, ETag: etag(v.Revision), Body: v}
+}
+
+func (s *Server) readWorkers(ctx context.Context, _ *struct{}) (*body[WorkerList], error) {
+	workers, err := s.back.Reader.Workers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &body[WorkerList]{WorkerList{Workers: list(workers)}}, nil
+}
+
+func (s *Server) readNext(ctx context.Context, in *struct {
+	Job  string `path:"job"`
+	N    int    `query:"n" default:"10" minimum:"1" maximum:"1000"`
+	From string `query:"from" doc:"Slots after it, RFC 3339; now by default"`
+}) (*body[NextView], error) {
+	from := s.now()
+	if in.From != "" {
+		var err error
+		if from, err = instant("from", in.From); err != nil {
+			return nil, err
+		}
+	}
+	v, err := s.back.Planner.Next(ctx, in.Job, from, in.N)
+	if err != nil {
+		return nil, s.missing(ctx, in.Job, err)
+	}
+	v.Slots, v.Notes = list(v.Slots), list(v.Notes)
+	return &body[NextView]{v}, nil
+}
+
+func (s *Server) readExplain(ctx context.Context, in *struct {
+	Job  string `path:"job"`
+	Time string `query:"time" required:"true" doc:"The slot, or a time near it, RFC 3339" example:"2026-01-31T02:30:00Z"`
+}) (*body[ExplainView], error) {
+	at, err := instant("time", in.Time)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.back.Planner.Explain(ctx, in.Job, at)
+	if err != nil {
+		return nil, s.missing(ctx, in.Job, err)
+	}
+	v.Text = list(v.Text)
+	return &body[ExplainView]{v}, nil
+}
+
+// missing tells of a job that does not exist, and which one may have been meant. Other errors pass.
+func (s *Server) missing(ctx context.Context, name string, err error) error {
+	if !errors.Is(err, job.ErrNotFound) {
+		return err
+	}
+	detail := fmt.Sprintf("there is no job %q", name)
+	if jobs, err := s.back.Reader.Jobs(ctx); err == nil { // only a hint: without it the answer is still true
+		names := make([]string, len(jobs))
+		for i := range jobs {
+			names[i] = jobs[i].Job.Name
+		}
+		if near := closest(name, names); near != "" {
+			detail += fmt.Sprintf(", did you mean %q?", near)
+		}
+	}
+	return huma.Error404NotFound(detail)
+}
+
+// missingRun does the same for a run.
+func (s *Server) missingRun(ctx context.Context, jobName, id string, err error) error {
+	if !errors.Is(err, job.ErrNotFound) {
+		return err
+	}
+	if jobName != job.AdHoc && s.back.Reader != nil {
+		if _, jobErr := s.back.Reader.Job(ctx, jobName); errors.Is(jobErr, job.ErrNotFound) {
+			return s.missing(ctx, jobName, jobErr)
+		}
+	}
+	return huma.Error404NotFound(fmt.Sprintf("there is no run %s/%s: `rota runs %s` lists those that are kept", jobName, id, jobName))
+}
+
+// list makes [] and not null of an empty list.
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

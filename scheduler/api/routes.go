@@ -1,0 +1,184 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"runtime"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// routes puts /v1 and everything else on muxes of their own, so that an unknown path under /v1 is never the UI's.
+func (s *Server) routes() http.Handler {
+	v1, root := http.NewServeMux(), http.NewServeMux()
+	doc := newDocument(v1, s.cfg.Version.Version)
+	s.registerReads(doc)
+	s.registerWrites(doc)
+	s.registerStreams(doc)
+	finish(doc)
+
+	s.registerHealth(root)
+	root.HandleFunc("GET /version", s.version)
+	if s.back.Clock != nil {
+		root.HandleFunc("GET /clock", s.clock)
+	}
+	if s.back.Metrics != nil {
+		root.Handle("GET /metrics", s.back.Metrics)
+	}
+	if s.back.UI != nil {
+		root.Handle("/", s.back.UI)
+	}
+
+	interfaces := s.sameSite(s.takeBody(s.known(v1)))
+	others := s.sameSite(s.known(root))
+	return s.contain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/") {
+			w.Header().Set("Cache-Control", "no-store")
+			interfaces.ServeHTTP(w, r)
+			return
+		}
+		others.ServeHTTP(w, r)
+	}))
+}
+
+// known answers for paths and methods that mux does not have, as a problem.
+func (s *Server) known(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		var allowed []string
+		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete} {
+			other := r.Clone(r.Context())
+			other.Method = method
+			if _, pattern := mux.Handler(other); pattern != "" {
+				allowed = append(allowed, method)
+			}
+		}
+		switch {
+		case len(allowed) > 0:
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			writeProblem(w, http.StatusMethodNotAllowed, fmt.Sprintf("%s is not possible here: use %s", r.Method, strings.Join(allowed, " or ")))
+		case s.back.Reader == nil:
+			writeProblem(w, http.StatusNotFound, "nothing here: this process is a worker, and serves logs, health and metrics; ask a replica")
+		default:
+			writeProblem(w, http.StatusNotFound, "nothing here: /v1/openapi.json lists what there is")
+		}
+	})
+}
+
+func (s *Server) version(w http.ResponseWriter, _ *http.Request) {
+	v := s.cfg.Version
+	if v.Go == "" {
+		v.Go = runtime.Version()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone
+}
+
+func (s *Server) registerReads(doc huma.API) {
+	if s.back.Reader == nil {
+		return
+	}
+	register(s, doc, operation{
+		id: "read-cluster", method: "GET", path: "/v1/cluster",
+		summary: "The cluster",
+	}, s.readCluster)
+	register(s, doc, operation{
+		id: "list-jobs", method: "GET", path: "/v1/jobs",
+		summary: "All jobs",
+	}, s.readJobs)
+	register(s, doc, operation{
+		id: "read-job", method: "GET", path: "/v1/jobs/{job}",
+		summary: "A job", errors: []int{404},
+	}, s.readJob)
+	register(s, doc, operation{
+		id: "list-runs", method: "GET", path: "/v1/runs",
+		summary: "Runs, latest first", errors: []int{404},
+	}, s.readRuns)
+	register(s, doc, operation{
+		id: "read-run", method: "GET", path: "/v1/runs/{job}/{slot}",
+		summary: "A run", errors: []int{404},
+	}, s.readRun)
+	register(s, doc, operation{
+		id: "list-workers", method: "GET", path: "/v1/workers",
+		summary: "All workers",
+	}, s.readWorkers)
+	if s.back.Planner == nil {
+		return
+	}
+	register(s, doc, operation{
+		id: "next-slots", method: "GET", path: "/v1/jobs/{job}/next",
+		summary: "The slots to come", errors: []int{404},
+	}, s.readNext)
+	register(s, doc, operation{
+		id: "explain-slot", method: "GET", path: "/v1/jobs/{job}/explain",
+		summary: "Why a slot ran, ran late, or did not run", errors: []int{404},
+	}, s.readExplain)
+}
+
+func (s *Server) registerWrites(doc huma.API) {
+	if s.back.Reader == nil {
+		return
+	}
+	if s.back.Editor != nil {
+		register(s, doc, operation{
+			id: "put-job", method: "PUT", path: "/v1/jobs/{job}",
+			summary: "Create or replace a job", errors: []int{400, 403, 409, 412, 413, 507},
+		}, s.putJob)
+		register(s, doc, operation{
+			id: "delete-job", method: "DELETE", path: "/v1/jobs/{job}",
+			summary: "Delete a job", status: 204, errors: []int{400, 403, 404, 409, 412},
+		}, s.deleteJob)
+		register(s, doc, operation{
+			id: "pause-job", method: "POST", path: "/v1/jobs/{job}/pause",
+			summary: "Pause a job", errors: []int{403, 404, 409},
+		}, s.pauseJob)
+		register(s, doc, operation{
+			id: "resume-job", method: "POST", path: "/v1/jobs/{job}/resume",
+			summary: "Resume a job", errors: []int{403, 404, 409},
+		}, s.resumeJob)
+		register(s, doc, operation{
+			id: "pause-all", method: "POST", path: "/v1/pause",
+			summary: "Pause all jobs", errors: []int{403, 409},
+		}, s.pauseAll)
+		register(s, doc, operation{
+			id: "resume-all", method: "POST", path: "/v1/resume",
+			summary: "Resume all jobs", errors: []int{403, 409},
+		}, s.resumeAll)
+	}
+	if s.back.Operator != nil {
+		register(s, doc, operation{
+			id: "submit-run", method: "POST", path: "/v1/jobs/{job}/runs",
+			summary: "Run a job now or later; 200 if the key was used before", status: 201, errors: []int{403, 404, 409, 413, 507},
+		}, s.submitRun)
+		register(s, doc, operation{
+			id: "submit-command", method: "POST", path: "/v1/runs",
+			summary: "Run a command now or later; 200 if the key was used before", status: 201, errors: []int{403, 409, 413, 507},
+		}, s.submitAdHoc)
+		register(s, doc, operation{
+			id: "cancel-run", method: "POST", path: "/v1/runs/{job}/{slot}/cancel",
+			summary: "Ask for the end of a run", errors: []int{403, 404, 409},
+		}, s.cancelRun)
+		register(s, doc, operation{
+			id: "retry-run", method: "POST", path: "/v1/runs/{job}/{slot}/retry",
+			summary: "A new run of what an ended run did", status: 201, errors: []int{403, 404, 409, 507},
+		}, s.retryRun)
+	}
+}
+
+func (s *Server) registerStreams(doc huma.API) {
+	if s.back.Logs != nil {
+		o := operation{id: "read-logs", method: "GET", path: "/v1/runs/{job}/{slot}/logs", summary: "An attempt's output", errors: []int{404}}
+		huma.Register(doc, streaming(o, "text/plain", "The output, as it was printed"), s.readLogs)
+	}
+	if s.back.Events != nil {
+		o := operation{id: "watch-events", method: "GET", path: "/v1/events", summary: "What changes in the store, as server-sent events"}
+		huma.Register(doc, streaming(o, "text/event-stream", "Each event's data is an Event in JSON, its id the store revision"), s.watchEvents)
+		doc.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Event](), true, "")
+	}
+}

@@ -1,0 +1,121 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+var (
+	errStopping = fmt.Errorf("this process is stopping: %w", ErrUnavailable)
+	errDraining = errors.New("the process is draining: it is about to stop")
+	errBehind   = errors.New("the client is too slow, or the source has ended")
+)
+
+// Server is the HTTP interface of one process.
+type Server struct {
+	cfg     Config
+	back    Backend
+	log     hclog.Logger
+	now     func() time.Time
+	handler http.Handler
+
+	draining atomic.Bool
+	stopping context.Context // ends when Serve begins to shut down: streams end with it
+	stop     context.CancelFunc
+	inFlight sync.WaitGroup
+}
+
+// New prepares a server and starts nothing.
+func New(cfg Config, back Backend, log hclog.Logger) *Server {
+	s := &Server{cfg: cfg, back: back, log: log, now: time.Now}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.handler = s.routes()
+	return s
+}
+
+// Handler is all of it, for a listener that somebody else owns.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Drain makes the process unready, so that no new requests are sent to it, and goes on answering.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// Listen opens an address, and says what to do if that fails.
+func Listen(addr string) (net.Listener, error) {
+	ln, err := net.Listen("tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("address %s is in use: another rota? choose another with http.listen: %w", addr, err)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("address %s is not allowed to this user: choose a port above 1023 with http.listen: %w", addr, err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("address %s is not one of this machine: choose another with http.listen: %w", addr, err)
+	case err != nil:
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	return ln, nil
+}
+
+// Run listens and serves until ctx ends.
+func (s *Server) Run(ctx context.Context) error {
+	ln, err := Listen(s.cfg.Listen)
+	if err != nil {
+		return err
+	}
+	return s.Serve(ctx, ln)
+}
+
+// Serve answers on ln, which it closes, until ctx ends. Then streams are ended at once and other requests have
+// Config.ShutdownGrace to finish. A Server serves once.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	// Requests outlive ctx by the grace, and no longer.
+	base, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	defer cutOff()
+	srv := &http.Server{
+		Handler:           s.handler,
+		TLSConfig:         s.cfg.TLS,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ErrorLog:          s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+	}
+	serve := srv.Serve
+	if s.cfg.TLS != nil {
+		serve = func(ln net.Listener) error { return srv.ServeTLS(ln, "", "") }
+	}
+	served := make(chan error, 1)
+	var wg sync.WaitGroup
+	wg.Go(func() { served <- serve(ln) })
+	defer wg.Wait()
+	s.log.Info("http server listening", "addr", ln.Addr().String(), "tls", s.cfg.TLS != nil)
+
+	select {
+	case err := <-served:
+		s.stop()
+		cutOff()
+		_ = srv.Close()
+		s.inFlight.Wait()
+		return fmt.Errorf("serve http on %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	s.Drain()
+	s.stop()
+	grace, cancel := context.WithTimeout(base, s.cfg.ShutdownGrace)
+	defer cancel()
+	if err := srv.Shutdown(grace); err != nil {
+		s.log.Warn("requests cut off at shutdown", "grace", s.cfg.ShutdownGrace, "err", err)
+		cutOff()
+		_ = srv.Close()
+	}
+	s.inFlight.Wait()
+	return nil
+}

@@ -1,0 +1,196 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// JobView is a job as the API shows it: its record and what follows from it.
+type JobView struct {
+	job.Job
+	Revision     int64      `json:"revision" doc:"Store revision of the definition, for If-Match"`
+	Next         *time.Time `json:"next" doc:"The next slot; null if there is none"`
+	Active       []string   `json:"active" doc:"Names of the runs that have not ended"`
+	Last         *LastRun   `json:"last" doc:"The latest run that has ended"`
+	ScheduleText string     `json:"schedule_text,omitempty" doc:"The schedule in words"`
+}
+
+// LastRun says how a job's latest ended run went.
+type LastRun struct {
+	Ref      string    `json:"run"`
+	State    job.State `json:"state"`
+	Finished time.Time `json:"finished"`
+}
+
+// RunView is a run as the API shows it.
+type RunView struct {
+	job.Run
+	Ref      string `json:"run" doc:"<job>/<slot or id>"`
+	Revision int64  `json:"revision" doc:"Store revision of the record"`
+}
+
+// NewRunView shows r.
+func NewRunView(r job.Run) RunView { return RunView{Run: r, Ref: r.Name(), Revision: r.Rev} }
+
+// WorkerView is a worker as the API shows it.
+type WorkerView struct {
+	job.Worker
+	Running  int   `json:"running" doc:"Attempts that it executes"`
+	Armed    int   `json:"armed" doc:"Runs that it was given and has not begun"`
+	Free     int   `json:"free" doc:"Attempts that it could take now"`
+	Revision int64 `json:"revision"`
+}
+
+// ClusterView is the state of the whole, as one replica sees it.
+type ClusterView struct {
+	Name        string           `json:"name" doc:"Prefix of the store"`
+	Node        string           `json:"node" doc:"The replica that answers"`
+	Version     string           `json:"version" doc:"Of the replica that answers"`
+	Ready       bool             `json:"ready"`
+	NotReady    []string         `json:"not_ready,omitempty" doc:"Why not"`
+	Leader      *LeaderView      `json:"leader" doc:"null while nobody leads"`
+	Replicas    []ReplicaView    `json:"replicas"`
+	Workers     int              `json:"workers" doc:"How many are present"`
+	Jobs        int              `json:"jobs"`
+	Store       StoreView        `json:"store"`
+	Files       FilesView        `json:"files"`
+	Paused      *job.Pause       `json:"paused" doc:"Set while all jobs are paused"`
+	Quarantined []QuarantineView `json:"quarantined" doc:"Values in the store that make no sense and are left aside"`
+	Clocks      []ClockView      `json:"clocks,omitempty"`
+	LagSeconds  float64          `json:"lag_seconds" doc:"How far dispatching is behind the slots"`
+}
+
+// LeaderView says who leads.
+type LeaderView struct {
+	Node  string    `json:"node"`
+	Addr  string    `json:"addr,omitempty"`
+	Term  int64     `json:"term" doc:"Create revision of its election key"`
+	Since time.Time `json:"since"`
+}
+
+// ReplicaView is a replica as the API shows it.
+type ReplicaView struct {
+	job.Replica
+	Leader bool `json:"leader"`
+}
+
+// StoreView is the state of the store.
+type StoreView struct {
+	Revision int64    `json:"revision" doc:"That the replica's cache has reached"`
+	Members  []string `json:"members,omitempty" doc:"Endpoints"`
+	DBSize   int64    `json:"db_size,omitempty" doc:"Bytes, the largest of the members"`
+	Quota    int64    `json:"quota,omitempty" doc:"Bytes"`
+}
+
+// FilesView says which job files are in force, and who disagrees.
+type FilesView struct {
+	Hash  string    `json:"hash,omitempty"`
+	By    string    `json:"by,omitempty" doc:"The replica that applied them"`
+	At    time.Time `json:"at,omitzero"`
+	Agree bool      `json:"agree" doc:"All replicas have read the same files"`
+	Notes []string  `json:"notes,omitempty"`
+}
+
+// QuarantineView is a value in the store that could not be read.
+type QuarantineView struct {
+	Key      string `json:"key"`
+	Revision int64  `json:"revision"`
+	Error    string `json:"error"`
+}
+
+// ClockView is another replica's clock as this one measures it.
+type ClockView struct {
+	Node               string    `json:"node"`
+	OffsetSeconds      float64   `json:"offset_seconds" doc:"Its clock minus ours"`
+	UncertaintySeconds float64   `json:"uncertainty_seconds"`
+	At                 time.Time `json:"at"`
+}
+
+// NextView lists slots to come.
+type NextView struct {
+	Slots []time.Time `json:"slots"`
+	Notes []string    `json:"notes" doc:"Gaps and folds of the clocks, and whatever else is worth knowing"`
+}
+
+// ExplainView says what became, or will become, of a slot.
+type ExplainView struct {
+	Job     string     `json:"job"`
+	Asked   time.Time  `json:"asked"`
+	Slot    *time.Time `json:"slot" doc:"null if there is none at that time"`
+	Verdict string     `json:"verdict" doc:"One word or two: ran, ran late, skipped, waits, is no slot, …"`
+	State   job.State  `json:"state,omitempty" doc:"Of its run"`
+	Ref     string     `json:"run,omitempty"`
+	Text    []string   `json:"text" doc:"Lines for people"`
+}
+
+// VersionView says what is running here.
+type VersionView struct {
+	Version string    `json:"version"`
+	Commit  string    `json:"commit,omitempty"`
+	Built   time.Time `json:"built,omitzero"`
+	Go      string    `json:"go,omitempty"`
+	Node    string    `json:"node,omitempty"`
+}
+
+// JobList, RunList and WorkerList are the bodies of the lists.
+type (
+	JobList struct {
+		Jobs []JobView `json:"jobs"`
+	}
+	RunList struct {
+		Runs     []RunView `json:"runs"`
+		Continue string    `json:"continue,omitempty" doc:"Give it back as the parameter of the same name to get what follows"`
+	}
+	WorkerList struct {
+		Workers []WorkerView `json:"workers"`
+	}
+)
+
+// GateView says whether all jobs are paused.
+type GateView struct {
+	Paused *job.Pause `json:"paused"`
+	Since  time.Time  `json:"since,omitzero" doc:"When dispatching was last resumed"`
+}
+
+// Event is one change in the store.
+type Event struct {
+	Revision int64           `json:"revision"`
+	Kind     string          `json:"kind" doc:"Also the event's name in the stream"`
+	Name     string          `json:"name" doc:"Of the record: a job, <job>/<slot or id>, a node"`
+	Deleted  bool            `json:"deleted,omitempty"`
+	Value    json.RawMessage `json:"value,omitempty" doc:"The record as the API shows it elsewhere"`
+}
+
+// The kinds of Events.
+const (
+	KindJob     = "job"     // Value is a JobView
+	KindRun     = "run"     // Value is a RunView
+	KindWorker  = "worker"  // Value is a WorkerView
+	KindReplica = "replica" // Value is a ReplicaView
+	KindGate    = "gate"    // Value is a GateView
+	KindEvent   = "event"   // Value is a job.Event
+	// KindReset says that changes before Revision are missing: read everything again. It has no Value.
+	KindReset = "reset"
+)
+
+// Kinds lists the kinds of Events.
+func Kinds() []string {
+	return []string{KindJob, KindRun, KindWorker, KindReplica, KindGate, KindEvent, KindReset}
+}
+
+// Changed is the event of a record that was written at rev and is now shown as value.
+func Changed(kind, name string, rev int64, value any) (Event, error) {
+	b, err := json.Marshal(value)
+	if err != nil {
+		return Event{}, fmt.Errorf("encode %s %s: %w", kind, name, err)
+	}
+	return Event{Revision: rev, Kind: kind, Name: name, Value: b}, nil
+}
+
+// Removed is the event of a record that was deleted at rev.
+func Removed(kind, name string, rev int64) Event {
+	return Event{Revision: rev, Kind: kind, Name: name, Deleted: true}
+}

@@ -1,0 +1,137 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor/procs"
+)
+
+// program is what to start.
+type program struct {
+	path string
+	argv []string
+	env  []string
+	dir  string
+}
+
+// process is a started program, the leader of a process group of its own.
+type process struct {
+	cmd    *exec.Cmd
+	exited chan struct{} // closed when the program has exited; on Linux it is a zombie until reap
+}
+
+// start starts the program with out as its stdout and stderr.
+//
+// The kernel kills a child with a parent-death signal when the thread ends that forked it, not the process. So the
+// goroutine that forks keeps its thread to itself until the program has exited; it would occupy one anyway, waiting.
+func start(prog program, out *os.File, wg *sync.WaitGroup) (*process, error) {
+	p := &process{
+		cmd: &exec.Cmd{
+			Path: prog.path, Args: prog.argv, Env: prog.env, Dir: prog.dir,
+			Stdout: out, Stderr: out,
+			SysProcAttr: attributes(),
+		},
+		exited: make(chan struct{}),
+	}
+	started := make(chan error)
+	wg.Go(func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			p.awaitExit()
+			close(p.exited)
+		}
+	})
+	return p, <-started
+}
+
+// signal sends a signal to the group.
+func (p *process) signal(s syscall.Signal) error {
+	err := syscall.Kill(-p.cmd.Process.Pid, s)
+	if errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return err
+}
+
+// end ends the group: SIGTERM, and SIGKILL when members are left after grace. It returns once the program has exited,
+// and says how it came to that. A shell dies of SIGTERM at once while what it runs is still putting things in order, so
+// the grace is the whole group's.
+func (p *process) end(grace time.Duration, out io.Writer) (how string) {
+	if err := p.signal(syscall.SIGTERM); err != nil {
+		fmt.Fprintf(out, "\n[rota: send SIGTERM: %v]\n", err)
+	}
+	p.signal(syscall.SIGCONT) // a stopped process does not see SIGTERM
+	if p.gone(grace) {
+		return ", ended by SIGTERM"
+	}
+	if err := p.signal(syscall.SIGKILL); err != nil {
+		fmt.Fprintf(out, "\n[rota: send SIGKILL: %v; waiting for the end of process %d]\n", err, p.cmd.Process.Pid)
+	}
+	<-p.exited
+	return fmt.Sprintf(", killed by SIGKILL after %v of grace", grace)
+}
+
+// gone waits for the end of the whole group, for at most limit.
+func (p *process) gone(limit time.Duration) bool {
+	over := time.NewTimer(limit)
+	defer over.Stop()
+	select {
+	case <-p.exited:
+	case <-over.C:
+		return false
+	}
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for procs.Alive(p.cmd.Process.Pid) {
+		select {
+		case <-look.C:
+		case <-over.C:
+			return false
+		}
+	}
+	return true
+}
+
+// vanish waits until the killed and reaped group is gone, for at most limit. It sends nothing, so that it does no harm
+// should the group's number belong to somebody else by now.
+func (p *process) vanish(limit time.Duration) error {
+	pgid := p.cmd.Process.Pid
+	pause, waited := time.Millisecond, time.Duration(0)
+	for {
+		reapGroup(pgid)
+		if err := syscall.Kill(-pgid, 0); errors.Is(err, syscall.ESRCH) || waited > 0 && !procs.Alive(pgid) {
+			return nil
+		}
+		if waited >= limit {
+			return fmt.Errorf("process group %d is still there %v after SIGKILL", pgid, limit)
+		}
+		time.Sleep(pause)
+		waited += pause
+		pause = min(2*pause, 100*time.Millisecond)
+	}
+}
+
+// reapGroup buries members of the group that became this process's children when their parents died: it does when it
+// is process 1 of a container, and nobody else would.
+func reapGroup(pgid int) {
+	for {
+		pid, err := syscall.Wait4(-pgid, nil, syscall.WNOHANG, nil)
+		if pid <= 0 && !errors.Is(err, syscall.EINTR) {
+			return
+		}
+	}
+}
+
+// state is how the program exited; valid after reap.
+func (p *process) state() *os.ProcessState { return p.cmd.ProcessState }

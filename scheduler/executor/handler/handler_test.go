@@ -1,0 +1,137 @@
+package handler_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/handler"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+var at = time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
+
+func request(out *bytes.Buffer) executor.Request {
+	return executor.Request{
+		Run: job.Run{
+			Job: "charge", ID: "2026-11-21T02:30:00Z", Slot: at, Attempt: 2, Token: 77, Payload: json.RawMessage(`{"a":1}`),
+		},
+		Spec: job.Spec{Handler: "f"}, Deadline: at.Add(time.Minute), Output: out, TraceParent: "00-1-2-01",
+	}
+}
+
+func execute(ctx context.Context, out *bytes.Buffer, f handler.Func) job.Outcome {
+	return handler.New(map[string]handler.Func{"f": f}, func() time.Time { return at }).Execute(ctx, request(out))
+}
+
+func TestOutcomes(t *testing.T) {
+	broken := errors.New("disk on fire")
+	for _, tt := range []struct {
+		name string
+		err  error
+		want job.Outcome
+	}{
+		{"nil succeeds", nil, job.Outcome{State: job.Succeeded}},
+		{"an error asks for another attempt", broken, job.Outcome{State: job.Failed, Reason: "disk on fire", Retry: true}},
+		{"a permanent error does not", fmt.Errorf("charge: %w", handler.Permanent(broken)), job.Outcome{State: job.Failed, Reason: "charge: disk on fire"}},
+		{"an error may say when", handler.RetryAfter(broken, time.Minute), job.Outcome{State: job.Failed, Reason: "disk on fire", Retry: true, After: time.Minute}},
+		{"permanent nil is nil", handler.Permanent(nil), job.Outcome{State: job.Succeeded}},
+		{"retry after nil is nil", handler.RetryAfter(nil, time.Minute), job.Outcome{State: job.Succeeded}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.want.At = at
+			got := execute(t.Context(), new(bytes.Buffer), func(context.Context, handler.Task) error { return tt.err })
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("outcome (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTaskTellsTheAttempt(t *testing.T) {
+	var got handler.Task
+	var out bytes.Buffer
+	execute(t.Context(), &out, func(_ context.Context, task handler.Task) error {
+		fmt.Fprint(task.Output, "hello")
+		task.Output, got = nil, task
+		got.Output = nil
+		return nil
+	})
+	want := handler.Task{
+		Job: "charge", Run: "charge/2026-11-21T02:30:00Z", Slot: at, Attempt: 2, Token: 77,
+		Key: "charge/2026-11-21T02:30:00Z", Deadline: at.Add(time.Minute), Payload: json.RawMessage(`{"a":1}`),
+		TraceParent: "00-1-2-01",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("task (-want +got):\n%s", diff)
+	}
+	if out.String() != "hello" {
+		t.Errorf("output %q, want hello", out.String())
+	}
+}
+
+func TestPanicFailsTheAttempt(t *testing.T) {
+	var out bytes.Buffer
+	got := execute(t.Context(), &out, func(context.Context, handler.Task) error { panic("boom") })
+	want := job.Outcome{State: job.Failed, At: at, Reason: "panic: boom", Retry: true}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("outcome (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(out.String(), "panic: boom\n") || !strings.Contains(out.String(), "handler_test.go") {
+		t.Errorf("output has no stack:\n%s", out.String())
+	}
+}
+
+func TestGoexitFailsTheAttempt(t *testing.T) {
+	got := execute(t.Context(), new(bytes.Buffer), func(context.Context, handler.Task) error { runtime.Goexit(); return nil })
+	if got.State != job.Failed || got.Reason != "handler ended its goroutine without returning" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestCauseDecidesWhatTheContextEnded(t *testing.T) {
+	for name, f := range map[string]func(context.Context) error{
+		"a function that obeys":       func(ctx context.Context) error { return ctx.Err() },
+		"a function that says why":    func(ctx context.Context) error { return context.Cause(ctx) },
+		"a function that succeeds":    func(context.Context) error { return nil },
+		"a function that ends by err": func(context.Context) error { return errors.New("half done") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			got := execute(ctx, new(bytes.Buffer), func(ctx context.Context, _ handler.Task) error {
+				cancel(executor.ErrCanceled)
+				return f(ctx)
+			})
+			if got.State != job.Canceled || !strings.HasPrefix(got.Reason, "canceled") {
+				t.Errorf("got %+v, want canceled", got)
+			}
+		})
+	}
+}
+
+func TestFunctionIsNotCalledAfterTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(executor.ErrStopping)
+	got := execute(ctx, new(bytes.Buffer), func(context.Context, handler.Task) error { t.Error("called"); return nil })
+	if got.State != job.Lost || got.Reason != "worker stopped" {
+		t.Errorf("got %+v, want lost", got)
+	}
+}
+
+func TestUnknownHandlerFails(t *testing.T) {
+	e := handler.New(nil, func() time.Time { return at })
+	got := e.Execute(t.Context(), request(new(bytes.Buffer)))
+	want := job.Outcome{State: job.Failed, At: at, Reason: `handler "f" is not registered on this worker`, Retry: true}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("outcome (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,129 @@
+package httpx
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/refs"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+const (
+	// keepBody is how much of a response becomes output, in bytes.
+	keepBody = 1 << 20
+	// readBody is how much of a response is read at all. A response may be the progress of the work behind it, which
+	// hanging up would end; past this it is taken for endless.
+	readBody = 64 << 20
+	// idle is how long an unused connection is kept. It is short, since a request that meets a server's own hanging up
+	// fails its attempt: servers keep connections for five seconds and more.
+	idle = 2 * time.Second
+)
+
+// Config is what an Executor may be told. The zero value is good.
+type Config struct {
+	Version string      // of rota, for User-Agent
+	TLS     *tls.Config // nil: the system's roots
+}
+
+// Executor executes the kind http.
+type Executor struct {
+	client *http.Client
+	agent  string
+	now    func() time.Time
+}
+
+var _ executor.Executor = (*Executor)(nil)
+
+// New returns an executor with a connection pool of its own. Close releases it.
+func New(cfg Config, now func() time.Time) *Executor {
+	agent := "rota"
+	if cfg.Version != "" {
+		agent += "/" + cfg.Version
+	}
+	return &Executor{
+		agent: agent,
+		now:   now,
+		client: &http.Client{
+			Transport: &http.Transport{
+				DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+				TLSClientConfig:        cfg.TLS,
+				TLSHandshakeTimeout:    10 * time.Second,
+				ForceAttemptHTTP2:      true,
+				MaxIdleConns:           512,
+				MaxIdleConnsPerHost:    64,
+				IdleConnTimeout:        idle,
+				ExpectContinueTimeout:  time.Second,
+				MaxResponseHeaderBytes: 256 << 10,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// Close closes the idle connections.
+func (e *Executor) Close() { e.client.CloseIdleConnections() }
+
+// Execute makes the request and reads the response to its end. Exit is the status.
+func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
+	var resolver refs.Resolver
+	r, err := e.request(ctx, &req, &resolver)
+	out := executor.NewRedactor(req.Output, resolver.Secrets())
+	var o job.Outcome
+	if err != nil {
+		o = job.Outcome{State: job.Failed, Reason: err.Error()}
+		var broken *mistake
+		o.Retry = !errors.As(err, &broken) // a reference may resolve later, or on another worker
+	} else {
+		o = e.exchange(r, &req, out)
+	}
+	out.Flush()
+	if interrupted, ok := executor.Interrupted(ctx, &req, e.now()); ok && o.State != job.Succeeded {
+		interrupted.Exit = o.Exit
+		o = interrupted
+	}
+	o.At, o.Reason = e.now(), out.String(o.Reason)
+	return o
+}
+
+// exchange sends the request and judges the response.
+func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Writer) job.Outcome {
+	resp, err := e.client.Do(r)
+	if err != nil {
+		return job.Outcome{State: job.Failed, Reason: "request: " + plain(err), Retry: true}
+	}
+	defer resp.Body.Close()
+	o := judge(resp, req.Spec.HTTP.Expect, e.now())
+	_, err = io.Copy(out, io.LimitReader(resp.Body, keepBody))
+	if err == nil {
+		var n int64
+		n, err = io.Copy(io.Discard, io.LimitReader(resp.Body, readBody-keepBody))
+		if n > 0 {
+			fmt.Fprintf(out, "\n[rota: response is longer than %d bytes; the rest was not kept]\n", keepBody)
+		}
+	}
+	if err != nil && o.State == job.Succeeded { // the target broke off in the middle of its answer
+		o.State, o.Retry = job.Failed, true
+		o.Reason = fmt.Sprintf("response with status %d broke off: %s", resp.StatusCode, plain(err))
+	}
+	return o
+}
+
+// plain is an error's text without the URL, which may hold secrets and is in the job anyway.
+func plain(err error) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "connection closed by the target"
+	}
+	return err.Error()
+}

@@ -1,0 +1,175 @@
+package httpx
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/refs"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// request makes the request that the job describes.
+func (e *Executor) request(ctx context.Context, req *executor.Request, resolver *refs.Resolver) (*http.Request, error) {
+	spec, fill := req.Spec.HTTP, filler{fields: newFields(req), refs: resolver}
+	if spec == nil {
+		return nil, &mistake{"job has no request"}
+	}
+	target, err := fill.text("url", spec.URL)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, &mistake{"url: not an absolute http or https address"} // its text may hold a secret
+	}
+	body, isJSON, err := content(spec, req, fill)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, strings.ToUpper(spec.Method), u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, &mistake{"method: " + err.Error()}
+	}
+	r.Header.Set("User-Agent", e.agent)
+	if isJSON {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	setOnce(r.Header, "Idempotency-Key", quoted(req.Run.IdempotencyKey()))
+	for _, name := range slices.Sorted(maps.Keys(spec.Headers)) {
+		v, err := fill.text("header "+name, spec.Headers[name])
+		if err != nil {
+			return nil, err
+		}
+		setOnce(r.Header, name, v)
+		if http.CanonicalHeaderKey(name) == "Host" {
+			r.Header.Del(name)
+			r.Host = v
+		}
+	}
+	tell(r.Header, req)
+	sendOnce(r, body)
+	return r, nil
+}
+
+// content is the request's body: the job's, else the payload.
+func content(spec *job.HTTP, req *executor.Request, fill filler) (body []byte, isJSON bool, err error) {
+	switch {
+	case len(spec.JSON) > 0:
+		body, err = fill.json(spec.JSON)
+		return body, true, err
+	case spec.Body != "":
+		s, err := fill.text("body", spec.Body)
+		return []byte(s), false, err
+	}
+	return req.Payload(), req.Payload() != nil, nil
+}
+
+// tell sets what a target is told about the attempt. A job cannot set these itself; it may set Idempotency-Key, for
+// targets that want a form of their own.
+func tell(h http.Header, req *executor.Request) {
+	run := &req.Run
+	h.Set("Rota-Job", run.Job)
+	h.Set("Rota-Run", run.Name())
+	h.Set("Rota-Slot", job.SlotID(run.Slot))
+	h.Set("Rota-Attempt", strconv.Itoa(run.Attempt))
+	h.Set("Rota-Fencing-Token", strconv.FormatInt(run.Token, 10))
+	if req.TraceParent != "" {
+		h.Set("traceparent", req.TraceParent)
+	}
+}
+
+// setOnce sets a header so that it does not make net/http repeat the request: the transport takes any request with an
+// Idempotency-Key for one that it may send again, and looks for that spelling alone. Names of headers have no case.
+func setOnce(h http.Header, name, value string) {
+	h.Del(name)
+	switch http.CanonicalHeaderKey(name) {
+	case "Idempotency-Key", "X-Idempotency-Key":
+		h[strings.ToLower(name)] = []string{value}
+	default:
+		h.Set(name, value)
+	}
+}
+
+// sendOnce sees to it that the transport does not repeat a request with one of the methods that it always may. It would
+// with GET, HEAD, OPTIONS and TRACE if there is no body, or one that can be had again; so there is one that cannot.
+func sendOnce(r *http.Request, body []byte) {
+	switch r.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		r.Body, r.GetBody = io.NopCloser(bytes.NewReader(body)), nil
+		r.ContentLength = int64(len(body))
+		if len(body) == 0 && r.Method != http.MethodTrace {
+			r.ContentLength = -1 // unknown: the transport looks, finds nothing, and sends none
+		}
+	}
+}
+
+// quoted is s as a string of RFC 8941. Bytes that such a string cannot hold are written as in URLs.
+func quoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, "%%%02X", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// json fills in the strings of a JSON document; what comes in is quoted as a string must be.
+func (f filler) json(doc json.RawMessage) ([]byte, error) {
+	dec := json.NewDecoder(bytes.NewReader(doc))
+	dec.UseNumber() // 12345678901234567890 stays what it is
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, &mistake{"json: " + err.Error()}
+	}
+	v, err := f.walk(v)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, errors.Join(&mistake{"json cannot be written"}, err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func (f filler) walk(v any) (_ any, err error) {
+	switch v := v.(type) {
+	case string:
+		return f.text("json", v)
+	case []any:
+		for i := range v {
+			if v[i], err = f.walk(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for k := range v {
+			if v[k], err = f.walk(v[k]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}

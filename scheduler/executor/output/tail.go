@@ -1,0 +1,55 @@
+package output
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// tail remembers the last size bytes that it was given.
+type tail struct {
+	size int
+	buf  []byte // at most 2·size, so that it is moved once per size bytes
+}
+
+func (t *tail) add(p []byte) {
+	if len(p) >= t.size {
+		t.buf = append(t.buf[:0], p[len(p)-t.size:]...)
+		return
+	}
+	if len(t.buf)+len(p) > 2*t.size {
+		t.buf = append(t.buf[:0], t.buf[len(t.buf)-t.size:]...)
+	}
+	t.buf = append(t.buf, p...)
+}
+
+// text returns the end of what was added, printable, followed by the notes, in at most size bytes.
+func (t *tail) text(notes []string) string {
+	note := ""
+	for _, n := range notes {
+		note += "\n" + n + "\n"
+	}
+	s := printable(t.buf[max(0, len(t.buf)-t.size):]) + note
+	if over := len(s) - t.size; over > 0 {
+		s = s[over:]
+		for len(s) > 0 && !utf8.RuneStart(s[0]) {
+			s = s[1:]
+		}
+	}
+	return s
+}
+
+// printable replaces what is not valid UTF-8, and control characters that neither lay out nor colour.
+func printable(b []byte) string {
+	for i := 0; i < utf8.UTFMax-1 && len(b) > 0 && !utf8.RuneStart(b[0]); i++ {
+		b = b[1:] // the rest of a character that the tail has cut
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t', r == '\n', r == '\r', r == '\x1b':
+			return r
+		case r < ' ', r == 0x7f:
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(string(b), string(utf8.RuneError)))
+}

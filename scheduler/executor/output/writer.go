@@ -1,0 +1,133 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// DefaultCap is how much of an attempt's output a file keeps when nothing else is said, in bytes.
+const DefaultCap = 16 << 20
+
+// Writer takes the output of one attempt. It is safe for concurrent use.
+type Writer struct {
+	path string
+	room int64 // bytes that may still go to the file
+
+	mu     sync.Mutex
+	file   *os.File // nil: not begun, or given up
+	done   bool     // nothing goes to the file any more
+	closed bool     // nothing goes anywhere any more
+	notes  []string // what the reader of the tail should know
+	tail   tail
+}
+
+// New returns the writer of an attempt's output. It keeps the first capBytes in a file under dir (DefaultCap if
+// capBytes is not positive) and the last tailBytes in memory. The file comes to be with the first byte: an attempt that
+// prints nothing has none. A file of an earlier execution under the same number is replaced.
+func New(dir, run string, attempt, tailBytes int, capBytes int64) *Writer {
+	if capBytes <= 0 {
+		capBytes = DefaultCap
+	}
+	return &Writer{path: path(dir, run, attempt), room: capBytes, tail: tail{size: tailBytes}}
+}
+
+// Write takes all of p and returns no error, whatever becomes of the file. After Close it does nothing.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || len(p) == 0 {
+		return len(p), nil
+	}
+	w.tail.add(p)
+	if !w.done {
+		w.save(p)
+	}
+	return len(p), nil
+}
+
+// save writes to the file what there is room for.
+func (w *Writer) save(p []byte) {
+	if w.file == nil {
+		f, err := create(w.path)
+		if err != nil {
+			w.giveUp(err)
+			return
+		}
+		w.file = f
+	}
+	fits := p[:min(int64(len(p)), w.room)]
+	w.room -= int64(len(fits))
+	if _, err := w.file.Write(fits); err != nil {
+		w.giveUp(err)
+		return
+	}
+	if len(fits) < len(p) {
+		w.done = true
+		fmt.Fprint(w.file, "\n[rota: output is longer than the limit; the rest was not kept]\n")
+	}
+}
+
+// giveUp ends the file's part of the work.
+func (w *Writer) giveUp(err error) {
+	w.done = true
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	w.notes = append(w.notes, fmt.Sprintf("[rota: output could not be kept in full on the worker: %v]", err))
+}
+
+// Tail returns the end of the output as valid UTF-8 without control characters other than tab, newline, carriage return
+// and escape, with a note if the file is not complete. It has at most tailBytes bytes.
+func (w *Writer) Tail() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.tail.text(w.notes)
+}
+
+// Close ends the file. The tail can still be read.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed, w.done = true, true
+	if w.file == nil {
+		return nil
+	}
+	err := w.file.Close()
+	w.file = nil
+	if err != nil {
+		return fmt.Errorf("close output: %w", err)
+	}
+	return nil
+}
+
+// create makes the file and locks it for as long as it is open, also against other processes: see Sweep.
+// Only the worker's user may read it, since jobs print all sorts of things.
+func create(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrNotExist) { // a sweep has removed the empty directory in between
+		os.MkdirAll(filepath.Dir(path), 0o700)
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock file: %w", err)
+	}
+	if info, err := f.Stat(); err != nil || info.Size() > 0 {
+		if err := f.Truncate(0); err != nil {
+			f.Close()
+			return nil, err
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,150 @@
+package procs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxEnviron is how much of a process's environment is looked at, in bytes.
+const maxEnviron = 4 << 20
+
+// killMarked kills until a look finds nothing, for at most limit.
+func killMarked(marks map[string]bool, limit time.Duration) error {
+	var look looker
+	pause, waited := time.Millisecond, time.Duration(0)
+	for {
+		pids, err := look.marked(marks)
+		if err != nil || len(pids) == 0 {
+			return err
+		}
+		for _, pid := range pids {
+			err = errors.Join(err, look.kill(pid, marks))
+		}
+		if waited >= limit {
+			return errors.Join(fmt.Errorf("kill marked processes: %v still there after %v", pids, waited), err)
+		}
+		time.Sleep(pause)
+		waited += pause
+		pause = min(2*pause, 100*time.Millisecond)
+	}
+}
+
+// Alive says whether the process group has a member that is not a zombie.
+func Alive(pgid int) bool {
+	pids, err := list()
+	if err != nil {
+		return unix.Kill(-pgid, 0) == nil
+	}
+	return slices.ContainsFunc(pids, func(pid int) bool {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if err != nil {
+			return false
+		}
+		// pid (name) state parent group …; the name may hold anything.
+		f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		return len(f) > 2 && string(f[2]) == strconv.Itoa(pgid) && f[0][0] != 'Z' && f[0][0] != 'X'
+	})
+}
+
+// looker reads environments; it keeps its buffer from one to the next.
+type looker struct{ buf []byte }
+
+// marked lists the processes that carry one of the marks.
+func (l *looker) marked(marks map[string]bool) ([]int, error) {
+	pids, err := list()
+	if err != nil {
+		return nil, err
+	}
+	self := os.Getpid()
+	return slices.DeleteFunc(pids, func(pid int) bool { return pid == self || !covered(l.mark(pid), marks) }), nil
+}
+
+// mark returns the mark of a process, "" if it has none, has ended, or may not be looked at.
+func (l *looker) mark(pid int) string {
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if l.buf == nil {
+		l.buf = make([]byte, 64<<10)
+	}
+	n := 0
+	for {
+		m, err := f.Read(l.buf[n:])
+		n += m
+		if errors.Is(err, io.EOF) || n >= maxEnviron {
+			break
+		}
+		if err != nil {
+			return ""
+		}
+		if n == len(l.buf) {
+			l.buf = append(l.buf, make([]byte, len(l.buf))...)
+		}
+	}
+	env := l.buf[:n]
+	key := []byte(Env + "=")
+	for i := 0; i < len(env); {
+		at := bytes.Index(env[i:], key)
+		if at < 0 {
+			return ""
+		}
+		if at += i; at == 0 || env[at-1] == 0 {
+			value, _, _ := bytes.Cut(env[at+len(key):], []byte{0})
+			return string(value)
+		}
+		i = at + len(key)
+	}
+	return ""
+}
+
+// kill kills the process if it still carries one of the marks. The number may have gone to another process since it was
+// read, so the process is held by a descriptor and looked at again.
+func (l *looker) kill(pid int, marks map[string]bool) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	switch {
+	case errors.Is(err, unix.ESRCH):
+		return nil
+	case err != nil: // an old kernel, or no descriptors left
+		err = unix.Kill(pid, unix.SIGKILL)
+	default:
+		defer unix.Close(fd)
+		if !covered(l.mark(pid), marks) {
+			return nil
+		}
+		err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	}
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("kill process %d: %w", pid, err)
+	}
+	return nil
+}
+
+// list returns the numbers of all processes.
+func list() ([]int, error) {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	pids := make([]int, 0, len(names))
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}

@@ -1,0 +1,70 @@
+package executor_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+)
+
+func TestRedactorHidesSecrets(t *testing.T) {
+	for name, tt := range map[string]struct {
+		secrets []string
+		writes  []string
+		want    string
+	}{
+		"nothing to hide":            {nil, []string{"plain ", "text"}, "plain text"},
+		"in one write":               {[]string{"s3cret"}, []string{"pass s3cret!"}, "pass ***!"},
+		"split across writes":        {[]string{"s3cret"}, []string{"pass s3", "c", "ret!"}, "pass ***!"},
+		"several in a row":           {[]string{"s3cret"}, []string{"s3crets3cret s3cret"}, "****** ***"},
+		"a beginning that goes on":   {[]string{"s3cret"}, []string{"s3c", "tional"}, "s3ctional"},
+		"a beginning at the end":     {[]string{"s3cret"}, []string{"ends in s3cr"}, "ends in s3cr"},
+		"the longer of two":          {[]string{"abcd", "abcdef"}, []string{"abcd", "ef abcd", "x"}, "*** ***x"},
+		"overlapping beginning":      {[]string{"aaab"}, []string{"aa", "aa", "b"}, "a***"},
+		"too short to be a secret":   {[]string{"abc"}, []string{"abc"}, "abc"},
+		"every line of a key file":   {[]string{"-----BEGIN\nMIIabcdefg\n"}, []string{"key: MIIabcdefg\n"}, "key: ***\n"},
+		"a shorter one at the end":   {[]string{"abcd", "abcdef"}, []string{"x abcd"}, "x ***"},
+		"a shorter one inside a try": {[]string{"bcde", "abcdef"}, []string{"abcde", "X"}, "a***X"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			r := executor.NewRedactor(&b, tt.secrets)
+			for _, w := range tt.writes {
+				if n, err := r.Write([]byte(w)); n != len(w) || err != nil {
+					t.Fatalf("Write(%q) = %d, %v", w, n, err)
+				}
+			}
+			r.Flush()
+			if got := b.String(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestRedactorDoesNotDependOnTheSizesOfWrites(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[ab]{0,60}`).Draw(t, "text")
+		secrets := rapid.SliceOfN(rapid.StringMatching(`[ab]{4,7}`), 1, 3).Draw(t, "secrets")
+		var b bytes.Buffer
+		r := executor.NewRedactor(&b, secrets)
+		want := r.String(text)
+		for rest := text; rest != ""; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
+			r.Write([]byte(rest[:n]))
+			rest = rest[n:]
+		}
+		r.Flush()
+		if got := b.String(); got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+		for _, s := range secrets {
+			if strings.Contains(b.String(), s) {
+				t.Fatalf("%q holds the secret %q", b.String(), s)
+			}
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package refs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxFile is the largest file that a reference may name, in bytes.
+const maxFile = 1 << 20
+
+// The kinds of references.
+const (
+	envPrefix  = "${env:"
+	filePrefix = "${file:"
+)
+
+// Resolver resolves references and remembers their values, so that these can be hidden. The zero value is ready to use.
+// It is for one attempt and one goroutine: files are read anew for each attempt, so that a rotated secret is seen.
+type Resolver struct {
+	secrets []string
+}
+
+// Secrets returns the values that were resolved so far.
+func (r *Resolver) Secrets() []string { return slices.Clone(r.secrets) }
+
+// Expand returns s with every reference replaced by its value. Values are not looked at again: a value that looks like
+// a reference stays as it is.
+func (r *Resolver) Expand(s string) (string, error) {
+	parts, err := Split(s)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		v := p.Text
+		if p.Ref {
+			if v, err = r.Resolve(p.Text); err != nil {
+				return "", err
+			}
+		}
+		b.WriteString(v)
+	}
+	return b.String(), nil
+}
+
+// Part is a piece of a string: plain text or one whole reference.
+type Part struct {
+	Text string
+	Ref  bool
+}
+
+// Split takes a string apart at its references. It fails if one is not closed.
+func Split(s string) ([]Part, error) {
+	var parts []Part
+	for {
+		at := next(s)
+		if at < 0 {
+			break
+		}
+		n := strings.IndexByte(s[at:], '}')
+		if n < 0 {
+			return nil, fmt.Errorf("reference %s: closing brace is missing", s[at:at+strings.IndexByte(s[at:], ':')+1])
+		}
+		if at > 0 {
+			parts = append(parts, Part{Text: s[:at]})
+		}
+		parts = append(parts, Part{Text: s[at : at+n+1], Ref: true})
+		s = s[at+n+1:]
+	}
+	if s != "" {
+		parts = append(parts, Part{Text: s})
+	}
+	return parts, nil
+}
+
+// next is the position of the first reference in s, or -1.
+func next(s string) int {
+	env, file := strings.Index(s, envPrefix), strings.Index(s, filePrefix)
+	if env < 0 || file >= 0 && file < env {
+		return file
+	}
+	return env
+}
+
+// Resolve returns the value of one reference. One newline at the end of a file is not part of its value.
+func (r *Resolver) Resolve(ref string) (string, error) {
+	body := strings.TrimSuffix(ref, "}")
+	var v string
+	if name, ok := strings.CutPrefix(body, envPrefix); ok {
+		if v, ok = os.LookupEnv(name); !ok {
+			return "", fmt.Errorf("reference %s: variable is not set on this worker", ref)
+		}
+	} else if path, ok := strings.CutPrefix(body, filePrefix); ok {
+		var err error
+		if v, err = readFile(path); err != nil {
+			return "", fmt.Errorf("reference %s: %w", ref, err)
+		}
+	} else {
+		return "", fmt.Errorf("reference %s: neither ${env:NAME} nor ${file:/path}", ref)
+	}
+	if strings.IndexByte(v, 0) >= 0 {
+		return "", fmt.Errorf("reference %s: value holds a zero byte", ref)
+	}
+	if v != "" {
+		r.secrets = append(r.secrets, v)
+	}
+	return v, nil
+}
+
+func readFile(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", errors.New("path is not absolute")
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+		return "", errors.New("not a regular file")
+	}
+	var f *os.File
+	if err == nil {
+		f, err = os.Open(path)
+	}
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err // the path is in the reference already
+		}
+		return "", fmt.Errorf("on this worker: %w", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return "", errors.New("file cannot be read")
+	}
+	if len(b) > maxFile {
+		return "", fmt.Errorf("file is larger than %d bytes", maxFile)
+	}
+	if b, ok := bytes.CutSuffix(b, []byte("\r\n")); ok {
+		return string(b), nil
+	}
+	return string(bytes.TrimSuffix(b, []byte("\n"))), nil
+}

@@ -1,0 +1,236 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+)
+
+// Facts is all that is known about a job around the time that was asked for.
+type Facts struct {
+	Job    *job.Job           // nil: there is no such job (any more)
+	When   *schedule.Schedule // nil: no schedule of its own, or none that can be read
+	Bad    error              // why the schedule cannot be read; nil if it can
+	Gate   job.Gate
+	Cursor *job.Cursor // nil: no slot has been decided yet
+	Run    *job.Run    // of the slot; nil: none is in the store
+	Events []job.Event // of the job
+	Now    time.Time
+}
+
+// Answer is the explanation.
+type Answer struct {
+	Slot    time.Time // zero: the time is no slot
+	Verdict string    // in a word or two
+	Text    []string  // lines for people
+}
+
+// Slot returns the slot that is meant by at: the one in its second, or the only one in its minute, or the latest before
+// it in that minute. false if there is none.
+func Slot(when *schedule.Schedule, at time.Time) (time.Time, bool) {
+	if when == nil {
+		return time.Time{}, false
+	}
+	in := func(unit time.Duration) []time.Time {
+		begin := at.Truncate(unit)
+		return when.Last(begin.Add(-time.Millisecond), begin.Add(unit-time.Millisecond), 2)
+	}
+	if slots := in(time.Second); len(slots) > 0 {
+		return slots[0], true
+	}
+	slots := in(time.Minute)
+	if len(slots) == 1 {
+		return slots[0], true
+	}
+	if earlier := when.Last(at.Truncate(time.Minute).Add(-time.Millisecond), at, 1); len(earlier) == 1 {
+		return earlier[0], true
+	}
+	return time.Time{}, false
+}
+
+// Explain says what became of the slot.
+func Explain(f Facts, at time.Time) Answer {
+	slot, ok := Slot(f.When, at)
+	switch {
+	case f.Run != nil:
+		return ofRun(f, f.Run)
+	case f.Job == nil:
+		return Answer{Verdict: "no such job", Text: []string{"There is no job of that name, and no run of it at that time."}}
+	case !ok:
+		return noSlot(f, at)
+	}
+	a := Answer{Slot: slot}
+	for _, e := range f.Events {
+		if e.Kind == job.EventSkipped && !slot.Before(e.From) && !slot.After(e.To) {
+			a.Verdict = "skipped"
+			a.Text = append(a.Text, fmt.Sprintf("It did not run: %s.", e.Reason),
+				fmt.Sprintf("Written down at %s for the slots from %s to %s%s, in term %d.",
+					stamp(e.At), stamp(e.From), stamp(e.To), count(e), e.Term))
+			return a
+		}
+	}
+	switch since, why := owedSince(f); {
+	case !slot.After(since):
+		a.Verdict = "not owed"
+		a.Text = append(a.Text, fmt.Sprintf("It was not owed: %s %s.", why, stamp(since)))
+	case f.Cursor != nil && !slot.After(f.Cursor.After):
+		a.Verdict = "decided"
+		a.Text = append(a.Text, fmt.Sprintf("It was decided (the cursor is at %s), but its record is gone: history is bounded.", stamp(f.Cursor.After)))
+	case f.Gate.Paused != nil:
+		a.Verdict = "paused"
+		a.Text = append(a.Text, "It does not run while all jobs are paused"+by(f.Gate.Paused)+".")
+	case f.Job.Paused != nil:
+		a.Verdict = "paused"
+		a.Text = append(a.Text, "It does not run while the job is paused"+by(f.Job.Paused)+".")
+	case slot.Add(f.When.Offset()).After(f.Now):
+		a.Verdict = "to come"
+		a.Text = append(a.Text, fmt.Sprintf("It is due in %s.", slot.Add(f.When.Offset()).Sub(f.Now).Round(time.Second)))
+		if d := f.When.Offset(); d > 0 {
+			a.Text = append(a.Text, fmt.Sprintf("The job's jitter adds %s.", d))
+		}
+	default:
+		a.Verdict = "waits"
+		a.Text = append(a.Text, fmt.Sprintf("It is due since %s and not decided yet: it waits for an earlier run of the job, or nobody leads.",
+			stamp(slot.Add(f.When.Offset()))))
+	}
+	return a
+}
+
+func ofRun(f Facts, r *job.Run) Answer {
+	a := Answer{Slot: r.Slot, Verdict: string(r.State)}
+	late := r.Started.Sub(r.Due)
+	switch {
+	case r.State == job.Skipped:
+		a.Text = append(a.Text, fmt.Sprintf("It did not run: %s.", r.Reason))
+	case r.State.Terminal():
+		if r.State == job.Succeeded {
+			a.Verdict = "ran"
+		}
+		a.Text = append(a.Text, fmt.Sprintf("It %s at %s%s.", past(r.State), stamp(r.Finished), because(r.Reason)))
+	case r.State == job.Running:
+		a.Text = append(a.Text, fmt.Sprintf("It is running on worker %s since %s%s.", r.Worker, stamp(r.Started), because(stopping(r))))
+	case r.State == job.Armed:
+		a.Text = append(a.Text, fmt.Sprintf("It was given to worker %s, which has not begun it yet.", r.Worker))
+	default:
+		a.Text = append(a.Text, fmt.Sprintf("It is %s%s.", r.State, because(r.Reason)))
+		if f.Now.Before(r.Due) {
+			a.Text = append(a.Text, fmt.Sprintf("It is due in %s.", r.Due.Sub(f.Now).Round(time.Second)))
+		}
+	}
+	if r.Late {
+		a.Text = append(a.Text, "It is late: its time passed while nobody could dispatch it, or behind a run that was late. "+
+			"The job's policy for missed slots is "+missed(f.Job)+".")
+		if r.State == job.Succeeded {
+			a.Verdict = "ran late"
+		}
+	} else if !r.Started.IsZero() && late > time.Second {
+		a.Text = append(a.Text, fmt.Sprintf("Its last attempt began %s after it was due.", late.Round(time.Millisecond)))
+	}
+	for _, t := range r.Attempts {
+		a.Text = append(a.Text, fmt.Sprintf("Attempt %d on worker %s with token %d: %s%s.", t.Number, t.Worker, t.Token, t.State, because(t.Reason)))
+	}
+	return a
+}
+
+func noSlot(f Facts, at time.Time) Answer {
+	a := Answer{Verdict: "is no slot"}
+	if f.Bad != nil {
+		a.Verdict = "has no slots"
+		a.Text = append(a.Text, "The job has no slots, since its schedule cannot be read: "+f.Bad.Error())
+		return a
+	}
+	if f.When == nil {
+		a.Text = append(a.Text, "The job has no schedule of its own: it runs when asked.")
+		return a
+	}
+	a.Text = append(a.Text, fmt.Sprintf("%s is not a slot of the job (zone %s).", stamp(at), f.Job.Spec.Timezone))
+	if next, ok := f.When.Next(at); ok {
+		a.Text = append(a.Text, fmt.Sprintf("The next slot after it is %s.", stamp(next)))
+	}
+	if last := f.When.Last(at.AddDate(-1, 0, 0), at, 1); len(last) == 1 {
+		a.Text = append(a.Text, fmt.Sprintf("The last slot before it is %s.", stamp(last[0])))
+	}
+	date := at.In(location(f.Job.Spec.Timezone)).Format(time.DateOnly)
+	for _, d := range f.Job.Spec.Exclude {
+		if d == date {
+			a.Text = append(a.Text, fmt.Sprintf("%s is excluded by the job.", d))
+		}
+	}
+	return a
+}
+
+// owedSince is the instant from which slots are owed, and what happened then: words that the instant follows.
+func owedSince(f Facts) (time.Time, string) {
+	if f.Gate.Since.After(f.Job.Since) {
+		return f.Gate.Since, "all jobs were paused until"
+	}
+	switch f.Job.SinceReason {
+	case job.SinceResumed:
+		return f.Job.Since, "the job was paused until"
+	case job.SinceRescheduled:
+		return f.Job.Since, "the job got its present schedule at"
+	}
+	return f.Job.Since, "the job was created at"
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func count(e job.Event) string {
+	if e.Partial {
+		return fmt.Sprintf(" (at least %d)", e.Count)
+	}
+	return fmt.Sprintf(" (%d)", e.Count)
+}
+
+func by(p *job.Pause) string {
+	s := " (since " + stamp(p.At)
+	if p.By != "" {
+		s += ", by " + p.By
+	}
+	if p.Reason != "" {
+		s += ": " + p.Reason
+	}
+	return s + ")"
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + strings.TrimSuffix(reason, ".")
+}
+
+// stopping says that somebody asked for the end of a run that goes on.
+func stopping(r *job.Run) string {
+	if r.Cancel == nil {
+		return ""
+	}
+	return "its end was asked for (" + r.Cancel.Reason + ")"
+}
+
+func past(s job.State) string {
+	if s == job.TimedOut {
+		return "timed out"
+	}
+	if s == job.Canceled || s == job.Lost {
+		return "was " + string(s)
+	}
+	return string(s)
+}
+
+func missed(j *job.Job) string {
+	if j == nil {
+		return "unknown"
+	}
+	return string(j.Spec.Missed)
+}
+
+func location(zone string) *time.Location {
+	if loc, err := time.LoadLocation(zone); err == nil {
+		return loc
+	}
+	return time.UTC
+}

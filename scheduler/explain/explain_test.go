@@ -1,0 +1,204 @@
+package explain_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/explain"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+)
+
+func at(text string) time.Time {
+	t, err := time.Parse(time.RFC3339, "2026-11-21T"+text+"Z")
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// backup is a job of 02:30 UTC, made the day before, looked at in the morning.
+func backup(change func(*job.Job)) explain.Facts {
+	j := &job.Job{
+		Name: "backup", Generation: 1, Since: at("12:00:00").AddDate(0, 0, -1), SinceReason: job.SinceCreated,
+		Spec: job.Spec{Schedule: []string{"30 2 * * *"}, Command: []string{"true"}}.WithDefaults(),
+	}
+	if change != nil {
+		change(j)
+	}
+	f := explain.Facts{Job: j, Now: at("08:00:00")}
+	f.When, f.Bad = policy.When(j.Name, &j.Spec)
+	return f
+}
+
+func with(f explain.Facts, change func(*explain.Facts)) explain.Facts {
+	change(&f)
+	return f
+}
+
+func slotRun(state job.State, change func(*job.Run)) func(*explain.Facts) {
+	return func(f *explain.Facts) {
+		r := &job.Run{Job: "backup", ID: "2026-11-21T02:30:00Z", Kind: job.KindScheduled, Slot: at("02:30:00"), Due: at("02:30:00"), State: state}
+		if change != nil {
+			change(r)
+		}
+		f.Run = r
+	}
+}
+
+func ended(reason string) func(*job.Run) {
+	return func(r *job.Run) { r.Started, r.Finished, r.Reason = at("02:30:00"), at("02:31:00"), reason }
+}
+
+func TestExplain(t *testing.T) {
+	usual := backup(nil)
+	paused := &job.Pause{At: at("01:00:00"), By: "alice", Reason: "migration"}
+	for _, tc := range []struct {
+		name    string
+		facts   explain.Facts
+		at      string
+		verdict string
+		text    string
+	}{
+		{"ran", with(usual, slotRun(job.Succeeded, ended(""))), "02:30:00", "ran",
+			"It succeeded at 2026-11-21T02:31:00Z."},
+		{"ran with a delay", with(usual, slotRun(job.Succeeded, func(r *job.Run) { ended("")(r); r.Started = at("02:30:07") })), "02:30:00", "ran", `
+			It succeeded at 2026-11-21T02:31:00Z.
+			Its last attempt began 7s after it was due.`},
+		{"ran late", with(usual, slotRun(job.Succeeded, func(r *job.Run) { ended("")(r); r.Late = true })), "02:30:00", "ran late", `
+			It succeeded at 2026-11-21T02:31:00Z.
+			It is late: its time passed while nobody could dispatch it, or behind a run that was late. The job's policy for missed slots is latest.`},
+		{"failed, and why, attempt by attempt", with(usual, slotRun(job.Failed, func(r *job.Run) {
+			ended("gave up after 1 retries")(r)
+			r.Attempts = []job.Attempt{
+				{Number: 1, Worker: "w1", Token: 41, State: job.Lost, Reason: "worker w1 was lost"},
+				{Number: 2, Worker: "w2", Token: 57, State: job.Failed, Reason: "exit code 1."},
+			}
+		})), "02:30:00", "failed", `
+			It failed at 2026-11-21T02:31:00Z: gave up after 1 retries.
+			Attempt 1 on worker w1 with token 41: lost: worker w1 was lost.
+			Attempt 2 on worker w2 with token 57: failed: exit code 1.`},
+		{"timed out", with(usual, slotRun(job.TimedOut, ended("after 1m"))), "02:30:00", "timed_out",
+			"It timed out at 2026-11-21T02:31:00Z: after 1m."},
+		{"canceled", with(usual, slotRun(job.Canceled, ended("canceled by request"))), "02:30:00", "canceled",
+			"It was canceled at 2026-11-21T02:31:00Z: canceled by request."},
+		{"lost", with(usual, slotRun(job.Lost, ended("worker w1 was lost"))), "02:30:00", "lost",
+			"It was lost at 2026-11-21T02:31:00Z: worker w1 was lost."},
+		{"skipped by itself", with(usual, slotRun(job.Skipped, ended("overlap: run x is still active"))), "02:30:00", "skipped",
+			"It did not run: overlap: run x is still active."},
+		{"pending", with(usual, slotRun(job.Pending, func(r *job.Run) { r.Reason = "no worker has room" })), "02:30:00", "pending",
+			"It is pending: no worker has room."},
+		{"pending for a retry", with(usual, slotRun(job.Pending, func(r *job.Run) { r.Reason, r.Due = "retry 1 of 3", at("08:00:30") })), "02:30:00", "pending", `
+			It is pending: retry 1 of 3.
+			It is due in 30s.`},
+		{"armed", with(usual, slotRun(job.Armed, func(r *job.Run) { r.Worker = "w1" })), "02:30:00", "armed",
+			"It was given to worker w1, which has not begun it yet."},
+		{"running", with(usual, slotRun(job.Running, func(r *job.Run) { r.Worker, r.Started = "w1", at("02:30:00") })), "02:30:00", "running",
+			"It is running on worker w1 since 2026-11-21T02:30:00Z."},
+		{"running and being stopped", with(usual, slotRun(job.Running, func(r *job.Run) {
+			r.Worker, r.Started, r.Cancel = "w1", at("02:30:00"), &job.Cancel{Reason: "canceled by request"}
+		})), "02:30:00", "running",
+			"It is running on worker w1 since 2026-11-21T02:30:00Z: its end was asked for (canceled by request)."},
+		{"run of a deleted job", with(with(usual, slotRun(job.Succeeded, ended(""))), func(f *explain.Facts) { f.Job, f.When = nil, nil }), "02:30:00", "ran",
+			"It succeeded at 2026-11-21T02:31:00Z."},
+		{"unknown job", explain.Facts{Now: at("08:00:00")}, "02:30:00", "no such job",
+			"There is no job of that name, and no run of it at that time."},
+		{"skipped with others", with(usual, func(f *explain.Facts) {
+			f.Events = []job.Event{
+				{Kind: job.EventFenced, At: at("02:45:00"), From: at("00:00:00"), To: at("23:00:00")},
+				{Kind: job.EventSkipped, At: at("07:00:00"), Reason: "missed: a later slot runs instead",
+					From: at("02:30:00").AddDate(0, 0, -3), To: at("02:30:00"), Count: 4, Term: 12},
+			}
+		}), "02:30:00", "skipped", `
+			It did not run: missed: a later slot runs instead.
+			Written down at 2026-11-21T07:00:00Z for the slots from 2026-11-18T02:30:00Z to 2026-11-21T02:30:00Z (4), in term 12.`},
+		{"skipped with nobody knows how many others", with(usual, func(f *explain.Facts) {
+			f.Events = []job.Event{{Kind: job.EventSkipped, At: at("07:00:00"), Reason: "paused", From: at("02:30:00"), To: at("02:30:00"), Count: 1, Partial: true, Term: 12}}
+		}), "02:30:00", "skipped", `
+			It did not run: paused.
+			Written down at 2026-11-21T07:00:00Z for the slots from 2026-11-21T02:30:00Z to 2026-11-21T02:30:00Z (at least 1), in term 12.`},
+		{"before the job was", backup(func(j *job.Job) { j.Since = at("02:30:00") }), "02:30:00", "not owed",
+			"It was not owed: the job was created at 2026-11-21T02:30:00Z."},
+		{"of an earlier schedule", backup(func(j *job.Job) { j.Since, j.SinceReason = at("03:00:00"), job.SinceRescheduled }), "02:30:00", "not owed",
+			"It was not owed: the job got its present schedule at 2026-11-21T03:00:00Z."},
+		{"while it was paused", backup(func(j *job.Job) { j.Since, j.SinceReason = at("03:00:00"), job.SinceResumed }), "02:30:00", "not owed",
+			"It was not owed: the job was paused until 2026-11-21T03:00:00Z."},
+		{"while all were paused", with(usual, func(f *explain.Facts) { f.Gate.Since = at("03:00:00") }), "02:30:00", "not owed",
+			"It was not owed: all jobs were paused until 2026-11-21T03:00:00Z."},
+		{"out of history", with(usual, func(f *explain.Facts) { f.Cursor = &job.Cursor{After: at("02:30:00")} }), "02:30:00", "decided",
+			"It was decided (the cursor is at 2026-11-21T02:30:00Z), but its record is gone: history is bounded."},
+		{"paused", backup(func(j *job.Job) { j.Paused = paused }), "02:30:00", "paused",
+			"It does not run while the job is paused (since 2026-11-21T01:00:00Z, by alice: migration)."},
+		{"all paused", with(usual, func(f *explain.Facts) { f.Gate.Paused = paused }), "02:30:00", "paused",
+			"It does not run while all jobs are paused (since 2026-11-21T01:00:00Z, by alice: migration)."},
+		{"to come", with(usual, func(f *explain.Facts) { f.Now = at("02:00:00") }), "02:30:00", "to come",
+			"It is due in 30m0s."},
+		{"waits", usual, "02:30:00", "waits",
+			"It is due since 2026-11-21T02:30:00Z and not decided yet: it waits for an earlier run of the job, or nobody leads."},
+		{"no slot", usual, "02:31:00", "is no slot", `
+			2026-11-21T02:31:00Z is not a slot of the job (zone UTC).
+			The next slot after it is 2026-11-22T02:30:00Z.
+			The last slot before it is 2026-11-21T02:30:00Z.`},
+		{"excluded", backup(func(j *job.Job) { j.Spec.Exclude = []string{"2026-11-21"} }), "02:30:00", "is no slot", `
+			2026-11-21T02:30:00Z is not a slot of the job (zone UTC).
+			The next slot after it is 2026-11-22T02:30:00Z.
+			The last slot before it is 2026-11-20T02:30:00Z.
+			2026-11-21 is excluded by the job.`},
+		{"no schedule", backup(func(j *job.Job) { j.Spec.Schedule = nil }), "02:30:00", "is no slot",
+			"The job has no schedule of its own: it runs when asked."},
+		{"a schedule that cannot be read", with(usual, func(f *explain.Facts) { f.When, f.Bad = nil, errors.New("schedule: what?") }), "02:30:00", "has no slots",
+			"The job has no slots, since its schedule cannot be read: schedule: what?"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := explain.Explain(tc.facts, at(tc.at))
+			want := strings.Split(strings.ReplaceAll(strings.TrimSpace(tc.text), "\t", ""), "\n")
+			if got.Verdict != tc.verdict || strings.Join(got.Text, "\n") != strings.Join(want, "\n") {
+				t.Errorf("got %q:\n%s\nwant %q:\n%s", got.Verdict, strings.Join(got.Text, "\n"), tc.verdict, strings.Join(want, "\n"))
+			}
+			if noSlot := tc.verdict == "is no slot" || tc.verdict == "has no slots" || tc.verdict == "no such job"; noSlot != got.Slot.IsZero() {
+				t.Errorf("slot: got %v", got.Slot)
+			}
+		})
+	}
+}
+
+func TestJitterIsTold(t *testing.T) {
+	f := backup(func(j *job.Job) { j.Spec.Jitter = job.Duration(10 * time.Minute) })
+	f.Now = at("02:00:00")
+	got := explain.Explain(f, at("02:30:00"))
+	if want := "The job's jitter adds " + f.When.Offset().String() + "."; len(got.Text) != 2 || got.Text[1] != want {
+		t.Errorf("got %q, want the second line %q", got.Text, want)
+	}
+}
+
+func TestSlot(t *testing.T) {
+	parse := func(spec job.Spec) *schedule.Schedule {
+		when, err := policy.When("x", &spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return when
+	}
+	daily := parse(job.Spec{Schedule: []string{"30 2 * * *"}})
+	often := parse(job.Spec{Every: job.Duration(20 * time.Second)})
+	for _, tc := range []struct {
+		name     string
+		when     *schedule.Schedule
+		at, want string
+	}{
+		{"the slot itself", daily, "02:30:00", "02:30:00"},
+		{"a second of its minute", daily, "02:30:41", "02:30:00"},
+		{"the minute before", daily, "02:29:59", ""},
+		{"one of several in a minute", often, "02:30:20", "02:30:20"},
+		{"between several: the one before", often, "02:30:39", "02:30:20"},
+		{"no schedule", nil, "02:30:00", ""},
+	} {
+		got, ok := explain.Slot(tc.when, at(tc.at))
+		if ok != (tc.want != "") || ok && !got.Equal(at(tc.want)) {
+			t.Errorf("%s: got %v %t, want %q", tc.name, got, ok, tc.want)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package job
+
+// RecordKind names a family of records in the store.
+type RecordKind string
+
+// The families whose changes a mirror tells.
+const (
+	RecordJob     RecordKind = "jobs"
+	RecordCursor  RecordKind = "cursors"
+	RecordRun     RecordKind = "runs"
+	RecordWorker  RecordKind = "workers"
+	RecordReplica RecordKind = "replicas"
+	RecordGate    RecordKind = "gate"
+	RecordFiles   RecordKind = "files"
+	RecordEvent   RecordKind = "events"
+)
+
+// Change is one record of a mirrored kind at one revision. Exactly one of the pointers is set, or none if the record
+// is gone, or cannot be read: then Bad says why. What they point to is shared and must not be changed.
+type Change struct {
+	Kind RecordKind
+	Name string
+	Rev  int64
+
+	Job     *Job
+	Cursor  *Cursor
+	Run     *Run
+	Worker  *Worker
+	Replica *Replica
+	Gate    *Gate
+	Files   *Files
+	Event   *Event
+	Bad     error
+}
+
+// Deleted says whether the record is gone.
+func (c Change) Deleted() bool {
+	return c.Bad == nil && c.Job == nil && c.Cursor == nil && c.Run == nil && c.Worker == nil && c.Replica == nil &&
+		c.Gate == nil && c.Files == nil && c.Event == nil
+}

@@ -1,0 +1,28 @@
+package job
+
+// MaxDrops is how many runs one Decision may remove.
+const MaxDrops = 16
+
+// Decision is one change that a leader wants: at most one run, one cursor and one event of one job, and some of its
+// history, all or nothing.
+// A record's Rev is the revision that it replaces; zero means that it must not exist.
+type Decision struct {
+	Job    string
+	JobRev int64   // the definition that was decided from: refused if it has changed since; 0: not compared
+	Run    *Run    // an armed run is handed to its worker in the same transaction
+	Cursor *Cursor // moved
+	Event  *Event  // created
+	Stop   bool    // Run's worker is told to kill the attempt
+	Drops  []*Run  // removed from history: terminal runs, at most MaxDrops
+}
+
+// Applied is what became of a Decision. Either Err is nil and Rev is the revision at which all of it was written, or
+// nothing of it was: then Run and Cursor are the records as they stand, nil where there is none.
+type Applied struct {
+	Rev    int64
+	Err    error
+	Run    *Run
+	Cursor *Cursor
+
+	Unreadable bool // there is a record where the run belongs, but nobody can read it
+}

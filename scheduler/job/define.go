@@ -1,0 +1,71 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// Define returns the definition that spec makes of cur (nil: there is none) at now, and whether anything changed.
+// A pause outlives it. Slots that the present schedule owed before now are owed no longer if the schedule changes.
+func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job, bool) {
+	spec = spec.WithDefaults()
+	if cur == nil {
+		return Job{
+			Name: name, Origin: origin, Generation: 1, Created: now, Updated: now,
+			Since: now, SinceReason: SinceCreated, Spec: spec,
+		}, true
+	}
+	if sameJSON(cur.Spec, spec) && cur.Origin == origin {
+		return *cur, false
+	}
+	next := *cur
+	next.Origin, next.Updated, next.Spec = origin, now, spec
+	if !sameJSON(cur.Spec, spec) {
+		next.Generation++
+	}
+	if !sameJSON(cur.Spec.when(), spec.when()) {
+		next.Since, next.SinceReason = now, SinceRescheduled
+	}
+	return next, true
+}
+
+// when is what of a spec decides which slots there are.
+func (s Spec) when() Spec {
+	return Spec{
+		Schedule: s.Schedule, Every: s.Every, At: s.At, Timezone: s.Timezone, DST: s.DST,
+		Start: s.Start, End: s.End, Exclude: s.Exclude,
+	}
+}
+
+// Halt pauses the job, or resumes it if p is nil, and says whether anything changed. Slots that pass while it is paused
+// are skipped.
+func (j Job) Halt(p *Pause, now time.Time) (Job, bool) {
+	if (p == nil) == (j.Paused == nil) {
+		return j, false
+	}
+	if p == nil {
+		j.Since, j.SinceReason = now, SinceResumed
+	}
+	j.Paused = p
+	return j, true
+}
+
+// Halt is Job.Halt for all jobs.
+func (g Gate) Halt(p *Pause, now time.Time) (Gate, bool) {
+	if (p == nil) == (g.Paused == nil) {
+		return g, false
+	}
+	if p == nil {
+		g.Since = now
+	}
+	g.Paused = p
+	return g, true
+}
+
+// sameJSON says whether two specs are stored alike.
+func sameJSON(a, b Spec) bool {
+	x, err1 := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
+}

@@ -1,0 +1,258 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Run is the one record of a slot, of a manual trigger or of a delayed submission. Stored at runs/<job>/<slot or id>
+// for its whole life. Its methods return changed copies and never touch the receiver.
+type Run struct {
+	Job  string    `json:"job"`
+	ID   string    `json:"id"` // the last part of its key: the slot, or an id for runs without one
+	Kind RunKind   `json:"kind"`
+	Slot time.Time `json:"slot"` // for runs without a schedule: the time they were asked for
+	Due  time.Time `json:"due"`  // not before it: the slot plus jitter, or the time of the next attempt
+
+	State  State  `json:"state"`
+	Reason string `json:"reason,omitempty"` // why it waits, was skipped, or ended otherwise than well
+	Late   bool   `json:"late,omitempty"`   // its slot passed before anybody could dispatch it, or behind a run that was late
+
+	Attempt  int       `json:"attempt,omitempty"` // number of the present or last attempt, from 1
+	Worker   string    `json:"worker,omitempty"`  // that has the present attempt
+	Session  string    `json:"session,omitempty"` // of that worker
+	Token    int64     `json:"token,omitempty"`   // fencing token of the present attempt, once it is claimed
+	Armed    time.Time `json:"armed,omitzero"`    // when the run was given to it, by the leader's clock
+	Started  time.Time `json:"started,omitzero"`  // of the present attempt
+	Finished time.Time `json:"finished,omitzero"` // of the run: set when it turns terminal
+	Attempts []Attempt `json:"attempts,omitempty"`
+	Exit     *int      `json:"exit,omitempty"`   // exit code or HTTP status of the last attempt
+	Output   string    `json:"output,omitempty"` // tail of the last attempt's output, at most OutputTail bytes
+
+	Cancel     *Cancel         `json:"cancel,omitempty"` // somebody asked for its end
+	Key        string          `json:"key,omitempty"`    // the caller's idempotency key
+	Payload    json.RawMessage `json:"payload,omitempty"`
+	Spec       *Spec           `json:"spec,omitempty"` // of an ad hoc run
+	RetryOf    string          `json:"retry_of,omitempty"`
+	By         string          `json:"by,omitempty"` // who asked, for runs without a schedule
+	Created    time.Time       `json:"created"`
+	Generation int64           `json:"generation,omitempty"` // of the job when the run was created
+	Term       int64           `json:"term,omitempty"`       // of the leader that last wrote it
+	Op         string          `json:"op,omitempty"`         // id of the write that made this version
+
+	Rev int64 `json:"-"`
+}
+
+// ReasonNotYet is why a delayed run waits.
+const ReasonNotYet = "waits for its time"
+
+// OutputTail is how much of an attempt's output its run record keeps, in bytes.
+const OutputTail = 8 << 10
+
+// RunKind says what brought a run about.
+type RunKind string
+
+// The kinds of runs.
+const (
+	KindScheduled RunKind = "scheduled"
+	KindManual    RunKind = "manual"  // rota run
+	KindDelayed   RunKind = "delayed" // rota submit
+	KindRetry     RunKind = "retry"   // rota retry
+)
+
+// Attempt is one finished try at a run, by one worker, with one fencing token.
+type Attempt struct {
+	Number   int       `json:"number"`
+	Worker   string    `json:"worker"`
+	Token    int64     `json:"token"`
+	Started  time.Time `json:"started,omitzero"`
+	Finished time.Time `json:"finished"`
+	State    State     `json:"state"`
+	Reason   string    `json:"reason,omitempty"`
+	Exit     *int      `json:"exit,omitempty"`
+}
+
+// maxAttempts bounds the attempts that a record keeps: the first and the latest.
+const maxAttempts = 20
+
+// Cancel records that somebody asked for the end of a run.
+type Cancel struct {
+	At     time.Time `json:"at"`
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// Name is the run's identity, <job>/<slot or id>: what a job sees as ROTA_RUN.
+func (r *Run) Name() string { return r.Job + "/" + r.ID }
+
+// IdempotencyKey is the same for all attempts of a run, and for no other run of its job while this one is kept: the caller's
+// own key, who may have given it to other jobs as well, or else the run's name.
+func (r *Run) IdempotencyKey() string {
+	if r.Key != "" {
+		return r.Key
+	}
+	return r.Name()
+}
+
+// Active says whether the run occupies its job: it is with a worker, or has begun and waits for another attempt,
+// or its time has come at now. A submission for later is not active.
+func (r *Run) Active(now time.Time) bool {
+	switch r.State {
+	case Armed, Running:
+		return true
+	case Pending:
+		return r.Attempt > 0 || !r.Due.After(now)
+	}
+	return false
+}
+
+// SlotID is the identity of a slot: RFC 3339 in UTC, with a fraction only where there is one.
+func SlotID(slot time.Time) string { return slot.UTC().Format(time.RFC3339Nano) }
+
+// ParseRunName splits <job>/<slot or id>.
+func ParseRunName(name string) (job, id string, err error) {
+	job, id, ok := strings.Cut(name, "/")
+	if !ok || job == "" || id == "" || strings.Contains(id, "/") {
+		return "", "", fmt.Errorf("run %q: write <job>/<slot or id>, as `rota runs` prints it", name)
+	}
+	return job, id, nil
+}
+
+// TransitionError is returned when a move is not an arrow of the diagram.
+type TransitionError struct {
+	Run      string
+	From, To State
+}
+
+func (e *TransitionError) Error() string {
+	return fmt.Sprintf("run %s: %s may not become %s", e.Run, e.From, e.To)
+}
+
+func (r Run) move(to State) (Run, error) {
+	if !r.State.May(to) {
+		return r, &TransitionError{Run: r.Name(), From: r.State, To: to}
+	}
+	r.State, r.Reason = to, ""
+	return r, nil
+}
+
+// Assign gives the run to a worker. Only a leader does; the revision of the transaction becomes the attempt's token.
+func (r Run) Assign(w *Worker) (Run, error) {
+	from := r.State
+	r, err := r.move(Armed)
+	if err != nil {
+		return r, err
+	}
+	if from != Armed { // an attempt that was never begun keeps its number when it changes hands
+		r.Attempt++
+	}
+	r.Worker, r.Session, r.Token, r.Started = w.Name, w.Session, 0, time.Time{}
+	r.Exit, r.Output = nil, ""
+	return r, nil
+}
+
+// Claim begins the attempt that the record at revision token gave to its worker.
+func (r Run) Claim(token int64, now time.Time) (Run, error) {
+	r, err := r.move(Running)
+	if err != nil {
+		return r, err
+	}
+	r.Token, r.Started = token, now
+	return r, nil
+}
+
+// Recall takes an armed run back from a worker that has not begun it. Its attempt does not count.
+func (r Run) Recall(reason string) (Run, error) {
+	r, err := r.move(Pending)
+	if err != nil {
+		return r, err
+	}
+	r.Attempt = max(0, r.Attempt-1)
+	r.Reason, r.Worker, r.Session = reason, "", ""
+	return r, nil
+}
+
+// Again ends the present attempt with outcome and lets the run wait for another one, not before due.
+func (r Run) Again(o Outcome, due time.Time, reason string) (Run, error) {
+	r, err := r.move(Pending)
+	if err != nil {
+		return r, err
+	}
+	r = r.close(o)
+	r.Reason, r.Due, r.Worker, r.Session, r.Token = reason, due, "", "", 0
+	return r, nil
+}
+
+// Finish ends the run with the outcome of its present attempt.
+func (r Run) Finish(o Outcome) (Run, error) {
+	r, err := r.move(o.State)
+	if err != nil {
+		return r, err
+	}
+	if r.Attempt > 0 && (r.Worker != "" || r.Token != 0) {
+		r = r.close(o)
+	}
+	r.Reason, r.Finished = o.Reason, o.At
+	return r, nil
+}
+
+// Stop asks for the end of the run: at once if no worker has begun it, by way of its worker otherwise.
+// A run that is being stopped already is returned as it is.
+func (r Run) Stop(c Cancel) (Run, error) {
+	if r.State == Running {
+		if r.Cancel == nil {
+			r.Cancel = &c
+		}
+		return r, nil
+	}
+	from := r.State
+	r, err := r.move(Canceled)
+	if err != nil {
+		return r, err
+	}
+	if from == Armed { // its attempt was never begun, and is none
+		r.Attempt, r.Worker, r.Session = max(0, r.Attempt-1), "", ""
+	}
+	r.Cancel, r.Reason, r.Finished = &c, c.Reason, c.At
+	return r, nil
+}
+
+// close appends the present attempt to the finished ones.
+func (r Run) close(o Outcome) Run {
+	kept := r.Attempts
+	if len(kept) >= maxAttempts {
+		kept = append(kept[:1:1], kept[len(kept)-maxAttempts+2:]...)
+	}
+	r.Attempts = append(kept[:len(kept):len(kept)], Attempt{
+		Number: r.Attempt, Worker: r.Worker, Token: r.Token, Started: r.Started,
+		Finished: o.At, State: o.State, Reason: o.Reason, Exit: o.Exit,
+	})
+	r.Exit, r.Output = o.Exit, o.Output
+	return r
+}
+
+// LostAttempts counts the attempts whose worker vanished or stopped.
+func (r *Run) LostAttempts() (n int) {
+	for _, a := range r.Attempts {
+		if a.State == Lost {
+			n++
+		}
+	}
+	return n
+}
+
+// FailedAttempts counts the attempts that ended by themselves, and not well.
+func (r *Run) FailedAttempts() int { return len(r.Attempts) - r.LostAttempts() }
+
+// Outcome is how one attempt ended.
+type Outcome struct {
+	State  State         `json:"state"` // Succeeded, Failed, TimedOut, Canceled or Lost
+	At     time.Time     `json:"at"`
+	Reason string        `json:"reason,omitempty"`
+	Exit   *int          `json:"exit,omitempty"`
+	Output string        `json:"output,omitempty"` // tail
+	Retry  bool          `json:"retry,omitempty"`  // the attempt says that another one may help
+	After  time.Duration `json:"after,omitempty"`  // the target's wish for when (Retry-After), 0: none
+}

@@ -1,0 +1,140 @@
+package job
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Spec is what a job file says about one job. Its JSON names are the keys of the file.
+// A Spec in the store is complete: WithDefaults was applied to it.
+type Spec struct {
+	Description string `json:"description,omitempty"`
+
+	// When. At most one of Schedule, Every and At is set; with none of them the job runs only when asked.
+	Schedule []string    `json:"schedule,omitempty"` // cron expressions; a slot of any of them is a slot
+	Every    Duration    `json:"every,omitempty"`    // slots on multiples since 1970-01-01T00:00:00Z
+	At       []time.Time `json:"at,omitempty"`       // single instants
+	Timezone string      `json:"timezone,omitempty"` // IANA name; "UTC" by default
+	DST      *DST        `json:"dst,omitempty"`
+	Start    *time.Time  `json:"start,omitempty"`   // no slot before it
+	End      *time.Time  `json:"end,omitempty"`     // no slot at or after it
+	Exclude  []string    `json:"exclude,omitempty"` // dates, YYYY-MM-DD, in Timezone
+	Jitter   Duration    `json:"jitter,omitempty"`  // a run starts at its slot plus a share of this that is fixed per job
+
+	// Under which policies.
+	Missed       Missed            `json:"missed,omitempty"`
+	MissedWindow Duration          `json:"missed_window,omitempty"` // older missed slots are skipped; 0: however old
+	MissedLimit  int               `json:"missed_limit,omitempty"`  // cap for Missed all
+	Overlap      Overlap           `json:"overlap,omitempty"`
+	Delivery     Delivery          `json:"delivery,omitempty"`
+	Timeout      Duration          `json:"timeout,omitempty"`    // of one attempt
+	KillGrace    Duration          `json:"kill_grace,omitempty"` // between SIGTERM and SIGKILL
+	Retry        *Retry            `json:"retry,omitempty"`
+	Priority     int               `json:"priority,omitempty"` // higher goes first when workers are short
+	Workers      map[string]string `json:"workers,omitempty"`  // labels that a worker must have
+
+	// What. Exactly one is set.
+	Command []string `json:"command,omitempty"` // argv
+	Shell   string   `json:"shell,omitempty"`   // given to /bin/sh -c
+	HTTP    *HTTP    `json:"http,omitempty"`
+	Handler string   `json:"handler,omitempty"` // a Go function registered by the worker's program
+
+	Env     map[string]string `json:"env,omitempty"` // ${env:} and ${file:} are resolved on the worker, never stored
+	Dir     string            `json:"dir,omitempty"` // working directory of Command and Shell
+	Payload json.RawMessage   `json:"payload,omitempty"`
+}
+
+// DST says what a wall time does that a change of clocks removes or repeats.
+type DST struct {
+	Gap  string `json:"gap,omitempty"`  // run | skip
+	Fold string `json:"fold,omitempty"` // first | last | both
+}
+
+// HTTP is a request to make. URL, headers and body may hold ${env:} and ${file:} references and
+// the template fields .Job .Run .Slot .Attempt .Token.
+type HTTP struct {
+	URL     string            `json:"url"`
+	Method  string            `json:"method,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	JSON    json.RawMessage   `json:"json,omitempty"` // body, sent as application/json
+	Body    string            `json:"body,omitempty"` // body, sent as it is
+	Expect  []int             `json:"expect,omitempty"`
+}
+
+// Retry says how often and when an attempt that failed is tried again.
+type Retry struct {
+	Max      int         `json:"max"`                 // further attempts after the first
+	Backoff  Backoff     `json:"backoff,omitempty"`   // how the delay grows
+	Min      Duration    `json:"min,omitempty"`       // the first delay
+	MaxDelay Duration    `json:"max_delay,omitempty"` // the longest delay
+	Jitter   RetryJitter `json:"jitter,omitempty"`
+}
+
+// Kind names the executor of the job: command, shell, http or handler; "" when nothing is set.
+func (s *Spec) Kind() string {
+	switch {
+	case len(s.Command) > 0:
+		return "command"
+	case s.Shell != "":
+		return "shell"
+	case s.HTTP != nil:
+		return "http"
+	case s.Handler != "":
+		return "handler"
+	}
+	return ""
+}
+
+// Scheduled says whether the job has slots of its own.
+func (s *Spec) Scheduled() bool { return len(s.Schedule) > 0 || s.Every != 0 || len(s.At) > 0 }
+
+// The defaults of WithDefaults.
+const (
+	DefaultTimeout     = Duration(24 * time.Hour)
+	DefaultKillGrace   = Duration(10 * time.Second)
+	DefaultMissedLimit = 100
+	DefaultRetryMin    = Duration(time.Second)
+	DefaultRetryMax    = Duration(5 * time.Minute)
+)
+
+// WithDefaults returns a copy of s in which everything that has a default is set. It does not validate.
+func (s Spec) WithDefaults() Spec {
+	setDefault(&s.Timezone, "UTC")
+	dst := DST{Gap: "run", Fold: "first"}
+	if s.DST != nil {
+		dst = *s.DST
+		setDefault(&dst.Gap, "run")
+		setDefault(&dst.Fold, "first")
+	}
+	s.DST = &dst
+	setDefault(&s.Missed, MissedLatest)
+	setDefault(&s.MissedLimit, DefaultMissedLimit)
+	setDefault(&s.Overlap, OverlapSkip)
+	setDefault(&s.Delivery, AtLeastOnce)
+	setDefault(&s.Timeout, DefaultTimeout)
+	setDefault(&s.KillGrace, DefaultKillGrace)
+	if s.Retry != nil {
+		r := *s.Retry
+		setDefault(&r.Backoff, BackoffExponential)
+		setDefault(&r.Min, DefaultRetryMin)
+		setDefault(&r.MaxDelay, max(DefaultRetryMax, r.Min))
+		setDefault(&r.Jitter, JitterFull)
+		s.Retry = &r
+	}
+	if s.HTTP != nil {
+		h := *s.HTTP
+		setDefault(&h.Method, "GET")
+		if s.HTTP.Method == "" && (len(h.JSON) > 0 || h.Body != "") {
+			h.Method = "POST"
+		}
+		s.HTTP = &h
+	}
+	return s
+}
+
+func setDefault[T comparable](p *T, v T) {
+	var zero T
+	if *p == zero {
+		*p = v
+	}
+}

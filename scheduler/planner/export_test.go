@@ -1,0 +1,4 @@
+package planner
+
+// Workers is how many workers the planner knows.
+func (p *Planner) Workers() int { return len(p.workers) }

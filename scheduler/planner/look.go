@@ -1,0 +1,226 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// look returns what to do about j at now, the most urgent thing first, or nil after noting when to look again.
+func (p *Planner) look(j *jobState, now time.Time) *job.Decision {
+	if j.busy || j.unreadable {
+		return nil
+	}
+	if now.Before(j.retryAt) {
+		p.wakeAt(j, j.retryAt)
+		return nil
+	}
+	for _, decide := range []func(*jobState, time.Time) *job.Decision{
+		p.rescue, p.cancelOrphans, p.decideSlot, p.assign, p.prune,
+	} {
+		if d := decide(j, now); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// rescue decides about a run whose worker is lost. An attempt that was never begun changes hands; one that was begun is
+// over, and the job's delivery says whether there is another.
+func (p *Planner) rescue(j *jobState, now time.Time) *job.Decision {
+	for _, r := range j.live.haveBegun() {
+		if !r.assigned() {
+			continue
+		}
+		var next job.Run
+		var err error
+		switch forgotten := p.forgotten(r); {
+		case p.lost(r.Run, now):
+			next, err = p.afterLoss(j, r.Run, now)
+		case !p.present(r.Run):
+			p.wakeAt(j, p.leadSince.Add(p.cfg.ReturnGrace))
+			continue
+		case r.State != job.Armed:
+			continue
+		case now.Before(forgotten):
+			p.wakeAt(j, forgotten)
+			continue
+		default:
+			next, err = r.Recall("worker " + r.Worker + " did not begin it")
+		}
+		if err == nil {
+			return p.handOver(j, next)
+		}
+	}
+	return nil
+}
+
+// forgotten is when an armed run is taken from its worker, though that is present.
+func (p *Planner) forgotten(r *liveRun) time.Time {
+	return later(r.since, r.Due).Add(p.cfg.ClaimTimeout)
+}
+
+// handOver writes r, and gives it to a worker in the same decision if it is pending and one has room.
+func (p *Planner) handOver(j *jobState, r job.Run) *job.Decision {
+	spec := j.spec(&r)
+	if r.State == job.Pending && spec != nil && !p.paused(j) && r.ID != j.oversized {
+		if w, _ := p.choose(spec, &r); w != nil {
+			if armed, err := r.Assign(w); err == nil {
+				return &job.Decision{Run: &armed, JobRev: j.rev(&r)}
+			}
+		}
+	}
+	return &job.Decision{Run: &r}
+}
+
+func (p *Planner) afterLoss(j *jobState, r *job.Run, now time.Time) (job.Run, error) {
+	outcome := job.Outcome{State: job.Lost, At: now, Reason: "worker " + r.Worker + " was lost"}
+	if r.State == job.Armed {
+		return r.Recall(outcome.Reason)
+	}
+	again, reason := false, "the job was deleted"
+	if spec := j.spec(r); spec != nil {
+		again, reason = policy.Lost(spec, r)
+	}
+	if !again {
+		if r.Cancel != nil {
+			outcome.State = job.Canceled
+		}
+		outcome.Reason += "; " + reason
+		return r.Finish(outcome)
+	}
+	return r.Again(outcome, now, reason)
+}
+
+// cancelOrphans ends what a deleted job left behind and nobody has begun.
+func (p *Planner) cancelOrphans(j *jobState, now time.Time) *job.Decision {
+	if j.def != nil {
+		return nil
+	}
+	for _, r := range j.live.order {
+		if r.Spec != nil || r.State == job.Running {
+			continue
+		}
+		if next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: "the job was deleted"}); err == nil {
+			return &job.Decision{Run: &next}
+		}
+	}
+	return nil
+}
+
+// assign gives a pending run whose time has come to a worker, or writes down why it has to wait. Unless runs of the job
+// may overlap, one that was begun goes before all others, and the others wait for its end.
+func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
+	var explained *job.Decision
+	waiting := 0
+	explain := func(r *job.Run, reason string) {
+		if explained == nil && waiting <= maxExplained && r.Reason != reason {
+			next := *r
+			next.Reason = reason
+			explained = &job.Decision{Run: &next}
+		}
+	}
+	paused, begun := p.paused(j), j.live.haveBegun()
+	full := make(map[string]string) // why those wait that need a certain worker
+	for _, r := range j.live.order {
+		if r.State != job.Pending {
+			continue
+		}
+		if r.Due.After(now) {
+			p.wakeAt(j, r.Due)
+			break
+		}
+		spec := j.spec(r.Run)
+		if spec == nil {
+			continue
+		}
+		if r.ID == j.oversized {
+			return giveUp(r.Run, now)
+		}
+		waiting++
+		if paused || held(r, begun, spec) {
+			why := reasonHeld
+			if paused {
+				why = reasonPaused
+			}
+			if waits(r.Reason) {
+				explain(r.Run, why)
+			}
+			continue
+		}
+		key := demandKey(spec)
+		if _, tried := full[key]; !tried {
+			w, anybody := p.choose(spec, r.Run)
+			if w != nil {
+				if next, err := r.Assign(w); err == nil {
+					return &job.Decision{Run: &next, JobRev: j.rev(r.Run)}
+				}
+				continue
+			}
+			p.wait(j, key, spec, r.Due)
+			full[key] = waitReason(anybody)
+		}
+		explain(r.Run, full[key])
+	}
+	return explained
+}
+
+// giveUp ends a run that can never be given to a worker, so that it does not keep others from being: the API admits none
+// that is so large, but a hand may have put it there.
+func giveUp(r *job.Run, now time.Time) *job.Decision {
+	next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: "its record is too large for the store"})
+	if err != nil {
+		return nil
+	}
+	next.Payload, next.Spec = nil, nil
+	return &job.Decision{Run: &next}
+}
+
+// maxExplained is how many waiting runs of a job are told why. Those behind them wait for those before them.
+const maxExplained = 100
+
+// Why a run that is due waits.
+const (
+	reasonNoRoom   = "no worker has room"
+	reasonNoWorker = "no worker accepts it: none is present with its labels or handler"
+	reasonHeld     = "overlap: waits for an earlier run of the job"
+	reasonPaused   = "paused"
+)
+
+func waitReason(anybody bool) string {
+	if anybody {
+		return reasonNoRoom
+	}
+	return reasonNoWorker
+}
+
+// waits says whether reason tells no more than that a run waits, so that a new one may take its place.
+func waits(reason string) bool {
+	switch reason {
+	case "", reasonNoRoom, reasonNoWorker, reasonHeld, reasonPaused, job.ReasonNotYet:
+		return true
+	}
+	return false
+}
+
+// held says whether r has to wait for another run of its job, given those that have begun.
+func held(r *liveRun, begun []*liveRun, spec *job.Spec) bool {
+	if spec.Overlap == job.OverlapAllow || r.Job == job.AdHoc {
+		return false
+	}
+	for _, o := range begun {
+		if o.ID != r.ID && (o.assigned() || !r.begun() || o.ID < r.ID) {
+			return true
+		}
+	}
+	return false
+}
+
+// rev is the definition's revision for a decision that arms r: with the definition changed or the job paused, the decision is refused.
+func (j *jobState) rev(r *job.Run) int64 {
+	if r.Spec != nil || j.def == nil {
+		return 0
+	}
+	return j.def.Rev
+}

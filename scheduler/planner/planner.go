@@ -1,0 +1,193 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Config holds what a planner does not learn from the store.
+type Config struct {
+	// WorkerTTL is the longest time for which a worker that died is still present: the TTL of its lease and what etcd
+	// and the watch may add. DefaultWorkerTTL if zero.
+	WorkerTTL time.Duration
+	// ReturnGrace is how long after the beginning of a term a worker that has been absent ever since this planner looks
+	// may return, before its runs are lost. DefaultReturnGrace if zero.
+	ReturnGrace time.Duration
+	// ClaimTimeout is how long a worker that is present may have a run whose time has come without beginning it or
+	// handing it back, before the run is taken from it. DefaultClaimTimeout if zero.
+	ClaimTimeout time.Duration
+	// Retention bounds the history of each job.
+	Retention Retention
+}
+
+// Retention says how many ended runs of each job are kept, and how long. Zero means without bound.
+type Retention struct {
+	Success int // succeeded and skipped
+	Failed  int // all others
+	MaxAge  time.Duration
+}
+
+// The defaults of Config. That of WorkerTTL fits a lease of 5 s; that of ClaimTimeout is longer than a worker tries to
+// read a definition and waits for room.
+const (
+	DefaultWorkerTTL    = 7 * time.Second
+	DefaultReturnGrace  = 7 * time.Second
+	DefaultClaimTimeout = time.Minute
+)
+
+// Planner is the state machine. It is not safe for concurrent use.
+type Planner struct {
+	cfg     Config
+	jobs    map[string]*jobState
+	workers map[string]*workerState
+	gate    job.Gate
+
+	leading    bool
+	leadSince  time.Time // slots due before it passed while nobody could dispatch
+	seen       int64     // every change up to this revision has been applied
+	unfinished bool      // the last Plan left work for the next
+
+	dirty   []*jobState        // to be looked at
+	timers  timers             // when else to look at a job
+	waiting map[string]*demand // jobs that wait for room at a worker, by what they need
+}
+
+// New returns a planner that knows nothing yet.
+func New(cfg Config) *Planner {
+	if cfg.WorkerTTL == 0 {
+		cfg.WorkerTTL = DefaultWorkerTTL
+	}
+	if cfg.ReturnGrace == 0 {
+		cfg.ReturnGrace = DefaultReturnGrace
+	}
+	if cfg.ClaimTimeout == 0 {
+		cfg.ClaimTimeout = DefaultClaimTimeout
+	}
+	return &Planner{
+		cfg: cfg, jobs: make(map[string]*jobState), workers: make(map[string]*workerState), waiting: make(map[string]*demand),
+	}
+}
+
+// Lead begins a term at now. All that is in the store has to have been applied.
+func (p *Planner) Lead(now time.Time) {
+	p.leading, p.leadSince = true, now
+	for _, w := range p.workers {
+		w.reserved = 0
+	}
+	clear(p.waiting)
+	for _, j := range p.jobs {
+		j.busy, j.blockedBy, j.overlapped = false, "", overlapped{}
+		j.refusals, j.retryAt, j.missedBefore = 0, time.Time{}, time.Time{}
+		if len(j.live.order) > 0 {
+			p.touch(j)
+		}
+	}
+}
+
+// Follow ends the term: Plan decides nothing until Lead is called again.
+func (p *Planner) Follow() { p.leading = false }
+
+// Plan returns what to do at now, at most limit decisions, each of another job. Every decision has to be settled. Call
+// it again at Next, after every Apply and after every Settle.
+func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
+	now = now.UTC()
+	if !p.leading {
+		p.refresh()
+		return nil
+	}
+	var ds []job.Decision
+	// Several rounds, since a job that waited for room may not want it any more.
+	for looks := 0; ; {
+		list := p.agenda(now, limit-len(ds))
+		for _, j := range list {
+			if d := p.look(j, now); d != nil {
+				d.Job = j.name
+				if d.Run != nil && d.Run.State == job.Armed {
+					d.Run.Armed = now
+				}
+				j.busy = true
+				p.reserve(d.Run, 1)
+				ds = append(ds, *d)
+			}
+		}
+		looks += len(list)
+		p.unfinished = len(ds) >= limit || looks >= looksPerDecision*limit
+		if len(list) == 0 || p.unfinished {
+			return ds
+		}
+	}
+}
+
+// looksPerDecision bounds the work of one Plan, in jobs looked at for each decision that it may return.
+const looksPerDecision = 16
+
+// agenda takes up to limit jobs that have to be looked at: those that changed, those whose time has come, and those that
+// waited for room where there is some now. The more urgent come first, since they take the room.
+func (p *Planner) agenda(now time.Time, limit int) []*jobState {
+	n := min(limit, len(p.dirty))
+	list := slices.Clip(p.dirty[:n])
+	p.dirty = p.dirty[n:]
+	for _, j := range list {
+		j.dirty = false
+	}
+	for len(list) < limit {
+		j := p.timers.due(now)
+		if j == nil {
+			break
+		}
+		list = append(list, j)
+	}
+	list = append(list, p.roomFor(limit-len(list))...)
+	for _, j := range list {
+		p.timers.set(j, time.Time{})
+	}
+	slices.SortFunc(list, func(a, b *jobState) int {
+		return cmp.Or(cmp.Compare(b.priority(), a.priority()), a.wake.Compare(b.wake), strings.Compare(a.name, b.name))
+	})
+	return slices.Compact(list)
+}
+
+// refresh lets a standby know when each job that changed would have to be looked at.
+func (p *Planner) refresh() {
+	for _, j := range p.dirty {
+		j.dirty = false
+		p.timers.set(j, time.Time{})
+		if due, ok := p.nextDue(j); ok {
+			p.wakeAt(j, due)
+		}
+		if at, ok := p.nextExpiry(j); ok {
+			p.wakeAt(j, at)
+		}
+	}
+	p.dirty = nil
+}
+
+// Next returns when Plan has to be called at the latest, if nothing else happens; false means not at all.
+func (p *Planner) Next() (time.Time, bool) {
+	if !p.leading {
+		return time.Time{}, false
+	}
+	if len(p.dirty) > 0 || p.unfinished {
+		return time.Time{}, true
+	}
+	return p.timers.first()
+}
+
+// touch has the job looked at in the next Plan.
+func (p *Planner) touch(j *jobState) {
+	if !j.dirty {
+		j.dirty = true
+		p.dirty = append(p.dirty, j)
+	}
+}
+
+// wakeAt has the job looked at not later than at.
+func (p *Planner) wakeAt(j *jobState, at time.Time) {
+	if j.timer == 0 || at.Before(j.wake) {
+		p.timers.set(j, at)
+	}
+}

@@ -1,0 +1,185 @@
+package planner_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// defineJobs makes a handful of jobs. Those that operate leaves alone are called after what they show.
+func (w *sim) defineJobs() {
+	// Quick, and every slot of it has to run.
+	w.define("all", job.Spec{Every: job.Duration(10 * time.Second), Missed: job.MissedAll, MissedLimit: 1000})
+	for i := range 1 + w.n(6) {
+		spec := job.Spec{
+			Every:    job.Duration([]time.Duration{time.Second, 3 * time.Second, 7 * time.Second, 20 * time.Second, time.Minute}[w.n(5)]),
+			Missed:   job.MissedPolicies()[w.n(3)],
+			Overlap:  job.OverlapPolicies()[w.n(4)],
+			Delivery: job.Deliveries()[w.n(2)],
+			Priority: w.n(3),
+			Retry:    &job.Retry{Max: w.n(4), MaxDelay: job.Duration(20 * time.Second)},
+		}
+		if w.chance(0.3) {
+			spec.Jitter = spec.Every / 2
+		}
+		if w.chance(0.3) {
+			spec.MissedLimit = 1 + w.n(5)
+		}
+		if w.chance(0.3) {
+			spec.MissedWindow = job.Duration(w.upTo(time.Minute))
+		}
+		if w.chance(0.3) {
+			spec.Description = "slow"
+		}
+		name := fmt.Sprintf("j%d", i)
+		w.jobs = append(w.jobs, name)
+		w.define(name, spec)
+	}
+}
+
+func (w *sim) define(name string, spec job.Spec) {
+	spec.Command = []string{"true"}
+	w.store.putJob(job.Job{
+		Name: name, Generation: 1, Created: w.now, Since: w.apiClock(), SinceReason: job.SinceCreated, Spec: spec.WithDefaults(),
+	})
+}
+
+// apiClock is the clock of the replica that answers a caller.
+func (w *sim) apiClock() time.Time { return w.replicas[w.n(len(w.replicas))].clock().UTC() }
+
+// operate does what a caller may do.
+func (w *sim) operate() {
+	name := w.jobs[w.n(len(w.jobs))]
+	j := w.store.job(name)
+	if _, broken := w.broken[name]; broken {
+		w.repair()
+		return
+	}
+	if j == nil {
+		w.log("create %s", name)
+		w.define(name, w.check.specs[name])
+		return
+	}
+	next := *j
+	switch w.n(12) {
+	case 0:
+		w.log("pause %s", name)
+		next.Paused = &job.Pause{At: w.now}
+		w.store.putJob(next)
+	case 1, 2, 3:
+		if j.Paused != nil {
+			w.log("resume %s", name)
+			w.resume(j)
+		}
+	case 4:
+		w.log("reschedule %s", name)
+		next.Generation++
+		next.Spec.Every = job.Duration(time.Duration(1+w.n(20)) * time.Second)
+		next.Since, next.SinceReason = w.apiClock(), job.SinceRescheduled
+		w.store.putJob(next)
+	case 5:
+		w.log("edit %s", name)
+		next.Generation++
+		next.Spec.Priority++
+		w.store.putJob(next)
+	case 6:
+		if w.chance(0.5) {
+			w.log("delete %s", name)
+			w.check.specs[name] = j.Spec
+			w.store.deleteJob(name)
+		}
+	case 7:
+		if w.store.gate().Paused == nil && w.chance(0.3) {
+			w.log("pause all")
+			w.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Paused: &job.Pause{At: w.now}, Since: w.store.gate().Since}})
+		} else {
+			w.resumeGate()
+		}
+	case 8, 9:
+		w.submit(name)
+	default:
+		if runs := w.store.runs(); len(runs) > 0 {
+			if r := runs[w.n(len(runs))]; r.Job != "all" {
+				if next, err := r.Stop(job.Cancel{At: w.now}); err == nil {
+					_ = w.store.stopRun(next)
+				}
+			}
+		}
+	}
+}
+
+func (w *sim) submit(name string) {
+	w.ids++
+	at := w.apiClock()
+	r := job.Run{
+		Job: name, ID: fmt.Sprintf("m%d", w.ids), Kind: job.KindManual, Slot: at, Due: at, State: job.Pending, Created: at,
+	}
+	if w.chance(0.3) {
+		r.Kind, r.Due = job.KindDelayed, at.Add(w.upTo(time.Minute))
+	}
+	if w.chance(0.2) {
+		r.Job, r.Spec = job.AdHoc, &job.Spec{Command: []string{"true"}}
+	}
+	_, _ = w.store.writeRun(r)
+}
+
+func (w *sim) resume(j *job.Job) {
+	next := *j
+	next.Paused, next.Since, next.SinceReason = nil, w.apiClock(), job.SinceResumed
+	w.store.putJob(next)
+}
+
+func (w *sim) resumeGate() {
+	if w.store.gate().Paused != nil {
+		w.log("resume all")
+		w.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: w.apiClock()}})
+	}
+}
+
+func (w *sim) resumeAll() {
+	w.resumeGate()
+	for _, name := range w.jobs {
+		if j := w.store.job(name); j != nil && j.Paused != nil {
+			w.resume(j)
+		}
+	}
+}
+
+// tamper plays with etcdctl.
+func (w *sim) tamper() {
+	name := w.jobs[w.n(len(w.jobs))]
+	if w.store.job(name) == nil {
+		return
+	}
+	switch w.n(4) {
+	case 0:
+		w.log("cursor of %s is removed", name)
+		w.tampered[name] = true
+		w.store.remove(job.RecordCursor, name)
+	case 1:
+		w.log("cursor of %s is garbage", name)
+		w.tampered[name] = true
+		w.store.putGarbage(job.RecordCursor, name)
+	case 2:
+		w.log("%s is garbage", name)
+		w.broken[name] = *w.store.job(name)
+		w.store.putGarbage(job.RecordJob, name)
+	case 3:
+		slot := w.now.Add(w.upTo(20 * time.Second)).Truncate(time.Second)
+		if id := name + "/" + job.SlotID(slot); w.store.records[recordKey{job.RecordRun, id}].Rev == 0 {
+			w.log("%s is garbage", id)
+			w.store.putGarbage(job.RecordRun, id)
+			w.check.garbage[id] = true
+		}
+	}
+}
+
+// repair puts the definitions back that were overwritten.
+func (w *sim) repair() {
+	for name, j := range w.broken {
+		w.log("%s is repaired", name)
+		w.store.putJob(j)
+	}
+	clear(w.broken)
+}

@@ -1,0 +1,249 @@
+package planner_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// checker follows every write of a simulation, and says at its end which invariants of the contract were broken.
+type checker struct {
+	sim     *sim
+	errs    []error
+	runs    map[string]*job.Run     // the latest version of each run that ever was
+	tokens  map[string]int64        // the last armed revision of each job
+	specs   map[string]job.Spec     // of deleted jobs
+	execs   map[string][]*execution // by job
+	created map[string]int          // records of each run that were created
+	garbage map[string]bool         // runs that somebody has overwritten
+	orphans []*flight               // requests of dead leaders that may yet arrive
+}
+
+// execution is the time for which an attempt ran, as its worker sees it.
+type execution struct {
+	run        string
+	begin, end time.Time // end zero: still
+}
+
+func newChecker(w *sim) *checker {
+	return &checker{
+		sim: w, runs: make(map[string]*job.Run), tokens: make(map[string]int64), specs: make(map[string]job.Spec),
+		execs: make(map[string][]*execution), created: make(map[string]int), garbage: make(map[string]bool),
+	}
+}
+
+func (c *checker) fail(format string, args ...any) {
+	if len(c.errs) < 20 {
+		c.errs = append(c.errs, fmt.Errorf(format, args...))
+	}
+}
+
+// change checks one record that was written.
+func (c *checker) change(ch job.Change) {
+	for _, f := range c.orphans {
+		c.sim.land(f)
+	}
+	r := ch.Run
+	if r == nil {
+		return
+	}
+	name := r.Name()
+	old := c.runs[name]
+	c.runs[name] = r
+	if old == nil {
+		if !job.State("").May(r.State) {
+			c.fail("run %s is born %s", name, r.State)
+		}
+	} else {
+		c.compare(old, r)
+	}
+	if r.State == job.Armed {
+		c.room(r)
+		if last := c.tokens[r.Job]; ch.Rev <= last {
+			c.fail("run %s: token %d after %d", name, ch.Rev, last)
+		}
+		c.tokens[r.Job] = ch.Rev
+	}
+}
+
+// room checks that a worker is not given more than it takes.
+func (c *checker) room(r *job.Run) {
+	w := c.sim.store.records[recordKey{job.RecordWorker, r.Worker}].Worker
+	if w == nil || w.Session != r.Session {
+		return
+	}
+	n := 0
+	for _, o := range c.runs {
+		if o.Session == r.Session && (o.State == job.Armed || o.State == job.Running) {
+			n++
+		}
+	}
+	if n > w.Capacity {
+		c.fail("worker %s has %d runs, and room for %d", w.Name, n, w.Capacity)
+	}
+}
+
+// compare checks the step from one version of a run to the next.
+func (c *checker) compare(old, r *job.Run) {
+	name := r.Name()
+	switch {
+	case old.State.Terminal():
+		c.fail("run %s was %s and is %s", name, old.State, r.State)
+	case r.Attempt < old.Attempt-1:
+		c.fail("run %s: attempt %d after %d", name, r.Attempt, old.Attempt)
+	case old.State == job.Running && r.State == job.Armed: // lost and given away at once
+	case old.State != r.State && !old.State.May(r.State):
+		c.fail("run %s: %s after %s", name, r.State, old.State)
+	}
+	if old.Reason == r.Reason && old.State == r.State && old.State == job.Pending && (old.Cancel == nil) == (r.Cancel == nil) {
+		c.fail("run %s was written for nothing: %s", name, describe(r))
+	}
+	for i := 1; i < len(r.Attempts); i++ {
+		if r.Attempts[i].Token <= r.Attempts[i-1].Token {
+			c.fail("run %s: tokens of its attempts do not rise: %+v", name, r.Attempts)
+		}
+	}
+}
+
+// decision checks one that is about to take effect.
+func (c *checker) decision(d job.Decision) {
+	s := c.sim.store
+	if d.Run != nil && d.Run.Rev == 0 {
+		name := d.Run.Name()
+		if c.created[name]++; c.created[name] > 1 {
+			c.fail("slot %s has a second run", name)
+		}
+	}
+	for _, r := range d.Drops {
+		if !s.run(r.Name()).State.Terminal() {
+			c.fail("run %s is removed, but has not ended", r.Name())
+		}
+	}
+	if d.Cursor != nil {
+		c.cursor(d)
+	}
+}
+
+// cursor checks that a cursor moves forward, and over no slot that is not accounted for.
+func (c *checker) cursor(d job.Decision) {
+	s := c.sim.store
+	j := s.job(d.Job)
+	if j == nil || j.Rev != d.JobRev {
+		c.fail("cursor of %s is moved by another definition than is in force", d.Job)
+		return
+	}
+	if w := c.sim; w.tampered[d.Job] && s.cursor(d.Job) == nil {
+		return // what it was is lost; that no slot has two runs is checked all the same
+	}
+	from := j.Since
+	if old := s.cursor(d.Job); old != nil {
+		from = old.After
+		if d.Cursor.After.Before(from) {
+			c.fail("cursor of %s goes back from %v to %v", d.Job, from, d.Cursor.After)
+		}
+	}
+	from = later(later(from, j.Since), s.gate().Since)
+	when, err := policy.When(j.Name, &j.Spec)
+	if err != nil {
+		c.fail("%v", err)
+		return
+	}
+	for slot, ok := when.Next(from); ok && !slot.After(d.Cursor.After); slot, ok = when.Next(slot) {
+		name := d.Job + "/" + job.SlotID(slot)
+		e := d.Event
+		told := e != nil && e.Reason != "" && !slot.Before(e.From) && !slot.After(e.To)
+		if here := d.Run != nil && d.Run.Name() == name; !here && !told && c.runs[name] == nil && !c.garbage[name] {
+			c.fail("slot %s has neither a run nor a reason", name)
+		}
+		if told && d.Job == "all" && e.Reason != "paused" {
+			c.fail("slot %s is passed over: %s", name, e.Reason)
+		}
+	}
+	if next, _ := when.Next(d.Cursor.After); !next.Equal(d.Cursor.Next) {
+		c.fail("cursor of %s: next is %v, not %v", d.Job, d.Cursor.Next, next)
+	}
+}
+
+// executes notes that an attempt begins.
+func (c *checker) executes(r *job.Run, now time.Time) *execution {
+	e := &execution{run: r.Name(), begin: now}
+	spec := c.sim.spec(r.Job)
+	for _, o := range c.execs[r.Job] {
+		if !o.end.IsZero() && !o.end.After(now) {
+			continue
+		}
+		if o.run == e.run {
+			c.fail("run %s executes twice at %v", e.run, now)
+		} else if spec != nil && spec.Overlap != job.OverlapAllow {
+			c.fail("runs %s and %s of a job that must not overlap execute at %v", o.run, e.run, now)
+		}
+	}
+	c.execs[r.Job] = append(c.execs[r.Job], e)
+	return e
+}
+
+// verify checks the end, when all has been well for some minutes.
+func (c *checker) verify(w *sim) []error {
+	settled := w.now.Add(-30 * time.Second)
+	for _, r := range w.store.runs() {
+		if !r.State.Terminal() && r.Due.Before(settled) && !later(r.Created, r.Due).After(settled) && !c.behind(r.Job, settled) {
+			c.fail("run %s is stuck: %s", r.Name(), describe(r))
+		}
+	}
+	for _, ch := range w.store.snapshot() {
+		if j := ch.Job; j != nil {
+			c.decided(j, settled)
+		}
+	}
+	for name, r := range c.runs {
+		if w.roomy && r.Job == "all" && r.State != job.Succeeded && r.Due.Before(settled) && !c.gone(r) {
+			c.fail("slot %s ended %s", name, describe(r))
+		}
+	}
+	if w.leader == nil {
+		c.fail("nobody leads")
+	}
+	return c.errs
+}
+
+// gone says whether a run of job all was lost with five workers, as it may be.
+func (c *checker) gone(r *job.Run) bool { return r.LostAttempts() >= policy.MaxLost }
+
+// behind says whether the job works off what has gathered, as one does whose runs take longer than its period.
+func (c *checker) behind(name string, settled time.Time) bool {
+	spec := c.sim.spec(name)
+	if name == "all" || spec == nil || spec.Overlap == job.OverlapAllow {
+		return false
+	}
+	for _, r := range c.runs {
+		if r.Job == name && r.Finished.After(settled) && r.State != job.Skipped {
+			return true
+		}
+	}
+	return false
+}
+
+// decided checks that all slots of a job but the latest have been decided.
+func (c *checker) decided(j *job.Job, settled time.Time) {
+	when, err := policy.When(j.Name, &j.Spec)
+	if err != nil {
+		c.fail("%v", err)
+		return
+	}
+	from := later(j.Since, c.sim.store.gate().Since)
+	if cursor := c.sim.store.cursor(j.Name); cursor != nil {
+		from = later(from, cursor.After)
+	}
+	if next, ok := when.Next(from); ok && next.Add(when.Offset()).Before(settled) && !c.behind(j.Name, settled) {
+		c.fail("slot %s/%s is not decided at %v", j.Name, job.SlotID(next), c.sim.now)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

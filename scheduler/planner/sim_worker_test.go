@@ -1,0 +1,219 @@
+package planner_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// simWorker is one worker: its session, what it has been given, and what it executes.
+type simWorker struct {
+	sim        *sim
+	name       string
+	offset     time.Duration // of its clock
+	session    string        // "": its process is dead
+	renewed    time.Time     // its lease, last
+	gone       bool          // its presence has been deleted
+	pausedTill time.Time     // cut off from the store, or stopped
+	inbox      []order       // of the present session
+	read       int           // orders of the store that have been looked at
+	attempts   []*simAttempt
+	journal    []*simAttempt // ended, and not told to the store yet
+}
+
+// simAttempt is an attempt that a worker executes.
+type simAttempt struct {
+	run     job.Run
+	ends    time.Time
+	outcome job.Outcome
+	claimed *execution
+}
+
+func (x *simWorker) clock() time.Time { return x.sim.now.Add(x.offset).UTC() }
+
+// revive starts the process, or a new session of it.
+func (x *simWorker) revive() {
+	w := x.sim
+	x.pausedTill = time.Time{}
+	if x.session == "" {
+		w.ids++
+		x.session, x.renewed, x.gone, x.inbox = fmt.Sprintf("s%d", w.ids), w.now, false, nil
+		x.read = len(w.store.orders)
+	}
+	w.store.putWorker(job.Worker{Name: x.name, Session: x.session, Capacity: w.capacity()})
+	w.log("%s comes, session %s", x.name, x.session)
+}
+
+func (w *sim) capacity() int {
+	if w.roomy || w.calm {
+		return 1000
+	}
+	return 1 + w.n(10)
+}
+
+// die ends the process and all that it executes. The journal stays.
+func (x *simWorker) die() {
+	x.sim.log("%s dies", x.name)
+	x.killAll()
+	x.session = ""
+}
+
+func (x *simWorker) killAll() {
+	for _, a := range x.attempts {
+		a.claimed.end = x.sim.now
+	}
+	x.attempts = nil
+}
+
+func (x *simWorker) step() {
+	w := x.sim
+	cut := w.now.Before(x.pausedTill)
+	if x.session != "" && !cut && !x.gone {
+		if w.now.Sub(x.renewed) < simLease {
+			x.renewed = w.now
+		}
+	}
+	if !x.gone && w.now.Sub(x.renewed) >= simLease-500*time.Millisecond && x.session != "" {
+		w.log("%s fences itself", x.name)
+		x.killAll()
+		x.session = "" // comes back in a new one
+	}
+	if !x.gone && w.now.Sub(x.renewed) >= simLease {
+		x.gone = true
+		if c := w.store.records[recordKey{job.RecordWorker, x.name}]; c.Worker != nil {
+			w.store.remove(job.RecordWorker, x.name)
+		}
+	}
+	if cut {
+		return
+	}
+	x.report()
+	if x.session == "" && w.calm {
+		x.revive()
+	}
+	if x.session == "" {
+		return
+	}
+	x.receive()
+	x.begin()
+	x.end()
+	x.report()
+}
+
+func (x *simWorker) receive() {
+	for ; x.read < len(x.sim.store.orders); x.read++ {
+		if o := x.sim.store.orders[x.read]; o.worker == x.name && o.session == x.session {
+			x.inbox = append(x.inbox, o)
+		}
+	}
+}
+
+// begin claims what has been given, or hands it back, or forgets it.
+func (x *simWorker) begin() {
+	w := x.sim
+	var later []order
+	for _, o := range x.inbox {
+		switch {
+		case !w.calm && w.chance(0.3):
+			later = append(later, o)
+		case o.stop:
+			x.stop(o.run.Name())
+		case !w.calm && w.chance(0.002): // a fault of its own
+		case !w.calm && w.chance(0.02):
+			if r, err := o.run.Recall("worker has no room"); err == nil {
+				_, _ = w.store.writeRun(r)
+			}
+		default:
+			x.claim(o.run)
+		}
+	}
+	x.inbox = later
+}
+
+func (x *simWorker) claim(r job.Run) {
+	w := x.sim
+	next, err := r.Claim(r.Rev, x.clock())
+	if err != nil {
+		w.check.fail("%v", err)
+		return
+	}
+	claimed, err := w.store.writeRun(next)
+	if err != nil {
+		return
+	}
+	took := 50*time.Millisecond + w.upTo(2*time.Second)
+	if spec := w.spec(r.Job); spec != nil && spec.Description == "slow" && !w.calm {
+		took = w.upTo(90 * time.Second)
+	}
+	o := job.Outcome{State: job.Succeeded}
+	if !w.calm && w.chance(0.1) && r.Job != "all" {
+		o = job.Outcome{State: job.Failed, Retry: w.chance(0.7), Reason: "bad luck"}
+	}
+	a := &simAttempt{run: claimed, ends: w.now.Add(took), outcome: o}
+	a.claimed = w.check.executes(&claimed, w.now)
+	x.attempts = append(x.attempts, a)
+}
+
+// stop cancels the attempt of a run if its record says so.
+func (x *simWorker) stop(name string) {
+	for _, a := range x.attempts {
+		if r := x.sim.store.run(name); a.run.Name() == name && r != nil && r.Token == a.run.Token && r.Cancel != nil {
+			a.outcome, a.ends = job.Outcome{State: job.Canceled}, x.sim.now.Add(x.sim.upTo(3*time.Second))
+		}
+	}
+}
+
+func (x *simWorker) end() {
+	x.attempts = slices.DeleteFunc(x.attempts, func(a *simAttempt) bool {
+		if a.ends.After(x.sim.now) {
+			return false
+		}
+		a.outcome.At = x.clock()
+		a.claimed.end = x.sim.now
+		x.journal = append(x.journal, a)
+		return true
+	})
+}
+
+// report writes the outcomes of what has ended onto records that still carry the attempt's token.
+func (x *simWorker) report() {
+	w := x.sim
+	x.journal = slices.DeleteFunc(x.journal, func(a *simAttempt) bool {
+		if !w.calm && w.chance(0.2) {
+			return false // later
+		}
+		current := w.store.run(a.run.Name())
+		if current == nil || current.State != job.Running || current.Token != a.run.Token {
+			return true // fenced
+		}
+		next, err := x.outcome(current, a.outcome)
+		if err == nil {
+			_, err = w.store.writeRun(next)
+		}
+		if err != nil {
+			w.check.fail("report: %v", err)
+		}
+		return true
+	})
+}
+
+func (x *simWorker) outcome(r *job.Run, o job.Outcome) (job.Run, error) {
+	if r.Cancel == nil && o.State == job.Failed {
+		if spec := x.sim.spec(r.Job); spec != nil {
+			if due, reason, again := policy.Retry(spec, r, o, x.clock(), x.sim.Float64()); again {
+				return r.Again(o, due, reason)
+			}
+		}
+	}
+	return r.Finish(o)
+}
+
+func (w *sim) spec(name string) *job.Spec {
+	if j := w.store.job(name); j != nil {
+		return &j.Spec
+	}
+	return nil
+}

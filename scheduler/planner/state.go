@@ -1,0 +1,260 @@
+package planner
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+)
+
+// jobState is what the planner knows of one job.
+type jobState struct {
+	name       string
+	def        *job.Job           // nil: there is none (any more)
+	unreadable bool               // there is one, but nobody can read it
+	when       *schedule.Schedule // nil: no slots of its own, or none that anybody understands
+	cursor     *job.Cursor        // nil: no slot has been decided yet
+	live       liveRuns
+	ended      []*job.Run // terminal runs that are still in the store
+	unsorted   bool       // ended is not in the order of their ends
+
+	busy         bool       // a decision is under way
+	dirty        bool       // in Planner.dirty
+	wake         time.Time  // when to look again, while timer > 0
+	timer        int        // position in the heap, from 1
+	refusals     int        // decisions that were refused since one was committed
+	retryAt      time.Time  // after a refusal: not before it, unless something changes
+	missedBefore time.Time  // slots due before it passed while they could not be decided by no fault of the job
+	blockedBy    string     // id of the run for which the next slot waits
+	overlapped   overlapped // what that run's ordinary end tells of the slots that waited for it
+	taken        string     // id of a slot that was found to have a record already
+	oversized    string     // id of a run that the store does not take with a worker's name in it
+}
+
+// overlapped says that run was alive at every slot from from to upTo, by the job's own fault.
+type overlapped struct {
+	run        string
+	from, upTo time.Time
+}
+
+func (o overlapped) covers(due time.Time) bool {
+	return o.run != "" && !due.Before(o.from) && !due.After(o.upTo)
+}
+
+func (j *jobState) priority() int {
+	if j.def == nil {
+		return 0
+	}
+	return j.def.Spec.Priority
+}
+
+// spec is what a run of this job executes: its own for an ad hoc run. nil if nobody knows.
+func (j *jobState) spec(r *job.Run) *job.Spec {
+	switch {
+	case r.Spec != nil:
+		return r.Spec
+	case j.def != nil:
+		return &j.def.Spec
+	}
+	return nil
+}
+
+func (p *Planner) job(name string) *jobState {
+	j := p.jobs[name]
+	if j == nil {
+		j = &jobState{name: name}
+		p.jobs[name] = j
+	}
+	return j
+}
+
+// Apply takes over one change of the store as of now. Changes of a record come in the order of their revisions; one that
+// is older than what is known of a cursor or a run is passed over.
+func (p *Planner) Apply(c job.Change, now time.Time) {
+	p.seen = max(p.seen, c.Rev)
+	switch c.Kind {
+	case job.RecordJob:
+		p.applyJob(c, now)
+	case job.RecordCursor:
+		p.applyCursor(c)
+	case job.RecordRun:
+		if name, id, err := job.ParseRunName(c.Name); err == nil {
+			p.applyRun(name, id, c.Run, c.Rev, now)
+		}
+	case job.RecordWorker:
+		p.applyWorker(c)
+	case job.RecordGate:
+		p.applyGate(c, now)
+	}
+}
+
+func (p *Planner) applyGate(c job.Change, now time.Time) {
+	switch {
+	case c.Bad != nil:
+		return // what we knew is still what was asked for
+	case c.Gate != nil:
+		p.gate = *c.Gate
+	case p.gate.Paused != nil: // deleted by hand: that resumes, too
+		p.gate = job.Gate{Since: now}
+	}
+	for _, j := range p.jobs {
+		p.touch(j)
+	}
+}
+
+func (p *Planner) applyJob(c job.Change, now time.Time) {
+	j := p.job(c.Name)
+	p.touch(j)
+	j.retryAt = time.Time{}
+	if j.unreadable && c.Bad == nil {
+		j.missedBefore = now // nobody could dispatch meanwhile
+	}
+	j.def, j.unreadable, j.when = c.Job, c.Bad != nil, nil
+	if c.Job == nil {
+		if c.Deleted() && j.cursor != nil && j.cursor.Rev == 0 {
+			j.cursor = nil
+		}
+		p.forget(j)
+		return
+	}
+	// Whether the schedule is another one is not asked: the job may have been made anew, or edited by hand. One that
+	// cannot be parsed has no slots.
+	j.when, _ = policy.When(c.Name, &c.Job.Spec)
+}
+
+func (p *Planner) applyCursor(c job.Change) {
+	j := p.job(c.Name)
+	if j.cursor != nil && c.Rev <= j.cursor.Rev {
+		return
+	}
+	p.touch(j)
+	j.retryAt = time.Time{}
+	switch {
+	case c.Bad != nil: // what we knew is still true, and will replace what nobody can read
+		j.cursor = cursorAt(j.cursor, c.Name, c.Rev)
+	case c.Deleted() && j.def != nil && j.cursor != nil: // by hand: what we knew is still true
+		j.cursor = cursorAt(j.cursor, c.Name, 0)
+	case c.Deleted():
+		j.cursor = nil
+		p.forget(j)
+	default:
+		j.cursor = c.Cursor
+	}
+}
+
+// cursorAt is what was known of a cursor, whose record now stands at rev. Its next slot is computed anew, should the job
+// have been made anew.
+func cursorAt(known *job.Cursor, name string, rev int64) *job.Cursor {
+	c := job.Cursor{Job: name}
+	if known != nil {
+		c = *known
+	}
+	c.Rev, c.Generation = rev, 0
+	return &c
+}
+
+// applyRun takes over a run's record; nil means that there is none that can be read.
+func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time) {
+	j := p.job(name)
+	old := j.live.get(id)
+	if old != nil && rev <= old.Rev {
+		return
+	}
+	i := j.endedIndex(id)
+	if i >= 0 && rev <= j.ended[i].Rev {
+		return
+	}
+	p.touch(j)
+	j.retryAt = time.Time{}
+	p.hold(j, old, -1)
+	j.live.remove(id)
+	if i >= 0 {
+		j.ended = slices.Delete(j.ended, i, i+1)
+	}
+	switch {
+	case r == nil:
+		p.unblock(j, &job.Run{ID: id}, now)
+		p.forget(j)
+	case r.State.Terminal():
+		if n := len(j.ended); n > 0 && r.Finished.Before(j.ended[n-1].Finished) {
+			j.unsorted = true
+		}
+		j.ended = append(j.ended, r)
+		p.unblock(j, r, now)
+	default:
+		j.live.put(r, now)
+		p.hold(j, r, 1)
+	}
+}
+
+// endedIndex finds a run among those that ended, -1 if it is not there.
+func (j *jobState) endedIndex(id string) int {
+	for i := len(j.ended) - 1; i >= 0; i-- {
+		if j.ended[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// unblock says what the end of the run for which a slot waits tells of that slot.
+func (p *Planner) unblock(j *jobState, r *job.Run, now time.Time) {
+	if j.blockedBy != r.ID {
+		return
+	}
+	j.blockedBy = ""
+	if r.State == job.Lost || troubled(r) {
+		j.missedBefore = now
+		return
+	}
+	// Slots before it began waited for it, too, but not because it was at work.
+	began := firstStart(r)
+	j.missedBefore = later(j.missedBefore, began)
+	// Not later than now, should the worker's clock be ahead.
+	j.overlapped = overlapped{run: r.ID, from: began, upTo: earlier(r.Finished, now).Add(-j.delay(r))}
+}
+
+// troubled says whether r was late, never began, or lost a worker: then what waits for it does not wait by the job's own
+// fault.
+func troubled(r *job.Run) bool {
+	return r.Late || firstStart(r).IsZero() || r.LostAttempts() > 0
+}
+
+// delay is how much later than due r began. A slot that r would not have reached into, had it begun in time, waits by no
+// fault of the job.
+func (j *jobState) delay(r *job.Run) time.Duration {
+	began := firstStart(r)
+	due := r.Due
+	switch {
+	case r.Kind == job.KindScheduled && j.when != nil:
+		due = r.Slot.Add(j.when.Offset())
+	case r.Attempt > 1: // Due is that of the present attempt
+		due = began
+	}
+	return max(0, began.Sub(due))
+}
+
+// firstStart is when the first attempt of r began, zero if none did.
+func firstStart(r *job.Run) time.Time {
+	if len(r.Attempts) > 0 {
+		return r.Attempts[0].Started
+	}
+	return r.Started
+}
+
+// forget removes a job of which nothing is left.
+func (p *Planner) forget(j *jobState) {
+	if j.def == nil && !j.unreadable && j.cursor == nil && len(j.live.order) == 0 && len(j.ended) == 0 && !j.busy {
+		p.timers.set(j, time.Time{})
+		delete(p.jobs, j.name)
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

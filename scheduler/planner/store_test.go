@@ -1,0 +1,204 @@
+package planner_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// fakeStore has the semantics of store.Store: records with revisions, guarded writes, one revision for all that is
+// committed together, and a log of every change.
+type fakeStore struct {
+	rev     int64
+	term    int64 // of the leader whose writes are accepted
+	records map[recordKey]job.Change
+	log     []job.Change
+	orders  []order
+
+	// onCommit is told of every decision that takes effect, before it does.
+	onCommit func(d job.Decision)
+}
+
+type recordKey struct {
+	kind job.RecordKind
+	name string
+}
+
+// order is one thing that a worker is told.
+type order struct {
+	worker, session string
+	run             job.Run // armed; or the run to stop
+	stop            bool
+}
+
+var errTermLost = errors.New("term lost")
+
+func newFakeStore() *fakeStore { return &fakeStore{records: make(map[recordKey]job.Change)} }
+
+func (s *fakeStore) put(c job.Change) int64 {
+	s.rev++
+	s.write(c)
+	return s.rev
+}
+
+// write makes a record at the present revision.
+func (s *fakeStore) write(c job.Change) {
+	c.Rev = s.rev
+	switch {
+	case c.Job != nil:
+		v := *c.Job
+		v.Rev, c.Job = s.rev, &v
+	case c.Run != nil:
+		v := *c.Run
+		v.Rev, c.Run = s.rev, &v
+	case c.Cursor != nil:
+		v := *c.Cursor
+		v.Rev, c.Cursor = s.rev, &v
+	case c.Worker != nil:
+		v := *c.Worker
+		v.Rev, c.Worker = s.rev, &v
+	}
+	key := recordKey{c.Kind, c.Name}
+	if c.Deleted() {
+		if _, ok := s.records[key]; !ok {
+			return
+		}
+		delete(s.records, key)
+	} else {
+		s.records[key] = c
+	}
+	s.log = append(s.log, c)
+}
+
+func (s *fakeStore) putJob(j job.Job) { s.put(job.Change{Kind: job.RecordJob, Name: j.Name, Job: &j}) }
+
+func (s *fakeStore) putWorker(w job.Worker) {
+	s.put(job.Change{Kind: job.RecordWorker, Name: w.Name, Worker: &w})
+}
+
+func (s *fakeStore) remove(kind job.RecordKind, name string) {
+	s.put(job.Change{Kind: kind, Name: name})
+}
+
+func (s *fakeStore) deleteJob(name string) {
+	s.rev++
+	s.write(job.Change{Kind: job.RecordJob, Name: name})
+	s.write(job.Change{Kind: job.RecordCursor, Name: name})
+}
+
+func (s *fakeStore) job(name string) *job.Job { return s.records[recordKey{job.RecordJob, name}].Job }
+
+func (s *fakeStore) run(name string) *job.Run { return s.records[recordKey{job.RecordRun, name}].Run }
+
+func (s *fakeStore) cursor(name string) *job.Cursor {
+	return s.records[recordKey{job.RecordCursor, name}].Cursor
+}
+
+func (s *fakeStore) gate() job.Gate {
+	if g := s.records[recordKey{job.RecordGate, ""}].Gate; g != nil {
+		return *g
+	}
+	return job.Gate{}
+}
+
+// runs returns all runs in the order of their names.
+func (s *fakeStore) runs() (list []*job.Run) {
+	for _, c := range s.records {
+		if c.Run != nil {
+			list = append(list, c.Run)
+		}
+	}
+	slices.SortFunc(list, func(a, b *job.Run) int {
+		return slices.Compare([]string{a.Job, a.ID}, []string{b.Job, b.ID})
+	})
+	return list
+}
+
+// writeRun replaces a run at the revision that it carries.
+func (s *fakeStore) writeRun(r job.Run) (job.Run, error) {
+	if have := s.records[recordKey{job.RecordRun, r.Name()}]; have.Rev != r.Rev {
+		if have.Run != nil {
+			return *have.Run, job.ErrConflict
+		}
+		return job.Run{}, job.ErrConflict
+	}
+	s.put(job.Change{Kind: job.RecordRun, Name: r.Name(), Run: &r})
+	return *s.run(r.Name()), nil
+}
+
+// stopRun writes a request to end a run, and tells its worker.
+func (s *fakeStore) stopRun(r job.Run) error {
+	r, err := s.writeRun(r)
+	if err == nil && r.State == job.Running {
+		s.orders = append(s.orders, order{worker: r.Worker, session: r.Session, run: r, stop: true})
+	}
+	return err
+}
+
+// commit applies decisions as one transaction of a term, each with guards of its own.
+func (s *fakeStore) commit(term int64, ds []job.Decision) []job.Applied {
+	out := make([]job.Applied, len(ds))
+	if term != s.term {
+		for i := range out {
+			out[i].Err = errTermLost
+		}
+		return out
+	}
+	s.rev++
+	for i, d := range ds {
+		out[i] = s.decide(d)
+	}
+	return out
+}
+
+func (s *fakeStore) decide(d job.Decision) job.Applied {
+	holds := d.JobRev == 0 || s.records[recordKey{job.RecordJob, d.Job}].Rev == d.JobRev
+	var a job.Applied
+	if d.Run != nil {
+		have := s.records[recordKey{job.RecordRun, d.Run.Name()}]
+		holds = holds && have.Rev == d.Run.Rev
+		a.Run, a.Unreadable = have.Run, have.Bad != nil
+	}
+	if d.Cursor != nil {
+		have := s.records[recordKey{job.RecordCursor, d.Job}]
+		holds = holds && have.Rev == d.Cursor.Rev
+		a.Cursor = have.Cursor
+	}
+	for _, r := range d.Drops {
+		holds = holds && s.records[recordKey{job.RecordRun, r.Name()}].Rev == r.Rev
+	}
+	if !holds {
+		a.Err = job.ErrConflict
+		return a
+	}
+	if s.onCommit != nil {
+		s.onCommit(d)
+	}
+	if d.Run != nil {
+		r := *d.Run
+		s.write(job.Change{Kind: job.RecordRun, Name: r.Name(), Run: &r})
+		r = *s.run(r.Name())
+		if d.Stop || r.State == job.Armed {
+			s.orders = append(s.orders, order{worker: r.Worker, session: r.Session, run: r, stop: d.Stop})
+		}
+	}
+	if d.Cursor != nil {
+		c := *d.Cursor
+		s.write(job.Change{Kind: job.RecordCursor, Name: d.Job, Cursor: &c})
+	}
+	for _, r := range d.Drops {
+		s.write(job.Change{Kind: job.RecordRun, Name: r.Name()})
+	}
+	return job.Applied{Rev: s.rev}
+}
+
+// snapshot is every record, in an order that is none.
+func (s *fakeStore) snapshot() []job.Change { return slices.Collect(maps.Values(s.records)) }
+
+// putGarbage makes a record that nobody can read.
+func (s *fakeStore) putGarbage(kind job.RecordKind, name string) {
+	s.put(job.Change{Kind: kind, Name: name, Bad: fmt.Errorf("garbage")})
+}

@@ -1,0 +1,207 @@
+package planner
+
+import (
+	"container/heap"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// workerState is what the planner knows of one worker name, through all its sessions.
+type workerState struct {
+	name     string
+	present  *job.Worker       // nil: absent
+	seen     bool              // it has been present as long as this planner looks
+	held     map[string]int    // runs that are with it, by session
+	jobs     map[*jobState]int // runs that are with it, by job
+	reserved int               // decisions under way that give it a run
+}
+
+func (w *workerState) room() int {
+	if w.present == nil {
+		return 0
+	}
+	return w.present.Capacity - w.held[w.present.Session] - w.reserved
+}
+
+func (p *Planner) worker(name string) *workerState {
+	w := p.workers[name]
+	if w == nil {
+		w = &workerState{name: name, held: make(map[string]int), jobs: make(map[*jobState]int)}
+		p.workers[name] = w
+	}
+	return w
+}
+
+// dismiss forgets a worker of which nothing is left.
+func (p *Planner) dismiss(w *workerState) {
+	if w.present == nil && len(w.held) == 0 && w.reserved == 0 {
+		delete(p.workers, w.name)
+	}
+}
+
+func (p *Planner) applyWorker(c job.Change) {
+	if c.Bad != nil {
+		return // its lease is what counts, and its process puts the record right
+	}
+	w := p.worker(c.Name)
+	w.present = c.Worker
+	w.seen = w.seen || c.Worker != nil
+	for j := range w.jobs { // their runs may be lost now
+		p.touch(j)
+	}
+	p.dismiss(w)
+}
+
+// hold counts r as with its worker, n times.
+func (p *Planner) hold(j *jobState, r *job.Run, n int) {
+	if r == nil || r.State != job.Armed && r.State != job.Running {
+		return
+	}
+	w := p.worker(r.Worker)
+	add(w.held, r.Session, n)
+	add(w.jobs, j, n)
+	p.dismiss(w)
+}
+
+func add[K comparable](counts map[K]int, key K, n int) {
+	if counts[key] += n; counts[key] == 0 {
+		delete(counts, key)
+	}
+}
+
+// reserve counts a decision that arms a run as room taken, until it is settled.
+func (p *Planner) reserve(r *job.Run, n int) {
+	if r != nil && r.State == job.Armed {
+		w := p.worker(r.Worker)
+		w.reserved = max(0, w.reserved+n)
+		p.dismiss(w)
+	}
+}
+
+// present says whether the worker that has r is there, in the session that was given r.
+func (p *Planner) present(r *job.Run) bool {
+	w := p.workers[r.Worker]
+	return w != nil && w.present != nil && w.present.Session == r.Session
+}
+
+// lost says whether the worker that has r cannot be expected to end it any more.
+func (p *Planner) lost(r *job.Run, now time.Time) bool {
+	switch w := p.workers[r.Worker]; {
+	case w != nil && w.present != nil:
+		return w.present.Session != r.Session
+	case w != nil && w.seen: // we saw it go
+		return true
+	}
+	// A worker that has been absent ever since we look may be about to return, with outcomes in its journal.
+	return !now.Before(p.leadSince.Add(p.cfg.ReturnGrace))
+}
+
+// choose returns the worker for a run of spec: the one with most room, but not again one that the run was lost with, if
+// there is another. nil if none has room; anybody says whether there is one that accepts such runs at all.
+func (p *Planner) choose(spec *job.Spec, r *job.Run) (best *job.Worker, anybody bool) {
+	shunned := func(name string) bool {
+		return slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.Worker == name && a.State == job.Lost })
+	}
+	var room int
+	var avoid bool
+	for _, w := range p.workers {
+		if w.present == nil || !w.present.Accepts(spec) {
+			continue
+		}
+		anybody = true
+		free := w.room()
+		if free <= 0 {
+			continue
+		}
+		shun := shunned(w.name)
+		better := best == nil || avoid && !shun ||
+			avoid == shun && (free > room || free == room && w.name < best.Name)
+		if better {
+			best, room, avoid = w.present, free, shun
+		}
+	}
+	return best, anybody
+}
+
+// demand is the jobs that wait for room at workers that accept the same things.
+type demand struct {
+	spec    *job.Spec
+	jobs    waitHeap
+	members map[*jobState]bool // the jobs in it
+}
+
+// wait queues j, which has a run of spec due since the given time, until a worker that accepts spec has room.
+func (p *Planner) wait(j *jobState, key string, spec *job.Spec, since time.Time) {
+	d := p.waiting[key]
+	if d == nil {
+		d = &demand{spec: spec, members: make(map[*jobState]bool)}
+		p.waiting[key] = d
+	}
+	if !d.members[j] {
+		d.members[j] = true
+		heap.Push(&d.jobs, waiter{job: j, priority: spec.Priority, since: since})
+	}
+}
+
+// roomFor takes up to n waiting jobs for which there is room.
+func (p *Planner) roomFor(n int) (list []*jobState) {
+	for key, d := range p.waiting {
+		room := 0
+		for _, w := range p.workers {
+			if w.present != nil && w.present.Accepts(d.spec) {
+				room += max(0, w.room())
+			}
+		}
+		for ; room > 0 && n > 0 && len(d.jobs) > 0; room, n = room-1, n-1 {
+			j := heap.Pop(&d.jobs).(waiter).job
+			delete(d.members, j)
+			list = append(list, j)
+		}
+		if len(d.jobs) == 0 {
+			delete(p.waiting, key)
+		}
+	}
+	return list
+}
+
+// demandKey is equal for specs that the same workers accept.
+func demandKey(s *job.Spec) string {
+	if s.Handler == "" && len(s.Workers) == 0 {
+		return ""
+	}
+	key := strconv.Quote(s.Handler)
+	for _, label := range slices.Sorted(maps.Keys(s.Workers)) {
+		key += strconv.Quote(label) + strconv.Quote(s.Workers[label])
+	}
+	return key
+}
+
+// waiter is a job that waits, with what decides who is first.
+type waiter struct {
+	job      *jobState
+	priority int
+	since    time.Time
+}
+
+type waitHeap []waiter
+
+func (h waitHeap) Len() int { return len(h) }
+func (h waitHeap) Less(i, k int) bool {
+	if h[i].priority != h[k].priority {
+		return h[i].priority > h[k].priority
+	}
+	return h[i].since.Before(h[k].since)
+}
+func (h waitHeap) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
+func (h *waitHeap) Push(x any)   { *h = append(*h, x.(waiter)) }
+func (h *waitHeap) Pop() any {
+	old := *h
+	w := old[len(old)-1]
+	old[len(old)-1] = waiter{}
+	*h = old[:len(old)-1]
+	return w
+}

@@ -1,0 +1,75 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+)
+
+// CountLimit bounds how far a range of slots is counted exactly: two weeks of minutes, in some 2 ms.
+const CountLimit = 25_000
+
+// Range is a stretch of slots that will not run.
+type Range struct {
+	From, To time.Time // the first and the last of them
+	Count    int       // how many; at least so many if Partial
+	Partial  bool
+	Reason   string
+}
+
+// Missed says which of the slots that passed while nobody could dispatch are skipped next: a range of those after after,
+// whose time came before before. nil if what is left is to run, oldest first.
+func Missed(s *schedule.Schedule, spec *job.Spec, after, before, now time.Time) *Range {
+	upTo := before.Add(-s.Offset() - 1)
+	if spec.Missed == job.MissedNone {
+		return Between(s, after, upTo, "missed: nobody could dispatch at its time, and the job's policy is none")
+	}
+	if oldest := windowStart(s, spec, now); oldest.After(after) {
+		end := earlier(upTo, oldest.Add(-1))
+		if r := Between(s, after, end, fmt.Sprintf("missed: older than the window of %v", spec.MissedWindow)); r != nil {
+			return r
+		}
+	}
+	keep, reason := 1, "missed: a later slot runs instead"
+	if spec.Missed == job.MissedAll {
+		keep = max(1, spec.MissedLimit)
+		reason = fmt.Sprintf("missed: beyond the limit of %d", keep)
+	}
+	kept := s.Last(after, upTo, keep)
+	if len(kept) == 0 {
+		return nil
+	}
+	return Between(s, after, kept[0].Add(-1), reason)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// windowStart is the oldest slot that may still run; the zero time if there is no window.
+func windowStart(s *schedule.Schedule, spec *job.Spec, now time.Time) time.Time {
+	if spec.MissedWindow <= 0 {
+		return time.Time{}
+	}
+	return now.Add(-spec.MissedWindow.Std() - s.Offset())
+}
+
+// Between is the range of all slots in (after, upTo], or nil if there are none.
+func Between(s *schedule.Schedule, after, upTo time.Time, reason string) *Range {
+	first, ok := s.Next(after)
+	if !ok || first.After(upTo) {
+		return nil
+	}
+	r := &Range{From: first, To: first, Reason: reason}
+	if last := s.Last(after, upTo, 1); len(last) == 1 {
+		r.To = last[0]
+	}
+	n, exact := s.Count(after, upTo, CountLimit)
+	r.Count, r.Partial = n, !exact
+	return r
+}

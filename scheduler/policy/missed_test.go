@@ -1,0 +1,220 @@
+package policy_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// every is a job with a slot each hour, offset by the jitter that its name has.
+func every(t testing.TB, period time.Duration, jitter time.Duration) (*schedule.Schedule, *job.Spec) {
+	t.Helper()
+	spec := job.Spec{Every: job.Duration(period), Jitter: job.Duration(jitter)}.WithDefaults()
+	s, err := policy.When("j", &spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, &spec
+}
+
+func hours(n float64) time.Time { return noon.Add(time.Duration(n * float64(time.Hour))) }
+
+func TestMissed(t *testing.T) {
+	const (
+		none   = "missed: nobody could dispatch at its time, and the job's policy is none"
+		latest = "missed: a later slot runs instead"
+	)
+	for name, c := range map[string]struct {
+		missed job.Missed
+		window time.Duration
+		limit  int
+		before float64 // hours after noon; slots after noon are owed
+		want   []policy.Range
+		runs   []float64 // the slots before `before` that are left to run
+	}{
+		"none: nothing has passed":         {missed: job.MissedNone, before: 0.5},
+		"none: one":                        {missed: job.MissedNone, before: 1.5, want: []policy.Range{{From: hours(1), To: hours(1), Count: 1, Reason: none}}},
+		"none: three":                      {missed: job.MissedNone, before: 3.5, want: []policy.Range{{From: hours(1), To: hours(3), Count: 3, Reason: none}}},
+		"none: a slot at the very instant": {missed: job.MissedNone, before: 2, want: []policy.Range{{From: hours(1), To: hours(1), Count: 1, Reason: none}}},
+		"latest: one":                      {missed: job.MissedLatest, before: 1.5, runs: []float64{1}},
+		"latest: three":                    {missed: job.MissedLatest, before: 3.5, want: []policy.Range{{From: hours(1), To: hours(2), Count: 2, Reason: latest}}, runs: []float64{3}},
+		"latest is the default":            {before: 2.5, want: []policy.Range{{From: hours(1), To: hours(1), Count: 1, Reason: latest}}, runs: []float64{2}},
+		"latest: too old": {
+			missed: job.MissedLatest, window: 15 * time.Minute, before: 3.5,
+			want: []policy.Range{{From: hours(1), To: hours(3), Count: 3, Reason: "missed: older than the window of 15m"}},
+		},
+		"latest: a window that leaves it": {
+			missed: job.MissedLatest, window: time.Hour, before: 3.5,
+			want: []policy.Range{{From: hours(1), To: hours(2), Count: 2, Reason: "missed: older than the window of 1h"}}, runs: []float64{3},
+		},
+		"all": {missed: job.MissedAll, limit: 100, before: 3.5, runs: []float64{1, 2, 3}},
+		"all: beyond the limit": {
+			missed: job.MissedAll, limit: 2, before: 4.5,
+			want: []policy.Range{{From: hours(1), To: hours(2), Count: 2, Reason: "missed: beyond the limit of 2"}}, runs: []float64{3, 4},
+		},
+		"all: beyond the window, then the limit": {
+			missed: job.MissedAll, limit: 2, window: 3 * time.Hour, before: 5.5,
+			want: []policy.Range{
+				{From: hours(1), To: hours(2), Count: 2, Reason: "missed: older than the window of 3h"},
+				{From: hours(3), To: hours(3), Count: 1, Reason: "missed: beyond the limit of 2"},
+			}, runs: []float64{4, 5},
+		},
+		"all: everything beyond the window": {
+			missed: job.MissedAll, limit: 2, window: time.Minute, before: 2.5,
+			want: []policy.Range{{From: hours(1), To: hours(2), Count: 2, Reason: "missed: older than the window of 1m"}},
+		},
+		"all: without a limit one is left": {
+			missed: job.MissedAll, before: 2.5, limit: -1,
+			want: []policy.Range{{From: hours(1), To: hours(1), Count: 1, Reason: "missed: beyond the limit of 1"}}, runs: []float64{2},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, spec := every(t, time.Hour, 0)
+			spec.Missed, spec.MissedLimit, spec.MissedWindow = c.missed, c.limit, job.Duration(c.window)
+			after, before := noon, hours(c.before)
+			var got []policy.Range
+			for {
+				r := policy.Missed(s, spec, after, before, before)
+				if r == nil {
+					break
+				}
+				got, after = append(got, *r), r.To
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("skipped (-want +got):\n%s", diff)
+			}
+			var runs []float64
+			for slot, ok := s.Next(after); ok && slot.Before(before); slot, ok = s.Next(slot) {
+				runs = append(runs, slot.Sub(noon).Hours())
+			}
+			if diff := cmp.Diff(c.runs, runs); diff != "" {
+				t.Errorf("left to run (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMissedGoesByTheTimeOfTheRun(t *testing.T) {
+	s, spec := every(t, time.Hour, 30*time.Minute)
+	spec.Missed = job.MissedNone
+	due := hours(1).Add(s.Offset())
+	if s.Offset() == 0 {
+		t.Fatal("the job has no jitter")
+	}
+	if r := policy.Missed(s, spec, noon, due, due); r != nil {
+		t.Errorf("a run that is due at the very instant is missed: %+v", r)
+	}
+	if r := policy.Missed(s, spec, noon, due.Add(1), due); r == nil || r.Count != 1 {
+		t.Errorf("a run that was due a nanosecond ago is not missed: %+v", r)
+	}
+}
+
+// TestMissedDecidesEverySlotOnce checks, for any policy, that ranges and runs together are the slots, in order, and
+// that deciding comes to an end.
+func TestMissedDecidesEverySlotOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		spec := job.Spec{
+			Every:        job.Duration(time.Duration(rapid.IntRange(1, 5000).Draw(t, "every")) * time.Second),
+			Jitter:       job.Duration(time.Duration(rapid.IntRange(0, 600).Draw(t, "jitter")) * time.Second),
+			Missed:       rapid.SampledFrom(append(job.MissedPolicies(), "")).Draw(t, "missed"),
+			MissedLimit:  rapid.IntRange(0, 20).Draw(t, "limit"),
+			MissedWindow: job.Duration(time.Duration(rapid.IntRange(0, 7200).Draw(t, "window")) * time.Second),
+		}
+		s, err := policy.When("j", &spec)
+		if err != nil {
+			t.Skip(err)
+		}
+		before := noon.Add(time.Duration(rapid.Int64Range(0, int64(3*time.Hour)).Draw(t, "before")))
+		now := before.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "now")) * time.Second)
+		after := noon
+		decided, ran := 0, 0
+		for steps := 0; ; steps++ {
+			if steps > 20_000 {
+				t.Fatal("there is no end")
+			}
+			next, _ := s.Next(after)
+			if !next.Add(s.Offset()).Before(before) {
+				break
+			}
+			if r := policy.Missed(s, &spec, after, before, now); r != nil {
+				if !r.From.Equal(next) || r.To.Before(r.From) || r.Count < 1 || r.Reason == "" || !r.To.Add(s.Offset()).Before(before) {
+					t.Fatalf("range %+v, the next slot is %v", r, next)
+				}
+				decided, after = decided+r.Count, r.To
+				continue
+			}
+			decided, ran, after = decided+1, ran+1, next
+		}
+		if want, _ := s.Count(noon, before.Add(-s.Offset()-1), 1e9); decided != want {
+			t.Errorf("decided %d slots, there are %d", decided, want)
+		}
+		most := map[job.Missed]int{job.MissedNone: 0, job.MissedLatest: 1, "": 1, job.MissedAll: max(1, spec.MissedLimit)}[spec.Missed]
+		if ran > most {
+			t.Errorf("%d run, at most %d may", ran, most)
+		}
+	})
+}
+
+func TestBetween(t *testing.T) {
+	s, _ := every(t, time.Hour, 0)
+	for name, c := range map[string]struct {
+		after, upTo time.Time
+		want        *policy.Range
+	}{
+		"nothing":       {noon, hours(0.5), nil},
+		"the end, too":  {noon, hours(2), &policy.Range{From: hours(1), To: hours(2), Count: 2, Reason: "why"}},
+		"the other way": {hours(2), noon, nil},
+		"not its start": {hours(1), hours(1), nil},
+	} {
+		if diff := cmp.Diff(c.want, policy.Between(s, c.after, c.upTo, "why")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+
+	t.Run("counts only so far", func(t *testing.T) {
+		spec := job.Spec{Schedule: []string{"* * * * *"}}
+		s, err := policy.When("j", &spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := policy.Between(s, noon, noon.AddDate(1, 0, 0), "why")
+		if !r.Partial || r.Count != policy.CountLimit || !r.To.Equal(noon.AddDate(1, 0, 0)) {
+			t.Errorf("got %+v, want a partial count of %d up to the end", r, policy.CountLimit)
+		}
+		if r := policy.Between(s, noon, noon.AddDate(0, 0, 14), "why"); r.Partial || r.Count != 14*24*60 {
+			t.Errorf("two weeks of minutes: got %+v, want all of them counted", r)
+		}
+	})
+}
+
+func TestWhen(t *testing.T) {
+	if s, err := policy.When("j", &job.Spec{}); s != nil || err != nil {
+		t.Errorf("a job without a schedule: got %v, %v, want neither", s, err)
+	}
+	if s, err := policy.When("j", &job.Spec{Schedule: []string{"nonsense"}}); s != nil || err == nil {
+		t.Errorf("a schedule that makes no sense: got %v, %v, want an error", s, err)
+	}
+	start, end := hours(2), hours(4)
+	s, err := policy.When("j", &job.Spec{
+		Schedule: []string{"0 * * * *"}, Timezone: "Europe/Berlin", Start: &start, End: &end, DST: &job.DST{Gap: "skip", Fold: "both"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for slot, ok := s.Next(noon); ok; slot, ok = s.Next(slot) {
+		got = append(got, fmt.Sprint(slot.Sub(noon).Hours()))
+	}
+	if diff := cmp.Diff([]string{"2", "3"}, got); diff != "" {
+		t.Errorf("slots within the window (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,128 @@
+package policy
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+func outcome(state job.State, exit int, retry bool) job.Outcome {
+	return job.Outcome{State: state, Exit: &exit, Retry: retry}
+}
+
+// tried is a run that executes its nth attempt, after so many that cost their worker.
+func tried(n, lost int) *job.Run {
+	r := &job.Run{Job: "backup", ID: "a", State: job.Running, Attempt: n, Worker: "w1"}
+	for i := range n - 1 {
+		state := job.Failed
+		if i < lost {
+			state = job.Lost
+		}
+		r.Attempts = append(r.Attempts, job.Attempt{Number: i + 1, State: state})
+	}
+	return r
+}
+
+func TestRetry(t *testing.T) {
+	now := time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
+	second := job.Duration(time.Second)
+	retry := func(max int, b job.Backoff, jitter job.RetryJitter) *job.Retry {
+		return &job.Retry{Max: max, Backoff: b, Min: second, MaxDelay: 10 * second, Jitter: jitter}
+	}
+	fixed := retry(3, job.BackoffConstant, job.JitterNone)
+	canceled := tried(1, 0)
+	canceled.Cancel = &job.Cancel{}
+	long := tried(1, 0)
+	long.Attempt = 60 // of which the record keeps a few only
+
+	for _, c := range []struct {
+		name   string
+		retry  *job.Retry
+		run    *job.Run
+		o      job.Outcome
+		wait   time.Duration
+		reason string
+		again  bool
+	}{
+		{"a failure is tried again", fixed, tried(1, 0), outcome(job.Failed, 1, true), time.Second, "retry 1 of 3", true},
+		{"the last retry is granted", fixed, tried(3, 0), outcome(job.Failed, 1, true), time.Second, "retry 3 of 3", true},
+		{"one more is not", fixed, tried(4, 0), outcome(job.Failed, 1, true), 0, "gave up after 3 retries", false},
+		{"lost attempts do not count", fixed, tried(4, 2), outcome(job.Failed, 1, true), time.Second, "retry 2 of 3", true},
+		{"attempts that the record dropped count", retry(50, job.BackoffConstant, job.JitterNone), long,
+			outcome(job.Failed, 1, true), 0, "gave up after 50 retries", false},
+		{"a timeout is tried again", fixed, tried(1, 0), outcome(job.TimedOut, 0, false), time.Second, "retry 1 of 3", true},
+		{"a hopeless failure is not", fixed, tried(1, 0), outcome(job.Failed, 127, false), 0, "", false},
+		{"a success is not", fixed, tried(1, 0), outcome(job.Succeeded, 0, true), 0, "", false},
+		{"a canceled attempt is not", fixed, tried(1, 0), outcome(job.Canceled, 0, true), 0, "", false},
+		{"a canceled run is not", fixed, canceled, outcome(job.Failed, 1, true), 0, "", false},
+		{"without a policy a failure is final", nil, tried(1, 0), outcome(job.Failed, 1, true), 0, "", false},
+		{"and a timeout", nil, tried(1, 0), outcome(job.TimedOut, 0, true), 0, "", false},
+		{"without a policy exit code 75 is obeyed", nil, tried(1, 0), outcome(job.Failed, 75, true), time.Second / 2, "retry 1 of 3", true},
+		{"three times", &job.Retry{}, tried(4, 0), outcome(job.Failed, 75, true), 0, "gave up after 3 retries", false},
+		{"linear", retry(9, job.BackoffLinear, job.JitterNone), tried(3, 0), outcome(job.Failed, 1, true), 3 * time.Second, "retry 3 of 9", true},
+		{"exponential", retry(9, job.BackoffExponential, job.JitterNone), tried(4, 0), outcome(job.Failed, 1, true), 8 * time.Second, "retry 4 of 9", true},
+		{"capped", retry(9, job.BackoffExponential, job.JitterNone), tried(5, 0), outcome(job.Failed, 1, true), 10 * time.Second, "retry 5 of 9", true},
+		{"with jitter", retry(9, job.BackoffExponential, job.JitterFull), tried(4, 0), outcome(job.Failed, 1, true), 4 * time.Second, "retry 4 of 9", true},
+		{"the target's wish is a lower bound", fixed, tried(1, 0), job.Outcome{State: job.Failed, Retry: true, After: time.Minute}, time.Minute, "retry 1 of 3", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			spec := job.Spec{Command: []string{"x"}, Retry: c.retry}
+			due, reason, again := Retry(&spec, c.run, c.o, now, 0.5)
+			var want time.Time
+			if c.again {
+				want = now.Add(c.wait)
+			}
+			if !due.Equal(want) || reason != c.reason || again != c.again {
+				t.Errorf("Retry() = %v, %q, %v; want %v, %q, %v", due, reason, again, want, c.reason, c.again)
+			}
+		})
+	}
+
+	t.Run("exit code 75 of something that is not a command means nothing", func(t *testing.T) {
+		spec := job.Spec{Handler: "x"}
+		if _, _, again := Retry(&spec, tried(1, 0), outcome(job.Failed, 75, true), now, 0); again {
+			t.Error("Retry() grants a retry")
+		}
+	})
+}
+
+func TestBackoffNeverOverflows(t *testing.T) {
+	for _, b := range job.Backoffs() {
+		for _, n := range []int{1, 2, 62, 63, 64, 65, math.MaxInt32, math.MaxInt} {
+			for _, longest := range []time.Duration{0, time.Hour, math.MaxInt64} {
+				r := job.Retry{Backoff: b, Min: job.Duration(time.Second), MaxDelay: job.Duration(longest)}
+				got := backoff(&r, n)
+				if got < time.Second || longest > 0 && got > longest {
+					t.Errorf("%s, retry %d, at most %v: delay %v", b, n, longest, got)
+				}
+			}
+		}
+	}
+}
+
+func TestLost(t *testing.T) {
+	canceled := tried(1, 0)
+	canceled.Cancel = &job.Cancel{}
+	for _, c := range []struct {
+		name     string
+		delivery job.Delivery
+		run      *job.Run
+		again    bool
+		reason   string
+	}{
+		{"at_least_once is tried again", job.AtLeastOnce, tried(1, 0), true, "tried again after losing worker w1"},
+		{"also after failures", job.AtLeastOnce, tried(9, 3), true, "tried again after losing worker w1"},
+		{"not after the fifth loss", job.AtLeastOnce, tried(5, 4), false, "lost 5 workers"},
+		{"at_most_once is not", job.AtMostOnce, tried(1, 0), false, "its delivery is at_most_once"},
+		{"a canceled run is not", job.AtLeastOnce, canceled, false, "its end was asked for"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			again, reason := Lost(&job.Spec{Delivery: c.delivery}, c.run)
+			if again != c.again || reason != c.reason {
+				t.Errorf("Lost() = %v, %q; want %v, %q", again, reason, c.again, c.reason)
+			}
+		})
+	}
+}

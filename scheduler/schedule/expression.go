@@ -1,0 +1,158 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	cron "github.com/netresearch/go-cron"
+)
+
+// refusal is what is wrong with an expression, and what to write instead.
+type refusal struct{ msg, hint string }
+
+func refused(hint, format string, args ...any) *refusal {
+	return &refusal{fmt.Sprintf(format, args...), hint}
+}
+
+// parseExpression turns the text of a cron expression into a rule.
+func parseExpression(text, seed string, gap Gap, fold Fold) (rule, *refusal) {
+	if len(text) > MaxExpression {
+		return rule{}, refused("split it into a list", "is longer than %d bytes", MaxExpression)
+	}
+	text = strings.ToUpper(strings.TrimSpace(text))
+	switch {
+	case text == "":
+		return rule{}, refused("five fields, such as 30 2 * * *", "is empty")
+	case strings.HasPrefix(text, "TZ="), strings.HasPrefix(text, "CRON_TZ="):
+		return rule{}, refused("write timezone: beside schedule:", "a time zone does not belong in the expression")
+	case strings.HasPrefix(text, "@EVERY"):
+		return parseEvery(strings.TrimPrefix(text, "@EVERY"))
+	case strings.HasPrefix(text, "@"):
+		plain, err := descriptor(text)
+		if err != nil {
+			return rule{}, err
+		}
+		text = plain
+	}
+	parts, err := splitFields(text)
+	if err != nil {
+		return rule{}, err
+	}
+	elapsed, written := false, slices.Clone(parts)
+	for i := range parts {
+		field, err := rewriteField(kind(i), parts[i], seed)
+		if err != nil {
+			return rule{}, err
+		}
+		parts[i] = field.text
+		elapsed = elapsed || field.stars && (kind(i) == minute || kind(i) == hour)
+	}
+	f, err := parseFields(parts, written)
+	if err != nil {
+		return rule{}, err
+	}
+	if _, ok := f.next(0); !ok {
+		return rule{}, refused("", "never fires: there is no such day in any year")
+	}
+	if elapsed {
+		gap, fold = GapSkip, FoldBoth
+	}
+	return rule{fields: f, elapsed: elapsed, gap: gap, fold: fold}, nil
+}
+
+// splitFields returns the six fields of an expression, with the second 0 if it has only five.
+func splitFields(text string) ([]string, *refusal) {
+	parts := strings.Fields(text)
+	switch len(parts) {
+	case 5:
+		return append([]string{"0"}, parts...), nil
+	case 6:
+		return parts, nil
+	case 7:
+		return nil, refused("years are not supported; use start: and end:", "has 7 fields, 5 or 6 are allowed")
+	}
+	return nil, refused("minute, hour, day of month, month, day of week", "has %d fields, 5 or 6 are allowed", len(parts))
+}
+
+// parseFields hands six rewritten fields to the library. Its messages do not say which field they are about, so the
+// culprit is found by parsing the fields one at a time. written is the same before it was rewritten.
+func parseFields(parts, written []string) (*fields, *refusal) {
+	parser, err := cron.TryNewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow |
+		cron.Extended | cron.DowOrDom)
+	if err != nil {
+		return nil, refused("", "cannot be parsed: %v", err)
+	}
+	parsed, err := parser.Parse(strings.Join(parts, " "))
+	if spec, ok := parsed.(*cron.SpecSchedule); ok && err == nil {
+		return newFields(spec), nil
+	}
+	for i, part := range parts {
+		alone := []string{"*", "*", "*", "*", "*", "*"}
+		alone[i] = part
+		if _, err := parser.Parse(strings.Join(alone, " ")); err != nil {
+			if why := explained(kind(i), written[i]); why != nil {
+				return nil, why
+			}
+			return nil, kind(i).refused(written[i], "", "%s", plainMessage(err))
+		}
+	}
+	return nil, refused("", "cannot be parsed: %v", err)
+}
+
+// plainMessage is the library's message without its Go and without the repeated expression at its end.
+func plainMessage(err error) string {
+	msg := err.Error()
+	switch {
+	case strings.Contains(msg, "failed to parse int"):
+		return "is not a number, a name or a range of them"
+	case strings.Contains(msg, "requires DomW option"):
+		return "W goes with one day, as in 15W, and with nothing else"
+	}
+	for _, repeated := range []string{": \"", " in \""} {
+		if i := strings.LastIndex(msg, repeated); i > 0 {
+			msg = msg[:i]
+		}
+	}
+	return msg
+}
+
+// descriptor returns the expression that an @ word stands for.
+func descriptor(word string) (string, *refusal) {
+	switch word {
+	case "@HOURLY":
+		return "0 * * * *", nil
+	case "@DAILY", "@MIDNIGHT":
+		return "0 0 * * *", nil
+	case "@WEEKLY":
+		return "0 0 * * 0", nil
+	case "@MONTHLY":
+		return "0 0 1 * *", nil
+	case "@YEARLY", "@ANNUALLY":
+		return "0 0 1 1 *", nil
+	case "@REBOOT":
+		return "", refused("run it from the machine's own boot, or trigger it with rota run", "a cluster does not reboot")
+	}
+	return "", refused("@hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, @every D", "is not a known word")
+}
+
+func parseEvery(text string) (rule, *refusal) {
+	d, err := time.ParseDuration(strings.ToLower(strings.TrimSpace(text)))
+	if err != nil {
+		return rule{}, refused("such as @every 90s or @every 1h30m", "is not a duration")
+	}
+	return everyRule(d)
+}
+
+func everyRule(d time.Duration) (rule, *refusal) {
+	switch {
+	case d < MinEvery:
+		return rule{}, refused("", "is shorter than %s", MinEvery)
+	case d > MaxEvery:
+		return rule{}, refused("", "is longer than 10 years")
+	case d%time.Millisecond != 0:
+		return rule{}, refused("", "is finer than a millisecond")
+	}
+	return rule{period: d.Milliseconds()}, nil
+}

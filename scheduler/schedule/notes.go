@@ -1,0 +1,135 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Notes says in plain words what may surprise about the slots of the year that follows from: clock changes that move,
+// drop or double one, both day fields at work, no slot left. It returns at most n notes, the soonest first, or all
+// of them if n is not positive.
+func (s *Schedule) Notes(from time.Time, n int) []string {
+	var notes []string
+	add := func(note string) {
+		if note != "" && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	if next, ok := s.Next(from); !ok {
+		add("never fires again after " + from.UTC().Format(time.RFC3339))
+	} else if next.After(from.AddDate(1, 0, 0)) {
+		add("fires next on " + next.In(s.zone).Format(time.DateOnly) + ", more than a year away")
+	}
+	for _, r := range s.rules {
+		if r.fields != nil && r.fields.days.either {
+			add("day of month and day of week are both set: a day that matches either one counts")
+		}
+	}
+	start := floorDiv(s.clamp(from), 1000)
+	for at, end := start, start+366*secondsPerDay; at < end; {
+		before := bounds(s.zone, at)
+		at = before.end
+		if at >= end {
+			break
+		}
+		c := change{at, before.offset, bounds(s.zone, at).offset}
+		for i := range s.rules {
+			add(s.noteOn(c, &s.rules[i], start))
+		}
+	}
+	if n > 0 && len(notes) > n {
+		notes = notes[:n]
+	}
+	return notes
+}
+
+// change is an instant at which a zone's clock is set; the offsets are in seconds.
+type change struct{ at, before, after int64 }
+
+// noteOn returns what a clock change does to a rule's slots after from, or nothing if it does nothing.
+func (s *Schedule) noteOn(c change, r *rule, from int64) string {
+	if r.fields == nil || c.before == c.after {
+		return ""
+	}
+	if r.elapsed && r.everyHour() && (c.after-c.before)%3600 == 0 {
+		return "" // the same minutes of some other hour: nobody sees a difference
+	}
+	low, high := c.at+min(c.before, c.after), c.at+max(c.before, c.after)
+	var walls []int64
+	for wall, ok := r.fields.next(low - 1); ok && wall < high && len(walls) <= 3; wall, ok = r.fields.next(wall) {
+		if slot := wall - c.before; slot > from && s.open(slot*1000) {
+			walls = append(walls, wall)
+		}
+	}
+	if len(walls) == 0 {
+		return ""
+	}
+	var effect string
+	if c.after > c.before {
+		switch {
+		case r.elapsed:
+			effect = "does not occur"
+		case r.gap == GapSkip:
+			effect = "is skipped"
+		default:
+			effect = "runs " + later(c.after-c.before)
+			if len(walls) == 1 {
+				effect = "runs at " + clock(walls[0]+c.after-c.before, walls[0])
+			}
+		}
+	} else {
+		effect = map[Fold]string{
+			FoldFirst: "is shown twice and runs the first time",
+			FoldLast:  "is shown twice and runs the last time",
+			FoldBoth:  "is shown twice and runs both times",
+		}[r.fold]
+	}
+	day := time.Unix(c.at+c.before, 0).UTC().Format(time.DateOnly)
+	return fmt.Sprintf("%s: the clock in %s goes from %s to %s; %s %s", day, s.zone,
+		clock(c.at+c.before, c.at+c.before), clock(c.at+c.after, c.at+c.before), clocks(walls), effect)
+}
+
+// open reports whether a slot at the given millisecond is inside the window and not on an excluded date.
+func (s *Schedule) open(slot int64) bool {
+	day, _ := s.dayAt(slot)
+	_, excluded := slices.BinarySearch(s.exclude, day)
+	return slot >= s.first && slot <= s.last && !excluded
+}
+
+// everyHour reports whether an expression matches in every hour of the day.
+func (r *rule) everyHour() bool { return r.fields.hour == 1<<24-1 }
+
+// clock formats a wall time, with its date if that is not the day of the other wall time.
+func clock(wall, other int64) string {
+	layout := "15:04"
+	if wall%60 != 0 {
+		layout = "15:04:05"
+	}
+	if floorDiv(wall, secondsPerDay) != floorDiv(other, secondsPerDay) {
+		layout = "2006-01-02 " + layout
+	}
+	return time.Unix(wall, 0).UTC().Format(layout)
+}
+
+// later formats the length of a jump.
+func later(seconds int64) string {
+	length := (time.Duration(seconds) * time.Second).String()
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(length) + " later"
+}
+
+// clocks formats the first few wall times.
+func clocks(walls []int64) string {
+	var texts []string
+	for _, w := range walls[:min(3, len(walls))] {
+		texts = append(texts, clock(w, w))
+	}
+	if len(walls) > 3 {
+		texts = append(texts, "…")
+	}
+	if len(texts) > 1 {
+		return "each of " + strings.Join(texts, ", ")
+	}
+	return texts[0]
+}

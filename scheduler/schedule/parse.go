@@ -1,0 +1,200 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Parse checks a Spec and returns its schedule. It returns every reason for which it refuses it, joined by
+// [errors.Join], each an *[Error]. A Spec that has no slot at all is refused; one that recurs is judged from start on,
+// or from 1970 if it has none, because Parse knows no present.
+func Parse(spec Spec) (*Schedule, error) {
+	var p parser
+	s := &Schedule{first: firstSlot, last: lastSlot}
+	p.zone(s, spec.Timezone)
+	gap := policy(&p, "dst.gap", spec.Gap, Gaps())
+	fold := policy(&p, "dst.fold", spec.Fold, Folds())
+	p.window(s, spec.Start, spec.End)
+	p.exclude(s, spec.Exclude)
+	p.jitter(s, spec)
+	p.slots(s, spec, gap, fold)
+	if len(p.reasons) == 0 {
+		p.refuseEmpty(s, spec)
+	}
+	if len(p.reasons) > 0 {
+		return nil, errors.Join(p.reasons...)
+	}
+	return s, nil
+}
+
+// parser collects the reasons to refuse a Spec.
+type parser struct{ reasons []error }
+
+func (p *parser) refuse(e Error) { p.reasons = append(p.reasons, &e) }
+
+func (p *parser) zone(s *Schedule, name string) {
+	zone, err := loadZone(name)
+	if err != nil {
+		p.refuse(Error{"timezone", -1, name, err.Error(), "an IANA name, such as Europe/Berlin, or UTC"})
+		zone = time.UTC
+	}
+	s.zone = zone
+}
+
+// policy returns value, or the first of all if it is empty.
+func policy[T ~string](p *parser, field string, value T, all []T) T {
+	if value == "" {
+		return all[0]
+	}
+	if !slices.Contains(all, value) {
+		names := make([]string, len(all))
+		for i, v := range all {
+			names[i] = string(v)
+		}
+		p.refuse(Error{field, -1, string(value), "is not a policy", "one of " + strings.Join(names, ", ")})
+	}
+	return value
+}
+
+func (p *parser) window(s *Schedule, start, end time.Time) {
+	if !start.IsZero() {
+		s.first = p.bound("start", start)
+	}
+	if !end.IsZero() {
+		s.last = p.bound("end", end) - 1
+	}
+	if !start.IsZero() && !end.IsZero() && !end.After(start) {
+		p.refuse(Error{"end", -1, end.Format(time.RFC3339), "is not after start", ""})
+	}
+}
+
+// bound returns t in milliseconds, rounded up: a slot before that is before t.
+func (p *parser) bound(field string, t time.Time) int64 {
+	if !inRange(t) {
+		p.refuse(Error{field, -1, "", "is outside the years 1 to 9999", ""})
+		return 0
+	}
+	return t.Add(time.Millisecond - time.Nanosecond).UnixMilli()
+}
+
+func inRange(t time.Time) bool {
+	return !t.Before(time.UnixMilli(firstSlot)) && !t.After(time.UnixMilli(lastSlot))
+}
+
+func (p *parser) exclude(s *Schedule, dates []string) {
+	if len(dates) > MaxExclude {
+		p.refuse(Error{"exclude", -1, "", fmt.Sprintf("has %d dates, at most %d are allowed", len(dates), MaxExclude), ""})
+		return
+	}
+	for i, text := range dates {
+		t, err := time.Parse(time.DateOnly, text)
+		switch {
+		case err == nil:
+			s.exclude = append(s.exclude, floorDiv(t.Unix(), secondsPerDay))
+		case strings.Contains(err.Error(), "out of range"):
+			p.refuse(Error{"exclude", i, text, "is a date that does not exist", ""})
+		default:
+			p.refuse(Error{"exclude", i, text, "is not a date", "YYYY-MM-DD"})
+		}
+	}
+	slices.Sort(s.exclude)
+}
+
+func (p *parser) jitter(s *Schedule, spec Spec) {
+	switch {
+	case spec.Jitter < 0:
+		p.refuse(Error{"jitter", -1, spec.Jitter.String(), "is negative", ""})
+	case spec.Jitter%time.Millisecond != 0:
+		p.refuse(Error{"jitter", -1, spec.Jitter.String(), "is finer than a millisecond", ""})
+	default:
+		s.offset = time.Duration(draw(spec.Seed, jitterSalt, uint64(spec.Jitter.Milliseconds()))) * time.Millisecond
+	}
+}
+
+func (p *parser) slots(s *Schedule, spec Spec, gap Gap, fold Fold) {
+	given := 0
+	for _, set := range []bool{len(spec.Cron) > 0, spec.Every != 0, len(spec.At) > 0} {
+		if set {
+			given++
+		}
+	}
+	if given != 1 {
+		p.refuse(Error{"schedule", -1, "", "needs exactly one of schedule, every and at", ""})
+		return
+	}
+	if len(spec.Cron) > MaxExpressions {
+		p.refuse(Error{"schedule", -1, "", fmt.Sprintf("has %d expressions, at most %d are allowed", len(spec.Cron), MaxExpressions), ""})
+		return
+	}
+	for i, text := range spec.Cron {
+		r, err := parseExpression(text, spec.Seed, gap, fold)
+		if err != nil {
+			p.refuse(Error{"schedule", i, abbreviated(text), err.msg, err.hint})
+			continue
+		}
+		s.rules = append(s.rules, r)
+	}
+	if spec.Every != 0 {
+		r, err := everyRule(spec.Every)
+		if err != nil {
+			p.refuse(Error{"every", -1, spec.Every.String(), err.msg, err.hint})
+		}
+		s.rules = append(s.rules, r)
+	}
+	for i, t := range spec.At {
+		switch {
+		case !inRange(t):
+			p.refuse(Error{"at", i, "", "is outside the years 1 to 9999", ""})
+		case t.Nanosecond()%int(time.Millisecond) != 0:
+			p.refuse(Error{"at", i, t.Format(time.RFC3339Nano), "is finer than a millisecond", ""})
+		default:
+			s.at = append(s.at, t.UnixMilli())
+		}
+	}
+	slices.Sort(s.at)
+	s.at = slices.Compact(s.at)
+}
+
+// refuseEmpty refuses a schedule whose rules fire, but never inside its window and outside its excluded dates.
+func (p *parser) refuseEmpty(s *Schedule, spec Spec) {
+	from := int64(-1) // a slot in the first millisecond of 1970 counts
+	if len(s.at) > 0 || !spec.Start.IsZero() {
+		from = s.first - 1
+	}
+	if _, ok := s.next(from, s.last); ok {
+		return
+	}
+	field, expr := "schedule", abbreviated(strings.Join(spec.Cron, "; "))
+	switch {
+	case spec.Every != 0:
+		field, expr = "every", spec.Every.String()
+	case len(s.at) > 0:
+		field, expr = "at", ""
+	}
+	var why []string
+	if !spec.Start.IsZero() || !spec.End.IsZero() {
+		why = append(why, "start and end")
+	}
+	if len(spec.Exclude) > 0 {
+		why = append(why, "exclude")
+	}
+	if spec.Gap == GapSkip {
+		why = append(why, "gap: skip")
+	}
+	msg := "never fires"
+	if len(why) > 0 {
+		msg += ": " + strings.Join(why, ", ") + " leave no slot"
+	}
+	p.refuse(Error{field, -1, expr, msg, ""})
+}
+
+// abbreviated keeps a value that is far too long out of an error message.
+func abbreviated(text string) string {
+	if len(text) <= MaxExpression {
+		return text
+	}
+	return strings.ToValidUTF8(text[:MaxExpression/4], "") + "…"
+}

@@ -1,0 +1,137 @@
+package schedule
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// kind is a field of a cron expression.
+type kind int
+
+const (
+	second kind = iota
+	minute
+	hour
+	dayOfMonth
+	month
+	dayOfWeek
+)
+
+func (k kind) String() string {
+	return [...]string{"second", "minute", "hour", "day of month", "month", "day of week"}[k]
+}
+
+// limits returns the smallest and largest value of the field.
+func (k kind) limits() (low, high int) {
+	l := [...][2]int{{0, 59}, {0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 7}}[k]
+	return l[0], l[1]
+}
+
+func (k kind) refused(text, hint, format string, args ...any) *refusal {
+	return &refusal{fmt.Sprintf("%s %q: ", k, text) + fmt.Sprintf(format, args...), hint}
+}
+
+// rewritten is a field in the library's dialect.
+type rewritten struct {
+	text  string
+	stars bool // a part of it is *, */n or H/n
+}
+
+// rewriteField turns a field in upper case into the library's dialect, and refuses what the library wrongly accepts.
+func rewriteField(k kind, text, seed string) (rewritten, *refusal) {
+	var out rewritten
+	parts := strings.Split(text, ",")
+	for i, part := range parts {
+		var err *refusal
+		switch {
+		case part == "":
+			return out, k.refused(text, "", "has an empty place in its list")
+		case strings.ContainsFunc(part, notInField):
+			return out, k.refused(text, "", "has a character that no field has")
+		case part[0] == '*', part[0] == '?':
+			if len(part) > 1 && part[1] != '/' {
+				return out, k.refused(text, "", "only a step can follow %c", part[0])
+			}
+			out.stars = true
+		case part[0] == 'H':
+			parts[i], err = hashed(k, part, seed)
+			out.stars = out.stars || strings.HasPrefix(part, "H/")
+		case k == dayOfWeek:
+			parts[i], err = rewriteWeekday(part)
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	out.text = strings.Join(parts, ",")
+	return out, nil
+}
+
+func notInField(r rune) bool {
+	return !(r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("*?/-#()", r))
+}
+
+// hashed replaces H, H(a-b), H/n and H(a-b)/n by the numbers that the job named seed has there.
+func hashed(k kind, part, seed string) (string, *refusal) {
+	low, high := k.limits()
+	switch k {
+	case dayOfMonth:
+		high = 28 // every month has these
+	case dayOfWeek:
+		high = 6 // Sunday shall not count twice
+	}
+	within, step, stepped := strings.Cut(part[1:], "/")
+	if within != "" {
+		min, max := k.limits()
+		a, b, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(within, "("), ")"), "-")
+		var errLow, errHigh error
+		low, errLow = strconv.Atoi(a)
+		high, errHigh = strconv.Atoi(b)
+		if !ok || errLow != nil || errHigh != nil || within != fmt.Sprintf("(%s-%s)", a, b) || low < min || high > max || low > high {
+			return "", k.refused(part, fmt.Sprintf("such as H(%d-%d)", min, max), "is not a range for H")
+		}
+	}
+	if !stepped {
+		return strconv.Itoa(low + int(draw(seed, byte(k), uint64(high-low+1)))), nil
+	}
+	n, err := strconv.Atoi(step)
+	if err != nil || n < 1 || n > high-low+1 {
+		return "", k.refused(part, fmt.Sprintf("1 to %d", high-low+1), "is not a step for H")
+	}
+	var values []string
+	for v := low + int(draw(seed, byte(k), uint64(n))); v <= high; v += n {
+		values = append(values, strconv.Itoa(v))
+	}
+	return strings.Join(values, ","), nil
+}
+
+// rewriteWeekday turns 5L into 5#L. It refuses a wrapped range with a step, in which the library takes Sunday for two
+// days, 0 and 7.
+func rewriteWeekday(part string) (string, *refusal) {
+	day, isLast := strings.CutSuffix(part, "L")
+	switch {
+	case part == "L":
+		return "", dayOfWeek.refused(part, "6, or 6L for the last Saturday of the month", "L needs a day here")
+	case isLast && !strings.HasSuffix(day, "#"):
+		return day + "#L", nil
+	}
+	ends, _, stepped := strings.Cut(part, "/")
+	if a, b, isRange := strings.Cut(ends, "-"); stepped && isRange && weekdayNumber(a) > weekdayNumber(b) {
+		return "", dayOfWeek.refused(part, "list the days", "a range past Saturday cannot have a step")
+	}
+	return part, nil
+}
+
+const weekdayNames = "SUNMONTUEWEDTHUFRISAT"
+
+// weekdayNumber returns the number of a weekday's name or digit, or -1.
+func weekdayNumber(text string) int {
+	if i := strings.Index(weekdayNames, text); len(text) == 3 && i%3 == 0 {
+		return i / 3
+	}
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	return -1
+}

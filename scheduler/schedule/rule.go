@@ -1,0 +1,74 @@
+package schedule
+
+import "time"
+
+// rule is one source of slots: a period or a cron expression.
+type rule struct {
+	period int64   // milliseconds; 0 if the rule is an expression
+	fields *fields // nil if the rule is a period
+	// elapsed marks an expression that follows elapsed time. Its gap is GapSkip and its fold FoldBoth: it has a slot
+	// whenever the clock shows a match.
+	elapsed bool
+	gap     Gap
+	fold    Fold
+}
+
+// next returns the rule's first slot after the given millisecond, if it is at most limit.
+func (r *rule) next(zone *time.Location, after, limit int64) (int64, bool) {
+	if r.period > 0 {
+		slot := (floorDiv(after, r.period) + 1) * r.period
+		return slot, slot <= limit
+	}
+	slot, ok := r.nextSecond(zone, floorDiv(after, 1000), floorDiv(limit, 1000))
+	return slot * 1000, ok
+}
+
+// nextSecond is next in seconds, for an expression.
+//
+// Instants are grouped into spans of one offset. Within a span the wall clock runs evenly, and a span has two kinds
+// of slots: the times its clock shows, and, if a gap precedes it, the times the clock jumped over, moved forward. Both
+// kinds are mixed there, so the earlier candidate wins. Later spans have only later slots.
+func (r *rule) nextSecond(zone *time.Location, after, limit int64) (int64, bool) {
+	for pos := after + 1; pos <= limit; {
+		s := spanAt(zone, pos)
+		slot, found := int64(0), false
+		from := pos
+		if pos-s.start < reach && (r.gap == GapRun || r.fold == FoldFirst) {
+			before := bounds(zone, s.start-1).offset
+			switch {
+			case before < s.offset && r.gap == GapRun:
+				wall, ok := r.fields.next(pos + before - 1)
+				slot, found = wall-before, ok && wall < s.start+s.offset
+			case before > s.offset && r.fold == FoldFirst:
+				from = max(from, s.start+before-s.offset) // until then the clock repeats itself
+			}
+		}
+		wall, ok := r.fields.next(from + s.offset - 1)
+		if !ok {
+			return 0, false
+		}
+		if shown := wall - s.offset; shown < s.end && !r.repeated(zone, s, shown) && (!found || shown < slot) {
+			slot, found = shown, true
+		}
+		if found {
+			return slot, slot <= limit
+		}
+		next := s.end
+		if s.end-from > reach {
+			// No time between here and wall matches, and the clock of the spans that follow is past here, so
+			// nothing can happen until shortly before wall.
+			next = max(next, wall-2*reach)
+		}
+		pos = next
+	}
+	return 0, false
+}
+
+// repeated reports whether the clock will show t again after s ends and the rule waits for that.
+func (r *rule) repeated(zone *time.Location, s span, t int64) bool {
+	if r.fold != FoldLast || s.end-t > reach {
+		return false
+	}
+	s = extended(zone, s)
+	return t >= s.end+bounds(zone, s.end).offset-s.offset
+}

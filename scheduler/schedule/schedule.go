@@ -1,0 +1,167 @@
+package schedule
+
+import (
+	"slices"
+	"sort"
+	"time"
+)
+
+// lookAhead bounds the search for the next slot, in milliseconds. The rarest expressions fire every 40 years (the
+// fifth Monday of February around 2100).
+const lookAhead = 100 * 366 * secondsPerDay * 1000
+
+// Schedule is a parsed Spec. It does not change and may be used by several goroutines.
+//
+// Inside, instants are milliseconds since 1970 UTC: no schedule is finer than that, and they compare and subtract in
+// one instruction.
+type Schedule struct {
+	zone    *time.Location
+	rules   []rule
+	at      []int64 // one-shot slots, ascending
+	first   int64   // no slot before it
+	last    int64   // no slot after it
+	exclude []int64 // days, ascending
+	offset  time.Duration
+}
+
+// Next returns the first slot strictly after the given time, in UTC, or false if there is none in the 100 years that
+// follow it (or that follow start, if that is later).
+func (s *Schedule) Next(after time.Time) (time.Time, bool) {
+	slot, ok := s.next(s.clamp(after), s.last)
+	if !ok {
+		return time.Time{}, false
+	}
+	t := time.UnixMilli(slot).UTC()
+	// The one promise that a caller's loop hangs on.
+	return t, t.After(after)
+}
+
+// Offset returns the job's jitter, in whole milliseconds: the same on every replica and for every slot, at least 0
+// and less than Spec.Jitter. Slots are not moved by it; a run starts at its slot plus Offset.
+func (s *Schedule) Offset() time.Duration { return s.offset }
+
+// Count returns the number of slots in (after, upTo]. It stops counting at limit and then reports false, unless it
+// knows the number without counting (a single period without excluded dates, a list of instants).
+func (s *Schedule) Count(after, upTo time.Time, limit int) (n int, exact bool) {
+	from, to := s.clamp(after), min(s.clamp(upTo), s.last)
+	if len(s.rules) == 1 && s.rules[0].period > 0 && len(s.exclude) == 0 {
+		period := s.rules[0].period
+		from = max(from, s.first-1)
+		return int(max(0, floorDiv(to, period)-floorDiv(from, period))), true
+	}
+	if len(s.rules) == 0 {
+		limit = len(s.at)
+	}
+	for {
+		slot, ok := s.next(from, to)
+		if !ok {
+			return n, true
+		}
+		if n >= limit {
+			return n, false
+		}
+		n, from = n+1, slot
+	}
+}
+
+// Last returns the last n slots in (after, upTo], the earliest first. The work grows with n, hardly with the length
+// of the interval.
+func (s *Schedule) Last(after, upTo time.Time, n int) []time.Time {
+	from, to := s.clamp(after), min(s.clamp(upTo), s.last)
+	var slots []time.Time
+	for step := int64(1000); len(slots) < n; {
+		slot, ok := s.lastIn(from, to, step)
+		if !ok {
+			break
+		}
+		slots = append(slots, time.UnixMilli(slot).UTC())
+		step = max(1, to+1-slot) // slots tend to be evenly spaced
+		to = slot - 1
+	}
+	slices.Reverse(slots)
+	return slots
+}
+
+// lastIn returns the last slot in (from, to]. It probes backwards in steps that double until it finds a slot, and
+// then halves the distance between what is known to be followed by a slot and what is not.
+func (s *Schedule) lastIn(from, to, step int64) (int64, bool) {
+	low, high := to, to // no slot in (high, to]
+	var slot int64
+	for {
+		if low <= from {
+			return 0, false
+		}
+		low = max(from, low-step)
+		var ok bool
+		if slot, ok = s.next(low, to); ok {
+			break
+		}
+		high, step = low, min(step*2, lookAhead/2)
+	}
+	for slot < high {
+		middle := slot + (high-slot)/2
+		if next, ok := s.next(middle, to); ok {
+			slot = next
+		} else {
+			high = middle
+		}
+	}
+	return slot, true
+}
+
+// next returns the first slot after the given millisecond, if it is at most limit.
+func (s *Schedule) next(after, limit int64) (int64, bool) {
+	after = max(after, s.first-1)
+	limit = min(limit, s.last)
+	if len(s.rules) > 0 {
+		limit = min(limit, after+lookAhead)
+	}
+	for {
+		slot, ok := s.nextOfAny(after, limit)
+		if !ok || len(s.exclude) == 0 {
+			return slot, ok
+		}
+		day, end := s.dayAt(slot)
+		if _, excluded := slices.BinarySearch(s.exclude, day); !excluded {
+			return slot, true
+		}
+		after = end - 1
+	}
+}
+
+func (s *Schedule) nextOfAny(after, limit int64) (slot int64, found bool) {
+	if i := sort.Search(len(s.at), func(i int) bool { return s.at[i] > after }); i < len(s.at) && s.at[i] <= limit {
+		slot, found, limit = s.at[i], true, s.at[i]
+	}
+	for i := range s.rules {
+		if next, ok := s.rules[i].next(s.zone, after, limit); ok {
+			slot, found, limit = next, true, next
+		}
+	}
+	return slot, found
+}
+
+// dayAt returns the date of an instant in the job's zone, and the first millisecond that may have another date.
+func (s *Schedule) dayAt(slot int64) (day, end int64) {
+	second := floorDiv(slot, 1000)
+	sp := bounds(s.zone, second)
+	day, _ = dayOf(second + sp.offset)
+	return day, 1000 * min(sp.end, (day+1)*secondsPerDay-sp.offset)
+}
+
+// Slots exist from the year 1 to the year 9999, because RFC 3339 cannot write others.
+const (
+	firstSlot = -62135596800_000
+	lastSlot  = 253402300799_999
+)
+
+// clamp returns t in milliseconds, rounded down, and no further from the slots than one millisecond.
+func (s *Schedule) clamp(t time.Time) int64 {
+	switch {
+	case t.Before(time.UnixMilli(firstSlot)):
+		return firstSlot - 1
+	case t.After(time.UnixMilli(lastSlot)):
+		return lastSlot
+	}
+	return t.UnixMilli()
+}

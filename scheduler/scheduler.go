@@ -1,0 +1,241 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/planner"
+)
+
+// Store commits decisions. done is called once for each of them, from any goroutine, also after ctx has ended.
+type Store interface {
+	Commit(ctx context.Context, term election.Term, ds []job.Decision, done func(i int, a job.Applied))
+}
+
+// Feed tells every change of the store, in order: first what there is, then what comes.
+type Feed interface {
+	Ready() <-chan struct{}
+	Take() []job.Change
+}
+
+// Observer is told what the leader does. Its methods are called from the loop and must not block.
+type Observer interface {
+	// Decided is called for each decision once the store has answered.
+	Decided(d job.Decision, a job.Applied, now time.Time)
+}
+
+// Scheduler keeps a planner warm while another replica leads, and acts on it while this one does.
+type Scheduler struct {
+	planner *planner.Planner // owned by Run
+	store   Store
+	feed    Feed
+	observe Observer
+	now     func() time.Time
+	log     hclog.Logger
+
+	reigns  chan reign
+	stopped chan struct{} // closed when Run has returned
+	status  atomic.Pointer[Status]
+}
+
+// reign is one term that Run is to act in.
+type reign struct {
+	ctx  context.Context // of the term
+	term election.Term
+	over chan error // receives from Run why the reign ended, when nothing of it is under way any more
+}
+
+// Status is how the loop is doing, for health checks and display.
+type Status struct {
+	Term    int64     // zero: not leading
+	Since   time.Time // of the term, or of the loop
+	Pending int       // decisions under way
+	Behind  time.Time // the time for which the oldest thing to decide is waiting; zero: nothing is overdue
+}
+
+// planBatch is how many decisions are asked for at a time.
+const planBatch = 512
+
+// New returns a scheduler that reads feed and writes to store. observe may be nil.
+func New(cfg planner.Config, store Store, feed Feed, observe Observer, now func() time.Time, log hclog.Logger) *Scheduler {
+	s := &Scheduler{
+		planner: planner.New(cfg), store: store, feed: feed, observe: observe, now: now, log: log,
+		reigns: make(chan reign), stopped: make(chan struct{}),
+	}
+	s.status.Store(&Status{})
+	return s
+}
+
+// Status returns the present status.
+func (s *Scheduler) Status() Status { return *s.status.Load() }
+
+// Lead acts for term until ctx ends or the store says that the term is over, and returns the reason when nothing of it is
+// under way any more. Everything that was in the store when the term was won has to be in the feed. It may be called
+// while Run runs, once at a time.
+func (s *Scheduler) Lead(ctx context.Context, term election.Term) error {
+	r := reign{ctx: ctx, term: term, over: make(chan error, 1)}
+	select {
+	case s.reigns <- r:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.stopped:
+		return errStopped
+	}
+	return <-r.over
+}
+
+// errStopped is why a reign ends when Run does.
+var errStopped = errors.New("scheduler stopped")
+
+// Run feeds the planner until ctx ends, and returns the cause. A reign ends with it.
+func (s *Scheduler) Run(ctx context.Context) error {
+	defer close(s.stopped)
+	for {
+		s.digest()
+		s.planner.Plan(s.now(), planBatch) // decides nothing, but keeps the standby warm
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.feed.Ready():
+		case r := <-s.reigns:
+			r.over <- s.lead(ctx, r)
+		}
+	}
+}
+
+// digest applies what the feed has.
+func (s *Scheduler) digest() {
+	changes := s.feed.Take()
+	if len(changes) == 0 {
+		return
+	}
+	now := s.now()
+	for _, c := range changes {
+		s.planner.Apply(c, now)
+	}
+}
+
+// settled is a decision with its answer.
+type settled struct {
+	decision job.Decision
+	applied  job.Applied
+}
+
+// answers collects what commits call back with.
+type answers struct {
+	mu    sync.Mutex
+	list  []settled     // guarded by mu
+	ready chan struct{} // holds a token while list is not empty
+}
+
+func (a *answers) add(s settled) {
+	a.mu.Lock()
+	a.list = append(a.list, s)
+	a.mu.Unlock()
+	select {
+	case a.ready <- struct{}{}:
+	default:
+	}
+}
+
+func (a *answers) take() []settled {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list := a.list
+	a.list = nil
+	return list
+}
+
+// lead plans and commits for one term, until that is over or run ends. It returns the reason when every commit has been
+// answered.
+func (s *Scheduler) lead(run context.Context, r reign) error {
+	ctx, end := context.WithCancelCause(r.ctx)
+	defer end(nil)
+	defer context.AfterFunc(run, func() { end(errStopped) })()
+
+	s.digest()
+	began := s.now()
+	s.planner.Lead(began)
+	s.log.Info("leading", "term", r.term.Rev)
+	defer func() {
+		s.planner.Follow()
+		s.status.Store(&Status{Since: s.now()})
+		s.log.Info("no longer leading", "term", r.term.Rev, "reason", context.Cause(ctx))
+	}()
+
+	in := &answers{ready: make(chan struct{}, 1)}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	pending := 0
+	for done := ctx.Done(); ; {
+		now := s.now()
+		for _, a := range in.take() {
+			pending--
+			s.settle(a, now)
+			if errors.Is(a.applied.Err, election.ErrTermLost) {
+				end(a.applied.Err)
+			}
+		}
+		if ctx.Err() != nil {
+			if pending == 0 {
+				return context.Cause(ctx)
+			}
+			done = nil
+		} else {
+			s.digest()
+			pending += s.plan(ctx, r.term, in, now)
+		}
+		s.report(r, began, pending, now)
+		if next, ok := s.planner.Next(); ok && done != nil {
+			timer.Reset(max(0, next.Sub(s.now())))
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-done:
+		case <-in.ready:
+		case <-s.feed.Ready():
+		case <-timer.C:
+		}
+	}
+}
+
+// plan commits what there is to do now, and returns how many decisions that are.
+func (s *Scheduler) plan(ctx context.Context, term election.Term, in *answers, now time.Time) int {
+	ds := s.planner.Plan(now, planBatch)
+	if len(ds) > 0 {
+		s.store.Commit(ctx, term, ds, func(i int, a job.Applied) { in.add(settled{ds[i], a}) })
+	}
+	return len(ds)
+}
+
+func (s *Scheduler) settle(a settled, now time.Time) {
+	s.planner.Settle(a.decision, a.applied, now)
+	if s.observe != nil {
+		s.observe.Decided(a.decision, a.applied, now)
+	}
+	switch err := a.applied.Err; {
+	case err == nil:
+	case errors.Is(err, job.ErrConflict): // losing a race is normal
+		s.log.Debug("decision was overtaken", "job", a.decision.Job)
+	case errors.Is(err, election.ErrTermLost): // one line tells of it, when the reign ends
+		s.log.Debug("decision was refused", "job", a.decision.Job, "err", err)
+	default:
+		s.log.Warn("decision was not committed", "job", a.decision.Job, "err", err)
+	}
+}
+
+func (s *Scheduler) report(r reign, began time.Time, pending int, now time.Time) {
+	st := &Status{Term: r.term.Rev, Since: began, Pending: pending}
+	if next, ok := s.planner.Next(); ok && !next.IsZero() && next.Before(now) {
+		st.Behind = next
+	}
+	s.status.Store(st)
+}

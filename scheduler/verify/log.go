@@ -1,0 +1,208 @@
+package verify
+
+import (
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// replay is what the changes up to one of them have made of the store.
+type replay struct {
+	*checker
+	runs    map[string]*job.Run
+	gone    map[string]bool // runs that have been removed from history
+	cursors map[string]*job.Cursor
+	defs    map[string]*job.Job // nil: not known
+	born    map[string]bool     // jobs that were made, and have had no cursor since
+	gate    *job.Gate           // nil: not known
+	term    int64               // the highest so far
+}
+
+// checkLog looks at every change, in order.
+func (c *checker) checkLog(log [][]job.Change) {
+	l := &replay{
+		checker: c, runs: map[string]*job.Run{}, gone: map[string]bool{},
+		cursors: map[string]*job.Cursor{}, defs: map[string]*job.Job{}, born: map[string]bool{}, gate: &c.gate,
+	}
+	for name, s := range c.jobs {
+		l.defs[name] = s.def
+	}
+	// What the log changes was something else before, that nobody knows; but who pauses leaves the time of the last
+	// resumption as it was.
+	gated := false
+	for _, batch := range log {
+		for _, ch := range batch {
+			switch ch.Kind {
+			case job.RecordJob:
+				delete(l.defs, ch.Name)
+			case job.RecordGate:
+				if !gated {
+					gated, l.gate = true, nil
+					if ch.Gate != nil && ch.Gate.Paused != nil {
+						l.gate = &job.Gate{Since: ch.Gate.Since}
+					}
+				}
+			case job.RecordRun:
+				c.known[ch.Name] = true
+			}
+		}
+	}
+	for _, batch := range log {
+		l.define(batch)
+		for _, ch := range batch {
+			c.report.Changes++
+			l.check(ch, batch)
+		}
+	}
+}
+
+// define takes over the definitions and the gate of a revision.
+func (l *replay) define(batch []job.Change) {
+	for _, ch := range batch {
+		switch ch.Kind {
+		case job.RecordJob:
+			l.defs[ch.Name] = ch.Job
+			if j := ch.Job; j != nil && j.Generation == 1 && j.SinceReason == job.SinceCreated && j.Created.Equal(j.Updated) && j.Paused == nil {
+				l.born[ch.Name] = l.cursors[ch.Name] == nil
+			}
+		case job.RecordGate:
+			l.gate = ch.Gate
+		}
+	}
+}
+
+func (l *replay) check(ch job.Change, batch []job.Change) {
+	switch {
+	case ch.Kind == job.RecordRun && ch.Deleted():
+		if r := l.runs[ch.Name]; r != nil && !r.State.Terminal() {
+			l.broken(7, ch.Name, ch.Rev, "it was removed while it was %s", r.State)
+		}
+		delete(l.runs, ch.Name)
+		l.gone[ch.Name] = true
+	case ch.Run != nil:
+		if l.gone[ch.Name] && ch.Run.Kind == job.KindScheduled {
+			l.broken(1, ch.Name, ch.Rev, "it was made a second time")
+		}
+		l.checkMove(l.runs[ch.Name], ch.Run)
+		l.runs[ch.Name] = ch.Run
+		if ch.Run.State == job.Armed {
+			l.checkTerm(ch.Name, ch.Rev, ch.Run.Term)
+		}
+	case ch.Kind == job.RecordCursor && ch.Deleted():
+		delete(l.cursors, ch.Name)
+	case ch.Cursor != nil:
+		before := l.cursors[ch.Name]
+		if before == nil && l.born[ch.Name] { // the first cursor of a job that was made before our eyes
+			before = &job.Cursor{Job: ch.Name}
+		}
+		delete(l.born, ch.Name)
+		if before != nil {
+			l.checkAdvance(before, ch.Cursor, batch)
+		}
+		l.cursors[ch.Name] = ch.Cursor
+		l.checkTerm(ch.Name, ch.Rev, ch.Cursor.Term)
+	case ch.Event != nil && ch.Event.Kind == job.EventSkipped:
+		l.checkTerm(ch.Name, ch.Rev, ch.Event.Term)
+	}
+}
+
+// checkTerm looks whether a leader wrote after another had followed it.
+func (l *replay) checkTerm(name string, rev, of int64) {
+	if of < l.term {
+		l.broken(2, name, rev, "it was written in term %d, after term %d had begun to write", of, l.term)
+	}
+	l.term = max(of, l.term)
+}
+
+// checkMove looks at one change of a run.
+func (c *checker) checkMove(before, after *job.Run) {
+	if before == nil {
+		return
+	}
+	name, rev := after.Name(), after.Rev
+	switch {
+	case before.State.Terminal():
+		c.broken(1, name, rev, "it was %s, and became %s", before.State, after.State)
+	case before.State == job.Running && after.State == job.Armed: // by way of pending: its worker was lost
+	case before.State != after.State && !before.State.May(after.State):
+		c.broken(7, name, rev, "it went from %s to %s", before.State, after.State)
+	}
+	if before.State == job.Armed && after.State == job.Running && after.Token != before.Rev {
+		c.broken(3, name, rev, "it was claimed with token %d, and was given out with %d", after.Token, before.Rev)
+	}
+	if before.State == job.Running && after.State == job.Running && after.Token != before.Token {
+		c.broken(3, name, rev, "its token went from %d to %d while it ran", before.Token, after.Token)
+	}
+	n, m := len(before.Attempts), len(after.Attempts)
+	if m < n && n < keptAttempts {
+		c.broken(1, name, rev, "it lost attempts: %d, then %d", n, m)
+	}
+	if before.State == job.Running && after.State != job.Running {
+		if m == 0 || after.Attempts[m-1].Token != before.Token {
+			c.broken(3, name, rev, "the attempt with token %d ended, and it does not say how", before.Token)
+		}
+	}
+}
+
+// keptAttempts is how many attempts a record keeps: beyond that, some of them are left out.
+const keptAttempts = 20
+
+// checkAdvance looks at one move of a cursor: forward, and past no slot that has neither a run nor a reason.
+func (l *replay) checkAdvance(before, after *job.Cursor, batch []job.Change) {
+	if after.After.Before(before.After) {
+		l.broken(5, after.Job, after.Rev, "its cursor went back from %s to %s", job.SlotID(before.After), job.SlotID(after.After))
+		return
+	}
+	def := l.defs[after.Job]
+	if def == nil || def.Generation != after.Generation || l.gate == nil {
+		return
+	}
+	when, err := policy.When(def.Name, &def.Spec)
+	if err != nil || when == nil {
+		return
+	}
+	from := later(later(before.After, def.Since), l.gate.Since)
+	for slot, ok := when.Next(from); ok && !slot.After(after.After); slot, ok = when.Next(slot) {
+		name := after.Job + "/" + job.SlotID(slot)
+		if l.known[name] {
+			l.proven[name] = true
+			continue
+		}
+		end, skipped := l.skipped(batch, after.Job, slot)
+		if !skipped {
+			l.broken(5, name, after.Rev, "the cursor passed it, but it has neither a run nor a reason")
+			continue
+		}
+		slot = end
+	}
+}
+
+// skipped says whether a change of batch, or what is in the store, gives a reason for a slot of the job not to run, and for
+// all up to which.
+func (c *checker) skipped(batch []job.Change, name string, slot time.Time) (end time.Time, ok bool) {
+	for _, ch := range batch {
+		if e := ch.Event; e != nil && e.Job == name && covers(e, slot) {
+			return e.To, true
+		}
+	}
+	if s := c.jobs[name]; s != nil {
+		for _, e := range s.skips {
+			if covers(e, slot) {
+				return e.To, true
+			}
+		}
+	}
+	return time.Time{}, false
+}
+
+func covers(e *job.Event, slot time.Time) bool {
+	return e.Kind == job.EventSkipped && !slot.Before(e.From) && !slot.After(e.To)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

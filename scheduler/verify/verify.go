@@ -1,0 +1,119 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Input is what is known of a store.
+type Input struct {
+	Records []job.Change   // all records and events, at one revision
+	Log     [][]job.Change // the changes that led there, by revision; may begin anywhere
+	Now     time.Time
+}
+
+// Violation is an invariant that does not hold.
+type Violation struct {
+	Invariant int    `json:"invariant"`
+	Subject   string `json:"subject"` // a job or a run
+	Revision  int64  `json:"revision,omitempty"`
+	Text      string `json:"text"`
+}
+
+// Report is the result of a check.
+type Report struct {
+	Violations []Violation `json:"violations"`
+	Notes      []string    `json:"notes"` // worth knowing, and no violation
+	Jobs       int         `json:"jobs"`
+	Runs       int         `json:"runs"`
+	Slots      int         `json:"slots"`   // that were owed, and have a run of their own
+	Changes    int         `json:"changes"` // of the log
+}
+
+// Check proves what can be proven.
+func Check(in Input) Report {
+	c := &checker{now: in.Now, jobs: map[string]*subject{}, known: map[string]bool{}, proven: map[string]bool{}}
+	c.report.Violations, c.report.Notes = []Violation{}, []string{}
+	for _, r := range in.Records {
+		c.record(r)
+	}
+	c.lookForLife()
+	for _, name := range c.names() {
+		c.checkJob(c.jobs[name])
+	}
+	c.checkLog(in.Log)
+	c.report.Slots = len(c.proven)
+	return c.report
+}
+
+// subject is everything about one job.
+type subject struct {
+	name   string
+	def    *job.Job
+	cursor *job.Cursor
+	runs   []*job.Run
+	skips  []*job.Event
+}
+
+type checker struct {
+	now    time.Time
+	jobs   map[string]*subject
+	gate   job.Gate
+	known  map[string]bool // names of runs that there are, or were in the log, readable or not
+	proven map[string]bool // names of slots that have a run or a reason
+	led    time.Time       // somebody led at this time or later; zero: nothing shows it
+	report Report
+}
+
+func (c *checker) broken(invariant int, subject string, rev int64, format string, args ...any) {
+	c.report.Violations = append(c.report.Violations, Violation{invariant, subject, rev, fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) note(format string, args ...any) {
+	c.report.Notes = append(c.report.Notes, fmt.Sprintf(format, args...))
+}
+
+func (c *checker) names() []string {
+	names := make([]string, 0, len(c.jobs))
+	for name := range c.jobs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (c *checker) subject(name string) *subject {
+	s := c.jobs[name]
+	if s == nil {
+		s = &subject{name: name}
+		c.jobs[name] = s
+	}
+	return s
+}
+
+func (c *checker) record(r job.Change) {
+	if r.Kind == job.RecordRun {
+		c.known[r.Name] = true
+	}
+	switch {
+	case r.Bad != nil:
+		c.note("%s/%s cannot be read and is set aside: %v", r.Kind, r.Name, r.Bad)
+	case r.Job != nil:
+		c.report.Jobs++
+		c.subject(r.Name).def = r.Job
+	case r.Cursor != nil:
+		c.subject(r.Name).cursor = r.Cursor
+	case r.Run != nil:
+		c.report.Runs++
+		s := c.subject(r.Run.Job)
+		s.runs = append(s.runs, r.Run)
+	case r.Gate != nil:
+		c.gate = *r.Gate
+	case r.Event != nil && r.Event.Kind == job.EventSkipped:
+		s := c.subject(r.Event.Job)
+		s.skips = append(s.skips, r.Event)
+	}
+}

@@ -1,0 +1,161 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// attempt is a claimed run that executes.
+type attempt struct {
+	run    job.Run // as it was claimed
+	spec   job.Spec
+	shift  *shift // under which it was claimed
+	ctx    context.Context
+	cancel context.CancelCauseFunc // with one of the causes of package executor
+	killed bool                    // guarded by w.mu: counted in shift.killed
+}
+
+// outlives says whether the attempt goes on when its session is over: nobody repeats it, and nobody waits for its end.
+func (a *attempt) outlives() bool {
+	return a.spec.Delivery == job.AtMostOnce && a.spec.Overlap == job.OverlapAllow
+}
+
+// kill ends the attempt because its session is over. w.mu is held.
+func (a *attempt) kill() {
+	if !a.killed {
+		a.killed = true
+		a.shift.killed.add(1)
+		a.cancel(executor.ErrFenced)
+	}
+}
+
+// start begins the attempt that has been claimed. It takes over the room of the caller.
+func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec) {
+	w := s.w
+	a := &attempt{run: claimed, spec: *spec, shift: s}
+	a.ctx, a.cancel = context.WithCancelCause(s.life)
+
+	w.mu.Lock()
+	w.attempts[a] = struct{}{}
+	if w.stopping {
+		a.cancel(executor.ErrStopping)
+	}
+	stopped := h.stopped > claimed.Token
+	w.mu.Unlock()
+
+	w.cfg.Observer.Claimed(&a.run, claimed.Started.Sub(claimed.Due))
+	w.wg.Go(func() { w.perform(a) })
+	if stopped {
+		w.wg.Go(func() { w.confirmStop(a) })
+	}
+}
+
+// perform executes an attempt and reports its end.
+func (w *Worker) perform(a *attempt) {
+	began := w.now()
+	o, begun := w.execute(a)
+	ended := w.now()
+
+	w.count(&w.unsent, 1) // before the attempt ends, so that whoever waits for both sees no gap
+	w.leave(a)
+	w.cfg.Observer.Ended(&a.run, &o, ended.Sub(began))
+	if o.State != job.Succeeded {
+		w.log.Info("attempt ended", "run", a.run.Name(), "attempt", a.run.Attempt, "state", o.State, "reason", o.Reason)
+	}
+
+	spec := a.spec
+	if !begun {
+		spec.Delivery = job.AtLeastOnce // what has not begun may be repeated, whatever the job says
+	}
+	r := newReport(a.run, &spec, o, ended, w.random())
+	if w.journal != nil {
+		// If we die before, the attempt counts as lost; after, the next process delivers its outcome.
+		if err := w.journal.keep(r); err != nil {
+			w.log.Error("outcome is kept in memory only", "run", a.run.Name(), "attempt", a.run.Attempt, "err", err)
+		}
+	}
+	w.deliver(a.shift.life, r)
+}
+
+// execute carries the attempt out, unless its end was asked for or its session was over before it could begin.
+func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
+	timeout := a.spec.Timeout
+	if timeout <= 0 {
+		timeout = job.DefaultTimeout
+	}
+	if a.shift.over() {
+		a.cancel(executor.ErrFenced)
+	}
+	ctx, cancel := context.WithTimeoutCause(a.ctx, timeout.Std(), executor.ErrTimeout)
+	defer cancel()
+	req := executor.Request{
+		Run:         a.run,
+		Spec:        a.spec,
+		Deadline:    a.run.Started.Add(timeout.Std()),
+		Marker:      w.mark(),
+		TraceParent: traceParent(&a.run),
+	}
+	if o, ended := executor.Interrupted(ctx, &req, w.now()); ended {
+		o.Reason += " before it began"
+		return o, false
+	}
+	printed := w.capture(&a.run)
+	req.Output = printed
+	o = w.exec.Execute(ctx, req)
+	if err := printed.Close(); err != nil {
+		w.log.Warn("output is incomplete", "run", a.run.Name(), "attempt", a.run.Attempt, "err", err)
+	}
+	o.Output = printed.Tail()
+	return o, true
+}
+
+// leave gives up the attempt's room and place.
+func (w *Worker) leave(a *attempt) {
+	a.cancel(nil)
+	w.mu.Lock()
+	delete(w.attempts, a)
+	if a.killed {
+		a.shift.killed.add(-1)
+	}
+	w.mu.Unlock()
+	a.shift.vacate()
+}
+
+// stop ends the run called name, which an order that was made at rev asks for. w.mu is held.
+func (s *shift) stop(name string, rev int64) {
+	if h := s.holds[name]; h != nil && rev > h.run.Rev {
+		h.stopped = rev
+		h.wake(errStopped)
+	}
+	for a := range s.w.attempts {
+		if a.run.Name() == name {
+			s.w.wg.Go(func() { s.w.confirmStop(a) })
+		}
+	}
+}
+
+// confirmStop ends an attempt if its record says so: an order may tell of a change that was refused.
+func (w *Worker) confirmStop(a *attempt) {
+	pauses := newPauses()
+	for {
+		record, err := w.store.Run(a.ctx, a.run.Job, a.run.ID)
+		switch {
+		case err == nil && record.State == job.Running && record.Token == a.run.Token:
+			if record.Cancel != nil {
+				a.cancel(executor.ErrCanceled)
+			}
+			return
+		case err == nil, errors.Is(err, job.ErrNotFound): // given up; what we do has no effect any more
+			a.cancel(executor.ErrFenced)
+			return
+		}
+		w.log.Debug("request to stop is not confirmed yet", "run", a.run.Name(), "err", err)
+		if pause(a.ctx, min(pauses.NextBackOff(), time.Second)) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// hold is a run that was given to this worker and has not begun.
+type hold struct {
+	// Guarded by w.mu.
+	run       job.Run                 // as given last
+	received  time.Time               // when
+	orders    []string                // that hold it
+	stopped   int64                   // revision of the latest request to stop it
+	interrupt context.CancelCauseFunc // ends its waiting, never its claim; nil before it waits
+}
+
+// wake ends h's waiting, if it has begun; what has not begun sees for itself. w.mu is held.
+func (h *hold) wake(cause error) {
+	if h.interrupt != nil {
+		h.interrupt(cause)
+	}
+}
+
+// refusal is why a held run is handed back, as its record says it.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+const (
+	errRetiring refusal = "worker is stopping"
+	errStopped  refusal = "stopped before it began"
+	errNoRoom   refusal = "worker has no room"
+	errNoSpec   refusal = "worker could not read its definition"
+)
+
+// errRearmed is returned when a held run has been given to us anew.
+var errRearmed = errors.New("given anew")
+
+// definitionTimeout is how long the definition of a run's job may take to be read before the run is handed back.
+const definitionTimeout = 5 * time.Second
+
+// attend brings a held run to its claim, or hands it back.
+func (s *shift) attend(h *hold) {
+	defer s.holding.add(-1)
+	for {
+		waiting, run, received := s.renew(h)
+		spec, err := s.ready(waiting, &run, received)
+		if err == nil {
+			err = s.claim(h, run, spec)
+		}
+		var why refusal
+		switch {
+		case s.ctx.Err() != nil, fenced(err), err == nil, errors.Is(err, errRearmed):
+		case errors.Is(err, job.ErrConflict): // it was changed by somebody else, as is anybody's right
+			s.w.log.Debug("run was changed before it began", "run", run.Name(), "attempt", run.Attempt, "err", err)
+			s.w.cfg.Observer.Conflicted(&run)
+		case errors.Is(err, job.ErrNotFound):
+			s.cancelDeleted(run)
+		case errors.As(err, &why):
+			s.recall(run, string(why))
+		default:
+			s.w.log.Error("run cannot begin", "run", run.Name(), "attempt", run.Attempt, "err", err)
+		}
+		if s.release(h, run.Rev) {
+			return
+		}
+	}
+}
+
+// renew begins to wait for what h holds now. The wait ends with the shift, and by wake.
+func (s *shift) renew(h *hold) (waiting context.Context, run job.Run, received time.Time) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	h.wake(nil)
+	waiting, h.interrupt = context.WithCancelCause(s.ctx)
+	if h.stopped > h.run.Rev {
+		h.interrupt(errStopped)
+	}
+	if s.retiring {
+		h.interrupt(errRetiring)
+	}
+	return waiting, h.run, h.received
+}
+
+// release ends h, unless its run has been given to us anew after rev or the shift goes on with it.
+func (s *shift) release(h *hold, rev int64) bool {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	if h.run.Rev > rev && s.ctx.Err() == nil {
+		return false
+	}
+	h.wake(nil)
+	delete(s.holds, h.run.Name())
+	for _, id := range h.orders {
+		s.settle(id)
+	}
+	return true
+}
+
+// ready waits until the run may be claimed: its definition is known, its time has come, and it has room, which the
+// caller then owns. The definition comes first so that nothing stands between the claim and the attempt.
+func (s *shift) ready(ctx context.Context, run *job.Run, received time.Time) (*job.Spec, error) {
+	spec, err := s.definition(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	// The distance that the leader saw, counted from the moment of receipt on the monotonic clock: what our wall clock
+	// says, and whether it is stepped, changes nothing.
+	armed := run.Armed
+	if armed.IsZero() {
+		armed = received
+	}
+	if wait := run.Due.Sub(armed) - s.w.now().Sub(received); wait > 0 {
+		if err := pause(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+	if ctx.Err() != nil { // whatever else is ready
+		return nil, context.Cause(ctx)
+	}
+	full := time.NewTimer(s.w.cfg.RoomTimeout)
+	defer full.Stop()
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case s.w.room <- struct{}{}:
+		s.w.count(&s.w.executing, 1)
+		return spec, nil
+	case <-full.C:
+		return nil, errNoRoom
+	}
+}
+
+// definition reads what the run is to do: job.ErrNotFound if there is nothing any more, errNoSpec if it takes too long.
+func (s *shift) definition(ctx context.Context, run *job.Run) (*job.Spec, error) {
+	limit, cancel := context.WithTimeoutCause(ctx, definitionTimeout, errNoSpec)
+	defer cancel()
+	pauses := newPauses()
+	for {
+		spec, err := s.w.definitions.spec(limit, run, s.w.now())
+		if err == nil || errors.Is(err, job.ErrNotFound) {
+			return &spec, err
+		}
+		s.w.log.Debug("definition is not there yet", "run", run.Name(), "err", err)
+		if err := pause(limit, pauses.NextBackOff()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// claim begins the attempt that run was armed for. Whatever the error, the attempt has not begun, and its room is free
+// again. job.ErrConflict means that the run is not ours to begin, errRearmed that it has been given to us anew.
+func (s *shift) claim(h *hold, run job.Run, spec *job.Spec) error {
+	claimed, err := s.writeClaim(run)
+	if err == nil {
+		s.start(h, claimed, spec)
+		return nil
+	}
+	s.vacate()
+	if !errors.Is(err, job.ErrConflict) || !s.armed(&claimed) || claimed.Rev <= run.Rev {
+		return err
+	}
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	if claimed.Rev > h.run.Rev {
+		h.run = claimed
+	}
+	return errRearmed
+}
+
+// writeClaim writes that the attempt begins. With job.ErrConflict it returns the record as it stands.
+func (s *shift) writeClaim(run job.Run) (job.Run, error) {
+	if s.over() {
+		return run, fmt.Errorf("claim run %s: %w", run.Name(), executor.ErrFenced)
+	}
+	next, err := run.Claim(run.Rev, s.w.now().UTC().Round(0))
+	if err != nil {
+		return run, fmt.Errorf("claim run %s: %w", run.Name(), err)
+	}
+	got, err := s.w.write(s.ctx, next)
+	if errors.Is(err, job.ErrConflict) && got.State == job.Running && got.Token == next.Token && got.Started.Equal(next.Started) {
+		// Ours: a first send was applied without our hearing. A claim by a copy of this order has another start.
+		return got, nil
+	}
+	return got, err
+}
+
+// vacate gives up the room of an attempt.
+func (s *shift) vacate() {
+	<-s.w.room
+	s.w.count(&s.w.executing, -1)
+}
+
+// recall hands run back to the leader.
+func (s *shift) recall(run job.Run, reason string) {
+	next, err := run.Recall(reason)
+	if err == nil {
+		_, err = s.w.write(s.ctx, next)
+	}
+	if err != nil { // it was changed by somebody else, or the leader takes it back itself when the session ends
+		s.w.log.Debug("run was not handed back", "run", run.Name(), "attempt", run.Attempt, "err", err)
+		return
+	}
+	s.w.log.Info("run handed back", "run", run.Name(), "attempt", run.Attempt, "reason", reason)
+	s.w.cfg.Observer.Recalled(&run, reason)
+}
+
+// cancelDeleted ends a run whose job is gone.
+func (s *shift) cancelDeleted(run job.Run) {
+	next, err := run.Stop(job.Cancel{At: s.w.now().UTC(), Reason: "job deleted"})
+	if err == nil {
+		_, err = s.w.write(s.ctx, next)
+	}
+	if err != nil {
+		s.w.log.Debug("run of a deleted job was not canceled", "run", run.Name(), "err", err)
+		return
+	}
+	s.w.log.Info("run canceled, since its job is deleted", "run", run.Name())
+}

@@ -1,0 +1,204 @@
+package worker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Journal keeps the outcomes that the store has not acknowledged, on disk. One process has it open at a time.
+//
+// Changes that come while the disk is busy share the next sync, so its cost per outcome falls as load rises.
+type Journal struct {
+	db      *bolt.DB
+	changes chan change
+	done    sync.WaitGroup // the writer
+
+	mu     sync.RWMutex
+	closed bool // no more sends on changes
+}
+
+// change puts value at key, or removes key where value is nil.
+type change struct {
+	key, value []byte
+	result     chan<- error // nil: nobody waits
+}
+
+var (
+	outcomesBucket = []byte("outcomes")
+
+	errJournalClosed = errors.New("journal is closed")
+)
+
+const (
+	// journalLockTimeout is how long OpenJournal waits for another process to let go of the file.
+	journalLockTimeout = 5 * time.Second
+	// forgetDelay is how long a removal waits for a sync to share.
+	forgetDelay = time.Second
+	// journalBatch is how many changes share one sync at most.
+	journalBatch = 1024
+)
+
+// OpenJournal opens or creates the journal in the file path. It must be closed.
+func OpenJournal(path string) (*Journal, error) {
+	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: journalLockTimeout, FreelistType: bolt.FreelistMapType})
+	if err != nil {
+		return nil, fmt.Errorf("open journal %s: %w", path, err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		_, err := tx.CreateBucketIfNotExists(outcomesBucket)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open journal %s: %w", path, err), db.Close())
+	}
+	j := &Journal{db: db, changes: make(chan change, journalBatch)}
+	j.done.Go(j.write)
+	return j, nil
+}
+
+// Close waits for the changes under way and closes the file.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	first := !j.closed
+	j.closed = true
+	j.mu.Unlock()
+	if first {
+		close(j.changes)
+	}
+	j.done.Wait()
+	return j.db.Close()
+}
+
+// keep returns once r is on disk.
+func (j *Journal) keep(r *report) error {
+	value, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("write journal %s: %w", r.key(), err)
+	}
+	result := make(chan error, 1)
+	err = j.send(change{key: []byte(r.key()), value: value, result: result})
+	if err == nil {
+		err = <-result
+	}
+	if err != nil {
+		return fmt.Errorf("write journal %s: %w", r.key(), err)
+	}
+	return nil
+}
+
+// forget removes r at some time soon. If we die before, r is sent once more, and the store's answer shows that it has
+// been applied.
+func (j *Journal) forget(r *report) {
+	_ = j.send(change{key: []byte(r.key())})
+}
+
+// load returns what is kept, and an error for each entry that cannot be read; those stay in the file.
+func (j *Journal) load() (reports []*report, unreadable []error) {
+	err := j.db.View(func(tx *bolt.Tx) error {
+		return tx.Bucket(outcomesBucket).ForEach(func(key, value []byte) error {
+			r := new(report)
+			if err := json.Unmarshal(value, r); err != nil {
+				unreadable = append(unreadable, fmt.Errorf("read journal %s: %w", key, err))
+				return nil
+			}
+			r.Run.Rev = r.Rev
+			reports = append(reports, r)
+			return nil
+		})
+	})
+	if err != nil {
+		unreadable = append(unreadable, fmt.Errorf("read journal: %w", err))
+	}
+	return reports, unreadable
+}
+
+func (j *Journal) send(c change) error {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	if j.closed {
+		return errJournalClosed
+	}
+	j.changes <- c
+	return nil
+}
+
+// write is the journal's goroutine. It ends when changes is closed. A removal waits for company, since nobody waits
+// for it.
+func (j *Journal) write() {
+	var (
+		batch  []change
+		timer  = time.NewTimer(forgetDelay)
+		commit = func() { j.commit(batch); batch = nil }
+	)
+	defer timer.Stop()
+	for {
+		select {
+		case c, ok := <-j.changes:
+			if !ok {
+				commit()
+				return
+			}
+			if len(batch) == 0 {
+				timer.Reset(forgetDelay)
+			}
+			var urgent bool
+			batch, urgent = j.gather(append(batch, c))
+			if urgent || len(batch) >= journalBatch {
+				commit()
+			}
+		case <-timer.C:
+			commit()
+		}
+	}
+}
+
+// commit makes the changes durable, and answers those who wait for them.
+func (j *Journal) commit(batch []change) {
+	if len(batch) == 0 {
+		return
+	}
+	err := j.db.Update(func(tx *bolt.Tx) error {
+		b := tx.Bucket(outcomesBucket)
+		for _, c := range batch {
+			if err := c.apply(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, c := range batch {
+		if c.result != nil {
+			c.result <- err
+		}
+	}
+}
+
+// gather adds to batch what else is waiting, and says whether somebody waits for any of it.
+func (j *Journal) gather(batch []change) ([]change, bool) {
+	for len(batch) < journalBatch {
+		select {
+		case c, ok := <-j.changes:
+			if !ok {
+				return batch, true
+			}
+			batch = append(batch, c)
+			continue
+		default:
+		}
+		break
+	}
+	return batch, slices.ContainsFunc(batch, func(c change) bool { return c.result != nil })
+}
+
+func (c *change) apply(b *bolt.Bucket) error {
+	if c.value == nil {
+		return b.Delete(c.key)
+	}
+	return b.Put(c.key, c.value)
+}

@@ -1,0 +1,220 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// report is the end of one attempt on its way to the store. It is decided once, by the worker that executed the
+// attempt, and is sent until the store's answer is definite.
+type report struct {
+	Run     job.Run     `json:"run"` // as it was claimed
+	Rev     int64       `json:"rev"` // Run.Rev, which is not part of its JSON
+	Outcome job.Outcome `json:"outcome"`
+	Again   *again      `json:"again,omitempty"` // nil: the run has ended
+}
+
+// again is the decision for another attempt.
+type again struct {
+	Due    time.Time `json:"due"`
+	Reason string    `json:"reason"`
+}
+
+// size says what a report leaves out so that its record fits into the store.
+type size int
+
+const (
+	whole         size = iota
+	withoutOutput      // of the attempt
+	withoutInput       // nor the run's payload; so it is the run's end
+)
+
+// newReport decides what becomes of run, whose attempt has ended with o.
+func newReport(run job.Run, spec *job.Spec, o job.Outcome, now time.Time, random float64) *report {
+	o = checked(o, now)
+	r := &report{Run: run, Rev: run.Rev}
+	switch o.State {
+	case job.Lost:
+		if retry, reason := policy.Lost(spec, &run); retry {
+			r.Again = &again{Due: now, Reason: reason}
+		} else {
+			o.Reason = join(o.Reason, reason)
+		}
+	case job.Failed, job.TimedOut:
+		if due, reason, retry := policy.Retry(spec, &run, o, now, random); retry {
+			r.Again = &again{Due: due.Round(0), Reason: reason}
+		} else {
+			o.Reason = join(o.Reason, reason)
+		}
+	}
+	r.Outcome = o
+	return r
+}
+
+// maxReason is how much of the reason for an attempt's end is kept, in bytes: a Go handler's error may be of any length, and
+// the record keeps that of many attempts.
+const maxReason = 1 << 10
+
+// checked makes sure that an outcome ends the attempt and fits into the record, whatever an executor returns.
+func checked(o job.Outcome, now time.Time) job.Outcome {
+	switch o.State {
+	case job.Succeeded, job.Failed, job.TimedOut, job.Canceled, job.Lost:
+	default:
+		o = job.Outcome{State: job.Failed, Reason: fmt.Sprintf("executor ended with the impossible state %q", o.State), Output: o.Output}
+	}
+	if o.At.IsZero() {
+		o.At = now
+	}
+	o.At = o.At.UTC().Round(0) // as it comes back from the store, to be recognized
+	if len(o.Reason) > maxReason {
+		o.Reason = strings.ToValidUTF8(o.Reason[:maxReason], "") + "…"
+	}
+	if over := len(o.Output) - job.OutputTail; over > 0 {
+		o.Output = o.Output[over:]
+	}
+	return o
+}
+
+func join(reason, more string) string {
+	if reason == "" || more == "" {
+		return reason + more
+	}
+	return reason + "; " + more
+}
+
+// key is unique to the attempt.
+func (r *report) key() string { return fmt.Sprintf("%s@%d", r.Run.Name(), r.Run.Token) }
+
+// apply moves current, the attempt's record as it stands, to where the report says.
+func (r *report) apply(current job.Run, leave size) (job.Run, error) {
+	o, retry := r.Outcome, r.Again
+	if leave >= withoutOutput {
+		o.Output = ""
+	}
+	if leave >= withoutInput {
+		current.Payload = nil
+		if retry != nil {
+			retry, o.Reason = nil, join(o.Reason, "not tried again, since its record is too large for the store")
+		}
+	}
+	if current.Cancel != nil {
+		if o.State == job.Lost { // we killed what somebody wanted to end
+			o.State = job.Canceled
+		}
+		if o.State == job.Canceled {
+			o.Reason = join(o.Reason, current.Cancel.Reason)
+		}
+		retry = nil
+	}
+	if retry != nil {
+		return current.Again(o, retry.Due, retry.Reason)
+	}
+	return current.Finish(o)
+}
+
+// open says whether record is still in the attempt that the report ends.
+func (r *report) open(record *job.Run) bool {
+	return record.State == job.Running && record.Token == r.Run.Token
+}
+
+// told says whether record already tells what the report does: an earlier send of it was applied without our hearing,
+// or the leader has judged the attempt lost as we do.
+func (r *report) told(record *job.Run) bool {
+	for _, a := range record.Attempts {
+		if a.Token == r.Run.Token {
+			return a.Finished.Equal(r.Outcome.At) || a.State == job.Lost && r.Outcome.State == job.Lost
+		}
+	}
+	return false
+}
+
+// tooLate is the event that tells of an outcome that came too late for record.
+func (r *report) tooLate(record *job.Run) job.Event {
+	reason := "the run is gone"
+	if record.ID != "" {
+		reason = fmt.Sprintf("the run is %s, attempt %d", record.State, record.Attempt)
+		if record.Worker != "" {
+			reason += " on worker " + record.Worker
+		}
+	}
+	return job.Event{
+		ID:      job.EventID(r.Outcome.At, fmt.Sprintf("fenced-%d", r.Run.Token)),
+		Kind:    job.EventFenced,
+		Job:     r.Run.Job,
+		At:      r.Outcome.At,
+		Reason:  fmt.Sprintf("attempt %d ended %s after it had been given up: %s", r.Run.Attempt, r.Outcome.State, reason),
+		Run:     r.Run.Name(),
+		Attempt: r.Run.Attempt,
+		Token:   r.Run.Token,
+		Worker:  r.Run.Worker,
+		State:   r.Outcome.State,
+	}
+}
+
+// deliver sends r until the store's answer is definite, and forgets it then. When ctx ends before, r stays in the
+// journal. The caller has counted r as unsent.
+func (w *Worker) deliver(ctx context.Context, r *report) {
+	defer w.count(&w.unsent, -1)
+	log := w.log.With("run", r.Run.Name(), "attempt", r.Run.Attempt, "token", r.Run.Token, "state", r.Outcome.State)
+	current, leave := r.Run, whole
+	for {
+		next, err := r.apply(current, leave)
+		if err != nil { // not an arrow: the record in the journal is not one that we wrote
+			log.Error("outcome does not fit its run", "err", err)
+			break
+		}
+		current, err = w.write(ctx, next)
+		switch {
+		case err == nil:
+			log.Debug("outcome written")
+		case errors.Is(err, job.ErrConflict) && r.open(&current):
+			continue // somebody, say a request to cancel, wrote the record meanwhile
+		case errors.Is(err, job.ErrConflict) && r.told(&current):
+			log.Debug("outcome was written before")
+		case errors.Is(err, job.ErrConflict):
+			log.Warn("outcome came too late", "now", current.State)
+			w.cfg.Observer.Fenced(&r.Run, &r.Outcome)
+			if err := w.record(ctx, r.tooLate(&current)); err != nil {
+				return
+			}
+		case errors.Is(err, job.ErrTooLarge) && leave < withoutInput:
+			log.Warn("outcome is too large and is cut", "err", err)
+			current, leave = r.Run, leave+1
+			continue
+		case errors.Is(err, job.ErrTooLarge):
+			log.Error("outcome cannot be written and stays in the journal", "err", err)
+			return
+		default:
+			log.Warn("outcome waits in the journal", "err", err)
+			return
+		}
+		break
+	}
+	if w.journal != nil {
+		w.journal.forget(r)
+	}
+}
+
+// replay takes up what the journal kept when the last process ended.
+func (w *Worker) replay(ctx context.Context) {
+	if w.journal == nil {
+		return
+	}
+	reports, unreadable := w.journal.load()
+	for _, err := range unreadable {
+		w.log.Error("journal entry is left alone", "err", err)
+	}
+	if len(reports) > 0 {
+		w.log.Info("delivering outcomes of the last process", "count", len(reports))
+	}
+	for _, r := range reports {
+		w.count(&w.unsent, 1)
+		w.wg.Go(func() { w.deliver(ctx, r) })
+	}
+}

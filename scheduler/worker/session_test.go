@@ -1,0 +1,294 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// dying takes d to end after it was interrupted.
+func dying(d time.Duration) func(context.Context, executor.Request) job.Outcome {
+	return func(ctx context.Context, req executor.Request) job.Outcome {
+		<-ctx.Done()
+		time.Sleep(d)
+		o, _ := executor.Interrupted(ctx, &req, time.Now())
+		return o
+	}
+}
+
+func TestSessionLoss(t *testing.T) {
+	t.Run("kills at the deadline, and opens the next session when the killed have ended", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, dying(3*time.Second))
+			r.start()
+			name, _ := r.one()
+			after(time.Second)
+			first := r.session()
+			first.cutOff()
+			after(fakeTTL - time.Nanosecond)
+			r.wantState(name, job.Running)
+			r.store.set(func() {}) // the store answers all the while
+			after(2 * time.Second)
+			if r.session() != first || first.isClosed() {
+				t.Error("the session was closed or another one opened while a killed attempt was alive")
+			}
+			r.wantState(name, job.Running)
+			after(time.Second + time.Millisecond)
+			got := r.wantState(name, job.Pending)
+			if len(got.Attempts) != 1 || got.Attempts[0].State != job.Lost || !got.Due.Before(time.Now()) {
+				t.Errorf("run = %+v, want one lost attempt, due now", got)
+			}
+			if r.session() == first || !first.isClosed() {
+				t.Error("the session was not closed, or no other one opened")
+			}
+			r.give(name)
+			after(time.Second)
+			r.wantState(name, job.Running)
+		})
+	})
+
+	t.Run("hands over at once when the lease is known to be gone", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, dying(0))
+			r.start()
+			name, _ := r.one()
+			after(time.Second)
+			close(r.session().done)
+			after(time.Second)
+			r.wantState(name, job.Pending)
+			if r.session().id != "s2" {
+				t.Errorf("session = %s, want s2", r.session().id)
+			}
+		})
+	})
+
+	for _, c := range []struct {
+		name    string
+		overlap job.Overlap
+		want    job.State
+	}{
+		{"lets an at_most_once attempt go on whose job may overlap", job.OverlapAllow, job.Succeeded},
+		{"kills an at_most_once attempt whose job may not overlap", job.OverlapSkip, job.Lost},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(time.Minute))
+				r.store.define("backup", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce, Overlap: c.overlap})
+				r.start()
+				name, _ := r.one()
+				after(time.Second)
+				close(r.session().done)
+				after(2 * time.Minute)
+				r.wantState(name, c.want)
+			})
+		})
+	}
+
+	t.Run("drops what has not begun", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Second))
+			r.start()
+			name := r.store.pending("backup", "a", time.Now().Add(time.Second))
+			r.give(name)
+			after(0)
+			close(r.session().done)
+			after(2 * time.Second)
+			r.wantState(name, job.Armed)
+			r.wantExecutions(0)
+		})
+	})
+
+	t.Run("keeps an attempt from beginning when its claim is answered too late", func(t *testing.T) {
+		for _, delivery := range job.Deliveries() {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(time.Second))
+				r.store.define("backup", job.Spec{Command: []string{"x"}, Delivery: delivery})
+				r.start()
+				// As when the process is stopped while the answer is on its way: no timer of ours has fired.
+				r.store.wrote = func(run job.Run) {
+					if run.State == job.Running {
+						s := r.session()
+						s.mu.Lock()
+						s.cut = time.Now().Add(-fakeTTL)
+						s.mu.Unlock()
+					}
+				}
+				name, _ := r.one()
+				after(10 * time.Second)
+				r.wantExecutions(0)
+				r.wantState(name, job.Pending)
+			})
+		}
+	})
+
+	t.Run("delivers outcomes before the next session opens", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(3*time.Second))
+			r.start()
+			name, _ := r.one()
+			after(time.Second)
+			down := func(string, *job.Run) fault { return refused }
+			r.store.set(func() { r.store.fault = down })
+			r.sessions.mu.Lock()
+			r.sessions.err = errors.New("store is down")
+			r.sessions.opening = func() {
+				if got := r.store.get(name).State; got != job.Succeeded {
+					t.Errorf("session opened while the run was %s", got)
+				}
+			}
+			r.sessions.mu.Unlock()
+			after(4 * time.Second) // the attempt ends meanwhile
+			close(r.session().done)
+			after(7 * time.Second)
+			r.wantJournal(1)
+			r.sessions.mu.Lock()
+			r.sessions.err = nil
+			r.sessions.mu.Unlock()
+			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return none } })
+			after(5 * time.Second)
+			r.wantState(name, job.Succeeded)
+			if r.session().id != "s2" {
+				t.Errorf("session = %s, want s2", r.session().id)
+			}
+		})
+	})
+}
+
+func TestShutdown(t *testing.T) {
+	t.Run("hands back what has not begun, lets finish what runs, stops the rest", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.exec.do = func(ctx context.Context, req executor.Request) job.Outcome {
+				d := time.Hour
+				if req.Run.ID == "short" {
+					d = 10 * time.Second
+				}
+				return lasting(d)(ctx, req)
+			}
+			r.store.define("once", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce})
+			r.start()
+			short := r.store.pending("backup", "short", time.Now())
+			long := r.store.pending("backup", "long", time.Now())
+			once := r.store.pending("once", "long", time.Now())
+			ahead := r.store.pending("backup", "ahead", time.Now().Add(2*time.Second))
+			r.give(short, long, once, ahead)
+			after(time.Second)
+
+			begun := time.Now()
+			r.stop()
+			after(time.Millisecond)
+			if got := r.wantState(ahead, job.Pending); got.Reason != string(errRetiring) {
+				t.Errorf("reason = %q, want %q", got.Reason, errRetiring)
+			}
+			r.sessions.mu.Lock()
+			draining := r.sessions.presence.Draining
+			r.sessions.mu.Unlock()
+			if !draining {
+				t.Error("presence does not say that the worker is draining")
+			}
+			late := r.store.pending("backup", "late", time.Now())
+			r.give(late)
+			after(time.Millisecond)
+			r.wantState(late, job.Pending)
+
+			if err := r.finish(); err != nil {
+				t.Errorf("Run() = %v", err)
+			}
+			if took := time.Since(begun); took < r.cfg.ShutdownGrace || took > r.cfg.ShutdownGrace+time.Second {
+				t.Errorf("Run took %v to end, want the grace of %v", took, r.cfg.ShutdownGrace)
+			}
+			r.wantState(short, job.Succeeded)
+			r.wantState(once, job.Lost)
+			if got := r.wantState(long, job.Pending); got.LostAttempts() != 1 {
+				t.Errorf("lost attempts = %d, want 1", got.LostAttempts())
+			}
+			if !r.session().isClosed() {
+				t.Error("session is not closed")
+			}
+			if n := r.store.queued(); n != 0 {
+				t.Errorf("%d orders are queued, want none", n)
+			}
+		})
+	})
+
+	t.Run("still hears requests to stop", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Hour))
+			r.start()
+			name, _ := r.one()
+			after(time.Second)
+			r.stop()
+			after(time.Second)
+			r.store.change(name, r.session().id, func(run job.Run) (job.Run, error) { return run.Stop(job.Cancel{At: time.Now()}) })
+			after(time.Second)
+			r.wantState(name, job.Canceled)
+		})
+	})
+
+	t.Run("keeps an attempt from beginning whose claim succeeds after the grace", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Hour))
+			r.store.define("once", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce})
+			r.start()
+			r.store.set(func() {
+				r.store.fault = func(op string, _ *job.Run) fault {
+					if op == "write" {
+						return refused
+					}
+					return none
+				}
+			})
+			name := r.store.pending("once", "a", time.Now())
+			r.give(name)
+			after(time.Second)
+			r.stop()
+			after(r.cfg.ShutdownGrace + 100*time.Millisecond)
+			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return none } })
+			if err := r.finish(); err != nil {
+				t.Errorf("Run() = %v", err)
+			}
+			r.wantState(name, job.Pending)
+			r.wantExecutions(0)
+		})
+	})
+
+	t.Run("is bounded when the store does not answer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(5*time.Second))
+			r.start()
+			name, _ := r.one()
+			after(time.Second)
+			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return refused } })
+			begun := time.Now()
+			if err := r.finish(); err != nil {
+				t.Errorf("Run() = %v", err)
+			}
+			if took := time.Since(begun); took > 20*time.Second {
+				t.Errorf("Run took %v to end", took)
+			}
+			r.wantState(name, job.Running)
+			r.wantJournal(1)
+		})
+	})
+
+	t.Run("ends at once without a session", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Second))
+			r.sessions.err = errors.New("no lease")
+			r.start()
+			after(time.Minute)
+			begun := time.Now()
+			if err := r.finish(); err != nil {
+				t.Errorf("Run() = %v", err)
+			}
+			if took := time.Since(begun); took > time.Second {
+				t.Errorf("Run took %v to end", took)
+			}
+		})
+	})
+}

@@ -1,0 +1,211 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Worker claims, executes and reports the attempts that leaders hand to this process.
+type Worker struct {
+	cfg      Config
+	store    Store
+	sessions Sessions
+	exec     executor.Executor
+	journal  *Journal // nil: outcomes that the store has not acknowledged die with the process
+	log      hclog.Logger
+	now      func() time.Time
+	random   func() float64 // in [0,1)
+
+	definitions definitions
+	room        chan struct{} // holds a token for each attempt that executes or is being claimed
+	executing   tally         // those attempts
+	unsent      tally         // outcomes that are not yet in the store
+	wg          sync.WaitGroup
+	life        string       // unique to one call of Run; what the processes of its attempts are marked with
+	marks       atomic.Int64 // attempts marked so far
+
+	mu       sync.Mutex
+	attempts map[*attempt]struct{} // guarded by mu: those that execute
+	stopping bool                  // guarded by mu: what begins from now on is stopped at once
+}
+
+// steady is how long a session has to last for the next one to be opened without a pause.
+const steady = 5 * time.Second
+
+// openTimeout bounds each try to open a session, and closeTimeout each farewell to the store.
+const (
+	openTimeout  = 10 * time.Second
+	closeTimeout = 2 * time.Second
+)
+
+// New returns a worker that does nothing until Run. cfg has been validated; journal may be nil, and is the caller's to
+// close after Run.
+func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, journal *Journal, log hclog.Logger) *Worker {
+	cfg = cfg.Defaults()
+	return &Worker{
+		cfg:         cfg,
+		store:       store,
+		sessions:    sessions,
+		exec:        exec,
+		journal:     journal,
+		log:         log,
+		now:         time.Now,
+		random:      rand.Float64,
+		definitions: definitions{read: store.Job},
+		room:        make(chan struct{}, cfg.Capacity),
+		attempts:    make(map[*attempt]struct{}),
+	}
+}
+
+// Run works until ctx ends, and then gives back what has not begun, lets run what is running for ShutdownGrace, stops
+// the rest, and delivers what outcomes it can. It is called once.
+//
+// It returns when all that it started has ended; only an attempt that ignores being stopped is left behind, and makes
+// for an error. Outcomes that could not be delivered stay in the journal and are no error.
+func (w *Worker) Run(ctx context.Context) error {
+	// Attempts and outcomes outlive the request to stop; life ends them.
+	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	w.life = fmt.Sprintf("%s-%016x", w.cfg.Name, rand.Uint64())
+	stopNanny := w.startNanny()
+	w.wg.Go(func() { w.sweepOutputs(life) })
+	w.replay(life)
+
+	w.work(ctx, life)
+	end(executor.ErrStopping)
+	if left := w.executing.count(); left > 0 {
+		return fmt.Errorf("stop worker %s: %d attempts ignore being stopped", w.cfg.Name, left)
+	}
+	w.wg.Wait()
+	stopNanny()
+	return nil
+}
+
+// work goes from shift to shift until ctx ends, and then drains.
+func (w *Worker) work(ctx, life context.Context) {
+	pauses := newPauses()
+	for ctx.Err() == nil {
+		// Outcomes land before a new session shows others that the old one is over, and they judge its attempts lost.
+		wait(ctx, w.unsent.empty(), w.cfg.SettleTimeout)
+		s, err := w.open(ctx, life)
+		if err != nil {
+			w.log.Warn("session could not be opened", "err", err)
+			_ = pause(ctx, pauses.NextBackOff())
+			continue
+		}
+		opened := w.now()
+		select {
+		case <-s.ctx.Done():
+			s.end()
+			w.cfg.Observer.SessionEnded()
+			if w.now().Sub(opened) > steady {
+				pauses.Reset()
+				continue
+			}
+			_ = pause(ctx, pauses.NextBackOff()) // another process may have our name
+		case <-ctx.Done():
+			s.retire()
+			w.drain(s.holding.empty)
+			s.end()
+			return
+		}
+	}
+	w.drain(w.unsent.empty) // nothing is held without a session
+}
+
+// open begins a shift.
+func (w *Worker) open(ctx, life context.Context) (*shift, error) {
+	opening, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	session, err := w.sessions.Open(opening, w.presence())
+	if err != nil {
+		return nil, fmt.Errorf("open session of worker %s: %w", w.cfg.Name, err)
+	}
+	w.log.Info("session opened", "session", session.ID())
+	s := newShift(w, session, life)
+	s.begin()
+	return s, nil
+}
+
+// presence is what others see of this worker.
+func (w *Worker) presence() job.Worker {
+	return job.Worker{
+		Name: w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
+		Started: w.now().UTC(), Version: w.cfg.Version, PID: os.Getpid(),
+	}
+}
+
+// drain ends what executes, gently and then not, and waits for the runs that are handed back and for outcomes, each
+// within its bounds.
+func (w *Worker) drain(handedBack func() <-chan struct{}) {
+	always := context.Background()
+	if n := w.executing.count(); n > 0 {
+		w.log.Info("waiting for attempts to end", "executing", n, "grace", w.cfg.ShutdownGrace)
+	}
+	if !wait(always, w.executing.empty(), w.cfg.ShutdownGrace) {
+		patience := w.stopAll()
+		if !wait(always, w.executing.empty(), patience) {
+			w.log.Error("attempts ignore being stopped", "executing", w.executing.count())
+		}
+	}
+	settled := w.now().Add(w.cfg.SettleTimeout)
+	wait(always, handedBack(), settled.Sub(w.now()))
+	if !wait(always, w.unsent.empty(), settled.Sub(w.now())) {
+		w.log.Warn("outcomes could not be delivered before stopping", "unsent", w.unsent.count())
+	}
+}
+
+// stopAll stops every attempt, also those that are about to begin, and returns how long their end may take.
+func (w *Worker) stopAll() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopping = true
+	var grace time.Duration
+	for a := range w.attempts {
+		grace = max(grace, a.spec.KillGrace.Std())
+		a.cancel(executor.ErrStopping)
+	}
+	return grace + w.cfg.StopTimeout
+}
+
+// count moves one of the worker's tallies and tells the observer.
+func (w *Worker) count(t *tally, d int) {
+	t.add(d)
+	w.cfg.Observer.Load(w.executing.count(), w.unsent.count())
+}
+
+// wait waits until done is closed, at most for limit and as long as ctx lasts, and says whether it is.
+func wait(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
+	select {
+	case <-done: // however short the limit
+		return true
+	default:
+	}
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// mark returns the mark of the next attempt's processes.
+func (w *Worker) mark() string { return w.life + "." + strconv.FormatInt(w.marks.Add(1), 10) }
+
+// fenced says whether cause is the end of a session.
+func fenced(cause error) bool { return errors.Is(cause, executor.ErrFenced) }

@@ -1,0 +1,275 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store/mem"
+)
+
+// script is what happens to the writing transactions of one client, one after the other; later ones are let through.
+type script struct {
+	client atomic.Pointer[clientv3.Client]
+	steps  []func(op mem.Op) mem.Verdict
+	n      atomic.Int64
+}
+
+func (s *script) Before(op mem.Op) mem.Verdict {
+	if op.Kind != mem.Txn || op.Client != s.client.Load() {
+		return mem.Verdict{}
+	}
+	if r := op.Request.(*pb.TxnRequest); len(r.Success) > 0 && r.Success[0].GetRequestRange() != nil {
+		return mem.Verdict{}
+	}
+	i := int(s.n.Add(1)) - 1
+	if i >= len(s.steps) || s.steps[i] == nil {
+		return mem.Verdict{}
+	}
+	return s.steps[i](op)
+}
+
+func strike(v mem.Verdict) func(mem.Op) mem.Verdict { return func(mem.Op) mem.Verdict { return v } }
+
+// scripted returns a store whose transactions suffer steps, and a client that suffers nothing.
+func scripted(t *testing.T, steps ...func(mem.Op) mem.Verdict) (srv *mem.Server, s *Store, c *clientv3.Client) {
+	faults := &script{steps: steps}
+	srv = fake(t, faults)
+	own := srv.Client()
+	s, c = open(t, own), srv.Client()
+	faults.client.Store(own)
+	t.Cleanup(func() {
+		if int(faults.n.Load()) < len(steps) {
+			t.Errorf("only %d of %d faults struck", faults.n.Load(), len(steps))
+		}
+	})
+	return srv, s, c
+}
+
+func TestAnUnansweredWriteRecognisesItself(t *testing.T) {
+	lost := strike(mem.Verdict{Action: mem.Lose})
+	ctx := context.Background()
+	t.Run("a decision, and its order keeps the token", func(t *testing.T) {
+		_, s, c := scripted(t, lost, lost)
+		term := reign(t, c, "a")
+		r := given(slot("j", 1), "w")
+		a := commit(t, s, term, fire(r, 0))[0]
+		resp, err := c.Get(ctx, s.keys.queue("w"), clientv3.WithPrefix())
+		if err != nil || len(resp.Kvs) != 1 {
+			t.Fatalf("got %d orders and %v, want one", len(resp.Kvs), err)
+		}
+		run, err := s.Run(ctx, r.Job, r.ID)
+		if a.Err != nil || err != nil || a.Rev != term.Rev+1 || run.Rev != a.Rev || resp.Kvs[0].ModRevision != a.Rev {
+			t.Errorf("got %+v, run at %d, order at %d, want all at %d", a, run.Rev, resp.Kvs[0].ModRevision, term.Rev+1)
+		}
+	})
+	t.Run("a cursor, an event, removals", func(t *testing.T) {
+		_, s, c := scripted(t, nil, lost, lost, lost)
+		term := reign(t, c, "a")
+		r := slot("j", 1)
+		r.Rev = commit(t, s, term, fire(r, 0))[0].Rev
+		for i, d := range []job.Decision{
+			{Job: "j", Cursor: cursor(slot("j", 2), r.Rev), Event: &job.Event{ID: "e", Job: "j"}},
+			{Job: "j", Event: &job.Event{ID: "f", Job: "j"}},
+			{Job: "j", Drops: []*job.Run{r}},
+		} {
+			if a := commit(t, s, term, d)[0]; a.Err != nil || a.Rev == 0 {
+				t.Errorf("decision %d: got %+v, want success", i, a)
+			}
+		}
+	})
+	t.Run("everything that is written without a term", func(t *testing.T) {
+		steps := make([]func(mem.Op) mem.Verdict, 14)
+		for i := range steps {
+			if i%2 == 0 { // each first sending is lost
+				steps[i] = lost
+			}
+		}
+		_, s, _ := scripted(t, steps...)
+		j, err1 := s.PutJob(ctx, definition("j"))
+		r, err2 := s.Submit(ctx, *slot("j", 1))
+		r, err3 := s.Write(ctx, r)
+		_, err4 := s.PutGate(ctx, job.Gate{Since: epoch})
+		_, err5 := s.PutFiles(ctx, job.Files{Hash: "h"})
+		err6 := s.Record(ctx, job.Event{ID: "e", Job: "j"})
+		err7 := s.DeleteJob(ctx, "j", j.Rev)
+		if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil {
+			t.Error(err)
+		}
+		if got, err := s.Run(ctx, r.Job, r.ID); err != nil || got.Rev != r.Rev {
+			t.Errorf("got run at %d (%v), want %d", got.Rev, err, r.Rev)
+		}
+	})
+}
+
+func TestALateWriteOfTheLeaderHasNoEffect(t *testing.T) {
+	late := strike(mem.Verdict{Action: mem.Late})
+	for name, steps := range map[string][]func(mem.Op) mem.Verdict{
+		"one that creates":                    {late},
+		"one that replaces":                   {nil, late},
+		"one that comes after it was written": {nil, strike(mem.Verdict{Action: mem.Lose}), late},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, s, c := scripted(t, steps...)
+			term := reign(t, c, "a")
+			first := commit(t, s, term, fire(given(slot("j", 1), "w"), 0))[0]
+			second := commit(t, s, term, job.Decision{Job: "j", Cursor: cursor(slot("j", 2), first.Rev)})[0]
+			third := commit(t, s, term, job.Decision{Job: "j", Cursor: cursor(slot("j", 3), second.Rev)})[0]
+			if first.Err != nil || second.Err != nil || third.Err != nil {
+				t.Fatal(first.Err, second.Err, third.Err)
+			}
+			before := srv.Rev()
+			if n := srv.Release(); n != 1 {
+				t.Fatalf("released %d, want 1", n)
+			}
+			resp, err := c.Get(t.Context(), s.keys.cursor("j"))
+			if err != nil || resp.Kvs[0].ModRevision != third.Rev || srv.Rev() != before {
+				t.Errorf("cursor at %d, store at %d (%v), want %d and %d", resp.Kvs[0].ModRevision, srv.Rev(), err, third.Rev, before)
+			}
+		})
+	}
+}
+
+func TestAWriteThatSomebodyChangedBeforeItWasSentAgainIsAConflict(t *testing.T) {
+	var c *clientv3.Client
+	var claimed job.Run
+	claim := func(mem.Op) mem.Verdict { // the worker, between the two sendings
+		other := New(Config{Prefix: prefix, Process: "w"}, c, nullLog)
+		defer other.Close()
+		run, err := other.Run(context.Background(), "j", slot("j", 1).ID)
+		if err != nil {
+			t.Error(err)
+		}
+		next, _ := run.Claim(run.Rev, epoch)
+		if claimed, err = other.Write(context.Background(), next); err != nil {
+			t.Error(err)
+		}
+		return mem.Verdict{}
+	}
+	_, s, c2 := scripted(t, strike(mem.Verdict{Action: mem.Lose}), claim)
+	c = c2
+	term := reign(t, c, "a")
+	a := commit(t, s, term, fire(given(slot("j", 1), "w"), 0))[0]
+	if a.Err != job.ErrConflict || a.Run == nil || a.Run.Rev != claimed.Rev || a.Run.State != job.Running {
+		t.Errorf("got %+v with run %+v, want a conflict with the run as it was claimed at %d", a, a.Run, claimed.Rev)
+	}
+}
+
+func TestAnOrderThatComesTwiceCannotBeClaimed(t *testing.T) {
+	var s *Store
+	var c *clientv3.Client
+	finish := func(mem.Op) mem.Verdict { // the worker takes the run and closes the order, between the two sendings
+		other := New(Config{Prefix: prefix, Process: "w"}, c, nullLog)
+		defer other.Close()
+		run, err := other.Run(context.Background(), "j", slot("j", 1).ID)
+		if err != nil {
+			t.Error(err)
+		}
+		next, _ := run.Claim(run.Rev, epoch)
+		_, err1 := other.Write(context.Background(), next)
+		resp, err2 := c.Get(context.Background(), other.keys.queue("w"), clientv3.WithPrefix())
+		err3 := other.CloseOrder(context.Background(), "w", string(resp.Kvs[0].Key[len(other.keys.queue("w")):]))
+		if err := errors.Join(err1, err2, err3); err != nil {
+			t.Error(err)
+		}
+		return mem.Verdict{}
+	}
+	_, s, c = scripted(t, strike(mem.Verdict{Action: mem.Lose}), finish)
+	commit(t, s, reign(t, c, "a"), fire(given(slot("j", 1), "w"), 0))
+	ctx, cancel := context.WithCancel(t.Context())
+	var again []job.Order
+	if err := s.Orders(ctx, "w", func(o job.Order) { again = append(again, o); cancel() }); err != context.Canceled {
+		t.Fatal(err)
+	}
+	next, err := again[0].Runs[0].Claim(again[0].Rev, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run, err := s.Write(t.Context(), next); err != job.ErrConflict || run.State != job.Running {
+		t.Errorf("got %v with run %s, want a conflict with the running one", err, run.State)
+	}
+}
+
+func TestATermThatEndsBetweenTwoSendings(t *testing.T) {
+	var c *clientv3.Client
+	var term election.Term
+	_, s, c2 := scripted(t, strike(mem.Verdict{Action: mem.Refuse}), func(mem.Op) mem.Verdict {
+		remove(t, c, term.Key)
+		return mem.Verdict{}
+	})
+	c = c2
+	term = reign(t, c, "a")
+	r := slot("j", 1)
+	if a := commit(t, s, term, fire(r, 0))[0]; a.Err != election.ErrTermLost {
+		t.Errorf("got %v, want %v", a.Err, election.ErrTermLost)
+	}
+	if got := value(t, c, s.keys.run(r.Job, r.ID)); got != "" {
+		t.Errorf("written: %s", got)
+	}
+}
+
+func TestOutOfSpaceIsDefiniteOnlyIfItIs(t *testing.T) {
+	full := mem.Verdict{Action: mem.Refuse, Err: rpctypes.ErrGRPCNoSpace}
+	late := mem.Verdict{Action: mem.Late}
+	ctx := context.Background()
+	t.Run("refused", func(t *testing.T) {
+		_, s, _ := scripted(t, strike(full))
+		if _, err := s.Submit(ctx, *slot("j", 1)); !errors.Is(err, job.ErrFull) || isUnknown(err) {
+			t.Errorf("got %v, want a definite %v", err, job.ErrFull)
+		}
+	})
+	t.Run("applied and then refused", func(t *testing.T) {
+		_, s, _ := scripted(t, strike(mem.Verdict{Action: mem.Lose, Err: rpctypes.ErrGRPCNoSpace}))
+		r, err := s.Submit(ctx, *slot("j", 1))
+		if got, err2 := s.Run(ctx, r.Job, r.ID); err != nil || err2 != nil || got.Rev != r.Rev {
+			t.Errorf("got %v, %v, revision %d and %d, want success", err, err2, r.Rev, got.Rev)
+		}
+	})
+	t.Run("unanswered and then refused", func(t *testing.T) {
+		srv, s, _ := scripted(t, strike(late), strike(full))
+		if _, err := s.Submit(ctx, *slot("j", 1)); !errors.Is(err, job.ErrFull) || !isUnknown(err) {
+			t.Errorf("got %v, want %v of unknown outcome", err, job.ErrFull)
+		}
+		srv.Release()
+		if _, err := s.Run(ctx, "j", slot("j", 1).ID); err != nil {
+			t.Errorf("the late write: %v", err)
+		}
+	})
+}
+
+func TestARefusalForNowIsNoAnswerToAnEarlierSending(t *testing.T) {
+	denied := strike(mem.Verdict{Action: mem.Refuse, Err: rpctypes.ErrGRPCPermissionDenied})
+	_, s, _ := scripted(t, denied)
+	if _, err := s.Submit(t.Context(), *slot("j", 1)); !isCode(err, rpctypes.ErrPermissionDenied) {
+		t.Errorf("first: got %v, want %v", err, rpctypes.ErrPermissionDenied)
+	}
+	_, s, _ = scripted(t, strike(mem.Verdict{Action: mem.Lose}), denied)
+	if r, err := s.Submit(t.Context(), *slot("j", 1)); err != nil || r.Rev == 0 {
+		t.Errorf("after a sending that was applied: got %v, want success", err)
+	}
+}
+
+func TestAWriteWhoseCallerGivesUpIsUnknown(t *testing.T) {
+	srv, s, c := scripted(t, strike(mem.Verdict{Action: mem.Late, Hang: true}))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Submit(ctx, *slot("j", 1)); !errors.Is(err, context.DeadlineExceeded) || !isUnknown(err) {
+		t.Errorf("got %v, want an unknown outcome", err)
+	}
+	s.Close()
+	if value(t, c, s.keys.run("j", slot("j", 1).ID)) != "" {
+		t.Error("written before its time")
+	}
+	srv.Release()
+	if _, err := s.Submit(t.Context(), *slot("j", 2)); !errors.Is(err, context.Canceled) {
+		t.Errorf("after Close: got %v, want %v", err, context.Canceled)
+	}
+}

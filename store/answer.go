@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// The deadline of one try, and the pauses between tries whose answer was open.
+const (
+	tryTimeout = 3 * time.Second
+	minPause   = 20 * time.Millisecond
+	maxPause   = time.Second
+)
+
+// untilDefinite sends the same request until etcd answers it or refuses it, or ctx ends. open says whether it was sent
+// before and may be applied at any time; unanswered is called for each sending after which that is so. The error is etcd's
+// refusal, or wraps the cause of ctx.
+func untilDefinite(ctx context.Context, open bool, send func(ctx context.Context) error, unanswered func()) error {
+	var last error
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
+		if ctx.Err() != nil {
+			if !open {
+				return fmt.Errorf("not sent: %w", context.Cause(ctx))
+			}
+			return fmt.Errorf("outcome unknown (%v): %w", last, context.Cause(ctx))
+		}
+		try, cancel := context.WithTimeout(ctx, tryTimeout)
+		err := send(try)
+		cancel()
+		switch {
+		case err == nil, isCode(err, rpctypes.ErrNoSpace):
+			return err
+		case malformed(err) != nil:
+			return malformed(err)
+		case forbidden(err) && !open:
+			return err
+		case !forbidden(err):
+			open = true
+			unanswered()
+		}
+		last = err
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// malformed returns the definite meaning of an error by which etcd refuses a request whenever it is sent, and nil for any
+// other. A lease that is gone stays gone, so no sending of the request was applied and left something, or ever will.
+func malformed(err error) error {
+	switch {
+	case isCode(err, rpctypes.ErrRequestTooLarge),
+		status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max"): // gRPC's own limit
+		return job.ErrTooLarge
+	case isCode(err, rpctypes.ErrTooManyOps), isCode(err, rpctypes.ErrDuplicateKey), isCode(err, rpctypes.ErrEmptyKey),
+		isCode(err, rpctypes.ErrLeaseNotFound):
+		return err
+	}
+	return nil
+}
+
+// forbidden says whether etcd refused this sending, which says nothing about earlier ones.
+func forbidden(err error) bool {
+	return isCode(err, rpctypes.ErrPermissionDenied) || isCode(err, rpctypes.ErrInvalidAuthToken) || isCode(err, rpctypes.ErrUserEmpty)
+}
+
+// isCode compares by text as well as by identity: the in-process client and the network one wrap differently.
+func isCode(err, want error) bool {
+	if errors.Is(err, want) {
+		return true
+	}
+	var e rpctypes.EtcdError
+	return err != nil && errors.As(rpctypes.Error(err), &e) && e.Error() == want.Error()
+}

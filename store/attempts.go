@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Write replaces the record of a run at revision r.Rev by r: the claim, the outcome and the return of an attempt by its
+// worker, and a request to cancel. It shares transactions with other writes, and waits until the answer is definite or
+// ctx ends; then the write may still take place. The run comes back with its new revision. With job.ErrConflict it is
+// the record as it stands, the zero Run if there is none that can be read.
+func (s *Store) Write(ctx context.Context, r job.Run) (job.Run, error) {
+	key := s.keys.run(r.Job, r.ID)
+	w := &write{id: s.ops.next(), lane: key}
+	r.Op = w.id
+	if err := w.put(key, r.Rev, r); err != nil {
+		return r, err
+	}
+	return s.writeRun(ctx, w, r)
+}
+
+// writeRun commits w, whose record is r.
+func (s *Store) writeRun(ctx context.Context, w *write, r job.Run) (job.Run, error) {
+	out, err := s.free.do(ctx, w)
+	switch {
+	case err == nil:
+		r.Rev = out.rev
+		return r, nil
+	case err == job.ErrConflict:
+		if c := s.seen(out, KindRuns, r.Name(), w.probe[0]); c.Run != nil {
+			return *c.Run, err
+		}
+		return job.Run{}, err
+	}
+	return r, fmt.Errorf("write run %s: %w", r.Name(), err)
+}
+
+// Orders delivers the orders of a worker, those that wait and then new ones, until ctx ends. An order may be delivered
+// more than once. An order that cannot be read is removed, since nobody else would.
+func (s *Store) Orders(ctx context.Context, worker string, deliver func(job.Order)) error {
+	prefix := s.keys.queue(worker)
+	take := func(kv *mvccpb.KeyValue) {
+		id := string(kv.Key[len(prefix):])
+		o, err := decodeOrder(id, kv.Value, kv.ModRevision)
+		if err != nil {
+			s.log.Error("order is unreadable and removed", "key", string(kv.Key), "err", err)
+			_ = s.CloseOrder(ctx, worker, id)
+			return
+		}
+		deliver(o)
+	}
+	return s.follow(ctx, prefix, follower{
+		reset: func(_ int64, kvs []*mvccpb.KeyValue) {
+			for _, kv := range kvs {
+				take(kv)
+			}
+		},
+		apply: func(_ int64, events []*clientv3.Event) {
+			for _, ev := range events {
+				if ev.Type == clientv3.EventTypePut {
+					take(ev.Kv)
+				}
+			}
+		},
+		current: func(time.Time) {},
+	})
+}
+
+// CloseOrder removes an order that has nothing left to claim.
+func (s *Store) CloseOrder(ctx context.Context, worker, id string) error {
+	key := s.keys.order(worker, id)
+	w := &write{then: []clientv3.Op{clientv3.OpDelete(key)}}
+	if _, err := s.free.do(ctx, w); err != nil {
+		return fmt.Errorf("close order %s of worker %s: %w", id, worker, err)
+	}
+	return nil
+}
+
+// Record keeps an event. One that exists under the same job and id is this one, and stays.
+func (s *Store) Record(ctx context.Context, e job.Event) error {
+	key := s.keys.event(e.Job, e.ID)
+	w := &write{lane: key}
+	if err := w.put(key, 0, e); err != nil {
+		return err
+	}
+	if _, err := s.free.do(ctx, w); err != nil && err != job.ErrConflict {
+		return fmt.Errorf("record event %s/%s: %w", e.Job, e.ID, err)
+	}
+	return nil
+}
+
+// Run reads the record of a run, all of it. job.ErrNotFound if there is none.
+func (s *Store) Run(ctx context.Context, jobName, id string) (job.Run, error) {
+	c, err := s.get(ctx, KindRuns, jobName+"/"+id, s.keys.run(jobName, id))
+	if err != nil {
+		return job.Run{}, err
+	}
+	return *c.Run, nil
+}
+
+// Job reads a definition. job.ErrNotFound if there is none.
+func (s *Store) Job(ctx context.Context, name string) (job.Job, error) {
+	c, err := s.get(ctx, KindJobs, name, s.keys.job(name))
+	if err != nil {
+		return job.Job{}, err
+	}
+	return *c.Job, nil
+}
+
+// get reads one record, or says that there is none, or that it is unreadable.
+func (s *Store) get(ctx context.Context, kind Kind, name, key string) (job.Change, error) {
+	try, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	resp, err := s.client.Get(try, key)
+	if err != nil {
+		return job.Change{}, fmt.Errorf("read %s %s: %w", kind, name, err)
+	}
+	if len(resp.Kvs) == 0 {
+		return job.Change{}, fmt.Errorf("%s %s: %w", kind, name, job.ErrNotFound)
+	}
+	c := decode(kind, name, resp.Kvs[0].Value, resp.Kvs[0].ModRevision)
+	if c.Bad != nil {
+		return c, fmt.Errorf("%s %s is unreadable: %w", kind, name, c.Bad)
+	}
+	return c, nil
+}
+
+// Events returns the newest events of a job, the latest first, at most limit.
+func (s *Store) Events(ctx context.Context, jobName string, limit int) ([]job.Event, error) {
+	try, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	prefix := s.keys.events(jobName)
+	resp, err := s.client.Get(try, prefix, clientv3.WithPrefix(), clientv3.WithLimit(int64(limit)),
+		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
+	if err != nil {
+		return nil, fmt.Errorf("read events of job %s: %w", jobName, err)
+	}
+	events := make([]job.Event, 0, len(resp.Kvs))
+	for _, kv := range resp.Kvs {
+		if c := decode(KindEvents, jobName+"/"+string(kv.Key[len(prefix):]), kv.Value, kv.ModRevision); c.Event != nil {
+			events = append(events, *c.Event)
+		}
+	}
+	return events, nil
+}
+
+// Revision returns the present revision of the store, asked of its majority.
+func (s *Store) Revision(ctx context.Context) (int64, error) {
+	try, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	resp, err := s.client.Get(try, s.keys.gate(), clientv3.WithCountOnly())
+	if err != nil {
+		return 0, fmt.Errorf("ask for the revision: %w", err)
+	}
+	return resp.Header.Revision, nil
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Snapshot reads every mirrored record and every event as they are at one revision.
+func (s *Store) Snapshot(ctx context.Context) (records []job.Change, rev int64, err error) {
+	kvs, rev, err := s.list(ctx, s.keys.All())
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, kv := range kvs {
+		kind, name, ok := s.keys.Parse(string(kv.Key))
+		if ok && !mirrored(kind) && kind != KindEvents {
+			continue
+		}
+		c := decode(kind, name, kv.Value, kv.ModRevision)
+		if !ok {
+			c.Name = string(kv.Key)
+		}
+		records = append(records, c)
+	}
+	return records, rev, nil
+}
+
+// Log reads every change up to a revision, from the oldest that etcd still knows, those of one revision together.
+// from is that oldest revision: 1 if nothing has been compacted.
+func (s *Store) Log(ctx context.Context, upTo int64) (from int64, log [][]job.Change, err error) {
+	from = 1
+	for {
+		log, err = s.logFrom(ctx, from, upTo)
+		var compacted *compactedError
+		if !errors.As(err, &compacted) {
+			return from, log, err
+		}
+		from = compacted.revision
+	}
+}
+
+// compactedError says from which revision on etcd knows the log.
+type compactedError struct{ revision int64 }
+
+func (e *compactedError) Error() string {
+	return fmt.Sprintf("compacted up to revision %d", e.revision)
+}
+
+func (s *Store) logFrom(ctx context.Context, from, upTo int64) (log [][]job.Change, err error) {
+	ctx, cancel := context.WithTimeout(s.ownStream(ctx), time.Minute)
+	defer cancel()
+	watch := s.client.Watch(ctx, s.keys.All(), clientv3.WithPrefix(), clientv3.WithRev(from))
+	probe := time.NewTicker(200 * time.Millisecond)
+	defer probe.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("read log from revision %d: %w", from, context.Cause(ctx))
+		case <-probe.C: // the answer tells that everything up to it has been delivered
+			if err := s.client.RequestProgress(ctx); err != nil {
+				return nil, fmt.Errorf("read log from revision %d: %w", from, err)
+			}
+		case resp, ok := <-watch:
+			switch {
+			case !ok:
+				return nil, fmt.Errorf("read log from revision %d: the watch was closed", from)
+			case resp.CompactRevision != 0:
+				return nil, &compactedError{resp.CompactRevision}
+			case resp.Err() != nil:
+				return nil, fmt.Errorf("read log from revision %d: %w", from, resp.Err())
+			}
+			for _, batch := range s.changes(resp.Events) {
+				if batch[0].Rev > upTo {
+					return log, nil
+				}
+				log = append(log, batch)
+			}
+			if resp.Header.Revision >= upTo && resp.IsProgressNotify() {
+				return log, nil
+			}
+		}
+	}
+}

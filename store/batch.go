@@ -1,0 +1,77 @@
+package store
+
+import (
+	"slices"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// What one request may hold. etcd takes 128 operations, counted along the deepest path: those of the request and those
+// of the largest transaction nested in it; and 1.5 MiB, of which we leave a part to the encoding.
+const (
+	maxWrites = 100
+	maxOps    = 128
+	maxBytes  = 5 << 18
+	opBytes   = 32 // of one guard or operation beside key and value, at most
+)
+
+// batch is the writes of one request.
+type batch struct {
+	writes []*write
+	orders orders
+	bytes  int
+	depth  int // operations of the largest write
+}
+
+// add takes w in, unless the request would become too large for etcd. The first write always gets in: whether it is too
+// large is for etcd to say.
+func (b *batch) add(w *write) bool {
+	ops := len(b.writes) + 1 + b.orders.with(w.order)
+	depth := max(b.depth, len(w.guards), len(w.then), len(w.probe))
+	bytes := b.bytes + w.size()
+	if len(b.writes) > 0 && (len(b.writes) == maxWrites || ops+depth > maxOps || bytes > maxBytes) {
+		return false
+	}
+	b.writes = append(b.writes, w)
+	b.orders.add(w.order)
+	b.bytes, b.depth = bytes, depth
+	return true
+}
+
+// ops returns what the request does: the answer of the i-th operation is that of the i-th write.
+func (b *batch) ops() ([]clientv3.Op, error) {
+	ops := make([]clientv3.Op, 0, len(b.writes)+len(b.orders.list))
+	for _, w := range b.writes {
+		ops = append(ops, w.nested())
+	}
+	orders, err := b.orders.ops()
+	return append(ops, orders...), err
+}
+
+// unanswered notes that a sending of the batch was not answered, and may be applied at any time.
+func (b *batch) unanswered() {
+	for _, w := range b.writes {
+		w.open = true
+	}
+}
+
+func (b *batch) open() bool {
+	return slices.ContainsFunc(b.writes, func(w *write) bool { return w.open })
+}
+
+// size is what w adds to a request, in bytes, rounded up.
+func (w *write) size() (n int) {
+	for i := range w.guards {
+		n += len(w.guards[i].KeyBytes()) + opBytes
+	}
+	for i := range w.then {
+		n += len(w.then[i].KeyBytes()) + len(w.then[i].ValueBytes()) + opBytes
+	}
+	for _, key := range w.probe {
+		n += len(key) + opBytes
+	}
+	if w.order != nil {
+		n += len(w.order.run) + len(w.order.stop) + 2*len(w.order.queue) + len(w.order.session) + 4*opBytes
+	}
+	return n
+}

@@ -1,0 +1,44 @@
+package store
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store/embedded"
+)
+
+// BenchmarkCommit commits decisions, each of a run, a cursor and an order, to an etcd that syncs its disk.
+func BenchmarkCommit(b *testing.B) {
+	for _, ready := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprint(ready, " ready"), func(b *testing.B) {
+			c := etcd(b, embedded.Config{}).Client()
+			s, term := open(b, c), reign(b, c, "a")
+			revs := make([]int64, ready)
+			ds := make([]job.Decision, ready)
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				n++
+				for i := range ds {
+					ds[i] = fire(given(slot(fmt.Sprint("j", i), n), fmt.Sprint("w", i%10)), revs[i])
+				}
+				var wg sync.WaitGroup
+				wg.Add(ready)
+				s.Commit(b.Context(), term, ds, func(i int, a job.Applied) {
+					if a.Err != nil {
+						b.Error(a.Err)
+					}
+					revs[i] = a.Rev
+					wg.Done()
+				})
+				wg.Wait()
+			}
+			decisions := float64(n * ready)
+			b.ReportMetric(decisions/b.Elapsed().Seconds(), "decisions/s")
+			b.ReportMetric(2*decisions/b.Elapsed().Seconds(), "puts/s")
+			b.ReportMetric(float64(s.Counts().Transactions)/float64(n), "transactions/op")
+		})
+	}
+}

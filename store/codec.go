@@ -1,0 +1,160 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// maxRecord bounds one record, in bytes: a run is written twice in one request, as its record and in its worker's
+// order, and etcd takes 1.5 MiB per request.
+const maxRecord = 512 << 10
+
+// encode returns the JSON of a record, job.ErrTooLarge if it is too large to be one.
+func encode(record any) ([]byte, error) {
+	out, err := marshal(record)
+	if err != nil {
+		return nil, err
+	}
+	if len(out) > maxRecord {
+		return nil, fmt.Errorf("record of %d bytes, at most %d: %w", len(out), maxRecord, job.ErrTooLarge)
+	}
+	return out, nil
+}
+
+// marshal leaves <, > and & as they are: escaped, each takes six bytes.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode record: %w", err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+// decode reads the record of a mirrored kind. It refuses what this version could not act on: another type, a name that
+// is not the key's, a state that it does not know. Fields that it does not know are ignored.
+func decode(kind Kind, name string, value []byte, rev int64) job.Change {
+	c := job.Change{Kind: kind, Name: name, Rev: rev}
+	if len(value) > maxRecord {
+		c.Bad = fmt.Errorf("%d bytes, at most %d", len(value), maxRecord)
+		return c
+	}
+	var err error
+	switch kind {
+	case KindJobs:
+		c.Job = &job.Job{Rev: rev}
+		err = unmarshal(value, c.Job, func() error { return checkJob(c.Job, name) })
+	case KindCursors:
+		c.Cursor = &job.Cursor{Rev: rev}
+		err = unmarshal(value, c.Cursor, func() error { return checkCursor(c.Cursor, name) })
+	case KindRuns:
+		c.Run = &job.Run{Rev: rev}
+		err = unmarshal(value, c.Run, func() error { return checkRun(c.Run, name) })
+	case KindWorkers:
+		c.Worker = &job.Worker{Rev: rev}
+		err = unmarshal(value, c.Worker, func() error {
+			if c.Worker.Session == "" || c.Worker.Capacity < 0 {
+				return fmt.Errorf("no session, or a capacity below zero")
+			}
+			return same("name", c.Worker.Name, name)
+		})
+	case KindReplicas:
+		c.Replica = &job.Replica{Rev: rev}
+		err = unmarshal(value, c.Replica, func() error { return same("name", c.Replica.Name, name) })
+	case KindGate:
+		c.Gate = &job.Gate{Rev: rev}
+		err = unmarshal(value, c.Gate, func() error {
+			if c.Gate.Paused == nil && c.Gate.Since.IsZero() {
+				return fmt.Errorf("it is neither closed nor says since when it is open")
+			}
+			return nil
+		})
+	case KindFiles:
+		c.Files = &job.Files{Rev: rev}
+		err = unmarshal(value, c.Files, func() error {
+			if c.Files.Hash == "" {
+				return fmt.Errorf("no hash")
+			}
+			return nil
+		})
+	case KindEvents:
+		c.Event = &job.Event{Rev: rev}
+		err = unmarshal(value, c.Event, func() error { return same("key", c.Event.Job+"/"+c.Event.ID, name) })
+	default:
+		err = fmt.Errorf("no records belong here")
+	}
+	if err != nil {
+		return job.Change{Kind: kind, Name: name, Rev: rev, Bad: err}
+	}
+	return c
+}
+
+func unmarshal(value []byte, v any, check func() error) error {
+	if len(value) == 0 {
+		return fmt.Errorf("the value is empty")
+	}
+	if err := json.Unmarshal(value, v); err != nil {
+		return fmt.Errorf("not a record of this kind: %w", err)
+	}
+	if check == nil {
+		return nil
+	}
+	return check()
+}
+
+func same(field, got, want string) error {
+	if got != want {
+		return fmt.Errorf("%s is %.80q, but the key says %.160q", field, got, want)
+	}
+	return nil
+}
+
+func checkJob(j *job.Job, name string) error {
+	if err := job.CheckName(name); err != nil {
+		return err
+	}
+	if j.Generation < 1 {
+		return fmt.Errorf("generation is %d, and begins at 1", j.Generation)
+	}
+	return same("name", j.Name, name)
+}
+
+func checkCursor(c *job.Cursor, name string) error {
+	if c.After.IsZero() {
+		return fmt.Errorf("it does not say up to when slots are decided")
+	}
+	return same("job", c.Job, name)
+}
+
+func checkRun(r *job.Run, name string) error {
+	if strings.Count(name, "/") != 1 {
+		return fmt.Errorf("the key is not runs/<job>/<slot or id>")
+	}
+	if !r.State.Valid() {
+		return fmt.Errorf("state %.40q is not known", r.State)
+	}
+	if (r.State == job.Armed || r.State == job.Running) && (r.Worker == "" || r.Attempt < 1) {
+		return fmt.Errorf("it is %s, but has no worker or no attempt", r.State)
+	}
+	return same("run", r.Name(), name)
+}
+
+// decodeOrder reads the order called id. Its revision is the fencing token of its runs.
+func decodeOrder(id string, value []byte, rev int64) (job.Order, error) {
+	o := job.Order{Rev: rev}
+	if err := unmarshal(value, &o, func() error { return same("id", o.ID, id) }); err != nil {
+		return o, err
+	}
+	for i := range o.Runs {
+		o.Runs[i].Rev = rev
+		if o.Runs[i].State != job.Armed {
+			return o, fmt.Errorf("run %s is %s, not armed", o.Runs[i].Name(), o.Runs[i].State)
+		}
+	}
+	return o, nil
+}

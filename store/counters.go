@@ -1,0 +1,26 @@
+package store
+
+import "sync/atomic"
+
+type counters struct {
+	transactions, writes, bytes, conflicts, fenced, relists atomic.Int64
+}
+
+// Counts is what a store has done since its process began.
+type Counts struct {
+	Transactions int64 // requests sent to etcd, repeats included
+	Writes       int64 // changes that took effect
+	Bytes        int64 // that they wrote
+	Conflicts    int64 // changes refused since a record had changed
+	Fenced       int64 // changes refused since the term was over
+	Relists      int64 // times a watch had to be built anew
+}
+
+// Counts returns the present counts.
+func (s *Store) Counts() Counts {
+	c := &s.count
+	return Counts{
+		Transactions: c.transactions.Load(), Writes: c.writes.Load(), Bytes: c.bytes.Load(),
+		Conflicts: c.conflicts.Load(), Fenced: c.fenced.Load(), Relists: c.relists.Load(),
+	}
+}

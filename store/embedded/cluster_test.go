@@ -1,0 +1,134 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// trio is three members that know each other, with half the default times.
+func trio(t *testing.T) []Config {
+	t.Helper()
+	cfgs := make([]Config, 3)
+	var cluster []string
+	for i := range cfgs {
+		cfgs[i] = solo(t)
+		cfgs[i].Name = fmt.Sprintf("q%d", i+1)
+		cfgs[i].Heartbeat, cfgs[i].Election = DefaultHeartbeat/2, DefaultElection/2
+		cluster = append(cluster, cfgs[i].Name+"=http://"+freeAddr(t))
+	}
+	for i := range cfgs {
+		cfgs[i].Cluster = strings.Join(cluster, ",")
+	}
+	return cfgs
+}
+
+// freeAddr is a loopback address that was free a moment ago.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func startAll(t *testing.T, cfgs []Config) []*Server {
+	t.Helper()
+	servers, errs := make([]*Server, len(cfgs)), make([]error, len(cfgs))
+	var wg sync.WaitGroup
+	for i, cfg := range cfgs {
+		wg.Go(func() { servers[i], errs[i] = tryStart(t, cfg) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return servers
+}
+
+func leader(servers []*Server) int {
+	for i, s := range servers {
+		if s.IsLeader() {
+			return i
+		}
+	}
+	return -1
+}
+
+func TestThreeMembers(t *testing.T) {
+	t.Parallel()
+	cfgs := trio(t)
+	servers := startAll(t, cfgs)
+	put(t, servers[0].Client(), "k", "1")
+	for _, s := range servers {
+		wantValue(t, s.Client(), "k", "1")
+		if got := s.MemberCount(); got != 3 {
+			t.Errorf("got %d members, want 3", got)
+		}
+	}
+
+	l := leader(servers)
+	next := (l + 1) % 3
+	if err := servers[l].MoveLeader(withTimeout(t, 10*time.Second), servers[next].ID()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := servers[l].LeaderID(), servers[next].ID(); got != want {
+		t.Errorf("leader after MoveLeader: got %x, want %x", got, want)
+	}
+	eventually(t, "the new leader knows", servers[next].IsLeader)
+
+	if err := servers[next].YieldLeader(withTimeout(t, 10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if servers[next].IsLeader() {
+		t.Error("still leads after YieldLeader")
+	}
+
+	// Stop the leader: the others go on at once, without an election.
+	eventually(t, "a leader", func() bool { return leader(servers) >= 0 })
+	l = leader(servers)
+	rest := servers[(l+1)%3]
+	began := time.Now()
+	if err := servers[l].Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("Close of the leader took %s", time.Since(began))
+	if id := rest.LeaderID(); id == 0 || id == servers[l].ID() {
+		t.Errorf("leader after its Close: got %x, want one of the others", id)
+	}
+	put(t, rest.Client(), "k", "2")
+
+	again := start(t, cfgs[l])
+	wantValue(t, again.Client(), "k", "2")
+	put(t, again.Client(), "k", "3")
+	wantValue(t, rest.Client(), "k", "3")
+}
+
+func TestRemovedMemberEndsByItself(t *testing.T) {
+	t.Parallel()
+	servers := startAll(t, trio(t))
+	l := leader(servers)
+	out, rest := servers[(l+1)%3], servers[l]
+	// The strict check wants all members connected for five seconds or more.
+	eventually(t, "member removed", func() bool {
+		_, err := rest.Client().MemberRemove(withTimeout(t, 5*time.Second), out.ID())
+		return err == nil
+	})
+	select {
+	case <-out.Done():
+	case <-time.After(20 * time.Second):
+		t.Fatal("removed member goes on")
+	}
+	wantError(t, out.Err(), "removed")
+	if _, err := out.Client().Get(withTimeout(t, time.Second), "k", clientv3.WithSerializable()); err == nil {
+		t.Error("a read on an ended member succeeded")
+	}
+}

@@ -1,0 +1,300 @@
+package embedded
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// Defaults of a Config.
+//
+// The heartbeat and election times are etcd's own. Three members in a process
+// on two cores took writes again 1.1 to 1.7 s after their leader died without
+// Close, and 0.5 to 0.6 s with half these times. But a machine that is shared
+// or has a slow disk then deposes healthy leaders, and every change of leader
+// gives all leases their full time again. The election time also bounds leases
+// from below: etcd grants none shorter than one and a half election times,
+// rounded up to seconds (two seconds here).
+const (
+	DefaultName       = "rota"
+	DefaultClient     = "http://127.0.0.1:2379"
+	DefaultHeartbeat  = 100 * time.Millisecond
+	DefaultElection   = time.Second
+	DefaultQuotaBytes = int64(2 << 30)
+	DefaultRetention  = 5 * time.Minute
+)
+
+// MaxTxnOps and MaxRequestBytes are the limits of one request to the server.
+const (
+	MaxTxnOps       = 128
+	MaxRequestBytes = 3 << 19 // 1.5 MiB
+)
+
+const (
+	clusterToken = "rota"
+	// soloPeer is where a single member listens for peers it will never have.
+	// Port 0 is stored as such in the member's own record, which stays true
+	// from one start to the next; a chosen port would not.
+	soloPeer = "http://127.0.0.1:0"
+)
+
+// Config says how one member runs. The zero value of a field is its default;
+// only Dir is required.
+type Config struct {
+	// Name is the member's name, unique in the cluster.
+	Name string
+	// Dir holds the member's data. It is created, readable by its owner only.
+	// One process at a time may use it.
+	Dir string
+	// Client is the URL that clients of this member use, for example
+	// http://127.0.0.1:2379. Port 0 picks a free port; see Server.Endpoint.
+	Client string
+	// Peer is the URL that other members use for this one. It may be left out:
+	// it is this member's URL in Cluster, and a single member needs none.
+	Peer string
+	// ListenClient and ListenPeer are URLs to listen on instead of Client and
+	// Peer. By default a member listens where it is reached, except that it
+	// listens on all addresses of the port when it is reached by a name other
+	// than localhost, as in containers.
+	ListenClient string
+	ListenPeer   string
+	// Cluster lists all first members, this one too, as
+	// "q1=http://q1:2380,q2=http://q2:2380,q3=http://q3:2380". Empty means a
+	// single member. Only the first start reads it: after that the members are
+	// those that Dir records.
+	Cluster string
+	// ExistingCluster is for the first start of a member that was added to a
+	// running cluster beforehand (etcdctl member add).
+	ExistingCluster bool
+
+	// Heartbeat is how often the leader calls; Election is how long followers
+	// wait for it. Election must be at least five heartbeats, and all members
+	// must agree on both. Whole milliseconds.
+	Heartbeat time.Duration
+	Election  time.Duration
+	// QuotaBytes is the size of the database at which etcd stops taking
+	// writes until an operator compacts, defragments and disarms the alarm.
+	QuotaBytes int64
+	// SnapshotCount is the number of commits between two raft snapshots; zero
+	// is etcd's own default.
+	SnapshotCount uint64
+	// CompactionRetention is how much history of past revisions to keep. A
+	// watch that resumes from an older revision is told ErrCompacted.
+	CompactionRetention time.Duration
+
+	// ClientTLS and PeerTLS serve https URLs and nothing else.
+	ClientTLS TLS
+	PeerTLS   TLS
+
+	// NoSync skips fsync. It is for tests only: a crash of the machine then
+	// loses or corrupts data that was acknowledged.
+	NoSync bool
+}
+
+// TLS names PEM files. With a CA, the other side must show a certificate that
+// the CA signed.
+type TLS struct {
+	Cert, Key, CA string
+}
+
+// peer is one entry of Config.Cluster.
+type peer struct {
+	name, url string
+}
+
+// Validate reports everything that is wrong with the config, without touching
+// disk or network.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+
+	if c.Dir == "" {
+		bad("dir is empty: the member needs a data directory")
+	}
+	if strings.ContainsAny(c.Name, "=, ") {
+		bad("name %q has a comma, an equals sign or a space", c.Name)
+	}
+	if c.Heartbeat < 10*time.Millisecond || c.Heartbeat%time.Millisecond != 0 || c.Election%time.Millisecond != 0 {
+		bad("heartbeat %s and election %s must be whole milliseconds, and the heartbeat at least 10ms", c.Heartbeat, c.Election)
+	}
+	if c.Election < 5*c.Heartbeat || c.Election > 50*time.Second {
+		bad("election %s must be at least five heartbeats (%s) and at most 50s", c.Election, 5*c.Heartbeat)
+	}
+	if c.QuotaBytes < 0 {
+		bad("quota_bytes %d is negative", c.QuotaBytes)
+	}
+	if c.CompactionRetention < time.Second {
+		bad("compaction_retention %s is below one second", c.CompactionRetention)
+	}
+	peers, err := c.peers()
+	if err != nil {
+		errs = append(errs, err)
+	}
+	if len(peers) > 0 {
+		i := slices.IndexFunc(peers, func(p peer) bool { return p.name == c.Name })
+		switch {
+		case i < 0:
+			bad("cluster %q does not list this member, %q", c.Cluster, c.Name)
+		case c.Peer != peers[i].url:
+			bad("peer %q differs from %q, which cluster says of %q", c.Peer, peers[i].url, c.Name)
+		}
+	}
+	errs = append(errs,
+		checkURL("client", c.Client, c.ListenClient, c.ClientTLS),
+		checkURL("peer", c.Peer, c.ListenPeer, c.PeerTLS))
+	if len(peers) > 1 && strings.HasSuffix(c.Peer, ":0") {
+		bad("peer %q has port 0: other members could not find it", c.Peer)
+	}
+	return errors.Join(errs...)
+}
+
+func checkURL(what, advertise, listen string, t TLS) error {
+	u, err := parseURL(what, advertise)
+	if err != nil {
+		return err
+	}
+	if (t.Cert == "") != (t.Key == "") {
+		return fmt.Errorf("%s tls needs both a cert and a key", what)
+	}
+	if u.Scheme == "https" && t.Cert == "" {
+		return fmt.Errorf("%s %q needs a tls cert and key", what, advertise)
+	}
+	if u.Scheme == "http" && t != (TLS{}) {
+		return fmt.Errorf("%s %q is plain http, but tls files are given: say https", what, advertise)
+	}
+	if listen == "" {
+		return nil
+	}
+	l, err := parseURL("listen_"+what, listen)
+	if err != nil {
+		return err
+	}
+	if l.Scheme != u.Scheme {
+		return fmt.Errorf("listen_%s %q and %s %q differ in scheme", what, listen, what, advertise)
+	}
+	if net.ParseIP(l.Hostname()) == nil && l.Hostname() != "localhost" {
+		return fmt.Errorf("listen_%s %q must name an IP address", what, listen)
+	}
+	return nil
+}
+
+func parseURL(what, s string) (url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil {
+		return url.URL{}, fmt.Errorf("%s: %w", what, err)
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" {
+		return url.URL{}, fmt.Errorf("%s %q is not like http://host:port", what, s)
+	}
+	u.Path = ""
+	return *u, nil
+}
+
+func (c Config) withDefaults() Config {
+	c.Name = cmp.Or(c.Name, DefaultName)
+	c.Client = cmp.Or(c.Client, DefaultClient)
+	c.Heartbeat = cmp.Or(c.Heartbeat, DefaultHeartbeat)
+	c.Election = cmp.Or(c.Election, DefaultElection)
+	c.QuotaBytes = cmp.Or(c.QuotaBytes, DefaultQuotaBytes)
+	c.CompactionRetention = cmp.Or(c.CompactionRetention, DefaultRetention)
+	if c.Peer == "" {
+		peers, _ := c.peers() // Validate reports a bad list.
+		for _, p := range peers {
+			if p.name == c.Name {
+				c.Peer = p.url
+			}
+		}
+	}
+	if c.Cluster == "" {
+		c.Peer = cmp.Or(c.Peer, soloPeer)
+	}
+	return c
+}
+
+// peers reads Cluster; it is empty for a single member.
+func (c Config) peers() ([]peer, error) {
+	if c.Cluster == "" {
+		return nil, nil
+	}
+	var peers []peer
+	for item := range strings.SplitSeq(c.Cluster, ",") {
+		name, rawURL, ok := strings.Cut(strings.TrimSpace(item), "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("cluster entry %q is not like name=http://host:2380", item)
+		}
+		if _, err := parseURL("cluster entry "+name, rawURL); err != nil {
+			return nil, err
+		}
+		for _, p := range peers {
+			if p.name == name || p.url == rawURL {
+				return nil, fmt.Errorf("cluster entry %q repeats a name or a url", item)
+			}
+		}
+		peers = append(peers, peer{name, rawURL})
+	}
+	return peers, nil
+}
+
+// others lists the first members except this one, for people to read.
+func (c Config) others() []peer {
+	peers, _ := c.peers() // validated by now
+	return slices.DeleteFunc(peers, func(p peer) bool { return p.name == c.Name })
+}
+
+// listenURL is where to bind for an advertised URL.
+func listenURL(advertise, listen url.URL) url.URL {
+	if listen.Host != "" {
+		return listen
+	}
+	switch host := advertise.Hostname(); {
+	case host == "localhost":
+		advertise.Host = net.JoinHostPort("127.0.0.1", advertise.Port())
+	case net.ParseIP(host) == nil:
+		advertise.Host = net.JoinHostPort("0.0.0.0", advertise.Port())
+	}
+	return advertise
+}
+
+// etcd translates a valid config with defaults applied. What it leaves alone
+// is etcd's default on purpose: pre-vote and the strict reconfiguration check
+// are on, 128 operations per transaction, 1.5 MiB per request.
+func (c Config) etcd() *embed.Config {
+	e := embed.NewConfig()
+	e.Name, e.Dir = c.Name, c.Dir
+
+	client, _ := parseURL("client", c.Client)
+	peerURL, _ := parseURL("peer", c.Peer)
+	lc, _ := parseURL("listen_client", c.ListenClient)
+	lp, _ := parseURL("listen_peer", c.ListenPeer)
+	e.AdvertiseClientUrls, e.ListenClientUrls = []url.URL{client}, []url.URL{listenURL(client, lc)}
+	e.AdvertisePeerUrls, e.ListenPeerUrls = []url.URL{peerURL}, []url.URL{listenURL(peerURL, lp)}
+
+	e.InitialCluster = cmp.Or(c.Cluster, c.Name+"="+c.Peer)
+	e.InitialClusterToken = clusterToken
+	if c.ExistingCluster {
+		e.ClusterState = embed.ClusterStateFlagExisting
+	}
+	e.TickMs, e.ElectionMs = uint(c.Heartbeat.Milliseconds()), uint(c.Election.Milliseconds())
+	e.QuotaBackendBytes = c.QuotaBytes
+	if c.SnapshotCount > 0 {
+		e.SnapshotCount = c.SnapshotCount
+	}
+	e.AutoCompactionMode = embed.CompactorModePeriodic
+	e.AutoCompactionRetention = c.CompactionRetention.String()
+	e.EnableGRPCGateway = false
+	e.UnsafeNoFsync = c.NoSync
+
+	e.ClientTLSInfo.CertFile, e.ClientTLSInfo.KeyFile = c.ClientTLS.Cert, c.ClientTLS.Key
+	e.ClientTLSInfo.TrustedCAFile, e.ClientTLSInfo.ClientCertAuth = c.ClientTLS.CA, c.ClientTLS.CA != ""
+	e.PeerTLSInfo.CertFile, e.PeerTLSInfo.KeyFile = c.PeerTLS.Cert, c.PeerTLS.Key
+	e.PeerTLSInfo.TrustedCAFile, e.PeerTLSInfo.ClientCertAuth = c.PeerTLS.CA, c.PeerTLS.CA != ""
+	return e
+}

@@ -1,0 +1,164 @@
+package embedded
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/zap/zapcore"
+)
+
+// Phases of a server's life, as far as its log cares.
+const (
+	starting = iota
+	serving
+	closing
+)
+
+// slow is how long a request or a disk sync takes before it is worth a
+// warning; etcd itself warns from 100 ms, which a shared disk does all day.
+const slow = time.Second
+
+// logState is what all cores derived from one server's logger share.
+type logState struct {
+	phase   atomic.Int32
+	failure atomic.Pointer[error] // why the server stopped itself
+}
+
+// logCore writes etcd's zap log to hclog, one level lower where etcd is
+// chatty: its Info is our Debug, its Debug our Trace.
+type logCore struct {
+	log   hclog.Logger
+	state *logState
+}
+
+func newLogCore(log hclog.Logger) *logCore {
+	return &logCore{log: log, state: new(logState)}
+}
+
+// Enabled lets warnings through whatever the log's level, which hclog applies
+// later: one of them may say why the server stopped itself.
+func (c *logCore) Enabled(l zapcore.Level) bool {
+	return l >= zapcore.WarnLevel || baseLevel(l) >= c.log.GetLevel()
+}
+
+func (c *logCore) With(fields []zapcore.Field) zapcore.Core {
+	return &logCore{log: c.log.With(args(fields)...), state: c.state}
+}
+
+func (c *logCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(e.Level) {
+		return ce.AddCore(e, c)
+	}
+	return ce
+}
+
+func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	if e.Message == "server error" {
+		if i := slices.IndexFunc(fields, isError); i >= 0 {
+			err := fields[i].Interface.(error)
+			c.state.failure.Store(&err)
+		}
+	}
+	c.log.Log(c.level(e, fields), e.Message, args(fields)...)
+	return nil
+}
+
+func (c *logCore) Sync() error { return nil }
+
+// level demotes lines that etcd warns of although nobody need act.
+func (c *logCore) level(e zapcore.Entry, fields []zapcore.Field) hclog.Level {
+	base, phase := baseLevel(e.Level), c.state.phase.Load()
+	switch {
+	case e.Level > zapcore.ErrorLevel: // the process is about to die
+		return hclog.Error
+	case base <= hclog.Debug:
+		return base
+	case phase == closing:
+		return hclog.Debug
+	case noisy(e.Message, phase), aboutTime(e.Message) && took(fields) < slow:
+		return hclog.Debug
+	}
+	return base
+}
+
+func baseLevel(l zapcore.Level) hclog.Level {
+	switch {
+	case l <= zapcore.DebugLevel:
+		return hclog.Trace
+	case l == zapcore.InfoLevel:
+		return hclog.Debug
+	case l == zapcore.WarnLevel:
+		return hclog.Warn
+	}
+	return hclog.Error
+}
+
+// noisy names warnings that say nothing an operator could act on, in a phase.
+func noisy(msg string, phase int32) bool {
+	switch msg {
+	case "Running http and grpc server on single port. This is not recommended for production.",
+		"simple token is not cryptographically signed",
+		"lost TCP streaming connection with remote peer",
+		"closed TCP streaming connection with remote peer":
+		return true
+	case "prober detected unhealthy status",
+		"failed to publish local member to cluster through raft",
+		"failed to reach the peer URL",
+		"failed to get version",
+		"failed to resolve URL Host",
+		"peer became inactive (message send to peer failed)",
+		"waiting for ReadIndex response took too long, retrying",
+		"timed out waiting for read index response (local node might have slow network)":
+		return phase == starting // members start one after the other
+	}
+	return false
+}
+
+// aboutTime names warnings whose weight is the duration they carry.
+func aboutTime(msg string) bool {
+	switch msg {
+	case "apply request took too long",
+		"request stats",
+		"slow fdatasync",
+		"leader failed to send out heartbeat on time; took too long, leader is overloaded likely from slow disk":
+		return true
+	}
+	return false
+}
+
+func isError(f zapcore.Field) bool { return f.Type == zapcore.ErrorType }
+
+// took is the duration that a line about slowness gives, under whichever name.
+func took(fields []zapcore.Field) time.Duration {
+	for _, f := range fields {
+		switch f.Key {
+		case "took", "time spent", "exceeded-duration":
+			if f.Type == zapcore.DurationType {
+				return time.Duration(f.Integer)
+			}
+			if d, err := time.ParseDuration(f.String); err == nil {
+				return d
+			}
+		}
+	}
+	return 0
+}
+
+// args turns fields into hclog's key/value pairs, with our name for errors.
+func args(fields []zapcore.Field) []any {
+	var out []any
+	for _, f := range fields {
+		if isError(f) {
+			out = append(out, "err", f.Interface)
+			continue
+		}
+		enc := zapcore.NewMapObjectEncoder()
+		f.AddTo(enc)
+		if v, ok := enc.Fields[f.Key]; ok {
+			out = append(out, f.Key, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+package embedded
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/zap"
+)
+
+func TestLogLevels(t *testing.T) {
+	t.Parallel()
+	slowApply := func(took time.Duration) func(*zap.Logger) {
+		return func(l *zap.Logger) { l.Warn("apply request took too long", zap.Duration("took", took)) }
+	}
+	publish := func(l *zap.Logger) { l.Warn("failed to publish local member to cluster through raft") }
+	tests := []struct {
+		name  string
+		phase int32
+		write func(*zap.Logger)
+		want  string
+	}{
+		{"debug becomes trace", serving, func(l *zap.Logger) { l.Debug("m") }, "[TRACE]"},
+		{"info becomes debug", serving, func(l *zap.Logger) { l.Info("m") }, "[DEBUG]"},
+		{"warn stays", serving, func(l *zap.Logger) { l.Warn("m") }, "[WARN]"},
+		{"error stays", serving, func(l *zap.Logger) { l.Error("m") }, "[ERROR]"},
+		{"slow is not worth a warning", serving, slowApply(300 * time.Millisecond), "[DEBUG]"},
+		{"very slow is", serving, slowApply(2 * time.Second), "[WARN]"},
+		{"waiting for others is normal at start", starting, publish, "[DEBUG]"},
+		{"and not later", serving, publish, "[WARN]"},
+		{"errors of closing are not news", closing, func(l *zap.Logger) { l.Error("m") }, "[DEBUG]"},
+		{"a panic always is", closing, func(l *zap.Logger) {
+			defer func() { _ = recover() }()
+			l.Panic("m")
+		}, "[ERROR]"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			log, lines := newLog(hclog.Trace)
+			core := newLogCore(log)
+			core.state.phase.Store(tt.phase)
+			tt.write(zap.New(core))
+			if !strings.Contains(lines.String(), tt.want) {
+				t.Errorf("got %q, want %s", lines, tt.want)
+			}
+		})
+	}
+}
+
+func TestLogFields(t *testing.T) {
+	t.Parallel()
+	log, lines := newLog(hclog.Debug)
+	zap.New(newLogCore(log)).With(zap.String("member", "q1")).
+		Info("m", zap.Int("n", 7), zap.Duration("took", time.Second), zap.Strings("urls", []string{"a", "b"}),
+			zap.Error(errors.New("boom")), zap.Error(nil))
+	got := strings.TrimSpace(lines.String())
+	want := `m: member=q1 n=7 took=1s urls=[a, b] err=boom`
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("got %q, want it to end in %q", got, want)
+	}
+}
+
+func TestLogBelowLevelIsNotWritten(t *testing.T) {
+	t.Parallel()
+	log, lines := newLog(hclog.Error)
+	core := newLogCore(log)
+	l := zap.New(core)
+	if l.Core().Enabled(zap.DebugLevel) {
+		t.Error("debug is enabled: etcd would gather statistics of every request")
+	}
+	why := errors.New("the member has been permanently removed from the cluster")
+	l.Info("m")
+	l.Warn("server error", zap.Error(why))
+	if got := lines.String(); got != "" {
+		t.Errorf("got %q, want nothing", got)
+	}
+	if p := core.state.failure.Load(); p == nil || *p != why {
+		t.Errorf("failure: got %v, want %v", p, why)
+	}
+}

@@ -1,0 +1,153 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
+	"go.etcd.io/etcd/server/v3/proxy/grpcproxy/adapter"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+)
+
+// patience is how long a member waits for the others before it says so.
+const patience = time.Second
+
+// Start runs a member and returns when it serves: it has joined its cluster
+// and knows a leader. At the first start of a cluster that takes until a
+// majority of its members has been started, so ctx should bound it. If ctx
+// ends first, Start takes everything down again and returns; that is prompt,
+// but for up to a second for each other member that swallows packets.
+//
+// After Start, ctx has no further effect: the caller must Close the Server.
+func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("validate etcd.embedded: %w", err)
+	}
+	s := &Server{
+		cfg:     cfg,
+		log:     log.Named("etcd"),
+		closing: make(chan struct{}),
+		done:    make(chan struct{}),
+	}
+	s.core = newLogCore(s.log)
+	if err := s.launch(); err != nil {
+		return nil, fmt.Errorf("start etcd member %s: %w", cfg.Name, err)
+	}
+	if err := s.await(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start etcd member %s: %w", cfg.Name, err), s.Close())
+	}
+	s.core.state.phase.Store(serving)
+
+	s.gate = newGate(
+		adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(s.etcd.Server)),
+		func() bool { return s.LeaderID() != 0 })
+	s.client = v3client.New(s.etcd.Server)
+	s.client.KV = clientv3.NewKVFromKVClient(s.gate, s.client)
+	s.wg.Go(s.watch)
+	s.log.Info("etcd serves", "node", cfg.Name, "endpoint", s.endpoint, "members", s.MemberCount())
+	return s, nil
+}
+
+// launch takes the directory and the ports and sets etcd going.
+func (s *Server) launch() (err error) {
+	if s.lock, err = lockDir(s.cfg.Dir); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.lock.Close())
+		}
+	}()
+
+	e := s.cfg.etcd()
+	lp := e.ListenPeerUrls[0]
+	if _, err := checkPort("peer", lp); err != nil {
+		return err
+	}
+	lc, err := checkPort("client", e.ListenClientUrls[0])
+	if err != nil {
+		return err
+	}
+	e.ListenClientUrls[0] = lc
+	if c := &e.AdvertiseClientUrls[0]; c.Port() == "0" {
+		c.Host = net.JoinHostPort(c.Hostname(), lc.Port())
+	}
+	s.endpoint = e.AdvertiseClientUrls[0].String()
+	for what, u := range map[string]url.URL{"client": lc, "peer": lp} {
+		if u.Scheme == "http" && !loopback(u) {
+			s.log.Warn("etcd listens without tls beyond this machine: keep strangers out of the network",
+				"traffic", what, "listen", u.Host)
+		}
+	}
+
+	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(s.core))
+	e.ServiceRegister = func(g *grpc.Server) {
+		s.grpcMu.Lock()
+		defer s.grpcMu.Unlock()
+		s.grpc = append(s.grpc, g)
+	}
+	s.etcd, err = embed.StartEtcd(e)
+	if err != nil && strings.Contains(err.Error(), "has already been bootstrapped") {
+		return fmt.Errorf("%w: the cluster knows this member, but %s holds no data of it; "+
+			"restore the directory, or remove the member (etcdctl member remove), add it again and start it with existing_cluster", err, s.cfg.Dir)
+	}
+	return err
+}
+
+// await blocks until the member is ready.
+func (s *Server) await(ctx context.Context) error {
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	for {
+		select {
+		case <-s.etcd.Server.ReadyNotify():
+			return nil
+		case err := <-s.etcd.Err():
+			return err
+		case <-s.etcd.Server.StopNotify():
+			if p := s.core.state.failure.Load(); p != nil {
+				return *p
+			}
+			return errors.New("stopped by itself")
+		case <-ctx.Done():
+			if others := s.others(); others != "" {
+				return fmt.Errorf("waiting for a majority with %s: %w", others, context.Cause(ctx))
+			}
+			return context.Cause(ctx)
+		case <-t.C:
+			if others := s.others(); others != "" {
+				s.log.Info("waiting for other members", "node", s.cfg.Name, "members", others)
+			}
+		}
+	}
+}
+
+// others names the other members: those that the directory records, or those
+// of the first start.
+func (s *Server) others() string {
+	var names []string
+	for _, m := range s.etcd.Server.Cluster().Members() {
+		if m.ID != s.etcd.Server.MemberID() {
+			names = append(names, fmt.Sprintf("%s (%s)", m.Name, strings.Join(m.PeerURLs, " ")))
+		}
+	}
+	if len(names) == 0 {
+		for _, p := range s.cfg.others() {
+			names = append(names, fmt.Sprintf("%s (%s)", p.name, p.url))
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,249 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// maxFlights is how many requests of a group are under way at a time.
+const maxFlights = 3
+
+// group commits writes: those that are ready together go in one transaction. A write that comes while fewer than
+// maxFlights requests are under way leaves at once; under load, writes gather while they wait for a flight.
+type group struct {
+	client  *clientv3.Client
+	ctx     context.Context // ends the group: what is not answered then has an unknown outcome
+	term    *election.Term  // every request compares it; nil for writes that carry their own entitlement
+	count   *counters
+	running *running
+
+	mu      sync.Mutex
+	queue   []*write            // guarded by mu: in the order of their coming, at most one of each lane
+	behind  map[string][]*write // guarded by mu: for each lane that is in queue, the writes after that one
+	flights int                 // guarded by mu
+}
+
+func (s *Store) newGroup(ctx context.Context, term *election.Term) *group {
+	return &group{
+		client: s.client, ctx: ctx, term: term, count: &s.count, running: &s.running,
+		behind: make(map[string][]*write),
+	}
+}
+
+// enqueue takes writes over. Each one's done is called exactly once.
+func (g *group) enqueue(ws ...*write) {
+	g.mu.Lock()
+	for _, w := range ws {
+		g.pushLocked(w)
+	}
+	var left []*batch // of a store that is closed
+	for g.flights < maxFlights && len(g.queue) > 0 {
+		b := g.takeLocked()
+		if g.running.start(func() { g.fly(b) }) {
+			g.flights++
+		} else {
+			left = append(left, b)
+		}
+	}
+	g.mu.Unlock()
+	for _, b := range left {
+		g.finish(b, func(int, *write) *written { return &written{err: fmt.Errorf("store is closed: %w", context.Canceled)} })
+	}
+}
+
+// do is enqueue for one write, waiting for its end. When ctx ends first, a write that has been sent may still take place.
+func (g *group) do(ctx context.Context, w *write) (*written, error) {
+	answer := make(chan *written, 1)
+	w.done = func(out *written) { answer <- out }
+	if ctx.Err() != nil {
+		return &written{}, fmt.Errorf("not sent: %w", context.Cause(ctx))
+	}
+	g.enqueue(w)
+	select {
+	case out := <-answer:
+		return out, out.err
+	case <-ctx.Done():
+		if g.withdraw(w) {
+			return &written{}, fmt.Errorf("not sent: %w", context.Cause(ctx))
+		}
+		return &written{}, fmt.Errorf("outcome unknown: %w", context.Cause(ctx))
+	}
+}
+
+func (g *group) pushLocked(w *write) {
+	if w.lane != "" {
+		waiting, busy := g.behind[w.lane]
+		if busy {
+			g.behind[w.lane] = append(waiting, w)
+			return
+		}
+		g.behind[w.lane] = nil
+	}
+	g.queue = append(g.queue, w)
+}
+
+// nextLocked returns the write that follows w in its lane, if any, once w is out of the queue.
+func (g *group) nextLocked(w *write) *write {
+	waiting := g.behind[w.lane]
+	if len(waiting) == 0 {
+		delete(g.behind, w.lane)
+		return nil
+	}
+	g.behind[w.lane] = waiting[1:]
+	return waiting[0]
+}
+
+// takeLocked removes from the queue what fits into one request. Lanes take turns: the next write of one that is in
+// goes to the end of the queue.
+func (g *group) takeLocked() *batch {
+	b := &batch{}
+	var next []*write
+	for len(g.queue) > 0 && b.add(g.queue[0]) {
+		w := g.queue[0]
+		g.queue[0] = nil
+		g.queue = g.queue[1:]
+		if w = g.nextLocked(w); w != nil {
+			next = append(next, w)
+		}
+	}
+	g.queue = append(g.queue, next...)
+	return b
+}
+
+// withdraw removes w from the queue, and says whether it was there: then it has never been sent.
+func (g *group) withdraw(w *write) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if i := slices.Index(g.behind[w.lane], w); i >= 0 {
+		g.behind[w.lane] = slices.Delete(g.behind[w.lane], i, i+1)
+		return true
+	}
+	i := slices.Index(g.queue, w)
+	if i < 0 {
+		return false
+	}
+	if next := g.nextLocked(w); next != nil {
+		g.queue[i] = next
+	} else {
+		g.queue = slices.Delete(g.queue, i, i+1)
+	}
+	return true
+}
+
+// fly sends b and then whatever has gathered meanwhile.
+func (g *group) fly(b *batch) {
+	for len(b.writes) > 0 {
+		g.send(b)
+		g.mu.Lock()
+		b = g.takeLocked()
+		if len(b.writes) == 0 {
+			g.flights--
+		}
+		g.mu.Unlock()
+	}
+}
+
+// send commits b in one transaction and tells every write what became of it.
+func (g *group) send(b *batch) {
+	resp, err := g.commit(b)
+	switch {
+	case isCode(err, rpctypes.ErrNoSpace):
+		g.full(b)
+	case err != nil && len(b.writes) > 1 && g.ctx.Err() == nil: // one of them is to blame
+		for _, w := range b.writes {
+			alone := &batch{}
+			alone.add(w)
+			g.send(alone)
+		}
+	case err != nil:
+		g.finish(b, func(int, *write) *written { return &written{err: err} })
+	case !resp.Succeeded:
+		g.count.fenced.Add(int64(len(b.writes)))
+		g.finish(b, func(int, *write) *written { return &written{err: election.ErrTermLost} })
+	default:
+		g.finish(b, func(i int, w *write) *written {
+			return w.settle(resp.Responses[i].GetResponseTxn(), resp.Header.Revision)
+		})
+	}
+}
+
+func (g *group) commit(b *batch) (resp *clientv3.TxnResponse, err error) {
+	then, err := b.ops()
+	if err != nil {
+		return nil, err
+	}
+	var held []clientv3.Cmp
+	if g.term != nil {
+		held = append(held, g.term.Held())
+	}
+	err = untilDefinite(g.ctx, b.open(), func(ctx context.Context) (err error) {
+		g.count.transactions.Add(1)
+		resp, err = g.client.Txn(ctx).If(held...).Then(then...).Commit()
+		return err
+	}, b.unanswered)
+	return resp, err
+}
+
+// full ends a batch that etcd refused for want of space. What only deletes is still taken, if it comes without puts.
+func (g *group) full(b *batch) {
+	puts, deletes := &batch{}, &batch{}
+	for _, w := range b.writes {
+		if w.deletesOnly() {
+			deletes.add(w)
+		} else {
+			puts.add(w)
+		}
+	}
+	if len(puts.writes) == 0 { // etcd does take it, by all we know
+		g.finish(b, func(int, *write) *written { return &written{err: job.ErrFull} })
+		return
+	}
+	g.finish(puts, func(_ int, w *write) *written { return g.lookWhenFull(w) })
+	if len(deletes.writes) > 0 {
+		g.send(deletes)
+	}
+}
+
+// lookWhenFull looks whether a write that was refused for want of space took place all the same: the one that raises the
+// alarm may be applied before it is refused. If there was an earlier sending without an answer, looking does not settle
+// that one.
+func (g *group) lookWhenFull(w *write) *written {
+	full := job.ErrFull
+	if w.open {
+		full = fmt.Errorf("outcome unknown: %w", job.ErrFull)
+	}
+	var resp *clientv3.TxnResponse
+	err := untilDefinite(g.ctx, false, func(ctx context.Context) (err error) {
+		resp, err = g.client.Txn(ctx).Then(w.look()...).Commit()
+		return err
+	}, func() {})
+	if err != nil {
+		return &written{err: fmt.Errorf("outcome unknown: %w", job.ErrFull)}
+	}
+	out := w.recognise(w.found(resp.Responses), resp.Header.Revision)
+	if out.err != nil {
+		out.err = full
+	}
+	return out
+}
+
+func (g *group) finish(b *batch, outcome func(int, *write) *written) {
+	for i, w := range b.writes {
+		out := outcome(i, w)
+		if out.err == nil {
+			g.count.writes.Add(1)
+			g.count.bytes.Add(int64(w.volume()))
+		} else if out.err == job.ErrConflict {
+			g.count.conflicts.Add(1)
+		}
+		w.done(out)
+	}
+}

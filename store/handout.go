@@ -1,0 +1,83 @@
+package store
+
+import (
+	"encoding/json"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// handout is what one write tells a worker: a run that it is given, or one that it is to stop.
+type handout struct {
+	id      string // of the order, if this handout is the first in it
+	queue   string // prefix of the worker's queue
+	session string
+	run     json.RawMessage
+	stop    string
+}
+
+// order is a job.Order with its runs as they are written.
+type order struct {
+	ID      string            `json:"id"`
+	Session string            `json:"session"`
+	Runs    []json.RawMessage `json:"runs,omitempty"`
+	Stop    []string          `json:"stop,omitempty"`
+
+	queue string
+}
+
+// orders gathers the handouts of a batch into one order per session of a worker.
+//
+// An order tells, it does not decide. A run or a stop whose own write is refused is in the order all the same, and so is
+// everything in the order that comes into being when a request is applied a second time, after the worker closed the
+// first. Such a run carries a token that its record does not have, so its claim is refused; and a worker kills an
+// attempt only if its record says so.
+type orders struct{ list []*order }
+
+func (o *orders) find(h *handout) *order {
+	for _, known := range o.list {
+		if known.queue == h.queue && known.Session == h.session {
+			return known
+		}
+	}
+	return nil
+}
+
+// with is how many orders there are once h, which may be nil, is among them.
+func (o *orders) with(h *handout) int {
+	if h == nil || o.find(h) != nil {
+		return len(o.list)
+	}
+	return len(o.list) + 1
+}
+
+func (o *orders) add(h *handout) {
+	if h == nil {
+		return
+	}
+	to := o.find(h)
+	if to == nil {
+		to = &order{ID: h.id, Session: h.session, queue: h.queue}
+		o.list = append(o.list, to)
+	}
+	if h.run != nil {
+		to.Runs = append(to.Runs, h.run)
+	}
+	if h.stop != "" {
+		to.Stop = append(to.Stop, h.stop)
+	}
+}
+
+// ops creates the orders. They are never replaced: should the request be applied twice, the second order would carry
+// another revision, and so a wrong token.
+func (o *orders) ops() ([]clientv3.Op, error) {
+	ops := make([]clientv3.Op, 0, len(o.list))
+	for _, order := range o.list {
+		value, err := marshal(order)
+		if err != nil {
+			return nil, err
+		}
+		key := order.queue + order.ID
+		ops = append(ops, clientv3.OpTxn([]clientv3.Cmp{absent(key)}, []clientv3.Op{clientv3.OpPut(key, string(value))}, nil))
+	}
+	return ops, nil
+}

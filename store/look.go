@@ -1,0 +1,129 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// What these return is shared and must not be changed.
+
+// Job returns a job's definition.
+func (m *Mirror) Job(name string) (*job.Job, bool) {
+	c := m.look(KindJobs, name)
+	return c.Job, c.Job != nil
+}
+
+// Cursor returns a job's cursor.
+func (m *Mirror) Cursor(name string) (*job.Cursor, bool) {
+	c := m.look(KindCursors, name)
+	return c.Cursor, c.Cursor != nil
+}
+
+// Run returns a run by name; of a terminal one, without output, payload and spec.
+func (m *Mirror) Run(name string) (*job.Run, bool) {
+	c := m.look(KindRuns, name)
+	return c.Run, c.Run != nil
+}
+
+// Gate returns the cluster-wide pause; the zero Gate if there never was one.
+func (m *Mirror) Gate() job.Gate {
+	if c := m.look(KindGate, ""); c.Gate != nil {
+		return *c.Gate
+	}
+	return job.Gate{}
+}
+
+// Files returns which job files are in force.
+func (m *Mirror) Files() job.Files {
+	if c := m.look(KindFiles, ""); c.Files != nil {
+		return *c.Files
+	}
+	return job.Files{}
+}
+
+// Worker returns a worker's presence.
+func (m *Mirror) Worker(name string) (*job.Worker, bool) {
+	c := m.look(KindWorkers, name)
+	return c.Worker, c.Worker != nil
+}
+
+// Jobs returns all jobs by name.
+func (m *Mirror) Jobs() []*job.Job {
+	jobs := collect(m, KindJobs, func(c job.Change) *job.Job { return c.Job })
+	slices.SortFunc(jobs, func(a, b *job.Job) int { return strings.Compare(a.Name, b.Name) })
+	return jobs
+}
+
+// Workers returns all workers by name.
+func (m *Mirror) Workers() []*job.Worker {
+	workers := collect(m, KindWorkers, func(c job.Change) *job.Worker { return c.Worker })
+	slices.SortFunc(workers, func(a, b *job.Worker) int { return strings.Compare(a.Name, b.Name) })
+	return workers
+}
+
+// Replicas returns all replicas by name.
+func (m *Mirror) Replicas() []*job.Replica {
+	replicas := collect(m, KindReplicas, func(c job.Change) *job.Replica { return c.Replica })
+	slices.SortFunc(replicas, func(a, b *job.Replica) int { return strings.Compare(a.Name, b.Name) })
+	return replicas
+}
+
+// Runs returns the runs of a job, or of all jobs if it is "", that keep accepts (nil accepts all), the newest slot first.
+func (m *Mirror) Runs(of string, keep func(*job.Run) bool) []*job.Run {
+	m.mu.RLock()
+	var runs []*job.Run
+	add := func(j string, ids map[string]bool) {
+		for id := range ids {
+			if r := m.records[KindRuns][j+"/"+id].Run; r != nil && (keep == nil || keep(r)) {
+				runs = append(runs, r)
+			}
+		}
+	}
+	if of != "" {
+		add(of, m.runs[of])
+	} else {
+		for j, ids := range m.runs {
+			add(j, ids)
+		}
+	}
+	m.mu.RUnlock()
+	slices.SortFunc(runs, func(a, b *job.Run) int {
+		if c := b.Slot.Compare(a.Slot); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name(), b.Name())
+	})
+	return runs
+}
+
+// Quarantine returns the keys that nobody can read.
+func (m *Mirror) Quarantine() []Bad {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	bad := make([]Bad, 0, len(m.bad))
+	for _, b := range m.bad {
+		bad = append(bad, b)
+	}
+	slices.SortFunc(bad, func(a, b Bad) int { return strings.Compare(a.Key, b.Key) })
+	return bad
+}
+
+func (m *Mirror) look(kind Kind, name string) job.Change {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.records[kind][name]
+}
+
+func collect[T any](m *Mirror, kind Kind, of func(job.Change) *T) []*T {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var out []*T
+	for _, c := range m.records[kind] {
+		if v := of(c); v != nil {
+			out = append(out, v)
+		}
+	}
+	return out
+}

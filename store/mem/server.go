@@ -1,0 +1,122 @@
+package mem
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// The identity that response headers carry.
+const (
+	clusterID = 0x6d656d
+	memberID  = 1
+	raftTerm  = 2
+)
+
+// Server is one etcd in memory. Its methods are safe for concurrent use.
+type Server struct {
+	cfg   Config
+	began time.Time // the origin of the expiry grid
+
+	mu      sync.Mutex // never held while waiting
+	closed  bool
+	data    *data
+	links   []*link // in the order of their creation
+	ops     int64   // operations so far
+	held    []*held
+	noSpace bool
+	expiry  *time.Timer // revokes leases; nil while there is none to revoke
+	wakes   time.Time   // when expiry fires
+}
+
+// New makes an empty server at revision 1.
+func New(cfg Config) *Server {
+	return &Server{
+		cfg:   cfg.withDefaults(),
+		began: time.Now(),
+		data:  newData(),
+	}
+}
+
+// Client makes a client of its own connection, so to speak: faults that are
+// about a client spare the others. Close it, or the server, to end it; its
+// calls then fail as those of a closed connection do.
+func (s *Server) Client() *clientv3.Client {
+	c := clientv3.NewCtxClient(context.Background())
+	l := &link{srv: s, client: c, closing: make(chan struct{})}
+	c.KV = clientv3.NewKVFromKVClient(kvClient{pb.NewKVClient(noConn{}), l}, c)
+	c.Lease = clientv3.NewLeaseFromLeaseClient(leaseClient{l}, c, time.Second)
+	c.Watcher = watcher{l}
+	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(maintenanceClient{pb.NewMaintenanceClient(noConn{}), l}, c)
+	c.Cluster = clientv3.NewClusterFromClusterClient(clusterClient{pb.NewClusterClient(noConn{}), l}, c)
+	c.Auth = clientv3.NewAuthFromAuthClient(pb.NewAuthClient(noConn{}), c)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.links = append(s.links, l)
+	return c
+}
+
+// Close ends all clients and waits for the goroutines of their watches. What
+// Late kept back is dropped.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	if s.expiry != nil {
+		s.expiry.Stop()
+	}
+	for _, h := range s.held {
+		if h.timer != nil {
+			h.timer.Stop()
+		}
+	}
+	s.held = nil
+	links := slices.Clone(s.links)
+	s.mu.Unlock()
+	for _, l := range links {
+		_ = l.client.Close() // always context.Canceled
+	}
+	return nil
+}
+
+// Rev is the store's revision.
+func (s *Server) Rev() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.data.rev
+}
+
+// header fills a response's header; without a revision it gets the present.
+// The caller holds mu.
+func (s *Server) header(h *pb.ResponseHeader) *pb.ResponseHeader {
+	if h == nil {
+		h = &pb.ResponseHeader{}
+	}
+	h.ClusterId, h.MemberId, h.RaftTerm = clusterID, memberID, raftTerm
+	if h.Revision == 0 {
+		h.Revision = s.data.rev
+	}
+	return h
+}
+
+// lock takes mu for an operation, unless the server is closed.
+func (s *Server) lock() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return rpctypes.ErrGRPCStopped
+	}
+	return nil
+}
+
+// commit ends a write and tells the watches. The caller holds mu.
+func (s *Server) commit(w *write) {
+	if changes := w.commit(); len(changes) > 0 {
+		s.notify(changes)
+	}
+}

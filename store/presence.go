@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Presence is the sign of life of a worker or a replica: a record on a lease that is renewed until Close. It is lost
+// when the lease can no longer be vouched for, and when somebody removes the record or puts another session's there.
+type Presence struct {
+	store  *Store
+	lease  *election.Lease
+	key    string
+	lost   chan struct{} // closed when the presence is lost
+	once   sync.Once
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu     sync.Mutex
+	record any   // guarded by mu: as we wrote it last
+	rev    int64 // guarded by mu: of that write
+}
+
+// PresentWorker grants a lease of ttl and puts w on it, in the place of whatever another incarnation left there.
+// The record's session is the presence's ID.
+func (s *Store) PresentWorker(ctx context.Context, w job.Worker, ttl time.Duration) (*Presence, error) {
+	return s.present(ctx, s.keys.worker(w.Name), ttl, func(session string) any { w.Session = session; return w })
+}
+
+// PresentReplica is PresentWorker for a replica.
+func (s *Store) PresentReplica(ctx context.Context, r job.Replica, ttl time.Duration) (*Presence, error) {
+	return s.present(ctx, s.keys.replica(r.Name), ttl, func(session string) any { r.Session = session; return r })
+}
+
+func (s *Store) present(ctx context.Context, key string, ttl time.Duration, record func(session string) any) (*Presence, error) {
+	lease, err := election.Grant(ctx, s.client, election.LeaseConfig{TTL: ttl}, nil)
+	if err != nil {
+		return nil, err
+	}
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p := &Presence{store: s, lease: lease, key: key, lost: make(chan struct{}), cancel: cancel}
+	if err := p.put(ctx, record(p.ID())); err != nil {
+		cancel()
+		_ = lease.Revoke(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	p.wg.Go(func() {
+		if lease.Run(life) != nil {
+			p.lose()
+		}
+	})
+	p.wg.Go(func() { _ = s.follow(life, key, p.follower(life)) })
+	return p, nil
+}
+
+// ID is the session: the lease's id in hexadecimal, as etcdctl prints it.
+func (p *Presence) ID() string { return strconv.FormatInt(int64(p.lease.ID()), 16) }
+
+// Deadline is the instant after which others must be assumed to think us gone.
+func (p *Presence) Deadline() time.Time { return p.lease.Deadline() }
+
+// Done is closed when the presence is lost. It stays open after Close.
+func (p *Presence) Done() <-chan struct{} { return p.lost }
+
+// Update replaces the record; its session is kept as it is in v.
+func (p *Presence) Update(ctx context.Context, v any) error {
+	p.mu.Lock()
+	rev := p.rev
+	p.mu.Unlock()
+	return p.put(ctx, v, unchanged(p.key, rev))
+}
+
+// Close removes the record, by ending the lease, and waits for what the presence started.
+func (p *Presence) Close(ctx context.Context) error {
+	p.cancel()
+	p.wg.Wait()
+	return p.lease.Revoke(ctx)
+}
+
+func (p *Presence) lose() { p.once.Do(func() { close(p.lost) }) }
+
+// put writes the record on the lease, if guards hold.
+func (p *Presence) put(ctx context.Context, v any, guards ...clientv3.Cmp) error {
+	value, err := encode(v)
+	if err != nil {
+		return err
+	}
+	w := &write{lane: p.key, guards: guards}
+	w.putAnyway(p.key, value, clientv3.WithLease(p.lease.ID()))
+	out, err := p.store.free.do(ctx, w)
+	if err != nil {
+		return fmt.Errorf("write presence %s: %w", p.key, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if out.rev > p.rev {
+		p.record, p.rev = v, out.rev
+	}
+	return nil
+}
+
+// follower watches our own key.
+func (p *Presence) follower(ctx context.Context) follower {
+	return follower{
+		reset: func(_ int64, kvs []*mvccpb.KeyValue) {
+			for _, kv := range kvs {
+				if string(kv.Key) == p.key {
+					p.look(ctx, kv)
+					return
+				}
+			}
+			p.lose()
+		},
+		apply: func(_ int64, events []*clientv3.Event) {
+			for _, ev := range events {
+				switch {
+				case string(ev.Kv.Key) != p.key: // a longer name
+				case ev.Type == clientv3.EventTypeDelete:
+					p.lose()
+				default:
+					p.look(ctx, ev.Kv)
+				}
+			}
+		},
+		current: func(time.Time) {},
+	}
+}
+
+// look judges what is at our key. Another incarnation's record means that others do not see us there any more; what
+// nobody can read was put there by hand, and is put right.
+func (p *Presence) look(ctx context.Context, kv *mvccpb.KeyValue) {
+	var session struct{ Session string }
+	err := json.Unmarshal(kv.Value, &session)
+	p.mu.Lock()
+	record := p.record
+	if kv.Lease == int64(p.lease.ID()) && kv.ModRevision > p.rev {
+		p.rev = kv.ModRevision // written by us, without our having heard of it
+	}
+	p.mu.Unlock()
+	switch {
+	case kv.Lease == int64(p.lease.ID()):
+		return
+	case err == nil && session.Session != "" && session.Session != p.ID():
+		p.lose()
+		return
+	}
+	try, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	err = p.put(try, record, unchanged(p.key, kv.ModRevision))
+	if err == nil || errors.Is(err, job.ErrConflict) || ctx.Err() != nil { // with a conflict, we are told of the next one
+		return
+	}
+	p.store.log.Warn("presence was overwritten and could not be put right", "key", p.key, "err", err)
+	p.lose()
+}
+
+// EndWorker removes the presence of a worker whose process is proven dead, so that its runs move at once. It is the
+// leader's to do; job.ErrConflict if the presence has changed.
+func (s *Store) EndWorker(ctx context.Context, term election.Term, w *job.Worker) error {
+	if term.Rev <= 0 {
+		return election.ErrTermLost
+	}
+	key := s.keys.worker(w.Name)
+	wr := &write{lane: key}
+	wr.drop(key, w.Rev)
+	// A group of its own, since that of the term ends with the context of whoever comes first.
+	if _, err := s.newGroup(ctx, &term).do(ctx, wr); err != nil {
+		return fmt.Errorf("end worker %s: %w", w.Name, err)
+	}
+	return nil
+}

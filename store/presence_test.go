@@ -1,0 +1,166 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store/mem"
+)
+
+func present(t *testing.T, s *Store) *Presence {
+	t.Helper()
+	p, err := s.PresentWorker(within(t), job.Worker{Name: "w", Capacity: 1, Started: epoch}, 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close(context.WithoutCancel(t.Context())) })
+	return p
+}
+
+func isLost(p *Presence) bool {
+	select {
+	case <-p.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+func TestAPresenceIsLost(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, s *Store, c *clientv3.Client, p *Presence){
+		"when its record is deleted": func(t *testing.T, s *Store, c *clientv3.Client, _ *Presence) {
+			remove(t, c, s.keys.worker("w"))
+		},
+		"when its lease is revoked": func(t *testing.T, _ *Store, c *clientv3.Client, p *Presence) {
+			if _, err := c.Revoke(t.Context(), p.lease.ID()); err != nil {
+				t.Error(err)
+			}
+		},
+		"when another incarnation is there": func(t *testing.T, s *Store, _ *clientv3.Client, p *Presence) {
+			other := present(t, s)
+			if w, err := s.Worker(t.Context(), "w"); err != nil || w.Session != other.ID() || other.ID() == p.ID() {
+				t.Errorf("got %+v (%v), want session %s", w, err, other.ID())
+			}
+			t.Cleanup(func() {
+				if isLost(other) {
+					t.Error("the later one is lost as well")
+				}
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, c *clientv3.Client) {
+				s := open(t, c)
+				p := present(t, s)
+				if isLost(p) {
+					t.Fatal("lost at once")
+				}
+				end(t, s, c, p)
+				eventually(t, "lost", func() bool { return isLost(p) })
+			})
+		})
+	}
+}
+
+func TestAPresenceIsPutRight(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, c *clientv3.Client) {
+		s := open(t, c)
+		p := present(t, s)
+		key := s.keys.worker("w")
+		ours := value(t, c, key)
+		for _, v := range []string{"garbage", "", "{}", "null", strings.Replace(ours, `"capacity":1`, `"capacity":9`, 1)} {
+			rev := put(t, c, key, v)
+			eventually(t, "put right", func() bool {
+				resp, err := c.Get(t.Context(), key)
+				return err == nil && len(resp.Kvs) == 1 && resp.Kvs[0].ModRevision > rev && resp.Kvs[0].Lease == int64(p.lease.ID())
+			})
+			if got := value(t, c, key); got != ours {
+				t.Errorf("after %q: got %s, want %s", v, got, ours)
+			}
+		}
+		put(t, c, key+"-longer", "garbage") // nobody's business
+		eventually(t, "updated", func() bool {
+			return p.Update(t.Context(), job.Worker{Name: "w", Session: p.ID(), Capacity: 2}) == nil
+		})
+		if w, err := s.Worker(t.Context(), "w"); err != nil || w.Capacity != 2 {
+			t.Errorf("got %+v (%v), want capacity 2", w, err)
+		}
+		if isLost(p) {
+			t.Error("lost")
+		}
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := value(t, c, key); got != "" || isLost(p) {
+			t.Errorf("after Close: got %q, lost %v, want nothing and not lost", got, isLost(p))
+		}
+	})
+}
+
+func TestAnUnansweredUpdateOfAPresenceIsRecognised(t *testing.T) {
+	_, s, _ := scripted(t, nil, strike(mem.Verdict{Action: mem.Lose}))
+	p := present(t, s)
+	for n := range 3 {
+		if err := p.Update(t.Context(), job.Worker{Name: "w", Session: p.ID(), Capacity: n + 2}); err != nil {
+			t.Errorf("update %d: %v", n, err)
+		}
+	}
+}
+
+func TestAPresenceHeardOfByWatchAloneCanBeUpdated(t *testing.T) {
+	_, s, _ := scripted(t, nil, strike(mem.Verdict{Action: mem.Lose, Hang: true}))
+	p := present(t, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := p.Update(ctx, job.Worker{Name: "w", Session: p.ID(), Capacity: 2}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v, want %v", err, context.DeadlineExceeded)
+	}
+	eventually(t, "updated again", func() bool {
+		return p.Update(t.Context(), job.Worker{Name: "w", Session: p.ID(), Capacity: 3}) == nil
+	})
+}
+
+func TestAPresenceThatCannotBePutRightIsLost(t *testing.T) {
+	_, s, c := scripted(t, nil, strike(mem.Verdict{Action: mem.Refuse, Err: rpctypes.ErrGRPCNoSpace}))
+	p := present(t, s)
+	put(t, c, s.keys.worker("w"), "garbage")
+	eventually(t, "lost", func() bool { return isLost(p) })
+}
+
+func TestTheEndOfAWorkerLeavesTheTermAlone(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, c *clientv3.Client) {
+		s := open(t, c)
+		term := reign(t, c, "a")
+		p := present(t, s)
+		w, err := s.Worker(t.Context(), "w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ending, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if err := s.EndWorker(ending, term, &w); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		eventually(t, "lost", func() bool { return isLost(p) })
+		if a := commit(t, s, term, fire(slot("j", 1), 0))[0]; a.Err != nil {
+			t.Errorf("the first decision of the term: %v", a.Err)
+		}
+		if err := s.EndWorker(t.Context(), term, &w); !errors.Is(err, job.ErrConflict) && err != nil {
+			t.Errorf("again: %v", err)
+		}
+		remove(t, c, term.Key)
+		if err := s.EndWorker(t.Context(), term, &w); !errors.Is(err, election.ErrTermLost) {
+			t.Errorf("after the term: got %v, want %v", err, election.ErrTermLost)
+		}
+	})
+}

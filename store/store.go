@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/election"
+)
+
+// Config says where the records are and who writes.
+type Config struct {
+	Prefix  string // of every key, such as "/rota"
+	Process string // unique to this process among all that ever write: ids of writes begin with it
+}
+
+// Store reads and writes rota's records through one etcd client, which it does not close.
+type Store struct {
+	client *clientv3.Client
+	keys   Keys
+	log    hclog.Logger
+	ops    ops
+	count  counters
+	free   *group          // writes that carry their own entitlement
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+
+	running running // all requests and watches under way
+
+	mu     sync.Mutex
+	leader *group // guarded by mu: writes of leader.term
+}
+
+// New returns a Store on client. Close it before the client.
+func New(cfg Config, client *clientv3.Client, log hclog.Logger) *Store {
+	s := &Store{client: client, keys: NewKeys(cfg.Prefix), log: log}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.ops.process = cfg.Process
+	s.free = s.newGroup(s.ctx, nil)
+	return s
+}
+
+// Process derives Config.Process from a node's name and the time at which its process began.
+func Process(node string, began time.Time) string {
+	return node + "." + strconv.FormatInt(began.UnixMicro(), 36)
+}
+
+// Keys returns the keys of this store.
+func (s *Store) Keys() Keys { return s.keys }
+
+// Close gives up what is not answered yet and waits until no request is under way. Terms, mirrors and presences have to
+// be over by then. Nothing is written afterwards.
+func (s *Store) Close() {
+	s.cancel()
+	s.running.close()
+}
+
+// led returns the group of term. Its requests end with ctx, which is to be the context of the term.
+func (s *Store) led(ctx context.Context, term election.Term) *group {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leader == nil || *s.leader.term != term {
+		s.leader = s.newGroup(ctx, &term)
+	}
+	return s.leader
+}

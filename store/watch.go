@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Watch delivers the changes of all mirrored records and events after a revision, or from now on if after is 0, those
+// of one revision together. from is where it begins: later than after if what lies between has been compacted or has
+// never been. The channel is closed when ctx ends, and when the watch does; the reader has to keep up until then.
+func (s *Store) Watch(ctx context.Context, after int64) (from int64, changes <-chan []job.Change, err error) {
+	now, err := s.Revision(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	from = after
+	if after <= 0 || after > now || s.compacted(ctx, after+1, now) {
+		from = now
+	}
+	watchCtx, cancel := context.WithCancel(s.ownStream(ctx))
+	overdue := time.AfterFunc(tryTimeout, cancel) // Watch returns when etcd has taken the watch on
+	watch := s.client.Watch(watchCtx, s.keys.All(), clientv3.WithPrefix(), clientv3.WithRev(from+1))
+	if !overdue.Stop() {
+		return 0, nil, fmt.Errorf("watch %s: not taken on for %v", s.keys.All(), tryTimeout)
+	}
+	out := make(chan []job.Change)
+	if !s.running.start(func() {
+		defer close(out)
+		defer cancel()
+		defer context.AfterFunc(s.ctx, cancel)()
+		s.relay(watchCtx, watch, out)
+	}) {
+		cancel()
+		return 0, nil, fmt.Errorf("watch %s: store is closed: %w", s.keys.All(), context.Canceled)
+	}
+	return from, out, nil
+}
+
+// relay hands on what watch tells until one of them ends.
+func (s *Store) relay(ctx context.Context, watch clientv3.WatchChan, out chan<- []job.Change) {
+	for resp := range watch {
+		if resp.Err() != nil {
+			return
+		}
+		for _, batch := range s.changes(resp.Events) {
+			select {
+			case out <- batch:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// compacted says whether what happened at rev is not there any more. A watch from such a revision ends as soon as it has
+// begun. It cannot be asked of a revision to come, such as the one after now.
+func (s *Store) compacted(ctx context.Context, rev, now int64) bool {
+	if rev > now {
+		return false
+	}
+	try, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	_, err := s.client.Get(try, s.keys.gate(), clientv3.WithCountOnly(), clientv3.WithRev(rev))
+	return isCode(err, rpctypes.ErrCompacted)
+}
+
+// changes decodes events, those of one revision together.
+func (s *Store) changes(events []*clientv3.Event) (batches [][]job.Change) {
+	var last int64
+	for _, ev := range events {
+		kind, name, ok := s.keys.Parse(string(ev.Kv.Key))
+		if !ok || !mirrored(kind) && kind != KindEvents {
+			continue
+		}
+		c := job.Change{Kind: kind, Name: name, Rev: ev.Kv.ModRevision}
+		if ev.Type == clientv3.EventTypePut {
+			c = decode(kind, name, ev.Kv.Value, ev.Kv.ModRevision)
+		}
+		if c.Rev != last || len(batches) == 0 {
+			batches = append(batches, nil)
+			last = c.Rev
+		}
+		batches[len(batches)-1] = append(batches[len(batches)-1], c)
+	}
+	return batches
+}

@@ -1,0 +1,178 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// garbage is what people, and later versions, put where records belong.
+var garbage = map[string]string{
+	"noise":  "\xff\xfe{\"name\":",
+	"empty":  "",
+	"huge":   `{"name":"` + strings.Repeat("x", 1<<20) + `"}`,
+	"future": `{"version":99}`,
+	"other":  `[{"kind":"Pod","spec":{"state":"running"}}]`,
+}
+
+// TestGarbageUnderEveryKey puts what nobody can read under a key of each family: no replica ends, everything else goes on
+// in time, the keys are named, and removing them heals.
+func TestGarbageUnderEveryKey(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	sink := NewSink(t)
+	jobs := make(map[string]job.Spec)
+	for i := range 10 {
+		jobs[fmt.Sprintf("post-%d", i)] = job.Spec{
+			Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
+		}
+	}
+	c := Start(t, Config{Binary: binary, Jobs: jobs})
+	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 20 })
+	pids := make(map[string]int)
+	for _, n := range c.Replicas() {
+		pids[n.Name] = n.PID()
+	}
+	calm := len(sink.Requests())
+	leader, term := c.Leader(), termOf(c)
+
+	byHand := make(map[string]bool)
+	for what, value := range garbage {
+		for _, key := range []string{
+			"jobs/bad-" + what, "cursors/bad-" + what, "runs/bad-" + what + "/2026-01-01T00:00:00Z", "runs/post-1/bad-" + what,
+			"workers/bad-" + what, "replicas/bad-" + what, "queues/q1/bad-" + what, "queues/nobody/bad-" + what,
+			"events/post-1/bad-" + what, "election/bad-" + what, "unknown/bad-" + what, "bad-" + what,
+		} {
+			byHand[Prefix+"/"+key] = true
+			put(t, c, Prefix+"/"+key, value)
+		}
+	}
+	for _, key := range []string{"gate", "files"} {
+		byHand[Prefix+"/"+key] = true
+		for what := range garbage { // the last stays
+			if what != "noise" {
+				put(t, c, Prefix+"/"+key, garbage[what])
+				Let(200 * time.Millisecond)
+			}
+		}
+		put(t, c, Prefix+"/"+key, garbage["noise"])
+	}
+	if out, code := Command(t, binary, "etcdctl", "--endpoints="+c.Replicas()[0].Etcd, "put", Prefix+"/jobs/by-command", "nonsense"); code != 0 {
+		t.Errorf("rota etcdctl put ended with %d: %s", code, out)
+	}
+	byHand[Prefix+"/jobs/by-command"] = true
+
+	Let(4 * time.Second)
+	for _, n := range c.Replicas() {
+		if !n.Running() || n.PID() != pids[n.Name] {
+			t.Fatalf("%s ended", n.Name)
+		}
+		unnamed := slices.Collect(func(yield func(string) bool) {
+			named := quarantined(t, n)
+			for _, key := range sortedKeys(byHand) {
+				// A candidate without a lease hinders nobody before it is the first, and is removed then.
+				election := strings.HasPrefix(key, Prefix+"/election/")
+				if !named[key] && !election && stands(t, c, key) && !yield(key) {
+					return
+				}
+			}
+		})
+		if len(unnamed) > 0 {
+			t.Errorf("%s does not name %d keys:\n\t%s", n.Name, len(unnamed), strings.Join(unnamed, "\n\t"))
+		}
+	}
+	if now := c.Leader(); now != leader || termOf(c) != term {
+		t.Errorf("leadership went from %s (term %d) to %s (term %d)", leader.Name, term, now.Name, termOf(c))
+	}
+
+	// A new leader can be found, though there is garbage among the candidates.
+	put(t, c, Prefix+"/election/bad-again", "noise")
+	byHand[Prefix+"/election/bad-again"] = true
+	fell := time.Now()
+	leader.Terminate()
+	next := c.Leader()
+	t.Logf("%s leads %v after %s was asked to stop", next.Name, time.Since(fell).Round(10*time.Millisecond), leader.Name)
+	leader.Start()
+	leader.WaitReady()
+
+	for key := range byHand {
+		remove(t, c, key)
+	}
+	for _, n := range c.Replicas() {
+		if !Within(10*time.Second, func() bool { return len(quarantined(t, n)) == 0 }) {
+			t.Errorf("%s still names keys that are gone: %v", n.Name, sortedKeys(quarantined(t, n)))
+		}
+	}
+	asked := len(sink.Requests())
+	Await(t, 10*time.Second, "jobs run after the cure", func() bool { return len(sink.Requests()) > asked+20 })
+	c.Check(sink.Requests, byHand, nil)
+	for _, e := range sink.Requests()[calm:] {
+		slot, err := time.Parse(time.RFC3339, e.Run[len(e.Job)+1:])
+		if d := e.Arrived.Sub(slot); err == nil && d > 3*time.Second {
+			t.Errorf("%s was executed %v after its slot", e.Run, d.Round(time.Millisecond))
+		}
+	}
+}
+
+// quarantined are the keys that a replica says it cannot read.
+func quarantined(t *testing.T, n *Node) map[string]bool {
+	t.Helper()
+	var v api.ClusterView
+	Await(t, 10*time.Second, n.Name+" answers", func() (ok bool) {
+		var err error
+		v, err = n.Client.Cluster(t.Context())
+		return err == nil
+	})
+	keys := make(map[string]bool)
+	for _, q := range v.Quarantined {
+		keys[q.Key] = true
+		if q.Error == "" {
+			t.Errorf("%s does not say what is wrong with %s", n.Name, q.Key)
+		}
+	}
+	return keys
+}
+
+func sortedKeys(set map[string]bool) (keys []string) {
+	for key := range set {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func put(t *testing.T, c *Cluster, key, value string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := c.Recorder.client.Put(ctx, key, value); err != nil {
+		t.Fatalf("put %s: %v", key, err)
+	}
+}
+
+func remove(t *testing.T, c *Cluster, key string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := c.Recorder.client.Delete(ctx, key); err != nil {
+		t.Fatalf("delete %s: %v", key, err)
+	}
+}
+
+// stands says whether a key is still there: what hinders, rota removes.
+func stands(t *testing.T, c *Cluster, key string) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	resp, err := c.Recorder.client.Get(ctx, key)
+	if err != nil {
+		t.Fatalf("get %s: %v", key, err)
+	}
+	return len(resp.Kvs) > 0
+}

@@ -1,0 +1,128 @@
+package cluster
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// TestLeaderKilledUnderLoad is the main promise: two hundred jobs a second, the leader killed twice and stopped once, and
+// every slot of every job runs, once.
+func TestLeaderKilledUnderLoad(t *testing.T) {
+	slow(t)
+	sink, ledger := NewSink(t), NewLedger(t)
+	sink.Delay(400 * time.Millisecond) // so that whoever dies has something under way
+	jobs := make(map[string]job.Spec)
+	every := job.Duration(time.Second)
+	load := loadTime(t)
+	end := time.Now().Add(startTime + load).Truncate(time.Second)
+	for i := range 200 {
+		spec := job.Spec{
+			Every: every, End: &end, Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST", Body: "{{ .Slot }}"},
+			Timeout: job.Duration(30 * time.Second),
+		}
+		if i%2 == 1 {
+			spec.Overlap = job.OverlapAllow
+		}
+		jobs[fmt.Sprintf("post-%03d", i)] = spec
+	}
+	for i := range 4 {
+		jobs[fmt.Sprintf("write-%d", i)] = job.Spec{Every: every, End: &end, Missed: job.MissedAll, Shell: ledger.Shell("")}
+	}
+	c := Start(t, Config{Binary: binary, Jobs: jobs})
+
+	// A quarter of the time of calm, and then as much between the faults.
+	calm := load / 4
+	Let(calm)
+	if n := len(c.Recorder.Runs("")); n < 100*int(calm.Seconds()) {
+		t.Fatalf("only %d runs in %v: there is no load", n, calm)
+	}
+	terms := 1
+	for _, harm := range []func(*Node){(*Node).Kill, (*Node).Terminate, (*Node).Kill} {
+		leader := c.Leader()
+		busy := 0
+		Await(t, 20*time.Second, "the leader executes something", func() bool { busy = executing(c, leader.Name); return busy > 0 })
+		fell := time.Now()
+		harm(leader)
+		next := c.Leader()
+		if next == leader {
+			t.Fatalf("%s leads again: the fault did not bite", leader.Name)
+		}
+		terms++
+		t.Logf("%s fell with %d attempts, %s leads after %v", leader.Name, busy, next.Name, time.Since(fell).Round(10*time.Millisecond))
+		leader.Start()
+		Let(calm - min(calm, time.Since(fell)))
+		c.WaitReady()
+	}
+	Let(time.Until(end))
+	c.AwaitEnd(time.Minute)
+	if got := led(c); got < terms {
+		t.Errorf("got %d terms in which runs were made, want at least %d: the faults did not bite", got, terms)
+	}
+	if lost(c) == 0 {
+		t.Error("no attempt was lost where a leader was killed: the faults did not bite")
+	}
+	effects := append(sink.Requests(), ledger.Effects()...)
+	c.Judge(effects, nil, nil)
+	reportLateness(t, effects)
+}
+
+// startTime is about how long a cluster takes to start.
+const startTime = 5 * time.Second
+
+// executing counts the attempts that a worker executes. It asks the API: to ask the recorder takes longer than an attempt.
+func executing(c *Cluster, worker string) (n int) {
+	list, err := c.Client.Runs(c.t.Context(), client.RunFilter{States: []job.State{job.Running}, Limit: 1000}, "")
+	if err != nil {
+		return 0
+	}
+	for _, r := range list.Runs {
+		if r.Worker == worker {
+			n++
+		}
+	}
+	return n
+}
+
+// lost counts the attempts whose worker was lost.
+func lost(c *Cluster) (n int) {
+	for _, r := range c.Recorder.Runs("") {
+		n += r.LostAttempts()
+	}
+	return n
+}
+
+// led counts the terms in which slots were decided.
+func led(c *Cluster) int {
+	terms := make(map[int64]bool)
+	for _, r := range c.Recorder.Runs("") {
+		terms[r.Term] = true
+	}
+	return len(terms)
+}
+
+// reportLateness logs how late first attempts were.
+func reportLateness(t *testing.T, effects []history.Effect) {
+	var worst time.Duration
+	first, late := 0, 0
+	for _, e := range effects {
+		slot, err := time.Parse(time.RFC3339, e.Run[len(e.Job)+1:])
+		if err != nil || e.Attempt > 1 {
+			continue
+		}
+		first++
+		d := e.Arrived.Sub(slot)
+		worst = max(worst, d)
+		if d > time.Second {
+			late++
+		}
+		if d < 0 {
+			t.Errorf("%s was executed %v before its slot", e.Run, -d)
+		}
+	}
+	t.Logf("%d first attempts, %d later than a second, the latest by %v", first, late, worst.Round(time.Millisecond))
+}

@@ -1,0 +1,83 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// Ledger is a file to which commands append what they were told, outside of rota.
+type Ledger struct {
+	t    testing.TB
+	path string
+}
+
+// NewLedger makes an empty ledger.
+func NewLedger(t testing.TB) *Ledger {
+	return &Ledger{t: t, path: filepath.Join(t.TempDir(), "ledger")}
+}
+
+// Shell is the text of a shell job that writes a line before work and one after it. work may be empty.
+func (l *Ledger) Shell(work string) string {
+	line := fmt.Sprintf(`echo "%%s $ROTA_RUN $ROTA_ATTEMPT $ROTA_FENCING_TOKEN $ROTA_IDEMPOTENCY_KEY $(date +%%%%s%%%%N)" >> %s`, l.path)
+	if work == "" {
+		return fmt.Sprintf(line, "once")
+	}
+	return fmt.Sprintf(line, "begin") + "; " + work + "; " + fmt.Sprintf(line, "end")
+}
+
+// Effects reads the ledger, in the order in which it was written.
+func (l *Ledger) Effects() (effects []history.Effect) {
+	l.t.Helper()
+	b, err := os.ReadFile(l.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	type execution struct { // jobs may share a token
+		run   string
+		token int64
+	}
+	open := make(map[execution]int)
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if len(f) != 6 {
+			l.t.Errorf("ledger has the line %q", line)
+			continue
+		}
+		attempt, err1 := strconv.Atoi(f[2])
+		token, err2 := strconv.ParseInt(f[3], 10, 64)
+		nanos, err3 := strconv.ParseInt(f[5], 10, 64)
+		if err := errors.Join(err1, err2, err3); err != nil {
+			l.t.Errorf("ledger has the line %q: %v", line, err)
+			continue
+		}
+		at := time.Unix(0, nanos)
+		this := execution{f[1], token}
+		if f[0] == "end" {
+			if i, ok := open[this]; ok {
+				effects[i].Ended = at
+				continue
+			}
+			l.t.Errorf("ledger has an end without a beginning: %q", line)
+			continue
+		}
+		name, _, _ := strings.Cut(f[1], "/")
+		e := history.Effect{Job: name, Run: f[1], Attempt: attempt, Token: token, Key: f[4], Arrived: at}
+		if f[0] == "once" {
+			e.Ended = at
+		}
+		open[this] = len(effects)
+		effects = append(effects, e)
+	}
+	return effects
+}

@@ -1,0 +1,69 @@
+package cluster
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// binary is the rota under test.
+var binary string
+
+// TestMain builds the binary once, without the race detector: what is tested here are processes that die, and at the
+// speed at which people run them. ROTA_TEST_BINARY names one that has been built already.
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	// One cluster at a time: two of them on two cores stall for longer than leases last, which is a fault nobody asked for.
+	flag.Parse()
+	if err := flag.Set("test.parallel", "1"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if binary = os.Getenv("ROTA_TEST_BINARY"); binary != "" {
+		return m.Run()
+	}
+	dir, err := os.MkdirTemp("", "rota-cluster-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "rota")
+	build := exec.Command("go", "build", "-o", binary, "github.com/rota-scheduler/rota/cmd/rota")
+	build.Stdout, build.Stderr = os.Stdout, os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "build rota:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// slow marks a test that takes long, or a whole machine.
+func slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a cluster; left out of -short")
+	}
+}
+
+// loadTime is how long a cluster is kept under load: ROTA_TEST_SECONDS, two minutes where ROTA_CI_FULL is set.
+func loadTime(t *testing.T) time.Duration {
+	t.Helper()
+	if s := os.Getenv("ROTA_TEST_SECONDS"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 20 {
+			t.Fatalf("ROTA_TEST_SECONDS=%s: write a number of seconds, at least 20", s)
+		}
+		return time.Duration(n) * time.Second
+	}
+	if os.Getenv("ROTA_CI_FULL") != "" {
+		return 2 * time.Minute
+	}
+	return 45 * time.Second
+}

@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// TestStoreOutageAtJobEnd takes the majority of the store away while a job executes: its outcome waits for the store to
+// come back, and nothing is run again.
+func TestStoreOutageAtJobEnd(t *testing.T) {
+	slow(t)
+	for _, c := range []struct {
+		name   string
+		works  string        // for how long, in seconds, the job works after the outage began
+		outage time.Duration // leases last 5 s
+	}{
+		{"shorter than a lease", "1", 2500 * time.Millisecond},
+		{"longer than a lease", "1", 12 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			testOutageAtEnd(t, c.works, c.outage)
+		})
+	}
+}
+
+func testOutageAtEnd(t *testing.T, works string, outage time.Duration) {
+	ledger := NewLedger(t)
+	gate := t.TempDir() + "/go"
+	c := Start(t, Config{
+		Binary: binary,
+		Jobs: map[string]job.Spec{
+			"work": {Shell: ledger.Shell("while [ ! -e " + gate + " ]; do sleep 0.05; done; sleep " + works), Workers: only("q1")},
+		},
+		Flags: func(name string) []string { return []string{"--worker-labels=for=" + name} },
+	})
+	if _, _, err := c.Client.Submit(t.Context(), "work", api.RunRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	Await(t, 20*time.Second, "the run executes", func() bool { return len(ledger.Effects()) == 1 })
+	claimed := onlyRun(t, c, "work")
+
+	over := c.Outage()
+	began := time.Now()
+	stopped := c.Replicas()[1:]
+	for _, n := range stopped {
+		n.Stop()
+	}
+	touch(t, gate)
+	Await(t, 10*time.Second, "the job ends", func() bool { return !ledger.Effects()[0].Ended.IsZero() })
+	if ended := ledger.Effects()[0].Ended; ended.Before(began) {
+		t.Error("the job ended before the outage: the fault did not bite")
+	}
+	if answers(c, 500*time.Millisecond) {
+		t.Error("the store answers without a majority: the fault did not bite")
+	}
+	Let(time.Until(began.Add(outage)))
+	if r := onlyRun(t, c, "work"); r.State.Terminal() {
+		t.Errorf("run is %s in the middle of the outage: the fault did not bite", r.State)
+	}
+	for _, n := range stopped {
+		n.Cont()
+	}
+	over()
+	healed := time.Now()
+	Await(t, 30*time.Second, "the outcome is delivered", func() bool { return onlyRun(t, c, "work").State.Terminal() })
+	t.Logf("outcome delivered %v after the outage", time.Since(healed).Round(10*time.Millisecond))
+	if r := onlyRun(t, c, "work"); r.State != job.Succeeded || r.Attempt != 1 || r.Token != claimed.Token {
+		t.Errorf("run after the outage: got %s attempt %d token %d (%s), want succeeded with attempt 1 token %d",
+			r.State, r.Attempt, r.Token, r.Reason, claimed.Token)
+	}
+	c.WaitReady()
+	c.Check(ledger.Effects, nil, nil)
+	if n := len(ledger.Effects()); n != 1 {
+		t.Errorf("executed %d times, want once", n)
+	}
+}
+
+// answers says whether the majority of the store answers within limit.
+func answers(c *Cluster, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	_, err := c.Recorder.client.Get(ctx, Prefix)
+	return err == nil
+}

@@ -1,0 +1,195 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// Recorder keeps every version of every key under a prefix, from the first revision on. It has to keep within five minutes
+// of the cluster, since the members forget what is older.
+type Recorder struct {
+	t      testing.TB
+	client *clientv3.Client
+	prefix string
+
+	mu       sync.Mutex
+	versions []history.Version            // guarded by mu
+	latest   map[string][]history.Version // guarded by mu: the versions of each key
+	open     map[string]job.State         // guarded by mu: runs that have not ended, by name
+	rev      int64                        // guarded by mu: everything up to it is in
+}
+
+// NewRecorder records from the members at endpoints until the test ends.
+func NewRecorder(t testing.TB, prefix string, endpoints []string) *Recorder {
+	t.Helper()
+	r := &Recorder{t: t, client: Dial(t, endpoints), prefix: prefix, latest: make(map[string][]history.Version), open: make(map[string]job.State)}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			r.follow(ctx)
+		}
+	})
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			_ = r.client.RequestProgress(clientv3.WithRequireLeader(ctx)) // one that fails is asked for again
+			select {
+			case <-ctx.Done():
+			case <-time.After(poll):
+			}
+		}
+	})
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	return r
+}
+
+// Dial returns an etcd client that notices a member that hangs, and is closed when the test ends.
+func Dial(t testing.TB, endpoints []string) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: endpoints, DialTimeout: 2 * time.Second, DialKeepAliveTime: 2 * time.Second, DialKeepAliveTimeout: 2 * time.Second,
+		Logger: zap.NewNop(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() }) // the members may be gone
+	return client
+}
+
+// follow records until the watch ends.
+func (r *Recorder) follow(ctx context.Context) {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	r.mu.Lock()
+	from := r.rev + 1
+	r.mu.Unlock()
+	watch := r.client.Watch(ctx, r.prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(from))
+	for resp := range watch {
+		if resp.CompactRevision != 0 {
+			r.t.Errorf("recorder fell behind: revisions up to %d are compacted", resp.CompactRevision)
+			return
+		}
+		if resp.Err() != nil {
+			return
+		}
+		r.record(resp)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(poll):
+	}
+}
+
+func (r *Recorder) record(resp clientv3.WatchResponse) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	for _, ev := range resp.Events {
+		v := history.Version{
+			Key: string(ev.Kv.Key), Value: ev.Kv.Value, Rev: ev.Kv.ModRevision, Create: ev.Kv.CreateRevision, Seen: now,
+			Deleted: ev.Type == clientv3.EventTypeDelete,
+		}
+		r.versions = append(r.versions, v)
+		r.latest[v.Key] = append(r.latest[v.Key], v)
+		r.rev = max(r.rev, v.Rev)
+		if name, ok := strings.CutPrefix(v.Key, r.prefix+"/runs/"); ok {
+			r.keepOpen(name, v)
+		}
+	}
+	if resp.IsProgressNotify() {
+		r.rev = max(r.rev, resp.Header.Revision)
+	}
+}
+
+// keepOpen notes whether a run has ended. r.mu is held.
+func (r *Recorder) keepOpen(name string, v history.Version) {
+	var run struct{ State job.State }
+	if v.Deleted || json.Unmarshal(v.Value, &run) != nil || run.State.Terminal() {
+		delete(r.open, name)
+		return
+	}
+	r.open[name] = run.State
+}
+
+// Open returns the runs that have not ended, by name.
+func (r *Recorder) Open() map[string]job.State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.open)
+}
+
+// Rev is the revision up to which everything is recorded.
+func (r *Recorder) Rev() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rev
+}
+
+// Sync waits until everything that has been written by now is recorded.
+func (r *Recorder) Sync() {
+	r.t.Helper()
+	rev := int64(0)
+	Await(r.t, 30*time.Second, "the store answers", func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		resp, err := r.client.Get(ctx, r.prefix, clientv3.WithCountOnly())
+		if err == nil {
+			rev = resp.Header.Revision
+		}
+		return err == nil
+	})
+	Await(r.t, 30*time.Second, "the recorder catches up", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.rev >= rev
+	})
+}
+
+// Versions returns all that was recorded.
+func (r *Recorder) Versions() []history.Version {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]history.Version(nil), r.versions...)
+}
+
+// VersionsOf returns the versions of one key, such as "runs/a/…", without the prefix.
+func (r *Recorder) VersionsOf(key string) []history.Version {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]history.Version(nil), r.latest[r.prefix+"/"+key]...)
+}
+
+// Runs returns the runs of a job as they stand, by id, without those that were deleted; of all jobs if job is empty.
+func (r *Recorder) Runs(name string) map[string]job.Run {
+	prefix := r.prefix + "/runs/"
+	if name != "" {
+		prefix += name + "/"
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	runs := make(map[string]job.Run)
+	for key, vs := range r.latest {
+		id, ok := strings.CutPrefix(key, prefix)
+		if !ok || vs[len(vs)-1].Deleted {
+			continue
+		}
+		var run job.Run
+		if json.Unmarshal(vs[len(vs)-1].Value, &run) == nil {
+			run.Rev = vs[len(vs)-1].Rev
+			runs[id] = run
+		}
+	}
+	return runs
+}

@@ -1,0 +1,170 @@
+package cluster
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// single is the settings of one replica with its own etcd, at three ports.
+func single(dir string, ports []int, jobs string) []string {
+	return []string{
+		"serve", "--node-name=q1", "--node-data-dir=" + filepath.Join(dir, "q1"), "--jobs=" + jobs, "--log-format=text",
+		fmt.Sprintf("--http-listen=127.0.0.1:%d", ports[0]), fmt.Sprintf("--etcd-embedded-client=http://127.0.0.1:%d", ports[1]),
+		fmt.Sprintf("--etcd-embedded-peer=http://127.0.0.1:%d", ports[2]),
+	}
+}
+
+// exitBadConfig is EX_CONFIG of sysexits.h.
+const exitBadConfig = 78
+
+func TestBadStart(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	spec := job.Spec{Every: job.Duration(time.Hour), Shell: "true"}
+	file := func(t *testing.T) string {
+		path := filepath.Join(t.TempDir(), "jobs.json")
+		WriteJobs(t, path, map[string]job.Spec{"a": spec})
+		return path
+	}
+
+	t.Run("a port that is taken is named", func(t *testing.T) {
+		for i, what := range []string{"http.listen", "etcd.embedded.client", "etcd.embedded.peer"} {
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ports := FreePorts(t, 3)
+			ports[i] = ln.Addr().(*net.TCPAddr).Port
+			p := NewProcess(t, binary, fmt.Sprintf("taken-%d", i), single(t.TempDir(), ports, file(t))...)
+			p.Start()
+			code := p.Await(15 * time.Second)
+			ln.Close()
+			if port := fmt.Sprint(ports[i]); code == 0 || !strings.Contains(p.Log(), port) {
+				t.Errorf("%s taken: got exit code %d and\n%s\nwant a failure that names port %s", what, code, p.Tail(10), port)
+			}
+		}
+	})
+
+	t.Run("an etcd that does not answer is told within five seconds and asked again", func(t *testing.T) {
+		ports := FreePorts(t, 4)
+		dir, jobs := t.TempDir(), file(t)
+		endpoint := fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+		waiting := NewProcess(t, binary, "waiting", "serve", "--node-name=q2", "--node-data-dir="+filepath.Join(dir, "q2"),
+			"--jobs="+jobs, "--log-format=text", fmt.Sprintf("--http-listen=127.0.0.1:%d", ports[3]), "--etcd-endpoints="+endpoint)
+		waiting.Start()
+		told := func() int { return strings.Count(waiting.Log(), "etcd does not answer") }
+		Await(t, 5*time.Second, "it says that etcd does not answer", func() bool { return told() >= 1 })
+		if !strings.Contains(waiting.Log(), endpoint) {
+			t.Errorf("it does not say which etcd: %s", waiting.Tail(5))
+		}
+		Await(t, 10*time.Second, "it tries again", func() bool { return told() >= 2 })
+		if !waiting.Running() {
+			t.Fatal("it gave up")
+		}
+		cl := newClient(t, fmt.Sprintf("http://127.0.0.1:%d", ports[3]))
+		if text, ready, err := cl.Ready(t.Context()); err != nil || ready {
+			t.Errorf("readiness without etcd: got %v, %v: %s, want an answer that says no", ready, err, text)
+		}
+		NewProcess(t, binary, "etcd", single(dir, ports, jobs)...).Start()
+		Await(t, 60*time.Second, "it is ready once etcd answers", func() bool {
+			_, ready, err := cl.Ready(t.Context())
+			return err == nil && ready
+		})
+	})
+
+	t.Run("a bad job file ends it with the place", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "jobs.yaml")
+		writeFile(t, path, "version: 1\njobs:\n  a:\n    every: 1h\n    shel: \"true\"\n")
+		p := NewProcess(t, binary, "bad", single(t.TempDir(), FreePorts(t, 3), path)...)
+		p.Start()
+		code := p.Await(15 * time.Second)
+		if place := path + ":5:5"; code != exitBadConfig || !strings.Contains(p.Log(), place) {
+			t.Errorf("got exit code %d and\n%s\nwant %d and %s", code, p.Tail(10), exitBadConfig, place)
+		}
+	})
+}
+
+// TestHotReload edits a job file under a running replica: what is wrong changes nothing, what is right takes effect.
+func TestHotReload(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	ledger := NewLedger(t)
+	dir := t.TempDir()
+	real, link := filepath.Join(dir, "real", "jobs.yaml"), filepath.Join(dir, "link", "jobs.yaml")
+	for _, path := range []string{real, link} {
+		if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := func(description string) string {
+		return fmt.Sprintf("version: 1\njobs:\n  a:\n    description: %s\n    every: 1s\n    missed: all\n    shell: %q\n", description, ledger.Shell(""))
+	}
+	path := filepath.Join(dir, "jobs.yaml")
+	writeFile(t, path, file("first"))
+	ports := FreePorts(t, 3)
+	p := NewProcess(t, binary, "q1", single(dir, ports, path)...)
+	p.Start()
+	cl := newClient(t, fmt.Sprintf("http://127.0.0.1:%d", ports[0]))
+
+	said := func() string {
+		j, err := cl.Job(t.Context(), "a")
+		if err != nil {
+			return err.Error()
+		}
+		return j.Spec.Description
+	}
+	Await(t, 20*time.Second, "the job is defined", func() bool { return said() == "first" })
+	Await(t, 20*time.Second, "the job runs", func() bool { return len(ledger.Effects()) >= 2 })
+
+	writeFile(t, path, strings.Replace(file("second"), "every: 1s", "every: 1 fortnight", 1))
+	Await(t, 10*time.Second, "the bad edit is told with its place", func() bool { return strings.Contains(p.Log(), path+":5:") })
+	Await(t, 10*time.Second, "the bad edit is shown by the cluster", func() bool {
+		v, err := cl.Cluster(t.Context())
+		return err == nil && len(v.Files.Notes) > 0
+	})
+	before := len(ledger.Effects())
+	Await(t, 10*time.Second, "the job runs on", func() bool { return len(ledger.Effects()) >= before+3 })
+	if got := said(); got != "first" {
+		t.Errorf("definition after a bad edit: got %q, want the first", got)
+	}
+
+	writeFile(t, path, file("third"))
+	Await(t, 10*time.Second, "the good edit takes effect", func() bool { return said() == "third" })
+	Await(t, 10*time.Second, "nothing is wrong any more", func() bool {
+		v, err := cl.Cluster(t.Context())
+		return err == nil && len(v.Files.Notes) == 0
+	})
+
+	// A file that is reached by a link changes where nobody watches: it is read when asked for.
+	writeFile(t, real, file("third"))
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	p.Signal(syscall.SIGTERM)
+	p.Await(20 * time.Second)
+	p.Args = append(p.Args, "--jobs="+link)
+	p.Start()
+	Await(t, 30*time.Second, "the job is there again", func() bool { return said() == "third" })
+	writeFile(t, real, file("fourth"))
+	Let(time.Second)
+	if got := said(); got != "third" {
+		t.Fatalf("an edit behind a link was seen without being asked for: got %q; then SIGHUP proves nothing", got)
+	}
+	p.Signal(syscall.SIGHUP)
+	Await(t, 10*time.Second, "the edit takes effect when asked for", func() bool { return said() == "fourth" })
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,117 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// Quiesce pauses all jobs and waits until no run is under way any more. What waits for a worker or for a retry waits while
+// it is paused, so it is given time in between.
+func (c *Cluster) Quiesce() {
+	c.t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		c.gate("paused", c.Client.PauseAll)
+		if Within(10*time.Second, func() bool { return len(c.live()) == 0 }) {
+			return
+		}
+		if time.Now().After(deadline) {
+			break
+		}
+		c.gate("resumed", c.Client.ResumeAll)
+		Let(2 * time.Second)
+	}
+	c.reportLive()
+}
+
+// AwaitEnd waits until every job's schedule is over, all of its slots are decided, and no run is under way any more.
+func (c *Cluster) AwaitEnd(limit time.Duration) {
+	c.t.Helper()
+	if !Within(limit, func() bool { return c.undecided() == 0 && len(c.live()) == 0 }) {
+		c.t.Errorf("%d jobs have slots to decide after %v", c.undecided(), limit)
+		c.reportLive()
+	}
+}
+
+func (c *Cluster) gate(what string, turn func(context.Context, string) (api.GateView, error)) {
+	c.t.Helper()
+	Await(c.t, 30*time.Second, "all jobs are "+what, func() bool {
+		_, err := turn(c.t.Context(), "the test is over")
+		return err == nil
+	})
+}
+
+// undecided counts the jobs whose schedule is not over.
+func (c *Cluster) undecided() (n int) {
+	for name := range c.cfg.Jobs {
+		vs := c.Recorder.VersionsOf("cursors/" + name)
+		var cursor job.Cursor
+		if len(vs) == 0 || json.Unmarshal(vs[len(vs)-1].Value, &cursor) != nil || !cursor.Next.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+// live lists the runs that have not ended.
+func (c *Cluster) live() (live []string) {
+	c.Recorder.Sync()
+	for name, r := range c.Recorder.Runs("") {
+		if !r.State.Terminal() {
+			live = append(live, fmt.Sprintf("%s is %s on %q: %s", name, r.State, r.Worker, r.Reason))
+		}
+	}
+	return live
+}
+
+func (c *Cluster) reportLive() {
+	c.t.Helper()
+	live := c.live()
+	slices.Sort(live)
+	c.t.Errorf("%d runs do not end:\n%s", len(live), strings.Join(live[:min(len(live), 10)], "\n"))
+}
+
+// Check lets everything come to its end and judges the history. effects tells what the targets saw by then; expect may
+// change what is expected of a job.
+func (c *Cluster) Check(effects func() []history.Effect, byHand map[string]bool, expect func(*history.Job)) {
+	c.t.Helper()
+	c.Quiesce()
+	c.Judge(effects(), byHand, expect)
+}
+
+// Judge is Check for a cluster that has come to its end.
+func (c *Cluster) Judge(effects []history.Effect, byHand map[string]bool, expect func(*history.Job)) {
+	c.t.Helper()
+	h := history.History{Prefix: Prefix, Versions: c.Recorder.Versions(), Effects: effects, Faults: c.Faults(), ByHand: byHand}
+	h.Jobs = Expectations(c.cfg.Jobs, expect)
+	const most = 40
+	found := history.Check(h)
+	for _, v := range found[:min(len(found), most)] {
+		c.t.Errorf("%v", v)
+	}
+	if len(found) > most {
+		c.t.Errorf("… and %d more", len(found)-most)
+	}
+	c.t.Logf("judged: %d revisions of records, %d effects, %d runs, %d faults; %d violations",
+		len(h.Versions), len(effects), len(c.Recorder.Runs("")), len(h.Faults), len(found))
+}
+
+// Expectations makes of definitions what is expected of their jobs: that all their runs end well and are seen.
+func Expectations(specs map[string]job.Spec, expect func(*history.Job)) (jobs []history.Job) {
+	for name, spec := range specs {
+		j := history.Job{Name: name, Spec: spec.WithDefaults(), Effects: true}
+		if expect != nil {
+			expect(&j)
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs
+}

@@ -1,0 +1,89 @@
+package deploy
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// compose is the project of deploy/compose.yaml, under a name and on ports of its own.
+type compose struct {
+	t    *testing.T
+	argv []string
+	env  []string
+}
+
+// newCompose finds Compose: the plugin, or the program that came before it.
+func newCompose(t *testing.T, image string) *compose {
+	t.Helper()
+	c := &compose{t: t, argv: []string{"docker", "compose"}, env: []string{"ROTA_IMAGE=" + image}}
+	if _, err := tryDocker("compose", "version"); err != nil {
+		if _, err := exec.LookPath("docker-compose"); err != nil {
+			t.Skip("NOT TESTED: neither `docker compose` nor docker-compose is here")
+		}
+		c.argv = []string{"docker-compose"}
+	}
+	file, err := filepath.Abs("../../deploy/compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.argv = append(c.argv, "--project-name", "rotatest"+strings.ToLower(rand.Text()[:8]), "--file", file)
+	return c
+}
+
+func (c *compose) run(args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // also used when the test is over
+	defer cancel()
+	return command(ctx, c.env, append(c.argv, args...)...)
+}
+
+func TestComposeFileStartsThreeHealthyReplicas(t *testing.T) {
+	image := image(t)
+	c := newCompose(t, image)
+	look := &cluster{t: t, ports: map[string]int{}}
+	for _, node := range nodes {
+		look.ports[node] = freePort(t)
+		c.env = append(c.env, fmt.Sprintf("ROTA_PORT_%s=%d", strings.ToUpper(node), look.ports[node]))
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			out, _ := c.run("logs", "--tail", "80") // best effort
+			t.Log(out)
+		}
+		if _, err := c.run("down", "--volumes"); err != nil {
+			t.Errorf("clean up: %v", err)
+		}
+	})
+	if _, err := c.run("up", "--detach", "--build"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 2*time.Minute, "all replicas are healthy", func() error {
+		ids, err := c.run("ps", "--quiet")
+		if err != nil {
+			return err
+		}
+		if n := len(strings.Fields(ids)); n != len(nodes) {
+			return fmt.Errorf("%d containers, want %d", n, len(nodes))
+		}
+		for _, id := range strings.Fields(ids) {
+			if health, err := tryDocker("inspect", "--format", "{{.State.Health.Status}}", id); err != nil || health != "healthy" {
+				return fmt.Errorf("%s is %s (%v)", id, health, err)
+			}
+		}
+		return nil
+	})
+	for _, node := range nodes { // each is published where it should be, and sees the other two
+		v, err := look.client(node).Cluster(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Node != node || len(v.Replicas) != len(nodes) || v.Jobs != 3 {
+			t.Errorf("at the port of %s: got %s with %d replicas and %d jobs, want %d and 3", node, v.Node, len(v.Replicas), v.Jobs, len(nodes))
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package deploy
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// commandTimeout bounds a call of docker that does not build.
+const commandTimeout = time.Minute
+
+// command runs a program and returns what it printed, on both streams.
+func command(ctx context.Context, env []string, argv ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, out.String())
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// docker runs one docker command, which has to succeed.
+func docker(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := tryDocker(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func tryDocker(args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout) // also used when the test is over
+	defer cancel()
+	return command(ctx, nil, append([]string{"docker"}, args...)...)
+}
+
+// missing ends a test that cannot run here.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("ROTA_CI") == "1" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf("NOT TESTED: "+format, args...)
+}
+
+// image builds the image as a user would and returns its name. It is removed when the test ends.
+func image(t *testing.T) string {
+	t.Helper()
+	if _, err := tryDocker("version", "--format", "{{.Server.Version}}"); err != nil {
+		missing(t, "Docker does not answer: %v", err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "rota-test:" + strings.ToLower(rand.Text()[:8])
+	t.Cleanup(func() { _, _ = tryDocker("image", "rm", "--force", name) }) // best effort, may not have been built
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	if _, err := command(ctx, nil, "make", "-C", root, "docker", "IMAGE="+name); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// freePort returns a port of loopback that nobody uses. One may be taken before it is used, but they are handed out in
+// turn, and not soon again.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// eventually waits until check returns nil, and fails the test with its last error if that takes longer than d.
+func eventually(t *testing.T, d time.Duration, what string, check func() error) {
+	t.Helper()
+	began := time.Now()
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		err := check()
+		if err == nil {
+			t.Logf("%s after %v", what, time.Since(began).Round(time.Millisecond))
+			return
+		}
+		if time.Since(began) > d {
+			t.Fatalf("%s: not within %v: %v", what, d, err)
+		}
+		select {
+		case <-ticker.C:
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Check returns every promise that the history does not keep, sorted; nil if it keeps all.
+func Check(h History) []Violation { return Judge(h).Violations }
+
+// Verdict is what was found, and how much was looked at to find it.
+type Verdict struct {
+	Violations []Violation // sorted; nil if every promise is kept
+	Slots      int         // that were due and had to be decided
+	Runs       int
+	Attempts   int // that were claimed
+	Doubles    int // effects that came once more, since a fault had cost the attempt before its worker
+}
+
+// Judge is Check, with what it looked at.
+func Judge(h History) Verdict {
+	t := newTimeline(h)
+	for name, vs := range t.runs {
+		t.checkRun(name, vs)
+	}
+	for name, vs := range t.cursors {
+		t.checkCursor(name, vs)
+	}
+	for _, j := range h.Jobs {
+		t.checkTokens(j)
+		t.checkOverlap(j)
+		t.checkSlots(j)
+	}
+	t.checkEffects()
+	slices.SortFunc(t.found, func(a, b Violation) int {
+		return cmp.Or(strings.Compare(a.Rule, b.Rule), strings.Compare(a.What, b.What), strings.Compare(a.Text, b.Text))
+	})
+	v := Verdict{Violations: t.found, Slots: t.slots, Runs: len(t.runs), Doubles: t.doubles}
+	for _, vs := range t.runs {
+		for i := range vs {
+			if vs[i].begins(vs[:i]) {
+				v.Attempts++
+			}
+		}
+	}
+	return v
+}
+
+// checkRun follows one run from its birth to its end.
+func (t *timeline) checkRun(name string, vs []runVersion) {
+	born := vs[0]
+	if born.Create != born.Rev {
+		t.report(RuleRecreated, name, "its first known version is not its first"+at(born.Version))
+	}
+	if !job.State("").May(born.run.State) {
+		t.report(RuleTransition, name, "born "+string(born.run.State)+at(born.Version))
+	}
+	if born.run.Kind == job.KindScheduled {
+		t.checkBirth(name, born)
+	}
+	for i, v := range vs {
+		var prev *runVersion
+		if i > 0 {
+			prev = &vs[i-1]
+			t.checkMove(name, *prev, v)
+		}
+		if byLeader(prev, v) {
+			t.checkTerm(name, v.Version, v.run.Term)
+		}
+	}
+	if s := last(vs).State; !s.Terminal() {
+		t.report(RuleUnfinished, name, fmt.Sprintf("is %s at the end: %s", s, describe(vs)))
+	}
+}
+
+// checkMove judges the step from one version of a run to the next.
+func (t *timeline) checkMove(name string, prev, v runVersion) {
+	from, to := prev.run, v.run
+	switch {
+	case from.State.Terminal():
+		t.report(RuleTerminal, name, fmt.Sprintf("%s%s became %s%s", from.State, at(prev.Version), to.State, at(v.Version)))
+	case from.State != to.State && !mayStep(from.State, to.State):
+		t.report(RuleTransition, name, fmt.Sprintf("%s became %s%s", from.State, to.State, at(v.Version)))
+	}
+	switch {
+	case to.State == job.Running && from.State == job.Armed && to.Token != prev.Rev:
+		t.report(RuleToken, name, fmt.Sprintf("claimed with token %d%s, but was armed%s", to.Token, at(v.Version), at(prev.Version)))
+	case to.State == job.Running && from.State == job.Running && to.Token != from.Token:
+		t.report(RuleToken, name, fmt.Sprintf("token %d became %d%s while it ran", from.Token, to.Token, at(v.Version)))
+	case from.State == job.Running && to.State != job.Running:
+		if n := len(to.Attempts); n == 0 || to.Attempts[n-1].Token != from.Token {
+			t.report(RuleToken, name, fmt.Sprintf("the outcome%s is not that of token %d", at(v.Version), from.Token))
+		}
+	}
+	if t.expected[to.Job].Spec.Delivery == job.AtMostOnce && to.LostAttempts() > 0 && !to.State.Terminal() {
+		t.report(RuleDouble, name, fmt.Sprintf("may be delivered once, but lives on%s after its worker was lost", at(v.Version)))
+	}
+}
+
+// mayStep says whether one write may bring a run from one state to another. A leader may give a run whose worker was lost
+// to the next one at once.
+func mayStep(from, to job.State) bool {
+	return from.May(to) || from == job.Running && to == job.Armed && from.May(job.Pending) && job.Pending.May(to)
+}
+
+// byLeader says whether only a leader makes such a step: the birth of a slot's run, and giving it to a worker.
+func byLeader(prev *runVersion, v runVersion) bool {
+	if prev == nil {
+		return v.run.Kind == job.KindScheduled
+	}
+	return v.run.State == job.Armed || v.run.Term != prev.run.Term
+}
+
+func (t *timeline) checkTerm(what string, v Version, term int64) {
+	if reigning := t.reigning(v.Rev); term != reigning {
+		t.report(RuleTerm, what, fmt.Sprintf("written%s under term %d, while %d reigned", at(v), term, reigning))
+	}
+}
+
+// checkBirth sees to it that a slot's run was made together with the cursor's move past the slot.
+func (t *timeline) checkBirth(name string, born runVersion) {
+	r := born.run
+	if t.ByHand[t.Prefix+"/cursors/"+r.Job] {
+		return
+	}
+	for _, c := range t.cursors[r.Job] {
+		if c.Rev == born.Rev && c.cursor.After.Equal(r.Slot) {
+			return
+		}
+	}
+	t.report(RuleCursor, name, "created"+at(born.Version)+" without the cursor's move past it")
+}
+
+// checkCursor sees to it that a cursor only moves forward, and not without a run or a reason.
+func (t *timeline) checkCursor(name string, vs []cursorVersion) {
+	for i, v := range vs {
+		t.checkTerm("cursor "+name, v.Version, v.cursor.Term)
+		if i > 0 && v.cursor.After.Before(vs[i-1].cursor.After) {
+			t.report(RuleCursor, name, fmt.Sprintf("went back from %s to %s%s",
+				job.SlotID(vs[i-1].cursor.After), job.SlotID(v.cursor.After), at(v.Version)))
+		}
+		run, known := t.runs[name+"/"+job.SlotID(v.cursor.After)]
+		known = known && run[0].Rev <= v.Rev || t.ByHand[t.Prefix+"/runs/"+name+"/"+job.SlotID(v.cursor.After)]
+		reason := slices.ContainsFunc(t.skips[name], func(s skip) bool { return s.rev == v.Rev })
+		moved := i == 0 || v.cursor.After.After(vs[i-1].cursor.After)
+		if moved && !known && !reason {
+			t.report(RuleCursor, name, fmt.Sprintf("moved to %s%s without a run or a reason", job.SlotID(v.cursor.After), at(v.Version)))
+		}
+	}
+}
+
+// at says when a version was written.
+func at(v Version) string {
+	if v.Seen.IsZero() {
+		return fmt.Sprintf(" at %d", v.Rev)
+	}
+	return fmt.Sprintf(" at %d (%s)", v.Rev, v.Seen.UTC().Format(clock))
+}
+
+// describe is a run's life in one line.
+func describe(vs []runVersion) string {
+	var b strings.Builder
+	for i, v := range vs {
+		if i > 0 {
+			b.WriteString(" → ")
+		}
+		fmt.Fprintf(&b, "%s#%d", v.run.State, v.Rev)
+		if v.run.Worker != "" {
+			fmt.Fprintf(&b, "[%s attempt %d token %d]", v.run.Worker, v.run.Attempt, v.run.Token)
+		}
+		if v.run.Reason != "" {
+			fmt.Fprintf(&b, "(%s)", v.run.Reason)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,157 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// checkEffects compares what the targets saw with what the records say.
+func (t *timeline) checkEffects() {
+	seen := make(map[string][]Effect)
+	for _, e := range t.Effects {
+		seen[e.Run] = append(seen[e.Run], e)
+	}
+	for run, es := range seen {
+		slices.SortStableFunc(es, func(a, b Effect) int { return a.Arrived.Compare(b.Arrived) })
+		t.checkRunEffects(run, es)
+	}
+	for run, vs := range t.runs {
+		if r := last(vs); t.expected[r.Job].Effects && r.State == job.Succeeded && !witnessed(r, seen[run]) {
+			t.report(RuleMissed, run, "succeeded, but its target did not see the attempt: "+describe(vs))
+		}
+	}
+	t.checkOrder()
+}
+
+// witnessed says whether the target saw the attempt with which r ended.
+func witnessed(r job.Run, es []Effect) bool {
+	return slices.ContainsFunc(es, func(e Effect) bool { return e.Token == r.Token })
+}
+
+// checkRunEffects judges the effects of one run, in the order in which they came.
+func (t *timeline) checkRunEffects(run string, es []Effect) {
+	vs := t.runs[run]
+	if len(vs) == 0 {
+		if !t.ByHand[t.Prefix+"/runs/"+run] {
+			t.report(RuleExtra, run, fmt.Sprintf("executed at %s, but there is no such run", es[0].Arrived.UTC().Format(clock)))
+		}
+		return
+	}
+	key := vs[0].run.IdempotencyKey()
+	for i, e := range es {
+		if e.Key != key {
+			t.report(RuleDouble, run, fmt.Sprintf("attempt %d had the idempotency key %q, want %q", e.Attempt, e.Key, key))
+		}
+		claim := slices.IndexFunc(vs, func(v runVersion) bool {
+			return v.run.State == job.Running && v.run.Token == e.Token && v.run.Attempt == e.Attempt
+		})
+		if claim < 0 {
+			t.report(RuleExtra, run, fmt.Sprintf("attempt %d with token %d executed, but was never claimed: %s", e.Attempt, e.Token, describe(vs)))
+			continue
+		}
+		if i+1 < len(es) {
+			t.checkTwice(run, vs, vs[claim].run, e, es[i+1])
+		}
+	}
+}
+
+// checkTwice judges two effects of one run that follow each other. claimed is the record of the first.
+func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, first, second Effect) {
+	pair := fmt.Sprintf("attempt %d token %d at %s on %s, then attempt %d token %d at %s", first.Attempt, first.Token,
+		first.Arrived.UTC().Format(clock), claimed.Worker, second.Attempt, second.Token, second.Arrived.UTC().Format(clock))
+	once := t.expected[claimed.Job].Spec.Delivery == job.AtMostOnce
+	if second.Token < first.Token && second.Attempt < first.Attempt && !once && t.delayed(vs, second) {
+		t.doubles++ // the target can refuse it by its token
+		return
+	}
+	if second.Token <= first.Token || second.Attempt <= first.Attempt {
+		t.report(RuleDouble, run, "token or attempt does not rise: "+pair)
+		return
+	}
+	attempts := last(vs).Attempts
+	i := slices.IndexFunc(attempts, func(a job.Attempt) bool { return a.Token == first.Token })
+	if i < 0 {
+		t.report(RuleDouble, run, "executed again while the first attempt had not ended: "+pair)
+		return
+	}
+	switch a := attempts[i]; a.State {
+	case job.Failed, job.TimedOut: // a retry
+	case job.Lost:
+		t.doubles++
+		if once {
+			t.report(RuleDouble, run, "may be delivered once: "+pair)
+		}
+		if !slices.ContainsFunc(t.Faults, func(f Fault) bool { return t.cost(f, claimed.Worker, first) }) {
+			t.report(RuleDouble, run, fmt.Sprintf("executed again though nothing was done to %s while it executed: %s (%s); %s",
+				claimed.Worker, pair, a.Reason, describe(vs)))
+		}
+	default:
+		t.report(RuleDouble, run, fmt.Sprintf("executed again after it had ended %s: %s", a.State, pair))
+	}
+}
+
+// cost says whether a fault may have cost an execution on worker its outcome.
+func (t *timeline) cost(f Fault, worker string, e Effect) bool {
+	if f.Node != "" && f.Node != worker {
+		return false
+	}
+	until := f.At
+	if f.Kind.Lasts() {
+		until = f.Until
+	}
+	began := until.IsZero() || !e.Arrived.After(until.Add(t.Slack))
+	return began && (e.Ended.IsZero() || !e.Ended.Before(f.At.Add(-t.Slack)))
+}
+
+// delayed says whether an effect came after a later one because its process was paused in the middle of making it.
+func (t *timeline) delayed(vs []runVersion, e Effect) bool {
+	i := slices.IndexFunc(vs, func(v runVersion) bool { return v.run.State == job.Running && v.run.Token == e.Token })
+	return i >= 0 && slices.ContainsFunc(t.Faults, func(f Fault) bool {
+		return f.Kind == Pause && f.Node == vs[i].run.Worker && t.cost(f, f.Node, e)
+	})
+}
+
+// excused says whether a fault explains that the last attempt of a run lost its worker.
+func (t *timeline) excused(r job.Run) bool {
+	if len(r.Attempts) == 0 {
+		return false
+	}
+	a := r.Attempts[len(r.Attempts)-1]
+	return slices.ContainsFunc(t.Faults, func(f Fault) bool {
+		return t.cost(f, a.Worker, Effect{Arrived: a.Started, Ended: a.Finished})
+	})
+}
+
+// checkOrder sees to it that a target that refuses falling tokens would have refused nothing: they rise along the effects
+// of each job whose runs do not overlap. What a paused process does when it goes on is excepted: there the token is what
+// the target can refuse it by.
+func (t *timeline) checkOrder() {
+	byJob := make(map[string][]Effect)
+	for _, e := range t.Effects {
+		name, _, _ := strings.Cut(e.Run, "/")
+		byJob[name] = append(byJob[name], e)
+	}
+	for name, es := range byJob {
+		if j, known := t.expected[name]; !known || j.Spec.Overlap == job.OverlapAllow {
+			continue
+		}
+		slices.SortStableFunc(es, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })
+		for i := 1; i < len(es); i++ {
+			if es[i].Token <= es[i-1].Token && !t.paused(es[i].Arrived) {
+				t.report(RuleToken, es[i].Run, fmt.Sprintf("its target saw token %d after token %d of %s", es[i].Token, es[i-1].Token, es[i-1].Run))
+			}
+		}
+	}
+}
+
+// paused says whether some process was paused, or went on, around an instant.
+func (t *timeline) paused(at time.Time) bool {
+	return slices.ContainsFunc(t.Faults, func(f Fault) bool {
+		return f.Kind == Pause && !at.Before(f.At) && (f.Until.IsZero() || !at.After(f.Until.Add(t.Slack)))
+	})
+}

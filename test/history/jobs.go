@@ -1,0 +1,213 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// claims lists the versions of a job's runs that began an attempt, in the order of revisions.
+func (t *timeline) claims(name string) (claims []runVersion) {
+	for run, vs := range t.runs {
+		if !strings.HasPrefix(run, name+"/") {
+			continue
+		}
+		for i, v := range vs {
+			if v.begins(vs[:i]) {
+				claims = append(claims, v)
+			}
+		}
+	}
+	slices.SortFunc(claims, func(a, b runVersion) int { return cmp.Compare(a.Rev, b.Rev) })
+	return claims
+}
+
+// checkTokens sees to it that no token was given twice in a job, and that tokens rise: along each run, and along the
+// job unless its runs may overlap, since then a later one may begin first.
+func (t *timeline) checkTokens(j Job) {
+	given := make(map[int64]string)
+	highest := make(map[string]int64) // by run, and under "" of the job
+	for _, v := range t.claims(j.Name) {
+		name, token := v.run.Name(), v.run.Token
+		if other, twice := given[token]; twice {
+			t.report(RuleToken, name, fmt.Sprintf("claimed%s with token %d, which %s has had", at(v.Version), token, other))
+		}
+		given[token] = name
+		scopes := []string{name}
+		if j.Spec.Overlap != job.OverlapAllow {
+			scopes = append(scopes, "")
+		}
+		for _, scope := range scopes {
+			if token < highest[scope] {
+				t.report(RuleToken, name, fmt.Sprintf("claimed%s with token %d after token %d", at(v.Version), token, highest[scope]))
+			}
+			highest[scope] = max(highest[scope], token)
+		}
+	}
+}
+
+// checkOverlap sees to it that no two runs of a job are running at the same revision, unless they may.
+func (t *timeline) checkOverlap(j Job) {
+	if j.Spec.Overlap == job.OverlapAllow {
+		return
+	}
+	type step struct {
+		rev     int64
+		run     string
+		running bool
+	}
+	var steps []step
+	for run, vs := range t.runs {
+		if strings.HasPrefix(run, j.Name+"/") {
+			for _, v := range vs {
+				steps = append(steps, step{v.Rev, run, v.run.State == job.Running})
+			}
+		}
+	}
+	// Of what one transaction does, ends come first.
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.rev, b.rev), compareBool(a.running, b.running)) })
+	running := ""
+	for _, s := range steps {
+		switch {
+		case !s.running && s.run == running:
+			running = ""
+		case s.running && running != "" && s.run != running:
+			t.report(RuleOverlap, s.run, fmt.Sprintf("began at %d while %s was running", s.rev, running))
+		case s.running:
+			running = s.run
+		}
+	}
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// next returns the first slot of a job after a time. Intervals are computed here, so that they are not judged by the
+// code that makes them.
+func next(j Job) (func(time.Time) (time.Time, bool), error) {
+	if d := j.Spec.Every.Std(); d > 0 && j.Spec.Start == nil && len(j.Spec.Exclude) == 0 {
+		return func(after time.Time) (time.Time, bool) {
+			slot := time.Unix(0, (after.UnixNano()/int64(d)+1)*int64(d)).UTC()
+			return slot, j.Spec.End == nil || slot.Before(*j.Spec.End)
+		}, nil
+	}
+	s, err := policy.When(j.Name, &j.Spec)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return func(time.Time) (time.Time, bool) { return time.Time{}, false }, nil
+	}
+	return s.Next, nil
+}
+
+// checkSlots sees to it that everything that is a slot was decided, and nothing else.
+func (t *timeline) checkSlots(j Job) {
+	if j.Edited {
+		t.checkEdited(j)
+		return
+	}
+	next, err := next(j)
+	if err != nil {
+		t.report(RuleSlot, j.Name, err.Error())
+		return
+	}
+	for name, vs := range t.runs {
+		r := vs[0].run
+		if r.Job != j.Name || r.Kind != job.KindScheduled {
+			continue
+		}
+		if !isSlot(next, r) {
+			t.report(RuleSlot, name, "is no slot of the job")
+		}
+	}
+	cursors := t.cursors[j.Name]
+	if len(cursors) == 0 {
+		return
+	}
+	end := cursors[len(cursors)-1].cursor.After
+	if j.Spec.End != nil && t.over.After(*j.Spec.End) {
+		end = *j.Spec.End // all of it was to be decided
+	}
+	for slot, ok := next(t.since[j.Name]); ok && !slot.After(end); slot, ok = next(slot) {
+		t.checkSlot(j, slot)
+	}
+}
+
+// isSlot says whether the run is that of a slot, and named after it.
+func isSlot(next func(time.Time) (time.Time, bool), r job.Run) bool {
+	slot, ok := next(r.Slot.Add(-1))
+	return ok && slot.Equal(r.Slot) && r.ID == job.SlotID(r.Slot)
+}
+
+// checkSlot judges what became of one slot.
+func (t *timeline) checkSlot(j Job, slot time.Time) {
+	t.slots++
+	name := j.Name + "/" + job.SlotID(slot)
+	vs := t.runs[name]
+	if len(vs) == 0 {
+		if t.ByHand[t.Prefix+"/runs/"+name] {
+			return
+		}
+		i := slices.IndexFunc(t.skips[j.Name], func(s skip) bool { return !slot.Before(s.from) && !slot.After(s.to) })
+		switch {
+		case i < 0:
+			t.report(RuleSlot, name, "has neither a run nor a reason, though the cursor is past it")
+		case !t.mayPass(j, t.skips[j.Name][i]):
+			t.report(RuleMissed, name, fmt.Sprintf("passed over, though the job's policy is %s: %s", j.Spec.Missed, t.skips[j.Name][i].reason))
+		}
+		return
+	}
+	switch r := last(vs); {
+	case r.State == job.Skipped:
+		t.checkSkipped(name, r)
+	case r.State == job.Lost && j.Spec.Delivery == job.AtMostOnce && t.excused(r): // once, or not at all
+	case r.State != job.Succeeded && r.State.Terminal() && !j.MayFail:
+		t.report(RuleMissed, name, fmt.Sprintf("ended %s (%s): %s", r.State, r.Reason, describe(vs)))
+	}
+}
+
+// mayPass says whether the job's policy lets a range of slots pass without runs for its reason.
+func (t *timeline) mayPass(j Job, s skip) bool {
+	if j.Spec.Missed != job.MissedAll {
+		return true
+	}
+	for _, why := range []string{"missed: beyond", "missed: older", "paused", "the schedule was changed"} {
+		if strings.HasPrefix(s.reason, why) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSkipped sees to it that a slot that was skipped for an earlier run found that run alive.
+func (t *timeline) checkSkipped(name string, r job.Run) {
+	rest, ok := strings.CutPrefix(r.Reason, "overlap: run ")
+	if !ok {
+		if r.Reason == "" {
+			t.report(RuleOverlap, name, "skipped without a reason")
+		}
+		return
+	}
+	id, _, _ := strings.Cut(rest, " ")
+	vs := t.runs[r.Job+"/"+id]
+	if len(vs) == 0 {
+		t.report(RuleOverlap, name, "skipped for run "+id+", which never was")
+		return
+	}
+	if o := last(vs); o.State.Terminal() && o.Finished.Before(r.Due) {
+		t.report(RuleOverlap, name, fmt.Sprintf("skipped for run %s, which had ended at %s", id, o.Finished.Format(time.RFC3339Nano)))
+	}
+}

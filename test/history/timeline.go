@@ -1,0 +1,189 @@
+package history
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// runVersion is one version of a run's record.
+type runVersion struct {
+	Version
+	run job.Run
+}
+
+// cursorVersion is one version of a cursor.
+type cursorVersion struct {
+	Version
+	cursor job.Cursor
+}
+
+// candidate is the life of one key in the election: alive at revisions in [create, deleted).
+type candidate struct {
+	key     string
+	create  int64
+	deleted int64 // 0: it outlived the history
+}
+
+// definition is one version of a job's definition, in force at revisions in (rev, over).
+type definition struct {
+	rev  int64
+	over int64 // when it was replaced or removed; 0: never
+	job  job.Job
+}
+
+// skip is a range of slots that was skipped with a reason.
+type skip struct {
+	from, to time.Time
+	reason   string
+	rev      int64
+}
+
+// timeline is a history, sorted by what its keys mean.
+type timeline struct {
+	History
+	runs        map[string][]runVersion // by name, without deletions
+	gone        map[string]int64        // deleted runs, by name: the revision
+	cursors     map[string][]cursorVersion
+	since       map[string]time.Time // from when on a job owes its slots
+	skips       map[string][]skip
+	definitions map[string][]definition // in the order of revisions
+	expected    map[string]Job          // by name
+	candidates  []candidate
+	over        time.Time // when the last version was recorded
+	found       []Violation
+	slots       int // that were checked
+	doubles     int // that a fault explains
+}
+
+func newTimeline(h History) *timeline {
+	if h.Slack == 0 {
+		h.Slack = DefaultSlack
+	}
+	t := &timeline{
+		History: h, runs: make(map[string][]runVersion), gone: make(map[string]int64),
+		cursors: make(map[string][]cursorVersion), since: make(map[string]time.Time), skips: make(map[string][]skip),
+		definitions: make(map[string][]definition), expected: make(map[string]Job),
+	}
+	for _, j := range h.Jobs {
+		t.expected[j.Name] = j
+	}
+	for _, v := range h.Versions {
+		t.over = v.Seen
+		rest, ok := strings.CutPrefix(v.Key, h.Prefix+"/")
+		if !ok {
+			continue
+		}
+		kind, name, _ := strings.Cut(rest, "/")
+		if kind == "election" { // also what was put there by hand, since it counts in the election
+			t.stand(v)
+			continue
+		}
+		if h.ByHand[v.Key] {
+			continue
+		}
+		switch kind {
+		case "runs":
+			t.addRun(v, name)
+		case "cursors":
+			t.addCursor(v, name)
+		case "jobs":
+			t.addJob(v, name)
+		case "events":
+			t.addEvent(v)
+		}
+	}
+	return t
+}
+
+func (t *timeline) report(rule, what, text string) {
+	t.found = append(t.found, Violation{rule, what, text})
+}
+
+func (t *timeline) stand(v Version) {
+	i := slices.IndexFunc(t.candidates, func(c candidate) bool { return c.key == v.Key && c.deleted == 0 })
+	switch {
+	case i >= 0 && v.Deleted:
+		t.candidates[i].deleted = v.Rev
+	case i < 0 && !v.Deleted:
+		t.candidates = append(t.candidates, candidate{key: v.Key, create: v.Create})
+	}
+}
+
+func (t *timeline) addRun(v Version, name string) {
+	before := t.runs[name]
+	if v.Deleted {
+		if n := len(before); n > 0 && !before[n-1].run.State.Terminal() {
+			t.report(RuleUnfinished, name, "deleted while "+string(before[n-1].run.State)+at(v))
+		}
+		t.gone[name] = v.Rev
+		return
+	}
+	r := job.Run{}
+	if err := json.Unmarshal(v.Value, &r); err != nil {
+		t.report(RuleTransition, name, "record is unreadable"+at(v)+": "+err.Error())
+		return
+	}
+	if rev, gone := t.gone[name]; gone || len(before) > 0 && v.Create != before[0].Create {
+		t.report(RuleRecreated, name, "created again"+at(v)+", had been deleted"+at(Version{Rev: rev}))
+	}
+	r.Rev = v.Rev
+	t.runs[name] = append(before, runVersion{v, r})
+}
+
+func (t *timeline) addCursor(v Version, name string) {
+	if v.Deleted {
+		return
+	}
+	c := job.Cursor{}
+	if err := json.Unmarshal(v.Value, &c); err != nil {
+		t.report(RuleCursor, name, "record is unreadable"+at(v)+": "+err.Error())
+		return
+	}
+	t.cursors[name] = append(t.cursors[name], cursorVersion{v, c})
+}
+
+func (t *timeline) addJob(v Version, name string) {
+	if n := len(t.definitions[name]); n > 0 && t.definitions[name][n-1].over == 0 {
+		t.definitions[name][n-1].over = v.Rev
+	}
+	j := job.Job{}
+	if v.Deleted || json.Unmarshal(v.Value, &j) != nil {
+		return
+	}
+	t.definitions[name] = append(t.definitions[name], definition{rev: v.Rev, job: j})
+	if _, known := t.since[name]; !known {
+		t.since[name] = j.Since
+	}
+}
+
+func (t *timeline) addEvent(v Version) {
+	e := job.Event{}
+	if v.Deleted || json.Unmarshal(v.Value, &e) != nil || e.Kind != job.EventSkipped {
+		return
+	}
+	t.skips[e.Job] = append(t.skips[e.Job], skip{from: e.From, to: e.To, reason: e.Reason, rev: v.Rev})
+}
+
+// begins says whether the version began an attempt; before is what the run was like before it.
+func (v *runVersion) begins(before []runVersion) bool {
+	n := len(before)
+	return v.run.State == job.Running && (n == 0 || before[n-1].run.State != job.Running)
+}
+
+// last is the run's record as it stood at the end.
+func last(vs []runVersion) job.Run { return vs[len(vs)-1].run }
+
+// reigning is the create revision of the oldest candidate just before rev; 0 if there was none.
+func (t *timeline) reigning(rev int64) (oldest int64) {
+	for _, c := range t.candidates {
+		alive := c.create < rev && (c.deleted == 0 || c.deleted >= rev)
+		if alive && (oldest == 0 || c.create < oldest) {
+			oldest = c.create
+		}
+	}
+	return oldest
+}

@@ -1,0 +1,170 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+var families = []string{
+	"jobs/bad", "cursors/bad", "runs/bad/2026-01-01T00:00:00Z", "runs/all-skip-001/bad", "workers/bad", "replicas/bad", "queues/w1/bad",
+	"queues/nobody/bad", "events/all-skip-001/bad", "election/bad", "unknown/bad", "bad", "gate", "files",
+}
+
+var noise = []string{
+	"\xff\xfe{\"name\":", "", `{"name":"` + strings.Repeat("x", 1<<18) + `"}`, `{"version":99}`, `[{"spec":{"state":"running"}}]`,
+}
+
+func (n *nemesis) garbage() (string, error) {
+	for _, key := range families {
+		key = cluster.Prefix + "/" + key
+		n.byHand[key] = true
+		n.write("put "+key, func(ctx context.Context) error {
+			_, err := n.etcd.Put(ctx, key, noise[n.rng.IntN(len(noise))])
+			return err
+		})
+	}
+	named := 0
+	bit := cluster.Within(10*time.Second, func() bool { named = n.quarantined(); return named >= 5 })
+	time.Sleep(n.some(3 * time.Second))
+	for _, key := range families {
+		n.write("delete "+key, func(ctx context.Context) error {
+			_, err := n.etcd.Delete(ctx, cluster.Prefix+"/"+key)
+			return err
+		})
+	}
+	if !bit {
+		return "", fmt.Errorf("only %d keys are named as unreadable", named)
+	}
+	if !cluster.Within(20*time.Second, func() bool { return n.quarantined() == 0 }) {
+		n.t.Errorf("keys are named as unreadable that are gone")
+	}
+	return fmt.Sprintf("%d of %d keys named as unreadable", named, len(families)), nil
+}
+
+func (n *nemesis) quarantined() int {
+	v, err := n.c.Client.Cluster(n.t.Context())
+	if err != nil {
+		return -1
+	}
+	return len(v.Quarantined)
+}
+
+func (n *nemesis) dethrone() (string, error) {
+	key, term, _ := n.first()
+	n.write("delete "+key, func(ctx context.Context) error {
+		_, err := n.etcd.Delete(ctx, key)
+		return err
+	})
+	return n.newTerm(term)
+}
+
+func (n *nemesis) newTerm(before int64) (string, error) {
+	var term int64
+	if !cluster.Within(20*time.Second, func() bool { _, term, _ = n.first(); return term > before }) {
+		return "", fmt.Errorf("term %d goes on", before)
+	}
+	return fmt.Sprintf("term %d after %d", term, before), nil
+}
+
+// first is the key of the candidate that leads, its create revision, and its lease.
+func (n *nemesis) first() (key string, term int64, id clientv3.LeaseID) {
+	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Second)
+	defer cancel()
+	resp, err := n.etcd.Get(ctx, cluster.Prefix+"/election/", clientv3.WithFirstCreate()...)
+	if err != nil || len(resp.Kvs) == 0 {
+		return "", 0, 0
+	}
+	kv := resp.Kvs[0]
+	return string(kv.Key), kv.CreateRevision, clientv3.LeaseID(kv.Lease)
+}
+
+func (n *nemesis) evict() (string, error) {
+	nodes := append(append([]*cluster.Node(nil), n.workers...), n.c.Replicas()...)
+	victim := nodes[n.rng.IntN(len(nodes))]
+	key := cluster.Prefix + "/workers/" + victim.Name
+	n.c.Harm(history.Fault{Kind: history.Evict, Node: victim.Name, At: time.Now()})
+	var deleted int64
+	n.write("delete "+key, func(ctx context.Context) error {
+		resp, err := n.etcd.Delete(ctx, key)
+		if err == nil && resp.Deleted > 0 {
+			deleted = resp.Header.Revision
+		}
+		return err
+	})
+	back := func() bool {
+		vs := n.c.Recorder.VersionsOf("workers/" + victim.Name)
+		return deleted != 0 && len(vs) > 0 && vs[len(vs)-1].Create > deleted
+	}
+	if !cluster.Within(30*time.Second, back) {
+		return "", fmt.Errorf("presence of %s was not deleted (%d), or has not come back", victim.Name, deleted)
+	}
+	return victim.Name + " showed itself again", nil
+}
+
+func (n *nemesis) revoke() (string, error) {
+	if n.rng.IntN(3) == 0 {
+		_, term, id := n.first()
+		n.revokeLease(id)
+		said, err := n.newTerm(term)
+		return "of the leader's key: " + said, err
+	}
+	nodes := append(append([]*cluster.Node(nil), n.workers...), n.c.Replicas()...)
+	victim := nodes[n.rng.IntN(len(nodes))]
+	before := n.session(victim)
+	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Second)
+	resp, err := n.etcd.Get(ctx, cluster.Prefix+"/workers/"+victim.Name)
+	cancel()
+	if err != nil || len(resp.Kvs) == 0 || resp.Kvs[0].Lease == 0 {
+		return "", fmt.Errorf("presence of %s has no lease: %v", victim.Name, err)
+	}
+	n.c.Harm(history.Fault{Kind: history.Evict, Node: victim.Name, At: time.Now()})
+	n.revokeLease(clientv3.LeaseID(resp.Kvs[0].Lease))
+	return n.newSession(victim, before)
+}
+
+func (n *nemesis) revokeLease(id clientv3.LeaseID) {
+	n.write("revoke a lease", func(ctx context.Context) error {
+		_, err := n.etcd.Revoke(ctx, id)
+		return err
+	})
+}
+
+// compact forgets all of the store's past while a process is not looking.
+func (n *nemesis) compact() (string, error) {
+	victim := n.worker()
+	victim.Stop()
+	time.Sleep(lease / 2)
+	rev := n.c.Recorder.Rev() // the head, or else the recorder would miss something
+	n.write("compact", func(ctx context.Context) error {
+		_, err := n.etcd.Compact(ctx, rev)
+		return err
+	})
+	victim.Cont()
+	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Second)
+	defer cancel()
+	if _, err := n.etcd.Get(ctx, cluster.Prefix, clientv3.WithRev(rev-1)); err == nil || !strings.Contains(err.Error(), "compacted") {
+		return "", fmt.Errorf("revision %d is still there: %v", rev-1, err)
+	}
+	return fmt.Sprintf("revisions below %d are gone, %s was stopped meanwhile", rev, victim.Name), nil
+}
+
+// write writes to the store, again if it does not answer.
+func (n *nemesis) write(what string, do func(context.Context) error) {
+	n.t.Helper()
+	var err error
+	if !cluster.Within(20*time.Second, func() bool {
+		ctx, cancel := context.WithTimeout(n.t.Context(), 3*time.Second)
+		defer cancel()
+		err = do(ctx)
+		return err == nil
+	}) {
+		n.t.Errorf("%s: %v", what, err)
+	}
+}
