@@ -133,7 +133,8 @@ func (l *Lease) renewSoon() {
 
 // renewUntilGone renews until ctx ends (false) or etcd says that there is no such lease (true).
 func (l *Lease) renewUntilGone(ctx context.Context) bool {
-	timer := time.NewTimer(l.cfg.RenewEvery)
+	// A lease may have been granted long before Run: its first renewal is due by then, not by now.
+	timer := time.NewTimer(l.asked.Mono.Add(l.cfg.RenewEvery).Sub(l.clock().Mono))
 	defer timer.Stop()
 	for {
 		select {

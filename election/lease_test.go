@@ -83,6 +83,22 @@ func TestLeaseCountsFromBeforeTheRenewalIsSent(t *testing.T) {
 	})
 }
 
+func TestALeaseThatWaitedIsRenewedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lessor{granted: 5 * time.Second, answer: func(context.Context, int) error { return nil }}
+		lease, began := grant(t, l, bubbleClock), time.Now()
+		time.Sleep(3500 * time.Millisecond) // what was to be put on it took so long to be written
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := lease.Run(ctx); err != nil {
+			t.Errorf("Run: got %v, want the lease renewed before its deadline", err)
+		}
+		if got, want := l.tries[0].Sub(began), 3500*time.Millisecond; got != want {
+			t.Errorf("first renewal: got %v after the grant, want %v", got, want)
+		}
+	})
+}
+
 func TestLeaseGoesByTheGrantedTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lease, began := grant(t, &lessor{granted: 9 * time.Second}, bubbleClock), time.Now()

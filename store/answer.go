@@ -14,8 +14,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// The deadline of one try, and the pauses between tries whose answer was open.
+// The deadline of a try, and the pauses between tries whose answer was open. The first try of a write has less time: what
+// etcd's members had under way when their leader died is dropped, and never answered.
 const (
+	firstTry   = 500 * time.Millisecond
 	tryTimeout = 3 * time.Second
 	minPause   = 20 * time.Millisecond
 	maxPause   = time.Second
@@ -26,14 +28,15 @@ const (
 // refusal, or wraps the cause of ctx.
 func untilDefinite(ctx context.Context, open bool, send func(ctx context.Context) error, unanswered func()) error {
 	var last error
-	for pause := minPause; ; pause = min(2*pause, maxPause) {
+	limit := firstTry
+	for pause := minPause; ; pause, limit = min(2*pause, maxPause), min(2*limit, tryTimeout) {
 		if ctx.Err() != nil {
 			if !open {
 				return fmt.Errorf("not sent: %w", context.Cause(ctx))
 			}
 			return fmt.Errorf("outcome unknown (%v): %w", last, context.Cause(ctx))
 		}
-		try, cancel := context.WithTimeout(ctx, tryTimeout)
+		try, cancel := context.WithTimeout(ctx, limit)
 		err := send(try)
 		cancel()
 		switch {

@@ -50,16 +50,15 @@ func (s *Store) present(ctx context.Context, key string, ttl time.Duration, reco
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &Presence{store: s, lease: lease, key: key, lost: make(chan struct{}), cancel: cancel}
-	if err := p.put(ctx, record(p.ID())); err != nil {
-		cancel()
-		_ = lease.Revoke(context.WithoutCancel(ctx))
-		return nil, err
-	}
-	p.wg.Go(func() {
+	p.wg.Go(func() { // from now on, since the record may take long to be written
 		if lease.Run(life) != nil {
 			p.lose()
 		}
 	})
+	if err := p.put(ctx, record(p.ID())); err != nil {
+		_ = p.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
 	p.wg.Go(func() { _ = s.follow(life, key, p.follower(life)) })
 	return p, nil
 }

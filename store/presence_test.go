@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -163,4 +164,27 @@ func TestTheEndOfAWorkerLeavesTheTermAlone(t *testing.T) {
 			t.Errorf("after the term: got %v, want %v", err, election.ErrTermLost)
 		}
 	})
+}
+
+func TestAPresenceIsRenewedWhileItsRecordIsWritten(t *testing.T) {
+	t.Parallel()
+	renewed := make(chan struct{})
+	var once sync.Once
+	c := fake(t, mem.FaultFunc(func(op mem.Op) (v mem.Verdict) {
+		switch op.Kind {
+		case mem.KeepAlive:
+			once.Do(func() { close(renewed) })
+		case mem.Txn: // not answered until a renewal was
+			select {
+			case <-renewed:
+			default:
+				v = mem.Verdict{Action: mem.Refuse, Hang: true}
+			}
+		}
+		return v
+	})).Client()
+	p := present(t, open(t, c))
+	if left := time.Until(p.Deadline()); left < 2*time.Second {
+		t.Errorf("the presence has %v left when it is there, want it to have been renewed", left)
+	}
 }
