@@ -220,6 +220,60 @@ func TestAWinWithADeadLeaseIsNotBelieved(t *testing.T) {
 	}
 }
 
+// lookHook calls then with each answer to a transaction that compares nothing, which is how a candidate looks at the queue.
+type lookHook struct {
+	clientv3.KV
+	then func(*clientv3.TxnResponse)
+}
+
+func (h lookHook) Txn(ctx context.Context) clientv3.Txn {
+	return &hookedTxn{Txn: h.KV.Txn(ctx), hook: h}
+}
+
+type hookedTxn struct {
+	clientv3.Txn
+	hook     lookHook
+	compares bool
+}
+
+func (t *hookedTxn) If(cs ...clientv3.Cmp) clientv3.Txn {
+	t.compares, t.Txn = true, t.Txn.If(cs...)
+	return t
+}
+
+func (t *hookedTxn) Then(ops ...clientv3.Op) clientv3.Txn {
+	t.Txn = t.Txn.Then(ops...)
+	return t
+}
+
+func (t *hookedTxn) Commit() (*clientv3.TxnResponse, error) {
+	resp, err := t.Txn.Commit()
+	if err == nil && !t.compares {
+		t.hook.then(resp)
+	}
+	return resp, err
+}
+
+func TestAKeyThatVanishesBeforeTheConfirmationIsNoWin(t *testing.T) {
+	t.Parallel()
+	client, hooked := dial(t), dial(t)
+	stolen := make(chan string, 1)
+	var once sync.Once
+	hooked.KV = lookHook{hooked.KV, func(resp *clientv3.TxnResponse) {
+		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) == 1 { // first in the queue, as it has just read
+			once.Do(func() {
+				remove(t, client, string(kvs[0].Key))
+				stolen <- string(kvs[0].Key)
+			})
+		}
+	}}
+	a := start(t, hooked, quick("a"), false)
+	key := receive(t, "the key to be stolen", stolen)
+	if term := a.nextTerm(t); term.Key == key {
+		t.Errorf("term %v began with a key that was gone", term.Term)
+	}
+}
+
 func TestAWaitingCandidateThatLostItsPlaceQueuesAgain(t *testing.T) {
 	for name, lose := range map[string]func(*testing.T, *clientv3.Client, string){
 		"its lease is revoked": func(t *testing.T, c *clientv3.Client, key string) { revoke(t, c, leaseOf(t, c, key)) },

@@ -144,7 +144,9 @@ func TestLeaseIsLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				lease, began := grant(t, &lessor{granted: 5 * time.Second, answer: test.answer}, bubbleClock), time.Now()
-				err := lease.Run(t.Context())
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				err := lease.Run(ctx)
 				if !errors.Is(err, ErrLeaseLost) || !errors.Is(err, test.reason) {
 					t.Errorf("Run: got %v, want ErrLeaseLost by %v", err, test.reason)
 				}

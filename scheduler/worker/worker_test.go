@@ -467,31 +467,41 @@ func TestCapacity(t *testing.T) {
 }
 
 func TestFencedOutcome(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, lasting(10*time.Second))
-		r.start()
-		name, order := r.one()
-		after(time.Second)
-		r.store.change(name, "", func(run job.Run) (job.Run, error) {
-			return run.Again(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker lost"}, time.Now(), "again")
+	for now, move := range map[string]func(r *rig, name string){
+		"given to another": func(*rig, string) {},
+		"begun by another": func(r *rig, name string) {
+			r.store.change(name, "", func(run job.Run) (job.Run, error) { return run.Claim(run.Rev, time.Now()) })
+		},
+	} {
+		t.Run(now, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(10*time.Second))
+				r.start()
+				name, order := r.one()
+				after(time.Second)
+				r.store.change(name, "", func(run job.Run) (job.Run, error) {
+					return run.Again(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker lost"}, time.Now(), "again")
+				})
+				r.store.give("w2", "other", name)
+				move(r, name)
+				want := r.store.get(name)
+				after(10 * time.Second)
+				if got := r.store.get(name); got.Rev != want.Rev {
+					t.Errorf("run was changed to %+v", got)
+				}
+				events := r.store.eventList()
+				if len(events) != 1 {
+					t.Fatalf("events = %v, want one", events)
+				}
+				ev := events[0]
+				if ev.Kind != job.EventFenced || ev.Run != name || ev.Token != order.Rev || ev.Worker != "w1" || ev.State != job.Succeeded || ev.Attempt != 1 {
+					t.Errorf("event = %+v", ev)
+				}
+				after(2 * time.Second)
+				r.wantJournal(0)
+			})
 		})
-		r.store.give("w2", "other", name)
-		want := r.store.get(name)
-		after(10 * time.Second)
-		if got := r.store.get(name); got.Rev != want.Rev {
-			t.Errorf("run was changed to %+v", got)
-		}
-		events := r.store.eventList()
-		if len(events) != 1 {
-			t.Fatalf("events = %v, want one", events)
-		}
-		ev := events[0]
-		if ev.Kind != job.EventFenced || ev.Run != name || ev.Token != order.Rev || ev.Worker != "w1" || ev.State != job.Succeeded || ev.Attempt != 1 {
-			t.Errorf("event = %+v", ev)
-		}
-		after(2 * time.Second)
-		r.wantJournal(0)
-	})
+	}
 }
 
 func TestRecordTooLarge(t *testing.T) {

@@ -1,0 +1,71 @@
+package guards
+
+// Guard is a line of the source without which a promise would be broken.
+type Guard struct {
+	Name string
+	File string // from the top of the tree
+	Code string // what stands there, once
+	Cut  string // what is put in its place
+	Pkg  string // whose test notices
+	Test string // its name
+}
+
+// Guards are those that the promises rest on, with the test that fails without each.
+var Guards = []Guard{
+	{
+		Name: "the term compare",
+		File: "store/group.go",
+		Code: "held = append(held, g.term.Held())",
+		Cut:  "_ = g.term.Held()",
+		Pkg:  "./store", Test: "TestADeposedLeaderWritesNothing",
+	},
+	{
+		Name: "the record's revision compare",
+		File: "store/write.go",
+		Code: "\tw.guards = append(w.guards, unchanged(key, rev))\n\tw.putAnyway(key, value)",
+		Cut:  "\tw.putAnyway(key, value)",
+		Pkg:  "./store", Test: "TestALateWriteOfTheLeaderHasNoEffect",
+	},
+	{
+		Name: "the attempt token, at the outcome",
+		File: "scheduler/worker/report.go",
+		Code: "return record.State == job.Running && record.Token == r.Run.Token",
+		Cut:  "return record.State == job.Running",
+		Pkg:  "./scheduler/worker", Test: "TestFencedOutcome",
+	},
+	{
+		Name: "the cursor in the run's transaction",
+		File: "store/commit.go",
+		Code: "\tif d.Cursor != nil {\n\t\tc := *d.Cursor",
+		Cut:  "\tif d.Cursor != nil && d.Run == nil {\n\t\tc := *d.Cursor",
+		Pkg:  "./store", Test: "TestAStaleDecisionFailsAlone",
+	},
+	{
+		Name: "the journal",
+		File: "scheduler/worker/attempt.go",
+		Code: "w.journal.keep(r)",
+		Cut:  "error(nil)",
+		Pkg:  "./scheduler/worker", Test: "TestRestart",
+	},
+	{
+		Name: "the local stop deadline of a lease",
+		File: "election/lease.go",
+		Code: "left := l.Deadline().Sub(now.Mono)",
+		Cut:  "left := clockTick",
+		Pkg:  "./election", Test: "TestLeaseIsLost",
+	},
+	{
+		Name: "the guarded write that confirms a win",
+		File: "election/candidacy.go",
+		Code: "return c.key, c.confirm(until)",
+		Cut:  "return c.key, nil",
+		Pkg:  "./election", Test: "TestAKeyThatVanishesBeforeTheConfirmationIsNoWin",
+	},
+	{
+		Name: "the session that an order was made for",
+		File: "scheduler/worker/order.go",
+		Code: "if o.Session == s.session.ID() {",
+		Cut:  "if true {",
+		Pkg:  "./scheduler/worker", Test: "TestSessionLoss",
+	},
+}
