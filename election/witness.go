@@ -18,6 +18,8 @@ type WitnessConfig struct {
 	// Signs are prefixes under which each process has a leased key of its candidate's name, as a sign of life. Those of the
 	// dead process are removed with its term, but not those of another one that has begun under its name since.
 	Signs []string
+	// Await is AwaitDeath, unless a simulation owns the network.
+	Await func(ctx context.Context, addr string) bool
 }
 
 // The pace of a Witness.
@@ -41,6 +43,9 @@ type Witness struct {
 
 // NewWitness returns a witness that starts nothing.
 func NewWitness(cfg WitnessConfig, client *clientv3.Client, log hclog.Logger) *Witness {
+	if cfg.Await == nil {
+		cfg.Await = AwaitDeath
+	}
 	return &Witness{cfg: cfg, client: client, log: log}
 }
 
@@ -71,7 +76,7 @@ func (w *Witness) attend(ctx context.Context, h Holder) (signs, bool) {
 	defer cancel()
 	alive := w.look(ctx, h)
 	dead := make(chan bool, 1)
-	go func() { dead <- AwaitDeath(ctx, h.Candidate.Addr) }() // ends with ctx; awaited below
+	go func() { dead <- w.cfg.Await(ctx, h.Candidate.Addr) }() // ends with ctx; awaited below
 	poll := time.NewTicker(witnessPoll)
 	defer poll.Stop()
 	for {

@@ -44,7 +44,7 @@ func (s *Store) PresentReplica(ctx context.Context, r job.Replica, ttl time.Dura
 }
 
 func (s *Store) present(ctx context.Context, key string, ttl time.Duration, record func(session string) any) (*Presence, error) {
-	lease, err := election.Grant(ctx, s.client, election.LeaseConfig{TTL: ttl}, nil)
+	lease, err := election.Grant(ctx, s.client, election.LeaseConfig{TTL: ttl}, s.clock)
 	if err != nil {
 		return nil, err
 	}

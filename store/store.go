@@ -16,6 +16,8 @@ import (
 type Config struct {
 	Prefix  string // of every key, such as "/rota"
 	Process string // unique to this process among all that ever write: ids of writes begin with it
+	// Clock is what presences keep their leases by. Replaced where a simulation owns the clocks.
+	Clock election.Clock
 }
 
 // Store reads and writes rota's records through one etcd client, which it does not close.
@@ -23,6 +25,7 @@ type Store struct {
 	client *clientv3.Client
 	keys   Keys
 	log    hclog.Logger
+	clock  election.Clock
 	ops    ops
 	count  counters
 	free   *group          // writes that carry their own entitlement
@@ -37,7 +40,7 @@ type Store struct {
 
 // New returns a Store on client. Close it before the client.
 func New(cfg Config, client *clientv3.Client, log hclog.Logger) *Store {
-	s := &Store{client: client, keys: NewKeys(cfg.Prefix), log: log}
+	s := &Store{client: client, keys: NewKeys(cfg.Prefix), log: log, clock: cfg.Clock}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.ops.process = cfg.Process
 	s.free = s.newGroup(s.ctx, nil)
