@@ -16,8 +16,9 @@ const requestTimeout = 2 * time.Second
 
 // Lease keeps one etcd lease alive and knows how long others certainly believe in it.
 //
-// Renewals are single calls with short deadlines: each may take another endpoint, so one member that hangs costs a try
-// and not the lease, which it would cost the client's own keep-alive stream.
+// Renewals are single calls with short deadlines, each of which may take another endpoint, and one that is not answered
+// soon is not waited for before the next is sent. So a member that hangs costs some tries and not the lease, which it would
+// cost the client's own keep-alive stream.
 type Lease struct {
 	client *clientv3.Client
 	cfg    LeaseConfig
@@ -132,7 +133,15 @@ func (l *Lease) renewSoon() {
 }
 
 // renewUntilGone renews until ctx ends (false) or etcd says that there is no such lease (true).
+//
+// Tries overlap: one by one, those that the client's other calls happen to leave to a member that hangs would use up the
+// time that the lease has.
 func (l *Lease) renewUntilGone(ctx context.Context) bool {
+	var tries sync.WaitGroup
+	defer tries.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan error)
 	// A lease may have been granted long before Run: its first renewal is due by then, not by now.
 	timer := time.NewTimer(l.asked.Mono.Add(l.cfg.RenewEvery).Sub(l.clock().Mono))
 	defer timer.Stop()
@@ -142,16 +151,24 @@ func (l *Lease) renewUntilGone(ctx context.Context) bool {
 			return false
 		case <-timer.C:
 		case <-l.hint:
+		case err := <-answers:
+			switch {
+			case err == nil:
+				timer.Reset(l.cfg.RenewEvery)
+			case errors.Is(err, rpctypes.ErrLeaseNotFound):
+				return true
+			}
+			// Why else a renewal failed does not matter: the deadline decides, and the next try is due already.
+			continue
 		}
-		switch err := l.renew(ctx); {
-		case err == nil:
-			timer.Reset(l.cfg.RenewEvery)
-		case errors.Is(err, rpctypes.ErrLeaseNotFound):
-			return true
-		default:
-			// Why a renewal failed does not matter: the deadline decides, and the next try takes another endpoint.
-			timer.Reset(l.cfg.RenewEvery / 5)
-		}
+		timer.Reset(l.cfg.RenewEvery / 5)
+		tries.Go(func() {
+			err := l.renew(ctx)
+			select {
+			case answers <- err:
+			case <-ctx.Done():
+			}
+		})
 	}
 }
 
@@ -167,14 +184,15 @@ func (l *Lease) renew(ctx context.Context) error {
 	return nil
 }
 
-// extend moves the deadline after a good renewal. A lease past its deadline is not revived, since its holder may have been
-// told that it is lost; so the clock is read under the lock.
+// extend moves the deadline after a good renewal, never back: answers may overtake each other. A lease past its deadline is
+// not revived, since its holder may have been told that it is lost; so the clock is read under the lock.
 func (l *Lease) extend(sent time.Time, ttl time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.clock().Mono.Before(l.deadline) {
 		return
 	}
-	l.ttl = ttl
-	l.deadline = sent.Add(ttl - l.cfg.Margin)
+	if deadline := sent.Add(ttl - l.cfg.Margin); deadline.After(l.deadline) {
+		l.ttl, l.deadline = ttl, deadline
+	}
 }

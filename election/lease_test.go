@@ -65,7 +65,7 @@ func grant(t *testing.T, l *lessor, clock Clock) *Lease {
 func TestLeaseCountsFromBeforeTheRenewalIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lessor{granted: 5 * time.Second, answer: func(context.Context, int) error {
-			time.Sleep(300 * time.Millisecond) // the way there and back, in the bubble's time
+			time.Sleep(150 * time.Millisecond) // the way there and back, in the bubble's time
 			return nil
 		}}
 		lease, began := grant(t, l, bubbleClock), time.Now()
@@ -123,6 +123,42 @@ func TestLeaseSurvivesRenewalsThatHang(t *testing.T) {
 		defer cancel()
 		if err := grant(t, l, bubbleClock).Run(ctx); err != nil {
 			t.Errorf("Run: got %v, want two hanging endpoints of three to be survived", err)
+		}
+	})
+}
+
+func TestLeaseSurvivesAHangingEndpointThatOneTryAfterTheOtherMeets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lessor{granted: 5 * time.Second, answer: func(ctx context.Context, try int) error {
+			if try%10 != 0 {
+				return hang(ctx)
+			}
+			return nil
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := grant(t, l, bubbleClock).Run(ctx); err != nil {
+			t.Errorf("Run: got %v, want nine tries in a row that hang to be survived", err)
+		}
+	})
+}
+
+func TestLeaseDeadlineIsNotMovedBackByALateAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lessor{granted: 5 * time.Second, answer: func(_ context.Context, try int) error {
+			if try == 1 {
+				time.Sleep(600 * time.Millisecond) // the second try is sent and answered meanwhile
+			}
+			return nil
+		}}
+		lease, began := grant(t, l, bubbleClock), time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 1700*time.Millisecond)
+		defer cancel()
+		if err := lease.Run(ctx); err != nil {
+			t.Errorf("Run: got %v, want nil at the end of its context", err)
+		}
+		if got, want := lease.Deadline().Sub(began), 5200*time.Millisecond; got != want {
+			t.Errorf("deadline after a renewal sent at 1.2 s: got %v, want %v", got, want)
 		}
 	})
 }

@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Host is a machine of its own, as far as processes and the network can tell.
+type Host struct {
+	Name string
+	Addr string   // at which the test reaches it
+	Exec []string // precedes the arguments of a process that is to run there; it must become that process
+}
+
+// Process makes a process on the host that is killed when the test ends.
+func (h Host) Process(t testing.TB, binary, name string, args ...string) *Process {
+	argv := append(append(append([]string(nil), h.Exec...), binary), args...)
+	return NewProcess(t, argv[0], name, argv[1:]...)
+}
+
+// Place says where the replicas of a cluster run, and where its store is.
+type Place struct {
+	Hosts []Host // one replica each, named after it
+	// Endpoints are those that a replica has of a store of its own; nil: each replica has a member of it.
+	Endpoints func(host string) []string
+	// Store is where the test reaches the members of such a store.
+	Store []string
+}
+
+// Ports on every host, which has all of them to itself.
+const (
+	hostAPI    = 8470
+	hostClient = 2379
+	hostPeer   = 2380
+)
+
+// StartOn is Start with replicas on hosts.
+func StartOn(t testing.TB, cfg Config, p Place) *Cluster {
+	t.Helper()
+	cfg.Replicas = len(p.Hosts)
+	c := &Cluster{t: t, cfg: cfg, Dir: t.TempDir()}
+	c.JobFile = filepath.Join(c.Dir, "jobs.json")
+	c.WriteJobs(cfg.Jobs)
+	t.Cleanup(c.checkPorts) // runs after the processes' own, which end them
+	var members, urls []string
+	for _, h := range p.Hosts {
+		members = append(members, fmt.Sprintf("%s=http://%s:%d", h.Name, h.Addr, hostPeer))
+	}
+	for _, h := range p.Hosts {
+		n := &Node{
+			Process: h.Process(t, cfg.Binary, h.Name, c.hostArgs(h, p, members)...),
+			URL:     fmt.Sprintf("http://%s:%d", h.Addr, hostAPI), cluster: c,
+		}
+		n.Env = []string{c.mark()}
+		n.Client = newClient(t, n.URL)
+		if p.Endpoints == nil {
+			n.Etcd = fmt.Sprintf("http://%s:%d", h.Addr, hostClient)
+		}
+		c.nodes, c.replicas = append(c.nodes, n), append(c.replicas, n)
+		n.Start()
+		urls = append(urls, n.URL)
+	}
+	c.Client = newClient(t, strings.Join(urls, ","))
+	store := p.Store
+	if p.Endpoints == nil {
+		store = c.Endpoints()
+	}
+	c.Recorder = NewRecorder(t, Prefix, store)
+	c.WaitReady()
+	Await(t, 30*time.Second, "the jobs are in force", func() bool {
+		v, err := c.Client.Cluster(t.Context())
+		return err == nil && v.Jobs == len(cfg.Jobs)
+	})
+	return c
+}
+
+func (c *Cluster) hostArgs(h Host, p Place, members []string) []string {
+	args := []string{
+		"serve", "--node-name=" + h.Name, "--node-data-dir=" + filepath.Join(c.Dir, h.Name),
+		fmt.Sprintf("--http-listen=%s:%d", h.Addr, hostAPI),
+		"--jobs=" + c.JobFile, "--log-format=text", "--worker-shutdown-grace=3s",
+		"--history-success=1000", // the history is read at the end
+	}
+	if p.Endpoints != nil {
+		args = append(args, "--etcd-endpoints="+strings.Join(p.Endpoints(h.Name), ","))
+	} else {
+		args = append(args,
+			fmt.Sprintf("--etcd-embedded-client=http://%s:%d", h.Addr, hostClient),
+			fmt.Sprintf("--etcd-embedded-peer=http://%s:%d", h.Addr, hostPeer),
+			"--etcd-embedded-cluster="+strings.Join(members, ","))
+	}
+	if c.cfg.Flags != nil {
+		args = append(args, c.cfg.Flags(h.Name)...)
+	}
+	return args
+}
+
+// NewSinkAt is NewSink at an address of the test's own, for hosts to reach.
+func NewSinkAt(t testing.TB, addr string) *Sink {
+	t.Helper()
+	ln, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Sink{}
+	s.status.Store(http.StatusNoContent)
+	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	s.server.Listener.Close()
+	s.server.Listener = ln
+	s.server.Start()
+	t.Cleanup(func() {
+		s.server.CloseClientConnections()
+		s.server.Close()
+	})
+	return s
+}

@@ -1,0 +1,161 @@
+package network
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/rota-scheduler/rota/test/cluster"
+)
+
+// Lab is some hosts on one bridge.
+type Lab struct {
+	Gateway string // the test's own address on the bridge, at which hosts reach it
+
+	t      testing.TB
+	number int
+	hosts  []*Host
+}
+
+// Host is one network namespace.
+type Host struct {
+	Name string
+	Addr string
+
+	lab       *Lab
+	namespace string
+}
+
+// New makes a lab with hosts of these names, which is removed when the test ends. The test's temporary directories lie in
+// memory from then on, if there is room: links are what is to fail here, not a disk that others keep busy.
+func New(t testing.TB, names ...string) *Lab {
+	t.Helper()
+	require(t)
+	number, free, err := take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Lab{t: t, number: number, Gateway: fmt.Sprintf("10.213.%d.254", number)}
+	t.Cleanup(func() { // after the processes' own, which end them
+		l.checkEmpty()
+		if err := free(); err != nil {
+			t.Error(err)
+		}
+	})
+	if dir, err := memoryDir(number); err == nil {
+		t.Setenv("TMPDIR", dir)
+	} else {
+		t.Logf("data lies on disk, since %v", err)
+	}
+	l.build(names)
+	return l
+}
+
+// build makes the switch, which has a namespace of its own so that no packet filter of this machine sees what passes, and
+// the hosts.
+func (l *Lab) build(names []string) {
+	l.t.Helper()
+	bridge, cable := namespace(l.number, "switch"), fmt.Sprintf("rota%d", l.number)
+	l.ip("netns add %s", bridge)
+	l.ip("-n %s link add br0 type bridge", bridge)
+	l.ip("-n %s link set br0 up", bridge)
+	l.ip("link add %s type veth peer name root netns %s", cable, bridge)
+	l.ip("addr add %s/24 dev %s", l.Gateway, cable)
+	l.ip("link set %s up", cable)
+	l.ip("-n %s link set root master br0 up", bridge)
+	for i, name := range names {
+		h := &Host{Name: name, Addr: fmt.Sprintf("10.213.%d.%d", l.number, i+1), lab: l, namespace: namespace(l.number, name)}
+		l.hosts = append(l.hosts, h)
+		l.ip("netns add %s", h.namespace)
+		l.ip("-n %s link set lo up", h.namespace)
+		l.ip("-n %s link add %s type veth peer name eth0 netns %s", bridge, name, h.namespace)
+		l.ip("-n %s link set %s master br0 up", bridge, name)
+		l.ip("-n %s addr add %s/24 dev eth0", h.namespace, h.Addr)
+		l.ip("-n %s link set eth0 up", h.namespace)
+	}
+}
+
+func (l *Lab) ip(format string, args ...any) {
+	l.t.Helper()
+	if _, err := run("ip", strings.Fields(fmt.Sprintf(format, args...))...); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// Host returns the host of a name.
+func (l *Lab) Host(name string) *Host {
+	l.t.Helper()
+	for _, h := range l.hosts {
+		if h.Name == name {
+			return h
+		}
+	}
+	l.t.Fatalf("the lab has no host %s", name)
+	return nil
+}
+
+// Hosts returns the hosts of these names, all if there are none, as the cluster knows them.
+func (l *Lab) Hosts(names ...string) (hosts []cluster.Host) {
+	l.t.Helper()
+	for _, h := range l.pick(names) {
+		hosts = append(hosts, cluster.Host{Name: h.Name, Addr: h.Addr, Exec: []string{"ip", "netns", "exec", h.namespace}})
+	}
+	return hosts
+}
+
+func (l *Lab) pick(names []string) []*Host {
+	l.t.Helper()
+	if len(names) == 0 {
+		return l.hosts
+	}
+	var hosts []*Host
+	for _, name := range names {
+		hosts = append(hosts, l.Host(name))
+	}
+	return hosts
+}
+
+// checkEmpty sees to it that no process lives on in the lab.
+func (l *Lab) checkEmpty() {
+	for _, h := range l.hosts {
+		left := ""
+		if !cluster.Within(leaveTime, func() bool { left = inhabitants(h.namespace); return left == "" }) {
+			l.t.Errorf("processes live on on host %s: %s", h.Name, left)
+		}
+	}
+}
+
+// require skips the test where no lab can be made, and fails it where one must be.
+func require(t testing.TB) {
+	t.Helper()
+	lacks := ""
+	if os.Geteuid() != 0 {
+		lacks = "root"
+	}
+	for _, program := range []string{"ip", "iptables"} {
+		if _, err := exec.LookPath(program); err != nil && lacks == "" {
+			lacks = "the program " + program
+		}
+	}
+	if lacks == "" {
+		return
+	}
+	if os.Getenv("ROTA_CI") == "1" {
+		t.Fatalf("NO LINKS ARE CUT: this needs %s", lacks)
+	}
+	t.Skipf("NO LINKS ARE CUT: this needs %s", lacks)
+}
+
+// run runs a program to its end and returns what it wrote.
+func run(program string, args ...string) (string, error) {
+	cmd := exec.Command(program, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("run %s %s: %w: %s", program, strings.Join(args, " "), err, strings.TrimSpace(errs.String()))
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,77 @@
+package network
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// The programs under test.
+var rota, member string
+
+// TestMain builds the programs, once, without the race detector: what is tested are processes, at the speed at which people
+// run them. ROTA_TEST_BINARY names a rota that has been built already.
+func TestMain(m *testing.M) { os.Exit(main(m)) }
+
+func main(m *testing.M) int {
+	flag.Parse()
+	if testing.Short() {
+		return m.Run()
+	}
+	dir, err := os.MkdirTemp("", "rota-network-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	rota, member = os.Getenv("ROTA_TEST_BINARY"), filepath.Join(dir, "member")
+	builds := map[string]string{member: "github.com/rota-scheduler/rota/test/network/member"}
+	if rota == "" {
+		rota = filepath.Join(dir, "rota")
+		builds[rota] = "github.com/rota-scheduler/rota/cmd/rota"
+	}
+	for path, pkg := range builds {
+		build := exec.Command("go", "build", "-o", path, pkg)
+		build.Stdout, build.Stderr = os.Stdout, os.Stderr
+		if err := build.Run(); err != nil {
+			fmt.Fprintf(os.Stderr, "build %s: %v\n", pkg, err)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+// seeded returns the source of all that is left to chance in a test, and tells how to have it again.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a cluster; left out of -short")
+	}
+	seed := rand.Uint64N(1e9) + 1
+	if s := os.Getenv("ROTA_TEST_SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatalf("ROTA_TEST_SEED=%s: write a whole number", s)
+		}
+		seed = n
+	}
+	t.Logf("again: ROTA_TEST_SEED=%d go test ./test/network -count=1 -v -run '^%s$'", seed, t.Name())
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// full says whether faults last as long as people's do, or as short as still proves something.
+func full() bool { return os.Getenv("ROTA_CI_FULL") != "" }
+
+// lasting is how long a fault lasts: short, or long where all is to be done in full.
+func lasting(short, long time.Duration) time.Duration {
+	if full() {
+		return long
+	}
+	return short
+}

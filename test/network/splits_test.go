@@ -1,0 +1,112 @@
+package network
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/test/cluster"
+)
+
+// TestSplits cuts links between three hosts, each of which has a replica with a member of the store.
+func TestSplits(t *testing.T) {
+	rng := seeded(t)
+	lab := New(t, "q1", "q2", "q3")
+	s := open(t, rng, lab, cluster.Place{Hosts: lab.Hosts()})
+	s.row("leader alone", s.leaderAlone)
+	s.row("leader deaf", s.leaderDeaf)
+	s.row("leader mute", s.leaderMute)
+	s.row("follower alone", s.followerAlone)
+	s.row("one link of the leader", s.oneLink)
+	s.row("the leader's machine vanishes", s.machineLost)
+	s.close()
+}
+
+// leaderAlone cuts the leader off from the majority: that goes on, and the leader knows in time.
+func (s *scene) leaderAlone(t *testing.T) {
+	leader := s.c.Leader()
+	s.deposed(t, leader, s.lab.Split([]string{leader.Name}, s.lab.Others(leader.Name)))
+}
+
+// leaderDeaf lets the leader send, and hear nothing.
+func (s *scene) leaderDeaf(t *testing.T) {
+	leader := s.c.Leader()
+	s.deposed(t, leader, s.lab.CutOneWay(s.lab.Others(leader.Name), []string{leader.Name}))
+}
+
+// leaderMute lets the leader hear, and nobody hear it.
+func (s *scene) leaderMute(t *testing.T) {
+	leader := s.c.Leader()
+	s.deposed(t, leader, s.lab.CutOneWay([]string{leader.Name}, s.lab.Others(leader.Name)))
+}
+
+// deposed sees another replica take the place of a leader that has just been cut off, and heals the cut.
+func (s *scene) deposed(t *testing.T, leader *cluster.Node, cut *Cut) {
+	t.Helper()
+	since := time.Now()
+	over := s.outage(leader.Name)
+	s.takeover(t, leader, since)
+	awaitUnready(t, leader, 5*time.Second)
+	time.Sleep(time.Second) // both sides go on as they are
+	cut.Heal()
+	leader.WaitReady()
+	over()
+}
+
+// followerAlone cuts one follower off: nobody else is to notice.
+func (s *scene) followerAlone(t *testing.T) {
+	leader := s.c.Leader()
+	follower := s.follower(leader)
+	cut := s.lab.Split([]string{follower.Name}, s.lab.Others(follower.Name))
+	over := s.outage(follower.Name)
+	awaitUnready(t, follower, 5*time.Second)
+	s.steady(t, leader, lease+2*time.Second)
+	cut.Heal()
+	follower.WaitReady()
+	over()
+}
+
+// oneLink cuts the link between the leader and one follower; the third reaches both. Where etcd's leader is on the other end,
+// the leader's member is without one, and another replica may lead; but that is to be all.
+func (s *scene) oneLink(t *testing.T) {
+	leader := s.c.Leader()
+	follower := s.follower(leader)
+	since := time.Now()
+	cut := s.lab.Split([]string{leader.Name}, []string{follower.Name})
+	over := s.outage(leader.Name, follower.Name)
+	time.Sleep(lasting(3*lease, 12*lease))
+	s.c.Recorder.Sync()
+	if terms := s.termsSince(since); len(terms) > 2 {
+		t.Errorf("terms in which slots were decided: got %d, want at most two: the leader flaps", terms)
+	} else {
+		t.Logf("terms in which slots were decided: %d", terms)
+	}
+	s.c.Leader()
+	cut.Heal()
+	s.c.WaitReady()
+	over()
+}
+
+// machineLost has the leader's machine vanish from the net as one does that lost its power: nothing is refused, so that only
+// its lease tells.
+func (s *scene) machineLost(t *testing.T) {
+	leader := s.c.Leader()
+	cut := s.lab.Vanish(leader.Name)
+	since := time.Now()
+	over := s.outage(leader.Name)
+	s.takeover(t, leader, since)
+	cut.Heal()
+	leader.WaitReady()
+	over()
+}
+
+func (s *scene) follower(leader *cluster.Node) *cluster.Node {
+	names := s.lab.Others(leader.Name)
+	name := names[s.rng.IntN(len(names))]
+	for _, n := range s.c.Replicas() {
+		if n.Name == name {
+			return n
+		}
+	}
+	s.t.Fatalf("no replica on host %s", name)
+	return nil
+}

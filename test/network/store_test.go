@@ -1,0 +1,285 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/cluster"
+)
+
+// storeScene is a scene whose store has processes and hosts of its own.
+type storeScene struct {
+	*scene
+	etcd  *Members
+	hosts []string // of the members
+}
+
+// TestStore harms the store and the links to it, which are proxies.
+func TestStore(t *testing.T) {
+	rng := seeded(t)
+	replicas, members := []string{"q1", "q2", "q3"}, []string{"e1", "e2", "e3"}
+	lab := New(t, slices.Concat(replicas, members)...)
+	etcd := StartMembers(t, lab, member, lab.Hosts(members...), replicas)
+	s := &storeScene{etcd: etcd, hosts: members}
+	s.scene = open(t, rng, lab, cluster.Place{Hosts: lab.Hosts(replicas...), Endpoints: etcd.Endpoints, Store: etcd.URLs})
+	s.row("a member hangs", s.memberHangs)
+	s.row("a member is a black hole", s.blackHole)
+	s.row("links are slow", s.slowLinks)
+	s.row("writes land late", s.lateWrites)
+	s.row("connections are dead", s.deadConnections)
+	s.row("watch compacted away", s.compactedAway)
+	s.row("no majority", s.noMajority)
+	s.close()
+}
+
+// memberHangs stops a member that does not lead for twice the lease. Nobody may lose a session, or its term.
+func (s *storeScene) memberHangs(t *testing.T) {
+	leader, sessions := s.c.Leader(), s.sessions(t)
+	member := s.follower(t)
+	s.etcd.Stop(member)
+	s.steady(t, leader, 2*lease)
+	if s.etcd.Answers(member) {
+		t.Error("the member answers: the fault did not bite")
+	}
+	s.etcd.Cont(member)
+	s.unharmed(t, sessions)
+}
+
+// blackHole has everything vanish that replicas send to one member, the leader of etcd or not.
+func (s *storeScene) blackHole(t *testing.T) {
+	leader, sessions := s.c.Leader(), s.sessions(t)
+	member := s.rng.IntN(len(s.hosts))
+	var cuts []*Cut
+	for _, n := range s.c.Replicas() {
+		cuts = append(cuts, s.lab.Blackhole(n.Name, s.etcd.Proxies[n.Name][member].Port))
+	}
+	s.steady(t, leader, 3*lease) // longer than a connection that says nothing is kept
+	for _, cut := range cuts {
+		cut.Heal()
+	}
+	s.unharmed(t, sessions)
+}
+
+// slowLinks has everything between replicas and the store take 300 ms, there and back.
+func (s *storeScene) slowLinks(t *testing.T) {
+	const there = 150 * time.Millisecond
+	leader, sessions := s.c.Leader(), s.sessions(t)
+	delay := func(d time.Duration) {
+		for _, proxies := range s.etcd.Proxies {
+			for _, p := range proxies {
+				p.Delay(d)
+			}
+		}
+	}
+	delay(there)
+	asked := time.Now()
+	if _, ok := ready(t, leader); !ok || time.Since(asked) < 2*there {
+		t.Errorf("%s is ready: %v, after %v: the fault did not bite, or it cost too much", leader.Name, ok, time.Since(asked))
+	}
+	s.steady(t, leader, lease+2*time.Second)
+	delay(0)
+	s.unharmed(t, sessions)
+}
+
+// lateWrites stops the member that leads etcd, in the middle of a slot, for less than a lease. What was on its way to it is
+// applied when it goes on, after others have led and nobody waits for it any more. Writes of ours without a guard show that
+// this happens; none of rota's may have an effect.
+func (s *storeScene) lateWrites(t *testing.T) {
+	late := 0
+	for try := 0; try < 3 || late == 0 && try < 10; try++ {
+		late += s.lateWrite(t, try)
+		s.awaitCaughtUp(t)
+	}
+	t.Logf("%d writes took effect after a read by the majority had not found them", late)
+	if late == 0 {
+		t.Error("no write was late: the fault did not bite")
+	}
+}
+
+func (s *storeScene) lateWrite(t *testing.T, try int) (late int) {
+	t.Helper()
+	leader := -1
+	cluster.Await(t, 10*time.Second, "a member leads", func() bool { leader = s.etcd.Leader(-1); return leader >= 0 })
+	through := s.etcd.clients[(leader+1)%len(s.hosts)]
+	slot := time.Now().Truncate(time.Second).Add(time.Second + time.Duration(s.rng.IntN(20))*time.Millisecond)
+	time.Sleep(time.Until(slot)) // in the middle of what the leader of rota decides
+	s.etcd.Stop(leader)
+	const writes = 20
+	key := func(i int) string { return fmt.Sprintf("/canary/%d/%d", try, i) }
+	for i := range writes {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+		if _, err := through.Put(ctx, key(i), ""); err == nil {
+			t.Error("a write was taken though the member that leads is stopped: the fault did not bite")
+		}
+		cancel()
+	}
+	cluster.Await(t, lease, "another member leads", func() bool { next := s.etcd.Leader(leader); return next >= 0 && next != leader })
+	absent := make(map[string]bool)
+	for i := range writes {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		if resp, err := through.Get(ctx, key(i)); err == nil && resp.Count == 0 {
+			absent[key(i)] = true
+		}
+		cancel()
+	}
+	s.etcd.Cont(leader)
+	cluster.Within(2*time.Second, func() bool {
+		for key := range absent {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			if resp, err := through.Get(ctx, key); err == nil && resp.Count == 1 {
+				delete(absent, key)
+				late++
+			}
+			cancel()
+		}
+		return len(absent) == 0
+	})
+	return late
+}
+
+// deadConnections has all connections that one replica has to the store carry nothing any more, without an end; new ones
+// would.
+func (s *storeScene) deadConnections(t *testing.T) {
+	victim := s.scene.follower(s.c.Leader())
+	over := s.outage(victim.Name)
+	open := 0
+	for _, p := range s.etcd.Proxies[victim.Name] {
+		open += p.Hold(false)
+	}
+	if open == 0 {
+		t.Fatal("the replica had no connection: the fault cannot bite")
+	}
+	t.Logf("fault: %d connections of %s are dead", open, victim.Name)
+	awaitUnready(t, victim, 5*time.Second)
+	s.mark(t, victim, time.Minute)
+	held := 0
+	for _, p := range s.etcd.Proxies[victim.Name] {
+		held += p.Release()
+	}
+	if t.Logf("healed: %d pieces of data were held back", held); held == 0 {
+		t.Error("nothing was held back: the fault did not bite")
+	}
+	victim.WaitReady()
+	over()
+}
+
+// compactedAway cuts one replica off from the store, with connections that stay, until what happened meanwhile has been
+// compacted: its watch cannot go on where it was.
+func (s *storeScene) compactedAway(t *testing.T) {
+	victim := s.scene.follower(s.c.Leader())
+	over := s.outage(victim.Name)
+	relists := victim.Metric("rota_store_relists_total")
+	for _, p := range s.etcd.Proxies[victim.Name] {
+		p.Hold(true)
+	}
+	t.Logf("fault: %s has links to the store that carry nothing", victim.Name)
+	awaitUnready(t, victim, 5*time.Second)
+	time.Sleep(20 * time.Second) // until its client has given the connections up, and asks for what it has missed
+	if text, ok := ready(t, victim); ok || !strings.Contains(text, "watch") {
+		t.Errorf("%s was cut off for 20 s and says of itself: %s", victim.Name, text)
+	}
+	s.c.Recorder.Sync()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := s.etcd.clients[0].Compact(ctx, s.c.Recorder.Rev()); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range s.etcd.Proxies[victim.Name] {
+		p.Release()
+	}
+	s.mark(t, victim, time.Minute)
+	victim.WaitReady()
+	over()
+	if now := victim.Metric("rota_store_relists_total"); now <= relists {
+		t.Errorf("%s has listed anew %v times, as often as before: the fault did not bite", victim.Name, now)
+	}
+	if !strings.Contains(victim.Log(), "compacted") {
+		t.Errorf("%s does not tell of a compaction: the fault did not bite", victim.Name)
+	}
+}
+
+// mark changes a record and waits until a replica answers with it. Until then it must have said that it is not ready.
+func (s *storeScene) mark(t *testing.T, victim *cluster.Node, limit time.Duration) {
+	t.Helper()
+	changed := time.Now()
+	text := changed.Format(time.RFC3339Nano)
+	other := s.c.Leader()
+	if _, _, err := other.Client.PutJob(t.Context(), "mark", job.Spec{Description: text, Command: []string{"true"}}, api.Precondition{}); err != nil {
+		t.Fatal(err)
+	}
+	unready := false
+	cluster.Await(t, limit, victim.Name+" knows what has changed", func() bool {
+		if _, ok := ready(t, victim); !ok {
+			unready = true
+		}
+		v, err := victim.Client.Job(t.Context(), "mark")
+		return err == nil && v.Spec.Description == text
+	})
+	t.Logf("%s knows what has changed after %v", victim.Name, time.Since(changed).Round(10*time.Millisecond))
+	if !unready && time.Since(changed) > lease {
+		t.Errorf("%s never said that it was not ready", victim.Name)
+	}
+}
+
+// noMajority takes two of three members away for longer than leases last: dispatching stops, and then catches up.
+func (s *storeScene) noMajority(t *testing.T) {
+	over := s.c.Outage()
+	first := s.rng.IntN(len(s.hosts))
+	cut := s.lab.Vanish(s.hosts[first], s.hosts[(first+1)%len(s.hosts)])
+	began := time.Now()
+	cluster.Await(t, takeoverTime, "nobody leads", func() bool {
+		return !slices.ContainsFunc(s.c.Replicas(), func(n *cluster.Node) bool { return n.Leads() })
+	})
+	t.Logf("nobody leads after %v", time.Since(began).Round(10*time.Millisecond))
+	for _, n := range s.c.Replicas() {
+		awaitUnready(t, n, 5*time.Second)
+	}
+	before := len(s.effects())
+	time.Sleep(time.Until(began.Add(lasting(3*lease, time.Minute))))
+	if n := len(s.effects()); n > before {
+		t.Errorf("%d executions began while nobody led", n-before)
+	}
+	cut.Heal()
+	healed := time.Now()
+	s.c.WaitReady()
+	t.Logf("all are ready, and one leads, %v after the majority is back", time.Since(healed).Round(10*time.Millisecond))
+	over()
+}
+
+// follower is a member that does not lead etcd.
+func (s *storeScene) follower(t *testing.T) int {
+	t.Helper()
+	leader := -1
+	cluster.Await(t, 10*time.Second, "a member leads", func() bool { leader = s.etcd.Leader(-1); return leader >= 0 })
+	return (leader + 1 + s.rng.IntN(len(s.hosts)-1)) % len(s.hosts)
+}
+
+// sessions are those under which workers show themselves, by name.
+func (s *storeScene) sessions(t *testing.T) map[string]string {
+	t.Helper()
+	ws, err := s.c.Client.Workers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions := make(map[string]string)
+	for _, w := range ws {
+		sessions[w.Name] = w.Session
+	}
+	return sessions
+}
+
+// unharmed sees to it that no worker lost its session.
+func (s *storeScene) unharmed(t *testing.T, before map[string]string) {
+	t.Helper()
+	s.c.WaitReady()
+	if now := s.sessions(t); !maps.Equal(now, before) {
+		t.Errorf("sessions of workers: got %v, want those of before, %v", now, before)
+	}
+}
