@@ -61,7 +61,7 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 		exec:        exec,
 		journal:     journal,
 		log:         log,
-		now:         time.Now,
+		now:         cfg.Now,
 		random:      rand.Float64,
 		definitions: definitions{read: store.Job},
 		room:        make(chan struct{}, cfg.Capacity),
