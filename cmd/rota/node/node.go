@@ -137,6 +137,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 // live runs everything that needs the store.
 func (n *Node) live(ctx context.Context, stops *closers) error {
 	background := stops.background(ctx)
+	background("look for etcd's alarm", n.watchSpace)
 	if n.cfg.Role == Replica {
 		background("follow the store", n.mirror.Follow)
 		n.scheduler = scheduler.New(planner.Config{
