@@ -98,6 +98,7 @@ func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
 	defer signal.Stop(reload)
 	cfg.Reload = reload
 	cfg.Version = buildVersion()
+	cfg.Now = wallClock
 	err := node.Run(ctx, cfg, log)
 	var taken *node.NameTakenError
 	switch {

@@ -11,12 +11,13 @@ import (
 
 // attempt is a claimed run that executes.
 type attempt struct {
-	run    job.Run // as it was claimed
-	spec   job.Spec
-	shift  *shift // under which it was claimed
-	ctx    context.Context
-	cancel context.CancelCauseFunc // with one of the causes of package executor
-	killed bool                    // guarded by w.mu: counted in shift.killed
+	run      job.Run // as it was claimed
+	received time.Time
+	spec     job.Spec
+	shift    *shift // under which it was claimed
+	ctx      context.Context
+	cancel   context.CancelCauseFunc // with one of the causes of package executor
+	killed   bool                    // guarded by w.mu: counted in shift.killed
 }
 
 // outlives says whether the attempt goes on when its session is over: nobody repeats it, and nobody waits for its end.
@@ -45,6 +46,7 @@ func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec) {
 		a.cancel(executor.ErrStopping)
 	}
 	stopped := h.stopped > claimed.Token
+	a.received = h.received
 	w.mu.Unlock()
 
 	w.cfg.Observer.Claimed(&a.run, claimed.Started.Sub(claimed.Due))
@@ -71,14 +73,32 @@ func (w *Worker) perform(a *attempt) {
 	if !begun {
 		spec.Delivery = job.AtLeastOnce // what has not begun may be repeated, whatever the job says
 	}
-	r := newReport(a.run, &spec, o, ended, w.random())
+	r := newReport(a.run, &spec, o, a.byLeader(ended), w.random())
 	if w.journal != nil {
 		// If we die before, the attempt counts as lost; after, the next process delivers its outcome.
 		if err := w.journal.keep(r); err != nil {
 			w.log.Error("outcome is kept in memory only", "run", a.run.Name(), "attempt", a.run.Attempt, "err", err)
+			w.doubt()
 		}
 	}
 	w.deliver(a.shift.life, r)
+}
+
+// travel is how long an order is under way at most, as a rule.
+const travel = 2 * time.Second
+
+// byLeader turns now into what the leader's clock says, by which runs become due. That clock was read when the run was given
+// to us, and what has passed since is counted on the monotonic clock. A difference that may be the order's time on its way
+// is none.
+func (a *attempt) byLeader(now time.Time) time.Time {
+	if a.run.Armed.IsZero() {
+		return now
+	}
+	theirs := a.run.Armed.Add(now.Sub(a.received))
+	if ahead := now.Sub(theirs); 0 <= ahead && ahead <= travel {
+		return now
+	}
+	return theirs
 }
 
 // execute carries the attempt out, unless its end was asked for or its session was over before it could begin.

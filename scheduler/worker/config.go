@@ -37,6 +37,8 @@ type Config struct {
 	NannyCommand []string
 
 	Observer Observer // nil: nobody
+	// Now is the wall clock, with the reading of the monotonic one; time.Now if nil.
+	Now func() time.Time
 }
 
 // The defaults of Config.
@@ -63,6 +65,9 @@ func (c Config) Defaults() Config {
 	c.RoomTimeout = cmp.Or(c.RoomTimeout, DefaultRoomTimeout)
 	if c.Observer == nil {
 		c.Observer = silent{}
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	return c
 }

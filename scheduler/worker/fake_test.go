@@ -331,6 +331,13 @@ func (f *fakeSessions) Update(ctx context.Context, s Session, w job.Worker) erro
 	return nil
 }
 
+// shown is what others see of the worker.
+func (f *fakeSessions) shown() job.Worker {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.presence
+}
+
 func (f *fakeSessions) last() *fakeSession {
 	f.mu.Lock()
 	defer f.mu.Unlock()

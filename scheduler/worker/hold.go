@@ -37,6 +37,7 @@ const (
 	errStopped  refusal = "stopped before it began"
 	errNoRoom   refusal = "worker has no room"
 	errNoSpec   refusal = "worker could not read its definition"
+	errNoDisk   refusal = "worker's disk takes nothing"
 )
 
 // errRearmed is returned when a held run has been given to us anew.
@@ -123,6 +124,9 @@ func (s *shift) ready(ctx context.Context, run *job.Run, received time.Time) (*j
 	}
 	if ctx.Err() != nil { // whatever else is ready
 		return nil, context.Cause(ctx)
+	}
+	if s.w.Refuses() != nil {
+		return nil, errNoDisk
 	}
 	full := time.NewTimer(s.w.cfg.RoomTimeout)
 	defer full.Stop()

@@ -35,7 +35,7 @@ const (
 	withoutInput       // nor the run's payload; so it is the run's end
 )
 
-// newReport decides what becomes of run, whose attempt has ended with o.
+// newReport decides what becomes of run, whose attempt has ended with o. now is the leader's time.
 func newReport(run job.Run, spec *job.Spec, o job.Outcome, now time.Time, random float64) *report {
 	o = checked(o, now)
 	r := &report{Run: run, Rev: run.Rev}

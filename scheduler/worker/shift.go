@@ -21,6 +21,8 @@ type shift struct {
 	killed  tally                   // attempts of this shift that were killed when it ended, and have not ended yet
 	settled chan struct{}           // holds a token while there is an order to close
 
+	presenting sync.Mutex // held while the presence is changed
+
 	// Guarded by w.mu.
 	holds    map[string]*hold  // by run
 	orders   map[string]*order // by id: those that are known, and for a while those that were closed
@@ -43,6 +45,7 @@ func (s *shift) begin() {
 	s.wg.Go(s.guard)
 	s.wg.Go(s.takeOrders)
 	s.wg.Go(s.closeOrders)
+	s.wg.Go(s.watchDisk)
 }
 
 // guard ends the shift as soon as others may think the session over, before they can act on it.
@@ -104,15 +107,7 @@ func (s *shift) retire() {
 		h.wake(errRetiring)
 	}
 	s.w.mu.Unlock()
-	s.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(s.ctx, closeTimeout)
-		defer cancel()
-		w := s.w.presence()
-		w.Session, w.Draining = s.session.ID(), true
-		if err := s.w.sessions.Update(ctx, s.session, w); err != nil && s.ctx.Err() == nil {
-			s.w.log.Warn("presence could not be set to draining", "err", err)
-		}
-	})
+	s.wg.Go(s.present)
 }
 
 // end ends the shift. It waits for what it killed, within bounds: once the session is closed, or another one is

@@ -36,9 +36,12 @@ type Worker struct {
 	life        string       // unique to one call of Run; what the processes of its attempts are marked with
 	marks       atomic.Int64 // attempts marked so far
 
+	suspect chan struct{} // holds a token while the disk is to be looked at soon
+
 	mu       sync.Mutex
 	attempts map[*attempt]struct{} // guarded by mu: those that execute
 	stopping bool                  // guarded by mu: what begins from now on is stopped at once
+	disk     error                 // guarded by mu: why nothing can be written to it; nil: it takes what comes
 }
 
 // steady is how long a session has to last for the next one to be opened without a pause.
@@ -61,10 +64,11 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 		exec:        exec,
 		journal:     journal,
 		log:         log,
-		now:         time.Now,
+		now:         cfg.Now,
 		random:      rand.Float64,
 		definitions: definitions{read: store.Job},
 		room:        make(chan struct{}, cfg.Capacity),
+		suspect:     make(chan struct{}, 1),
 		attempts:    make(map[*attempt]struct{}),
 	}
 }
@@ -83,6 +87,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.wg.Go(func() { w.sweepOutputs(life) })
 	w.replay(life)
 
+	w.checkDisk() // before anybody is told that we are there
 	w.work(ctx, life)
 	end(executor.ErrStopping)
 	if left := w.executing.count(); left > 0 {
@@ -143,7 +148,7 @@ func (w *Worker) open(ctx, life context.Context) (*shift, error) {
 func (w *Worker) presence() job.Worker {
 	return job.Worker{
 		Name: w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
-		Started: w.now().UTC(), Version: w.cfg.Version, PID: os.Getpid(),
+		Started: w.now().UTC(), Version: w.cfg.Version, PID: os.Getpid(), Draining: w.Refuses() != nil,
 	}
 }
 

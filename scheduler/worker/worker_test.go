@@ -83,6 +83,30 @@ func TestAttempt(t *testing.T) {
 		})
 	}
 
+	for name, skew := range map[string]time.Duration{"behind": 45 * time.Second, "right": 0, "ahead": -45 * time.Second} {
+		t.Run("is tried again after its pause by the leader's clock when the worker's is "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, func(context.Context, executor.Request) job.Outcome {
+					time.Sleep(time.Second)
+					return job.Outcome{State: job.Failed, At: time.Now(), Retry: true}
+				})
+				r.store.define("backup", job.Spec{
+					Command: []string{"backup"},
+					Retry:   &job.Retry{Max: 1, Backoff: job.BackoffConstant, Min: job.Duration(3 * time.Second), Jitter: job.JitterNone},
+				})
+				r.store.skew = skew // of the leader's clock against ours
+				r.start()
+				name := r.store.pending("backup", "a", time.Now().Add(skew))
+				r.give(name)
+				after(2 * time.Second)
+				want := time.Now().Add(skew + 2*time.Second)
+				if got := r.wantState(name, job.Pending).Due; !got.Equal(want) {
+					t.Errorf("due %v after the failure by the leader's clock, want 3 s", got.Sub(want)+3*time.Second)
+				}
+			})
+		})
+	}
+
 	t.Run("is executed once when its order is delivered twice, early and late", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(10*time.Second))

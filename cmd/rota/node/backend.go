@@ -38,7 +38,9 @@ const (
 func (b *backend) parts() api.Backend {
 	n := b.node
 	parts := api.Backend{Logs: b, Metrics: n.metrics.handler(), Clock: n.now}
-	parts.Health.Ready = []api.Check{{Name: "store", Probe: b.checkStore}}
+	parts.Health.Ready = []api.Check{
+		{Name: "store", Probe: b.checkStore}, {Name: "space", Probe: b.checkSpace}, {Name: "disk", Probe: b.checkDisk},
+	}
 	if n.cfg.Role == WorkerOnly {
 		parts.Health.Ready = append(parts.Health.Ready, api.Check{Name: "presence", Probe: b.checkPresence})
 		return parts

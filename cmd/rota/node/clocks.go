@@ -102,6 +102,13 @@ func (c *clocks) ask(ctx context.Context, name, addr string) (election.Offset, e
 	return election.Measure(name, sent, v.Received, v.Answered, took), nil
 }
 
+// clock reads this machine's clocks, of which the wall clock is the one that the node decides by.
+func (n *Node) clock() election.Reading {
+	r := election.SystemClock()
+	r.Wall = n.now().Round(0).UTC()
+	return r
+}
+
 // judge compares ours with the others.
 func (c *clocks) judge() {
 	c.mu.Lock()

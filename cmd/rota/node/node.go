@@ -44,7 +44,8 @@ type Config struct {
 	Nanny    []string                // argv of the process that cleans up after this one; empty: none
 	// Reload tells that the job files are to be read again, besides when they change. May be nil.
 	Reload <-chan os.Signal
-	// Now is the wall clock that this node decides by; time.Now if nil. Leases and deadlines keep to the monotonic clock.
+	// Now is the wall clock that this node decides by; time.Now if nil. Leases and deadlines keep to the monotonic clock,
+	// and what Now returns carries the reading of it.
 	Now func() time.Time
 	// Drained is called when the node stops and has nothing left to write, before it leaves the store. May be nil.
 	Drained func()
@@ -136,6 +137,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 // live runs everything that needs the store.
 func (n *Node) live(ctx context.Context, stops *closers) error {
 	background := stops.background(ctx)
+	background("look for etcd's alarm", n.watchSpace)
 	if n.cfg.Role == Replica {
 		background("follow the store", n.mirror.Follow)
 		n.scheduler = scheduler.New(planner.Config{
@@ -145,6 +147,7 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 		background("run the scheduler", n.scheduler.Run)
 		n.elector = election.New(election.Config{
 			Prefix: n.store.Keys().Election(), Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, TTL: n.set.Election.TTL,
+			Clock: n.clock,
 		}, n.client, n.log.Named("election"))
 		n.replica = newPresence(n)
 		background("show presence", n.replica.run)
@@ -199,7 +202,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 		Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Version: n.cfg.Version.Version,
 		Capacity: n.set.Worker.Capacity, Labels: n.set.Worker.Labels, Handlers: funcs.Names(),
 		DataDir: n.set.Node.DataDir, ShutdownGrace: n.set.Worker.ShutdownGrace,
-		NannyCommand: n.cfg.Nanny, Observer: n.metrics,
+		NannyCommand: n.cfg.Nanny, Observer: n.metrics, Now: n.now,
 	}.Defaults()
 	if err := cfg.Validate(); err != nil {
 		return err

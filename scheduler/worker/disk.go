@@ -1,0 +1,102 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// How often it is looked whether the disk takes anything, while it does and while it does not, and how much it has to take:
+// room for the outcomes of a worker that is cut off from the store.
+const (
+	diskEvery = 10 * time.Second
+	fullEvery = time.Second
+	diskNeed  = 1 << 20
+)
+
+// Refuses returns why the worker takes nothing new, nil if it does: its disk is full or broken. The outcome of what begins
+// now might be safe nowhere. What executes goes on, and its outcome is sent from memory if need be.
+func (w *Worker) Refuses() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.disk
+}
+
+// watchDisk looks whether the disk takes anything, as long as the shift lasts, and tells leaders when that changes.
+func (s *shift) watchDisk() {
+	for {
+		every := diskEvery
+		if s.w.Refuses() != nil {
+			every = fullEvery
+		}
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-time.After(every):
+		case <-s.w.suspect:
+		}
+		if s.w.checkDisk() {
+			s.present()
+		}
+	}
+}
+
+// checkDisk looks whether the disk takes anything, and says whether that has changed.
+func (w *Worker) checkDisk() (changed bool) {
+	err := probe(filepath.Join(w.cfg.DataDir, "probe"))
+	w.mu.Lock()
+	changed = (err == nil) != (w.disk == nil)
+	w.disk = err
+	w.mu.Unlock()
+	switch {
+	case changed && err != nil:
+		w.log.Error("nothing new is taken, since the disk takes nothing: make room", "dir", w.cfg.DataDir, "err", err)
+	case changed:
+		w.log.Info("the disk takes something again, and so does the worker", "dir", w.cfg.DataDir)
+	}
+	return changed
+}
+
+// probe writes a file and removes it.
+func probe(path string) error {
+	err := os.WriteFile(path, make([]byte, diskNeed), 0o600)
+	if gone := os.Remove(path); err == nil {
+		err = gone
+	}
+	if err == nil {
+		return nil
+	}
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return fmt.Errorf("the disk of %s takes nothing: %w", filepath.Dir(path), err)
+}
+
+// doubt has the disk looked at soon: the journal could not be written.
+func (w *Worker) doubt() {
+	select {
+	case w.suspect <- struct{}{}:
+	default: // it will be
+	}
+}
+
+// present shows the worker to leaders as it is now: whether it takes anything.
+func (s *shift) present() {
+	s.presenting.Lock() // so that the last to look is the last to write
+	defer s.presenting.Unlock()
+	ctx, cancel := context.WithTimeout(s.ctx, closeTimeout)
+	defer cancel()
+	w := s.w.presence()
+	w.Session = s.session.ID()
+	s.w.mu.Lock()
+	w.Draining = w.Draining || s.retiring
+	s.w.mu.Unlock()
+	if err := s.w.sessions.Update(ctx, s.session, w); err != nil && s.ctx.Err() == nil {
+		s.w.log.Warn("presence could not be changed", "draining", w.Draining, "err", err)
+	}
+}
