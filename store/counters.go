@@ -4,6 +4,17 @@ import "sync/atomic"
 
 type counters struct {
 	transactions, writes, bytes, conflicts, fenced, relists atomic.Int64
+
+	reached atomic.Int64 // the highest revision that etcd has answered with
+}
+
+func (c *counters) reach(rev int64) {
+	for {
+		known := c.reached.Load()
+		if rev <= known || c.reached.CompareAndSwap(known, rev) {
+			return
+		}
+	}
 }
 
 // Counts is what a store has done since its process began.

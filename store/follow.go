@@ -104,6 +104,7 @@ func (s *Store) followOnce(ctx context.Context, prefix string, f follower) error
 			switch n := len(resp.Events); {
 			case n > 0:
 				reached = resp.Events[n-1].Kv.ModRevision
+				s.count.reach(reached)
 				f.apply(reached, resp.Events)
 			case resp.IsProgressNotify() && resp.Header.Revision > reached:
 				reached = resp.Header.Revision

@@ -187,6 +187,9 @@ func (g *group) commit(b *batch) (resp *clientv3.TxnResponse, err error) {
 	err = untilDefinite(g.ctx, b.open(), func(ctx context.Context) (err error) {
 		g.count.transactions.Add(1)
 		resp, err = g.client.Txn(ctx).If(held...).Then(then...).Commit()
+		if err == nil {
+			g.count.reach(resp.Header.Revision)
+		}
 		return err
 	}, b.unanswered)
 	return resp, err

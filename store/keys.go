@@ -9,7 +9,7 @@ import (
 // Kind names a family of records. Its keys lie under <prefix>/<kind>/.
 type Kind = job.RecordKind
 
-// The kinds of records. Gate, Files and Takeover are single records.
+// The kinds of records. Gate, Files, Takeover and Era are single records.
 const (
 	KindElection Kind = "election"        // candidates; the create revision of the winner is the term
 	KindReplicas Kind = job.RecordReplica // replicas/<name>, leased
@@ -22,6 +22,7 @@ const (
 	KindGate     Kind = job.RecordGate
 	KindFiles    Kind = job.RecordFiles
 	KindTakeover Kind = "takeover" // leased: there for a while after a forced takeover
+	KindEra      Kind = "era"      // how often a restored store has been accepted
 )
 
 // Keys makes and reads the keys under one prefix. Every family ends in a slash, so that no name is a prefix of another.
@@ -54,6 +55,7 @@ func (k Keys) events(job string) string       { return k.family(KindEvents) + jo
 func (k Keys) event(job, id string) string    { return k.events(job) + id }
 func (k Keys) gate() string                   { return k.prefix + string(KindGate) }
 func (k Keys) files() string                  { return k.prefix + string(KindFiles) }
+func (k Keys) era() string                    { return k.prefix + string(KindEra) }
 
 // Parse splits a key into its kind and the name within it: "runs", "backup/2026-…Z". ok is false for a key that is not
 // of a known kind.
@@ -63,7 +65,7 @@ func (k Keys) Parse(key string) (kind Kind, name string, ok bool) {
 		return "", "", false
 	}
 	switch kind = Kind(rest); kind {
-	case KindGate, KindFiles, KindTakeover:
+	case KindGate, KindFiles, KindTakeover, KindEra:
 		return kind, "", true
 	}
 	first, name, ok := strings.Cut(rest, "/")

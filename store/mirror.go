@@ -62,10 +62,14 @@ func (m *Mirror) Follow(ctx context.Context) error {
 	return m.store.follow(ctx, m.store.keys.All(), follower{reset: m.reset, apply: m.apply, current: m.current, ask: m.ask})
 }
 
-// mirrored says which keys are copied. Orders are their worker's affair, events are read when asked for, and
-// candidates belong to the election: those are only glanced at.
+// mirrored says which keys are copied. Orders are their worker's affair, events are read when asked for, candidates
+// belong to the election, and the era is asked of etcd itself: those are only glanced at.
 func mirrored(kind Kind) bool {
-	return kind != KindElection && kind != KindTakeover && kind != KindQueues && kind != KindEvents
+	switch kind {
+	case KindElection, KindTakeover, KindQueues, KindEvents, KindEra:
+		return false
+	}
+	return true
 }
 
 func (m *Mirror) reset(rev int64, kvs []*mvccpb.KeyValue) {
@@ -175,6 +179,8 @@ func (m *Mirror) glanceLocked(kind Kind, name string, kv *mvccpb.KeyValue) {
 		}
 	case KindEvents:
 		bad = decode(kind, name, kv.Value, kv.ModRevision).Bad
+	case KindEra:
+		_, bad = decodeEra(kv.Value)
 	case KindQueues:
 		var order struct{ Session string }
 		if json.Unmarshal(kv.Value, &order) != nil || order.Session == "" {

@@ -47,7 +47,7 @@ Start with:  rota dev`,
 	}
 	add(groupCluster, "Cluster:",
 		newDevCommand(c), newServeCommand(c), newWorkerCommand(c), newStatusCommand(c), newWorkersCommand(c),
-		newVerifyCommand(c), newEtcdctlCommand(c))
+		newVerifyCommand(c), newAcceptCommand(c), newEtcdctlCommand(c))
 	add(groupJobs, "Jobs:",
 		newCheckCommand(c), newDiffCommand(c), newApplyCommand(c), newJobsCommand(c), newJobCommand(c),
 		newNextCommand(c), newExplainCommand(c), newPauseCommand(c), newResumeCommand(c))

@@ -15,6 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/node"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
+	"github.com/rota-scheduler/rota/store"
 )
 
 // newServeCommand runs one replica.
@@ -101,7 +102,10 @@ func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
 	cfg.Now = wallClock
 	err := node.Run(ctx, cfg, log)
 	var taken *node.NameTakenError
+	var restored *store.RestoredError
 	switch {
+	case errors.As(err, &restored):
+		return &codedError{exitFailed, "start it again: it waits until the store is accepted with `rota accept-restored-store`", err}
 	case errors.As(err, &taken):
 		return &codedError{exitBadConfig, "give each process a node.name of its own", err}
 	case node.IsConfig(err):

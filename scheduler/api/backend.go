@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Backend is everything that a Server asks. A part that is nil is not served: a worker has Logs, Health and Metrics.
+// Backend is everything that a Server asks. A part that is nil is not served: a worker has Logs, Restorer, Health and Metrics.
 // Planner, Editor and Operator are of no use without a Reader.
 //
 // Every method honours its context. Errors are told apart by the sentinels of package job, by ErrUnavailable, Invalid
@@ -21,6 +21,7 @@ type Backend struct {
 	Operator Operator
 	Logs     Logs
 	Events   Events
+	Restorer Restorer
 
 	Health  Health
 	Metrics http.Handler     // at /metrics
@@ -92,4 +93,10 @@ type Events interface {
 	// Each message holds all events of one revision, in ascending revisions. The channel is closed by the
 	// implementation: when ctx ends, and when the reader is too slow, so that it never waits for one.
 	Watch(ctx context.Context, after int64) (from int64, events <-chan []Event, err error)
+}
+
+// Restorer lets a process go on that waits, since the store was restored from a backup.
+type Restorer interface {
+	// AcceptRestored accepts the store as it is, for every process that waits. A *Refusal if this one does not.
+	AcceptRestored(ctx context.Context, by string) (RestoredView, error)
 }

@@ -97,6 +97,14 @@ func (s *Server) setGate(ctx context.Context, p *job.Pause) (*body[GateView], er
 	return &body[GateView]{GateView{Paused: g.Paused, Since: g.Since}}, nil
 }
 
+func (s *Server) acceptRestored(ctx context.Context, _ *struct{}) (*body[RestoredView], error) {
+	v, err := s.back.Restorer.AcceptRestored(ctx, caller(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &body[RestoredView]{v}, nil
+}
+
 func (s *Server) pause(ctx context.Context, r *ReasonRequest) *job.Pause {
 	p := &job.Pause{At: s.now().UTC(), By: caller(ctx)}
 	if r != nil {

@@ -48,7 +48,7 @@ func newFake() *fake {
 }
 
 func (f *fake) backend() api.Backend {
-	return api.Backend{Reader: f, Planner: f, Editor: f, Operator: f, Logs: f, Events: f}
+	return api.Backend{Reader: f, Planner: f, Editor: f, Operator: f, Logs: f, Events: f, Restorer: f}
 }
 
 func (f *fake) fail() error {
@@ -247,6 +247,13 @@ func (f *fake) Cancel(_ context.Context, jobName, id string, c job.Cancel) (api.
 		return api.RunView{}, err
 	}
 	return api.NewRunView(f.putRun(r)), f.fail()
+}
+
+func (f *fake) AcceptRestored(context.Context, string) (api.RestoredView, error) {
+	if err := f.fail(); err != nil {
+		return api.RestoredView{}, err
+	}
+	return api.RestoredView{Cluster: "abc", Revision: f.rev, Era: 1}, nil
 }
 
 func (f *fake) Retry(_ context.Context, jobName, id, by string) (api.RunView, error) {

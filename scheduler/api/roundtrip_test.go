@@ -96,6 +96,9 @@ func TestClientAndServer(t *testing.T) {
 		t.Error("a run's name without an id is accepted")
 	}
 
+	restored, err := c.AcceptRestored(ctx)
+	check("accept a restored store", restored.Era == 1 && restored.Cluster == "abc", err, restored)
+
 	var all []string
 	for r, err := range c.AllRuns(ctx, client.RunFilter{Limit: 1}) {
 		if err != nil {

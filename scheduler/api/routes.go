@@ -17,6 +17,7 @@ func (s *Server) routes() http.Handler {
 	doc := newDocument(v1, s.cfg.Version.Version)
 	s.registerReads(doc)
 	s.registerWrites(doc)
+	s.registerRestore(doc)
 	s.registerStreams(doc)
 	finish(doc)
 
@@ -169,6 +170,16 @@ func (s *Server) registerWrites(doc huma.API) {
 			summary: "A new run of what an ended run did", status: 201, errors: []int{403, 404, 409, 507},
 		}, s.retryRun)
 	}
+}
+
+func (s *Server) registerRestore(doc huma.API) {
+	if s.back.Restorer == nil {
+		return
+	}
+	register(s, doc, operation{
+		id: "accept-restored-store", method: "POST", path: "/v1/accept-restored-store",
+		summary: "Go on with a store that was restored from a backup", errors: []int{403, 409, 507},
+	}, s.acceptRestored)
 }
 
 func (s *Server) registerStreams(doc huma.API) {

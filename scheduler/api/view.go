@@ -126,6 +126,14 @@ type ExplainView struct {
 	Text    []string   `json:"text" doc:"Lines for people"`
 }
 
+// RestoredView is a store that was accepted in the place of the one that was seen before.
+type RestoredView struct {
+	Cluster  string `json:"cluster" doc:"Id of the etcd cluster"`
+	Revision int64  `json:"revision" doc:"At which it was accepted"`
+	Era      int64  `json:"era" doc:"How often a restored store has been accepted"`
+	Lost     int64  `json:"lost" doc:"Revisions that had been seen and are not there any more"`
+}
+
 // VersionView says what is running here.
 type VersionView struct {
 	Version string    `json:"version"`

@@ -26,6 +26,7 @@ type Run struct {
 	Token    int64     `json:"token,omitempty"`   // fencing token of the present attempt, once it is claimed
 	Armed    time.Time `json:"armed,omitzero"`    // when the run was given to it, by the leader's clock
 	Started  time.Time `json:"started,omitzero"`  // of the present attempt
+	Bound    Duration  `json:"bound,omitempty"`   // how long it may take: timeout and kill grace, as its worker read them
 	Finished time.Time `json:"finished,omitzero"` // of the run: set when it turns terminal
 	Attempts []Attempt `json:"attempts,omitempty"`
 	Exit     *int      `json:"exit,omitempty"`   // exit code or HTTP status of the last attempt
@@ -148,7 +149,7 @@ func (r Run) Assign(w *Worker) (Run, error) {
 	if from != Armed { // an attempt that was never begun keeps its number when it changes hands
 		r.Attempt++
 	}
-	r.Worker, r.Session, r.Token, r.Started = w.Name, w.Session, 0, time.Time{}
+	r.Worker, r.Session, r.Token, r.Started, r.Bound = w.Name, w.Session, 0, time.Time{}, 0
 	r.Exit, r.Output = nil, ""
 	return r, nil
 }

@@ -88,6 +88,15 @@ func (s *Spec) Kind() string {
 // Scheduled says whether the job has slots of its own.
 func (s *Spec) Scheduled() bool { return len(s.Schedule) > 0 || s.Every != 0 || len(s.At) > 0 }
 
+// Bound is how long an attempt may take until its worker has ended it.
+func (s *Spec) Bound() Duration {
+	timeout := s.Timeout
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	return timeout + s.KillGrace
+}
+
 // The defaults of WithDefaults.
 const (
 	DefaultTimeout     = Duration(24 * time.Hour)

@@ -212,6 +212,12 @@ func (st *stage) define(name string, opts map[string]string) {
 			j.Spec.MissedWindow = job.Duration(span(value))
 		case "delivery":
 			j.Spec.Delivery = job.Delivery(value)
+		case "timeout":
+			j.Spec.Timeout = job.Duration(span(value))
+		case "kill_grace":
+			j.Spec.KillGrace = job.Duration(span(value))
+		case "retry":
+			j.Spec.Retry = &job.Retry{Max: number(value), Jitter: job.JitterNone}
 		case "priority":
 			j.Spec.Priority = number(value)
 		case "zone":
@@ -324,8 +330,11 @@ func (st *stage) work() (busy bool) {
 }
 
 func (st *stage) claim(name string) {
-	r := st.mustRun(name)
-	st.write(r.Claim(r.Rev, st.now))
+	next, err := st.mustRun(name).Claim(st.mustRun(name).Rev, st.now)
+	if j := st.store.job(next.Job); j != nil {
+		next.Bound = j.Spec.Bound()
+	}
+	st.write(next, err)
 }
 
 func (st *stage) finish(name, state string, opts map[string]string) {

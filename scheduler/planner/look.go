@@ -17,7 +17,7 @@ func (p *Planner) look(j *jobState, now time.Time) *job.Decision {
 		return nil
 	}
 	for _, decide := range []func(*jobState, time.Time) *job.Decision{
-		p.rescue, p.cancelOrphans, p.decideSlot, p.assign, p.prune,
+		p.rescue, p.sweep, p.cancelOrphans, p.decideSlot, p.assign, p.prune,
 	} {
 		if d := decide(j, now); d != nil {
 			return d

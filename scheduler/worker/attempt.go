@@ -165,8 +165,11 @@ func (w *Worker) confirmStop(a *attempt) {
 		record, err := w.store.Run(a.ctx, a.run.Job, a.run.ID)
 		switch {
 		case err == nil && record.State == job.Running && record.Token == a.run.Token:
-			if record.Cancel != nil {
+			switch {
+			case record.Cancel != nil:
 				a.cancel(executor.ErrCanceled)
+			case w.now().After(a.run.Started.Add(a.run.Bound.Std())): // by the wall clock, which ran on while the machine slept
+				a.cancel(executor.ErrTimeout)
 			}
 			return
 		case err == nil, errors.Is(err, job.ErrNotFound): // given up; what we do has no effect any more

@@ -161,7 +161,7 @@ func (s *shift) definition(ctx context.Context, run *job.Run) (*job.Spec, error)
 // claim begins the attempt that run was armed for. Whatever the error, the attempt has not begun, and its room is free
 // again. job.ErrConflict means that the run is not ours to begin, errRearmed that it has been given to us anew.
 func (s *shift) claim(h *hold, run job.Run, spec *job.Spec) error {
-	claimed, err := s.writeClaim(run)
+	claimed, err := s.writeClaim(run, spec)
 	if err == nil {
 		s.start(h, claimed, spec)
 		return nil
@@ -179,7 +179,7 @@ func (s *shift) claim(h *hold, run job.Run, spec *job.Spec) error {
 }
 
 // writeClaim writes that the attempt begins. With job.ErrConflict it returns the record as it stands.
-func (s *shift) writeClaim(run job.Run) (job.Run, error) {
+func (s *shift) writeClaim(run job.Run, spec *job.Spec) (job.Run, error) {
 	if s.over() {
 		return run, fmt.Errorf("claim run %s: %w", run.Name(), executor.ErrFenced)
 	}
@@ -187,6 +187,7 @@ func (s *shift) writeClaim(run job.Run) (job.Run, error) {
 	if err != nil {
 		return run, fmt.Errorf("claim run %s: %w", run.Name(), err)
 	}
+	next.Bound = spec.Bound()
 	got, err := s.w.write(s.ctx, next)
 	if errors.Is(err, job.ErrConflict) && got.State == job.Running && got.Token == next.Token && got.Started.Equal(next.Started) {
 		// Ours: a first send was applied without our hearing. A claim by a copy of this order has another start.

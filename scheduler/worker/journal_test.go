@@ -268,3 +268,14 @@ func BenchmarkAttempts(b *testing.B) {
 	stop()
 	<-ended
 }
+
+// A store that was restored from a backup gives tokens out a second time.
+func TestAnOutcomeIsThatOfOneAttempt(t *testing.T) {
+	began := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	r := &report{Run: job.Run{Job: "j", ID: "i", State: job.Running, Token: 7, Started: began}}
+	same, other := r.Run, r.Run
+	other.Started = began.Add(time.Hour)
+	if !r.open(&same) || r.open(&other) {
+		t.Errorf("open: got %t for its own attempt and %t for another one with its token", r.open(&same), r.open(&other))
+	}
+}

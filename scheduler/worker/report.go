@@ -120,7 +120,8 @@ func (r *report) apply(current job.Run, leave size) (job.Run, error) {
 
 // open says whether record is still in the attempt that the report ends.
 func (r *report) open(record *job.Run) bool {
-	return record.State == job.Running && record.Token == r.Run.Token
+	// The start as well: in a store that was restored from a backup, another attempt may have been given the same token.
+	return record.State == job.Running && record.Token == r.Run.Token && record.Started.Equal(r.Run.Started)
 }
 
 // told says whether record already tells what the report does: an earlier send of it was applied without our hearing,

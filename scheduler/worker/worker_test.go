@@ -29,6 +29,9 @@ func TestAttempt(t *testing.T) {
 			if running.Token != order.Rev || !running.Started.Equal(order.Runs[0].Due) {
 				t.Errorf("claimed with token %d at %v, want %d at %v", running.Token, running.Started, order.Rev, order.Runs[0].Due)
 			}
+			if running.Bound < job.DefaultTimeout {
+				t.Errorf("claimed for %v, want the record to say how long it may take", running.Bound)
+			}
 			after(time.Second)
 			got := r.wantState(name, job.Succeeded)
 			if got.Output != "done" || len(got.Attempts) != 1 || got.Attempts[0].Token != order.Rev {

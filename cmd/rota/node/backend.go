@@ -11,12 +11,15 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store"
 )
 
 // backend answers the API from the node's mirror and store.
 type backend struct {
 	node  *Node
 	ready atomic.Bool // the store is there
+
+	restored atomic.Pointer[store.RestoredError] // the store waits to be accepted; nil: it does not
 }
 
 var (
@@ -26,6 +29,7 @@ var (
 	_ api.Operator = (*backend)(nil)
 	_ api.Logs     = (*backend)(nil)
 	_ api.Events   = (*backend)(nil)
+	_ api.Restorer = (*backend)(nil)
 )
 
 // What readiness allows: how long the watch may be silent, and how late dispatching may be.
@@ -37,7 +41,7 @@ const (
 // parts is what this node serves.
 func (b *backend) parts() api.Backend {
 	n := b.node
-	parts := api.Backend{Logs: b, Metrics: n.metrics.handler(), Clock: n.now}
+	parts := api.Backend{Logs: b, Restorer: b, Metrics: n.metrics.handler(), Clock: n.now}
 	parts.Health.Ready = []api.Check{
 		{Name: "store", Probe: b.checkStore}, {Name: "space", Probe: b.checkSpace}, {Name: "disk", Probe: b.checkDisk},
 	}
@@ -59,10 +63,21 @@ func (b *backend) parts() api.Backend {
 // errNoStore is the answer until there is a store.
 var errNoStore = fmt.Errorf("etcd has not answered yet: %w", api.ErrUnavailable)
 
-// up says whether there is anything to answer from.
-func (b *backend) up() error {
+// started says whether this process has begun to use the store.
+func (b *backend) started() error {
+	if restored := b.restored.Load(); restored != nil {
+		return fmt.Errorf("%w: %v", api.ErrUnavailable, errRestored(restored))
+	}
 	if !b.ready.Load() {
 		return errNoStore
+	}
+	return nil
+}
+
+// up says whether there is anything to answer from.
+func (b *backend) up() error {
+	if err := b.started(); err != nil {
+		return err
 	}
 	if rev, _ := b.node.mirror.Current(); rev == 0 {
 		return fmt.Errorf("the store has not been read yet: %w", api.ErrUnavailable)
@@ -71,6 +86,9 @@ func (b *backend) up() error {
 }
 
 func (b *backend) checkStore(ctx context.Context) error {
+	if restored := b.restored.Load(); restored != nil {
+		return errRestored(restored)
+	}
 	if !b.ready.Load() {
 		return errors.New("etcd has not answered yet")
 	}

@@ -115,6 +115,12 @@ func nodeMetrics(n *Node) []prometheus.Collector {
 			}
 			return 0
 		}),
+		gauge("rota_store_restored", "1 while this process waits for a restored store to be accepted.", func() float64 {
+			if n.backend.restored.Load() != nil {
+				return 1
+			}
+			return 0
+		}),
 		counter("rota_store_transactions_total", "Requests sent to etcd for writing, repeats included.", func(c store.Counts) int64 { return c.Transactions }),
 		counter("rota_store_writes_total", "Changes that took effect.", func(c store.Counts) int64 { return c.Writes }),
 		counter("rota_store_written_bytes_total", "Bytes of those changes.", func(c store.Counts) int64 { return c.Bytes }),

@@ -69,6 +69,7 @@ type Node struct {
 	scheduler *scheduler.Scheduler // nil for a worker
 	worker    *worker.Worker       // nil if it does not work
 	files     *files               // nil without job files
+	memory    *memory
 	metrics   *metrics
 	backend   *backend
 	server    *api.Server
@@ -105,6 +106,9 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	if err := os.MkdirAll(n.set.Node.DataDir, 0o700); err != nil {
 		return fmt.Errorf("make data directory: %w", err)
 	}
+	if n.memory, err = openMemory(n.set.Node.DataDir); err != nil {
+		n.log.Error("a restored store would not be recognised", "err", err)
+	}
 	n.metrics = newMetrics(n)
 	n.backend = &backend{node: n}
 	closeAPI, err := n.serve(ctx, ln, &stops)
@@ -126,7 +130,14 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	if n.cfg.Drained != nil {
 		stops.add("wait for the others", func() error { n.cfg.Drained(); return nil })
 	}
+	stops.add("remember the store", n.rememberLast)
 	stops.add("close the API", closeAPI) // before what it asks
+	if err := n.admit(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
 	if err := n.checkName(ctx); err != nil {
 		return err
 	}
@@ -138,6 +149,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 func (n *Node) live(ctx context.Context, stops *closers) error {
 	background := stops.background(ctx)
 	background("look for etcd's alarm", n.watchSpace)
+	background("remember the store", n.remember)
 	if n.cfg.Role == Replica {
 		background("follow the store", n.mirror.Follow)
 		n.scheduler = scheduler.New(planner.Config{

@@ -63,6 +63,7 @@ type running struct {
 	reload chan os.Signal
 	end    func() error // stops it, and returns what Run did
 
+	up       chan *Node // receives the node once it answers
 	ended    chan error // receives what Run returned
 	expected bool       // Run ends by itself, with an error
 }
@@ -108,13 +109,12 @@ func outside(t testing.TB, name, endpoint string) config.Settings {
 	return set
 }
 
-// begin runs a node, without waiting for it.
-func begin(t testing.TB, cfg Config) *running {
+// launch runs a node, without waiting for it.
+func launch(t testing.TB, cfg Config) *running {
 	t.Helper()
-	r := &running{log: &logBuffer{}, reload: make(chan os.Signal, 1)}
+	r := &running{log: &logBuffer{}, reload: make(chan os.Signal, 1), up: make(chan *Node, 1)}
 	cfg.Reload = r.reload
-	ready := make(chan *Node, 1)
-	cfg.Ready = func(n *Node) { ready <- n }
+	cfg.Ready = func(n *Node) { r.up <- n }
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	r.ended = ended
@@ -141,10 +141,17 @@ func begin(t testing.TB, cfg Config) *running {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Client.Close)
+	return r
+}
+
+// begin runs a node until it is up or has ended.
+func begin(t testing.TB, cfg Config) *running {
+	t.Helper()
+	r := launch(t, cfg)
 	select {
-	case r.node = <-ready:
-	case err := <-ended:
-		ended <- err
+	case r.node = <-r.up:
+	case err := <-r.ended:
+		r.ended <- err
 	case <-time.After(30 * time.Second):
 		t.Fatal("the node is not up")
 	}
@@ -177,18 +184,26 @@ func (r *running) lead(t testing.TB) {
 // etcd starts one outside of all nodes.
 func etcd(t testing.TB) string {
 	t.Helper()
+	endpoint, _ := etcdIn(t, t.TempDir(), "http://127.0.0.1:0")
+	return endpoint
+}
+
+// etcdIn starts one from what is in a directory, until end is called.
+func etcdIn(t testing.TB, dir, client string) (endpoint string, end func()) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	s, err := embedded.Start(ctx, embedded.Config{Dir: t.TempDir(), Client: "http://127.0.0.1:0", NoSync: true}, hclog.NewNullLogger())
+	s, err := embedded.Start(ctx, embedded.Config{Dir: dir, Client: client, NoSync: true}, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	end = sync.OnceFunc(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close etcd: %v", err)
 		}
 	})
-	return s.Endpoint()
+	t.Cleanup(end)
+	return s.Endpoint(), end
 }
 
 func logger(b *logBuffer) hclog.Logger {

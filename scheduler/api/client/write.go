@@ -90,6 +90,13 @@ func (c *Client) gate(ctx context.Context, path, reason string) (api.GateView, e
 	return v, err
 }
 
+// AcceptRestored lets every process go on that waits, since the store was restored from a backup. Only one that waits
+// can be asked.
+func (c *Client) AcceptRestored(ctx context.Context) (api.RestoredView, error) {
+	v, _, err := fetch[api.RestoredView](ctx, c, call{method: http.MethodPost, path: "/v1/accept-restored-store"})
+	return v, err
+}
+
 // Cancel asks for the end of a run.
 func (c *Client) Cancel(ctx context.Context, run, reason string) (api.RunView, error) {
 	path, err := runPath(run)

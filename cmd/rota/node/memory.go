@@ -1,0 +1,85 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/rota-scheduler/rota/store"
+)
+
+// memory is what this process keeps on its own disk of the store that it has seen, so that it recognises one that has gone
+// back in time.
+//
+// It is written as the store moves on, not with it: what was seen in the last rememberEvery before a crash may be missing,
+// and with a machine that loses its power, what was seen in the last half minute. A store that went back by no more than
+// that is taken for the same one.
+type memory struct {
+	path string
+
+	mu   sync.Mutex
+	seen store.Sight // guarded by mu
+}
+
+// openMemory reads what an earlier process of this data directory has seen: nothing if there was none. err says what is
+// wrong with a file that tells nothing; the memory is good for use all the same.
+func openMemory(dir string) (m *memory, err error) {
+	m = &memory{path: filepath.Join(dir, "store.json")}
+	text, err := os.ReadFile(m.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return m, nil
+	case err != nil:
+		return m, fmt.Errorf("read which store was seen: %w", err)
+	}
+	if err := json.Unmarshal(text, &m.seen); err != nil {
+		m.seen = store.Sight{}
+		return m, fmt.Errorf("read which store was seen: %s: %w", m.path, err)
+	}
+	return m, nil
+}
+
+// known is what has been seen; the zero Sight if that is nothing.
+func (m *memory) known() store.Sight {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.seen
+}
+
+// keep remembers seen, in the place of what was seen before. sync waits for the disk.
+func (m *memory) keep(seen store.Sight, sync bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if seen == m.seen && !sync {
+		return nil
+	}
+	text, err := json.Marshal(seen)
+	if err == nil {
+		err = replaceFile(m.path, append(text, '\n'), sync)
+	}
+	if err != nil {
+		return fmt.Errorf("remember which store was seen: %w", err)
+	}
+	m.seen = seen
+	return nil
+}
+
+// replaceFile puts a file in the place of another at once.
+func replaceFile(path string, text []byte, sync bool) (err error) {
+	next, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = next.Write(text)
+	if err == nil && sync {
+		err = next.Sync()
+	}
+	if err := errors.Join(err, next.Close()); err != nil {
+		return err
+	}
+	return os.Rename(next.Name(), path)
+}

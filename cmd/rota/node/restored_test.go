@@ -1,0 +1,145 @@
+package node
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// waits wants a process to live and not to be ready, since its store was restored.
+func (r *running) waits(t *testing.T) {
+	t.Helper()
+	eventually(t, "it says that the store was restored", func() bool {
+		text, ready, err := r.Ready(t.Context())
+		return err == nil && !ready && strings.Contains(text, "[-]store failed: the store was put back to revision")
+	})
+	if !strings.Contains(r.log.String(), "accept-restored-store") {
+		t.Errorf("the log does not say what to do:\n%s", r.log)
+	}
+}
+
+// restorable is an etcd that can be put back to how it was.
+type restorable struct {
+	t        *testing.T
+	dir      string
+	addr     string
+	endpoint string
+	end      func()
+}
+
+func newRestorable(t *testing.T) *restorable {
+	e := &restorable{t: t, dir: t.TempDir(), addr: "http://" + freeAddr(t)}
+	e.endpoint, e.end = etcdIn(t, e.dir, e.addr)
+	return e
+}
+
+// backup returns a copy of what there is, made with etcd down.
+func (e *restorable) backup() string {
+	e.t.Helper()
+	e.end()
+	to := e.t.TempDir()
+	if err := os.CopyFS(to, os.DirFS(e.dir)); err != nil {
+		e.t.Fatal(err)
+	}
+	_, e.end = etcdIn(e.t, e.dir, e.addr)
+	return to
+}
+
+func (e *restorable) restore(dir string) {
+	e.t.Helper()
+	e.end()
+	e.dir = dir
+	_, e.end = etcdIn(e.t, e.dir, e.addr)
+}
+
+// makeHistory has a job run a few times.
+func (r *running) makeHistory(t *testing.T) {
+	t.Helper()
+	for range 5 {
+		r.ends(t, r.submit(t, "work", api.RunRequest{}).Ref, job.Succeeded)
+	}
+}
+
+func TestARestoredStoreWaitsToBeAccepted(t *testing.T) {
+	t.Parallel()
+	e := newRestorable(t)
+	replica := Config{Settings: outside(t, "q1", e.endpoint), Version: version}
+	worker := Config{Role: WorkerOnly, Settings: outside(t, "w1", e.endpoint), Version: version}
+	r := start(t, replica)
+	r.put(t, "work", job.Spec{Shell: "true"})
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	old := e.backup()
+	r, w := start(t, replica), start(t, worker)
+	r.makeHistory(t)
+	if _, err := r.AcceptRestored(t.Context()); status(err) != 409 {
+		t.Errorf("accept what nobody doubts: got %v, want 409", err)
+	}
+	for _, p := range []*running{w, r} {
+		if err := p.end(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.restore(old)
+
+	r, w = launch(t, replica), launch(t, worker)
+	r.waits(t)
+	w.waits(t)
+	if _, err := r.Cluster(t.Context()); status(err) != 503 || !strings.Contains(err.Error(), "accept-restored-store") {
+		t.Errorf("status: got %v, want to be told what to do", err)
+	}
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	r = launch(t, replica) // what it knows outlives it
+	r.waits(t)
+
+	v, err := w.AcceptRestored(t.Context())
+	if err != nil || v.Era != 1 || v.Lost <= 0 {
+		t.Fatalf("accept: got %+v, %v", v, err)
+	}
+	r.node, w.node = <-r.up, <-w.up
+	r.lead(t)
+	r.makeHistory(t)
+	r.sound(t)
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, replica).lead(t) // nobody asks again
+}
+
+func TestAStoreThatIsRestoredUnderARunningProcessEndsIt(t *testing.T) {
+	t.Parallel()
+	e := newRestorable(t)
+	replica := Config{Settings: outside(t, "q1", e.endpoint), Version: version}
+	r := start(t, replica)
+	r.put(t, "work", job.Spec{Shell: "true"})
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	old := e.backup()
+	r = start(t, replica)
+	r.makeHistory(t)
+	known := r.node.memory.known()
+	eventually(t, "it has seen what there is", func() bool { return r.node.memory.known().Revision > known.Revision })
+	e.restore(old)
+	r.stopped(t, "put back to revision")
+	_ = r.end()
+	launch(t, replica).waits(t)
+}
+
+func TestAnUnreadableMemoryIsNone(t *testing.T) {
+	dir := t.TempDir()
+	m, err := openMemory(dir)
+	if err != nil || m.known().Revision != 0 {
+		t.Fatalf("an empty directory: got %+v, %v", m.known(), err)
+	}
+	write(t, m.path, "")
+	if m, err = openMemory(dir); err == nil || m.known().Revision != 0 {
+		t.Errorf("an empty file: got %+v, %v; want to be told", m.known(), err)
+	}
+}

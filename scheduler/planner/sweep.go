@@ -1,0 +1,102 @@
+package planner
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// An attempt that its worker does not end, though that is present, is looked after by the leader. Its worker ends it when
+// its timeout and its kill grace have passed; StopMargin later the leader asks for that, and StopPatience after that the
+// attempt is given up: nothing that it still does to the store has any effect. A worker whose clock is behind, or that heard
+// late of its claim, is within StopMargin as long as it is present.
+const (
+	StopMargin   = time.Minute
+	StopPatience = 2 * time.Minute
+	// StopEvery is how soon a worker is told again to stop a run whose end somebody asked for; later on it is told less
+	// often, but every StopAtLeast.
+	StopEvery   = 30 * time.Second
+	StopAtLeast = 5 * time.Minute
+)
+
+// reasonOverdue is why a run that goes on was asked to end.
+const reasonOverdue = "it goes on after its timeout: its worker was asked to end it"
+
+// sweep decides about a run that should have ended, and that its worker still has.
+func (p *Planner) sweep(j *jobState, now time.Time) *job.Decision {
+	for _, r := range j.live.haveBegun() {
+		if r.State != job.Running || !p.present(r.Run) {
+			continue
+		}
+		if d := p.sweepRun(j, r, now); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+func (p *Planner) sweepRun(j *jobState, r *liveRun, now time.Time) *job.Decision {
+	switch overdue := r.overdue(); {
+	case r.Reason == reasonOverdue: // the leader that asked may have been another one, but since is ours
+		if at := r.since.Add(StopPatience); now.Before(at) {
+			p.wakeAt(j, at)
+			return nil
+		}
+		if next, err := giveUpOverdue(j.spec(r.Run), r.Run, now); err == nil {
+			return &job.Decision{Run: &next}
+		}
+		return nil
+	case !now.Before(overdue):
+		next := *r.Run
+		next.Reason = reasonOverdue
+		return &job.Decision{Run: &next, Stop: true}
+	default:
+		p.wakeAt(j, overdue)
+	}
+	if r.Cancel == nil {
+		return nil
+	}
+	pause := min(max(r.since.Sub(r.Cancel.At), StopEvery), StopAtLeast)
+	if at := r.since.Add(pause); now.Before(at) {
+		p.wakeAt(j, at)
+		return nil
+	}
+	next := *r.Run
+	return &job.Decision{Run: &next, Stop: true}
+}
+
+// overdue is when r, which runs, should have ended long ago. Which timeout its worker goes by is known from the claim: the
+// definition may be another one by now.
+func (r *liveRun) overdue() time.Time {
+	bound := r.Bound.Std()
+	if bound <= 0 { // it was claimed by an older version
+		bound = (job.DefaultTimeout + job.DefaultKillGrace).Std()
+	}
+	return later(r.Started, later(r.Armed, r.Due)).Add(bound + StopMargin)
+}
+
+// giveUpOverdue ends an attempt of which nobody knows whether it goes on. Only a job that may be repeated is tried again, as
+// its retry policy says of attempts that timed out.
+func giveUpOverdue(spec *job.Spec, r *job.Run, now time.Time) (job.Run, error) {
+	o := job.Outcome{State: job.TimedOut, At: now, Reason: fmt.Sprintf("worker %s did not end it after its timeout", r.Worker)}
+	switch {
+	case r.Cancel != nil:
+		o.State, o.Reason = job.Canceled, o.Reason+"; "+r.Cancel.Reason
+	case spec == nil:
+		o.State, o.Reason = job.Lost, o.Reason+"; the job was deleted"
+	case spec.Delivery == job.AtMostOnce:
+		o.State, o.Reason = job.Lost, o.Reason+"; its delivery is at_most_once"
+	default:
+		const middle = 0.5 // of the jitter: such attempts do not come in herds
+		due, reason, again := policy.Retry(spec, r, o, now, middle)
+		if again {
+			return r.Again(o, due, reason)
+		}
+		if reason != "" {
+			o.Reason += "; " + reason
+		}
+	}
+	return r.Finish(o)
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Sight is which store somebody sees, and how far its history has come. Of one store, later sights follow earlier ones.
+type Sight struct {
+	Cluster  string `json:"cluster"`  // etcd's id of itself, in hexadecimal as etcdctl prints it
+	Era      int64  `json:"era"`      // how often a restored store has been accepted; -1: nobody can read it
+	Revision int64  `json:"revision"` // that its majority had reached
+}
+
+// RestoredError says that a store is not the one that was seen before, or as it was before that: it was restored from a
+// backup, or another one, maybe empty, is in its place.
+type RestoredError struct{ Now, Before Sight }
+
+func (e *RestoredError) Error() string {
+	what := fmt.Sprintf("the store was put back to revision %d, and revision %d was seen in it", e.Now.Revision, e.Before.Revision)
+	switch {
+	case e.Now.Era < 0:
+		what = "nobody can read how often a restored store was accepted"
+	case e.Now.Era < e.Before.Era:
+		what = fmt.Sprintf("the store is from before a restored one was accepted for the %d. time", e.Before.Era)
+	case e.Now.Cluster != e.Before.Cluster:
+		what = fmt.Sprintf("the store is etcd cluster %s at revision %d, and cluster %s at revision %d was seen in its place",
+			e.Now.Cluster, e.Now.Revision, e.Before.Cluster, e.Before.Revision)
+	}
+	return what
+}
+
+// After returns nil if a store that is seen like this can be the one that was seen before, or has been accepted since in
+// its place, and else a *RestoredError. A store of which nothing is known may be any.
+func (s Sight) After(before Sight) error {
+	switch era := max(s.Era, 0); {
+	case before.Revision == 0, era > before.Era:
+		return nil
+	case era < before.Era, s.Cluster != before.Cluster, s.Revision < before.Revision:
+		return &RestoredError{Now: s, Before: before}
+	}
+	return nil
+}
+
+// era is the record that counts the eras.
+type era struct {
+	Era int64     `json:"era"`
+	At  time.Time `json:"at"`
+	By  string    `json:"by,omitempty"`
+}
+
+// Sight asks the store's majority what it is. No later Sight of the same store shows less, whichever member answers.
+func (s *Store) Sight(ctx context.Context) (Sight, error) {
+	seen, _, err := s.sight(ctx)
+	return seen, err
+}
+
+func (s *Store) sight(ctx context.Context) (seen Sight, rev int64, err error) {
+	try, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	resp, err := s.client.Get(try, s.keys.era())
+	if err != nil {
+		return Sight{}, 0, fmt.Errorf("look what the store is: %w", err)
+	}
+	s.count.reach(resp.Header.Revision)
+	seen = Sight{Cluster: strconv.FormatUint(resp.Header.ClusterId, 16), Revision: resp.Header.Revision}
+	if len(resp.Kvs) > 0 {
+		rev = resp.Kvs[0].ModRevision
+		if seen.Era, err = decodeEra(resp.Kvs[0].Value); err != nil {
+			seen.Era = -1
+		}
+	}
+	return seen, rev, nil
+}
+
+func decodeEra(value []byte) (int64, error) {
+	var e era
+	if err := unmarshal(value, &e, nil); err != nil {
+		return 0, err
+	}
+	if e.Era < 1 {
+		return 0, fmt.Errorf("era %d: they begin at 1", e.Era)
+	}
+	return e.Era, nil
+}
+
+// Accept begins a new era: whoever saw the store before now, up to what known says, takes it as it is from now on.
+func (s *Store) Accept(ctx context.Context, known Sight, at time.Time, by string) (Sight, error) {
+	seen, rev, err := s.sight(ctx)
+	if err != nil {
+		return seen, err
+	}
+	next := max(seen.Era, known.Era) + 1
+	value, err := json.Marshal(era{Era: next, At: at.UTC(), By: by})
+	if err != nil {
+		return seen, fmt.Errorf("accept the store: %w", err)
+	}
+	key := s.keys.era()
+	w := &write{lane: key, guards: []clientv3.Cmp{unchanged(key, rev)}}
+	w.putAnyway(key, value)
+	out, err := s.free.do(ctx, w)
+	if err != nil {
+		return seen, fmt.Errorf("accept the store: %w", err)
+	}
+	seen.Era, seen.Revision = next, out.rev
+	return seen, nil
+}
+
+// Reached is the highest revision that etcd is known to have reached, by what it answered here.
+func (s *Store) Reached() int64 { return s.count.reached.Load() }
