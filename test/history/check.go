@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,8 +18,30 @@ type Verdict struct {
 	Violations []Violation // sorted; nil if every promise is kept
 	Slots      int         // that were due and had to be decided
 	Runs       int
-	Attempts   int // that were claimed
-	Doubles    int // effects that came once more, since a fault had cost the attempt before its worker
+	Attempts   int         // that were claimed
+	Doubles    int         // effects that came once more, since a fault had cost the attempt before its worker
+	Graded     []SlotGrade // by job and slot
+	Grades     Tally       // of them
+}
+
+// String says in one line what was looked at and what was found.
+func (v Verdict) String() string {
+	why := make(map[string]int)
+	for _, g := range v.Graded {
+		if g.Grade == Skipped {
+			class, _, _ := strings.Cut(g.Reason, ":")
+			why[class]++
+		}
+	}
+	var skipped []string
+	for _, class := range slices.Sorted(maps.Keys(why)) {
+		skipped = append(skipped, fmt.Sprintf("%d %s", why[class], class))
+	}
+	text := fmt.Sprintf("%d violations; slots: %v", len(v.Violations), v.Grades)
+	if len(skipped) > 0 {
+		text += " (skipped: " + strings.Join(skipped, ", ") + ")"
+	}
+	return fmt.Sprintf("%s; %d runs, %d attempts, %d executed again for a fault", text, v.Runs, v.Attempts, v.Doubles)
 }
 
 // Judge is Check, with what it looked at.
@@ -36,10 +59,21 @@ func Judge(h History) Verdict {
 		t.checkSlots(j)
 	}
 	t.checkEffects()
+	t.checkCalls()
+	judged := make(map[string]judged)
+	for _, j := range h.Jobs {
+		judged[j.Name] = t.checkTargets(j)
+	}
 	slices.SortFunc(t.found, func(a, b Violation) int {
 		return cmp.Or(strings.Compare(a.Rule, b.Rule), strings.Compare(a.What, b.What), strings.Compare(a.Text, b.Text))
 	})
-	v := Verdict{Violations: t.found, Slots: t.slots, Runs: len(t.runs), Doubles: t.doubles}
+	v := Verdict{Violations: t.found, Slots: t.slots, Runs: len(t.runs), Doubles: t.doubles, Grades: make(Tally)}
+	for _, name := range slices.Sorted(maps.Keys(t.expected)) {
+		v.Graded = append(v.Graded, t.grades(t.expected[name], judged[name])...)
+	}
+	for _, g := range v.Graded {
+		v.Grades[g.Grade]++
+	}
 	for _, vs := range t.runs {
 		for i := range vs {
 			if vs[i].begins(vs[:i]) {

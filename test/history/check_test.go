@@ -35,7 +35,7 @@ func (p *tape) commit(records map[string]any) int64 {
 		key = "/rota/" + key
 		if record == nil {
 			delete(p.create, key)
-			p.history.Versions = append(p.history.Versions, Version{Key: key, Rev: p.rev, Deleted: true})
+			p.history.Versions = append(p.history.Versions, Version{Key: key, Rev: p.rev, Deleted: true, Seen: p.now})
 			continue
 		}
 		if p.create[key] == 0 {
@@ -45,7 +45,7 @@ func (p *tape) commit(records map[string]any) int64 {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		p.history.Versions = append(p.history.Versions, Version{Key: key, Value: value, Rev: p.rev, Create: p.create[key]})
+		p.history.Versions = append(p.history.Versions, Version{Key: key, Value: value, Rev: p.rev, Create: p.create[key], Seen: p.now})
 	}
 	return p.rev
 }

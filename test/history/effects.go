@@ -14,7 +14,9 @@ import (
 func (t *timeline) checkEffects() {
 	seen := make(map[string][]Effect)
 	for _, e := range t.Effects {
-		seen[e.Run] = append(seen[e.Run], e)
+		if e.Run != "" { // or else only its time counts
+			seen[e.Run] = append(seen[e.Run], e)
+		}
 	}
 	for run, es := range seen {
 		slices.SortStableFunc(es, func(a, b Effect) int { return a.Arrived.Compare(b.Arrived) })
@@ -38,12 +40,13 @@ func (t *timeline) checkRunEffects(run string, es []Effect) {
 	vs := t.runs[run]
 	if len(vs) == 0 {
 		if !t.ByHand[t.Prefix+"/runs/"+run] {
-			t.report(RuleExtra, run, fmt.Sprintf("executed at %s, but there is no such run", es[0].Arrived.UTC().Format(clock)))
+			t.report(RuleExtra, run, fmt.Sprintf("executed at %s, but there is no such run", stamp(es[0].Arrived)))
 		}
 		return
 	}
 	key := vs[0].run.IdempotencyKey()
 	for i, e := range es {
+		t.checkOutcome(run, vs, e)
 		if e.Key != key {
 			t.report(RuleDouble, run, fmt.Sprintf("attempt %d had the idempotency key %q, want %q", e.Attempt, e.Key, key))
 		}
@@ -60,17 +63,35 @@ func (t *timeline) checkRunEffects(run string, es []Effect) {
 	}
 }
 
+// checkOutcome sees to it that what a target saw the end of is recorded, and not as lost.
+func (t *timeline) checkOutcome(run string, vs []runVersion, e Effect) {
+	r := last(vs)
+	if e.Ended.IsZero() {
+		return
+	}
+	what := fmt.Sprintf("its target saw attempt %d end at %s", e.Attempt, stamp(e.Ended))
+	if !r.State.Terminal() && r.Token == e.Token {
+		t.report(RuleOutcome, run, what+", and its record does not say so: "+describe(vs))
+	}
+	if n := len(r.Attempts); n > 0 && r.State == job.Lost && r.Attempts[n-1].Token == e.Token {
+		a := r.Attempts[n-1]
+		if !slices.ContainsFunc(t.Faults, func(f Fault) bool { return t.cost(f, a.Worker, e) }) {
+			t.report(RuleOutcome, run, what+", and it is recorded as lost: "+describe(vs))
+		}
+	}
+}
+
 // checkTwice judges two effects of one run that follow each other. claimed is the record of the first.
 func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, first, second Effect) {
 	pair := fmt.Sprintf("attempt %d token %d at %s on %s, then attempt %d token %d at %s", first.Attempt, first.Token,
-		first.Arrived.UTC().Format(clock), claimed.Worker, second.Attempt, second.Token, second.Arrived.UTC().Format(clock))
+		stamp(first.Arrived), claimed.Worker, second.Attempt, second.Token, stamp(second.Arrived))
 	once := t.expected[claimed.Job].Spec.Delivery == job.AtMostOnce
 	if second.Token < first.Token && second.Attempt < first.Attempt && !once && t.delayed(vs, second) {
 		t.doubles++ // the target can refuse it by its token
 		return
 	}
 	if second.Token <= first.Token || second.Attempt <= first.Attempt {
-		t.report(RuleDouble, run, "token or attempt does not rise: "+pair)
+		t.reportAs(Stale, RuleDouble, run, "token or attempt does not rise: "+pair)
 		return
 	}
 	attempts := last(vs).Attempts
@@ -97,7 +118,7 @@ func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, firs
 
 // cost says whether a fault may have cost an execution on worker its outcome.
 func (t *timeline) cost(f Fault, worker string, e Effect) bool {
-	if f.Node != "" && f.Node != worker {
+	if f.Kind == Stop || f.Node != "" && f.Node != worker {
 		return false
 	}
 	until := f.At
@@ -133,7 +154,10 @@ func (t *timeline) excused(r job.Run) bool {
 func (t *timeline) checkOrder() {
 	byJob := make(map[string][]Effect)
 	for _, e := range t.Effects {
-		name, _, _ := strings.Cut(e.Run, "/")
+		name, _, told := strings.Cut(e.Run, "/")
+		if !told {
+			continue
+		}
 		byJob[name] = append(byJob[name], e)
 	}
 	for name, es := range byJob {
@@ -143,7 +167,7 @@ func (t *timeline) checkOrder() {
 		slices.SortStableFunc(es, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })
 		for i := 1; i < len(es); i++ {
 			if es[i].Token <= es[i-1].Token && !t.paused(es[i].Arrived) {
-				t.report(RuleToken, es[i].Run, fmt.Sprintf("its target saw token %d after token %d of %s", es[i].Token, es[i-1].Token, es[i-1].Run))
+				t.reportAs(Stale, RuleToken, es[i].Run, fmt.Sprintf("its target saw token %d after token %d of %s", es[i].Token, es[i-1].Token, es[i-1].Run))
 			}
 		}
 	}

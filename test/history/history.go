@@ -39,6 +39,7 @@ const (
 	Outage FaultKind = "outage" // no majority of the store could be reached
 	Drain  FaultKind = "drain"  // SIGTERM, from when its grace was over until it had ended
 	Evict  FaultKind = "evict"  // its presence was removed from the store by hand
+	Stop   FaultKind = "stop"   // SIGTERM, until it had ended: another one may have to lead, but no attempt is lost
 )
 
 // Lasts says whether such a fault has a beginning and an end. Others are instants.
@@ -50,6 +51,9 @@ type Fault struct {
 	Node  string // "": every node
 	At    time.Time
 	Until time.Time // zero for an instant, or if it lasted to the end
+	// Delays is how long after its end slots may still come late because of it. History.Recovery if zero; negative: it
+	// delays nothing.
+	Delays time.Duration
 }
 
 func (f Fault) String() string {
@@ -65,8 +69,22 @@ type Job struct {
 	// MayFail says that runs may end otherwise than well.
 	MayFail bool
 	// Edited says that the job was changed or removed meanwhile: its slots are those of the definitions in the store,
-	// each for as long as it was in force.
+	// each for as long as it was in force. Its effects are then judged by its records alone.
 	Edited bool
+	// Tolerance is how long after its slot an effect may begin, where no fault and no earlier run of the job delays it.
+	// All faults that can delay it, and all pauses, must then be part of the history. If zero, it is not judged how late
+	// something was, and a slot for which the store states a reason that the job's policy knows is not owed.
+	Tolerance time.Duration
+	// From and Until bound the slots that must be on time, for a job with a Tolerance: those after From, which is
+	// History.Recovery after the job was made if zero, and up to Until, if that is not zero.
+	From, Until time.Time
+}
+
+// Halt is a time in which a job is paused: it decides no slots. Those that the store shows need not be given.
+type Halt struct {
+	Job   string // "": every job
+	From  time.Time
+	Until time.Time // zero: to the end
 }
 
 // History is what was recorded, from an empty store to one in which nothing is under way any more.
@@ -76,20 +94,32 @@ type History struct {
 	Versions []Version // of all keys under Prefix, in the order of revisions
 	Effects  []Effect
 	Faults   []Fault
+	Halts    []Halt
+	Calls    []Call // what clients asked for and were told; nil if nobody recorded it
 	// ByHand are keys that the test wrote itself: none of the rules about records holds for them.
 	ByHand map[string]bool
 	// Slack bounds what lies between an effect and its record: how long a request that was sent may take to arrive, and
 	// an outcome to be safe. DefaultSlack if zero.
 	Slack time.Duration
+	// Recovery is how long after a fault slots may still come late because of it. DefaultRecovery if zero.
+	Recovery time.Duration
+	// Skew is how far the clock of a process may be ahead of the one by which effects are recorded.
+	Skew time.Duration
+	// Over is when recording ended; when the last thing was recorded if zero.
+	Over time.Time
 }
 
-// DefaultSlack fits processes on one busy machine.
-const DefaultSlack = 2 * time.Second
+const (
+	// DefaultSlack fits processes on one busy machine.
+	DefaultSlack = 2 * time.Second
+	// DefaultRecovery is twice the lease of an election, and time to catch up.
+	DefaultRecovery = 20 * time.Second
+)
 
 // Violation is a promise that was not kept.
 type Violation struct {
 	Rule string // one word
-	What string // the run, the job or the key
+	What string // the run, the job, the key or the call
 	Text string
 }
 
@@ -109,6 +139,9 @@ const (
 	RuleMissed     = "missed"     // every run that is owed is done, and was seen to be
 	RuleExtra      = "extra"      // no effect without a run and a claim
 	RuleDouble     = "double"     // no effect twice, unless its first worker was lost
+	RuleTime       = "time"       // an effect begins at its slot, and not much later unless a fault delays it
+	RuleOutcome    = "outcome"    // what a target saw end well is recorded as it ended
+	RuleAnswer     = "answer"     // what clients are told is as if one after the other had been served, and is kept
 )
 
 const clock = "15:04:05.000"

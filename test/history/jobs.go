@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
 // claims lists the versions of a job's runs that began an attempt, in the order of revisions.
@@ -94,79 +93,71 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// next returns the first slot of a job after a time. Intervals are computed here, so that they are not judged by the
-// code that makes them.
-func next(j Job) (func(time.Time) (time.Time, bool), error) {
-	if d := j.Spec.Every.Std(); d > 0 && j.Spec.Start == nil && len(j.Spec.Exclude) == 0 {
-		return func(after time.Time) (time.Time, bool) {
-			slot := time.Unix(0, (after.UnixNano()/int64(d)+1)*int64(d)).UTC()
-			return slot, j.Spec.End == nil || slot.Before(*j.Spec.End)
-		}, nil
-	}
-	s, err := policy.When(j.Name, &j.Spec)
-	if err != nil {
-		return nil, err
-	}
-	if s == nil {
-		return func(time.Time) (time.Time, bool) { return time.Time{}, false }, nil
-	}
-	return s.Next, nil
-}
-
 // checkSlots sees to it that everything that is a slot was decided, and nothing else.
 func (t *timeline) checkSlots(j Job) {
 	if j.Edited {
 		t.checkEdited(j)
 		return
 	}
-	next, err := next(j)
+	cursors, since := t.cursors[j.Name], t.since[j.Name]
+	end := since
+	if len(cursors) > 0 {
+		end = cursors[len(cursors)-1].cursor.After
+		if j.Spec.End != nil && t.over.After(*j.Spec.End) {
+			end = *j.Spec.End // all of it was to be decided
+		}
+	}
+	slots, err := t.slotsAround(j, since, end)
 	if err != nil {
 		t.report(RuleSlot, j.Name, err.Error())
 		return
 	}
 	for name, vs := range t.runs {
-		r := vs[0].run
-		if r.Job != j.Name || r.Kind != job.KindScheduled {
-			continue
-		}
-		if !isSlot(next, r) {
-			t.report(RuleSlot, name, "is no slot of the job")
+		if r := vs[0].run; r.Job == j.Name && r.Kind == job.KindScheduled && !isSlot(slots, r) {
+			t.reportAs(Unknown, RuleSlot, name, "is no slot of the job")
 		}
 	}
-	cursors := t.cursors[j.Name]
-	if len(cursors) == 0 {
-		return
-	}
-	end := cursors[len(cursors)-1].cursor.After
-	if j.Spec.End != nil && t.over.After(*j.Spec.End) {
-		end = *j.Spec.End // all of it was to be decided
-	}
-	for slot, ok := next(t.since[j.Name]); ok && !slot.After(end); slot, ok = next(slot) {
-		t.checkSlot(j, slot)
+	for _, slot := range slots {
+		if slot.After(since) && !slot.After(end) {
+			t.checkSlot(j, slot)
+		}
 	}
 }
 
+// slotsAround lists the slots of a job from an instant to another, and those that may be of its runs, sorted.
+func (t *timeline) slotsAround(j Job, from, to time.Time) ([]time.Time, error) {
+	for _, vs := range t.runs {
+		if r := vs[0].run; r.Job == j.Name && r.Kind == job.KindScheduled {
+			if r.Slot.Before(from) {
+				from = r.Slot
+			}
+			to = later(to, r.Slot)
+		}
+	}
+	return slotsOf(j, from.Add(-1), to)
+}
+
 // isSlot says whether the run is that of a slot, and named after it.
-func isSlot(next func(time.Time) (time.Time, bool), r job.Run) bool {
-	slot, ok := next(r.Slot.Add(-1))
-	return ok && slot.Equal(r.Slot) && r.ID == job.SlotID(r.Slot)
+func isSlot(slots []time.Time, r job.Run) bool {
+	_, found := slices.BinarySearchFunc(slots, r.Slot, time.Time.Compare)
+	return found && r.ID == job.SlotID(r.Slot)
 }
 
 // checkSlot judges what became of one slot.
 func (t *timeline) checkSlot(j Job, slot time.Time) {
 	t.slots++
+	t.decided[j.Name] = append(t.decided[j.Name], slot)
 	name := j.Name + "/" + job.SlotID(slot)
 	vs := t.runs[name]
 	if len(vs) == 0 {
 		if t.ByHand[t.Prefix+"/runs/"+name] {
 			return
 		}
-		i := slices.IndexFunc(t.skips[j.Name], func(s skip) bool { return !slot.Before(s.from) && !slot.After(s.to) })
-		switch {
-		case i < 0:
+		switch s, stated := t.stated(j.Name, slot); {
+		case !stated:
 			t.report(RuleSlot, name, "has neither a run nor a reason, though the cursor is past it")
-		case !t.mayPass(j, t.skips[j.Name][i]):
-			t.report(RuleMissed, name, fmt.Sprintf("passed over, though the job's policy is %s: %s", j.Spec.Missed, t.skips[j.Name][i].reason))
+		case !t.mayPass(j, s):
+			t.report(RuleMissed, name, fmt.Sprintf("passed over, though the job's policy is %s: %s", j.Spec.Missed, s.reason))
 		}
 		return
 	}

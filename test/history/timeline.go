@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -52,27 +53,28 @@ type timeline struct {
 	skips       map[string][]skip
 	definitions map[string][]definition // in the order of revisions
 	expected    map[string]Job          // by name
+	halts       []Halt                  // that the store shows
 	candidates  []candidate
-	over        time.Time // when the last version was recorded
+	over        time.Time // when recording ended
 	found       []Violation
-	slots       int // that were checked
-	doubles     int // that a fault explains
+	decided     map[string][]time.Time // by job: the slots that were checked
+	marks       map[string]Grade       // by run: the worst that was found
+	slots       int                    // that were checked
+	doubles     int                    // that a fault explains
 }
 
 func newTimeline(h History) *timeline {
-	if h.Slack == 0 {
-		h.Slack = DefaultSlack
-	}
+	h.Slack, h.Recovery = cmp.Or(h.Slack, DefaultSlack), cmp.Or(h.Recovery, DefaultRecovery)
 	t := &timeline{
 		History: h, runs: make(map[string][]runVersion), gone: make(map[string]int64),
 		cursors: make(map[string][]cursorVersion), since: make(map[string]time.Time), skips: make(map[string][]skip),
 		definitions: make(map[string][]definition), expected: make(map[string]Job),
+		decided: make(map[string][]time.Time), marks: make(map[string]Grade),
 	}
 	for _, j := range h.Jobs {
 		t.expected[j.Name] = j
 	}
 	for _, v := range h.Versions {
-		t.over = v.Seen
 		rest, ok := strings.CutPrefix(v.Key, h.Prefix+"/")
 		if !ok {
 			continue
@@ -80,6 +82,10 @@ func newTimeline(h History) *timeline {
 		kind, name, _ := strings.Cut(rest, "/")
 		if kind == "election" { // also what was put there by hand, since it counts in the election
 			t.stand(v)
+			continue
+		}
+		if kind == "gate" { // the same
+			t.addGate(v)
 			continue
 		}
 		if h.ByHand[v.Key] {
@@ -96,11 +102,51 @@ func newTimeline(h History) *timeline {
 			t.addEvent(v)
 		}
 	}
+	t.over = t.end()
 	return t
 }
 
-func (t *timeline) report(rule, what, text string) {
-	t.found = append(t.found, Violation{rule, what, text})
+// end is when recording ended.
+func (t *timeline) end() time.Time {
+	over := t.Over
+	if over.IsZero() && len(t.Versions) > 0 {
+		over = t.Versions[len(t.Versions)-1].Seen
+	}
+	if !over.IsZero() {
+		return over
+	}
+	for _, e := range t.Effects {
+		over = later(over, later(e.Arrived, e.Ended))
+	}
+	return over
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// halt notes that a job, or all jobs if it is empty, is paused from an instant on, or no longer.
+func (t *timeline) halt(name string, p *job.Pause, resumed, seen time.Time) {
+	i := slices.IndexFunc(t.halts, func(h Halt) bool { return h.Job == name && h.Until.IsZero() })
+	switch {
+	case p != nil && i < 0:
+		t.halts = append(t.halts, Halt{Job: name, From: p.At})
+	case p == nil && i >= 0:
+		if resumed.Before(t.halts[i].From) {
+			resumed = seen
+		}
+		t.halts[i].Until = resumed
+	}
+}
+
+func (t *timeline) addGate(v Version) {
+	g := job.Gate{}
+	if v.Deleted || json.Unmarshal(v.Value, &g) == nil {
+		t.halt("", g.Paused, g.Since, v.Seen)
+	}
 }
 
 func (t *timeline) stand(v Version) {
@@ -154,6 +200,7 @@ func (t *timeline) addJob(v Version, name string) {
 	if v.Deleted || json.Unmarshal(v.Value, &j) != nil {
 		return
 	}
+	t.halt(name, j.Paused, j.Since, v.Seen)
 	t.definitions[name] = append(t.definitions[name], definition{rev: v.Rev, job: j})
 	if _, known := t.since[name]; !known {
 		t.since[name] = j.Since

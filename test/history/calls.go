@@ -1,0 +1,146 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// CallKind says what a client asked for.
+type CallKind string
+
+// The kinds of calls that are recorded.
+const (
+	CallSubmit CallKind = "submit"
+	CallRun    CallKind = "run" // to be shown a run
+	CallCancel CallKind = "cancel"
+	CallPause  CallKind = "pause" // of one job
+	CallResume CallKind = "resume"
+)
+
+// Answer says what came back of a call.
+type Answer string
+
+// The answers.
+const (
+	Done    Answer = "done"
+	Absent  Answer = "absent"  // refused: there is no such run or job
+	Ended   Answer = "ended"   // refused: the run that was to be canceled has ended
+	Refused Answer = "refused" // for any other reason, and nothing was changed
+	Open    Answer = "open"    // no answer, or none that says whether it was done: it may be, now or later, or never
+)
+
+// Call is one request of a client, and what it was told.
+type Call struct {
+	Client   int // who asked: a client asks one thing at a time
+	Kind     CallKind
+	Job      string
+	Key      string    // of a submission: its idempotency key
+	Pause    string    // of a pause: its reason, unlike all others
+	Run      string    // <job>/<id>: which was asked for, or which a submission made or found
+	Asked    time.Time // when it was sent
+	Answered time.Time // when the answer was there, or nobody waited for it any more
+	Answer   Answer
+
+	// What the answer showed, if it is Done.
+	Created bool      // by a submission: the run is new
+	State   job.State // of the run
+	Rev     int64     // of the run's record, or of the job's
+	Cancel  bool      // a client had asked for the run's end
+	Paused  string    // the reason for which the job is paused, empty if it is not
+}
+
+func (c Call) String() string {
+	what := c.Run
+	if c.Kind == CallPause || c.Kind == CallResume {
+		what = c.Job
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "client %d: %s %s", c.Client, c.Kind, what)
+	if c.Key != "" {
+		fmt.Fprintf(&b, " key %s", c.Key)
+	}
+	fmt.Fprintf(&b, ": %s", c.Answer)
+	switch {
+	case c.Answer != Done:
+	case c.Kind == CallPause || c.Kind == CallResume:
+		fmt.Fprintf(&b, ", paused %q at %d", c.Paused, c.Rev)
+	default:
+		fmt.Fprintf(&b, ", %s at %d", c.State, c.Rev)
+		if c.Created {
+			b.WriteString(", new")
+		}
+		if c.Cancel {
+			b.WriteString(", canceled")
+		}
+	}
+	return b.String()
+}
+
+// checkCalls compares what clients were told with what is in the store.
+func (t *timeline) checkCalls() {
+	if t.Calls == nil {
+		return
+	}
+	t.checkSubmissions()
+	t.checkAnswers()
+}
+
+// submission is what is known of all submissions of one job with one key.
+type submission struct{ job, key string }
+
+// checkSubmissions sees to it that each submission that was accepted has a run, each that was not answered one at most,
+// and each that was refused none; and that nothing else was submitted.
+func (t *timeline) checkSubmissions() {
+	made := make(map[submission][]string)
+	keyless := make(map[string]int) // by job: runs that no answer named
+	named := make(map[string]bool)
+	asked := make(map[submission]Answer) // the best that was had
+	unknown := make(map[string]int)      // by job: submissions without a key that were not answered
+	for _, c := range t.Calls {
+		if c.Kind != CallSubmit {
+			continue
+		}
+		s := submission{c.Job, c.Key}
+		if c.Answer == Done {
+			named[c.Run] = true
+			if len(t.runs[c.Run]) == 0 {
+				t.reportAs(Missed, RuleAnswer, c.Run, fmt.Sprintf("was accepted at %s, and there never was such a run", stamp(c.Answered)))
+			}
+		}
+		if c.Key == "" && c.Answer == Open {
+			unknown[c.Job]++
+		}
+		if before, ok := asked[s]; !ok || before == Refused || before == Absent || c.Answer == Done {
+			asked[s] = c.Answer
+		}
+	}
+	for name, vs := range t.runs {
+		switch r := vs[0].run; {
+		case r.Kind != job.KindManual && r.Kind != job.KindDelayed:
+		case r.Key == "" && !named[name]:
+			keyless[r.Job]++
+		case r.Key != "":
+			s := submission{r.Job, r.Key}
+			made[s] = append(made[s], name)
+			switch answer, known := asked[s]; {
+			case !known:
+				t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("has the key %q, with which nobody asked for anything", r.Key))
+			case answer == Refused || answer == Absent:
+				t.reportAs(Unknown, RuleAnswer, name, "was made, though its submission was refused")
+			}
+		}
+	}
+	for s, runs := range made {
+		if len(runs) > 1 {
+			t.reportAs(Duplicate, RuleAnswer, runs[1], fmt.Sprintf("key %q of job %s has %d runs", s.key, s.job, len(runs)))
+		}
+	}
+	for name, n := range keyless {
+		if n > unknown[name] {
+			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("%d runs were submitted without a key of which nobody was told, and %d submissions were not answered", n, unknown[name]))
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// API is what of rota's client is recorded. Each client must ask one replica, and not send anything twice by itself: a
+// repetition is a call of its own.
+type API interface {
+	Submit(ctx context.Context, name string, r api.RunRequest) (api.RunView, bool, error)
+	Run(ctx context.Context, name string) (api.RunView, error)
+	Cancel(ctx context.Context, run, reason string) (api.RunView, error)
+	PauseJob(ctx context.Context, name, reason string) (api.JobView, error)
+	ResumeJob(ctx context.Context, name, reason string) (api.JobView, error)
+}
+
+// Calls records what clients ask, and what they are told. It may be used by several goroutines.
+type Calls struct {
+	mu      sync.Mutex
+	calls   []Call // guarded by mu
+	clients int    // guarded by mu
+}
+
+// Client records what is asked of asks from now on. It has the methods of API, and may be used by one goroutine.
+func (c *Calls) Client(asks API) *Client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clients++
+	return &Client{asks: asks, calls: c, number: c.clients - 1}
+}
+
+// All returns the calls that were answered, or given up, by now.
+func (c *Calls) All() []Call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.calls)
+}
+
+func (c *Calls) add(call Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls = append(c.calls, call)
+}
+
+// Client asks and records.
+type Client struct {
+	asks   API
+	calls  *Calls
+	number int
+}
+
+// Submit records API.Submit.
+func (c *Client) Submit(ctx context.Context, name string, r api.RunRequest) (v api.RunView, created bool, err error) {
+	call := c.ask(CallSubmit, name)
+	call.Key = r.Key
+	v, created, err = c.asks.Submit(ctx, name, r)
+	call.Created = created
+	c.shown(call, v, err)
+	return v, created, err
+}
+
+// Run records API.Run.
+func (c *Client) Run(ctx context.Context, name string) (api.RunView, error) {
+	call := c.ask(CallRun, jobOf(name))
+	call.Run = name
+	v, err := c.asks.Run(ctx, name)
+	c.shown(call, v, err)
+	return v, err
+}
+
+// Cancel records API.Cancel.
+func (c *Client) Cancel(ctx context.Context, run, reason string) (api.RunView, error) {
+	call := c.ask(CallCancel, jobOf(run))
+	call.Run = run
+	v, err := c.asks.Cancel(ctx, run, reason)
+	c.shown(call, v, err)
+	return v, err
+}
+
+// PauseJob records API.PauseJob. The reason must be unlike all others.
+func (c *Client) PauseJob(ctx context.Context, name, reason string) (api.JobView, error) {
+	call := c.ask(CallPause, name)
+	call.Pause = reason
+	v, err := c.asks.PauseJob(ctx, name, reason)
+	c.turned(call, v, err)
+	return v, err
+}
+
+// ResumeJob records API.ResumeJob.
+func (c *Client) ResumeJob(ctx context.Context, name, reason string) (api.JobView, error) {
+	call := c.ask(CallResume, name)
+	v, err := c.asks.ResumeJob(ctx, name, reason)
+	c.turned(call, v, err)
+	return v, err
+}
+
+func (c *Client) ask(kind CallKind, name string) Call {
+	return Call{Client: c.number, Kind: kind, Job: name, Asked: time.Now()}
+}
+
+func (c *Client) shown(call Call, v api.RunView, err error) {
+	call.Answered, call.Answer = time.Now(), answerOf(call.Kind, err)
+	if call.Answer == Done {
+		call.Run, call.State, call.Rev = v.Ref, v.State, v.Revision
+		call.Cancel = byClient(v.Run.Cancel)
+	}
+	c.calls.add(call)
+}
+
+func (c *Client) turned(call Call, v api.JobView, err error) {
+	call.Answered, call.Answer = time.Now(), answerOf(call.Kind, err)
+	if call.Answer == Done {
+		call.Rev = v.Revision
+		if v.Paused != nil {
+			call.Paused = v.Paused.Reason
+		}
+	}
+	c.calls.add(call)
+}
+
+// byClient says whether it was a client who asked for the end of a run, and not a policy.
+func byClient(c *job.Cancel) bool { return c != nil && c.By != "rota" }
+
+func jobOf(run string) string {
+	name, _, _ := strings.Cut(run, "/")
+	return name
+}
+
+// answerOf says what an error tells about whether a call took place.
+func answerOf(kind CallKind, err error) Answer {
+	var refused *client.Error
+	var dial *net.OpError
+	switch {
+	case err == nil:
+		return Done
+	case errors.As(err, &refused):
+		switch {
+		case refused.Status == 404:
+			return Absent
+		case refused.Status == 409 && kind == CallCancel:
+			return Ended
+		case refused.Status >= 400 && refused.Status < 500:
+			return Refused
+		}
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return Refused // it was never sent
+	}
+	return Open
+}

@@ -1,0 +1,139 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// judged is a job whose effects were compared with its slots.
+type judged struct {
+	targets []target
+	effects []Effect // all, in the order in which they came
+	firsts  []Effect // of them, the first of each run that is of a slot, or should be
+	match   Matching // of targets and firsts
+}
+
+// checkTargets compares the slots of a job with its effects: what is owed and when by targets, what happened and when by
+// the effects alone. Those that say of which slot they are count for that one only.
+func (t *timeline) checkTargets(j Job) judged {
+	effects, firsts := t.effectsOf(j.Name)
+	c := judged{effects: effects, firsts: firsts}
+	if !j.Effects || j.Edited {
+		return c
+	}
+	targets, err := t.targets(j, effects)
+	if err != nil {
+		return c // it was reported by checkSlots
+	}
+	c.targets = targets
+	c.match = c.fill()
+	windows := c.windows()
+	extra := make(map[string]Effect)
+	for _, p := range c.match.Extra() {
+		e := firsts[p]
+		extra[e.Run] = e
+		if e.Run == "" {
+			t.reportAs(Unknown, RuleExtra, j.Name, fmt.Sprintf("executed at %s, and no slot is left for it", stamp(e.Arrived)))
+		}
+	}
+	for i := range targets {
+		g := &targets[i]
+		name := j.Name + "/" + job.SlotID(g.slot)
+		if e, told := extra[name]; told {
+			delete(extra, name)
+			t.report(RuleTime, name, fmt.Sprintf("began at %s, and had to from %s to %s", stamp(e.Arrived), stamp(g.From), stamp(g.To)))
+		} else if c.match.Point[i] < 0 && !windows[i].Optional {
+			t.report(RuleMissed, name, fmt.Sprintf("its target saw nothing from %s to %s", stamp(g.From), stamp(g.To)))
+		}
+	}
+	for run, e := range extra {
+		if run != "" && !t.ByHand[t.Prefix+"/runs/"+run] && !t.askedFor(run) {
+			t.reportAs(Unknown, RuleExtra, run, fmt.Sprintf("executed at %s, and is no slot that the job owed", stamp(e.Arrived)))
+		}
+	}
+	return c
+}
+
+// effectsOf lists the effects of a job in the order in which they came, and of those that are not of runs somebody asked
+// for the first of each run. Those that do not say of which run they are are runs of their own.
+func (t *timeline) effectsOf(name string) (all, firsts []Effect) {
+	for _, e := range t.Effects {
+		if e.Job == name {
+			all = append(all, e)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })
+	seen := make(map[string]bool)
+	for _, e := range all {
+		_, scheduled := slotOf(e)
+		if e.Run == "" || scheduled && !seen[e.Run] {
+			firsts = append(firsts, e)
+		}
+		seen[e.Run] = true
+	}
+	return all, firsts
+}
+
+// askedFor says whether a run is there because somebody asked for it.
+func (t *timeline) askedFor(run string) bool {
+	vs := t.runs[run]
+	return len(vs) > 0 && vs[0].run.Kind != job.KindScheduled
+}
+
+func (c *judged) windows() []Window {
+	windows := make([]Window, len(c.targets))
+	for i, g := range c.targets {
+		windows[i] = g.Window
+	}
+	return windows
+}
+
+// fill gives effects that say of which slot they are to that slot, and all others as they fit.
+func (c *judged) fill() Matching {
+	m := Matching{Point: unfilled(len(c.targets)), Window: unfilled(len(c.firsts))}
+	bySlot := make(map[int64]int)
+	for i, g := range c.targets {
+		bySlot[g.slot.UnixNano()] = i
+	}
+	var others []int
+	for p, e := range c.firsts {
+		slot, told := slotOf(e)
+		if i, known := bySlot[slot.UnixNano()]; told && known && c.targets[i].holds(e.Arrived) {
+			m.Point[i], m.Window[p] = p, i
+		} else if !told {
+			others = append(others, p)
+		}
+	}
+	if len(others) == 0 {
+		return m
+	}
+	var open []int
+	var windows []Window
+	for i, g := range c.targets {
+		if m.Point[i] < 0 {
+			open, windows = append(open, i), append(windows, g.Window)
+		}
+	}
+	points := make([]time.Time, len(others))
+	for k, p := range others {
+		points[k] = c.firsts[p].Arrived
+	}
+	for k, w := range Match(windows, points).Window {
+		if w >= 0 {
+			m.Point[open[w]], m.Window[others[k]] = others[k], open[w]
+		}
+	}
+	return m
+}
+
+// stamp is a time of day; "the end" if there is none.
+func stamp(at time.Time) string {
+	if at.IsZero() {
+		return "the end"
+	}
+	return at.UTC().Format(clock)
+}

@@ -1,0 +1,73 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// slotsOf lists the slots of a job in (after, until], sorted.
+//
+// They are computed here, by looking at every minute, so that they are not judged by the code that makes them. Only
+// expressions with L, W, # or H, and lists that contain a star, are left to package schedule.
+func slotsOf(j Job, after, until time.Time) ([]time.Time, error) {
+	if !until.After(after) {
+		return nil, nil
+	}
+	zone, err := time.LoadLocation(cmp.Or(j.Spec.Timezone, "UTC"))
+	if err != nil {
+		return nil, fmt.Errorf("job %s: %w", j.Name, err)
+	}
+	var found []time.Time
+	if d := j.Spec.Every.Std(); d > 0 {
+		found = multiples(d, after, until)
+	}
+	found = append(found, j.Spec.At...)
+	for _, text := range j.Spec.Schedule {
+		e, err := parseCron(text)
+		if err == errNotHere {
+			return slotsBySchedule(j, after, until)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("job %s: schedule %q: %w", j.Name, text, err)
+		}
+		gap, fold := "run", "first"
+		if j.Spec.DST != nil {
+			gap, fold = cmp.Or(j.Spec.DST.Gap, gap), cmp.Or(j.Spec.DST.Fold, fold)
+		}
+		found = append(found, e.slots(zone, gap, fold, after, until)...)
+	}
+	for i := range found {
+		found[i] = found[i].UTC()
+	}
+	slices.SortFunc(found, time.Time.Compare)
+	found = slices.CompactFunc(found, time.Time.Equal)
+	return slices.DeleteFunc(found, func(at time.Time) bool {
+		return !at.After(after) || at.After(until) ||
+			j.Spec.Start != nil && at.Before(*j.Spec.Start) || j.Spec.End != nil && !at.Before(*j.Spec.End) ||
+			slices.Contains(j.Spec.Exclude, at.In(zone).Format(time.DateOnly))
+	}), nil
+}
+
+// multiples are those of d since 1970 in (after, until].
+func multiples(d time.Duration, after, until time.Time) (found []time.Time) {
+	ms := d.Milliseconds()
+	for n := after.UnixMilli()/ms + 1; n*ms <= until.UnixMilli(); n++ {
+		found = append(found, time.UnixMilli(n*ms))
+	}
+	return found
+}
+
+func slotsBySchedule(j Job, after, until time.Time) (found []time.Time, err error) {
+	s, err := policy.When(j.Name, &j.Spec)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	for at, ok := s.Next(after); ok && !at.After(until); at, ok = s.Next(at) {
+		found = append(found, at)
+	}
+	return found, nil
+}

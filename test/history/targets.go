@@ -1,0 +1,275 @@
+package history
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// target is a slot of a job, and what is expected of it.
+type target struct {
+	Window // in which its effect begins
+	slot   time.Time
+	due    time.Time // the latest instant at which it has to begin if nothing delays it
+	fault  bool      // a fault may delay it
+	reason string    // why it is optional
+}
+
+// settles is the share of History.Slack by which an effect may be over before its run's record says so.
+const settles = 4
+
+// targets are the slots of a job, sorted, and what is expected of each: computed from its definition, from what was done to
+// the cluster, and from when its own effects lasted. Of what rota says about its runs nothing is used if the job has a
+// Tolerance.
+func (t *timeline) targets(j Job, effects []Effect) ([]target, error) {
+	since, known := t.since[j.Name]
+	if !known {
+		since = j.From
+	}
+	slots, err := slotsOf(j, since, t.over)
+	if err != nil || since.IsZero() {
+		return nil, err
+	}
+	bounds := t.boundsOf(j, since, effects)
+	list := make([]target, len(slots))
+	for i, slot := range slots {
+		list[i] = bounds.target(slot)
+	}
+	bounds.miss(list)
+	list = slices.DeleteFunc(list, func(g target) bool { return bounds.isPaused(g.slot) })
+	for i := range list {
+		switch g := &list[i]; {
+		case g.Optional:
+		case t.withdrawn(j.Name + "/" + job.SlotID(g.slot)):
+			g.Optional, g.reason = true, "canceled"
+		case j.Tolerance == 0 && t.accounted(j, g.slot):
+			g.Optional, g.reason = true, "as the store says"
+		}
+	}
+	return list, nil
+}
+
+// bounds is what the windows of a job's slots depend on.
+type bounds struct {
+	job         Job
+	tolerance   time.Duration
+	slack, skew time.Duration
+	from, until time.Time // as of Job
+	over        time.Time
+	troubles    spans // in which faults may delay something
+	pauses      spans
+	// Of a job whose runs keep each other from running:
+	active []span // from when each run was executed, or should have been, to the latest end of it and those before; sorted
+	busy   spans  // when one was after the other, without a gap
+}
+
+func (t *timeline) boundsOf(j Job, since time.Time, effects []Effect) bounds {
+	b := bounds{job: j, tolerance: j.Tolerance, slack: t.Slack, skew: t.Skew, from: j.From, until: j.Until, over: t.over}
+	if j.Tolerance == 0 {
+		b.tolerance, b.skew = t.Recovery, max(t.Skew, t.Slack)
+	}
+	if b.from.IsZero() {
+		b.from = since.Add(t.Recovery)
+	}
+	var troubles, pauses, busy []span
+	settle := t.Slack / settles
+	for _, f := range t.Faults {
+		if s, ok := t.trouble(f); ok {
+			s.from = s.from.Add(-b.tolerance) // what was to begin just before may be hit as well
+			troubles = append(troubles, s)
+		}
+	}
+	for _, p := range append(slices.Clone(t.Halts), t.halts...) {
+		if p.Job == "" || p.Job == j.Name {
+			pauses = append(pauses, span{p.From, p.Until})
+		}
+	}
+	if j.Spec.Overlap != job.OverlapAllow {
+		b.active, busy = t.active(effects, settle)
+	}
+	b.troubles, b.pauses, b.busy = merge(troubles, 0), merge(pauses, 0), merge(busy, 0)
+	return b
+}
+
+// trouble is the time in which a fault may delay something, if it does.
+func (t *timeline) trouble(f Fault) (s span, ok bool) {
+	delays := f.Delays
+	if delays == 0 {
+		delays = t.Recovery
+	}
+	s = span{f.At, f.At.Add(delays)}
+	if f.Kind.Lasts() {
+		if s.to = f.Until; !s.to.IsZero() {
+			s.to = s.to.Add(delays)
+		}
+	}
+	return s, delays > 0
+}
+
+// active lists when runs of a job were active: from the slot that they are told to be of to settle after the end of their
+// last effect, or of that of a run before it; and when each of their effects lasted. One that was not seen to end lasted as long as a fault that may have
+// cost it its worker could hide that.
+func (t *timeline) active(effects []Effect, settle time.Duration) (runs, busy []span) {
+	byRun := make(map[string]int)
+	for _, e := range effects {
+		s := span{e.Arrived, e.Ended}
+		if s.to.IsZero() {
+			for _, f := range t.Faults {
+				if trouble, ok := t.trouble(f); ok && t.cost(f, f.Node, e) && (s.to.IsZero() || trouble.to.Before(s.to)) {
+					s.to = trouble.to
+				}
+			}
+		}
+		if !s.to.IsZero() {
+			s.to = s.to.Add(settle)
+		}
+		busy = append(busy, s)
+		if slot, scheduled := slotOf(e); scheduled && slot.Before(s.from) {
+			s.from = slot
+		}
+		i, again := byRun[e.Run]
+		if e.Run == "" || !again {
+			byRun[e.Run] = len(runs)
+			runs = append(runs, s)
+		} else {
+			runs[i].to = s.to // of the last
+		}
+	}
+	slices.SortStableFunc(runs, func(a, b span) int { return a.from.Compare(b.from) })
+	for i := 1; i < len(runs); i++ {
+		if before := runs[i-1].to; before.IsZero() || !runs[i].to.IsZero() && before.After(runs[i].to) {
+			runs[i].to = before
+		}
+	}
+	return runs, busy
+}
+
+// behind returns the end of the last run that began before a slot and was active at an instant not before it; the instant
+// itself if there is none.
+func (b *bounds) behind(slot, at time.Time) time.Time {
+	i, _ := slices.BinarySearchFunc(b.active, slot, func(s span, slot time.Time) int { return s.from.Compare(slot) })
+	if i > 0 && (b.active[i-1].to.IsZero() || b.active[i-1].to.After(at)) {
+		return b.active[i-1].to
+	}
+	return at
+}
+
+// slotOf is the slot that an effect says it is of.
+func slotOf(e Effect) (slot time.Time, scheduled bool) {
+	_, id, _ := strings.Cut(e.Run, "/")
+	slot, err := time.Parse(time.RFC3339Nano, id)
+	return slot, err == nil
+}
+
+// target says what is expected of a slot, but for the policy about missed ones.
+func (b *bounds) target(slot time.Time) target {
+	g := target{slot: slot, due: slot.Add(b.job.Spec.Jitter.Std())}
+	g.From = slot.Add(-b.skew)
+	last := g.due
+	for {
+		before := last
+		if s, ok := b.troubles.at(last); ok {
+			g.fault, last = true, s.to
+		}
+		if last.IsZero() {
+			break
+		}
+		last = b.behind(slot, last)
+		if s, ok := b.busy.at(last); !last.IsZero() && ok && (g.fault || s.from.Before(slot)) { // what is made up for goes one after the other
+			last = s.to
+		}
+		if last.IsZero() || last.Equal(before) {
+			break
+		}
+	}
+	if !last.IsZero() {
+		g.To = last.Add(b.tolerance)
+	}
+	skips := b.job.Spec.Overlap == job.OverlapSkip || b.job.Spec.Overlap == job.OverlapReplace
+	switch {
+	case skips && !b.behind(slot, slot).Equal(slot), skips && !b.behind(slot, g.due).Equal(g.due):
+		g.reason = "overlap"
+	case g.To.IsZero() || g.To.After(b.over):
+		g.reason = "not over yet"
+	case b.pauses.touch(slot, g.To):
+		g.reason = "paused"
+	case !slot.After(b.from) || !b.until.IsZero() && slot.After(b.until):
+		g.reason = "not judged"
+	}
+	g.Optional = g.reason != ""
+	if b.job.Tolerance == 0 {
+		g.To = time.Time{}
+	}
+	return g
+}
+
+// isPaused says whether a slot is well inside of a pause, so that it is nobody's.
+func (b *bounds) isPaused(slot time.Time) bool {
+	s, ok := b.pauses.at(slot)
+	return ok && slot.After(s.from.Add(b.slack)) && (s.to.IsZero() || slot.Before(s.to.Add(-b.slack)))
+}
+
+// miss makes those targets optional that faults delay and the job's policy lets pass.
+func (b *bounds) miss(list []target) {
+	for from := 0; from < len(list); from++ {
+		if !list[from].fault {
+			continue
+		}
+		to := from // the last that the same faults delay
+		for to+1 < len(list) && list[to+1].fault {
+			to++
+		}
+		for i := from; i <= to; i++ {
+			if g := &list[i]; !g.Optional && b.mayMiss(g, to-i) {
+				g.Optional, g.reason = true, "missed"
+			}
+		}
+		from = to
+	}
+}
+
+// mayMiss says whether a slot which faults delay, and so many after it, need not run.
+func (b *bounds) mayMiss(g *target, later int) bool {
+	s := &b.job.Spec
+	window, limit := s.MissedWindow.Std(), max(1, s.MissedLimit)
+	switch {
+	case s.Delivery == job.AtMostOnce: // it was given to a worker that is gone
+		return true
+	case s.Missed == job.MissedNone:
+		return true
+	case s.Missed == job.MissedAll && later >= limit, s.Missed == job.MissedLatest && later > 0:
+		return true
+	}
+	return window > 0 && (g.To.IsZero() || g.To.Sub(g.slot) > window)
+}
+
+// withdrawn says whether somebody who is not rota asked for the end of a run.
+func (t *timeline) withdrawn(name string) bool {
+	vs := t.runs[name]
+	if len(vs) == 0 {
+		return false
+	}
+	c := last(vs).Cancel
+	return c != nil && c.By != "rota"
+}
+
+// accounted says whether the store states what became of a slot, so that it is judged by that.
+func (t *timeline) accounted(j Job, slot time.Time) bool {
+	name := j.Name + "/" + job.SlotID(slot)
+	if vs := t.runs[name]; len(vs) > 0 {
+		return last(vs).State != job.Succeeded
+	}
+	_, stated := t.stated(j.Name, slot)
+	return stated || t.ByHand[t.Prefix+"/runs/"+name]
+}
+
+// stated is the range of slots, skipped with a reason, that a slot is in.
+func (t *timeline) stated(name string, slot time.Time) (skip, bool) {
+	i := slices.IndexFunc(t.skips[name], func(s skip) bool { return !slot.Before(s.from) && !slot.After(s.to) })
+	if i < 0 {
+		return skip{}, false
+	}
+	return t.skips[name][i], true
+}
