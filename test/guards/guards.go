@@ -29,7 +29,7 @@ var Guards = []Guard{
 	{
 		Name: "the attempt token, at the outcome",
 		File: "scheduler/worker/report.go",
-		Code: "return record.State == job.Running && record.Token == r.Run.Token",
+		Code: "return record.State == job.Running && record.Token == r.Run.Token && record.Started.Equal(r.Run.Started)",
 		Cut:  "return record.State == job.Running",
 		Pkg:  "./scheduler/worker", Test: "TestFencedOutcome",
 	},
