@@ -14,6 +14,8 @@ type Job struct {
 	// SinceReason says why: created, rescheduled or resumed.
 	Since       time.Time `json:"since"`
 	SinceReason string    `json:"since_reason"`
+	// Scheduled is when the present schedule came into force. Since is later if the job was paused after that.
+	Scheduled time.Time `json:"scheduled,omitzero"`
 
 	Paused *Pause `json:"paused,omitempty"`
 	Spec   Spec   `json:"spec"`

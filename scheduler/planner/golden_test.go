@@ -188,7 +188,7 @@ func (st *stage) do(line string) {
 }
 
 func (st *stage) define(name string, opts map[string]string) {
-	j := job.Job{Name: name, Created: st.now, Since: st.now, SinceReason: job.SinceCreated}
+	j := job.Job{Name: name, Created: st.now, Since: st.now, SinceReason: job.SinceCreated, Scheduled: st.now}
 	j.Spec = job.Spec{Command: []string{"true"}}
 	if old := st.store.job(name); old != nil {
 		j = *old
@@ -226,7 +226,7 @@ func (st *stage) define(name string, opts map[string]string) {
 			st.t.Fatalf("job %s: unknown key %q", name, key)
 		}
 		if (key == "every" || key == "at") && j.Generation > 1 {
-			j.Since, j.SinceReason = st.now, job.SinceRescheduled
+			j.Since, j.SinceReason, j.Scheduled = st.now, job.SinceRescheduled, st.now
 		}
 	}
 	j.Spec = j.Spec.WithDefaults()

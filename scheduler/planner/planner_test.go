@@ -381,3 +381,24 @@ func TestAnAnswerThatIsOlderThanTheFeedTellsNothing(t *testing.T) {
 		t.Errorf("the decision is refused for ever: %v, cursor at revision %d in it, gone from the store", a.Err, d.Cursor.Rev)
 	}
 }
+
+// A standby that was told of the end of a pause writes off what passed as soon as it leads, though nothing is due by then.
+func TestAStandbyKnowsWhatIsToBeWrittenOff(t *testing.T) {
+	r := newRig(t)
+	end := midnight.Add(90 * time.Second)
+	r.define("a", job.Spec{Every: minutely, End: &end})
+	j := *r.store.job("a")
+	j.Paused, j.Scheduled = &job.Pause{At: r.now}, r.now
+	r.store.putJob(j)
+	r.now = r.now.Add(time.Hour)
+	j = *r.store.job("a")
+	j.Paused, j.Since, j.SinceReason = nil, r.now, job.SinceResumed
+	r.store.putJob(j)
+	r.feed()
+	r.rests() // follows
+	r.lead()
+	d := r.plan()
+	if d.Event == nil || d.Event.Reason != "paused" || !d.Event.From.Equal(midnight.Add(time.Minute)) || d.Event.Count != 1 {
+		t.Fatalf("got %+v, want the slot of the pause written off", d.Event)
+	}
+}

@@ -65,10 +65,14 @@ func (j *jobState) lastSlot() (last time.Time) {
 	return last
 }
 
-// nextDue is when the job's next slot has to be decided.
+// nextDue is when the job's next slot has to be decided, or those that are owed no longer have to be written off.
 func (p *Planner) nextDue(j *jobState) (time.Time, bool) {
 	if j.when == nil || j.def == nil || p.paused(j) {
 		return time.Time{}, false
+	}
+	if p.writeOff(j) != nil {
+		since, _ := p.since(j)
+		return since, true
 	}
 	next := p.position(j).next
 	if next.IsZero() {
@@ -130,8 +134,13 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 
 // writeOff records the slots that are owed no longer, since the job was paused or given another schedule.
 func (p *Planner) writeOff(j *jobState) *job.Decision {
-	c := j.cursor
 	since, why := p.since(j)
+	c := j.cursor
+	if c == nil && why == job.SinceResumed && !j.def.Scheduled.IsZero() { // none of its slots has been decided yet
+		from := later(j.def.Scheduled, j.lastSlot())
+		next, _ := j.when.Next(from)
+		c = &job.Cursor{After: from, Next: next}
+	}
 	if c == nil || !since.After(c.After) || c.Next.IsZero() || c.Next.After(since) {
 		return nil
 	}
