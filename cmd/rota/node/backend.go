@@ -46,7 +46,10 @@ func (b *backend) parts() api.Backend {
 		{Name: "store", Probe: b.checkStore}, {Name: "space", Probe: b.checkSpace}, {Name: "disk", Probe: b.checkDisk},
 	}
 	if n.cfg.Role == WorkerOnly {
-		parts.Health.Ready = append(parts.Health.Ready, api.Check{Name: "presence", Probe: b.checkPresence})
+		parts.Health.Ready = append(parts.Health.Ready,
+			api.Check{Name: "presence", Probe: b.checkPresence},
+			api.Check{Name: "orders", Probe: b.checkOrders},
+		)
 		return parts
 	}
 	parts.Reader, parts.Planner, parts.Editor, parts.Operator, parts.Events = b, b, b, b, b
@@ -56,6 +59,9 @@ func (b *backend) parts() api.Backend {
 		api.Check{Name: "clock", Probe: b.checkClock},
 		api.Check{Name: "dispatch", Probe: b.checkDispatch},
 	)
+	if n.set.Worker.Enabled {
+		parts.Health.Ready = append(parts.Health.Ready, api.Check{Name: "orders", Probe: b.checkOrders})
+	}
 	parts.Health.Leader = b.checkLeader
 	return parts
 }
@@ -116,6 +122,21 @@ func (b *backend) checkPresence(ctx context.Context) error {
 	return nil
 }
 
+// checkOrders is about whoever works: one that hears of no orders begins nothing.
+func (b *backend) checkOrders(context.Context) error {
+	if err := b.started(); err != nil {
+		return err
+	}
+	heard := b.node.store.OrdersHeard()
+	switch silent := time.Since(heard); {
+	case heard.IsZero():
+		return errors.New("no orders have been read yet")
+	case silent > maxSilence:
+		return fmt.Errorf("no orders were heard of for %v", silent.Round(time.Second))
+	}
+	return nil
+}
+
 func (b *backend) checkWatch(context.Context) error {
 	if err := b.up(); err != nil {
 		return err
@@ -149,11 +170,8 @@ func (b *backend) checkDispatch(context.Context) error {
 		return errors.New("not dispatching yet")
 	}
 	st := b.node.scheduler.Status()
-	if st.Term == 0 || st.Behind.IsZero() {
-		return nil
-	}
-	if late := b.node.now().Sub(st.Behind); late > maxBehind {
-		return fmt.Errorf("dispatching is %v late", late.Round(time.Second))
+	if late := st.Behind(b.node.now()); late > maxBehind {
+		return fmt.Errorf("dispatching is %v late, %d decisions are not answered", late.Round(time.Second), st.Pending)
 	}
 	return nil
 }

@@ -110,10 +110,7 @@ func nodeMetrics(n *Node) []prometheus.Collector {
 		}),
 		gauge("rota_term", "The term that this replica leads, 0 if it does not: a store revision.", func() float64 { return float64(status().Term) }),
 		gauge("rota_dispatch_behind_seconds", "How long the oldest thing that the leader has to decide has been waiting.", func() float64 {
-			if st := status(); !st.Behind.IsZero() {
-				return math.Max(0, n.now().Sub(st.Behind).Seconds())
-			}
-			return 0
+			return status().Behind(n.now()).Seconds()
 		}),
 		gauge("rota_store_restored", "1 while this process waits for a restored store to be accepted.", func() float64 {
 			if n.backend.restored.Load() != nil {
