@@ -43,7 +43,7 @@ func (b *backend) parts() api.Backend {
 	n := b.node
 	parts := api.Backend{Logs: b, Restorer: b, Metrics: n.metrics.handler(), Clock: n.now}
 	parts.Health.Ready = []api.Check{
-		{Name: "store", Probe: b.checkStore}, {Name: "space", Probe: b.checkSpace}, {Name: "disk", Probe: b.checkDisk},
+		{Name: "store", Probe: b.checkStore}, {Name: "space", Probe: n.space.check}, {Name: "disk", Probe: b.checkDisk},
 	}
 	if n.cfg.Role == WorkerOnly {
 		parts.Health.Ready = append(parts.Health.Ready,
@@ -64,6 +64,14 @@ func (b *backend) parts() api.Backend {
 	}
 	parts.Health.Leader = b.checkLeader
 	return parts
+}
+
+// checkDisk is about this process's own disk: a worker that cannot write to it takes nothing.
+func (b *backend) checkDisk(context.Context) error {
+	if !b.ready.Load() || b.node.worker == nil {
+		return nil
+	}
+	return b.node.worker.Refuses()
 }
 
 // errNoStore is the answer until there is a store.

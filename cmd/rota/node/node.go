@@ -70,6 +70,7 @@ type Node struct {
 	worker    *worker.Worker       // nil if it does not work
 	files     *files               // nil without job files
 	memory    *memory
+	space     *space
 	metrics   *metrics
 	backend   *backend
 	server    *api.Server
@@ -109,6 +110,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	if n.memory, err = openMemory(n.set.Node.DataDir); err != nil {
 		n.log.Error("a restored store would not be recognised", "err", err)
 	}
+	n.space = &space{node: n}
 	n.metrics = newMetrics(n)
 	n.backend = &backend{node: n}
 	closeAPI, err := n.serve(ctx, ln, &stops)
@@ -148,8 +150,8 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 // live runs everything that needs the store.
 func (n *Node) live(ctx context.Context, stops *closers) error {
 	background := stops.background(ctx)
-	background("look for etcd's alarm", n.watchSpace)
 	background("remember the store", n.remember)
+	background("watch the space", n.space.run)
 	if n.cfg.Role == Replica {
 		background("follow the store", n.mirror.Follow)
 		n.scheduler = scheduler.New(planner.Config{

@@ -184,16 +184,17 @@ func (r *running) lead(t testing.TB) {
 // etcd starts one outside of all nodes.
 func etcd(t testing.TB) string {
 	t.Helper()
-	endpoint, _ := etcdIn(t, t.TempDir(), "http://127.0.0.1:0")
+	endpoint, _ := etcdOf(t, embedded.Config{Dir: t.TempDir(), Client: "http://127.0.0.1:0"})
 	return endpoint
 }
 
-// etcdIn starts one from what is in a directory, until end is called.
-func etcdIn(t testing.TB, dir, client string) (endpoint string, end func()) {
+// etcdOf starts one, until end is called.
+func etcdOf(t testing.TB, cfg embedded.Config) (endpoint string, end func()) {
 	t.Helper()
+	cfg.NoSync = true
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	s, err := embedded.Start(ctx, embedded.Config{Dir: dir, Client: client, NoSync: true}, hclog.NewNullLogger())
+	s, err := embedded.Start(ctx, cfg, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
