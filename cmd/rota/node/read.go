@@ -81,12 +81,13 @@ func (b *backend) addReplicas(v *api.ClusterView) {
 	v.Files = api.FilesView{Hash: files.Hash, By: files.By, At: files.At, Agree: true}
 	for _, r := range b.node.mirror.Replicas() {
 		v.Replicas = append(v.Replicas, api.ReplicaView{Replica: *r, Leader: v.Leader != nil && v.Leader.Node == r.Name})
-		if r.FilesHash != "" && r.FilesHash != files.Hash {
-			v.Files.Agree = false
+		note := r.FilesNote
+		if note == "" && r.FilesHash != "" && r.FilesHash != files.Hash { // it has not seen yet that they differ
+			note = "has other files than those in force, which " + files.By + " applied"
 		}
-		if r.FilesNote != "" {
+		if note != "" {
 			v.Files.Agree = false
-			v.Files.Notes = append(v.Files.Notes, r.Name+": "+r.FilesNote)
+			v.Files.Notes = append(v.Files.Notes, r.Name+": "+note)
 		}
 	}
 }
