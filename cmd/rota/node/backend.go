@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 type backend struct {
 	node  *Node
 	ready atomic.Bool // the store is there
+
+	streams sync.WaitGroup // of events that are being told; they end with their requests
 
 	restored atomic.Pointer[store.RestoredError] // the store waits to be accepted; nil: it does not
 }

@@ -133,6 +133,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 		stops.add("wait for the others", func() error { n.cfg.Drained(); return nil })
 	}
 	stops.add("remember the store", n.rememberLast)
+	stops.add("end the streams of events", func() error { n.backend.streams.Wait(); return nil })
 	stops.add("close the API", closeAPI) // before what it asks
 	if err := n.admit(ctx); err != nil {
 		if ctx.Err() != nil {

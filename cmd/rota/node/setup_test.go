@@ -61,7 +61,8 @@ type running struct {
 	node   *Node
 	log    *logBuffer
 	reload chan os.Signal
-	end    func() error // stops it, and returns what Run did
+	cancel context.CancelFunc // tells it to stop
+	end    func() error       // stops it, and returns what Run did
 
 	up       chan *Node // receives the node once it answers
 	ended    chan error // receives what Run returned
@@ -116,6 +117,7 @@ func launch(t testing.TB, cfg Config) *running {
 	cfg.Reload = r.reload
 	cfg.Ready = func(n *Node) { r.up <- n }
 	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
 	ended := make(chan error, 1)
 	r.ended = ended
 	go func() { ended <- Run(ctx, cfg, logger(r.log)) }() // waited for by end
