@@ -104,6 +104,19 @@ func TestEveryMetricIsDescribed(t *testing.T) {
 	same(t, "the table of metrics", firstCells(t, "operations.md", "## Metrics"), want)
 }
 
+func TestEveryCheckOfReadinessIsDescribed(t *testing.T) {
+	check := regexp.MustCompile(`Name: "(\w+)", Probe`)
+	var want []string
+	for _, file := range []string{"../cmd/rota/node/backend.go", "../scheduler/api/health.go"} {
+		for _, m := range check.FindAllStringSubmatch(read(t, file), -1) {
+			if !slices.Contains(want, m[1]) {
+				want = append(want, m[1])
+			}
+		}
+	}
+	same(t, "the table of checks", firstCells(t, "operations.md", "\n| check | of |"), want)
+}
+
 func TestEveryKeyOfTheStoreIsDescribed(t *testing.T) {
 	var got []string
 	for _, key := range firstCells(t, "operations.md", "## The store") {

@@ -52,14 +52,6 @@ type reign struct {
 	over chan error // receives from Run why the reign ended, when nothing of it is under way any more
 }
 
-// Status is how the loop is doing, for health checks and display.
-type Status struct {
-	Term    int64     // zero: not leading
-	Since   time.Time // of the term, or of the loop
-	Pending int       // decisions under way
-	Behind  time.Time // the time for which the oldest thing to decide is waiting; zero: nothing is overdue
-}
-
 // planBatch is how many decisions are asked for at a time.
 const planBatch = 512
 
@@ -126,6 +118,7 @@ func (s *Scheduler) digest() {
 type settled struct {
 	decision job.Decision
 	applied  job.Applied
+	flight   *flight
 }
 
 // answers collects what commits call back with.
@@ -173,26 +166,31 @@ func (s *Scheduler) lead(run context.Context, r reign) error {
 	in := &answers{ready: make(chan struct{}, 1)}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	pending := 0
+	var under flights
+	var refused refusals
 	for done := ctx.Done(); ; {
 		now := s.now()
 		for _, a := range in.take() {
-			pending--
+			a.flight.left--
 			s.settle(a, now)
+			refused.note(a.applied.Err, now)
 			if errors.Is(a.applied.Err, election.ErrTermLost) {
 				end(a.applied.Err)
 			}
 		}
 		if ctx.Err() != nil {
-			if pending == 0 {
+			if under.count() == 0 {
 				return context.Cause(ctx)
 			}
 			done = nil
 		} else {
 			s.digest()
-			pending += s.plan(ctx, r.term, in, now)
+			under.add(s.plan(ctx, r.term, in, now))
 		}
-		s.report(r, began, pending, now)
+		s.status.Store(&Status{
+			Term: r.term.Rev, Since: began, Pending: under.count(), Asked: under.oldest(), Due: s.planner.Due(),
+			Refused: refused.since, RefusedLast: refused.last,
+		})
 		if next, ok := s.planner.Next(); ok && done != nil {
 			timer.Reset(max(0, next.Sub(s.now())))
 		} else {
@@ -207,13 +205,14 @@ func (s *Scheduler) lead(run context.Context, r reign) error {
 	}
 }
 
-// plan commits what there is to do now, and returns how many decisions that are.
-func (s *Scheduler) plan(ctx context.Context, term election.Term, in *answers, now time.Time) int {
+// plan commits what there is to do now.
+func (s *Scheduler) plan(ctx context.Context, term election.Term, in *answers, now time.Time) *flight {
 	ds := s.planner.Plan(now, planBatch)
+	f := &flight{asked: now, left: len(ds)}
 	if len(ds) > 0 {
-		s.store.Commit(ctx, term, ds, func(i int, a job.Applied) { in.add(settled{ds[i], a}) })
+		s.store.Commit(ctx, term, ds, func(i int, a job.Applied) { in.add(settled{ds[i], a, f}) })
 	}
-	return len(ds)
+	return f
 }
 
 func (s *Scheduler) settle(a settled, now time.Time) {
@@ -230,12 +229,4 @@ func (s *Scheduler) settle(a settled, now time.Time) {
 	default:
 		s.log.Warn("decision was not committed", "job", a.decision.Job, "err", err)
 	}
-}
-
-func (s *Scheduler) report(r reign, began time.Time, pending int, now time.Time) {
-	st := &Status{Term: r.term.Rev, Since: began, Pending: pending}
-	if next, ok := s.planner.Next(); ok && !next.IsZero() && next.Before(now) {
-		st.Behind = next
-	}
-	s.status.Store(st)
 }

@@ -301,3 +301,79 @@ func TestObserverIsToldOfEveryAnswer(t *testing.T) {
 type observer struct{ told int }
 
 func (o *observer) Decided(job.Decision, job.Applied, time.Time) { o.told++ }
+
+func TestALeaderThatDoesNotDispatchIsBehind(t *testing.T) {
+	const enough = 10 * time.Second
+	behind := func(r *rig) time.Duration { return r.Status().Behind(time.Now()) }
+	lead := func(t *testing.T, r *rig) (end func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan error, 1)
+		go func() { over <- r.Lead(ctx, election.Term{Key: "k", Rev: 5}) }()
+		return func() {
+			cancel()
+			<-over
+		}
+	}
+	t.Run("but not one that does", func(t *testing.T) {
+		run(t, func(t *testing.T, r *rig) {
+			defer lead(t, r)()
+			for range 100 {
+				time.Sleep(7 * time.Second)
+				synctest.Wait()
+				if d := behind(r); d > 0 {
+					t.Fatalf("behind by %v", d)
+				}
+			}
+			if len(r.store.commits()) < 5 {
+				t.Error("nothing was decided")
+			}
+		})
+	})
+	t.Run("since the store does not answer", func(t *testing.T) {
+		run(t, func(t *testing.T, r *rig) {
+			r.store.silent = true
+			end := lead(t, r)
+			time.Sleep(time.Minute + enough)
+			synctest.Wait()
+			if d := behind(r); d < enough {
+				t.Errorf("behind by %v, want %v", d, enough)
+			}
+			for _, c := range r.store.commits() {
+				c.answer(job.Applied{Rev: 200})
+			}
+			synctest.Wait()
+			if d := behind(r); d > 0 {
+				t.Errorf("after the answer: behind by %v", d)
+			}
+			r.store.mu.Lock()
+			r.store.silent = false
+			r.store.mu.Unlock()
+			end()
+		})
+	})
+	t.Run("since the store refuses everything", func(t *testing.T) {
+		run(t, func(t *testing.T, r *rig) {
+			r.store.err = job.ErrFull
+			defer lead(t, r)()
+			time.Sleep(time.Minute + 2*enough)
+			synctest.Wait()
+			if d := behind(r); d < enough {
+				t.Errorf("behind by %v, want %v", d, enough)
+			}
+			r.store.mu.Lock()
+			r.store.err = nil
+			r.store.mu.Unlock()
+			time.Sleep(enough)
+			synctest.Wait()
+			if d := behind(r); d > 0 {
+				t.Errorf("when it takes them again: behind by %v", d)
+			}
+		})
+	})
+	t.Run("since the loop is stuck", func(t *testing.T) {
+		now := time.Now()
+		if d := (scheduler.Status{Term: 5, Due: now}).Behind(now.Add(enough)); d != enough {
+			t.Errorf("behind by %v, want %v", d, enough)
+		}
+	})
+}

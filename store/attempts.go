@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -42,7 +41,7 @@ func (s *Store) writeRun(ctx context.Context, w *write, r job.Run) (job.Run, err
 }
 
 // Orders delivers the orders of a worker, those that wait and then new ones, until ctx ends. An order may be delivered
-// more than once. An order that cannot be read is removed, since nobody else would.
+// more than once. An order that cannot be read is removed, since nobody else would. OrdersHeard says how current it is.
 func (s *Store) Orders(ctx context.Context, worker string, deliver func(job.Order)) error {
 	prefix := s.keys.queue(worker)
 	take := func(kv *mvccpb.KeyValue) {
@@ -68,7 +67,7 @@ func (s *Store) Orders(ctx context.Context, worker string, deliver func(job.Orde
 				}
 			}
 		},
-		current: func(time.Time) {},
+		current: s.count.ordered,
 	})
 }
 

@@ -1,12 +1,18 @@
 package store
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 type counters struct {
 	transactions, writes, bytes, conflicts, fenced, relists atomic.Int64
 
 	reached atomic.Int64 // the highest revision that etcd has answered with
+	orders  atomic.Pointer[time.Time]
 }
+
+func (c *counters) ordered(at time.Time) { c.orders.Store(&at) }
 
 func (c *counters) reach(rev int64) {
 	for {
@@ -34,4 +40,13 @@ func (s *Store) Counts() Counts {
 		Transactions: c.transactions.Load(), Writes: c.writes.Load(), Bytes: c.bytes.Load(),
 		Conflicts: c.conflicts.Load(), Fenced: c.fenced.Load(), Relists: c.relists.Load(),
 	}
+}
+
+// OrdersHeard is an instant at which Orders had delivered every order that there was, the zero time before the first:
+// while all is well, not longer ago than a few seconds.
+func (s *Store) OrdersHeard() time.Time {
+	if at := s.count.orders.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
 }

@@ -39,10 +39,9 @@ type recordKey struct {
 
 // Bad is a key that holds what nobody can read, as somebody put it there by hand or a later version did.
 type Bad struct {
-	Key      string    `json:"key"`
-	Revision int64     `json:"revision"`
-	Error    string    `json:"error"`
-	Since    time.Time `json:"since"`
+	Key      string `json:"key"`
+	Revision int64  `json:"revision"`
+	Error    string `json:"error"`
 }
 
 // NewMirror returns an empty mirror of s, which Follow fills.
@@ -165,7 +164,7 @@ func (m *Mirror) judgeLocked(kv *mvccpb.KeyValue, bad error) {
 	if m.bad[key].Revision == kv.ModRevision {
 		return
 	}
-	m.bad[key] = Bad{Key: key, Revision: kv.ModRevision, Error: bad.Error(), Since: time.Now().UTC()}
+	m.bad[key] = Bad{Key: key, Revision: kv.ModRevision, Error: bad.Error()}
 	m.store.log.Error("record is unreadable and set aside", "key", key, "err", bad)
 }
 

@@ -410,7 +410,7 @@ func TestWhatNobodyCanReadIsSetAside(t *testing.T) {
 	}
 	keys := []string{
 		"jobs/j", "jobs/NOT A NAME", "jobs/a/b", "cursors/j", "runs/j/" + id, "runs/j", "runs/j/a/b", "workers/w", "replicas/r",
-		"election/x", "events/j/e", "events/x", "queues/w/o", "gate", "files", "gate/x", "unknown", "unknown/x", "runs/", "jobs", "/", "//", "\xff",
+		"election/x", "events/j/e", "events/x", "queues/w/o", "gate", "files", "era", "gate/x", "unknown", "unknown/x", "runs/", "jobs", "/", "//", "\xff",
 	}
 	for name, v := range values {
 		t.Run(name, func(t *testing.T) {
@@ -508,6 +508,36 @@ func TestWatchTellsWhatHappenedSince(t *testing.T) {
 			cancel()
 			for range changes {
 			}
+		}
+	})
+}
+
+func TestAWatchThatTellsNothingAnyMoreEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := mem.New(mem.Config{})
+		defer srv.Close()
+		own, c := srv.Client(), srv.Client()
+		s := New(Config{Prefix: prefix, Process: "p"}, own, nullLog)
+		defer s.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_, changes, err := s.Watch(ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour) // nothing happens: that is no reason
+		put(t, c, prefix+"/events/j/e1", `{"id":"e1","job":"j"}`)
+		if got, ok := <-changes; !ok || got[0].Event == nil {
+			t.Fatalf("got %+v, open %t", got, ok)
+		}
+		srv.StallWatches(own)
+		put(t, c, prefix+"/events/j/e2", `{"id":"e2","job":"j"}`)
+		began := time.Now()
+		if got, ok := <-changes; ok {
+			t.Fatalf("got %+v of a watch that is held up", got)
+		}
+		if d := time.Since(began); d > time.Minute {
+			t.Errorf("it took %v to notice", d)
 		}
 	})
 }

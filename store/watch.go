@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -13,7 +14,8 @@ import (
 
 // Watch delivers the changes of all mirrored records and events after a revision, or from now on if after is 0, those
 // of one revision together. from is where it begins: later than after if what lies between has been compacted or has
-// never been. The channel is closed when ctx ends, and when the watch does; the reader has to keep up until then.
+// never been. The channel is closed when ctx ends, and when the watch does or has been silent for a while though there
+// is something to tell; the reader has to keep up until then.
 func (s *Store) Watch(ctx context.Context, after int64) (from int64, changes <-chan []job.Change, err error) {
 	now, err := s.Revision(ctx)
 	if err != nil {
@@ -34,7 +36,7 @@ func (s *Store) Watch(ctx context.Context, after int64) (from int64, changes <-c
 		defer close(out)
 		defer cancel()
 		defer context.AfterFunc(s.ctx, cancel)()
-		s.relay(watchCtx, watch, out)
+		s.relay(watchCtx, from, watch, out)
 	}) {
 		cancel()
 		return 0, nil, fmt.Errorf("watch %s: store is closed: %w", s.keys.All(), context.Canceled)
@@ -42,19 +44,38 @@ func (s *Store) Watch(ctx context.Context, after int64) (from int64, changes <-c
 	return from, out, nil
 }
 
-// relay hands on what watch tells until one of them ends.
-func (s *Store) relay(ctx context.Context, watch clientv3.WatchChan, out chan<- []job.Change) {
-	for resp := range watch {
-		if resp.Err() != nil {
+// relay hands on what watch tells after a revision until one of them ends, or the watch tells nothing any more.
+func (s *Store) relay(ctx context.Context, after int64, watch clientv3.WatchChan, out chan<- []job.Change) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	marks := make(chan mark)
+	wg.Go(func() { s.probe(ctx, nil, marks) })
+	v := vigil{prefix: s.keys.All(), reached: after, heard: time.Now()}
+	for {
+		select {
+		case <-ctx.Done():
 			return
-		}
-		for _, batch := range s.changes(resp.Events) {
-			select {
-			case out <- batch:
-			case <-ctx.Done():
+		case m := <-marks:
+			if err := v.marked(m, time.Now()); err != nil {
+				s.log.Info("events are not told any more", "err", err)
 				return
 			}
+		case resp, ok := <-watch:
+			if !ok || resp.Err() != nil {
+				return
+			}
+			v.told(&resp, time.Now())
+			for _, batch := range s.changes(resp.Events) {
+				select {
+				case out <- batch:
+				case <-ctx.Done():
+					return
+				}
+			}
 		}
+		v.current()
 	}
 }
 

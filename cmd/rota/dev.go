@@ -212,18 +212,23 @@ func (d *dev) runApart(ctx context.Context) error {
 	defer fail(nil)
 	replicas := make([]*replica, d.replicas)
 	var wg, drained sync.WaitGroup
+	drained.Add(len(replicas))
+	all := make(chan struct{})
 	for i := range replicas {
 		replicas[i] = &replica{
-			name: fmt.Sprintf("q%d", i+1), cli: d.cli, drained: &drained,
+			name: fmt.Sprintf("q%d", i+1), cli: d.cli, drained: &drained, all: all,
 			self: self, args: append([]string{"serve", "--leash"}, d.flags(i)...), env: d.environ(),
 		}
-		drained.Add(1)
 		wg.Go(func() {
 			if err := replicas[i].run(ctx); err != nil {
 				fail(err)
 			}
 		})
 	}
+	wg.Go(func() { // each counts itself off when it ends, at the latest
+		drained.Wait()
+		close(all)
+	})
 	wg.Go(func() {
 		for {
 			select {

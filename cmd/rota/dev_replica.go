@@ -20,6 +20,7 @@ type replica struct {
 	env     []string
 	cli     *cli
 	drained *sync.WaitGroup // counts the replicas that still need etcd's majority in order to end
+	all     <-chan struct{} // closed when that count is zero
 	once    sync.Once       // of being counted off
 
 	mu  sync.Mutex
@@ -82,7 +83,7 @@ func (r *replica) live(ctx context.Context) error {
 	r.setProcess(cmd)
 	defer r.setProcess(nil)
 	ended := make(chan error, 1)
-	go func() { // ends with the process
+	go func() { // ends with the process, which every way out of here waits for
 		if line, _ := bufio.NewReader(news).ReadString('\n'); line == drainedLine {
 			r.once.Do(r.drained.Done)
 		}
@@ -95,15 +96,10 @@ func (r *replica) live(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	r.signal(syscall.SIGTERM)
-	all := make(chan struct{})
-	go func() { // ends when every replica has drained or ended
-		r.drained.Wait()
-		close(all)
-	}()
 	select {
 	case err := <-ended:
 		return err
-	case <-all:
+	case <-r.all:
 	case <-time.After(drainGrace):
 	}
 	leash.Close()

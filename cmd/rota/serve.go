@@ -77,7 +77,7 @@ const drainedLine = "drained\n"
 func leashed(ctx context.Context, in io.Reader) (context.Context, <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	go func() { // ends with the process
+	go func() { // nobody waits for it: nothing but our parent ends a read of stdin, and the process ends without
 		_, _ = io.Copy(io.Discard, in)
 		close(ended)
 		cancel()

@@ -85,6 +85,9 @@ func storeText(s *api.StoreView) string {
 			text += fmt.Sprintf(" of %s (%d%%)", size(s.Quota), 100*s.DBSize/s.Quota)
 		}
 	}
+	if s.Full {
+		text += ", OUT OF SPACE"
+	}
 	if len(s.Members) > 0 {
 		text += ", " + strings.Join(s.Members, " ")
 	}

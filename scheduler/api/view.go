@@ -83,6 +83,7 @@ type StoreView struct {
 	Members  []string `json:"members,omitempty" doc:"Endpoints"`
 	DBSize   int64    `json:"db_size,omitempty" doc:"Bytes, the largest of the members"`
 	Quota    int64    `json:"quota,omitempty" doc:"Bytes"`
+	Full     bool     `json:"full,omitempty" doc:"Out of space: it takes deletions only"`
 }
 
 // FilesView says which job files are in force, and who disagrees.

@@ -177,6 +177,13 @@ func (p *Planner) Next() (time.Time, bool) {
 	return p.timers.first()
 }
 
+// Due returns when the job that has been waiting longest has to be looked at, or had to be; the zero time if none has.
+// Unlike Next it does not tell of what merely changed.
+func (p *Planner) Due() time.Time {
+	due, _ := p.timers.first()
+	return due
+}
+
 // touch has the job looked at in the next Plan.
 func (p *Planner) touch(j *jobState) {
 	if !j.dirty {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 type backend struct {
 	node  *Node
 	ready atomic.Bool // the store is there
+
+	streams sync.WaitGroup // of events that are being told; they end with their requests
 
 	restored atomic.Pointer[store.RestoredError] // the store waits to be accepted; nil: it does not
 }
@@ -43,10 +46,13 @@ func (b *backend) parts() api.Backend {
 	n := b.node
 	parts := api.Backend{Logs: b, Restorer: b, Metrics: n.metrics.handler(), Clock: n.now}
 	parts.Health.Ready = []api.Check{
-		{Name: "store", Probe: b.checkStore}, {Name: "space", Probe: b.checkSpace}, {Name: "disk", Probe: b.checkDisk},
+		{Name: "store", Probe: b.checkStore}, {Name: "space", Probe: n.space.check}, {Name: "disk", Probe: b.checkDisk},
 	}
 	if n.cfg.Role == WorkerOnly {
-		parts.Health.Ready = append(parts.Health.Ready, api.Check{Name: "presence", Probe: b.checkPresence})
+		parts.Health.Ready = append(parts.Health.Ready,
+			api.Check{Name: "presence", Probe: b.checkPresence},
+			api.Check{Name: "orders", Probe: b.checkOrders},
+		)
 		return parts
 	}
 	parts.Reader, parts.Planner, parts.Editor, parts.Operator, parts.Events = b, b, b, b, b
@@ -56,8 +62,19 @@ func (b *backend) parts() api.Backend {
 		api.Check{Name: "clock", Probe: b.checkClock},
 		api.Check{Name: "dispatch", Probe: b.checkDispatch},
 	)
+	if n.set.Worker.Enabled {
+		parts.Health.Ready = append(parts.Health.Ready, api.Check{Name: "orders", Probe: b.checkOrders})
+	}
 	parts.Health.Leader = b.checkLeader
 	return parts
+}
+
+// checkDisk is about this process's own disk: a worker that cannot write to it takes nothing.
+func (b *backend) checkDisk(context.Context) error {
+	if !b.ready.Load() || b.node.worker == nil {
+		return nil
+	}
+	return b.node.worker.Refuses()
 }
 
 // errNoStore is the answer until there is a store.
@@ -116,6 +133,21 @@ func (b *backend) checkPresence(ctx context.Context) error {
 	return nil
 }
 
+// checkOrders is about whoever works: one that hears of no orders begins nothing.
+func (b *backend) checkOrders(context.Context) error {
+	if err := b.started(); err != nil {
+		return err
+	}
+	heard := b.node.store.OrdersHeard()
+	switch silent := time.Since(heard); {
+	case heard.IsZero():
+		return errors.New("no orders have been read yet")
+	case silent > maxSilence:
+		return fmt.Errorf("no orders were heard of for %v", silent.Round(time.Second))
+	}
+	return nil
+}
+
 func (b *backend) checkWatch(context.Context) error {
 	if err := b.up(); err != nil {
 		return err
@@ -149,11 +181,8 @@ func (b *backend) checkDispatch(context.Context) error {
 		return errors.New("not dispatching yet")
 	}
 	st := b.node.scheduler.Status()
-	if st.Term == 0 || st.Behind.IsZero() {
-		return nil
-	}
-	if late := b.node.now().Sub(st.Behind); late > maxBehind {
-		return fmt.Errorf("dispatching is %v late", late.Round(time.Second))
+	if late := st.Behind(b.node.now()); late > maxBehind {
+		return fmt.Errorf("dispatching is %v late, %d decisions are not answered", late.Round(time.Second), st.Pending)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (b *backend) Watch(ctx context.Context, after int64) (int64, <-chan []api.E
 		return 0, nil, asked(err)
 	}
 	out := make(chan []api.Event, eventBuffer)
-	go func() { // ends with changes, which end with ctx
+	b.streams.Go(func() { // ends with changes, which end with ctx
 		defer close(out)
 		for batch := range changes {
 			var events []api.Event
@@ -34,11 +34,11 @@ func (b *backend) Watch(ctx context.Context, after int64) (int64, <-chan []api.E
 			}
 			select {
 			case out <- events:
-			default:
+			default: // the reader is too slow; the rest of changes ends with its request, which ends with out
 				return
 			}
 		}
-	}()
+	})
 	return from, out, nil
 }
 

@@ -166,7 +166,7 @@ func TestOlderFilesDoNotUndoNewerOnes(t *testing.T) {
 	q1.wantJobs(t, "x=new")
 	eventually(t, "the difference is seen", func() bool {
 		v, err := q2.Cluster(t.Context())
-		return err == nil && !v.Files.Agree && v.Files.By == "q1"
+		return err == nil && !v.Files.Agree && v.Files.By == "q1" && len(v.Files.Notes) == 1 && strings.HasPrefix(v.Files.Notes[0], "q2: ")
 	})
 
 	t.Run("a replica that starts with older files leaves them alone", func(t *testing.T) {

@@ -110,8 +110,19 @@ func nodeMetrics(n *Node) []prometheus.Collector {
 		}),
 		gauge("rota_term", "The term that this replica leads, 0 if it does not: a store revision.", func() float64 { return float64(status().Term) }),
 		gauge("rota_dispatch_behind_seconds", "How long the oldest thing that the leader has to decide has been waiting.", func() float64 {
-			if st := status(); !st.Behind.IsZero() {
-				return math.Max(0, n.now().Sub(st.Behind).Seconds())
+			return status().Behind(n.now()).Seconds()
+		}),
+		gauge("rota_store_size_bytes", "What etcd's largest member holds, 0 if it is not known.", func() float64 {
+			size, _, _ := n.space.fill()
+			return float64(size)
+		}),
+		gauge("rota_store_quota_bytes", "What it may hold.", func() float64 {
+			_, quota, _ := n.space.fill()
+			return float64(quota)
+		}),
+		gauge("rota_store_full", "1 while etcd is out of space and takes nothing new.", func() float64 {
+			if _, _, full := n.space.fill(); full {
+				return 1
 			}
 			return 0
 		}),

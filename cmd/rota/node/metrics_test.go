@@ -1,8 +1,11 @@
 package node
 
 import (
+	"bufio"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -10,11 +13,32 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
+// metric is the value of a metric without labels.
+func (r *running) metric(t testing.TB, name string) float64 {
+	t.Helper()
+	resp, err := http.Get(r.Servers()[0] + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			v, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
+}
+
 // metricNames are the names of all metrics, those included that have labels and no value yet.
 func metricNames(t *testing.T) (names []string) {
 	t.Helper()
 	n := &Node{cfg: Config{Version: version}, now: time.Now}
-	n.backend = &backend{node: n}
+	n.backend, n.space = &backend{node: n}, &space{node: n}
 	m := newMetrics(n)
 	m.Ended(&job.Run{Job: "x"}, &job.Outcome{State: job.Succeeded}, time.Second)
 	m.Decided(job.Decision{}, job.Applied{}, time.Time{})

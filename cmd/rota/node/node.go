@@ -70,6 +70,7 @@ type Node struct {
 	worker    *worker.Worker       // nil if it does not work
 	files     *files               // nil without job files
 	memory    *memory
+	space     *space
 	metrics   *metrics
 	backend   *backend
 	server    *api.Server
@@ -109,6 +110,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	if n.memory, err = openMemory(n.set.Node.DataDir); err != nil {
 		n.log.Error("a restored store would not be recognised", "err", err)
 	}
+	n.space = &space{node: n}
 	n.metrics = newMetrics(n)
 	n.backend = &backend{node: n}
 	closeAPI, err := n.serve(ctx, ln, &stops)
@@ -131,6 +133,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 		stops.add("wait for the others", func() error { n.cfg.Drained(); return nil })
 	}
 	stops.add("remember the store", n.rememberLast)
+	stops.add("end the streams of events", func() error { n.backend.streams.Wait(); return nil })
 	stops.add("close the API", closeAPI) // before what it asks
 	if err := n.admit(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -148,8 +151,8 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 // live runs everything that needs the store.
 func (n *Node) live(ctx context.Context, stops *closers) error {
 	background := stops.background(ctx)
-	background("look for etcd's alarm", n.watchSpace)
 	background("remember the store", n.remember)
+	background("watch the space", n.space.run)
 	if n.cfg.Role == Replica {
 		background("follow the store", n.mirror.Follow)
 		n.scheduler = scheduler.New(planner.Config{

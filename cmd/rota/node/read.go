@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -29,7 +27,7 @@ func (b *backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 	v := api.ClusterView{
 		Name: n.set.Etcd.Prefix, Node: n.set.Node.Name, Version: n.cfg.Version.Version,
 		Workers: len(n.mirror.Workers()), Jobs: len(n.mirror.Jobs()), Paused: gate.Paused,
-		Store:       api.StoreView{Revision: rev},
+		Store:       b.store(rev),
 		LagSeconds:  n.metrics.lagSeconds(),
 		Clocks:      n.clocks.views(),
 		Quarantined: b.quarantined(),
@@ -38,7 +36,6 @@ func (b *backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 	defer cancel()
 	var wg sync.WaitGroup
 	wg.Go(func() { v.Leader = b.leader(asking) })
-	wg.Go(func() { b.addSize(asking, &v.Store) })
 	wg.Go(func() { v.NotReady = b.notReady(asking) })
 	wg.Wait()
 	b.addReplicas(&v)
@@ -84,39 +81,22 @@ func (b *backend) addReplicas(v *api.ClusterView) {
 	v.Files = api.FilesView{Hash: files.Hash, By: files.By, At: files.At, Agree: true}
 	for _, r := range b.node.mirror.Replicas() {
 		v.Replicas = append(v.Replicas, api.ReplicaView{Replica: *r, Leader: v.Leader != nil && v.Leader.Node == r.Name})
-		if r.FilesHash != "" && r.FilesHash != files.Hash {
-			v.Files.Agree = false
+		note := r.FilesNote
+		if note == "" && r.FilesHash != "" && r.FilesHash != files.Hash { // it has not seen yet that they differ
+			note = "has other files than those in force, which " + files.By + " applied"
 		}
-		if r.FilesNote != "" {
+		if note != "" {
 			v.Files.Agree = false
-			v.Files.Notes = append(v.Files.Notes, r.Name+": "+r.FilesNote)
+			v.Files.Notes = append(v.Files.Notes, r.Name+": "+note)
 		}
 	}
 }
 
-// addSize shows etcd's members and how full they are, as far as they say so in time.
-func (b *backend) addSize(ctx context.Context, v *api.StoreView) {
-	n := b.node
-	asked := n.client.Endpoints()
-	v.Members = asked
-	if n.member != nil { // the in-process client has no endpoints, and asks this member alone
-		asked, v.Members = []string{n.member.Endpoint()}, []string{n.member.Endpoint()}
-	}
-	sizes := make([]*clientv3.StatusResponse, len(asked))
-	var wg sync.WaitGroup
-	for i, endpoint := range asked {
-		wg.Go(func() {
-			if st, err := n.client.Status(ctx, endpoint); err == nil {
-				sizes[i] = st
-			}
-		})
-	}
-	wg.Wait()
-	for _, st := range sizes {
-		if st != nil {
-			v.DBSize, v.Quota = max(v.DBSize, st.DbSize), st.DbSizeQuota
-		}
-	}
+// store shows etcd's members and how full they are.
+func (b *backend) store(rev int64) api.StoreView {
+	v := api.StoreView{Revision: rev, Members: b.node.endpoints()}
+	v.DBSize, v.Quota, v.Full = b.node.space.fill()
+	return v
 }
 
 // Jobs shows all jobs.

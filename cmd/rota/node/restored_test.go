@@ -7,6 +7,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store/embedded"
 )
 
 // waits wants a process to live and not to be ready, since its store was restored.
@@ -32,7 +33,7 @@ type restorable struct {
 
 func newRestorable(t *testing.T) *restorable {
 	e := &restorable{t: t, dir: t.TempDir(), addr: "http://" + freeAddr(t)}
-	e.endpoint, e.end = etcdIn(t, e.dir, e.addr)
+	e.endpoint, e.end = etcdOf(t, embedded.Config{Dir: e.dir, Client: e.addr})
 	return e
 }
 
@@ -44,7 +45,7 @@ func (e *restorable) backup() string {
 	if err := os.CopyFS(to, os.DirFS(e.dir)); err != nil {
 		e.t.Fatal(err)
 	}
-	_, e.end = etcdIn(e.t, e.dir, e.addr)
+	_, e.end = etcdOf(e.t, embedded.Config{Dir: e.dir, Client: e.addr})
 	return to
 }
 
@@ -52,7 +53,7 @@ func (e *restorable) restore(dir string) {
 	e.t.Helper()
 	e.end()
 	e.dir = dir
-	_, e.end = etcdIn(e.t, e.dir, e.addr)
+	_, e.end = etcdOf(e.t, embedded.Config{Dir: e.dir, Client: e.addr})
 }
 
 // makeHistory has a job run a few times.

@@ -61,7 +61,8 @@ type running struct {
 	node   *Node
 	log    *logBuffer
 	reload chan os.Signal
-	end    func() error // stops it, and returns what Run did
+	cancel context.CancelFunc // tells it to stop
+	end    func() error       // stops it, and returns what Run did
 
 	up       chan *Node // receives the node once it answers
 	ended    chan error // receives what Run returned
@@ -116,6 +117,7 @@ func launch(t testing.TB, cfg Config) *running {
 	cfg.Reload = r.reload
 	cfg.Ready = func(n *Node) { r.up <- n }
 	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
 	ended := make(chan error, 1)
 	r.ended = ended
 	go func() { ended <- Run(ctx, cfg, logger(r.log)) }() // waited for by end
@@ -184,16 +186,17 @@ func (r *running) lead(t testing.TB) {
 // etcd starts one outside of all nodes.
 func etcd(t testing.TB) string {
 	t.Helper()
-	endpoint, _ := etcdIn(t, t.TempDir(), "http://127.0.0.1:0")
+	endpoint, _ := etcdOf(t, embedded.Config{Dir: t.TempDir(), Client: "http://127.0.0.1:0"})
 	return endpoint
 }
 
-// etcdIn starts one from what is in a directory, until end is called.
-func etcdIn(t testing.TB, dir, client string) (endpoint string, end func()) {
+// etcdOf starts one, until end is called.
+func etcdOf(t testing.TB, cfg embedded.Config) (endpoint string, end func()) {
 	t.Helper()
+	cfg.NoSync = true
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	s, err := embedded.Start(ctx, embedded.Config{Dir: dir, Client: client, NoSync: true}, hclog.NewNullLogger())
+	s, err := embedded.Start(ctx, cfg, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,65 +3,113 @@ package node
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // errStoreFull is what a full etcd means, and what to do.
 var errStoreFull = errors.New("etcd is full and takes nothing new: outcomes wait and nothing is dispatched; " +
 	"make room (compact, defrag), then `rota etcdctl alarm disarm`")
 
-// spaceEvery is how often it is looked whether etcd is full.
-const spaceEvery = 5 * time.Second
+// space watches how full etcd is. Out of space, it takes deletions only: nothing new is dispatched or submitted, outcomes
+// wait in the journals, and who loses his lease gets no new one. All of that goes on by itself once there is space again.
+type space struct {
+	node *Node
 
-// watchSpace says in the log when etcd becomes full, and when it takes something again, until ctx ends.
-func (n *Node) watchSpace(ctx context.Context) error {
-	for was := false; ctx.Err() == nil; pause(ctx, spaceEvery) {
-		full, err := n.full(ctx)
-		switch {
-		case err != nil: // that etcd does not answer, others say
-		case full && !was:
-			n.log.Error(errStoreFull.Error())
-			was = true
-		case !full && was:
-			n.log.Info("etcd takes writes again")
-			was = false
-		}
+	mu     sync.Mutex
+	size   int64 // guarded by mu: bytes, of the largest member; 0: not known
+	quota  int64 // guarded by mu: bytes
+	full   bool  // guarded by mu: the alarm is on
+	narrow bool  // guarded by mu: it soon will be
+}
+
+// The pace of looking, and the share of the quota, in percent, from which on it is worth a warning.
+const (
+	spaceEvery   = 5 * time.Second
+	spaceTimeout = 3 * time.Second
+	spaceNarrow  = 80
+)
+
+// run looks until ctx ends.
+func (s *space) run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		s.look(ctx)
+		pause(ctx, spaceEvery)
 	}
 	return nil
 }
 
-// full says whether etcd has raised its alarm that space has run out.
-func (n *Node) full(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+// look asks the members that answer. What nobody says stays as it was.
+func (s *space) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, spaceTimeout)
 	defer cancel()
-	resp, err := n.client.AlarmList(ctx)
-	if err != nil {
-		return false, err
-	}
-	for _, a := range resp.Alarms {
-		if a.Alarm == pb.AlarmType_NOSPACE {
-			return true, nil
+	var size, quota int64
+	full := false
+	for _, st := range s.node.members(ctx) {
+		if st == nil {
+			continue
+		}
+		size, quota = max(size, st.DbSize), st.DbSizeQuota
+		for _, alarm := range st.Errors {
+			full = full || strings.Contains(alarm, etcdserverpb.AlarmType_NOSPACE.String())
 		}
 	}
-	return false, nil
+	if size == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	narrow := quota > 0 && 100*size >= spaceNarrow*quota
+	switch {
+	case full && !s.full:
+		s.node.log.Error(errStoreFull.Error(), "size", size, "quota", quota)
+	case !full && s.full:
+		s.node.log.Info("etcd takes writes again", "size", size, "quota", quota)
+	case narrow && !s.narrow && !full:
+		s.node.log.Warn("etcd is almost full: make room (compact, defrag) before it takes nothing new", "size", size, "quota", quota)
+	}
+	s.size, s.quota, s.full, s.narrow = size, quota, full, narrow
 }
 
-func (b *backend) checkSpace(ctx context.Context) error {
-	if !b.ready.Load() {
-		return nil // the store's own check says so
-	}
-	if full, err := b.node.full(ctx); err == nil && full {
+// fill is how many bytes etcd has and may have, zero if it is not known, and whether it is out of space.
+func (s *space) fill() (size, quota int64, full bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.size, s.quota, s.full
+}
+
+// check is for readiness.
+func (s *space) check(context.Context) error {
+	if _, _, full := s.fill(); full {
 		return errStoreFull
 	}
 	return nil
 }
 
-// checkDisk is about this process's own disk: a worker that cannot write to it takes nothing.
-func (b *backend) checkDisk(context.Context) error {
-	if !b.ready.Load() || b.node.worker == nil {
-		return nil
+// endpoints are where etcd's members are asked about themselves.
+func (n *Node) endpoints() []string {
+	if n.member != nil { // the in-process client has no endpoints, and asks this member alone
+		return []string{n.member.Endpoint()}
 	}
-	return b.node.worker.Refuses()
+	return n.client.Endpoints()
+}
+
+// members asks each of the endpoints about itself; nil for one that does not answer before ctx ends.
+func (n *Node) members(ctx context.Context) []*clientv3.StatusResponse {
+	asked := n.endpoints()
+	answers := make([]*clientv3.StatusResponse, len(asked))
+	var wg sync.WaitGroup
+	for i, endpoint := range asked {
+		wg.Go(func() {
+			if st, err := n.client.Status(ctx, endpoint); err == nil {
+				answers[i] = st
+			}
+		})
+	}
+	wg.Wait()
+	return answers
 }

@@ -1,0 +1,79 @@
+package node
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// stopBound is how long a node may take to stop, beyond its shutdown grace, whatever the store does: outcomes get ten
+// seconds to be delivered, and each farewell two.
+const stopBound = 25 * time.Second
+
+// stopsInTime wants a node to end by itself, in good order, while the store hangs.
+func (r *running) stopsInTime(t *testing.T, l *link) {
+	t.Helper()
+	began, held := time.Now(), l.held.Load()
+	r.cancel()
+	select {
+	case err := <-r.ended:
+		r.ended <- err
+		if err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	case <-time.After(stopBound):
+		t.Fatal("it does not stop")
+	}
+	t.Logf("it took %v to stop", time.Since(began).Round(time.Millisecond))
+	if held == 0 && l.held.Load() == 0 {
+		t.Error("the cut did not bite")
+	}
+}
+
+func TestStopsWhenTheStoreHangs(t *testing.T) {
+	t.Parallel()
+	endpoint := etcd(t)
+	for name, role := range map[string]Role{"replica": Replica, "worker": WorkerOnly} {
+		t.Run(name+" that starts", func(t *testing.T) {
+			t.Parallel()
+			l := newLink(t, endpoint)
+			l.cut()
+			r := launch(t, Config{Role: role, Settings: outside(t, name+"-starts", l.endpoint()), Version: version})
+			eventually(t, "it says that etcd does not answer", func() bool { return strings.Contains(r.log.String(), "etcd does not answer") })
+			r.stopsInTime(t, l)
+		})
+		t.Run(name+" that is idle", func(t *testing.T) {
+			t.Parallel()
+			l := newLink(t, endpoint)
+			set := outside(t, name+"-idle", l.endpoint())
+			set.Etcd.Prefix = "/idle-" + name
+			r := start(t, Config{Role: role, Settings: set, Version: version})
+			l.cut()
+			r.stopsInTime(t, l)
+		})
+	}
+	t.Run("replica that leads and works", func(t *testing.T) {
+		t.Parallel()
+		l := newLink(t, endpoint)
+		set := outside(t, "busy", l.endpoint())
+		set.Etcd.Prefix = "/busy"
+		set.Jobs = t.TempDir() + "/jobs.yaml"
+		write(t, set.Jobs, jobsFile("x", "filed"))
+		r := start(t, Config{Settings: set, Version: version})
+		r.lead(t)
+		r.put(t, "tick", job.Spec{Every: job.Duration(time.Second), Shell: "true"})
+		r.put(t, "long", job.Spec{Shell: "sleep 60"})
+		r.reaches(t, r.submit(t, "long", api.RunRequest{}).Ref, job.Running)
+		stream, err := http.Get(r.Servers()[0] + "/v1/events")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Body.Close()
+		l.cut()
+		r.stopsInTime(t, l)
+	})
+}

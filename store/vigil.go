@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// How a watch is kept honest. Every probeEvery, etcd's majority is asked for its revision. A watch that does not get
+// there, and says nothing at all, for silence is given up, and so is one that etcd does not take on for as long.
+const (
+	probeEvery = 3 * time.Second
+	silence    = 12 * time.Second
+)
+
+// mark is a revision that etcd's majority had reached at an instant.
+type mark struct {
+	rev int64
+	at  time.Time
+}
+
+// vigil judges whether a watch still tells what happens. It belongs to whoever reads the watch.
+type vigil struct {
+	prefix  string
+	reached int64     // everything up to it has been told
+	heard   time.Time // when the watch said anything last
+	want    mark      // the oldest that is not reached; the zero mark if there is none
+}
+
+// told takes over an answer of the watch. The header of one with events may be ahead of them: what a watch has missed
+// comes in parts.
+func (v *vigil) told(resp *clientv3.WatchResponse, now time.Time) {
+	v.heard = now
+	switch n := len(resp.Events); {
+	case n > 0:
+		v.reached = resp.Events[n-1].Kv.ModRevision
+	case resp.IsProgressNotify():
+		v.reached = max(v.reached, resp.Header.Revision)
+	}
+}
+
+// marked takes over how far etcd is, and returns an error if the watch is dead.
+func (v *vigil) marked(m mark, now time.Time) error {
+	if v.want.rev == 0 {
+		v.want = m
+	}
+	if quiet := now.Sub(later(v.heard, v.want.at)); v.want.rev > v.reached && quiet > silence {
+		return fmt.Errorf("watch %s: at revision %d, etcd at %d, and nothing heard for %v", v.prefix, v.reached, m.rev, quiet.Round(time.Second))
+	}
+	return nil
+}
+
+// current returns an instant at which the watch lacked nothing, once for each.
+func (v *vigil) current() (at time.Time, ok bool) {
+	if v.want.rev == 0 || v.want.rev > v.reached {
+		return time.Time{}, false
+	}
+	at, v.want = v.want.at, mark{}
+	return at, true
+}
+
+// probe asks etcd's majority for its revision now and then, and has the watch of ctx told to say how far it is. A member
+// that is cut off answers the latter by itself, so that alone proves nothing.
+func (s *Store) probe(ctx context.Context, ask <-chan struct{}, marks chan<- mark) {
+	timer := time.NewTicker(probeEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-ask:
+		}
+		asked := time.Now()
+		rev, err := s.Revision(ctx)
+		if err != nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case marks <- mark{rev, asked}:
+		}
+		try, cancel := context.WithTimeout(ctx, tryTimeout)
+		_ = s.client.RequestProgress(try) // the watch itself says what became of it
+		cancel()
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
