@@ -1,6 +1,7 @@
 package network
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -99,14 +100,8 @@ func (s *scene) machineLost(t *testing.T) {
 	over()
 }
 
+// follower is a replica that does not lead.
 func (s *scene) follower(leader *cluster.Node) *cluster.Node {
-	names := s.lab.Others(leader.Name)
-	name := names[s.rng.IntN(len(names))]
-	for _, n := range s.c.Replicas() {
-		if n.Name == name {
-			return n
-		}
-	}
-	s.t.Fatalf("no replica on host %s", name)
-	return nil
+	others := slices.DeleteFunc(slices.Clone(s.c.Replicas()), func(n *cluster.Node) bool { return n == leader })
+	return others[s.rng.IntN(len(others))]
 }
