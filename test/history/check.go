@@ -37,11 +37,11 @@ func (v Verdict) String() string {
 	for _, class := range slices.Sorted(maps.Keys(why)) {
 		skipped = append(skipped, fmt.Sprintf("%d %s", why[class], class))
 	}
-	text := fmt.Sprintf("%d violations; slots: %v", len(v.Violations), v.Grades)
+	text := fmt.Sprintf("%s; slots: %v", plural(len(v.Violations), "violation"), v.Grades)
 	if len(skipped) > 0 {
 		text += " (skipped: " + strings.Join(skipped, ", ") + ")"
 	}
-	return fmt.Sprintf("%s; %d runs, %d attempts, %d executed again for a fault", text, v.Runs, v.Attempts, v.Doubles)
+	return fmt.Sprintf("%s; %s, %s, %d executed again for a fault", text, plural(v.Runs, "run"), plural(v.Attempts, "attempt"), v.Doubles)
 }
 
 // Judge is Check, with what it looked at.
