@@ -42,7 +42,14 @@ type Cluster struct {
 	JobFile  string
 	Recorder *Recorder
 	Client   *client.Client // asks any replica
+	// Calls is what clients of Node.Record asked for. Once there are any, runs with a key that none of them gave are a
+	// violation.
+	Calls history.Calls
+	// Recovery is how long after a fault slots may be late because of it, for jobs of which a test says how late they may
+	// be; history.DefaultRecovery if zero.
+	Recovery time.Duration
 
+	ready    time.Time // when the cluster had started
 	t        testing.TB
 	cfg      Config
 	replicas []*Node
@@ -95,6 +102,7 @@ func Start(t testing.TB, cfg Config) *Cluster {
 		v, err := c.Client.Cluster(t.Context())
 		return err == nil && v.Jobs == len(cfg.Jobs)
 	})
+	c.ready = time.Now()
 	return c
 }
 
@@ -175,6 +183,17 @@ func newClient(t testing.TB, servers string) *client.Client {
 	}
 	t.Cleanup(cl.Close)
 	return cl
+}
+
+// Record returns a client that asks this node alone, sends nothing twice, and records what it asks and is told. It may be
+// used by one goroutine. Node.Client does not record.
+func (n *Node) Record() *history.Client {
+	// A connection that is used again is tried again by net/http, for requests that have an idempotency key.
+	cl, err := client.New(client.Config{Servers: n.URL, Timeout: 3 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return n.cluster.Calls.Client(cl)
 }
 
 // mark is the variable that all processes of the cluster are started with, and inherit: nannies and jobs, too.
@@ -311,8 +330,10 @@ func (n *Node) Kill() {
 // Terminate asks the node to stop and waits until it has.
 func (n *Node) Terminate() {
 	n.t.Helper()
+	n.cluster.Harm(history.Fault{Kind: history.Stop, Node: n.Name, At: time.Now()})
 	n.Signal(syscall.SIGTERM)
 	n.Await(30 * time.Second)
+	n.cluster.Heal(n.Name)
 }
 
 // Stop stops the node in its tracks, until Cont.

@@ -31,5 +31,6 @@ func StartDev(t testing.TB, cfg Config) *Cluster {
 	n.Start()
 	c.Recorder = NewRecorder(t, Prefix, c.Endpoints())
 	c.WaitReady()
+	c.ready = time.Now()
 	return c
 }

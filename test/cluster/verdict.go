@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -87,21 +88,32 @@ func (c *Cluster) Check(effects func() []history.Effect, byHand map[string]bool,
 	c.Judge(effects(), byHand, expect)
 }
 
-// Judge is Check for a cluster that has come to its end.
+// Judge is Check for a cluster that has come to its end. Of a test that has failed, or where ROTA_TEST_ARTIFACTS is set, it
+// keeps what was recorded, and a picture of it.
 func (c *Cluster) Judge(effects []history.Effect, byHand map[string]bool, expect func(*history.Job)) {
 	c.t.Helper()
-	h := history.History{Prefix: Prefix, Versions: c.Recorder.Versions(), Effects: effects, Faults: c.Faults(), ByHand: byHand}
+	h := history.History{
+		Prefix: Prefix, Versions: c.Recorder.Versions(), Effects: effects, Faults: c.Faults(), ByHand: byHand, Calls: c.Calls.All(),
+		Recovery: c.Recovery, Over: time.Now(),
+	}
 	h.Jobs = Expectations(c.cfg.Jobs, expect)
+	for i := range h.Jobs {
+		if h.Jobs[i].From.IsZero() {
+			h.Jobs[i].From = c.ready
+		}
+	}
 	const most = 40
-	found := history.Check(h)
-	for _, v := range found[:min(len(found), most)] {
+	v := history.Judge(h)
+	for _, v := range v.Violations[:min(len(v.Violations), most)] {
 		c.t.Errorf("%v", v)
 	}
-	if len(found) > most {
-		c.t.Errorf("… and %d more", len(found)-most)
+	if n := len(v.Violations); n > most {
+		c.t.Errorf("… and %d more", n-most)
 	}
-	c.t.Logf("judged: %d revisions of records, %d effects, %d runs, %d faults; %d violations",
-		len(h.Versions), len(effects), len(c.Recorder.Runs("")), len(h.Faults), len(found))
+	c.t.Logf("judged: %d revisions of records, %d effects, %d calls, %d faults; %v", len(h.Versions), len(effects), len(h.Calls), len(h.Faults), v)
+	if c.t.Failed() || os.Getenv("ROTA_TEST_ARTIFACTS") != "" {
+		Keep(c.t, h, v)
+	}
 }
 
 // Expectations makes of definitions what is expected of their jobs: that all their runs end well and are seen.

@@ -81,7 +81,7 @@ func (c Call) String() string {
 
 // checkCalls compares what clients were told with what is in the store.
 func (t *timeline) checkCalls() {
-	if t.Calls == nil {
+	if len(t.Calls) == 0 {
 		return
 	}
 	t.checkSubmissions()

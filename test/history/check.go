@@ -37,11 +37,11 @@ func (v Verdict) String() string {
 	for _, class := range slices.Sorted(maps.Keys(why)) {
 		skipped = append(skipped, fmt.Sprintf("%d %s", why[class], class))
 	}
-	text := fmt.Sprintf("%d violations; slots: %v", len(v.Violations), v.Grades)
+	text := fmt.Sprintf("%s; slots: %v", plural(len(v.Violations), "violation"), v.Grades)
 	if len(skipped) > 0 {
 		text += " (skipped: " + strings.Join(skipped, ", ") + ")"
 	}
-	return fmt.Sprintf("%s; %d runs, %d attempts, %d executed again for a fault", text, v.Runs, v.Attempts, v.Doubles)
+	return fmt.Sprintf("%s; %s, %s, %d executed again for a fault", text, plural(v.Runs, "run"), plural(v.Attempts, "attempt"), v.Doubles)
 }
 
 // Judge is Check, with what it looked at.
@@ -57,6 +57,7 @@ func Judge(h History) Verdict {
 		t.checkTokens(j)
 		t.checkOverlap(j)
 		t.checkSlots(j)
+		t.checkReasons(j.Name)
 	}
 	t.checkEffects()
 	t.checkCalls()
@@ -183,6 +184,16 @@ func (t *timeline) checkCursor(name string, vs []cursorVersion) {
 		moved := i == 0 || v.cursor.After.After(vs[i-1].cursor.After)
 		if moved && !known && !reason {
 			t.report(RuleCursor, name, fmt.Sprintf("moved to %s%s without a run or a reason", job.SlotID(v.cursor.After), at(v.Version)))
+		}
+	}
+}
+
+// checkReasons sees to it that slots are skipped together with the cursor's move past them.
+func (t *timeline) checkReasons(name string) {
+	for _, s := range t.skips[name] {
+		moved := slices.ContainsFunc(t.cursors[name], func(c cursorVersion) bool { return c.Rev == s.rev && !c.cursor.After.Before(s.to) })
+		if !moved && !t.ByHand[t.Prefix+"/cursors/"+name] {
+			t.report(RuleCursor, name, fmt.Sprintf("slots up to %s skipped at %d without its move past them", job.SlotID(s.to), s.rev))
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (p *tape) commit(records map[string]any) int64 {
 }
 
 func (p *tape) lead(key string) {
-	p.term = p.commit(map[string]any{"election/" + key: map[string]string{}})
+	p.term = p.commit(map[string]any{"election/" + key: map[string]string{"node": "node-" + key}})
 }
 
 func (p *tape) define(name string, spec job.Spec) {

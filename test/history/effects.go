@@ -91,7 +91,7 @@ func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, firs
 		return
 	}
 	if second.Token <= first.Token || second.Attempt <= first.Attempt {
-		t.reportAs(Stale, RuleDouble, run, "token or attempt does not rise: "+pair)
+		t.reportAs(fell(first, second), RuleDouble, run, "token or attempt does not rise: "+pair)
 		return
 	}
 	attempts := last(vs).Attempts
@@ -167,7 +167,7 @@ func (t *timeline) checkOrder() {
 		slices.SortStableFunc(es, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })
 		for i := 1; i < len(es); i++ {
 			if es[i].Token <= es[i-1].Token && !t.paused(es[i].Arrived) {
-				t.reportAs(Stale, RuleToken, es[i].Run, fmt.Sprintf("its target saw token %d after token %d of %s", es[i].Token, es[i-1].Token, es[i-1].Run))
+				t.reportAs(fell(es[i-1], es[i]), RuleToken, es[i].Run, fmt.Sprintf("its target saw token %d after token %d of %s", es[i].Token, es[i-1].Token, es[i-1].Run))
 			}
 		}
 	}

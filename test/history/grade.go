@@ -10,7 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Grade is what became of one slot. The higher, the worse.
+// Grade is what became of one slot. Of those that hold, the highest counts: it says most.
 type Grade int
 
 // The grades. From Late on, something that was promised was not kept.
@@ -25,6 +25,7 @@ const (
 	Late                     // it came too late, or too early, and no fault explains it
 	Unfinished               // its run has not ended
 	Broken                   // a record of it was written by somebody who may not, or as nobody may
+	Missed                   // it did not run, or has neither a run nor a reason
 	Overlap                  // it ran at the same time as another run of the job, or was skipped for none
 	Duplicate                // it has had two records
 	Orphan                   // a target saw an execution that no worker had claimed
@@ -32,16 +33,15 @@ const (
 	Unknown                  // something ran that is no slot of the job, and that nobody asked for
 	LostOutcome              // its target saw it end, and its record does not say so
 	Double                   // it was executed twice, and no fault explains it
-	Missed                   // it did not run, or has neither a run nor a reason
 )
 
 var gradeNames = []string{
 	"ok", "again", "late behind a run", "late in a fault", "skipped", "given up", "not judged",
-	"late", "unfinished", "broken record", "overlap", "duplicate record", "orphan effect", "stale token", "unknown run",
-	"lost outcome", "double effect", "missed",
+	"late", "unfinished", "broken record", "missed", "overlap", "duplicate record", "orphan effect", "stale token",
+	"unknown run", "lost outcome", "double effect",
 }
 
-// Grades lists every Grade, the best first.
+// Grades lists every Grade, the best first: those from Late on are bad.
 func Grades() (all []Grade) {
 	for g := range gradeNames {
 		all = append(all, Grade(g))
@@ -74,7 +74,7 @@ type SlotGrade struct {
 // Tally counts grades.
 type Tally map[Grade]int
 
-// String lists what there was, the worst first, in one line.
+// String lists what there was, the bad first, in one line.
 func (c Tally) String() string {
 	var parts []string
 	for _, g := range slices.Backward(Grades()) {
@@ -96,6 +96,14 @@ func (c Tally) Bad() (n int) {
 		}
 	}
 	return n
+}
+
+// fell is the grade of an effect whose token is not above that of an effect before it.
+func fell(before, now Effect) Grade {
+	if before.Run == now.Run && before.Token == now.Token {
+		return Double
+	}
+	return Stale
 }
 
 // report notes that a promise was not kept, and grades what it is about.

@@ -95,7 +95,7 @@ type History struct {
 	Effects  []Effect
 	Faults   []Fault
 	Halts    []Halt
-	Calls    []Call // what clients asked for and were told; nil if nobody recorded it
+	Calls    []Call // what clients asked for and were told; none if nobody recorded it
 	// ByHand are keys that the test wrote itself: none of the rules about records holds for them.
 	ByHand map[string]bool
 	// Slack bounds what lies between an effect and its record: how long a request that was sent may take to arrive, and

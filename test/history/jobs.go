@@ -100,6 +100,12 @@ func (t *timeline) checkSlots(j Job) {
 		return
 	}
 	cursors, since := t.cursors[j.Name], t.since[j.Name]
+	if since.IsZero() {
+		if len(cursors) > 0 {
+			t.report(RuleSlot, j.Name, "has slots decided, and was never defined")
+		}
+		return
+	}
 	end := since
 	if len(cursors) > 0 {
 		end = cursors[len(cursors)-1].cursor.After

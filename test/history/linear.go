@@ -35,6 +35,9 @@ func DrawCalls(w io.Writer, h History, what string) error {
 	return porcupine.Visualize(model, info, w)
 }
 
+// Called says whether there are calls about a run or job that DrawCalls can show.
+func Called(h History, what string) bool { return len(partition(h.Calls)[what]) > 0 }
+
 func tell(calls []Call) (lines []string) {
 	for _, c := range calls {
 		lines = append(lines, fmt.Sprintf("%s to %s  %v", stamp(c.Asked), stamp(c.Answered), c))

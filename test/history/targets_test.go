@@ -116,11 +116,9 @@ func TestTargets(t *testing.T) {
 			if !c.spec.Scheduled() {
 				c.spec.Every = s
 			}
-			v := Judge(History{
-				Jobs:    []Job{{Name: "a", Spec: c.spec.WithDefaults(), Effects: true, Tolerance: 500 * time.Millisecond, From: began}},
-				Effects: effectsAt(t, c.effects), Faults: c.faults, Halts: c.halts, Over: sec(10.2),
-				Recovery: time.Second, Slack: 200 * time.Millisecond,
-			})
+			h := bare(effectsAt(t, c.effects))
+			h.Jobs[0].Spec, h.Faults, h.Halts = c.spec.WithDefaults(), c.faults, c.halts
+			v := Judge(h)
 			slices.SortFunc(v.Violations, func(a, b Violation) int { return cmp.Compare(a.What+a.Rule, b.What+b.Rule) })
 			var bad []string
 			for _, f := range v.Violations {

@@ -58,7 +58,7 @@ type timeline struct {
 	over        time.Time // when recording ended
 	found       []Violation
 	decided     map[string][]time.Time // by job: the slots that were checked
-	marks       map[string]Grade       // by run: the worst that was found
+	marks       map[string]Grade       // by run: the highest that was found
 	slots       int                    // that were checked
 	doubles     int                    // that a fault explains
 }

@@ -1,0 +1,61 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// Keep writes a history, a picture of it, and one of the calls about whatever was answered wrongly, and logs where they are:
+// in the folder that ROTA_TEST_ARTIFACTS names, where go test -artifacts wants them, or else in a new temporary folder.
+func Keep(t testing.TB, h history.History, v history.Verdict) {
+	t.Helper()
+	dir, err := artifacts(t)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	files := make(map[string][]byte)
+	var picture bytes.Buffer
+	if err := history.Draw(&picture, h, v); err != nil {
+		t.Errorf("draw the history: %v", err)
+	}
+	files["history.svg"] = picture.Bytes()
+	if files["history.json"], err = json.Marshal(h); err != nil {
+		t.Errorf("encode the history: %v", err)
+	}
+	for _, found := range v.Violations {
+		var page bytes.Buffer
+		if found.Rule != history.RuleAnswer || !history.Called(h, found.What) {
+			continue
+		}
+		if err := history.DrawCalls(&page, h, found.What); err != nil {
+			t.Errorf("draw the calls about %s: %v", found.What, err)
+		}
+		files["calls "+strings.ReplaceAll(found.What, "/", " ")+".html"] = page.Bytes()
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Logf("picture of what happened: %s", filepath.Join(dir, "history.svg"))
+}
+
+// artifacts makes the folder in which a test leaves what people may want to look at.
+func artifacts(t testing.TB) (string, error) {
+	if root := os.Getenv("ROTA_TEST_ARTIFACTS"); root != "" {
+		dir := filepath.Join(root, filepath.FromSlash(t.Name()))
+		return dir, os.MkdirAll(dir, 0o700)
+	}
+	if f := flag.Lookup("test.artifacts"); f != nil && f.Value.String() == "true" {
+		return t.ArtifactDir(), nil // which is removed after the test otherwise
+	}
+	return os.MkdirTemp("", "rota-"+filepath.Base(t.Name())+"-")
+}
