@@ -11,9 +11,10 @@ type Job struct {
 	Updated    time.Time `json:"updated"`
 
 	// Since is the instant from which the present schedule is owed: slots at or before it are nobody's debt.
-	// SinceReason says why: created, rescheduled or resumed.
-	Since       time.Time `json:"since"`
-	SinceReason string    `json:"since_reason"`
+	// SinceReason says why: created, rescheduled or resumed. SinceGeneration is the generation that the schedule came with.
+	Since           time.Time `json:"since"`
+	SinceReason     string    `json:"since_reason"`
+	SinceGeneration int64     `json:"since_generation,omitempty"`
 
 	Paused *Pause `json:"paused,omitempty"`
 	Spec   Spec   `json:"spec"`
