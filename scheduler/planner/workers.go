@@ -250,7 +250,10 @@ func (h waitHeap) Less(i, k int) bool {
 	if h[i].priority != h[k].priority {
 		return h[i].priority > h[k].priority
 	}
-	return h[i].since.Before(h[k].since)
+	if c := h[i].since.Compare(h[k].since); c != 0 {
+		return c < 0
+	}
+	return h[i].job.name < h[k].job.name
 }
 func (h waitHeap) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
 func (h *waitHeap) Push(x any)   { *h = append(*h, x.(waiter)) }
