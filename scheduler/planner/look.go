@@ -63,11 +63,13 @@ func (p *Planner) forgotten(r *liveRun) time.Time {
 	return later(r.since, r.Due).Add(p.cfg.ClaimTimeout)
 }
 
-// handOver writes r, and gives it to a worker in the same decision if it is pending and one has room.
+// handOver writes r, and gives it to a worker in the same decision if it is pending and one has room. One that was armed
+// ahead, and whose slot passed while nobody led, is decided anew.
 func (p *Planner) handOver(j *jobState, r job.Run, now time.Time) *job.Decision {
-	r.Ahead = r.Ahead && r.Due.After(now)
+	missed := r.Due.Before(p.leadSince)
+	r.Ahead = r.Ahead && (missed || r.Due.After(now))
 	spec := j.spec(&r)
-	if r.State == job.Pending && spec != nil && !p.paused(j) && r.ID != j.oversized {
+	if undecided := r.Ahead && missed; !undecided && r.State == job.Pending && spec != nil && !p.paused(j) && r.ID != j.oversized {
 		if w, _ := p.choose(spec, &r, now); w != nil {
 			if armed := j.give(r, w, now); armed != nil {
 				return &job.Decision{Run: armed, JobRev: j.rev(&r)}
