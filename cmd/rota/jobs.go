@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -36,15 +37,17 @@ func newJobsCommand(c *cli) *cobra.Command {
 	}
 }
 
-// runningJobs are the jobs, or the one job, with a run that a worker has. JobView.Active does not tell: a run that was
-// submitted for next week is active too.
+// runningJobs are the jobs, or the one job, with a run that a worker has and whose time has come. JobView.Active does not
+// tell: a run that was submitted for next week is active too.
 func runningJobs(ctx context.Context, cl *client.Client, name string) (map[string]bool, error) {
 	running := map[string]bool{}
 	for r, err := range cl.AllRuns(ctx, client.RunFilter{Job: name, States: []job.State{job.Armed, job.Running}, Limit: pageSize}) {
 		if err != nil {
 			return nil, err
 		}
-		running[r.Job] = true
+		if r.State == job.Running || !r.Due.After(time.Now()) {
+			running[r.Job] = true
+		}
 	}
 	return running, nil
 }

@@ -114,6 +114,9 @@ func ofRun(f Facts, r *job.Run) Answer {
 		a.Text = append(a.Text, fmt.Sprintf("It is running on worker %s since %s%s.", r.Worker, stamp(r.Started), because(stopping(r))))
 	case r.State == job.Armed:
 		a.Text = append(a.Text, fmt.Sprintf("It was given to worker %s, which has not begun it yet.", r.Worker))
+		if left := r.Due.Sub(f.Now); left > 0 {
+			a.Text = append(a.Text, fmt.Sprintf("It is armed ahead: the worker begins it in %s.", left.Round(time.Millisecond)))
+		}
 	default:
 		a.Text = append(a.Text, fmt.Sprintf("It is %s%s.", r.State, because(r.Reason)))
 		if f.Now.Before(r.Due) {

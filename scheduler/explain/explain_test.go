@@ -96,6 +96,9 @@ func TestExplain(t *testing.T) {
 			It is due in 30s.`},
 		{"armed", with(usual, slotRun(job.Armed, func(r *job.Run) { r.Worker = "w1" })), "02:30:00", "armed",
 			"It was given to worker w1, which has not begun it yet."},
+		{"armed ahead", with(usual, slotRun(job.Armed, func(r *job.Run) { r.Worker, r.Due = "w1", at("08:00:01") })), "02:30:00", "armed", `
+			It was given to worker w1, which has not begun it yet.
+			It is armed ahead: the worker begins it in 1s.`},
 		{"running", with(usual, slotRun(job.Running, func(r *job.Run) { r.Worker, r.Started = "w1", at("02:30:00") })), "02:30:00", "running",
 			"It is running on worker w1 since 2026-11-21T02:30:00Z."},
 		{"running and being stopped", with(usual, slotRun(job.Running, func(r *job.Run) {

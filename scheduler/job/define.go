@@ -13,7 +13,7 @@ func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job
 	if cur == nil {
 		return Job{
 			Name: name, Origin: origin, Generation: 1, Created: now, Updated: now,
-			Since: now, SinceReason: SinceCreated, Scheduled: now, Spec: spec,
+			Since: now, SinceReason: SinceCreated, SinceGeneration: 1, Scheduled: now, Spec: spec,
 		}, true
 	}
 	if sameJSON(cur.Spec, spec) && cur.Origin == origin {
@@ -25,7 +25,7 @@ func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job
 		next.Generation++
 	}
 	if !sameJSON(cur.Spec.when(), spec.when()) {
-		next.Since, next.SinceReason, next.Scheduled = now, SinceRescheduled, now
+		next.Since, next.SinceReason, next.SinceGeneration, next.Scheduled = now, SinceRescheduled, next.Generation, now
 	}
 	return next, true
 }

@@ -14,15 +14,19 @@
 //	   │        │  ▲                │                             │
 //	   │        │  └─ recall, ──────┤                             ▼
 //	   │        │     worker lost   │                 succeeded failed timed_out
-//	   │        └──────cancel───────┴─────────────►   canceled  lost   skipped
-//	   └───────────────skip───────────────────────────────────────────────▲
+//	   │        ├──────cancel───────┴─────────────►   canceled  lost   skipped
+//	   └────────┴──────skip───────────────────────────────────────────────▲
 //
 // In full:
 //
 //	(none)  → pending armed skipped
-//	pending → armed canceled
+//	pending → armed canceled skipped
 //	armed   → armed pending running canceled
 //	running → pending succeeded failed timed_out canceled lost
+//
+// A slot is decided when its time has come: its run is armed, waits or is skipped. A leader may arm it ahead of that, while
+// nothing stands in its way. A run that is taken back before its time waits for it in state pending, and only then is its
+// slot decided: so it may still be skipped.
 //
 // A terminal state is never left, whoever asks. One write of the record may make two moves: a run that loses its worker
 // goes by way of pending to armed with another one.

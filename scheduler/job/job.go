@@ -11,11 +11,12 @@ type Job struct {
 	Updated    time.Time `json:"updated"`
 
 	// Since is the instant from which the present schedule is owed: slots at or before it are nobody's debt.
-	// SinceReason says why: created, rescheduled or resumed.
-	Since       time.Time `json:"since"`
-	SinceReason string    `json:"since_reason"`
-	// Scheduled is when the present schedule came into force. Since is later if the job was paused after that.
-	Scheduled time.Time `json:"scheduled,omitzero"`
+	// SinceReason says why: created, rescheduled or resumed. SinceGeneration is the generation that the schedule came with,
+	// and Scheduled when that was: Since is later if the job was paused after it.
+	Since           time.Time `json:"since"`
+	SinceReason     string    `json:"since_reason"`
+	SinceGeneration int64     `json:"since_generation,omitempty"`
+	Scheduled       time.Time `json:"scheduled,omitzero"`
 
 	Paused *Pause `json:"paused,omitempty"`
 	Spec   Spec   `json:"spec"`

@@ -25,6 +25,7 @@ type Run struct {
 	Session  string    `json:"session,omitempty"` // of that worker
 	Token    int64     `json:"token,omitempty"`   // fencing token of the present attempt, once it is claimed
 	Armed    time.Time `json:"armed,omitzero"`    // when the run was given to it, by the leader's clock
+	Ahead    bool      `json:"ahead,omitempty"`   // given to it before its slot; taken back, its slot is decided in its time
 	Started  time.Time `json:"started,omitzero"`  // of the present attempt
 	Bound    Duration  `json:"bound,omitempty"`   // how long it may take: timeout and kill grace, as its worker read them
 	Finished time.Time `json:"finished,omitzero"` // of the run: set when it turns terminal
@@ -39,7 +40,7 @@ type Run struct {
 	RetryOf    string          `json:"retry_of,omitempty"`
 	By         string          `json:"by,omitempty"` // who asked, for runs without a schedule
 	Created    time.Time       `json:"created"`
-	Generation int64           `json:"generation,omitempty"` // of the job when the run was created
+	Generation int64           `json:"generation,omitempty"` // of the job when the run was created, or given to a worker last
 	Term       int64           `json:"term,omitempty"`       // of the leader that last wrote it
 	Op         string          `json:"op,omitempty"`         // id of the write that made this version
 
@@ -160,7 +161,7 @@ func (r Run) Claim(token int64, now time.Time) (Run, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Token, r.Started = token, now
+	r.Token, r.Started, r.Ahead = token, now, false
 	return r, nil
 }
 

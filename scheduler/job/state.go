@@ -24,7 +24,7 @@ func States() []State {
 // arrows is the transition table: the diagram in the package's documentation.
 var arrows = map[State][]State{
 	"":      {Pending, Armed, Skipped}, // birth
-	Pending: {Armed, Canceled},
+	Pending: {Armed, Canceled, Skipped},
 	Armed:   {Armed, Pending, Running, Canceled},
 	Running: {Pending, Succeeded, Failed, TimedOut, Canceled, Lost},
 }

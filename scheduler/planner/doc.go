@@ -13,6 +13,7 @@
 //
 // # How a slot is decided
 //
+//	slot soon ─► nothing else of the job at work, and free room? ──► armed ahead; the worker waits for its time
 //	slot due ──► passed while nobody could dispatch? ──► the job's missed policy: skip a range with a reason, or go on
 //	         ──► an earlier run still active?         ──► the job's overlap policy: skip, wait, or stop the earlier one
 //	         ──► a worker that accepts it has room?   ──► armed there, otherwise pending until one has
@@ -24,6 +25,12 @@
 // is still present so long after it that its lease must have been renewed since. A run that waits for room, while there
 // are workers but all are full, is reason enough, too, or else an overloaded cluster would never catch up.
 //
+// What is armed ahead of its time is as good as dispatched: the worker begins it whether anybody leads then or not. It is
+// taken back, if nobody has begun it, when the job is paused, edited or deleted, when its worker is lost or drains, and when
+// another run of the job, which may not overlap with it, is due before. A slot that was taken back is decided when its time
+// has come, as if it had never been armed: overlap, missed and pause are judged by what is then. Its cursor has moved, so
+// its run is kept, pending, until then. What is armed ahead takes free room only, and gives way to what is due.
+//
 // Slots that wait behind a run that was late, or whose worker died, were not missed by the job's own fault: they are
 // decided by the missed policy once that run is over. So are those that passed while the store refused what was decided,
 // or while nobody could read the job's definition.
@@ -31,5 +38,7 @@
 // # Not guaranteed
 //
 // A job whose runs take longer than its period stays behind after an outage, by no more than its missed_limit. A cursor
-// that is deleted by hand while nobody runs is derived from the job's history, as far as that is kept.
+// that is deleted by hand while nobody runs is derived from the job's history, as far as that is kept. A schedule that is
+// changed while a slot of the old one is armed ahead begins after that slot: those of its own that come before are skipped.
+// While nobody leads, nothing is taken back.
 package planner

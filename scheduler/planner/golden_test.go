@@ -121,6 +121,8 @@ func (st *stage) do(line string) {
 		name = names[1]
 	}
 	switch names[0] {
+	case "arm-ahead":
+		st.config.ArmAhead = span(name)
 	case "retention":
 		st.config.Retention = planner.Retention{Success: number(opts["success"]), Failed: number(opts["failed"]), MaxAge: span(opts["max_age"])}
 	case "job":
@@ -159,6 +161,9 @@ func (st *stage) do(line string) {
 		st.now = st.now.Add(span(name))
 	case "claim":
 		st.claim(st.runID(name))
+	case "recall":
+		r := st.mustRun(st.runID(name))
+		st.write(r.Recall("worker " + r.Worker + " is stopping"))
 	case "finish":
 		st.finish(st.runID(name), names[2], opts)
 	case "submit":
@@ -188,7 +193,7 @@ func (st *stage) do(line string) {
 }
 
 func (st *stage) define(name string, opts map[string]string) {
-	j := job.Job{Name: name, Created: st.now, Since: st.now, SinceReason: job.SinceCreated, Scheduled: st.now}
+	j := job.Job{Name: name, Created: st.now, Since: st.now, SinceReason: job.SinceCreated, SinceGeneration: 1, Scheduled: st.now}
 	j.Spec = job.Spec{Command: []string{"true"}}
 	if old := st.store.job(name); old != nil {
 		j = *old
@@ -202,6 +207,8 @@ func (st *stage) define(name string, opts map[string]string) {
 			j.Spec.At = []time.Time{clock(value)}
 		case "jitter":
 			j.Spec.Jitter = job.Duration(span(value))
+		case "command":
+			j.Spec.Command = []string{value}
 		case "overlap":
 			j.Spec.Overlap = job.Overlap(value)
 		case "missed":
@@ -226,7 +233,7 @@ func (st *stage) define(name string, opts map[string]string) {
 			st.t.Fatalf("job %s: unknown key %q", name, key)
 		}
 		if (key == "every" || key == "at") && j.Generation > 1 {
-			j.Since, j.SinceReason, j.Scheduled = st.now, job.SinceRescheduled, st.now
+			j.Since, j.SinceReason, j.SinceGeneration, j.Scheduled = st.now, job.SinceRescheduled, j.Generation, st.now
 		}
 	}
 	j.Spec = j.Spec.WithDefaults()
@@ -265,6 +272,11 @@ func (st *stage) advance(d time.Duration) {
 		for _, at := range st.ends {
 			if at.Before(next) {
 				next = at
+			}
+		}
+		for _, r := range st.store.runs() {
+			if _, auto := st.auto[r.Worker]; auto && r.State == job.Armed && r.Due.After(st.now) && r.Due.Before(next) {
+				next = r.Due
 			}
 		}
 		st.now = next
@@ -309,6 +321,7 @@ func (st *stage) work() (busy bool) {
 			continue
 		}
 		switch ends := st.ends[r.Name()]; {
+		case r.State == job.Armed && r.Due.After(st.now): // not yet
 		case r.State == job.Armed:
 			st.claim(r.Name())
 			st.ends[r.Name()] = st.now.Add(takes)
@@ -381,7 +394,7 @@ func (st *stage) write(r job.Run, err error) {
 		_, err = st.store.writeRun(r)
 	}
 	if err != nil {
-		st.t.Fatalf("write run %s: %v", r.Name(), err)
+		st.t.Fatalf("write run %s: %v; what happened last:\n%s", r.Name(), err, st.out.String())
 	}
 }
 
@@ -389,7 +402,7 @@ func (st *stage) mustRun(name string) *job.Run {
 	st.t.Helper()
 	r := st.store.run(name)
 	if r == nil {
-		st.t.Fatalf("there is no run %s", name)
+		st.t.Fatalf("there is no run %s; what happened last:\n%s", name, st.out.String())
 	}
 	return r
 }

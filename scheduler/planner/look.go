@@ -17,7 +17,7 @@ func (p *Planner) look(j *jobState, now time.Time) *job.Decision {
 		return nil
 	}
 	for _, decide := range []func(*jobState, time.Time) *job.Decision{
-		p.rescue, p.sweep, p.cancelOrphans, p.decideSlot, p.assign, p.prune,
+		p.rescue, p.sweep, p.cancelOrphans, p.recall, p.decideSlot, p.assign, p.prune,
 	} {
 		if d := decide(j, now); d != nil {
 			return d
@@ -43,6 +43,8 @@ func (p *Planner) rescue(j *jobState, now time.Time) *job.Decision {
 			continue
 		case r.State != job.Armed:
 			continue
+		case r.early(now) && p.workers[r.Worker].present.Draining: // it hands it back itself, if it can
+			next, err = r.Recall("worker " + r.Worker + " takes nothing new")
 		case now.Before(forgotten):
 			p.wakeAt(j, forgotten)
 			continue
@@ -50,7 +52,7 @@ func (p *Planner) rescue(j *jobState, now time.Time) *job.Decision {
 			next, err = r.Recall("worker " + r.Worker + " did not begin it")
 		}
 		if err == nil {
-			return p.handOver(j, next)
+			return p.handOver(j, next, now)
 		}
 	}
 	return nil
@@ -61,13 +63,16 @@ func (p *Planner) forgotten(r *liveRun) time.Time {
 	return later(r.since, r.Due).Add(p.cfg.ClaimTimeout)
 }
 
-// handOver writes r, and gives it to a worker in the same decision if it is pending and one has room.
-func (p *Planner) handOver(j *jobState, r job.Run) *job.Decision {
+// handOver writes r, and gives it to a worker in the same decision if it is pending and one has room. One that was armed
+// ahead, and whose slot passed while nobody led, is decided anew.
+func (p *Planner) handOver(j *jobState, r job.Run, now time.Time) *job.Decision {
+	missed := r.Due.Before(p.leadSince)
+	r.Ahead = r.Ahead && (missed || r.Due.After(now))
 	spec := j.spec(&r)
-	if r.State == job.Pending && spec != nil && !p.paused(j) && r.ID != j.oversized {
-		if w, _ := p.choose(spec, &r); w != nil {
-			if armed, err := r.Assign(w); err == nil {
-				return &job.Decision{Run: &armed, JobRev: j.rev(&r)}
+	if undecided := r.Ahead && missed; !undecided && r.State == job.Pending && spec != nil && !p.paused(j) && r.ID != j.oversized {
+		if w, _ := p.choose(spec, &r, now); w != nil {
+			if armed := j.give(r, w, now); armed != nil {
+				return &job.Decision{Run: armed, JobRev: j.rev(&r)}
 			}
 		}
 	}
@@ -110,7 +115,8 @@ func (p *Planner) cancelOrphans(j *jobState, now time.Time) *job.Decision {
 }
 
 // assign gives a pending run whose time has come to a worker, or writes down why it has to wait. Unless runs of the job
-// may overlap, one that was begun goes before all others, and the others wait for its end.
+// may overlap, one that was begun goes before all others, and the others wait for its end. The first of those whose time
+// comes soon is armed ahead.
 func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 	var explained *job.Decision
 	waiting := 0
@@ -124,11 +130,13 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 	paused, begun := p.paused(j), j.live.haveBegun()
 	full := make(map[string]string) // why those wait that need a certain worker
 	for _, r := range j.live.order {
-		if r.State != job.Pending {
+		if r.State != job.Pending || r.Ahead { // decideSlot sees to those
 			continue
 		}
 		if r.Due.After(now) {
-			p.wakeAt(j, r.Due)
+			if d := p.armPending(j, r, now); d != nil {
+				return d
+			}
 			break
 		}
 		spec := j.spec(r.Run)
@@ -151,14 +159,14 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 		}
 		key := demandKey(spec)
 		if _, tried := full[key]; !tried {
-			w, anybody := p.choose(spec, r.Run)
+			w, anybody := p.choose(spec, r.Run, now)
 			if w != nil {
-				if next, err := r.Assign(w); err == nil {
-					return &job.Decision{Run: &next, JobRev: j.rev(r.Run)}
+				if next := j.give(*r.Run, w, now); next != nil {
+					return &job.Decision{Run: next, JobRev: j.rev(r.Run)}
 				}
 				continue
 			}
-			p.wait(j, key, spec, r.Due)
+			p.wait(j, key, spec, r.Due, now)
 			full[key] = waitReason(anybody)
 		}
 		explain(r.Run, full[key])

@@ -14,7 +14,7 @@ const MaxQueued = 100
 func (p *Planner) decideAllowed(j *jobState, s slot, now time.Time) *job.Decision {
 	queued := 0
 	for _, r := range j.live.order {
-		if r.Kind != job.KindScheduled {
+		if r.Kind != job.KindScheduled || r.ID == s.id() {
 			continue
 		}
 		if s.late && r.State == job.Armed {
@@ -38,11 +38,10 @@ func (p *Planner) queueFull(j *jobState, s slot, now time.Time) *job.Decision {
 	return p.skip(j, s, now, fmt.Sprintf("overlap: %d runs are queued already", MaxQueued))
 }
 
-// activeAt returns the runs that a slot due at due finds before it: those that have begun, and those that wait and were
-// due no later.
-func (j *jobState) activeAt(due, now time.Time) (active []*liveRun) {
+// activeAt returns the runs that a slot finds before it: those that have begun, and those that wait and were due no later.
+func (j *jobState) activeAt(s slot, now time.Time) (active []*liveRun) {
 	for _, r := range j.live.order {
-		if r.begun() || r.Active(now) && !r.Due.After(due) {
+		if r.ID != s.id() && (r.begun() || r.Active(now) && !r.Due.After(s.due)) {
 			active = append(active, r)
 		}
 	}
@@ -106,7 +105,7 @@ func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (
 	if !r.begun() {
 		// It proves something only if it really waits for room, now that s is due: workers are there but full.
 		if spec := j.spec(r.Run); spec != nil && !s.late && !r.Late && j.live.begun == 0 {
-			w, anybody := p.choose(spec, r.Run)
+			w, anybody := p.choose(spec, r.Run, now)
 			return w == nil && anybody, time.Time{}
 		}
 		return false, time.Time{}

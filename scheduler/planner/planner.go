@@ -20,6 +20,8 @@ type Config struct {
 	// ClaimTimeout is how long a worker that is present may have a run whose time has come without beginning it or
 	// handing it back, before the run is taken from it. DefaultClaimTimeout if zero.
 	ClaimTimeout time.Duration
+	// ArmAhead is how long before its time a run may be given to a worker. Zero: not before.
+	ArmAhead time.Duration
 	// Retention bounds the history of each job.
 	Retention Retention
 }
@@ -51,9 +53,11 @@ type Planner struct {
 	seen       int64     // every change up to this revision has been applied
 	unfinished bool      // the last Plan left work for the next
 
-	dirty   []*jobState        // to be looked at
-	timers  timers             // when else to look at a job
-	waiting map[string]*demand // jobs that wait for room at a worker, by what they need
+	dirty   []*jobState            // to be looked at
+	timers  timers                 // when else to look at a job
+	waiting map[demandKind]*demand // jobs that wait for room at a worker, by what they need
+	early   earlyRuns              // runs that are armed ahead of their time
+	leaving earlyRuns              // those that decisions under way arm ahead of their time
 }
 
 // New returns a planner that knows nothing yet.
@@ -68,7 +72,7 @@ func New(cfg Config) *Planner {
 		cfg.ClaimTimeout = DefaultClaimTimeout
 	}
 	return &Planner{
-		cfg: cfg, jobs: make(map[string]*jobState), workers: make(map[string]*workerState), waiting: make(map[string]*demand),
+		cfg: cfg, jobs: make(map[string]*jobState), workers: make(map[string]*workerState), waiting: make(map[demandKind]*demand),
 	}
 }
 
@@ -76,9 +80,10 @@ func New(cfg Config) *Planner {
 func (p *Planner) Lead(now time.Time) {
 	p.leading, p.leadSince = true, now
 	for _, w := range p.workers {
-		w.reserved = 0
+		w.reserved, w.reservedEarly = 0, 0
 	}
 	clear(p.waiting)
+	p.leaving = earlyRuns{}
 	for _, j := range p.jobs {
 		j.busy, j.blockedBy, j.overlapped = false, "", overlapped{}
 		j.refusals, j.retryAt, j.missedBefore = 0, time.Time{}, time.Time{}
@@ -95,6 +100,7 @@ func (p *Planner) Follow() { p.leading = false }
 // it again at Next, after every Apply and after every Settle.
 func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 	now = now.UTC()
+	p.ripen(now)
 	if !p.leading {
 		p.refresh()
 		return nil
@@ -157,7 +163,7 @@ func (p *Planner) refresh() {
 		j.dirty = false
 		p.timers.set(j, time.Time{})
 		if due, ok := p.nextDue(j); ok {
-			p.wakeAt(j, due)
+			p.wakeAt(j, due.Add(-p.cfg.ArmAhead))
 		}
 		if at, ok := p.nextExpiry(j); ok {
 			p.wakeAt(j, at)

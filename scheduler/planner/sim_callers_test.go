@@ -41,7 +41,7 @@ func (w *sim) defineJobs() {
 func (w *sim) define(name string, spec job.Spec) {
 	spec.Command = []string{"true"}
 	w.store.putJob(job.Job{
-		Name: name, Generation: 1, Created: w.now, Since: w.apiClock(), SinceReason: job.SinceCreated, Spec: spec.WithDefaults(),
+		Name: name, Generation: 1, Created: w.now, Since: w.apiClock(), SinceReason: job.SinceCreated, SinceGeneration: 1, Spec: spec.WithDefaults(),
 	})
 }
 
@@ -76,7 +76,7 @@ func (w *sim) operate() {
 		w.log("reschedule %s", name)
 		next.Generation++
 		next.Spec.Every = job.Duration(time.Duration(1+w.n(20)) * time.Second)
-		next.Since, next.SinceReason = w.apiClock(), job.SinceRescheduled
+		next.Since, next.SinceReason, next.SinceGeneration = w.apiClock(), job.SinceRescheduled, next.Generation
 		w.store.putJob(next)
 	case 5:
 		w.log("edit %s", name)

@@ -68,7 +68,8 @@ func (c *checker) change(ch job.Change) {
 	}
 }
 
-// room checks that a worker is not given more than it takes.
+// room checks that a worker is not given more than it takes. A run whose time has come may take the place of those that were
+// armed ahead.
 func (c *checker) room(r *job.Run) {
 	w := c.sim.store.records[recordKey{job.RecordWorker, r.Worker}].Worker
 	if w == nil || w.Session != r.Session {
@@ -76,12 +77,14 @@ func (c *checker) room(r *job.Run) {
 	}
 	n := 0
 	for _, o := range c.runs {
-		if o.Session == r.Session && (o.State == job.Armed || o.State == job.Running) {
+		yields := o.Due.After(r.Armed) && !r.Due.After(r.Armed)
+		overtakes := !o.Due.After(o.Armed) && !o.Armed.Before(r.Armed) && r.Due.After(r.Armed)
+		if o.Session == r.Session && (o.State == job.Armed || o.State == job.Running) && !yields && !overtakes {
 			n++
 		}
 	}
 	if n > w.Capacity {
-		c.fail("worker %s has %d runs, and room for %d", w.Name, n, w.Capacity)
+		c.fail("worker %s has %d runs, and room for %d, with run %s", w.Name, n, w.Capacity, r.Name())
 	}
 }
 
@@ -144,7 +147,11 @@ func (c *checker) cursor(d job.Decision) {
 			c.fail("cursor of %s goes back from %v to %v", d.Job, from, d.Cursor.After)
 		}
 	}
-	from = later(later(from, j.Since), s.gate().Since)
+	since := later(j.Since, s.gate().Since)
+	if old := s.cursor(d.Job); old == nil || old.Generation >= j.SinceGeneration {
+		since = later(from, since) // or else it is the first move under this schedule, which owes all of its slots
+	}
+	from = since
 	when, err := policy.When(j.Name, &j.Spec)
 	if err != nil {
 		c.fail("%v", err)
@@ -169,6 +176,9 @@ func (c *checker) cursor(d job.Decision) {
 // executes notes that an attempt begins.
 func (c *checker) executes(r *job.Run, now time.Time) *execution {
 	e := &execution{run: r.Name(), begin: now}
+	if now.Before(r.Due.Add(-simOffset)) {
+		c.fail("run %s begins at %v, before its time %v", r.Name(), now, r.Due)
+	}
 	spec := c.sim.spec(r.Job)
 	for _, o := range c.execs[r.Job] {
 		if !o.end.IsZero() && !o.end.After(now) {
@@ -198,7 +208,8 @@ func (c *checker) verify(w *sim) []error {
 		}
 	}
 	for name, r := range c.runs {
-		if w.roomy && r.Job == "all" && r.State != job.Succeeded && r.Due.Before(settled) && !c.gone(r) {
+		paused := r.State == job.Skipped && r.Reason == "paused" // armed ahead, and taken back
+		if w.roomy && r.Job == "all" && r.State != job.Succeeded && r.Due.Before(settled) && !c.gone(r) && !paused {
 			c.fail("slot %s ended %s", name, describe(r))
 		}
 	}

@@ -67,8 +67,9 @@ type sim struct {
 	workers  []*simWorker
 	jobs     []string
 	ids      int
-	roomy    bool // workers have room for everything
-	calm     bool // nothing goes wrong any more
+	ahead    time.Duration // what the replicas give out so long before its time
+	roomy    bool          // workers have room for everything
+	calm     bool          // nothing goes wrong any more
 	electAt  time.Time
 	leader   *simReplica // holds the election; nil: nobody
 	check    *checker
@@ -87,6 +88,7 @@ func newSim(seed uint64, log func(string, ...any)) *sim {
 		log(w.now.Format("15:04:05.000 ")+format, args...)
 	}
 	w.roomy = w.chance(0.8)
+	w.ahead = []time.Duration{0, 300 * time.Millisecond, 2 * time.Second, 10 * time.Second}[w.n(4)]
 	w.check = newChecker(w)
 	w.store.onCommit = w.check.decision
 	var keep planner.Retention
@@ -95,12 +97,12 @@ func newSim(seed uint64, log func(string, ...any)) *sim {
 	}
 	for i := range 1 + w.n(3) {
 		w.replicas = append(w.replicas, &simReplica{
-			sim: w, name: fmt.Sprintf("r%d", i), keep: keep, offset: time.Duration(w.n(401)-200) * time.Millisecond,
+			sim: w, name: fmt.Sprintf("r%d", i), keep: keep, offset: w.offset(),
 		})
 	}
 	for i := range 1 + w.n(4) {
 		w.workers = append(w.workers, &simWorker{
-			sim: w, name: fmt.Sprintf("w%d", i), offset: time.Duration(w.n(401)-200) * time.Millisecond,
+			sim: w, name: fmt.Sprintf("w%d", i), offset: w.offset(),
 		})
 	}
 	w.defineJobs()
@@ -110,6 +112,11 @@ func newSim(seed uint64, log func(string, ...any)) *sim {
 func (w *sim) n(n int) int                        { return w.IntN(n) }
 func (w *sim) chance(p float64) bool              { return w.Float64() < p }
 func (w *sim) upTo(d time.Duration) time.Duration { return time.Duration(w.Int64N(int64(d) + 1)) }
+
+// simOffset is how far a clock may be from the truth.
+const simOffset = 200 * time.Millisecond
+
+func (w *sim) offset() time.Duration { return w.upTo(2*simOffset) - simOffset }
 
 // storm lets the time d pass with everything going wrong.
 func (w *sim) storm(d time.Duration) {
@@ -208,6 +215,8 @@ func (w *sim) disturb() {
 			r.down()
 		case r.planner != nil && w.chance(0.01):
 			r.relist()
+		case w.chance(0.002): // its clock is set, whoever leads
+			r.offset = w.offset()
 		}
 	}
 	for _, x := range w.workers {
@@ -259,7 +268,7 @@ func (r *simReplica) up() {
 	if r.planner != nil {
 		return
 	}
-	r.planner = planner.New(planner.Config{Retention: r.keep})
+	r.planner = planner.New(planner.Config{Retention: r.keep, ArmAhead: r.sim.ahead})
 	r.fed, r.known = len(r.sim.store.log), make(map[recordKey]int64)
 	r.flights, r.term, r.zombie = nil, 0, 0
 	for _, c := range r.sim.store.snapshot() {

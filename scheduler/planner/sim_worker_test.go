@@ -106,6 +106,7 @@ func (x *simWorker) step() {
 func (x *simWorker) receive() {
 	for ; x.read < len(x.sim.store.orders); x.read++ {
 		if o := x.sim.store.orders[x.read]; o.worker == x.name && o.session == x.session {
+			o.received = x.sim.now
 			x.inbox = append(x.inbox, o)
 		}
 	}
@@ -121,8 +122,10 @@ func (x *simWorker) begin() {
 			later = append(later, o)
 		case o.stop:
 			x.stop(o.run.Name())
+		case w.now.Sub(o.received) < o.run.Due.Sub(o.run.Armed) && (w.calm || w.chance(0.99)):
+			later = append(later, o) // its time has not come
 		case !w.calm && w.chance(0.002): // a fault of its own
-		case !w.calm && w.chance(0.02):
+		case !w.calm && w.chance(0.02) || w.now.Sub(o.received) < o.run.Due.Sub(o.run.Armed):
 			if r, err := o.run.Recall("worker has no room"); err == nil {
 				_, _ = w.store.writeRun(r)
 			}

@@ -50,22 +50,23 @@ func (j *jobState) from(after time.Time, rev int64) position {
 	return position{after: after, next: next, rev: rev}
 }
 
-// lastSlot is the latest slot that has a run, should the cursor that knew it be gone.
+// lastSlot is the latest slot that has a run, should the cursor that knew it be gone. What was armed ahead, or ended
+// before its slot, is left out: there may be slots before it, and those that have a run are passed anyway.
 func (j *jobState) lastSlot() (last time.Time) {
 	for _, r := range j.live.order {
-		if r.Kind == job.KindScheduled {
+		if r.Kind == job.KindScheduled && !r.Ahead {
 			last = later(last, r.Slot)
 		}
 	}
 	for _, r := range j.ended {
-		if r.Kind == job.KindScheduled {
+		if r.Kind == job.KindScheduled && !r.Finished.Before(r.Slot) {
 			last = later(last, r.Slot)
 		}
 	}
 	return last
 }
 
-// nextDue is when the job's next slot has to be decided, or those that are owed no longer have to be written off.
+// nextDue is when the job's next slot is due, or those that are owed no longer have to be written off.
 func (p *Planner) nextDue(j *jobState) (time.Time, bool) {
 	if j.when == nil || j.def == nil || p.paused(j) {
 		return time.Time{}, false
@@ -84,14 +85,23 @@ func (p *Planner) nextDue(j *jobState) (time.Time, bool) {
 // slot is the next slot of a job.
 type slot struct {
 	position
+	run    *job.Run // its run, if that was armed ahead and taken back; nil: it has none yet
 	due    time.Time
 	missed bool // its time passed while nobody could dispatch, or behind a run that was late
 	late   bool // missed, or so old that the slot after it is due as well
 }
 
-// decideSlot decides the job's next slot, if its time has come.
+func (s slot) id() string { return job.SlotID(s.next) }
+
+// decideSlot decides the job's next slot if its time has come, and arms its run ahead if it comes soon.
 func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
-	if j.when == nil || j.def == nil || p.paused(j) {
+	if j.def == nil {
+		return nil
+	}
+	if r := j.live.undecided(); r != nil { // before all slots that the cursor has not passed
+		return p.decideAgain(j, r, now)
+	}
+	if j.when == nil || p.paused(j) {
 		return nil
 	}
 	if d := p.writeOff(j); d != nil {
@@ -101,17 +111,23 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 	if s.next.IsZero() {
 		return nil
 	}
-	s.due = s.next.Add(j.when.Offset())
-	if s.due.After(now) {
-		p.wakeAt(j, s.due)
-		return nil
-	}
-	if j.taken == job.SlotID(s.next) {
+	if j.taken == s.id() || j.live.get(s.id()) != nil {
 		return p.pass(j, s.position)
 	}
+	if s.due = s.next.Add(j.when.Offset()); s.due.After(now) {
+		return p.armSlot(j, s, now)
+	}
+	return p.decideDue(j, s, now)
+}
+
+// decideDue decides a slot whose time has come.
+func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
 	before := later(p.leadSince, j.missedBefore)
 	if s.missed = s.due.Before(before); s.missed {
-		if r := policy.Missed(j.when, &j.def.Spec, s.after, before, now); r != nil {
+		switch r := policy.Missed(j.when, &j.def.Spec, s.after, before, now); {
+		case r != nil && s.run != nil:
+			return p.skip(j, s, now, r.Reason)
+		case r != nil:
 			return p.skipRange(j, s.position, r, now)
 		}
 	}
@@ -123,7 +139,7 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 	case overlap == job.OverlapReplace && s.late && !s.missed:
 		return p.skip(j, s, now, "overlap: a later slot replaces it")
 	}
-	if active := j.activeAt(s.due, now); len(active) > 0 {
+	if active := j.activeAt(s, now); len(active) > 0 {
 		return p.decideOverlap(j, s, active, now)
 	}
 	if j.overlapped.covers(s.due) {
@@ -132,6 +148,12 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 	return p.fire(j, s, now)
 }
 
+// Why a slot does not run after the schedule was changed.
+const (
+	reasonChanged   = "the schedule was changed before its time could be used"
+	reasonOvertaken = "the schedule was changed when a later slot had been given out already"
+)
+
 // writeOff records the slots that are owed no longer, since the job was paused or given another schedule.
 func (p *Planner) writeOff(j *jobState) *job.Decision {
 	since, why := p.since(j)
@@ -139,29 +161,39 @@ func (p *Planner) writeOff(j *jobState) *job.Decision {
 	if c == nil && why == job.SinceResumed && !j.def.Scheduled.IsZero() { // none of its slots has been decided yet
 		from := later(j.def.Scheduled, j.lastSlot())
 		next, _ := j.when.Next(from)
-		c = &job.Cursor{After: from, Next: next}
+		c = &job.Cursor{After: from, Next: next, Generation: j.def.Generation}
 	}
-	if c == nil || !since.After(c.After) || c.Next.IsZero() || c.Next.After(since) {
+	if c == nil {
 		return nil
 	}
-	r := &policy.Range{From: c.Next, To: c.Next, Count: 1, Partial: true, Reason: "the schedule was changed before its time could be used"}
+	if c.Generation < j.def.SinceGeneration && c.After.After(since) { // a slot of the old schedule was armed ahead
+		if r := policy.Between(j.when, since, c.After.Add(-1), reasonOvertaken); r != nil {
+			return p.skipUpTo(j, position{rev: c.Rev}, r, since, c.After)
+		}
+	}
+	if !since.After(c.After) || c.Next.IsZero() || c.Next.After(since) {
+		return nil
+	}
+	r := &policy.Range{From: c.Next, To: c.Next, Count: 1, Partial: true, Reason: reasonChanged}
 	if why == job.SinceResumed {
 		r = policy.Between(j.when, c.After, since, "paused")
 	}
 	if r == nil {
 		return nil
 	}
-	d := p.skipRange(j, j.from(since, c.Rev), r, since)
-	d.Cursor.After = since
-	d.Cursor.Next, _ = j.when.Next(since)
-	return d
+	return p.skipUpTo(j, position{rev: c.Rev}, r, since, since)
 }
 
 // skipRange moves the cursor past a range of slots and says why they do not run.
 func (p *Planner) skipRange(j *jobState, at position, r *policy.Range, now time.Time) *job.Decision {
+	return p.skipUpTo(j, at, r, now, r.To)
+}
+
+// skipUpTo is skipRange with the cursor moved to after, which is not before the end of the range.
+func (p *Planner) skipUpTo(j *jobState, at position, r *policy.Range, now, after time.Time) *job.Decision {
 	return &job.Decision{
 		JobRev: j.def.Rev,
-		Cursor: p.cursor(j, at, r.To),
+		Cursor: p.cursor(j, at, after),
 		Event: &job.Event{
 			ID: eventID(now, r.From), Kind: job.EventSkipped, Job: j.name, At: now, Reason: r.Reason,
 			From: r.From, To: r.To, Count: r.Count, Partial: r.Partial,
@@ -183,13 +215,13 @@ func (p *Planner) cursor(j *jobState, at position, after time.Time) *job.Cursor 
 // fire makes the slot's run, armed if a worker has room.
 func (p *Planner) fire(j *jobState, s slot, now time.Time) *job.Decision {
 	r := p.run(j, s, now, "")
-	w, anybody := p.choose(&j.def.Spec, &r)
+	w, anybody := p.choose(&j.def.Spec, &r, now)
 	if w == nil {
 		r.Reason = waitReason(anybody)
 		return p.enter(j, s, r)
 	}
-	if armed, err := r.Assign(w); err == nil {
-		r = armed
+	if armed := j.give(r, w, now); armed != nil {
+		r = *armed
 	}
 	return p.enter(j, s, r)
 }
@@ -203,15 +235,21 @@ func (p *Planner) skip(j *jobState, s slot, now time.Time, reason string) *job.D
 
 // run is the slot's run, pending for a reason.
 func (p *Planner) run(j *jobState, s slot, now time.Time, reason string) job.Run {
-	return job.Run{
-		Job: j.name, ID: job.SlotID(s.next), Kind: job.KindScheduled, Slot: s.next, Due: s.due,
-		State: job.Pending, Reason: reason, Late: s.late, Created: now, Generation: j.def.Generation,
+	r := job.Run{Job: j.name, ID: s.id(), Kind: job.KindScheduled, Slot: s.next, State: job.Pending, Created: now}
+	if s.run != nil {
+		r = *s.run
 	}
+	r.Due, r.Reason, r.Late, r.Ahead, r.Generation = s.due, reason, s.late, false, j.def.Generation
+	return r
 }
 
-// enter creates the slot's run and moves the cursor past the slot.
+// enter creates the slot's run and moves the cursor past the slot. What was armed ahead has had that done.
 func (p *Planner) enter(j *jobState, s slot, r job.Run) *job.Decision {
-	return &job.Decision{JobRev: j.def.Rev, Run: &r, Cursor: p.cursor(j, s.position, s.next)}
+	d := &job.Decision{JobRev: j.def.Rev, Run: &r}
+	if s.run == nil {
+		d.Cursor = p.cursor(j, s.position, s.next)
+	}
+	return d
 }
 
 // eventID is the same for the same range.

@@ -168,7 +168,7 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	}
 	p.touch(j)
 	j.retryAt = time.Time{}
-	p.hold(j, old, -1)
+	p.hold(j, old, -1, now)
 	j.live.remove(id)
 	if i >= 0 {
 		j.ended = slices.Delete(j.ended, i, i+1)
@@ -185,7 +185,7 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 		p.unblock(j, r, now)
 	default:
 		j.live.put(r, now)
-		p.hold(j, r, 1)
+		p.hold(j, r, 1, now)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -32,6 +33,7 @@ type order struct {
 	worker, session string
 	run             job.Run // armed; or the run to stop
 	stop            bool
+	received        time.Time // by its worker
 }
 
 var errTermLost = errors.New("term lost")

@@ -16,21 +16,36 @@ type workerState struct {
 	present  *job.Worker       // nil: absent
 	seen     bool              // it has been present as long as this planner looks
 	held     map[string]int    // runs that are with it, by session
+	early    map[string]int    // those of them whose time has not come
 	jobs     map[*jobState]int // runs that are with it, by job
 	reserved int               // decisions under way that give it a run
+
+	reservedEarly int // decisions under way that give it a run ahead of its time
 }
 
+// room is how many runs may begin there now. What is armed ahead of its time keeps nothing that is due from its place.
 func (w *workerState) room() int {
 	if w.present == nil {
 		return 0
 	}
-	return w.present.Capacity - w.held[w.present.Session] - w.reserved
+	return w.present.Capacity - w.held[w.present.Session] + w.early[w.present.Session] - w.reserved
+}
+
+// free is how many more runs may be armed there ahead of their time.
+func (w *workerState) free() int { return w.room() - w.early[w.session()] - w.reservedEarly }
+
+// session is the present one; "" if there is none.
+func (w *workerState) session() string {
+	if w.present == nil {
+		return ""
+	}
+	return w.present.Session
 }
 
 func (p *Planner) worker(name string) *workerState {
 	w := p.workers[name]
 	if w == nil {
-		w = &workerState{name: name, held: make(map[string]int), jobs: make(map[*jobState]int)}
+		w = &workerState{name: name, held: make(map[string]int), early: make(map[string]int), jobs: make(map[*jobState]int)}
 		p.workers[name] = w
 	}
 	return w
@@ -38,7 +53,7 @@ func (p *Planner) worker(name string) *workerState {
 
 // dismiss forgets a worker of which nothing is left.
 func (p *Planner) dismiss(w *workerState) {
-	if w.present == nil && len(w.held) == 0 && w.reserved == 0 {
+	if w.present == nil && len(w.held) == 0 && w.reserved == 0 && w.reservedEarly == 0 {
 		delete(p.workers, w.name)
 	}
 }
@@ -56,15 +71,34 @@ func (p *Planner) applyWorker(c job.Change) {
 	p.dismiss(w)
 }
 
-// hold counts r as with its worker, n times.
-func (p *Planner) hold(j *jobState, r *job.Run, n int) {
+// hold counts r as with its worker, n times: 1 or -1.
+func (p *Planner) hold(j *jobState, r *job.Run, n int, now time.Time) {
 	if r == nil || r.State != job.Armed && r.State != job.Running {
 		return
 	}
 	w := p.worker(r.Worker)
 	add(w.held, r.Session, n)
 	add(w.jobs, j, n)
+	if n > 0 && r.State == job.Armed && r.Due.After(now) {
+		p.early.put(r)
+		add(w.early, r.Session, 1)
+	}
+	if n < 0 && p.early.remove(r) {
+		add(w.early, r.Session, -1)
+	}
 	p.dismiss(w)
+}
+
+// ripen counts the runs that were armed ahead, and whose time has come, as all others.
+func (p *Planner) ripen(now time.Time) {
+	for r := p.early.due(now); r != nil; r = p.early.due(now) {
+		add(p.worker(r.Worker).early, r.Session, -1)
+	}
+	for r := p.leaving.due(now); r != nil; r = p.leaving.due(now) {
+		w := p.worker(r.Worker)
+		w.reservedEarly--
+		w.reserved++
+	}
 }
 
 func add[K comparable](counts map[K]int, key K, n int) {
@@ -75,11 +109,20 @@ func add[K comparable](counts map[K]int, key K, n int) {
 
 // reserve counts a decision that arms a run as room taken, until it is settled.
 func (p *Planner) reserve(r *job.Run, n int) {
-	if r != nil && r.State == job.Armed {
-		w := p.worker(r.Worker)
-		w.reserved = max(0, w.reserved+n)
-		p.dismiss(w)
+	if r == nil || r.State != job.Armed {
+		return
 	}
+	w := p.worker(r.Worker)
+	switch {
+	case n > 0 && r.Due.After(r.Armed):
+		p.leaving.put(r)
+		w.reservedEarly += n
+	case n < 0 && p.leaving.remove(r):
+		w.reservedEarly += n
+	default:
+		w.reserved = max(0, w.reserved+n)
+	}
+	p.dismiss(w)
 }
 
 // present says whether the worker that has r is there, in the session that was given r.
@@ -101,30 +144,38 @@ func (p *Planner) lost(r *job.Run, now time.Time) bool {
 }
 
 // choose returns the worker for a run of spec: the one with most room, but not again one that the run was lost with, if
-// there is another. nil if none has room; anybody says whether there is one that accepts such runs at all.
-func (p *Planner) choose(spec *job.Spec, r *job.Run) (best *job.Worker, anybody bool) {
+// there is another. nil if none has room; anybody says whether there is one that accepts such runs at all. A run whose time
+// has not come gets free room only.
+func (p *Planner) choose(spec *job.Spec, r *job.Run, now time.Time) (best *job.Worker, anybody bool) {
 	shunned := func(name string) bool {
 		return slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.Worker == name && a.State == job.Lost })
 	}
-	var room int
+	var most int
 	var avoid bool
+	early := r.Due.After(now)
 	for _, w := range p.workers {
 		if w.present == nil || !w.present.Accepts(spec) {
 			continue
 		}
 		anybody = true
-		free := w.room()
-		if free <= 0 {
+		free := w.free()
+		if w.room() <= 0 || early && free <= 0 {
 			continue
 		}
 		shun := shunned(w.name)
 		better := best == nil || avoid && !shun ||
-			avoid == shun && (free > room || free == room && w.name < best.Name)
+			avoid == shun && (free > most || free == most && w.name < best.Name)
 		if better {
-			best, room, avoid = w.present, free, shun
+			best, most, avoid = w.present, free, shun
 		}
 	}
 	return best, anybody
+}
+
+// demandKind is what jobs that wait for room have in common.
+type demandKind struct {
+	key   string // demandKey
+	early bool   // they want it for runs whose time has not come
 }
 
 // demand is the jobs that wait for room at workers that accept the same things.
@@ -134,12 +185,13 @@ type demand struct {
 	members map[*jobState]bool // the jobs in it
 }
 
-// wait queues j, which has a run of spec due since the given time, until a worker that accepts spec has room.
-func (p *Planner) wait(j *jobState, key string, spec *job.Spec, since time.Time) {
-	d := p.waiting[key]
+// wait queues j, which has a run of spec due at the given time, until a worker that accepts spec has room.
+func (p *Planner) wait(j *jobState, key string, spec *job.Spec, since, now time.Time) {
+	kind := demandKind{key, since.After(now)}
+	d := p.waiting[kind]
 	if d == nil {
 		d = &demand{spec: spec, members: make(map[*jobState]bool)}
-		p.waiting[key] = d
+		p.waiting[kind] = d
 	}
 	if !d.members[j] {
 		d.members[j] = true
@@ -149,10 +201,14 @@ func (p *Planner) wait(j *jobState, key string, spec *job.Spec, since time.Time)
 
 // roomFor takes up to n waiting jobs for which there is room.
 func (p *Planner) roomFor(n int) (list []*jobState) {
-	for key, d := range p.waiting {
+	for kind, d := range p.waiting {
 		room := 0
 		for _, w := range p.workers {
-			if w.present != nil && w.present.Accepts(d.spec) {
+			switch {
+			case w.present == nil || !w.present.Accepts(d.spec):
+			case kind.early:
+				room += max(0, w.free())
+			default:
 				room += max(0, w.room())
 			}
 		}
@@ -162,7 +218,7 @@ func (p *Planner) roomFor(n int) (list []*jobState) {
 			list = append(list, j)
 		}
 		if len(d.jobs) == 0 {
-			delete(p.waiting, key)
+			delete(p.waiting, kind)
 		}
 	}
 	return list
@@ -194,7 +250,10 @@ func (h waitHeap) Less(i, k int) bool {
 	if h[i].priority != h[k].priority {
 		return h[i].priority > h[k].priority
 	}
-	return h[i].since.Before(h[k].since)
+	if c := h[i].since.Compare(h[k].since); c != 0 {
+		return c < 0
+	}
+	return h[i].job.name < h[k].job.name
 }
 func (h waitHeap) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
 func (h *waitHeap) Push(x any)   { *h = append(*h, x.(waiter)) }

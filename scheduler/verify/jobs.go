@@ -132,8 +132,9 @@ func (c *checker) checkSlots(s *subject) {
 	}
 }
 
-// clockSlack is how far ahead of its slot a run may seem to have ended, by a worker's wrong clock.
-const clockSlack = time.Minute
+// clockSlack is how far ahead of its slot a run may seem to have ended: by a worker's wrong clock, or since it was armed
+// ahead, by a minute at most, and taken back for good.
+const clockSlack = 2 * time.Minute
 
 // historyEdge is the time from which no slot's run has been removed from history, false if nobody can tell. Runs are
 // removed in the order of their ends, those that went well apart from the others. So what is missing ended before what is

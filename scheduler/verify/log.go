@@ -162,7 +162,10 @@ func (l *replay) checkAdvance(before, after *job.Cursor, batch []job.Change) {
 	if err != nil || when == nil {
 		return
 	}
-	from := later(later(before.After, def.Since), l.gate.Since)
+	from := later(def.Since, l.gate.Since)
+	if before.Generation >= def.SinceGeneration { // or else it is the first move under this schedule, which owes all its slots
+		from = later(from, before.After)
+	}
 	for slot, ok := when.Next(from); ok && !slot.After(after.After); slot, ok = when.Next(slot) {
 		name := after.Job + "/" + job.SlotID(slot)
 		if l.known[name] {

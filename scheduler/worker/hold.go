@@ -125,6 +125,7 @@ func (s *shift) ready(ctx context.Context, run *job.Run, received time.Time) (*j
 	if ctx.Err() != nil { // whatever else is ready
 		return nil, context.Cause(ctx)
 	}
+	run.Ahead = false // its time has come: handed back, it is dispatched again, and not decided anew
 	if s.w.Refuses() != nil {
 		return nil, errNoDisk
 	}

@@ -156,7 +156,7 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 	if n.cfg.Role == Replica {
 		background("follow the store", n.mirror.Follow)
 		n.scheduler = scheduler.New(planner.Config{
-			WorkerTTL: workerTTL,
+			WorkerTTL: workerTTL, ArmAhead: n.set.Dispatch.ArmAhead,
 			Retention: planner.Retention{Success: n.set.History.Success, Failed: n.set.History.Failed, MaxAge: n.set.History.MaxAge},
 		}, n.store, n.mirror.Feed(), n.metrics, n.now, n.log.Named("scheduler"))
 		background("run the scheduler", n.scheduler.Run)

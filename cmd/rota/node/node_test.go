@@ -138,10 +138,12 @@ func TestAReplicaOnItsOwn(t *testing.T) {
 		})
 	})
 	t.Run("a deleted job's runs stay and can be explained", func(t *testing.T) {
-		v, err := r.Job(t.Context(), "tick")
-		if err != nil {
-			t.Fatal(err)
-		}
+		var v api.JobView
+		eventually(t, "a slot has run since the pause", func() bool {
+			var err error
+			v, err = r.Job(t.Context(), "tick")
+			return err == nil && v.Last.State == job.Succeeded
+		})
 		if err := r.DeleteJob(t.Context(), "tick", api.Precondition{Revision: v.Revision - 1}); status(err) != 412 {
 			t.Errorf("with an old revision: got %v, want 412", err)
 		}
@@ -363,8 +365,8 @@ func TestAReplicaOnItsOwn(t *testing.T) {
 	})
 	t.Run("a new process goes on with the same data", func(t *testing.T) {
 		r.put(t, "after", job.Spec{Every: job.Duration(time.Second), Shell: "true", Missed: job.MissedAll})
-		eventually(t, "a run", func() bool {
-			page, err := r.Runs(t.Context(), client.RunFilter{Job: "after"}, "")
+		eventually(t, "a run has ended", func() bool {
+			page, err := r.Runs(t.Context(), client.RunFilter{Job: "after", States: []job.State{job.Succeeded}}, "")
 			return err == nil && len(page.Runs) > 0
 		})
 		if err := r.end(); err != nil {

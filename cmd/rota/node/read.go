@@ -132,6 +132,9 @@ func (b *backend) jobView(j *job.Job) api.JobView {
 	for _, r := range b.node.mirror.Runs(j.Name, nil) {
 		if !r.State.Terminal() {
 			v.Active = append(v.Active, r.Name())
+			if r.Ahead && r.Due.After(b.node.now()) && (v.Next == nil || r.Slot.Before(*v.Next)) {
+				v.Next = &r.Slot // the cursor is past it, its time is not
+			}
 			continue
 		}
 		if v.Last == nil || r.Finished.After(v.Last.Finished) {
@@ -192,19 +195,24 @@ func (b *backend) Workers(context.Context) ([]api.WorkerView, error) {
 		return nil, err
 	}
 	running, armed := map[string]int{}, map[string]int{}
+	taken, now := map[string]int{}, b.node.now()
 	for _, r := range b.node.mirror.Runs("", func(r *job.Run) bool { return !r.State.Terminal() }) {
 		switch r.State {
 		case job.Running:
 			running[r.Worker]++
+			taken[r.Worker]++
 		case job.Armed:
 			armed[r.Worker]++
+			if !r.Due.After(now) { // what is armed ahead gives way
+				taken[r.Worker]++
+			}
 		}
 	}
 	var views []api.WorkerView
 	for _, w := range b.node.mirror.Workers() {
 		views = append(views, api.WorkerView{
 			Worker: *w, Running: running[w.Name], Armed: armed[w.Name], Revision: w.Rev,
-			Free: max(0, w.Capacity-running[w.Name]-armed[w.Name]),
+			Free: max(0, w.Capacity-taken[w.Name]),
 		})
 	}
 	return views, nil

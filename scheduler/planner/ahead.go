@@ -1,0 +1,172 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// early says whether the run is with a worker that may not begin it yet.
+func (r *liveRun) early(now time.Time) bool { return r.State == job.Armed && r.Due.After(now) }
+
+// undecided returns the first of the runs that were armed ahead of their slot and taken back before it: that slot is yet to
+// be decided. nil if there is none.
+func (s *liveRuns) undecided() *liveRun {
+	for _, r := range s.order {
+		if r.Ahead && r.State == job.Pending {
+			return r
+		}
+	}
+	return nil
+}
+
+// recall takes back what was armed ahead of its time, if it may not begin then as it is, or if something else of the job
+// goes first.
+func (p *Planner) recall(j *jobState, now time.Time) *job.Decision {
+	if j.live.begun == 0 {
+		return nil
+	}
+	for _, r := range j.live.order {
+		if !r.early(now) {
+			continue
+		}
+		if why := p.whyRecall(j, r, now); why != "" {
+			if next, err := r.Recall(why); err == nil {
+				return &job.Decision{Run: &next}
+			}
+		}
+	}
+	return nil
+}
+
+// whyRecall says why a run that was armed ahead is to be taken back; "" if it is not.
+func (p *Planner) whyRecall(j *jobState, r *liveRun, now time.Time) string {
+	switch {
+	case p.paused(j):
+		return reasonPaused
+	case r.Spec == nil && j.def != nil && r.Generation != j.def.Generation:
+		return "the job was changed"
+	case p.overlaps(j, r.Run) || r.Attempt > 1: // one that waits for its retry occupies the job in any case
+		return ""
+	}
+	for _, o := range j.live.order {
+		if o.Due.After(now) {
+			break
+		}
+		if o.State == job.Pending {
+			return job.ReasonNotYet
+		}
+	}
+	if due, ok := p.nextDue(j); ok && !due.After(now) {
+		return job.ReasonNotYet
+	}
+	return ""
+}
+
+// overlaps says whether r may run while other runs of its job do.
+func (p *Planner) overlaps(j *jobState, r *job.Run) bool {
+	spec := j.spec(r)
+	return r.Job == job.AdHoc || spec != nil && spec.Overlap == job.OverlapAllow
+}
+
+// armSlot gives the run of a slot to a worker ahead of its time, or notes when to look again.
+func (p *Planner) armSlot(j *jobState, s slot, now time.Time) *job.Decision {
+	r := p.run(j, s, now, "")
+	armed := p.armAhead(j, r, now)
+	if armed == nil {
+		return nil
+	}
+	armed.Ahead = true
+	return p.enter(j, s, *armed)
+}
+
+// armPending is armSlot for a run whose time is known and has not come: a delayed one or a retry.
+func (p *Planner) armPending(j *jobState, r *liveRun, now time.Time) *job.Decision {
+	if due, ok := p.nextDue(j); ok && !due.After(r.Due) && !p.overlaps(j, r.Run) { // the slot goes first
+		p.wakeAt(j, r.Due)
+		return nil
+	}
+	armed := p.armAhead(j, *r.Run, now)
+	if armed == nil {
+		return nil
+	}
+	return &job.Decision{Run: armed, JobRev: j.rev(r.Run)}
+}
+
+// armAhead returns r as given to a worker with free room, if it is due soon and nothing of its job is in the way; otherwise
+// nil, after noting when to look again.
+func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
+	if soon := r.Due.Add(-p.cfg.ArmAhead); soon.After(now) {
+		p.wakeAt(j, soon)
+		return nil
+	}
+	p.wakeAt(j, r.Due)
+	spec := j.spec(&r)
+	if spec == nil || p.paused(j) || r.ID == j.oversized || !p.clear(j, &r) {
+		return nil
+	}
+	w, _ := p.choose(spec, &r, now)
+	if w == nil {
+		p.wait(j, demandKey(spec), spec, r.Due, now)
+		return nil
+	}
+	return j.give(r, w, now)
+}
+
+// clear says whether no other run of the job is in the way of r, which is due later: unless they may overlap, none that has
+// begun or is armed, and none that is due before.
+func (p *Planner) clear(j *jobState, r *job.Run) bool {
+	if p.overlaps(j, r) {
+		return true
+	}
+	for _, o := range j.live.order {
+		if o.ID != r.ID && (o.begun() || !o.Due.After(r.Due)) {
+			return false
+		}
+	}
+	return true
+}
+
+// give assigns r to w under the definition that is in force. What is given out in its time is decided.
+func (j *jobState) give(r job.Run, w *job.Worker, now time.Time) *job.Run {
+	next, err := r.Assign(w)
+	if err != nil {
+		return nil
+	}
+	if next.Spec == nil && j.def != nil {
+		next.Generation = j.def.Generation
+	}
+	next.Ahead = next.Ahead && next.Due.After(now)
+	return &next
+}
+
+// decideAgain decides the slot of a run that was armed ahead and taken back before its time, as if it had never been: when
+// its time has come, by the definition that is in force then.
+func (p *Planner) decideAgain(j *jobState, r *liveRun, now time.Time) *job.Decision {
+	since, why := p.since(j)
+	s := slot{position: position{after: r.Slot.Add(-1), next: r.Slot}, run: r.Run, due: r.Due}
+	owed := r.Slot.After(since)
+	switch {
+	case !owed && why == job.SinceResumed:
+		return p.skip(j, s, now, reasonPaused)
+	case !owed || !isSlot(j, r.Slot):
+		return p.skip(j, s, now, reasonChanged)
+	}
+	s.due = r.Slot.Add(j.when.Offset())
+	switch {
+	case s.due.After(now):
+		return p.armSlot(j, s, now)
+	case p.paused(j):
+		return p.skip(j, s, now, reasonPaused)
+	}
+	return p.decideDue(j, s, now)
+}
+
+// isSlot says whether the job has a slot at the given time.
+func isSlot(j *jobState, at time.Time) bool {
+	if j.when == nil {
+		return false
+	}
+	next, ok := j.when.Next(at.Add(-1))
+	return ok && next.Equal(at)
+}
