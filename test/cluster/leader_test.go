@@ -67,7 +67,8 @@ func TestLeaderKilledUnderLoad(t *testing.T) {
 		t.Error("no attempt was lost where a leader was killed: the faults did not bite")
 	}
 	effects := append(sink.Requests(), ledger.Effects()...)
-	c.Judge(effects, nil, nil)
+	c.Recovery = electionTTL
+	c.Judge(effects, nil, func(j *history.Job) { j.Tolerance = electionTTL })
 	reportLateness(t, effects)
 }
 

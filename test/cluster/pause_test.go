@@ -54,7 +54,7 @@ func TestPausedLeaderIsFenced(t *testing.T) {
 	if leader := c.Leader(); leader == paused {
 		t.Errorf("the paused leader leads again, though nothing happened to %s", next.Name)
 	}
-	c.Check(sink.Requests, nil, nil)
+	c.Check(sink.Requests, nil, func(j *history.Job) { j.Tolerance = electionTTL })
 	for _, v := range c.Recorder.Versions() {
 		if cursor, ok := cursorIn(v); ok && v.Rev > resumed && cursor.Term == before {
 			t.Errorf("%s was written at %d under the term %d that was over", v.Key, v.Rev, before)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
 // Check returns every promise that the history does not keep, sorted; nil if it keeps all.
@@ -107,8 +108,30 @@ func (t *timeline) checkRun(name string, vs []runVersion) {
 			t.checkTerm(name, v.Version, v.run.Term)
 		}
 	}
+	t.checkRetries(name, last(vs))
 	if s := last(vs).State; !s.Terminal() {
 		t.report(RuleUnfinished, name, fmt.Sprintf("is %s at the end: %s", s, describe(vs)))
+	}
+}
+
+// checkRetries counts the attempts of a run that ended by themselves, and not well.
+func (t *timeline) checkRetries(name string, r job.Run) {
+	j, known := t.expected[r.Job]
+	if !known || j.Edited || r.Spec != nil {
+		return
+	}
+	granted := policy.AskedRetries // to a command that asks for them
+	if j.Spec.Retry != nil && j.Spec.Retry.Max > 0 {
+		granted = j.Spec.Retry.Max
+	}
+	failed := 0
+	for _, a := range r.Attempts {
+		if a.State == job.Failed || a.State == job.TimedOut {
+			failed++
+		}
+	}
+	if failed > granted+1 {
+		t.report(RuleRetry, name, fmt.Sprintf("failed %d times, and may be tried again %s", failed, plural(granted, "time")))
 	}
 }
 

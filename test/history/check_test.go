@@ -288,6 +288,14 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		{"a run failed for no reason of the job", RuleMissed, run(3), func(t *testing.T, h *History) {
 			edit(t, h, "runs/"+run(3), 2, func(r *job.Run) { r.State = job.Failed })
 		}},
+		{"a run that its target saw end is lost", RuleOutcome, run(3), func(t *testing.T, h *History) {
+			h.Jobs[0].Spec.Delivery = job.AtMostOnce
+			edit(t, h, "runs/"+run(3), 2, func(r *job.Run) { r.State, r.Attempts[0].State = job.Lost, job.Lost })
+		}},
+		{"a reason is stated without the cursor's move", RuleCursor, "charge", func(_ *testing.T, h *History) {
+			value, _ := json.Marshal(job.Event{Kind: job.EventSkipped, Job: "charge", From: began, To: began, Reason: "paused"})
+			more(h, Version{Key: "/rota/events/charge/x", Value: value})
+		}},
 		{"an attempt is executed twice", RuleDouble, run(3), func(t *testing.T, h *History) {
 			e := h.Effects[effect(t, h, run(3))]
 			e.Arrived, e.Ended = e.Arrived.Add(20*time.Millisecond), e.Ended.Add(20*time.Millisecond)
@@ -378,6 +386,13 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		{"an end is written twice", RuleTerminal, run(3), func(t *testing.T, h *History) { more(h, h.Versions[version(t, h, "runs/"+run(3), 2)]) }},
 		{"a run leaves the arrows", RuleTransition, run(3), func(t *testing.T, h *History) {
 			edit(t, h, "runs/"+run(3), 1, func(r *job.Run) { r.State = job.Pending })
+		}},
+		{"a run is tried again too often", RuleRetry, run(3), func(t *testing.T, h *History) {
+			h.Jobs[0].Spec.Retry = &job.Retry{Max: 1}
+			edit(t, h, "runs/"+run(3), 2, func(r *job.Run) {
+				failed := job.Attempt{State: job.Failed}
+				r.Attempts = append([]job.Attempt{failed, failed, failed}, r.Attempts...)
+			})
 		}},
 		{"a run does not end", RuleUnfinished, run(3), func(t *testing.T, h *History) {
 			i := version(t, h, "runs/"+run(3), 2)

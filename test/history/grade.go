@@ -58,7 +58,8 @@ func (g Grade) Bad() bool { return g >= Late }
 var gradeOf = map[string]Grade{
 	RuleRecreated: Duplicate, RuleTransition: Broken, RuleTerminal: Broken, RuleUnfinished: Unfinished, RuleCursor: Broken,
 	RuleTerm: Broken, RuleToken: Broken, RuleOverlap: Overlap, RuleSlot: Missed, RuleMissed: Missed, RuleExtra: Orphan,
-	RuleDouble: Double, RuleTime: Late, RuleOutcome: LostOutcome, RuleAnswer: Broken,
+	RuleDouble: Double, RuleTime: Late, RuleOutcome: LostOutcome, RuleRetry: Double,
+	RuleAnswer: Broken,
 }
 
 // SlotGrade is the grade of one slot.

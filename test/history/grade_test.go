@@ -143,7 +143,7 @@ func bare(effects []Effect) History {
 func TestEachRuleHasAGrade(t *testing.T) {
 	for _, rule := range []string{
 		RuleRecreated, RuleTransition, RuleTerminal, RuleUnfinished, RuleCursor, RuleTerm, RuleToken, RuleOverlap, RuleSlot, RuleMissed,
-		RuleExtra, RuleDouble, RuleTime, RuleOutcome, RuleAnswer,
+		RuleExtra, RuleDouble, RuleTime, RuleOutcome, RuleRetry, RuleAnswer,
 	} {
 		if !gradeOf[rule].Bad() {
 			t.Errorf("%s: grade %v", rule, gradeOf[rule])

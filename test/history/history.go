@@ -141,6 +141,7 @@ const (
 	RuleDouble     = "double"     // no effect twice, unless its first worker was lost
 	RuleTime       = "time"       // an effect begins at its slot, and not much later unless a fault delays it
 	RuleOutcome    = "outcome"    // what a target saw end well is recorded as it ended
+	RuleRetry      = "retry"      // no more attempts than the job's retry policy grants
 	RuleAnswer     = "answer"     // what clients are told is as if one after the other had been served, and is kept
 )
 
