@@ -198,13 +198,13 @@ func (s *submitter) match(entries map[string][]entry, read time.Time, p *partiti
 		for _, e := range entries[sub.Name] {
 			executions = append(executions, e.Execution)
 		}
-		m := Match(sub.Chronos, executions, read)
-		targets, incomplete = targets+m.Targets, incomplete+len(m.Incomplete)
-		for _, at := range m.Missed {
+		f := sub.fitting(executions, read)
+		targets, incomplete = targets+f.targets, incomplete+f.incomplete
+		for _, w := range f.missed {
 			missed++
-			s.t.Errorf("%s: nothing began from %s to %s", sub.Name, at.UTC().Format(time.TimeOnly), at.Add(sub.Epsilon+forgiveness).UTC().Format(time.TimeOnly))
+			s.t.Errorf("%s: nothing that ended began from %s to %s", sub.Name, w.From.UTC().Format(time.TimeOnly), w.To.UTC().Format(time.TimeOnly))
 		}
-		for _, e := range m.Extra {
+		for _, e := range f.extra {
 			if p.explains(e, executions) {
 				again++
 				continue
