@@ -27,10 +27,9 @@ func (h Host) Process(t testing.TB, binary, name string, args ...string) *Proces
 // Place says where the replicas of a cluster run, and where its store is.
 type Place struct {
 	Hosts []Host // one replica each, named after it
-	// Endpoints are those that a replica has of a store of its own; nil: each replica has a member of it.
+	// Endpoints are those by which a replica reaches an etcd of its own, which the test reaches at those of Config.Etcd.
+	// Nil: the replicas embed one.
 	Endpoints func(host string) []string
-	// Store is where the test reaches the members of such a store.
-	Store []string
 }
 
 // Ports on every host, which has all of them to itself.
@@ -54,7 +53,7 @@ func StartOn(t testing.TB, cfg Config, p Place) *Cluster {
 	}
 	for _, h := range p.Hosts {
 		n := &Node{
-			Process: h.Process(t, cfg.Binary, h.Name, c.hostArgs(h, p, members)...),
+			Process: h.Process(t, cfg.Binary, h.Name, c.serveAt(h.Name, fmt.Sprintf("%s:%d", h.Addr, hostAPI), etcdOn(h, p, members)...)...),
 			URL:     fmt.Sprintf("http://%s:%d", h.Addr, hostAPI), cluster: c,
 		}
 		n.Env = []string{c.mark()}
@@ -67,38 +66,26 @@ func StartOn(t testing.TB, cfg Config, p Place) *Cluster {
 		urls = append(urls, n.URL)
 	}
 	c.Client = newClient(t, strings.Join(urls, ","))
-	store := p.Store
-	if p.Endpoints == nil {
-		store = c.Endpoints()
-	}
-	c.Recorder = NewRecorder(t, Prefix, store)
+	c.Recorder = NewRecorder(t, Prefix, c.Endpoints())
 	c.WaitReady()
 	Await(t, 30*time.Second, "the jobs are in force", func() bool {
 		v, err := c.Client.Cluster(t.Context())
 		return err == nil && v.Jobs == len(cfg.Jobs)
 	})
+	c.ready = time.Now()
 	return c
 }
 
-func (c *Cluster) hostArgs(h Host, p Place, members []string) []string {
-	args := []string{
-		"serve", "--node-name=" + h.Name, "--node-data-dir=" + filepath.Join(c.Dir, h.Name),
-		fmt.Sprintf("--http-listen=%s:%d", h.Addr, hostAPI),
-		"--jobs=" + c.JobFile, "--log-format=text", "--worker-shutdown-grace=3s",
-		"--history-success=1000", // the history is read at the end
-	}
+// etcdOn is what a replica on a host is told of etcd.
+func etcdOn(h Host, p Place, members []string) []string {
 	if p.Endpoints != nil {
-		args = append(args, "--etcd-endpoints="+strings.Join(p.Endpoints(h.Name), ","))
-	} else {
-		args = append(args,
-			fmt.Sprintf("--etcd-embedded-client=http://%s:%d", h.Addr, hostClient),
-			fmt.Sprintf("--etcd-embedded-peer=http://%s:%d", h.Addr, hostPeer),
-			"--etcd-embedded-cluster="+strings.Join(members, ","))
+		return []string{"--etcd-endpoints=" + strings.Join(p.Endpoints(h.Name), ",")}
 	}
-	if c.cfg.Flags != nil {
-		args = append(args, c.cfg.Flags(h.Name)...)
+	return []string{
+		fmt.Sprintf("--etcd-embedded-client=http://%s:%d", h.Addr, hostClient),
+		fmt.Sprintf("--etcd-embedded-peer=http://%s:%d", h.Addr, hostPeer),
+		"--etcd-embedded-cluster=" + strings.Join(members, ","),
 	}
-	return args
 }
 
 // NewSinkAt is NewSink at an address of the test's own, for hosts to reach.

@@ -33,11 +33,11 @@ type scene struct {
 	began  time.Time
 }
 
-// open starts a cluster with load at a place in a lab.
-func open(t *testing.T, rng *rand.Rand, lab *Lab, place cluster.Place) *scene {
+// open starts a cluster with load at a place in a lab, with an etcd of its own if there are endpoints.
+func open(t *testing.T, rng *rand.Rand, lab *Lab, place cluster.Place, etcd ...string) *scene {
 	t.Helper()
 	s := &scene{t: t, rng: rng, lab: lab, sink: cluster.NewSinkAt(t, lab.Gateway), ledger: cluster.NewLedger(t)}
-	s.c = cluster.StartOn(t, cluster.Config{Binary: rota, Jobs: s.load()}, place)
+	s.c = cluster.StartOn(t, cluster.Config{Binary: rota, Jobs: s.load(), Etcd: etcd}, place)
 	s.began = time.Now()
 	cluster.Await(t, 20*time.Second, "jobs run", func() bool { return len(s.sink.Requests()) > 2*loadRate })
 	return s

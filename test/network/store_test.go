@@ -28,7 +28,7 @@ func TestStore(t *testing.T) {
 	lab := New(t, slices.Concat(replicas, members)...)
 	etcd := StartMembers(t, lab, member, lab.Hosts(members...), replicas)
 	s := &storeScene{etcd: etcd, hosts: members}
-	s.scene = open(t, rng, lab, cluster.Place{Hosts: lab.Hosts(replicas...), Endpoints: etcd.Endpoints, Store: etcd.URLs})
+	s.scene = open(t, rng, lab, cluster.Place{Hosts: lab.Hosts(replicas...), Endpoints: etcd.Endpoints}, etcd.URLs...)
 	s.row("a member hangs", s.memberHangs)
 	s.row("a member is a black hole", s.blackHole)
 	s.row("links are slow", s.slowLinks)

@@ -16,6 +16,8 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/store/embedded"
@@ -32,6 +34,14 @@ func (n *Node) connect(ctx context.Context, stops *closers) error {
 	}
 	stops.add("close etcd client", func() error { return ignoreCanceled(client.Close()) })
 	n.client = client
+	if len(n.set.Etcd.Endpoints) > 1 {
+		choice, err := chooseEndpoints(n.set.Etcd, client, n.log.Named("etcd"))
+		if err != nil {
+			return err
+		}
+		stops.add("close probes of etcd", choice.close)
+		stops.background(ctx)("choose etcd endpoints", choice.run)
+	}
 	return n.awaitEtcd(ctx)
 }
 
@@ -76,6 +86,13 @@ func (n *Node) keepApart(ctx context.Context) {
 	}
 }
 
+// Connections that could not be had are tried again soon: by default gRPC waits for up to two minutes, which is for how long
+// nothing would be dispatched after a long outage. An attempt is not waited for longer than etcd is for an answer.
+var redial = grpc.WithConnectParams(grpc.ConnectParams{
+	Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
+	MinConnectTimeout: 3 * time.Second,
+})
+
 // Dial returns a client for the settings' endpoints. It does not wait for an answer.
 func Dial(e config.Etcd) (*clientv3.Client, error) {
 	cfg := clientv3.Config{
@@ -85,6 +102,7 @@ func Dial(e config.Etcd) (*clientv3.Client, error) {
 		DialKeepAliveTimeout: 3 * time.Second,
 		PermitWithoutStream:  true,
 		Username:             e.Username,
+		DialOptions:          []grpc.DialOption{redial},
 		Logger:               zap.NewNop(), // what matters comes back as an error
 	}
 	if e.PasswordFile != "" {

@@ -1,0 +1,77 @@
+package network
+
+import (
+	"time"
+
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// Chronos is a job as the checker of Jepsen's test of Chronos knows it: what was asked for, and nothing of how rota keeps it.
+type Chronos struct {
+	Name     string
+	Start    time.Time // no target before it
+	Interval time.Duration
+	Count    int           // of targets
+	Epsilon  time.Duration // how late a run may begin
+	Duration time.Duration // how long a run takes
+}
+
+// Execution is what one run of a job wrote down: on which host, when it began, and when it ended.
+type Execution struct {
+	Job, Run, Host string
+	Began, Ended   time.Time // Ended is zero if it did not end
+}
+
+// forgiveness is how much later than its epsilon a run may begin, as in Jepsen's test.
+const forgiveness = 5 * time.Second
+
+// windows are the targets of a job up to a final read. A run must begin in each of which one had to have ended by then. Slots
+// of rota lie on multiples of the interval since 1970, so the first is the first of those from Start on.
+func (c Chronos) windows(read time.Time) (windows []history.Window) {
+	every := int64(c.Interval)
+	first := (c.Start.UnixNano() + every - 1) / every * every
+	for k := range c.Count {
+		at := time.Unix(0, first+int64(k)*every)
+		if at.After(read) {
+			break
+		}
+		last := at.Add(c.Epsilon + forgiveness)
+		windows = append(windows, history.Window{From: at, To: last, Optional: !last.Add(c.Duration).Before(read)})
+	}
+	return windows
+}
+
+// fit is how the executions of a job fit its targets.
+type fit struct {
+	targets    int // that had to be met
+	missed     []history.Window
+	extra      []Execution // complete, and of no use to any target
+	incomplete int         // begun and not ended: these meet no target
+}
+
+// fitting finds for each target one complete execution that began in its window.
+func (c Chronos) fitting(executions []Execution, read time.Time) (f fit) {
+	var complete []Execution
+	var began []time.Time
+	for _, e := range executions {
+		if e.Ended.IsZero() {
+			f.incomplete++
+			continue
+		}
+		complete, began = append(complete, e), append(began, e.Began)
+	}
+	windows := c.windows(read)
+	for _, w := range windows {
+		if !w.Optional {
+			f.targets++
+		}
+	}
+	m := history.Match(windows, began)
+	for _, i := range m.Missed(windows) {
+		f.missed = append(f.missed, windows[i])
+	}
+	for _, i := range m.Extra() {
+		f.extra = append(f.extra, complete[i])
+	}
+	return f
+}

@@ -1,0 +1,265 @@
+package network
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// timetable is how long the parts of Jepsen's test of Chronos last.
+type timetable struct {
+	submit    time.Duration // in which jobs are submitted, from the beginning
+	calm      time.Duration // before the partition, from the beginning
+	partition time.Duration
+	quiet     time.Duration // from the last submission to the final read
+	every     time.Duration // between two submissions, on average
+	ahead     time.Duration // from a submission to its job's start
+	spread    int           // in seconds, of what is random in epsilons and intervals
+}
+
+// schedule is Jepsen's own timetable if ROTA_JEPSEN_SECONDS is 450, and else shorter or longer.
+func schedule(t *testing.T) timetable {
+	t.Helper()
+	seconds := 60
+	if s := os.Getenv("ROTA_JEPSEN_SECONDS"); s != "" {
+		var err error
+		if seconds, err = strconv.Atoi(s); err != nil || seconds < 60 {
+			t.Fatalf("ROTA_JEPSEN_SECONDS=%s: write for how many seconds jobs are submitted, at least 60", s)
+		}
+	}
+	share := func(of450 int) time.Duration { return time.Duration(of450*seconds) * time.Second / 450 }
+	p := timetable{submit: share(450), calm: share(200), partition: share(200), quiet: share(400), every: 3 * time.Second, ahead: 10 * time.Second, spread: 30}
+	if seconds < 200 { // as many targets in less time
+		p.calm, p.partition, p.quiet = 20*time.Second, 25*time.Second, 25*time.Second
+		p.every, p.ahead, p.spread = 500*time.Millisecond, 3*time.Second, 5
+	}
+	return p
+}
+
+// TestJepsen is the test that Jepsen put Chronos to: random jobs on five hosts, a partition into random halves, and the
+// question whether everything that was to run did.
+func TestJepsen(t *testing.T) {
+	rng := seeded(t)
+	plan := schedule(t)
+	lab := New(t, "q1", "q2", "q3", "q4", "q5")
+	diaries := NewDiaries(t, lab)
+	c := cluster.StartOn(t, cluster.Config{Binary: rota, Jobs: map[string]job.Spec{}}, cluster.Place{Hosts: lab.Hosts()})
+	s := &submitter{t: t, c: c, plan: plan, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), diaries: diaries}
+	began := time.Now()
+	submitted := make(chan struct{})
+	go func() { // awaited below
+		defer close(submitted)
+		s.run(began.Add(plan.submit))
+	}()
+
+	time.Sleep(time.Until(began.Add(plan.calm)))
+	p := halve(t, rng, lab, c)
+	time.Sleep(time.Until(p.from.Add(plan.partition)))
+	p.heal(c)
+	<-submitted
+	time.Sleep(time.Until(began.Add(plan.submit + plan.quiet)))
+	for _, n := range c.Replicas() {
+		if text, ok := ready(t, n); !ok {
+			t.Errorf("%s is not ready in the end: %s", n.Name, text)
+		}
+	}
+	read := time.Now()
+	entries := diaries.read()
+	c.Quiesce()
+	s.resolve()
+	s.match(entries, read, p)
+	s.judge()
+}
+
+// partition is one split into two halves, of which the smaller one has no majority.
+type partition struct {
+	minority []string
+	from, to time.Time
+	cut      *Cut
+	leader   string // when it began
+}
+
+func halve(t *testing.T, rng *rand.Rand, lab *Lab, c *cluster.Cluster) *partition {
+	t.Helper()
+	hosts := lab.Others()
+	rng.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
+	p := &partition{minority: hosts[:len(hosts)/2], leader: c.Leader().Name}
+	p.from = time.Now()
+	p.cut = lab.Split(p.minority, hosts[len(hosts)/2:])
+	for _, h := range p.minority {
+		c.Harm(history.Fault{Kind: history.Outage, Node: h, At: p.from})
+	}
+	side := "larger"
+	if slices.Contains(p.minority, p.leader) {
+		side = "smaller"
+	}
+	t.Logf("the leader, %s, is in the %s half", p.leader, side)
+	for _, n := range c.Replicas() {
+		if slices.Contains(p.minority, n.Name) {
+			awaitUnready(t, n, 5*time.Second)
+		}
+	}
+	return p
+}
+
+func (p *partition) heal(c *cluster.Cluster) {
+	p.cut.Heal()
+	c.WaitReady()
+	p.to = time.Now()
+	for _, h := range p.minority {
+		c.Heal(h)
+	}
+}
+
+// submitter makes up jobs and submits them through replicas by chance.
+type submitter struct {
+	t       *testing.T
+	c       *cluster.Cluster
+	plan    timetable
+	rng     *rand.Rand
+	diaries *Diaries
+
+	jobs []submission // of run until it returns
+}
+
+type submission struct {
+	Chronos
+	spec  job.Spec
+	taken bool  // a replica said so, or the store has it
+	err   error // what a replica said
+}
+
+// run submits until an instant.
+func (s *submitter) run(until time.Time) {
+	for i := 0; time.Now().Before(until); i++ {
+		sub := s.makeUp(fmt.Sprintf("chronos-%03d", i))
+		through := s.c.Replicas()[s.rng.IntN(len(s.c.Replicas()))]
+		_, _, sub.err = through.Client.PutJob(s.t.Context(), sub.Name, sub.spec, api.Precondition{Absent: true})
+		sub.taken = sub.err == nil
+		s.jobs = append(s.jobs, sub)
+		time.Sleep(s.plan.every/2 + time.Duration(s.rng.Int64N(int64(s.plan.every))))
+	}
+}
+
+// makeUp is a job as Jepsen's test makes them.
+func (s *submitter) makeUp(name string) submission {
+	c := Chronos{
+		Name: name, Start: time.Now().Truncate(time.Second).Add(s.plan.ahead), Count: 1 + s.rng.IntN(99),
+		Epsilon: time.Duration(10+s.rng.IntN(max(2*s.plan.spread/3, 1))) * time.Second, Duration: time.Duration(s.rng.IntN(10)) * time.Second,
+	}
+	c.Interval = time.Second + c.Duration + c.Epsilon + forgiveness + time.Duration(s.rng.IntN(s.plan.spread))*time.Second
+	every := int64(c.Interval)
+	end := time.Unix(0, ((c.Start.UnixNano()+every-1)/every+int64(c.Count))*every).UTC()
+	start := c.Start.UTC()
+	return submission{Chronos: c, spec: job.Spec{
+		Every: job.Duration(c.Interval), Start: &start, End: &end, Missed: job.MissedAll, Shell: s.diaries.Shell(c.Duration),
+		Timeout: job.Duration(time.Minute), KillGrace: job.Duration(time.Second),
+	}}
+}
+
+// resolve settles what became of the submissions that nobody confirmed: the store has them, or has never had them.
+func (s *submitter) resolve() {
+	refused, late := 0, 0
+	for i := range s.jobs {
+		sub := &s.jobs[i]
+		if sub.taken {
+			continue
+		}
+		if sub.taken = len(s.c.Recorder.VersionsOf("jobs/"+sub.Name)) > 0; sub.taken {
+			late++
+		} else {
+			refused++
+		}
+	}
+	s.t.Logf("%d jobs submitted: %d taken, %d more though no replica said so, %d not", len(s.jobs), len(s.jobs)-late-refused, late, refused)
+}
+
+// match asks of the diaries alone whether everything ran that had to, and nothing else.
+func (s *submitter) match(entries map[string][]entry, read time.Time, p *partition) {
+	s.t.Helper()
+	targets, missed, extra, incomplete, again := 0, 0, 0, 0, 0
+	known := make(map[string]bool)
+	for _, sub := range s.jobs {
+		if !sub.taken {
+			continue
+		}
+		known[sub.Name] = true
+		var executions []Execution
+		for _, e := range entries[sub.Name] {
+			executions = append(executions, e.Execution)
+		}
+		f := sub.fitting(executions, read)
+		targets, incomplete = targets+f.targets, incomplete+f.incomplete
+		for _, w := range f.missed {
+			missed++
+			s.t.Errorf("%s: nothing that ended began from %s to %s", sub.Name, w.From.UTC().Format(time.TimeOnly), w.To.UTC().Format(time.TimeOnly))
+		}
+		for _, e := range f.extra {
+			if p.explains(e, executions) {
+				again++
+				continue
+			}
+			extra++
+			s.t.Errorf("%s: one execution too many: %+v", sub.Name, e)
+		}
+	}
+	for name := range entries {
+		if !known[name] {
+			s.t.Errorf("%s was executed, and was not taken", name)
+		}
+	}
+	s.t.Logf("targets %d, missed %d, extra %d, begun and not ended %d, executed again after the partition had cost the first its worker %d",
+		targets, missed, extra, incomplete, again)
+	if targets < len(s.jobs) {
+		s.t.Errorf("%d targets of %d jobs: the load was too low", targets, len(s.jobs))
+	}
+}
+
+// explains says whether an execution is the same run once more, which ended on a host that could tell nobody.
+func (p *partition) explains(e Execution, executions []Execution) bool {
+	cutOff := func(x Execution) bool {
+		return slices.Contains(p.minority, x.Host) && x.Began.Before(p.to) && x.Ended.After(p.from.Add(-history.DefaultSlack))
+	}
+	return slices.ContainsFunc(executions, func(x Execution) bool {
+		return x.Run == e.Run && x != e && (cutOff(x) || cutOff(e))
+	})
+}
+
+// judge compares the store with the diaries, as every other test does.
+func (s *submitter) judge() {
+	s.t.Helper()
+	specs := make(map[string]job.Spec)
+	var effects []history.Effect
+	entries := s.diaries.read()
+	for _, sub := range s.jobs {
+		if sub.taken {
+			specs[sub.Name] = sub.spec
+		}
+		for _, e := range entries[sub.Name] {
+			effects = append(effects, e.effect)
+		}
+	}
+	v := history.Judge(history.History{
+		Prefix: cluster.Prefix, Versions: s.c.Recorder.Versions(), Effects: effects, Faults: s.c.Faults(),
+		Jobs: cluster.Expectations(specs, nil),
+	})
+	for _, found := range v.Violations {
+		s.t.Errorf("%v", found)
+	}
+	s.t.Logf("judged: %d slots, %d runs, %d attempts, %d executions, of which %d twice because of the partition; %d violations",
+		v.Slots, v.Runs, v.Attempts, len(effects), v.Doubles, len(v.Violations))
+	verified, code := cluster.Command(s.t, rota, "verify", "--endpoints="+strings.Join(s.c.Endpoints(), ","))
+	if code != 0 {
+		s.t.Errorf("rota verify ended with %d: %s", code, verified)
+	}
+}
