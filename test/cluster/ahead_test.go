@@ -1,0 +1,154 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// TestArmedSlotsNeedNoLeader kills the leader between the arming of some slots and their time. Nobody can lead for as long
+// as its lease lasts; the slots begin in their time all the same, by their workers alone.
+func TestArmedSlotsNeedNoLeader(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	sink := NewSink(t)
+	const period = 10 * time.Second
+	jobs := make(map[string]job.Spec)
+	for i := range 30 {
+		jobs[fmt.Sprintf("post-%02d", i)] = job.Spec{
+			Every: job.Duration(period), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
+		}
+	}
+	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string { return []string{"--election-fast-takeover=false"} }})
+	leader := c.Leader()
+	slot := time.Now().Truncate(period).Add(2 * period).UTC()
+	id := job.SlotID(slot)
+	Let(time.Until(slot.Add(-time.Second)))
+	leader.Kill()
+	if time.Now().After(slot) {
+		t.Fatal("the leader was killed after the slot")
+	}
+	c.Recorder.Sync()
+	killed, term := c.Recorder.Rev(), termOf(c)
+	Await(t, 30*time.Second, "another leads", func() bool {
+		return slices.ContainsFunc(c.Replicas(), func(n *Node) bool { return n != leader && n.Leads() })
+	})
+	Await(t, 30*time.Second, "all runs of the slot have ended", func() bool {
+		for name := range jobs {
+			if !c.Recorder.Runs(name)[id].State.Terminal() {
+				return false
+			}
+		}
+		return true
+	})
+	next := firstWriteOfAnotherTerm(c, killed, term)
+	alone, took := 0, make([]time.Duration, 0, len(jobs))
+	for name := range jobs {
+		var last job.Run
+		for _, v := range c.Recorder.VersionsOf("runs/" + name + "/" + id) {
+			var r job.Run
+			if err := json.Unmarshal(v.Value, &r); err != nil {
+				t.Fatal(err)
+			}
+			if r.State == job.Running && v.Rev > killed && v.Rev < next {
+				alone++
+				took = append(took, r.Started.Sub(slot))
+				if r.Worker == leader.Name {
+					t.Errorf("%s was claimed by %s, which is dead", r.Name(), r.Worker)
+				}
+			}
+			last = r
+		}
+		if last.State != job.Succeeded {
+			t.Errorf("run %s: got %s on %s (%s), want it to succeed", last.Name(), last.State, last.Worker, last.Reason)
+		}
+	}
+	if alone < len(jobs)/3 {
+		t.Errorf("%d of %d slots began while nobody led: the fault did not bite, or they were not armed", alone, len(jobs))
+	}
+	slices.Sort(took)
+	if len(took) > 0 {
+		t.Logf("%d slots began while nobody led, the latest %v after its time", alone, took[len(took)-1])
+		if took[0] < 0 {
+			t.Errorf("a slot began %v before its time", -took[0])
+		}
+	}
+	leader.Start()
+	c.WaitReady()
+	c.Check(sink.Requests, nil, nil)
+}
+
+// firstWriteOfAnotherTerm is the revision at which a leader of another term wrote for the first time after rev.
+func firstWriteOfAnotherTerm(c *Cluster, rev, term int64) int64 {
+	for _, v := range c.Recorder.Versions() {
+		var written struct{ Term int64 }
+		kind, _, _ := strings.Cut(strings.TrimPrefix(v.Key, Prefix+"/"), "/")
+		if v.Rev > rev && (kind == "runs" || kind == "cursors") && json.Unmarshal(v.Value, &written) == nil && written.Term > term {
+			return v.Rev
+		}
+	}
+	c.t.Fatal("no other leader has written anything")
+	return 0
+}
+
+// TestAPauseRecallsWhatIsArmed pauses, edits and deletes jobs between the arming of a slot and its time: none of them begins as
+// it was armed.
+func TestAPauseRecallsWhatIsArmed(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	sink := NewSink(t)
+	const period = 6 * time.Second
+	every := func(d time.Duration) job.Spec {
+		return job.Spec{Every: job.Duration(d), HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"}}
+	}
+	edited := every(period)
+	edited.HTTP.Headers = map[string]string{"Edited": "yes"}
+	before := map[string]job.Spec{"paused": every(period), "moved": every(period), "deleted": every(period), "edited": every(period)}
+	after := map[string]job.Spec{"paused": every(period), "moved": every(7 * time.Second), "edited": edited}
+	c := Start(t, Config{Binary: binary, Jobs: before})
+	slot := time.Now().Truncate(period).Add(2 * period).UTC()
+	id := job.SlotID(slot)
+	armed := func(name string) bool {
+		return slices.ContainsFunc(c.Recorder.VersionsOf("runs/"+name+"/"+id), func(v history.Version) bool {
+			var r job.Run
+			return json.Unmarshal(v.Value, &r) == nil && r.State == job.Armed
+		})
+	}
+	Await(t, 20*time.Second, "the slot is armed", func() bool {
+		return armed("paused") && armed("moved") && armed("deleted") && armed("edited")
+	})
+	if _, err := c.Client.PauseJob(t.Context(), "paused", "test"); err != nil {
+		t.Fatal(err)
+	}
+	c.WriteJobs(after)
+	want := map[string]job.State{"paused": job.Skipped, "moved": job.Skipped, "deleted": job.Canceled, "edited": job.Succeeded}
+	Await(t, 20*time.Second, "the slot is decided", func() bool {
+		for name := range want {
+			if !c.Recorder.Runs(name)[id].State.Terminal() {
+				return false
+			}
+		}
+		return true
+	})
+	for name, state := range want {
+		r := c.Recorder.Runs(name)[id]
+		if r.State != state {
+			t.Errorf("run %s: got %s on %s (%s), want %s", r.Name(), r.State, r.Worker, r.Reason, state)
+		}
+		if r.State != job.Succeeded && r.Reason == "" {
+			t.Errorf("run %s is %s without a reason", r.Name(), r.State)
+		}
+		t.Logf("run %s: %s %s", r.Name(), r.State, r.Reason)
+	}
+	if r := c.Recorder.Runs("edited")[id]; r.Generation != 2 {
+		t.Errorf("run %s was executed by generation %d of its job, want 2", r.Name(), r.Generation)
+	}
+	c.cfg.Jobs = after
+	c.Check(sink.Requests, nil, func(j *history.Job) { j.Edited = true; j.MayFail = true })
+}
