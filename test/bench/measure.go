@@ -40,20 +40,25 @@ func memory(field string) float64 {
 }
 
 // counters are the store's metrics, summed over all nodes.
-type counters struct{ transactions, puts, bytes, writes, conflicts, fenced float64 }
+type counters struct {
+	transactions, puts, bytes, writes, conflicts, fenced float64
+	syncs, syncTime, commits, commitTime                 float64 // of etcd's log, and of its database
+}
 
 func (c *cluster) counters(ctx context.Context) (sum counters, err error) {
 	for _, m := range c.list {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.http+"/metrics", nil)
-		if err != nil {
-			return sum, err
+		for _, addr := range []string{m.http, m.client} {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/metrics", nil)
+			if err != nil {
+				return sum, err
+			}
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				return sum, err
+			}
+			sum.read(resp.Body)
+			resp.Body.Close()
 		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return sum, err
-		}
-		sum.read(resp.Body)
-		resp.Body.Close()
 	}
 	return sum, nil
 }
@@ -63,6 +68,8 @@ func (c *counters) read(r io.Reader) {
 		"rota_store_transactions_total": &c.transactions, "rota_store_puts_total": &c.puts,
 		"rota_store_written_bytes_total": &c.bytes, "rota_store_writes_total": &c.writes,
 		"rota_store_conflicts_total": &c.conflicts, "rota_store_fenced_writes_total": &c.fenced,
+		"etcd_disk_wal_fsync_duration_seconds_count": &c.syncs, "etcd_disk_wal_fsync_duration_seconds_sum": &c.syncTime,
+		"etcd_disk_backend_commit_duration_seconds_count": &c.commits, "etcd_disk_backend_commit_duration_seconds_sum": &c.commitTime,
 	}
 	for scan := bufio.NewScanner(r); scan.Scan(); {
 		name, value, _ := strings.Cut(scan.Text(), " ")
@@ -77,6 +84,7 @@ func (c counters) minus(o counters) counters {
 	return counters{
 		c.transactions - o.transactions, c.puts - o.puts, c.bytes - o.bytes, c.writes - o.writes,
 		c.conflicts - o.conflicts, c.fenced - o.fenced,
+		c.syncs - o.syncs, c.syncTime - o.syncTime, c.commits - o.commits, c.commitTime - o.commitTime,
 	}
 }
 

@@ -105,7 +105,7 @@ func (b *sustained) measure(ctx context.Context, o *options, c *cluster, led *le
 	used = usage() - used
 	after, err := c.counters(ctx)
 	stop()
-	if err != nil {
+	if err := errors.Join(err, o.heapProfile()); err != nil {
 		return err
 	}
 	d, runs := after.minus(before), float64(led.begun.Load())
@@ -119,6 +119,8 @@ func (b *sustained) measure(ctx context.Context, o *options, c *cluster, led *le
 		say("etcd itself", "%.0f puts/s at %.1f us of processor; this is %.0f puts/s, %.0f %%",
 			limit, cost.Seconds()*1e6, puts, 100*puts/limit)
 	}
+	say("etcd's disk", "%.0f syncs of the log at %.1f ms, %.0f commits of the database at %.1f ms",
+		d.syncs, 1000*d.syncTime/d.syncs, d.commits, 1000*d.commitTime/d.commits)
 	say("resident", "%.0f MiB, at most %.0f", memory("VmRSS"), memory("VmHWM"))
 	say("refused", "%.0f conflicts, %.0f fenced", d.conflicts, d.fenced)
 	return nil
