@@ -18,7 +18,7 @@ func (s *Store) Write(ctx context.Context, r job.Run) (job.Run, error) {
 	key := s.keys.run(r.Job, r.ID)
 	w := &write{id: s.ops.next(), lane: key}
 	r.Op = w.id
-	if err := w.put(key, r.Rev, r); err != nil {
+	if err := w.put(key, r.Rev, &r); err != nil {
 		return r, err
 	}
 	return s.writeRun(ctx, w, r)

@@ -43,7 +43,7 @@ func (s *Store) decision(d *job.Decision, term election.Term) (*write, error) {
 	if d.Cursor != nil {
 		c := *d.Cursor
 		c.Term, c.Op = term.Rev, w.id
-		if err := w.put(s.keys.cursor(d.Job), c.Rev, c); err != nil {
+		if err := w.put(s.keys.cursor(d.Job), c.Rev, &c); err != nil {
 			return nil, err
 		}
 	}
@@ -65,14 +65,14 @@ func (s *Store) decision(d *job.Decision, term election.Term) (*write, error) {
 func (s *Store) decideRun(w *write, d *job.Decision, term election.Term) error {
 	r := *d.Run
 	r.Term, r.Op = term.Rev, w.id
-	if err := w.put(s.keys.run(r.Job, r.ID), r.Rev, r); err != nil {
+	if err := w.put(s.keys.run(r.Job, r.ID), r.Rev, &r); err != nil {
 		return err
 	}
 	switch {
 	case d.Stop:
 		w.order = &handout{id: w.id, queue: s.keys.queue(r.Worker), session: r.Session, stop: r.Name()}
 	case r.State == job.Armed:
-		w.order = &handout{id: w.id, queue: s.keys.queue(r.Worker), session: r.Session, run: w.value}
+		w.order = &handout{id: w.id, queue: s.keys.queue(r.Worker), session: r.Session, run: w.value, jobRev: d.JobRev}
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 )
 
 type counters struct {
-	transactions, writes, bytes, conflicts, fenced, relists atomic.Int64
+	transactions, writes, puts, bytes, conflicts, fenced, relists atomic.Int64
 
 	reached atomic.Int64 // the highest revision that etcd has answered with
 	orders  atomic.Pointer[time.Time]
@@ -27,7 +27,8 @@ func (c *counters) reach(rev int64) {
 type Counts struct {
 	Transactions int64 // requests sent to etcd, repeats included
 	Writes       int64 // changes that took effect
-	Bytes        int64 // that they wrote
+	Puts         int64 // keys that they put or deleted, those of orders included
+	Bytes        int64 // of these keys and their values
 	Conflicts    int64 // changes refused since a record had changed
 	Fenced       int64 // changes refused since the term was over
 	Relists      int64 // times a watch had to be built anew
@@ -37,7 +38,7 @@ type Counts struct {
 func (s *Store) Counts() Counts {
 	c := &s.count
 	return Counts{
-		Transactions: c.transactions.Load(), Writes: c.writes.Load(), Bytes: c.bytes.Load(),
+		Transactions: c.transactions.Load(), Writes: c.writes.Load(), Puts: c.puts.Load(), Bytes: c.bytes.Load(),
 		Conflicts: c.conflicts.Load(), Fenced: c.fenced.Load(), Relists: c.relists.Load(),
 	}
 }

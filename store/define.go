@@ -42,7 +42,7 @@ func (s *Store) DeleteJob(ctx context.Context, name string, rev int64) error {
 func (s *Store) Submit(ctx context.Context, r job.Run) (job.Run, error) {
 	w := &write{id: s.ops.next(), lane: r.Job}
 	r.Op, r.Rev = w.id, 0
-	if err := w.put(s.keys.run(r.Job, r.ID), 0, r); err != nil {
+	if err := w.put(s.keys.run(r.Job, r.ID), 0, &r); err != nil {
 		return r, err
 	}
 	return s.writeRun(ctx, w, r)
@@ -54,7 +54,7 @@ func (s *Store) Stop(ctx context.Context, r job.Run) (job.Run, error) {
 	key := s.keys.run(r.Job, r.ID)
 	w := &write{id: s.ops.next(), lane: key}
 	r.Op = w.id
-	if err := w.put(key, r.Rev, r); err != nil {
+	if err := w.put(key, r.Rev, &r); err != nil {
 		return r, err
 	}
 	w.order = &handout{id: w.id, queue: s.keys.queue(r.Worker), session: r.Session, stop: r.Name()}

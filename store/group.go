@@ -243,6 +243,7 @@ func (g *group) finish(b *batch, outcome func(int, *write) *written) {
 		out := outcome(i, w)
 		if out.err == nil {
 			g.count.writes.Add(1)
+			g.count.puts.Add(int64(len(w.then)))
 			g.count.bytes.Add(int64(w.volume()))
 		} else if out.err == job.ErrConflict {
 			g.count.conflicts.Add(1)

@@ -12,6 +12,7 @@ type handout struct {
 	queue   string // prefix of the worker's queue
 	session string
 	run     json.RawMessage
+	jobRev  int64 // revision of the definition that run was armed from; 0: its own
 	stop    string
 }
 
@@ -19,8 +20,9 @@ type handout struct {
 type order struct {
 	ID      string            `json:"id"`
 	Session string            `json:"session"`
-	Runs    []json.RawMessage `json:"runs,omitempty"`
+	JobRevs []int64           `json:"jobs,omitempty"`
 	Stop    []string          `json:"stop,omitempty"`
+	Runs    []json.RawMessage `json:"runs,omitempty"`
 
 	queue string
 }
@@ -61,10 +63,30 @@ func (o *orders) add(h *handout) {
 	}
 	if h.run != nil {
 		to.Runs = append(to.Runs, h.run)
+		to.JobRevs = append(to.JobRevs, h.jobRev)
 	}
 	if h.stop != "" {
 		to.Stop = append(to.Stop, h.stop)
 	}
+}
+
+// encode is marshal, but for the runs, which are JSON already.
+func (o *order) encode() ([]byte, error) {
+	head, err := marshal(order{ID: o.ID, Session: o.Session, JobRevs: o.JobRevs, Stop: o.Stop})
+	if err != nil || len(o.Runs) == 0 {
+		return head, err
+	}
+	size := len(head) + len(`,"runs":[]`)
+	for _, r := range o.Runs {
+		size += len(r) + 1
+	}
+	b := append(make([]byte, 0, size), head[:len(head)-1]...)
+	lead := `,"runs":[`
+	for _, r := range o.Runs {
+		b = append(append(b, lead...), r...)
+		lead = ","
+	}
+	return append(b, "]}"...), nil
 }
 
 // ops creates the orders. They are never replaced: should the request be applied twice, the second order would carry
@@ -72,7 +94,7 @@ func (o *orders) add(h *handout) {
 func (o *orders) ops() ([]clientv3.Op, error) {
 	ops := make([]clientv3.Op, 0, len(o.list))
 	for _, order := range o.list {
-		value, err := marshal(order)
+		value, err := order.encode()
 		if err != nil {
 			return nil, err
 		}

@@ -60,8 +60,9 @@ type Replica struct {
 type Order struct {
 	ID      string   `json:"id"`
 	Session string   `json:"session"`        // of the worker that it is for
+	JobRevs []int64  `json:"jobs,omitempty"` // for each of Runs the revision of the definition that it was armed from; 0: it has its own
+	Stop    []string `json:"stop,omitempty"` // names of runs whose attempt is to be killed: their records say why
 	Runs    []Run    `json:"runs,omitempty"` // armed runs, as their records were written in the same transaction
-	Stop    []string `json:"stop,omitempty"` // ids of runs whose attempt is to be killed: their records say why
 
 	Rev int64 `json:"-"`
 }

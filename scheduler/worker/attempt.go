@@ -13,8 +13,8 @@ import (
 type attempt struct {
 	run      job.Run // as it was claimed
 	received time.Time
-	spec     job.Spec
-	shift    *shift // under which it was claimed
+	spec     *job.Spec // shared
+	shift    *shift    // under which it was claimed
 	ctx      context.Context
 	cancel   context.CancelCauseFunc // with one of the causes of package executor
 	killed   bool                    // guarded by w.mu: counted in shift.killed
@@ -34,10 +34,10 @@ func (a *attempt) kill() {
 	}
 }
 
-// start begins the attempt that has been claimed. It takes over the room of the caller.
-func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec) {
+// start begins the attempt that has been claimed, for the caller to perform. It takes over the room of the caller.
+func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec) *attempt {
 	w := s.w
-	a := &attempt{run: claimed, spec: *spec, shift: s}
+	a := &attempt{run: claimed, spec: spec, shift: s}
 	a.ctx, a.cancel = context.WithCancelCause(s.life)
 
 	w.mu.Lock()
@@ -50,10 +50,10 @@ func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec) {
 	w.mu.Unlock()
 
 	w.cfg.Observer.Claimed(&a.run, claimed.Started.Sub(claimed.Due))
-	w.wg.Go(func() { w.perform(a) })
 	if stopped {
 		w.wg.Go(func() { w.confirmStop(a) })
 	}
+	return a
 }
 
 // perform executes an attempt and reports its end.
@@ -70,10 +70,12 @@ func (w *Worker) perform(a *attempt) {
 	}
 
 	spec := a.spec
-	if !begun {
-		spec.Delivery = job.AtLeastOnce // what has not begun may be repeated, whatever the job says
+	if !begun { // what has not begun may be repeated, whatever the job says
+		repeatable := *spec
+		repeatable.Delivery = job.AtLeastOnce
+		spec = &repeatable
 	}
-	r := newReport(a.run, &spec, o, a.byLeader(ended), w.random())
+	r := newReport(a.run, spec, o, a.byLeader(ended), w.random())
 	if w.journal != nil {
 		// If we die before, the attempt counts as lost; after, the next process delivers its outcome.
 		if err := w.journal.keep(r); err != nil {
@@ -114,7 +116,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 	defer cancel()
 	req := executor.Request{
 		Run:         a.run,
-		Spec:        a.spec,
+		Spec:        *a.spec,
 		Deadline:    a.run.Started.Add(timeout.Std()),
 		Marker:      w.mark(),
 		TraceParent: traceParent(&a.run),

@@ -36,6 +36,10 @@ type Config struct {
 	// NannyCommand is the argv of the process that kills what a killed worker leaves behind; empty: none.
 	NannyCommand []string
 
+	// Known returns the definition of a job that this process has in memory anyway, if that is not older than the revision
+	// rev. What it returns is shared. nil: definitions are read from the store.
+	Known func(name string, rev int64) (*job.Job, bool)
+
 	Observer Observer // nil: nobody
 	// Now is the wall clock, with the reading of the monotonic one; time.Now if nil.
 	Now func() time.Time

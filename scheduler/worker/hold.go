@@ -13,8 +13,7 @@ import (
 // hold is a run that was given to this worker and has not begun.
 type hold struct {
 	// Guarded by w.mu.
-	run       job.Run                 // as given last
-	received  time.Time               // when
+	given                             // last
 	orders    []string                // that hold it
 	stopped   int64                   // revision of the latest request to stop it
 	interrupt context.CancelCauseFunc // ends its waiting, never its claim; nil before it waits
@@ -46,14 +45,15 @@ var errRearmed = errors.New("given anew")
 // definitionTimeout is how long the definition of a run's job may take to be read before the run is handed back.
 const definitionTimeout = 5 * time.Second
 
-// attend brings a held run to its claim, or hands it back.
-func (s *shift) attend(h *hold) {
+// attend brings a held run to its claim, or hands it back. The attempt, if there is one, is the caller's to perform.
+func (s *shift) attend(h *hold) (a *attempt) {
 	defer s.holding.add(-1)
 	for {
-		waiting, run, received := s.renew(h)
-		spec, err := s.ready(waiting, &run, received)
+		waiting, given := s.renew(h)
+		run := given.run
+		spec, err := s.ready(waiting, &given)
 		if err == nil {
-			err = s.claim(h, run, spec)
+			a, err = s.claim(h, run, spec)
 		}
 		var why refusal
 		switch {
@@ -69,13 +69,25 @@ func (s *shift) attend(h *hold) {
 			s.w.log.Error("run cannot begin", "run", run.Name(), "attempt", run.Attempt, "err", err)
 		}
 		if s.release(h, run.Rev) {
-			return
+			return a
+		}
+		if a != nil { // given anew while we heard that it is ours: that is another attempt
+			begun := a
+			s.w.wg.Go(func() { s.w.perform(begun) })
+			a = nil
 		}
 	}
 }
 
+// given is a run as it was given to this worker.
+type given struct {
+	run      job.Run
+	jobRev   int64     // revision of the definition that it was armed from; 0: not known, or its own
+	received time.Time // when
+}
+
 // renew begins to wait for what h holds now. The wait ends with the shift, and by wake.
-func (s *shift) renew(h *hold) (waiting context.Context, run job.Run, received time.Time) {
+func (s *shift) renew(h *hold) (waiting context.Context, now given) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	h.wake(nil)
@@ -86,7 +98,7 @@ func (s *shift) renew(h *hold) (waiting context.Context, run job.Run, received t
 	if s.retiring {
 		h.interrupt(errRetiring)
 	}
-	return waiting, h.run, h.received
+	return waiting, h.given
 }
 
 // release ends h, unless its run has been given to us anew after rev or the shift goes on with it.
@@ -106,8 +118,9 @@ func (s *shift) release(h *hold, rev int64) bool {
 
 // ready waits until the run may be claimed: its definition is known, its time has come, and it has room, which the
 // caller then owns. The definition comes first so that nothing stands between the claim and the attempt.
-func (s *shift) ready(ctx context.Context, run *job.Run, received time.Time) (*job.Spec, error) {
-	spec, err := s.definition(ctx, run)
+func (s *shift) ready(ctx context.Context, g *given) (*job.Spec, error) {
+	run := &g.run
+	spec, err := s.definition(ctx, run, g.jobRev)
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +128,9 @@ func (s *shift) ready(ctx context.Context, run *job.Run, received time.Time) (*j
 	// says, and whether it is stepped, changes nothing.
 	armed := run.Armed
 	if armed.IsZero() {
-		armed = received
+		armed = g.received
 	}
-	if wait := run.Due.Sub(armed) - s.w.now().Sub(received); wait > 0 {
+	if wait := run.Due.Sub(armed) - s.w.now().Sub(g.received); wait > 0 {
 		if err := pause(ctx, wait); err != nil {
 			return nil, err
 		}
@@ -129,28 +142,44 @@ func (s *shift) ready(ctx context.Context, run *job.Run, received time.Time) (*j
 	if s.w.Refuses() != nil {
 		return nil, errNoDisk
 	}
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	s.w.count(&s.w.executing, 1)
+	return spec, nil
+}
+
+// enter takes room for an attempt, and waits for it for a while.
+func (s *shift) enter(ctx context.Context) error {
+	select {
+	case s.w.room <- struct{}{}:
+		return nil
+	default:
+	}
 	full := time.NewTimer(s.w.cfg.RoomTimeout)
 	defer full.Stop()
 	select {
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	case s.w.room <- struct{}{}:
-		s.w.count(&s.w.executing, 1)
-		return spec, nil
+		return nil
 	case <-full.C:
-		return nil, errNoRoom
+		return errNoRoom
 	}
 }
 
 // definition reads what the run is to do: job.ErrNotFound if there is nothing any more, errNoSpec if it takes too long.
-func (s *shift) definition(ctx context.Context, run *job.Run) (*job.Spec, error) {
+func (s *shift) definition(ctx context.Context, run *job.Run, rev int64) (*job.Spec, error) {
+	if spec := s.w.definitions.atHand(run, rev, s.w.now()); spec != nil {
+		return spec, nil
+	}
 	limit, cancel := context.WithTimeoutCause(ctx, definitionTimeout, errNoSpec)
 	defer cancel()
 	pauses := newPauses()
 	for {
-		spec, err := s.w.definitions.spec(limit, run, s.w.now())
+		spec, err := s.w.definitions.spec(limit, run, rev, s.w.now())
 		if err == nil || errors.Is(err, job.ErrNotFound) {
-			return &spec, err
+			return spec, err
 		}
 		s.w.log.Debug("definition is not there yet", "run", run.Name(), "err", err)
 		if err := pause(limit, pauses.NextBackOff()); err != nil {
@@ -161,22 +190,21 @@ func (s *shift) definition(ctx context.Context, run *job.Run) (*job.Spec, error)
 
 // claim begins the attempt that run was armed for. Whatever the error, the attempt has not begun, and its room is free
 // again. job.ErrConflict means that the run is not ours to begin, errRearmed that it has been given to us anew.
-func (s *shift) claim(h *hold, run job.Run, spec *job.Spec) error {
+func (s *shift) claim(h *hold, run job.Run, spec *job.Spec) (*attempt, error) {
 	claimed, err := s.writeClaim(run, spec)
 	if err == nil {
-		s.start(h, claimed, spec)
-		return nil
+		return s.start(h, claimed, spec), nil
 	}
 	s.vacate()
 	if !errors.Is(err, job.ErrConflict) || !s.armed(&claimed) || claimed.Rev <= run.Rev {
-		return err
+		return nil, err
 	}
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	if claimed.Rev > h.run.Rev {
-		h.run = claimed
+		h.run, h.jobRev = claimed, 0 // the order that tells of it is on its way
 	}
-	return errRearmed
+	return nil, errRearmed
 }
 
 // writeClaim writes that the attempt begins. With job.ErrConflict it returns the record as it stands.

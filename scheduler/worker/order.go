@@ -51,24 +51,35 @@ func (s *shift) deliver(o job.Order) {
 	// What was handed to an earlier session of ours is no longer ours: the leader takes it back.
 	if o.Session == s.session.ID() {
 		known.left += len(o.Runs)
-		for _, run := range o.Runs {
-			s.take(run, o.ID, now)
+		for i := range o.Runs {
+			g := given{run: o.Runs[i], received: now}
+			if len(o.JobRevs) == len(o.Runs) {
+				g.jobRev = o.JobRevs[i]
+			}
+			s.take(g, o.ID)
 		}
 	}
 	s.settle(o.ID)
 }
 
 // take holds a run. w.mu is held.
-func (s *shift) take(run job.Run, order string, now time.Time) {
-	name := run.Name()
+func (s *shift) take(g given, order string) {
+	name := g.run.Name()
 	h := s.holds[name]
 	if h == nil {
-		h = &hold{run: run, received: now}
+		h = &hold{given: g}
 		s.holds[name] = h
 		s.holding.add(1)
-		s.wg.Go(func() { s.attend(h) })
-	} else if run.Rev > h.run.Rev { // given to us anew before we began
-		h.run, h.received = run, now
+		s.wg.Add(1)
+		s.w.wg.Go(func() {
+			a := s.attend(h)
+			s.wg.Done() // the attempt outlives the shift
+			if a != nil {
+				s.w.perform(a)
+			}
+		})
+	} else if g.run.Rev > h.run.Rev { // given to us anew before we began
+		h.given = g
 		h.wake(errRearmed)
 	}
 	h.orders = append(h.orders, order)

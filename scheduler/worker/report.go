@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
@@ -89,7 +92,7 @@ func join(reason, more string) string {
 }
 
 // key is unique to the attempt.
-func (r *report) key() string { return fmt.Sprintf("%s@%d", r.Run.Name(), r.Run.Token) }
+func (r *report) key() string { return r.Run.Name() + "@" + strconv.FormatInt(r.Run.Token, 10) }
 
 // apply moves current, the attempt's record as it stands, to where the report says.
 func (r *report) apply(current job.Run, leave size) (job.Run, error) {
@@ -162,37 +165,41 @@ func (r *report) tooLate(record *job.Run) job.Event {
 // journal. The caller has counted r as unsent.
 func (w *Worker) deliver(ctx context.Context, r *report) {
 	defer w.count(&w.unsent, -1)
-	log := w.log.With("run", r.Run.Name(), "attempt", r.Run.Attempt, "token", r.Run.Token, "state", r.Outcome.State)
+	log := func() hclog.Logger {
+		return w.log.With("run", r.Run.Name(), "attempt", r.Run.Attempt, "token", r.Run.Token, "state", r.Outcome.State)
+	}
 	current, leave := r.Run, whole
 	for {
 		next, err := r.apply(current, leave)
 		if err != nil { // not an arrow: the record in the journal is not one that we wrote
-			log.Error("outcome does not fit its run", "err", err)
+			log().Error("outcome does not fit its run", "err", err)
 			break
 		}
 		current, err = w.write(ctx, next)
 		switch {
 		case err == nil:
-			log.Debug("outcome written")
+			if w.log.IsDebug() {
+				log().Debug("outcome written")
+			}
 		case errors.Is(err, job.ErrConflict) && r.open(&current):
 			continue // somebody, say a request to cancel, wrote the record meanwhile
 		case errors.Is(err, job.ErrConflict) && r.told(&current):
-			log.Debug("outcome was written before")
+			log().Debug("outcome was written before")
 		case errors.Is(err, job.ErrConflict):
-			log.Warn("outcome came too late", "now", current.State)
+			log().Warn("outcome came too late", "now", current.State)
 			w.cfg.Observer.Fenced(&r.Run, &r.Outcome)
 			if err := w.record(ctx, r.tooLate(&current)); err != nil {
 				return
 			}
 		case errors.Is(err, job.ErrTooLarge) && leave < withoutInput:
-			log.Warn("outcome is too large and is cut", "err", err)
+			log().Warn("outcome is too large and is cut", "err", err)
 			current, leave = r.Run, leave+1
 			continue
 		case errors.Is(err, job.ErrTooLarge):
-			log.Error("outcome cannot be written and stays in the journal", "err", err)
+			log().Error("outcome cannot be written and stays in the journal", "err", err)
 			return
 		default:
-			log.Warn("outcome waits in the journal", "err", err)
+			log().Warn("outcome waits in the journal", "err", err)
 			return
 		}
 		break

@@ -14,8 +14,11 @@ import (
 // write sends run until the answer is definite: nil, job.ErrConflict with the record as it stands, or job.ErrTooLarge.
 // Any other error means that ctx has ended and that the write may or may not happen.
 func (w *Worker) write(ctx context.Context, run job.Run) (job.Run, error) {
-	got := run
-	err := w.insist(ctx, "write run "+run.Name(), func() (err error) {
+	got, err := w.store.Write(ctx, run)
+	if settled(err) {
+		return got, err
+	}
+	err = w.insist(ctx, "write run "+run.Name(), func() (err error) {
 		got, err = w.store.Write(ctx, run)
 		return err
 	})
@@ -36,7 +39,7 @@ func (w *Worker) insist(ctx context.Context, what string, do func() error) error
 	pauses := newPauses()
 	for tries := 1; ; tries++ {
 		err := do()
-		if err == nil || errors.Is(err, job.ErrConflict) || errors.Is(err, job.ErrTooLarge) {
+		if settled(err) {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -47,6 +50,11 @@ func (w *Worker) insist(ctx context.Context, what string, do func() error) error
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
+}
+
+// settled says whether err is the store's definite answer.
+func settled(err error) bool {
+	return err == nil || errors.Is(err, job.ErrConflict) || errors.Is(err, job.ErrTooLarge)
 }
 
 // newPauses returns short and growing pauses: short, since a session may depend on what is waiting.

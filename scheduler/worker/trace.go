@@ -2,7 +2,7 @@ package worker
 
 import (
 	"crypto/sha256"
-	"fmt"
+	"encoding/hex"
 	"strconv"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -13,5 +13,7 @@ import (
 func traceParent(run *job.Run) string {
 	trace := sha256.Sum256([]byte(run.Name()))
 	span := sha256.Sum256([]byte(run.Name() + "@" + strconv.FormatInt(run.Token, 10)))
-	return fmt.Sprintf("00-%x-%x-01", trace[:16], span[:8])
+	b := append(make([]byte, 0, 55), "00-"...)
+	b = append(hex.AppendEncode(b, trace[:16]), '-')
+	return string(append(hex.AppendEncode(b, span[:8]), "-01"...))
 }

@@ -66,7 +66,7 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 		log:         log,
 		now:         cfg.Now,
 		random:      rand.Float64,
-		definitions: definitions{read: store.Job},
+		definitions: definitions{read: store.Job, known: cfg.Known},
 		room:        make(chan struct{}, cfg.Capacity),
 		suspect:     make(chan struct{}, 1),
 		attempts:    make(map[*attempt]struct{}),

@@ -20,6 +20,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/executor/handler"
 	httpexec "github.com/rota-scheduler/rota/scheduler/executor/http"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/planner"
 	"github.com/rota-scheduler/rota/scheduler/worker"
 	"github.com/rota-scheduler/rota/store"
@@ -219,6 +220,9 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 		DataDir: n.set.Node.DataDir, ShutdownGrace: n.set.Worker.ShutdownGrace,
 		NannyCommand: n.cfg.Nanny, Observer: n.metrics, Now: n.now,
 	}.Defaults()
+	if n.cfg.Role == Replica {
+		cfg.Known = n.known
+	}
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
@@ -231,6 +235,12 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	n.worker = worker.New(cfg, n.store, sessions{n.store}, exec, journal, n.log.Named("worker"))
 	background("work", n.worker.Run)
 	return nil
+}
+
+// known is a definition that the mirror has, if that is not older than rev.
+func (n *Node) known(name string, rev int64) (*job.Job, bool) {
+	j, ok := n.mirror.Job(name)
+	return j, ok && j.Rev >= rev
 }
 
 // serve answers requests from now on, until end is called; what needs the store is answered with 503 until it is there.

@@ -1,0 +1,277 @@
+package job_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// plain is what encoding/json makes of a record.
+func plain(t interface{ Fatal(...any) }, v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+var (
+	texts = rapid.OneOf(rapid.SampledFrom([]string{"", "backup", "q1", "exit status 1", "a\"b\\c\n\td <&>", "grün", "\x00\x1f", "\xff", "\u2028", "\x7f"}), rapid.String())
+	times = rapid.Custom(func(t *rapid.T) time.Time {
+		at := time.Unix(rapid.Int64Range(-62_160_000_000, 253_402_290_000).Draw(t, "second"), rapid.SampledFrom([]int64{0, 1, 1000, 120_000_000, 999_999_999}).Draw(t, "nanos"))
+		switch rapid.IntRange(0, 9).Draw(t, "zone") {
+		case 0:
+			return time.Time{}
+		case 1:
+			return at.In(time.FixedZone("", 3600))
+		}
+		return at.UTC()
+	})
+	numbers = rapid.OneOf(rapid.SampledFrom([]int64{0, 1, -1, 1 << 62}), rapid.Int64())
+	exits   = rapid.Custom(func(t *rapid.T) *int {
+		if n := rapid.IntRange(-2, 300).Draw(t, "exit"); n != -2 {
+			return &n
+		}
+		return nil
+	})
+	states = rapid.SampledFrom(append(job.States(), "", "strange"))
+
+	attempts = rapid.Custom(func(t *rapid.T) job.Attempt {
+		return job.Attempt{
+			Number: int(numbers.Draw(t, "number")), Worker: texts.Draw(t, "worker"), Token: numbers.Draw(t, "token"),
+			Started: times.Draw(t, "started"), Finished: times.Draw(t, "finished"), State: states.Draw(t, "state"),
+			Reason: texts.Draw(t, "reason"), Exit: exits.Draw(t, "exit"),
+		}
+	})
+	runs = rapid.Custom(func(t *rapid.T) job.Run {
+		r := job.Run{
+			Job: texts.Draw(t, "job"), ID: texts.Draw(t, "id"),
+			Kind:    rapid.SampledFrom([]job.RunKind{job.KindScheduled, job.KindManual, "", "x"}).Draw(t, "kind"),
+			Slot:    times.Draw(t, "slot"),
+			Due:     times.Draw(t, "due"),
+			State:   states.Draw(t, "state"),
+			Reason:  texts.Draw(t, "reason"),
+			Late:    rapid.Bool().Draw(t, "late"),
+			Attempt: int(numbers.Draw(t, "attempt")), Worker: texts.Draw(t, "worker"), Session: texts.Draw(t, "session"),
+			Token: numbers.Draw(t, "token"), Armed: times.Draw(t, "armed"), Started: times.Draw(t, "started"),
+			Finished: times.Draw(t, "finished"), Exit: exits.Draw(t, "exit"), Output: texts.Draw(t, "output"),
+			Key: texts.Draw(t, "key"), RetryOf: texts.Draw(t, "retry of"), By: texts.Draw(t, "by"),
+			Created: times.Draw(t, "created"), Generation: numbers.Draw(t, "generation"), Term: numbers.Draw(t, "term"),
+			Op: texts.Draw(t, "op"), Rev: 7, Ahead: rapid.Bool().Draw(t, "ahead"), Bound: job.Duration(numbers.Draw(t, "bound")),
+		}
+		if rapid.Bool().Draw(t, "tried") {
+			r.Attempts = rapid.SliceOfN(attempts, 1, 3).Draw(t, "attempts")
+		}
+		switch rapid.IntRange(0, 20).Draw(t, "rare") {
+		case 0:
+			r.Cancel = &job.Cancel{At: r.Due}
+		case 1:
+			r.Payload = json.RawMessage(`{"a": 1}`)
+		case 2:
+			r.Spec = &job.Spec{Shell: "true"}
+		}
+		return r
+	})
+	cursors = rapid.Custom(func(t *rapid.T) job.Cursor {
+		return job.Cursor{
+			Job: texts.Draw(t, "job"), After: times.Draw(t, "after"), Next: times.Draw(t, "next"),
+			Generation: numbers.Draw(t, "generation"), Term: numbers.Draw(t, "term"), Op: texts.Draw(t, "op"), Rev: 7,
+		}
+	})
+	outcomes = rapid.Custom(func(t *rapid.T) job.Outcome {
+		return job.Outcome{
+			State: states.Draw(t, "state"), At: times.Draw(t, "at"), Reason: texts.Draw(t, "reason"), Exit: exits.Draw(t, "exit"),
+			Output: texts.Draw(t, "output"), Retry: rapid.Bool().Draw(t, "retry"), After: time.Duration(numbers.Draw(t, "after")),
+		}
+	})
+)
+
+// record is what is written and read in two ways.
+type record[T any] interface {
+	*T
+	AppendJSON(b []byte) ([]byte, bool)
+}
+
+// sameText wants AppendJSON to write what encoding/json does, or nothing.
+func sameText[T any, P record[T]](t *rapid.T, v T) {
+	got, ok := P(&v).AppendJSON([]byte("x"))
+	switch {
+	case !ok && string(got) != "x":
+		t.Fatalf("AppendJSON left %q behind", got)
+	case ok && string(got[1:]) != string(plain(t, v)):
+		t.Fatalf("AppendJSON:  %s\nencoding/json: %s", got[1:], plain(t, v))
+	}
+}
+
+func TestAppendJSONWritesWhatEncodingJSONDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sameText[job.Run](t, runs.Draw(t, "run"))
+		sameText[job.Cursor](t, cursors.Draw(t, "cursor"))
+		sameText[job.Outcome](t, outcomes.Draw(t, "outcome"))
+	})
+}
+
+// TestNoFieldIsForgotten fills the fields of each record one by one: one that was added to a record, but not to
+// AppendJSON and ParseJSON, would be lost.
+func TestNoFieldIsForgotten(t *testing.T) {
+	number := 3
+	samples := []any{
+		"text", true, 7, int64(7), &number, time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC), time.Second, job.Duration(time.Minute),
+		job.KindManual, job.Failed, []job.Attempt{{Number: 1}}, []job.Run{{Job: "a"}}, []int64{4}, []string{"x"},
+		&job.Cancel{By: "me"}, json.RawMessage(`1`), &job.Spec{Shell: "true"},
+	}
+	fill := func(v reflect.Value, try func()) {
+		for i := range v.NumField() {
+			f := v.Field(i)
+			at := slices.IndexFunc(samples, func(s any) bool { return reflect.TypeOf(s) == f.Type() })
+			if at < 0 {
+				t.Fatalf("no sample for field %s of %s", v.Type().Field(i).Name, v.Type())
+			}
+			f.Set(reflect.ValueOf(samples[at]))
+			try()
+			f.SetZero()
+		}
+	}
+	var (
+		r job.Run
+		a = job.Run{Attempts: []job.Attempt{{}}}
+		c job.Cursor
+		o job.Outcome
+	)
+	write := func(v any, short func([]byte) ([]byte, bool)) {
+		t.Helper()
+		if got, ok := short(nil); ok && string(got) != string(plain(t, v)) {
+			t.Errorf("AppendJSON:  %s\nencoding/json: %s", got, plain(t, v))
+		}
+	}
+	fill(reflect.ValueOf(&r).Elem(), func() { write(r, r.AppendJSON) })
+	fill(reflect.ValueOf(&a.Attempts[0]).Elem(), func() { write(a, a.AppendJSON) })
+	fill(reflect.ValueOf(&c).Elem(), func() { write(c, c.AppendJSON) })
+	fill(reflect.ValueOf(&o).Elem(), func() { write(o, o.AppendJSON) })
+}
+
+// sameValue wants ParseJSON to read what encoding/json does, or nothing.
+func sameValue[T any, P interface {
+	*T
+	ParseJSON([]byte) bool
+}](t interface {
+	Fatalf(string, ...any)
+	Helper()
+}, text []byte) bool {
+	t.Helper()
+	var got, want T
+	if !P(&got).ParseJSON(text) {
+		return false
+	}
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatalf("ParseJSON takes what encoding/json refuses (%v): %q", err, text)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("of %s (-encoding/json +ParseJSON):\n%s", text, diff)
+	}
+	return true
+}
+
+func TestParseJSONReadsWhatEncodingJSONDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sameValue[job.Run](t, plain(t, runs.Draw(t, "run")))
+		sameValue[job.Cursor](t, plain(t, cursors.Draw(t, "cursor")))
+		sameValue[job.Order](t, plain(t, job.Order{
+			ID: texts.Draw(t, "id"), Session: texts.Draw(t, "session"), Runs: rapid.SliceOfN(runs, 0, 3).Draw(t, "runs"),
+			JobRevs: rapid.SliceOfN(numbers, 0, 3).Draw(t, "revisions"), Stop: rapid.SliceOfN(texts, 0, 3).Draw(t, "stop"),
+		}))
+	})
+}
+
+// finished is a record as most are.
+func finished() job.Run {
+	at := time.Date(2026, 11, 21, 2, 30, 0, 120_000_000, time.UTC)
+	r := job.Run{
+		Job: "backup", ID: "2026-11-21T02:30:00Z", Kind: job.KindScheduled, Slot: at, Due: at, State: job.Pending, Created: at,
+		Generation: 3, Term: 17, Op: "q1.gc9z1-4k",
+	}
+	r, _ = r.Assign(&job.Worker{Name: "q1", Session: "694d9a1c2b3d4e5f"})
+	r.Armed = at
+	r, _ = r.Claim(123456, at)
+	r, _ = r.Finish(job.Outcome{State: job.Succeeded, At: at, Output: "done\n"})
+	return r
+}
+
+func TestUsualRecordsTakeTheShortWay(t *testing.T) {
+	r := finished()
+	text, ok := r.AppendJSON(nil)
+	if !ok {
+		t.Fatal("AppendJSON leaves a usual run to encoding/json")
+	}
+	r.Output = "" // has a line's end in it
+	text, _ = r.AppendJSON(nil)
+	if !sameValue[job.Run](t, text) {
+		t.Errorf("ParseJSON leaves a usual run to encoding/json: %s", text)
+	}
+	c := job.Cursor{Job: r.Job, After: r.Slot, Next: r.Due, Generation: 1, Term: 2, Op: r.Op}
+	if text, ok = c.AppendJSON(nil); !ok || !sameValue[job.Cursor](t, text) {
+		t.Errorf("a usual cursor is left to encoding/json: %s", text)
+	}
+	if text := plain(t, job.Order{ID: "x", Session: "y", Runs: []job.Run{r, r}, JobRevs: []int64{1, 2}, Stop: []string{"a/b"}}); !sameValue[job.Order](t, text) {
+		t.Errorf("a usual order is left to encoding/json: %s", text)
+	}
+}
+
+func FuzzParseJSON(f *testing.F) {
+	r := finished()
+	f.Add(plain(f, r))
+	r.Output = ""
+	f.Add(plain(f, r))
+	f.Add(plain(f, job.Cursor{Job: "backup", After: r.Slot, Next: r.Due, Generation: 1}))
+	f.Add(plain(f, job.Order{ID: "x", Session: "y", Runs: []job.Run{r}, JobRevs: []int64{0}, Stop: []string{"a/b"}}))
+	f.Add([]byte(`{"job":"a","after":"2026-02-29T00:00:00Z","generation":01,"term":-0}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		sameValue[job.Run](t, text)
+		sameValue[job.Cursor](t, text)
+		sameValue[job.Order](t, text)
+	})
+}
+
+func BenchmarkRunJSON(b *testing.B) {
+	r := finished()
+	r.Output = ""
+	text := plain(b, r)
+	b.Run("AppendJSON", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			r.AppendJSON(make([]byte, 0, 640))
+		}
+	})
+	b.Run("encoding-json", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = json.Marshal(r)
+		}
+	})
+	b.Run("ParseJSON", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var r job.Run
+			if !r.ParseJSON(text) {
+				b.Fatal("not parsed")
+			}
+		}
+	})
+	b.Run("encoding-json-read", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var r job.Run
+			_ = json.Unmarshal(text, &r)
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// usage is the processor time that this process has taken.
+func usage() time.Duration {
+	var r syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// memory reads a field of /proc/self/status, such as VmRSS, in MiB.
+func memory(field string) float64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
+			kib, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			return kib / 1024
+		}
+	}
+	return 0
+}
+
+// counters are the store's metrics, summed over all nodes.
+type counters struct {
+	transactions, puts, bytes, writes, conflicts, fenced float64
+	syncs, syncTime, commits, commitTime                 float64 // of etcd's log, and of its database
+}
+
+func (c *cluster) counters(ctx context.Context) (sum counters, err error) {
+	for _, m := range c.list {
+		for _, addr := range []string{m.http, m.client} {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/metrics", nil)
+			if err != nil {
+				return sum, err
+			}
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				return sum, err
+			}
+			sum.read(resp.Body)
+			resp.Body.Close()
+		}
+	}
+	return sum, nil
+}
+
+func (c *counters) read(r io.Reader) {
+	fields := map[string]*float64{
+		"rota_store_transactions_total": &c.transactions, "rota_store_puts_total": &c.puts,
+		"rota_store_written_bytes_total": &c.bytes, "rota_store_writes_total": &c.writes,
+		"rota_store_conflicts_total": &c.conflicts, "rota_store_fenced_writes_total": &c.fenced,
+		"etcd_disk_wal_fsync_duration_seconds_count": &c.syncs, "etcd_disk_wal_fsync_duration_seconds_sum": &c.syncTime,
+		"etcd_disk_backend_commit_duration_seconds_count": &c.commits, "etcd_disk_backend_commit_duration_seconds_sum": &c.commitTime,
+	}
+	for scan := bufio.NewScanner(r); scan.Scan(); {
+		name, value, _ := strings.Cut(scan.Text(), " ")
+		if to := fields[name]; to != nil {
+			v, _ := strconv.ParseFloat(value, 64)
+			*to += v
+		}
+	}
+}
+
+func (c counters) minus(o counters) counters {
+	return counters{
+		c.transactions - o.transactions, c.puts - o.puts, c.bytes - o.bytes, c.writes - o.writes,
+		c.conflicts - o.conflicts, c.fenced - o.fenced,
+		c.syncs - o.syncs, c.syncTime - o.syncTime, c.commits - o.commits, c.commitTime - o.commitTime,
+	}
+}
+
+// latencies collects durations from many goroutines.
+type latencies struct {
+	mu   sync.Mutex
+	list []time.Duration // guarded by mu
+}
+
+func (l *latencies) add(d time.Duration) {
+	l.mu.Lock()
+	l.list = append(l.list, d)
+	l.mu.Unlock()
+}
+
+// quantiles prints what was collected.
+func (l *latencies) quantiles() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.list) == 0 {
+		return "none"
+	}
+	slices.Sort(l.list)
+	at := func(q float64) time.Duration { return l.list[int(q*float64(len(l.list)-1))] }
+	return fmt.Sprintf("p50 %s, p99 %s, max %s", ms(at(.5)), ms(at(.99)), ms(at(1)))
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
+
+// say prints one line of a report.
+func say(what, format string, args ...any) {
+	fmt.Printf("  %-26s %s\n", what, fmt.Sprintf(format, args...))
+}

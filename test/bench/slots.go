@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/executor/handler"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// ledger notes which slots were executed, and how late.
+type ledger struct {
+	jobs     []jobSlots
+	late     latencies
+	from, to time.Time // attempts that begin in between count for late and begun
+	begun    atomic.Int64
+	all      atomic.Int64
+	last     atomic.Int64 // when the latest attempt began, in Unix nanoseconds
+}
+
+// jobSlots are the executed slots of one job.
+type jobSlots struct {
+	offset time.Duration // jitter
+
+	mu       sync.Mutex
+	slots    map[int64]int // guarded by mu: attempts by slot
+	repeated int           // guarded by mu
+}
+
+func jobName(i int) string { return "bench-" + strconv.Itoa(i) }
+
+// newLedger expects n jobs of a definition.
+func newLedger(n int, define func(i int) job.Job) (*ledger, error) {
+	l := &ledger{jobs: make([]jobSlots, n)}
+	for i := range l.jobs {
+		j := define(i)
+		when, err := policy.When(j.Name, &j.Spec)
+		if err != nil {
+			return nil, err
+		}
+		l.jobs[i].offset = when.Offset()
+		l.jobs[i].slots = make(map[int64]int)
+	}
+	return l, nil
+}
+
+// execute is the handler of all jobs: it does nothing else.
+func (l *ledger) execute(_ context.Context, t handler.Task) error {
+	now := time.Now()
+	i, err := strconv.Atoi(strings.TrimPrefix(t.Job, "bench-"))
+	if err != nil || i >= len(l.jobs) {
+		return handler.Permanent(fmt.Errorf("no job of ours: %s", t.Job))
+	}
+	j := &l.jobs[i]
+	j.mu.Lock()
+	j.slots[t.Slot.UnixNano()]++
+	if j.slots[t.Slot.UnixNano()] > 1 {
+		j.repeated++
+	}
+	j.mu.Unlock()
+	l.all.Add(1)
+	l.last.Store(now.UnixNano())
+	if !now.Before(l.from) && now.Before(l.to) {
+		l.begun.Add(1)
+		l.late.add(now.Sub(t.Slot.Add(j.offset)))
+	}
+	return nil
+}
+
+// check compares what was executed with the slots that there were, one each every between first and end.
+func (l *ledger) check(first, end time.Time, every time.Duration) (want, missing, repeated int) {
+	for i := range l.jobs {
+		j := &l.jobs[i]
+		j.mu.Lock()
+		repeated += j.repeated
+		for slot := first; slot.Before(end); slot = slot.Add(every) {
+			want++
+			if j.slots[slot.UnixNano()] == 0 {
+				missing++
+			}
+		}
+		j.mu.Unlock()
+	}
+	return want, missing, repeated
+}
+
+// settled reads the store: whether every cursor is past the last slot, and in which states the runs are that are kept.
+func settled(ctx context.Context, list []member, n int, last time.Time) (behind int, states map[job.State]int, events int, err error) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + list[0].client}, DialTimeout: 5 * time.Second})
+	if err != nil {
+		return 0, nil, 0, err
+	}
+	defer client.Close()
+	s := store.New(store.Config{Prefix: "/rota", Process: "bench-reader"}, client, hclog.NewNullLogger())
+	defer s.Close()
+	records, _, err := s.Snapshot(ctx)
+	if err != nil {
+		return 0, nil, 0, err
+	}
+	behind, states = n, make(map[job.State]int)
+	for _, c := range records {
+		switch {
+		case c.Bad != nil:
+			return 0, nil, 0, fmt.Errorf("%s/%s: %w", c.Kind, c.Name, c.Bad)
+		case c.Cursor != nil && !c.Cursor.After.Before(last):
+			behind--
+		case c.Run != nil:
+			states[c.Run.State]++
+		case c.Event != nil:
+			events++
+		}
+	}
+	return behind, states, events, nil
+}
