@@ -28,8 +28,12 @@ type Config struct {
 	Binary   string
 	Replicas int // 3 if zero
 	Jobs     map[string]job.Spec
+	// Etcd are the endpoints of an etcd of its own; if empty, the replicas embed one.
+	Etcd []string
 	// Flags are further settings of each replica, such as "--worker-enabled=false". May be nil.
 	Flags func(name string) []string
+	// Prepare is called before the replicas are started. May be nil.
+	Prepare func(*Cluster)
 }
 
 // Cluster is some replicas and workers, with a recorder of their store.
@@ -69,7 +73,16 @@ func Start(t testing.TB, cfg Config) *Cluster {
 	c.JobFile = filepath.Join(c.Dir, "jobs.json")
 	c.WriteJobs(cfg.Jobs)
 	t.Cleanup(c.checkPorts) // runs after the processes' own, which end them
-	c.makeReplicas()
+	if len(cfg.Etcd) > 0 {
+		for i := range cfg.Replicas {
+			c.makeReplica(fmt.Sprintf("q%d", i+1))
+		}
+	} else {
+		c.makeReplicas()
+	}
+	if cfg.Prepare != nil {
+		cfg.Prepare(c)
+	}
 	var urls []string
 	for _, n := range c.replicas {
 		n.Start()
@@ -94,23 +107,39 @@ func (c *Cluster) makeReplicas() {
 	for i := range c.cfg.Replicas {
 		name := fmt.Sprintf("q%d", i+1)
 		peer, member, listen := ports[3*i], ports[3*i+1], ports[3*i+2]
-		args := []string{
-			"serve", "--node-name=" + name, "--node-data-dir=" + filepath.Join(c.Dir, name),
-			fmt.Sprintf("--http-listen=127.0.0.1:%d", listen),
+		n := c.newNode(name, listen, c.serve(name, listen,
 			fmt.Sprintf("--etcd-embedded-client=http://127.0.0.1:%d", member),
 			fmt.Sprintf("--etcd-embedded-peer=http://127.0.0.1:%d", peer),
-			"--etcd-embedded-cluster=" + strings.Join(members, ","),
-			"--jobs=" + c.JobFile, "--log-format=text", "--worker-shutdown-grace=3s",
-			"--history-success=1000", // the history is read at the end
-		}
-		if c.cfg.Flags != nil {
-			args = append(args, c.cfg.Flags(name)...)
-		}
-		n := c.newNode(name, listen, args)
+			"--etcd-embedded-cluster="+strings.Join(members, ","),
+		))
 		n.Etcd = fmt.Sprintf("http://127.0.0.1:%d", member)
 		n.ports = []int{peer, member, listen}
 		c.replicas = append(c.replicas, n)
 	}
+}
+
+// serve is the arguments of a replica.
+func (c *Cluster) serve(name string, listen int, etcd ...string) []string {
+	args := append([]string{
+		"serve", "--node-name=" + name, "--node-data-dir=" + filepath.Join(c.Dir, name),
+		fmt.Sprintf("--http-listen=127.0.0.1:%d", listen),
+		"--jobs=" + c.JobFile, "--log-format=text", "--worker-shutdown-grace=3s",
+		"--history-success=1000", // the history is read at the end
+	}, etcd...)
+	if c.cfg.Flags != nil {
+		args = append(args, c.cfg.Flags(name)...)
+	}
+	return args
+}
+
+// makeReplica makes a replica that uses an etcd of its own. It is not started.
+func (c *Cluster) makeReplica(name string) *Node {
+	c.t.Helper()
+	listen := FreePorts(c.t, 1)[0]
+	n := c.newNode(name, listen, c.serve(name, listen, "--etcd-endpoints="+strings.Join(c.cfg.Etcd, ",")))
+	n.ports = []int{listen}
+	c.replicas = append(c.replicas, n)
+	return n
 }
 
 // AddWorker starts a `rota worker` that reaches the store over the network.
@@ -191,6 +220,9 @@ func (c *Cluster) Replicas() []*Node { return c.replicas }
 
 // Endpoints are the members of the store.
 func (c *Cluster) Endpoints() (endpoints []string) {
+	if len(c.cfg.Etcd) > 0 {
+		return c.cfg.Etcd
+	}
 	for _, n := range c.replicas {
 		endpoints = append(endpoints, n.Etcd)
 	}

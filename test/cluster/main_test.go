@@ -11,12 +11,21 @@ import (
 	"time"
 )
 
-// binary is the rota under test.
-var binary string
+var (
+	binary  string // the rota under test
+	scratch string // a folder for what is built
+)
 
 // TestMain builds the binary once, without the race detector: what is tested here are processes that die, and at the
 // speed at which people run them. ROTA_TEST_BINARY names one that has been built already.
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+//
+// The test binary is also what clusters need besides rota: see roles.
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		os.Exit(play(role))
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	// One cluster at a time: two of them on two cores stall for longer than leases last, which is a fault nobody asked for.
@@ -25,16 +34,16 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if binary = os.Getenv("ROTA_TEST_BINARY"); binary != "" {
-		return m.Run()
-	}
-	dir, err := os.MkdirTemp("", "rota-cluster-")
-	if err != nil {
+	var err error
+	if scratch, err = os.MkdirTemp("", "rota-cluster-"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "rota")
+	defer os.RemoveAll(scratch)
+	if binary = os.Getenv("ROTA_TEST_BINARY"); binary != "" {
+		return m.Run()
+	}
+	binary = filepath.Join(scratch, "rota")
 	build := exec.Command("go", "build", "-o", binary, "github.com/rota-scheduler/rota/cmd/rota")
 	build.Stdout, build.Stderr = os.Stdout, os.Stderr
 	if err := build.Run(); err != nil {

@@ -1,0 +1,191 @@
+package cluster
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// faultClock is the variable by which a build with the tag faultclock finds the file with the error of its clock.
+const faultClock = "FAULT_CLOCK_FILE"
+
+// setClock makes a node's clock wrong from now on, or right again with 0.
+func setClock(t *testing.T, c *Cluster, n *Node, wrong time.Duration) {
+	t.Helper()
+	path := clockFile(c, n.Name)
+	writeFile(t, path+".new", wrong.String())
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("fault: the clock of %s is wrong by %v", n.Name, wrong)
+}
+
+func clockFile(c *Cluster, node string) string { return filepath.Join(c.Dir, node+".clock") }
+
+// giveClocks lets the clocks of all nodes be set, from their next start on.
+func giveClocks(c *Cluster) {
+	for _, n := range c.nodes {
+		n.Env = append(n.Env, faultClock+"="+clockFile(c, n.Name))
+	}
+}
+
+// TestClocksDiffer sets clocks wrong by 45 s, forwards and backwards, while replicas lead and work: whoever is wrong does not
+// lead and says so, works on, and nothing runs early, twice, or not at all.
+func TestClocksDiffer(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	const wrong = 45 * time.Second
+	sink := NewSink(t)
+	post := job.Spec{Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"}}
+	jobs := map[string]job.Spec{}
+	for i := range 12 {
+		jobs[fmt.Sprintf("post-%02d", i)] = post
+	}
+	// Every first attempt of these fails, so that whoever executes it says when the next one is due.
+	const pause = 2 * time.Second
+	again := post
+	again.Every, again.Overlap = job.Duration(2*time.Second), job.OverlapAllow
+	again.Retry = &job.Retry{Max: 1, Backoff: job.BackoffConstant, Min: job.Duration(pause), Jitter: job.JitterNone}
+	for i := range 4 {
+		jobs[fmt.Sprintf("again-%d", i)] = again
+	}
+	var healed atomic.Bool
+	sink.AnswerBy(func(e history.Effect) (time.Duration, int) {
+		if e.Attempt == 1 && !healed.Load() && strings.HasPrefix(e.Job, "again-") {
+			return 0, 500
+		}
+		return 0, 204
+	})
+	c := Start(t, Config{Binary: faultBinary(t), Jobs: jobs, Prepare: giveClocks})
+	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 40 })
+
+	// The leader's clock jumps ahead. Another one leads, and the first says why it does not.
+	first := c.Leader()
+	setClock(t, c, first, wrong)
+	var second *Node
+	Await(t, 20*time.Second, "another one leads", func() bool { second = c.Leader(); return second != first })
+	saysSkewed(t, first)
+	if want := "does not lead until its clock is set right"; !strings.Contains(first.Log(), want) {
+		t.Errorf("%s does not log %q", first.Name, want)
+	}
+	workedOn(t, c, first, wrong)
+
+	// The clock of one that never led goes back.
+	third := other(c, first, second)
+	setClock(t, c, first, 0)
+	Await(t, 20*time.Second, first.Name+" trusts its clock again", func() bool { return strings.Contains(first.Log(), "the clock is right again") })
+	setClock(t, c, third, -wrong)
+	saysSkewed(t, third)
+	workedOn(t, c, third, -wrong)
+
+	// It starts with a wrong clock, and does not lead when the leader goes.
+	third.Terminate()
+	third.Start()
+	saysSkewed(t, third)
+	leader := c.Leader()
+	leader.Terminate()
+	if next := c.Leader(); next == third {
+		t.Errorf("%s leads with a clock that is wrong by %v", third.Name, wrong)
+	}
+	leader.Start()
+	setClock(t, c, third, 0)
+	c.WaitReady()
+	healed.Store(true)
+	c.Check(sink.Requests, nil, nil)
+
+	early(t, sink.Requests())
+	for _, r := range c.Recorder.Runs("") {
+		if r.State == job.Skipped {
+			t.Errorf("run %s was skipped: %s", r.Name(), r.Reason)
+		}
+	}
+	gaps(t, sink.Requests(), "again-", pause, pause+20*time.Second)
+}
+
+// saysSkewed waits until the node says that it is not ready, since its clock is wrong.
+func saysSkewed(t *testing.T, n *Node) {
+	t.Helper()
+	Await(t, 30*time.Second, n.Name+" says that its clock is wrong", func() bool {
+		text, ready, err := n.Client.Ready(t.Context())
+		return err == nil && !ready && strings.Contains(text, "clock differs from most others")
+	})
+}
+
+// workedOn waits until the node has executed runs by its wrong clock.
+func workedOn(t *testing.T, c *Cluster, n *Node, wrong time.Duration) {
+	t.Helper()
+	Await(t, 20*time.Second, n.Name+" works by its wrong clock", func() bool {
+		done := 0
+		for _, r := range c.Recorder.Runs("") {
+			if d := r.Started.Sub(r.Slot); r.Worker == n.Name && (d-wrong).Abs() < wrong.Abs()/2 {
+				done++
+			}
+		}
+		return done > 10
+	})
+}
+
+// other is the replica that is none of those.
+func other(c *Cluster, a, b *Node) *Node {
+	for _, n := range c.Replicas() {
+		if n != a && n != b {
+			return n
+		}
+	}
+	return nil
+}
+
+// early reports what was executed before its slot.
+func early(t *testing.T, effects []history.Effect) {
+	t.Helper()
+	for _, e := range effects {
+		slot, err := time.Parse(time.RFC3339, e.Run[len(e.Job)+1:])
+		if err == nil && e.Arrived.Before(slot) {
+			t.Errorf("%s was executed %v before its slot", e.Run, slot.Sub(e.Arrived))
+		}
+	}
+}
+
+// gaps sees to it that the attempts of the runs of certain jobs are apart by some time, counted from the end of the first.
+func gaps(t *testing.T, effects []history.Effect, prefix string, least, most time.Duration) {
+	t.Helper()
+	last := make(map[string]history.Effect)
+	n := 0
+	for _, e := range effects {
+		if !strings.HasPrefix(e.Job, prefix) {
+			continue
+		}
+		if before, again := last[e.Run]; again {
+			n++
+			if gap := e.Arrived.Sub(before.Ended); gap < least || gap > most {
+				t.Errorf("%s: attempt %d came %v after the end of the one before it, want %v to %v", e.Run, e.Attempt, gap, least, most)
+			}
+		}
+		last[e.Run] = e
+	}
+	if n == 0 {
+		t.Errorf("nothing of %s… was tried again", prefix)
+	}
+}
+
+// TestReleaseClockIsRight looks into the binary that is released for the clock that tests can set.
+func TestReleaseClockIsRight(t *testing.T) {
+	slow(t)
+	for path, want := range map[string]bool{binary: false, faultBinary(t): true} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := bytes.Contains(text, []byte(faultClock)); got != want {
+			t.Errorf("%s: reads %s: %v, want %v", filepath.Base(path), faultClock, got, want)
+		}
+	}
+}

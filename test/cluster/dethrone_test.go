@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// TestLeaderIsDethronedByHand takes the lease or the key of whoever leads away, every second for a while: no term is believed
+// in beyond its key, somebody always leads again, and every slot runs once.
+func TestLeaderIsDethronedByHand(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	const blows = 10
+	sink := NewSink(t)
+	jobs := make(map[string]job.Spec)
+	for i := range 20 {
+		jobs[fmt.Sprintf("post-%02d", i)] = job.Spec{
+			Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
+		}
+	}
+	c := Start(t, Config{Binary: binary, Jobs: jobs})
+	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 40 })
+	terms := make(map[int64]bool)
+	for i := range blows {
+		struck := time.Now()
+		resp, err := c.Recorder.client.Get(t.Context(), Prefix+"/election/", clientv3.WithFirstCreate()...)
+		if err != nil || len(resp.Kvs) == 0 {
+			t.Fatalf("there is no candidate: %v", err)
+		}
+		first := resp.Kvs[0]
+		terms[first.CreateRevision] = true
+		if i%2 == 0 {
+			args := []string{"etcdctl", "--endpoints=" + c.Endpoints()[0], "lease", "revoke", fmt.Sprintf("%x", first.Lease)}
+			if out, code := Command(t, binary, args...); code != 0 {
+				t.Fatalf("revoke the leader's lease: exit code %d: %s", code, out)
+			}
+		} else {
+			remove(t, c, string(first.Key))
+		}
+		t.Logf("fault: term %d was ended by hand", first.CreateRevision)
+		Await(t, 20*time.Second, "another term", func() bool {
+			resp, err := c.Recorder.client.Get(t.Context(), Prefix+"/election/", clientv3.WithFirstCreate()...)
+			return err == nil && len(resp.Kvs) > 0 && resp.Kvs[0].CreateRevision > first.CreateRevision
+		})
+		Let(time.Until(struck.Add(time.Second)))
+	}
+	if len(terms) != blows {
+		t.Errorf("%d terms were ended in %d blows: the fault did not bite", len(terms), blows)
+	}
+	c.WaitReady()
+	asked := len(sink.Requests())
+	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+40 })
+	c.Check(sink.Requests, nil, nil)
+	if n := led(c); n < 3 {
+		t.Errorf("slots were decided in %d terms, want at least 3: the faults did not bite", n)
+	}
+}

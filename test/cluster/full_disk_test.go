@@ -1,0 +1,134 @@
+package cluster
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// TestWorkersDiskIsFull fills the disk with a worker's journal and output while runs execute there: how they ended is not
+// lost, nothing new is begun there, and the worker says so until there is room.
+func TestWorkersDiskIsFull(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	const runs = 20
+	disk := smallDisk(t, "8m")
+	ledger := NewLedger(t)
+	gate := t.TempDir() + "/go"
+	// Each prints more than fits into a page of the journal.
+	talk := "while [ ! -e " + gate + " ]; do sleep 0.05; done; head -c 40000 /dev/zero | tr '\\0' x"
+	c := Start(t, Config{Binary: binary, Replicas: 1, Flags: idle, Jobs: map[string]job.Spec{
+		"talk": {Shell: ledger.Shell(talk), Overlap: job.OverlapAllow},
+		"next": {Shell: ledger.Shell("")},
+	}})
+	w := c.AddWorker("w1", "--node-data-dir="+disk)
+	for range runs {
+		submit(t, c, "talk", api.RunRequest{})
+	}
+	Await(t, 30*time.Second, "the runs execute", func() bool { return len(ledger.Effects()) == runs })
+
+	filler := fillDisk(t, disk)
+	over := c.Outage() // so that the outcomes have to wait somewhere
+	c.Replicas()[0].Stop()
+	touch(t, gate)
+	Await(t, 20*time.Second, "the jobs end", func() bool {
+		for _, e := range ledger.Effects() {
+			if e.Ended.IsZero() {
+				return false
+			}
+		}
+		return true
+	})
+	Await(t, 10*time.Second, "the worker says that its journal cannot be written", func() bool {
+		return strings.Contains(w.Log(), "outcome is kept in memory only") && strings.Contains(w.Log(), "nothing new is taken")
+	})
+	c.Replicas()[0].Cont()
+	over()
+	Await(t, 20*time.Second, "the outcomes are delivered", func() bool {
+		for _, r := range c.Recorder.Runs("talk") {
+			if r.State != job.Succeeded {
+				return false
+			}
+		}
+		return true
+	})
+	for _, r := range c.Recorder.Runs("talk") {
+		if r.Attempt != 1 || !strings.Contains(r.Output, "no space left") {
+			t.Errorf("run %s: attempt %d ended with the output %.80q, want the first, and a word about the disk", r.Name(), r.Attempt, r.Output)
+		}
+	}
+
+	v := submit(t, c, "next", api.RunRequest{})
+	Await(t, 20*time.Second, "the run waits, with a reason", func() bool {
+		r := onlyRun(t, c, "next")
+		return r.State == job.Pending && r.Reason != ""
+	})
+	text, ready, err := w.Client.Ready(t.Context())
+	if err != nil || ready || !strings.Contains(text, "takes nothing") {
+		t.Errorf("readiness of a worker whose disk is full: got %v, %v: %s, want a no that names the disk", ready, err, text)
+	}
+	Let(3 * time.Second)
+	if r := onlyRun(t, c, "next"); r.State != job.Pending || len(r.Attempts) > 0 {
+		t.Errorf("run %s is %s, want pending while no worker takes anything", v.Name(), r.State)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	Await(t, 20*time.Second, "the run ends once there is room", func() bool { return onlyRun(t, c, "next").State == job.Succeeded })
+	c.Check(ledger.Effects, nil, nil)
+}
+
+// smallDisk is a file system of its own, of a size such as 8m.
+func smallDisk(t *testing.T, size string) (dir string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		needs(t, "root, to mount a small disk")
+	}
+	dir = t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		needs(t, "to mount a small disk: "+err.Error())
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount %s: %v", dir, err)
+		}
+	})
+	return dir
+}
+
+// fillDisk writes a file that takes all the room there is.
+func fillDisk(t *testing.T, dir string) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, "filler")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, block := range [][]byte{make([]byte, 1<<16), make([]byte, 1<<12), make([]byte, 1)} {
+		for err = nil; err == nil; {
+			_, err = f.Write(block)
+		}
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("fill %s: %v: the fault did not bite", dir, err)
+	}
+	t.Logf("fault: %s is full", dir)
+	return path
+}
+
+// needs leaves out a test whose machine lacks something, which is a failure where all of it has to be there.
+func needs(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("ROTA_CI") != "" {
+		t.Fatalf("needs %s, and ROTA_CI is set", what)
+	}
+	t.Skipf("needs %s", what)
+}

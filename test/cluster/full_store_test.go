@@ -1,0 +1,111 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// TestStoreIsFull fills etcd while jobs execute: everybody says so, outcomes wait, and after the runbook of
+// docs/operations.md all goes on and nothing has been forgotten or run again.
+func TestStoreIsFull(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	const quota = 16 << 20
+	sink, ledger := NewSink(t), NewLedger(t)
+	gate := t.TempDir() + "/go"
+	post := job.Spec{Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"}}
+	c := Start(t, Config{Binary: binary, Replicas: 2, Etcd: []string{startEtcd(t, quota)}, Jobs: map[string]job.Spec{
+		"post-1": post, "post-2": post, "post-3": post,
+		"long": {Shell: ledger.Shell("while [ ! -e " + gate + " ]; do sleep 0.05; done")},
+	}})
+	submit(t, c, "long", api.RunRequest{})
+	Await(t, 20*time.Second, "the run executes", func() bool { return len(ledger.Effects()) == 1 })
+	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 6 })
+
+	fillStore(t, c)
+	touch(t, gate)
+	Await(t, 10*time.Second, "the job ends", func() bool { return !ledger.Effects()[0].Ended.IsZero() })
+	for _, n := range c.Replicas() {
+		Await(t, 20*time.Second, n.Name+" says that etcd is full", func() bool {
+			text, ready, err := n.Client.Ready(t.Context())
+			return err == nil && !ready && strings.Contains(text, "etcd is full") && strings.Contains(n.Log(), "etcd is full")
+		})
+	}
+	if out, _ := Command(t, binary, "status", "--server="+c.Replicas()[0].URL); !strings.Contains(out, "etcd is full") {
+		t.Errorf("rota status does not say that etcd is full:\n%s", out)
+	}
+	if _, _, err := c.Client.Submit(t.Context(), "long", api.RunRequest{}); err == nil {
+		t.Error("a submission is accepted by an etcd that takes nothing")
+	}
+	unsent := func() (n float64) {
+		for _, r := range c.Replicas() {
+			n += r.Metric("rota_outcomes_unsent")
+		}
+		return n
+	}
+	Await(t, 10*time.Second, "the outcome waits", func() bool { return unsent() >= 1 })
+	if r := onlyRun(t, c, "long"); r.State != job.Running {
+		t.Errorf("run is %s with a full store: the fault did not bite", r.State)
+	}
+	Let(2 * time.Second)
+
+	// The runbook.
+	etcdctl := func(args ...string) {
+		t.Helper()
+		if out, code := Command(t, binary, append([]string{"etcdctl", "--endpoints=" + c.Endpoints()[0]}, args...)...); code != 0 {
+			t.Fatalf("rota etcdctl %s: exit code %d: %s", strings.Join(args, " "), code, out)
+		}
+	}
+	etcdctl("del", "--prefix", "/filler/")
+	c.Recorder.Sync()
+	etcdctl("compaction", fmt.Sprint(c.Recorder.Rev()))
+	etcdctl("defrag")
+	etcdctl("alarm", "disarm")
+	cured := time.Now()
+
+	Await(t, 30*time.Second, "the outcome is delivered", func() bool { return onlyRun(t, c, "long").State.Terminal() })
+	t.Logf("outcome delivered %v after the cure", time.Since(cured).Round(10*time.Millisecond))
+	if r := onlyRun(t, c, "long"); r.State != job.Succeeded || r.Attempt != 1 {
+		t.Errorf("run after the cure: got %s after attempt %d (%s), want succeeded with the first", r.State, r.Attempt, r.Reason)
+	}
+	c.WaitReady()
+	asked := len(sink.Requests())
+	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+6 })
+	c.Check(func() []history.Effect { return append(sink.Requests(), ledger.Effects()...) }, nil, nil)
+}
+
+// fillStore puts values into etcd until it takes no more.
+func fillStore(t *testing.T, c *Cluster) {
+	t.Helper()
+	value := strings.Repeat("x", 1<<20)
+	for i := 0; ; i++ {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		_, err := c.Recorder.client.Put(ctx, fmt.Sprintf("/filler/%d", i), value)
+		cancel()
+		if err == nil && i < 64 {
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), "space exceeded") {
+			t.Fatalf("etcd is not full after %d MiB: %v: the fault did not bite", i, err)
+		}
+		t.Logf("fault: etcd is full after %d MiB", i)
+		return
+	}
+}
+
+// submit asks for a run of a job, which has to be accepted.
+func submit(t *testing.T, c *Cluster, name string, r api.RunRequest) api.RunView {
+	t.Helper()
+	v, _, err := c.Client.Submit(t.Context(), name, r)
+	if err != nil {
+		t.Fatalf("submit %s: %v", name, err)
+	}
+	return v
+}

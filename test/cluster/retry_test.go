@@ -1,0 +1,192 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// TestFailingJobKeepsItsCadence has jobs fail at every attempt, on time and with retries, while leaders are killed: every
+// slot still gets its run, each run no more attempts than its policy allows, and those their own pauses.
+func TestFailingJobKeepsItsCadence(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	const retries, pause = 2, 2 * time.Second
+	sink, ledger := NewSink(t), NewLedger(t)
+	sink.Answer(500)
+	end := time.Now().Add(startTime + 20*time.Second).Truncate(time.Second)
+	spec := job.Spec{
+		Every: job.Duration(time.Second), End: &end, Missed: job.MissedAll, Overlap: job.OverlapAllow,
+		HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
+	}
+	again := spec
+	again.Retry = &job.Retry{Max: retries, Backoff: job.BackoffConstant, Min: job.Duration(pause), Jitter: job.JitterNone}
+	throws := spec
+	throws.HTTP, throws.Shell = nil, ledger.Shell("exit 3")
+	missing := spec
+	missing.HTTP, missing.Command = nil, []string{"/nowhere/to/be/found"}
+	c := Start(t, Config{Binary: binary, Jobs: map[string]job.Spec{
+		"never": spec, "again-1": again, "again-2": again, "throws": throws, "missing": missing,
+	}})
+	Let(4 * time.Second)
+	killed := c.Leader()
+	Await(t, 10*time.Second, "something waits for a retry", func() bool { return len(c.Recorder.Open()) > 0 })
+	killed.Kill()
+	if c.Leader() == killed {
+		t.Fatalf("%s leads again: the fault did not bite", killed.Name)
+	}
+	killed.Start()
+	Let(time.Until(end))
+	c.AwaitEnd(time.Minute)
+	c.Judge(append(sink.Requests(), ledger.Effects()...), nil, func(j *history.Job) { j.MayFail = true })
+
+	attempts := make(map[string]int)
+	for _, e := range sink.Requests() {
+		attempts[e.Run]++
+	}
+	for name, want := range map[string]int{"never": 1, "again-1": 1 + retries, "again-2": 1 + retries, "throws": 1, "missing": 1} {
+		runs := c.Recorder.Runs(name)
+		if len(runs) < 15 {
+			t.Errorf("job %s has %d runs in 20 s: its failures hold it up", name, len(runs))
+		}
+		for _, r := range runs {
+			if r.State != job.Failed || r.FailedAttempts() != want {
+				t.Errorf("run %s: got %s after %d failures (%s), want failed after %d", r.Name(), r.State, r.FailedAttempts(), r.Reason, want)
+			}
+		}
+	}
+	gaps(t, sink.Requests(), "again-", pause-killing, time.Minute)
+}
+
+// killing is how much sooner than its pause says a retry may come: its worker was killed after it had the answer, and
+// before it could say so.
+const killing = 100 * time.Millisecond
+
+// TestDelayedRunsOnce submits runs for later, some of which have to be retried, and kills and restarts everybody while they
+// become due: each runs once, or once more for each failure, and nothing of it runs again afterwards.
+func TestDelayedRunsOnce(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	const count, pause = 60, time.Second
+	seed := rand.Uint64()
+	rng := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("seed %d", seed)
+	sink := NewSink(t)
+	fails := func(run string) bool { return strings.Contains(run, "/key-") && run[len(run)-1]%3 == 0 }
+	sink.AnswerBy(func(e history.Effect) (time.Duration, int) {
+		if e.Attempt == 1 && fails(e.Run) {
+			return 0, 503
+		}
+		return 50 * time.Millisecond, 204
+	})
+	once := job.Spec{
+		HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"}, Overlap: job.OverlapAllow,
+		Retry: &job.Retry{Max: 20, Backoff: job.BackoffConstant, Min: job.Duration(pause), Jitter: job.JitterNone},
+	}
+	c := Start(t, Config{Binary: binary, Jobs: map[string]job.Spec{"once": once}})
+	due := make(map[string]time.Time)
+	for i := range count {
+		in := 2*time.Second + time.Duration(rng.Int64N(int64(14*time.Second)))
+		at := time.Now().Add(in)
+		v, created, err := c.Client.Submit(t.Context(), "once", api.RunRequest{Key: fmt.Sprintf("delayed-%d", i), In: in.String()})
+		if err != nil || !created {
+			t.Fatalf("submit: created %v, %v", created, err)
+		}
+		due[v.Ref] = at
+	}
+	leader := c.Leader()
+	leader.Kill()
+	next := c.Leader()
+	leader.Start()
+	leader.WaitReady()
+	next.Kill()
+	c.Leader()
+	next.Start()
+	next.WaitReady()
+	for _, n := range c.Replicas() { // all at once, as a power cut does it
+		n.Kill()
+	}
+	if len(c.Recorder.Open()) == 0 {
+		t.Fatal("nothing was under way when everybody was killed: the fault did not bite")
+	}
+	for _, n := range c.Replicas() {
+		n.Start()
+	}
+	c.WaitReady()
+	Await(t, time.Minute, "all runs have ended", func() bool { return len(c.Recorder.Open()) == 0 })
+	asked := len(sink.Requests())
+	Let(7 * time.Second) // longer than anybody sweeps or looks again
+	if n := len(sink.Requests()); n != asked {
+		t.Errorf("%d more requests after everything had ended", n-asked)
+	}
+	c.Check(sink.Requests, nil, nil)
+
+	runs, retried := c.Recorder.Runs("once"), 0
+	if len(runs) != count {
+		t.Errorf("got %d runs, want %d", len(runs), count)
+	}
+	for _, r := range runs {
+		want := 0
+		if fails(r.Name()) {
+			want, retried = 1, retried+1
+		}
+		failed := 0
+		for _, a := range r.Attempts {
+			if a.State == job.Failed {
+				failed++
+			}
+		}
+		if r.State != job.Succeeded || failed > want {
+			t.Errorf("run %s: got %s after %d failures, want succeeded after at most %d: %+v", r.Name(), r.State, failed, want, r.Attempts)
+		}
+	}
+	if retried == 0 {
+		t.Error("nothing had to be retried: the load is too low")
+	}
+	for _, e := range sink.Requests() {
+		if at, known := due[e.Run]; !known || e.Arrived.Before(at) {
+			t.Errorf("%s was executed at %v, and is due at %v", e.Run, e.Arrived, at)
+		}
+	}
+}
+
+// TestCursorIsRewound puts the cursors of jobs back to where they were a while ago, as a failover with stale state or a hand
+// does it: the slots behind them have had their runs, none of which is made again, and those that come run as ever.
+func TestCursorIsRewound(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	sink := NewSink(t)
+	spec := job.Spec{Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"}}
+	jobs, byHand := make(map[string]job.Spec), make(map[string]bool)
+	for i := range 10 {
+		jobs[fmt.Sprintf("post-%d", i)] = spec
+	}
+	c := Start(t, Config{Binary: binary, Jobs: jobs})
+	Await(t, 30*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 60 })
+	rewind := func() {
+		t.Helper()
+		for name := range jobs {
+			key := "cursors/" + name
+			byHand[Prefix+"/"+key] = true
+			put(t, c, Prefix+"/"+key, string(c.Recorder.VersionsOf(key)[0].Value))
+		}
+	}
+	rewind()
+	asked := len(sink.Requests())
+	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+30 })
+	leader := c.Leader() // and where the next leader finds them so
+	leader.Stop()
+	rewind()
+	Await(t, 20*time.Second, "another one leads", func() bool { return c.Leader() != leader })
+	asked = len(sink.Requests())
+	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+30 })
+	leader.Cont()
+	c.WaitReady()
+	c.Check(sink.Requests, byHand, nil)
+}

@@ -1,0 +1,99 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/store/embedded"
+)
+
+// roleVariable makes a process of the test binary play a role instead of running tests.
+const roleVariable = "CLUSTER_TEST_ROLE"
+
+// roles are the programs that clusters need besides rota.
+var roles = map[string]func() error{
+	"etcd":   playEtcd,
+	"writer": playWriter,
+}
+
+// play runs a role to its end and returns the exit code.
+func play(role string) int {
+	run, known := roles[role]
+	err := fmt.Errorf("there is no role %q", role)
+	if known {
+		err = run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// playEtcd is an etcd of one member, at ETCD_URL with its data in ETCD_DIR, that takes ETCD_QUOTA bytes.
+func playEtcd() error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	quota, err := strconv.ParseInt(os.Getenv("ETCD_QUOTA"), 10, 64)
+	if err != nil {
+		return fmt.Errorf("ETCD_QUOTA: %w", err)
+	}
+	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Info})
+	s, err := embedded.Start(ctx, embedded.Config{Dir: os.Getenv("ETCD_DIR"), Client: os.Getenv("ETCD_URL"), QuotaBytes: quota}, log)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return s.Close()
+}
+
+// startEtcd starts an etcd of its own and returns its endpoint. quota is the bytes that it takes.
+func startEtcd(t *testing.T, quota int64) (endpoint string) {
+	t.Helper()
+	endpoint = fmt.Sprintf("http://127.0.0.1:%d", FreePorts(t, 1)[0])
+	p := NewProcess(t, os.Args[0], "etcd")
+	p.Env = []string{
+		roleVariable + "=etcd", "ETCD_DIR=" + filepath.Join(t.TempDir(), "etcd"), "ETCD_URL=" + endpoint,
+		"ETCD_QUOTA=" + strconv.FormatInt(quota, 10),
+	}
+	p.Start()
+	client := Dial(t, []string{endpoint})
+	Await(t, 30*time.Second, "etcd answers", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := client.Get(ctx, "a")
+		return err == nil
+	})
+	return endpoint
+}
+
+// playWriter writes to TARGET under the fencing token that rota has told it, and fails if the target refuses it.
+func playWriter() error {
+	client := http.Client{Timeout: 5 * time.Second}
+	req, err := http.NewRequest(http.MethodPut, os.Getenv("TARGET"), nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Fencing-Token", os.Getenv("ROTA_FENCING_TOKEN"))
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	said, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("target answers %s: %s %v", resp.Status, said, err)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// submission is one key, and what came of it.
+type submission struct {
+	key     string
+	run     string // <job>/<id>, once it is accepted
+	refused int    // answers that say when to try again
+	silent  int    // tries without an answer
+}
+
+// TestSubmitThroughAnOutage submits runs while the store has no majority, by way of the replica that is left: it refuses and
+// says when to try again. Who does so gets one run for his key, and whoever was told yes has one too.
+func TestSubmitThroughAnOutage(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	sink := NewSink(t)
+	c := Start(t, Config{Binary: binary, Jobs: map[string]job.Spec{
+		"once": {HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"}, Overlap: job.OverlapAllow},
+	}})
+	left := c.Replicas()[0]
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var wg sync.WaitGroup
+	const clients = 4
+	made := make([][]*submission, clients)
+	for i := range clients {
+		wg.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				s := &submission{key: fmt.Sprintf("client-%d-%d", i, n)}
+				made[i] = append(made[i], s)
+				insist(ctx, t, left, s)
+			}
+		})
+	}
+	Await(t, 20*time.Second, "submissions are accepted", func() bool { return len(sink.Requests()) > 20 })
+
+	over := c.Outage()
+	for _, n := range c.Replicas()[1:] {
+		n.Stop()
+	}
+	if answers(c, 500*time.Millisecond) {
+		t.Error("the store answers without a majority: the fault did not bite")
+	}
+	Let(4 * time.Second)
+	if text, ready, err := left.Client.Ready(t.Context()); err != nil || ready {
+		t.Errorf("readiness without a majority: got %v, %v: %s, want no", ready, err, text)
+	}
+	Let(3 * time.Second)
+	for _, n := range c.Replicas()[1:] {
+		n.Cont()
+	}
+	over()
+	accepted := len(sink.Requests())
+	Await(t, 60*time.Second, "submissions are accepted again", func() bool { return len(sink.Requests()) > accepted+20 })
+	stop()
+	wg.Wait()
+	c.WaitReady()
+	c.Check(sink.Requests, nil, nil)
+
+	runs := make(map[string]string) // by key
+	for _, r := range c.Recorder.Runs("once") {
+		if other, twice := runs[r.Key]; twice {
+			t.Errorf("key %s has two runs, %s and %s", r.Key, other, r.Name())
+		}
+		runs[r.Key] = r.Name()
+	}
+	refused, silent := 0, 0
+	for _, some := range made {
+		for _, s := range some {
+			refused += s.refused
+			silent += s.silent
+			if s.run != "" && runs[s.key] != s.run {
+				t.Errorf("submission %s was accepted as %s, and the store has %q", s.key, s.run, runs[s.key])
+			}
+		}
+	}
+	t.Logf("%d runs; %d answers said when to try again, %d tries had no answer", len(runs), refused, silent)
+	if refused == 0 {
+		t.Error("nothing was refused: the fault did not bite")
+	}
+}
+
+// insist submits a run until it is accepted or ctx ends. Every refusal has to say when to try again, and is obeyed.
+func insist(ctx context.Context, t *testing.T, n *Node, s *submission) {
+	body, err := json.Marshal(api.RunRequest{Key: s.key})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for ctx.Err() == nil {
+		status, wait, run := ask(ctx, n.URL+"/v1/jobs/once/runs", body)
+		switch {
+		case status == http.StatusOK || status == http.StatusCreated:
+			s.run = run
+			return
+		case status == 0:
+			s.silent++
+			wait = time.Second
+		case wait == 0:
+			t.Errorf("submission %s: refused with %d and no word when to try again", s.key, status)
+			return
+		case status != http.StatusServiceUnavailable && status != http.StatusGatewayTimeout:
+			t.Errorf("submission %s: refused with %d", s.key, status)
+			return
+		default:
+			s.refused++
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// ask posts body and returns the status, 0 without an answer, when to try again, and the run.
+func ask(ctx context.Context, url string, body []byte) (status int, wait time.Duration, run string) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, 0, ""
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, 0, ""
+	}
+	defer resp.Body.Close()
+	var v api.RunView
+	_ = json.NewDecoder(resp.Body).Decode(&v) // a refusal is none
+	after, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+	return resp.StatusCode, time.Duration(after) * time.Second, v.Ref
+}
