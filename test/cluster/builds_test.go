@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -18,9 +19,15 @@ func build(name string, flags ...string) (string, error) {
 	return path, nil
 }
 
-var buildFault = sync.OnceValues(func() (string, error) { return build("rota-faultclock", "-tags=faultclock") })
+var buildFault = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("ROTA_TEST_FAULT_BINARY"); path != "" {
+		return path, nil
+	}
+	return build("rota-faultclock", "-tags=faultclock")
+})
 
-// faultBinary is a rota whose clock can be wrong: cmd/rota/clock_fault.go.
+// faultBinary is a rota whose clock can be wrong: cmd/rota/clock_fault.go. ROTA_TEST_FAULT_BINARY names one that has been
+// built already.
 func faultBinary(t *testing.T) string {
 	t.Helper()
 	path, err := buildFault()

@@ -149,9 +149,13 @@ func sortedKeys(set map[string]bool) (keys []string) {
 
 func put(t *testing.T, c *Cluster, key, value string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if _, err := c.Recorder.client.Put(ctx, key, value); err != nil {
+	var err error
+	if !Within(10*time.Second, func() bool { // a member may be stopped
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, err = c.Recorder.client.Put(ctx, key, value)
+		return err == nil
+	}) {
 		t.Fatalf("put %s: %v", key, err)
 	}
 }

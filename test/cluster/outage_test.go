@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,6 +74,50 @@ func testOutageAtEnd(t *testing.T, works string, outage time.Duration) {
 		t.Errorf("run after the outage: got %s attempt %d token %d (%s), want succeeded with attempt 1 token %d",
 			r.State, r.Attempt, r.Token, r.Reason, claimed.Token)
 	}
+	c.WaitReady()
+	c.Check(ledger.Effects, nil, nil)
+	if n := len(ledger.Effects()); n != 1 {
+		t.Errorf("executed %d times, want once", n)
+	}
+}
+
+// TestOutcomeOutlivesItsWorker takes the store away while a job executes, and kills its worker after the job has ended: the
+// next process of the worker delivers the outcome once the store is back, and nothing is run again.
+func TestOutcomeOutlivesItsWorker(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	ledger := NewLedger(t)
+	gate := t.TempDir() + "/go"
+	c := Start(t, Config{Binary: binary, Flags: idle, Jobs: map[string]job.Spec{
+		"work": {Shell: ledger.Shell("while [ ! -e " + gate + " ]; do sleep 0.05; done; exit 0")},
+	}})
+	w := c.AddWorker("w1")
+	submit(t, c, "work", api.RunRequest{})
+	Await(t, 20*time.Second, "the run executes", func() bool { return len(ledger.Effects()) == 1 })
+	claimed := onlyRun(t, c, "work")
+
+	over := c.Outage()
+	for _, n := range c.Replicas() {
+		n.Stop()
+	}
+	touch(t, gate)
+	Await(t, 10*time.Second, "the outcome waits in the journal", func() bool { return w.Metric("rota_outcomes_unsent") == 1 })
+	w.Kill()
+	w.Start()
+	Let(2 * time.Second)
+	for _, n := range c.Replicas() {
+		n.Cont()
+	}
+	over()
+	Await(t, 30*time.Second, "the outcome is delivered", func() bool { return onlyRun(t, c, "work").State.Terminal() })
+	if r := onlyRun(t, c, "work"); r.State != job.Succeeded || r.Attempt != 1 || r.Token != claimed.Token {
+		t.Errorf("run after the outage: got %s attempt %d token %d (%s), want succeeded with attempt 1 token %d",
+			r.State, r.Attempt, r.Token, r.Reason, claimed.Token)
+	}
+	if want := "delivering outcomes of the last process"; !strings.Contains(w.Log(), want) {
+		t.Errorf("%s does not log %q: the fault did not bite", w.Name, want)
+	}
+	w.WaitReady()
 	c.WaitReady()
 	c.Check(ledger.Effects, nil, nil)
 	if n := len(ledger.Effects()); n != 1 {

@@ -1,0 +1,88 @@
+package cluster
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// TestDownForTwoWeeks runs a cluster by clocks that are two weeks behind, stops it, sets the clocks right and starts it: to it,
+// two weeks have passed. What is made up for is what each job's policy says, and no more.
+func TestDownForTwoWeeks(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	const weeks = 14 * 24 * time.Hour
+	sink := NewSink(t)
+	spec := func(every time.Duration, missed job.Missed, window time.Duration, limit int) job.Spec {
+		return job.Spec{
+			Every: job.Duration(every), Missed: missed, MissedWindow: job.Duration(window), MissedLimit: limit,
+			HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
+		}
+	}
+	// How many of the slots of two weeks are made up for.
+	jobs := map[string]struct {
+		spec        job.Spec
+		least, most int
+	}{
+		"none":           {spec(time.Minute, job.MissedNone, 0, 0), 0, 0},
+		"latest":         {spec(time.Minute, job.MissedLatest, 0, 0), 1, 1},
+		"latest-window":  {spec(3*time.Hour, job.MissedLatest, time.Nanosecond, 0), 0, 0},
+		"all-by-default": {spec(time.Minute, job.MissedAll, 0, 0), 100, 100},
+		"all-limit":      {spec(time.Minute, job.MissedAll, 0, 30), 30, 30},
+		"all-window":     {spec(time.Minute, job.MissedAll, 20*time.Minute, 0), 19, 21},
+		"all-hourly":     {spec(time.Hour, job.MissedAll, 0, 400), 335, 337},
+		"all-seconds":    {spec(5*time.Second, job.MissedAll, 0, 50), 50, 50},
+	}
+	specs := make(map[string]job.Spec)
+	for name, j := range jobs {
+		specs[name] = j.spec
+	}
+	c := Start(t, Config{Binary: faultBinary(t), Replicas: 2, Jobs: specs, Etcd: []string{startEtcd(t, 1<<30)}, Prepare: func(c *Cluster) {
+		giveClocks(c)
+		for _, n := range c.nodes {
+			setClock(t, c, n, -weeks)
+		}
+	}})
+	Await(t, 20*time.Second, "jobs run two weeks ago", func() bool {
+		for _, r := range c.Recorder.Runs("all-seconds") {
+			if time.Since(r.Slot) > weeks/2 && r.State == job.Succeeded {
+				return true
+			}
+		}
+		return false
+	})
+	for _, n := range c.Replicas() {
+		n.Terminate()
+	}
+	stopped := time.Now().Add(-weeks)
+	before := len(sink.Requests())
+	for _, n := range c.Replicas() {
+		setClock(t, c, n, 0)
+		n.Start()
+	}
+	started := time.Now()
+	c.WaitReady()
+	want := 0
+	for _, j := range jobs {
+		want += j.least
+	}
+	Await(t, 60*time.Second, "what was missed has been made up for", func() bool { return len(sink.Requests())-before >= want && len(c.Recorder.Open()) == 0 })
+	c.Check(sink.Requests, nil, nil)
+
+	for name, j := range jobs {
+		n := 0
+		for _, r := range c.Recorder.Runs(name) {
+			if r.Slot.After(stopped) && r.Slot.Before(started) && r.State == job.Succeeded {
+				n++
+			}
+		}
+		// A slot may come while the cluster is down in truth, and be late like the others.
+		if slack := int(math.Ceil(float64(10*time.Second) / float64(j.spec.Every.Std()))); n < j.least || n > j.most+slack {
+			t.Errorf("%s: made up for %d slots, want %d to %d", name, n, j.least, j.most)
+		}
+		t.Logf("%s: made up for %d slots of %s", name, n, fmt.Sprint(int(weeks/j.spec.Every.Std())))
+	}
+}

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// TestOverload gives three replicas ten times what their workers can bear, while the machine computes other things: the queues
+// stay bounded, what waits says why, jobs of a higher priority go first, leases survive, and afterwards everything that was
+// let in has run once.
+func TestOverload(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	const (
+		capacity = 4 // of each of three workers
+		lasts    = time.Second
+		bulk     = 10 * 3 * capacity // jobs, one run a second each
+		urgent   = 3
+		overload = 15 * time.Second
+	)
+	sink := NewSink(t)
+	sink.Delay(lasts)
+	post := job.Spec{
+		Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
+		Timeout: job.Duration(30 * time.Second),
+	}
+	jobs := make(map[string]job.Spec)
+	for i := range bulk {
+		spec := post
+		if i%2 == 1 {
+			spec.Overlap = job.OverlapAllow // these queue; the others are skipped while one waits
+		}
+		jobs[fmt.Sprintf("bulk-%03d", i)] = spec
+	}
+	for i := range urgent {
+		spec := post
+		spec.Priority = 100
+		jobs[fmt.Sprintf("urgent-%d", i)] = spec
+	}
+	sink.AnswerBy(func(e history.Effect) (time.Duration, int) {
+		if strings.HasPrefix(e.Job, "urgent-") {
+			return 0, 204
+		}
+		return lasts, 204
+	})
+	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string {
+		return []string{fmt.Sprintf("--worker-capacity=%d", capacity)}
+	}})
+	leader, term, sessions := c.Leader(), termOf(c), workerSessions(c)
+	began := time.Now()
+	hogs := startHogs(t, 4)
+	Let(overload)
+	over := time.Now()
+	waiting, reasons := 0, make(map[string]int)
+	for _, r := range c.Recorder.Runs("") {
+		if r.State == job.Pending {
+			waiting++
+			reasons[r.Reason]++
+		}
+	}
+	t.Logf("%d requests in %v; %d runs wait: %v", len(sink.Requests()), overload, waiting, reasons)
+	if waiting < 5*3*capacity {
+		t.Errorf("%d runs wait, with room for %d: there is no overload", waiting, 3*capacity)
+	}
+	if unsaid := reasons[""]; unsaid > 3*capacity {
+		t.Errorf("%d of %d runs that wait do not say why", unsaid, waiting)
+	}
+	if now := c.Leader(); now != leader || termOf(c) != term && term != 0 {
+		t.Errorf("%s led in term %d, and now %s in %d: the overload cost a lease", leader.Name, term, now.Name, termOf(c))
+	}
+	if now := workerSessions(c); now != sessions {
+		t.Errorf("sessions of workers were %s, and are %s: the overload cost a lease", sessions, now)
+	}
+	for _, hog := range hogs {
+		hog()
+	}
+	for i := range urgent {
+		name := fmt.Sprintf("urgent-%d", i)
+		n := len(slots(succeeded(c, name)).between(began, over))
+		if want := int(overload.Seconds()) / 2; n < want {
+			t.Errorf("%s ran %d times in %v of overload, want at least %d: it is starved", name, n, overload, want)
+		}
+	}
+	sink.AnswerBy(func(history.Effect) (time.Duration, int) { return 0, 204 })
+	c.Check(sink.Requests, nil, nil)
+	for name := range jobs {
+		if strings.HasPrefix(name, "bulk-") && len(c.Recorder.Runs(name)) == 0 {
+			t.Errorf("%s never ran", name)
+		}
+	}
+}
+
+// workerSessions are the sessions of all workers in one line.
+func workerSessions(c *Cluster) string {
+	ws, err := c.Client.Workers(c.t.Context())
+	if err != nil {
+		return err.Error()
+	}
+	var list []string
+	for _, w := range ws {
+		list = append(list, w.Name+":"+w.Session)
+	}
+	return strings.Join(list, " ")
+}
+
+// startHogs starts processes that compute without end, and returns what ends each.
+func startHogs(t *testing.T, n int) (end []func()) {
+	t.Helper()
+	for range n {
+		cmd := exec.Command("sh", "-c", "while :; do :; done")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := start()(cmd); err != nil {
+			t.Fatal(err)
+		}
+		stop := func() {
+			_ = cmd.Process.Kill() // it may have ended
+			_ = cmd.Wait()
+		}
+		t.Cleanup(stop)
+		end = append(end, stop)
+	}
+	return end
+}
