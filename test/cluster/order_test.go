@@ -48,7 +48,7 @@ func TestOrdersAreDeliveredTwice(t *testing.T) {
 		put(t, c, key, order)
 	}
 	Let(2 * time.Second)
-	if copies < 40 || len(sink.Requests()) < 40 {
+	if copies < 20 || len(sink.Requests()) < 40 {
 		t.Errorf("%d copies of orders, %d requests: the load is too low", copies, len(sink.Requests()))
 	}
 	c.Check(func() []history.Effect { return append(sink.Requests(), ledger.Effects()...) }, nil, nil)

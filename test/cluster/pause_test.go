@@ -42,7 +42,7 @@ func TestPausedLeaderIsFenced(t *testing.T) {
 		t.Fatal("the paused leader still leads: the fault did not bite")
 	}
 	t.Logf("%s leads %v after %s was paused", next.Name, took.Round(10*time.Millisecond), paused.Name)
-	Let(time.Until(stopped.Add(3*electionTTL)))
+	Let(time.Until(stopped.Add(3 * electionTTL)))
 	Await(t, 20*time.Second, "the next leader dispatches", func() bool { return termOf(c) > before })
 	c.Recorder.Sync()
 	moved := c.Recorder.Versions()

@@ -58,24 +58,52 @@ func playEtcd() error {
 	return s.Close()
 }
 
-// startEtcd starts an etcd of its own and returns its endpoint. quota is the bytes that it takes.
-func startEtcd(t *testing.T, quota int64) (endpoint string) {
+// etcdProcess is an etcd of its own.
+type etcdProcess struct {
+	*Process
+	dir      string // of its data
+	endpoint string
+}
+
+// newEtcd makes an etcd of its own that takes quota bytes, and starts it.
+func newEtcd(t *testing.T, quota int64) *etcdProcess {
 	t.Helper()
-	endpoint = fmt.Sprintf("http://127.0.0.1:%d", FreePorts(t, 1)[0])
-	p := NewProcess(t, os.Args[0], "etcd")
-	p.Env = []string{
-		roleVariable + "=etcd", "ETCD_DIR=" + filepath.Join(t.TempDir(), "etcd"), "ETCD_URL=" + endpoint,
-		"ETCD_QUOTA=" + strconv.FormatInt(quota, 10),
+	e := &etcdProcess{
+		Process:  NewProcess(t, os.Args[0], "etcd"),
+		dir:      filepath.Join(t.TempDir(), "etcd"),
+		endpoint: fmt.Sprintf("http://127.0.0.1:%d", FreePorts(t, 1)[0]),
 	}
-	p.Start()
-	client := Dial(t, []string{endpoint})
-	Await(t, 30*time.Second, "etcd answers", func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	e.Env = []string{
+		roleVariable + "=etcd", "ETCD_DIR=" + e.dir, "ETCD_URL=" + e.endpoint, "ETCD_QUOTA=" + strconv.FormatInt(quota, 10),
+	}
+	e.begin()
+	return e
+}
+
+// begin starts it and waits until it answers.
+func (e *etcdProcess) begin() {
+	e.t.Helper()
+	e.Start()
+	client := Dial(e.t, []string{e.endpoint})
+	Await(e.t, 30*time.Second, "etcd answers", func() bool {
+		ctx, cancel := context.WithTimeout(e.t.Context(), time.Second)
 		defer cancel()
 		_, err := client.Get(ctx, "a")
 		return err == nil
 	})
-	return endpoint
+}
+
+// finish stops it and waits for its end.
+func (e *etcdProcess) finish() {
+	e.t.Helper()
+	e.Signal(syscall.SIGTERM)
+	e.Await(20 * time.Second)
+}
+
+// startEtcd starts an etcd of its own that takes quota bytes, and returns its endpoint.
+func startEtcd(t *testing.T, quota int64) (endpoint string) {
+	t.Helper()
+	return newEtcd(t, quota).endpoint
 }
 
 // playWriter writes to TARGET under the fencing token that rota has told it, and fails if the target refuses it.

@@ -68,6 +68,7 @@ func TestStaleHolderIsRefused(t *testing.T) {
 	first := onlyRun(t, c, "write")
 	c.AddWorker("w2")
 
+	stopped := time.Now()
 	stale.Stop()
 	Await(t, 40*time.Second, "the run ends elsewhere", func() bool { return onlyRun(t, c, "write").State == job.Succeeded })
 	winner := onlyRun(t, c, "write")
@@ -76,6 +77,7 @@ func TestStaleHolderIsRefused(t *testing.T) {
 	}
 	touch(t, gate)
 	Await(t, 20*time.Second, "the target refuses the stale holder", func() bool { _, refused := target.seen(); return len(refused) > 0 })
+	Let(time.Until(stopped.Add(3 * electionTTL)))
 	stale.Cont()
 	stale.WaitReady()
 	Await(t, 20*time.Second, "the store refuses the stale holder", func() bool { return len(fenced(c, "write")) > 0 })
