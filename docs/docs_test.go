@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -210,4 +211,35 @@ func TestJobFilesInTheDocsLoad(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestEveryFailureIsDescribed looks for each scenario, and for the tests that the page names.
+func TestEveryFailureIsDescribed(t *testing.T) {
+	for _, file := range []string{"failures.md", "../test/README.md"} {
+		text := read(t, file)
+		for family, last := range map[string]int{"A": 3, "B": 2, "C": 10, "D": 14} {
+			for n := 1; n <= last; n++ {
+				if !regexp.MustCompile(fmt.Sprintf(`\b%s%d\b`, family, n)).MatchString(text) {
+					t.Errorf("%s lacks %s%d", file, family, n)
+				}
+			}
+		}
+		for _, m := range regexp.MustCompile("go test \\./(test/\\w+)[^`\n]* -run '?([\\w|]+)").FindAllStringSubmatch(text, -1) {
+			for name := range strings.SplitSeq(m[2], "|") {
+				if !hasTest(t, "../"+m[1], name) {
+					t.Errorf("%s: no test in %s begins with %s", file, m[1], name)
+				}
+			}
+		}
+	}
+}
+
+// hasTest says whether a folder has a test whose name begins like that.
+func hasTest(t *testing.T, dir, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(dir + "/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(file string) bool { return strings.Contains(read(t, file), "\nfunc "+name) })
 }

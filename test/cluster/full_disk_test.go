@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/history"
 )
 
 // TestWorkersDiskIsFull fills the disk with a worker's journal and output while runs execute there: how they ended is not
@@ -83,6 +85,49 @@ func TestWorkersDiskIsFull(t *testing.T) {
 	}
 	Await(t, 20*time.Second, "the run ends once there is room", func() bool { return onlyRun(t, c, "next").State == job.Succeeded })
 	c.Check(ledger.Effects, nil, nil)
+}
+
+// TestReplicasDiskIsFull fills the disk of one of three replicas, with its member of etcd: that one ends and says why, the others
+// go on, and when there is room it comes back.
+func TestReplicasDiskIsFull(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	disk := smallDisk(t, "200m") // etcd sets two files of 64 MiB aside
+	sink := NewSink(t)
+	jobs := make(map[string]job.Spec)
+	for i := range 10 {
+		jobs[fmt.Sprintf("post-%d", i)] = job.Spec{
+			Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
+		}
+	}
+	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(name string) []string {
+		if name == "q1" {
+			return []string{"--node-data-dir=" + disk}
+		}
+		return nil
+	}})
+	full := c.Replicas()[0]
+	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 20 })
+	filler := fillDisk(t, disk)
+	c.Harm(history.Fault{Kind: history.Drain, Node: full.Name, At: time.Now()}) // what it executes when it ends is lost
+	value := strings.Repeat("x", 1<<20)
+	Await(t, 60*time.Second, full.Name+" ends", func() bool {
+		put(t, c, "/filler", value) // its member has to grow
+		return !full.Running()
+	})
+	c.Heal(full.Name)
+	if code := full.Await(time.Second); code == 0 || !strings.Contains(full.Tail(40), "no space left on device") {
+		t.Errorf("%s ended with exit code %d, and does not say that there is no space left", full.Name, code)
+	}
+	c.Leader()
+	asked := len(sink.Requests())
+	Await(t, 30*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+20 })
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	full.Start()
+	c.WaitReady()
+	c.Check(sink.Requests, nil, nil)
 }
 
 // smallDisk is a file system of its own, of a size such as 8m.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,4 +76,19 @@ func loadTime(t *testing.T) time.Duration {
 		return 2 * time.Minute
 	}
 	return 45 * time.Second
+}
+
+// seeded returns the source of all that is left to chance in a test, and tells how to have it again.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64N(1e9) + 1
+	if s := os.Getenv("ROTA_TEST_SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatalf("ROTA_TEST_SEED=%s: write a whole number", s)
+		}
+		seed = n
+	}
+	t.Logf("again: ROTA_TEST_SEED=%d go test ./test/cluster -count=1 -v -run '^%s$'", seed, t.Name())
+	return rand.New(rand.NewPCG(seed, 0))
 }

@@ -19,11 +19,11 @@ func TestOverload(t *testing.T) {
 	slow(t)
 	t.Parallel()
 	const (
-		capacity = 4 // of each of three workers
+		capacity = 2 // of each of three workers
 		lasts    = time.Second
 		bulk     = 10 * 3 * capacity // jobs, one run a second each
 		urgent   = 3
-		overload = 15 * time.Second
+		overload = 12 * time.Second
 	)
 	sink := NewSink(t)
 	sink.Delay(lasts)

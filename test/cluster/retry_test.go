@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -74,9 +73,7 @@ func TestDelayedRunsOnce(t *testing.T) {
 	slow(t)
 	t.Parallel()
 	const count, pause = 60, time.Second
-	seed := rand.Uint64()
-	rng := rand.New(rand.NewPCG(seed, 0))
-	t.Logf("seed %d", seed)
+	rng := seeded(t)
 	sink := NewSink(t)
 	fails := func(run string) bool { return strings.Contains(run, "/key-") && run[len(run)-1]%3 == 0 }
 	sink.AnswerBy(func(e history.Effect) (time.Duration, int) {

@@ -36,7 +36,7 @@ func TestUpgradeAndScale(t *testing.T) {
 	}
 	c.Client = newClient(t, strings.Join(urls, ","))
 
-	next, err := build("rota-next", "-trimpath", "-ldflags=-s -w")
+	next, err := build("rota-next", "-ldflags=-s -w")
 	if err != nil {
 		t.Fatal(err)
 	}
