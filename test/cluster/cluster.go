@@ -126,11 +126,15 @@ func (c *Cluster) makeReplicas() {
 	}
 }
 
-// serve is the arguments of a replica.
+// serve is the arguments of a replica on this machine.
 func (c *Cluster) serve(name string, listen int, etcd ...string) []string {
+	return c.serveAt(name, fmt.Sprintf("127.0.0.1:%d", listen), etcd...)
+}
+
+// serveAt is the arguments of a replica.
+func (c *Cluster) serveAt(name, listen string, etcd ...string) []string {
 	args := append([]string{
-		"serve", "--node-name=" + name, "--node-data-dir=" + filepath.Join(c.Dir, name),
-		fmt.Sprintf("--http-listen=127.0.0.1:%d", listen),
+		"serve", "--node-name=" + name, "--node-data-dir=" + filepath.Join(c.Dir, name), "--http-listen=" + listen,
 		"--jobs=" + c.JobFile, "--log-format=text", "--worker-shutdown-grace=3s",
 		"--history-success=1000", // the history is read at the end
 	}, etcd...)
