@@ -132,28 +132,47 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 	return p.fire(j, s, now)
 }
 
-// writeOff records the slots that are owed no longer, since the job was paused or given another schedule.
+// writeOff records the slots that are owed no longer, since the job was given another schedule or paused.
 func (p *Planner) writeOff(j *jobState) *job.Decision {
+	after, next, rev := j.lastSlot(), time.Time{}, int64(0)
+	if c := j.cursor; c != nil {
+		rev = c.Rev
+		if !c.After.IsZero() { // or else nobody can read it
+			after, next = c.After, c.Next
+		}
+	}
+	if changed := j.scheduled(); changed.After(after) { // none of the present schedule's slots has been decided yet
+		if !next.IsZero() && !next.After(changed) {
+			return p.passOver(j, changed, rev, &policy.Range{
+				From: next, To: next, Count: 1, Partial: true, Reason: "the schedule was changed before its time could be used",
+			})
+		}
+		after = changed
+		next, _ = j.when.Next(after)
+	}
 	since, why := p.since(j)
-	c := j.cursor
-	if c == nil && why == job.SinceResumed && !j.def.Scheduled.IsZero() { // none of its slots has been decided yet
-		from := later(j.def.Scheduled, j.lastSlot())
-		next, _ := j.when.Next(from)
-		c = &job.Cursor{After: from, Next: next}
-	}
-	if c == nil || !since.After(c.After) || c.Next.IsZero() || c.Next.After(since) {
+	if why != job.SinceResumed || !since.After(after) || next.IsZero() || next.After(since) {
 		return nil
 	}
-	r := &policy.Range{From: c.Next, To: c.Next, Count: 1, Partial: true, Reason: "the schedule was changed before its time could be used"}
-	if why == job.SinceResumed {
-		r = policy.Between(j.when, c.After, since, "paused")
+	if r := policy.Between(j.when, after, since, "paused"); r != nil {
+		return p.passOver(j, since, rev, r)
 	}
-	if r == nil {
-		return nil
+	return nil
+}
+
+// scheduled is when the job's present schedule came into force; zero if the record does not tell.
+func (j *jobState) scheduled() time.Time {
+	if j.def.Scheduled.IsZero() && j.def.SinceReason != job.SinceResumed {
+		return j.def.Since
 	}
-	d := p.skipRange(j, j.from(since, c.Rev), r, since)
-	d.Cursor.After = since
-	d.Cursor.Next, _ = j.when.Next(since)
+	return j.def.Scheduled
+}
+
+// passOver moves the cursor to an instant, past slots that are owed no longer.
+func (p *Planner) passOver(j *jobState, to time.Time, rev int64, r *policy.Range) *job.Decision {
+	d := p.skipRange(j, j.from(to, rev), r, to)
+	d.Cursor.After = to
+	d.Cursor.Next, _ = j.when.Next(to)
 	return d
 }
 
