@@ -18,6 +18,12 @@ import (
 // settleTime is how long a healed cluster may take to decide and to end everything.
 const settleTime = 10 * time.Minute
 
+// fail says what was broken, and under which seed.
+func (w *world) fail(format string, args ...any) {
+	w.t.Helper()
+	w.t.Errorf("seed %d: %s", w.plan.seed, fmt.Sprintf(format, args...))
+}
+
 // settle waits until every slot is decided and every run has ended.
 func (w *world) settle() {
 	end := time.Now().Add(settleTime)
@@ -28,7 +34,7 @@ func (w *world) settle() {
 		w.runUntil(time.Now().Add(time.Second))
 	}
 	left := w.unsettled()
-	w.t.Errorf("%v after everything was healed, %d things are not settled:\n%s", settleTime, len(left), strings.Join(left[:min(len(left), 20)], "\n"))
+	w.fail("%v after everything was healed, %d things are not settled:\n%s", settleTime, len(left), strings.Join(left[:min(len(left), 20)], "\n"))
 }
 
 func (w *world) unsettled() (left []string) {
@@ -68,12 +74,12 @@ func (w *world) judge() {
 		if w.plan.liars && strings.Contains(found.Text, "which had ended at") {
 			continue // by a clock that lies
 		}
-		w.t.Errorf("%v", found)
+		w.fail("%v", found)
 	}
 	w.judgeOverlap(executions)
 	for _, name := range w.caller.accepted {
 		if _, ended := w.recorder.became(name); !ended {
-			w.t.Errorf("run %s was accepted and has not ended", name)
+			w.fail("run %s was accepted and has not ended", name)
 		}
 	}
 	w.verify()
@@ -91,7 +97,7 @@ func (w *world) judgeOverlap(list []*execution) {
 		if before == nil || !before.over.After(e.Arrived) || w.mayOverlap(e, before) {
 			continue
 		}
-		w.t.Errorf("attempt %d of %s began at %s on %s, while attempt %d of %s executed on %s until %s", e.Attempt, e.Run,
+		w.fail("attempt %d of %s began at %s on %s, while attempt %d of %s executed on %s until %s", e.Attempt, e.Run,
 			clockTime(e.Arrived), e.process.machine.name, before.Attempt, before.Run, before.process.machine.name, clockTime(before.over))
 	}
 }
@@ -138,6 +144,6 @@ func (w *world) verify() {
 		return
 	}
 	for _, v := range verify.Check(verify.Input{Records: records, Log: log, Now: time.Now()}).Violations {
-		w.t.Errorf("rota verify: invariant %d, %s at revision %d: %s", v.Invariant, v.Subject, v.Revision, v.Text)
+		w.fail("rota verify: invariant %d, %s at revision %d: %s", v.Invariant, v.Subject, v.Revision, v.Text)
 	}
 }

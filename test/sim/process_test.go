@@ -88,7 +88,7 @@ func (p *process) run() {
 	}
 	if p.machine.capacity > 0 {
 		if err := p.work(&stops); err != nil {
-			p.world.t.Errorf("%s cannot work: %v", p.machine.name, err)
+			p.world.fail("%s cannot work: %v", p.machine.name, err)
 		}
 	}
 	if p.machine.replica {
@@ -205,7 +205,7 @@ func (p *process) begin(stops *stops, run func(context.Context) error) {
 	go func() { // waited for by the stop below
 		defer close(done)
 		if err := run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			p.world.t.Errorf("%s: %v", p.machine.name, err)
+			p.world.fail("%s: %v", p.machine.name, err)
 		}
 	}()
 	stops.add(func() { cancel(); <-done })
