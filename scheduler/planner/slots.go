@@ -154,34 +154,49 @@ const (
 	reasonOvertaken = "the schedule was changed when a later slot had been given out already"
 )
 
-// writeOff records the slots that are owed no longer, since the job was paused or given another schedule.
+// writeOff records the slots that are owed no longer, since the job was given another schedule or paused.
 func (p *Planner) writeOff(j *jobState) *job.Decision {
-	since, why := p.since(j)
-	c := j.cursor
-	if c == nil && why == job.SinceResumed && !j.def.Scheduled.IsZero() { // none of its slots has been decided yet
-		from := later(j.def.Scheduled, j.lastSlot())
-		next, _ := j.when.Next(from)
-		c = &job.Cursor{After: from, Next: next, Generation: j.def.Generation}
-	}
-	if c == nil {
-		return nil
-	}
-	if c.Generation < j.def.SinceGeneration && c.After.After(since) { // a slot of the old schedule was armed ahead
-		if r := policy.Between(j.when, since, c.After.Add(-1), reasonOvertaken); r != nil {
-			return p.skipUpTo(j, position{rev: c.Rev}, r, since, c.After)
+	at, after, next := position{}, j.lastSlot(), time.Time{}
+	old := false // the cursor is of another schedule
+	if c := j.cursor; c != nil {
+		at.rev = c.Rev
+		if !c.After.IsZero() { // or else nobody can read it
+			after, next, old = c.After, c.Next, c.Generation < j.def.SinceGeneration
 		}
 	}
-	if !since.After(c.After) || c.Next.IsZero() || c.Next.After(since) {
+	since, why := p.since(j)
+	if old && after.After(since) { // a slot of the old schedule was armed ahead
+		if r := policy.Between(j.when, since, after.Add(-1), reasonOvertaken); r != nil {
+			return p.skipUpTo(j, at, r, since, after)
+		}
+	}
+	switch changed := j.scheduled(); {
+	case !changed.After(after):
+		if old {
+			next, _ = j.when.Next(after)
+		}
+	case !next.IsZero() && !next.After(changed):
+		r := &policy.Range{From: next, To: next, Count: 1, Partial: true, Reason: reasonChanged}
+		return p.skipUpTo(j, at, r, changed, changed)
+	default: // none of the present schedule's slots has been decided yet
+		after = changed
+		next, _ = j.when.Next(after)
+	}
+	if why != job.SinceResumed || !since.After(after) || next.IsZero() || next.After(since) {
 		return nil
 	}
-	r := &policy.Range{From: c.Next, To: c.Next, Count: 1, Partial: true, Reason: reasonChanged}
-	if why == job.SinceResumed {
-		r = policy.Between(j.when, c.After, since, "paused")
+	if r := policy.Between(j.when, after, since, "paused"); r != nil {
+		return p.skipUpTo(j, at, r, since, since)
 	}
-	if r == nil {
-		return nil
+	return nil
+}
+
+// scheduled is when the job's present schedule came into force; zero if the record does not tell.
+func (j *jobState) scheduled() time.Time {
+	if j.def.Scheduled.IsZero() && j.def.SinceReason != job.SinceResumed {
+		return j.def.Since
 	}
-	return p.skipUpTo(j, position{rev: c.Rev}, r, since, since)
+	return j.def.Scheduled
 }
 
 // skipRange moves the cursor past a range of slots and says why they do not run.

@@ -1,0 +1,52 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// dice is a source of chance for one purpose. What is drawn for one purpose does not shift what is drawn for another.
+type dice struct{ *rand.Rand }
+
+// mix hashes words the same way in every process, which hash/maphash does not.
+func mix(seed uint64, words ...any) uint64 {
+	const prime = 1099511628211
+	h := seed*0x9e3779b97f4a7c15 + 14695981039346656037
+	for _, w := range words {
+		switch w := w.(type) {
+		case string:
+			for i := range len(w) {
+				h = (h ^ uint64(w[i])) * prime
+			}
+		case int:
+			h = (h ^ uint64(w)) * prime
+		case int64:
+			h = (h ^ uint64(w)) * prime
+		case uint64:
+			h = (h ^ w) * prime
+		}
+		h ^= h >> 29
+	}
+	return h
+}
+
+// throw returns the dice for a purpose.
+func throw(seed uint64, purpose ...any) dice {
+	h := mix(seed, purpose...)
+	return dice{rand.New(rand.NewPCG(h, seed))}
+}
+
+func (d dice) chance(p float64) bool { return d.Float64() < p }
+
+// upTo is a time in [0, limit].
+func (d dice) upTo(limit time.Duration) time.Duration {
+	return time.Duration(d.Int64N(int64(limit) + 1))
+}
+
+// between is a time in [from, to].
+func (d dice) between(from, to time.Duration) time.Duration { return from + d.upTo(to-from) }
+
+// either is up to limit, one way or the other.
+func (d dice) either(limit time.Duration) time.Duration { return d.between(-limit, limit) }
+
+func oneOf[T any](d dice, of ...T) T { return of[d.IntN(len(of))] }

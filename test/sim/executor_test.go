@@ -1,0 +1,109 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	exec "github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// executor does the work of attempts: it passes time, and writes down in the ledger that it did.
+type executor struct{ process *process }
+
+// Execute implements executor.Executor.
+func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
+	p, m := x.process, x.process.machine
+	how := p.world.plan.work[req.Run.Job]
+	d := throw(p.world.plan.seed, "work", req.Run.Name(), req.Run.Attempt)
+	m.awake() // what was about to begin when the process was paused begins when it goes on
+	sleep(ctx, d.upTo(10*time.Millisecond))
+	m.awake()
+	if o, ended := exec.Interrupted(ctx, &req, m.clock.now()); ended || p.dead.Load() {
+		return o
+	}
+	e := p.world.ledger.begin(p, &req)
+	took := d.between(how.least, how.most)
+	if d.chance(how.slowShare) {
+		took = d.upTo(how.slow)
+	}
+	sleep(ctx, took)
+	if ctx.Err() != nil && d.chance(0.2) { // it ignores SIGTERM
+		time.Sleep(d.upTo(req.Spec.KillGrace.Std()))
+	}
+	m.awake()
+	p.world.ledger.end(p, e)
+	if o, ended := exec.Interrupted(ctx, &req, m.clock.now()); ended {
+		return o
+	}
+	if d.chance(how.failing) {
+		p.world.tally.add("attempt failed")
+		return job.Outcome{State: job.Failed, At: m.clock.now(), Reason: "as the seed says", Retry: d.chance(0.8)}
+	}
+	return job.Outcome{State: job.Succeeded, At: m.clock.now()}
+}
+
+// work is what the attempts of a job are like.
+type work struct {
+	least, most time.Duration
+	slow        time.Duration // the longest that a slow one takes
+	slowShare   float64       // of attempts that are slow
+	failing     float64       // share of attempts that fail
+}
+
+// execution is an effect, with what its target could not know.
+type execution struct {
+	history.Effect
+	process *process
+	over    time.Time // when it ended, however it did; zero: it has not
+}
+
+// ledger is what the targets of all jobs have seen, outside of rota.
+type ledger struct {
+	mu   sync.Mutex
+	list []*execution // guarded by mu: in the order of their beginning
+}
+
+func (l *ledger) begin(p *process, req *exec.Request) *execution {
+	e := &execution{process: p, Effect: history.Effect{
+		Job: req.Run.Job, Run: req.Run.Name(), Attempt: req.Run.Attempt, Token: req.Run.Token, Key: req.Run.IdempotencyKey(), Arrived: time.Now(),
+	}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, e)
+	return e
+}
+
+// end notes that an execution has come to its end, unless its process died before.
+func (l *ledger) end(p *process, e *execution) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.over.IsZero() {
+		e.over = time.Now()
+		e.Ended = e.over
+	}
+}
+
+// died ends what a process executes. Its target never sees it end.
+func (l *ledger) died(p *process) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.list {
+		if e.process == p && e.over.IsZero() {
+			e.over = time.Now()
+		}
+	}
+}
+
+// executions returns what has happened so far, by the time of beginning.
+func (l *ledger) executions() []*execution {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := slices.Clone(l.list)
+	slices.SortStableFunc(list, func(a, b *execution) int { return cmp.Compare(a.Arrived.UnixNano(), b.Arrived.UnixNano()) })
+	return list
+}

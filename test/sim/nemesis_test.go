@@ -1,0 +1,301 @@
+package sim
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// harms are the things that are done to the cluster, and how often each of them is, beside the others. A harm that finds
+// nobody to do it to returns false.
+var harms = []struct {
+	name  string
+	share int
+	do    func(w *world, d dice) bool
+}{
+	{"crash", 10, func(w *world, d dice) bool { return w.crash(d, w.anyone(d)) }},
+	{"crash of the leader", 6, func(w *world, d dice) bool { return w.crash(d, w.leader()) }},
+	{"graceful stop", 5, func(w *world, d dice) bool { return w.drain(d, w.anyone(d)) }},
+	{"pause", 8, func(w *world, d dice) bool { return w.pause(d, w.anyone(d)) }},
+	{"pause of the leader", 4, func(w *world, d dice) bool { return w.pause(d, w.leader()) }},
+	{"link cut both ways", 6, func(w *world, d dice) bool { return w.cut(d, w.anyone(d)) }},
+	{"link mute", 5, func(w *world, d dice) bool { return w.spoil(d, w.anyone(d), mute) }},
+	{"link deaf", 5, func(w *world, d dice) bool { return w.spoil(d, w.anyone(d), deaf) }},
+	{"link flaky", 5, func(w *world, d dice) bool { return w.spoil(d, w.anyone(d), flaky) }},
+	{"watches stalled", 6, func(w *world, d dice) bool { return w.stall(d, w.anyone(d)) }},
+	{"watches compacted", 5, compactWatches},
+	{"history compacted", 5, compact},
+	{"lease gone early", 5, expire},
+	{"leases gone late", 4, extend},
+	{"term ended by hand", 3, depose},
+	{"clock set", 6, (*world).setClock},
+	{"store full", 2, fill},
+	{"no quorum", 3, (*world).outage},
+}
+
+// storm has harms done from now until end, with pauses of gap on average.
+func (w *world) storm(end time.Time, gap time.Duration) {
+	w.net.roughen(true)
+	total := 0
+	for _, h := range harms {
+		total += h.share
+	}
+	var next func()
+	next = func() {
+		if !time.Now().Before(end) {
+			return
+		}
+		d := throw(w.plan.seed, "harm", time.Now().UnixNano())
+		n := d.IntN(total)
+		for _, h := range harms {
+			if n -= h.share; n < 0 {
+				if h.do(w, d) {
+					w.log.Info("harm", "what", h.name)
+					w.tally.add("fault: " + h.name)
+				}
+				break
+			}
+		}
+		w.at(time.Now().Add(time.Duration(d.ExpFloat64()*float64(gap))), next)
+	}
+	w.at(time.Now().Add(gap), next)
+}
+
+// anyone is a machine on which a process runs; nil if there is none.
+func (w *world) anyone(d dice) *machine {
+	var up []*machine
+	for _, m := range w.machines {
+		if m.process != nil {
+			up = append(up, m)
+		}
+	}
+	if len(up) == 0 {
+		return nil
+	}
+	return oneOf(d, up...)
+}
+
+// leader is the machine whose process leads, by all it knows; nil if none does.
+func (w *world) leader() *machine {
+	for _, m := range w.machines {
+		if m.process != nil && m.replica && m.process.leads() {
+			return m
+		}
+	}
+	return nil
+}
+
+func (w *world) crash(d dice, m *machine) bool {
+	if m == nil {
+		return false
+	}
+	m.kill()
+	w.at(time.Now().Add(downtime(d)), m.start)
+	return true
+}
+
+// downtime is how long a machine is without a process.
+func downtime(d dice) time.Duration {
+	return d.upTo(oneOf(d, 300*time.Millisecond, 5*time.Second, 25*time.Second))
+}
+
+func (w *world) drain(d dice, m *machine) bool {
+	if m == nil || m.process.ctx.Err() != nil {
+		return false
+	}
+	p, asked := m.process, time.Now()
+	m.resume()
+	p.cancel()
+	var poll func()
+	poll = func() {
+		switch {
+		case m.process != p: // killed meanwhile
+		case !p.ended():
+			w.at(time.Now().Add(100*time.Millisecond), poll)
+			return
+		default:
+			m.process = nil
+			w.at(time.Now().Add(downtime(d)), m.start)
+		}
+		w.fault(history.Fault{Kind: history.Drain, Node: m.name, At: asked.Add(shutdownGrace), Until: time.Now()})
+	}
+	w.at(time.Now(), poll)
+	return true
+}
+
+func (w *world) pause(d dice, m *machine) bool {
+	if m == nil || m.paused() {
+		return false
+	}
+	p := m.process
+	until := time.Now().Add(d.between(100*time.Millisecond, oneOf(d, 2*time.Second, 8*time.Second, 20*time.Second)))
+	m.pause(until)
+	w.fault(history.Fault{Kind: history.Pause, Node: m.name, At: time.Now(), Until: until})
+	w.at(until, func() {
+		if m.process == p {
+			m.resume()
+		}
+	})
+	return true
+}
+
+// outageOf notes that a machine cannot reach the store, and undoes it in time.
+func (w *world) outageOf(m *machine, until time.Time, undo func(c *clientv3.Client)) {
+	w.fault(history.Fault{Kind: history.Outage, Node: m.name, At: time.Now(), Until: until})
+	client := m.process.client
+	w.at(until, func() { undo(client) })
+}
+
+func (w *world) cut(d dice, m *machine) bool {
+	if m == nil {
+		return false
+	}
+	p := m.process
+	w.server.Cut(p.client)
+	w.outageOf(m, time.Now().Add(outageTime(d)), func(c *clientv3.Client) {
+		if !p.dead.Load() {
+			w.server.Heal(c)
+		}
+	})
+	return true
+}
+
+func outageTime(d dice) time.Duration {
+	return d.between(200*time.Millisecond, oneOf(d, 3*time.Second, 8*time.Second, 25*time.Second))
+}
+
+func (w *world) spoil(d dice, m *machine, t trouble) bool {
+	if m == nil || m.paused() {
+		return false
+	}
+	until := time.Now().Add(outageTime(d))
+	w.net.disturb(m.process.client, t, until)
+	if t == deaf {
+		w.server.StallWatches(m.process.client)
+	}
+	w.outageOf(m, until, func(c *clientv3.Client) {
+		w.net.calm(c, until)
+		w.server.ResumeWatches(c)
+	})
+	return true
+}
+
+func (w *world) stall(d dice, m *machine) bool {
+	if m == nil || m.paused() {
+		return false
+	}
+	client := m.process.client
+	w.server.StallWatches(client)
+	w.at(time.Now().Add(d.upTo(oneOf(d, 5*time.Second, 45*time.Second))), func() { w.server.ResumeWatches(client) })
+	return true
+}
+
+func compactWatches(w *world, d dice) bool {
+	m := w.anyone(d)
+	if m == nil {
+		return false
+	}
+	w.server.CompactWatches(m.process.client)
+	return true
+}
+
+// compact forgets all history up to now, or nearly.
+func compact(w *world, d dice) bool {
+	rev := w.server.Rev() - int64(oneOf(d, 0, 0, 1, d.IntN(50)))
+	_, err := w.recorder.client.Compact(context.Background(), max(1, rev))
+	return err == nil
+}
+
+// expire ends a lease before its time, as a confused etcd leader does.
+func expire(w *world, d dice) bool {
+	keys := w.recorder.leased(oneOf(d, "workers/", "workers/", "replicas/", "election/"))
+	if len(keys) == 0 {
+		return false
+	}
+	key := oneOf(d, keys...)
+	if w.server.ExpireLease(w.recorder.lease(key)) != nil {
+		return false
+	}
+	if name, ok := strings.CutPrefix(key, prefix+"/workers/"); ok {
+		w.fault(history.Fault{Kind: history.Evict, Node: name, At: time.Now()})
+	}
+	return true
+}
+
+// extend gives every lease its time again and more, as a new etcd leader does.
+func extend(w *world, d dice) bool {
+	w.server.ExtendLeases(d.upTo(10 * time.Second))
+	return true
+}
+
+// depose deletes the key of whoever leads.
+func depose(w *world, _ dice) bool {
+	ctx := context.Background()
+	resp, err := w.recorder.client.Get(ctx, prefix+"/election/", clientv3.WithFirstCreate()...)
+	if err != nil || len(resp.Kvs) == 0 {
+		return false
+	}
+	_, err = w.recorder.client.Delete(ctx, string(resp.Kvs[0].Key))
+	return err == nil
+}
+
+// setClock sets a replica's clock wrong, and right again after a while.
+func (w *world) setClock(d dice) bool {
+	m := w.anyone(d)
+	if m == nil || !m.replica {
+		return false
+	}
+	before := m.clock.ahead()
+	m.clock.set(d.either(oneOf(d, time.Second, 10*time.Second, time.Minute)))
+	w.at(time.Now().Add(d.between(time.Second, 40*time.Second)), func() { m.clock.set(before) })
+	return true
+}
+
+// fill lets the store run out of space for a while.
+func fill(w *world, d dice) bool {
+	until := time.Now().Add(d.between(time.Second, 15*time.Second))
+	w.server.SetNoSpace(true)
+	w.fault(history.Fault{Kind: history.Outage, At: time.Now(), Until: until})
+	w.at(until, func() { w.server.SetNoSpace(false) })
+	return true
+}
+
+// outage takes the store from everybody for a while. The etcd leader that is elected then gives all leases their time again.
+func (w *world) outage(d dice) bool {
+	until := time.Now().Add(outageTime(d))
+	w.fault(history.Fault{Kind: history.Outage, At: time.Now(), Until: until})
+	for _, m := range w.machines {
+		if p := m.process; p != nil {
+			w.server.Cut(p.client)
+			w.at(until, func() {
+				if !p.dead.Load() {
+					w.server.Heal(p.client)
+				}
+			})
+		}
+	}
+	w.at(until, func() { w.server.ExtendLeases(0) })
+	return true
+}
+
+// heal ends every trouble and starts what does not run.
+func (w *world) heal() {
+	w.net.roughen(false)
+	w.server.SetNoSpace(false)
+	for i, m := range w.machines {
+		m.clock.set(w.plan.machines[i].offset)
+		if p := m.process; p != nil {
+			m.resume()
+			w.net.disturb(p.client, none, time.Time{})
+			w.server.Heal(p.client)
+			w.server.ResumeWatches(p.client)
+		}
+		if m.process == nil {
+			m.start()
+		}
+	}
+}

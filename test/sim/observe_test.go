@@ -1,0 +1,39 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Decided implements scheduler.Observer.
+func (p *process) Decided(d job.Decision, a job.Applied, _ time.Time) {
+	if a.Err != nil {
+		p.world.tally.add("decisions refused")
+		return
+	}
+	p.world.tally.add("decisions")
+	if d.Event != nil {
+		p.world.tally.add("ranges of slots skipped")
+	}
+	if d.Run != nil && d.Run.State == job.Skipped {
+		p.world.tally.add("slots skipped for overlap")
+	}
+}
+
+// watcher is the worker's observer.
+type watcher struct{ *process }
+
+func (w watcher) Claimed(*job.Run, time.Duration) {}
+
+func (w watcher) Conflicted(*job.Run) { w.world.tally.add("claims lost to somebody else") }
+
+func (w watcher) Recalled(*job.Run, string) { w.world.tally.add("runs handed back") }
+
+func (w watcher) Ended(*job.Run, *job.Outcome, time.Duration) {}
+
+func (w watcher) Fenced(*job.Run, *job.Outcome) { w.world.tally.add("outcomes that came too late") }
+
+func (w watcher) Load(int, int) {}
+
+func (w watcher) SessionEnded() { w.world.tally.add("worker sessions lost") }

@@ -1,0 +1,227 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/planner"
+	"github.com/rota-scheduler/rota/scheduler/worker"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// The settings of a node that package node leaves no choice about, and those that it is started with here.
+const (
+	presenceTTL   = 5 * time.Second
+	workerTTL     = 3 * presenceTTL
+	electionTTL   = 5 * time.Second
+	maxOffset     = 500 * time.Millisecond
+	shutdownGrace = 3 * time.Second
+	prefix        = "/rota"
+)
+
+// process is `rota serve` or `rota worker` from its start to its end: what package node wires below the HTTP interface.
+type process struct {
+	machine *machine
+	world   *world
+	log     hclog.Logger
+	disk    string
+	started time.Time
+	ctx     context.Context // ends when it is asked to stop, or dies
+	cancel  context.CancelFunc
+	dead    atomic.Bool   // it was killed; what is left of it may only end
+	gone    chan struct{} // closed when nobody listens at its address any more
+	once    sync.Once     // closes gone
+	done    chan struct{} // closed when all of it has ended
+
+	client    *clientv3.Client
+	store     *store.Store
+	mirror    *store.Mirror
+	scheduler *scheduler.Scheduler
+	elector   *election.Elector
+	clocks    *clocks
+}
+
+func newProcess(m *machine) *process {
+	p := &process{
+		machine: m, world: m.world, disk: m.disk, started: time.Now().UTC(), gone: make(chan struct{}), done: make(chan struct{}),
+		log: m.world.log.Named(m.name), client: m.world.net.connect(m.world.server, m.name),
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	m.world.listen(p)
+	return p
+}
+
+// die ends the process without another word.
+func (p *process) die() {
+	p.dead.Store(true)
+	p.world.ledger.died(p)
+	p.hangUp()
+	p.cancel()
+}
+
+// hangUp closes the address.
+func (p *process) hangUp() { p.once.Do(func() { close(p.gone) }) }
+
+// run is the process's whole life.
+func (p *process) run() {
+	defer close(p.done)
+	defer p.world.net.disconnect(p.client)
+	p.store = store.New(store.Config{
+		Prefix: prefix, Process: store.Process(p.machine.name, p.started), Clock: p.machine.clock.reading,
+	}, p.client, p.log.Named("store"))
+	defer p.close()
+	defer p.hangUp()
+	p.mirror = store.NewMirror(p.store)
+	var stops stops
+	defer stops.run()
+	if p.machine.replica {
+		p.serve(&stops)
+	}
+	if p.machine.capacity > 0 {
+		if err := p.work(&stops); err != nil {
+			p.world.fail("%s cannot work: %v", p.machine.name, err)
+		}
+	}
+	if p.machine.replica {
+		p.stand(&stops)
+	}
+	<-p.ctx.Done()
+}
+
+func (p *process) close() {
+	p.store.Close()
+	p.world.tally.addStore(p.store.Counts())
+}
+
+// serve begins what every replica does, whoever leads.
+func (p *process) serve(stops *stops) {
+	p.begin(stops, p.mirror.Follow)
+	p.scheduler = scheduler.New(planner.Config{WorkerTTL: workerTTL, Retention: p.world.plan.retention},
+		p.store, p.mirror.Feed(), p, p.machine.now, p.log.Named("scheduler"))
+	p.begin(stops, p.scheduler.Run)
+	p.elector = election.New(election.Config{
+		Prefix: p.store.Keys().Election(), Name: p.machine.name, Addr: p.machine.addr(), TTL: electionTTL, Clock: p.machine.clock.reading,
+	}, p.client, p.log.Named("election"))
+	p.begin(stops, p.present)
+	p.clocks = newClocks(p)
+	p.begin(stops, p.clocks.run)
+}
+
+// stand lets the replica campaign.
+func (p *process) stand(stops *stops) {
+	witness := election.NewWitness(election.WitnessConfig{
+		Prefix: p.store.Keys().Election(), Name: p.machine.name, Limit: p.store.Keys().Takeover(), Signs: p.store.Keys().Signs(),
+		Await: p.world.awaitDeath,
+	}, p.client, p.log.Named("election"))
+	p.begin(stops, witness.Run)
+	_, _ = election.Forget(p.ctx, p.client, p.store.Keys().Election(), p.machine.name) // what it cannot remove expires
+	p.begin(stops, p.campaign)
+}
+
+// work runs the worker.
+func (p *process) work(stops *stops) error {
+	cfg := worker.Config{
+		Name: p.machine.name, Addr: p.machine.addr(), Capacity: p.machine.capacity, DataDir: p.disk + ".data",
+		ShutdownGrace: shutdownGrace, Observer: watcher{p},
+	}.Defaults()
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	journal, err := worker.OpenJournal(p.disk)
+	if err != nil {
+		return err
+	}
+	stops.add(func() { _ = journal.Close() })
+	w := worker.New(cfg, skewed{p.store, p.machine.lies}, sessions{p.store}, executor{p}, journal, p.log.Named("worker"))
+	p.begin(stops, func(ctx context.Context) error {
+		err := w.Run(ctx)
+		if p.dead.Load() {
+			return nil
+		}
+		return err
+	})
+	return nil
+}
+
+// present shows the replica to the others.
+func (p *process) present(ctx context.Context) error {
+	for ctx.Err() == nil {
+		record := job.Replica{Name: p.machine.name, Addr: p.machine.addr(), Started: p.started}
+		opening, cancel := context.WithTimeout(ctx, 5*time.Second)
+		held, err := p.store.PresentReplica(opening, record, presenceTTL)
+		cancel()
+		if err != nil {
+			sleep(ctx, time.Second)
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-held.Done():
+		}
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		_ = held.Close(closing) // it expires otherwise
+		cancel()
+		sleep(ctx, time.Second)
+	}
+	return nil
+}
+
+// sessions opens the worker's sessions, as package node does.
+type sessions struct{ store *store.Store }
+
+func (s sessions) Open(ctx context.Context, w job.Worker) (worker.Session, error) {
+	return s.store.PresentWorker(ctx, w, presenceTTL)
+}
+
+func (s sessions) Update(ctx context.Context, of worker.Session, w job.Worker) error {
+	w.Session = of.ID()
+	return of.(*store.Presence).Update(ctx, w)
+}
+
+// stops ends what a process has begun, the last first.
+type stops struct{ steps []func() }
+
+func (s *stops) add(end func()) { s.steps = append(s.steps, end) }
+
+func (s *stops) run() {
+	for i := len(s.steps) - 1; i >= 0; i-- {
+		s.steps[i]()
+	}
+}
+
+// begin runs something in the background until its turn to stop comes. What ends by itself is a failure.
+func (p *process) begin(stops *stops, run func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { // waited for by the stop below
+		defer close(done)
+		if err := run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			p.world.fail("%s: %v", p.machine.name, err)
+		}
+	}()
+	stops.add(func() { cancel(); <-done })
+}
+
+// leads says whether the process leads, by all it knows.
+func (p *process) leads() bool {
+	return p.elector != nil && p.elector.Status().State == election.StateLeader
+}
+
+// ended says whether nothing of the process is left.
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}

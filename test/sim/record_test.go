@@ -1,0 +1,142 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store/mem"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// recorder keeps every version of every key, over a link that nothing is wrong with.
+type recorder struct {
+	client *clientv3.Client
+	done   chan struct{} // closed when the watch has ended
+
+	mu       sync.Mutex
+	versions []history.Version           // guarded by mu
+	open     map[string]job.Run          // guarded by mu: runs that have not ended, by name
+	cursors  map[string]job.Cursor       // guarded by mu
+	leases   map[string]clientv3.LeaseID // guarded by mu, by key
+	ended    map[string]job.State        // guarded by mu: runs that have, by name
+}
+
+func newRecorder(server *mem.Server) *recorder {
+	r := &recorder{
+		client: server.Client(), done: make(chan struct{}), open: make(map[string]job.Run), cursors: make(map[string]job.Cursor),
+		leases: make(map[string]clientv3.LeaseID), ended: make(map[string]job.State),
+	}
+	watch := r.client.Watch(context.Background(), prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(1))
+	go func() { // ends with the client
+		defer close(r.done)
+		for resp := range watch {
+			r.record(resp.Events)
+		}
+	}()
+	return r
+}
+
+func (r *recorder) close() {
+	_ = r.client.Close() // always context.Canceled
+	<-r.done
+}
+
+func (r *recorder) record(events []*clientv3.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	for _, ev := range events {
+		v := history.Version{
+			Key: string(ev.Kv.Key), Value: ev.Kv.Value, Rev: ev.Kv.ModRevision, Create: ev.Kv.CreateRevision, Seen: now,
+			Deleted: ev.Type == clientv3.EventTypeDelete,
+		}
+		r.versions = append(r.versions, v)
+		delete(r.leases, v.Key)
+		if ev.Kv.Lease != 0 {
+			r.leases[v.Key] = clientv3.LeaseID(ev.Kv.Lease)
+		}
+		kind, name, _ := strings.Cut(strings.TrimPrefix(v.Key, prefix+"/"), "/")
+		switch kind {
+		case "runs":
+			r.recordRun(name, v)
+		case "cursors":
+			var c job.Cursor
+			if delete(r.cursors, name); !v.Deleted && json.Unmarshal(v.Value, &c) == nil {
+				r.cursors[name] = c
+			}
+		}
+	}
+}
+
+func (r *recorder) recordRun(name string, v history.Version) {
+	delete(r.open, name)
+	var run job.Run
+	if v.Deleted || json.Unmarshal(v.Value, &run) != nil {
+		return
+	}
+	if run.State.Terminal() {
+		r.ended[name] = run.State
+		return
+	}
+	r.open[name] = run
+}
+
+// leased lists the keys on leases whose names begin like this, in order.
+func (r *recorder) leased(kind string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var keys []string
+	for key := range r.leases {
+		if strings.HasPrefix(key, prefix+"/"+kind) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (r *recorder) lease(key string) clientv3.LeaseID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.leases[key]
+}
+
+// live lists the runs that have not ended, in the order of their names.
+func (r *recorder) live() []job.Run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	runs := make([]job.Run, 0, len(r.open))
+	for _, name := range slices.Sorted(maps.Keys(r.open)) {
+		runs = append(runs, r.open[name])
+	}
+	return runs
+}
+
+func (r *recorder) cursor(name string) (job.Cursor, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, ok := r.cursors[name]
+	return c, ok
+}
+
+func (r *recorder) history() []history.Version {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.versions)
+}
+
+// became is how a run ended; false if it has not.
+func (r *recorder) became(name string) (job.State, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, ok := r.ended[name]
+	return s, ok
+}

@@ -1,0 +1,127 @@
+package sim
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+var (
+	seeds  = flag.Int("sim.seeds", defaultSeeds, "how many clusters to simulate")
+	from   = flag.Uint64("sim.from", 0, "the first seed")
+	only   = flag.Int64("sim.seed", -1, "simulate this one alone, and tell what happens")
+	about  = flag.String("sim.job", "", "with -sim.seed: tell all that was recorded about this job")
+	repeat = flag.Int("sim.repeat", 1, "how often each seed is simulated")
+)
+
+// TestSim simulates clusters, one for each seed.
+func TestSim(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // a cluster is small, and its garbage is not
+	total := newTally()
+	began := time.Now()
+	if *only >= 0 {
+		for range *repeat {
+			simulate(t, uint64(*only), total, true)
+		}
+		t.Logf("%v", total)
+		return
+	}
+	t.Run("seeds", func(t *testing.T) {
+		for seed := *from; seed < *from+uint64(*seeds); seed++ {
+			for range *repeat {
+				t.Run(fmt.Sprint(seed), func(t *testing.T) {
+					t.Parallel()
+					simulate(t, seed, total, false)
+				})
+			}
+		}
+	})
+	t.Logf("%d seeds in %v:%v", *seeds, time.Since(began).Round(time.Second), total)
+}
+
+// simulate runs the cluster of one seed.
+func simulate(t *testing.T, seed uint64, total *tally, verbose bool) {
+	dir := disks(t)
+	count := newTally()
+	log := hclog.NewNullLogger()
+	if verbose {
+		log = hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: os.Stdout, TimeFormat: "2006-01-02 15:04:05.000000", TimeFn: time.Now, DisableTime: false})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newPlan(seed), dir, log, count)
+		w.live()
+		w.close()
+	})
+	if t.Failed() {
+		t.Errorf("again: go test ./test/sim -run TestSim -sim.seed=%d", seed)
+	}
+	total.addAll(count)
+}
+
+// disks is a directory in memory where there is one, since journals are synced with every outcome.
+func disks(t *testing.T) string {
+	t.Helper()
+	const memory = "/dev/shm"
+	if info, err := os.Stat(memory); err != nil || !info.IsDir() {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp(memory, "rota-sim-"+strings.ReplaceAll(t.Name(), "/", "-")+"-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// live is the whole story.
+func (w *world) live() {
+	time.Sleep(time.Until(w.plan.began))
+	for _, j := range w.plan.jobs {
+		if err := w.caller.define(context.Background(), j.Name, j.Spec); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for i, win := range w.plan.windows {
+		w.runUntil(win.from)
+		for _, m := range w.machines {
+			m.start()
+		}
+		w.storm(win.to, w.plan.gap)
+		w.caller.play(win.to)
+		w.runUntil(win.to)
+		if i < len(w.plan.windows)-1 {
+			w.switchOff()
+		}
+	}
+	w.agenda = nil
+	w.caller.calls.Wait()
+	w.heal()
+	w.settle()
+	w.judge()
+	if *about != "" {
+		w.tell(*about)
+		w.tellLeader(*about)
+	}
+}
+
+// switchOff ends every process, one way or the other.
+func (w *world) switchOff() {
+	w.agenda = nil
+	w.server.SetNoSpace(false)
+	d := throw(w.plan.seed, "off", time.Now().UnixNano())
+	for _, m := range w.machines {
+		if d.chance(0.5) {
+			m.kill()
+		} else {
+			m.stop()
+		}
+	}
+}

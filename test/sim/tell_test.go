@@ -1,0 +1,50 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// tell writes down everything that was recorded about a job, for whoever looks into a failed seed.
+func (w *world) tell(name string) {
+	var b strings.Builder
+	for _, v := range w.recorder.history() {
+		key := strings.TrimPrefix(v.Key, prefix+"/")
+		_, of, _ := strings.Cut(key, "/")
+		if of, _, _ = strings.Cut(of, "/"); of != name {
+			continue
+		}
+		value := string(v.Value)
+		if v.Deleted {
+			value = "deleted"
+		}
+		fmt.Fprintf(&b, "%s %6d %s %s\n", clockTime(v.Seen), v.Rev, key, value)
+	}
+	for _, e := range w.ledger.executions() {
+		if e.Job == name {
+			fmt.Fprintf(&b, "%s executed on %s: %s attempt %d token %d until %s\n", clockTime(e.Arrived), e.process.machine.name, e.Run,
+				e.Attempt, e.Token, clockTime(e.over))
+		}
+	}
+	faults := slices.Clone(w.faults)
+	for _, f := range faults {
+		fmt.Fprintf(&b, "%s until %s %s of %s\n", clockTime(f.At), clockTime(f.Until), f.Kind, f.Node)
+	}
+	w.t.Logf("%s, from %s\n%s", name, w.plan.began.Format(time.RFC3339), b.String())
+}
+
+// tellLeader writes down what the leader knows of a job.
+func (w *world) tellLeader(name string) {
+	m := w.leader()
+	if m == nil {
+		w.t.Log("nobody leads")
+		return
+	}
+	j, _ := m.process.mirror.Job(name)
+	c, _ := m.process.mirror.Cursor(name)
+	rev, heard := m.process.mirror.Current()
+	w.t.Logf("%s leads, knows all up to %d (the store is at %d) as of %v, status %+v: job %+v, cursor %+v", m.name, rev, w.server.Rev(), heard,
+		m.process.scheduler.Status(), j, c)
+}
