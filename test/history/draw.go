@@ -20,6 +20,7 @@ const (
 	lineHeight   = 17
 	maxRows      = 40
 	maxFindings  = 20
+	maxSlots     = 2000 // of a row, beyond which only those that are bad are shown
 )
 
 // The colours are those of Okabe and Ito, which people tell apart whichever colours they see.

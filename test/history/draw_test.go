@@ -91,3 +91,11 @@ func TestDrawLeavesJobsOut(t *testing.T) {
 		t.Error("the job with a violation is not the first")
 	}
 }
+
+func TestDrawLeavesSlotsOut(t *testing.T) {
+	h := bare(nil)
+	h.Over = sec(3 * maxSlots)
+	if text := drawn(t, "dense", h); len(text) > maxSlots*3*400 || strings.Count(text, "#888888") > 1 {
+		t.Errorf("%d bytes: it draws the window of every slot", len(text))
+	}
+}

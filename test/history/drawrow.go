@@ -49,7 +49,7 @@ func (p *picture) grid(bottom int) {
 	})
 }
 
-// row draws one job: its slots and windows on the line, its effects above it.
+// row draws one job: its slots and windows on the line, unless they are too many to be seen, and its effects above it.
 func (p *picture) row(r row, y int) {
 	line := y + rowHeight - 5
 	name, colour := short(r.job, 24), ink
@@ -59,9 +59,10 @@ func (p *picture) row(r row, y int) {
 	p.text(22, y+15, colour, "", name)
 	p.raw(`<path d="M%d %dH%d" stroke="#BBBBBB" stroke-width="0.7"/>`, nameWidth, line, pictureWidth-rightMargin)
 	grades := make(map[string]Grade)
+	dense := len(r.graded) > maxSlots
 	for i, g := range r.graded {
 		grades[g.Run] = g.Grade
-		if g.Slot.IsZero() {
+		if g.Slot.IsZero() || dense {
 			continue
 		}
 		var next time.Time
@@ -81,7 +82,7 @@ func (p *picture) row(r row, y int) {
 		case at.IsZero():
 		case g.Grade.Bad():
 			p.cross(p.x(at), float64(y+9), g)
-		case seen[g.Run] == 0 && g.Grade != OK:
+		case seen[g.Run] == 0 && g.Grade != OK && !dense:
 			p.raw(`<circle cx="%.1f" cy="%d" r="3" fill="none" stroke="%s"><title>%s</title></circle>`,
 				p.x(at), y+10, colourOf(g.Grade), escape(describeGrade(g)))
 		}

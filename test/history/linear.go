@@ -38,8 +38,13 @@ func DrawCalls(w io.Writer, h History, what string) error {
 // Called says whether there are calls about a run or job that DrawCalls can show.
 func Called(h History, what string) bool { return len(partition(h.Calls)[what]) > 0 }
 
+// tell describes the first calls.
 func tell(calls []Call) (lines []string) {
-	for _, c := range calls {
+	const most = 60
+	for i, c := range calls {
+		if i == most {
+			return append(lines, fmt.Sprintf("and %d more", len(calls)-most))
+		}
 		lines = append(lines, fmt.Sprintf("%s to %s  %v", stamp(c.Asked), stamp(c.Answered), c))
 	}
 	return lines

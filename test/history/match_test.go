@@ -111,3 +111,20 @@ func best(windows []Window, points []time.Time, taken []bool) (missed, extra int
 	}
 	return missed, extra
 }
+
+// A test whose jobs write nothing but when they began compares that with when they had to.
+func ExampleMatch() {
+	at := func(second int) time.Time { return time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC) }
+	windows := []Window{{From: at(0), To: at(5)}, {From: at(10), To: at(15)}, {From: at(20), To: at(25)}}
+	begun := []time.Time{at(1), at(22), at(23)}
+	m := Match(windows, begun)
+	for _, i := range m.Missed(windows) {
+		fmt.Println("missed:", windows[i].From.Format(time.TimeOnly))
+	}
+	for _, i := range m.Extra() {
+		fmt.Println("extra:", begun[i].Format(time.TimeOnly))
+	}
+	// Output:
+	// missed: 00:00:10
+	// extra: 00:00:23
+}

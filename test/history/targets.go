@@ -2,7 +2,6 @@ package history
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -17,19 +16,19 @@ type target struct {
 	reason string    // why it is optional
 }
 
-// settles is the share of History.Slack by which an effect may be over before its run's record says so.
-const settles = 4
-
 // targets are the slots of a job, sorted, and what is expected of each: computed from its definition, from what was done to
 // the cluster, and from when its own effects lasted. Of what rota says about its runs nothing is used if the job has a
-// Tolerance.
+// Tolerance, but that a client canceled one.
 func (t *timeline) targets(j Job, effects []Effect) ([]target, error) {
 	since, known := t.since[j.Name]
 	if !known {
 		since = j.From
 	}
+	if since.IsZero() {
+		return nil, nil
+	}
 	slots, err := slotsOf(j, since, t.over)
-	if err != nil || since.IsZero() {
+	if err != nil {
 		return nil, err
 	}
 	bounds := t.boundsOf(j, since, effects)
@@ -106,61 +105,6 @@ func (t *timeline) trouble(f Fault) (s span, ok bool) {
 		}
 	}
 	return s, delays > 0
-}
-
-// active lists when runs of a job were active: from the slot that they are told to be of to settle after the end of their
-// last effect, or of that of a run before it; and when each of their effects lasted. One that was not seen to end lasted as long as a fault that may have
-// cost it its worker could hide that.
-func (t *timeline) active(effects []Effect, settle time.Duration) (runs, busy []span) {
-	byRun := make(map[string]int)
-	for _, e := range effects {
-		s := span{e.Arrived, e.Ended}
-		if s.to.IsZero() {
-			for _, f := range t.Faults {
-				if trouble, ok := t.trouble(f); ok && t.cost(f, f.Node, e) && (s.to.IsZero() || trouble.to.Before(s.to)) {
-					s.to = trouble.to
-				}
-			}
-		}
-		if !s.to.IsZero() {
-			s.to = s.to.Add(settle)
-		}
-		busy = append(busy, s)
-		if slot, scheduled := slotOf(e); scheduled && slot.Before(s.from) {
-			s.from = slot
-		}
-		i, again := byRun[e.Run]
-		if e.Run == "" || !again {
-			byRun[e.Run] = len(runs)
-			runs = append(runs, s)
-		} else {
-			runs[i].to = s.to // of the last
-		}
-	}
-	slices.SortStableFunc(runs, func(a, b span) int { return a.from.Compare(b.from) })
-	for i := 1; i < len(runs); i++ {
-		if before := runs[i-1].to; before.IsZero() || !runs[i].to.IsZero() && before.After(runs[i].to) {
-			runs[i].to = before
-		}
-	}
-	return runs, busy
-}
-
-// behind returns the end of the last run that began before a slot and was active at an instant not before it; the instant
-// itself if there is none.
-func (b *bounds) behind(slot, at time.Time) time.Time {
-	i, _ := slices.BinarySearchFunc(b.active, slot, func(s span, slot time.Time) int { return s.from.Compare(slot) })
-	if i > 0 && (b.active[i-1].to.IsZero() || b.active[i-1].to.After(at)) {
-		return b.active[i-1].to
-	}
-	return at
-}
-
-// slotOf is the slot that an effect says it is of.
-func slotOf(e Effect) (slot time.Time, scheduled bool) {
-	_, id, _ := strings.Cut(e.Run, "/")
-	slot, err := time.Parse(time.RFC3339Nano, id)
-	return slot, err == nil
 }
 
 // target says what is expected of a slot, but for the policy about missed ones.

@@ -105,6 +105,8 @@ func TestTargets(t *testing.T) {
 		{name: "allow: one is skipped", spec: job.Spec{Overlap: job.OverlapAllow}, effects: "1 2.1-4.9 4 5 6 7 8 9", bad: "3 missed"},
 		{name: "a run that is never seen to end, for a fault", effects: "1 2.1- 6 7 8 9", faults: []Fault{{Kind: Kill, At: sec(2.3), Delays: 3 * time.Second}}},
 
+		{name: "a run that is never seen to end, and another one begins", effects: "1 2.1- 4 6 7 8 9", bad: "5 missed"},
+
 		{name: "paused", halts: []Halt{{From: sec(3.5), Until: sec(6.5)}}, effects: "1 2 3 7 8 9"},
 		{name: "paused: a slot shortly before it is lost to it", halts: []Halt{{Job: "a", From: sec(3.1), Until: sec(6.5)}}, effects: "1 2 7 8 9"},
 		{name: "paused: not a slot before that", halts: []Halt{{From: sec(3.5), Until: sec(6.5)}}, effects: "1 3 7 8 9", bad: "2 missed"},

@@ -110,7 +110,7 @@ func byRule(vs []history.Violation) map[string]int {
 }
 
 // keep writes what is needed to find out why, and returns where.
-func keep(t *testing.T, c *cluster.Cluster, nodes []*cluster.Node, found []history.Violation, effects []history.Effect) string {
+func keep(t *testing.T, c *cluster.Cluster, nodes []*cluster.Node, h history.History, v history.Verdict) string {
 	dir, err := os.MkdirTemp("", "rota-soak-")
 	if err != nil {
 		t.Error(err)
@@ -119,8 +119,13 @@ func keep(t *testing.T, c *cluster.Cluster, nodes []*cluster.Node, found []histo
 	for _, n := range nodes {
 		save(t, filepath.Join(dir, n.Name+".log"), []byte(n.Log()))
 	}
+	var picture bytes.Buffer
+	if err := history.Draw(&picture, h, v); err != nil {
+		t.Error(err)
+	}
+	save(t, filepath.Join(dir, "history.svg"), picture.Bytes())
 	jobs := make(map[string]bool)
-	for _, v := range found {
+	for _, v := range v.Violations {
 		name, _, _ := strings.Cut(strings.TrimPrefix(v.What, "cursor "), "/")
 		jobs[name] = true
 	}
@@ -140,7 +145,7 @@ func keep(t *testing.T, c *cluster.Cluster, nodes []*cluster.Node, found []histo
 			fmt.Fprintf(&records, "%d %s %s deleted=%t %.300s\n", v.Rev, v.Seen.UTC().Format(time.RFC3339Nano), v.Key, v.Deleted, v.Value)
 		}
 	}
-	for _, e := range effects {
+	for _, e := range h.Effects {
 		if jobs[e.Job] {
 			text, _ := json.Marshal(e)
 			fmt.Fprintf(&seen, "%s\n", text)
@@ -149,7 +154,7 @@ func keep(t *testing.T, c *cluster.Cluster, nodes []*cluster.Node, found []histo
 	for _, f := range c.Faults() {
 		fmt.Fprintf(&faults, "%v until %s\n", f, f.Until.UTC().Format(time.RFC3339Nano))
 	}
-	for _, v := range found {
+	for _, v := range v.Violations {
 		fmt.Fprintln(&faults, v)
 	}
 	save(t, filepath.Join(dir, "records"), records.Bytes())

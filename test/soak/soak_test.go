@@ -93,13 +93,14 @@ func TestSoak(t *testing.T) {
 
 // judge compares what was recorded with what was promised, and tells.
 func judge(t *testing.T, rota string, c *cluster.Cluster, n *nemesis, e *editor, effects []history.Effect, said []string, took time.Duration) {
-	v := history.Judge(history.History{
+	h := history.History{
 		Prefix: cluster.Prefix, Versions: c.Recorder.Versions(), Effects: effects, Faults: c.Faults(), ByHand: n.byHand,
 		Jobs: cluster.Expectations(e.ever, func(j *history.Job) {
 			j.Edited = strings.HasPrefix(j.Name, "edit-")
 			j.MayFail = j.Edited || strings.HasPrefix(j.Name, "flaky-")
 		}),
-	})
+	}
+	v := history.Judge(h)
 	const most = 40
 	for _, found := range v.Violations[:min(len(v.Violations), most)] {
 		t.Errorf("%v", found)
@@ -136,11 +137,12 @@ func judge(t *testing.T, rota string, c *cluster.Cluster, n *nemesis, e *editor,
 		"late inside faults:  "+quantiles(l.inside),
 		fmt.Sprintf("missed %d, extra %d, doubles explained by faults %d, not explained %d", counts[history.RuleMissed],
 			counts[history.RuleExtra], v.Doubles, counts[history.RuleDouble]),
+		v.String(),
 		fmt.Sprintf("promises broken: %d%s", len(v.Violations), tally(counts)),
 		"rota verify: "+strings.TrimSpace(verified))
 	t.Log(strings.Join(report, "\n"))
 	if t.Failed() {
-		t.Logf("records, effects and logs are in %s", keep(t, c, slices.Concat(c.Replicas(), n.workers), v.Violations, effects))
+		t.Logf("records, effects, logs and a picture are in %s", keep(t, c, slices.Concat(c.Replicas(), n.workers), h, v))
 	}
 }
 

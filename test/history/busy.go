@@ -1,0 +1,81 @@
+package history
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// settles is the share of History.Slack by which an effect may be over before its run's record says so.
+const settles = 4
+
+// active lists when runs of a job were active, sorted: from the slot that they say they are of, to settle after the end of
+// their last effect or of one before it; and when each of their effects lasted. effects are sorted, and of runs that keep each
+// other from running.
+func (t *timeline) active(effects []Effect, settle time.Duration) (runs, busy []span) {
+	byRun := make(map[string]int)
+	for n, e := range effects {
+		s := span{e.Arrived, t.endOf(e, effects[n+1:])}
+		if !s.to.IsZero() {
+			s.to = s.to.Add(settle)
+		}
+		busy = append(busy, s)
+		if slot, scheduled := slotOf(e); scheduled && slot.Before(s.from) {
+			s.from = slot
+		}
+		i, again := byRun[e.Run]
+		if e.Run == "" || !again {
+			byRun[e.Run] = len(runs)
+			runs = append(runs, s)
+		} else {
+			runs[i].to = s.to // of the last
+		}
+	}
+	slices.SortStableFunc(runs, func(a, b span) int { return a.from.Compare(b.from) })
+	for i := 1; i < len(runs); i++ {
+		if before := runs[i-1].to; before.IsZero() || !runs[i].to.IsZero() && before.After(runs[i].to) {
+			runs[i].to = before
+		}
+	}
+	return runs, busy
+}
+
+// endOf is when an effect had ended for certain, zero if nobody knows: if it was not seen to end, when a fault that may have
+// cost it its worker was overcome, or the next run began.
+func (t *timeline) endOf(e Effect, after []Effect) time.Time {
+	end := e.Ended
+	if !end.IsZero() {
+		return end
+	}
+	known := func(at time.Time) {
+		if end.IsZero() || !at.IsZero() && at.Before(end) {
+			end = at
+		}
+	}
+	for _, f := range t.Faults {
+		if trouble, ok := t.trouble(f); ok && t.cost(f, f.Node, e) {
+			known(trouble.to)
+		}
+	}
+	if i := slices.IndexFunc(after, func(o Effect) bool { return o.Run == "" || o.Run != e.Run }); i >= 0 {
+		known(after[i].Arrived)
+	}
+	return end
+}
+
+// behind returns the end of the last run that began before a slot and was active at an instant not before it; the instant
+// itself if there is none.
+func (b *bounds) behind(slot, at time.Time) time.Time {
+	i, _ := slices.BinarySearchFunc(b.active, slot, func(s span, slot time.Time) int { return s.from.Compare(slot) })
+	if i > 0 && (b.active[i-1].to.IsZero() || b.active[i-1].to.After(at)) {
+		return b.active[i-1].to
+	}
+	return at
+}
+
+// slotOf is the slot that an effect says it is of.
+func slotOf(e Effect) (slot time.Time, scheduled bool) {
+	_, id, _ := strings.Cut(e.Run, "/")
+	slot, err := time.Parse(time.RFC3339Nano, id)
+	return slot, err == nil
+}
