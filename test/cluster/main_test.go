@@ -92,3 +92,11 @@ func seeded(t *testing.T) *rand.Rand {
 	t.Logf("again: ROTA_TEST_SEED=%d go test ./test/cluster -count=1 -v -run '^%s$'", seed, t.Name())
 	return rand.New(rand.NewPCG(seed, 0))
 }
+
+// lasting is how long a fault lasts: short, or long where all is to be done in full.
+func lasting(short, long time.Duration) time.Duration {
+	if os.Getenv("ROTA_CI_FULL") != "" {
+		return long
+	}
+	return short
+}

@@ -23,7 +23,7 @@ func TestOverload(t *testing.T) {
 		lasts    = time.Second
 		bulk     = 10 * 3 * capacity // jobs, one run a second each
 		urgent   = 3
-		overload = 12 * time.Second
+		overload = 9 * time.Second
 	)
 	sink := NewSink(t)
 	sink.Delay(lasts)

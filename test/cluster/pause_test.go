@@ -15,7 +15,7 @@ import (
 // electionTTL is the default.
 const electionTTL = 5 * time.Second
 
-// TestPausedLeaderIsFenced stops the leader's process for three times as long as its lease lasts: another one leads, and when the first
+// TestPausedLeaderIsFenced stops the leader's process for longer than its lease lasts, up to three times as long: another one leads, and when the first
 // goes on, nothing that it writes has an effect.
 func TestPausedLeaderIsFenced(t *testing.T) {
 	slow(t)
@@ -42,7 +42,7 @@ func TestPausedLeaderIsFenced(t *testing.T) {
 		t.Fatal("the paused leader still leads: the fault did not bite")
 	}
 	t.Logf("%s leads %v after %s was paused", next.Name, took.Round(10*time.Millisecond), paused.Name)
-	Let(time.Until(stopped.Add(3 * electionTTL)))
+	Let(time.Until(stopped.Add(lasting(8*time.Second, 3*electionTTL))))
 	Await(t, 20*time.Second, "the next leader dispatches", func() bool { return termOf(c) > before })
 	c.Recorder.Sync()
 	moved := c.Recorder.Versions()

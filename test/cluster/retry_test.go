@@ -19,7 +19,7 @@ func TestFailingJobKeepsItsCadence(t *testing.T) {
 	const retries, pause = 2, 2 * time.Second
 	sink, ledger := NewSink(t), NewLedger(t)
 	sink.Answer(500)
-	end := time.Now().Add(startTime + 20*time.Second).Truncate(time.Second)
+	end := time.Now().Add(startTime + 14*time.Second).Truncate(time.Second)
 	spec := job.Spec{
 		Every: job.Duration(time.Second), End: &end, Missed: job.MissedAll, Overlap: job.OverlapAllow,
 		HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
@@ -51,8 +51,8 @@ func TestFailingJobKeepsItsCadence(t *testing.T) {
 	}
 	for name, want := range map[string]int{"never": 1, "again-1": 1 + retries, "again-2": 1 + retries, "throws": 1, "missing": 1} {
 		runs := c.Recorder.Runs(name)
-		if len(runs) < 15 {
-			t.Errorf("job %s has %d runs in 20 s: its failures hold it up", name, len(runs))
+		if len(runs) < 10 {
+			t.Errorf("job %s has %d runs in 14 s: its failures hold it up", name, len(runs))
 		}
 		for _, r := range runs {
 			if r.State != job.Failed || r.FailedAttempts() != want {
@@ -89,7 +89,7 @@ func TestDelayedRunsOnce(t *testing.T) {
 	c := Start(t, Config{Binary: binary, Jobs: map[string]job.Spec{"once": once}})
 	due := make(map[string]time.Time)
 	for i := range count {
-		in := 2*time.Second + time.Duration(rng.Int64N(int64(14*time.Second)))
+		in := 2*time.Second + time.Duration(rng.Int64N(int64(10*time.Second)))
 		at := time.Now().Add(in)
 		v, created, err := c.Client.Submit(t.Context(), "once", api.RunRequest{Key: fmt.Sprintf("delayed-%d", i), In: in.String()})
 		if err != nil || !created {

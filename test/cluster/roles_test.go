@@ -24,6 +24,7 @@ const roleVariable = "CLUSTER_TEST_ROLE"
 // roles are the programs that clusters need besides rota.
 var roles = map[string]func() error{
 	"etcd":   playEtcd,
+	"stuck":  playStuck,
 	"writer": playWriter,
 }
 

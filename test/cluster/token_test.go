@@ -78,7 +78,7 @@ func TestStaleHolderIsRefused(t *testing.T) {
 	}
 	touch(t, gate)
 	Await(t, 20*time.Second, "the target refuses the stale holder", func() bool { _, refused := target.seen(); return len(refused) > 0 })
-	Let(time.Until(stopped.Add(3 * electionTTL)))
+	Let(time.Until(stopped.Add(lasting(0, 3*electionTTL))))
 	stale.Cont()
 	stale.WaitReady()
 	Await(t, 20*time.Second, "the store refuses the stale holder", func() bool { return stale.Metric("rota_store_conflicts_total") > conflicts })
