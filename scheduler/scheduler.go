@@ -236,7 +236,12 @@ func (s *Scheduler) settle(a settled, now time.Time) {
 	if s.observe != nil {
 		s.observe.Decided(a.decision, a.applied, now)
 	}
-	switch err := a.applied.Err; {
+	switch err, d := a.applied.Err, a.decision; {
+	case err == nil && d.GaveUp:
+		last := d.Run.Attempts[len(d.Run.Attempts)-1]
+		s.log.Warn("attempt was given up", "run", d.Run.Name(), "attempt", last.Number, "worker", last.Worker, "state", last.State, "reason", last.Reason)
+	case err == nil && d.Stop:
+		s.log.Info("worker was told to stop a run", "run", d.Run.Name(), "worker", d.Run.Worker, "reason", d.Run.Reason)
 	case err == nil:
 	case errors.Is(err, job.ErrConflict): // losing a race is normal
 		s.log.Debug("decision was overtaken", "job", a.decision.Job)

@@ -377,3 +377,30 @@ func TestALeaderThatDoesNotDispatchIsBehind(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatTheLeaderEndsInTheWorkersPlaceIsMarked(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan error, 1)
+		go func() { over <- r.Lead(ctx, election.Term{Key: "k", Rev: 5}) }()
+		began := time.Now()
+		r.feed.add(job.Change{Kind: job.RecordRun, Name: "j/m1", Rev: 50, Run: &job.Run{
+			Job: "j", ID: "m1", Kind: job.KindManual, State: job.Running, Attempt: 1, Worker: "w", Session: "s", Token: 40,
+			Due: began, Started: began, Rev: 50,
+		}})
+		r.feed.add(job.Change{Kind: job.RecordWorker, Name: "w", Rev: 51})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		var given []job.Decision
+		for _, c := range r.store.commits() {
+			if c.decision.GaveUp {
+				given = append(given, c.decision)
+			}
+		}
+		if len(given) != 1 || given[0].Run.Attempts[0].State != job.Lost {
+			t.Errorf("got %+v, want one attempt that was given up", given)
+		}
+		cancel()
+		<-over
+	})
+}

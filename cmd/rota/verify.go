@@ -26,7 +26,8 @@ func newVerifyCommand(c *cli) *cobra.Command {
 		Use:   "verify",
 		Short: "Read the store and prove the invariants on live data",
 		Long: `Read the store itself, all records and the log of changes as far as etcd still knows it, and prove the invariants: no slot
-has two runs, tokens only rise, no cursor went back or passed a slot without a reason, no ended run was changed.
+has two runs, tokens only rise, no cursor went back or passed a slot without a reason, no ended run was changed, runs ended
+as their attempts did, and nothing was repeated that must not be.
 Exit code 1 and a list if any is broken.`,
 		Example: "  rota verify --endpoints http://127.0.0.1:2379",
 		Args:    takes(),

@@ -18,6 +18,8 @@ type Facts struct {
 	Cursor *job.Cursor // nil: no slot has been decided yet
 	Run    *job.Run    // of the slot; nil: none is in the store
 	Events []job.Event // of the job
+	Leader string      // who leads, "" if nobody does
+	Active []*job.Run  // of the job, that have not ended
 	Now    time.Time
 }
 
@@ -93,10 +95,26 @@ func Explain(f Facts, at time.Time) Answer {
 		}
 	default:
 		a.Verdict = "waits"
-		a.Text = append(a.Text, fmt.Sprintf("It is due since %s and not decided yet: it waits for an earlier run of the job, or nobody leads.",
-			stamp(slot.Add(f.When.Offset()))))
+		a.Text = append(a.Text, fmt.Sprintf("It is due since %s and not decided yet: %s.", stamp(slot.Add(f.When.Offset())), undecided(f)))
 	}
 	return a
+}
+
+// undecided says for what a slot waits that is due.
+func undecided(f Facts) string {
+	if f.Leader == "" {
+		return "nobody leads"
+	}
+	for _, r := range f.Active {
+		if r.State == job.Running || r.Attempt > 0 {
+			return fmt.Sprintf("it waits for run %s, which is %s%s", r.Name(), r.State, because(r.Reason))
+		}
+	}
+	if len(f.Active) > 0 {
+		r := f.Active[0]
+		return fmt.Sprintf("it waits behind run %s, which is %s%s", r.Name(), r.State, because(r.Reason))
+	}
+	return fmt.Sprintf("%s leads and has not come to it", f.Leader)
 }
 
 func ofRun(f Facts, r *job.Run) Answer {
@@ -111,7 +129,7 @@ func ofRun(f Facts, r *job.Run) Answer {
 		}
 		a.Text = append(a.Text, fmt.Sprintf("It %s at %s%s.", past(r.State), stamp(r.Finished), because(r.Reason)))
 	case r.State == job.Running:
-		a.Text = append(a.Text, fmt.Sprintf("It is running on worker %s since %s%s.", r.Worker, stamp(r.Started), because(stopping(r))))
+		a.Text = append(a.Text, fmt.Sprintf("It is running on worker %s since %s%s%s.", r.Worker, stamp(r.Started), because(r.Reason), because(stopping(r))))
 	case r.State == job.Armed:
 		a.Text = append(a.Text, fmt.Sprintf("It was given to worker %s, which has not begun it yet.", r.Worker))
 		if left := r.Due.Sub(f.Now); left > 0 {

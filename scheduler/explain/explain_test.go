@@ -139,8 +139,20 @@ func TestExplain(t *testing.T) {
 			"It does not run while all jobs are paused (since 2026-11-21T01:00:00Z, by alice: migration)."},
 		{"to come", with(usual, func(f *explain.Facts) { f.Now = at("02:00:00") }), "02:30:00", "to come",
 			"It is due in 30m0s."},
-		{"waits", usual, "02:30:00", "waits",
-			"It is due since 2026-11-21T02:30:00Z and not decided yet: it waits for an earlier run of the job, or nobody leads."},
+		{"waits for a leader", usual, "02:30:00", "waits",
+			"It is due since 2026-11-21T02:30:00Z and not decided yet: nobody leads."},
+		{"waits for the leader", with(usual, func(f *explain.Facts) { f.Leader = "q1" }), "02:30:00", "waits",
+			"It is due since 2026-11-21T02:30:00Z and not decided yet: q1 leads and has not come to it."},
+		{"waits for an earlier run", with(usual, func(f *explain.Facts) {
+			f.Leader = "q1"
+			f.Active = []*job.Run{{Job: "backup", ID: "m1", State: job.Pending}, {Job: "backup", ID: "m0", State: job.Running, Attempt: 1}}
+		}), "02:30:00", "waits",
+			"It is due since 2026-11-21T02:30:00Z and not decided yet: it waits for run backup/m0, which is running."},
+		{"waits behind one that waits", with(usual, func(f *explain.Facts) {
+			f.Leader = "q1"
+			f.Active = []*job.Run{{Job: "backup", ID: "m1", State: job.Pending, Reason: "no worker has room"}}
+		}), "02:30:00", "waits",
+			"It is due since 2026-11-21T02:30:00Z and not decided yet: it waits behind run backup/m1, which is pending: no worker has room."},
 		{"no slot", usual, "02:31:00", "is no slot", `
 			2026-11-21T02:31:00Z is not a slot of the job (zone UTC).
 			The next slot after it is 2026-11-22T02:30:00Z.

@@ -13,6 +13,7 @@ type Decision struct {
 	Cursor *Cursor // moved
 	Event  *Event  // created
 	Stop   bool    // Run's worker is told to kill the attempt
+	GaveUp bool    // Run's last attempt is one that had begun, and that its worker has not ended
 	Drops  []*Run  // removed from history: terminal runs, at most MaxDrops
 }
 

@@ -76,6 +76,9 @@ type Attempt struct {
 	Exit     *int      `json:"exit,omitempty"`
 }
 
+// NotBegun stands in the reason of a lost attempt whose work had not begun: it may be repeated, whatever the job says.
+const NotBegun = "before it began"
+
 // maxAttempts bounds the attempts that a record keeps: the first and the latest.
 const maxAttempts = 20
 

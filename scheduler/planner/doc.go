@@ -35,6 +35,11 @@
 // decided by the missed policy once that run is over. So are those that passed while the store refused what was decided,
 // or while nobody could read the job's definition.
 //
+// # How a run that does not end is ended
+//
+// Its worker ends it at its timeout; a worker that is lost has it taken away. A worker that is present and does neither is
+// asked, and then the attempt is given up: see StopMargin. A request to end a run is repeated until it ends.
+//
 // # Not guaranteed
 //
 // A job whose runs take longer than its period stays behind after an outage, by no more than its missed_limit. A cursor

@@ -47,10 +47,16 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// play returns the script with what its commands print now.
-func play(t *testing.T, script string) string {
+// play returns the script with what its commands print now. Each of watch is told of every decision that takes effect.
+func play(t *testing.T, script string, watch ...func(*stage, job.Decision)) string {
 	t.Helper()
 	st := newStage(t)
+	st.store.onCommit = func(d job.Decision) {
+		st.showEvent(d)
+		for _, tell := range watch {
+			tell(st, d)
+		}
+	}
 	var out strings.Builder
 	commands := true
 	for line := range strings.Lines(script) {
@@ -92,7 +98,6 @@ func newStage(t *testing.T) *stage {
 		t: t, now: midnight, store: newFakeStore(),
 		workers: make(map[string]*job.Worker), auto: make(map[string]time.Duration), ends: make(map[string]time.Time),
 	}
-	st.store.onCommit = st.showEvent
 	return st
 }
 

@@ -52,7 +52,9 @@ func (p *Planner) rescue(j *jobState, now time.Time) *job.Decision {
 			next, err = r.Recall("worker " + r.Worker + " did not begin it")
 		}
 		if err == nil {
-			return p.handOver(j, next, now)
+			d := p.handOver(j, next, now)
+			d.GaveUp = r.State == job.Running
+			return d
 		}
 	}
 	return nil

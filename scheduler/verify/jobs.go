@@ -16,6 +16,7 @@ func (c *checker) checkJob(s *subject) {
 	holders := map[int64]string{}
 	for _, r := range s.runs {
 		c.checkRun(r)
+		c.checkOutcome(s, r)
 		c.checkTokens(r, holders)
 	}
 	if s.cursor != nil {

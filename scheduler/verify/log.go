@@ -16,6 +16,7 @@ type replay struct {
 	defs    map[string]*job.Job // nil: not known
 	born    map[string]bool     // jobs that were made, and have had no cursor since
 	gate    *job.Gate           // nil: not known
+	given   map[string]int64    // runs that were given out at most once, and the definition's generation then
 	term    int64               // the highest so far
 }
 
@@ -23,7 +24,7 @@ type replay struct {
 func (c *checker) checkLog(log [][]job.Change) {
 	l := &replay{
 		checker: c, runs: map[string]*job.Run{}, gone: map[string]bool{},
-		cursors: map[string]*job.Cursor{}, defs: map[string]*job.Job{}, born: map[string]bool{}, gate: &c.gate,
+		cursors: map[string]*job.Cursor{}, defs: map[string]*job.Job{}, born: map[string]bool{}, given: map[string]int64{}, gate: &c.gate,
 	}
 	for name, s := range c.jobs {
 		l.defs[name] = s.def
@@ -85,6 +86,7 @@ func (l *replay) check(ch job.Change, batch []job.Change) {
 			l.broken(1, ch.Name, ch.Rev, "it was made a second time")
 		}
 		l.checkMove(l.runs[ch.Name], ch.Run)
+		l.checkDelivery(l.runs[ch.Name], ch.Run)
 		l.runs[ch.Name] = ch.Run
 		if ch.Run.State == job.Armed {
 			l.checkTerm(ch.Name, ch.Rev, ch.Run.Term)

@@ -118,6 +118,18 @@ func (h *history) finish(r job.Run, s job.State, n int) job.Run {
 	return r
 }
 
+// lose loses the worker of a slot's run, which is tried again.
+func (h *history) lose(n int, reason ...string) job.Run {
+	r := h.slot(n)
+	if def := h.records["jobs/tick"].Job; def != nil {
+		r.Generation = def.Generation
+	}
+	r = h.claim(h.arm(r, h.move(n)))
+	r = must(r.Again(job.Outcome{State: job.Lost, At: minute(n), Reason: strings.Join(reason, "")}, minute(n), "tried again"))
+	r.Rev = h.write(of(r))
+	return r
+}
+
 // fire is the usual life of a slot.
 func (h *history) fire(n int) job.Run {
 	return h.finish(h.claim(h.arm(h.slot(n), h.move(n))), job.Succeeded, n)
@@ -221,6 +233,24 @@ func TestASoundStorePasses(t *testing.T) {
 		report := verify.Check(h.input())
 		if len(report.Violations) > 0 || len(report.Notes) != 2 {
 			t.Errorf("got %+v and %d notes, want no violation and two notes", report.Violations, len(report.Notes))
+		}
+	})
+	t.Run("with attempts that were lost and may be repeated", func(t *testing.T) {
+		h := usual()
+		once := h.def(func(j *job.Job) { j.Generation, j.Spec.Delivery = 2, job.AtMostOnce })
+		// The definition was edited while the attempt ran: its worker goes by what it has read.
+		r := h.claim(h.arm(h.slot(21), h.move(21)))
+		h.write(once)
+		r = must(r.Again(job.Outcome{State: job.Lost, At: minute(21)}, minute(21), "tried again"))
+		r.Rev = h.write(of(r))
+		h.finish(h.claim(h.arm(r)), job.Succeeded, 21)
+		// The work had not begun.
+		r = h.lose(22, "the session was over "+job.NotBegun)
+		h.finish(h.claim(h.arm(r)), job.Succeeded, 22)
+		// It was lost for good.
+		h.finish(h.claim(h.arm(h.slot(23), h.move(23))), job.Lost, 23)
+		if report := verify.Check(h.input()); len(report.Violations) > 0 {
+			t.Errorf("got %+v", report.Violations)
 		}
 	})
 	t.Run("while nobody leads", func(t *testing.T) {
@@ -341,6 +371,45 @@ func TestCorruptionIsFound(t *testing.T) {
 		{"a run in history is gone", 5, func(h *history) { delete(h.records, "runs/"+h.slotName(15)); h.log = nil }},
 		{"a run lies beyond the cursor", 5, func(h *history) { h.write(of(h.slot(21))) }},
 		{"a cursor's next slot is behind it", 5, func(h *history) { c := h.move(20); c.Cursor.Next = minute(20); h.write(c) }},
+		{"a run succeeded without an attempt", 3, func(h *history) {
+			r := h.fire(21)
+			r.Attempts = nil
+			h.records["runs/"+r.Name()] = of(r)
+		}},
+		{"a run succeeded whose last attempt failed", 3, func(h *history) {
+			r := h.fire(21)
+			r.Attempts = slices.Clone(r.Attempts)
+			r.Attempts[0].State = job.Failed
+			h.records["runs/"+r.Name()] = of(r)
+		}},
+		{"a run ended later than its last attempt", 3, func(h *history) {
+			r := h.fire(21)
+			r.Finished = minute(30)
+			h.records["runs/"+r.Name()] = of(r)
+		}},
+		{"attempts are out of order", 1, func(h *history) {
+			r := h.fire(4)
+			r.Attempts = append(slices.Clone(r.Attempts), r.Attempts[0])
+			h.records["runs/"+r.Name()] = of(r)
+		}},
+		{"a skipped slot does not say why", 5, func(h *history) {
+			r := h.slot(21)
+			r.State, r.Finished, r.Reason = job.Skipped, minute(21), ""
+			h.write(of(r), h.move(21))
+		}},
+		{"a run goes on after it succeeded", 6, func(h *history) {
+			r := h.claim(h.arm(h.slot(21), h.move(21)))
+			h.write(of(must(r.Again(job.Outcome{State: job.Succeeded, At: minute(21)}, minute(21), "again"))))
+		}},
+		{"a lost attempt is repeated though it must not be, by the record", 6, func(h *history) {
+			r := h.lose(21)
+			r.Spec = &job.Spec{Command: []string{"true"}, Delivery: job.AtMostOnce}
+			h.records["runs/"+r.Name()] = of(r)
+		}},
+		{"a lost attempt is repeated though it must not be, by the log", 6, func(h *history) {
+			h.write(h.def(func(j *job.Job) { j.Generation, j.Spec.Delivery = 2, job.AtMostOnce }))
+			h.lose(21)
+		}},
 		{"a run is removed before its end", 7, func(h *history) {
 			r := h.claim(h.arm(h.slot(21), h.move(21)))
 			h.write(job.Change{Kind: job.RecordRun, Name: r.Name()})

@@ -122,7 +122,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		TraceParent: traceParent(&a.run),
 	}
 	if o, ended := executor.Interrupted(ctx, &req, w.now()); ended {
-		o.Reason += " before it began"
+		o.Reason += " " + job.NotBegun
 		return o, false
 	}
 	printed := w.capture(&a.run)

@@ -61,10 +61,10 @@ func (m *memory) keep(seen store.Sight, sync bool) error {
 	if err == nil {
 		err = replaceFile(m.path, append(text, '\n'), sync)
 	}
+	m.seen = seen // also if the disk does not take it: we know it all the same
 	if err != nil {
 		return fmt.Errorf("remember which store was seen: %w", err)
 	}
-	m.seen = seen
 	return nil
 }
 

@@ -22,6 +22,7 @@ type metrics struct {
 	terms     prometheus.Counter
 	decisions *prometheus.CounterVec // by what was decided
 	claims    prometheus.Counter
+	givenUp   prometheus.Counter
 	conflicts prometheus.Counter
 	recalls   prometheus.Counter
 	runs      *prometheus.CounterVec // by job and outcome
@@ -51,6 +52,7 @@ func newMetrics(n *Node) *metrics {
 		registry:  prometheus.NewRegistry(),
 		terms:     counter("rota_terms_total", "Terms that this replica has led."),
 		claims:    counter("rota_attempts_claimed_total", "Attempts that began here."),
+		givenUp:   counter("rota_attempts_given_up_total", "Attempts that the leader ended, since their worker was lost or did not end them."),
 		conflicts: counter("rota_claim_conflicts_total", "Runs that somebody else changed before they were claimed here."),
 		recalls:   counter("rota_runs_returned_total", "Runs handed back to the leader before they began."),
 		fenced:    counter("rota_outcomes_fenced_total", "Outcomes that came after their attempt had been given up, and changed nothing."),
@@ -68,7 +70,7 @@ func newMetrics(n *Node) *metrics {
 			Name: "rota_attempt_duration_seconds", Help: "How long attempts took.",
 			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600, 3600, 6 * 3600}}),
 	}
-	m.registry.MustRegister(m.terms, m.claims, m.conflicts, m.recalls, m.fenced, m.sessions, m.executing, m.unsent,
+	m.registry.MustRegister(m.terms, m.claims, m.givenUp, m.conflicts, m.recalls, m.fenced, m.sessions, m.executing, m.unsent,
 		m.decisions, m.runs, m.lag, m.duration, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(nodeMetrics(n)...)
@@ -160,6 +162,9 @@ func (m *metrics) Decided(d job.Decision, a job.Applied, _ time.Time) {
 		result = "skipped"
 	}
 	m.decisions.WithLabelValues(result).Inc()
+	if d.GaveUp && a.Err == nil {
+		m.givenUp.Inc()
+	}
 }
 
 func (m *metrics) Claimed(_ *job.Run, late time.Duration) {

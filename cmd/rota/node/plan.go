@@ -71,6 +71,10 @@ func (b *backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	if f.Events, err = b.node.store.Events(ctx, name, explainEvents); err != nil {
 		return api.ExplainView{}, asked(err)
 	}
+	f.Active = b.node.mirror.Runs(name, func(r *job.Run) bool { return r.Active(f.Now) })
+	if leader := b.leader(ctx); leader != nil {
+		f.Leader = leader.Node
+	}
 	v := api.ExplainView{Job: name, Asked: at}
 	if f.Run = r; r != nil {
 		v.State, v.Ref = r.State, r.Name()

@@ -32,7 +32,8 @@ func (n *Node) admit(ctx context.Context) error {
 					n.log.Warn("the restored store is accepted", "era", seen.Era, "revision", seen.Revision)
 				}
 				seen.Era = max(seen.Era, 0)
-				return n.memory.keep(seen, true)
+				n.keepInMind(seen, true)
+				return nil
 			}
 		}
 		var restored *store.RestoredError
@@ -73,9 +74,14 @@ func (n *Node) remember(ctx context.Context) error {
 		if seen.Era < known.Era { // somebody's hand: the record is reported as what it is
 			seen.Era = known.Era
 		}
-		if err := n.memory.keep(seen, false); err != nil {
-			n.log.Error("a restored store may not be recognised", "err", err)
-		}
+		n.keepInMind(seen, false)
+	}
+}
+
+// keepInMind remembers seen, if the disk lets us. A process goes on without.
+func (n *Node) keepInMind(seen store.Sight, sync bool) {
+	if err := n.memory.keep(seen, sync); err != nil {
+		n.log.Error("a restored store may not be recognised", "err", err)
 	}
 }
 
@@ -86,7 +92,8 @@ func (n *Node) rememberLast() error {
 		return nil
 	}
 	seen.Revision = max(seen.Revision, n.store.Reached())
-	return n.memory.keep(seen, true)
+	n.keepInMind(seen, true)
+	return nil
 }
 
 // AcceptRestored lets this process and all others that wait go on with the store as it is.

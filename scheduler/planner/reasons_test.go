@@ -1,0 +1,107 @@
+package planner_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rota-scheduler/rota/scheduler/explain"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// outOfScripts are reasons that no script can bring about: TestARunThatIsTooLargeHoldsUpNothing does.
+var outOfScripts = []string{"its record is too large for the store"}
+
+// Every reason that stands in the source of the planner and of the policies is given in some script, and `rota explain`
+// tells it.
+func TestEveryReasonIsGivenAndExplained(t *testing.T) {
+	told := append(explanations(t), outOfScripts...)
+	for _, reason := range reasons(t) {
+		if !slices.ContainsFunc(told, reason.MatchString) {
+			t.Errorf("no script makes the planner say %q, or explain does not repeat it", reason)
+		}
+	}
+}
+
+// explanations is what explain says of everything that happens in the scripts, wherever there is a reason for it.
+func explanations(t *testing.T) (told []string) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		script, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		play(t, string(script), func(st *stage, d job.Decision) {
+			facts := explain.Facts{Job: st.store.job(d.Job), Run: d.Run, Now: st.now}
+			if facts.Job != nil {
+				facts.When, _ = policy.When(d.Job, &facts.Job.Spec)
+			}
+			var slot, reason = st.now, ""
+			switch {
+			case d.Event != nil && facts.Job != nil:
+				slot, reason, facts.Events = d.Event.From, d.Event.Reason, []job.Event{*d.Event}
+			case d.Run != nil:
+				slot, reason = d.Run.Slot, d.Run.Reason
+			}
+			text := strings.Join(explain.Explain(facts, slot).Text, "\n")
+			if !strings.Contains(text, reason) {
+				t.Errorf("%s: the planner says %q of %s, explain:\n%s", file, reason, d.Job, text)
+			}
+			told = append(told, text)
+		})
+	}
+	return told
+}
+
+// reasons are the texts for people in the source: what has more than one word. Formats match whatever they are given.
+func reasons(t *testing.T) (list []*regexp.Regexp) {
+	t.Helper()
+	verb := regexp.MustCompile(`%[a-z]`)
+	for _, pattern := range []string{"*.go", "../policy/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(tree, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					text, err := strconv.Unquote(lit.Value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if text = strings.Trim(text, " ;"); strings.Contains(text, " ") {
+						parts := verb.Split(text, -1)
+						for i := range parts {
+							parts[i] = regexp.QuoteMeta(parts[i])
+						}
+						list = append(list, regexp.MustCompile(strings.Join(parts, ".+")))
+					}
+				}
+				return true
+			})
+		}
+	}
+	if len(list) < 20 {
+		t.Fatalf("found %d reasons only", len(list))
+	}
+	return list
+}
