@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -54,6 +55,18 @@ func (m *Mirror) Jobs() []*job.Job {
 	jobs := collect(m, KindJobs, func(c job.Change) *job.Job { return c.Job })
 	slices.SortFunc(jobs, func(a, b *job.Job) int { return strings.Compare(a.Name, b.Name) })
 	return jobs
+}
+
+// Replicas reads the presence of all replicas, without those that nobody can read.
+func (s *Store) Replicas(ctx context.Context) (replicas []*job.Replica, err error) {
+	prefix := s.keys.family(KindReplicas)
+	kvs, _, err := s.list(ctx, prefix)
+	for _, kv := range kvs {
+		if c := decode(KindReplicas, string(kv.Key[len(prefix):]), kv.Value, kv.ModRevision); c.Replica != nil {
+			replicas = append(replicas, c.Replica)
+		}
+	}
+	return replicas, err
 }
 
 // Workers returns all workers by name.

@@ -25,7 +25,8 @@ type Backend struct {
 
 	Health  Health
 	Metrics http.Handler     // at /metrics
-	Clock   func() time.Time // at /clock, for replicas that compare their clocks
+	Clock   func() time.Time // at /clock, for those that compare their clocks with this one
+	Term    func() int64     // at /clock: the term that this process leads, zero for none; may be nil
 	UI      http.Handler     // at every path that is nothing else's
 }
 

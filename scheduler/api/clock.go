@@ -10,6 +10,7 @@ import (
 // the process decides by.
 type ClockReading struct {
 	Node     string    `json:"node"`
+	Term     int64     `json:"term,omitempty"` // that it leads; zero: none
 	Received time.Time `json:"received"`
 	Answered time.Time `json:"answered"`
 }
@@ -18,6 +19,9 @@ func (s *Server) clock(w http.ResponseWriter, _ *http.Request) {
 	v := ClockReading{Node: s.cfg.Version.Node, Received: s.back.Clock()}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	if s.back.Term != nil {
+		v.Term = s.back.Term()
+	}
 	v.Answered = s.back.Clock()
 	_ = json.NewEncoder(w).Encode(v) // the client may be gone
 }

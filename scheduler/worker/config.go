@@ -43,6 +43,9 @@ type Config struct {
 	Observer Observer // nil: nobody
 	// Now is the wall clock, with the reading of the monotonic one; time.Now if nil.
 	Now func() time.Time
+	// LeaderNow returns the least that the clock of a term's leader may show now, false if that is not known. With it, a
+	// run begins no later because its order took long. May be nil.
+	LeaderNow func(term int64) (time.Time, bool)
 }
 
 // The defaults of Config.

@@ -32,6 +32,7 @@ var errTrouble = errors.New("trouble with the store")
 // fakeStore is a store in memory with revisions, guards and orders like the real one, and a leader's hand in it.
 type fakeStore struct {
 	skew   time.Duration // of the leader's clock against the worker's
+	travel time.Duration // how long orders are under way
 	mu     sync.Mutex
 	rev    int64
 	runs   map[string]job.Run
@@ -221,7 +222,7 @@ func (f *fakeStore) give(worker, session string, names ...string) job.Order {
 		if err != nil {
 			panic(err)
 		}
-		r.Armed = time.Now().Add(f.skew)
+		r.Armed = time.Now().Add(f.skew - f.travel)
 		r = stored(r, f.rev)
 		f.runs[name] = r
 		o.Runs = append(o.Runs, r)

@@ -124,13 +124,7 @@ func (s *shift) ready(ctx context.Context, g *given) (*job.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The distance that the leader saw, counted from the moment of receipt on the monotonic clock: what our wall clock
-	// says, and whether it is stepped, changes nothing.
-	armed := run.Armed
-	if armed.IsZero() {
-		armed = g.received
-	}
-	if wait := run.Due.Sub(armed) - s.w.now().Sub(g.received); wait > 0 {
+	if wait := s.w.distance(run, g.received); wait > 0 {
 		if err := pause(ctx, wait); err != nil {
 			return nil, err
 		}
@@ -166,6 +160,22 @@ func (s *shift) enter(ctx context.Context) error {
 	case <-full.C:
 		return errNoRoom
 	}
+}
+
+// distance is how long it is until run is due, by the leader's clock. The leader wrote down when it armed the run, and what
+// has passed since is at least the time since we received it, counted on the monotonic clock: what our wall clock says, and
+// whether it is stepped, changes nothing. Who knows what the leader's clock shows knows how long the order took, too.
+func (w *Worker) distance(run *job.Run, received time.Time) time.Duration {
+	if run.Armed.IsZero() {
+		return run.Due.Sub(w.now())
+	}
+	least := run.Armed.Add(w.now().Sub(received))
+	if w.cfg.LeaderNow != nil {
+		if at, known := w.cfg.LeaderNow(run.Term); known && at.After(least) {
+			least = at
+		}
+	}
+	return run.Due.Sub(least)
 }
 
 // definition reads what the run is to do: job.ErrNotFound if there is nothing any more, errNoSpec if it takes too long.

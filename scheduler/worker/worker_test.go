@@ -87,6 +87,25 @@ func TestAttempt(t *testing.T) {
 	}
 
 	for name, skew := range map[string]time.Duration{"behind": 45 * time.Second, "right": 0, "ahead": -45 * time.Second} {
+		for known, begins := range map[bool]time.Duration{true: 0, false: 300 * time.Millisecond} {
+			t.Run(fmt.Sprintf("begins %v after its time when the order took 300 ms, with a clock that is %s", begins, name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRig(t, lasting(time.Second))
+					r.store.skew, r.store.travel = skew, 300*time.Millisecond
+					r.cfg.LeaderNow = func(int64) (time.Time, bool) { return time.Now().Add(skew), known }
+					r.start()
+					name := r.store.pending("backup", "a", time.Now().Add(skew+2*time.Second))
+					r.give(name)
+					after(2*time.Second + begins - time.Nanosecond)
+					r.wantState(name, job.Armed)
+					after(time.Nanosecond)
+					r.wantState(name, job.Running)
+				})
+			})
+		}
+	}
+
+	for name, skew := range map[string]time.Duration{"behind": 45 * time.Second, "right": 0, "ahead": -45 * time.Second} {
 		t.Run("is tried again after its pause by the leader's clock when the worker's is "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, func(context.Context, executor.Request) job.Outcome {

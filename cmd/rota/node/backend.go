@@ -55,6 +55,7 @@ func (b *backend) parts() api.Backend {
 		)
 		return parts
 	}
+	parts.Term = b.term
 	parts.Reader, parts.Planner, parts.Editor, parts.Operator, parts.Events = b, b, b, b, b
 	parts.Health.Ready = append(parts.Health.Ready,
 		api.Check{Name: "watch", Probe: b.checkWatch},
@@ -79,6 +80,14 @@ func (b *backend) checkDisk(context.Context) error {
 
 // errNoStore is the answer until there is a store.
 var errNoStore = fmt.Errorf("etcd has not answered yet: %w", api.ErrUnavailable)
+
+// term is the term that this process leads, zero for none.
+func (b *backend) term() int64 {
+	if !b.ready.Load() {
+		return 0
+	}
+	return b.node.scheduler.Status().Term
+}
 
 // started says whether this process has begun to use the store.
 func (b *backend) started() error {

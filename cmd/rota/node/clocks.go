@@ -12,11 +12,13 @@ import (
 
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // clocks measures how far the other replicas' clocks are from ours.
 type clocks struct {
 	node     *Node
+	leader   leaderClock
 	scheme   string
 	client   http.Client
 	measured chan struct{} // closed when every replica that was there at the start has been asked
@@ -47,8 +49,10 @@ func newClocks(n *Node) (*clocks, error) {
 // run measures until ctx ends, from when it is known who the others are.
 func (c *clocks) run(ctx context.Context) error {
 	defer c.client.CloseIdleConnections()
-	if err := c.node.mirror.WaitFor(ctx, 1); err != nil {
-		return err
+	if c.node.cfg.Role == Replica {
+		if err := c.node.mirror.WaitFor(ctx, 1); err != nil {
+			return err
+		}
 	}
 	c.measure(ctx)
 	close(c.measured)
@@ -63,7 +67,7 @@ func (c *clocks) run(ctx context.Context) error {
 // measure asks every other replica once.
 func (c *clocks) measure(ctx context.Context) {
 	var wg sync.WaitGroup
-	for _, r := range c.node.mirror.Replicas() {
+	for _, r := range c.others(ctx) {
 		if r.Name == c.node.set.Node.Name || r.Addr == "" {
 			continue
 		}
@@ -76,7 +80,23 @@ func (c *clocks) measure(ctx context.Context) {
 		})
 	}
 	wg.Wait()
-	c.judge()
+	if c.node.cfg.Role == Replica { // a worker's own clock decides nothing
+		c.judge()
+	}
+}
+
+// others are the replicas, as far as they are known.
+func (c *clocks) others(ctx context.Context) []*job.Replica {
+	if c.node.cfg.Role == Replica {
+		return c.node.mirror.Replicas()
+	}
+	asking, cancel := context.WithTimeout(ctx, measureTimeout)
+	defer cancel()
+	replicas, err := c.node.store.Replicas(asking) // a worker has no mirror
+	if err != nil && ctx.Err() == nil {
+		c.node.log.Debug("the replicas' clocks are not compared", "err", err)
+	}
+	return replicas
 }
 
 // ask takes the four time stamps.
@@ -99,6 +119,7 @@ func (c *clocks) ask(ctx context.Context, name, addr string) (election.Offset, e
 	if v.Node != name { // such as we ourselves, at an address that means another machine elsewhere
 		return election.Offset{}, fmt.Errorf("ask %s for its clock: %s answers at %s", name, v.Node, addr)
 	}
+	c.leader.note(v.Term, v.Answered, took, began.Add(took))
 	return election.Measure(name, sent, v.Received, v.Answered, took), nil
 }
 

@@ -76,7 +76,7 @@ type Node struct {
 	backend   *backend
 	server    *api.Server
 	replica   *presence // nil for a worker
-	clocks    *clocks   // nil for a worker
+	clocks    *clocks
 }
 
 // presenceTTL is how long the presence of a process that died lasts. Workers that are gone for so long are lost.
@@ -167,12 +167,12 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 		}, n.client, n.log.Named("election"))
 		n.replica = newPresence(n)
 		background("show presence", n.replica.run)
-		var err error
-		if n.clocks, err = newClocks(n); err != nil {
-			return err
-		}
-		background("measure clocks", n.clocks.run)
 	}
+	var err error
+	if n.clocks, err = newClocks(n); err != nil {
+		return err
+	}
+	background("measure clocks", n.clocks.run)
 	if err := n.startWorker(background, stops); err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 		Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Version: n.cfg.Version.Version,
 		Capacity: n.set.Worker.Capacity, Labels: n.set.Worker.Labels, Handlers: funcs.Names(),
 		DataDir: n.set.Node.DataDir, ShutdownGrace: n.set.Worker.ShutdownGrace,
-		NannyCommand: n.cfg.Nanny, Observer: n.metrics, Now: n.now,
+		NannyCommand: n.cfg.Nanny, Observer: n.metrics, Now: n.now, LeaderNow: n.leaderNow,
 	}.Defaults()
 	if n.cfg.Role == Replica {
 		cfg.Known = n.known

@@ -1,0 +1,46 @@
+package node
+
+import (
+	"testing"
+	"time"
+)
+
+func TestTheLeadersClockIsNeverSaidToShowTooMuch(t *testing.T) {
+	var l leaderClock
+	if _, known := l.now(7); known {
+		t.Error("known before anybody has told")
+	}
+	// Its clock is 45 s ahead of ours. The answers took different times to come back, after the clock was read.
+	heard := time.Now()
+	leader := func(at time.Time) time.Time { return at.Add(45 * time.Second) }
+	check := func(what string, wantBehind, atMost time.Duration) {
+		t.Helper()
+		before := time.Now()
+		got, known := l.now(7)
+		behind := leader(before).Sub(got)
+		if !known || got.After(leader(time.Now())) || behind < wantBehind-time.Millisecond || behind > atMost {
+			t.Errorf("%s: it is said to be %v behind what it shows, want %v to %v", what, behind, wantBehind, atMost)
+		}
+	}
+	l.note(7, leader(heard.Add(-20*time.Millisecond)), 30*time.Millisecond, heard)
+	check("an answer that took 20 ms", 20*time.Millisecond, 21*time.Millisecond)
+	l.note(7, leader(heard.Add(-2*time.Millisecond)), 5*time.Millisecond, heard)
+	check("a sharper one", 2*time.Millisecond, 3*time.Millisecond)
+	l.note(7, leader(heard.Add(-40*time.Millisecond)), 50*time.Millisecond, heard)
+	check("one that is less sharp", 2*time.Millisecond, 3*time.Millisecond)
+	if _, known := l.now(8); known {
+		t.Error("the clock of another term's leader is known")
+	}
+	l.note(0, time.Now(), 0, heard) // a replica that does not lead
+	check("another replica's answer", 2*time.Millisecond, 3*time.Millisecond)
+
+	leader = func(at time.Time) time.Time { return at.Add(44 * time.Second) } // it was set back
+	l.note(7, leader(heard.Add(-10*time.Millisecond)), 15*time.Millisecond, heard)
+	check("after it was set back", 10*time.Millisecond, 11*time.Millisecond)
+
+	leader = func(at time.Time) time.Time { return at.Add(-time.Second) } // another leads, by its own clock
+	l.note(9, leader(heard), time.Millisecond, heard)
+	if got, known := l.now(9); !known || got.After(leader(time.Now())) {
+		t.Errorf("the next leader: got %v, %v", got, known)
+	}
+}

@@ -1,0 +1,111 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// TestTakeover measures for how long nothing begins when a replica ends, under a steady load and with nothing armed ahead. It
+// asserts no times, since those are the machine's, but prints them; the judge looks at the rest. ROTA_TAKEOVERS says how often
+// each is done, ROTA_TAKEOVER_RATE how many runs a second there are.
+func TestTakeover(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	times, rate := fromEnv("ROTA_TAKEOVERS", 2), fromEnv("ROTA_TAKEOVER_RATE", 100)
+	sink := NewSink(t)
+	jobs := make(map[string]job.Spec)
+	for i := range rate {
+		jobs[fmt.Sprintf("post-%04d", i)] = job.Spec{
+			Every: job.Duration(time.Second), Jitter: job.Duration(time.Second), Missed: job.MissedAll, Overlap: job.OverlapAllow,
+			HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
+		}
+	}
+	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string {
+		return []string{"--worker-enabled=false", "--dispatch-arm-ahead=0s"}
+	}})
+	c.AddWorker("w1", "--worker-capacity=1000")
+	c.AddWorker("w2", "--worker-capacity=1000")
+	Await(t, 30*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 2*rate })
+
+	for _, way := range []struct {
+		name string
+		end  func() *Node
+	}{
+		{"the leader is asked to stop", func() *Node {
+			n := c.Leader()
+			n.Signal(syscall.SIGTERM)
+			return n
+		}},
+		{"the leader is killed", func() *Node {
+			n := c.Leader()
+			n.Kill()
+			return n
+		}},
+		{"the replica whose etcd member leads is killed", func() *Node {
+			n := c.storeLeader()
+			n.Kill()
+			return n
+		}},
+	} {
+		var gaps []time.Duration
+		for range times {
+			at := time.Now()
+			ended := way.end()
+			Let(8 * time.Second)
+			gaps = append(gaps, longestGap(sink.Requests(), at, time.Now()))
+			ended.Await(30 * time.Second)
+			ended.Start()
+			c.WaitReady()
+			Let(4 * time.Second) // two forced takeovers are some time apart
+		}
+		slices.Sort(gaps)
+		t.Logf("%s: nothing begins for %v (median), %v (worst of %d)", way.name, gaps[len(gaps)/2], gaps[len(gaps)-1], len(gaps))
+	}
+	c.Check(sink.Requests, nil, nil)
+}
+
+// storeLeader is the replica whose member leads etcd.
+func (c *Cluster) storeLeader() (leader *Node) {
+	c.t.Helper()
+	client := Dial(c.t, c.Endpoints())
+	Await(c.t, 30*time.Second, "a member leads etcd", func() bool {
+		for _, n := range c.replicas {
+			ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
+			st, err := client.Status(ctx, n.Etcd)
+			cancel()
+			if err == nil && st.Leader == st.Header.MemberId {
+				leader = n
+			}
+		}
+		return leader != nil
+	})
+	return leader
+}
+
+// longestGap is the longest time between two arrivals from from to to.
+func longestGap(effects []history.Effect, from, to time.Time) (longest time.Duration) {
+	last := from
+	for _, e := range effects {
+		if e.Arrived.After(from) && e.Arrived.Before(to) {
+			longest = max(longest, e.Arrived.Sub(last))
+			last = e.Arrived
+		}
+	}
+	return longest
+}
+
+func fromEnv(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
