@@ -74,7 +74,8 @@ func (s *Store) Orders(ctx context.Context, worker string, deliver func(job.Orde
 // CloseOrder removes an order that has nothing left to claim.
 func (s *Store) CloseOrder(ctx context.Context, worker, id string) error {
 	key := s.keys.order(worker, id)
-	w := &write{then: []clientv3.Op{clientv3.OpDelete(key)}}
+	w := &write{}
+	w.dropAnyway(key)
 	if _, err := s.free.do(ctx, w); err != nil {
 		return fmt.Errorf("close order %s of worker %s: %w", id, worker, err)
 	}

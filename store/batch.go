@@ -3,7 +3,7 @@ package store
 import (
 	"slices"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
 // What one request may hold. etcd takes 128 operations, counted along the deepest path: those of the request and those
@@ -27,7 +27,7 @@ type batch struct {
 // large is for etcd to say.
 func (b *batch) add(w *write) bool {
 	ops := len(b.writes) + 1 + b.orders.with(w.order)
-	depth := max(b.depth, len(w.guards), len(w.then), len(w.probe))
+	depth := max(b.depth, len(w.guards), len(w.then))
 	bytes := b.bytes + w.size()
 	if len(b.writes) > 0 && (len(b.writes) == maxWrites || ops+depth > maxOps || bytes > maxBytes) {
 		return false
@@ -39,8 +39,8 @@ func (b *batch) add(w *write) bool {
 }
 
 // ops returns what the request does: the answer of the i-th operation is that of the i-th write.
-func (b *batch) ops() ([]clientv3.Op, error) {
-	ops := make([]clientv3.Op, 0, len(b.writes)+len(b.orders.list))
+func (b *batch) ops() ([]*pb.RequestOp, error) {
+	ops := make([]*pb.RequestOp, 0, len(b.writes)+len(b.orders.list))
 	for _, w := range b.writes {
 		ops = append(ops, w.nested())
 	}
@@ -61,14 +61,9 @@ func (b *batch) open() bool {
 
 // size is what w adds to a request, in bytes, rounded up.
 func (w *write) size() (n int) {
-	for i := range w.guards {
-		n += len(w.guards[i].KeyBytes()) + opBytes
-	}
-	for i := range w.then {
-		n += len(w.then[i].KeyBytes()) + len(w.then[i].ValueBytes()) + opBytes
-	}
-	for _, key := range w.probe {
-		n += len(key) + opBytes
+	n = w.bytes + opBytes*(len(w.guards)+len(w.then))
+	for _, guard := range w.guards {
+		n += len(guard.Key)
 	}
 	if w.order != nil {
 		n += len(w.order.run) + len(w.order.stop) + 2*len(w.order.queue) + len(w.order.session) + 4*opBytes

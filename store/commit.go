@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -54,7 +56,7 @@ func (s *Store) decision(d *job.Decision, term election.Term) (*write, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.putAnyway(s.keys.event(e.Job, e.ID), value)
+		w.putAnyway(s.keys.event(e.Job, e.ID), value, clientv3.NoLease)
 	}
 	for _, r := range d.Drops {
 		w.drop(s.keys.run(r.Job, r.ID), r.Rev)

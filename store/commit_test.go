@@ -261,9 +261,9 @@ func TestARefusedBatchIsSentOneByOne(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)
 		gone := &write{lane: "gone"}
-		gone.putAnyway(prefix+"/workers/gone", []byte("{}"), clientv3.WithLease(42))
+		gone.putAnyway(prefix+"/workers/gone", []byte("{}"), 42)
 		good := &write{lane: "good"}
-		good.putAnyway(prefix+"/workers/good", []byte("{}"))
+		good.putAnyway(prefix+"/workers/good", []byte("{}"), clientv3.NoLease)
 		var wg sync.WaitGroup
 		outs := make([]*written, 2)
 		wg.Add(2)

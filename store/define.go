@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -30,7 +28,7 @@ func (s *Store) PutJob(ctx context.Context, j job.Job) (job.Job, error) {
 func (s *Store) DeleteJob(ctx context.Context, name string, rev int64) error {
 	w := &write{lane: name}
 	w.drop(s.keys.job(name), rev)
-	w.then = append(w.then, clientv3.OpDelete(s.keys.cursor(name))) // wherever the leader has moved it
+	w.dropAnyway(s.keys.cursor(name)) // wherever the leader has moved it
 	if _, err := s.free.do(ctx, w); err != nil {
 		return fmt.Errorf("delete job %s: %w", name, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -101,8 +102,8 @@ func (s *Store) Accept(ctx context.Context, known Sight, at time.Time, by string
 		return seen, fmt.Errorf("accept the store: %w", err)
 	}
 	key := s.keys.era()
-	w := &write{lane: key, guards: []clientv3.Cmp{unchanged(key, rev)}}
-	w.putAnyway(key, value)
+	w := &write{lane: key, guards: []*pb.Compare{unchanged(key, rev)}}
+	w.putAnyway(key, value, clientv3.NoLease)
 	out, err := s.free.do(ctx, w)
 	if err != nil {
 		return seen, fmt.Errorf("accept the store: %w", err)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -19,7 +19,7 @@ const maxFlights = 3
 // group commits writes: those that are ready together go in one transaction. A write that comes while fewer than
 // maxFlights requests are under way leaves at once; under load, writes gather while they wait for a flight.
 type group struct {
-	client  *clientv3.Client
+	store   *Store
 	ctx     context.Context // ends the group: what is not answered then has an unknown outcome
 	term    *election.Term  // every request compares it; nil for writes that carry their own entitlement
 	count   *counters
@@ -33,7 +33,7 @@ type group struct {
 
 func (s *Store) newGroup(ctx context.Context, term *election.Term) *group {
 	return &group{
-		client: s.client, ctx: ctx, term: term, count: &s.count, running: &s.running,
+		store: s, ctx: ctx, term: term, count: &s.count, running: &s.running,
 		behind: make(map[string][]*write),
 	}
 }
@@ -169,24 +169,45 @@ func (g *group) send(b *batch) {
 		g.count.fenced.Add(int64(len(b.writes)))
 		g.finish(b, func(int, *write) *written { return &written{err: election.ErrTermLost} })
 	default:
-		g.finish(b, func(i int, w *write) *written {
-			return w.settle(resp.Responses[i].GetResponseTxn(), resp.Header.Revision)
-		})
+		g.settle(b, resp)
 	}
 }
 
-func (g *group) commit(b *batch) (resp *clientv3.TxnResponse, err error) {
+// settle tells the writes of a batch what etcd answered to each. Those that it refused are told what is there instead.
+func (g *group) settle(b *batch, resp *pb.TxnResponse) {
+	refused := &batch{}
+	for i, w := range b.writes {
+		if resp.Responses[i].GetResponseTxn().GetSucceeded() {
+			g.end(w, &written{rev: resp.Header.Revision})
+		} else {
+			refused.writes = append(refused.writes, w)
+		}
+	}
+	g.finish(refused, func(_ int, w *write) *written {
+		out, err := g.look(w)
+		switch {
+		case err == nil:
+			return out
+		case w.open:
+			return &written{err: fmt.Errorf("outcome unknown: %w", err)}
+		}
+		return &written{err: job.ErrConflict}
+	})
+}
+
+func (g *group) commit(b *batch) (resp *pb.TxnResponse, err error) {
 	then, err := b.ops()
 	if err != nil {
 		return nil, err
 	}
-	var held []clientv3.Cmp
+	var held []*pb.Compare
 	if g.term != nil {
-		held = append(held, g.term.Held())
+		is := g.term.Held()
+		held = append(held, is.GetCompare())
 	}
 	err = untilDefinite(g.ctx, b.open(), func(ctx context.Context) (err error) {
 		g.count.transactions.Add(1)
-		resp, err = g.client.Txn(ctx).If(held...).Then(then...).Commit()
+		resp, err = g.store.txn(ctx, held, then)
 		if err == nil {
 			g.count.reach(resp.Header.Revision)
 		}
@@ -223,31 +244,48 @@ func (g *group) lookWhenFull(w *write) *written {
 	if w.open {
 		full = fmt.Errorf("outcome unknown: %w", job.ErrFull)
 	}
-	var resp *clientv3.TxnResponse
-	err := untilDefinite(g.ctx, false, func(ctx context.Context) (err error) {
-		resp, err = g.client.Txn(ctx).Then(w.look()...).Commit()
-		return err
-	}, func() {})
+	out, err := g.look(w)
 	if err != nil {
 		return &written{err: fmt.Errorf("outcome unknown: %w", job.ErrFull)}
 	}
-	out := w.recognise(w.found(resp.Responses), resp.Header.Revision)
 	if out.err != nil {
 		out.err = full
 	}
 	return out
 }
 
+// look reads what is at the keys of a write that was refused, and recognises an earlier sending of it there.
+func (g *group) look(w *write) (*written, error) {
+	gets := make([]*pb.RequestOp, len(w.probe))
+	for i, key := range w.probe {
+		gets[i] = getOp(key)
+	}
+	var resp *pb.TxnResponse
+	err := untilDefinite(g.ctx, false, func(ctx context.Context) (err error) {
+		resp, err = g.store.txn(ctx, nil, gets)
+		return err
+	}, func() {})
+	if err != nil {
+		return nil, err
+	}
+	return w.found(resp.Responses, resp.Header.Revision), nil
+}
+
 func (g *group) finish(b *batch, outcome func(int, *write) *written) {
 	for i, w := range b.writes {
-		out := outcome(i, w)
-		if out.err == nil {
-			g.count.writes.Add(1)
-			g.count.puts.Add(int64(len(w.then)))
-			g.count.bytes.Add(int64(w.volume()))
-		} else if out.err == job.ErrConflict {
-			g.count.conflicts.Add(1)
-		}
-		w.done(out)
+		g.end(w, outcome(i, w))
 	}
+}
+
+// end tells a write what became of it.
+func (g *group) end(w *write, out *written) {
+	switch {
+	case out.err == nil:
+		g.count.writes.Add(1)
+		g.count.puts.Add(int64(len(w.then)))
+		g.count.bytes.Add(int64(w.bytes))
+	case out.err == job.ErrConflict:
+		g.count.conflicts.Add(1)
+	}
+	w.done(out)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -91,15 +92,15 @@ func (o *order) encode() ([]byte, error) {
 
 // ops creates the orders. They are never replaced: should the request be applied twice, the second order would carry
 // another revision, and so a wrong token.
-func (o *orders) ops() ([]clientv3.Op, error) {
-	ops := make([]clientv3.Op, 0, len(o.list))
+func (o *orders) ops() ([]*pb.RequestOp, error) {
+	ops := make([]*pb.RequestOp, 0, len(o.list))
 	for _, order := range o.list {
 		value, err := order.encode()
 		if err != nil {
 			return nil, err
 		}
 		key := order.queue + order.ID
-		ops = append(ops, clientv3.OpTxn([]clientv3.Cmp{absent(key)}, []clientv3.Op{clientv3.OpPut(key, string(value))}, nil))
+		ops = append(ops, txnOp([]*pb.Compare{absent(key)}, []*pb.RequestOp{putOp(key, value, clientv3.NoLease)}))
 	}
 	return ops, nil
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -90,13 +91,13 @@ func (p *Presence) Close(ctx context.Context) error {
 func (p *Presence) lose() { p.once.Do(func() { close(p.lost) }) }
 
 // put writes the record on the lease, if guards hold.
-func (p *Presence) put(ctx context.Context, v any, guards ...clientv3.Cmp) error {
+func (p *Presence) put(ctx context.Context, v any, guards ...*pb.Compare) error {
 	value, err := encode(v)
 	if err != nil {
 		return err
 	}
 	w := &write{lane: p.key, guards: guards}
-	w.putAnyway(p.key, value, clientv3.WithLease(p.lease.ID()))
+	w.putAnyway(p.key, value, p.lease.ID())
 	out, err := p.store.free.do(ctx, w)
 	if err != nil {
 		return fmt.Errorf("write presence %s: %w", p.key, err)

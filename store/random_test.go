@@ -121,7 +121,7 @@ func (x *chaos) lead(c *clientv3.Client, name string) {
 		ctx, cancel := context.WithCancel(x.Context())
 		// Whoever takes over ends the other's term, as an election does.
 		_, err1 := x.clean.Delete(ctx, key)
-		resp, err2 := x.clean.Txn(ctx).If(absent(key)).Then(clientv3.OpPut(key, name)).Commit()
+		resp, err2 := x.clean.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).Then(clientv3.OpPut(key, name)).Commit()
 		if err1 != nil || err2 != nil {
 			x.Errorf("take over: %v, %v", err1, err2)
 		}

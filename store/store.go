@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/election"
@@ -23,6 +24,7 @@ type Config struct {
 // Store reads and writes rota's records through one etcd client, which it does not close.
 type Store struct {
 	client *clientv3.Client
+	kv     pb.KVClient // the client's own
 	keys   Keys
 	log    hclog.Logger
 	clock  election.Clock
@@ -40,7 +42,7 @@ type Store struct {
 
 // New returns a Store on client. Close it before the client.
 func New(cfg Config, client *clientv3.Client, log hclog.Logger) *Store {
-	s := &Store{client: client, keys: NewKeys(cfg.Prefix), log: log, clock: cfg.Clock}
+	s := &Store{client: client, kv: service(client), keys: NewKeys(cfg.Prefix), log: log, clock: cfg.Clock}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.ops.process = cfg.Process
 	s.free = s.newGroup(s.ctx, nil)

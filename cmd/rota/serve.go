@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/hashicorp/go-hclog"
@@ -100,7 +101,12 @@ func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
 	cfg.Reload = reload
 	cfg.Version = buildVersion()
 	cfg.Now = wallClock
+	sparing, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { node.SpareMemory(sparing) })
 	err := node.Run(ctx, cfg, log)
+	stop()
+	wg.Wait()
 	var taken *node.NameTakenError
 	var restored *store.RestoredError
 	switch {

@@ -11,19 +11,131 @@ import (
 // long as its record is there, the same key makes no other run.
 const KeyRetention = 24 * time.Hour
 
+// history is the runs of one job that have ended and are still in the store. What is asked on every look at the job takes
+// no look at the runs.
+type history struct {
+	runs     []*job.Run // in the order of their ends, unless unsorted
+	unsorted bool
+	good     int       // how many of them succeeded or were skipped
+	expiry   time.Time // no run is beyond its age before it; zero: never
+}
+
+func good(r *job.Run) bool { return r.State == job.Succeeded || r.State == job.Skipped }
+
+// index finds a run, -1 if it is not there. Those that ended first and last are found first.
+func (h *history) index(id string) int {
+	for i, k := 0, len(h.runs)-1; i <= k; i, k = i+1, k-1 {
+		if h.runs[k].ID == id {
+			return k
+		}
+		if h.runs[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func (h *history) add(r *job.Run, keep Retention) {
+	if n := len(h.runs); n > 0 && r.Finished.Before(h.runs[n-1].Finished) {
+		h.unsorted = true
+	}
+	h.runs = append(h.runs, r)
+	if good(r) {
+		h.good++
+	}
+	if at, ok := keep.expiry(r); ok && (h.expiry.IsZero() || at.Before(h.expiry)) {
+		h.expiry = at
+	}
+}
+
+// remove removes the i-th run; -1 is none.
+func (h *history) remove(i int) {
+	if i < 0 {
+		return
+	}
+	if good(h.runs[i]) {
+		h.good--
+	}
+	h.runs = slices.Delete(h.runs, i, i+1)
+}
+
+// over is how many runs are beyond the numbers to be kept, at most.
+func (h *history) over(keep Retention) (n int) {
+	if keep.Success > 0 {
+		n += max(0, h.good-keep.Success)
+	}
+	if keep.Failed > 0 {
+		n += max(0, len(h.runs)-h.good-keep.Failed)
+	}
+	return n
+}
+
+// sort puts the runs into the order of their ends, and looks when the next is beyond its age.
+func (h *history) sort(keep Retention) {
+	if h.unsorted {
+		slices.SortFunc(h.runs, func(a, b *job.Run) int { return a.Finished.Compare(b.Finished) })
+		h.unsorted = false
+	}
+	h.expiry = time.Time{}
+	for _, r := range h.runs {
+		if at, ok := keep.expiry(r); ok && (h.expiry.IsZero() || at.Before(h.expiry)) {
+			h.expiry = at
+		}
+	}
+}
+
+// expiry is when r is beyond its age.
+func (k Retention) expiry(r *job.Run) (time.Time, bool) {
+	if k.MaxAge <= 0 {
+		return time.Time{}, false
+	}
+	age := k.MaxAge
+	if r.Key != "" {
+		age = max(age, KeyRetention)
+	}
+	return r.Finished.Add(age + time.Millisecond), true
+}
+
 // prune removes what of a job's history is beyond its bounds.
 func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
-	keep := p.cfg.Retention
-	j.sortEnded()
-	var drops []*job.Run
+	h, keep := &j.ended, p.cfg.Retention
+	// A few at a time while the job is active. A job that rests is pruned fully.
+	few := job.MaxDrops / 2
+	if len(j.live.order) == 0 {
+		few = 1
+	}
+	aged := !h.expiry.IsZero() && !now.Before(h.expiry)
+	if !aged && h.over(keep) < few {
+		p.expect(j)
+		return nil
+	}
+	h.sort(keep)
+	drops := h.beyond(keep, now)
+	if len(drops) == 0 {
+		p.expect(j)
+	}
+	if len(drops) < few {
+		return nil
+	}
+	return &job.Decision{Drops: drops[:min(len(drops), job.MaxDrops)]}
+}
+
+// expect has the job looked at when a run of its history is beyond its age.
+func (p *Planner) expect(j *jobState) {
+	if !j.ended.expiry.IsZero() {
+		p.wakeAt(j, j.ended.expiry)
+	}
+}
+
+// beyond lists the runs beyond the bounds, those that ended first first.
+func (h *history) beyond(keep Retention, now time.Time) (drops []*job.Run) {
 	success, failed := 0, 0
-	for _, r := range slices.Backward(j.ended) {
+	for _, r := range slices.Backward(h.runs) {
 		if r.Key != "" && now.Sub(r.Finished) < KeyRetention {
 			continue
 		}
-		good := r.State == job.Succeeded || r.State == job.Skipped
 		var over bool
-		if good {
+		if good(r) {
 			success++
 			over = keep.Success > 0 && success > keep.Success
 		} else {
@@ -34,40 +146,6 @@ func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
 			drops = append(drops, r)
 		}
 	}
-	if len(drops) == 0 {
-		if at, ok := p.nextExpiry(j); ok {
-			p.wakeAt(j, at)
-		}
-		return nil
-	}
-	// A few at a time while the job is active. A job that rests is pruned fully.
-	if len(drops) < job.MaxDrops/2 && len(j.live.order) > 0 {
-		return nil
-	}
 	slices.Reverse(drops)
-	return &job.Decision{Drops: drops[:min(len(drops), job.MaxDrops)]}
-}
-
-// nextExpiry is when the next run of the job's history is beyond its age.
-func (p *Planner) nextExpiry(j *jobState) (next time.Time, ok bool) {
-	if p.cfg.Retention.MaxAge <= 0 {
-		return time.Time{}, false
-	}
-	for _, r := range j.ended {
-		age := p.cfg.Retention.MaxAge
-		if r.Key != "" {
-			age = max(age, KeyRetention)
-		}
-		if at := r.Finished.Add(age + time.Millisecond); !ok || at.Before(next) {
-			next, ok = at, true
-		}
-	}
-	return next, ok
-}
-
-func (j *jobState) sortEnded() {
-	if j.unsorted {
-		slices.SortFunc(j.ended, func(a, b *job.Run) int { return a.Finished.Compare(b.Finished) })
-		j.unsorted = false
-	}
+	return drops
 }

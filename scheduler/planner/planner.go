@@ -165,9 +165,7 @@ func (p *Planner) refresh() {
 		if due, ok := p.nextDue(j); ok {
 			p.wakeAt(j, due.Add(-p.cfg.ArmAhead))
 		}
-		if at, ok := p.nextExpiry(j); ok {
-			p.wakeAt(j, at)
-		}
+		p.expect(j)
 	}
 	p.dirty = nil
 }

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -38,9 +37,7 @@ func (p *Planner) written(j *jobState, d job.Decision, rev int64, now time.Time)
 		j.cursor = &c
 	}
 	for _, r := range d.Drops {
-		if i := j.endedIndex(r.ID); i >= 0 {
-			j.ended = slices.Delete(j.ended, i, i+1)
-		}
+		j.ended.remove(j.ended.index(r.ID))
 	}
 }
 

@@ -58,7 +58,7 @@ func (j *jobState) lastSlot() (last time.Time) {
 			last = later(last, r.Slot)
 		}
 	}
-	for _, r := range j.ended {
+	for _, r := range j.ended.runs {
 		if r.Kind == job.KindScheduled && !r.Finished.Before(r.Slot) {
 			last = later(last, r.Slot)
 		}

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -17,8 +16,7 @@ type jobState struct {
 	when       *schedule.Schedule // nil: no slots of its own, or none that anybody understands
 	cursor     *job.Cursor        // nil: no slot has been decided yet
 	live       liveRuns
-	ended      []*job.Run // terminal runs that are still in the store
-	unsorted   bool       // ended is not in the order of their ends
+	ended      history
 
 	busy         bool       // a decision is under way
 	dirty        bool       // in Planner.dirty
@@ -162,41 +160,29 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	if old != nil && rev <= old.Rev {
 		return
 	}
-	i := j.endedIndex(id)
-	if i >= 0 && rev <= j.ended[i].Rev {
+	i := -1
+	if old == nil {
+		i = j.ended.index(id)
+	}
+	if i >= 0 && rev <= j.ended.runs[i].Rev {
 		return
 	}
 	p.touch(j)
 	j.retryAt = time.Time{}
 	p.hold(j, old, -1, now)
 	j.live.remove(id)
-	if i >= 0 {
-		j.ended = slices.Delete(j.ended, i, i+1)
-	}
+	j.ended.remove(i)
 	switch {
 	case r == nil:
 		p.unblock(j, &job.Run{ID: id}, now)
 		p.forget(j)
 	case r.State.Terminal():
-		if n := len(j.ended); n > 0 && r.Finished.Before(j.ended[n-1].Finished) {
-			j.unsorted = true
-		}
-		j.ended = append(j.ended, r)
+		j.ended.add(r, p.cfg.Retention)
 		p.unblock(j, r, now)
 	default:
 		j.live.put(r, now)
 		p.hold(j, r, 1, now)
 	}
-}
-
-// endedIndex finds a run among those that ended, -1 if it is not there.
-func (j *jobState) endedIndex(id string) int {
-	for i := len(j.ended) - 1; i >= 0; i-- {
-		if j.ended[i].ID == id {
-			return i
-		}
-	}
-	return -1
 }
 
 // unblock says what the end of the run for which a slot waits tells of that slot.
@@ -246,7 +232,7 @@ func firstStart(r *job.Run) time.Time {
 
 // forget removes a job of which nothing is left.
 func (p *Planner) forget(j *jobState) {
-	if j.def == nil && !j.unreadable && j.cursor == nil && len(j.live.order) == 0 && len(j.ended) == 0 && !j.busy {
+	if j.def == nil && !j.unreadable && j.cursor == nil && len(j.live.order) == 0 && len(j.ended.runs) == 0 && !j.busy {
 		p.timers.set(j, time.Time{})
 		delete(p.jobs, j.name)
 	}

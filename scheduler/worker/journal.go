@@ -77,7 +77,7 @@ func (j *Journal) Close() error {
 
 // keep returns once r is on disk.
 func (j *Journal) keep(r *report) error {
-	value, err := json.Marshal(r)
+	value, err := r.encode()
 	if err != nil {
 		return fmt.Errorf("write journal %s: %w", r.key(), err)
 	}

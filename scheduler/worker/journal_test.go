@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -277,5 +278,25 @@ func TestAnOutcomeIsThatOfOneAttempt(t *testing.T) {
 	other.Started = began.Add(time.Hour)
 	if !r.open(&same) || r.open(&other) {
 		t.Errorf("open: got %t for its own attempt and %t for another one with its token", r.open(&same), r.open(&other))
+	}
+}
+
+func TestReportsAreWrittenAsEncodingJSONDoes(t *testing.T) {
+	at := time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
+	exit := 3
+	for name, r := range map[string]report{
+		"usual":   {Run: job.Run{Job: "a", ID: "b", Slot: at, Due: at, Created: at}, Rev: 7, Outcome: job.Outcome{State: job.Succeeded, At: at}},
+		"again":   {Run: job.Run{Job: "a", ID: "b"}, Outcome: job.Outcome{At: at}, Again: &again{Due: at, Reason: "x"}},
+		"payload": {Run: job.Run{Job: "a", Payload: json.RawMessage(`{}`)}, Outcome: job.Outcome{At: at, Exit: &exit}},
+		"strange": {Run: job.Run{Job: "a"}, Outcome: job.Outcome{At: at, Output: "\x00 <ü>"}},
+	} {
+		got, err := r.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := json.Marshal(r)
+		if string(got) != string(want) {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
+		}
 	}
 }

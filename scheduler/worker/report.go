@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -89,6 +90,18 @@ func join(reason, more string) string {
 		return reason + more
 	}
 	return reason + "; " + more
+}
+
+// encode is the report's JSON.
+func (r *report) encode() ([]byte, error) {
+	if r.Again == nil {
+		run, ok := r.Run.AppendJSON(append(make([]byte, 0, 1024), `{"run":`...))
+		run = strconv.AppendInt(append(run, `,"rev":`...), r.Rev, 10)
+		if all, also := r.Outcome.AppendJSON(append(run, `,"outcome":`...)); ok && also {
+			return append(all, '}'), nil
+		}
+	}
+	return json.Marshal(r)
 }
 
 // key is unique to the attempt.

@@ -7,6 +7,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 )
@@ -89,3 +90,12 @@ func (g *gate) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallOpti
 func (g *gate) Compact(ctx context.Context, in *pb.CompactionRequest, opts ...grpc.CallOption) (*pb.CompactionResponse, error) {
 	return pass(ctx, g, in, opts, g.KVClient.Compact)
 }
+
+// kv is the key-value part of the in-process client.
+type kv struct {
+	clientv3.KV
+	gate *gate
+}
+
+// Service is what requests are sent to, for those who make etcd's messages themselves.
+func (k kv) Service() pb.KVClient { return k.gate }

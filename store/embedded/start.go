@@ -54,7 +54,7 @@ func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 		adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(s.etcd.Server)),
 		func() bool { return s.LeaderID() != 0 })
 	s.client = v3client.New(s.etcd.Server)
-	s.client.KV = clientv3.NewKVFromKVClient(s.gate, s.client)
+	s.client.KV = kv{clientv3.NewKVFromKVClient(s.gate, s.client), s.gate}
 	s.wg.Go(s.watch)
 	s.log.Info("etcd serves", "node", cfg.Name, "endpoint", s.endpoint, "members", s.MemberCount())
 	return s, nil

@@ -7,7 +7,17 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
+
+// kv is the key-value part of a client.
+type kv struct {
+	clientv3.KV
+	service kvClient
+}
+
+// Service is what requests are sent to, for those who make etcd's messages themselves.
+func (k kv) Service() pb.KVClient { return k.service }
 
 // kvClient is a link as the key-value service.
 type kvClient struct {

@@ -49,7 +49,8 @@ func New(cfg Config) *Server {
 func (s *Server) Client() *clientv3.Client {
 	c := clientv3.NewCtxClient(context.Background())
 	l := &link{srv: s, client: c, closing: make(chan struct{})}
-	c.KV = clientv3.NewKVFromKVClient(kvClient{pb.NewKVClient(noConn{}), l}, c)
+	service := kvClient{pb.NewKVClient(noConn{}), l}
+	c.KV = kv{clientv3.NewKVFromKVClient(service, c), service}
 	c.Lease = clientv3.NewLeaseFromLeaseClient(leaseClient{l}, c, time.Second)
 	c.Watcher = watcher{l}
 	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(maintenanceClient{pb.NewMaintenanceClient(noConn{}), l}, c)

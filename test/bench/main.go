@@ -9,8 +9,11 @@ import (
 	"os/signal"
 	"runtime/pprof"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
+
+	"github.com/rota-scheduler/rota/cmd/rota/node"
 )
 
 // options are what every benchmark is told.
@@ -73,6 +76,11 @@ func (b benchmark) start(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { node.SpareMemory(ctx) }) // as the rota command does
+	defer wg.Wait()
+	defer cancel()
 	return b.run(ctx, &o)
 }
 
