@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,6 +135,9 @@ func (p *process) work(stops *stops) error {
 		ShutdownGrace: shutdownGrace, Observer: watcher{p},
 	}.Defaults()
 	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil { // a worker without a disk takes nothing
 		return err
 	}
 	journal, err := worker.OpenJournal(p.disk)
