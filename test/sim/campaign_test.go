@@ -12,10 +12,11 @@ import (
 
 // The pace of package node.
 const (
-	measureEvery = 2 * time.Second
-	measureAge   = 30 * time.Second
-	attendPoll   = 500 * time.Millisecond
-	sweepEvery   = 10 * time.Minute
+	measureEvery   = 2 * time.Second
+	measureTimeout = time.Second
+	measureAge     = 30 * time.Second
+	attendPoll     = 500 * time.Millisecond
+	sweepEvery     = 10 * time.Minute
 )
 
 // clocks measures how far the other replicas' clocks are from ours, as package node does over HTTP.
@@ -64,15 +65,14 @@ func (c *clocks) ask(ctx context.Context, name, addr string) {
 	sent, began := c.process.machine.now(), time.Now()
 	sleep(ctx, there)
 	other := c.process.world.listener(addr)
-	if other == nil || ctx.Err() != nil {
+	asking, cancel := context.WithTimeout(ctx, measureTimeout)
+	defer cancel()
+	if other == nil || !other.machine.awake(asking) || ctx.Err() != nil {
 		return
 	}
-	received := other.machine.now()
+	received := other.machine.clock.now()
 	sleep(ctx, back)
 	took := time.Since(began)
-	if took > time.Second { // the other was paused
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.offsets[name] = election.Measure(name, sent, received, received, took)

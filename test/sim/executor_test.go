@@ -20,9 +20,9 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 	p, m := x.process, x.process.machine
 	how := p.world.plan.work[req.Run.Job]
 	d := throw(p.world.plan.seed, "work", req.Run.Name(), req.Run.Attempt)
-	m.awake() // what was about to begin when the process was paused begins when it goes on
+	m.awake(context.Background()) // what was about to begin when the process was paused begins when it goes on
 	sleep(ctx, d.upTo(10*time.Millisecond))
-	m.awake()
+	m.awake(context.Background())
 	if o, ended := exec.Interrupted(ctx, &req, m.clock.now()); ended || p.dead.Load() {
 		return o
 	}
@@ -35,7 +35,7 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 	if ctx.Err() != nil && d.chance(0.2) { // it ignores SIGTERM
 		time.Sleep(d.upTo(req.Spec.KillGrace.Std()))
 	}
-	m.awake()
+	m.awake(context.Background())
 	p.world.ledger.end(p, e)
 	if o, ended := exec.Interrupted(ctx, &req, m.clock.now()); ended {
 		return o

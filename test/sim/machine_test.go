@@ -20,6 +20,8 @@ type machine struct {
 	replica  bool
 	capacity int // of its worker; 0: it has none
 	clock    clock
+	offset   time.Duration // of the clock, unless it was set
+	wrong    int           // how often it was set and not set right again
 	lies     time.Duration // how far its worker's records are off
 	process  *process      // nil: none runs
 	lives    int           // processes that have begun here
@@ -34,7 +36,7 @@ func (m *machine) addr() string { return m.name + ":8470" }
 
 // start runs a new process, on the journal that the last one left.
 func (m *machine) start() {
-	if m.process != nil {
+	if m.process != nil || m.world.off {
 		return
 	}
 	m.lives++
@@ -110,19 +112,25 @@ func (m *machine) resume() {
 	m.world.server.ResumeWatches(m.process.client)
 }
 
-// awake returns when the machine is not paused.
-func (m *machine) awake() {
+// awake returns true when the machine is not paused, and false if ctx ends before.
+func (m *machine) awake(ctx context.Context) bool {
 	m.mu.Lock()
 	resumes := m.resumes
 	m.mu.Unlock()
-	if resumes != nil {
-		<-resumes
+	if resumes == nil {
+		return true
+	}
+	select {
+	case <-resumes:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
 // now is the wall clock that the process decides by. Who asks a paused machine gets the answer when it goes on.
 func (m *machine) now() time.Time {
-	m.awake()
+	m.awake(context.Background())
 	return m.clock.now()
 }
 

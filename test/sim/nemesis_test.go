@@ -246,12 +246,16 @@ func depose(w *world, _ dice) bool {
 // setClock sets a replica's clock wrong, and right again after a while.
 func (w *world) setClock(d dice) bool {
 	m := w.anyone(d)
-	if m == nil || !m.replica {
+	if m == nil || !m.replica || !w.plan.clocksSet {
 		return false
 	}
-	before := m.clock.ahead()
+	m.wrong++
 	m.clock.set(d.either(oneOf(d, time.Second, 10*time.Second, time.Minute)))
-	w.at(time.Now().Add(d.between(time.Second, 40*time.Second)), func() { m.clock.set(before) })
+	w.at(time.Now().Add(d.between(time.Second, 40*time.Second)), func() {
+		if m.wrong--; m.wrong == 0 {
+			m.clock.set(m.offset)
+		}
+	})
 	return true
 }
 
@@ -282,20 +286,17 @@ func (w *world) outage(d dice) bool {
 	return true
 }
 
-// heal ends every trouble and starts what does not run.
+// heal ends every trouble.
 func (w *world) heal() {
 	w.net.roughen(false)
 	w.server.SetNoSpace(false)
-	for i, m := range w.machines {
-		m.clock.set(w.plan.machines[i].offset)
+	for _, m := range w.machines {
+		m.clock.set(m.offset)
 		if p := m.process; p != nil {
 			m.resume()
 			w.net.disturb(p.client, none, time.Time{})
 			w.server.Heal(p.client)
 			w.server.ResumeWatches(p.client)
-		}
-		if m.process == nil {
-			m.start()
 		}
 	}
 }

@@ -20,6 +20,7 @@ type plan struct {
 	windows   []window        // when they are on: the last one ends with the schedules
 	gap       time.Duration   // from one harm to the next, on average
 	liars     bool            // workers' clocks are off by more than a little
+	clocksSet bool            // replicas' clocks are set wrong, and right again
 }
 
 // window is a time throughout which the cluster is up, as far as it can be.
@@ -37,7 +38,7 @@ func (p *plan) end() time.Time { return p.windows[len(p.windows)-1].to }
 // newPlan makes the plan of a seed: mostly storms of some minutes, and every fifth a schedule of months.
 func newPlan(seed uint64) plan {
 	d := throw(seed, "plan")
-	p := plan{seed: seed, work: make(map[string]work), liars: d.chance(0.2)}
+	p := plan{seed: seed, work: make(map[string]work), liars: d.chance(0.2), clocksSet: d.chance(0.3)}
 	p.gap = d.between(1500*time.Millisecond, 15*time.Second)
 	p.addMachines(d)
 	if d.chance(0.25) {

@@ -18,7 +18,6 @@ var (
 	seeds  = flag.Int("sim.seeds", defaultSeeds, "how many clusters to simulate")
 	from   = flag.Uint64("sim.from", 0, "the first seed")
 	only   = flag.Int64("sim.seed", -1, "simulate this one alone, and tell what happens")
-	about  = flag.String("sim.job", "", "with -sim.seed: tell all that was recorded about this job")
 	repeat = flag.Int("sim.repeat", 1, "how often each seed is simulated")
 )
 
@@ -28,7 +27,7 @@ func TestSim(t *testing.T) {
 	total := newTally()
 	began := time.Now()
 	if *only >= 0 {
-		for range *repeat {
+		for n := 0; n < *repeat && !t.Failed(); n++ {
 			simulate(t, uint64(*only), total, true)
 		}
 		t.Logf("%v", total)
@@ -91,9 +90,7 @@ func (w *world) live() {
 	}
 	for i, win := range w.plan.windows {
 		w.runUntil(win.from)
-		for _, m := range w.machines {
-			m.start()
-		}
+		w.switchOn()
 		w.storm(win.to, w.plan.gap)
 		w.caller.play(win.to)
 		w.runUntil(win.to)
@@ -101,21 +98,28 @@ func (w *world) live() {
 			w.switchOff()
 		}
 	}
-	w.agenda = nil
 	w.caller.calls.Wait()
 	w.heal()
+	w.switchOn()
 	w.settle()
 	w.judge()
-	if *about != "" {
-		w.tell(*about)
-		w.tellLeader(*about)
+	if w.t.Failed() && *only >= 0 {
+		w.tell()
+	}
+}
+
+// switchOn starts a process wherever none runs.
+func (w *world) switchOn() {
+	w.off = false
+	for _, m := range w.machines {
+		m.start()
 	}
 }
 
 // switchOff ends every process, one way or the other.
 func (w *world) switchOff() {
-	w.agenda = nil
-	w.server.SetNoSpace(false)
+	w.off = true
+	w.heal()
 	d := throw(w.plan.seed, "off", time.Now().UnixNano())
 	for _, m := range w.machines {
 		if d.chance(0.5) {

@@ -7,8 +7,29 @@ import (
 	"time"
 )
 
-// tell writes down everything that was recorded about a job, for whoever looks into a failed seed.
-func (w *world) tell(name string) {
+// suspect notes that something is wrong with a job, or a run.
+func (w *world) suspect(what string) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(what, "cursor "), "/")
+	if !slices.Contains(w.suspects, name) {
+		w.suspects = append(w.suspects, name)
+	}
+}
+
+// tell writes down what was recorded about the jobs that something is wrong with.
+func (w *world) tell() {
+	for _, name := range w.suspects {
+		w.tellJob(name)
+		w.tellLeader(name)
+	}
+	var b strings.Builder
+	for _, f := range w.faults {
+		fmt.Fprintf(&b, "%s until %s %s of %s\n", clockTime(f.At), clockTime(f.Until), f.Kind, f.Node)
+	}
+	w.t.Logf("faults that the judge was told of:\n%s", b.String())
+}
+
+// tellJob writes down everything that was recorded about a job.
+func (w *world) tellJob(name string) {
 	var b strings.Builder
 	for _, v := range w.recorder.history() {
 		key := strings.TrimPrefix(v.Key, prefix+"/")
@@ -27,10 +48,6 @@ func (w *world) tell(name string) {
 			fmt.Fprintf(&b, "%s executed on %s: %s attempt %d token %d until %s\n", clockTime(e.Arrived), e.process.machine.name, e.Run,
 				e.Attempt, e.Token, clockTime(e.over))
 		}
-	}
-	faults := slices.Clone(w.faults)
-	for _, f := range faults {
-		fmt.Fprintf(&b, "%s until %s %s of %s\n", clockTime(f.At), clockTime(f.Until), f.Kind, f.Node)
 	}
 	w.t.Logf("%s, from %s\n%s", name, w.plan.began.Format(time.RFC3339), b.String())
 }

@@ -28,7 +28,9 @@ type world struct {
 	recorder *recorder
 	caller   *caller
 	machines []*machine
-	agenda   []entry // in the order of time; only the goroutine that runs it touches it
+	off      bool     // no process is to be started
+	suspects []string // jobs that something was broken about
+	agenda   []entry  // in the order of time; only the goroutine that runs it touches it
 
 	processes sync.WaitGroup
 
@@ -76,7 +78,7 @@ func newWorld(t *testing.T, p plan, dir string, log hclog.Logger, count *tally) 
 		if !spec.replica {
 			name = fmt.Sprintf("w%d", i+1)
 		}
-		m := &machine{world: w, name: name, replica: spec.replica, capacity: spec.capacity, lies: spec.lies, disk: filepath.Join(dir, name+".db")}
+		m := &machine{world: w, name: name, replica: spec.replica, capacity: spec.capacity, offset: spec.offset, lies: spec.lies, disk: filepath.Join(dir, name+".db")}
 		m.clock.set(spec.offset)
 		w.machines = append(w.machines, m)
 	}
