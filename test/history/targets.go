@@ -117,6 +117,9 @@ func (b *bounds) target(slot time.Time) target {
 		if s, ok := b.troubles.at(last); ok {
 			g.fault, last = true, s.to
 		}
+		if s, ok := b.pauses.at(last); ok && !last.IsZero() { // what waits when a pause begins waits for its end
+			last = s.to
+		}
 		if last.IsZero() {
 			break
 		}
@@ -181,7 +184,7 @@ func (b *bounds) mayMiss(g *target, later int) bool {
 	switch {
 	case s.Delivery == job.AtMostOnce: // it was given to a worker that is gone
 		return true
-	case s.Missed == job.MissedNone:
+	case s.Missed == job.MissedNone, s.Overlap == job.OverlapReplace && later > 0: // a later one takes its place
 		return true
 	case s.Missed == job.MissedAll && later >= limit, s.Missed == job.MissedLatest && later > 0:
 		return true
