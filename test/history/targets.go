@@ -111,42 +111,57 @@ func (t *timeline) trouble(f Fault) (s span, ok bool) {
 func (b *bounds) target(slot time.Time) target {
 	g := target{slot: slot, due: slot.Add(b.job.Spec.Jitter.Std())}
 	g.From = slot.Add(-b.skew)
-	last := g.due
-	for {
-		before := last
-		if s, ok := b.troubles.at(last); ok {
-			g.fault, last = true, s.to
-		}
-		if last.IsZero() {
-			break
-		}
-		last = b.behind(slot, last)
-		if s, ok := b.busy.at(last); !last.IsZero() && ok && (g.fault || s.from.Before(slot)) { // what is made up for goes one after the other
-			last = s.to
-		}
-		if last.IsZero() || last.Equal(before) {
-			break
-		}
-	}
-	if !last.IsZero() {
+	var last time.Time
+	if last, g.fault = b.delayed(slot, g.due); !last.IsZero() {
 		g.To = last.Add(b.tolerance)
 	}
-	skips := b.job.Spec.Overlap == job.OverlapSkip || b.job.Spec.Overlap == job.OverlapReplace
-	switch {
-	case skips && !b.behind(slot, slot).Equal(slot), skips && !b.behind(slot, g.due).Equal(g.due):
-		g.reason = "overlap"
-	case g.To.IsZero() || g.To.After(b.over):
-		g.reason = "not over yet"
-	case b.pauses.touch(slot, g.To):
-		g.reason = "paused"
-	case !slot.After(b.from) || !b.until.IsZero() && slot.After(b.until):
-		g.reason = "not judged"
-	}
+	g.reason = b.excuse(&g)
 	g.Optional = g.reason != ""
 	if b.job.Tolerance == 0 {
 		g.To = time.Time{}
 	}
 	return g
+}
+
+// delayed returns until when faults, pauses and other runs may delay a slot that is due at an instant, zero if for ever; and
+// whether a fault is among them.
+func (b *bounds) delayed(slot, due time.Time) (last time.Time, fault bool) {
+	for last = due; ; {
+		before := last
+		if s, ok := b.troubles.at(last); ok {
+			last, fault = s.to, true
+		}
+		if s, ok := b.pauses.at(last); ok && !last.IsZero() { // what waits when a pause begins waits for its end
+			last = s.to
+		}
+		if !last.IsZero() {
+			last = b.behind(slot, last)
+		}
+		// What is made up for goes one after the other.
+		if s, ok := b.busy.at(last); ok && !last.IsZero() && (fault || s.from.Before(slot)) {
+			last = s.to
+		}
+		if last.IsZero() || last.Equal(before) {
+			return last, fault
+		}
+	}
+}
+
+// excuse says why a slot need not run, though no fault kept it from that; "" if it must.
+func (b *bounds) excuse(g *target) string {
+	overlap := b.job.Spec.Overlap
+	inTheWay := !b.behind(g.slot, g.slot).Equal(g.slot) || !b.behind(g.slot, g.due).Equal(g.due)
+	switch {
+	case inTheWay && (overlap == job.OverlapSkip || overlap == job.OverlapReplace):
+		return "overlap"
+	case g.To.IsZero() || g.To.After(b.over):
+		return "not over yet"
+	case b.pauses.touch(g.slot, g.To):
+		return "paused"
+	case !g.slot.After(b.from) || !b.until.IsZero() && g.slot.After(b.until):
+		return "not judged"
+	}
+	return ""
 }
 
 // isPaused says whether a slot is well inside of a pause, so that it is nobody's.
@@ -181,7 +196,7 @@ func (b *bounds) mayMiss(g *target, later int) bool {
 	switch {
 	case s.Delivery == job.AtMostOnce: // it was given to a worker that is gone
 		return true
-	case s.Missed == job.MissedNone:
+	case s.Missed == job.MissedNone, s.Overlap == job.OverlapReplace && later > 0: // a later one takes its place
 		return true
 	case s.Missed == job.MissedAll && later >= limit, s.Missed == job.MissedLatest && later > 0:
 		return true
