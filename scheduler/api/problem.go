@@ -16,6 +16,9 @@ import (
 // ready. Whether a write happened is unknown.
 var ErrUnavailable = errors.New("unavailable")
 
+// ErrHeld is returned by a Backend whose process waits for an operator: asking again does not help, asking another may.
+var ErrHeld = fmt.Errorf("this process waits, and is %w", ErrUnavailable)
+
 // Invalid is returned by a Backend for a definition that can be read but makes no sense.
 type Invalid struct {
 	Errors []FieldError
@@ -90,6 +93,8 @@ func problem(err error, conditional bool) error {
 		return huma.Error413RequestEntityTooLarge(err.Error())
 	case errors.Is(err, job.ErrFull):
 		return huma.NewError(http.StatusInsufficientStorage, err.Error()+": it takes deletions only; `rota doctor` says what to do")
+	case errors.Is(err, ErrHeld):
+		return huma.Error503ServiceUnavailable(err.Error())
 	case errors.Is(err, ErrUnavailable):
 		return again(huma.Error503ServiceUnavailable(err.Error()))
 	case errors.Is(err, context.Canceled):

@@ -255,6 +255,7 @@ func TestErrorClasses(t *testing.T) {
 		retry  string
 	}{
 		{fmt.Errorf("read jobs: %w", api.ErrUnavailable), 503, "2"},
+		{fmt.Errorf("%w: the store was restored", api.ErrHeld), 503, ""},
 		{fmt.Errorf("read jobs: %w", context.DeadlineExceeded), 504, "2"},
 		{fmt.Errorf("write job: %w", job.ErrFull), 507, ""},
 		{fmt.Errorf("write job: %w", job.ErrTooLarge), 413, ""},

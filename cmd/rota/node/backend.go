@@ -92,7 +92,7 @@ func (b *backend) term() int64 {
 // started says whether this process has begun to use the store.
 func (b *backend) started() error {
 	if restored := b.restored.Load(); restored != nil {
-		return fmt.Errorf("%w: %v", api.ErrUnavailable, errRestored(restored))
+		return fmt.Errorf("%w: %v", api.ErrHeld, errRestored(restored))
 	}
 	if !b.ready.Load() {
 		return errNoStore
