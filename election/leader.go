@@ -26,6 +26,25 @@ type Holder struct {
 	Value []byte
 }
 
+// Candidates returns those who stand in the election under prefix, the first in the queue first, without those whose keys were
+// written by something else than an Elector. The answer may be out of date on arrival. ctx needs no deadline.
+func Candidates(ctx context.Context, client *clientv3.Client, prefix string) ([]Candidate, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	resp, err := client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+	if err != nil {
+		return nil, fmt.Errorf("read election %s: %w", prefix, err)
+	}
+	var standing []Candidate
+	for _, kv := range resp.Kvs {
+		var c Candidate
+		if json.Unmarshal(kv.Value, &c) == nil && c.Node != "" {
+			standing = append(standing, c)
+		}
+	}
+	return standing, nil
+}
+
 // Leader returns who is first in the election under prefix, which ends with a slash; false if nobody stands. The answer may
 // be out of date on arrival, and the first may not have confirmed its win yet or may have stopped already: route and
 // display by it, and let the guard of each write decide. ctx needs no deadline.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -23,10 +24,37 @@ const (
 	maxPause   = time.Second
 )
 
+// hurry ends the tries that are under way when it is called upon.
+type hurry struct {
+	mu     sync.Mutex
+	ctx    context.Context    // guarded by mu: ends with the next call; nil while nothing was tried since the last one
+	cancel context.CancelFunc // guarded by mu: of ctx
+}
+
+// call ends them.
+func (h *hurry) call() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cancel != nil {
+		h.cancel()
+		h.ctx, h.cancel = nil, nil
+	}
+}
+
+// end has cancel called with the next call, unless stop is called before.
+func (h *hurry) end(cancel context.CancelFunc) (stop func() bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ctx == nil {
+		h.ctx, h.cancel = context.WithCancel(context.Background())
+	}
+	return context.AfterFunc(h.ctx, cancel)
+}
+
 // untilDefinite sends the same request until etcd answers it or refuses it, or ctx ends. open says whether it was sent
 // before and may be applied at any time; unanswered is called for each sending after which that is so. The error is etcd's
-// refusal, or wraps the cause of ctx.
-func untilDefinite(ctx context.Context, open bool, send func(ctx context.Context) error, unanswered func()) error {
+// refusal, or wraps the cause of ctx. A try also ends, and is followed by the next, when h is called.
+func untilDefinite(ctx context.Context, open bool, h *hurry, send func(ctx context.Context) error, unanswered func()) error {
 	var last error
 	limit := firstTry
 	for pause := minPause; ; pause, limit = min(2*pause, maxPause), min(2*limit, tryTimeout) {
@@ -37,7 +65,9 @@ func untilDefinite(ctx context.Context, open bool, send func(ctx context.Context
 			return fmt.Errorf("outcome unknown (%v): %w", last, context.Cause(ctx))
 		}
 		try, cancel := context.WithTimeout(ctx, limit)
+		settled := h.end(cancel)
 		err := send(try)
+		settled()
 		cancel()
 		switch {
 		case err == nil, isCode(err, rpctypes.ErrNoSpace):

@@ -205,7 +205,7 @@ func (g *group) commit(b *batch) (resp *pb.TxnResponse, err error) {
 		is := g.term.Held()
 		held = append(held, is.GetCompare())
 	}
-	err = untilDefinite(g.ctx, b.open(), func(ctx context.Context) (err error) {
+	err = untilDefinite(g.ctx, b.open(), &g.store.hurry, func(ctx context.Context) (err error) {
 		g.count.transactions.Add(1)
 		resp, err = g.store.txn(ctx, held, then)
 		if err == nil {
@@ -261,7 +261,7 @@ func (g *group) look(w *write) (*written, error) {
 		gets[i] = getOp(key)
 	}
 	var resp *pb.TxnResponse
-	err := untilDefinite(g.ctx, false, func(ctx context.Context) (err error) {
+	err := untilDefinite(g.ctx, false, &g.store.hurry, func(ctx context.Context) (err error) {
 		resp, err = g.store.txn(ctx, nil, gets)
 		return err
 	}, func() {})

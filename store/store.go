@@ -35,6 +35,7 @@ type Store struct {
 	cancel context.CancelFunc
 
 	running running // all requests and watches under way
+	hurry   hurry   // of writes
 
 	mu     sync.Mutex
 	leader *group // guarded by mu: writes of leader.term
@@ -63,6 +64,10 @@ func (s *Store) Close() {
 	s.cancel()
 	s.running.close()
 }
+
+// Hurry has every write that waits for its answer sent again, since what was on its way may be lost: another member leads
+// etcd. Sent twice it takes place once, like every write.
+func (s *Store) Hurry() { s.hurry.call() }
 
 // led returns the group of term. Its requests end with ctx, which is to be the context of the term.
 func (s *Store) led(ctx context.Context, term election.Term) *group {

@@ -92,6 +92,20 @@ func (s *Server) MoveLeader(ctx context.Context, to uint64) error {
 	return nil
 }
 
+// MemberID is the id of the member that is called name, false if there is none.
+func (s *Server) MemberID(name string) (uint64, bool) {
+	for _, m := range s.etcd.Server.Cluster().Members() {
+		if m.Name == name {
+			return uint64(m.ID), true
+		}
+	}
+	return 0, false
+}
+
+// LeaderChanged returns a channel that is closed when another member leads
+// etcd. What was on its way to the last one may be lost without an answer.
+func (s *Server) LeaderChanged() <-chan struct{} { return s.etcd.Server.LeaderChangedNotify() }
+
 // YieldLeader makes the member that has been connected longest lead etcd in
 // this one's place. It does nothing if this member does not lead or is alone.
 func (s *Server) YieldLeader(ctx context.Context) error {

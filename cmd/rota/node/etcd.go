@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/backoff"
 
 	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/store/embedded"
 )
 
@@ -76,13 +77,55 @@ func (n *Node) embed(ctx context.Context, stops *closers) error {
 func (n *Node) keepApart(ctx context.Context) {
 	for ctx.Err() == nil {
 		if n.member.IsLeader() && n.member.MemberCount() > 1 {
-			moving, cancel := context.WithTimeout(ctx, 2*time.Second)
-			if err := n.member.YieldLeader(moving); err != nil && ctx.Err() == nil {
+			if err := n.passOn(ctx); err != nil && ctx.Err() == nil {
 				n.log.Debug("etcd leadership was not moved", "err", err)
 			}
-			cancel()
 		}
 		pause(ctx, time.Second)
+	}
+}
+
+// passOn makes the member of another replica lead etcd. It has to be one that stands for election, since others may be about
+// to end, as the last leader does that was asked to; and one that answers, since to wait for a member that does not stops
+// every write.
+func (n *Node) passOn(ctx context.Context) error {
+	standing, err := election.Candidates(ctx, n.client, n.store.Keys().Election())
+	if err != nil {
+		return err
+	}
+	for _, c := range standing {
+		id, known := n.member.MemberID(c.Node)
+		if !known || id == n.member.ID() || !answers(ctx, c.Addr) {
+			continue
+		}
+		moving, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		return n.member.MoveLeader(moving, id)
+	}
+	return errors.New("no other replica stands for election and answers")
+}
+
+// answers says whether somebody listens at addr.
+func answers(ctx context.Context, addr string) bool {
+	d := net.Dialer{Timeout: 300 * time.Millisecond}
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+// hurryWrites has writes sent again at once when another member leads etcd, until ctx ends.
+func (n *Node) hurryWrites(ctx context.Context) error {
+	for {
+		changed := n.member.LeaderChanged()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+			n.store.Hurry()
+		}
 	}
 }
 

@@ -152,6 +152,9 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 // live runs everything that needs the store.
 func (n *Node) live(ctx context.Context, stops *closers) error {
 	background := stops.background(ctx)
+	if n.member != nil {
+		background("send writes again", n.hurryWrites)
+	}
 	background("remember the store", n.remember)
 	background("watch the space", n.space.run)
 	if n.cfg.Role == Replica {
