@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +40,13 @@ func memory(field string) float64 {
 		}
 	}
 	return 0
+}
+
+// live is how many bytes the last collection found in use.
+func live() float64 {
+	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(s)
+	return float64(s[0].Value.Uint64())
 }
 
 // counters are the store's metrics, summed over all nodes.

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -78,6 +79,8 @@ func (b *hoard) measure(ctx context.Context, o *options, c *cluster, led *ledger
 		return errors.New("the nodes were ready too late")
 	}
 	time.Sleep(time.Until(due.Add(-4 * time.Second)))
+	runtime.GC()
+	say("live", "%.0f MiB: %.0f bytes for each job", live()/(1<<20), live()/float64(b.jobs))
 	say("resident", "%.0f MiB of its own, %.0f of files (etcd's database, which is reclaimed at need)", memory("RssAnon"), memory("RssFile"))
 	used := usage()
 	time.Sleep(time.Second)
