@@ -2,15 +2,110 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor/handler"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
+// stampede is the herd benchmark: one run of each of many jobs, all due at the same instant.
+type stampede struct {
+	runs  int
+	ahead time.Duration
+}
+
 func herd() benchmark {
-	return benchmark{name: "herd", flags: func(*flag.FlagSet) {}, run: func(context.Context, *options) error { return nil }}
+	var b stampede
+	return benchmark{
+		name: "herd", usage: "many runs due at one instant: when the last has begun, and when the last is settled",
+		flags: func(f *flag.FlagSet) {
+			f.IntVar(&b.runs, "runs", 10_000, "runs that are due")
+			f.DurationVar(&b.ahead, "ahead", 2*time.Second, "dispatch.arm_ahead")
+		},
+		run: func(ctx context.Context, o *options) error { return b.run(ctx, o) },
+	}
 }
-func scale() benchmark {
-	return benchmark{name: "scale", flags: func(*flag.FlagSet) {}, run: func(context.Context, *options) error { return nil }}
+
+func (b *stampede) run(ctx context.Context, o *options) error {
+	fmt.Printf("herd: %d runs due at one instant, %d members\n", b.runs, o.members)
+	limit, cost, err := o.etcdLimit(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := members(filepath.Join(o.dir, "nodes"), o.members)
+	if err != nil {
+		return err
+	}
+	due := time.Now().Add(12*time.Second + time.Duration(b.runs)*150*time.Microsecond).Truncate(time.Second)
+	define := func(i int) job.Job {
+		spec := job.Spec{At: []time.Time{due}, Handler: "bench"}
+		j, _ := job.Define(nil, jobName(i), spec, job.Origin{Kind: job.OriginAPI}, time.Now().UTC())
+		return j
+	}
+	led, err := newLedger(b.runs, define)
+	if err != nil {
+		return err
+	}
+	led.from, led.to = due.Add(-time.Hour), due.Add(time.Hour)
+	if _, err := fill(ctx, list, b.runs, define); err != nil {
+		return err
+	}
+	c, err := o.start(ctx, list, nodeConfig{
+		handlers: map[string]handler.Func{"bench": led.execute}, capacity: 10_000, success: 100,
+		extra: []string{"ROTA_DISPATCH_ARM_AHEAD=" + b.ahead.String()},
+	})
+	if err != nil {
+		return err
+	}
+	err = b.measure(ctx, o, c, led, due)
+	if limit > 0 {
+		say("etcd itself", "%.0f puts/s at %.1f us of processor: four puts for each run take it %.2f s",
+			limit, cost.Seconds()*1e6, 4*float64(b.runs)/limit)
+	}
+	return errors.Join(err, c.close())
 }
-func idle() benchmark {
-	return benchmark{name: "idle", flags: func(*flag.FlagSet) {}, run: func(context.Context, *options) error { return nil }}
+
+func (b *stampede) measure(ctx context.Context, o *options, c *cluster, led *ledger, due time.Time) error {
+	if time.Until(due) < 3*time.Second {
+		return errors.New("the nodes were ready too late")
+	}
+	time.Sleep(time.Until(due.Add(-3 * time.Second)))
+	stop, err := o.profiled()
+	if err != nil {
+		return err
+	}
+	used := usage()
+	for led.all.Load() < int64(b.runs) {
+		if time.Since(due) > 2*time.Minute || ctx.Err() != nil {
+			return fmt.Errorf("only %d of %d runs have begun", led.all.Load(), b.runs)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	var ended time.Time
+	for unsent := 1.0; unsent > 0; time.Sleep(20 * time.Millisecond) {
+		if unsent, err = c.unsent(ctx); err != nil {
+			return err
+		}
+		ended = time.Now()
+	}
+	stop()
+	used = usage() - used
+	say("begun", "the last %s after it was due", ms(time.Unix(0, led.last.Load()).Sub(due)))
+	say("settled", "all %s after they were due", ms(ended.Sub(due)))
+	say("late", "%s", led.late.quantiles())
+	say("per run", "%.1f us of processor", used.Seconds()*1e6/float64(b.runs))
+	behind, states, events, err := settled(ctx, c.list, b.runs, due)
+	if err != nil {
+		return err
+	}
+	_, missing, repeated := led.check(due, due.Add(time.Second), time.Second)
+	say("in the store", "%d cursors behind, %d events, runs: %s", behind, events, counts(states))
+	if missing+repeated+behind+events > 0 || states[job.Succeeded] != b.runs {
+		return fmt.Errorf("slots are not accounted for: %d missing, %d repeated", missing, repeated)
+	}
+	return nil
 }

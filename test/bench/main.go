@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"sync"
@@ -108,5 +109,6 @@ func (o *options) heapProfile() error {
 	if err != nil {
 		return err
 	}
+	runtime.GC()
 	return errors.Join(pprof.Lookup("heap").WriteTo(f, 0), f.Close())
 }

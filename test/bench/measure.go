@@ -7,12 +7,15 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // usage is the processor time that this process has taken.
@@ -39,10 +42,18 @@ func memory(field string) float64 {
 	return 0
 }
 
+// live is how many bytes the last collection found in use.
+func live() float64 {
+	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(s)
+	return float64(s[0].Value.Uint64())
+}
+
 // counters are the store's metrics, summed over all nodes.
 type counters struct {
 	transactions, puts, bytes, writes, conflicts, fenced float64
 	syncs, syncTime, commits, commitTime                 float64 // of etcd's log, and of its database
+	unsent                                               float64 // outcomes on their way, now
 }
 
 func (c *cluster) counters(ctx context.Context) (sum counters, err error) {
@@ -63,11 +74,32 @@ func (c *cluster) counters(ctx context.Context) (sum counters, err error) {
 	return sum, nil
 }
 
+// unsent is how many outcomes are not in the store yet.
+func (c *cluster) unsent(ctx context.Context) (float64, error) {
+	now, err := c.counters(ctx)
+	return now.unsent, err
+}
+
+// revision is that of the store.
+func (c *cluster) revision(ctx context.Context) (int64, error) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + c.list[0].client}, DialTimeout: 5 * time.Second})
+	if err != nil {
+		return 0, err
+	}
+	defer client.Close()
+	resp, err := client.Get(ctx, "/rota/gate", clientv3.WithCountOnly())
+	if err != nil {
+		return 0, err
+	}
+	return resp.Header.Revision, nil
+}
+
 func (c *counters) read(r io.Reader) {
 	fields := map[string]*float64{
 		"rota_store_transactions_total": &c.transactions, "rota_store_puts_total": &c.puts,
 		"rota_store_written_bytes_total": &c.bytes, "rota_store_writes_total": &c.writes,
 		"rota_store_conflicts_total": &c.conflicts, "rota_store_fenced_writes_total": &c.fenced,
+		"rota_outcomes_unsent":                       &c.unsent,
 		"etcd_disk_wal_fsync_duration_seconds_count": &c.syncs, "etcd_disk_wal_fsync_duration_seconds_sum": &c.syncTime,
 		"etcd_disk_backend_commit_duration_seconds_count": &c.commits, "etcd_disk_backend_commit_duration_seconds_sum": &c.commitTime,
 	}
@@ -85,6 +117,7 @@ func (c counters) minus(o counters) counters {
 		c.transactions - o.transactions, c.puts - o.puts, c.bytes - o.bytes, c.writes - o.writes,
 		c.conflicts - o.conflicts, c.fenced - o.fenced,
 		c.syncs - o.syncs, c.syncTime - o.syncTime, c.commits - o.commits, c.commitTime - o.commitTime,
+		c.unsent,
 	}
 }
 

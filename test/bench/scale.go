@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor/handler"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// hoard is the scale benchmark: very many jobs, of which few are due.
+type hoard struct {
+	jobs, due int
+}
+
+func scale() benchmark {
+	var b hoard
+	return benchmark{
+		name: "scale", usage: "very many jobs on one leader: ready after a cold start, memory, and a thousand due among them",
+		flags: func(f *flag.FlagSet) {
+			f.IntVar(&b.jobs, "jobs", 1_000_000, "jobs in the store, due once a day")
+			f.IntVar(&b.due, "due", 1000, "further jobs, all due at one instant after the start")
+		},
+		run: func(ctx context.Context, o *options) error { return b.run(ctx, o) },
+	}
+}
+
+func (b *hoard) run(ctx context.Context, o *options) error {
+	fmt.Printf("scale: %d jobs, %d of them due at one instant, %d members\n", b.jobs+b.due, b.due, o.members)
+	list, err := members(filepath.Join(o.dir, "nodes"), o.members)
+	if err != nil {
+		return err
+	}
+	due := time.Now().Add(30*time.Second + time.Duration(b.jobs)*120*time.Microsecond).Truncate(time.Second)
+	tomorrow := due.Add(24 * time.Hour)
+	define := func(i int) job.Job {
+		spec := job.Spec{Schedule: []string{fmt.Sprintf("%d %d * * *", tomorrow.Minute(), tomorrow.Hour())}, Handler: "bench", Jitter: job.Duration(time.Hour)}
+		if i < b.due {
+			spec = job.Spec{At: []time.Time{due}, Handler: "bench"}
+		}
+		j, _ := job.Define(nil, jobName(i), spec, job.Origin{Kind: job.OriginAPI}, time.Now().UTC())
+		return j
+	}
+	led, err := newLedger(b.due, define)
+	if err != nil {
+		return err
+	}
+	led.from, led.to = due.Add(-time.Hour), due.Add(time.Hour)
+	filled, err := fill(ctx, list, b.jobs+b.due, define)
+	if err != nil {
+		return err
+	}
+	say("written", "%.0f jobs/s", float64(b.jobs+b.due)/filled.Seconds())
+	debug.FreeOSMemory() // what filling took is not the nodes'
+	say("before the start", "%.0f MiB resident", memory("RssAnon"))
+	stop, err := o.profiled()
+	if err != nil {
+		return err
+	}
+	began, used := time.Now(), usage()
+	c, err := o.start(ctx, list, nodeConfig{handlers: map[string]handler.Func{"bench": led.execute}, capacity: 10_000, success: 100})
+	stop()
+	if err != nil {
+		return err
+	}
+	say("ready and leading", "%.1f s after the start, %.1f s of processor", time.Since(began).Seconds(), (usage() - used).Seconds())
+	err = b.measure(ctx, o, c, led, due)
+	return errors.Join(err, c.close())
+}
+
+func (b *hoard) measure(ctx context.Context, o *options, c *cluster, led *ledger, due time.Time) error {
+	if time.Until(due) < time.Second {
+		return errors.New("the nodes were ready too late")
+	}
+	time.Sleep(time.Until(due.Add(-4 * time.Second)))
+	runtime.GC()
+	say("live", "%.0f MiB: %.0f bytes for each job", live()/(1<<20), live()/float64(b.jobs))
+	say("resident", "%.0f MiB of its own, %.0f of files (etcd's database, which is reclaimed at need)", memory("RssAnon"), memory("RssFile"))
+	used := usage()
+	time.Sleep(time.Second)
+	say("idle", "%.1f %% of a core", 100*(usage()-used).Seconds())
+	for led.all.Load() < int64(b.due) {
+		if time.Since(due) > time.Minute || ctx.Err() != nil {
+			return fmt.Errorf("only %d of %d runs have begun", led.all.Load(), b.due)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	say("begun", "the last %s after it was due", ms(time.Unix(0, led.last.Load()).Sub(due)))
+	say("late", "%s", led.late.quantiles())
+	say("resident at the end", "%.0f MiB of its own", memory("RssAnon"))
+	return o.heapProfile()
+}
