@@ -103,11 +103,13 @@ func TestClocksDiffer(t *testing.T) {
 
 	early(t, sink.Requests())
 	for _, r := range c.Recorder.Runs("") {
-		if r.State == job.Skipped {
+		if r.State == job.Skipped && strings.HasPrefix(r.Reason, "overlap") {
 			t.Errorf("run %s was skipped: %s", r.Name(), r.Reason)
 		}
 	}
-	gaps(t, sink.Requests(), "again-", pause, pause+20*time.Second)
+	// A worker with a wrong clock knows the leader's by its orders, and those were under way for a moment.
+	const underway = 100 * time.Millisecond
+	gaps(t, sink.Requests(), "again-", pause-underway, pause+20*time.Second)
 }
 
 // saysSkewed waits until the node says that it is not ready, since its clock is wrong.

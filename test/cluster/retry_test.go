@@ -177,13 +177,13 @@ func TestCursorIsRewound(t *testing.T) {
 	rewind()
 	asked := len(sink.Requests())
 	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+30 })
-	leader := c.Leader() // and where the next leader finds them so
-	leader.Stop()
-	rewind()
+	leader := c.Leader()
+	rewind() // and have the next leader find them so
+	leader.Kill()
 	Await(t, 20*time.Second, "another one leads", func() bool { return c.Leader() != leader })
 	asked = len(sink.Requests())
 	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+30 })
-	leader.Cont()
+	leader.Start()
 	c.WaitReady()
 	c.Check(sink.Requests, byHand, nil)
 }
