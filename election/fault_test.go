@@ -137,6 +137,26 @@ func TestRunEndsInTimeWhileEtcdIsOutOfReach(t *testing.T) {
 	}
 }
 
+func TestWhatACutOffLeaderLeftIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	link := newProxy(t)
+	cfg := Config{Name: "a", TTL: longTTL, RenewEvery: 200 * time.Millisecond, RenewTimeout: 200 * time.Millisecond, Margin: longTTL - 2*time.Second}
+	a := start(t, dial(t, link.addr()), cfg, false)
+	first := a.nextTerm(t)
+	link.hole()
+	first.lost(t)
+	eventually(t, "it has given up", func() bool { return a.Status().State == StateFollower })
+	link.lose()
+	link.heal()
+	if link.held.Load() == 0 {
+		t.Error("the cut held nothing back: the fault did not bite")
+	}
+	second := a.nextTerm(t) // in less time than the lease of the first one lasts
+	if keys := queue(t, dial(t)); len(keys) != 1 || keys[0] != second.Term {
+		t.Errorf("keys in the election: got %v, want that of the second term, %v, alone", keys, second.Term)
+	}
+}
+
 func TestAnOutageIsLoggedOnceAndSurvived(t *testing.T) {
 	t.Parallel()
 	link := newProxy(t)

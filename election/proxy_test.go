@@ -56,6 +56,15 @@ func (p *proxy) heal() {
 	}
 }
 
+// lose ends the connections, and with them what the hole has kept.
+func (p *proxy) lose() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		c.Close()
+	}
+}
+
 func (p *proxy) close() {
 	p.listener.Close()
 	p.mu.Lock()

@@ -13,13 +13,15 @@ import (
 const deleteTimeout = time.Second
 
 // withdraw removes our key, which hands over at once, and then the lease. It works after ctx has ended, and gives up when
-// etcd does not answer in time: if we die here, or give up, key and lease go when the lease expires.
+// etcd does not answer in time: if we die here, key and lease go when the lease expires; if we give up, the key goes with our
+// next candidacy.
 func (c *candidacy) withdraw(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	if c.key.Rev != 0 {
 		c.e.enter(StateResigning, c.e.Status().Term)
 		if err := c.e.resign(ctx, c.key); err != nil {
-			c.e.log.Warn("election key not removed, it goes with its lease", "term", c.key.Rev, "err", err)
+			c.e.log.Warn("election key not removed yet", "term", c.key.Rev, "err", err)
+			c.e.left = c.key
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
@@ -28,6 +30,14 @@ func (c *candidacy) withdraw(ctx context.Context) {
 		c.e.log.Warn("lease not revoked, it expires", "err", err)
 	}
 	c.e.enter(StateFollower, Term{})
+}
+
+// removeLeft removes what an earlier candidacy of ours had to leave. Where etcd was without a majority for a while, its next
+// leader gives all leases their full time again, which nobody has to wait for.
+func (e *Elector) removeLeft(ctx context.Context) {
+	if e.left.Rev != 0 && e.deleteKey(ctx, e.left) == nil {
+		e.left = Term{}
+	}
 }
 
 // resign deletes the key if it is still this term's, and asks until the answer is definite: a guard that fails says that
