@@ -58,6 +58,10 @@ fault: ## run the tests that break things: processes, links, clocks, disks; and 
 soak: ## harm a cluster under load at random: FOR=10m (at least 1m), SEED=n to repeat one
 	$(GO) test -count=1 -v -timeout 0 ./test/soak -for=$(or $(FOR),10m) -seed=$(or $(SEED),0)
 
+.PHONY: jepsen
+jepsen: ## put five hosts to Jepsen's test of Chronos, in full: a quarter of an hour; SEED=n to repeat one (needs root, ip, iptables)
+	ROTA_JEPSEN_SECONDS=450 ROTA_TEST_SEED=$(SEED) $(GO) test -count=1 -v -timeout 40m -run '^TestJepsen$$' ./test/network
+
 .PHONY: bench
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./scheduler/... ./store/... ./config/...

@@ -40,7 +40,7 @@ func schedule(t *testing.T) timetable {
 	share := func(of450 int) time.Duration { return time.Duration(of450*seconds) * time.Second / 450 }
 	p := timetable{submit: share(450), calm: share(200), partition: share(200), quiet: share(400), every: 3 * time.Second, ahead: 10 * time.Second, spread: 30}
 	if seconds < 200 { // as many targets in less time
-		p.calm, p.partition, p.quiet = 20*time.Second, 25*time.Second, 25*time.Second
+		p.calm, p.partition, p.quiet = 20*time.Second, 25*time.Second, 20*time.Second
 		p.every, p.ahead, p.spread = 500*time.Millisecond, 3*time.Second, 5
 	}
 	return p

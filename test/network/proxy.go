@@ -79,6 +79,17 @@ func (p *Proxy) Release() (held int) {
 	return held
 }
 
+// Break ends all connections, with all that they hold back, and has those to come carry.
+func (p *Proxy) Break() (held int) {
+	p.mu.Lock()
+	for c := range p.conns {
+		c.near.Close()
+		c.far.Close()
+	}
+	p.mu.Unlock()
+	return p.Release() // of which nothing arrives
+}
+
 // Delay has everything take d longer, each way.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()

@@ -60,7 +60,7 @@ func (s *scene) followerAlone(t *testing.T) {
 	cut := s.lab.Split([]string{follower.Name}, s.lab.Others(follower.Name))
 	over := s.outage(follower.Name)
 	awaitUnready(t, follower, 5*time.Second)
-	s.steady(t, leader, lease+2*time.Second)
+	s.steady(t, leader, lasting(lease+time.Second, 4*lease))
 	cut.Heal()
 	follower.WaitReady()
 	over()
@@ -74,7 +74,7 @@ func (s *scene) oneLink(t *testing.T) {
 	since := time.Now()
 	cut := s.lab.Split([]string{leader.Name}, []string{follower.Name})
 	over := s.outage(leader.Name, follower.Name)
-	time.Sleep(lasting(3*lease, 12*lease))
+	time.Sleep(lasting(2*lease, 12*lease))
 	s.c.Recorder.Sync()
 	if terms := s.termsSince(since); len(terms) > 2 {
 		t.Errorf("terms in which slots were decided: got %d, want at most two: the leader flaps", terms)
