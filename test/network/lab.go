@@ -62,17 +62,17 @@ func (l *Lab) build(names []string) {
 	l.ip("netns add %s", bridge)
 	l.ip("-n %s link add br0 type bridge", bridge)
 	l.ip("-n %s link set br0 up", bridge)
-	l.ip("link add %s type veth peer name root netns %s", cable, bridge)
+	l.ip("link add name %s type veth peer name root netns %s", cable, bridge)
 	l.ip("addr add %s/24 dev %s", l.Gateway, cable)
-	l.ip("link set %s up", cable)
+	l.ip("link set dev %s up", cable)
 	l.ip("-n %s link set root master br0 up", bridge)
 	for i, name := range names {
 		h := &Host{Name: name, Addr: fmt.Sprintf("10.213.%d.%d", l.number, i+1), lab: l, namespace: namespace(l.number, name)}
 		l.hosts = append(l.hosts, h)
 		l.ip("netns add %s", h.namespace)
 		l.ip("-n %s link set lo up", h.namespace)
-		l.ip("-n %s link add %s type veth peer name eth0 netns %s", bridge, name, h.namespace)
-		l.ip("-n %s link set %s master br0 up", bridge, name)
+		l.ip("-n %s link add name %s type veth peer name eth0 netns %s", bridge, name, h.namespace)
+		l.ip("-n %s link set dev %s master br0 up", bridge, name)
 		l.ip("-n %s addr add %s/24 dev eth0", h.namespace, h.Addr)
 		l.ip("-n %s link set eth0 up", h.namespace)
 	}

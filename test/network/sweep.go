@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -130,13 +131,14 @@ func memoryDir(number int) (string, error) {
 	return dataDir(number), os.MkdirAll(dataDir(number), 0o700)
 }
 
-// inhabitants are the processes of a namespace, by number.
+// inhabitants are the processes of a namespace, by number, without this one.
 func inhabitants(namespace string) string {
 	pids, err := run("ip", "netns", "pids", namespace)
 	if err != nil {
 		return ""
 	}
-	return strings.Join(strings.Fields(pids), " ")
+	own := strconv.Itoa(os.Getpid())
+	return strings.Join(slices.DeleteFunc(strings.Fields(pids), func(pid string) bool { return pid == own }), " ")
 }
 
 // subnetTaken says whether this machine is in the subnet of a number already.
