@@ -87,7 +87,8 @@ func (s *Store) applied(d *job.Decision, out *written) job.Applied {
 		a.Run, a.Unreadable = c.Run, c.Bad != nil
 	}
 	if d.Cursor != nil {
-		a.Cursor = s.seen(out, KindCursors, d.Job, s.keys.cursor(d.Job)).Cursor
+		c := s.seen(out, KindCursors, d.Job, s.keys.cursor(d.Job))
+		a.Cursor, a.BadCursor = c.Cursor, c.Bad != nil
 	}
 	return a
 }

@@ -26,4 +26,5 @@ type Applied struct {
 	Cursor *Cursor
 
 	Unreadable bool // there is a record where the run belongs, but nobody can read it
+	BadCursor  bool // there is a cursor, but nobody can read it
 }

@@ -402,3 +402,45 @@ func TestAStandbyKnowsWhatIsToBeWrittenOff(t *testing.T) {
 		t.Fatalf("got %+v, want the slot of the pause written off", d.Event)
 	}
 }
+
+// What a leader wrote and somebody removed may never be told: a watch that is built anew tells the difference between two
+// lists. Then only refusals show it.
+func TestWhatVanishedUntoldIsNotDecidedFromForEver(t *testing.T) {
+	play := func(r *rig) (armed bool) {
+		for range 5 {
+			for _, d := range r.Plan(r.now, 10) {
+				a := r.commit(d)
+				r.Settle(d, a, r.now)
+				armed = armed || a.Err == nil && d.Run != nil && d.Run.State == job.Armed
+			}
+			r.now = r.now.Add(time.Second)
+		}
+		return armed
+	}
+	for name, vanish := range map[string]func(r *rig){
+		"cursor": func(r *rig) { r.store.deleteJob("j") },
+		"runs": func(r *rig) {
+			for _, run := range r.store.runs() {
+				r.store.remove(job.RecordRun, run.Name())
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapQueue})
+			r.lead()
+			r.now = r.now.Add(time.Minute)
+			play(r) // the slot's run waits for a worker
+			r.feed()
+			vanish(r)
+			r.fed = len(r.store.log)
+			r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapQueue})
+			r.worker("w", 10)
+			r.feed()
+			r.now = r.now.Add(time.Minute)
+			if !play(r) {
+				t.Fatal("slots are decided from what is not there any more, and refused for ever")
+			}
+		})
+	}
+}

@@ -50,6 +50,9 @@ func (p *Planner) refused(j *jobState, d job.Decision, a job.Applied, now time.T
 	if a.Cursor != nil && a.Cursor.Rev > p.seen {
 		j.cursor = a.Cursor
 	}
+	if errors.Is(a.Err, job.ErrConflict) {
+		p.vanished(j, d, a, now)
+	}
 	// A slot that has a record already, whoever made it, gets no other: the cursor moves past it.
 	if d.Run != nil && d.Cursor != nil && (a.Unreadable || a.Run != nil) {
 		j.taken = d.Run.ID
@@ -62,6 +65,17 @@ func (p *Planner) refused(j *jobState, d job.Decision, a job.Applied, now time.T
 		j.missedBefore = now // the store takes nothing, so nobody could dispatch
 	}
 	p.rest(j, now)
+}
+
+// vanished takes over that records which d was to replace are not there any more. The store may never tell: it tells the
+// difference between two lists, and they may have come and gone in between.
+func (p *Planner) vanished(j *jobState, d job.Decision, a job.Applied, now time.Time) {
+	if r := d.Run; r != nil && r.Rev != 0 && a.Run == nil && !a.Unreadable {
+		p.applyRun(r.Job, r.ID, nil, r.Rev+1, now) // passed over if we have heard of a later one
+	}
+	if c := d.Cursor; c != nil && c.Rev != 0 && a.Cursor == nil && !a.BadCursor {
+		p.applyCursor(job.Change{Kind: job.RecordCursor, Name: j.name, Rev: c.Rev + 1})
+	}
 }
 
 // rest keeps j from being decided about again at once, longer each time until a decision is committed.

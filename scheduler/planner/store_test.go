@@ -167,7 +167,7 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 	if d.Cursor != nil {
 		have := s.records[recordKey{job.RecordCursor, d.Job}]
 		holds = holds && have.Rev == d.Cursor.Rev
-		a.Cursor = have.Cursor
+		a.Cursor, a.BadCursor = have.Cursor, have.Bad != nil
 	}
 	for _, r := range d.Drops {
 		holds = holds && s.records[recordKey{job.RecordRun, r.Name()}].Rev == r.Rev

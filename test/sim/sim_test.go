@@ -15,10 +15,11 @@ import (
 )
 
 var (
-	seeds  = flag.Int("sim.seeds", defaultSeeds, "how many clusters to simulate")
-	from   = flag.Uint64("sim.from", 0, "the first seed")
-	only   = flag.Int64("sim.seed", -1, "simulate this one alone, and tell what happens")
-	repeat = flag.Int("sim.repeat", 1, "how often each seed is simulated")
+	seeds    = flag.Int("sim.seeds", defaultSeeds, "how many clusters to simulate")
+	from     = flag.Uint64("sim.from", 0, "the first seed")
+	only     = flag.Int64("sim.seed", -1, "simulate this one alone, and tell what happens")
+	patience = flag.Duration("sim.patience", 5*time.Minute, "how long one cluster may take, on the clock of the wall")
+	repeat   = flag.Int("sim.repeat", 1, "how often each seed is simulated")
 )
 
 // TestSim simulates clusters, one for each seed.
@@ -54,6 +55,8 @@ func simulate(t *testing.T, seed uint64, total *tally, verbose bool) {
 	if verbose {
 		log = hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: os.Stdout, TimeFormat: "2006-01-02 15:04:05.000000", TimeFn: time.Now, DisableTime: false})
 	}
+	watchdog := time.AfterFunc(*patience, func() { panic(fmt.Sprintf("seed %d: time does not pass any more", seed)) })
+	defer watchdog.Stop()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newPlan(seed), dir, log, count)
 		w.live()
@@ -98,9 +101,9 @@ func (w *world) live() {
 			w.switchOff()
 		}
 	}
-	w.caller.calls.Wait()
 	w.heal()
 	w.switchOn()
+	w.caller.calls.Wait()
 	w.settle()
 	w.judge()
 	if w.t.Failed() && *only >= 0 {
