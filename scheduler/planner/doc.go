@@ -38,7 +38,7 @@
 // # How a run that does not end is ended
 //
 // Its worker ends it at its timeout; a worker that is lost has it taken away. A worker that is present and does neither is
-// asked, and then the attempt is given up: see StopMargin. A request to end a run is repeated until it ends.
+// asked, and then the attempt is given up: see Config.StopMargin. A request to end a run is repeated until it ends.
 //
 // # Not guaranteed
 //

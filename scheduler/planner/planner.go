@@ -20,6 +20,10 @@ type Config struct {
 	// ClaimTimeout is how long a worker that is present may have a run whose time has come without beginning it or
 	// handing it back, before the run is taken from it. DefaultClaimTimeout if zero.
 	ClaimTimeout time.Duration
+	// StopMargin is how long after its timeout and its kill grace an attempt that goes on at a worker that is present is
+	// asked to end, and StopPatience how long after that it is given up. A worker whose clock is behind, or that heard late
+	// of its claim, has to be within StopMargin. DefaultStopMargin and DefaultStopPatience if zero.
+	StopMargin, StopPatience time.Duration
 	// ArmAhead is how long before its time a run may be given to a worker. Zero: not before.
 	ArmAhead time.Duration
 	// Retention bounds the history of each job.
@@ -39,6 +43,8 @@ const (
 	DefaultWorkerTTL    = 7 * time.Second
 	DefaultReturnGrace  = 7 * time.Second
 	DefaultClaimTimeout = time.Minute
+	DefaultStopMargin   = time.Minute
+	DefaultStopPatience = 2 * time.Minute
 )
 
 // Planner is the state machine. It is not safe for concurrent use.
@@ -70,6 +76,12 @@ func New(cfg Config) *Planner {
 	}
 	if cfg.ClaimTimeout == 0 {
 		cfg.ClaimTimeout = DefaultClaimTimeout
+	}
+	if cfg.StopMargin == 0 {
+		cfg.StopMargin = DefaultStopMargin
+	}
+	if cfg.StopPatience == 0 {
+		cfg.StopPatience = DefaultStopPatience
 	}
 	return &Planner{
 		cfg: cfg, jobs: make(map[string]*jobState), workers: make(map[string]*workerState), waiting: make(map[demandKind]*demand),

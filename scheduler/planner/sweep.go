@@ -8,15 +8,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// An attempt that its worker does not end, though that is present, is looked after by the leader. Its worker ends it when
-// its timeout and its kill grace have passed; StopMargin later the leader asks for that, and StopPatience after that the
-// attempt is given up: nothing that it still does to the store has any effect. A worker whose clock is behind, or that heard
-// late of its claim, is within StopMargin as long as it is present.
+// How often a worker is told again to stop a run whose end somebody asked for: first after StopEvery, then less and less
+// often, but every StopAtLeast.
 const (
-	StopMargin   = time.Minute
-	StopPatience = 2 * time.Minute
-	// StopEvery is how soon a worker is told again to stop a run whose end somebody asked for; later on it is told less
-	// often, but every StopAtLeast.
 	StopEvery   = 30 * time.Second
 	StopAtLeast = 5 * time.Minute
 )
@@ -24,7 +18,8 @@ const (
 // reasonOverdue is why a run that goes on was asked to end.
 const reasonOverdue = "it goes on after its timeout: its worker was asked to end it"
 
-// sweep decides about a run that should have ended, and that its worker still has.
+// sweep decides about a run that should have ended, and that its worker still has, though it is present: it is asked to end
+// the attempt, and then the attempt is given up. Nothing that it still does to the store has any effect.
 func (p *Planner) sweep(j *jobState, now time.Time) *job.Decision {
 	for _, r := range j.live.haveBegun() {
 		if r.State != job.Running || !p.present(r.Run) {
@@ -38,9 +33,9 @@ func (p *Planner) sweep(j *jobState, now time.Time) *job.Decision {
 }
 
 func (p *Planner) sweepRun(j *jobState, r *liveRun, now time.Time) *job.Decision {
-	switch overdue := r.overdue(); {
+	switch overdue := r.overdue().Add(p.cfg.StopMargin); {
 	case r.Reason == reasonOverdue: // the leader that asked may have been another one, but since is ours
-		if at := r.since.Add(StopPatience); now.Before(at) {
+		if at := r.since.Add(p.cfg.StopPatience); now.Before(at) {
 			p.wakeAt(j, at)
 			return nil
 		}
@@ -67,14 +62,14 @@ func (p *Planner) sweepRun(j *jobState, r *liveRun, now time.Time) *job.Decision
 	return &job.Decision{Run: &next, Stop: true}
 }
 
-// overdue is when r, which runs, should have ended long ago. Which timeout its worker goes by is known from the claim: the
+// overdue is when r, which runs, should have ended. Which timeout its worker goes by is known from the claim: the
 // definition may be another one by now.
 func (r *liveRun) overdue() time.Time {
 	bound := r.Bound.Std()
 	if bound <= 0 { // it was claimed by an older version
 		bound = (job.DefaultTimeout + job.DefaultKillGrace).Std()
 	}
-	return later(r.Started, later(r.Armed, r.Due)).Add(bound + StopMargin)
+	return later(r.Started, later(r.Armed, r.Due)).Add(bound)
 }
 
 // giveUpOverdue ends an attempt of which nobody knows whether it goes on. Only a job that may be repeated is tried again, as

@@ -43,6 +43,9 @@ type Config struct {
 	Version  api.VersionView
 	Handlers map[string]handler.Func // Go functions that jobs may name
 	Nanny    []string                // argv of the process that cleans up after this one; empty: none
+	// StopMargin and StopPatience are how long the leader waits for attempts that go on after their timeout, as
+	// planner.Config says; its defaults if zero.
+	StopMargin, StopPatience time.Duration
 	// Reload tells that the job files are to be read again, besides when they change. May be nil.
 	Reload <-chan os.Signal
 	// Now is the wall clock that this node decides by; time.Now if nil. Leases and deadlines keep to the monotonic clock,
@@ -161,6 +164,7 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 		background("follow the store", n.mirror.Follow)
 		n.scheduler = scheduler.New(planner.Config{
 			WorkerTTL: workerTTL, ArmAhead: n.set.Dispatch.ArmAhead,
+			StopMargin: n.cfg.StopMargin, StopPatience: n.cfg.StopPatience,
 			Retention: planner.Retention{Success: n.set.History.Success, Failed: n.set.History.Failed, MaxAge: n.set.History.MaxAge},
 		}, n.store, n.mirror.Feed(), n.metrics, n.now, n.log.Named("scheduler"))
 		background("run the scheduler", n.scheduler.Run)

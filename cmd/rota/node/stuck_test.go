@@ -1,0 +1,54 @@
+package node
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/executor/handler"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// An attempt that its worker cannot end is given up, and what it says later changes nothing.
+func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	set := settings(t, "q1")
+	r := start(t, Config{
+		Settings: set, Version: version, StopMargin: 300 * time.Millisecond, StopPatience: 500 * time.Millisecond,
+		Handlers: map[string]handler.Func{"stuck": func(context.Context, handler.Task) error {
+			<-release // whatever its context says
+			return nil
+		}},
+	})
+	r.lead(t)
+	bound := job.Duration(500 * time.Millisecond)
+	spec := job.Spec{Handler: "stuck", Timeout: bound, KillGrace: bound}
+	r.put(t, "repeat", spec)
+	spec.Delivery = job.AtMostOnce
+	r.put(t, "once", spec)
+	repeat, once := r.submit(t, "repeat", api.RunRequest{}), r.submit(t, "once", api.RunRequest{})
+	r.reaches(t, repeat.Ref, job.Running)
+	eventually(t, "it is asked to end", func() bool {
+		v, err := r.Run(t.Context(), repeat.Ref)
+		return err == nil && strings.Contains(v.Reason, "it goes on after its timeout")
+	})
+	repeat, once = r.ends(t, repeat.Ref, job.TimedOut), r.ends(t, once.Ref, job.Lost)
+	if n := r.metric(t, "rota_attempts_given_up_total"); n != 2 {
+		t.Errorf("%v attempts were given up, want 2", n)
+	}
+	if !strings.Contains(r.log.String(), "attempt was given up") {
+		t.Error("the log does not say so")
+	}
+
+	close(release)
+	eventually(t, "the late outcomes are fenced", func() bool { return r.metric(t, "rota_outcomes_fenced_total") == 2 })
+	for _, before := range []api.RunView{repeat, once} {
+		if now, err := r.Run(t.Context(), before.Ref); err != nil || now.Revision != before.Revision {
+			t.Errorf("%s was changed: %s, %v", before.Ref, now.State, err)
+		}
+	}
+	r.sound(t)
+}
