@@ -15,10 +15,11 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// The deadline of a try, and the pauses between tries whose answer was open. The first try of a write has less time: what
-// etcd's members had under way when their leader died is dropped, and never answered.
+// The deadline of a try, and the pauses between tries that ended before it. The first tries of a write have less time: what
+// etcd's members send to a leader that has died is dropped and never answered, until they have elected another.
 const (
-	firstTry   = 500 * time.Millisecond
+	shortTry   = 300 * time.Millisecond
+	shortTries = 4 * time.Second // for how long they are short
 	tryTimeout = 3 * time.Second
 	minPause   = 20 * time.Millisecond
 	maxPause   = time.Second
@@ -56,14 +57,15 @@ func (h *hurry) end(cancel context.CancelFunc) (stop func() bool) {
 // refusal, or wraps the cause of ctx. A try also ends, and is followed by the next, when h is called.
 func untilDefinite(ctx context.Context, open bool, h *hurry, send func(ctx context.Context) error, unanswered func()) error {
 	var last error
-	limit := firstTry
-	for pause := minPause; ; pause, limit = min(2*pause, maxPause), min(2*limit, tryTimeout) {
+	limit, began := shortTry, time.Now()
+	for pause := minPause; ; {
 		if ctx.Err() != nil {
 			if !open {
 				return fmt.Errorf("not sent: %w", context.Cause(ctx))
 			}
 			return fmt.Errorf("outcome unknown (%v): %w", last, context.Cause(ctx))
 		}
+		sent := time.Now()
 		try, cancel := context.WithTimeout(ctx, limit)
 		settled := h.end(cancel)
 		err := send(try)
@@ -81,9 +83,15 @@ func untilDefinite(ctx context.Context, open bool, h *hurry, send func(ctx conte
 			unanswered()
 		}
 		last = err
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
+		if time.Since(sent) < limit {
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause):
+			}
+			pause = min(2*pause, maxPause)
+		}
+		if time.Since(began) > shortTries {
+			limit = min(2*limit, tryTimeout)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestAHurriedWriteIsSentAgainAtOnce(t *testing.T) {
 				}
 				return nil
 			}, func() { open++ })
-			want := firstTry + minPause
+			want := shortTry
 			if hurried {
 				want = 50*time.Millisecond + minPause
 			}
