@@ -57,7 +57,8 @@ func (p *Planner) whyRecall(j *jobState, r *liveRun, now time.Time) string {
 			return job.ReasonNotYet
 		}
 	}
-	if due, ok := p.nextDue(j); ok && !due.After(now) {
+	// A slot that is due goes first; but not before a later slot, for then the cursor was put back, and it has been decided.
+	if due, ok := p.nextDue(j); ok && !due.After(now) && !r.Ahead {
 		return job.ReasonNotYet
 	}
 	return ""

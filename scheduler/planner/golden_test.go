@@ -187,6 +187,13 @@ func (st *stage) do(line string) {
 				break
 			}
 		}
+	case "rewind":
+		for _, c := range st.store.log {
+			if c.Kind == job.RecordCursor && c.Name == name && c.Cursor != nil {
+				st.store.put(c)
+				break
+			}
+		}
 	case "runs":
 		st.settle()
 		st.showRuns(name)
