@@ -2,6 +2,7 @@ package network
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -131,22 +132,28 @@ func (l *Lab) checkEmpty() {
 // require skips the test where no lab can be made, and fails it where one must be.
 func require(t testing.TB) {
 	t.Helper()
-	lacks := ""
+	err := possible()
+	switch {
+	case err == nil:
+	case os.Getenv("ROTA_CI") == "1":
+		t.Fatalf("NO LINKS ARE CUT: %v", err)
+	default:
+		t.Skipf("NO LINKS ARE CUT: %v", err)
+	}
+}
+
+// possible says what a lab lacks here: it makes a namespace and looks at the filters in it.
+func possible() error {
 	if os.Geteuid() != 0 {
-		lacks = "root"
+		return errors.New("namespaces and packet filters need root")
 	}
-	for _, program := range []string{"ip", "iptables"} {
-		if _, err := exec.LookPath(program); err != nil && lacks == "" {
-			lacks = "the program " + program
-		}
+	probe := fmt.Sprintf("rota-probe-%d", os.Getpid())
+	if _, err := run("ip", "netns", "add", probe); err != nil {
+		return err
 	}
-	if lacks == "" {
-		return
-	}
-	if os.Getenv("ROTA_CI") == "1" {
-		t.Fatalf("NO LINKS ARE CUT: this needs %s", lacks)
-	}
-	t.Skipf("NO LINKS ARE CUT: this needs %s", lacks)
+	_, err := run("ip", "netns", "exec", probe, "iptables", "-w", "-nL")
+	_, deleted := run("ip", "netns", "delete", probe)
+	return errors.Join(err, deleted)
 }
 
 // run runs a program to its end and returns what it wrote.
