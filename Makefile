@@ -8,6 +8,7 @@ SHELL       := bash
 GO          ?= go
 IMAGE       ?= rota:dev
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 
 # Go writes the commit into the binary, and fails where git refuses to tell it.
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(shell git status --porcelain >/dev/null 2>&1 && echo auto || echo false)
@@ -18,6 +19,12 @@ RACE = $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo 'int main(void) { ret
 
 # The test that needs Docker has a target of its own, so that it does not share the machine with others.
 PACKAGES = $(shell $(GO) list ./... | grep -v '/test/deploy$$')
+
+# gotest PACKAGES,FLAGS runs tests. With RERUN=n, a test that fails is run again up to n times and what failed is told in
+# bin/rerun-<target>.txt: these tests break real processes, and a shared machine may hold one up for longer than any lease.
+gotest = $(if $(RERUN),$(GO) run $(GOTESTSUM) --format=pkgname --hide-summary=skipped --rerun-fails=$(RERUN) \
+	--rerun-fails-max-failures=3 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race \
+	--rerun-fails-report=bin/rerun-$@.txt --packages="$(1)" -- $(2),$(GO) test $(2) $(1))
 
 .PHONY: help
 help: ## print the targets
@@ -36,9 +43,10 @@ build: ## build bin/rota
 test: ## run all tests, with the race detector if there is a C compiler
 	@race="$(RACE)"; \
 	[ -n "$$race" ] || echo "make test: NO C COMPILER, so the race detector is OFF: install gcc and libc6-dev" >&2; \
-	echo "go test $$race ./..., but for ./test/deploy (make docker-test)"; \
+	echo "go test $$race ./..., but for what make fault adds"; \
 	$(GO) build $$race ./...; \
-	$(GO) test $$race -p 1 -timeout 20m $(PACKAGES)
+	mkdir -p bin; \
+	$(call gotest,$(PACKAGES),$$race -p 1 -timeout 20m)
 
 .PHONY: check
 check: ## check format, vet, staticcheck, import directions, go.mod (staticcheck comes from the Go module proxy)
@@ -51,8 +59,13 @@ check: ## check format, vet, staticcheck, import directions, go.mod (staticcheck
 
 .PHONY: fault
 fault: ## run the tests that break things: processes, links, clocks, disks; and those in Docker, if it is there
-	$(GO) test $(RACE) -count=1 -p 1 -timeout 30m $$($(GO) list ./test/... | grep -v '/test/deploy$$')
+	@mkdir -p bin
+	ROTA_FAULTS=1 $(call gotest,./test/cluster ./test/network/... ./test/guards,$(RACE) -count=1 -p 1 -timeout 30m)
 	$(MAKE) docker-test
+
+.PHONY: sim
+sim: ## put whole clusters to simulated faults: SEEDS=2000, FROM=n for others
+	$(GO) test -count=1 -timeout 0 -v ./test/sim -sim.seeds=$(or $(SEEDS),2000) -sim.from=$(or $(FROM),0)
 
 .PHONY: soak
 soak: ## harm a cluster under load at random: FOR=10m (at least 1m), SEED=n to repeat one

@@ -15,7 +15,7 @@ import (
 // TestArmedSlotsNeedNoLeader kills the leader between the arming of some slots and their time. Nobody can lead for as long
 // as its lease lasts; the slots begin in their time all the same, by their workers alone.
 func TestArmedSlotsNeedNoLeader(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	sink := NewSink(t)
 	const period = 10 * time.Second
@@ -100,7 +100,7 @@ func firstWriteOfAnotherTerm(c *Cluster, rev, term int64) int64 {
 // TestAPauseRecallsWhatIsArmed pauses, edits and deletes jobs between the arming of a slot and its time: none of them begins as
 // it was armed.
 func TestAPauseRecallsWhatIsArmed(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	sink := NewSink(t)
 	const period = 6 * time.Second

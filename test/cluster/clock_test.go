@@ -40,7 +40,7 @@ func giveClocks(c *Cluster) {
 // TestClocksDiffer sets clocks wrong by 45 s, forwards and backwards, while replicas lead and work: whoever is wrong does not
 // lead and says so, works on, and nothing runs early, twice, or not at all.
 func TestClocksDiffer(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	const wrong = 45 * time.Second
 	sink := NewSink(t)
@@ -180,7 +180,7 @@ func gaps(t *testing.T, effects []history.Effect, prefix string, least, most tim
 
 // TestReleaseClockIsRight looks into the binary that is released for the clock that tests can set.
 func TestReleaseClockIsRight(t *testing.T) {
-	slow(t)
+	row(t)
 	for path, want := range map[string]bool{binary: false, faultBinary(t): true} {
 		text, err := os.ReadFile(path)
 		if err != nil {

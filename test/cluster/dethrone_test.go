@@ -13,7 +13,7 @@ import (
 // TestLeaderIsDethronedByHand takes the lease or the key of whoever leads away, every second for a while: no term is believed
 // in beyond its key, somebody always leads again, and every slot runs once.
 func TestLeaderIsDethronedByHand(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	const blows = 10
 	sink := NewSink(t)

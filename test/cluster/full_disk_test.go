@@ -18,7 +18,7 @@ import (
 // TestWorkersDiskIsFull fills the disk with a worker's journal and output while runs execute there: how they ended is not
 // lost, nothing new is begun there, and the worker says so until there is room.
 func TestWorkersDiskIsFull(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	const runs = 20
 	disk := smallDisk(t, "8m")
@@ -90,7 +90,7 @@ func TestWorkersDiskIsFull(t *testing.T) {
 // TestReplicasDiskIsFull fills the disk of one of three replicas, with its member of etcd: that one ends and says why, the others
 // go on, and when there is room it comes back.
 func TestReplicasDiskIsFull(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	disk := smallDisk(t, "200m") // etcd sets two files of 64 MiB aside
 	sink := NewSink(t)

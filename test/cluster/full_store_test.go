@@ -15,7 +15,7 @@ import (
 // TestStoreIsFull fills etcd while jobs execute: everybody says so, outcomes wait, and after the runbook of
 // docs/operations.md all goes on and nothing has been forgotten or run again.
 func TestStoreIsFull(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	const quota = 16 << 20
 	sink, ledger := NewSink(t), NewLedger(t)

@@ -17,7 +17,7 @@ import (
 // its old file, it leaves the newer ones alone, and everybody sees that it differs. Then one replica's file is broken by an
 // edit, and later all of them are: what runs stays, and the mistake is shown with its line.
 func TestOldJobFilesRejoin(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	ledger := NewLedger(t)
 	spec := func(description string) map[string]job.Spec {

@@ -17,7 +17,7 @@ import (
 // while the leader is killed and a follower is paused: what they are told is as if one after the other had been served,
 // whatever was accepted has one run, and nothing else has.
 func TestCallsAreLinearizable(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	sink := NewSink(t)
 	sink.Delay(150 * time.Millisecond)

@@ -12,7 +12,7 @@ import (
 // TestDownForTwoWeeks runs a cluster by clocks that are two weeks behind, stops it, sets the clocks right and starts it: to it,
 // two weeks have passed. What is made up for is what each job's policy says, and no more.
 func TestDownForTwoWeeks(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	const weeks = 14 * 24 * time.Hour
 	sink := NewSink(t)

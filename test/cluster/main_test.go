@@ -62,6 +62,15 @@ func slow(t *testing.T) {
 	}
 }
 
+// row marks a test that makes one of the failures happen that `make fault` goes through; there are too many for each change.
+func row(t *testing.T) {
+	t.Helper()
+	slow(t)
+	if os.Getenv("ROTA_FAULTS") == "" {
+		t.Skip("makes a failure happen, as make fault does with all of them: set ROTA_FAULTS=1")
+	}
+}
+
 // loadTime is how long a cluster is kept under load: ROTA_TEST_SECONDS, two minutes where ROTA_CI_FULL is set.
 func loadTime(t *testing.T) time.Duration {
 	t.Helper()
@@ -89,7 +98,7 @@ func seeded(t *testing.T) *rand.Rand {
 		}
 		seed = n
 	}
-	t.Logf("again: ROTA_TEST_SEED=%d go test ./test/cluster -count=1 -v -run '^%s$'", seed, t.Name())
+	t.Logf("again: ROTA_FAULTS=1 ROTA_TEST_SEED=%d go test ./test/cluster -count=1 -v -run '^%s$'", seed, t.Name())
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

@@ -18,7 +18,7 @@ import (
 // TestNastyJobs runs programs that ignore SIGTERM, leave their group and their session, print a gigabyte, and never end: their
 // timeout ends them with all that they started, what they print is cut, and the worker goes on with other jobs.
 func TestNastyJobs(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	// Unique arguments, so that these processes are found whoever has adopted them.
 	mark := fmt.Sprintf("1000.%09d", rand.IntN(1e9))

@@ -16,7 +16,7 @@ import (
 // TestOrdersAreDeliveredTwice copies every order that a leader gives to a worker, to the same one and to another, at once and
 // after it has been closed: each run is executed once.
 func TestOrdersAreDeliveredTwice(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	sink, ledger := NewSink(t), NewLedger(t)
 	sink.Delay(200 * time.Millisecond)

@@ -84,7 +84,7 @@ func testOutageAtEnd(t *testing.T, works string, outage time.Duration) {
 // TestOutcomeOutlivesItsWorker takes the store away while a job executes, and kills its worker after the job has ended: the
 // next process of the worker delivers the outcome once the store is back, and nothing is run again.
 func TestOutcomeOutlivesItsWorker(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	ledger := NewLedger(t)
 	gate := t.TempDir() + "/go"

@@ -16,7 +16,7 @@ import (
 // stay bounded, what waits says why, jobs of a higher priority go first, leases survive, and afterwards everything that was
 // let in has run once.
 func TestOverload(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	const (
 		capacity = 2 // of each of three workers

@@ -66,7 +66,7 @@ func TestPausedLeaderIsFenced(t *testing.T) {
 // TestShortPauses stops the leader and a worker for half as long as their leases last, and just as long: whether they keep
 // what they hold or lose it, nothing is double and nothing is missing.
 func TestShortPauses(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	sink := NewSink(t)
 	sink.Delay(300 * time.Millisecond) // so that whoever is stopped has something under way

@@ -15,7 +15,7 @@ import (
 // TestRestoredStoreWaits puts the store back to a copy that was made earlier: no replica leads, works or writes anything until
 // somebody accepts it. Then the slots since the copy are missed ones, and all goes on from there.
 func TestRestoredStoreWaits(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	sink := NewSink(t)
 	post := job.Spec{Every: job.Duration(time.Second), Missed: job.MissedNone, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"}}

@@ -14,7 +14,7 @@ import (
 // TestFailingJobKeepsItsCadence has jobs fail at every attempt, on time and with retries, while leaders are killed: every
 // slot still gets its run, each run no more attempts than its policy allows, and those their own pauses.
 func TestFailingJobKeepsItsCadence(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	const retries, pause = 2, 2 * time.Second
 	sink, ledger := NewSink(t), NewLedger(t)
@@ -70,7 +70,7 @@ const killing = 100 * time.Millisecond
 // TestDelayedRunsOnce submits runs for later, some of which have to be retried, and kills and restarts everybody while they
 // become due: each runs once, or once more for each failure, and nothing of it runs again afterwards.
 func TestDelayedRunsOnce(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	const count, pause = 60, time.Second
 	rng := seeded(t)
@@ -156,7 +156,7 @@ func TestDelayedRunsOnce(t *testing.T) {
 // TestCursorIsRewound puts the cursors of jobs back to where they were a while ago, as a failover with stale state or a hand
 // does it: the slots behind them have had their runs, none of which is made again, and those that come run as ever.
 func TestCursorIsRewound(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	sink := NewSink(t)
 	spec := job.Spec{Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"}}

@@ -45,7 +45,7 @@ func playStuck() error {
 // TestStuckRun gives a run to a worker that neither ends it nor dies. The leader asks for its end, gives the attempt up, and
 // tries again. It takes as long as the leader is patient.
 func TestStuckRun(t *testing.T) {
-	slow(t)
+	row(t)
 	if lasting(0, 1) == 0 {
 		t.Skip("takes more than three minutes; set ROTA_CI_FULL")
 	}

@@ -26,7 +26,7 @@ type submission struct {
 // TestSubmitThroughAnOutage submits runs while the store has no majority, by way of the replica that is left: it refuses and
 // says when to try again. Who does so gets one run for his key, and whoever was told yes has one too.
 func TestSubmitThroughAnOutage(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	sink := NewSink(t)
 	c := Start(t, Config{Binary: binary, Jobs: map[string]job.Spec{

@@ -18,7 +18,7 @@ import (
 // asserts no times, since those are the machine's, but prints them; the judge looks at the rest. ROTA_TAKEOVERS says how often
 // each is done, ROTA_TAKEOVER_RATE how many runs a second there are.
 func TestTakeover(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	times, rate := fromEnv("ROTA_TAKEOVERS", 2), fromEnv("ROTA_TAKEOVER_RATE", 100)
 	sink := NewSink(t)

@@ -51,7 +51,7 @@ func (g *guarded) seen() (accepted, refused []int64) {
 // TestStaleHolderIsRefused stops a worker while its job goes on, until the run has been given to another one and has ended
 // there. Then the first job writes to a target that checks tokens, and its worker reports to the store: both refuse it.
 func TestStaleHolderIsRefused(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	target := new(guarded)
 	server := httptest.NewServer(target)
@@ -110,7 +110,7 @@ func fenced(c *Cluster, name string) (events []job.Event) {
 
 // TestJobIsLongerThanLeases lets a job last for several times as long as every lease: it is executed once.
 func TestJobIsLongerThanLeases(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	ledger := NewLedger(t)
 	work := fmt.Sprintf("sleep %d", 3*int(electionTTL.Seconds()))

@@ -13,7 +13,7 @@ import (
 // TestUpgradeAndScale begins with one replica beside an etcd of its own, scales to five, replaces them one at a time by another
 // build of rota, and scales down to two, the leader among those that go: no slot is missed or runs twice.
 func TestUpgradeAndScale(t *testing.T) {
-	slow(t)
+	row(t)
 	t.Parallel()
 	sink := NewSink(t)
 	sink.Delay(300 * time.Millisecond) // so that whoever goes has something under way

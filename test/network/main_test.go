@@ -50,8 +50,8 @@ func main(m *testing.M) int {
 // seeded returns the source of all that is left to chance in a test, and tells how to have it again.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a cluster; left out of -short")
+	if testing.Short() || os.Getenv("ROTA_FAULTS") == "" {
+		t.Skip("starts a cluster and cuts its links, as make fault does: set ROTA_FAULTS=1")
 	}
 	seed := rand.Uint64N(1e9) + 1
 	if s := os.Getenv("ROTA_TEST_SEED"); s != "" {
@@ -61,7 +61,7 @@ func seeded(t *testing.T) *rand.Rand {
 		}
 		seed = n
 	}
-	t.Logf("again: ROTA_TEST_SEED=%d go test ./test/network -count=1 -v -run '^%s$'", seed, t.Name())
+	t.Logf("again: ROTA_FAULTS=1 ROTA_TEST_SEED=%d go test ./test/network -count=1 -v -run '^%s$'", seed, t.Name())
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
