@@ -114,7 +114,7 @@ func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (
 		return false, time.Time{}
 	}
 	known := s.due.Add(j.delay(r.Run))
-	if r.State == job.Running { // or else it is between two attempts
+	if r.assigned() { // or else it is between two attempts; one that was given to a worker may have ended by now
 		if !p.present(r.Run) {
 			return false, time.Time{}
 		}

@@ -16,8 +16,12 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// settleTime is how long a healed cluster may take to decide and to end everything.
-const settleTime = 10 * time.Minute
+// settleTime is how long a healed cluster may take to decide and to end everything. For as long as grace it has time even
+// if there seems to be nothing to do.
+const (
+	settleTime = 10 * time.Minute
+	grace      = 30 * time.Second
+)
 
 // fail says what was broken, and under which seed.
 func (w *world) fail(format string, args ...any) {
@@ -27,6 +31,7 @@ func (w *world) fail(format string, args ...any) {
 
 // settle waits until every slot is decided and every run has ended.
 func (w *world) settle() {
+	w.runUntil(time.Now().Add(grace))
 	end := time.Now().Add(settleTime)
 	for time.Now().Before(end) {
 		if len(w.unsettled()) == 0 {
