@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/api"
-	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/cluster"
 )
 
@@ -36,6 +33,9 @@ func TestStore(t *testing.T) {
 	s.row("connections are dead", s.deadConnections)
 	s.row("watch compacted away", s.compactedAway)
 	s.row("no majority", s.noMajority)
+	if full() {
+		s.row("both leaders vanish", s.bothLeadersVanish)
+	}
 	s.close()
 }
 
@@ -144,91 +144,6 @@ func (s *storeScene) lateWrite(t *testing.T, try int) (late int) {
 	return late
 }
 
-// deadConnections has all connections that one replica has to the store carry nothing any more, without an end; new ones
-// would.
-func (s *storeScene) deadConnections(t *testing.T) {
-	victim := s.scene.follower(s.c.Leader())
-	over := s.outage(victim.Name)
-	open := 0
-	for _, p := range s.etcd.Proxies[victim.Name] {
-		open += p.Hold(false)
-	}
-	if open == 0 {
-		t.Fatal("the replica had no connection: the fault cannot bite")
-	}
-	t.Logf("fault: %d connections of %s are dead", open, victim.Name)
-	awaitUnready(t, victim, 5*time.Second)
-	s.mark(t, victim, time.Minute)
-	held := 0
-	for _, p := range s.etcd.Proxies[victim.Name] {
-		held += p.Release()
-	}
-	if t.Logf("healed: %d pieces of data were held back", held); held == 0 {
-		t.Error("nothing was held back: the fault did not bite")
-	}
-	victim.WaitReady()
-	over()
-}
-
-// compactedAway has the links between one replica and the store carry nothing, and then break, when what happened meanwhile
-// has been compacted: its watch cannot go on where it was.
-func (s *storeScene) compactedAway(t *testing.T) {
-	victim := s.scene.follower(s.c.Leader())
-	over := s.outage(victim.Name)
-	relists := victim.Metric("rota_store_relists_total")
-	began := time.Now()
-	for _, p := range s.etcd.Proxies[victim.Name] {
-		p.Hold(true)
-	}
-	t.Logf("fault: %s has links to the store that carry nothing", victim.Name)
-	awaitUnready(t, victim, 5*time.Second)
-	time.Sleep(time.Until(began.Add(lasting(3*time.Second, 30*time.Second))))
-	if text, ok := ready(t, victim); full() && (ok || !strings.Contains(text, "[-]watch")) {
-		t.Errorf("%s has been deaf for 30 s and says of itself: %s", victim.Name, text)
-	}
-	s.c.Recorder.Sync()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if _, err := s.etcd.clients[0].Compact(ctx, s.c.Recorder.Rev()); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range s.etcd.Proxies[victim.Name] {
-		p.Break()
-	}
-	s.mark(t, victim, time.Minute)
-	victim.WaitReady()
-	over()
-	if now := victim.Metric("rota_store_relists_total"); now <= relists {
-		t.Errorf("%s has listed anew %v times, as often as before: the fault did not bite", victim.Name, now)
-	}
-	if !strings.Contains(victim.Log(), "compacted") {
-		t.Errorf("%s does not tell of a compaction: the fault did not bite", victim.Name)
-	}
-}
-
-// mark changes a record and waits until a replica answers with it. Until then it must have said that it is not ready.
-func (s *storeScene) mark(t *testing.T, victim *cluster.Node, limit time.Duration) {
-	t.Helper()
-	changed := time.Now()
-	text := changed.Format(time.RFC3339Nano)
-	other := s.c.Leader()
-	if _, _, err := other.Client.PutJob(t.Context(), "mark", job.Spec{Description: text, Command: []string{"true"}}, api.Precondition{}); err != nil {
-		t.Fatal(err)
-	}
-	unready := false
-	cluster.Await(t, limit, victim.Name+" knows what has changed", func() bool {
-		if _, ok := ready(t, victim); !ok {
-			unready = true
-		}
-		v, err := victim.Client.Job(t.Context(), "mark")
-		return err == nil && v.Spec.Description == text
-	})
-	t.Logf("%s knows what has changed after %v", victim.Name, time.Since(changed).Round(10*time.Millisecond))
-	if !unready && time.Since(changed) > lease {
-		t.Errorf("%s never said that it was not ready", victim.Name)
-	}
-}
-
 // noMajority takes two of three members away for longer than leases last: dispatching stops, and then catches up.
 func (s *storeScene) noMajority(t *testing.T) {
 	over := s.c.Outage()
@@ -251,6 +166,22 @@ func (s *storeScene) noMajority(t *testing.T) {
 	healed := time.Now()
 	s.c.WaitReady()
 	t.Logf("all are ready, and one leads, %v after the majority is back", time.Since(healed).Round(10*time.Millisecond))
+	over()
+}
+
+// bothLeadersVanish takes the machines of the leader and of etcd's leader away at once: an election of etcd, after which all
+// leases begin anew, comes before the lease's end.
+func (s *storeScene) bothLeadersVanish(t *testing.T) {
+	leader, member := s.c.Leader(), -1
+	cluster.Await(t, 10*time.Second, "a member leads", func() bool { member = s.etcd.Leader(-1); return member >= 0 })
+	over := s.outage(leader.Name)
+	cut := s.lab.Vanish(leader.Name, s.hosts[member])
+	s.takeover(t, leader, time.Now())
+	if next := s.etcd.Leader(member); next < 0 || next == member {
+		t.Error("etcd has no other leader: the fault did not bite")
+	}
+	cut.Heal()
+	leader.WaitReady()
 	over()
 }
 
