@@ -186,4 +186,7 @@ func TestCursorIsRewound(t *testing.T) {
 	leader.Start()
 	c.WaitReady()
 	c.Check(sink.Requests, byHand, nil)
+	if versions, runs := len(c.Recorder.Versions()), len(c.Recorder.Runs("")); versions > 30*runs {
+		t.Errorf("%d versions of records for %d runs: somebody writes without end", versions, runs)
+	}
 }
