@@ -44,6 +44,7 @@ type Scheduler struct {
 	reigns  chan reign
 	stopped chan struct{} // closed when Run has returned
 	status  atomic.Pointer[Status]
+	misfits atomic.Pointer[map[string]error]
 }
 
 // reign is one term that Run is to act in.
@@ -113,6 +114,16 @@ func (s *Scheduler) digest() {
 	for _, c := range changes {
 		s.planner.Apply(c, now)
 	}
+	misfits := s.planner.Misfits()
+	s.misfits.Store(&misfits)
+}
+
+// Misfits are the jobs whose schedule nobody understands, and why: they have no slots. What it returns must not be changed.
+func (s *Scheduler) Misfits() map[string]error {
+	if m := s.misfits.Load(); m != nil {
+		return *m
+	}
+	return nil
 }
 
 // settled is a decision with its answer.

@@ -55,11 +55,13 @@ func (s *Store) Orders(ctx context.Context, worker string, deliver func(job.Orde
 		deliver(o)
 	}
 	return s.follow(ctx, prefix, follower{
-		reset: func(_ int64, kvs []*mvccpb.KeyValue) {
+		begin: func() {},
+		page: func(kvs []*mvccpb.KeyValue) {
 			for _, kv := range kvs {
 				take(kv)
 			}
 		},
+		reset: func(int64) {},
 		apply: func(_ int64, events []*clientv3.Event) {
 			for _, ev := range events {
 				if ev.Type == clientv3.EventTypePut {

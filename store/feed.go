@@ -20,9 +20,9 @@ func (m *Mirror) Feed() *Feed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []job.Change
-	for _, records := range m.records {
-		for _, c := range records {
-			all = append(all, c)
+	for kind, records := range m.records {
+		for name, r := range records {
+			all = append(all, r.change(kind, name))
 		}
 	}
 	slices.SortFunc(all, byRev)
@@ -48,7 +48,11 @@ func (f *Feed) add(changes []job.Change) {
 		return
 	}
 	f.mu.Lock()
-	f.changes = append(f.changes, changes...)
+	if f.changes == nil { // the usual case, and a long list at the start
+		f.changes = slices.Clip(changes)
+	} else {
+		f.changes = append(f.changes, changes...)
+	}
 	f.mu.Unlock()
 	select {
 	case f.ready <- struct{}{}:

@@ -13,7 +13,9 @@ import (
 
 // follower is told what is under a prefix, and every change of it in the order of revisions.
 type follower struct {
-	reset   func(rev int64, kvs []*mvccpb.KeyValue)   // all there is at rev; what was known before and is not in kvs is gone
+	begin   func()                                    // a list begins, and what came of one before is void
+	page    func(kvs []*mvccpb.KeyValue)              // a part of the list
+	reset   func(rev int64)                           // the list was all there is at rev; what was known before and is not in it is gone
 	apply   func(rev int64, events []*clientv3.Event) // with these, everything up to rev is told
 	current func(at time.Time)                        // what has been told is all that there was at this instant
 	ask     <-chan struct{}                           // asks for a probe at once; may be nil
@@ -47,13 +49,13 @@ func (s *Store) follow(ctx context.Context, prefix string, f follower) error {
 
 func (s *Store) followOnce(ctx context.Context, prefix string, f follower) error {
 	began := time.Now()
-	kvs, reached, err := s.list(ctx, prefix)
+	f.begin()
+	reached, err := s.pages(ctx, prefix, f.page)
 	if err != nil {
 		return err
 	}
-	f.reset(reached, kvs)
+	f.reset(reached)
 	f.current(began)
-	kvs = nil
 
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup

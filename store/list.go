@@ -13,12 +13,18 @@ import (
 const (
 	firstPage = 1_000
 	minPage   = 16
-	maxPage   = 20_000
-	pageBytes = 8 << 20
+	maxPage   = 50_000
+	pageBytes = 16 << 20
 )
 
 // list reads everything under prefix as it was at one revision.
 func (s *Store) list(ctx context.Context, prefix string) (kvs []*mvccpb.KeyValue, rev int64, err error) {
+	rev, err = s.pages(ctx, prefix, func(page []*mvccpb.KeyValue) { kvs = append(kvs, page...) })
+	return kvs, rev, err
+}
+
+// pages is list for those who need not have everything at once.
+func (s *Store) pages(ctx context.Context, prefix string, take func(kvs []*mvccpb.KeyValue)) (rev int64, err error) {
 	end := clientv3.GetPrefixRangeEnd(prefix)
 	page := firstPage
 	for from := prefix; ; {
@@ -26,14 +32,14 @@ func (s *Store) list(ctx context.Context, prefix string) (kvs []*mvccpb.KeyValue
 		resp, err := s.client.Get(try, from, clientv3.WithRange(end), clientv3.WithLimit(int64(page)), clientv3.WithRev(rev))
 		cancel()
 		if err != nil {
-			return nil, 0, fmt.Errorf("list %s: %w", prefix, err)
+			return 0, fmt.Errorf("list %s: %w", prefix, err)
 		}
 		if rev == 0 {
 			rev = resp.Header.Revision
 		}
-		kvs = append(kvs, resp.Kvs...)
+		take(resp.Kvs)
 		if !resp.More || len(resp.Kvs) == 0 {
-			return kvs, rev, nil
+			return rev, nil
 		}
 		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
 		page = nextPage(resp.Kvs)

@@ -12,47 +12,43 @@ import (
 
 // Job returns a job's definition.
 func (m *Mirror) Job(name string) (*job.Job, bool) {
-	c := m.look(KindJobs, name)
-	return c.Job, c.Job != nil
+	return look[*job.Job](m, KindJobs, name)
 }
 
 // Cursor returns a job's cursor.
 func (m *Mirror) Cursor(name string) (*job.Cursor, bool) {
-	c := m.look(KindCursors, name)
-	return c.Cursor, c.Cursor != nil
+	return look[*job.Cursor](m, KindCursors, name)
 }
 
 // Run returns a run by name; of a terminal one, without output, payload and spec.
 func (m *Mirror) Run(name string) (*job.Run, bool) {
-	c := m.look(KindRuns, name)
-	return c.Run, c.Run != nil
+	return look[*job.Run](m, KindRuns, name)
 }
 
 // Gate returns the cluster-wide pause; the zero Gate if there never was one.
 func (m *Mirror) Gate() job.Gate {
-	if c := m.look(KindGate, ""); c.Gate != nil {
-		return *c.Gate
+	if g, ok := look[*job.Gate](m, KindGate, ""); ok {
+		return *g
 	}
 	return job.Gate{}
 }
 
 // Files returns which job files are in force.
 func (m *Mirror) Files() job.Files {
-	if c := m.look(KindFiles, ""); c.Files != nil {
-		return *c.Files
+	if f, ok := look[*job.Files](m, KindFiles, ""); ok {
+		return *f
 	}
 	return job.Files{}
 }
 
 // Worker returns a worker's presence.
 func (m *Mirror) Worker(name string) (*job.Worker, bool) {
-	c := m.look(KindWorkers, name)
-	return c.Worker, c.Worker != nil
+	return look[*job.Worker](m, KindWorkers, name)
 }
 
 // Jobs returns all jobs by name.
 func (m *Mirror) Jobs() []*job.Job {
-	jobs := collect(m, KindJobs, func(c job.Change) *job.Job { return c.Job })
+	jobs := collect[*job.Job](m, KindJobs)
 	slices.SortFunc(jobs, func(a, b *job.Job) int { return strings.Compare(a.Name, b.Name) })
 	return jobs
 }
@@ -71,14 +67,14 @@ func (s *Store) Replicas(ctx context.Context) (replicas []*job.Replica, err erro
 
 // Workers returns all workers by name.
 func (m *Mirror) Workers() []*job.Worker {
-	workers := collect(m, KindWorkers, func(c job.Change) *job.Worker { return c.Worker })
+	workers := collect[*job.Worker](m, KindWorkers)
 	slices.SortFunc(workers, func(a, b *job.Worker) int { return strings.Compare(a.Name, b.Name) })
 	return workers
 }
 
 // Replicas returns all replicas by name.
 func (m *Mirror) Replicas() []*job.Replica {
-	replicas := collect(m, KindReplicas, func(c job.Change) *job.Replica { return c.Replica })
+	replicas := collect[*job.Replica](m, KindReplicas)
 	slices.SortFunc(replicas, func(a, b *job.Replica) int { return strings.Compare(a.Name, b.Name) })
 	return replicas
 }
@@ -89,7 +85,7 @@ func (m *Mirror) Runs(of string, keep func(*job.Run) bool) []*job.Run {
 	var runs []*job.Run
 	add := func(j string, ids map[string]bool) {
 		for id := range ids {
-			if r := m.records[KindRuns][j+"/"+id].Run; r != nil && (keep == nil || keep(r)) {
+			if r, ok := m.records[KindRuns][j+"/"+id].value.(*job.Run); ok && (keep == nil || keep(r)) {
 				runs = append(runs, r)
 			}
 		}
@@ -123,18 +119,26 @@ func (m *Mirror) Quarantine() []Bad {
 	return bad
 }
 
-func (m *Mirror) look(kind Kind, name string) job.Change {
+// CountJobs is how many jobs there are.
+func (m *Mirror) CountJobs() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.records[kind][name]
+	return len(m.records[KindJobs])
 }
 
-func collect[T any](m *Mirror, kind Kind, of func(job.Change) *T) []*T {
+func look[T any](m *Mirror, kind Kind, name string) (T, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	var out []*T
-	for _, c := range m.records[kind] {
-		if v := of(c); v != nil {
+	v, ok := m.records[kind][name].value.(T)
+	return v, ok
+}
+
+func collect[T any](m *Mirror, kind Kind) []T {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	out := make([]T, 0, len(m.records[kind]))
+	for _, r := range m.records[kind] {
+		if v, ok := r.value.(T); ok {
 			out = append(out, v)
 		}
 	}

@@ -1,13 +1,12 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -22,15 +21,16 @@ type Mirror struct {
 	store *Store
 
 	mu      sync.RWMutex
-	records map[Kind]map[string]job.Change // guarded by mu, by name; terminal runs without what is bulky
-	runs    map[string]map[string]bool     // guarded by mu: ids of runs by job
-	bad     map[string]Bad                 // guarded by mu, by key
-	rev     int64                          // guarded by mu: everything up to it is in
-	heard   time.Time                      // guarded by mu: everything that there was at this instant is in
-	moved   chan struct{}                  // guarded by mu: closed and replaced when rev moves
-	feeds   []*Feed                        // guarded by mu
+	records map[Kind]map[string]record // guarded by mu, by name; terminal runs without what is bulky
+	runs    map[string]map[string]bool // guarded by mu: ids of runs by job
+	bad     map[string]Bad             // guarded by mu, by key
+	rev     int64                      // guarded by mu: everything up to it is in
+	heard   time.Time                  // guarded by mu: everything that there was at this instant is in
+	moved   chan struct{}              // guarded by mu: closed and replaced when rev moves
+	feeds   []*Feed                    // guarded by mu
 
-	ask chan struct{} // holds a token when somebody waits for what etcd may have and the watch has not told
+	staged []reading     // owned by Follow: the list that is being read
+	ask    chan struct{} // holds a token when somebody waits for what etcd may have and the watch has not told
 }
 
 type recordKey struct {
@@ -49,7 +49,7 @@ type Bad struct {
 func NewMirror(s *Store) *Mirror {
 	return &Mirror{
 		store:   s,
-		records: make(map[Kind]map[string]job.Change),
+		records: make(map[Kind]map[string]record),
 		runs:    make(map[string]map[string]bool),
 		bad:     make(map[string]Bad),
 		moved:   make(chan struct{}),
@@ -59,7 +59,9 @@ func NewMirror(s *Store) *Mirror {
 
 // Follow keeps the mirror current until ctx ends, and returns the cause of that.
 func (m *Mirror) Follow(ctx context.Context) error {
-	return m.store.follow(ctx, m.store.keys.All(), follower{reset: m.reset, apply: m.apply, current: m.current, ask: m.ask})
+	return m.store.follow(ctx, m.store.keys.All(), follower{
+		begin: m.begin, page: m.page, reset: m.reset, apply: m.apply, current: m.current, ask: m.ask,
+	})
 }
 
 // mirrored says which keys are copied. Orders are their worker's affair, events are read when asked for, candidates
@@ -72,24 +74,62 @@ func mirrored(kind Kind) bool {
 	return true
 }
 
-func (m *Mirror) reset(rev int64, kvs []*mvccpb.KeyValue) {
+// begin, page and reset take a list in: nothing of it is seen before all of it is there.
+func (m *Mirror) begin() { m.staged = nil }
+
+func (m *Mirror) page(kvs []*mvccpb.KeyValue) {
+	m.staged = slices.Grow(m.staged, len(kvs))
+	at := len(m.staged)
+	m.staged = m.staged[:at+len(kvs)]
+	sideBySide(len(kvs), func(i int) { m.staged[at+i] = m.read(kvs[i]) })
+}
+
+// sideBySide calls f for all numbers below n, on all processors.
+func sideBySide(n int, f func(i int)) {
+	const part = 1000
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n/part+1) {
+		wg.Go(func() {
+			for {
+				from := int(next.Add(part)) - part
+				if from >= n {
+					return
+				}
+				for i := from; i < min(from+part, n); i++ {
+					f(i)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (m *Mirror) reset(rev int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var changes []job.Change
-	present := make(map[recordKey]bool, len(kvs))
-	keys := make(map[string]bool, len(kvs))
-	for _, kv := range kvs {
-		kind, name, ok := m.store.keys.Parse(string(kv.Key))
-		keys[string(kv.Key)] = true
-		if ok && !mirrored(kind) {
-			m.glanceLocked(kind, name, kv)
-			continue
+	list := m.staged
+	m.staged = nil
+	changes := make([]job.Change, 0, len(list))
+	changes = m.removeLocked(changes, list, rev)
+	for i := range list {
+		changes = m.takeLocked(changes, &list[i])
+	}
+	m.advanceLocked(rev, changes)
+}
+
+// removeLocked removes what is not in a list.
+func (m *Mirror) removeLocked(changes []job.Change, list []reading, rev int64) []job.Change {
+	if len(m.records) == 0 && len(m.bad) == 0 {
+		return changes
+	}
+	present := make(map[recordKey]bool, len(list))
+	keys := make(map[string]bool)
+	for i := range list {
+		present[recordKey{list[i].kind, list[i].name}] = true
+		if list[i].bad() != nil {
+			keys[list[i].key] = true
 		}
-		present[recordKey{kind, name}] = true
-		if old, known := m.records[kind][name]; known && old.Rev == kv.ModRevision {
-			continue
-		}
-		changes = m.putLocked(changes, kv)
 	}
 	for key := range m.bad {
 		if !keys[key] {
@@ -103,100 +143,80 @@ func (m *Mirror) reset(rev int64, kvs []*mvccpb.KeyValue) {
 			}
 		}
 	}
-	m.advanceLocked(rev, changes)
+	return changes
 }
 
 func (m *Mirror) apply(rev int64, events []*clientv3.Event) {
+	list := make([]reading, len(events))
+	for i, ev := range events {
+		if ev.Type == clientv3.EventTypeDelete {
+			list[i] = m.absence(ev.Kv)
+		} else {
+			list[i] = m.read(ev.Kv)
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var changes []job.Change
-	for _, ev := range events {
-		kind, name, ok := m.store.keys.Parse(string(ev.Kv.Key))
-		switch {
-		case ev.Type == clientv3.EventTypeDelete && ok && !mirrored(kind):
-			delete(m.bad, string(ev.Kv.Key))
-		case ok && !mirrored(kind):
-			m.glanceLocked(kind, name, ev.Kv)
-		case ev.Type == clientv3.EventTypeDelete:
-			delete(m.bad, string(ev.Kv.Key))
-			changes = m.deleteLocked(changes, recordKey{kind, name}, ev.Kv.ModRevision)
-		default:
-			changes = m.putLocked(changes, ev.Kv)
-		}
+	changes := make([]job.Change, 0, len(list))
+	for i := range list {
+		changes = m.takeLocked(changes, &list[i])
 	}
 	m.advanceLocked(rev, changes)
 }
 
-func (m *Mirror) putLocked(changes []job.Change, kv *mvccpb.KeyValue) []job.Change {
-	kind, name, _ := m.store.keys.Parse(string(kv.Key))
-	c := decode(kind, name, kv.Value, kv.ModRevision)
-	if old, known := m.bad[string(kv.Key)]; known && old.Revision == c.Rev {
+// takeLocked takes over what is at a key.
+func (m *Mirror) takeLocked(changes []job.Change, r *reading) []job.Change {
+	switch {
+	case r.gone:
+		delete(m.bad, r.key)
+		if !r.mirrored {
+			return changes
+		}
+		return m.deleteLocked(changes, recordKey{r.kind, r.name}, r.rev)
+	case !r.mirrored:
+		m.judgeLocked(r)
 		return changes
 	}
-	m.judgeLocked(kv, c.Bad)
-	if kind == "" {
+	old, known := m.records[r.kind][r.name]
+	if known && old.rev == r.rev {
 		return changes
 	}
-	if c.Run != nil && c.Run.State.Terminal() {
-		c.Run.Output, c.Run.Payload, c.Run.Spec = "", nil, nil
+	if bad, known := m.bad[r.key]; known && bad.Revision == r.rev {
+		return changes
 	}
-	if m.records[kind] == nil {
-		m.records[kind] = make(map[string]job.Change)
+	m.judgeLocked(r)
+	if r.kind == "" {
+		return changes
 	}
-	m.records[kind][name] = c
-	if kind == KindRuns {
-		if j, id, err := job.ParseRunName(name); err == nil {
+	if m.records[r.kind] == nil {
+		m.records[r.kind] = make(map[string]record)
+	}
+	m.records[r.kind][r.name] = recordOf(&r.change)
+	if r.kind == KindRuns && !known {
+		if j, id, err := job.ParseRunName(r.name); err == nil {
 			if m.runs[j] == nil {
 				m.runs[j] = make(map[string]bool)
 			}
 			m.runs[j][id] = true
 		}
 	}
-	return append(changes, c)
+	return append(changes, r.change)
 }
 
-// judgeLocked notes whether the record at a key can be read.
-func (m *Mirror) judgeLocked(kv *mvccpb.KeyValue, bad error) {
-	key := string(kv.Key)
+// judgeLocked notes whether what is at a key can be read.
+func (m *Mirror) judgeLocked(r *reading) {
+	bad := r.bad()
 	if bad == nil {
-		delete(m.bad, key)
+		if len(m.bad) > 0 {
+			delete(m.bad, r.key)
+		}
 		return
 	}
-	if m.bad[key].Revision == kv.ModRevision {
+	if m.bad[r.key].Revision == r.rev {
 		return
 	}
-	m.bad[key] = Bad{Key: key, Revision: kv.ModRevision, Error: bad.Error()}
-	m.store.log.Error("record is unreadable and set aside", "key", key, "err", bad)
-}
-
-// glanceLocked looks at a record that is not copied, only so that one put there by hand is reported.
-func (m *Mirror) glanceLocked(kind Kind, name string, kv *mvccpb.KeyValue) {
-	var bad error
-	switch kind {
-	case KindElection:
-		if kv.Lease == 0 {
-			bad = errors.New("a candidate without a lease, which only somebody's hand can have put there")
-		}
-	case KindEvents:
-		bad = decode(kind, name, kv.Value, kv.ModRevision).Bad
-	case KindEra:
-		_, bad = decodeEra(kv.Value)
-	case KindQueues:
-		if !orderly(kv.Value) {
-			bad = errors.New("not an order")
-		}
-	}
-	m.judgeLocked(kv, bad)
-}
-
-// orderly says whether a value looks like an order. One that begins as we write them is not looked at any further: its
-// worker reads all of it.
-func orderly(value []byte) bool {
-	if bytes.HasPrefix(value, []byte(`{"id":"`)) && bytes.HasSuffix(value, []byte(`]}`)) {
-		return true
-	}
-	var order struct{ Session string }
-	return json.Unmarshal(value, &order) == nil && order.Session != ""
+	m.bad[r.key] = Bad{Key: r.key, Revision: r.rev, Error: bad.Error()}
+	m.store.log.Error("record is unreadable and set aside", "key", r.key, "err", bad)
 }
 
 func (m *Mirror) deleteLocked(changes []job.Change, k recordKey, rev int64) []job.Change {
@@ -215,7 +235,9 @@ func (m *Mirror) deleteLocked(changes []job.Change, k recordKey, rev int64) []jo
 }
 
 func (m *Mirror) advanceLocked(rev int64, changes []job.Change) {
-	slices.SortStableFunc(changes, byRev) // a list is in the order of keys
+	if !slices.IsSortedFunc(changes, byRev) { // a list is in the order of keys
+		changes = sorted(changes)
+	}
 	for _, f := range m.feeds {
 		f.add(changes)
 	}
@@ -268,3 +290,22 @@ func (m *Mirror) WaitFor(ctx context.Context, rev int64) error {
 }
 
 func byRev(a, b job.Change) int { return cmp.Compare(a.Rev, b.Rev) }
+
+// sorted returns changes in the order of their revisions, and those of one revision as they were. It moves each of them
+// once, since they are large.
+func sorted(changes []job.Change) []job.Change {
+	type place struct {
+		rev int64
+		at  int
+	}
+	order := make([]place, len(changes))
+	for i := range changes {
+		order[i] = place{changes[i].Rev, i}
+	}
+	slices.SortFunc(order, func(a, b place) int { return cmp.Or(cmp.Compare(a.rev, b.rev), cmp.Compare(a.at, b.at)) })
+	out := make([]job.Change, len(changes))
+	for i, p := range order {
+		out[i] = changes[p.at]
+	}
+	return out
+}

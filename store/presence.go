@@ -112,15 +112,21 @@ func (p *Presence) put(ctx context.Context, v any, guards ...*pb.Compare) error 
 
 // follower watches our own key.
 func (p *Presence) follower(ctx context.Context) follower {
+	found := false
 	return follower{
-		reset: func(_ int64, kvs []*mvccpb.KeyValue) {
+		begin: func() { found = false },
+		page: func(kvs []*mvccpb.KeyValue) {
 			for _, kv := range kvs {
 				if string(kv.Key) == p.key {
+					found = true
 					p.look(ctx, kv)
-					return
 				}
 			}
-			p.lose()
+		},
+		reset: func(int64) {
+			if !found {
+				p.lose()
+			}
 		},
 		apply: func(_ int64, events []*clientv3.Event) {
 			for _, ev := range events {

@@ -53,6 +53,7 @@ type Planner struct {
 	jobs    map[string]*jobState
 	workers map[string]*workerState
 	gate    job.Gate
+	misfits map[string]error // never changed, but replaced
 
 	leading    bool
 	leadSince  time.Time // slots due before it passed while nobody could dispatch

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"maps"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -110,6 +111,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 		j.missedBefore = now // nobody could dispatch meanwhile
 	}
 	j.def, j.unreadable, j.when = c.Job, c.Bad != nil, nil
+	p.misfit(c.Name, nil)
 	if c.Job == nil {
 		if c.Deleted() && j.cursor != nil && j.cursor.Rev == 0 {
 			j.cursor = nil
@@ -119,8 +121,30 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 	}
 	// Whether the schedule is another one is not asked: the job may have been made anew, or edited by hand. One that
 	// cannot be parsed has no slots.
-	j.when, _ = policy.When(c.Name, &c.Job.Spec)
+	when, err := policy.When(c.Name, &c.Job.Spec)
+	j.when = when
+	p.misfit(c.Name, err)
 }
+
+// misfit notes why nobody understands a job's schedule, nil if there is nothing to note.
+func (p *Planner) misfit(name string, err error) {
+	if _, known := p.misfits[name]; !known && err == nil {
+		return
+	}
+	p.misfits = maps.Clone(p.misfits) // somebody may be reading it
+	if err == nil {
+		delete(p.misfits, name)
+		return
+	}
+	if p.misfits == nil {
+		p.misfits = make(map[string]error)
+	}
+	p.misfits[name] = err
+}
+
+// Misfits are the jobs whose schedule nobody understands, and why: they have no slots. What it returns does not change any
+// more.
+func (p *Planner) Misfits() map[string]error { return p.misfits }
 
 func (p *Planner) applyCursor(c job.Change) {
 	j := p.job(c.Name)

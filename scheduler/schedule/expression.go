@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	cron "github.com/netresearch/go-cron"
@@ -36,6 +37,25 @@ func parseExpression(text, seed string, gap Gap, fold Fold) (rule, *refusal) {
 		}
 		text = plain
 	}
+	r, ok := common.get(text)
+	if !ok {
+		var err *refusal
+		if r, err = parseWritten(text, seed); err != nil {
+			return rule{}, err
+		}
+		if !strings.Contains(text, "H") { // or else it is another one for each job
+			common.put(text, r)
+		}
+	}
+	r.gap, r.fold = gap, fold
+	if r.elapsed {
+		r.gap, r.fold = GapSkip, FoldBoth
+	}
+	return r, nil
+}
+
+// parseWritten parses an expression of five or six fields, in upper case. What it returns has no gap and no fold yet.
+func parseWritten(text, seed string) (rule, *refusal) {
 	parts, err := splitFields(text)
 	if err != nil {
 		return rule{}, err
@@ -56,10 +76,34 @@ func parseExpression(text, seed string, gap Gap, fold Fold) (rule, *refusal) {
 	if _, ok := f.next(0); !ok {
 		return rule{}, refused("", "never fires: there is no such day in any year")
 	}
-	if elapsed {
-		gap, fold = GapSkip, FoldBoth
+	return rule{fields: f, elapsed: elapsed}, nil
+}
+
+// common keeps what was parsed lately: a million jobs have a few thousand expressions, and need not have one each.
+var common expressions
+
+// maxCommon bounds how many expressions are kept.
+const maxCommon = 10_000
+
+type expressions struct {
+	mu     sync.Mutex
+	parsed map[string]rule // guarded by mu, by text
+}
+
+func (e *expressions) get(text string) (rule, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r, ok := e.parsed[text]
+	return r, ok
+}
+
+func (e *expressions) put(text string, r rule) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.parsed == nil || len(e.parsed) >= maxCommon {
+		e.parsed = make(map[string]rule)
 	}
-	return rule{fields: f, elapsed: elapsed, gap: gap, fold: fold}, nil
+	e.parsed[text] = r
 }
 
 // splitFields returns the six fields of an expression, with the second 0 if it has only five.

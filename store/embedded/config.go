@@ -31,6 +31,16 @@ const (
 	DefaultRetention  = 5 * time.Minute
 )
 
+// How many commits stay in memory: those since the last raft snapshot, and as
+// many before it as a member that was away can catch up with; one that was
+// away for longer gets the whole database. rota's commits hold up to a hundred
+// changes each, so that etcd's own numbers, 10,000 and 5,000, would be a
+// gigabyte of memory under load.
+const (
+	DefaultSnapshotCount = 2_500
+	catchUpCommits       = 1_000
+)
+
 // MaxTxnOps and MaxRequestBytes are the limits of one request to the server.
 const (
 	MaxTxnOps       = 128
@@ -82,8 +92,7 @@ type Config struct {
 	// QuotaBytes is the size of the database at which etcd stops taking
 	// writes until an operator compacts, defragments and disarms the alarm.
 	QuotaBytes int64
-	// SnapshotCount is the number of commits between two raft snapshots; zero
-	// is etcd's own default.
+	// SnapshotCount is the number of commits between two raft snapshots.
 	SnapshotCount uint64
 	// CompactionRetention is how much history of past revisions to keep. A
 	// watch that resumes from an older revision is told ErrCompacted.
@@ -203,6 +212,7 @@ func (c Config) withDefaults() Config {
 	c.Client = cmp.Or(c.Client, DefaultClient)
 	c.Heartbeat = cmp.Or(c.Heartbeat, DefaultHeartbeat)
 	c.Election = cmp.Or(c.Election, DefaultElection)
+	c.SnapshotCount = cmp.Or(c.SnapshotCount, DefaultSnapshotCount)
 	c.QuotaBytes = cmp.Or(c.QuotaBytes, DefaultQuotaBytes)
 	c.CompactionRetention = cmp.Or(c.CompactionRetention, DefaultRetention)
 	if c.Peer == "" {
@@ -284,9 +294,7 @@ func (c Config) etcd() *embed.Config {
 	}
 	e.TickMs, e.ElectionMs = uint(c.Heartbeat.Milliseconds()), uint(c.Election.Milliseconds())
 	e.QuotaBackendBytes = c.QuotaBytes
-	if c.SnapshotCount > 0 {
-		e.SnapshotCount = c.SnapshotCount
-	}
+	e.SnapshotCount, e.SnapshotCatchUpEntries = c.SnapshotCount, catchUpCommits
 	e.AutoCompactionMode = embed.CompactorModePeriodic
 	e.AutoCompactionRetention = c.CompactionRetention.String()
 	e.EnableGRPCGateway = false

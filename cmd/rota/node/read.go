@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ func (b *backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 	gate := n.mirror.Gate()
 	v := api.ClusterView{
 		Name: n.set.Etcd.Prefix, Node: n.set.Node.Name, Version: n.cfg.Version.Version,
-		Workers: len(n.mirror.Workers()), Jobs: len(n.mirror.Jobs()), Paused: gate.Paused,
+		Workers: len(n.mirror.Workers()), Jobs: n.mirror.CountJobs(), Paused: gate.Paused,
 		Store:       b.store(rev),
 		LagSeconds:  n.metrics.lagSeconds(),
 		Clocks:      n.clocks.views(),
@@ -48,10 +49,11 @@ func (b *backend) quarantined() (list []api.QuarantineView) {
 	for _, q := range b.node.mirror.Quarantine() {
 		list = append(list, api.QuarantineView{Key: q.Key, Revision: q.Revision, Error: q.Error})
 	}
-	for _, j := range b.node.mirror.Jobs() {
-		if _, err := policy.When(j.Name, &j.Spec); err != nil {
-			key := b.node.set.Etcd.Prefix + "/" + string(job.RecordJob) + "/" + j.Name
-			list = append(list, api.QuarantineView{Key: key, Revision: j.Rev, Error: err.Error()})
+	misfits := b.node.scheduler.Misfits()
+	for _, name := range slices.Sorted(maps.Keys(misfits)) {
+		if j, ok := b.node.mirror.Job(name); ok {
+			key := b.node.set.Etcd.Prefix + "/" + string(job.RecordJob) + "/" + name
+			list = append(list, api.QuarantineView{Key: key, Revision: j.Rev, Error: misfits[name].Error()})
 		}
 	}
 	return list

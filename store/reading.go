@@ -1,0 +1,137 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// reading is what a mirror makes of one key before it takes it over.
+type reading struct {
+	key      string
+	kind     Kind   // "": of none that is known
+	name     string // within its kind
+	rev      int64
+	gone     bool
+	mirrored bool       // it is copied, or is of no known kind; others are only glanced at
+	change   job.Change // if it is copied
+	glance   error      // if it is not: why it cannot be what it is said to be
+}
+
+// bad is why nobody can read the key.
+func (r *reading) bad() error {
+	if r.mirrored {
+		return r.change.Bad
+	}
+	return r.glance
+}
+
+// read reads what is at a key. It may be called by several goroutines.
+func (m *Mirror) read(kv *mvccpb.KeyValue) reading {
+	r := m.absence(kv)
+	r.gone = false
+	if !r.mirrored {
+		r.glance = glance(r.kind, r.name, kv)
+		return r
+	}
+	r.change = decode(r.kind, r.name, kv.Value, kv.ModRevision)
+	if run := r.change.Run; run != nil && run.State.Terminal() {
+		run.Output, run.Payload, run.Spec = "", nil, nil
+	}
+	return r
+}
+
+// absence is a key at which nothing is any more.
+func (m *Mirror) absence(kv *mvccpb.KeyValue) reading {
+	r := reading{key: string(kv.Key), rev: kv.ModRevision, gone: true}
+	kind, name, ok := m.store.keys.Parse(r.key)
+	r.kind, r.name, r.mirrored = kind, name, !ok || mirrored(kind)
+	return r
+}
+
+// glance looks at a record that is not copied, only so that one put there by hand is reported.
+func glance(kind Kind, name string, kv *mvccpb.KeyValue) error {
+	switch kind {
+	case KindElection:
+		if kv.Lease == 0 {
+			return errors.New("a candidate without a lease, which only somebody's hand can have put there")
+		}
+	case KindEvents:
+		return decode(kind, name, kv.Value, kv.ModRevision).Bad
+	case KindEra:
+		_, err := decodeEra(kv.Value)
+		return err
+	case KindQueues:
+		if !orderly(kv.Value) {
+			return errors.New("not an order")
+		}
+	}
+	return nil
+}
+
+// orderly says whether a value looks like an order. One that begins and ends as we write them is not looked at any further:
+// its worker reads all of it.
+func orderly(value []byte) bool {
+	if bytes.HasPrefix(value, []byte(`{"id":"`)) && bytes.HasSuffix(value, []byte(`]}`)) {
+		return true
+	}
+	var order struct{ Session string }
+	return json.Unmarshal(value, &order) == nil && order.Session != ""
+}
+
+// record is what a mirror keeps of a job.Change: a fifth of its size.
+type record struct {
+	rev   int64
+	value any // what the change points to, or why it cannot be read
+}
+
+func recordOf(c *job.Change) record {
+	r := record{rev: c.Rev}
+	switch {
+	case c.Bad != nil:
+		r.value = c.Bad
+	case c.Job != nil:
+		r.value = c.Job
+	case c.Cursor != nil:
+		r.value = c.Cursor
+	case c.Run != nil:
+		r.value = c.Run
+	case c.Worker != nil:
+		r.value = c.Worker
+	case c.Replica != nil:
+		r.value = c.Replica
+	case c.Gate != nil:
+		r.value = c.Gate
+	case c.Files != nil:
+		r.value = c.Files
+	}
+	return r
+}
+
+// change is what r was made of.
+func (r record) change(kind Kind, name string) job.Change {
+	c := job.Change{Kind: kind, Name: name, Rev: r.rev}
+	switch v := r.value.(type) {
+	case error:
+		c.Bad = v
+	case *job.Job:
+		c.Job = v
+	case *job.Cursor:
+		c.Cursor = v
+	case *job.Run:
+		c.Run = v
+	case *job.Worker:
+		c.Worker = v
+	case *job.Replica:
+		c.Replica = v
+	case *job.Gate:
+		c.Gate = v
+	case *job.Files:
+		c.Files = v
+	}
+	return c
+}
