@@ -58,6 +58,11 @@ fault: ## run the tests that break things: processes, links, clocks, disks; and 
 soak: ## harm a cluster under load at random: FOR=10m (at least 1m), SEED=n to repeat one
 	$(GO) test -count=1 -v -timeout 0 ./test/soak -for=$(or $(FOR),10m) -seed=$(or $(SEED),0)
 
+.PHONY: sim
+sim: ## break whole clusters in simulated time: SEEDS=2000 of them, FROM=0 the first seed
+	$(GO) test -count=1 -v -timeout 1h ./test/sim -run '^TestSim$$' -sim.seeds=$(or $(SEEDS),2000) -sim.from=$(or $(FROM),0) | \
+		grep --line-buffered -Ev '^(=== |    +--- PASS)'
+
 .PHONY: bench
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./scheduler/... ./store/... ./config/...
