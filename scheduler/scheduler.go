@@ -70,8 +70,8 @@ func New(cfg planner.Config, store Store, feed Feed, observe Observer, now func(
 // Status returns the present status.
 func (s *Scheduler) Status() Status { return *s.status.Load() }
 
-// Lead acts for term until ctx ends or the store says that the term is over, and returns the reason when nothing of it is
-// under way any more. Everything that was in the store when the term was won has to be in the feed. It may be called
+// Lead acts for term until ctx ends, the store says that the term is over, or the wall clock is set, and returns the reason
+// when nothing of it is under way any more. Everything that was in the store when the term was won has to be in the feed. It may be called
 // while Run runs, once at a time.
 func (s *Scheduler) Lead(ctx context.Context, term election.Term) error {
 	r := reign{ctx: ctx, term: term, over: make(chan error, 1)}
@@ -167,6 +167,7 @@ func (s *Scheduler) lead(run context.Context, r reign) error {
 
 	s.digest()
 	began := s.now()
+	clocks := startClocks(began)
 	s.planner.Lead(began)
 	s.log.Info("leading", "term", r.term.Rev)
 	defer func() {
@@ -183,10 +184,16 @@ func (s *Scheduler) lead(run context.Context, r reign) error {
 	last := began
 	for done := ctx.Done(); ; {
 		now := s.now()
+<<<<<<< HEAD
 		if set := wasSet(last, now); set.Abs() > maxSet {
 			end(fmt.Errorf("the wall clock was set by %v", set.Round(time.Millisecond)))
 		}
 		last = now
+=======
+		if err := clocks.check(now); err != nil {
+			end(err)
+		}
+>>>>>>> sim
 		for _, a := range in.take() {
 			a.flight.left--
 			s.settle(a, now)

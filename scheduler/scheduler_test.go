@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,6 +99,7 @@ type rig struct {
 	feed  *feed
 	stop  context.CancelCauseFunc // of Run
 	ended chan error              // Run's
+	ahead atomic.Int64            // how far the wall clock is set ahead
 }
 
 var errTestOver = errors.New("test over")
@@ -107,7 +109,8 @@ func run(t *testing.T, f func(t *testing.T, r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		r := &rig{t: t, store: &store{rev: 100}, feed: newFeed(), stop: stop, ended: make(chan error, 1)}
-		r.Scheduler = scheduler.New(planner.Config{ClaimTimeout: 24 * time.Hour}, r.store, r.feed, nil, time.Now, hclog.NewNullLogger())
+		now := func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
+		r.Scheduler = scheduler.New(planner.Config{ClaimTimeout: 24 * time.Hour}, r.store, r.feed, nil, now, hclog.NewNullLogger())
 		go func() { r.ended <- r.Run(ctx) }()
 		spec := job.Spec{Every: job.Duration(time.Minute), Overlap: job.OverlapAllow, Command: []string{"true"}}.WithDefaults()
 		r.feed.add(
@@ -302,6 +305,7 @@ type observer struct{ told int }
 
 func (o *observer) Decided(job.Decision, job.Applied, time.Time) { o.told++ }
 
+<<<<<<< HEAD
 func TestALeaderThatDoesNotDispatchIsBehind(t *testing.T) {
 	const enough = 10 * time.Second
 	behind := func(r *rig) time.Duration { return r.Status().Behind(time.Now()) }
@@ -402,5 +406,43 @@ func TestWhatTheLeaderEndsInTheWorkersPlaceIsMarked(t *testing.T) {
 		}
 		cancel()
 		<-over
+=======
+// A leader whose clock is set decides nothing by it: what is overdue by a wrong clock would be skipped or begun for good.
+func TestNothingIsDecidedByAClockThatWasSet(t *testing.T) {
+	for _, by := range []time.Duration{10 * time.Minute, -10 * time.Minute} {
+		run(t, func(t *testing.T, r *rig) {
+			_, ended := r.lead(7)
+			time.Sleep(90 * time.Second)
+			before := len(r.store.commits())
+			r.ahead.Store(int64(by))
+			r.feed.add(job.Change{Kind: job.RecordGate, Rev: 200, Gate: &job.Gate{Rev: 200}}) // wakes the loop
+			synctest.Wait()
+			select {
+			case err := <-ended:
+				if !errors.Is(err, election.ErrClockJumped) {
+					t.Errorf("Lead returned %v, want %v", err, election.ErrClockJumped)
+				}
+			default:
+				t.Errorf("the term goes on after the clock was set by %v", by)
+			}
+			if n := len(r.store.commits()); n != before {
+				t.Errorf("%d slots were decided by the wrong clock", n-before)
+			}
+		})
+	}
+}
+
+// A clock that is slewed is right.
+func TestASlewedClockEndsNoTerm(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		end, ended := r.lead(7)
+		for range 60 {
+			time.Sleep(time.Minute)
+			r.ahead.Add(int64(30 * time.Millisecond))
+		}
+		r.mustLead(ended)
+		end(errOver)
+		<-ended
+>>>>>>> sim
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store/embedded"
 	"github.com/rota-scheduler/rota/store/mem"
+	"github.com/rota-scheduler/rota/test/ports"
 )
 
 // following returns a mirror that follows until the test ends.
@@ -247,7 +248,7 @@ func TestAMirrorOfAMemberThatIsCutOffIsNotCurrent(t *testing.T) {
 	var cluster []string
 	for i := range cfgs {
 		cfgs[i] = embedded.Config{NoSync: true, Name: fmt.Sprint("q", i), Heartbeat: 50 * time.Millisecond, Election: 500 * time.Millisecond}
-		cluster = append(cluster, cfgs[i].Name+"=http://"+freeAddr(t))
+		cluster = append(cluster, cfgs[i].Name+"=http://"+ports.Addr(t))
 	}
 	servers := make([]*embedded.Server, 3)
 	var wg sync.WaitGroup

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"sync"
@@ -204,14 +203,3 @@ func contextWithTimeout(t testing.TB, d time.Duration) (context.Context, context
 
 // isUnknown says whether an error leaves open whether the write took place.
 func isUnknown(err error) bool { return err != nil && strings.Contains(err.Error(), "outcome unknown") }
-
-// freeAddr is a loopback address that was free a moment ago.
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}

@@ -53,7 +53,7 @@ func FuzzNext(f *testing.F) {
 			}
 		}
 		s.Notes(from, 3)
-		if took := time.Since(began); took > time.Second {
+		if took := time.Since(began); took > time.Minute { // it would never end
 			t.Fatalf("%+v from %v took %v", spec, from, took)
 		}
 	})

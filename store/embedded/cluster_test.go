@@ -3,13 +3,14 @@ package embedded
 import (
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/test/ports"
 )
 
 // trio is three members that know each other, with half the default times.
@@ -21,23 +22,12 @@ func trio(t *testing.T) []Config {
 		cfgs[i] = solo(t)
 		cfgs[i].Name = fmt.Sprintf("q%d", i+1)
 		cfgs[i].Heartbeat, cfgs[i].Election = DefaultHeartbeat/2, DefaultElection/2
-		cluster = append(cluster, cfgs[i].Name+"=http://"+freeAddr(t))
+		cluster = append(cluster, cfgs[i].Name+"=http://"+ports.Addr(t))
 	}
 	for i := range cfgs {
 		cfgs[i].Cluster = strings.Join(cluster, ",")
 	}
 	return cfgs
-}
-
-// freeAddr is a loopback address that was free a moment ago.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func startAll(t *testing.T, cfgs []Config) []*Server {

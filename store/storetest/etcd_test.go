@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"net"
 	"net/url"
 	"sync"
 	"testing"
@@ -11,6 +10,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
+
+	"github.com/rota-scheduler/rota/test/ports"
 )
 
 // startEtcd runs a real etcd without durability for the length of a test.
@@ -40,12 +41,7 @@ func startEtcd(t *testing.T) *embed.Etcd {
 
 func freeURL(t *testing.T) url.URL {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return url.URL{Scheme: "http", Host: l.Addr().String()}
+	return url.URL{Scheme: "http", Host: ports.Addr(t)}
 }
 
 // inProcess returns clients that call the server directly.

@@ -18,6 +18,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/history"
+	"github.com/rota-scheduler/rota/test/ports"
 )
 
 // Prefix is where the clusters of this package keep their records.
@@ -107,7 +108,7 @@ func Start(t testing.TB, cfg Config) *Cluster {
 }
 
 func (c *Cluster) makeReplicas() {
-	ports := FreePorts(c.t, 3*c.cfg.Replicas)
+	ports := ports.Free(c.t, 3*c.cfg.Replicas)
 	var members []string
 	for i := range c.cfg.Replicas {
 		members = append(members, fmt.Sprintf("q%d=http://127.0.0.1:%d", i+1, ports[3*i]))
@@ -147,7 +148,7 @@ func (c *Cluster) serveAt(name, listen string, etcd ...string) []string {
 // makeReplica makes a replica that uses an etcd of its own. It is not started.
 func (c *Cluster) makeReplica(name string) *Node {
 	c.t.Helper()
-	listen := FreePorts(c.t, 1)[0]
+	listen := ports.Free(c.t, 1)[0]
 	n := c.newNode(name, listen, c.serve(name, listen, "--etcd-endpoints="+strings.Join(c.cfg.Etcd, ",")))
 	n.ports = []int{listen}
 	c.replicas = append(c.replicas, n)
@@ -157,7 +158,7 @@ func (c *Cluster) makeReplica(name string) *Node {
 // AddWorker starts a `rota worker` that reaches the store over the network.
 func (c *Cluster) AddWorker(name string, flags ...string) *Node {
 	c.t.Helper()
-	port := FreePorts(c.t, 1)[0]
+	port := ports.Free(c.t, 1)[0]
 	n := c.newNode(name, port, append([]string{
 		"worker", "--node-name=" + name, "--node-data-dir=" + filepath.Join(c.Dir, name),
 		fmt.Sprintf("--http-listen=127.0.0.1:%d", port), "--etcd-endpoints=" + strings.Join(c.Endpoints(), ","),
@@ -207,7 +208,7 @@ func (c *Cluster) mark() string { return "CLUSTER_UNDER_TEST=" + c.Dir }
 func (c *Cluster) checkPorts() {
 	for _, n := range c.nodes {
 		for _, port := range n.ports {
-			if !Within(5*time.Second, func() bool { return PortFree(port) }) {
+			if !Within(5*time.Second, func() bool { return ports.IsFree(port) }) {
 				c.t.Errorf("port %d of %s is still taken after the test", port, n.Name)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/test/ports"
 )
 
 // The ports of the first replica of `rota dev`, which are fixed.
@@ -20,7 +22,7 @@ func StartDev(t testing.TB, cfg Config) *Cluster {
 	c.JobFile = filepath.Join(c.Dir, "jobs.json")
 	c.WriteJobs(cfg.Jobs)
 	for _, port := range []int{devPort, devEtcd} {
-		Await(t, time.Minute, fmt.Sprintf("port %d is free: who uses it?", port), func() bool { return PortFree(port) })
+		Await(t, time.Minute, fmt.Sprintf("port %d is free: who uses it?", port), func() bool { return ports.IsFree(port) })
 	}
 	t.Cleanup(c.checkPorts) // runs after the process's own, which ends it
 	n := c.newNode("q1", devPort, []string{"dev", "--jobs", c.JobFile, "--data-dir", filepath.Join(c.Dir, "data"), "--log-level=info"})

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/store/embedded"
+	"github.com/rota-scheduler/rota/test/ports"
 )
 
 // roleVariable makes a process of the test binary play a role instead of running tests.
@@ -72,7 +73,7 @@ func newEtcd(t *testing.T, quota int64) *etcdProcess {
 	e := &etcdProcess{
 		Process:  NewProcess(t, os.Args[0], "etcd"),
 		dir:      filepath.Join(t.TempDir(), "etcd"),
-		endpoint: fmt.Sprintf("http://127.0.0.1:%d", FreePorts(t, 1)[0]),
+		endpoint: fmt.Sprintf("http://127.0.0.1:%d", ports.Free(t, 1)[0]),
 	}
 	e.Env = []string{
 		roleVariable + "=etcd", "ETCD_DIR=" + e.dir, "ETCD_URL=" + e.endpoint, "ETCD_QUOTA=" + strconv.FormatInt(quota, 10),

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/ports"
 )
 
 // single is the settings of one replica with its own etcd, at three ports.
@@ -41,7 +42,7 @@ func TestBadStart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ports := FreePorts(t, 3)
+			ports := ports.Free(t, 3)
 			ports[i] = ln.Addr().(*net.TCPAddr).Port
 			p := NewProcess(t, binary, fmt.Sprintf("taken-%d", i), single(t.TempDir(), ports, file(t))...)
 			p.Start()
@@ -54,7 +55,7 @@ func TestBadStart(t *testing.T) {
 	})
 
 	t.Run("an etcd that does not answer is told within five seconds and asked again", func(t *testing.T) {
-		ports := FreePorts(t, 4)
+		ports := ports.Free(t, 4)
 		dir, jobs := t.TempDir(), file(t)
 		endpoint := fmt.Sprintf("http://127.0.0.1:%d", ports[1])
 		waiting := NewProcess(t, binary, "waiting", "serve", "--node-name=q2", "--node-data-dir="+filepath.Join(dir, "q2"),
@@ -83,7 +84,7 @@ func TestBadStart(t *testing.T) {
 	t.Run("a bad job file ends it with the place", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "jobs.yaml")
 		writeFile(t, path, "version: 1\njobs:\n  a:\n    every: 1h\n    shel: \"true\"\n")
-		p := NewProcess(t, binary, "bad", single(t.TempDir(), FreePorts(t, 3), path)...)
+		p := NewProcess(t, binary, "bad", single(t.TempDir(), ports.Free(t, 3), path)...)
 		p.Start()
 		code := p.Await(15 * time.Second)
 		if place := path + ":5:5"; code != exitBadConfig || !strings.Contains(p.Log(), place) {
@@ -109,7 +110,7 @@ func TestHotReload(t *testing.T) {
 	}
 	path := filepath.Join(dir, "jobs.yaml")
 	writeFile(t, path, file("first"))
-	ports := FreePorts(t, 3)
+	ports := ports.Free(t, 3)
 	p := NewProcess(t, binary, "q1", single(dir, ports, path)...)
 	p.Start()
 	cl := newClient(t, fmt.Sprintf("http://127.0.0.1:%d", ports[0]))

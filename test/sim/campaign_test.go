@@ -95,6 +95,14 @@ func (c *clocks) judge() {
 	}
 }
 
+func (c *clocks) doubt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.offsets)
+	c.skewed = errors.New("our clock was set")
+	c.process.world.tally.add("replica in doubt of its clock")
+}
+
 func (c *clocks) trusted() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +128,7 @@ func (p *process) campaign(ctx context.Context) error {
 				sleep(standing, measureEvery/4)
 			}
 		})
-		err := p.elector.Run(standing, p.lead)
+		err := p.elector.Run(standing, p.leadByTheClock)
 		withdraw()
 		wg.Wait()
 		if err != nil {
@@ -128,6 +136,17 @@ func (p *process) campaign(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (p *process) leadByTheClock(ctx context.Context, term election.Term) error {
+	if err := p.clocks.trusted(); err != nil {
+		return err
+	}
+	err := p.lead(ctx, term)
+	if errors.Is(err, election.ErrClockJumped) || errors.Is(context.Cause(ctx), election.ErrClockJumped) {
+		p.clocks.doubt()
+	}
+	return err
 }
 
 // lead dispatches for one term.

@@ -44,6 +44,7 @@ func TestSim(t *testing.T) {
 			}
 		}
 	})
+	checkBite(t, *seeds**repeat, total)
 	t.Logf("%d seeds in %v:%v", *seeds, time.Since(began).Round(time.Second), total)
 }
 
@@ -62,8 +63,9 @@ func simulate(t *testing.T, seed uint64, total *tally, verbose bool) {
 		w.live()
 		w.close()
 	})
+	checkLoad(t, count)
 	if t.Failed() {
-		t.Errorf("again: go test ./test/sim -run TestSim -sim.seed=%d", seed)
+		t.Errorf("again: go test ./test/sim -run TestSim -sim.seed=%d -sim.repeat=20", seed)
 	}
 	total.addAll(count)
 }

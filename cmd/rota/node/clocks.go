@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -152,6 +153,17 @@ func (c *clocks) judge() {
 		c.node.log.Info("the clock is right again")
 	}
 }
+
+// doubt keeps us from leading until the others have been asked again: our clock was set, and what was measured is worth
+// nothing.
+func (c *clocks) doubt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.offsets)
+	c.skewed = errClockSet
+}
+
+var errClockSet = errors.New("our clock was set, and has not been compared with the others since")
 
 // trusted returns nil if our clock may be led by.
 func (c *clocks) trusted() error {

@@ -93,3 +93,18 @@ func ahead(t *testing.T, certs config.ServerTLS, name string) string {
 	t.Cleanup(s.Close)
 	return s.Listener.Addr().String()
 }
+
+func TestAClockThatWasSetIsComparedBeforeItLeads(t *testing.T) {
+	t.Parallel()
+	set := outside(t, "q1", etcd(t))
+	set.Worker.Enabled = false
+	q1 := start(t, Config{Settings: set, Version: version})
+	q1.lead(t)
+
+	q1.node.clocks.doubt()
+	if err := q1.node.leadByTheClock(t.Context(), election.Term{}); !errors.Is(err, errClockSet) {
+		t.Errorf("got %v, want %v", err, errClockSet)
+	}
+	eventually(t, "the clock is trusted again, since nobody contradicts", func() bool { return q1.node.clocks.trusted() == nil })
+	q1.lead(t)
+}

@@ -28,7 +28,7 @@ func (n *Node) campaign(ctx context.Context) error {
 				pause(standing, measureEvery/4)
 			}
 		})
-		err := n.elector.Run(standing, n.lead)
+		err := n.elector.Run(standing, n.leadByTheClock)
 		withdraw()
 		wg.Wait()
 		if err != nil {
@@ -36,6 +36,18 @@ func (n *Node) campaign(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// leadByTheClock leads unless our clock is in doubt, and brings it in doubt when it was set meanwhile.
+func (n *Node) leadByTheClock(ctx context.Context, term election.Term) error {
+	if err := n.clocks.trusted(); err != nil {
+		return err
+	}
+	err := n.lead(ctx, term)
+	if errors.Is(err, election.ErrClockJumped) || errors.Is(context.Cause(ctx), election.ErrClockJumped) {
+		n.clocks.doubt()
+	}
+	return err
 }
 
 // lead dispatches for one term. What was in the store when the term was won has to be known first.

@@ -14,6 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/verify"
+	"github.com/rota-scheduler/rota/test/ports"
 )
 
 func (r *running) put(t testing.TB, name string, spec job.Spec) api.JobView {
@@ -489,7 +490,7 @@ func TestEventsGoOnWhereTheyBroke(t *testing.T) {
 
 func TestWithoutEtcd(t *testing.T) {
 	t.Parallel()
-	set := outside(t, "q1", "http://"+freeAddr(t))
+	set := outside(t, "q1", "http://"+ports.Addr(t))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	log := &logBuffer{}

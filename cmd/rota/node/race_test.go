@@ -11,6 +11,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/ports"
 )
 
 // Whoever changes a job at the same time, a change without a precondition is made, and one with a key is made once.
@@ -85,7 +86,7 @@ func TestDifferentFilesAtTheSameTime(t *testing.T) {
 func TestAStopWhileEtcdHasNoMajority(t *testing.T) {
 	t.Parallel()
 	set := settings(t, "q1")
-	set.Etcd.Embedded.Cluster = "q1=" + set.Etcd.Embedded.Peer + ",q2=http://" + freeAddr(t)
+	set.Etcd.Embedded.Cluster = "q1=" + set.Etcd.Embedded.Peer + ",q2=http://" + ports.Addr(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	log, done := &logBuffer{}, make(chan error, 1)
 	go func() { done <- Run(ctx, Config{Settings: set, Version: version}, logger(log)) }() // awaited below

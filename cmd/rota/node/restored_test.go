@@ -8,6 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store/embedded"
+	"github.com/rota-scheduler/rota/test/ports"
 )
 
 // waits wants a process to live and not to be ready, since its store was restored.
@@ -32,7 +33,7 @@ type restorable struct {
 }
 
 func newRestorable(t *testing.T) *restorable {
-	e := &restorable{t: t, dir: t.TempDir(), addr: "http://" + freeAddr(t)}
+	e := &restorable{t: t, dir: t.TempDir(), addr: "http://" + ports.Addr(t)}
 	e.endpoint, e.end = etcdOf(t, embedded.Config{Dir: e.dir, Client: e.addr})
 	return e
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/store/embedded"
+	"github.com/rota-scheduler/rota/test/ports"
 )
 
 // TestMain wants no goroutine left; connections of etcd may take a while to notice.
@@ -91,9 +91,9 @@ func settings(t testing.TB, name string) config.Settings {
 	set, err := config.LoadSettings("", nil, []string{
 		"ROTA_NODE_NAME=" + name,
 		"ROTA_NODE_DATA_DIR=" + dir,
-		"ROTA_HTTP_LISTEN=" + freeAddr(t),
-		"ROTA_ETCD_EMBEDDED_CLIENT=http://" + freeAddr(t),
-		"ROTA_ETCD_EMBEDDED_PEER=http://" + freeAddr(t),
+		"ROTA_HTTP_LISTEN=" + ports.Addr(t),
+		"ROTA_ETCD_EMBEDDED_CLIENT=http://" + ports.Addr(t),
+		"ROTA_ETCD_EMBEDDED_PEER=http://" + ports.Addr(t),
 		"ROTA_ELECTION_TTL=2s",
 		"ROTA_WORKER_SHUTDOWN_GRACE=1s",
 	})
@@ -225,17 +225,6 @@ func eventually(t testing.TB, what string, ok func() bool) {
 			t.Fatalf("still not: %s", what)
 		}
 	}
-}
-
-// freeAddr is a loopback address that was free a moment ago.
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // write puts a file in its place at once, as editors do.

@@ -1,4 +1,4 @@
-package cluster
+package ports
 
 import (
 	"fmt"
@@ -19,8 +19,8 @@ const (
 // whose process has not begun to listen.
 var given sync.Map
 
-// FreePorts returns n ports of loopback that are free, and that no other call has returned.
-func FreePorts(t testing.TB, n int) []int {
+// Free returns n ports of loopback that are free, and that no other call has returned.
+func Free(t testing.TB, n int) []int {
 	t.Helper()
 	ports := make([]int, 0, n)
 	for tries := 0; len(ports) < n; tries++ {
@@ -41,12 +41,18 @@ func FreePorts(t testing.TB, n int) []int {
 	return ports
 }
 
-// PortFree says whether somebody could listen at a port of loopback.
-func PortFree(port int) bool {
+// IsFree says whether somebody could listen at a port of loopback.
+func IsFree(port int) bool {
 	ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return false
 	}
 	ln.Close()
 	return true
+}
+
+// Addr returns a free address of loopback.
+func Addr(t testing.TB) string {
+	t.Helper()
+	return fmt.Sprintf("127.0.0.1:%d", Free(t, 1)[0])
 }
