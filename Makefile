@@ -63,24 +63,18 @@ fault: ## run the tests that break things: processes, links, clocks, disks; and 
 	ROTA_FAULTS=1 $(call gotest,./test/cluster ./test/network/... ./test/guards,$(RACE) -count=1 -p 1 -timeout 30m)
 	$(MAKE) docker-test
 
-.PHONY: sim
-sim: ## put whole clusters to simulated faults: SEEDS=2000, FROM=n for others
-	$(GO) test -count=1 -timeout 0 -v ./test/sim -sim.seeds=$(or $(SEEDS),2000) -sim.from=$(or $(FROM),0)
-
 .PHONY: soak
 soak: ## harm a cluster under load at random: FOR=10m (at least 1m), SEED=n to repeat one
 	$(GO) test -count=1 -v -timeout 0 ./test/soak -for=$(or $(FOR),10m) -seed=$(or $(SEED),0)
 
-<<<<<<< HEAD
 .PHONY: jepsen
 jepsen: ## put five hosts to Jepsen's test of Chronos, in full: a quarter of an hour; SEED=n to repeat one (needs root, ip, iptables)
 	ROTA_JEPSEN_SECONDS=450 ROTA_TEST_SEED=$(SEED) $(GO) test -count=1 -v -timeout 40m -run '^TestJepsen$$' ./test/network
-=======
+
 .PHONY: sim
 sim: ## break whole clusters in simulated time: SEEDS=2000 of them, FROM=0 the first seed
 	$(GO) test -count=1 -v -timeout 1h ./test/sim -run '^TestSim$$' -sim.seeds=$(or $(SEEDS),2000) -sim.from=$(or $(FROM),0) | \
 		grep --line-buffered -Ev '^(=== |    +--- PASS)'
->>>>>>> sim
 
 .PHONY: bench
 bench: ## run the benchmarks

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -181,19 +180,11 @@ func (s *Scheduler) lead(run context.Context, r reign) error {
 	defer timer.Stop()
 	var under flights
 	var refused refusals
-	last := began
 	for done := ctx.Done(); ; {
 		now := s.now()
-<<<<<<< HEAD
-		if set := wasSet(last, now); set.Abs() > maxSet {
-			end(fmt.Errorf("the wall clock was set by %v", set.Round(time.Millisecond)))
-		}
-		last = now
-=======
 		if err := clocks.check(now); err != nil {
 			end(err)
 		}
->>>>>>> sim
 		for _, a := range in.take() {
 			a.flight.left--
 			s.settle(a, now)
@@ -227,16 +218,6 @@ func (s *Scheduler) lead(run context.Context, r reign) error {
 		case <-timer.C:
 		}
 	}
-}
-
-// maxSet is how far the wall clock may go its own way between two looks at it: a process that is held up between reading
-// the one clock and the other sees some of that. A leader whose clock was set further ahead would decide slots before their
-// time. The election sees it too, but only after a while.
-const maxSet = time.Second
-
-// wasSet is by how much the wall clock was set between two readings of a clock, going by the monotonic one.
-func wasSet(last, now time.Time) time.Duration {
-	return now.Round(0).Sub(last.Round(0)) - now.Sub(last)
 }
 
 // plan commits what there is to do now.

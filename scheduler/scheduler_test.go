@@ -305,7 +305,6 @@ type observer struct{ told int }
 
 func (o *observer) Decided(job.Decision, job.Applied, time.Time) { o.told++ }
 
-<<<<<<< HEAD
 func TestALeaderThatDoesNotDispatchIsBehind(t *testing.T) {
 	const enough = 10 * time.Second
 	behind := func(r *rig) time.Duration { return r.Status().Behind(time.Now()) }
@@ -406,7 +405,9 @@ func TestWhatTheLeaderEndsInTheWorkersPlaceIsMarked(t *testing.T) {
 		}
 		cancel()
 		<-over
-=======
+	})
+}
+
 // A leader whose clock is set decides nothing by it: what is overdue by a wrong clock would be skipped or begun for good.
 func TestNothingIsDecidedByAClockThatWasSet(t *testing.T) {
 	for _, by := range []time.Duration{10 * time.Minute, -10 * time.Minute} {
@@ -443,6 +444,5 @@ func TestASlewedClockEndsNoTerm(t *testing.T) {
 		r.mustLead(ended)
 		end(errOver)
 		<-ended
->>>>>>> sim
 	})
 }
