@@ -72,8 +72,10 @@ func (p *Planner) overlaps(j *jobState, r *job.Run) bool {
 
 // armSlot gives the run of a slot to a worker ahead of its time, or notes when to look again.
 func (p *Planner) armSlot(j *jobState, s slot, now time.Time) *job.Decision {
-	r := p.run(j, s, now, "")
-	armed := p.armAhead(j, r, now)
+	if !p.soon(j, s.due, now) {
+		return nil
+	}
+	armed := p.armAhead(j, p.run(j, s, now, ""), now)
 	if armed == nil {
 		return nil
 	}
@@ -83,8 +85,10 @@ func (p *Planner) armSlot(j *jobState, s slot, now time.Time) *job.Decision {
 
 // armPending is armSlot for a run whose time is known and has not come: a delayed one or a retry.
 func (p *Planner) armPending(j *jobState, r *liveRun, now time.Time) *job.Decision {
+	if !p.soon(j, r.Due, now) {
+		return nil
+	}
 	if due, ok := p.nextDue(j); ok && !due.After(r.Due) && !p.overlaps(j, r.Run) { // the slot goes first
-		p.wakeAt(j, r.Due)
 		return nil
 	}
 	armed := p.armAhead(j, *r.Run, now)
@@ -94,14 +98,19 @@ func (p *Planner) armPending(j *jobState, r *liveRun, now time.Time) *job.Decisi
 	return &job.Decision{Run: armed, JobRev: j.rev(r.Run)}
 }
 
-// armAhead returns r as given to a worker with free room, if it is due soon and nothing of its job is in the way; otherwise
-// nil, after noting when to look again.
-func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
-	if soon := r.Due.Add(-p.cfg.ArmAhead); soon.After(now) {
-		p.wakeAt(j, soon)
-		return nil
+// soon says whether what is due then may be armed now, after noting when to look again.
+func (p *Planner) soon(j *jobState, due, now time.Time) bool {
+	from := due.Add(-p.cfg.ArmAhead)
+	if from.After(now) {
+		p.wakeAt(j, from)
+		return false
 	}
-	p.wakeAt(j, r.Due)
+	p.wakeAt(j, due)
+	return true
+}
+
+// armAhead returns r as given to a worker with free room, if nothing of its job is in the way; otherwise nil.
+func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 	spec := j.spec(&r)
 	if spec == nil || p.paused(j) || r.ID == j.oversized || !p.clear(j, &r) {
 		return nil
