@@ -444,3 +444,23 @@ func TestWhatVanishedUntoldIsNotDecidedFromForEver(t *testing.T) {
 		})
 	}
 }
+
+// A job that was made anew begins with generation 1, and its worker would wait for ever for the generation of the old one.
+func TestARunIsGivenOutWithTheGenerationOfItsJob(t *testing.T) {
+	r := newRig(t)
+	r.define("j", job.Spec{})
+	old := *r.store.job("j")
+	old.Generation = 3
+	r.store.putJob(old)
+	r.store.put(job.Change{Kind: job.RecordRun, Name: "j/x", Run: &job.Run{
+		Job: "j", ID: "x", Kind: job.KindManual, State: job.Pending, Slot: r.now, Due: r.now, Created: r.now, Generation: 3,
+	}})
+	r.lead()
+	r.store.deleteJob("j")
+	r.define("j", job.Spec{})
+	r.worker("w", 1)
+	r.feed()
+	if d := r.plan(); d.Run == nil || d.Run.State != job.Armed || d.Run.Generation != 1 {
+		t.Errorf("got %+v, want the run armed with generation 1", d.Run)
+	}
+}
