@@ -127,9 +127,6 @@ func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 				d.Job = j.name
 				if d.Run != nil && d.Run.State == job.Armed {
 					d.Run.Armed = now
-					if d.Run.Spec == nil && j.def != nil { // it does what the job says now, which may have been made anew
-						d.Run.Generation = j.def.Generation
-					}
 				}
 				j.busy = true
 				p.reserve(d.Run, 1)
