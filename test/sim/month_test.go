@@ -47,7 +47,7 @@ const (
 
 // TestStoreStaysBounded replays jobs that are due every minute, and sees to it that the store does not grow for ever.
 func TestStoreStaysBounded(t *testing.T) {
-	m := &month{t: t, jobs: 4, length: 24 * time.Hour, keep: planner.Retention{Success: 100, Failed: 50, MaxAge: 5 * time.Hour}, away: 2 * time.Hour}
+	m := &month{t: t, jobs: fewJobs, length: 24 * time.Hour, keep: planner.Retention{Success: 100, Failed: 50, MaxAge: 5 * time.Hour}, away: 2 * time.Hour}
 	if *monthJobs > 0 {
 		m.jobs, m.length, m.away = *monthJobs, 30*24*time.Hour, 24*time.Hour
 		m.keep = planner.Retention{Success: 100, Failed: 1000, MaxAge: 7 * 24 * time.Hour} // the defaults
