@@ -57,6 +57,18 @@ func newProcess(m *machine) *process {
 		log: m.world.log.Named(m.name), client: m.world.net.connect(m.world.server, m.name),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.store = store.New(store.Config{
+		Prefix: prefix, Process: store.Process(m.name, p.started), Clock: m.clock.reading,
+	}, p.client, p.log.Named("store"))
+	p.mirror = store.NewMirror(p.store)
+	if m.replica {
+		p.scheduler = scheduler.New(planner.Config{WorkerTTL: workerTTL, Retention: m.world.plan.retention},
+			p.store, p.mirror.Feed(), p, m.now, p.log.Named("scheduler"))
+		p.elector = election.New(election.Config{
+			Prefix: p.store.Keys().Election(), Name: m.name, Addr: m.addr(), TTL: electionTTL, Clock: m.clock.reading,
+		}, p.client, p.log.Named("election"))
+		p.clocks = newClocks(p)
+	}
 	m.world.listen(p)
 	return p
 }
@@ -76,12 +88,8 @@ func (p *process) hangUp() { p.once.Do(func() { close(p.gone) }) }
 func (p *process) run() {
 	defer close(p.done)
 	defer p.world.net.disconnect(p.client)
-	p.store = store.New(store.Config{
-		Prefix: prefix, Process: store.Process(p.machine.name, p.started), Clock: p.machine.clock.reading,
-	}, p.client, p.log.Named("store"))
 	defer p.close()
 	defer p.hangUp()
-	p.mirror = store.NewMirror(p.store)
 	var stops stops
 	defer stops.run()
 	if p.machine.replica {
@@ -106,14 +114,8 @@ func (p *process) close() {
 // serve begins what every replica does, whoever leads.
 func (p *process) serve(stops *stops) {
 	p.begin(stops, p.mirror.Follow)
-	p.scheduler = scheduler.New(planner.Config{WorkerTTL: workerTTL, Retention: p.world.plan.retention},
-		p.store, p.mirror.Feed(), p, p.machine.now, p.log.Named("scheduler"))
 	p.begin(stops, p.scheduler.Run)
-	p.elector = election.New(election.Config{
-		Prefix: p.store.Keys().Election(), Name: p.machine.name, Addr: p.machine.addr(), TTL: electionTTL, Clock: p.machine.clock.reading,
-	}, p.client, p.log.Named("election"))
 	p.begin(stops, p.present)
-	p.clocks = newClocks(p)
 	p.begin(stops, p.clocks.run)
 }
 
