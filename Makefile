@@ -69,7 +69,7 @@ soak: ## harm a cluster under load at random: FOR=10m (at least 1m), SEED=n to r
 
 .PHONY: jepsen
 jepsen: ## put five hosts to Jepsen's test of Chronos, in full: a quarter of an hour; SEED=n to repeat one (needs root, ip, iptables)
-	ROTA_JEPSEN_SECONDS=450 ROTA_TEST_SEED=$(SEED) $(GO) test -count=1 -v -timeout 40m -run '^TestJepsen$$' ./test/network
+	ROTA_FAULTS=1 ROTA_JEPSEN_SECONDS=450 ROTA_TEST_SEED=$(SEED) $(GO) test -count=1 -v -timeout 40m -run '^TestJepsen$$' ./test/network
 
 .PHONY: sim
 sim: ## break whole clusters in simulated time: SEEDS=2000 of them, FROM=0 the first seed

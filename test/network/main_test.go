@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { os.Exit(main(m)) }
 
 func main(m *testing.M) int {
 	flag.Parse()
-	if testing.Short() {
+	if left() {
 		return m.Run()
 	}
 	dir, err := os.MkdirTemp("", "rota-network-")
@@ -47,10 +47,13 @@ func main(m *testing.M) int {
 	return m.Run()
 }
 
+// left says whether clusters are left out.
+func left() bool { return testing.Short() || os.Getenv("ROTA_FAULTS") == "" }
+
 // seeded returns the source of all that is left to chance in a test, and tells how to have it again.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
-	if testing.Short() || os.Getenv("ROTA_FAULTS") == "" {
+	if left() {
 		t.Skip("starts a cluster and cuts its links, as make fault does: set ROTA_FAULTS=1")
 	}
 	seed := rand.Uint64N(1e9) + 1
