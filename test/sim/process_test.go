@@ -106,7 +106,7 @@ func (p *process) close() {
 // serve begins what every replica does, whoever leads.
 func (p *process) serve(stops *stops) {
 	p.begin(stops, p.mirror.Follow)
-	p.scheduler = scheduler.New(planner.Config{WorkerTTL: workerTTL, Retention: p.world.plan.retention},
+	p.scheduler = scheduler.New(planner.Config{WorkerTTL: workerTTL, ArmAhead: p.world.plan.ahead, Retention: p.world.plan.retention},
 		p.store, p.mirror.Feed(), p, p.machine.now, p.log.Named("scheduler"))
 	p.begin(stops, p.scheduler.Run)
 	p.elector = election.New(election.Config{
