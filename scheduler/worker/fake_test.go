@@ -33,6 +33,7 @@ var errTrouble = errors.New("trouble with the store")
 type fakeStore struct {
 	skew   time.Duration // of the leader's clock against the worker's
 	travel time.Duration // how long orders are under way
+	jobRev int64         // of the definitions that orders name; 0: they name none
 	mu     sync.Mutex
 	rev    int64
 	runs   map[string]job.Run
@@ -226,6 +227,9 @@ func (f *fakeStore) give(worker, session string, names ...string) job.Order {
 		r = stored(r, f.rev)
 		f.runs[name] = r
 		o.Runs = append(o.Runs, r)
+		if f.jobRev > 0 {
+			o.JobRevs = append(o.JobRevs, f.jobRev)
+		}
 	}
 	f.publish(o)
 	return o

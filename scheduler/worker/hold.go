@@ -36,6 +36,7 @@ const (
 	errStopped  refusal = "stopped before it began"
 	errNoRoom   refusal = "worker has no room"
 	errNoSpec   refusal = "worker could not read its definition"
+	errChanged  refusal = "the job was changed"
 	errNoDisk   refusal = "worker's disk takes nothing"
 )
 
@@ -132,6 +133,9 @@ func (s *shift) ready(ctx context.Context, g *given) (*job.Spec, error) {
 	if ctx.Err() != nil { // whatever else is ready
 		return nil, context.Cause(ctx)
 	}
+	if s.w.changed(g) {
+		return nil, errChanged
+	}
 	run.Ahead = false // its time has come: handed back, it is dispatched again, and not decided anew
 	if s.w.Refuses() != nil {
 		return nil, errNoDisk
@@ -160,6 +164,16 @@ func (s *shift) enter(ctx context.Context) error {
 	case <-full.C:
 		return errNoRoom
 	}
+}
+
+// changed says whether the definition from which a run was armed ahead of its time is known to be another one by now. Then the
+// run is to be decided anew, by whoever leads next if nobody does.
+func (w *Worker) changed(g *given) bool {
+	if w.cfg.Known == nil || g.jobRev == 0 || !g.run.Due.After(g.run.Armed) {
+		return false
+	}
+	j, known := w.cfg.Known(g.run.Job, g.jobRev)
+	return known && j.Rev > g.jobRev
 }
 
 // distance is how long it is until run is due, by the leader's clock. The leader wrote down when it armed the run, and what

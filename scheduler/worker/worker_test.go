@@ -70,6 +70,33 @@ func TestAttempt(t *testing.T) {
 		})
 	})
 
+	for rev, want := range map[int64]job.State{7: job.Running, 8: job.Pending} {
+		t.Run(fmt.Sprintf("is %s at its time when it was armed ahead by revision 7 of its job and %d is known then", want, rev), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(time.Second))
+				r.store.jobRev = 7
+				due := time.Now().Add(2 * time.Second)
+				r.cfg.Known = func(name string, least int64) (*job.Job, bool) {
+					j := r.store.jobs[name]
+					if j.Rev = 7; !time.Now().Before(due) {
+						j.Rev = rev
+					}
+					return &j, j.Rev >= least
+				}
+				r.start()
+				name := r.store.pending("backup", "a", due)
+				r.give(name)
+				after(2*time.Second - time.Nanosecond)
+				r.wantState(name, job.Armed)
+				after(time.Nanosecond)
+				if got := r.wantState(name, want); want == job.Pending && got.Reason != string(errChanged) {
+					t.Errorf("handed back since %q", got.Reason)
+				}
+				r.wantExecutions(map[job.State]int{job.Running: 1}[want])
+			})
+		})
+	}
+
 	for name, skew := range map[string]time.Duration{"behind": 45 * time.Second, "ahead": -45 * time.Second} {
 		t.Run("begins at its time when the worker's clock is 45 s "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

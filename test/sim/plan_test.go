@@ -14,6 +14,7 @@ type plan struct {
 	seed      uint64
 	machines  []machineSpec
 	retention planner.Retention
+	ahead     time.Duration // dispatch.arm_ahead
 	jobs      []history.Job
 	work      map[string]work // by job
 	began     time.Time       // when the machines are switched on
@@ -40,6 +41,8 @@ func newPlan(seed uint64) plan {
 	d := throw(seed, "plan")
 	p := plan{seed: seed, work: make(map[string]work), liars: d.chance(0.2), clocksSet: d.chance(0.3)}
 	p.gap = d.between(1500*time.Millisecond, 15*time.Second)
+	// Not more than the slack of the judge: while nobody leads, a pause does not take back what is armed.
+	p.ahead = oneOf(throw(seed, "ahead"), 0, 500*time.Millisecond, history.DefaultSlack)
 	p.addMachines(d)
 	if d.chance(0.25) {
 		p.retention = planner.Retention{Success: 5, Failed: 5, MaxAge: 3 * time.Minute}
