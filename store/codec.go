@@ -63,6 +63,12 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	switch kind {
 	case KindJobs:
 		c.Job = &job.Job{Rev: rev}
+		if c.Job.ParseJSON(value) {
+			err = checkJob(c.Job, name)
+			share(c.Job)
+			break
+		}
+		c.Job = &job.Job{Rev: rev}
 		err = unmarshal(value, c.Job, func() error { return checkJob(c.Job, name) })
 		share(c.Job)
 	case KindCursors:
