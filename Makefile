@@ -77,7 +77,19 @@ sim: ## break whole clusters in simulated time: SEEDS=2000 of them, FROM=0 the f
 		grep --line-buffered -Ev '^(=== |    +--- PASS)'
 
 .PHONY: bench
-bench: ## run the benchmarks
+bench: ## measure whole nodes beside etcd's own limit, some 10 minutes; what the figures mean is in docs/performance.md
+	@mkdir -p bin
+	$(GO) build -o bin/bench ./test/bench
+	bin/bench throughput -rate $(or $(RATE),20000)
+	bin/bench throughput -rate $(or $(RATE3),5000) -members 3
+	bin/bench herd -runs 10000
+	bin/bench herd -runs 100000
+	bin/bench scale -jobs 1000
+	bin/bench scale -jobs 1000000
+	bin/bench idle
+
+.PHONY: microbench
+microbench: ## run the benchmarks of single packages
 	$(GO) test -run '^$$' -bench . -benchmem ./scheduler/... ./store/... ./config/...
 
 .PHONY: cover

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unique"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -62,7 +63,14 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	switch kind {
 	case KindJobs:
 		c.Job = &job.Job{Rev: rev}
+		if c.Job.ParseJSON(value) {
+			err = checkJob(c.Job, name)
+			share(c.Job)
+			break
+		}
+		c.Job = &job.Job{Rev: rev}
 		err = unmarshal(value, c.Job, func() error { return checkJob(c.Job, name) })
+		share(c.Job)
 	case KindCursors:
 		c.Cursor = &job.Cursor{Rev: rev}
 		if c.Cursor.ParseJSON(value) {
@@ -117,6 +125,23 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	}
 	return c
 }
+
+// share lets a definition have in common with others what most definitions say: of a million of them, it is a quarter.
+func share(j *job.Job) {
+	s := &j.Spec
+	for _, text := range []*string{
+		&j.Origin.Kind, &j.Origin.Source, &j.SinceReason, &s.Timezone, &s.Handler,
+		(*string)(&s.Missed), (*string)(&s.Overlap), (*string)(&s.Delivery),
+	} {
+		*text = unique.Make(*text).Value()
+	}
+	if s.DST != nil && *s.DST == *usualDST {
+		s.DST = usualDST
+	}
+}
+
+// usualDST is what Spec.WithDefaults sets.
+var usualDST = job.Spec{}.WithDefaults().DST
 
 func unmarshal(value []byte, v any, check func() error) error {
 	if len(value) == 0 {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -376,4 +377,30 @@ func TestLanesTakeTurns(t *testing.T) {
 	if next := g.queue[0]; !g.withdraw(next) || g.queue[0].id != "long3" {
 		t.Errorf("after %s, got %s in its place, want the next of its lane", next.id, g.queue[0].id)
 	}
+}
+
+func TestOrdersNameTheDefinitionOfEachRun(t *testing.T) {
+	everywhere(t, func(t *testing.T, c *clientv3.Client) {
+		s, term := open(t, c), reign(t, c, "a")
+		j, err := s.PutJob(within(t), job.Job{Name: "j1", Generation: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, adHoc := fire(given(slot("j1", 1), "w"), 0), fire(given(slot("j2", 1), "w"), 0)
+		of.JobRev = j.Rev
+		commit(t, s, term, of, adHoc)
+		ctx, cancel := context.WithCancel(within(t))
+		got := make(map[string]int64)
+		_ = s.Orders(ctx, "w", func(o job.Order) {
+			for i := range o.Runs {
+				got[o.Runs[i].Job] = o.JobRevs[i]
+			}
+			if len(got) == 2 {
+				cancel()
+			}
+		})
+		if got["j1"] != j.Rev || got["j2"] != 0 || len(got) != 2 {
+			t.Errorf("got %v, want j1 armed from revision %d, and j2 from none", got, j.Rev)
+		}
+	})
 }

@@ -96,6 +96,48 @@ var (
 	})
 )
 
+// definitions are jobs with what most have, and some with more.
+var definitions = rapid.Custom(func(t *rapid.T) job.Job {
+	durations := rapid.SampledFrom([]job.Duration{0, job.Duration(time.Second), job.Duration(90 * time.Minute)})
+	instants := rapid.Custom(func(t *rapid.T) *time.Time {
+		if at := times.Draw(t, "at"); rapid.Bool().Draw(t, "set") {
+			return &at
+		}
+		return nil
+	})
+	lists := rapid.SliceOfN(texts, 0, 2)
+	j := job.Job{
+		Name: texts.Draw(t, "name"), Origin: job.Origin{Kind: texts.Draw(t, "kind"), Source: texts.Draw(t, "source")},
+		Generation: numbers.Draw(t, "generation"), Created: times.Draw(t, "created"), Updated: times.Draw(t, "updated"),
+		Since: times.Draw(t, "since"), SinceReason: texts.Draw(t, "reason"),
+		SinceGeneration: numbers.Draw(t, "since generation"), Scheduled: times.Draw(t, "scheduled"), Op: texts.Draw(t, "op"),
+		Spec: job.Spec{
+			Description: texts.Draw(t, "description"), Schedule: lists.Draw(t, "schedule"), Every: durations.Draw(t, "every"),
+			At: rapid.SliceOfN(times, 0, 2).Draw(t, "at"), Timezone: texts.Draw(t, "zone"), Start: instants.Draw(t, "start"),
+			End: instants.Draw(t, "end"), Exclude: lists.Draw(t, "exclude"), Jitter: durations.Draw(t, "jitter"),
+			Missed: job.Missed(texts.Draw(t, "missed")), MissedWindow: durations.Draw(t, "window"), MissedLimit: int(numbers.Draw(t, "limit")),
+			Overlap: job.Overlap(texts.Draw(t, "overlap")), Delivery: job.Delivery(texts.Draw(t, "delivery")),
+			Timeout: durations.Draw(t, "timeout"), KillGrace: durations.Draw(t, "grace"), Priority: int(numbers.Draw(t, "priority")),
+			Command: lists.Draw(t, "command"), Shell: texts.Draw(t, "shell"), Handler: texts.Draw(t, "handler"), Dir: texts.Draw(t, "dir"),
+		},
+	}
+	switch rapid.IntRange(0, 9).Draw(t, "rare") {
+	case 0:
+		j.Spec.DST = &job.DST{Gap: texts.Draw(t, "gap"), Fold: texts.Draw(t, "fold")}
+	case 1:
+		j.Spec.Retry = &job.Retry{Max: 3}
+	case 2:
+		j.Paused = &job.Pause{By: "me"}
+	case 3:
+		j.Spec.HTTP = &job.HTTP{URL: "http://x"}
+	case 4:
+		j.Spec.Env = map[string]string{"A": "b"}
+	case 5:
+		j.Spec = j.Spec.WithDefaults()
+	}
+	return j
+})
+
 // record is what is written and read in two ways.
 type record[T any] interface {
 	*T
@@ -186,6 +228,7 @@ func TestParseJSONReadsWhatEncodingJSONDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sameValue[job.Run](t, plain(t, runs.Draw(t, "run")))
 		sameValue[job.Cursor](t, plain(t, cursors.Draw(t, "cursor")))
+		sameValue[job.Job](t, plain(t, definitions.Draw(t, "definition")))
 		sameValue[job.Order](t, plain(t, job.Order{
 			ID: texts.Draw(t, "id"), Session: texts.Draw(t, "session"), Runs: rapid.SliceOfN(runs, 0, 3).Draw(t, "runs"),
 			JobRevs: rapid.SliceOfN(numbers, 0, 3).Draw(t, "revisions"), Stop: rapid.SliceOfN(texts, 0, 3).Draw(t, "stop"),
@@ -221,6 +264,10 @@ func TestUsualRecordsTakeTheShortWay(t *testing.T) {
 	if text, ok = c.AppendJSON(nil); !ok || !sameValue[job.Cursor](t, text) {
 		t.Errorf("a usual cursor is left to encoding/json: %s", text)
 	}
+	j, _ := job.Define(nil, "backup", job.Spec{Schedule: []string{"30 2 * * *"}, Command: []string{"true"}}, job.Origin{Kind: job.OriginFile, Source: "jobs.yaml"}, r.Slot)
+	if text := plain(t, j); !sameValue[job.Job](t, text) {
+		t.Errorf("a usual definition is left to encoding/json: %s", text)
+	}
 	if text := plain(t, job.Order{ID: "x", Session: "y", Runs: []job.Run{r, r}, JobRevs: []int64{1, 2}, Stop: []string{"a/b"}}); !sameValue[job.Order](t, text) {
 		t.Errorf("a usual order is left to encoding/json: %s", text)
 	}
@@ -233,11 +280,14 @@ func FuzzParseJSON(f *testing.F) {
 	f.Add(plain(f, r))
 	f.Add(plain(f, job.Cursor{Job: "backup", After: r.Slot, Next: r.Due, Generation: 1}))
 	f.Add(plain(f, job.Order{ID: "x", Session: "y", Runs: []job.Run{r}, JobRevs: []int64{0}, Stop: []string{"a/b"}}))
+	j, _ := job.Define(nil, "backup", job.Spec{Every: job.Duration(time.Minute), Shell: "true"}, job.Origin{Kind: job.OriginAPI}, r.Slot)
+	f.Add(plain(f, j))
 	f.Add([]byte(`{"job":"a","after":"2026-02-29T00:00:00Z","generation":01,"term":-0}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		sameValue[job.Run](t, text)
 		sameValue[job.Cursor](t, text)
 		sameValue[job.Order](t, text)
+		sameValue[job.Job](t, text)
 	})
 }
 

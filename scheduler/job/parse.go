@@ -117,8 +117,9 @@ func (o *Order) ParseJSON(b []byte) bool {
 // scanner reads fields in the order in which they are written, each by the text that leads to it. What is missing may be
 // left out, unless the method's name begins with must.
 type scanner struct {
-	b   []byte
-	bad bool
+	b     []byte
+	bad   bool
+	first bool // the next field is the first of an object, and has no comma before it
 }
 
 // end says whether everything was read.
@@ -126,10 +127,14 @@ func (s *scanner) end() bool { return !s.bad && len(s.b) == 0 }
 
 // next steps over text, if it comes next.
 func (s *scanner) next(text string) bool {
+	if s.first {
+		text = text[1:]
+	}
 	if len(s.b) < len(text) || string(s.b[:len(text)]) != text {
 		return false
 	}
 	s.b = s.b[len(text):]
+	s.first = false
 	return true
 }
 

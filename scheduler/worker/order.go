@@ -71,7 +71,7 @@ func (s *shift) take(g given, order string) {
 		s.holds[name] = h
 		s.holding.add(1)
 		s.wg.Add(1)
-		s.w.wg.Go(func() {
+		s.w.crew.run(s.life, func() {
 			a := s.attend(h)
 			s.wg.Done() // the attempt outlives the shift
 			if a != nil {

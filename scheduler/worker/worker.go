@@ -33,6 +33,7 @@ type Worker struct {
 	executing   tally         // those attempts
 	unsent      tally         // outcomes that are not yet in the store
 	wg          sync.WaitGroup
+	crew        crew         // of wg: attends to held runs and performs them
 	life        string       // unique to one call of Run; what the processes of its attempts are marked with
 	marks       atomic.Int64 // attempts marked so far
 
@@ -57,7 +58,7 @@ const (
 // close after Run.
 func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, journal *Journal, log hclog.Logger) *Worker {
 	cfg = cfg.Defaults()
-	return &Worker{
+	w := &Worker{
 		cfg:         cfg,
 		store:       store,
 		sessions:    sessions,
@@ -71,6 +72,8 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 		suspect:     make(chan struct{}, 1),
 		attempts:    make(map[*attempt]struct{}),
 	}
+	w.crew = crew{wg: &w.wg, idle: make(chan func())}
+	return w
 }
 
 // Run works until ctx ends, and then gives back what has not begun, lets run what is running for ShutdownGrace, stops

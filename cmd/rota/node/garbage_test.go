@@ -1,11 +1,45 @@
 package node
 
-import "testing"
+import (
+	"io/fs"
+	"testing"
+)
 
 func TestGrowthIsBounded(t *testing.T) {
 	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 96 << 20: 400, 384 << 20: 100, 512 << 20: 75, 8 << 30: 50} {
-		if got := growth(live); got != want {
+		if got := growth(live, mostSpare); got != want {
 			t.Errorf("growth(%d MiB) = %d, want %d", live>>20, got, want)
+		}
+	}
+	if got := growth(64<<20, 32<<20); got != leastGrowth {
+		t.Errorf("growth of 64 MiB with 32 to spare = %d, want %d", got, leastGrowth)
+	}
+}
+
+func TestMemoryIsTheLeastLimit(t *testing.T) {
+	const info = "MemTotal:       2097152 kB\nMemFree: 1 kB\n"
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  uint64
+	}{
+		{"nothing says it", nil, 0},
+		{"the machine", map[string]string{"/proc/meminfo": info}, 2 << 30},
+		{"a container", map[string]string{"/proc/meminfo": info, "/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": "268435456\n"}, 256 << 20},
+		{"no limit", map[string]string{"/proc/meminfo": info, "/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": "max\n"}, 2 << 30},
+		{"a service", map[string]string{
+			"/proc/meminfo": info, "/proc/self/cgroup": "1:name=systemd:/x\n0::/system.slice/rota.service\n",
+			"/sys/fs/cgroup/system.slice/rota.service/memory.max": "max\n", "/sys/fs/cgroup/system.slice/memory.max": "1048576\n",
+		}, 1 << 20},
+	} {
+		got := memoryLimit(func(path string) ([]byte, error) {
+			if text, ok := tt.files[path]; ok {
+				return []byte(text), nil
+			}
+			return nil, fs.ErrNotExist
+		})
+		if got != tt.want {
+			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
 		}
 	}
 }

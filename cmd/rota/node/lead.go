@@ -65,6 +65,11 @@ func (n *Node) lead(ctx context.Context, term election.Term) error {
 	}
 	if n.member != nil {
 		wg.Go(func() { n.keepApart(ctx) })
+		c := &compactor{
+			client: n.client, endpoint: n.member.Endpoint(), log: n.log.Named("etcd"),
+			every: compactEvery, keep: compactKeep, share: compactShare,
+		}
+		wg.Go(func() { c.run(ctx) })
 	}
 	if n.set.History.MaxAge > 0 {
 		wg.Go(func() { n.sweepEvents(ctx, term) })

@@ -1,0 +1,68 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// compactor forgets past revisions of an embedded etcd before they fill it. etcd itself keeps those of the last minutes,
+// which at thousands of runs a second are more than its quota; who lists anew because of that loses nothing.
+type compactor struct {
+	client   *clientv3.Client
+	endpoint string
+	log      hclog.Logger
+
+	every time.Duration // how often it looks
+	keep  time.Duration // how much of the past is kept whatever its size
+	share int64         // of the quota, as its divisor, that may be used before anything is forgotten
+}
+
+// What compactors of a node do.
+const (
+	compactEvery = 2 * time.Second
+	compactKeep  = 10 * time.Second
+	compactShare = 4
+)
+
+// past is the revision that etcd had reached at an instant.
+type past struct {
+	at  time.Time
+	rev int64
+}
+
+// run compacts until ctx ends.
+func (c *compactor) run(ctx context.Context) {
+	var seen []past
+	done := int64(0)
+	for ctx.Err() == nil {
+		now := time.Now()
+		looking, cancel := context.WithTimeout(ctx, lookTimeout)
+		st, err := c.client.Status(looking, c.endpoint)
+		cancel()
+		if err == nil {
+			seen = append(seen, past{now, st.Header.Revision})
+			for len(seen) > 1 && now.Sub(seen[1].at) >= c.keep {
+				seen = seen[1:]
+			}
+			if old := seen[0]; now.Sub(old.at) >= c.keep && old.rev > done && st.DbSizeInUse > st.DbSizeQuota/c.share {
+				done = c.compact(ctx, old.rev, done)
+			}
+		}
+		pause(ctx, c.every)
+	}
+}
+
+// compact forgets what was before rev, and returns up to where that is done.
+func (c *compactor) compact(ctx context.Context, rev, done int64) int64 {
+	compacting, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	if _, err := c.client.Compact(compacting, rev); err != nil {
+		c.log.Debug("etcd's past was not compacted", "revision", rev, "err", shortError(err))
+		return done
+	}
+	c.log.Debug("etcd's past is compacted, since there is much of it", "revision", rev)
+	return rev
+}

@@ -1,0 +1,93 @@
+package job
+
+import "time"
+
+// ParseJSON is Run.ParseJSON for a definition. A leader that starts reads all of them.
+func (j *Job) ParseJSON(b []byte) bool {
+	s := scanner{b: b}
+	*j = Job{Rev: j.Rev}
+	j.Name = s.must(`{"name":`)
+	j.Origin.Kind = s.must(`,"origin":{"kind":`)
+	j.Origin.Source = s.string(`,"source":`)
+	s.expect(`}`)
+	j.Generation = s.mustNumber(`,"generation":`)
+	j.Created = s.mustTime(`,"created":`)
+	j.Updated = s.mustTime(`,"updated":`)
+	j.Since = s.mustTime(`,"since":`)
+	j.SinceReason = s.must(`,"since_reason":`)
+	j.SinceGeneration = s.number(`,"since_generation":`)
+	j.Scheduled = s.time(`,"scheduled":`)
+	s.expect(`,"spec":{`)
+	s.spec(&j.Spec)
+	s.expect(`}`)
+	j.Op = s.string(`,"op":`)
+	s.expect(`}`)
+	return s.end()
+}
+
+// spec reads what most definitions have. Its fields follow each other without one that is always there.
+func (s *scanner) spec(spec *Spec) {
+	s.first = true
+	spec.Description = s.string(`,"description":`)
+	spec.Schedule = s.strings(`,"schedule":[`)
+	spec.Every = s.duration(`,"every":`)
+	spec.At = s.times(`,"at":[`)
+	spec.Timezone = s.string(`,"timezone":`)
+	if s.next(`,"dst":{`) {
+		spec.DST = new(DST)
+		s.first = true
+		spec.DST.Gap = s.string(`,"gap":`)
+		spec.DST.Fold = s.string(`,"fold":`)
+		s.first = false
+		s.expect(`}`)
+	}
+	spec.Start = s.pointer(`,"start":`)
+	spec.End = s.pointer(`,"end":`)
+	spec.Exclude = s.strings(`,"exclude":[`)
+	spec.Jitter = s.duration(`,"jitter":`)
+	spec.Missed = Missed(s.string(`,"missed":`))
+	spec.MissedWindow = s.duration(`,"missed_window":`)
+	spec.MissedLimit = int(s.number(`,"missed_limit":`))
+	spec.Overlap = Overlap(s.string(`,"overlap":`))
+	spec.Delivery = Delivery(s.string(`,"delivery":`))
+	spec.Timeout = s.duration(`,"timeout":`)
+	spec.KillGrace = s.duration(`,"kill_grace":`)
+	spec.Priority = int(s.number(`,"priority":`))
+	spec.Command = s.strings(`,"command":[`)
+	spec.Shell = s.string(`,"shell":`)
+	spec.Handler = s.string(`,"handler":`)
+	spec.Dir = s.string(`,"dir":`)
+	s.first = false
+}
+
+// strings reads a list that is not empty.
+func (s *scanner) strings(lead string) (list []string) {
+	if !s.next(lead) {
+		return nil
+	}
+	for more := true; more && !s.bad; more = s.next(`,`) {
+		list = append(list, string(s.quoted()))
+	}
+	s.expect(`]`)
+	return list
+}
+
+// times reads a list that is not empty.
+func (s *scanner) times(lead string) (list []time.Time) {
+	if !s.next(lead) {
+		return nil
+	}
+	for more := true; more && !s.bad; more = s.next(`,`) {
+		list = append(list, s.instant())
+	}
+	s.expect(`]`)
+	return list
+}
+
+func (s *scanner) pointer(lead string) *time.Time {
+	if !s.next(lead) {
+		return nil
+	}
+	t := s.instant()
+	return &t
+}
