@@ -72,7 +72,7 @@ func (p *plan) addMachines(d dice) {
 func (p *plan) minutes(d dice) {
 	p.began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(d.upTo(365 * 24 * time.Hour)).Truncate(time.Second)
 	from := p.began.Add(time.Second)
-	p.windows = []window{{from, from.Add(d.between(90*time.Second, 4*time.Minute)).Truncate(time.Second)}}
+	p.windows = []window{{from, from.Add(d.between(80*time.Second, 3*time.Minute)).Truncate(time.Second)}}
 
 	second := time.Second
 	quick := work{least: time.Millisecond, most: 300 * time.Millisecond}

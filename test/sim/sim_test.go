@@ -24,7 +24,7 @@ var (
 
 // TestSim simulates clusters, one for each seed.
 func TestSim(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a cluster is small, and its garbage is not
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // a cluster is small, and its garbage is not
 	total := newTally()
 	began := time.Now()
 	if *only >= 0 {

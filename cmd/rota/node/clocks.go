@@ -147,7 +147,7 @@ func (c *clocks) judge() {
 	before := c.skewed
 	c.skewed = election.Skewed(offsets, c.node.set.Dispatch.MaxClockOffset)
 	switch {
-	case c.skewed != nil && before == nil:
+	case c.skewed != nil && (before == nil || errors.Is(before, errClockSet)): // known to be set, and now to be wrong
 		c.node.log.Error("this replica does not lead until its clock is set right", "err", c.skewed)
 	case c.skewed == nil && before != nil:
 		c.node.log.Info("the clock is right again")
