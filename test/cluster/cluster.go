@@ -1,20 +1,14 @@
 package cluster
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/history"
@@ -60,34 +54,23 @@ type Cluster struct {
 	faults []history.Fault // guarded by mu
 }
 
-// Node is a replica or a worker.
-type Node struct {
-	*Process
-	URL    string         // of its API
-	Etcd   string         // of its member, for clients; empty for a worker
-	Client *client.Client // asks it alone
-
-	cluster *Cluster
-	ports   []int
-}
-
 // Start starts a cluster and returns when all of its replicas are ready, one leads, and the jobs are in force.
 func Start(t testing.TB, cfg Config) *Cluster {
 	t.Helper()
 	if cfg.Replicas == 0 {
 		cfg.Replicas = 3
 	}
+	return launch(t, cfg, (*Cluster).makeReplicas)
+}
+
+// launch is Start with the replicas that makeReplicas makes.
+func launch(t testing.TB, cfg Config, makeReplicas func(*Cluster)) *Cluster {
+	t.Helper()
 	c := &Cluster{t: t, cfg: cfg, Dir: t.TempDir()}
 	c.JobFile = filepath.Join(c.Dir, "jobs.json")
 	c.WriteJobs(cfg.Jobs)
 	t.Cleanup(c.checkPorts) // runs after the processes' own, which end them
-	if len(cfg.Etcd) > 0 {
-		for i := range cfg.Replicas {
-			c.makeReplica(fmt.Sprintf("q%d", i+1))
-		}
-	} else {
-		c.makeReplicas()
-	}
+	makeReplicas(c)
 	if cfg.Prepare != nil {
 		cfg.Prepare(c)
 	}
@@ -105,100 +88,6 @@ func Start(t testing.TB, cfg Config) *Cluster {
 	})
 	c.ready = time.Now()
 	return c
-}
-
-func (c *Cluster) makeReplicas() {
-	ports := ports.Free(c.t, 3*c.cfg.Replicas)
-	var members []string
-	for i := range c.cfg.Replicas {
-		members = append(members, fmt.Sprintf("q%d=http://127.0.0.1:%d", i+1, ports[3*i]))
-	}
-	for i := range c.cfg.Replicas {
-		name := fmt.Sprintf("q%d", i+1)
-		peer, member, listen := ports[3*i], ports[3*i+1], ports[3*i+2]
-		n := c.newNode(name, listen, c.serve(name, listen,
-			fmt.Sprintf("--etcd-embedded-client=http://127.0.0.1:%d", member),
-			fmt.Sprintf("--etcd-embedded-peer=http://127.0.0.1:%d", peer),
-			"--etcd-embedded-cluster="+strings.Join(members, ","),
-		))
-		n.Etcd = fmt.Sprintf("http://127.0.0.1:%d", member)
-		n.ports = []int{peer, member, listen}
-		c.replicas = append(c.replicas, n)
-	}
-}
-
-// serve is the arguments of a replica on this machine.
-func (c *Cluster) serve(name string, listen int, etcd ...string) []string {
-	return c.serveAt(name, fmt.Sprintf("127.0.0.1:%d", listen), etcd...)
-}
-
-// serveAt is the arguments of a replica.
-func (c *Cluster) serveAt(name, listen string, etcd ...string) []string {
-	args := append([]string{
-		"serve", "--node-name=" + name, "--node-data-dir=" + filepath.Join(c.Dir, name), "--http-listen=" + listen,
-		"--jobs=" + c.JobFile, "--log-format=text", "--worker-shutdown-grace=3s",
-		"--history-success=1000", // the history is read at the end
-	}, etcd...)
-	if c.cfg.Flags != nil {
-		args = append(args, c.cfg.Flags(name)...)
-	}
-	return args
-}
-
-// makeReplica makes a replica that uses an etcd of its own. It is not started.
-func (c *Cluster) makeReplica(name string) *Node {
-	c.t.Helper()
-	listen := ports.Free(c.t, 1)[0]
-	n := c.newNode(name, listen, c.serve(name, listen, "--etcd-endpoints="+strings.Join(c.cfg.Etcd, ",")))
-	n.ports = []int{listen}
-	c.replicas = append(c.replicas, n)
-	return n
-}
-
-// AddWorker starts a `rota worker` that reaches the store over the network.
-func (c *Cluster) AddWorker(name string, flags ...string) *Node {
-	c.t.Helper()
-	port := ports.Free(c.t, 1)[0]
-	n := c.newNode(name, port, append([]string{
-		"worker", "--node-name=" + name, "--node-data-dir=" + filepath.Join(c.Dir, name),
-		fmt.Sprintf("--http-listen=127.0.0.1:%d", port), "--etcd-endpoints=" + strings.Join(c.Endpoints(), ","),
-		"--log-format=text", "--worker-shutdown-grace=3s",
-	}, flags...))
-	n.ports = []int{port}
-	n.Start()
-	Await(c.t, 20*time.Second, name+" is present", func() bool {
-		ws, err := c.Client.Workers(c.t.Context())
-		return err == nil && slices.ContainsFunc(ws, func(w api.WorkerView) bool { return w.Name == name })
-	})
-	return n
-}
-
-func (c *Cluster) newNode(name string, listen int, args []string) *Node {
-	n := &Node{Process: NewProcess(c.t, c.cfg.Binary, name, args...), URL: fmt.Sprintf("http://127.0.0.1:%d", listen), cluster: c}
-	n.Env = []string{c.mark()}
-	n.Client = newClient(c.t, n.URL)
-	c.nodes = append(c.nodes, n)
-	return n
-}
-
-func newClient(t testing.TB, servers string) *client.Client {
-	cl, err := client.New(client.Config{Servers: servers, Timeout: 3 * time.Second, Transport: &http.Transport{IdleConnTimeout: time.Second}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cl.Close)
-	return cl
-}
-
-// Record returns a client that asks this node alone, sends nothing twice, and records what it asks and is told. It may be
-// used by one goroutine. Node.Client does not record.
-func (n *Node) Record() *history.Client {
-	// A connection that is used again is tried again by net/http, for requests that have an idempotency key.
-	cl, err := client.New(client.Config{Servers: n.URL, Timeout: 3 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}})
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	return n.cluster.Calls.Client(cl)
 }
 
 // mark is the variable that all processes of the cluster are started with, and inherit: nannies and jobs, too.
@@ -264,41 +153,6 @@ func (c *Cluster) WaitReady() {
 	c.Leader()
 }
 
-// WaitReady waits until the node says that it is ready.
-func (n *Node) WaitReady() {
-	n.t.Helper()
-	said := "nothing"
-	if !Within(60*time.Second, func() bool {
-		if !n.Running() {
-			n.t.Fatalf("%s ended instead of becoming ready", n.Name)
-		}
-		text, ready, err := n.Client.Ready(n.t.Context())
-		if err != nil {
-			text = err.Error()
-		}
-		said = text
-		return ready
-	}) {
-		n.t.Fatalf("%s is not ready after a minute; it says:\n%s", n.Name, said)
-	}
-}
-
-// Leads says whether the replica says that it leads.
-func (n *Node) Leads() bool {
-	ctx, cancel := context.WithTimeout(n.t.Context(), time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.URL+"/leader", nil)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false
-	}
-	res.Body.Close()
-	return res.StatusCode == http.StatusOK
-}
-
 // Leader waits until one replica, and no other, says that it leads.
 func (c *Cluster) Leader() (leader *Node) {
 	c.t.Helper()
@@ -316,94 +170,4 @@ func (c *Cluster) Leader() (leader *Node) {
 		return leader != nil
 	})
 	return leader
-}
-
-func (n *Node) isStopped() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.stopped
-}
-
-// Kill kills the node with SIGKILL.
-func (n *Node) Kill() {
-	n.t.Helper()
-	n.cluster.Harm(history.Fault{Kind: history.Kill, Node: n.Name, At: time.Now()})
-	n.Signal(syscall.SIGKILL)
-	n.Await(5 * time.Second)
-}
-
-// Terminate asks the node to stop and waits until it has.
-func (n *Node) Terminate() {
-	n.t.Helper()
-	n.cluster.Harm(history.Fault{Kind: history.Stop, Node: n.Name, At: time.Now()})
-	n.Signal(syscall.SIGTERM)
-	n.Await(30 * time.Second)
-	n.cluster.Heal(n.Name)
-}
-
-// Stop stops the node in its tracks, until Cont.
-func (n *Node) Stop() {
-	n.t.Helper()
-	n.cluster.Harm(history.Fault{Kind: history.Pause, Node: n.Name, At: time.Now()})
-	n.Signal(syscall.SIGSTOP)
-}
-
-// Cont lets a stopped node go on.
-func (n *Node) Cont() {
-	n.t.Helper()
-	n.Signal(syscall.SIGCONT)
-	n.cluster.Heal(n.Name)
-}
-
-// Harm records a fault that was made.
-func (c *Cluster) Harm(f history.Fault) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.faults = append(c.faults, f)
-	c.t.Logf("fault: %v", f)
-}
-
-// Heal ends the faults of a node that last.
-func (c *Cluster) Heal(node string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range c.faults {
-		if f := &c.faults[i]; f.Node == node && f.Kind.Lasts() && f.Until.IsZero() {
-			f.Until = time.Now()
-		}
-	}
-}
-
-// Outage records that from now on no majority of the store can be reached, and returns what ends that.
-func (c *Cluster) Outage() (over func()) {
-	c.Harm(history.Fault{Kind: history.Outage, At: time.Now()})
-	return func() { c.Heal("") }
-}
-
-// Faults returns what was done so far.
-func (c *Cluster) Faults() []history.Fault {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.faults)
-}
-
-// Metric returns the value of a metric without labels of a node, 0 if it has none.
-func (n *Node) Metric(name string) (value float64) {
-	n.t.Helper()
-	res, err := http.Get(n.URL + "/metrics")
-	if err != nil {
-		n.t.Errorf("read metrics of %s: %v", n.Name, err)
-		return 0
-	}
-	defer res.Body.Close()
-	var line string
-	for {
-		if _, err := fmt.Fscanln(res.Body, &line, &value); err != nil && err.Error() == "EOF" {
-			return 0
-		}
-		if line == name {
-			return value
-		}
-		value = 0
-	}
 }

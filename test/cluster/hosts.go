@@ -5,10 +5,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Host is a machine of its own, as far as processes and the network can tell.
@@ -42,38 +40,22 @@ const (
 // StartOn is Start with replicas on hosts.
 func StartOn(t testing.TB, cfg Config, p Place) *Cluster {
 	t.Helper()
-	cfg.Replicas = len(p.Hosts)
-	c := &Cluster{t: t, cfg: cfg, Dir: t.TempDir()}
-	c.JobFile = filepath.Join(c.Dir, "jobs.json")
-	c.WriteJobs(cfg.Jobs)
-	t.Cleanup(c.checkPorts) // runs after the processes' own, which end them
-	var members, urls []string
+	return launch(t, cfg, func(c *Cluster) { c.makeReplicasOn(p) })
+}
+
+func (c *Cluster) makeReplicasOn(p Place) {
+	var members []string
 	for _, h := range p.Hosts {
 		members = append(members, fmt.Sprintf("%s=http://%s:%d", h.Name, h.Addr, hostPeer))
 	}
 	for _, h := range p.Hosts {
-		n := &Node{
-			Process: h.Process(t, cfg.Binary, h.Name, c.serveAt(h.Name, fmt.Sprintf("%s:%d", h.Addr, hostAPI), etcdOn(h, p, members)...)...),
-			URL:     fmt.Sprintf("http://%s:%d", h.Addr, hostAPI), cluster: c,
-		}
-		n.Env = []string{c.mark()}
-		n.Client = newClient(t, n.URL)
+		listen := fmt.Sprintf("%s:%d", h.Addr, hostAPI)
+		n := c.addNode(h.Process(c.t, c.cfg.Binary, h.Name, c.serveAt(h.Name, listen, etcdOn(h, p, members)...)...), "http://"+listen)
 		if p.Endpoints == nil {
 			n.Etcd = fmt.Sprintf("http://%s:%d", h.Addr, hostClient)
 		}
-		c.nodes, c.replicas = append(c.nodes, n), append(c.replicas, n)
-		n.Start()
-		urls = append(urls, n.URL)
+		c.replicas = append(c.replicas, n)
 	}
-	c.Client = newClient(t, strings.Join(urls, ","))
-	c.Recorder = NewRecorder(t, Prefix, c.Endpoints())
-	c.WaitReady()
-	Await(t, 30*time.Second, "the jobs are in force", func() bool {
-		v, err := c.Client.Cluster(t.Context())
-		return err == nil && v.Jobs == len(cfg.Jobs)
-	})
-	c.ready = time.Now()
-	return c
 }
 
 // etcdOn is what a replica on a host is told of etcd.

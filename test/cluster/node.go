@@ -1,0 +1,118 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// Node is a replica or a worker.
+type Node struct {
+	*Process
+	URL    string         // of its API
+	Etcd   string         // of its member, for clients; empty for a worker
+	Client *client.Client // asks it alone
+
+	cluster *Cluster
+	ports   []int
+}
+
+// newNode is a node of the cluster on this machine.
+func (c *Cluster) newNode(name string, listen int, args []string) *Node {
+	return c.addNode(NewProcess(c.t, c.cfg.Binary, name, args...), fmt.Sprintf("http://127.0.0.1:%d", listen))
+}
+
+// addNode makes a process that serves its API at url a node of the cluster.
+func (c *Cluster) addNode(p *Process, url string) *Node {
+	n := &Node{Process: p, URL: url, Client: newClient(c.t, url), cluster: c}
+	n.Env = []string{c.mark()}
+	c.nodes = append(c.nodes, n)
+	return n
+}
+
+func newClient(t testing.TB, servers string) *client.Client {
+	cl, err := client.New(client.Config{Servers: servers, Timeout: 3 * time.Second, Transport: &http.Transport{IdleConnTimeout: time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cl.Close)
+	return cl
+}
+
+// Record returns a client that asks this node alone, sends nothing twice, and records what it asks and is told. It may be
+// used by one goroutine. Node.Client does not record.
+func (n *Node) Record() *history.Client {
+	// A connection that is used again is tried again by net/http, for requests that have an idempotency key.
+	cl, err := client.New(client.Config{Servers: n.URL, Timeout: 3 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return n.cluster.Calls.Client(cl)
+}
+
+// WaitReady waits until the node says that it is ready.
+func (n *Node) WaitReady() {
+	n.t.Helper()
+	said := "nothing"
+	if !Within(60*time.Second, func() bool {
+		if !n.Running() {
+			n.t.Fatalf("%s ended instead of becoming ready", n.Name)
+		}
+		text, ready, err := n.Client.Ready(n.t.Context())
+		if err != nil {
+			text = err.Error()
+		}
+		said = text
+		return ready
+	}) {
+		n.t.Fatalf("%s is not ready after a minute; it says:\n%s", n.Name, said)
+	}
+}
+
+// Leads says whether the replica says that it leads.
+func (n *Node) Leads() bool {
+	ctx, cancel := context.WithTimeout(n.t.Context(), time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.URL+"/leader", nil)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	res.Body.Close()
+	return res.StatusCode == http.StatusOK
+}
+
+func (n *Node) isStopped() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.stopped
+}
+
+// Metric returns the value of a metric without labels of a node, 0 if it has none.
+func (n *Node) Metric(name string) (value float64) {
+	n.t.Helper()
+	res, err := http.Get(n.URL + "/metrics")
+	if err != nil {
+		n.t.Errorf("read metrics of %s: %v", n.Name, err)
+		return 0
+	}
+	defer res.Body.Close()
+	var line string
+	for {
+		if _, err := fmt.Fscanln(res.Body, &line, &value); err != nil && err.Error() == "EOF" {
+			return 0
+		}
+		if line == name {
+			return value
+		}
+		value = 0
+	}
+}
