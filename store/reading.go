@@ -18,7 +18,7 @@ type reading struct {
 	rev      int64
 	gone     bool
 	mirrored bool       // it is copied, or is of no known kind; others are only glanced at
-	change   job.Change // if it is copied
+	change   job.Change // if it is copied, or an event
 	glance   error      // if it is not: why it cannot be what it is said to be
 }
 
@@ -35,10 +35,13 @@ func (m *Mirror) read(kv *mvccpb.KeyValue) reading {
 	r := m.absence(kv)
 	r.gone = false
 	if !r.mirrored {
-		r.glance = glance(r.kind, r.name, kv)
+		r.change, r.glance = glance(r.kind, r.name, kv)
 		return r
 	}
 	r.change = decode(r.kind, r.name, kv.Value, kv.ModRevision)
+	if j := r.change.Job; j != nil {
+		j.Spec.Notify = m.notifies.share(j.Spec.Notify)
+	}
 	if run := r.change.Run; run != nil && run.State.Terminal() {
 		run.Output, run.Payload, run.Spec = "", nil, nil
 	}
@@ -53,24 +56,24 @@ func (m *Mirror) absence(kv *mvccpb.KeyValue) reading {
 	return r
 }
 
-// glance looks at a record that is not copied, only so that one put there by hand is reported.
-func glance(kind Kind, name string, kv *mvccpb.KeyValue) error {
+// glance looks at a record that is not copied, only so that one put there by hand is reported, and an event passed on.
+func glance(kind Kind, name string, kv *mvccpb.KeyValue) (event job.Change, bad error) {
 	switch kind {
 	case KindElection:
 		if kv.Lease == 0 {
-			return errors.New("a candidate without a lease, which only somebody's hand can have put there")
+			bad = errors.New("a candidate without a lease, which only somebody's hand can have put there")
 		}
 	case KindEvents:
-		return decode(kind, name, kv.Value, kv.ModRevision).Bad
+		event = decode(kind, name, kv.Value, kv.ModRevision)
+		bad = event.Bad
 	case KindEra:
-		_, err := decodeEra(kv.Value)
-		return err
+		_, bad = decodeEra(kv.Value)
 	case KindQueues:
 		if !orderly(kv.Value) {
-			return errors.New("not an order")
+			bad = errors.New("not an order")
 		}
 	}
-	return nil
+	return event, bad
 }
 
 // orderly says whether a value looks like an order. One that begins and ends as we write them is not looked at any further:
@@ -108,6 +111,8 @@ func recordOf(c *job.Change) record {
 		r.value = c.Gate
 	case c.Files != nil:
 		r.value = c.Files
+	case c.Told != nil:
+		r.value = c.Told
 	}
 	return r
 }
@@ -132,6 +137,8 @@ func (r record) change(kind Kind, name string) job.Change {
 		c.Gate = v
 	case *job.Files:
 		c.Files = v
+	case *job.Told:
+		c.Told = v
 	}
 	return c
 }
