@@ -77,7 +77,7 @@ func (n *Notice) describe(line func(format string, args ...any)) {
 	line("slot: %s", stamp(r.Slot))
 	state := string(r.State)
 	if n.After != "" {
-		state += ", after " + n.Job + "/" + n.After + " had not"
+		state += ", after " + n.Job + "/" + n.After + " did not"
 	}
 	line("state: %s", state)
 	if r.Reason != "" {

@@ -56,7 +56,7 @@ func (s *Services) Send(ctx context.Context, ref string, m notify.Message) error
 	var values refs.Resolver
 	full, err := values.Expand(ref)
 	if err != nil {
-		return err
+		return fmt.Errorf("resolve url on this replica: %w", err)
 	}
 	hide := executor.NewRedactor(nil, secretsOf(full, values.Secrets()))
 	scheme, _, _ := strings.Cut(full, ":")
@@ -70,7 +70,7 @@ func (s *Services) Send(ctx context.Context, ref string, m notify.Message) error
 		err = s.shout(ctx, service, full, m)
 	}
 	if err != nil {
-		return errors.New(hide.String(flat(err)))
+		return errors.New(flat(hide.String(err.Error())))
 	}
 	return nil
 }
@@ -143,9 +143,9 @@ func secretsOf(full string, values []string) []string {
 // maxError bounds what an error says, in bytes.
 const maxError = 300
 
-// flat is an error in one line.
-func flat(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
+// flat is a text in one line.
+func flat(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > maxError {
 		text = strings.ToValidUTF8(text[:maxError], "") + "…"
 	}
