@@ -1,8 +1,6 @@
 package job
 
 import (
-	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -29,15 +27,6 @@ type Notify map[string]Notifier
 type Notifier struct {
 	URL  string     `json:"url"`            // ${env:} and ${file:} are resolved on the leader, never stored
 	When []Occasion `json:"when,omitempty"` // in the order of Occasions; all of them by default
-}
-
-// UnmarshalJSON reads definitions by name. A list of names, as files have it, means nothing without the file.
-func (n *Notify) UnmarshalJSON(text []byte) error {
-	var names []string
-	if json.Unmarshal(text, &names) == nil && names != nil {
-		return errors.New(`names alone mean something in a job file only, beside its notifiers: give definitions, such as {"ops": {"url": "slack://…", "when": ["failure"]}}`)
-	}
-	return json.Unmarshal(text, (*map[string]Notifier)(n))
 }
 
 // Wants says whether n is to be told on one of some occasions, and the first of them.
