@@ -10,6 +10,7 @@ import (
 const (
 	attendPoll    = 500 * time.Millisecond // how often it looks who has come or gone
 	attendTimeout = 5 * time.Second        // of one call of End
+	attendPause   = 100 * time.Millisecond // after one that failed
 )
 
 // Process is one life of a process: the next one of its name has another session.
@@ -25,7 +26,8 @@ type AttendConfig struct {
 	// Present lists the processes that are there.
 	Present func() []Process
 	// End ends the presence of a process that is proven dead, and returns nil if that is done or was not needed. After an
-	// error it is called again if there is another proof. It must bear proofs that are wrong.
+	// error it is called again, while the process is present: who is dead cannot be proven dead another time. It must bear
+	// proofs that are wrong.
 	End func(ctx context.Context, p Process) error
 	// Await is AwaitDeath, unless a simulation owns the network.
 	Await func(ctx context.Context, addr string) bool
@@ -68,16 +70,19 @@ func Attend(ctx context.Context, cfg AttendConfig) {
 
 // visit ends the presence of one process once it is proven dead.
 func (cfg AttendConfig) visit(ctx context.Context, p Process) {
-	for ctx.Err() == nil {
-		if !cfg.Await(ctx, p.Addr) {
-			wait(ctx, attendPoll)
-			continue
+	for !cfg.Await(ctx, p.Addr) {
+		if ctx.Err() != nil {
+			return
 		}
+		wait(ctx, attendPoll)
+	}
+	for ctx.Err() == nil {
 		ending, cancel := context.WithTimeout(ctx, attendTimeout)
 		err := cfg.End(ending, p)
 		cancel()
 		if err == nil {
 			return
 		}
+		wait(ctx, attendPause)
 	}
 }

@@ -2,6 +2,7 @@ package election
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ type morgue struct {
 	present []Process
 	dead    map[string]chan struct{} // by address: closed when the process is dead
 	ended   []Process                // those whose presence End was asked to end
+	refuse  int                      // so many calls of End fail
 }
 
 func (m *morgue) enter(p Process) {
@@ -45,10 +47,16 @@ func (m *morgue) list() []Process {
 	return slices.Clone(m.present)
 }
 
+// await proves nothing of one that is dead already, like AwaitDeath.
 func (m *morgue) await(ctx context.Context, addr string) bool {
 	m.mu.Lock()
 	dead := m.dead[addr]
 	m.mu.Unlock()
+	select {
+	case <-dead:
+		return false
+	default:
+	}
 	select {
 	case <-dead:
 		return true
@@ -61,6 +69,10 @@ func (m *morgue) end(_ context.Context, p Process) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended = append(m.ended, p)
+	if m.refuse > 0 {
+		m.refuse--
+		return errors.New("conflict")
+	}
 	return nil
 }
 
@@ -104,6 +116,19 @@ func TestThePresenceOfTheDeadIsEnded(t *testing.T) {
 		m.attended(t, "while the next a lives")
 		m.die(again)
 		m.attended(t, "after it has died", again)
+	})
+}
+
+func TestADeathThatCouldNotBeActedUponIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	a := Process{Name: "a", Addr: "a:1", Session: "1"}
+	synctest.Test(t, func(t *testing.T) {
+		m := &morgue{refuse: 2}
+		attending(t, m)
+		m.enter(a)
+		m.attended(t, "while it lives")
+		m.die(a)
+		m.attended(t, "after it has died", a, a, a)
 	})
 }
 
