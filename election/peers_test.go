@@ -12,13 +12,13 @@ const (
 	peerTolerance = 500 * time.Millisecond
 )
 
-// noted are clocks of which b and c were measured now, so far ahead of ours.
-func noted(now time.Time, ahead time.Duration) *PeerClocks {
-	p := NewPeerClocks()
+// round is one in which b and c were measured at some time, so far ahead of ours. It has not ended.
+func (p *PeerClocks) round(at time.Time, ahead time.Duration) Round {
+	r := p.Round()
 	for _, node := range []string{"c", "b"} {
-		p.Note(Offset{Node: node, Ahead: ahead, At: now})
+		r.Note(Offset{Node: node, Ahead: ahead, At: at})
 	}
-	return p
+	return r
 }
 
 func TestAVerdictIsNewsOnce(t *testing.T) {
@@ -42,9 +42,7 @@ func TestAVerdictIsNewsOnce(t *testing.T) {
 		if step.doubt {
 			p.Doubt()
 		}
-		p.Note(Offset{Node: "b", Ahead: step.ahead, At: now})
-		p.Note(Offset{Node: "c", Ahead: step.ahead, At: now})
-		wrong, news := p.Judge(now, peerAge, peerTolerance)
+		wrong, news := p.round(now, step.ahead).Judge(now, peerAge, peerTolerance)
 		if (wrong != nil) != step.wrong || news != step.news {
 			t.Errorf("step %d: got %v, news %v; want wrong %v, news %v", i, wrong, news, step.wrong, step.news)
 		}
@@ -68,8 +66,8 @@ func TestOldMeasurementsAreForgotten(t *testing.T) {
 		"of the future":                 {-futureSlack - 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := noted(at, time.Minute)
-			wrong, _ := p.Judge(at.Add(tt.after), peerAge, peerTolerance)
+			p := NewPeerClocks()
+			wrong, _ := p.round(at, time.Minute).Judge(at.Add(tt.after), peerAge, peerTolerance)
 			if (wrong != nil) != tt.known {
 				t.Errorf("got %v, want it judged by what was measured: %v", wrong, tt.known)
 			}
@@ -84,15 +82,20 @@ func TestOldMeasurementsAreForgotten(t *testing.T) {
 	}
 }
 
-func TestADoubtForgetsWhatWasMeasured(t *testing.T) {
+func TestADoubtEndsWithTheNextRound(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	p := noted(now, 0)
+	p := NewPeerClocks()
+	underway := p.round(now, 0)
 	p.Doubt()
-	if err := p.Trusted(); !errors.Is(err, ErrClockSet) {
-		t.Errorf("trusted: got %v, want %v", err, ErrClockSet)
+	underway.Note(Offset{Node: "d", At: now}) // asked before, answered after
+	if err, news := underway.Judge(now, peerAge, peerTolerance); !errors.Is(err, ErrClockSet) || news {
+		t.Errorf("the round that was under way: got %v, news %v; want %v", err, news, ErrClockSet)
 	}
-	if got := p.Offsets(); got != nil {
-		t.Errorf("offsets: got %v, want none", got)
+	if err, got := p.Trusted(), p.Offsets(); !errors.Is(err, ErrClockSet) || got != nil {
+		t.Errorf("after it: got %v, offsets %v; want %v and none", err, got, ErrClockSet)
+	}
+	if err, news := p.Round().Judge(now, peerAge, peerTolerance); err != nil || !news {
+		t.Errorf("the next round: got %v, news %v; want that nobody contradicts", err, news)
 	}
 }

@@ -47,11 +47,7 @@ func TestItStandsWhileTheClockIsTrusted(t *testing.T) {
 				t.Fatalf("%s: begun %d times, stands: %v; want %d, %v", what, *begun, *stands, wantBegun, wantStands)
 			}
 		}
-		judge := func(ahead time.Duration) {
-			p.Note(Offset{Node: "b", Ahead: ahead, At: time.Now()})
-			p.Note(Offset{Node: "c", Ahead: ahead, At: time.Now()})
-			p.Judge(time.Now(), peerAge, peerTolerance)
-		}
+		judge := func(ahead time.Duration) { p.round(time.Now(), ahead).Judge(time.Now(), peerAge, peerTolerance) }
 		want("before anything was measured", 0, false)
 		judge(time.Minute)
 		want("judged for the first time, and wrong", 0, false)
@@ -73,7 +69,7 @@ func TestItStandsWhileTheClockIsTrusted(t *testing.T) {
 func TestItStandsNoMoreAfterAnError(t *testing.T) {
 	t.Parallel()
 	p := NewPeerClocks()
-	p.Judge(time.Now(), peerAge, peerTolerance)
+	p.Round().Judge(time.Now(), peerAge, peerTolerance)
 	broken := errors.New("client is closed")
 	if err := p.whileTrusted(t.Context(), func(context.Context) error { return broken }); err != broken {
 		t.Errorf("got %v, want %v", err, broken)
@@ -118,7 +114,7 @@ func TestALeaderWhoseClockWasSetLeadsAfterItWasJudged(t *testing.T) {
 	cfg := quick("a")
 	cfg.Prefix, cfg.Clock = prefixOf(t), machine.read
 	peers := NewPeerClocks()
-	peers.Judge(time.Now(), peerAge, peerTolerance)
+	peers.Round().Judge(time.Now(), peerAge, peerTolerance)
 	elector, terms := New(cfg, dial(t), hclog.NewNullLogger()), make(chan Term, 100)
 	background(t, func(ctx context.Context) error {
 		return elector.RunTrusted(ctx, peers, func(ctx context.Context, term Term) error {
@@ -140,7 +136,7 @@ func TestALeaderWhoseClockWasSetLeadsAfterItWasJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	peers.Judge(time.Now(), peerAge, peerTolerance)
+	peers.Round().Judge(time.Now(), peerAge, peerTolerance)
 	if next := receive(t, "a term", terms); next.Rev <= first.Rev || next.Rev <= judged.Header.Revision {
 		t.Errorf("next term: got %d, want one that began after the clock was judged at %d", next.Rev, judged.Header.Revision)
 	}

@@ -37,18 +37,24 @@ func (c *clocks) run(ctx context.Context) error {
 }
 
 func (c *clocks) measure(ctx context.Context) {
+	round := c.peers.Round()
 	var wg sync.WaitGroup
 	for _, r := range c.process.mirror.Replicas() {
 		if r.Name != c.process.machine.name {
-			wg.Go(func() { c.ask(ctx, r.Name, r.Addr) })
+			wg.Go(func() { c.ask(ctx, round, r.Name, r.Addr) })
 		}
 	}
 	wg.Wait()
-	c.judge()
+	if errors.Is(c.peers.Trusted(), election.ErrClockSet) {
+		c.process.world.tally.add("replica in doubt of its clock")
+	}
+	if wrong, _ := round.Judge(c.process.machine.now(), measureAge, maxOffset); wrong != nil {
+		c.process.world.tally.add("replica kept from leading by its clock")
+	}
 }
 
 // ask takes the four time stamps.
-func (c *clocks) ask(ctx context.Context, name, addr string) {
+func (c *clocks) ask(ctx context.Context, round election.Round, name, addr string) {
 	d := throw(c.process.world.plan.seed, "clock", c.process.machine.name, name, time.Now().UnixNano())
 	there, back := d.upTo(2*time.Millisecond), d.upTo(2*time.Millisecond)
 	sent, began := c.process.machine.now(), time.Now()
@@ -62,16 +68,7 @@ func (c *clocks) ask(ctx context.Context, name, addr string) {
 	received := other.machine.clock.now()
 	sleep(ctx, back)
 	took := time.Since(began)
-	c.peers.Note(election.Measure(name, sent, received, received, took))
-}
-
-func (c *clocks) judge() {
-	if errors.Is(c.peers.Trusted(), election.ErrClockSet) {
-		c.process.world.tally.add("replica in doubt of its clock")
-	}
-	if wrong, _ := c.peers.Judge(c.process.machine.now(), measureAge, maxOffset); wrong != nil {
-		c.process.world.tally.add("replica kept from leading by its clock")
-	}
+	round.Note(election.Measure(name, sent, received, received, took))
 }
 
 // campaign stands for election while our clock is to be trusted.

@@ -57,6 +57,7 @@ func (c *clocks) run(ctx context.Context) error {
 
 // measure asks every other replica once.
 func (c *clocks) measure(ctx context.Context) {
+	round := c.peers.Round()
 	var wg sync.WaitGroup
 	for _, r := range c.others(ctx) {
 		if r.Name == c.node.set.Node.Name || r.Addr == "" {
@@ -64,13 +65,13 @@ func (c *clocks) measure(ctx context.Context) {
 		}
 		wg.Go(func() {
 			if o, err := c.ask(ctx, r.Name, r.Addr); err == nil {
-				c.peers.Note(o)
+				round.Note(o)
 			}
 		})
 	}
 	wg.Wait()
 	if c.node.cfg.Role == Replica { // a worker's own clock decides nothing
-		c.judge()
+		c.judge(round)
 	}
 }
 
@@ -120,8 +121,8 @@ func (n *Node) clock() election.Reading {
 }
 
 // judge compares ours with the others, and says so when it turns out to be wrong, or right again.
-func (c *clocks) judge() {
-	switch wrong, news := c.peers.Judge(c.node.now(), measureAge, c.node.set.Dispatch.MaxClockOffset); {
+func (c *clocks) judge(round election.Round) {
+	switch wrong, news := round.Judge(c.node.now(), measureAge, c.node.set.Dispatch.MaxClockOffset); {
 	case !news:
 	case wrong != nil:
 		c.node.log.Error("this replica does not lead until its clock is set right", "err", wrong)
