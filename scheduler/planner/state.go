@@ -243,6 +243,7 @@ func firstStart(r *job.Run) time.Time {
 func (p *Planner) forget(j *jobState) {
 	if j.def == nil && !j.unreadable && j.cursor == nil && len(j.live.order) == 0 && len(j.ended.runs) == 0 && !j.busy {
 		p.timers.set(j, time.Time{})
+		p.lack(j, 0)
 		delete(p.jobs, j.name)
 	}
 }

@@ -11,6 +11,7 @@ type trouble struct {
 	overlapped   overlapped // what that run's ordinary end tells of the slots that waited for it
 	taken        string     // id of a slot that was found to have a record already
 	oversized    string     // id of a run that the store does not take with a worker's name in it
+	lacking      int        // runs that are due and for which no worker has room, when we last looked
 }
 
 // overlapped says that run was alive at every slot from from to upTo, by the job's own fault.
