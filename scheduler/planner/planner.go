@@ -99,9 +99,9 @@ func (p *Planner) Lead(now time.Time) {
 	clear(p.waiting)
 	p.leaving = earlyRuns{}
 	for _, j := range p.jobs {
-		j.busy, j.blockedBy, j.overlapped = false, "", overlapped{}
-		j.refusals, j.retryAt, j.missedBefore = 0, time.Time{}, time.Time{}
+		j.busy = false
 		p.lack(j, 0)
+		j.forgive()
 		if len(j.live.order) > 0 {
 			p.touch(j)
 		}

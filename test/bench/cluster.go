@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -155,7 +156,7 @@ func (o *options) start(ctx context.Context, list []member, cfg nodeConfig) (*cl
 func (c *cluster) awaitLeader(ctx context.Context) error {
 	for {
 		v, err := c.Cluster(ctx)
-		if err == nil && v.Ready && v.Leader != nil && len(v.Replicas) == len(c.list) && v.Workers == len(c.list) {
+		if err == nil && v.Ready && v.Leader != nil && len(v.Replicas) == len(c.list) && v.Workers == len(c.list) && c.leads(ctx) {
 			return nil
 		}
 		select {
@@ -167,6 +168,25 @@ func (c *cluster) awaitLeader(ctx context.Context) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// leads says whether one of the nodes dispatches: it may have won before it has read all jobs.
+func (c *cluster) leads(ctx context.Context) bool {
+	for _, m := range c.list {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.http+"/leader", nil)
+		if err != nil {
+			return false
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return true
+		}
+	}
+	return false
 }
 
 // close stops the nodes, and returns what went wrong with them.

@@ -35,7 +35,7 @@ func (b *hoard) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	due := time.Now().Add(20*time.Second + time.Duration(b.jobs)*90*time.Microsecond).Truncate(time.Second)
+	due := time.Now().Add(40*time.Second + time.Duration(b.jobs)*90*time.Microsecond).Truncate(time.Second)
 	tomorrow := due.Add(24 * time.Hour)
 	define := func(i int) job.Job {
 		if i < b.due {
@@ -72,16 +72,17 @@ func (b *hoard) run(ctx context.Context, o *options) error {
 }
 
 func (b *hoard) measure(ctx context.Context, o *options, c *cluster, led *ledger, due time.Time) error {
-	if time.Until(due) < time.Second {
+	const idle, before = 10 * time.Second, 5 * time.Second // it ends well before anything is armed ahead
+	if time.Until(due) < idle+before {
 		return errors.New("the nodes were ready too late")
 	}
-	time.Sleep(time.Until(due.Add(-4 * time.Second)))
-	runtime.GC()
-	say("live", "%.0f MiB: %.0f bytes for each job", live()/(1<<20), live()/float64(b.jobs))
+	time.Sleep(time.Until(due.Add(-idle - before)))
 	say("resident", "%.0f MiB of its own, %.0f of files (etcd's database, which is reclaimed at need)", memory("RssAnon"), memory("RssFile"))
 	used := usage()
-	time.Sleep(time.Second)
-	say("idle", "%.1f %% of a core", 100*(usage()-used).Seconds())
+	time.Sleep(idle)
+	say("idle", "%.2f %% of a core", 100*(usage()-used).Seconds()/idle.Seconds())
+	runtime.GC()
+	say("live", "%.0f MiB: %.0f bytes for each job", live()/(1<<20), live()/float64(b.jobs))
 	if err := led.await(ctx, b.due, due.Add(time.Minute)); err != nil {
 		return err
 	}
