@@ -15,19 +15,15 @@ type reading struct {
 	key      string
 	kind     Kind   // "": of none that is known
 	name     string // within its kind
-	rev      int64
+	record   record // if it is not copied: an event, or an error if it cannot be what it is said to be
 	gone     bool
-	mirrored bool       // it is copied, or is of no known kind; others are only glanced at
-	change   job.Change // if it is copied, or an event
-	glance   error      // if it is not: why it cannot be what it is said to be
+	mirrored bool // it is copied, or is of no known kind; others are only glanced at
 }
 
 // bad is why nobody can read the key.
 func (r *reading) bad() error {
-	if r.mirrored {
-		return r.change.Bad
-	}
-	return r.glance
+	err, _ := r.record.value.(error)
+	return err
 }
 
 // read reads what is at a key. It may be called by several goroutines.
@@ -35,37 +31,43 @@ func (m *Mirror) read(kv *mvccpb.KeyValue) reading {
 	r := m.absence(kv)
 	r.gone = false
 	if !r.mirrored {
-		r.change, r.glance = glance(r.kind, r.name, kv)
+		switch event, err := glance(r.kind, r.name, kv); {
+		case err != nil:
+			r.record.value = err
+		case event != nil:
+			r.record.value = event
+		}
 		return r
 	}
-	r.change = decode(r.kind, r.name, kv.Value, kv.ModRevision)
-	if j := r.change.Job; j != nil {
+	c := decode(r.kind, r.name, kv.Value, kv.ModRevision)
+	if j := c.Job; j != nil {
 		j.Spec.Notify = m.notifies.share(j.Spec.Notify)
 	}
-	if run := r.change.Run; run != nil && run.State.Terminal() {
+	if run := c.Run; run != nil && run.State.Terminal() {
 		run.Output, run.Payload, run.Spec = "", nil, nil
 	}
+	r.record = recordOf(&c)
 	return r
 }
 
 // absence is a key at which nothing is any more.
 func (m *Mirror) absence(kv *mvccpb.KeyValue) reading {
-	r := reading{key: string(kv.Key), rev: kv.ModRevision, gone: true}
+	r := reading{key: string(kv.Key), record: record{rev: kv.ModRevision}, gone: true}
 	kind, name, ok := m.store.keys.Parse(r.key)
 	r.kind, r.name, r.mirrored = kind, name, !ok || mirrored(kind)
 	return r
 }
 
 // glance looks at a record that is not copied, only so that one put there by hand is reported, and an event passed on.
-func glance(kind Kind, name string, kv *mvccpb.KeyValue) (event job.Change, bad error) {
+func glance(kind Kind, name string, kv *mvccpb.KeyValue) (event *job.Event, bad error) {
 	switch kind {
 	case KindElection:
 		if kv.Lease == 0 {
 			bad = errors.New("a candidate without a lease, which only somebody's hand can have put there")
 		}
 	case KindEvents:
-		event = decode(kind, name, kv.Value, kv.ModRevision)
-		bad = event.Bad
+		c := decode(kind, name, kv.Value, kv.ModRevision)
+		event, bad = c.Event, c.Bad
 	case KindEra:
 		_, bad = decodeEra(kv.Value)
 	case KindQueues:
@@ -139,6 +141,8 @@ func (r record) change(kind Kind, name string) job.Change {
 		c.Files = v
 	case *job.Told:
 		c.Told = v
+	case *job.Event:
+		c.Event = v
 	}
 	return c
 }
