@@ -25,10 +25,10 @@ type wire struct {
 	answer func(ctx context.Context, url string) error // nil: it arrives
 
 	mu     sync.Mutex
-	sent   map[string][]string // guarded by mu: titles of what arrived
-	at     map[string][]time.Time
-	counts map[string]int // guarded by mu, by outcome
-	tries  int            // guarded by mu
+	sent   map[string][]string    // guarded by mu: titles of what arrived
+	at     map[string][]time.Time // guarded by mu: when it did
+	counts map[string]int         // guarded by mu, by outcome
+	tries  int                    // guarded by mu
 }
 
 func (w *wire) Send(ctx context.Context, url string, m notify.Message) error {
@@ -51,6 +51,27 @@ func (w *wire) Notified(_, outcome string, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts[outcome] += n
+}
+
+// titles are those of what arrived at a URL.
+func (w *wire) titles(url string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.sent[url])
+}
+
+// times are when that was.
+func (w *wire) times(url string) []time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.at[url])
+}
+
+// counted is how many notices came to an outcome.
+func (w *wire) counted(outcome string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.counts[outcome]
 }
 
 func newWire(answer func(context.Context, string) error) *wire {
@@ -84,26 +105,26 @@ func TestManyAreSummedUp(t *testing.T) {
 		d, ctx := open(t, w, send.DefaultConfig())
 		done := items(ctx, d, "a", 46)
 		synctest.Wait()
-		if got := w.sent["a"]; len(got) != 10 || got[0] != "a 0" || got[9] != "rota: and 37 more" {
+		if got := w.titles("a"); len(got) != 10 || got[0] != "a 0" || got[9] != "rota: and 37 more" {
 			t.Fatalf("got %q, want nine and a summary", got)
 		}
-		if done.Load() != 46 || w.counts[send.Sent] != 9 || w.counts[send.Summed] != 37 {
+		if done.Load() != 46 || w.counted(send.Sent) != 9 || w.counted(send.Summed) != 37 {
 			t.Errorf("%d are done, counted %v", done.Load(), w.counts)
 		}
 		// The next ones wait until the minute is over, and are told together.
 		items(ctx, d, "a", 2)
 		synctest.Wait()
-		if n := len(w.sent["a"]); n != 10 {
+		if n := len(w.titles("a")); n != 10 {
 			t.Errorf("%d within a minute", n)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got := w.sent["a"]; len(got) != 12 || got[10] != "a 0" || got[11] != "a 1" {
+		if got := w.titles("a"); len(got) != 12 || got[10] != "a 0" || got[11] != "a 1" {
 			t.Errorf("after a minute: got %q", got[10:])
 		}
 		items(ctx, d, "a", 1)
 		synctest.Wait()
-		if got := w.sent["a"]; got[len(got)-1] != "a 0" {
+		if got := w.titles("a"); got[len(got)-1] != "a 0" {
 			t.Errorf("a single one is summed up: %q", got[len(got)-1])
 		}
 	})
@@ -119,12 +140,12 @@ func TestAMinuteHasNoMoreThanItsNumber(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		for i, at := range w.at["a"] {
-			if j := i + 10; j < len(w.at["a"]) && w.at["a"][j].Sub(at) < time.Minute {
-				t.Errorf("eleven within %v", w.at["a"][j].Sub(at))
+		for i, at := range w.times("a") {
+			if j := i + 10; j < len(w.times("a")) && w.times("a")[j].Sub(at) < time.Minute {
+				t.Errorf("eleven within %v", w.times("a")[j].Sub(at))
 			}
 		}
-		if w.counts[send.Sent]+w.counts[send.Summed] != 600 {
+		if w.counted(send.Sent)+w.counted(send.Summed) != 600 {
 			t.Errorf("told: %v, want all 600", w.counts)
 		}
 	})
@@ -148,12 +169,13 @@ func TestANotifierThatHangsHoldsUpNobodyElse(t *testing.T) {
 			t.Errorf("%d of 3 after %v", done.Load(), time.Since(began))
 		}
 		time.Sleep(59 * time.Minute)
-		if stuck.Load() != 0 || w.counts[send.Failed] != 0 {
+		synctest.Wait()
+		if stuck.Load() != 0 || w.counted(send.Failed) != 0 {
 			t.Errorf("given up too early: %v", w.counts)
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if stuck.Load() != 1 || w.counts[send.Failed] != 1 {
+		if stuck.Load() != 1 || w.counted(send.Failed) != 1 {
 			t.Errorf("after an hour: %d are done, counted %v", stuck.Load(), w.counts)
 		}
 		if w.tries > 3+60 {
@@ -176,10 +198,10 @@ func TestWhatFailsIsRepeated(t *testing.T) {
 		done := items(ctx, d, "a", 1)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if done.Load() != 1 || w.counts[send.Repeated] != 3 || w.counts[send.Sent] != 1 {
+		if done.Load() != 1 || w.counted(send.Repeated) != 3 || w.counted(send.Sent) != 1 {
 			t.Errorf("%d are done, counted %v", done.Load(), w.counts)
 		}
-		if took := w.at["a"][0].Sub(began); took != 7*time.Second {
+		if took := w.times("a")[0].Sub(began); took != 7*time.Second {
 			t.Errorf("it took %v, want 1+2+4 s", took)
 		}
 	})
@@ -203,10 +225,10 @@ func TestTooManyAreCounted(t *testing.T) {
 		}
 		close(gate)
 		synctest.Wait()
-		if got := w.sent["a"]; len(got) != 2 || got[1] != "rota: and 100 more" {
+		if got := w.titles("a"); len(got) != 2 || got[1] != "rota: and 100 more" {
 			t.Errorf("got %q", got)
 		}
-		if w.counts[send.Summed] != 100 || done.Load() != 100 {
+		if w.counted(send.Summed) != 100 || done.Load() != 100 {
 			t.Errorf("%d are done, counted %v", done.Load(), w.counts)
 		}
 	})
