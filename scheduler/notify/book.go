@@ -3,57 +3,56 @@ package notify
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// Book is what a leader has told of the jobs of which somebody is told, and has to tell. It is not safe for concurrent use.
+// Book is what a leader has told of the jobs of which somebody is told, and has to tell. A job has a page only while there is
+// something about it that has not been settled, or that a later change may turn out to end: of a million jobs that do well
+// there are none. It is not safe for concurrent use.
 type Book struct {
+	began int64 // the revision up to which pages were opened when the term began
+	last  int64 // that of the latest change
+	find  Find
 	pages map[string]*page
 	ready []*Notice        // not taken yet
 	dirty map[string]*page // those with something to write down
 }
 
-// NewBook returns a book without pages.
-func NewBook() *Book { return &Book{pages: make(map[string]*page), dirty: make(map[string]*page)} }
+// Find returns the definition of a job and what has been told about it, as they are known now; nil where there is none.
+type Find func(name string) (*job.Job, *job.Told)
+
+// NewBook returns a book without pages. Open is to be called for each job of which somebody is told as of a revision, and then
+// Apply with every change after it.
+func NewBook(after int64, find Find) *Book {
+	return &Book{began: after, last: after, find: find, pages: make(map[string]*page), dirty: make(map[string]*page)}
+}
 
 // slack is how far the clocks may differ by which a run ended and a definition was made.
 const slack = 2 * time.Second
 
-// Open begins the page of a job of which somebody is told, from what the store had at revision at: what has been told (nil:
-// nothing), and its runs and events. What is newer than at is left out, as Apply has to tell of it.
-func (b *Book) Open(j *job.Job, told *job.Told, runs []*job.Run, events []*job.Event, at int64) {
-	p := &page{job: j, seen: at, given: make(map[string]int), settled: make(map[string]int)}
-	b.pages[j.Name] = p
+// Open takes over what the store had of a job when the term began, at the revision of NewBook or later: what has been told
+// (nil: nothing), and its runs and events. What is newer than that revision is left out, as Apply has to tell of it.
+func (b *Book) Open(j *job.Job, told *job.Told, runs []*job.Run, events []*job.Event) {
+	p := b.page(j, told, b.began)
 	since := j.Notified.Add(-slack)
-	if told != nil {
-		p.told = *told
-		for id, n := range told.Attempts {
-			p.given[id], p.settled[id] = n, n
-		}
-		if !told.At.Before(since) {
-			p.failing = told.Failing
-		}
+	alive := func(id string) bool {
+		return slices.ContainsFunc(runs, func(r *job.Run) bool { return r.ID == id && (r.Rev > b.began || !r.State.Terminal()) })
 	}
-	alive := make(map[string]bool)
 	var news []job.Change
 	for _, r := range runs {
 		switch {
-		case r.Rev > at:
-			alive[r.ID] = true
-		case !r.State.Terminal():
-			alive[r.ID] = true
-			news = append(news, job.Change{Rev: r.Rev, Run: r})
-		case r.Rev > p.told.UpTo && !r.Finished.Before(since):
+		case r.Rev > b.began:
+		case !r.State.Terminal(), r.Rev > p.told.UpTo && !r.Finished.Before(since):
 			news = append(news, job.Change{Rev: r.Rev, Run: r})
 		}
 	}
 	for _, e := range events {
-		if e.Rev <= at && e.Rev > p.told.UpTo && !e.At.Before(since) {
+		if e.Rev <= b.began && e.Rev > p.told.UpTo && !e.At.Before(since) {
 			news = append(news, job.Change{Rev: e.Rev, Event: e})
 		}
 	}
@@ -61,31 +60,55 @@ func (b *Book) Open(j *job.Job, told *job.Told, runs []*job.Run, events []*job.E
 	for _, c := range news {
 		b.add(p, c)
 	}
-	for id := range p.given {
-		if !alive[id] {
-			delete(p.given, id)
+	maps.DeleteFunc(p.given, func(id string, _ int) bool { return !alive(id) })
+	b.leave(p)
+}
+
+// page begins the page of a job, as of a revision.
+func (b *Book) page(j *job.Job, told *job.Told, at int64) *page {
+	p := &page{job: j, seen: at}
+	b.pages[j.Name] = p
+	if told != nil {
+		p.told = *told
+		p.given, p.settled = maps.Clone(told.Attempts), maps.Clone(told.Attempts)
+		if !told.At.Before(j.Notified.Add(-slack)) {
+			p.failing = told.Failing
 		}
+	}
+	return p
+}
+
+// leave removes a page about which there is nothing to remember.
+func (b *Book) leave(p *page) {
+	if _, dirty := b.dirty[p.job.Name]; !dirty && p.atRest() {
+		delete(b.pages, p.job.Name)
 	}
 }
 
-// Knows says whether a job has a page.
-func (b *Book) Knows(name string) bool { return b.pages[name] != nil }
+// stale says whether a change was told before: after a gap in the watch, all events come again.
+func (b *Book) stale(c job.Change) bool { return c.Rev < b.last || c.Rev <= b.began }
 
-// Apply takes over a change of the store. Those of a job have to come in the order of their revisions; one that is not newer
-// than the page is passed over. Whoever gives Apply the definition of a job without a page, and somebody is told of it, has
-// to open the page first.
+// Apply takes over a change of the store. They have to come in the order of their revisions; those that are older than others
+// are passed over.
 func (b *Book) Apply(c job.Change) {
+	if b.stale(c) {
+		return
+	}
+	b.last = c.Rev
 	name := c.Name
 	if c.Kind == job.RecordRun || c.Kind == job.RecordEvent {
 		name, _, _ = strings.Cut(name, "/")
 	}
 	p := b.pages[name]
 	if p == nil {
-		return
+		if p = b.begin(name, c); p == nil {
+			return
+		}
 	}
 	switch c.Kind {
 	case job.RecordJob:
 		b.define(p, c)
+		return
 	case job.RecordTold:
 		p.found(c)
 	case job.RecordRun, job.RecordEvent:
@@ -94,7 +117,23 @@ func (b *Book) Apply(c job.Change) {
 		}
 		p.seen = c.Rev
 		b.add(p, c)
+		b.leave(p)
 	}
+}
+
+// begin begins the page of a job that has none, if a change may have to be told; nil if not. Had anything been open, or
+// failing, there would be one.
+func (b *Book) begin(name string, c job.Change) *page {
+	if (c.Run == nil || !troubled(c.Run)) && (c.Event == nil || !missed(c.Event)) {
+		return nil
+	}
+	j, told := b.find(name)
+	if j == nil || len(j.Spec.Notify) == 0 {
+		return nil
+	}
+	p := b.page(j, told, c.Rev-1)
+	p.given, p.failing = nil, "" // of runs that are over
+	return p
 }
 
 // define takes over the definition of a job.
@@ -120,7 +159,7 @@ func (b *Book) add(p *page, c job.Change) {
 	case c.Run != nil:
 		p.judge(n)
 	case c.Event != nil:
-		if c.Event.Kind == job.EventSkipped && policy.IsMissed(c.Event.Reason) {
+		if missed(c.Event) {
 			n.Occasions = []job.Occasion{job.OnMissed}
 		}
 	case c.Kind == job.RecordRun: // gone, or unreadable
@@ -179,6 +218,7 @@ func (b *Book) Marked(t job.Told, rev int64, err error) {
 	switch {
 	case err == nil:
 		p.told.Rev = max(p.told.Rev, rev)
+		b.leave(p)
 	case errors.Is(err, job.ErrTooLarge):
 		clear(p.settled) // some attempts may be told of twice
 		b.dirty[t.Job] = p
@@ -187,10 +227,5 @@ func (b *Book) Marked(t job.Told, rev int64, err error) {
 	}
 }
 
-// Behind is how many notices have been taken, or are to be, and are not settled.
-func (b *Book) Behind() (n int) {
-	for _, p := range b.pages {
-		n += len(p.open)
-	}
-	return n
-}
+// Pages is how many jobs have one.
+func (b *Book) Pages() int { return len(b.pages) }

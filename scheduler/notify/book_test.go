@@ -44,6 +44,11 @@ func change(r *job.Run) job.Change {
 	return job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: r.Rev, Run: r}
 }
 
+// book is one that has seen everything up to a revision, of a job that is defined like that. Nothing has been told.
+func book(at int64, j *job.Job) *notify.Book {
+	return notify.NewBook(at, func(string) (*job.Job, *job.Told) { return j, nil })
+}
+
 func skipped(reason string, rev int64) *job.Event {
 	return &job.Event{ID: "e", Kind: job.EventSkipped, Job: "a", At: later, Reason: reason, From: epoch, To: later, Count: 3, Rev: rev}
 }
@@ -85,8 +90,7 @@ func TestWhatIsTold(t *testing.T) {
 		"an attempt that failed by itself":        {changes: []*job.Run{{Job: "a", ID: "1", State: job.Pending, Rev: 10, Attempts: []job.Attempt{{Number: 1, State: job.Failed, Finished: later}}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := notify.NewBook()
-			b.Open(defined(tt.when...), nil, nil, nil, 6)
+			b := book(6, defined(tt.when...))
 			for _, r := range tt.changes {
 				b.Apply(change(r))
 			}
@@ -101,8 +105,7 @@ func TestWhatIsTold(t *testing.T) {
 }
 
 func TestMissedSlotsAreTold(t *testing.T) {
-	b := notify.NewBook()
-	b.Open(defined(), nil, nil, nil, 6)
+	b := book(6, defined())
 	for rev, reason := range []string{"missed: a later slot runs instead", "paused", "overlap: a later slot replaces it", "missed: older than the window of 1h"} {
 		e := skipped(reason, int64(10+rev))
 		b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: e.Rev, Event: e})
@@ -119,8 +122,7 @@ func TestMissedSlotsAreTold(t *testing.T) {
 // A leader writes down what it has told, and no more; the next one tells the rest.
 func TestTheNextLeaderGoesOn(t *testing.T) {
 	history := []*job.Run{ended("1", job.Failed, 10), ended("2", job.Failed, 11), ended("3", job.Succeeded, 12), ended("4", job.Succeeded, 13)}
-	first := notify.NewBook()
-	first.Open(defined(), nil, nil, nil, 6)
+	first := book(6, defined())
 	for _, r := range history {
 		first.Apply(change(r))
 	}
@@ -130,8 +132,8 @@ func TestTheNextLeaderGoesOn(t *testing.T) {
 	}
 	var mark *job.Told
 	for n := 0; ; n++ { // the leader dies after it has told n of them
-		next := notify.NewBook()
-		next.Open(defined(), mark, history, nil, 20)
+		next := book(20, defined())
+		next.Open(defined(), mark, history, nil)
 		if diff := cmp.Diff(told(all[n:]), told(next.Take()), cmp.Transformer("", func(s []string) string { return strings.Join(s, "\n") })); diff != "" {
 			t.Errorf("after %d (-want +got):\n%s", n, diff)
 		}
@@ -153,8 +155,7 @@ func TestTheNextLeaderGoesOn(t *testing.T) {
 }
 
 func TestWhatWasToldOutOfOrderIsMarkedInOrder(t *testing.T) {
-	b := notify.NewBook()
-	b.Open(defined(), nil, nil, nil, 6)
+	b := book(6, defined())
 	b.Apply(change(ended("1", job.Failed, 10)))
 	b.Apply(change(ended("2", job.Failed, 11)))
 	all := b.Take()
@@ -166,16 +167,12 @@ func TestWhatWasToldOutOfOrderIsMarkedInOrder(t *testing.T) {
 	if marks := b.Marks(later); len(marks) != 1 || marks[0].UpTo != 11 || marks[0].Failing != "2" {
 		t.Errorf("got %+v, want up to 11", marks)
 	}
-	if n := b.Behind(); n != 0 {
-		t.Errorf("%d are not settled", n)
-	}
 }
 
 func TestEveryNotifierHasToKnow(t *testing.T) {
 	j := defined()
 	j.Spec.Notify = job.Notify{"ops": {URL: "x", When: job.Occasions()}, "pager": {URL: "y", When: []job.Occasion{job.OnFailure}}}
-	b := notify.NewBook()
-	b.Open(j, nil, nil, nil, 6)
+	b := book(6, j)
 	b.Apply(change(ended("1", job.Failed, 10)))
 	all := b.Take()
 	if diff := cmp.Diff([]string{"ops failure 1", "pager failure 1"}, told(all)); diff != "" {
@@ -192,8 +189,7 @@ func TestEveryNotifierHasToKnow(t *testing.T) {
 }
 
 func TestAttemptsThatWereToldAreNotToldAgain(t *testing.T) {
-	b := notify.NewBook()
-	b.Open(defined(), nil, nil, nil, 6)
+	b := book(6, defined())
 	b.Apply(change(gaveUp(ended("1", job.Pending, 10), 1)))
 	b.Settle(b.Take()[0])
 	mark := b.Marks(later)[0]
@@ -210,8 +206,8 @@ func TestAttemptsThatWereToldAreNotToldAgain(t *testing.T) {
 		"it was lost with the other": {gaveUp(ended("1", job.Lost, 12), 1, 2), []string{"ops lost 1#2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			next := notify.NewBook()
-			next.Open(defined(), &mark, []*job.Run{tt.run}, nil, 20)
+			next := book(20, defined())
+			next.Open(defined(), &mark, []*job.Run{tt.run}, nil)
 			if diff := cmp.Diff(tt.want, told(next.Take())); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -231,15 +227,15 @@ func TestNobodyIsToldOfWhatWasBefore(t *testing.T) {
 	before.Finished = epoch.Add(-time.Minute)
 	old := skipped("missed: x", 11)
 	old.At = epoch.Add(-time.Minute)
-	b := notify.NewBook()
-	b.Open(defined(), nil, []*job.Run{before}, []*job.Event{old}, 20)
+	b := book(20, defined())
+	b.Open(defined(), nil, []*job.Run{before}, []*job.Event{old})
 	b.Apply(change(ended("2", job.Succeeded, 21)))
 	if got := told(b.Take()); len(got) != 0 {
 		t.Errorf("told: %v", got)
 	}
 	// Nor that a job recovers which failed before it was asked who is to know.
-	b = notify.NewBook()
-	b.Open(defined(), &job.Told{Job: "a", UpTo: 9, Failing: "0", At: epoch.Add(-time.Minute)}, nil, nil, 20)
+	b = book(20, defined())
+	b.Open(defined(), &job.Told{Job: "a", UpTo: 9, Failing: "0", At: epoch.Add(-time.Minute)}, nil, nil)
 	b.Apply(change(ended("2", job.Succeeded, 21)))
 	if got := told(b.Take()); len(got) != 0 {
 		t.Errorf("told: %v", got)
@@ -247,9 +243,9 @@ func TestNobodyIsToldOfWhatWasBefore(t *testing.T) {
 }
 
 func TestWhatComesTwiceIsToldOnce(t *testing.T) {
-	b := notify.NewBook()
+	b := book(20, defined())
 	run, event := ended("1", job.Failed, 10), skipped("missed: x", 11)
-	b.Open(defined(), nil, []*job.Run{run, ended("2", job.Failed, 30)}, []*job.Event{event}, 20)
+	b.Open(defined(), nil, []*job.Run{run, ended("2", job.Failed, 30)}, []*job.Event{event})
 	for range 2 { // as after a list that was read anew
 		b.Apply(change(run))
 		b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: 11, Event: event})
@@ -262,27 +258,70 @@ func TestWhatComesTwiceIsToldOnce(t *testing.T) {
 }
 
 func TestJobsComeAndGo(t *testing.T) {
-	b := notify.NewBook()
+	var j *job.Job
+	b := notify.NewBook(6, func(string) (*job.Job, *job.Told) { return j, nil })
 	b.Apply(change(ended("1", job.Failed, 10)))
-	if b.Knows("a") || len(b.Take()) != 0 {
-		t.Error("something is told of a job of which nobody is to be")
+	if len(b.Take()) != 0 {
+		t.Error("something is told of a job that there is not")
 	}
-	b.Open(defined(), nil, nil, nil, 11)
+	j = defined()
 	b.Apply(change(ended("2", job.Failed, 12)))
 	all := b.Take()
-	gone := defined()
-	gone.Spec.Notify = nil
-	b.Apply(job.Change{Kind: job.RecordJob, Name: "a", Rev: 13, Job: gone})
+	j = defined()
+	j.Spec.Notify = nil
+	b.Apply(job.Change{Kind: job.RecordJob, Name: "a", Rev: 13, Job: j})
 	b.Settle(all[0])
-	if b.Knows("a") || len(b.Marks(later)) != 0 {
-		t.Error("a job that is gone is written about")
+	if len(b.Marks(later)) != 0 {
+		t.Error("a job of which nobody is told any more is written about")
 	}
 	b.Marked(job.Told{Job: "a"}, 14, nil)
+	b.Apply(change(ended("3", job.Failed, 15)))
+	if len(b.Take()) != 0 {
+		t.Error("something is told of a job of which nobody is to be told")
+	}
+}
+
+// A job that does well has no page: of a million jobs, hardly any has.
+func TestAJobThatDoesWellHasNoPage(t *testing.T) {
+	mark := &job.Told{Job: "a", UpTo: 5, At: later}
+	b := notify.NewBook(6, func(string) (*job.Job, *job.Told) { return defined(), mark })
+	b.Open(defined(), mark, []*job.Run{ended("0", job.Succeeded, 6)}, nil)
+	pages := func(want int, when string) {
+		t.Helper()
+		if got := b.Pages(); got != want {
+			t.Errorf("%s: %d pages, want %d", when, got, want)
+		}
+	}
+	pages(0, "all is well")
+	b.Apply(change(ended("1", job.Succeeded, 10)))
+	pages(0, "it succeeded")
+	b.Apply(change(gaveUp(ended("2", job.Pending, 11), 1)))
+	b.Apply(change(gaveUp(ended("2", job.Running, 12), 1)))
+	b.Settle(b.Take()[0])
+	b.Marked(b.Marks(later)[0], 13, nil)
+	pages(1, "an attempt was given up, and the run goes on")
+	b.Apply(change(gaveUp(ended("2", job.Failed, 14), 1)))
+	b.Settle(b.Take()[0])
+	b.Marked(b.Marks(later)[0], 15, nil)
+	pages(1, "it fails")
+	b.Apply(change(ended("3", job.Succeeded, 16)))
+	n := b.Take()
+	pages(1, "that it succeeds is to be told")
+	b.Settle(n[0])
+	mark = &b.Marks(later)[0]
+	pages(1, "that is being written")
+	b.Marked(*mark, 17, nil)
+	mark.Rev = 17
+	pages(0, "that is written")
+	b.Apply(change(ended("4", job.Failed, 18)))
+	b.Settle(b.Take()[0])
+	if again := b.Marks(later); len(again) != 1 || again[0].UpTo != 18 || again[0].Failing != "4" || again[0].Rev != 17 {
+		t.Errorf("got %+v", again)
+	}
 }
 
 func TestARefusedMarkComesAgain(t *testing.T) {
-	b := notify.NewBook()
-	b.Open(defined(), nil, nil, nil, 6)
+	b := book(6, defined())
 	b.Apply(change(ended("1", job.Failed, 10)))
 	b.Settle(b.Take()[0])
 	first := b.Marks(later)
@@ -310,8 +349,7 @@ func TestMessages(t *testing.T) {
 	lost := gaveUp(&job.Run{Job: "a", ID: "x", Slot: epoch, State: job.Pending, Reason: "tried again after losing worker w1", Attempt: 1, Rev: 12}, 1)
 	good := ended("y", job.Succeeded, 11)
 	good.Slot = epoch
-	b := notify.NewBook()
-	b.Open(defined(), nil, nil, nil, 6)
+	b := book(6, defined())
 	b.Apply(change(run))
 	b.Apply(change(good))
 	b.Apply(change(lost))
@@ -363,8 +401,7 @@ http://q1:8470/v1/jobs/a
 }
 
 func TestMessagesAreShort(t *testing.T) {
-	b := notify.NewBook()
-	b.Open(defined(), nil, nil, nil, 6)
+	b := book(6, defined())
 	r := ended("1", job.Failed, 10)
 	r.Reason = strings.Repeat("ä", 1000)
 	b.Apply(change(r))
@@ -388,5 +425,29 @@ func TestMessagesAreShort(t *testing.T) {
 func TestSchemesAreSorted(t *testing.T) {
 	if !slices.IsSorted(notify.Schemes()) {
 		t.Error("they are not")
+	}
+}
+
+// After a gap in the watch all events come again, also those of jobs that have had no page since.
+func TestOldEventsAreNotToldAgain(t *testing.T) {
+	b := book(6, defined())
+	for _, rev := range []int64{5, 10} {
+		b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: rev, Event: skipped("missed: x", rev)})
+	}
+	all := b.Take()
+	if diff := cmp.Diff([]string{"ops missed event"}, told(all)); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	b.Settle(all[0])
+	b.Marked(b.Marks(later)[0], 11, nil)
+	b.Apply(job.Change{Kind: job.RecordTold, Name: "a", Rev: 11, Told: &job.Told{Job: "a", UpTo: 10}})
+	if b.Pages() != 0 {
+		t.Fatal("the page is left")
+	}
+	for _, rev := range []int64{5, 10} {
+		b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: rev, Event: skipped("missed: x", rev)})
+	}
+	if got := told(b.Take()); len(got) != 0 {
+		t.Errorf("told again: %v", got)
 	}
 }

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -52,9 +53,31 @@ func (p *page) judge(n *Notice) {
 	case r.State.Terminal():
 		delete(p.given, r.ID)
 	case n.Attempt > 0:
+		if p.given == nil {
+			p.given = make(map[string]int)
+		}
 		p.given[r.ID] = n.Attempt
 	}
 }
+
+// atRest says whether a page has nothing that the store does not have.
+func (p *page) atRest() bool {
+	return len(p.open) == 0 && len(p.given) == 0 && p.failing == "" && !p.writing
+}
+
+// troubled says whether a run's record alone may be something to tell.
+func troubled(r *job.Run) bool {
+	switch r.State {
+	case job.Failed, job.TimedOut, job.Lost:
+		return true
+	case job.Skipped:
+		return policy.IsMissed(r.Reason)
+	}
+	return slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.GivenUp })
+}
+
+// missed says whether slots were passed over since nobody could dispatch.
+func missed(e *job.Event) bool { return e.Kind == job.EventSkipped && policy.IsMissed(e.Reason) }
 
 // lastGivenUp is the number of the last of r's attempts that was given up since an instant; 0 if there is none.
 func lastGivenUp(r *job.Run, since time.Time) (last int) {
@@ -71,6 +94,9 @@ func (p *page) pass(n *Notice) {
 	p.told.UpTo = max(p.told.UpTo, n.Rev)
 	p.told.Failing = n.failing
 	if n.Attempt > 0 {
+		if p.settled == nil {
+			p.settled = make(map[string]int)
+		}
 		p.settled[n.Run.ID] = n.Attempt
 	}
 }

@@ -43,7 +43,7 @@ const tellRest = time.Second
 // mirror.
 func (n *Node) tell(ctx context.Context, term election.Term) {
 	t := &teller{
-		node: n, term: term, book: notify.NewBook(), ready: make(chan struct{}, 1),
+		node: n, term: term, ready: make(chan struct{}, 1),
 		desk: send.NewDesk(send.DefaultConfig(), n.services, n.metrics, n.log.Named("notify")),
 	}
 	t.run(ctx)
@@ -53,6 +53,10 @@ func (n *Node) tell(ctx context.Context, term election.Term) {
 func (t *teller) run(ctx context.Context) {
 	tail, at := t.node.mirror.Tail()
 	defer t.node.mirror.Unfeed(tail)
+	t.book = notify.NewBook(at, func(name string) (*job.Job, *job.Told) {
+		j, _ := t.node.mirror.Job(name)
+		return j, t.node.mirror.Told(name)
+	})
 	if !t.open(ctx, at) {
 		return
 	}
@@ -60,9 +64,6 @@ func (t *teller) run(ctx context.Context) {
 	defer again.Stop()
 	for ctx.Err() == nil {
 		for _, c := range tail.Take() {
-			if c.Kind == job.RecordJob && c.Job != nil && len(c.Job.Spec.Notify) > 0 && !t.book.Knows(c.Name) {
-				t.book.Open(c.Job, t.node.mirror.Told(c.Name), nil, nil, c.Rev)
-			}
 			t.book.Apply(c)
 		}
 		t.answers()
@@ -109,7 +110,7 @@ func (t *teller) open(ctx context.Context, at int64) bool {
 	}
 	for name := range jobs {
 		if j, ok := n.mirror.Job(name); ok && len(j.Spec.Notify) > 0 {
-			t.book.Open(j, n.mirror.Told(name), n.mirror.Runs(name, nil), events[name], at)
+			t.book.Open(j, n.mirror.Told(name), n.mirror.Runs(name, nil), events[name])
 		}
 	}
 	return true
