@@ -53,6 +53,8 @@ func (s *scanner) spec(spec *Spec) {
 	spec.Timeout = s.duration(`,"timeout":`)
 	spec.KillGrace = s.duration(`,"kill_grace":`)
 	spec.Priority = int(s.number(`,"priority":`))
+	spec.Limits = s.strings(`,"limits":[`)
+	spec.Rate = s.rate(`,"rate":`)
 	spec.Command = s.strings(`,"command":[`)
 	spec.Shell = s.string(`,"shell":`)
 	spec.Handler = s.string(`,"handler":`)
@@ -70,6 +72,13 @@ func (s *scanner) strings(lead string) (list []string) {
 	}
 	s.expect(`]`)
 	return list
+}
+
+func (s *scanner) rate(lead string) (r Rate) {
+	if s.next(lead) && r.UnmarshalText(s.quoted()) != nil {
+		s.bad = true
+	}
+	return r
 }
 
 // times reads a list that is not empty.

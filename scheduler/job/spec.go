@@ -32,6 +32,9 @@ type Spec struct {
 	Retry        *Retry            `json:"retry,omitempty"`
 	Priority     int               `json:"priority,omitempty"` // higher goes first when workers are short
 	Workers      map[string]string `json:"workers,omitempty"`  // labels that a worker must have
+	Limits       []string          `json:"limits,omitempty"`   // names of cluster-wide limits
+	Rate         Rate              `json:"rate,omitzero"`      // at which its attempts begin at most
+	Breaker      *Breaker          `json:"breaker,omitempty"`
 
 	// What. Exactly one is set.
 	Command []string `json:"command,omitempty"` // argv
@@ -129,6 +132,13 @@ func (s Spec) WithDefaults() Spec {
 		setDefault(&r.MaxDelay, max(DefaultRetryMax, r.Min))
 		setDefault(&r.Jitter, JitterFull)
 		s.Retry = &r
+	}
+	if s.Breaker != nil {
+		b := *s.Breaker
+		setDefault(&b.Window, DefaultBreakerWindow)
+		setDefault(&b.FailureRatio, DefaultBreakerRatio)
+		setDefault(&b.OpenFor, DefaultBreakerOpenFor)
+		s.Breaker = &b
 	}
 	if s.HTTP != nil {
 		h := *s.HTTP
