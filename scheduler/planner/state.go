@@ -30,6 +30,7 @@ type jobState struct {
 	overlapped   overlapped // what that run's ordinary end tells of the slots that waited for it
 	taken        string     // id of a slot that was found to have a record already
 	oversized    string     // id of a run that the store does not take with a worker's name in it
+	guard        *guard     // nil: nothing but its time and want of room keeps a run from beginning
 	lacking      int        // runs that are due and for which no worker has room, when we last looked
 }
 
@@ -85,6 +86,8 @@ func (p *Planner) Apply(c job.Change, now time.Time) {
 		}
 	case job.RecordWorker:
 		p.applyWorker(c)
+	case job.RecordLimit:
+		p.applyLimit(c)
 	case job.RecordGate:
 		p.applyGate(c, now)
 	}
@@ -111,7 +114,9 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 	if j.unreadable && c.Bad == nil {
 		j.missedBefore = now // nobody could dispatch meanwhile
 	}
+	old := j.def
 	j.def, j.unreadable, j.when = c.Job, c.Bad != nil, nil
+	p.applyGuard(j, old, now)
 	p.misfit(c.Name, nil)
 	if c.Job == nil {
 		if c.Deleted() && j.cursor != nil && j.cursor.Rev == 0 {
@@ -194,7 +199,13 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	}
 	p.touch(j)
 	j.retryAt = time.Time{}
+	known := old
+	if i >= 0 {
+		known = j.ended.runs[i]
+	}
 	p.hold(j, old, -1, now)
+	p.occupy(known, r, now)
+	p.observe(j, known, r, now)
 	j.live.remove(id)
 	j.ended.remove(i)
 	switch {
@@ -260,6 +271,7 @@ func (p *Planner) forget(j *jobState) {
 	if j.def == nil && !j.unreadable && j.cursor == nil && len(j.live.order) == 0 && len(j.ended.runs) == 0 && !j.busy {
 		p.timers.set(j, time.Time{})
 		p.lack(j, 0)
+		p.leaveQueues(j)
 		delete(p.jobs, j.name)
 	}
 }

@@ -1,0 +1,275 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// limitState is what the planner knows of one limit. Which runs hold it stands in their records, so that every replica
+// knows the same.
+type limitState struct {
+	name     string
+	def      *job.Limit // nil: there is none
+	held     int        // runs that are with workers and hold it
+	reserved int        // decisions under way that give it to a run
+	pace     policy.Pace
+	waiting  []*limitWaiter // runs that are due and wait for it, those first that go first
+}
+
+// limitWaiter is a run that is due and stands in the queues of limits, for all of its job's that name the same ones. It
+// stands in those of all limits that it has had to wait for, until it begins: where its turn has come, a place is kept for
+// it while it waits for another limit, or else it might be passed by for ever. Of two runs the same goes first everywhere,
+// so that they never wait for each other.
+type limitWaiter struct {
+	job      *jobState
+	run      string
+	priority int
+	since    time.Time
+	at       []*limitState
+}
+
+func compareWaiters(a, b *limitWaiter) int {
+	return cmp.Or(cmp.Compare(b.priority, a.priority), a.since.Compare(b.since), strings.Compare(a.job.name, b.job.name), strings.Compare(a.run, b.run))
+}
+
+// ahead is how many of those that wait go before w.
+func (l *limitState) ahead(w *limitWaiter) int {
+	i, _ := slices.BinarySearchFunc(l.waiting, w, compareWaiters)
+	return i
+}
+
+// full says whether as many runs hold the limit as may; own is how many of them do not count.
+func (l *limitState) full(own int) bool {
+	return l.def.Spec.Concurrent > 0 && l.held+l.reserved-own >= l.def.Spec.Concurrent
+}
+
+// free is how many more runs may take the limit at the given time; own is how many of those that hold it do not count.
+func (l *limitState) free(at time.Time, own int) int {
+	switch {
+	case l.def == nil, l.full(own):
+		return 0
+	case l.def.Spec.Rate.IsZero() && l.def.Spec.Concurrent == 0:
+		return math.MaxInt
+	case l.def.Spec.Rate.IsZero():
+		return l.def.Spec.Concurrent - l.held - l.reserved + own
+	case l.pace.Next(at, l.def.Spec.Rate.Interval()).After(at):
+		return 0
+	}
+	return 1
+}
+
+// why says why a run has to wait that finds the limit with so many runs that hold it, and so many that go before it.
+func (l *limitState) why(held, before int) string {
+	if l.def == nil {
+		return "limit " + l.name + " is not defined"
+	}
+	if c := l.def.Spec.Concurrent; c > 0 && held+before >= c { // those that go before it are about to take what is free
+		return fmt.Sprintf("limit %s is full (%d of %d)", l.name, max(held, c), c)
+	}
+	return fmt.Sprintf("limit %s: at most %v begin", l.name, l.def.Spec.Rate)
+}
+
+func (p *Planner) limit(name string) *limitState {
+	l := p.limits[name]
+	if l == nil {
+		l = &limitState{name: name}
+		p.limits[name] = l
+	}
+	return l
+}
+
+func (p *Planner) applyLimit(c job.Change) {
+	if c.Bad != nil {
+		return // what we knew is still what was asked for
+	}
+	l := p.limit(c.Name)
+	l.def = c.Limit
+	for _, w := range l.waiting { // at least what they are told is another thing now
+		p.touch(w.job)
+	}
+	p.forgetLimit(l)
+}
+
+func (p *Planner) forgetLimit(l *limitState) {
+	if l.def == nil && l.held == 0 && l.reserved == 0 && len(l.waiting) == 0 {
+		delete(p.limits, l.name)
+	}
+}
+
+// occupy takes over which limits r holds, which was old, and when its attempt begins. Either may be nil.
+func (p *Planner) occupy(old, r *job.Run, now time.Time) {
+	var had, has []string
+	if old != nil && isAssigned(old) {
+		had = old.Limits
+	}
+	if r != nil {
+		has = r.Limits // or had
+	}
+	for _, name := range had {
+		l := p.limit(name)
+		l.held--
+		if r != nil && old.State == job.Armed && !slices.Contains(has, name) { // it was not begun, and will not be
+			l.pace.Unmark(old.Name(), old.Attempt)
+		}
+		p.forgetLimit(l)
+	}
+	for _, name := range has {
+		l := p.limit(name)
+		if isAssigned(r) {
+			l.held++
+		}
+		if !l.paced() {
+			continue
+		}
+		if l.def != nil {
+			l.pace.Forget(now, l.def.Spec.Rate.Interval())
+		}
+		if slices.Contains(had, name) {
+			keepPace(&l.pace, old, r, now)
+		} else {
+			keepPace(&l.pace, nil, r, now)
+		}
+	}
+}
+
+// paced says whether it matters when runs begin that hold the limit, or may turn out to matter.
+func (l *limitState) paced() bool { return l.def == nil || !l.def.Spec.Rate.IsZero() }
+
+// reserveLimits counts a decision that arms r as one that holds its limits and begins in its time, until it is settled.
+func (p *Planner) reserveLimits(j *jobState, r *job.Run, n int) {
+	if r == nil || r.State != job.Armed {
+		return
+	}
+	mark := func(pace *policy.Pace) {
+		known := j.live.get(r.ID)
+		switch {
+		case n > 0:
+			pace.Mark(r.Name(), r.Attempt, begins(r))
+		case known != nil && isAssigned(known):
+			pace.Unmark(r.Name(), r.Attempt)
+			pace.Mark(known.Name(), known.Attempt, begins(known))
+		default:
+			pace.Unmark(r.Name(), r.Attempt)
+		}
+	}
+	for _, name := range r.Limits {
+		l := p.limit(name)
+		l.reserved = max(0, l.reserved+n)
+		if l.paced() {
+			mark(&l.pace)
+		}
+		p.forgetLimit(l)
+	}
+	if j.rate() > 0 && r.Spec == nil {
+		mark(&j.guard.pace)
+	}
+}
+
+// bar says why r may not begin though it has or will have a worker: for its job's breaker or rate, or a limit. "" if it
+// may. A run that is due is asked about now, another one about its time. One that is due takes its place in the queues of
+// the limits for which it has to wait, if asked to.
+func (p *Planner) bar(j *jobState, r *job.Run, spec *job.Spec, now time.Time, queue bool) string {
+	at := later(r.Due, now)
+	if r.Spec == nil {
+		if why, until := j.heldBack(r, at); why != "" {
+			if !until.IsZero() {
+				p.wakeAt(j, until)
+			}
+			return why
+		}
+	}
+	if len(spec.Limits) == 0 {
+		return ""
+	}
+	w := &limitWaiter{job: j, run: r.ID, priority: spec.Priority, since: r.Due}
+	holder, why := j.live.get(r.ID), ""
+	for _, name := range spec.Limits {
+		l, own := p.limit(name), 0
+		if holder != nil && isAssigned(holder) && slices.Contains(holder.Limits, name) {
+			own = 1
+		}
+		before := l.ahead(w)
+		if at.After(now) { // what is armed ahead goes before nobody
+			before = len(l.waiting)
+		}
+		if l.free(at, own) > before {
+			continue
+		}
+		if why == "" {
+			why = l.why(l.held+l.reserved-own, before)
+		}
+		w.at = append(w.at, l)
+	}
+	if why != "" && queue {
+		p.enqueue(w, spec)
+	}
+	return why
+}
+
+// enqueue gives w its place in the queues of the limits for which it has to wait, and of those for which it had to.
+func (p *Planner) enqueue(w *limitWaiter, spec *job.Spec) {
+	g := w.job.need()
+	for _, old := range g.left {
+		for _, l := range old.at {
+			if old.run == w.run && !slices.Contains(w.at, l) && slices.Contains(spec.Limits, l.name) {
+				w.at = append(w.at, p.limit(l.name))
+			}
+		}
+	}
+	for _, l := range w.at {
+		l.waiting = slices.Insert(l.waiting, l.ahead(w), w)
+		p.contended[l] = true
+	}
+	g.queued = append(g.queued, w)
+}
+
+// leaveQueues takes the runs of j out of the queues of limits, since they are looked at.
+func (p *Planner) leaveQueues(j *jobState) {
+	if j.guard == nil {
+		return
+	}
+	j.guard.left, j.guard.queued = j.guard.queued, nil
+	for _, w := range j.guard.left {
+		for _, l := range w.at {
+			if i := l.ahead(w); i < len(l.waiting) && l.waiting[i] == w {
+				l.waiting = slices.Delete(l.waiting, i, i+1)
+			}
+			if len(l.waiting) == 0 {
+				delete(p.contended, l)
+				p.forgetLimit(l)
+			}
+		}
+	}
+}
+
+// turns takes up to n jobs whose runs waited for limits and may have them now.
+func (p *Planner) turns(n int, now time.Time) (list []*jobState) {
+	for l := range p.contended {
+		for i := 0; i < min(l.free(now, 0), len(l.waiting)) && len(list) < n; i++ {
+			if w := l.waiting[i]; !slices.ContainsFunc(w.at, func(l *limitState) bool { return l.free(now, 0) <= l.ahead(w) }) {
+				list = append(list, w.job)
+			}
+		}
+	}
+	return list
+}
+
+// nextTurn is when a limit for which runs wait is free again by the mere passing of time; zero if there is none.
+func (p *Planner) nextTurn(now time.Time) (first time.Time) {
+	for l := range p.contended {
+		if l.def == nil || l.def.Spec.Rate.IsZero() || l.full(0) {
+			continue
+		}
+		if at := l.pace.Next(now, l.def.Spec.Rate.Interval()); at.After(now) && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
+}
