@@ -142,33 +142,42 @@ func (p *Planner) occupy(old, r *job.Run, now time.Time) {
 // paced says whether it matters when runs begin that hold the limit, or may turn out to matter.
 func (l *limitState) paced() bool { return l.def == nil || !l.def.Spec.Rate.IsZero() }
 
-// reserveLimits counts a decision that arms r as one that holds its limits and begins in its time, until it is settled.
-func (p *Planner) reserveLimits(j *jobState, r *job.Run, n int) {
+// reserveLimits counts a decision that arms r as one that holds its limits and begins in its time.
+func (p *Planner) reserveLimits(j *jobState, r *job.Run) {
 	if r == nil || r.State != job.Armed {
 		return
 	}
-	mark := func(pace *policy.Pace) {
-		known := j.live.get(r.ID)
-		switch {
-		case n > 0:
-			pace.Mark(r.Name(), r.Attempt, begins(r))
-		case known != nil && isAssigned(known):
-			pace.Unmark(r.Name(), r.Attempt)
-			pace.Mark(known.Name(), known.Attempt, begins(known))
-		default:
-			pace.Unmark(r.Name(), r.Attempt)
-		}
+	for _, name := range r.Limits {
+		p.limit(name).reserved++
+	}
+	p.paces(j, r, func(pace *policy.Pace) { pace.Mark(r.Name(), r.Attempt, begins(r)) })
+}
+
+// settleLimits ends what reserveLimits began. If the decision was refused its attempt does not begin, unless the record
+// tells of one with its number.
+func (p *Planner) settleLimits(j *jobState, r *job.Run, refused bool) {
+	if r == nil || r.State != job.Armed {
+		return
 	}
 	for _, name := range r.Limits {
 		l := p.limit(name)
-		l.reserved = max(0, l.reserved+n)
-		if l.paced() {
-			mark(&l.pace)
-		}
+		l.reserved = max(0, l.reserved-1)
 		p.forgetLimit(l)
 	}
+	if known := j.live.get(r.ID); refused && (known == nil || known.Attempt < r.Attempt) {
+		p.paces(j, r, func(pace *policy.Pace) { pace.Unmark(r.Name(), r.Attempt) })
+	}
+}
+
+// paces calls do for each pace that the attempt of r has to keep.
+func (p *Planner) paces(j *jobState, r *job.Run, do func(*policy.Pace)) {
+	for _, name := range r.Limits {
+		if l := p.limit(name); l.paced() {
+			do(&l.pace)
+		}
+	}
 	if j.rate() > 0 && r.Spec == nil {
-		mark(&j.guard.pace)
+		do(&j.guard.pace)
 	}
 }
 

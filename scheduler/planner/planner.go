@@ -146,7 +146,7 @@ func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 				}
 				j.busy = true
 				p.reserve(d.Run, 1)
-				p.reserveLimits(j, d.Run, 1)
+				p.reserveLimits(j, d.Run)
 				ds = append(ds, *d)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 func (p *Planner) Settle(d job.Decision, a job.Applied, now time.Time) {
 	p.reserve(d.Run, -1)
 	j := p.job(d.Job)
-	p.reserveLimits(j, d.Run, -1)
+	p.settleLimits(j, d.Run, a.Err != nil)
 	j.busy = false
 	p.touch(j)
 	if a.Err != nil {

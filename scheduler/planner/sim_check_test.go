@@ -18,7 +18,8 @@ type checker struct {
 	execs   map[string][]*execution // by job
 	created map[string]int          // records of each run that were created
 	garbage map[string]bool         // runs that somebody has overwritten
-	orphans []*flight               // requests of dead leaders that may yet arrive
+	limits  limitChecker
+	orphans []*flight // requests of dead leaders that may yet arrive
 }
 
 // execution is the time for which an attempt ran, as its worker sees it.
@@ -59,6 +60,7 @@ func (c *checker) change(ch job.Change) {
 	} else {
 		c.compare(old, r)
 	}
+	c.limits.change(c, old, r)
 	if r.State == job.Armed {
 		c.room(r)
 		if last := c.tokens[r.Job]; ch.Rev <= last {
