@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -224,14 +225,16 @@ func (c *checker) verify(w *sim) []error {
 // gone says whether a run of job all was lost with five workers, as it may be.
 func (c *checker) gone(r *job.Run) bool { return r.LostAttempts() >= policy.MaxLost }
 
-// behind says whether the job works off what has gathered, as one does whose runs take longer than its period.
+// behind says whether the job works off what has gathered, as one does whose runs take longer than its period, or waits for
+// limits that others are busy with.
 func (c *checker) behind(name string, settled time.Time) bool {
 	spec := c.sim.spec(name)
 	if name == "all" || spec == nil || spec.Overlap == job.OverlapAllow {
 		return false
 	}
 	for _, r := range c.runs {
-		if r.Job == name && r.Finished.After(settled) && r.State != job.Skipped {
+		shared := slices.ContainsFunc(r.Limits, func(limit string) bool { return slices.Contains(spec.Limits, limit) })
+		if (r.Job == name || shared) && r.Finished.After(settled) && r.State != job.Skipped {
 			return true
 		}
 	}
