@@ -122,7 +122,7 @@ func TestMistakesNameTheField(t *testing.T) {
 		"http.expect[0]":          {HTTP: &job.HTTP{URL: "http://x", Expect: []int{1000}}},
 		"env.A=B":                 {Shell: "true", Env: map[string]string{"A=B": "x"}},
 		"priority":                {Shell: "true", Priority: 1_000_000},
-		"limits":                  {Shell: "true", Limits: []string{"database"}},
+		"limits[0]":               {Shell: "true", Limits: []string{"database"}},
 		"breaker.window":          {Shell: "true", Breaker: &job.Breaker{Window: -1}},
 	} {
 		_, err := checkSpec("x", spec, nil)
