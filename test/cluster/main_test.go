@@ -57,19 +57,27 @@ func run(m *testing.M) int {
 // slow marks a test that takes long, or a whole machine, and tells how to have it again.
 func slow(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		t.Skip("starts a cluster; left out of -short")
+	case os.Getenv("ROTA_FAULTS") == "rest":
+		t.Skip("make test runs it: left out of make fault FAULTS=rest")
 	}
+	again(t)
+}
+
+func again(t *testing.T) {
+	t.Helper()
 	t.Logf("again: ROTA_FAULTS=1 go test ./test/cluster -count=1 -v -run '^%s$'", t.Name())
 }
 
 // row marks a test that makes one of the failures happen that `make fault` goes through; there are too many for each change.
 func row(t *testing.T) {
 	t.Helper()
-	if os.Getenv("ROTA_FAULTS") == "" {
+	if testing.Short() || os.Getenv("ROTA_FAULTS") == "" {
 		t.Skip("makes a failure happen, as make fault does with all of them: set ROTA_FAULTS=1")
 	}
-	slow(t)
+	again(t)
 }
 
 // loadTime is how long a cluster is kept under load: ROTA_TEST_SECONDS, two minutes where ROTA_CI_FULL is set.
