@@ -19,6 +19,7 @@ const (
 	maxArguments   = 1024      // of a command
 	maxMissedLimit = 10_000
 	maxRetries     = 1000
+	maxWindow      = 1000
 	maxPriority    = 1000
 	maxJitter      = 24 * time.Hour // exclusive
 	maxDuration    = 10 * 365 * 24 * time.Hour
@@ -84,6 +85,9 @@ var jobFields = []field[job.Spec]{
 	}},
 	{"workers", func(r *reader, n *yaml.Node, s *job.Spec) { s.Workers = r.labels(n, "workers") }},
 	{"notify", readNotify},
+	{"limits", readLimits},
+	{"rate", func(r *reader, n *yaml.Node, s *job.Spec) { s.Rate = r.rate(n, "rate") }},
+	{"breaker", readBreaker},
 	{"command", readCommand},
 	{"shell", func(r *reader, n *yaml.Node, s *job.Spec) { s.Shell = r.required(n, "shell", maxText) }},
 	{"http", readHTTP},

@@ -13,16 +13,16 @@ const version = "1"
 
 // laterTop and later are keys whose meaning is settled and which are not supported yet.
 var (
-	laterTop = []string{"limits"}
-	later    = []string{"after", "limits", "breaker", "rate", "resources", "heartbeat"}
+	laterTop = []string{}
+	later    = []string{"after", "resources", "heartbeat"}
 )
 
 // topKeys are the keys of a job file, in the order in which they are written.
-var topKeys = []string{"version", "defaults", "jobs", "notifiers"}
+var topKeys = []string{"version", "defaults", "jobs", "limits", "notifiers"}
 
 // document reads one YAML document: a job file of its own.
 func (l *loader) document(r *reader, root *yaml.Node) {
-	var defaults, jobs *yaml.Node
+	var defaults, jobs, limits *yaml.Node
 	ok := r.pairs(root, "a job file", func(key, value *yaml.Node) {
 		switch key.Value {
 		case "version":
@@ -38,6 +38,11 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 			}
 		case "notifiers":
 			l.notifiers.define(r, key, value)
+		case "limits":
+			limits = value
+			if isNull(value) {
+				r.fail(key, "add limits below it, or remove it", "limits has no value")
+			}
 		default:
 			r.unknownTop(key)
 		}
@@ -52,7 +57,11 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 			r.defaults(defaults)
 		}
 	}
+	if limits != nil && !isNull(limits) {
+		r.pairs(limits, "limits", func(key, value *yaml.Node) { l.limit(r, key, value) })
+	}
 	switch {
+	case jobs == nil && limits != nil:
 	case jobs == nil:
 		r.fail(root, "add jobs:, or write jobs: {} for none", "job file has no jobs")
 	case !isNull(jobs):
@@ -137,6 +146,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	if !ok {
 		return
 	}
+	l.uses(r, value)
 	r.schedule(value, key, name, &spec, true)
 	r.retry(own, value, &spec)
 	l.notifiers.used(r, value, name)

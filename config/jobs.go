@@ -11,7 +11,8 @@ import (
 
 // Set is what one or more job files say, complete and checked.
 type Set struct {
-	Jobs map[string]Definition // by name
+	Jobs   map[string]Definition      // by name
+	Limits map[string]LimitDefinition // by name
 	// Hash is the same for two sets that mean the same, however they are written and wherever they were read.
 	Hash string
 }
@@ -72,11 +73,16 @@ func ParseJobs(name string, text []byte) (*Set, error) {
 type loader struct {
 	c         *collector
 	jobs      map[string]Definition
+	limits    map[string]LimitDefinition
+	used      []limitUse
 	notifiers notifiers
 }
 
 func newLoader() *loader {
-	return &loader{c: &collector{}, jobs: map[string]Definition{}, notifiers: notifiers{known: map[string]notifier{}}}
+	return &loader{
+		c: &collector{}, jobs: map[string]Definition{}, limits: map[string]LimitDefinition{},
+		notifiers: notifiers{known: map[string]notifier{}},
+	}
 }
 
 func (l *loader) source(src *source) {
@@ -93,18 +99,19 @@ func (l *loader) source(src *source) {
 // set returns the result: the jobs, or all mistakes.
 func (l *loader) set() (*Set, error) {
 	l.notifiers.resolve(l.jobs)
+	l.checkUses()
 	if err := l.c.err(); err != nil {
 		return nil, err
 	}
-	hash, err := hashJobs(l.jobs)
+	hash, err := hashJobs(l.jobs, l.limits)
 	if err != nil {
 		return nil, err
 	}
-	return &Set{Jobs: l.jobs, Hash: hash}, nil
+	return &Set{Jobs: l.jobs, Limits: l.limits, Hash: hash}, nil
 }
 
 // hashJobs hashes the JSON of all specs; encoding/json sorts the names.
-func hashJobs(jobs map[string]Definition) (string, error) {
+func hashJobs(jobs map[string]Definition, limits map[string]LimitDefinition) (string, error) {
 	specs := make(map[string]job.Spec, len(jobs))
 	for name, d := range jobs {
 		specs[name] = d.Spec
@@ -112,6 +119,17 @@ func hashJobs(jobs map[string]Definition) (string, error) {
 	text, err := json.Marshal(specs)
 	if err != nil {
 		return "", fmt.Errorf("hash jobs: %w", err)
+	}
+	if len(limits) > 0 { // without any, the hash is what it was before there could be some
+		bounds := make(map[string]job.LimitSpec, len(limits))
+		for name, d := range limits {
+			bounds[name] = d.Spec
+		}
+		more, err := json.Marshal(bounds)
+		if err != nil {
+			return "", fmt.Errorf("hash limits: %w", err)
+		}
+		text = append(text, more...)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), nil

@@ -84,7 +84,7 @@ func TestGoodFilesMeanWhatTheySay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := Marshal(specs(set))
+			text, err := MarshalSet(specs(set), bounds(set))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,6 +98,14 @@ func TestGoodFilesMeanWhatTheySay(t *testing.T) {
 			}
 		})
 	}
+}
+
+func bounds(set *Set) map[string]job.LimitSpec {
+	all := map[string]job.LimitSpec{}
+	for name, d := range set.Limits {
+		all[name] = d.Spec
+	}
+	return all
 }
 
 func TestDefinitionsCarryTheirPlace(t *testing.T) {
@@ -217,7 +225,7 @@ func FuzzParseJobs(f *testing.F) {
 			}
 			return
 		}
-		written, err := Marshal(specs(set))
+		written, err := MarshalSet(specs(set), bounds(set))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,9 +12,12 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Marshal writes jobs as a job file: by name, each with its keys in the documented order and without those that say
-// what is the default anyway. ParseJobs reads the same jobs from it.
-func Marshal(jobs map[string]job.Spec) ([]byte, error) {
+// Marshal is MarshalSet without limits.
+func Marshal(jobs map[string]job.Spec) ([]byte, error) { return MarshalSet(jobs, nil) }
+
+// MarshalSet writes jobs and limits as a job file: by name, each with its keys in the documented order and without those
+// that say what is the default anyway. ParseJobs reads the same from it.
+func MarshalSet(jobs map[string]job.Spec, limits map[string]job.LimitSpec) ([]byte, error) {
 	list := mapping()
 	for _, name := range sortedKeys(jobs) {
 		spec := jobs[name].WithDefaults()
@@ -32,6 +35,16 @@ func Marshal(jobs map[string]job.Spec) ([]byte, error) {
 	}
 	file := mapping()
 	file.Content = append(file.Content, scalar("!!str", "version"), scalar("!!int", version), scalar("!!str", "jobs"), list)
+	if len(limits) > 0 {
+		n, err := specNode(limits)
+		if err != nil {
+			return nil, fmt.Errorf("write limits: %w", err)
+		}
+		for i := 1; i < len(n.Content); i += 2 {
+			n.Content[i].Style = yaml.FlowStyle
+		}
+		file.Content = append(file.Content, scalar("!!str", "limits"), n)
+	}
 	return dump(file)
 }
 
@@ -80,8 +93,8 @@ func baseOf(s job.Spec) job.Spec {
 	return base
 }
 
-// specNode returns a Spec as YAML. Its JSON has the keys of a job file in their order.
-func specNode(s job.Spec) (*yaml.Node, error) {
+// specNode returns a Spec, or limits, as YAML. Their JSON has the keys of a job file in their order.
+func specNode(s any) (*yaml.Node, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
@@ -178,7 +191,7 @@ func beautify(n *yaml.Node) {
 			for j := 1; j < len(value.Content); j += 2 {
 				value.Content[j].Style = yaml.FlowStyle
 			}
-		case "dst", "retry", "workers":
+		case "dst", "retry", "workers", "limits", "breaker":
 			value.Style = yaml.FlowStyle
 		case "command":
 			if isShort(value) {

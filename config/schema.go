@@ -16,7 +16,7 @@ func Schema() []byte {
 		"title":                "rota job file",
 		"type":                 "object",
 		"additionalProperties": false,
-		"required":             []string{"jobs"},
+		"anyOf":                []object{{"required": []string{"jobs"}}, {"required": []string{"limits"}}},
 		"properties": object{
 			"version":  object{"const": 1, "description": "version of this format"},
 			"defaults": mappingOf(schemaOf(fieldNames(defaultFields())), "what the jobs of this file have in common"),
@@ -27,9 +27,16 @@ func Schema() []byte {
 				"additionalProperties": jobSchema(),
 			},
 			"notifiers": definitionsOf(object{"$ref": "#/$defs/notifier"}, "who may be told of jobs, by name"),
+			"limits": object{
+				"type":                 "object",
+				"description":          "cluster-wide limits by name",
+				"propertyNames":        object{"pattern": namePattern, "maxLength": job.MaxNameLength},
+				"additionalProperties": limitSchema(),
+			},
 		},
 		"$defs": object{
 			"duration": object{"type": "string", "pattern": durationPattern, "examples": []string{"30s", "10m", "1h30m"}},
+			"rate":     object{"type": "string", "pattern": ratePattern, "examples": []string{"10/s", "100/m", "5/h"}},
 			"word":     object{"type": []string{"string", "number", "boolean"}},
 			"notifier": notifierSchema(),
 			"words":    object{"type": "object", "additionalProperties": object{"$ref": "#/$defs/word"}, "maxProperties": maxEntries},
@@ -48,6 +55,7 @@ func Schema() []byte {
 const (
 	namePattern     = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
 	durationPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^[+-]?0$`
+	ratePattern     = "^[1-9][0-9]{0,5}/[smh]$"
 	datePattern     = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 	timePattern     = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T"
 )
@@ -62,6 +70,15 @@ func jobSchema() object {
 		{"required": []string{"schedule", "at"}},
 		{"required": []string{"every", "at"}},
 	}}
+	return schema
+}
+
+func limitSchema() object {
+	schema := mappingOf(object{
+		"concurrent": integer(1, maxConcurrent, "runs that may be with workers at a time"),
+		"rate":       ref("rate", "of attempts that begin"),
+	}, "")
+	schema["minProperties"] = 1
 	return schema
 }
 
@@ -158,6 +175,14 @@ func keySchemas() object {
 				definitionsOf(object{"$ref": "#/$defs/notifier"}, ""),
 			},
 		},
+		"limits": oneOrMore(object{"type": "string", "pattern": namePattern, "maxLength": job.MaxNameLength},
+			"cluster-wide limits that its runs hold, defined beside jobs"),
+		"rate": ref("rate", "at which its attempts begin at most"),
+		"breaker": mappingOf(object{
+			"window":        integer(1, maxWindow, "how many of the latest attempts it looks back at"),
+			"failure_ratio": object{"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": job.DefaultBreakerRatio, "description": "the share of them that has to fail to open it"},
+			"open_for":      ref("duration", "how long nothing begins before one run tries"),
+		}, "holds the job back while its attempts fail"),
 		"command": object{
 			"type": "array", "minItems": 1, "maxItems": maxArguments, "items": object{"$ref": "#/$defs/word"},
 			"description": "program and arguments",

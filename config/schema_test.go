@@ -85,6 +85,9 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 		"default action":    `{defaults: {shell: x}, jobs: {}}`,
 		"date":              `jobs: {a: {shell: x, every: 1h, exclude: ["25.12."]}}`,
 		"later key":         `jobs: {a: {shell: x, after: [b]}}`,
+		"no limit":          `limits: {a: {}}`,
+		"rate":              `jobs: {a: {shell: x, rate: 10}}`,
+		"ratio":             `jobs: {a: {shell: x, breaker: {failure_ratio: 1.5}}}`,
 		"status":            `jobs: {a: {http: {url: "http://x", expect: [20]}}}`,
 		"no url":            `jobs: {a: {http: {}}}`,
 		"occasion":          `{jobs: {}, notifiers: {ops: {url: "ntfy://x/y", when: [failed]}}}`,
@@ -123,6 +126,8 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 	check("retry", all["retry"].(object)["properties"], fieldNames(retryFields))
 	check("notifier", notifierSchema()["properties"], fieldNames(notifierFields))
 	check("dst", all["dst"].(object)["properties"], fieldNames(dstFields))
+	check("breaker", all["breaker"].(object)["properties"], fieldNames(breakerFields))
+	check("limit", limitSchema()["properties"], fieldNames(limitFields))
 	check("http", all["http"].(object)["properties"], fieldNames(httpFields))
 }
 

@@ -140,7 +140,12 @@ func TestEveryKeyOfAJobIsDescribed(t *testing.T) {
 	for _, heading := range []string{"## When", "## Under which policies", "## What"} {
 		got = append(got, firstCells(t, "job-files.md", "\n"+heading+"\n")...)
 	}
-	want := slices.Concat(keys(reflect.TypeFor[job.Spec]()), keys(reflect.TypeFor[job.Retry]()), keys(reflect.TypeFor[job.HTTP]()))
+	var want []string
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[job.Spec](), reflect.TypeFor[job.Retry](), reflect.TypeFor[job.HTTP](), reflect.TypeFor[job.LimitSpec](), reflect.TypeFor[job.Breaker](),
+	} {
+		want = append(want, keys(of)...)
+	}
 	same(t, "job-files.md", got, want)
 }
 

@@ -20,7 +20,8 @@ type Status struct {
 	Refused     time.Time // since when the store refuses decisions and takes none; zero: it takes them
 	RefusedLast time.Time // when it refused one last
 
-	Load planner.Load // zero without a term
+	Load     planner.Load    // zero without a term
+	Breakers map[string]bool // jobs that have one, and whether it is open; nil without a term; must not be changed
 }
 
 // refusalAge is how long a refusal counts after which nothing was decided. What is refused is decided again sooner.

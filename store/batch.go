@@ -20,7 +20,14 @@ type batch struct {
 	writes []*write
 	orders orders
 	bytes  int
-	depth  int // operations of the largest write
+	depth  int             // operations of the largest write
+	limits map[string]bool // that its writes give to runs
+}
+
+// clashes says whether w gives a run a limit that another write of the batch gives to another: tokens, which are revisions,
+// have to rise along the holders of a limit.
+func (b *batch) clashes(w *write) bool {
+	return slices.ContainsFunc(w.limits, func(name string) bool { return b.limits[name] })
 }
 
 // add takes w in, unless the request would become too large for etcd. The first write always gets in: whether it is too
@@ -35,6 +42,12 @@ func (b *batch) add(w *write) bool {
 	b.writes = append(b.writes, w)
 	b.orders.add(w.order)
 	b.bytes, b.depth = bytes, depth
+	for _, name := range w.limits {
+		if b.limits == nil {
+			b.limits = make(map[string]bool)
+		}
+		b.limits[name] = true
+	}
 	return true
 }
 

@@ -98,6 +98,9 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	case KindReplicas:
 		c.Replica = &job.Replica{Rev: rev}
 		err = unmarshal(value, c.Replica, func() error { return same("name", c.Replica.Name, name) })
+	case KindLimits:
+		c.Limit = &job.Limit{Rev: rev}
+		err = unmarshal(value, c.Limit, func() error { return checkLimit(c.Limit, name) })
 	case KindGate:
 		c.Gate = &job.Gate{Rev: rev}
 		err = unmarshal(value, c.Gate, func() error {
@@ -177,6 +180,16 @@ func checkJob(j *job.Job, name string) error {
 		return fmt.Errorf("generation is %d, and begins at 1", j.Generation)
 	}
 	return same("name", j.Name, name)
+}
+
+func checkLimit(l *job.Limit, name string) error {
+	if err := job.CheckName(name); err != nil {
+		return err
+	}
+	if l.Spec.Concurrent < 1 && l.Spec.Rate.IsZero() || l.Spec.Concurrent < 0 {
+		return fmt.Errorf("it limits nothing")
+	}
+	return same("name", l.Name, name)
 }
 
 func checkCursor(c *job.Cursor, name string) error {

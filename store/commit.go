@@ -77,6 +77,7 @@ func (s *Store) decideRun(w *write, d *job.Decision, term election.Term) error {
 	case d.Stop:
 		w.order = &handout{id: w.id, queue: s.keys.queue(r.Worker), session: r.Session, stop: r.Name()}
 	case r.State == job.Armed:
+		w.limits = r.Limits
 		w.order = &handout{id: w.id, queue: s.keys.queue(r.Worker), session: r.Session, run: w.value, jobRev: d.JobRev}
 	}
 	return nil

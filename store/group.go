@@ -105,14 +105,23 @@ func (g *group) nextLocked(w *write) *write {
 // goes to the end of the queue.
 func (g *group) takeLocked() *batch {
 	b := &batch{}
-	var next []*write
-	for len(g.queue) > 0 && b.add(g.queue[0]) {
+	var next, left []*write
+	for len(g.queue) > 0 {
 		w := g.queue[0]
+		clashes := b.clashes(w)
+		if !clashes && !b.add(w) {
+			break
+		}
 		g.queue[0] = nil
 		g.queue = g.queue[1:]
-		if w = g.nextLocked(w); w != nil {
+		if clashes { // it keeps its place
+			left = append(left, w)
+		} else if w = g.nextLocked(w); w != nil {
 			next = append(next, w)
 		}
+	}
+	if len(left) > 0 {
+		g.queue = append(left, g.queue...)
 	}
 	g.queue = append(g.queue, next...)
 	return b

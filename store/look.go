@@ -33,6 +33,18 @@ func (m *Mirror) Gate() job.Gate {
 	return job.Gate{}
 }
 
+// Limit returns a limit's definition.
+func (m *Mirror) Limit(name string) (*job.Limit, bool) {
+	return look[*job.Limit](m, KindLimits, name)
+}
+
+// Limits returns all limits by name.
+func (m *Mirror) Limits() []*job.Limit {
+	limits := collect[*job.Limit](m, KindLimits)
+	slices.SortFunc(limits, func(a, b *job.Limit) int { return strings.Compare(a.Name, b.Name) })
+	return limits
+}
+
 // Files returns which job files are in force.
 func (m *Mirror) Files() job.Files {
 	if f, ok := look[*job.Files](m, KindFiles, ""); ok {

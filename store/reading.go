@@ -109,6 +109,8 @@ func recordOf(c *job.Change) record {
 		r.value = c.Worker
 	case c.Replica != nil:
 		r.value = c.Replica
+	case c.Limit != nil:
+		r.value = c.Limit
 	case c.Gate != nil:
 		r.value = c.Gate
 	case c.Files != nil:
@@ -135,6 +137,8 @@ func (r record) change(kind Kind, name string) job.Change {
 		c.Worker = v
 	case *job.Replica:
 		c.Replica = v
+	case *job.Limit:
+		c.Limit = v
 	case *job.Gate:
 		c.Gate = v
 	case *job.Files:

@@ -13,6 +13,7 @@ import (
 type write struct {
 	id     string           // op, carried by the records that it puts
 	lane   string           // writes of one lane never share a transaction: its job, or the key that it changes; "" is none
+	limits []string         // those that it gives to a run: no two such writes of one limit share a transaction
 	guards []*pb.Compare    // what must hold
 	then   []*pb.RequestOp  // what to do
 	probe  []string         // keys to read when a guard failed; w is recognised by the first, or deletes all of them

@@ -50,7 +50,7 @@ job is only changed as long as it is as it was compared.`,
 func refusals(changes []change) error {
 	var lines []string
 	for _, ch := range only(changes, refused) {
-		lines = append(lines, fmt.Sprintf("job %s: %s", ch.Job, ch.Reason))
+		lines = append(lines, fmt.Sprintf("%s: %s", ch.named(), ch.Reason))
 	}
 	if len(lines) == 0 {
 		return nil
@@ -79,7 +79,7 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, ye
 	if err := refusals(changes); err != nil {
 		return err
 	}
-	if n := len(only(changes, removed)); n > 0 && !yes && c.asks() && !c.confirm("remove "+counted(n, "job")+"?") {
+	if n := len(only(changes, removed)); n > 0 && !yes && c.asks() && !c.confirm("remove "+counted(n, "definition")+"?") {
 		return errors.New("nothing was changed")
 	}
 	err := applyAll(ctx, cl, changes)
@@ -101,16 +101,19 @@ func applyAll(ctx context.Context, cl *client.Client, changes []change) error {
 			continue
 		}
 		if err := applyOne(ctx, cl, ch); err != nil {
-			return stopped(ch.Job, done, changes[i+1:], err)
+			return stopped(ch.named(), done, changes[i+1:], err)
 		}
 		ch.Applied = true
-		done = append(done, ch.Job)
+		done = append(done, ch.what())
 	}
 	return nil
 }
 
 func applyOne(ctx context.Context, cl *client.Client, ch *change) error {
 	var err error
+	if ch.Limit != "" {
+		return applyLimit(ctx, cl, ch)
+	}
 	switch ch.Kind {
 	case created:
 		_, _, err = cl.PutJob(ctx, ch.Job, ch.spec, api.Precondition{Absent: true})
@@ -127,11 +130,11 @@ func stopped(name string, done []string, rest []change, err error) error {
 	var left []string
 	for _, ch := range rest {
 		if ch.Kind != unchanged {
-			left = append(left, ch.Job)
+			left = append(left, ch.what())
 		}
 	}
 	text := fmt.Sprintf("done before it: %s; not tried: %s", orDash(strings.Join(done, ", ")), orDash(strings.Join(left, ", ")))
-	err = fmt.Errorf("apply job %s: %w\n%s", name, err, text)
+	err = fmt.Errorf("apply %s: %w\n%s", name, err, text)
 	var answer *client.Error
 	if errors.As(err, &answer) && answer.Status == http.StatusUnprocessableEntity {
 		return &codedError{code: exitBadConfig, err: err}

@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// changeKind is what job files would do to a job of the cluster.
+// changeKind is what job files would do to a job or a limit of the cluster.
 type changeKind string
 
 const (
@@ -25,18 +25,36 @@ const (
 	refused   changeKind = "refused" // the job is a file's of a replica: only that file may change it
 )
 
-// change is the difference between the files and the cluster in one job.
+// change is the difference between the files and the cluster in one job or one limit.
 type change struct {
-	Job        string      `json:"job"`
+	Job        string      `json:"job,omitempty"`
+	Limit      string      `json:"limit,omitempty"`
 	Kind       changeKind  `json:"change"`
 	Reason     string      `json:"reason,omitempty"` // why it is refused
 	Diff       string      `json:"diff,omitempty"`
-	NextBefore []time.Time `json:"next_before"`
-	NextAfter  []time.Time `json:"next_after"`
+	NextBefore []time.Time `json:"next_before,omitzero"`
+	NextAfter  []time.Time `json:"next_after,omitzero"`
 	Applied    bool        `json:"applied"` // the cluster has taken it
 
-	spec     job.Spec // as it is to be
-	revision int64    // of the definition that was compared, 0 if there is none
+	spec     job.Spec      // as it is to be
+	limit    job.LimitSpec // as it is to be
+	revision int64         // of the definition that was compared, 0 if there is none
+}
+
+// what names it for people.
+func (ch *change) what() string {
+	if ch.Limit != "" {
+		return "limit " + ch.Limit
+	}
+	return ch.Job
+}
+
+// named is what with what it is.
+func (ch *change) named() string {
+	if ch.Job != "" {
+		return "job " + ch.Job
+	}
+	return ch.what()
 }
 
 // compare says what has to be done so that the cluster has the jobs of the files. With prune the jobs that came by the
@@ -113,11 +131,16 @@ func difference(name string, before, after *job.Spec) (string, error) {
 		}
 		texts[i] = text
 	}
-	out := diff.Diff("cluster", texts[0], "files", texts[1])
+	return compared(texts[0], texts[1]), nil
+}
+
+// compared is what differs between what the cluster has and what the files have.
+func compared(cluster, files []byte) string {
+	out := diff.Diff("cluster", cluster, "files", files)
 	for range 3 { // the names: everybody knows what is compared with what
 		_, out, _ = bytes.Cut(out, []byte("\n"))
 	}
-	return string(out), nil
+	return string(out)
 }
 
 // only returns the changes of one kind.
@@ -158,7 +181,7 @@ func writeChanges(p *page, changes []change) {
 			continue
 		}
 		sign, color := ch.Kind.mark()
-		p.line("%s", p.tint(fmt.Sprintf("%s %s %s", sign, ch.Job, ch.Kind), color))
+		p.line("%s", p.tint(fmt.Sprintf("%s %s %s", sign, ch.what(), ch.Kind), color))
 		if ch.Reason != "" {
 			p.line("    %s", printable(ch.Reason))
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/spf13/cobra"
@@ -42,7 +43,12 @@ func (c *cli) changes(ctx context.Context, cl *client.Client, paths []string, pr
 	if err != nil {
 		return nil, err
 	}
-	return compare(set, present, prune, c.now())
+	first, last, err := limitChanges(ctx, cl, set, prune)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := compare(set, present, prune, c.now())
+	return slices.Concat(first, jobs, last), err
 }
 
 // changeList is what diff and apply print as data.

@@ -22,13 +22,14 @@ type fakeCluster struct {
 	rev   int64
 	jobs  map[string]api.JobView
 	runs  map[string]job.Run
+	limit map[string]api.LimitView
 	gate  *job.Pause
 	touch string // this job is changed by somebody else before the next write to it
 	fail  int    // so many reads of a run fail
 }
 
 func newFakeCluster() *fakeCluster {
-	f := &fakeCluster{rev: 100, jobs: map[string]api.JobView{}, runs: map[string]job.Run{}}
+	f := &fakeCluster{rev: 100, jobs: map[string]api.JobView{}, runs: map[string]job.Run{}, limit: map[string]api.LimitView{}}
 	now := time.Now().UTC()
 	for _, name := range []string{"ok", "fails", "web", "slow", "hangs", "flaky"} {
 		f.put(name, job.Spec{Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Command: []string{"true"}}, job.Origin{Kind: job.OriginAPI})
@@ -61,7 +62,7 @@ func newFakeCluster() *fakeCluster {
 }
 
 func (f *fakeCluster) backend() api.Backend {
-	return api.Backend{Reader: f, Planner: f, Editor: f, Operator: f, Logs: f}
+	return api.Backend{Reader: f, Planner: f, Editor: f, Operator: f, Logs: f, Limiter: f}
 }
 
 func (f *fakeCluster) touchOnPut(name string) {
@@ -325,4 +326,36 @@ func (f *fakeCluster) Logs(_ context.Context, jobName, id string, attempt int, _
 		return nil, job.ErrNotFound
 	}
 	return io.NopCloser(strings.NewReader(printed(&r, attempt))), nil
+}
+
+func (f *fakeCluster) Limits(context.Context) (list []api.LimitView, _ error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(f.limit)) {
+		list = append(list, f.limit[name])
+	}
+	return list, nil
+}
+
+func (f *fakeCluster) PutLimit(_ context.Context, name string, spec job.LimitSpec, pre api.Precondition, by string) (api.LimitView, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	old, known := f.limit[name]
+	if !pre.Holds(old.Revision) {
+		return old, false, job.ErrConflict
+	}
+	f.rev++
+	v := api.LimitView{Limit: job.Limit{Name: name, Generation: 1, Origin: job.Origin{Kind: job.OriginAPI, Source: by}, Spec: spec}, Revision: f.rev}
+	f.limit[name] = v
+	return v, !known, nil
+}
+
+func (f *fakeCluster) DeleteLimit(_ context.Context, name string, pre api.Precondition, _ string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !pre.Holds(f.limit[name].Revision) {
+		return job.ErrConflict
+	}
+	delete(f.limit, name)
+	return nil
 }

@@ -22,6 +22,7 @@ type Backend struct {
 	Logs     Logs
 	Events   Events
 	Restorer Restorer
+	Limiter  Limiter
 
 	Health  Health
 	Metrics http.Handler     // at /metrics

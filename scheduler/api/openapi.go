@@ -19,6 +19,7 @@ import (
 func newDocument(mux *http.ServeMux, version string) huma.API {
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	registry.RegisterTypeAlias(reflect.TypeFor[job.Duration](), reflect.TypeFor[durationSchema]())
+	registry.RegisterTypeAlias(reflect.TypeFor[job.Rate](), reflect.TypeFor[rateSchema]())
 	// Spec comes first, so that its enumerations are there when bodies are validated.
 	registry.Schema(reflect.TypeFor[job.Spec](), true, "")
 	describeSpec(registry)
@@ -59,13 +60,14 @@ func finish(doc huma.API) {
 	schemas := doc.OpenAPI().Components.Schemas.Map()
 	for name, s := range schemas {
 		switch name {
-		case "Spec", "Retry", "DST", "HTTP", "RunRequest", "AdHocRequest", "ReasonRequest":
+		case "Spec", "Retry", "DST", "HTTP", "Breaker", "LimitSpec", "RunRequest", "AdHocRequest", "ReasonRequest":
 		default:
 			s.AdditionalProperties = nil
 		}
 	}
 	// Each of these has two ways to succeed with the same body.
 	alias(doc, "/v1/jobs/{job}", 200, 201)
+	alias(doc, "/v1/limits/{limit}", 200, 201)
 	alias(doc, "/v1/jobs/{job}/runs", 201, 200)
 	alias(doc, "/v1/runs", 201, 200)
 	nullable(schemas["JobView"], "last", "paused")
@@ -139,6 +141,20 @@ func (durationSchema) Schema(huma.Registry) *huma.Schema {
 		Pattern:            `^(0|([0-9]*\.?[0-9]+(ns|us|µs|ms|s|m|h))+)$`,
 		PatternDescription: "a number with a unit, for example 30s",
 		Examples:           []any{"1h30m"},
+	}
+}
+
+// rateSchema stands for job.Rate in the document.
+type rateSchema struct{}
+
+// Schema implements huma.SchemaProvider.
+func (rateSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type:               huma.TypeString,
+		Description:        "A number for each second, minute or hour: 10/s, 100/m, 5/h",
+		Pattern:            `^[1-9][0-9]*/[smh]$`,
+		PatternDescription: "a number and /s, /m or /h, for example 10/s",
+		Examples:           []any{"10/s"},
 	}
 }
 

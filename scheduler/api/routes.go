@@ -18,6 +18,7 @@ func (s *Server) routes() http.Handler {
 	s.registerReads(doc)
 	s.registerWrites(doc)
 	s.registerRestore(doc)
+	s.registerLimits(doc)
 	s.registerStreams(doc)
 	finish(doc)
 

@@ -10,6 +10,7 @@ const (
 	RecordRun     RecordKind = "runs"
 	RecordWorker  RecordKind = "workers"
 	RecordReplica RecordKind = "replicas"
+	RecordLimit   RecordKind = "limits"
 	RecordGate    RecordKind = "gate"
 	RecordFiles   RecordKind = "files"
 	RecordEvent   RecordKind = "events"
@@ -28,6 +29,7 @@ type Change struct {
 	Run     *Run
 	Worker  *Worker
 	Replica *Replica
+	Limit   *Limit
 	Gate    *Gate
 	Files   *Files
 	Event   *Event
@@ -38,5 +40,5 @@ type Change struct {
 // Deleted says whether the record is gone.
 func (c Change) Deleted() bool {
 	return c.Bad == nil && c.Job == nil && c.Cursor == nil && c.Run == nil && c.Worker == nil && c.Replica == nil &&
-		c.Gate == nil && c.Files == nil && c.Event == nil && c.Told == nil
+		c.Limit == nil && c.Gate == nil && c.Files == nil && c.Event == nil && c.Told == nil
 }

@@ -27,6 +27,7 @@ func (r *Run) AppendJSON(b []byte) (out []byte, ok bool) {
 	w.number(`,"token":`, r.Token)
 	w.instant(`,"armed":`, r.Armed)
 	w.flag(`,"ahead":`, r.Ahead)
+	w.strings(`,"limits":[`, r.Limits)
 	w.instant(`,"started":`, r.Started)
 	if r.Bound != 0 {
 		w.string(`,"bound":`, r.Bound.String())
@@ -143,6 +144,19 @@ func (w *writer) string(lead, s string) {
 func (w *writer) optional(lead, s string) {
 	if s != "" {
 		w.string(lead, s)
+	}
+}
+
+// strings leaves out an empty list.
+func (w *writer) strings(lead string, list []string) {
+	for i, s := range list {
+		if i > 0 {
+			lead = `,`
+		}
+		w.string(lead, s)
+	}
+	if len(list) > 0 {
+		w.raw(`]`)
 	}
 }
 

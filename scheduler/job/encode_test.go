@@ -69,6 +69,9 @@ var (
 			Created: times.Draw(t, "created"), Generation: numbers.Draw(t, "generation"), Term: numbers.Draw(t, "term"),
 			Op: texts.Draw(t, "op"), Rev: 7, Ahead: rapid.Bool().Draw(t, "ahead"), Bound: job.Duration(numbers.Draw(t, "bound")),
 		}
+		if rapid.Bool().Draw(t, "limited") {
+			r.Limits = rapid.SliceOfN(texts, 1, 3).Draw(t, "limits")
+		}
 		if rapid.Bool().Draw(t, "tried") {
 			r.Attempts = rapid.SliceOfN(attempts, 1, 3).Draw(t, "attempts")
 		}
@@ -138,6 +141,10 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 		j.Spec.Notify = rapid.MapOfN(texts, rapid.Custom(func(t *rapid.T) job.Notifier {
 			return job.Notifier{URL: texts.Draw(t, "url"), When: rapid.SampledFrom([][]job.Occasion{nil, {}, job.Occasions(), {job.OnLost}}).Draw(t, "when")}
 		}), 0, 2).Draw(t, "notify")
+	case 8:
+		j.Spec.Limits, j.Spec.Rate = lists.Draw(t, "limits"), job.Rate{Count: 10, Per: time.Minute}
+	case 9:
+		j.Spec.Breaker = &job.Breaker{Window: 10}
 	}
 	return j
 })
@@ -285,6 +292,8 @@ func FuzzParseJSON(f *testing.F) {
 	f.Add(plain(f, job.Cursor{Job: "backup", After: r.Slot, Next: r.Due, Generation: 1}))
 	f.Add(plain(f, job.Order{ID: "x", Session: "y", Runs: []job.Run{r}, JobRevs: []int64{0}, Stop: []string{"a/b"}}))
 	j, _ := job.Define(nil, "backup", job.Spec{Every: job.Duration(time.Minute), Shell: "true", Notify: job.Notify{"ops": {URL: "x"}, "b": {URL: "y"}}}, job.Origin{Kind: job.OriginAPI}, r.Slot)
+	f.Add(plain(f, j))
+	j.Spec.Limits, j.Spec.Rate = []string{"database"}, job.Rate{Count: 1, Per: time.Second}
 	f.Add(plain(f, j))
 	f.Add([]byte(`{"job":"a","after":"2026-02-29T00:00:00Z","generation":01,"term":-0}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

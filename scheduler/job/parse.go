@@ -31,6 +31,7 @@ func (s *scanner) run(r *Run) {
 	r.Token = s.number(`,"token":`)
 	r.Armed = s.time(`,"armed":`)
 	r.Ahead = s.next(`,"ahead":true`)
+	r.Limits = s.strings(`,"limits":[`)
 	r.Started = s.time(`,"started":`)
 	r.Bound = s.duration(`,"bound":`)
 	r.Finished = s.time(`,"finished":`)

@@ -55,6 +55,8 @@ func (s *scanner) spec(spec *Spec) {
 	spec.KillGrace = s.duration(`,"kill_grace":`)
 	spec.Priority = int(s.number(`,"priority":`))
 	spec.Notify = s.notify()
+	spec.Limits = s.strings(`,"limits":[`)
+	spec.Rate = s.rate(`,"rate":`)
 	spec.Command = s.strings(`,"command":[`)
 	spec.Shell = s.string(`,"shell":`)
 	spec.Handler = s.string(`,"handler":`)
@@ -72,6 +74,13 @@ func (s *scanner) strings(lead string) (list []string) {
 	}
 	s.expect(`]`)
 	return list
+}
+
+func (s *scanner) rate(lead string) (r Rate) {
+	if s.next(lead) && r.UnmarshalText(s.quoted()) != nil {
+		s.bad = true
+	}
+	return r
 }
 
 // times reads a list that is not empty.

@@ -27,6 +27,7 @@ type Run struct {
 	Token    int64     `json:"token,omitempty"`   // fencing token of the present attempt, once it is claimed
 	Armed    time.Time `json:"armed,omitzero"`    // when the run was given to it, by the leader's clock
 	Ahead    bool      `json:"ahead,omitempty"`   // given to it before its slot; taken back, its slot is decided in its time
+	Limits   []string  `json:"limits,omitempty"`  // that the present attempt holds, or the last one held
 	Started  time.Time `json:"started,omitzero"`  // of the present attempt
 	Bound    Duration  `json:"bound,omitempty"`   // how long it may take: timeout and kill grace, as its worker read them
 	Finished time.Time `json:"finished,omitzero"` // of the run: set when it turns terminal
@@ -177,7 +178,7 @@ func (r Run) Recall(reason string) (Run, error) {
 		return r, err
 	}
 	r.Attempt = max(0, r.Attempt-1)
-	r.Reason, r.Worker, r.Session = reason, "", ""
+	r.Reason, r.Worker, r.Session, r.Limits = reason, "", "", nil
 	return r, nil
 }
 
@@ -220,7 +221,7 @@ func (r Run) Stop(c Cancel) (Run, error) {
 		return r, err
 	}
 	if from == Armed { // its attempt was never begun, and is none
-		r.Attempt, r.Worker, r.Session = max(0, r.Attempt-1), "", ""
+		r.Attempt, r.Worker, r.Session, r.Limits = max(0, r.Attempt-1), "", "", nil
 	}
 	r.Cancel, r.Reason, r.Finished = &c, c.Reason, c.At
 	return r, nil

@@ -33,6 +33,9 @@ type Spec struct {
 	Priority     int               `json:"priority,omitempty"` // higher goes first when workers are short
 	Workers      map[string]string `json:"workers,omitempty"`  // labels that a worker must have
 	Notify       Notify            `json:"notify,omitempty"`   // who is told of what
+	Limits       []string          `json:"limits,omitempty"`   // names of cluster-wide limits
+	Rate         Rate              `json:"rate,omitzero"`      // at which its attempts begin at most
+	Breaker      *Breaker          `json:"breaker,omitempty"`
 
 	// What. Exactly one is set.
 	Command []string `json:"command,omitempty"` // argv
@@ -132,6 +135,13 @@ func (s Spec) WithDefaults() Spec {
 		s.Retry = &r
 	}
 	s.Notify = s.Notify.withDefaults()
+	if s.Breaker != nil {
+		b := *s.Breaker
+		setDefault(&b.Window, DefaultBreakerWindow)
+		setDefault(&b.FailureRatio, DefaultBreakerRatio)
+		setDefault(&b.OpenFor, DefaultBreakerOpenFor)
+		s.Breaker = &b
+	}
 	if s.HTTP != nil {
 		h := *s.HTTP
 		setDefault(&h.Method, "GET")

@@ -46,6 +46,8 @@ func (p *Planner) whyRecall(j *jobState, r *liveRun, now time.Time) string {
 		return reasonPaused
 	case r.Spec == nil && j.def != nil && r.Generation != j.def.Generation:
 		return "the job was changed"
+	case j.guard != nil && j.guard.breaker.Open && r.Spec == nil && r.Due.Before(j.guard.breaker.Until):
+		return j.isOpen()
 	case p.overlaps(j, r.Run) || r.Attempt > 1: // one that waits for its retry occupies the job in any case
 		return ""
 	}
@@ -115,6 +117,9 @@ func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 	if spec == nil || p.paused(j) || r.ID == j.told().oversized || !p.clear(j, &r) {
 		return nil
 	}
+	if p.bar(j, &r, spec, now, false) != "" {
+		return nil // it is given out in its time, if it may be then
+	}
 	w, _ := p.choose(spec, &r, now)
 	if w == nil {
 		p.wait(j, demandKey(spec), spec, r.Due, now)
@@ -147,6 +152,10 @@ func (j *jobState) give(r job.Run, w *job.Worker, now time.Time) *job.Run {
 		next.Generation = j.def.Generation
 	}
 	next.Ahead = next.Ahead && next.Due.After(now)
+	next.Limits = nil
+	if spec := j.spec(&next); spec != nil {
+		next.Limits = spec.Limits
+	}
 	return &next
 }
 

@@ -132,6 +132,9 @@ func (st *stage) do(line string) {
 		st.config.Retention = planner.Retention{Success: number(opts["success"]), Failed: number(opts["failed"]), MaxAge: span(opts["max_age"])}
 	case "job":
 		st.define(name, opts)
+	case "limit":
+		l := job.Limit{Name: name, Generation: 1, Updated: st.now, Spec: job.LimitSpec{Concurrent: number(opts["concurrent"]), Rate: rate(opts["rate"])}}
+		st.store.put(job.Change{Kind: job.RecordLimit, Name: name, Limit: &l})
 	case "delete":
 		st.store.deleteJob(name)
 	case "pause":
@@ -239,6 +242,14 @@ func (st *stage) define(name string, opts map[string]string) {
 			j.Spec.Retry = &job.Retry{Max: number(value), Jitter: job.JitterNone}
 		case "priority":
 			j.Spec.Priority = number(value)
+		case "limits":
+			j.Spec.Limits = strings.Split(value, ",")
+		case "rate":
+			j.Spec.Rate = rate(value)
+		case "breaker": // window:ratio:open_for
+			part := append(strings.Split(value, ":"), "", "")
+			ratio, _ := strconv.ParseFloat(part[1], 64)
+			j.Spec.Breaker = &job.Breaker{Window: number(part[0]), FailureRatio: ratio, OpenFor: job.Duration(span(part[2]))}
 		case "zone":
 			j.Spec.Workers = map[string]string{"zone": value}
 		default:
@@ -248,7 +259,7 @@ func (st *stage) define(name string, opts map[string]string) {
 			j.Since, j.SinceReason, j.SinceGeneration, j.Scheduled = st.now, job.SinceRescheduled, j.Generation, st.now
 		}
 	}
-	j.Spec = j.Spec.WithDefaults()
+	j.Spec, j.Updated = j.Spec.WithDefaults(), st.now
 	st.store.putJob(j)
 }
 
@@ -507,6 +518,11 @@ func span(s string) time.Duration {
 func number(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n
+}
+
+func rate(s string) job.Rate {
+	r, _ := job.ParseRate(s)
+	return r
 }
 
 func clock(s string) time.Time {

@@ -110,7 +110,7 @@ func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
 		return nil
 	}
 	h.sort(keep)
-	drops := h.beyond(keep, now)
+	drops := h.beyond(keep, j.lookBack(), now)
 	if len(drops) == 0 {
 		p.expect(j)
 	}
@@ -127,8 +127,9 @@ func (p *Planner) expect(j *jobState) {
 	}
 }
 
-// beyond lists the runs beyond the bounds, those that ended first first.
-func (h *history) beyond(keep Retention, now time.Time) (drops []*job.Run) {
+// beyond lists the runs beyond the bounds, those that ended first first. The latest tried ones that began are kept whatever
+// their number: a breaker goes by them.
+func (h *history) beyond(keep Retention, tried int, now time.Time) (drops []*job.Run) {
 	success, failed := 0, 0
 	for _, r := range slices.Backward(h.runs) {
 		if r.Key != "" && now.Sub(r.Finished) < KeyRetention {
@@ -141,6 +142,10 @@ func (h *history) beyond(keep Retention, now time.Time) (drops []*job.Run) {
 		} else {
 			failed++
 			over = keep.Failed > 0 && failed > keep.Failed
+		}
+		if len(r.Attempts) > 0 && tried > 0 {
+			tried--
+			over = false
 		}
 		if over || keep.MaxAge > 0 && now.Sub(r.Finished) > keep.MaxAge {
 			drops = append(drops, r)

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -9,6 +10,7 @@ import (
 
 // look returns what to do about j at now, the most urgent thing first, or nil after noting when to look again.
 func (p *Planner) look(j *jobState, now time.Time) *job.Decision {
+	p.leaveQueues(j)
 	if j.busy || j.unreadable {
 		return nil
 	}
@@ -75,7 +77,8 @@ func (p *Planner) handOver(j *jobState, r job.Run, now time.Time) *job.Decision 
 	missed := r.Due.Before(p.leadSince)
 	r.Ahead = r.Ahead && (missed || r.Due.After(now))
 	spec := j.spec(&r)
-	if undecided := r.Ahead && missed; !undecided && r.State == job.Pending && spec != nil && !p.paused(j) && r.ID != j.told().oversized {
+	undecided := r.Ahead && missed
+	if !undecided && r.State == job.Pending && spec != nil && !p.paused(j) && r.ID != j.told().oversized && p.bar(j, &r, spec, now, false) == "" {
 		if w, _ := p.choose(spec, &r, now); w != nil {
 			if armed := j.give(r, w, now); armed != nil {
 				return &job.Decision{Run: armed, JobRev: j.rev(&r)}
@@ -134,7 +137,8 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 		}
 	}
 	paused, begun := p.paused(j), j.live.haveBegun()
-	full := make(map[string]string) // why those wait that need a certain worker
+	full := make(map[string]string)   // why those wait that need a certain worker
+	barred := make(map[string]string) // why those wait that name certain limits
 	for _, r := range j.live.order {
 		if r.State != job.Pending || r.Ahead { // decideSlot sees to those
 			continue
@@ -161,6 +165,16 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			if waits(r.Reason) {
 				explain(r.Run, why)
 			}
+			continue
+		}
+		limits := strings.Join(spec.Limits, " ")
+		why := barred[limits]
+		if why == "" {
+			why = p.bar(j, r.Run, spec, now, true)
+		}
+		if why != "" {
+			barred[limits] = why
+			explain(r.Run, why)
 			continue
 		}
 		key := demandKey(spec)
@@ -216,6 +230,11 @@ func waits(reason string) bool {
 	switch reason {
 	case "", reasonNoRoom, reasonNoWorker, reasonHeld, reasonPaused, job.ReasonNotYet:
 		return true
+	}
+	for _, why := range []string{"limit ", "rate ", "breaker "} { // what bar says
+		if strings.HasPrefix(reason, why) {
+			return true
+		}
 	}
 	return false
 }

@@ -105,6 +105,9 @@ func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (
 	if !r.begun() {
 		// It proves something only if it really waits for room, now that s is due: workers are there but full.
 		if spec := j.spec(r.Run); spec != nil && !s.late && !r.Late && j.live.begun == 0 {
+			if p.bar(j, r.Run, spec, now, false) != "" {
+				return true, time.Time{}
+			}
 			w, anybody := p.choose(spec, r.Run, now)
 			return w == nil && anybody, time.Time{}
 		}

@@ -67,6 +67,11 @@ type Planner struct {
 	early   earlyRuns              // runs that are armed ahead of their time
 	leaving earlyRuns              // those that decisions under way arm ahead of their time
 	lacking int                    // runs that are due and for which no worker has room
+
+	limits    map[string]*limitState
+	contended map[*limitState]bool // those for which runs wait
+	turnAt    time.Time            // when one of them is free again; zero: when something happens
+	breakers  map[string]bool      // jobs that have one, and whether it is open; never changed, but replaced
 }
 
 // New returns a planner that knows nothing yet.
@@ -88,6 +93,7 @@ func New(cfg Config) *Planner {
 	}
 	return &Planner{
 		cfg: cfg, jobs: make(map[string]*jobState), workers: make(map[string]*workerState), waiting: make(map[demandKind]*demand),
+		limits: make(map[string]*limitState), contended: make(map[*limitState]bool),
 	}
 }
 
@@ -99,10 +105,17 @@ func (p *Planner) Lead(now time.Time) {
 	}
 	clear(p.waiting)
 	p.leaving = earlyRuns{}
+	clear(p.contended)
+	for _, l := range p.limits {
+		l.reserved, l.waiting = 0, nil
+	}
 	for _, j := range p.jobs {
 		j.busy = false
 		p.lack(j, 0)
 		j.forgive()
+		if j.guard != nil {
+			j.guard.queued, j.guard.left = nil, nil
+		}
 		if len(j.live.order) > 0 {
 			p.touch(j)
 		}
@@ -121,6 +134,7 @@ func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 		p.refresh()
 		return nil
 	}
+	defer func() { p.turnAt = p.nextTurn(now) }()
 	var ds []job.Decision
 	// Several rounds, since a job that waited for room may not want it any more.
 	for looks := 0; ; {
@@ -133,6 +147,7 @@ func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 				}
 				j.busy = true
 				p.reserve(d.Run, 1)
+				p.reserveLimits(j, d.Run)
 				ds = append(ds, *d)
 			}
 		}
@@ -163,6 +178,7 @@ func (p *Planner) agenda(now time.Time, limit int) []*jobState {
 		}
 		list = append(list, j)
 	}
+	list = append(list, p.turns(limit-len(list), now)...)
 	list = append(list, p.roomFor(limit-len(list))...)
 	for _, j := range list {
 		p.timers.set(j, time.Time{})
@@ -194,7 +210,11 @@ func (p *Planner) Next() (time.Time, bool) {
 	if len(p.dirty) > 0 || p.unfinished {
 		return time.Time{}, true
 	}
-	return p.timers.first()
+	at, ok := p.timers.first()
+	if !p.turnAt.IsZero() && (!ok || p.turnAt.Before(at)) {
+		return p.turnAt, true
+	}
+	return at, ok
 }
 
 // Due returns when the job that has been waiting longest has to be looked at, or had to be; the zero time if none has.

@@ -11,6 +11,7 @@ import (
 func (p *Planner) Settle(d job.Decision, a job.Applied, now time.Time) {
 	p.reserve(d.Run, -1)
 	j := p.job(d.Job)
+	p.settleLimits(j, d.Run, a.Err != nil)
 	j.busy = false
 	p.touch(j)
 	if a.Err != nil {

@@ -9,6 +9,7 @@ import (
 
 // defineJobs makes a handful of jobs. Those that operate leaves alone are called after what they show.
 func (w *sim) defineJobs() {
+	w.defineLimits()
 	// Quick, and every slot of it has to run.
 	w.define("all", job.Spec{Every: job.Duration(10 * time.Second), Missed: job.MissedAll, MissedLimit: 1000})
 	for i := range 1 + w.n(6) {
@@ -32,6 +33,7 @@ func (w *sim) defineJobs() {
 		if w.chance(0.3) {
 			spec.Description = "slow"
 		}
+		w.bound(&spec)
 		name := fmt.Sprintf("j%d", i)
 		w.jobs = append(w.jobs, name)
 		w.define(name, spec)

@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -18,7 +19,8 @@ type checker struct {
 	execs   map[string][]*execution // by job
 	created map[string]int          // records of each run that were created
 	garbage map[string]bool         // runs that somebody has overwritten
-	orphans []*flight               // requests of dead leaders that may yet arrive
+	limits  limitChecker
+	orphans []*flight // requests of dead leaders that may yet arrive
 }
 
 // execution is the time for which an attempt ran, as its worker sees it.
@@ -59,6 +61,7 @@ func (c *checker) change(ch job.Change) {
 	} else {
 		c.compare(old, r)
 	}
+	c.limits.change(c, old, r)
 	if r.State == job.Armed {
 		c.room(r)
 		if last := c.tokens[r.Job]; ch.Rev <= last {
@@ -222,14 +225,16 @@ func (c *checker) verify(w *sim) []error {
 // gone says whether a run of job all was lost with five workers, as it may be.
 func (c *checker) gone(r *job.Run) bool { return r.LostAttempts() >= policy.MaxLost }
 
-// behind says whether the job works off what has gathered, as one does whose runs take longer than its period.
+// behind says whether the job works off what has gathered, as one does whose runs take longer than its period, or waits for
+// limits that others are busy with.
 func (c *checker) behind(name string, settled time.Time) bool {
 	spec := c.sim.spec(name)
 	if name == "all" || spec == nil || spec.Overlap == job.OverlapAllow {
 		return false
 	}
 	for _, r := range c.runs {
-		if r.Job == name && r.Finished.After(settled) && r.State != job.Skipped {
+		shared := slices.ContainsFunc(r.Limits, func(limit string) bool { return slices.Contains(spec.Limits, limit) })
+		if (r.Job == name || shared) && r.Finished.After(settled) && r.State != job.Skipped {
 			return true
 		}
 	}

@@ -20,6 +20,7 @@ type jobState struct {
 
 	wake       time.Time // when to look again, while timer > 0
 	trouble    *trouble  // nil: none
+	guard      *guard    // nil: nothing but its time and want of room keeps a run from beginning
 	timer      int32     // position in the heap, from 1
 	unreadable bool      // there is a definition, but nobody can read it
 	busy       bool      // a decision is under way
@@ -68,6 +69,8 @@ func (p *Planner) Apply(c job.Change, now time.Time) {
 		}
 	case job.RecordWorker:
 		p.applyWorker(c)
+	case job.RecordLimit:
+		p.applyLimit(c)
 	case job.RecordGate:
 		p.applyGate(c, now)
 	}
@@ -98,7 +101,9 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 	if j.unreadable && c.Bad == nil {
 		j.note().missedBefore = now // nobody could dispatch meanwhile
 	}
+	old := j.def
 	j.def, j.unreadable, j.when = c.Job, c.Bad != nil, nil
+	p.applyGuard(j, old, now)
 	p.misfit(c.Name, nil)
 	if c.Job == nil {
 		if c.Deleted() && j.cursor != nil && j.cursor.Rev == 0 {
@@ -181,7 +186,13 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	}
 	p.touch(j)
 	j.calm()
+	known := old
+	if i >= 0 {
+		known = j.ended.runs[i]
+	}
 	p.hold(j, old, -1, now)
+	p.occupy(known, r, now)
+	p.observe(j, known, r, now)
 	j.live.remove(id)
 	j.ended.remove(i)
 	switch {
@@ -248,6 +259,7 @@ func (p *Planner) forget(j *jobState) {
 	if j.def == nil && !j.unreadable && j.cursor == nil && len(j.live.order) == 0 && len(j.ended.runs) == 0 && !j.busy {
 		p.timers.set(j, time.Time{})
 		p.lack(j, 0)
+		p.leaveQueues(j)
 		delete(p.jobs, j.name)
 	}
 }

@@ -150,7 +150,13 @@ func (s *fakeStore) commit(term int64, ds []job.Decision) []job.Applied {
 		return out
 	}
 	s.rev++
+	armed := false // one with limits, at this revision
 	for i, d := range ds {
+		if limited := d.Run != nil && d.Run.State == job.Armed && len(d.Run.Limits) > 0; limited && armed {
+			s.rev++ // no two holders of a limit share a transaction
+		} else {
+			armed = armed || limited
+		}
 		out[i] = s.decide(d)
 	}
 	return out

@@ -51,6 +51,7 @@ func (c *checker) checkLog(log [][]job.Change) {
 	}
 	for _, batch := range log {
 		l.define(batch)
+		c.checkHolders(batch)
 		for _, ch := range batch {
 			c.report.Changes++
 			l.check(ch, batch)

@@ -44,6 +44,7 @@ func Check(in Input) Report {
 	for _, name := range c.names() {
 		c.checkJob(c.jobs[name])
 	}
+	c.checkLimits()
 	c.checkLog(in.Log)
 	c.report.Slots = len(c.proven)
 	return c.report
@@ -62,6 +63,7 @@ type checker struct {
 	now    time.Time
 	jobs   map[string]*subject
 	gate   job.Gate
+	limits []*job.Limit
 	known  map[string]bool // names of runs that there are, or were in the log, readable or not
 	proven map[string]bool // names of slots that have a run or a reason
 	led    time.Time       // somebody led at this time or later; zero: nothing shows it
@@ -110,6 +112,8 @@ func (c *checker) record(r job.Change) {
 		c.report.Runs++
 		s := c.subject(r.Run.Job)
 		s.runs = append(s.runs, r.Run)
+	case r.Limit != nil:
+		c.limits = append(c.limits, r.Limit)
 	case r.Gate != nil:
 		c.gate = *r.Gate
 	case r.Event != nil && r.Event.Kind == job.EventSkipped:

@@ -48,6 +48,13 @@ var Guards = []Guard{
 		Pkg:  "./store", Test: "TestAStaleDecisionFailsAlone",
 	},
 	{
+		Name: "holders of a limit in transactions of their own",
+		File: "store/group.go",
+		Code: "clashes := b.clashes(w)",
+		Cut:  "clashes := false",
+		Pkg:  "./store", Test: "TestHoldersOfALimitHaveDifferentRevisions",
+	},
+	{
 		Name: "the journal",
 		File: "scheduler/worker/attempt.go",
 		Code: "w.journal.keep(r)",

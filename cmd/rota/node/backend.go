@@ -56,7 +56,7 @@ func (b *backend) parts() api.Backend {
 		return parts
 	}
 	parts.Term = b.term
-	parts.Reader, parts.Planner, parts.Editor, parts.Operator, parts.Events = b, b, b, b, b
+	parts.Reader, parts.Planner, parts.Editor, parts.Operator, parts.Events, parts.Limiter = b, b, b, b, b, b
 	parts.Health.Ready = append(parts.Health.Ready,
 		api.Check{Name: "watch", Probe: b.checkWatch},
 		api.Check{Name: "candidate", Probe: b.checkCandidate},

@@ -26,7 +26,11 @@ func (b *backend) PutJob(ctx context.Context, name string, spec job.Spec, pre ap
 	if err := b.up(); err != nil {
 		return api.JobView{}, false, err
 	}
-	spec, err := checkSpec(name, spec)
+	limits, err := b.limitsOf(ctx, spec)
+	if err != nil {
+		return api.JobView{}, false, err
+	}
+	spec, err = checkSpec(name, spec, limits)
 	if err != nil {
 		return api.JobView{}, false, err
 	}

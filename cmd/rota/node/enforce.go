@@ -105,6 +105,9 @@ func (f *files) apply(ctx context.Context) error {
 	if err := f.node.catchUp(ctx); err != nil {
 		return err
 	}
+	if err := f.applyLimits(ctx); err != nil {
+		return err
+	}
 	var changes []func() error
 	for _, d := range f.set.Jobs {
 		known, _ := f.node.mirror.Job(d.Name)
@@ -117,7 +120,10 @@ func (f *files) apply(ctx context.Context) error {
 			changes = append(changes, func() error { return f.remove(ctx, j) })
 		}
 	}
-	return f.sideBySide(changes)
+	if err := f.sideBySide(changes); err != nil {
+		return err
+	}
+	return f.removeLimits(ctx)
 }
 
 // sideBySide does all of them, writers at a time, as long as the files are in force.

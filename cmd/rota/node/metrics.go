@@ -126,6 +126,7 @@ func nodeMetrics(n *Node) []prometheus.Collector {
 		gauge("rota_runs_waiting", "Runs whose time has come and for which no worker has room; the leader's, 0 elsewhere.", func() float64 {
 			return float64(status().Load.Waiting)
 		}),
+		breakers{status},
 		gauge("rota_store_size_bytes", "What etcd's largest member holds, 0 if it is not known.", func() float64 {
 			size, _, _ := n.space.fill()
 			return float64(size)

@@ -26,7 +26,7 @@ func (b *backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 		Key: s.Key, Payload: s.Payload, By: s.By, Created: s.Asked,
 	}
 	if s.Spec != nil {
-		spec, err := checkSpec("command", *s.Spec)
+		spec, err := checkSpec("command", *s.Spec, nil)
 		if err != nil {
 			return api.RunView{}, false, err
 		}

@@ -12,9 +12,10 @@ import (
 )
 
 // checkSpec holds a definition that came as JSON to what a job file has to obey: it is written as one and read. What is
-// returned is what was read, so that the store holds nothing that no file could say.
-func checkSpec(name string, spec job.Spec) (job.Spec, error) {
-	text, err := config.Marshal(map[string]job.Spec{name: spec})
+// returned is what was read, so that the store holds nothing that no file could say. limits are those that
+// there are, as far as it may name them.
+func checkSpec(name string, spec job.Spec, limits map[string]job.LimitSpec) (job.Spec, error) {
+	text, err := config.MarshalSet(map[string]job.Spec{name: spec}, limits)
 	if err != nil {
 		return spec, &api.Invalid{Errors: []api.FieldError{{Field: "payload", Message: err.Error()}}}
 	}

@@ -30,6 +30,8 @@ var everything = job.Spec{
 	MissedLimit: 7, Overlap: job.OverlapReplace, Delivery: job.AtMostOnce, Timeout: job.Duration(1500 * time.Millisecond), KillGrace: job.Duration(time.Second),
 	Retry:    &job.Retry{Max: 3, Backoff: job.BackoffLinear, Min: job.Duration(time.Minute), MaxDelay: job.Duration(2 * time.Minute), Jitter: job.JitterNone},
 	Priority: -5, Workers: map[string]string{"zone": "a", "on": "off", "n": "1"},
+	Limits: []string{"database", "licence"}, Rate: job.Rate{Count: 10, Per: time.Minute},
+	Breaker: &job.Breaker{Window: 7, FailureRatio: 0.25, OpenFor: job.Duration(90 * time.Second)},
 	Command: []string{"/bin/echo", "", "- a", "1", "true", "null", "~", "a\tb\u0085c\u2028", "é😀", "${env:X}", "*", "0x1f", "2026-01-01", "\"", "'"},
 	Env:     map[string]string{"A": "1", "B": "", "C": " lead and trail ", "D": "multi\nline\n", "E": "no"}, Dir: "/srv",
 	Payload: json.RawMessage(`{"z":1,"a":[1.5,1e3,-0,12345678901234567890,null,true,"x"],"":{}}`),
@@ -72,7 +74,7 @@ var same = cmp.Options{
 func TestASpecSurvivesTheFileThatItIsCheckedAs(t *testing.T) {
 	for name, spec := range specs() {
 		t.Run(name, func(t *testing.T) {
-			got, err := checkSpec("x", spec)
+			got, err := checkSpec("x", spec, map[string]job.LimitSpec{"database": {Concurrent: 1}, "licence": {Rate: job.Rate{Count: 1, Per: time.Hour}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +90,7 @@ func TestTextsSurviveTheFile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		spec := job.Spec{Description: text, Command: []string{"x", text}, Env: map[string]string{"A": text}, Workers: map[string]string{"k": text}}
-		got, err := checkSpec("x", spec)
+		got, err := checkSpec("x", spec, nil)
 		var invalid *api.Invalid
 		switch {
 		case errors.As(err, &invalid):
@@ -120,8 +122,10 @@ func TestMistakesNameTheField(t *testing.T) {
 		"http.expect[0]":          {HTTP: &job.HTTP{URL: "http://x", Expect: []int{1000}}},
 		"env.A=B":                 {Shell: "true", Env: map[string]string{"A=B": "x"}},
 		"priority":                {Shell: "true", Priority: 1_000_000},
+		"limits[0]":               {Shell: "true", Limits: []string{"database"}},
+		"breaker.window":          {Shell: "true", Breaker: &job.Breaker{Window: -1}},
 	} {
-		_, err := checkSpec("x", spec)
+		_, err := checkSpec("x", spec, nil)
 		var invalid *api.Invalid
 		if !errors.As(err, &invalid) {
 			t.Errorf("%s: got %v, want *api.Invalid", field, err)

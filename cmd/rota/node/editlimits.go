@@ -1,0 +1,130 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+var _ api.Limiter = (*backend)(nil)
+
+// Limits shows all limits.
+func (b *backend) Limits(context.Context) ([]api.LimitView, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	held := map[string]int{}
+	for _, r := range b.node.mirror.Runs("", func(r *job.Run) bool { return r.State == job.Armed || r.State == job.Running }) {
+		for _, name := range r.Limits {
+			held[name]++
+		}
+	}
+	var views []api.LimitView
+	for _, l := range b.node.mirror.Limits() {
+		views = append(views, api.LimitView{Limit: *l, Revision: l.Rev, Held: held[l.Name]})
+	}
+	return views, nil
+}
+
+// PutLimit creates or replaces a limit. One that the caller names no revision of is replaced whoever else changes it
+// meanwhile.
+func (b *backend) PutLimit(ctx context.Context, name string, spec job.LimitSpec, pre api.Precondition, by string) (api.LimitView, bool, error) {
+	if err := b.up(); err != nil {
+		return api.LimitView{}, false, err
+	}
+	for {
+		current, err := b.editableLimit(ctx, name, pre)
+		if err != nil {
+			return api.LimitView{}, false, err
+		}
+		origin := job.Origin{Kind: job.OriginAPI, Source: by}
+		if current != nil {
+			origin = current.Origin // who made it, not who touched it last: that alone is no change
+		}
+		next, changed := job.DefineLimit(current, name, spec, origin, b.node.now().UTC())
+		if changed {
+			next, err = b.node.store.PutLimit(ctx, next)
+		}
+		switch {
+		case errors.Is(err, job.ErrConflict) && pre.Any():
+			continue
+		case err != nil:
+			return api.LimitView{}, false, asked(err)
+		}
+		b.shown(ctx, next.Rev)
+		return api.LimitView{Limit: next, Revision: next.Rev}, current == nil, nil
+	}
+}
+
+// DeleteLimit removes a limit that no job names.
+func (b *backend) DeleteLimit(ctx context.Context, name string, pre api.Precondition, _ string) error {
+	if err := b.up(); err != nil {
+		return err
+	}
+	for _, j := range b.node.mirror.Jobs() {
+		if slices.Contains(j.Spec.Limits, name) {
+			return &api.Refusal{Reason: fmt.Sprintf("limit %s is named by job %s: remove it there first", name, j.Name)}
+		}
+	}
+	for {
+		current, err := b.editableLimit(ctx, name, pre)
+		switch {
+		case current == nil && (err == nil || errors.Is(err, job.ErrConflict)):
+			return fmt.Errorf("limit %s: %w", name, job.ErrNotFound)
+		case err != nil:
+			return err
+		}
+		err = b.node.store.DeleteLimit(ctx, name, current.Rev)
+		switch {
+		case errors.Is(err, job.ErrConflict) && pre.Any():
+			continue
+		case err != nil:
+			return asked(err)
+		}
+		if rev, err := b.node.store.Revision(ctx); err == nil {
+			b.shown(ctx, rev)
+		}
+		return nil
+	}
+}
+
+// editableLimit reads a limit that a caller wants to change, nil if there is none, and says why it must not.
+func (b *backend) editableLimit(ctx context.Context, name string, pre api.Precondition) (*job.Limit, error) {
+	current, err := b.node.presentLimit(ctx, name)
+	if err != nil {
+		return nil, asked(err)
+	}
+	var rev int64
+	if current != nil {
+		rev = current.Rev
+		if current.Origin.Kind == job.OriginFile {
+			return current, &api.Refusal{Reason: fmt.Sprintf("limit %s is defined in %s: change it there, or remove it there and apply it anew", name, current.Origin.Source)}
+		}
+	}
+	if !pre.Holds(rev) {
+		return current, fmt.Errorf("limit %s is at revision %d: %w", name, rev, job.ErrConflict)
+	}
+	return current, nil
+}
+
+// limitsOf reads those of the limits that spec names which there are.
+func (b *backend) limitsOf(ctx context.Context, spec job.Spec) (map[string]job.LimitSpec, error) {
+	there := map[string]job.LimitSpec{}
+	for _, name := range spec.Limits {
+		if job.CheckName(name) != nil || len(there) > job.MaxLimits {
+			continue // it will be refused
+		}
+		l, err := b.node.presentLimit(ctx, name)
+		if err != nil {
+			return nil, asked(err)
+		}
+		if l != nil {
+			there[name] = l.Spec
+		}
+	}
+	return there, nil
+}

@@ -1,0 +1,97 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// applyLimits writes the limits that differ. They come before the jobs that name them.
+func (f *files) applyLimits(ctx context.Context) error {
+	var changes []func() error
+	for _, d := range f.set.Limits {
+		known, _ := f.node.mirror.Limit(d.Name)
+		if _, changed := f.definedLimit(known, d); changed {
+			changes = append(changes, func() error { return f.defineLimit(ctx, known, d) })
+		}
+	}
+	return f.sideBySide(changes)
+}
+
+// removeLimits removes the limits of files that are gone, after the jobs that named them.
+func (f *files) removeLimits(ctx context.Context) error {
+	var changes []func() error
+	for _, l := range f.node.mirror.Limits() {
+		if _, defined := f.set.Limits[l.Name]; !defined && l.Origin.Kind == job.OriginFile {
+			changes = append(changes, func() error { return f.removeLimit(ctx, l) })
+		}
+	}
+	return f.sideBySide(changes)
+}
+
+// definedLimit is files.defined for a limit.
+func (f *files) definedLimit(known *job.Limit, d config.LimitDefinition) (job.Limit, bool) {
+	origin := job.Origin{Kind: job.OriginFile, Source: filepath.Base(d.File)}
+	if known != nil && known.Origin.Kind == job.OriginFile {
+		origin = known.Origin
+	}
+	next, changed := job.DefineLimit(known, d.Name, d.Spec, origin, f.node.now().UTC())
+	if changed {
+		next.Origin.Source = filepath.Base(d.File)
+	}
+	return next, changed
+}
+
+// defineLimit writes one limit, against whoever else writes it at the same time.
+func (f *files) defineLimit(ctx context.Context, known *job.Limit, d config.LimitDefinition) error {
+	for {
+		next, changed := f.definedLimit(known, d)
+		if !changed {
+			return nil
+		}
+		_, err := f.node.store.PutLimit(ctx, next)
+		if err == nil {
+			f.node.log.Info("limit defined", "limit", d.Name, "generation", next.Generation, "file", d.File)
+			return nil
+		}
+		if !errors.Is(err, job.ErrConflict) {
+			return err
+		}
+		if known, err = f.node.presentLimit(ctx, d.Name); err != nil {
+			return err
+		}
+	}
+}
+
+// removeLimit removes the limit that no file defines any more, against whoever else changes it at the same time.
+func (f *files) removeLimit(ctx context.Context, l *job.Limit) error {
+	for l != nil && l.Origin.Kind == job.OriginFile {
+		err := f.node.store.DeleteLimit(ctx, l.Name, l.Rev)
+		if err == nil {
+			f.node.log.Info("limit removed, no file defines it any more", "limit", l.Name)
+			return nil
+		}
+		if !errors.Is(err, job.ErrConflict) {
+			return err
+		}
+		if l, err = f.node.presentLimit(ctx, l.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// presentLimit reads a limit as it stands; nil if there is none.
+func (n *Node) presentLimit(ctx context.Context, name string) (*job.Limit, error) {
+	l, err := n.store.Limit(ctx, name)
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &l, nil
+}

@@ -1,0 +1,202 @@
+package planner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// guard is what keeps runs of a job from beginning beside their time, each other and want of room: its rate and its
+// breaker. All of it follows from the records of its runs, so that every replica knows the same. A job without either, and
+// that waits for no limit, has none.
+type guard struct {
+	pace    policy.Pace
+	tried   []policy.Tried // what the breaker goes by, in the order of their ends
+	breaker policy.BreakerState
+	queued  []*limitWaiter // runs of the job that stand in the queues of limits
+	left    []*limitWaiter // those that did until the job was looked at
+}
+
+// rate is the interval of the job's rate, zero if it has none.
+func (j *jobState) rate() time.Duration {
+	if j.def == nil || j.guard == nil {
+		return 0
+	}
+	return j.def.Spec.Rate.Interval()
+}
+
+// guarded says whether the job has a rate or a breaker.
+func (j *jobState) guarded() bool {
+	return j.def != nil && (!j.def.Spec.Rate.IsZero() || j.def.Spec.Breaker != nil)
+}
+
+// need returns the job's guard, which it has from now on.
+func (j *jobState) need() *guard {
+	if j.guard == nil {
+		j.guard = &guard{}
+	}
+	return j.guard
+}
+
+// applyGuard takes over that the job's definition has changed from old. The breaker of a job that was changed is closed.
+func (p *Planner) applyGuard(j *jobState, old *job.Job, now time.Time) {
+	switch {
+	case !j.guarded():
+		p.leaveQueues(j)
+		j.guard = nil
+	case old == nil || j.guard == nil || old.Generation != j.def.Generation:
+		p.leaveQueues(j)
+		j.guard = &guard{}
+		for _, r := range j.ended.runs {
+			p.observe(j, nil, r, now)
+		}
+		for _, r := range j.live.order {
+			p.observe(j, nil, r.Run, now)
+		}
+	}
+	p.showBreaker(j)
+}
+
+// observe takes over what r, which was old, tells of the attempts of its job: when they began and how they ended. Either
+// may be nil.
+func (p *Planner) observe(j *jobState, old, r *job.Run, now time.Time) {
+	if j.guard == nil || !j.guarded() {
+		return
+	}
+	if interval := j.rate(); interval > 0 {
+		j.guard.pace.Forget(now, interval)
+		keepPace(&j.guard.pace, old, r, now)
+	}
+	if j.def.Spec.Breaker != nil && r != nil {
+		j.tell(old, r, now)
+		p.showBreaker(j)
+	}
+}
+
+// keepPace marks in pace when the attempt of r begins, which was old. Either may be nil.
+func keepPace(pace *policy.Pace, old, r *job.Run, now time.Time) {
+	if old != nil && old.State == job.Armed && r != nil && r.Attempt < old.Attempt { // it was not begun, and will not be
+		pace.Unmark(old.Name(), old.Attempt)
+	}
+	switch {
+	case r == nil:
+	case isAssigned(r):
+		pace.Mark(r.Name(), r.Attempt, begins(r))
+	case r.Attempt == 0 || old != nil && r.Attempt <= old.Attempt: // never begun, or known
+	default:
+		pace.Past(began(r, now))
+	}
+}
+
+func isAssigned(r *job.Run) bool { return r.State == job.Armed || r.State == job.Running }
+
+// begins is from when on the worker that has r may begin it.
+func begins(r *job.Run) time.Time { return later(r.Due, r.Armed) }
+
+// began is when the last attempt of r began, which has ended, as far as its record tells at now. Its worker's clock may be
+// ahead.
+func began(r *job.Run, now time.Time) time.Time {
+	at := r.Armed
+	if n := len(r.Attempts); n > 0 {
+		at = later(at, r.Attempts[n-1].Started)
+	}
+	return earlier(at, now)
+}
+
+// tell adds the attempts of r that have ended since it was old, nil if it is seen for the first time. Those that ended
+// before the job got its present definition do not count, nor do those that say nothing of the target.
+func (j *jobState) tell(old, r *job.Run, now time.Time) {
+	known := 0
+	if old != nil && len(old.Attempts) > 0 {
+		known = old.Attempts[len(old.Attempts)-1].Number
+	}
+	g := j.guard
+	for _, a := range r.Attempts {
+		if a.Number <= known || a.State != job.Succeeded && a.State != job.Failed && a.State != job.TimedOut {
+			continue
+		}
+		t := policy.Tried{Began: a.Started, Ended: earlier(a.Finished, now), Failed: a.State != job.Succeeded}
+		if old != nil && isAssigned(old) && old.Attempt == a.Number { // we saw it begin and end, by our own clock
+			t.Began, t.Ended = begins(old), now
+		}
+		if t.Ended.Before(j.def.Updated) {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(g.tried, t, func(a, b policy.Tried) int {
+			if a.Ended.After(b.Ended) {
+				return 1
+			}
+			return -1
+		})
+		g.tried = slices.Insert(g.tried, i, t)
+	}
+	if over := len(g.tried) - j.lookBack(); over > 0 {
+		g.tried = slices.Delete(g.tried, 0, over)
+	}
+	g.breaker = policy.Breaker(j.def.Spec.Breaker, g.tried)
+}
+
+// lookBack is how many of the job's latest attempts are kept for its breaker: those that opened it, and as many that have
+// ended since.
+func (j *jobState) lookBack() int {
+	if j.def == nil || j.def.Spec.Breaker == nil {
+		return 0
+	}
+	return 2 * j.def.Spec.Breaker.Window
+}
+
+// heldBack says why r may not begin at the given time, though its time has come: for the breaker or the rate of its job.
+// until is when to look again, zero if that is when a run has ended. "" if it may.
+func (j *jobState) heldBack(r *job.Run, at time.Time) (why string, until time.Time) {
+	if j.guard == nil || !j.guarded() {
+		return "", time.Time{}
+	}
+	if b := j.guard.breaker; b.Open && at.Before(b.Until) {
+		return j.isOpen(), b.Until
+	} else if probe := j.probe(r); b.Open && probe != nil {
+		return "breaker open: run " + probe.ID + " tries first", time.Time{}
+	}
+	if next := j.guard.pace.Next(at, j.rate()); next.After(at) {
+		return fmt.Sprintf("rate %v of job %s", j.def.Spec.Rate, j.name), next
+	}
+	return "", time.Time{}
+}
+
+func (j *jobState) isOpen() string {
+	b := j.guard.breaker
+	return fmt.Sprintf("breaker open until %s: %d of the latest attempts failed", b.Until.UTC().Format(time.RFC3339), b.Failed)
+}
+
+// probe is the run, other than r, that was given out since the breaker may be tried; nil if there is none.
+func (j *jobState) probe(r *job.Run) *liveRun {
+	for _, o := range j.live.order {
+		if o.ID != r.ID && o.assigned() && !begins(o.Run).Before(j.guard.breaker.Until) {
+			return o
+		}
+	}
+	return nil
+}
+
+// Breakers are the jobs that have one, and whether it is open or being tried. What it returns does not change any more.
+func (p *Planner) Breakers() map[string]bool { return p.breakers }
+
+func (p *Planner) showBreaker(j *jobState) {
+	has := j.def != nil && j.def.Spec.Breaker != nil
+	open := has && j.guard != nil && j.guard.breaker.Open
+	if was, had := p.breakers[j.name]; had == has && was == open {
+		return
+	}
+	p.breakers = maps.Clone(p.breakers) // somebody may be reading it
+	if !has {
+		delete(p.breakers, j.name)
+		return
+	}
+	if p.breakers == nil {
+		p.breakers = make(map[string]bool)
+	}
+	p.breakers[j.name] = open
+}

@@ -1,0 +1,104 @@
+package planner_test
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// simLimits are the limits of every simulation. Their rates are slow, so that clocks that differ cannot hide a mistake.
+var simLimits = map[string]job.LimitSpec{
+	"few":  {Concurrent: 2},
+	"one":  {Concurrent: 1},
+	"slow": {Concurrent: 3, Rate: job.Rate{Count: 30, Per: time.Minute}},
+}
+
+func (w *sim) defineLimits() {
+	for name, spec := range simLimits {
+		l := job.Limit{Name: name, Generation: 1, Updated: w.now, Spec: spec}
+		w.store.put(job.Change{Kind: job.RecordLimit, Name: name, Limit: &l})
+	}
+}
+
+// bound gives a job limits, a rate or a breaker, now and then.
+func (w *sim) bound(spec *job.Spec) {
+	if spec.Overlap == job.OverlapAllow {
+		return // they would gather more than they can work off
+	}
+	for _, name := range []string{"few", "one", "slow"} {
+		if w.chance(0.2) {
+			spec.Limits = append(spec.Limits, name)
+		}
+	}
+	if w.chance(0.2) {
+		spec.Rate = job.Rate{Count: 20, Per: time.Minute}
+	}
+	if w.chance(0.2) {
+		spec.Breaker = &job.Breaker{Window: 3, FailureRatio: 0.3, OpenFor: job.Duration(5 * time.Second)}
+	}
+}
+
+// limitChecker checks that limits and rates hold, whoever leads.
+type limitChecker struct {
+	tokens map[string]int64                // the last armed revision of each limit
+	begins map[string]map[string]time.Time // when attempts begin, by rate and run
+}
+
+func (l *limitChecker) change(c *checker, old, r *job.Run) {
+	if l.tokens == nil {
+		l.tokens, l.begins = make(map[string]int64), make(map[string]map[string]time.Time)
+	}
+	paces := make(map[string]job.Rate)
+	if spec := c.sim.spec(r.Job); spec != nil && r.Spec == nil {
+		paces["job "+r.Job] = spec.Rate
+	}
+	if old != nil && old.State == job.Armed && (r.State == job.Pending || r.State == job.Canceled) {
+		for pace := range l.begins {
+			delete(l.begins[pace], r.Name())
+		}
+	}
+	if r.State != job.Armed {
+		return
+	}
+	if spec := c.sim.spec(r.Job); spec != nil && r.Spec == nil && !slices.Equal(spec.Limits, r.Limits) {
+		c.fail("run %s holds the limits %v, and its job names %v", r.Name(), r.Limits, spec.Limits)
+	}
+	for _, name := range r.Limits {
+		if last := l.tokens[name]; r.Rev <= last {
+			c.fail("run %s: token %d after %d of limit %s", r.Name(), r.Rev, last, name)
+		}
+		l.tokens[name] = r.Rev
+		held := 0
+		for _, o := range c.runs {
+			if (o.State == job.Armed || o.State == job.Running) && slices.Contains(o.Limits, name) {
+				held++
+			}
+		}
+		if most := simLimits[name].Concurrent; held > most {
+			c.fail("limit %s is held by %d runs, and at most %d may, with run %s", name, held, most, r.Name())
+		}
+		paces["limit "+name] = simLimits[name].Rate
+	}
+	for pace, rate := range paces {
+		if !rate.IsZero() {
+			l.begin(c, pace, rate, r)
+		}
+	}
+}
+
+// begin checks that an attempt begins as far from the others of its rate as it has to. Of an attempt that ended before a
+// leader looked, that knows no more than its worker's clock.
+func (l *limitChecker) begin(c *checker, pace string, rate job.Rate, r *job.Run) {
+	const slack = 3 * simOffset
+	at := later(r.Due, r.Armed)
+	for run, other := range l.begins[pace] {
+		if apart := at.Sub(other).Abs(); run != r.Name() && apart < rate.Interval()-slack {
+			c.fail("%s: runs %s and %s begin within %v at %v", pace, run, r.Name(), apart, at)
+		}
+	}
+	if l.begins[pace] == nil {
+		l.begins[pace] = make(map[string]time.Time)
+	}
+	l.begins[pace][r.Name()] = at
+}

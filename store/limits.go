@@ -1,0 +1,45 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// PutLimit creates or replaces a limit's definition: l.Rev is the revision that it replaces, zero if there must be none.
+// job.ErrConflict if it is otherwise.
+func (s *Store) PutLimit(ctx context.Context, l job.Limit) (job.Limit, error) {
+	key := s.keys.limit(l.Name)
+	w := &write{id: s.ops.next(), lane: key}
+	l.Op = w.id
+	if err := w.put(key, l.Rev, l); err != nil {
+		return l, err
+	}
+	out, err := s.free.do(ctx, w)
+	if err != nil {
+		return l, fmt.Errorf("write limit %s: %w", l.Name, err)
+	}
+	l.Rev = out.rev
+	return l, nil
+}
+
+// DeleteLimit removes a limit's definition at revision rev. Runs that name it wait until it is defined again.
+func (s *Store) DeleteLimit(ctx context.Context, name string, rev int64) error {
+	key := s.keys.limit(name)
+	w := &write{lane: key}
+	w.drop(key, rev)
+	if _, err := s.free.do(ctx, w); err != nil {
+		return fmt.Errorf("delete limit %s: %w", name, err)
+	}
+	return nil
+}
+
+// Limit reads a limit's definition. job.ErrNotFound if there is none.
+func (s *Store) Limit(ctx context.Context, name string) (job.Limit, error) {
+	c, err := s.get(ctx, KindLimits, name, s.keys.limit(name))
+	if err != nil {
+		return job.Limit{}, err
+	}
+	return *c.Limit, nil
+}
