@@ -52,6 +52,7 @@ func (s *scanner) spec(spec *Spec) {
 	spec.Delivery = Delivery(s.string(`,"delivery":`))
 	spec.Timeout = s.duration(`,"timeout":`)
 	spec.KillGrace = s.duration(`,"kill_grace":`)
+	spec.Heartbeat = s.duration(`,"heartbeat":`)
 	spec.Priority = int(s.number(`,"priority":`))
 	spec.Command = s.strings(`,"command":[`)
 	spec.Shell = s.string(`,"shell":`)
