@@ -121,7 +121,7 @@ func (p *Planner) cancelOrphans(j *jobState, now time.Time) *job.Decision {
 // comes soon is armed ahead.
 func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 	var explained *job.Decision
-	waiting := 0
+	waiting, lacking := 0, 0
 	explain := func(r *job.Run, reason string) {
 		if explained == nil && waiting <= maxExplained && r.Reason != reason {
 			next := *r
@@ -171,8 +171,10 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			p.wait(j, key, spec, r.Due, now)
 			full[key] = waitReason(spec, anybody)
 		}
+		lacking++
 		explain(r.Run, full[key])
 	}
+	p.lack(j, lacking)
 	return explained
 }
 

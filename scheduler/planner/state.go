@@ -30,6 +30,7 @@ type jobState struct {
 	overlapped   overlapped // what that run's ordinary end tells of the slots that waited for it
 	taken        string     // id of a slot that was found to have a record already
 	oversized    string     // id of a run that the store does not take with a worker's name in it
+	lacking      int        // runs that are due and for which no worker has room, when we last looked
 }
 
 // overlapped says that run was alive at every slot from from to upTo, by the job's own fault.
@@ -258,6 +259,7 @@ func firstStart(r *job.Run) time.Time {
 func (p *Planner) forget(j *jobState) {
 	if j.def == nil && !j.unreadable && j.cursor == nil && len(j.live.order) == 0 && len(j.ended.runs) == 0 && !j.busy {
 		p.timers.set(j, time.Time{})
+		p.lack(j, 0)
 		delete(p.jobs, j.name)
 	}
 }

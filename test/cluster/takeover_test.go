@@ -20,7 +20,7 @@ import (
 func TestTakeover(t *testing.T) {
 	row(t)
 	t.Parallel()
-	times, rate := fromEnv("ROTA_TAKEOVERS", 2), fromEnv("ROTA_TAKEOVER_RATE", 100)
+	times, rate := fromEnv("ROTA_TAKEOVERS", 1), fromEnv("ROTA_TAKEOVER_RATE", 100)
 	sink := NewSink(t)
 	jobs := make(map[string]job.Spec)
 	for i := range rate {
