@@ -14,7 +14,7 @@ const version = "1"
 // laterTop and later are keys whose meaning is settled and which are not supported yet.
 var (
 	laterTop = []string{"limits", "notifiers"}
-	later    = []string{"after", "limits", "breaker", "rate", "resources", "notify", "heartbeat"}
+	later    = []string{"after", "limits", "breaker", "rate", "notify"}
 )
 
 // topKeys are the keys of a job file, in the order in which they are written.

@@ -168,7 +168,7 @@ func beautify(n *yaml.Node) {
 			} else if n.Content[i].Value == "exclude" {
 				value.Style = yaml.FlowStyle
 			}
-		case "dst", "retry", "workers":
+		case "dst", "retry", "workers", "resources":
 			value.Style = yaml.FlowStyle
 		case "command":
 			if isShort(value) {
