@@ -76,7 +76,9 @@ func (g *Group) OutOfMemory() bool {
 		if l.home.unified {
 			return count(l.dir, "memory.events", "oom_kill ") > 0 && count(l.dir, "memory.events", "oom ") > 0
 		}
-		return count(l.dir, "memory.oom_control", "oom_kill ") > 0 && count(l.dir, "memory.failcnt", "") > 0
+		// Kernels do not agree on what counts as a failure to charge memory, so it is asked how high it ever rose.
+		most := max(count(l.dir, "memory.max_usage_in_bytes", ""), count(l.dir, "memory.memsw.max_usage_in_bytes", ""))
+		return count(l.dir, "memory.oom_control", "oom_kill ") > 0 && most >= g.limits.Memory/10*9
 	}
 	return false
 }
@@ -192,9 +194,12 @@ func members(dir string) ([]string, error) {
 func remove(dir string) error {
 	pause, waited := time.Millisecond, time.Duration(0)
 	for {
-		below, _ := filepath.Glob(filepath.Join(dir, "*/"))
+		below, _ := os.ReadDir(dir)
 		for _, d := range below {
-			if err := remove(filepath.Clean(d)); err != nil {
+			if !d.IsDir() {
+				continue
+			}
+			if err := remove(filepath.Join(dir, d.Name())); err != nil {
 				return err
 			}
 		}

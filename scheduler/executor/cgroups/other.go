@@ -5,6 +5,7 @@ package cgroups
 import (
 	"errors"
 	"os/exec"
+	"runtime"
 )
 
 // Tree makes no cgroups: there are none but on Linux.
@@ -25,5 +26,9 @@ func (g *Group) OutOfMemory() bool                  { return false }
 func (g *Group) Kill() error                        { return nil }
 func (g *Group) Remove() error                      { return nil }
 
-// OnThread calls f.
-func OnThread(f func()) { f() }
+// OnThread calls f on a thread that does nothing else meanwhile.
+func OnThread(f func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	f()
+}

@@ -114,9 +114,7 @@ func (h *home) settle() error {
 			return err
 		}
 	}
-	if err := h.sweep(); err != nil {
-		return err
-	}
+	_ = h.sweep() // what cannot be removed now is the next one's
 	for {
 		dir := filepath.Join(h.dir, folder+strings.ToLower(rand.Text()[:8]))
 		if err := os.Mkdir(dir, 0o755); err != nil {
