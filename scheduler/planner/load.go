@@ -24,6 +24,10 @@ func (p *Planner) Load() Load {
 
 // lack notes for how many runs of j no worker has room.
 func (p *Planner) lack(j *jobState, n int) {
-	p.lacking += n - j.lacking
-	j.lacking = n
+	before := j.told().lacking
+	if n == before {
+		return
+	}
+	p.lacking += n - before
+	j.note().lacking = n
 }
