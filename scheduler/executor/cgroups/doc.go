@@ -9,7 +9,8 @@
 // # What it guarantees
 //
 // The first process of a tree is in its cgroup before it executes its first instruction, and whatever it starts stays
-// there, whichever group, session or environment it gives itself. Cgroups that a killed process leaves behind are
+// there, whichever group, session or environment it gives itself. Memory and processes are limited from then on, and CPU
+// time from when that program has been loaded. Cgroups that a killed process leaves behind are
 // recognized by a lock that died with it, and are emptied and removed by Sweep and by the next Open.
 //
 // # What it does not

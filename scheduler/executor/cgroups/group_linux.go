@@ -46,10 +46,9 @@ func (l layer) limit(limits Limits) error {
 		}
 		err = write(l.dir, file, strconv.FormatInt(limit, 10))
 	}
-	quota := int64(limits.CPU) * period / 1000
 	set(Memory, limits.Memory, "memory.max", "memory.limit_in_bytes")
-	set(CPU, quota, "cpu.max", "cpu.cfs_quota_us") // cpu.max keeps its period, which is the same
 	set(PIDs, int64(limits.PIDs), "pids.max", "pids.max")
+	err = errors.Join(err, l.limitCPU(limits.CPU))
 	if err != nil || limits.Memory == 0 || !slices.Contains(l.home.controllers, Memory) {
 		return err
 	}
@@ -57,6 +56,24 @@ func (l layer) limit(limits Limits) error {
 		return errors.Join(write(l.dir, "memory.oom.group", "1"), ifThere(write(l.dir, "memory.swap.max", "0")))
 	}
 	return ifThere(write(l.dir, "memory.memsw.limit_in_bytes", strconv.FormatInt(limits.Memory, 10)))
+}
+
+// limitCPU sets the limit in thousandths of a CPU; 0 leaves it as it is, and below zero there is none.
+func (l layer) limitCPU(thousandths int) error {
+	if thousandths == 0 || !slices.Contains(l.home.controllers, CPU) {
+		return nil
+	}
+	file, quota := "cpu.cfs_quota_us", strconv.FormatInt(int64(thousandths)*period/1000, 10)
+	switch {
+	case thousandths < 0 && l.home.unified:
+		quota = "max"
+	case thousandths < 0:
+		quota = "-1"
+	}
+	if l.home.unified {
+		file = "cpu.max" // its second number, the period, stays what it is
+	}
+	return write(l.dir, file, quota)
 }
 
 // ifThere is for files that not every kernel has: those about swap.

@@ -42,11 +42,15 @@ func (g *Group) Start(cmd *exec.Cmd) error {
 		}
 		defer dir.Close()
 		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(dir.Fd())
+		g.loosen()
+		defer g.tighten()
 		return cmd.Start()
 	}
 	if unix.Gettid() == os.Getpid() {
 		return fmt.Errorf("start in cgroup: on the first thread")
 	}
+	g.loosen()
+	defer g.tighten()
 	defer g.leave()
 	if err := g.enter(); err != nil {
 		return err
@@ -54,14 +58,33 @@ func (g *Group) Start(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// enter puts the calling thread into the group. It counts as a process of it, for which there must be room.
+// loosen makes room for the start. A child that had to wait for CPU time before it executes its program would hold up all
+// others that this process is to start; and in v1 the thread that forks counts as a process of the group. Errors are none:
+// the limits are in force then.
+func (g *Group) loosen() {
+	for _, l := range g.layers {
+		if g.limits.CPU > 0 {
+			l.limitCPU(-1)
+		}
+		if g.limits.PIDs > 0 && !l.home.unified && slices.Contains(l.home.controllers, PIDs) {
+			write(l.dir, "pids.max", strconv.Itoa(g.limits.PIDs+1))
+		}
+	}
+}
+
+// tighten puts the limits in force that loosen has lifted, which the kernel took when the group was made.
+func (g *Group) tighten() {
+	for _, l := range g.layers {
+		l.limitCPU(g.limits.CPU)
+		if g.limits.PIDs > 0 && !l.home.unified && slices.Contains(l.home.controllers, PIDs) {
+			write(l.dir, "pids.max", strconv.Itoa(g.limits.PIDs))
+		}
+	}
+}
+
+// enter puts the calling thread into the group.
 func (g *Group) enter() error {
 	for _, l := range g.layers {
-		if g.limits.PIDs > 0 && slices.Contains(l.home.controllers, PIDs) {
-			if err := write(l.dir, "pids.max", strconv.Itoa(g.limits.PIDs+1)); err != nil {
-				return err
-			}
-		}
 		if err := write(l.dir, "tasks", strconv.Itoa(unix.Gettid())); err != nil {
 			return err
 		}
@@ -75,9 +98,6 @@ func (g *Group) leave() {
 	for _, l := range g.layers {
 		if write(l.home.dir, "tasks", strconv.Itoa(unix.Gettid())) != nil {
 			runtime.LockOSThread()
-		}
-		if g.limits.PIDs > 0 && slices.Contains(l.home.controllers, PIDs) {
-			write(l.dir, "pids.max", strconv.Itoa(g.limits.PIDs))
 		}
 	}
 }

@@ -95,11 +95,13 @@ func TestProcessesAreLimitedAndAllKilled(t *testing.T) {
 	e := limiting(t)
 	var out lockedBuffer
 	spec := job.Spec{
-		Shell:     "for i in 1 2 3 4 5; do (setsid env -i sleep 1000.5 &); done; pgrep -cxf 'sleep 1000.5'; sh -c ': & : & : & : & : & : & : & wait'",
-		Resources: &job.Resources{PIDs: 8},
+		Shell: "for i in 1 2 3 4 5; do (setsid env -i sleep 1000.5 &); done\n" +
+			"while [ \"$(pgrep -cxf 'sleep 1000.5')\" != 5 ]; do :; done; echo five\n" +
+			"sh -c 'for i in 1 2 3 4 5 6 7 8 9; do sleep 1000.25 & done; wait'",
+		Resources: &job.Resources{PIDs: 10}, KillGrace: job.Duration(time.Second),
 	}
 	o := e.Execute(t.Context(), request(t, spec, &out))
-	if o.State != job.Failed || !strings.HasPrefix(out.String(), "5\n") || !strings.Contains(out.String(), "ork") {
+	if o.State != job.Failed || !strings.HasPrefix(out.String(), "five\n") || !strings.Contains(out.String(), "ork") {
 		t.Errorf("got %+v, and %q; want five processes and a refusal to fork", o, out.String())
 	}
 	out = lockedBuffer{}
