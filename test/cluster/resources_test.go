@@ -30,7 +30,7 @@ func TestMemoryHog(t *testing.T) {
 	second := job.Duration(time.Second)
 	c := Start(t, Config{Binary: binary, Replicas: 1, Flags: idle, Jobs: map[string]job.Spec{
 		"hog": {
-			Shell:     ledger.Shell("tail /dev/zero"),
+			Shell:     ledger.Shell("exec tail /dev/zero"),
 			Resources: &job.Resources{Memory: 32 << 20},
 			Retry:     &job.Retry{Max: 2, Min: second, MaxDelay: second, Jitter: job.JitterNone},
 		},

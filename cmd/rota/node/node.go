@@ -226,7 +226,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	cfg := worker.Config{
 		Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Version: n.cfg.Version.Version,
 		Capacity: n.set.Worker.Capacity, Labels: n.set.Worker.Labels, Handlers: funcs.Names(),
-		Limits: groups.Controllers(),
+		Limits:  groups.Controllers(),
 		DataDir: n.set.Node.DataDir, ShutdownGrace: n.set.Worker.ShutdownGrace,
 		NannyCommand: n.cfg.Nanny, Observer: n.metrics, Now: n.now, LeaderNow: n.leaderNow,
 	}.Defaults()
