@@ -36,12 +36,12 @@ func (r *reader) action(own, key *yaml.Node, what string, s *job.Spec) {
 	case len(given) > 1:
 		r.fail(keyOf(own, given[1]), "keep one of them, or make two jobs", "%s has more than one action: %s", what, strings.Join(given, " and "))
 	case given[0] == "http" || given[0] == "handler":
-		for _, k := range []string{"env", "dir"} {
+		for _, k := range []string{"env", "dir", "resources"} {
 			if child(own, k) != nil {
 				r.fail(keyOf(own, k), "remove it", "%s has no effect on a job with %s", k, given[0])
 			}
 		}
-		s.Env, s.Dir = nil, ""
+		s.Env, s.Dir, s.Resources = nil, "", nil
 	}
 }
 

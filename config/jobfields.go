@@ -22,6 +22,7 @@ const (
 	maxWindow      = 1000
 	maxPriority    = 1000
 	maxJitter      = 24 * time.Hour // exclusive
+	minHeartbeat   = time.Second    // less than that is the machine's own noise
 	maxDuration    = 10 * 365 * 24 * time.Hour
 )
 
@@ -79,6 +80,9 @@ var jobFields = []field[job.Spec]{
 	{"kill_grace", func(r *reader, n *yaml.Node, s *job.Spec) {
 		s.KillGrace = job.Duration(r.duration(n, "kill_grace", 1, time.Hour))
 	}},
+	{"heartbeat", func(r *reader, n *yaml.Node, s *job.Spec) {
+		s.Heartbeat = job.Duration(r.duration(n, "heartbeat", minHeartbeat, maxDuration))
+	}},
 	{"retry", readRetry},
 	{"priority", func(r *reader, n *yaml.Node, s *job.Spec) {
 		s.Priority = r.number(n, "priority", -maxPriority, maxPriority)
@@ -94,6 +98,7 @@ var jobFields = []field[job.Spec]{
 	{"handler", func(r *reader, n *yaml.Node, s *job.Spec) { s.Handler = r.required(n, "handler", maxURL) }},
 	{"env", readEnv},
 	{"dir", func(r *reader, n *yaml.Node, s *job.Spec) { s.Dir = r.required(n, "dir", maxURL) }},
+	{"resources", readResources},
 	{"payload", func(r *reader, n *yaml.Node, s *job.Spec) {
 		s.Payload = r.json(n, "payload")
 	}},

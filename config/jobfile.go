@@ -11,11 +11,8 @@ import (
 // version is the version of job files that this package reads.
 const version = "1"
 
-// laterTop and later are keys whose meaning is settled and which are not supported yet.
-var (
-	laterTop = []string{}
-	later    = []string{"after", "resources", "heartbeat"}
-)
+// later are keys whose meaning is settled and which are not supported yet.
+var later = []string{"after"}
 
 // topKeys are the keys of a job file, in the order in which they are written.
 var topKeys = []string{"version", "defaults", "jobs", "limits", "notifiers"}
@@ -70,10 +67,6 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 }
 
 func (r *reader) unknownTop(key *yaml.Node) {
-	if slices.Contains(laterTop, key.Value) {
-		r.notYet(key)
-		return
-	}
 	if slices.Contains(fieldNames(jobFields), key.Value) || slices.Contains(later, key.Value) {
 		r.fail(key, "indent it below jobs: and the job's name", "key %s belongs to a job", quote(key.Value))
 		return

@@ -191,7 +191,7 @@ func beautify(n *yaml.Node) {
 			for j := 1; j < len(value.Content); j += 2 {
 				value.Content[j].Style = yaml.FlowStyle
 			}
-		case "dst", "retry", "workers", "limits", "breaker":
+		case "dst", "retry", "workers", "limits", "breaker", "resources":
 			value.Style = yaml.FlowStyle
 		case "command":
 			if isShort(value) {

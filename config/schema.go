@@ -56,6 +56,8 @@ const (
 	namePattern     = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
 	durationPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^[+-]?0$`
 	ratePattern     = "^[1-9][0-9]{0,5}/[smh]$"
+	sizePattern     = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)[KMGT]iB?$`
+	cpuPattern      = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)m?$`
 	datePattern     = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 	timePattern     = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T"
 )
@@ -158,6 +160,7 @@ func keySchemas() object {
 		"delivery":      enum(job.Deliveries(), job.AtLeastOnce, "an attempt whose worker was lost"),
 		"timeout":       ref("duration", "of one attempt"),
 		"kill_grace":    ref("duration", "between SIGTERM and SIGKILL"),
+		"heartbeat":     ref("duration", "an attempt that reports no progress for so long is ended; at least 1s"),
 		"retry": mappingOf(object{
 			"max":       integer(0, maxRetries, "further attempts after the first"),
 			"backoff":   enum(job.Backoffs(), job.BackoffExponential, "how the delay grows"),
@@ -192,6 +195,11 @@ func keySchemas() object {
 		"handler": object{"type": "string", "minLength": 1, "description": "Go function that the worker's program registers"},
 		"env":     ref("words", "environment; ${env:NAME} and ${file:/path} are resolved on the worker"),
 		"dir":     object{"type": "string", "minLength": 1, "description": "working directory of command and shell"},
+		"resources": mappingOf(object{
+			"memory": object{"type": "string", "pattern": sizePattern, "examples": []string{"512MiB", "2GiB"}, "description": "of all its processes together"},
+			"cpu":    object{"type": []string{"string", "number"}, "pattern": cpuPattern, "examples": []string{"1", "0.5", "500m"}, "description": "CPUs' worth of time"},
+			"pids":   integer(1, maxPIDs, "processes and threads at a time"),
+		}, "what the processes of one attempt of command and shell may use"),
 		"payload": object{"description": "any data; given to the job as JSON"},
 	}
 }

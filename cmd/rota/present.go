@@ -37,7 +37,7 @@ func writeWorkers(p *page, workers []api.WorkerView) {
 	}
 	header := []any{"NAME", tinted{"STATE", plain}, "RUNNING", "ARMED", "FREE", "CAPACITY", "STARTED"}
 	if p.wide {
-		header = append(header, "ADDRESS", "VERSION", "PID", "SESSION", "HANDLERS")
+		header = append(header, "ADDRESS", "VERSION", "PID", "SESSION", "LIMITS", "HANDLERS")
 	}
 	rows := [][]any{append(header, "LABELS")}
 	for i := range workers {
@@ -51,7 +51,7 @@ func writeWorkers(p *page, workers []api.WorkerView) {
 		}
 		row := []any{w.Name, state, w.Running, w.Armed, w.Free, w.Capacity, p.when(w.Started)}
 		if p.wide {
-			row = append(row, w.Addr, w.Version, w.PID, w.Session, strings.Join(w.Handlers, ","))
+			row = append(row, w.Addr, w.Version, w.PID, w.Session, strings.Join(w.Limits, ","), strings.Join(w.Handlers, ","))
 		}
 		rows = append(rows, append(row, labelText(w.Labels)))
 	}

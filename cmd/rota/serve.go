@@ -15,6 +15,7 @@ import (
 
 	"github.com/rota-scheduler/rota/cmd/rota/node"
 	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 	"github.com/rota-scheduler/rota/store"
 )
@@ -142,7 +143,7 @@ func newNannyCommand(c *cli) *cobra.Command {
 				return fmt.Errorf("no session")
 			}
 			procs.Nanny(c.in, args[0])
-			return nil
+			return cgroups.Sweep()
 		},
 	}
 }

@@ -20,6 +20,8 @@ func newDocument(mux *http.ServeMux, version string) huma.API {
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	registry.RegisterTypeAlias(reflect.TypeFor[job.Duration](), reflect.TypeFor[durationSchema]())
 	registry.RegisterTypeAlias(reflect.TypeFor[job.Rate](), reflect.TypeFor[rateSchema]())
+	registry.RegisterTypeAlias(reflect.TypeFor[job.Size](), reflect.TypeFor[sizeSchema]())
+	registry.RegisterTypeAlias(reflect.TypeFor[job.CPUs](), reflect.TypeFor[cpusSchema]())
 	// Spec comes first, so that its enumerations are there when bodies are validated.
 	registry.Schema(reflect.TypeFor[job.Spec](), true, "")
 	describeSpec(registry)
@@ -194,4 +196,20 @@ func (s *Server) answer(ctx context.Context, operation string, err error) error 
 		s.log.Error("request failed", "operation", operation, "by", caller(ctx), "err", err)
 	}
 	return p
+}
+
+// sizeSchema stands for job.Size in the document.
+type sizeSchema struct{}
+
+// Schema implements huma.SchemaProvider.
+func (sizeSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Description: "Bytes, with a unit of 1024", Examples: []any{"512MiB", "2GiB"}}
+}
+
+// cpusSchema stands for job.CPUs in the document.
+type cpusSchema struct{}
+
+// Schema implements huma.SchemaProvider.
+func (cpusSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Description: "A number of CPUs", Examples: []any{"1", "0.5"}}
 }

@@ -352,6 +352,11 @@ func TestOpenAPI(t *testing.T) {
 			t.Errorf("the document lacks %s", op)
 		}
 	}
+	for name, want := range map[string]string{"memory": "string", "cpu": "string", "pids": "integer"} {
+		if got := doc.Components.Schemas["Resources"].Properties[name].Type; got != want {
+			t.Errorf("%s of resources is a %v, want %s", name, got, want)
+		}
+	}
 	// Every reference must lead somewhere.
 	for _, part := range strings.Split(a.text, `"$ref":"`)[1:] {
 		ref, _, _ := strings.Cut(part, `"`)

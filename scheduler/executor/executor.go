@@ -20,6 +20,9 @@ type Request struct {
 	// long, and its errors are ignored: output never decides an outcome.
 	Output io.Writer
 
+	// Beat is told that the attempt gets on: see WithHeartbeat and Progress. nil: nobody listens.
+	Beat func()
+
 	Marker      string // unique mark of the attempt's processes, see package procs
 	TraceParent string // W3C trace context, made by the worker; empty: none
 }

@@ -29,7 +29,7 @@ var (
 	texts = rapid.OneOf(rapid.SampledFrom([]string{"", "backup", "q1", "exit status 1", "a\"b\\c\n\td <&>", "grün", "\x00\x1f", "\xff", "\u2028", "\x7f"}), rapid.String())
 	times = rapid.Custom(func(t *rapid.T) time.Time {
 		at := time.Unix(rapid.Int64Range(-62_160_000_000, 253_402_290_000).Draw(t, "second"), rapid.SampledFrom([]int64{0, 1, 1000, 120_000_000, 999_999_999}).Draw(t, "nanos"))
-		switch rapid.IntRange(0, 9).Draw(t, "zone") {
+		switch rapid.IntRange(0, 10).Draw(t, "zone") {
 		case 0:
 			return time.Time{}
 		case 1:
@@ -120,11 +120,12 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 			End: instants.Draw(t, "end"), Exclude: lists.Draw(t, "exclude"), Jitter: durations.Draw(t, "jitter"),
 			Missed: job.Missed(texts.Draw(t, "missed")), MissedWindow: durations.Draw(t, "window"), MissedLimit: int(numbers.Draw(t, "limit")),
 			Overlap: job.Overlap(texts.Draw(t, "overlap")), Delivery: job.Delivery(texts.Draw(t, "delivery")),
-			Timeout: durations.Draw(t, "timeout"), KillGrace: durations.Draw(t, "grace"), Priority: int(numbers.Draw(t, "priority")),
+			Timeout: durations.Draw(t, "timeout"), KillGrace: durations.Draw(t, "grace"),
+			Heartbeat: durations.Draw(t, "heartbeat"), Priority: int(numbers.Draw(t, "priority")),
 			Command: lists.Draw(t, "command"), Shell: texts.Draw(t, "shell"), Handler: texts.Draw(t, "handler"), Dir: texts.Draw(t, "dir"),
 		},
 	}
-	switch rapid.IntRange(0, 9).Draw(t, "rare") {
+	switch rapid.IntRange(0, 10).Draw(t, "rare") {
 	case 0:
 		j.Spec.DST = &job.DST{Gap: texts.Draw(t, "gap"), Fold: texts.Draw(t, "fold")}
 	case 1:
@@ -136,14 +137,16 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 	case 4:
 		j.Spec.Env = map[string]string{"A": "b"}
 	case 5:
+		j.Spec.Resources = &job.Resources{Memory: 1 << 20, CPU: 500}
+	case 6:
 		j.Spec = j.Spec.WithDefaults()
-	case 6, 7:
+	case 7, 8:
 		j.Spec.Notify = rapid.MapOfN(texts, rapid.Custom(func(t *rapid.T) job.Notifier {
 			return job.Notifier{URL: texts.Draw(t, "url"), When: rapid.SampledFrom([][]job.Occasion{nil, {}, job.Occasions(), {job.OnLost}}).Draw(t, "when")}
 		}), 0, 2).Draw(t, "notify")
-	case 8:
-		j.Spec.Limits, j.Spec.Rate = lists.Draw(t, "limits"), job.Rate{Count: 10, Per: time.Minute}
 	case 9:
+		j.Spec.Limits, j.Spec.Rate = lists.Draw(t, "limits"), job.Rate{Count: 10, Per: time.Minute}
+	case 10:
 		j.Spec.Breaker = &job.Breaker{Window: 10}
 	}
 	return j

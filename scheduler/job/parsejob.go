@@ -53,6 +53,7 @@ func (s *scanner) spec(spec *Spec) {
 	spec.Delivery = Delivery(s.string(`,"delivery":`))
 	spec.Timeout = s.duration(`,"timeout":`)
 	spec.KillGrace = s.duration(`,"kill_grace":`)
+	spec.Heartbeat = s.duration(`,"heartbeat":`)
 	spec.Priority = int(s.number(`,"priority":`))
 	spec.Notify = s.notify()
 	spec.Limits = s.strings(`,"limits":[`)

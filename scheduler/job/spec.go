@@ -29,6 +29,7 @@ type Spec struct {
 	Delivery     Delivery          `json:"delivery,omitempty"`
 	Timeout      Duration          `json:"timeout,omitempty"`    // of one attempt
 	KillGrace    Duration          `json:"kill_grace,omitempty"` // between SIGTERM and SIGKILL
+	Heartbeat    Duration          `json:"heartbeat,omitempty"`  // an attempt that reports no progress for so long is ended; 0: none need
 	Retry        *Retry            `json:"retry,omitempty"`
 	Priority     int               `json:"priority,omitempty"` // higher goes first when workers are short
 	Workers      map[string]string `json:"workers,omitempty"`  // labels that a worker must have
@@ -43,9 +44,12 @@ type Spec struct {
 	HTTP    *HTTP    `json:"http,omitempty"`
 	Handler string   `json:"handler,omitempty"` // a Go function registered by the worker's program
 
-	Env     map[string]string `json:"env,omitempty"` // ${env:} and ${file:} are resolved on the worker, never stored
-	Dir     string            `json:"dir,omitempty"` // working directory of Command and Shell
-	Payload json.RawMessage   `json:"payload,omitempty"`
+	Env map[string]string `json:"env,omitempty"` // ${env:} and ${file:} are resolved on the worker, never stored
+	Dir string            `json:"dir,omitempty"` // working directory of Command and Shell
+
+	Resources *Resources `json:"resources,omitempty"` // of Command and Shell; nil: no limits
+
+	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
 // DST says what a wall time does that a change of clocks removes or repeats.

@@ -1,6 +1,9 @@
 package job
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Worker is the presence of a process that executes attempts. Stored at workers/<name>, on its lease.
 type Worker struct {
@@ -10,6 +13,7 @@ type Worker struct {
 	Capacity int               `json:"capacity"` // attempts that it executes at a time
 	Labels   map[string]string `json:"labels,omitempty"`
 	Handlers []string          `json:"handlers,omitempty"` // registered Go handlers, sorted
+	Limits   []string          `json:"limits,omitempty"`   // kinds of resources that it can limit, sorted: see Resources.Kinds
 	Draining bool              `json:"draining,omitempty"` // takes nothing new
 	Started  time.Time         `json:"started"`
 	Version  string            `json:"version,omitempty"`
@@ -18,14 +22,19 @@ type Worker struct {
 	Rev int64 `json:"-"`
 }
 
-// Accepts says whether the worker may execute jobs of this spec: every label matches and, for a Go handler,
-// the handler is registered.
+// Accepts says whether the worker may execute jobs of this spec: every label matches, it can limit each of the resources
+// and, for a Go handler, the handler is registered.
 func (w *Worker) Accepts(s *Spec) bool {
 	if w.Draining {
 		return false
 	}
 	for k, v := range s.Workers {
 		if w.Labels[k] != v {
+			return false
+		}
+	}
+	for _, kind := range s.Resources.Kinds() {
+		if !slices.Contains(w.Limits, kind) {
 			return false
 		}
 	}

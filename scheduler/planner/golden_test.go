@@ -252,6 +252,12 @@ func (st *stage) define(name string, opts map[string]string) {
 			j.Spec.Breaker = &job.Breaker{Window: number(part[0]), FailureRatio: ratio, OpenFor: job.Duration(span(part[2]))}
 		case "zone":
 			j.Spec.Workers = map[string]string{"zone": value}
+		case "memory":
+			size, err := job.ParseSize(value)
+			if err != nil {
+				st.t.Fatal(err)
+			}
+			j.Spec.Resources = &job.Resources{Memory: size}
 		default:
 			st.t.Fatalf("job %s: unknown key %q", name, key)
 		}
@@ -273,6 +279,9 @@ func (st *stage) join(name string, opts map[string]string) {
 	}
 	if zone, ok := opts["zone"]; ok {
 		w.Labels = map[string]string{"zone": zone}
+	}
+	if limits, ok := opts["limits"]; ok {
+		w.Limits = strings.Split(limits, "+")
 	}
 	w.Draining = opts["draining"] == "yes"
 	delete(st.auto, name)

@@ -187,7 +187,7 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 				continue
 			}
 			p.wait(j, key, spec, r.Due, now)
-			full[key] = waitReason(anybody)
+			full[key] = waitReason(spec, anybody)
 		}
 		lacking++
 		explain(r.Run, full[key])
@@ -214,13 +214,17 @@ const maxExplained = 100
 const (
 	reasonNoRoom   = "no worker has room"
 	reasonNoWorker = "no worker accepts it: none is present with its labels or handler"
+	reasonNoLimits = "no worker accepts it: none is present with its labels that can limit its resources"
 	reasonHeld     = "overlap: waits for an earlier run of the job"
 	reasonPaused   = "paused"
 )
 
-func waitReason(anybody bool) string {
-	if anybody {
+func waitReason(spec *job.Spec, anybody bool) string {
+	switch {
+	case anybody:
 		return reasonNoRoom
+	case spec.Resources != nil:
+		return reasonNoLimits
 	}
 	return reasonNoWorker
 }
@@ -228,7 +232,7 @@ func waitReason(anybody bool) string {
 // waits says whether reason tells no more than that a run waits, so that a new one may take its place.
 func waits(reason string) bool {
 	switch reason {
-	case "", reasonNoRoom, reasonNoWorker, reasonHeld, reasonPaused, job.ReasonNotYet:
+	case "", reasonNoRoom, reasonNoWorker, reasonNoLimits, reasonHeld, reasonPaused, job.ReasonNotYet:
 		return true
 	}
 	for _, why := range []string{"limit ", "rate ", "breaker "} { // what bar says

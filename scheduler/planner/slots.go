@@ -236,7 +236,7 @@ func (p *Planner) fire(j *jobState, s slot, now time.Time) *job.Decision {
 	}
 	w, anybody := p.choose(&j.def.Spec, &r, now)
 	if w == nil {
-		r.Reason = waitReason(anybody)
+		r.Reason = waitReason(&j.def.Spec, anybody)
 		return p.enter(j, s, r)
 	}
 	if armed := j.give(r, w, now); armed != nil {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -226,10 +227,11 @@ func (p *Planner) roomFor(n int) (list []*jobState) {
 
 // demandKey is equal for specs that the same workers accept.
 func demandKey(s *job.Spec) string {
-	if s.Handler == "" && len(s.Workers) == 0 {
+	kinds := s.Resources.Kinds()
+	if s.Handler == "" && len(s.Workers) == 0 && len(kinds) == 0 {
 		return ""
 	}
-	key := strconv.Quote(s.Handler)
+	key := strconv.Quote(s.Handler) + strings.Join(kinds, " ")
 	for _, label := range slices.Sorted(maps.Keys(s.Workers)) {
 		key += strconv.Quote(label) + strconv.Quote(s.Workers[label])
 	}

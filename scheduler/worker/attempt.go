@@ -114,10 +114,13 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 	}
 	ctx, cancel := context.WithTimeoutCause(a.ctx, timeout.Std(), executor.ErrTimeout)
 	defer cancel()
+	ctx, beat, stop := executor.WithHeartbeat(ctx, a.spec.Heartbeat.Std())
+	defer stop()
 	req := executor.Request{
 		Run:         a.run,
 		Spec:        *a.spec,
 		Deadline:    a.run.Started.Add(timeout.Std()),
+		Beat:        beat,
 		Marker:      w.mark(),
 		TraceParent: traceParent(&a.run),
 	}

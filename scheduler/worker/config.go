@@ -17,6 +17,7 @@ type Config struct {
 	Capacity int               // attempts that execute at a time
 	Labels   map[string]string // that jobs may ask for
 	Handlers []string          // Go handlers that the executor knows, sorted
+	Limits   []string          // kinds of resources that the executor can limit, sorted
 	DataDir  string            // holds the attempts' output
 
 	OutputCap   int64         // bytes of one attempt's output that are kept

@@ -151,6 +151,7 @@ func (w *Worker) open(ctx, life context.Context) (*shift, error) {
 func (w *Worker) presence() job.Worker {
 	return job.Worker{
 		Name: w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
+		Limits:  w.cfg.Limits,
 		Started: w.now().UTC(), Version: w.cfg.Version, PID: os.Getpid(), Draining: w.Refuses() != nil,
 	}
 }

@@ -221,13 +221,16 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	}
 	funcs := handler.New(n.cfg.Handlers, n.now)
 	requests := httpexec.New(httpexec.Config{Version: n.cfg.Version.Version}, n.now)
-	commands := command.New(os.Environ(), n.now)
+	groups := n.openGroups()
+	stops.add("remove cgroups", groups.Close)
+	commands := command.New(os.Environ(), groups, n.now)
 	exec := executor.NewSet(map[string]executor.Executor{
 		"command": commands, "shell": commands, "http": requests, "handler": funcs,
 	}, n.now)
 	cfg := worker.Config{
 		Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Version: n.cfg.Version.Version,
 		Capacity: n.set.Worker.Capacity, Labels: n.set.Worker.Labels, Handlers: funcs.Names(),
+		Limits:  groups.Controllers(),
 		DataDir: n.set.Node.DataDir, ShutdownGrace: n.set.Worker.ShutdownGrace,
 		NannyCommand: n.cfg.Nanny, Observer: n.metrics, Now: n.now, LeaderNow: n.leaderNow,
 	}.Defaults()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -26,6 +27,7 @@ const (
 // Executor executes the kinds command and shell.
 type Executor struct {
 	environ []string
+	groups  *cgroups.Tree // nil: resources cannot be limited
 	now     func() time.Time
 	sweeper procs.Sweeper
 }
@@ -33,9 +35,10 @@ type Executor struct {
 var _ executor.Executor = (*Executor)(nil)
 
 // New returns an executor whose programs inherit what Inherited allows of environ, which is the worker's own
-// environment in the form of os.Environ.
-func New(environ []string, now func() time.Time) *Executor {
-	return &Executor{environ: environ, now: now}
+// environment in the form of os.Environ. groups, which stays the caller's to close, is where resources are limited; nil if
+// they cannot be.
+func New(environ []string, groups *cgroups.Tree, now func() time.Time) *Executor {
+	return &Executor{environ: environ, groups: groups, now: now}
 }
 
 // Execute runs the program to its end. Exit is its exit code, or 128 plus the number of the signal that killed it.
@@ -43,8 +46,21 @@ func New(environ []string, now func() time.Time) *Executor {
 // Every failure asks for another attempt (Outcome.Retry), exit code 75 among them, except what another attempt cannot
 // mend: a program that is not there (127) or cannot be executed (126), and a working directory that is not there.
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
-	var resolver refs.Resolver
-	prog, err := e.program(&req, &resolver)
+	var (
+		resolver refs.Resolver
+		notify   string
+	)
+	if req.Spec.Heartbeat > 0 {
+		address, stop, err := listen(&req)
+		if err != nil {
+			o := failure(err)
+			o.At = e.now()
+			return o
+		}
+		defer stop()
+		notify = address
+	}
+	prog, err := e.program(&req, notify, &resolver)
 	out := executor.NewRedactor(req.Output, resolver.Secrets())
 	o := job.Outcome{State: job.Failed}
 	if err != nil {
@@ -60,8 +76,8 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 }
 
 // program resolves what the job says into what the kernel is told.
-func (e *Executor) program(req *executor.Request, resolver *refs.Resolver) (program, error) {
-	env, err := environment(e.environ, req, resolver)
+func (e *Executor) program(req *executor.Request, notify string, resolver *refs.Resolver) (program, error) {
+	env, err := environment(e.environ, req, notify, resolver)
 	if err != nil {
 		return program{}, err
 	}
@@ -92,17 +108,22 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	}
 	defer r.Close()
 
+	group, err := e.group(req)
+	if err != nil {
+		w.Close()
+		return failure(err)
+	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	p, err := start(prog, w, &wg)
+	p, err := start(prog, group, w, &wg)
 	w.Close()
 	if err != nil {
-		return failure(startError(prog, err))
+		return failure(errors.Join(startError(prog, err), e.dissolve(group)))
 	}
 	drained := make(chan struct{})
 	wg.Go(func() {
 		defer close(drained)
-		io.CopyBuffer(onlyWriter{out}, onlyReader{r}, make([]byte, 32<<10))
+		io.CopyBuffer(onlyWriter{out}, req.Heard(r), make([]byte, 32<<10))
 	})
 
 	ended := "" // how, if not of its own accord
@@ -115,10 +136,16 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 			ended = p.end(req.Spec.KillGrace.Std(), out)
 		}
 	}
-	trouble := e.clear(p, req.Marker)
+	trouble := e.clear(p, group, req.Marker)
+	outOfMemory := group != nil && group.OutOfMemory()
+	trouble = errors.Join(trouble, e.dissolve(group))
 	drain(r, drained)
 
 	o := exitOutcome(p.state())
+	if outOfMemory {
+		o.State, o.Retry = job.Failed, true
+		o.Reason = fmt.Sprintf("killed: out of memory (limit %v)", req.Spec.Resources.Memory)
+	}
 	if interrupted, ok := executor.Interrupted(ctx, req, e.now()); ok && ended != "" {
 		interrupted.Exit = o.Exit
 		interrupted.Reason += ended
@@ -130,12 +157,32 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	return o
 }
 
+// group makes the cgroup of a job that has limits; nil for one that has none.
+func (e *Executor) group(req *executor.Request) (*cgroups.Group, error) {
+	res := req.Spec.Resources
+	if len(res.Kinds()) == 0 {
+		return nil, nil
+	}
+	return e.groups.Make(req.Run.Job, cgroups.Limits{Memory: int64(res.Memory), CPU: int(res.CPU), PIDs: res.PIDs})
+}
+
+// dissolve removes an attempt's cgroup, if it has one.
+func (e *Executor) dissolve(group *cgroups.Group) error {
+	if group == nil {
+		return nil
+	}
+	return group.Remove()
+}
+
 // clear kills what the program, which has exited, left behind, and reaps it.
-func (e *Executor) clear(p *process, mark string) error {
+func (e *Executor) clear(p *process, group *cgroups.Group, mark string) error {
 	p.signal(syscall.SIGKILL) // while the unreaped program keeps the group's number from being given away
 	var err error
+	if group != nil {
+		err = group.Kill()
+	}
 	if mark != "" {
-		err = e.sweeper.Kill(mark)
+		err = errors.Join(err, e.sweeper.Kill(mark))
 	}
 	p.reap()
 	return errors.Join(err, p.vanish(vanishLimit))
@@ -148,6 +195,5 @@ func drain(r *os.File, drained <-chan struct{}) {
 	<-drained
 }
 
-// onlyReader and onlyWriter hide methods by which io.Copy would choose buffers of its own.
-type onlyReader struct{ io.Reader }
+// onlyWriter hides methods by which io.Copy would choose buffers of its own.
 type onlyWriter struct{ io.Writer }

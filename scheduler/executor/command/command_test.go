@@ -24,7 +24,7 @@ import (
 var at = time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
 
 func newExecutor() *command.Executor {
-	return command.New([]string{"PATH=" + os.Getenv("PATH"), "HOME=/home/rota", "LC_ALL=C", "SECRET_OF_THE_WORKER=x"},
+	return command.New([]string{"PATH=" + os.Getenv("PATH"), "HOME=/home/rota", "LC_ALL=C", "SECRET_OF_THE_WORKER=x"}, nil,
 		func() time.Time { return at })
 }
 

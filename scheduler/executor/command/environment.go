@@ -34,10 +34,13 @@ const (
 	envDeadline    = "ROTA_DEADLINE"
 	envPayload     = "ROTA_PAYLOAD"
 	envTraceParent = "TRACEPARENT"
+	envNotify      = "NOTIFY_SOCKET" // this and the next as systemd has them; with a heartbeat only
+	envWatchdog    = "WATCHDOG_USEC"
 )
 
-// environment returns what the program sees: the inherited variables, over them the job's, over them ours.
-func environment(worker []string, req *executor.Request, resolver *refs.Resolver) ([]string, error) {
+// environment returns what the program sees: the inherited variables, over them the job's, over them ours. notify is where
+// the program may report progress, if it has to.
+func environment(worker []string, req *executor.Request, notify string, resolver *refs.Resolver) ([]string, error) {
 	env := map[string]string{"PATH": defaultPath}
 	for _, kv := range worker {
 		if name, v, ok := strings.Cut(kv, "="); ok && inherited(name) {
@@ -55,6 +58,9 @@ func environment(worker []string, req *executor.Request, resolver *refs.Resolver
 		if delete(env, name); v != "" {
 			env[name] = v
 		}
+	}
+	if notify != "" {
+		env[envNotify], env[envWatchdog] = notify, strconv.FormatInt(req.Spec.Heartbeat.Std().Microseconds(), 10)
 	}
 	list := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {

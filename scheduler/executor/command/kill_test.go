@@ -32,6 +32,10 @@ func TestMain(m *testing.M) {
 		newExecutor().Execute(context.Background(), req)
 		return
 	}
+	if message := os.Getenv("ROTA_TEST_NOTIFY"); message != "" {
+		notify(message)
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -6,11 +6,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 )
 
@@ -28,11 +28,11 @@ type process struct {
 	exited chan struct{} // closed when the program has exited; on Linux it is a zombie until reap
 }
 
-// start starts the program with out as its stdout and stderr.
+// start starts the program with out as its stdout and stderr, in the cgroup if there is one.
 //
 // The kernel kills a child with a parent-death signal when the thread ends that forked it, not the process. So the
 // goroutine that forks keeps its thread to itself until the program has exited; it would occupy one anyway, waiting.
-func start(prog program, out *os.File, wg *sync.WaitGroup) (*process, error) {
+func start(prog program, group *cgroups.Group, out *os.File, wg *sync.WaitGroup) (*process, error) {
 	p := &process{
 		cmd: &exec.Cmd{
 			Path: prog.path, Args: prog.argv, Env: prog.env, Dir: prog.dir,
@@ -43,14 +43,14 @@ func start(prog program, out *os.File, wg *sync.WaitGroup) (*process, error) {
 	}
 	started := make(chan error)
 	wg.Go(func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			p.awaitExit()
-			close(p.exited)
-		}
+		cgroups.OnThread(func() {
+			err := group.Start(p.cmd)
+			started <- err
+			if err == nil {
+				p.awaitExit()
+				close(p.exited)
+			}
+		})
 	})
 	return p, <-started
 }

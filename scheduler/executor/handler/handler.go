@@ -32,6 +32,10 @@ type Task struct {
 	Payload     json.RawMessage // nil: none
 	TraceParent string          // W3C; empty: none
 	Output      io.Writer       // becomes the attempt's output; safe for concurrent use; its errors need no look
+
+	// Progress says that the function gets on, as a job with a heartbeat has to every so often; writing to Output says so,
+	// too. Never nil, safe for concurrent use, and cheap.
+	Progress func()
 }
 
 // Executor executes the kind handler.
@@ -76,8 +80,16 @@ func task(req *executor.Request) Task {
 	return Task{
 		Job: req.Run.Job, Run: req.Run.Name(), Slot: req.Run.Slot.UTC(), Attempt: req.Run.Attempt, Token: req.Run.Token,
 		Key: req.Run.IdempotencyKey(), Deadline: req.Deadline, Payload: req.Payload(), TraceParent: req.TraceParent,
-		Output: req.Output,
+		Output: audible{req}, Progress: req.Progress,
 	}
+}
+
+// audible takes output, all of which is progress.
+type audible struct{ req *executor.Request }
+
+func (a audible) Write(p []byte) (int, error) {
+	a.req.Progress()
+	return a.req.Output.Write(p)
 }
 
 // call calls f on a goroutine of its own, so that runtime.Goexit ends no goroutine of the worker's.

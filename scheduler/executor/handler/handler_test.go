@@ -63,7 +63,7 @@ func TestTaskTellsTheAttempt(t *testing.T) {
 	execute(t.Context(), &out, func(_ context.Context, task handler.Task) error {
 		fmt.Fprint(task.Output, "hello")
 		task.Output, got = nil, task
-		got.Output = nil
+		got.Output, got.Progress = nil, nil
 		return nil
 	})
 	want := handler.Task{
@@ -133,5 +133,22 @@ func TestUnknownHandlerFails(t *testing.T) {
 	want := job.Outcome{State: job.Failed, At: at, Reason: `handler "f" is not registered on this worker`, Retry: true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("outcome (-want +got):\n%s", diff)
+	}
+}
+
+func TestOutputAndProgressAreHeartbeats(t *testing.T) {
+	beats := 0
+	req := executor.Request{Spec: job.Spec{Handler: "f"}, Output: new(bytes.Buffer), Beat: func() { beats++ }}
+	e := handler.New(map[string]handler.Func{"f": func(_ context.Context, task handler.Task) error {
+		task.Progress()
+		fmt.Fprintln(task.Output, "half of it")
+		return nil
+	}}, func() time.Time { return at })
+	if o := e.Execute(t.Context(), req); o.State != job.Succeeded || beats != 2 {
+		t.Errorf("%d beats and %+v, want two", beats, o)
+	}
+	req.Beat = nil // of a job without one
+	if o := e.Execute(t.Context(), req); o.State != job.Succeeded {
+		t.Errorf("got %+v", o)
 	}
 }

@@ -100,11 +100,13 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 		return job.Outcome{State: job.Failed, Reason: "request: " + plain(err), Retry: true}
 	}
 	defer resp.Body.Close()
+	req.Progress()
+	body := req.Heard(resp.Body)
 	o := judge(resp, req.Spec.HTTP.Expect, e.now())
-	_, err = io.Copy(out, io.LimitReader(resp.Body, keepBody))
+	_, err = io.Copy(out, io.LimitReader(body, keepBody))
 	if err == nil {
 		var n int64
-		n, err = io.Copy(io.Discard, io.LimitReader(resp.Body, readBody-keepBody))
+		n, err = io.Copy(io.Discard, io.LimitReader(body, readBody-keepBody))
 		if n > 0 {
 			fmt.Fprintf(out, "\n[rota: response is longer than %d bytes; the rest was not kept]\n", keepBody)
 		}

@@ -1,0 +1,314 @@
+//go:build linux
+
+package cgroups_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
+)
+
+// TestMain lets the test's own program eat memory, and play a process that is going to be killed.
+func TestMain(m *testing.M) {
+	switch os.Getenv("ROTA_TEST_ROLE") {
+	case "eat": // 200 MiB, one by one
+		var eaten [][]byte
+		for range 200 {
+			eaten = append(eaten, bytes.Repeat([]byte{1}, 1<<20))
+		}
+		fmt.Println(len(eaten))
+	case "owner":
+		own()
+	default:
+		goleak.VerifyTestMain(m)
+	}
+}
+
+// own starts processes in a group and waits for its own end.
+func own() {
+	tree, why := cgroups.Open()
+	group, err := tree.Make("owned", cgroups.Limits{PIDs: 10})
+	if err != nil {
+		fmt.Println(err, why)
+		return
+	}
+	cmd := shell("setsid env -i sleep 1000.75 & echo began; sleep 1000.75")
+	cmd.Stdout, cmd.SysProcAttr = os.Stdout, &syscall.SysProcAttr{}
+	cgroups.OnThread(func() { err = group.Start(cmd) })
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	cmd.Wait()
+}
+
+// open opens a tree, and skips the test where there are no cgroups; CI has to have them.
+func open(t *testing.T) *cgroups.Tree {
+	t.Helper()
+	tree, err := cgroups.Open()
+	t.Cleanup(func() {
+		if err := tree.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if len(tree.Controllers()) < 3 {
+		if os.Getenv("ROTA_CI") == "1" && os.Getuid() == 0 {
+			t.Fatalf("there are no cgroups, and CI has to have them: %v", err)
+		}
+		t.Skipf("NOT TESTED: there are no cgroups: %v", err)
+	}
+	return tree
+}
+
+func newGroup(t *testing.T, tree *cgroups.Tree, limits cgroups.Limits) *cgroups.Group {
+	t.Helper()
+	g, err := tree.Make("test", limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(g.Kill(), g.Remove()); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// start starts cmd in the group; what it returns waits for its end.
+func start(t *testing.T, g *cgroups.Group, cmd *exec.Cmd) (wait func() error) {
+	t.Helper()
+	var err error
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	cgroups.OnThread(func() { err = g.Start(cmd) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait = sync.OnceValue(cmd.Wait)
+	t.Cleanup(func() {
+		if err := g.Kill(); err != nil {
+			t.Error(err)
+		}
+		wait()
+	})
+	return wait
+}
+
+func shell(text string) *exec.Cmd { return exec.Command("/bin/sh", "-c", text) }
+
+func eat() *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "ROTA_TEST_ROLE=eat")
+	return cmd
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within ten seconds: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// within lists the cgroups of that name that there are.
+func within(t *testing.T, name string) (dirs []string) {
+	t.Helper()
+	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), name) {
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dirs
+}
+
+func TestTheFirstInstructionIsInTheGroup(t *testing.T) {
+	g := newGroup(t, open(t), cgroups.Limits{Memory: 64 << 20, CPU: 1000, PIDs: 1})
+	var out bytes.Buffer
+	cmd := exec.Command("/bin/cat", "/proc/self/cgroup")
+	cmd.Stdout = &out
+	if err := start(t, g, cmd)(); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "/test.1\n"); n != 3 && !strings.HasSuffix(out.String(), "0::/test.1\n") {
+		t.Errorf("it was in\n%s", out.String())
+	}
+	if own, err := os.ReadFile("/proc/thread-self/cgroup"); err != nil || strings.Contains(string(own), "test.1") {
+		t.Errorf("%v, and we are in\n%s", err, own)
+	}
+}
+
+func TestManyStartAtATime(t *testing.T) {
+	tree := open(t)
+	var all sync.WaitGroup
+	for range 50 {
+		g := newGroup(t, tree, cgroups.Limits{PIDs: 3, Memory: 64 << 20})
+		all.Go(func() {
+			cmd := shell("exec grep -c -e /test. /proc/self/cgroup")
+			cmd.SysProcAttr = &syscall.SysProcAttr{}
+			cgroups.OnThread(func() {
+				if err := g.Start(cmd); err != nil {
+					t.Error(err)
+				} else if err := cmd.Wait(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+	all.Wait()
+	tasks, err := filepath.Glob("/proc/self/task/*/cgroup")
+	if err != nil || len(tasks) == 0 {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		if b, _ := os.ReadFile(task); strings.Contains(string(b), "/test.") {
+			t.Errorf("%s: a thread of ours is in\n%s", task, b)
+		}
+	}
+}
+
+func TestMemoryIsLimited(t *testing.T) {
+	tree := open(t)
+	small, large := newGroup(t, tree, cgroups.Limits{Memory: 64 << 20}), newGroup(t, tree, cgroups.Limits{Memory: 1 << 30})
+	other := start(t, large, eat())
+	err := start(t, small, eat())()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL || !small.OutOfMemory() {
+		t.Errorf("it ended with %v, out of memory: %v", err, small.OutOfMemory())
+	}
+	if err := other(); err != nil || large.OutOfMemory() {
+		t.Errorf("the other one ended with %v, out of memory: %v", err, large.OutOfMemory())
+	}
+}
+
+func TestADeathOfAnotherCauseIsNotOfMemory(t *testing.T) {
+	g := newGroup(t, open(t), cgroups.Limits{Memory: 64 << 20})
+	if err := start(t, g, shell("kill -KILL $$"))(); err == nil || g.OutOfMemory() {
+		t.Errorf("it ended with %v, out of memory: %v", err, g.OutOfMemory())
+	}
+}
+
+func TestCPUIsLimited(t *testing.T) {
+	const share, lasts = 0.2, 2 * time.Second
+	g := newGroup(t, open(t), cgroups.Limits{CPU: share * 1000})
+	// Two of them, whose time is counted to the shell that waits for them.
+	cmd := shell(fmt.Sprintf("while :; do :; done & a=$!; while :; do :; done & b=$!; sleep %v; kill $a $b; wait", lasts.Seconds()))
+	began := time.Now()
+	if err := start(t, g, cmd)(); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	used := cmd.ProcessState.SystemTime() + cmd.ProcessState.UserTime()
+	ratio := used.Seconds() / took.Seconds()
+	t.Logf("%v in %v are %.3f of a CPU", used, took, ratio)
+	if ratio > share*1.25 || ratio < share/5 {
+		t.Errorf("they used %.3f of a CPU, want %v", ratio, share)
+	}
+}
+
+func TestAForkBombIsHeld(t *testing.T) {
+	g := newGroup(t, open(t), cgroups.Limits{PIDs: 20})
+	// Each of them that comes to be leaves a file.
+	dir := t.TempDir()
+	bomb := filepath.Join(dir, "bomb")
+	text := "#!/bin/sh\n: >" + dir + "/$$\n\"$0\" & \"$0\" & while :; do sleep 1000; done\n"
+	if err := os.WriteFile(bomb, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	count := func() int {
+		files, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(files) - 1
+	}
+	wait := start(t, g, exec.Command(bomb))
+	eventually(t, "there are many", func() bool { return count() > 5 })
+	if err := g.Kill(); err != nil {
+		t.Error(err)
+	}
+	wait()
+	if n := count(); n > 20 {
+		t.Errorf("%d came to be, want at most 20", n)
+	}
+}
+
+func TestKillFindsWhatHidesFromEverythingElse(t *testing.T) {
+	tree := open(t)
+	for name, limits := range map[string]cgroups.Limits{"memory": {Memory: 64 << 20}, "processes": {PIDs: 50}} {
+		g := newGroup(t, tree, limits)
+		cmd := shell("(setsid env -i sh -c 'trap \"\" TERM; while :; do sleep 1000.25; done' &)")
+		if err := start(t, g, cmd)(); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(g.Kill(), g.Remove()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if out, err := exec.Command("pgrep", "-f", "sleep 1000.25").Output(); err == nil {
+			t.Errorf("%s: left: %s", name, out)
+		}
+	}
+}
+
+func TestWhatAKilledProcessLeavesIsSwept(t *testing.T) {
+	open(t)
+	owner := exec.Command(os.Args[0])
+	owner.Env = append(os.Environ(), "ROTA_TEST_ROLE=owner")
+	stdout, err := owner.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "began\n" {
+		t.Fatalf("it says %q, %v", line, err)
+	}
+	if err := cgroups.Sweep(); err != nil {
+		t.Error(err)
+	}
+	if len(within(t, "owned.")) == 0 {
+		t.Error("a sweep took what belongs to a process that lives")
+	}
+	if err := owner.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	owner.Wait()
+	if err := cgroups.Sweep(); err != nil {
+		t.Error(err)
+	}
+	if left := within(t, "owned."); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	if out, err := exec.Command("pgrep", "-f", "sleep 1000.75").Output(); err == nil {
+		t.Errorf("left: %s", out)
+	}
+}
+
+func TestNothingIsLimitedWithoutCgroups(t *testing.T) {
+	var none *cgroups.Tree
+	if g, err := none.Make("test", cgroups.Limits{CPU: 100}); err == nil {
+		t.Errorf("got %+v", g)
+	}
+	if list := none.Controllers(); len(list) > 0 {
+		t.Errorf("got %q", list)
+	}
+}

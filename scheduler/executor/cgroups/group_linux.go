@@ -1,0 +1,248 @@
+package cgroups
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// patience is how long killed processes may take to vanish, and their cgroup with them. Only one that waits in the kernel
+// takes longer.
+const patience = 10 * time.Second
+
+// Group is the cgroup of one tree of processes.
+type Group struct {
+	limits Limits
+	layers []layer
+}
+
+// layer is a group in one hierarchy: one of v2, or up to three of v1.
+type layer struct {
+	home place
+	dir  string
+}
+
+// period is the time in which a tree may use its share of CPU time, in microseconds: what the kernel and systemd use.
+const period = 100_000
+
+// limit sets the limits for which this hierarchy has controllers.
+func (l layer) limit(limits Limits) error {
+	var err error
+	set := func(controller string, limit int64, unified, v1 string) {
+		if err != nil || limit == 0 || !slices.Contains(l.home.controllers, controller) {
+			return
+		}
+		file := v1
+		if l.home.unified {
+			file = unified
+		}
+		err = write(l.dir, file, strconv.FormatInt(limit, 10))
+	}
+	set(Memory, limits.Memory, "memory.max", "memory.limit_in_bytes")
+	set(PIDs, int64(limits.PIDs), "pids.max", "pids.max")
+	err = errors.Join(err, l.limitCPU(limits.CPU))
+	if err != nil || limits.Memory == 0 || !slices.Contains(l.home.controllers, Memory) {
+		return err
+	}
+	if l.home.unified { // all die of it, or none
+		return errors.Join(write(l.dir, "memory.oom.group", "1"), ifThere(write(l.dir, "memory.swap.max", "0")))
+	}
+	return ifThere(write(l.dir, "memory.memsw.limit_in_bytes", strconv.FormatInt(limits.Memory, 10)))
+}
+
+// limitCPU sets the limit in thousandths of a CPU; 0 leaves it as it is, and below zero there is none.
+func (l layer) limitCPU(thousandths int) error {
+	if thousandths == 0 || !slices.Contains(l.home.controllers, CPU) {
+		return nil
+	}
+	file, quota := "cpu.cfs_quota_us", strconv.FormatInt(int64(thousandths)*period/1000, 10)
+	switch {
+	case thousandths < 0 && l.home.unified:
+		quota = "max"
+	case thousandths < 0:
+		quota = "-1"
+	}
+	if l.home.unified {
+		file = "cpu.max" // its second number, the period, stays what it is
+	}
+	return write(l.dir, file, quota)
+}
+
+// ifThere is for files that not every kernel has: those about swap.
+func ifThere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// OutOfMemory says whether a process of the tree was killed since the tree had reached its limit.
+func (g *Group) OutOfMemory() bool {
+	for _, l := range g.layers {
+		if !slices.Contains(l.home.controllers, Memory) {
+			continue
+		}
+		if l.home.unified {
+			return count(l.dir, "memory.events", "oom_kill ") > 0 && count(l.dir, "memory.events", "oom ") > 0
+		}
+		// Kernels do not agree on what counts as a failure to charge memory, so it is asked how high it ever rose.
+		most := max(count(l.dir, "memory.max_usage_in_bytes", ""), count(l.dir, "memory.memsw.max_usage_in_bytes", ""))
+		return count(l.dir, "memory.oom_control", "oom_kill ") > 0 && most >= g.limits.Memory/10*9
+	}
+	return false
+}
+
+// count returns the number that follows a key in a file, 0 if there is none.
+func count(dir, file, key string) int64 {
+	b, _ := os.ReadFile(filepath.Join(dir, file))
+	for line := range strings.Lines(string(b)) {
+		if value, ok := strings.CutPrefix(line, key); ok {
+			n, _ := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// Kill kills all processes of the tree, and returns when none is left.
+func (g *Group) Kill() error {
+	for _, l := range g.layers {
+		if !l.home.unified && slices.Contains(l.home.controllers, PIDs) {
+			write(l.dir, "pids.max", "0") // nothing is born any more
+		}
+	}
+	var err error
+	for _, l := range g.layers {
+		err = errors.Join(err, kill(l.dir))
+	}
+	return err
+}
+
+// Remove removes the group, of whose processes none is left.
+func (g *Group) Remove() error {
+	var err error
+	for _, l := range g.layers {
+		err = errors.Join(err, remove(l.dir))
+	}
+	return err
+}
+
+// kill kills what is in a cgroup and below it.
+func kill(dir string) error {
+	pause, waited := time.Millisecond, time.Duration(0)
+	for {
+		pids, err := all(dir)
+		if err != nil || len(pids) == 0 {
+			return err
+		}
+		if waited >= patience {
+			return fmt.Errorf("kill cgroup %s: processes %s still there after %v", dir, strings.Join(pids, " "), patience)
+		}
+		if write(dir, "cgroup.kill", "1") != nil { // none in v1, nor before Linux 5.14
+			killEach(dir, pids)
+		}
+		time.Sleep(pause)
+		waited += pause
+		pause = min(2*pause, 100*time.Millisecond)
+	}
+}
+
+// killEach kills processes that are still in the cgroup. The number of one that has ended meanwhile may be another's, so
+// each is held by a descriptor before it is looked at again.
+func killEach(dir string, pids []string) {
+	held := make(map[string]int)
+	defer func() {
+		for _, fd := range held {
+			unix.Close(fd)
+		}
+	}()
+	for _, text := range pids {
+		if pid, err := strconv.Atoi(text); err == nil {
+			if fd, err := unix.PidfdOpen(pid, 0); err == nil {
+				held[text] = fd
+			} else if !errors.Is(err, unix.ESRCH) { // an old kernel, or no descriptors left
+				unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+	}
+	again, _ := all(dir)
+	for _, text := range again {
+		if fd, ok := held[text]; ok {
+			unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+		}
+	}
+}
+
+// all lists the processes in a cgroup and below it, without this one, a thread of which may be there to start another.
+func all(dir string) (pids []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			var here []string
+			here, err = members(path)
+			pids = append(pids, here...)
+		}
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+			return nil // it is being removed
+		}
+		return err
+	})
+	self := strconv.Itoa(os.Getpid())
+	return slices.DeleteFunc(pids, func(pid string) bool { return pid == self }), err
+}
+
+// members lists the processes in one cgroup.
+func members(dir string) ([]string, error) {
+	b, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil {
+		return nil, fmt.Errorf("look into cgroup: %w", err)
+	}
+	return strings.Fields(string(b)), nil
+}
+
+// remove removes a cgroup and what is below it. A process that was killed a moment ago may still be on its way out.
+func remove(dir string) error {
+	pause, waited := time.Millisecond, time.Duration(0)
+	for {
+		below, _ := os.ReadDir(dir)
+		for _, d := range below {
+			if !d.IsDir() {
+				continue
+			}
+			if err := remove(filepath.Join(dir, d.Name())); err != nil {
+				return err
+			}
+		}
+		err := unix.Rmdir(dir)
+		if err == nil || errors.Is(err, unix.ENOENT) {
+			return nil
+		}
+		if !errors.Is(err, unix.EBUSY) || waited >= patience {
+			return fmt.Errorf("remove cgroup %s: %w", dir, err)
+		}
+		time.Sleep(pause)
+		waited += pause
+		pause = min(2*pause, 100*time.Millisecond)
+	}
+}
+
+// write sets one value of a cgroup.
+func write(dir, file, value string) error {
+	// Without O_CREATE and O_TRUNC: whatever is not there is not ours to make.
+	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("set %s of cgroup: %w", file, err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(value); err != nil {
+		return fmt.Errorf("set %s of cgroup to %s: %w", file, value, err)
+	}
+	return nil
+}
