@@ -111,7 +111,7 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 		Generation: numbers.Draw(t, "generation"), Created: times.Draw(t, "created"), Updated: times.Draw(t, "updated"),
 		Since: times.Draw(t, "since"), SinceReason: texts.Draw(t, "reason"),
 		SinceGeneration: numbers.Draw(t, "since generation"), Scheduled: times.Draw(t, "scheduled"), Op: texts.Draw(t, "op"),
-		Spec: job.Spec{
+		Spec: &job.Spec{
 			Description: texts.Draw(t, "description"), Schedule: lists.Draw(t, "schedule"), Every: durations.Draw(t, "every"),
 			At: rapid.SliceOfN(times, 0, 2).Draw(t, "at"), Timezone: texts.Draw(t, "zone"), Start: instants.Draw(t, "start"),
 			End: instants.Draw(t, "end"), Exclude: lists.Draw(t, "exclude"), Jitter: durations.Draw(t, "jitter"),
@@ -133,7 +133,7 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 	case 4:
 		j.Spec.Env = map[string]string{"A": "b"}
 	case 5:
-		j.Spec = j.Spec.WithDefaults()
+		*j.Spec = j.Spec.WithDefaults()
 	}
 	return j
 })

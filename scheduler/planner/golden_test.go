@@ -206,9 +206,10 @@ func (st *stage) do(line string) {
 
 func (st *stage) define(name string, opts map[string]string) {
 	j := job.Job{Name: name, Created: st.now, Since: st.now, SinceReason: job.SinceCreated, SinceGeneration: 1, Scheduled: st.now}
-	j.Spec = job.Spec{Command: []string{"true"}}
+	j.Spec = &job.Spec{Command: []string{"true"}}
 	if old := st.store.job(name); old != nil {
 		j = *old
+		j.Spec = new(*old.Spec)
 	}
 	j.Generation++
 	for key, value := range opts {
@@ -248,7 +249,7 @@ func (st *stage) define(name string, opts map[string]string) {
 			j.Since, j.SinceReason, j.SinceGeneration, j.Scheduled = st.now, job.SinceRescheduled, j.Generation, st.now
 		}
 	}
-	j.Spec = j.Spec.WithDefaults()
+	*j.Spec = j.Spec.WithDefaults()
 	st.store.putJob(j)
 }
 

@@ -39,7 +39,7 @@ func (j *jobState) spec(r *job.Run) *job.Spec {
 	case r.Spec != nil:
 		return r.Spec
 	case j.def != nil:
-		return &j.def.Spec
+		return j.def.Spec
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 	}
 	// Whether the schedule is another one is not asked: the job may have been made anew, or edited by hand. One that
 	// cannot be parsed has no slots.
-	when, err := policy.When(c.Name, &c.Job.Spec)
+	when, err := policy.When(c.Name, c.Job.Spec)
 	j.when = when
 	p.misfit(c.Name, err)
 }
