@@ -53,6 +53,15 @@ func (p *Planner) job(name string) *jobState {
 	return j
 }
 
+// Expect makes room for n jobs, if none is known yet. It saves time where there are very many.
+func (p *Planner) Expect(n int) {
+	if len(p.jobs) == 0 {
+		p.jobs = make(map[string]*jobState, n)
+		p.dirty = make([]*jobState, 0, n)
+		p.timers.heap = make(wakeHeap, 0, n)
+	}
+}
+
 // Apply takes over one change of the store as of now. Changes of a record come in the order of their revisions; one that
 // is older than what is known of a cursor or a run is passed over.
 func (p *Planner) Apply(c job.Change, now time.Time) {

@@ -37,7 +37,7 @@ func (b *hoard) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	due := time.Now().Add(40*time.Second + time.Duration(b.jobs)*90*time.Microsecond).Truncate(time.Second)
+	due := time.Now().Add(40*time.Second + time.Duration(b.jobs)*150*time.Microsecond).Truncate(time.Second)
 	tomorrow := due.Add(24 * time.Hour)
 	define := func(i int) job.Job {
 		spec := job.Spec{Schedule: []string{fmt.Sprintf("%d %d * * *", tomorrow.Minute(), tomorrow.Hour())}, Handler: "bench", Jitter: job.Duration(time.Hour)}
