@@ -46,6 +46,9 @@ func members(dir string, n int) ([]member, error) {
 	return list, nil
 }
 
+// nodes are the members of the cluster that is measured.
+func (o *options) nodes() ([]member, error) { return members(filepath.Join(o.dir, "nodes"), o.members) }
+
 // peers is the cluster as etcd wants to be told of it.
 func peers(list []member) string {
 	if len(list) == 1 {
@@ -108,7 +111,7 @@ type cluster struct {
 
 // nodeConfig is what a benchmark wants of its nodes beyond the defaults.
 type nodeConfig struct {
-	handlers map[string]handler.Func
+	execute  handler.Func // of all jobs
 	capacity int
 	success  int      // runs of each job that are kept
 	extra    []string // further ROTA_… variables
@@ -136,7 +139,7 @@ func (o *options) start(ctx context.Context, list []member, cfg nodeConfig) (*cl
 			return nil, errors.Join(err, c.close())
 		}
 		go func() { // waited for by close
-			c.ended <- node.Run(ctx, node.Config{Settings: set, Handlers: cfg.handlers},
+			c.ended <- node.Run(ctx, node.Config{Settings: set, Handlers: map[string]handler.Func{handlerName: cfg.execute}},
 				hclog.New(&hclog.LoggerOptions{Name: m.name, Level: hclog.Info, Output: log}))
 		}()
 	}
