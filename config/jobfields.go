@@ -83,6 +83,7 @@ var jobFields = []field[job.Spec]{
 		s.Priority = r.number(n, "priority", -maxPriority, maxPriority)
 	}},
 	{"workers", func(r *reader, n *yaml.Node, s *job.Spec) { s.Workers = r.labels(n, "workers") }},
+	{"notify", readNotify},
 	{"command", readCommand},
 	{"shell", func(r *reader, n *yaml.Node, s *job.Spec) { s.Shell = r.required(n, "shell", maxText) }},
 	{"http", readHTTP},

@@ -13,12 +13,12 @@ const version = "1"
 
 // laterTop and later are keys whose meaning is settled and which are not supported yet.
 var (
-	laterTop = []string{"limits", "notifiers"}
-	later    = []string{"after", "limits", "breaker", "rate", "resources", "notify", "heartbeat"}
+	laterTop = []string{"limits"}
+	later    = []string{"after", "limits", "breaker", "rate", "resources", "heartbeat"}
 )
 
 // topKeys are the keys of a job file, in the order in which they are written.
-var topKeys = []string{"version", "defaults", "jobs"}
+var topKeys = []string{"version", "defaults", "jobs", "notifiers"}
 
 // document reads one YAML document: a job file of its own.
 func (l *loader) document(r *reader, root *yaml.Node) {
@@ -36,6 +36,8 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 			if isNull(value) {
 				r.fail(key, "add jobs below it, or write jobs: {} for none", "jobs has no value")
 			}
+		case "notifiers":
+			l.notifiers.define(r, key, value)
 		default:
 			r.unknownTop(key)
 		}
@@ -137,6 +139,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	}
 	r.schedule(value, key, name, &spec, true)
 	r.retry(own, value, &spec)
+	l.notifiers.used(r, value, name)
 	if !misspelt {
 		r.action(own, key, what, &spec)
 	}

@@ -70,11 +70,14 @@ func ParseJobs(name string, text []byte) (*Set, error) {
 
 // loader gathers the jobs of all sources.
 type loader struct {
-	c    *collector
-	jobs map[string]Definition
+	c         *collector
+	jobs      map[string]Definition
+	notifiers notifiers
 }
 
-func newLoader() *loader { return &loader{c: &collector{}, jobs: map[string]Definition{}} }
+func newLoader() *loader {
+	return &loader{c: &collector{}, jobs: map[string]Definition{}, notifiers: notifiers{known: map[string]notifier{}}}
+}
 
 func (l *loader) source(src *source) {
 	before := len(l.c.errs)
@@ -89,6 +92,7 @@ func (l *loader) source(src *source) {
 
 // set returns the result: the jobs, or all mistakes.
 func (l *loader) set() (*Set, error) {
+	l.notifiers.resolve(l.jobs)
 	if err := l.c.err(); err != nil {
 		return nil, err
 	}

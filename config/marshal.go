@@ -64,6 +64,12 @@ func baseOf(s job.Spec) job.Spec {
 	if s.HTTP != nil {
 		base.HTTP = &job.HTTP{JSON: s.HTTP.JSON, Body: s.HTTP.Body}
 	}
+	for name := range s.Notify {
+		if base.Notify == nil {
+			base.Notify = job.Notify{}
+		}
+		base.Notify[name] = job.Notifier{URL: "\x00"}
+	}
 	base = base.WithDefaults()
 	if s.Retry != nil {
 		base.Retry.Max, base.Retry.Min = math.MinInt, job.DefaultRetryMin
@@ -167,6 +173,10 @@ func beautify(n *yaml.Node) {
 				n.Content[i+1] = value.Content[0]
 			} else if n.Content[i].Value == "exclude" {
 				value.Style = yaml.FlowStyle
+			}
+		case "notify":
+			for j := 1; j < len(value.Content); j += 2 {
+				value.Content[j].Style = yaml.FlowStyle
 			}
 		case "dst", "retry", "workers":
 			value.Style = yaml.FlowStyle

@@ -26,10 +26,12 @@ func Schema() []byte {
 				"propertyNames":        object{"pattern": namePattern, "maxLength": job.MaxNameLength, "not": object{"const": job.AdHoc}},
 				"additionalProperties": jobSchema(),
 			},
+			"notifiers": definitionsOf(object{"$ref": "#/$defs/notifier"}, "who may be told of jobs, by name"),
 		},
 		"$defs": object{
 			"duration": object{"type": "string", "pattern": durationPattern, "examples": []string{"30s", "10m", "1h30m"}},
 			"word":     object{"type": []string{"string", "number", "boolean"}},
+			"notifier": notifierSchema(),
 			"words":    object{"type": "object", "additionalProperties": object{"$ref": "#/$defs/word"}, "maxProperties": maxEntries},
 		},
 	}
@@ -148,6 +150,14 @@ func keySchemas() object {
 		}, "attempts after one that failed"),
 		"priority": integer(-maxPriority, maxPriority, "higher goes first when workers are short"),
 		"workers":  ref("words", "labels that a worker must have"),
+		"notify": object{
+			"description": "who is told: names of notifiers, or definitions for this job alone",
+			"anyOf": []object{
+				{"type": "string", "pattern": namePattern},
+				{"type": "array", "minItems": 1, "maxItems": maxNotifiers, "items": object{"type": "string", "pattern": namePattern}},
+				definitionsOf(object{"$ref": "#/$defs/notifier"}, ""),
+			},
+		},
 		"command": object{
 			"type": "array", "minItems": 1, "maxItems": maxArguments, "items": object{"$ref": "#/$defs/word"},
 			"description": "program and arguments",
@@ -159,6 +169,27 @@ func keySchemas() object {
 		"dir":     object{"type": "string", "minLength": 1, "description": "working directory of command and shell"},
 		"payload": object{"description": "any data; given to the job as JSON"},
 	}
+}
+
+// definitionsOf is a mapping of names to what they stand for.
+func definitionsOf(item object, description string) object {
+	m := object{
+		"type": "object", "additionalProperties": item,
+		"propertyNames": object{"pattern": namePattern, "maxLength": job.MaxNameLength},
+	}
+	if description != "" {
+		m["description"] = description
+	}
+	return m
+}
+
+func notifierSchema() object {
+	schema := mappingOf(object{
+		"url":  text(maxURL, "where it is sent, such as slack://… or generic://host/path; may hold ${env:…} and ${file:…}"),
+		"when": oneOrMore(enum(job.Occasions(), "", ""), "of what it is told; of everything by default"),
+	}, "where messages are sent, and on which occasions")
+	schema["required"] = []string{"url"}
+	return schema
 }
 
 func httpSchema() object {

@@ -87,6 +87,10 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 		"later key":         `jobs: {a: {shell: x, after: [b]}}`,
 		"status":            `jobs: {a: {http: {url: "http://x", expect: [20]}}}`,
 		"no url":            `jobs: {a: {http: {}}}`,
+		"occasion":          `{jobs: {}, notifiers: {ops: {url: "ntfy://x/y", when: [failed]}}}`,
+		"no notifier url":   `{jobs: {}, notifiers: {ops: {when: failure}}}`,
+		"notifier name":     `{jobs: {}, notifiers: {A_b: {url: "ntfy://x/y"}}}`,
+		"no notifiers":      `jobs: {a: {shell: x, notify: []}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, v := range instances(t, []byte(text)) {
@@ -117,6 +121,7 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 	}
 	check("job", all, fieldNames(jobFields))
 	check("retry", all["retry"].(object)["properties"], fieldNames(retryFields))
+	check("notifier", notifierSchema()["properties"], fieldNames(notifierFields))
 	check("dst", all["dst"].(object)["properties"], fieldNames(dstFields))
 	check("http", all["http"].(object)["properties"], fieldNames(httpFields))
 }

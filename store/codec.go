@@ -120,6 +120,9 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	case KindEvents:
 		c.Event = &job.Event{Rev: rev}
 		err = unmarshal(value, c.Event, func() error { return same("key", c.Event.Job+"/"+c.Event.ID, name) })
+	case KindTold:
+		c.Told = &job.Told{Rev: rev}
+		err = unmarshal(value, c.Told, func() error { return same("job", c.Told.Job, name) })
 	default:
 		err = fmt.Errorf("no records belong here")
 	}

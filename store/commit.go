@@ -70,6 +70,9 @@ func (s *Store) decideRun(w *write, d *job.Decision, term election.Term) error {
 	if err := w.put(s.keys.run(r.Job, r.ID), r.Rev, &r); err != nil {
 		return err
 	}
+	if r.State == job.Armed {
+		w.guards = append(w.guards, unchanged(s.keys.gate(), d.Gate))
+	}
 	switch {
 	case d.Stop:
 		w.order = &handout{id: w.id, queue: s.keys.queue(r.Worker), session: r.Session, stop: r.Name()}

@@ -90,6 +90,36 @@ func TestAStaleDecisionFailsAlone(t *testing.T) {
 	})
 }
 
+// A leader that has not heard of a pause of all jobs, or of its end, arms nothing.
+func TestAPauseOfAllJobsRefusesWhatIsArmedUnawares(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, c *clientv3.Client) {
+		s := open(t, c)
+		term := reign(t, c, "a")
+		arm := func(name string, gate int64) error {
+			d := fire(slot(name, 1), 0)
+			d.Run.State, d.Run.Worker, d.Run.Session, d.Gate = job.Armed, "w", "1", gate
+			return commit(t, s, term, d)[0].Err
+		}
+		if err := arm("before", 0); err != nil {
+			t.Fatal(err)
+		}
+		g, err := s.PutGate(within(t), job.Gate{Paused: &job.Pause{At: epoch}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := arm("unawares", 0); err != job.ErrConflict {
+			t.Errorf("armed by a leader that knows of no pause: got %v, want %v", err, job.ErrConflict)
+		}
+		if err := commit(t, s, term, fire(slot("waits", 1), 0))[0].Err; err != nil {
+			t.Errorf("what is not armed: got %v, want nil", err)
+		}
+		if err := arm("aware", g.Rev); err != nil {
+			t.Errorf("armed by a leader that knows the gate: got %v, want nil", err)
+		}
+	})
+}
+
 func TestARecordThatNobodyCanReadIsToldApart(t *testing.T) {
 	c := fake(t, nil).Client()
 	s, term := open(t, c), reign(t, c, "a")

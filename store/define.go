@@ -29,6 +29,7 @@ func (s *Store) DeleteJob(ctx context.Context, name string, rev int64) error {
 	w := &write{lane: name}
 	w.drop(s.keys.job(name), rev)
 	w.dropAnyway(s.keys.cursor(name)) // wherever the leader has moved it
+	w.dropAnyway(s.keys.told(name))
 	if _, err := s.free.do(ctx, w); err != nil {
 		return fmt.Errorf("delete job %s: %w", name, err)
 	}

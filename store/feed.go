@@ -10,6 +10,7 @@ import (
 // Feed hands one reader every change of a mirror, in the order of revisions: first all that is there, then what comes.
 type Feed struct {
 	mu      sync.Mutex
+	tail    bool
 	changes []job.Change  // guarded by mu
 	ready   chan struct{} // holds a token while changes is not empty
 }
@@ -38,6 +39,9 @@ func (m *Mirror) Unfeed(f *Feed) {
 	for i := range m.feeds {
 		if m.feeds[i] == f {
 			m.feeds = append(m.feeds[:i], m.feeds[i+1:]...)
+			if f.tail {
+				m.tails--
+			}
 			return
 		}
 	}

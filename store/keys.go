@@ -19,6 +19,7 @@ const (
 	KindRuns     Kind = job.RecordRun     // runs/<job>/<slot or id>
 	KindQueues   Kind = "queues"          // queues/<worker>/<order>
 	KindEvents   Kind = job.RecordEvent   // events/<job>/<id>
+	KindTold     Kind = job.RecordTold    // told/<job>
 	KindGate     Kind = job.RecordGate
 	KindFiles    Kind = job.RecordFiles
 	KindTakeover Kind = "takeover" // leased: there for a while after a forced takeover
@@ -53,6 +54,7 @@ func (k Keys) queue(worker string) string     { return k.family(KindQueues) + wo
 func (k Keys) order(worker, id string) string { return k.queue(worker) + id }
 func (k Keys) events(job string) string       { return k.family(KindEvents) + job + "/" }
 func (k Keys) event(job, id string) string    { return k.events(job) + id }
+func (k Keys) told(job string) string         { return k.family(KindTold) + job }
 func (k Keys) gate() string                   { return k.prefix + string(KindGate) }
 func (k Keys) files() string                  { return k.prefix + string(KindFiles) }
 func (k Keys) era() string                    { return k.prefix + string(KindEra) }
@@ -73,7 +75,7 @@ func (k Keys) Parse(key string) (kind Kind, name string, ok bool) {
 		return "", "", false
 	}
 	switch kind = Kind(first); kind {
-	case KindElection, KindReplicas, KindWorkers, KindJobs, KindCursors, KindRuns, KindQueues, KindEvents:
+	case KindElection, KindReplicas, KindWorkers, KindJobs, KindCursors, KindRuns, KindQueues, KindEvents, KindTold:
 		return kind, name, true
 	}
 	return "", "", false

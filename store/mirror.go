@@ -29,6 +29,10 @@ type Mirror struct {
 	heard   time.Time                  // guarded by mu: everything that there was at this instant is in
 	moved   chan struct{}              // guarded by mu: closed and replaced when rev moves
 	feeds   []*Feed                    // guarded by mu
+	tails   int                        // guarded by mu: how many of them are tails, which are told of events, too
+	notify  map[string]bool            // guarded by mu: the jobs of which somebody is told
+
+	notifies notifies // that definitions have in common
 
 	staged [][]reading   // owned by Follow: the pages of the list that is being read
 	ask    chan struct{} // holds a token when somebody waits for what etcd may have and the watch has not told
@@ -53,6 +57,7 @@ func NewMirror(s *Store) *Mirror {
 		records: make(map[Kind]map[string]record),
 		runs:    make(map[string]map[string]bool),
 		bad:     make(map[string]Bad),
+		notify:  make(map[string]bool),
 		moved:   make(chan struct{}),
 		ask:     make(chan struct{}, 1),
 	}
@@ -210,6 +215,9 @@ func (m *Mirror) takeLocked(changes []job.Change, r *reading) []job.Change {
 		return m.deleteLocked(changes, recordKey{r.kind, r.name}, r.record.rev)
 	case !r.mirrored:
 		m.judgeLocked(r)
+		if _, event := r.record.value.(*job.Event); event && m.tails > 0 {
+			return append(changes, r.record.change(r.kind, r.name))
+		}
 		return changes
 	}
 	old, known := m.records[r.kind][r.name]
@@ -227,6 +235,9 @@ func (m *Mirror) takeLocked(changes []job.Change, r *reading) []job.Change {
 		m.records[r.kind] = make(map[string]record)
 	}
 	m.records[r.kind][r.name] = r.record
+	if j, ok := r.record.value.(*job.Job); ok {
+		m.noteLocked(r.name, len(j.Spec.Notify) > 0)
+	}
 	if r.kind == KindRuns && !known {
 		if j, id, err := job.ParseRunName(r.name); err == nil {
 			if m.runs[j] == nil {
@@ -259,6 +270,9 @@ func (m *Mirror) deleteLocked(changes []job.Change, k recordKey, rev int64) []jo
 		return changes
 	}
 	delete(m.records[k.kind], k.name)
+	if k.kind == KindJobs {
+		m.noteLocked(k.name, false)
+	}
 	if k.kind == KindRuns {
 		if j, id, err := job.ParseRunName(k.name); err == nil {
 			if delete(m.runs[j], id); len(m.runs[j]) == 0 {

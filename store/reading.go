@@ -15,7 +15,7 @@ type reading struct {
 	key      string
 	kind     Kind   // "": of none that is known
 	name     string // within its kind
-	record   record // if it is not copied: an error if it cannot be what it is said to be
+	record   record // if it is not copied: an event, or an error if it cannot be what it is said to be
 	gone     bool
 	mirrored bool // it is copied, or is of no known kind; others are only glanced at
 }
@@ -31,12 +31,18 @@ func (m *Mirror) read(kv *mvccpb.KeyValue) reading {
 	r := m.absence(kv)
 	r.gone = false
 	if !r.mirrored {
-		if err := glance(r.kind, r.name, kv); err != nil {
+		switch event, err := glance(r.kind, r.name, kv); {
+		case err != nil:
 			r.record.value = err
+		case event != nil:
+			r.record.value = event
 		}
 		return r
 	}
 	c := decode(r.kind, r.name, kv.Value, kv.ModRevision)
+	if j := c.Job; j != nil {
+		j.Spec.Notify = m.notifies.share(j.Spec.Notify)
+	}
 	if run := c.Run; run != nil && run.State.Terminal() {
 		run.Output, run.Payload, run.Spec = "", nil, nil
 	}
@@ -52,24 +58,24 @@ func (m *Mirror) absence(kv *mvccpb.KeyValue) reading {
 	return r
 }
 
-// glance looks at a record that is not copied, only so that one put there by hand is reported.
-func glance(kind Kind, name string, kv *mvccpb.KeyValue) error {
+// glance looks at a record that is not copied, only so that one put there by hand is reported, and an event passed on.
+func glance(kind Kind, name string, kv *mvccpb.KeyValue) (event *job.Event, bad error) {
 	switch kind {
 	case KindElection:
 		if kv.Lease == 0 {
-			return errors.New("a candidate without a lease, which only somebody's hand can have put there")
+			bad = errors.New("a candidate without a lease, which only somebody's hand can have put there")
 		}
 	case KindEvents:
-		return decode(kind, name, kv.Value, kv.ModRevision).Bad
+		c := decode(kind, name, kv.Value, kv.ModRevision)
+		event, bad = c.Event, c.Bad
 	case KindEra:
-		_, err := decodeEra(kv.Value)
-		return err
+		_, bad = decodeEra(kv.Value)
 	case KindQueues:
 		if !orderly(kv.Value) {
-			return errors.New("not an order")
+			bad = errors.New("not an order")
 		}
 	}
-	return nil
+	return event, bad
 }
 
 // orderly says whether a value looks like an order. One that begins and ends as we write them is not looked at any further:
@@ -107,6 +113,8 @@ func recordOf(c *job.Change) record {
 		r.value = c.Gate
 	case c.Files != nil:
 		r.value = c.Files
+	case c.Told != nil:
+		r.value = c.Told
 	}
 	return r
 }
@@ -131,6 +139,10 @@ func (r record) change(kind Kind, name string) job.Change {
 		c.Gate = v
 	case *job.Files:
 		c.Files = v
+	case *job.Told:
+		c.Told = v
+	case *job.Event:
+		c.Event = v
 	}
 	return c
 }

@@ -44,6 +44,13 @@ func unchanged(key string, rev int64) *pb.Compare {
 	return &pb.Compare{Key: []byte(key), Target: pb.Compare_MOD, TargetUnion: &pb.Compare_ModRevision{ModRevision: rev}}
 }
 
+// exists is the guard that there is a record at key, whichever.
+func exists(key string) *pb.Compare {
+	return &pb.Compare{
+		Key: []byte(key), Target: pb.Compare_CREATE, Result: pb.Compare_GREATER, TargetUnion: &pb.Compare_CreateRevision{},
+	}
+}
+
 // putOp and its like are operations, each in one piece of memory.
 func putOp(key string, value []byte, lease clientv3.LeaseID) *pb.RequestOp {
 	op := &struct {

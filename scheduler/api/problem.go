@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -145,6 +146,9 @@ func polish(properties func() []string) huma.Transformer {
 				if near := closest(name, properties()); near != "" {
 					e.Message += fmt.Sprintf(", did you mean %q?", near)
 				}
+			}
+			if e.Location == "body.notify" && e.Message == validation.MsgExpectedObject {
+				e.Message = `give definitions, such as {"ops": {"url": "slack://…", "when": ["failure"]}}: names alone mean something in a job file only, beside its notifiers`
 			}
 			if strings.HasPrefix(e.Message, huma.ErrUnknownContentType.Error()) {
 				e.Message = "send the body as application/json"

@@ -13,6 +13,7 @@ const (
 	RecordGate    RecordKind = "gate"
 	RecordFiles   RecordKind = "files"
 	RecordEvent   RecordKind = "events"
+	RecordTold    RecordKind = "told"
 )
 
 // Change is one record of a mirrored kind at one revision. Exactly one of the pointers is set, or none if the record
@@ -30,11 +31,12 @@ type Change struct {
 	Gate    *Gate
 	Files   *Files
 	Event   *Event
+	Told    *Told
 	Bad     error
 }
 
 // Deleted says whether the record is gone.
 func (c Change) Deleted() bool {
 	return c.Bad == nil && c.Job == nil && c.Cursor == nil && c.Run == nil && c.Worker == nil && c.Replica == nil &&
-		c.Gate == nil && c.Files == nil && c.Event == nil
+		c.Gate == nil && c.Files == nil && c.Event == nil && c.Told == nil
 }

@@ -11,10 +11,14 @@ import (
 func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job, bool) {
 	spec = spec.WithDefaults()
 	if cur == nil {
-		return Job{
+		first := Job{
 			Name: name, Origin: origin, Generation: 1, Created: now, Updated: now,
 			Since: now, SinceReason: SinceCreated, SinceGeneration: 1, Scheduled: now, Spec: &spec,
-		}, true
+		}
+		if len(spec.Notify) > 0 {
+			first.Notified = now
+		}
+		return first, true
 	}
 	if sameJSON(*cur.Spec, spec) && cur.Origin == origin {
 		return *cur, false
@@ -23,6 +27,9 @@ func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job
 	next.Origin, next.Updated, next.Spec = origin, now, &spec
 	if !sameJSON(*cur.Spec, spec) {
 		next.Generation++
+	}
+	if !cur.Spec.Notify.tellAlike(spec.Notify) {
+		next.Notified = now
 	}
 	if !sameJSON(cur.Spec.when(), spec.when()) {
 		next.Since, next.SinceReason, next.SinceGeneration, next.Scheduled = now, SinceRescheduled, next.Generation, now

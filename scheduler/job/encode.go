@@ -67,6 +67,7 @@ func (w *writer) attempt(a *Attempt) {
 	w.string(`,"state":`, string(a.State))
 	w.optional(`,"reason":`, a.Reason)
 	w.exit(a.Exit)
+	w.flag(`,"given_up":`, a.GivenUp)
 	w.raw(`}`)
 }
 

@@ -50,7 +50,7 @@ var (
 		return job.Attempt{
 			Number: int(numbers.Draw(t, "number")), Worker: texts.Draw(t, "worker"), Token: numbers.Draw(t, "token"),
 			Started: times.Draw(t, "started"), Finished: times.Draw(t, "finished"), State: states.Draw(t, "state"),
-			Reason: texts.Draw(t, "reason"), Exit: exits.Draw(t, "exit"),
+			Reason: texts.Draw(t, "reason"), Exit: exits.Draw(t, "exit"), GivenUp: rapid.Bool().Draw(t, "given up"),
 		}
 	})
 	runs = rapid.Custom(func(t *rapid.T) job.Run {
@@ -110,7 +110,7 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 		Name: texts.Draw(t, "name"), Origin: job.Origin{Kind: texts.Draw(t, "kind"), Source: texts.Draw(t, "source")},
 		Generation: numbers.Draw(t, "generation"), Created: times.Draw(t, "created"), Updated: times.Draw(t, "updated"),
 		Since: times.Draw(t, "since"), SinceReason: texts.Draw(t, "reason"),
-		SinceGeneration: numbers.Draw(t, "since generation"), Scheduled: times.Draw(t, "scheduled"), Op: texts.Draw(t, "op"),
+		SinceGeneration: numbers.Draw(t, "since generation"), Scheduled: times.Draw(t, "scheduled"), Notified: times.Draw(t, "notified"), Op: texts.Draw(t, "op"),
 		Spec: &job.Spec{
 			Description: texts.Draw(t, "description"), Schedule: lists.Draw(t, "schedule"), Every: durations.Draw(t, "every"),
 			At: rapid.SliceOfN(times, 0, 2).Draw(t, "at"), Timezone: texts.Draw(t, "zone"), Start: instants.Draw(t, "start"),
@@ -134,6 +134,10 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 		j.Spec.Env = map[string]string{"A": "b"}
 	case 5:
 		*j.Spec = j.Spec.WithDefaults()
+	case 6, 7:
+		j.Spec.Notify = rapid.MapOfN(texts, rapid.Custom(func(t *rapid.T) job.Notifier {
+			return job.Notifier{URL: texts.Draw(t, "url"), When: rapid.SampledFrom([][]job.Occasion{nil, {}, job.Occasions(), {job.OnLost}}).Draw(t, "when")}
+		}), 0, 2).Draw(t, "notify")
 	}
 	return j
 })
@@ -264,7 +268,7 @@ func TestUsualRecordsTakeTheShortWay(t *testing.T) {
 	if text, ok = c.AppendJSON(nil); !ok || !sameValue[job.Cursor](t, text) {
 		t.Errorf("a usual cursor is left to encoding/json: %s", text)
 	}
-	j, _ := job.Define(nil, "backup", job.Spec{Schedule: []string{"30 2 * * *"}, Command: []string{"true"}}, job.Origin{Kind: job.OriginFile, Source: "jobs.yaml"}, r.Slot)
+	j, _ := job.Define(nil, "backup", job.Spec{Schedule: []string{"30 2 * * *"}, Command: []string{"true"}, Notify: job.Notify{"ops": {URL: "ntfy://x/y"}}}, job.Origin{Kind: job.OriginFile, Source: "jobs.yaml"}, r.Slot)
 	if text := plain(t, j); !sameValue[job.Job](t, text) {
 		t.Errorf("a usual definition is left to encoding/json: %s", text)
 	}
@@ -280,7 +284,7 @@ func FuzzParseJSON(f *testing.F) {
 	f.Add(plain(f, r))
 	f.Add(plain(f, job.Cursor{Job: "backup", After: r.Slot, Next: r.Due, Generation: 1}))
 	f.Add(plain(f, job.Order{ID: "x", Session: "y", Runs: []job.Run{r}, JobRevs: []int64{0}, Stop: []string{"a/b"}}))
-	j, _ := job.Define(nil, "backup", job.Spec{Every: job.Duration(time.Minute), Shell: "true"}, job.Origin{Kind: job.OriginAPI}, r.Slot)
+	j, _ := job.Define(nil, "backup", job.Spec{Every: job.Duration(time.Minute), Shell: "true", Notify: job.Notify{"ops": {URL: "x"}, "b": {URL: "y"}}}, job.Origin{Kind: job.OriginAPI}, r.Slot)
 	f.Add(plain(f, j))
 	f.Add([]byte(`{"job":"a","after":"2026-02-29T00:00:00Z","generation":01,"term":-0}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

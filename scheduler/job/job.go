@@ -17,6 +17,9 @@ type Job struct {
 	SinceReason     string    `json:"since_reason"`
 	SinceGeneration int64     `json:"since_generation,omitempty"`
 	Scheduled       time.Time `json:"scheduled,omitzero"`
+	// Notified is since when Spec.Notify names whom it names, of what they are told: nobody is told of what was before. Zero
+	// if it never named anybody.
+	Notified time.Time `json:"notified,omitzero"`
 
 	Paused *Pause `json:"paused,omitempty"`
 	Spec   *Spec  `json:"spec"`         // not nil; shared with jobs that say the same, and never changed

@@ -61,6 +61,7 @@ func (s *scanner) attempts() (list []Attempt) {
 		a.State = s.state(`,"state":`)
 		a.Reason = s.string(`,"reason":`)
 		a.Exit = s.exit()
+		a.GivenUp = s.next(`,"given_up":true`)
 		s.expect(`}`)
 		list = append(list, a)
 	}

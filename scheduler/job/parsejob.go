@@ -17,6 +17,7 @@ func (j *Job) ParseJSON(b []byte) bool {
 	j.SinceReason = s.must(`,"since_reason":`)
 	j.SinceGeneration = s.number(`,"since_generation":`)
 	j.Scheduled = s.time(`,"scheduled":`)
+	j.Notified = s.time(`,"notified":`)
 	s.expect(`,"spec":`)
 	j.Spec = s.sharedSpec()
 	j.Op = s.string(`,"op":`)
@@ -52,6 +53,7 @@ func (s *scanner) spec(spec *Spec) {
 	spec.Timeout = s.duration(`,"timeout":`)
 	spec.KillGrace = s.duration(`,"kill_grace":`)
 	spec.Priority = int(s.number(`,"priority":`))
+	spec.Notify = s.notify()
 	spec.Command = s.strings(`,"command":[`)
 	spec.Shell = s.string(`,"shell":`)
 	spec.Handler = s.string(`,"handler":`)
@@ -89,4 +91,27 @@ func (s *scanner) pointer(lead string) *time.Time {
 	}
 	t := s.instant()
 	return &t
+}
+
+func (s *scanner) notify() Notify {
+	if !s.next(`,"notify":{`) {
+		return nil
+	}
+	s.first = false
+	list := make(Notify, 1)
+	for more := true; more && !s.bad; more = s.next(`,`) {
+		name := string(s.quoted())
+		var n Notifier
+		n.URL = s.must(`:{"url":`)
+		for _, o := range s.strings(`,"when":[`) {
+			n.When = append(n.When, Occasion(o))
+		}
+		s.expect(`}`)
+		if _, twice := list[name]; twice {
+			s.bad = true
+		}
+		list[name] = n
+	}
+	s.expect(`}`)
+	return list
 }

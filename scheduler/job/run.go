@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -74,6 +75,7 @@ type Attempt struct {
 	State    State     `json:"state"`
 	Reason   string    `json:"reason,omitempty"`
 	Exit     *int      `json:"exit,omitempty"`
+	GivenUp  bool      `json:"given_up,omitempty"` // the leader ended it, since its worker was lost or did not
 }
 
 // NotBegun stands in the reason of a lost attempt whose work had not begun: it may be repeated, whatever the job says.
@@ -235,6 +237,15 @@ func (r Run) close(o Outcome) Run {
 		Finished: o.At, State: o.State, Reason: o.Reason, Exit: o.Exit,
 	})
 	r.Exit, r.Output = o.Exit, o.Output
+	return r
+}
+
+// GiveUp returns the run with its last attempt, which a leader has just ended, marked as given up.
+func (r Run) GiveUp() Run {
+	r.Attempts = slices.Clone(r.Attempts)
+	if n := len(r.Attempts); n > 0 {
+		r.Attempts[n-1].GivenUp = true
+	}
 	return r
 }
 

@@ -32,6 +32,7 @@ type Spec struct {
 	Retry        *Retry            `json:"retry,omitempty"`
 	Priority     int               `json:"priority,omitempty"` // higher goes first when workers are short
 	Workers      map[string]string `json:"workers,omitempty"`  // labels that a worker must have
+	Notify       Notify            `json:"notify,omitempty"`   // who is told of what
 
 	// What. Exactly one is set.
 	Command []string `json:"command,omitempty"` // argv
@@ -130,6 +131,7 @@ func (s Spec) WithDefaults() Spec {
 		setDefault(&r.Jitter, JitterFull)
 		s.Retry = &r
 	}
+	s.Notify = s.Notify.withDefaults()
 	if s.HTTP != nil {
 		h := *s.HTTP
 		setDefault(&h.Method, "GET")

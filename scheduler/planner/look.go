@@ -52,8 +52,12 @@ func (p *Planner) rescue(j *jobState, now time.Time) *job.Decision {
 			next, err = r.Recall("worker " + r.Worker + " did not begin it")
 		}
 		if err == nil {
+			gaveUp := r.State == job.Running
+			if gaveUp {
+				next = next.GiveUp()
+			}
 			d := p.handOver(j, next, now)
-			d.GaveUp = r.State == job.Running
+			d.GaveUp = gaveUp
 			return d
 		}
 	}

@@ -53,6 +53,7 @@ type Planner struct {
 	jobs    map[string]*jobState
 	workers map[string]*workerState
 	gate    job.Gate
+	gateRev int64            // of its record, readable or not; 0: there is none
 	misfits map[string]error // never changed, but replaced
 
 	leading    bool
@@ -128,7 +129,7 @@ func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 			if d := p.look(j, now); d != nil {
 				d.Job = j.name
 				if d.Run != nil && d.Run.State == job.Armed {
-					d.Run.Armed = now
+					d.Run.Armed, d.Gate = now, p.gateRev
 				}
 				j.busy = true
 				p.reserve(d.Run, 1)

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -63,6 +64,33 @@ func (r *rig) rests() {
 // commit sends a decision and returns the answer, without telling the planner.
 func (r *rig) commit(d job.Decision) job.Applied {
 	return r.store.commit(r.store.term, []job.Decision{d})[0]
+}
+
+// Whatever becomes of the gate's record, what is armed is guarded by its revision.
+func TestDecisionsNameTheGate(t *testing.T) {
+	r := newRig(t)
+	r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapAllow})
+	r.worker("w", 10)
+	r.lead()
+	for _, gate := range []struct {
+		what   string
+		change job.Change
+	}{
+		{"resumed", job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: midnight}}},
+		{"unreadable", job.Change{Kind: job.RecordGate, Bad: errors.New("garbage")}},
+		{"deleted", job.Change{Kind: job.RecordGate}},
+	} {
+		r.store.put(gate.change)
+		r.feed()
+		r.now = r.now.Add(time.Minute)
+		d := r.plan()
+		a := r.commit(d)
+		if d.Run == nil || d.Run.State != job.Armed || a.Err != nil {
+			t.Fatalf("with the gate %s: got %+v, and then %v", gate.what, d, a.Err)
+		}
+		r.Settle(d, a, r.now)
+		r.feed()
+	}
 }
 
 const minutely = job.Duration(time.Minute)

@@ -83,6 +83,10 @@ func (p *Planner) Apply(c job.Change, now time.Time) {
 }
 
 func (p *Planner) applyGate(c job.Change, now time.Time) {
+	p.gateRev = c.Rev
+	if c.Deleted() {
+		p.gateRev = 0
+	}
 	switch {
 	case c.Bad != nil:
 		return // what we knew is still what was asked for

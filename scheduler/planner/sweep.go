@@ -40,6 +40,7 @@ func (p *Planner) sweepRun(j *jobState, r *liveRun, now time.Time) *job.Decision
 			return nil
 		}
 		if next, err := giveUpOverdue(j.spec(r.Run), r.Run, now); err == nil {
+			next = next.GiveUp()
 			return &job.Decision{Run: &next, GaveUp: true}
 		}
 		return nil

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -19,23 +20,29 @@ type Range struct {
 	Reason   string
 }
 
+// ofMissed begins the reason for which slots are passed over that were missed.
+const ofMissed = "missed: "
+
+// IsMissed says whether a slot that does not run for a reason was missed, and not skipped for overlap, a pause or an edit.
+func IsMissed(reason string) bool { return strings.HasPrefix(reason, ofMissed) }
+
 // Missed says which of the slots that passed while nobody could dispatch are skipped next: a range of those after after,
 // whose time came before before. nil if what is left is to run, oldest first.
 func Missed(s *schedule.Schedule, spec *job.Spec, after, before, now time.Time) *Range {
 	upTo := before.Add(-s.Offset() - 1)
 	if spec.Missed == job.MissedNone {
-		return Between(s, after, upTo, "missed: nobody could dispatch at its time, and the job's policy is none")
+		return Between(s, after, upTo, ofMissed+"nobody could dispatch at its time, and the job's policy is none")
 	}
 	if oldest := windowStart(s, spec, now); oldest.After(after) {
 		end := earlier(upTo, oldest.Add(-1))
-		if r := Between(s, after, end, fmt.Sprintf("missed: older than the window of %v", spec.MissedWindow)); r != nil {
+		if r := Between(s, after, end, fmt.Sprintf(ofMissed+"older than the window of %v", spec.MissedWindow)); r != nil {
 			return r
 		}
 	}
-	keep, reason := 1, "missed: a later slot runs instead"
+	keep, reason := 1, ofMissed+"a later slot runs instead"
 	if spec.Missed == job.MissedAll {
 		keep = max(1, spec.MissedLimit)
-		reason = fmt.Sprintf("missed: beyond the limit of %d", keep)
+		reason = fmt.Sprintf(ofMissed+"beyond the limit of %d", keep)
 	}
 	kept := s.Last(after, upTo, keep)
 	if len(kept) == 0 {

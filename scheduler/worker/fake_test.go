@@ -261,10 +261,11 @@ func (f *fakeStore) tell(o job.Order) {
 	}
 }
 
-// again delivers an order once more.
+// again puts an order into the queue once more.
 func (f *fakeStore) again(o job.Order) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.queue[o.ID] = o
 	f.tell(o)
 }
 

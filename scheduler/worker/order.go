@@ -40,10 +40,18 @@ func (s *shift) deliver(o job.Order) {
 	now := s.w.now()
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	if s.orders[o.ID] != nil || s.ctx.Err() != nil {
+	if s.ctx.Err() != nil {
 		return
 	}
-	known := &order{left: 1} // the order itself, until all of it is taken in
+	known := s.orders[o.ID]
+	if known != nil {
+		if !known.closed.IsZero() { // it is there again: its transaction was applied twice, or a hand put it there
+			*known = order{left: 1}
+			s.settle(o.ID)
+		}
+		return
+	}
+	known = &order{left: 1} // the order itself, until all of it is taken in
 	s.orders[o.ID] = known
 	for _, name := range o.Stop {
 		s.stop(name, o.Rev)

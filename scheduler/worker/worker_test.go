@@ -174,6 +174,21 @@ func TestAttempt(t *testing.T) {
 		})
 	})
 
+	t.Run("leaves no order in the queue when that comes into being once more", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(10*time.Second))
+			r.start()
+			_, order := r.one()
+			after(time.Second)
+			r.store.again(order) // and is there again, as after a request that is applied twice
+			after(time.Second)
+			if n := r.store.queued(); n != 0 {
+				t.Errorf("%d orders are left, want none", n)
+			}
+			r.wantExecutions(1)
+		})
+	})
+
 	t.Run("is executed once when its order is redelivered as it runs and was forgotten", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Hour))

@@ -39,6 +39,7 @@ var rules = map[string]rule{
 	"scheduler/planner":  {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
 	"scheduler/explain":  {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
 	"scheduler/verify":   {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
+	"scheduler/notify":   {own: []string{"scheduler/job", "scheduler/policy"}},
 
 	// Mechanisms: each declares the interfaces that it uses, and knows neither etcd nor settings.
 	"scheduler": {
@@ -57,6 +58,10 @@ var rules = map[string]rule{
 	"scheduler/executor/output":  {external: system},
 	"scheduler/executor/procs":   {external: system},
 	"scheduler/executor/refs":    {},
+	"scheduler/notify/send": {
+		own:      []string{"scheduler/job", "scheduler/notify", "scheduler/executor", "scheduler/executor/refs"}, // of executor the Redactor only
+		external: []string{"github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},
+	},
 	"scheduler/api": {
 		own:      []string{"scheduler/job"},
 		external: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/hashicorp/go-hclog"},
@@ -87,7 +92,7 @@ var rules = map[string]rule{
 
 	// What operators write.
 	"config": {
-		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule"},
+		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/notify"}, // of notify the Schemes only
 		external: []string{"github.com/spf13/viper", "github.com/spf13/pflag", "go.yaml.in/yaml/v4/..."},
 	},
 
@@ -106,10 +111,11 @@ var (
 
 // reserved are modules that only these packages use, whatever their row says.
 var reserved = map[string][]string{
-	"github.com/spf13/viper":    {"config"},
-	"github.com/spf13/cobra":    {"cmd/..."},
-	"go.etcd.io/etcd/server/v3": {"store/embedded", "test/..."},
-	"go.etcd.io/etcd":           {"election", "store/...", "cmd/...", "test/..."},
+	"github.com/spf13/viper":             {"config"},
+	"github.com/spf13/cobra":             {"cmd/..."},
+	"go.etcd.io/etcd/server/v3":          {"store/embedded", "test/..."},
+	"github.com/nicholas-fedor/shoutrrr": {"scheduler/notify/send"},
+	"go.etcd.io/etcd":                    {"election", "store/...", "cmd/...", "test/..."},
 }
 
 // folders is all that may be at the top, besides what is generated.

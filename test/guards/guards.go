@@ -27,6 +27,13 @@ var Guards = []Guard{
 		Pkg:  "./store", Test: "TestALateWriteOfTheLeaderHasNoEffect",
 	},
 	{
+		Name: "the gate's revision compare",
+		File: "store/commit.go",
+		Code: "w.guards = append(w.guards, unchanged(s.keys.gate(), d.Gate))",
+		Cut:  "_ = d.Gate",
+		Pkg:  "./store", Test: "TestAPauseOfAllJobsRefusesWhatIsArmedUnawares",
+	},
+	{
 		Name: "the attempt token, at the outcome",
 		File: "scheduler/worker/report.go",
 		Code: "return record.State == job.Running && record.Token == r.Run.Token && record.Started.Equal(r.Run.Started)",

@@ -204,7 +204,20 @@ func (t *timeline) checkSkipped(name string, r job.Run) {
 		t.report(RuleOverlap, name, "skipped for run "+id+", which never was")
 		return
 	}
-	if o := last(vs); o.State.Terminal() && o.Finished.Before(r.Due) {
+	if o := last(vs); o.State.Terminal() && o.Finished.Before(r.Due) && !beganAgain(vs, t.runs[name]) {
 		t.report(RuleOverlap, name, fmt.Sprintf("skipped for run %s, which had ended at %s", id, o.Finished.Format(time.RFC3339Nano)))
 	}
+}
+
+// beganAgain says whether a run began an attempt after the write that skipped a slot for it. Such a run had not ended, whatever
+// time it gives for its end: that is by its last worker's clock, and the slot's by the leader's. It is no such proof that its
+// outcome came after that write, since rota may not skip a slot for an outcome that it has not heard of yet.
+func beganAgain(vs, skipped []runVersion) bool {
+	s := slices.IndexFunc(skipped, func(v runVersion) bool { return v.run.State == job.Skipped })
+	for i, v := range vs {
+		if v.Rev > skipped[s].Rev && v.begins(vs[:i]) {
+			return true
+		}
+	}
+	return false
 }

@@ -35,6 +35,7 @@ func (n *Node) lead(ctx context.Context, term election.Term) error {
 		}
 		wg.Go(func() { c.run(ctx) })
 	}
+	wg.Go(func() { n.tell(ctx, term) })
 	if n.set.History.MaxAge > 0 {
 		wg.Go(func() { n.sweepEvents(ctx, term) })
 	}

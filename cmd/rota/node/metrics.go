@@ -26,6 +26,7 @@ type metrics struct {
 	conflicts prometheus.Counter
 	recalls   prometheus.Counter
 	runs      *prometheus.CounterVec // by job and outcome
+	notified  *prometheus.CounterVec // by notifier and outcome
 	fenced    prometheus.Counter
 	sessions  prometheus.Counter
 	lag       prometheus.Histogram
@@ -63,6 +64,8 @@ func newMetrics(n *Node) *metrics {
 			Name: "rota_decisions_total", Help: "Decisions of the leader, by what became of them."}, []string{"result"}),
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_attempts_total", Help: "Attempts that ended here, by job and outcome."}, []string{"job", "outcome"}),
+		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "rota_notifications_total", Help: "Notices of this leader, by notifier and what became of them."}, []string{"notifier", "outcome"}),
 		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "rota_schedule_lag_seconds", Help: "From when a run was due to when its attempt was claimed here.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}}),
@@ -71,7 +74,7 @@ func newMetrics(n *Node) *metrics {
 			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600, 3600, 6 * 3600}}),
 	}
 	m.registry.MustRegister(m.terms, m.claims, m.givenUp, m.conflicts, m.recalls, m.fenced, m.sessions, m.executing, m.unsent,
-		m.decisions, m.runs, m.lag, m.duration, collectors.NewGoCollector(),
+		m.decisions, m.runs, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(nodeMetrics(n)...)
 	return m
@@ -190,6 +193,11 @@ func (m *metrics) Ended(r *job.Run, o *job.Outcome, took time.Duration) {
 func (m *metrics) Load(executing, unsent int) {
 	m.executing.Set(float64(executing))
 	m.unsent.Set(float64(unsent))
+}
+
+// Notified counts notices.
+func (m *metrics) Notified(notifier, outcome string, n int) {
+	m.notified.WithLabelValues(notifier, outcome).Add(float64(n))
 }
 
 func (m *metrics) Conflicted(*job.Run)           { m.conflicts.Inc() }

@@ -42,6 +42,7 @@ func metricNames(t *testing.T) (names []string) {
 	m := newMetrics(n)
 	m.Ended(&job.Run{Job: "x"}, &job.Outcome{State: job.Succeeded}, time.Second)
 	m.Decided(job.Decision{}, job.Applied{}, time.Time{})
+	m.Notified("x", "sent", 1)
 	families, err := m.registry.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/handler"
 	httpexec "github.com/rota-scheduler/rota/scheduler/executor/http"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/notify/send"
 	"github.com/rota-scheduler/rota/scheduler/planner"
 	"github.com/rota-scheduler/rota/scheduler/worker"
 	"github.com/rota-scheduler/rota/store"
@@ -73,6 +74,7 @@ type Node struct {
 	scheduler *scheduler.Scheduler // nil for a worker
 	worker    *worker.Worker       // nil if it does not work
 	files     *files               // nil without job files
+	services  *send.Services       // nil for a worker
 	memory    *memory
 	space     *space
 	metrics   *metrics
@@ -162,6 +164,8 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 	background("watch the space", n.space.run)
 	if n.cfg.Role == Replica {
 		background("follow the store", n.mirror.Follow)
+		n.services = send.NewServices()
+		stops.add("wait for notifications", func() error { n.services.Close(); return nil })
 		n.scheduler = scheduler.New(planner.Config{
 			WorkerTTL: workerTTL, ArmAhead: n.set.Dispatch.ArmAhead,
 			StopMargin: n.cfg.StopMargin, StopPatience: n.cfg.StopPatience,

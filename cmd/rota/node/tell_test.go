@@ -1,0 +1,223 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// ears is a webhook that records what it is told, and hangs while it is asked to.
+type ears struct {
+	url   string // of a notifier
+	hangs atomic.Bool
+
+	mu   sync.Mutex
+	told []string // guarded by mu: texts that were answered
+	hung int      // guarded by mu: requests that were not
+}
+
+func listen(t *testing.T) *ears {
+	t.Helper()
+	e := &ears{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		hangs := e.hangs.Load()
+		e.mu.Lock()
+		if hangs {
+			e.hung++
+		} else {
+			e.told = append(e.told, string(text))
+		}
+		e.mu.Unlock()
+		if hangs {
+			<-r.Context().Done()
+		}
+	}))
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	e.url = "generic+" + server.URL + "/hook"
+	return e
+}
+
+func (e *ears) heard() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]string(nil), e.told...)
+}
+
+// titles are the first lines of what was heard.
+func (e *ears) titles() (titles []string) {
+	for _, text := range e.heard() {
+		title, _, _ := strings.Cut(text, "\n")
+		titles = append(titles, strings.TrimPrefix(title, "rota: "))
+	}
+	return titles
+}
+
+// hears waits until e was told just that.
+func (e *ears) hears(t *testing.T, want ...string) {
+	t.Helper()
+	eventually(t, "it is told "+strings.Join(want, ", "), func() bool { return len(e.heard()) >= len(want) })
+	if got := strings.Join(e.titles(), "\n"); got != strings.Join(want, "\n") {
+		t.Fatalf("was told:\n%s\nwant:\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+func (e *ears) everything() job.Notify { return job.Notify{"ops": {URL: e.url}} }
+
+// switched is a job that succeeds while a file is there.
+func switched(t *testing.T, to job.Notify) (spec job.Spec, path string) {
+	path = filepath.Join(t.TempDir(), "good")
+	return job.Spec{Shell: "echo how it went; test -e " + path, Notify: to}, path
+}
+
+func TestFailureAndRecoveryAreTold(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	ops, pager := listen(t), listen(t)
+	spec, good := switched(t, job.Notify{"ops": {URL: ops.url}, "pager": {URL: pager.url, When: []job.Occasion{job.OnRecovery}}})
+	r.put(t, "a", spec)
+	quiet := spec
+	quiet.Notify = nil
+	r.put(t, "quiet", quiet)
+	r.ends(t, r.submit(t, "quiet", api.RunRequest{}).Ref, job.Failed)
+
+	first := r.ends(t, r.submit(t, "a", api.RunRequest{}).Ref, job.Failed)
+	ops.hears(t, "job a failed")
+	if text := ops.heard()[0]; !strings.Contains(text, "run: "+first.Ref) || !strings.Contains(text, "exit") || !strings.Contains(text, "output ends with:\nhow it went") {
+		t.Errorf("the message is:\n%s", text)
+	}
+	r.ends(t, r.submit(t, "a", api.RunRequest{}).Ref, job.Failed)
+	ops.hears(t, "job a failed", "job a failed")
+	write(t, good, "")
+	for range 2 {
+		r.ends(t, r.submit(t, "a", api.RunRequest{}).Ref, job.Succeeded)
+	}
+	if err := os.Remove(good); err != nil {
+		t.Fatal(err)
+	}
+	r.ends(t, r.submit(t, "a", api.RunRequest{}).Ref, job.Failed)
+	ops.hears(t, "job a failed", "job a failed", "job a succeeds again", "job a failed")
+	pager.hears(t, "job a succeeds again")
+	if n := r.metric(t, `rota_notifications_total{notifier="ops",outcome="sent"}`); n != 4 {
+		t.Errorf("%v notices are counted, want 4", n)
+	}
+	r.sound(t)
+}
+
+// What is not told when a leader ends is told by the next one, and what is, is not told again.
+func TestTheNextLeaderTellsTheRest(t *testing.T) {
+	t.Parallel()
+	endpoint := etcd(t)
+	ops := listen(t)
+	spec, _ := switched(t, ops.everything())
+
+	q1 := start(t, Config{Settings: outside(t, "q1", endpoint), Version: version})
+	q1.lead(t)
+	q1.put(t, "a", spec)
+	q1.put(t, "tick", job.Spec{Shell: "true", Every: job.Duration(time.Second), Missed: job.MissedNone, Notify: ops.everything()})
+	q1.ends(t, q1.submit(t, "a", api.RunRequest{}).Ref, job.Failed)
+	ops.hears(t, "job a failed")
+	eventually(t, "that is written down", func() bool { return q1.node.mirror.Told("a") != nil })
+	ops.hangs.Store(true)
+	q1.ends(t, q1.submit(t, "a", api.RunRequest{}).Ref, job.Failed)
+	eventually(t, "it is about to be told", func() bool { ops.mu.Lock(); defer ops.mu.Unlock(); return ops.hung > 0 })
+	if err := q1.end(); err != nil {
+		t.Fatal(err)
+	}
+	ops.hangs.Store(false)
+	stopped := time.Now()
+	eventually(t, "a slot has passed", func() bool { return time.Since(stopped) > 2500*time.Millisecond })
+
+	q2 := start(t, Config{Settings: outside(t, "q2", endpoint), Version: version})
+	q2.lead(t)
+	eventually(t, "the rest is told", func() bool { return len(ops.heard()) >= 3 })
+	var failed, missed int
+	for _, title := range ops.titles()[1:] {
+		switch {
+		case title == "job a failed":
+			failed++
+		case strings.HasPrefix(title, "job tick missed "):
+			missed++
+		}
+	}
+	if failed != 1 || missed == 0 {
+		t.Errorf("was told %q, want one failure more, and that slots were missed", ops.titles())
+	}
+	q2.sound(t)
+}
+
+// A notifier that hangs holds up neither runs nor other notifiers.
+func TestANotifierThatHangs(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	dead, ops := listen(t), listen(t)
+	dead.hangs.Store(true)
+	spec, _ := switched(t, job.Notify{"dead": {URL: dead.url}, "ops": {URL: ops.url}})
+	spec.Every = job.Duration(time.Second)
+	r.put(t, "a", spec)
+	r.put(t, "b", job.Spec{Shell: "true", Every: job.Duration(time.Second)})
+	ops.hears(t, "job a failed")
+	eventually(t, "it hangs", func() bool { dead.mu.Lock(); defer dead.mu.Unlock(); return dead.hung > 0 })
+	before := r.metric(t, "rota_attempts_claimed_total")
+	eventually(t, "runs go on, and are told of", func() bool {
+		return r.metric(t, "rota_attempts_claimed_total") >= before+6 && len(ops.heard()) >= 3
+	})
+	if late := r.metric(t, "rota_dispatch_behind_seconds"); late > 1 {
+		t.Errorf("the leader is %v s behind", late)
+	}
+	if len(dead.heard()) != 0 {
+		t.Error("the fault did not bite")
+	}
+	// What is not told to everybody is not written down as told.
+	if m := r.node.mirror.Told("a"); m != nil {
+		t.Errorf("written down: %+v", m)
+	}
+	r.sound(t)
+}
+
+func TestNotifiersOfTheAPI(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	for text, want := range map[string]string{
+		`{"shell":"true","notify":["ops"]}`:                      "give definitions, such as",
+		`{"shell":"true","notify":{"ops":{}}}`:                   "url",
+		`{"shell":"true","notify":{"ops":{"url":"slak://x@y"}}}`: "did you mean slack?",
+	} {
+		req, err := http.NewRequestWithContext(context.Background(), http.MethodPut, r.Servers()[0]+"/v1/jobs/a", strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode/100 != 4 || !strings.Contains(string(body), want) {
+			t.Errorf("%s: got %d %s, want %q", text, resp.StatusCode, body, want)
+		}
+		t.Logf("%s: %s", text, body)
+	}
+	var v api.JobView
+	spec := job.Spec{Shell: "true", Notify: job.Notify{"ops": {URL: "ntfy://${env:NTFY}/x"}}}
+	v = r.put(t, "a", spec)
+	text, err := json.Marshal(v.Spec.Notify)
+	if err != nil || string(text) != `{"ops":{"url":"ntfy://${env:NTFY}/x","when":["failure","recovery","missed","lost"]}}` {
+		t.Errorf("got %s (%v)", text, err)
+	}
+}

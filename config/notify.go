@@ -1,0 +1,194 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/notify"
+	"go.yaml.in/yaml/v4"
+)
+
+// maxNotifiers bounds how many a job may name.
+const maxNotifiers = 16
+
+// notifiers gathers what all sources say of notifiers, and which jobs name which: a job may stand before the notifier that
+// it names, and in another file.
+type notifiers struct {
+	known map[string]notifier
+	uses  []use
+}
+
+// notifier is a definition and the place where its name stands.
+type notifier struct {
+	file string
+	line int
+	job.Notifier
+}
+
+// use is a name in a job's notify.
+type use struct {
+	reader    *reader
+	node      *yaml.Node
+	job, name string
+}
+
+// define reads the notifiers of a file.
+func (s *notifiers) define(r *reader, key, value *yaml.Node) {
+	if isNull(value) {
+		r.fail(key, "add notifiers below it or remove the key", "notifiers has no value")
+		return
+	}
+	r.pairs(value, "notifiers", func(key, value *yaml.Node) {
+		name := key.Value
+		if !r.notifierName(key) {
+			return
+		}
+		if other, ok := s.known[name]; ok {
+			r.fail(key, "rename or remove one of the two", "duplicate notifier %s: already defined at %s:%d", quote(name), other.file, other.line)
+			return
+		}
+		s.known[name] = notifier{r.src.name, key.Line, r.notifier(key, value)}
+	})
+}
+
+// notifierName checks a name.
+func (r *reader) notifierName(key *yaml.Node) bool {
+	err := job.CheckName(key.Value)
+	if err == nil {
+		return true
+	}
+	msg, hint, _ := strings.Cut(err.Error(), ": use ")
+	if hint != "" {
+		hint = "use " + hint
+	}
+	r.fail(key, hint, "notifier %s", msg)
+	return false
+}
+
+var notifierFields = []field[job.Notifier]{
+	{"url", func(r *reader, n *yaml.Node, to *job.Notifier) {
+		to.URL = r.required(n, "url", maxURL)
+		r.notifierURL(n, to.URL)
+	}},
+	{"when", func(r *reader, n *yaml.Node, to *job.Notifier) {
+		var given []job.Occasion
+		r.items(n, "when", true, func(_ int, n *yaml.Node) { given = append(given, choice(r, n, "when", job.Occasions())) })
+		for _, o := range job.Occasions() { // in one order, and each once
+			if slices.Contains(given, o) {
+				to.When = append(to.When, o)
+			}
+		}
+	}},
+}
+
+// notifier reads a definition.
+func (r *reader) notifier(key, value *yaml.Node) (to job.Notifier) {
+	what := "notifier " + quote(key.Value)
+	if isNull(value) {
+		r.fail(key, "give it a url", "%s has no value", what)
+		return to
+	}
+	if readFields(r, value, what, notifierFields, nil, &to) && child(value, "url") == nil {
+		r.fail(key, "such as url: slack://…, or generic://host/path for a webhook", "%s has no url", what)
+	}
+	return to
+}
+
+// notifierURL checks a URL as far as it is known before its references are resolved.
+func (r *reader) notifierURL(n *yaml.Node, text string) {
+	if text == "" {
+		return
+	}
+	r.references(n, "url", text)
+	if at := placeholder.FindStringIndex(text); at != nil && at[0] == 0 {
+		return // the scheme comes from a reference
+	}
+	fail := func(hint, format string, args ...any) { r.fail(n, hint, format, args...) }
+	scheme, rest, ok := strings.Cut(text, "://")
+	service, transport, custom := strings.Cut(scheme, "+")
+	switch {
+	case !ok:
+		fail("such as slack://…, or generic://host/path for a webhook", "url of a notifier does not begin with a scheme and ://")
+	case service == "http" || service == "https":
+		fail("for a webhook write generic+"+scheme+"://…", "url of a notifier begins with %s://", scheme)
+	case !slices.Contains(notify.Schemes(), service):
+		hint := didYouMean(service, notify.Schemes())
+		if hint == "" {
+			hint = "use " + oneOf(notify.Schemes())
+		}
+		fail(hint, "url of a notifier has the unknown scheme %s", quote(scheme))
+	case custom && service == "generic" && transport != "http" && transport != "https":
+		fail("use generic+http:// or generic+https://", "url of a notifier has the unknown scheme %s", quote(scheme))
+	case rest == "":
+		fail("", "url of a notifier has nothing behind %s://", scheme)
+	default:
+		if _, err := url.Parse(placeholder.ReplaceAllString(text, "1")); err != nil {
+			fail("percent-encode what is special in it", "url of a notifier cannot be read")
+		}
+	}
+}
+
+// readNotify reads whom a job names, or whom it defines for itself alone. Names are left to notifiers.
+func readNotify(r *reader, n *yaml.Node, s *job.Spec) {
+	if n.Kind != yaml.MappingNode {
+		r.items(n, "notify", true, func(_ int, n *yaml.Node) { r.required(n, "notify", maxURL) })
+		r.tooManyNotifiers(n, len(n.Content))
+		return
+	}
+	list := job.Notify{}
+	r.pairs(n, "notify", func(key, value *yaml.Node) {
+		if r.notifierName(key) {
+			list[key.Value] = r.notifier(key, value)
+		}
+	})
+	r.tooManyNotifiers(n, len(list))
+	if len(list) > 0 {
+		s.Notify = list
+	}
+}
+
+func (r *reader) tooManyNotifiers(n *yaml.Node, count int) {
+	if count > maxNotifiers {
+		r.fail(n, "", "notify has %d notifiers, at most %d are allowed", count, maxNotifiers)
+	}
+}
+
+// used notes which notifiers a job names. value is its mapping, with defaults.
+func (s *notifiers) used(r *reader, value *yaml.Node, name string) {
+	switch n := child(value, "notify"); {
+	case n == nil:
+	case n.Kind == yaml.ScalarNode:
+		s.uses = append(s.uses, use{r, n, name, n.Value})
+	case n.Kind == yaml.SequenceNode:
+		for _, item := range n.Content {
+			s.uses = append(s.uses, use{r, item, name, item.Value})
+		}
+	}
+}
+
+// resolve gives each job the definitions of the notifiers that it names.
+func (s *notifiers) resolve(jobs map[string]Definition) {
+	names := sortedKeys(s.known)
+	for _, u := range s.uses {
+		to, ok := s.known[u.name]
+		d := jobs[u.job]
+		switch {
+		case u.name == "" || u.node.Kind != yaml.ScalarNode || u.node.Tag != "!!str": // told already
+		case !ok:
+			hint := didYouMean(u.name, names)
+			if hint == "" {
+				hint = "define it below notifiers:, in this file or another one that is read with it"
+			}
+			u.reader.fail(u.node, hint, "notifier %s is not defined", quote(u.name))
+		default:
+			if d.Spec.Notify == nil {
+				d.Spec.Notify = job.Notify{}
+			}
+			d.Spec.Notify[u.name] = to.Notifier
+			d.Spec = d.Spec.WithDefaults()
+			jobs[u.job] = d
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package send_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/notify"
+	"github.com/rota-scheduler/rota/scheduler/notify/send"
+)
+
+// wire is a sender that records what is sent, by URL, and counts what became of it.
+type wire struct {
+	answer func(ctx context.Context, url string) error // nil: it arrives
+
+	mu     sync.Mutex
+	sent   map[string][]string    // guarded by mu: titles of what arrived
+	at     map[string][]time.Time // guarded by mu: when it did
+	counts map[string]int         // guarded by mu, by outcome
+	tries  int                    // guarded by mu
+}
+
+func (w *wire) Send(ctx context.Context, url string, m notify.Message) error {
+	w.mu.Lock()
+	w.tries++
+	w.mu.Unlock()
+	if w.answer != nil {
+		if err := w.answer(ctx, url); err != nil {
+			return err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent[url] = append(w.sent[url], m.Title)
+	w.at[url] = append(w.at[url], time.Now())
+	return nil
+}
+
+func (w *wire) Notified(_, outcome string, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts[outcome] += n
+}
+
+// titles are those of what arrived at a URL.
+func (w *wire) titles(url string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.sent[url])
+}
+
+// times are when that was.
+func (w *wire) times(url string) []time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.at[url])
+}
+
+// counted is how many notices came to an outcome.
+func (w *wire) counted(outcome string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.counts[outcome]
+}
+
+func newWire(answer func(context.Context, string) error) *wire {
+	return &wire{answer: answer, sent: make(map[string][]string), at: make(map[string][]time.Time), counts: make(map[string]int)}
+}
+
+// open returns a desk that ends with the test.
+func open(t *testing.T, w *wire, cfg send.Config) (*send.Desk, context.Context) {
+	ctx, cancel := context.WithCancel(t.Context())
+	d := send.NewDesk(cfg, w, w, hclog.NewNullLogger())
+	t.Cleanup(func() { cancel(); d.Wait() })
+	return d, ctx
+}
+
+// items posts n items to a URL, and counts those that are done.
+func items(ctx context.Context, d *send.Desk, url string, n int) *atomic.Int64 {
+	var done atomic.Int64
+	for i := range n {
+		text := fmt.Sprintf("%s %d", url, i)
+		d.Post(ctx, "ops", url, send.Item{
+			Occasion: job.OnFailure, Line: text, Done: func() { done.Add(1) },
+			Message: func(context.Context) notify.Message { return notify.Message{Title: text} },
+		})
+	}
+	return &done
+}
+
+func TestManyAreSummedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWire(nil)
+		d, ctx := open(t, w, send.DefaultConfig())
+		done := items(ctx, d, "a", 46)
+		synctest.Wait()
+		if got := w.titles("a"); len(got) != 10 || got[0] != "a 0" || got[9] != "rota: and 37 more" {
+			t.Fatalf("got %q, want nine and a summary", got)
+		}
+		if done.Load() != 46 || w.counted(send.Sent) != 9 || w.counted(send.Summed) != 37 {
+			t.Errorf("%d are done, counted %v", done.Load(), w.counts)
+		}
+		// The next ones wait until the minute is over, and are told together.
+		items(ctx, d, "a", 2)
+		synctest.Wait()
+		if n := len(w.titles("a")); n != 10 {
+			t.Errorf("%d within a minute", n)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := w.titles("a"); len(got) != 12 || got[10] != "a 0" || got[11] != "a 1" {
+			t.Errorf("after a minute: got %q", got[10:])
+		}
+		items(ctx, d, "a", 1)
+		synctest.Wait()
+		if got := w.titles("a"); got[len(got)-1] != "a 0" {
+			t.Errorf("a single one is summed up: %q", got[len(got)-1])
+		}
+	})
+}
+
+func TestAMinuteHasNoMoreThanItsNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWire(nil)
+		d, ctx := open(t, w, send.DefaultConfig())
+		for range 600 { // one a second for ten minutes
+			items(ctx, d, "a", 1)
+			time.Sleep(time.Second)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		for i, at := range w.times("a") {
+			if j := i + 10; j < len(w.times("a")) && w.times("a")[j].Sub(at) < time.Minute {
+				t.Errorf("eleven within %v", w.times("a")[j].Sub(at))
+			}
+		}
+		if w.counted(send.Sent)+w.counted(send.Summed) != 600 {
+			t.Errorf("told: %v, want all 600", w.counts)
+		}
+	})
+}
+
+func TestANotifierThatHangsHoldsUpNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWire(func(ctx context.Context, url string) error {
+			if url == "hangs" {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		})
+		d, ctx := open(t, w, send.DefaultConfig())
+		began := time.Now()
+		stuck := items(ctx, d, "hangs", 3)
+		done := items(ctx, d, "b", 3)
+		synctest.Wait()
+		if done.Load() != 3 || time.Since(began) != 0 {
+			t.Errorf("%d of 3 after %v", done.Load(), time.Since(began))
+		}
+		time.Sleep(59 * time.Minute)
+		synctest.Wait()
+		if stuck.Load() != 0 || w.counted(send.Failed) != 0 {
+			t.Errorf("given up too early: %v", w.counts)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if stuck.Load() != 1 || w.counted(send.Failed) != 1 {
+			t.Errorf("after an hour: %d are done, counted %v", stuck.Load(), w.counts)
+		}
+		if w.tries > 3+60 {
+			t.Errorf("%d tries within an hour", w.tries)
+		}
+	})
+}
+
+func TestWhatFailsIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := 3
+		w := newWire(func(context.Context, string) error {
+			if left--; left >= 0 {
+				return errors.New("no")
+			}
+			return nil
+		})
+		d, ctx := open(t, w, send.DefaultConfig())
+		began := time.Now()
+		done := items(ctx, d, "a", 1)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if done.Load() != 1 || w.counted(send.Repeated) != 3 || w.counted(send.Sent) != 1 {
+			t.Errorf("%d are done, counted %v", done.Load(), w.counts)
+		}
+		if took := w.times("a")[0].Sub(began); took != 7*time.Second {
+			t.Errorf("it took %v, want 1+2+4 s", took)
+		}
+	})
+}
+
+func TestTooManyAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		w := newWire(func(ctx context.Context, _ string) error {
+			<-gate
+			return nil
+		})
+		cfg := send.DefaultConfig()
+		cfg.Waiting = 5
+		d, ctx := open(t, w, cfg)
+		items(ctx, d, "a", 1)
+		synctest.Wait() // it is under way
+		done := items(ctx, d, "a", 100)
+		if done.Load() != 95 {
+			t.Errorf("%d are done, want those that have no place", done.Load())
+		}
+		close(gate)
+		synctest.Wait()
+		if got := w.titles("a"); len(got) != 2 || got[1] != "rota: and 100 more" {
+			t.Errorf("got %q", got)
+		}
+		if w.counted(send.Summed) != 100 || done.Load() != 100 {
+			t.Errorf("%d are done, counted %v", done.Load(), w.counts)
+		}
+	})
+}
+
+func TestItEndsWithItsTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWire(func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() })
+		ctx, cancel := context.WithCancel(t.Context())
+		d := send.NewDesk(send.DefaultConfig(), w, nil, hclog.NewNullLogger())
+		done := items(ctx, d, "a", 3)
+		synctest.Wait()
+		cancel()
+		d.Wait()
+		if done.Load() != 0 {
+			t.Error("what was not told is done")
+		}
+	})
+}
+
+func TestManyNotifiers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWire(nil)
+		d, ctx := open(t, w, send.DefaultConfig())
+		for i := range 3000 {
+			items(ctx, d, fmt.Sprintf("url%d", i), 1)
+			if i%100 == 0 {
+				time.Sleep(10 * time.Second)
+			}
+		}
+		synctest.Wait()
+		if n := len(slices.Collect(maps.Keys(w.sent))); n != 3000 {
+			t.Errorf("%d of 3000 were told", n)
+		}
+		for url, titles := range w.sent {
+			if len(titles) != 1 || !strings.HasPrefix(titles[0], url+" ") {
+				t.Errorf("%s got %q", url, titles)
+			}
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package send
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/specialized/generic"
+	"github.com/nicholas-fedor/shoutrrr/pkg/types"
+
+	"github.com/rota-scheduler/rota/scheduler/notify"
+)
+
+// webhookScheme is shoutrrr's name for a plain webhook.
+const webhookScheme = "generic"
+
+// webhook sends m as shoutrrr does to a URL such as generic://host/path or generic+http://host/path, of which it takes the
+// meaning from there: template=json, @header and so on. But it ends with ctx, and follows no redirect.
+func webhook(ctx context.Context, full string, m notify.Message) error {
+	u, err := url.Parse(full)
+	if err != nil {
+		return fmt.Errorf("url cannot be read")
+	}
+	var service generic.Service
+	header := headers(u)
+	if strings.Contains(u.Scheme, "+") {
+		if u, err = service.GetConfigURLFromCustom(u); err != nil {
+			return fmt.Errorf("read url: %w", err)
+		}
+	}
+	if err := service.Initialize(u, nil); err != nil {
+		return fmt.Errorf("read url: %w", err)
+	}
+	c := service.Config
+	params, contentType := types.Params{c.MessageKey: m.Text()}, "text/plain; charset=utf-8"
+	if c.Template != "" {
+		params, contentType = types.Params{c.TitleKey: m.Title, c.MessageKey: m.Body}, c.ContentType
+	}
+	body, err := service.GetPayload(c, params)
+	if err != nil {
+		return fmt.Errorf("write message: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, c.RequestMethod, c.WebhookURL().String(), body)
+	if err != nil {
+		return fmt.Errorf("make request: %w", err)
+	}
+	req.Header = header
+	req.Header.Set("Content-Type", contentType)
+	client := http.Client{
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the other side can end in good order
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return fmt.Errorf("answer is %s", resp.Status)
+	}
+	return nil
+}
+
+// headers are those that a URL asks for by @Name=value.
+func headers(u *url.URL) http.Header {
+	h := http.Header{}
+	for key, values := range u.Query() {
+		if name, ok := strings.CutPrefix(key, "@"); ok && name != "" {
+			h.Set(name, values[0])
+		}
+	}
+	return h
+}

@@ -1,0 +1,176 @@
+package notify
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Message is what is sent.
+type Message struct {
+	Title string // one line
+	Body  string // what there is to say besides; several lines
+}
+
+// Text is the whole message.
+func (m Message) Text() string { return m.Title + "\n" + m.Body }
+
+// How much of a run's output a message has: its last lines.
+const (
+	outputLines = 20
+	outputBytes = 1500
+)
+
+// Message returns what is to be told of n on occasion o. output is the tail of the run's output, api the address of a replica
+// that answers, such as http://q1:8470; either may be empty.
+func (n *Notice) Message(o job.Occasion, output, api string) Message {
+	m := Message{Title: "rota: " + n.title(o)}
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	switch {
+	case n.Event != nil:
+		e := n.Event
+		line("slots: %s, from %s to %s", slots(e), stamp(e.From), stamp(e.To))
+		line("reason: %s", e.Reason)
+		if api != "" {
+			line("%s/v1/jobs/%s", api, n.Job)
+		}
+	default:
+		n.describe(line)
+		if api != "" {
+			line("%s/v1/runs/%s", api, n.Run.Name())
+		}
+		if output = tail(output); output != "" && o != job.OnRecovery {
+			line("output ends with:\n%s", output)
+		}
+	}
+	m.Body = strings.TrimRight(b.String(), "\n")
+	return m
+}
+
+// title is what happened, in a few words.
+func (n *Notice) title(o job.Occasion) string {
+	switch {
+	case n.Event != nil:
+		return fmt.Sprintf("job %s missed %s", n.Job, slots(n.Event))
+	case o == job.OnMissed:
+		return fmt.Sprintf("job %s missed 1 slot", n.Job)
+	case o == job.OnRecovery:
+		return fmt.Sprintf("job %s succeeds again", n.Job)
+	case n.Run.State == job.Lost:
+		return fmt.Sprintf("a run of job %s was lost", n.Job)
+	case o == job.OnLost:
+		return fmt.Sprintf("attempt %d of a run of job %s was given up", n.Attempt, n.Job)
+	case n.Run.State == job.TimedOut:
+		return fmt.Sprintf("job %s timed out", n.Job)
+	}
+	return fmt.Sprintf("job %s failed", n.Job)
+}
+
+// describe tells of a run.
+func (n *Notice) describe(line func(format string, args ...any)) {
+	r := n.Run
+	line("run: %s", r.Name())
+	line("slot: %s", stamp(r.Slot))
+	state := string(r.State)
+	if n.After != "" {
+		state += ", after " + n.Job + "/" + n.After + " did not"
+	}
+	line("state: %s", state)
+	if r.Reason != "" {
+		line("reason: %s", r.Reason)
+	}
+	if a := n.givenUp(); a != nil {
+		line("given up: attempt %d at worker %s: %s", a.Number, a.Worker, a.Reason)
+	}
+	switch {
+	case r.Attempt > 0 && r.Worker != "":
+		line("attempt: %d, at worker %s", r.Attempt, r.Worker)
+	case r.Attempt > 0:
+		line("attempts: %d", r.Attempt)
+	}
+	if !r.Finished.IsZero() {
+		line("ended: %s", stamp(r.Finished))
+	}
+}
+
+func slots(e *job.Event) string {
+	switch {
+	case e.Partial:
+		return fmt.Sprintf("at least %d slots", e.Count)
+	case e.Count == 1:
+		return "1 slot"
+	}
+	return fmt.Sprintf("%d slots", e.Count)
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// tail is the end of an output: whole lines, if they are not too long.
+func tail(output string) string {
+	output = strings.ToValidUTF8(strings.TrimRight(output, "\n\r\t "), "\uFFFD")
+	if lines := strings.Split(output, "\n"); len(lines) > outputLines {
+		output = strings.Join(lines[len(lines)-outputLines:], "\n")
+	}
+	if len(output) <= outputBytes {
+		return output
+	}
+	at := len(output) - outputBytes
+	for at < len(output) && !utf8.RuneStart(output[at]) {
+		at++
+	}
+	return "…" + output[at:]
+}
+
+// Line is one notice in a summary.
+func (n *Notice) Line(o job.Occasion) string {
+	text := n.title(o)
+	if n.Run != nil {
+		text += " (" + n.Run.Name() + ")"
+		if n.Run.Reason != "" {
+			text += ": " + n.Run.Reason
+		}
+	}
+	return short(text)
+}
+
+// lineBytes bounds a line of a summary.
+const lineBytes = 200
+
+func short(text string) string {
+	if len(text) <= lineBytes {
+		return text
+	}
+	at := lineBytes
+	for !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return text[:at] + "…"
+}
+
+// summaryLines is how many notices a summary names.
+const summaryLines = 20
+
+// Summary tells of many notices at once: how many there are on each occasion, and the first of them.
+func Summary(counts map[job.Occasion]int, lines []string) Message {
+	total := 0
+	var parts []string
+	for _, o := range job.Occasions() {
+		if counts[o] > 0 {
+			total += counts[o]
+			parts = append(parts, fmt.Sprintf("%s: %d", o, counts[o]))
+		}
+	}
+	m := Message{Title: fmt.Sprintf("rota: and %d more", total), Body: strings.Join(parts, ", ")}
+	shown := lines[:min(len(lines), summaryLines)]
+	for _, line := range shown {
+		m.Body += "\n- " + line
+	}
+	if rest := total - len(shown); rest > 0 {
+		m.Body += fmt.Sprintf("\n- and %d others: rota runs", rest)
+	}
+	return m
+}

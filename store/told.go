@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// PutTold writes what a leader has told about jobs, of each one at most one record, and calls done once for each, from any
+// goroutine, with its index and the revision at which it was written. A record's Rev is the revision that it replaces, zero
+// if there must be none. err is job.ErrConflict if it is otherwise, or the job is gone; the rest is as with Commit.
+func (s *Store) PutTold(ctx context.Context, term election.Term, list []job.Told, done func(i int, rev int64, err error)) {
+	g := s.led(ctx, term)
+	ws := make([]*write, 0, len(list))
+	for i, t := range list {
+		key := s.keys.told(t.Job)
+		w := &write{id: s.ops.next(), lane: key}
+		t.Op, t.Term = w.id, term.Rev
+		if term.Rev <= 0 {
+			done(i, 0, election.ErrTermLost)
+			continue
+		}
+		w.guards = append(w.guards, exists(s.keys.job(t.Job)))
+		if err := w.put(key, t.Rev, t); err != nil {
+			done(i, 0, err)
+			continue
+		}
+		w.done = func(out *written) { done(i, out.rev, out.err) }
+		ws = append(ws, w)
+	}
+	g.enqueue(ws...)
+}
+
+// EventsOf reads the events of some jobs, up to a revision. It looks at the keys of all events, so it is nothing to do often.
+func (s *Store) EventsOf(ctx context.Context, jobs map[string]bool, upTo int64) (events []*job.Event, err error) {
+	prefix := s.keys.family(KindEvents)
+	for from, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
+		try, cancel := context.WithTimeout(ctx, tryTimeout)
+		resp, err := s.client.Get(try, from, clientv3.WithRange(end), clientv3.WithLimit(sweepPage))
+		cancel()
+		if err != nil {
+			return nil, fmt.Errorf("list events: %w", err)
+		}
+		for _, kv := range resp.Kvs {
+			name := string(kv.Key[len(prefix):])
+			if of, _, _ := strings.Cut(name, "/"); !jobs[of] || kv.ModRevision > upTo {
+				continue
+			}
+			if c := decode(KindEvents, name, kv.Value, kv.ModRevision); c.Event != nil {
+				events = append(events, c.Event)
+			}
+		}
+		if !resp.More || len(resp.Kvs) == 0 {
+			return events, nil
+		}
+		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
+	}
+}

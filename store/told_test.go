@@ -1,0 +1,152 @@
+package store
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// tell writes what has been told about jobs, and waits for all answers.
+func tell(t *testing.T, s *Store, term election.Term, list ...job.Told) (revs []int64, errs []error) {
+	t.Helper()
+	revs, errs = make([]int64, len(list)), make([]error, len(list))
+	var wg sync.WaitGroup
+	wg.Add(len(list))
+	s.PutTold(within(t), term, list, func(i int, rev int64, err error) { revs[i], errs[i] = rev, err; wg.Done() })
+	wg.Wait()
+	return revs, errs
+}
+
+func putJob(t *testing.T, s *Store, name string, spec job.Spec) job.Job {
+	t.Helper()
+	j, _ := job.Define(nil, name, spec, job.Origin{Kind: job.OriginAPI}, epoch)
+	j, err := s.PutJob(within(t), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func TestWhatWasToldIsGuarded(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, c *clientv3.Client) {
+		s := open(t, c)
+		term := reign(t, c, "a")
+		putJob(t, s, "j", job.Spec{Shell: "true"})
+		k := putJob(t, s, "k", job.Spec{Shell: "true"})
+		revs, errs := tell(t, s, term, job.Told{Job: "j", UpTo: 7, At: epoch}, job.Told{Job: "k", UpTo: 8, At: epoch}, job.Told{Job: "nobody", At: epoch})
+		if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], job.ErrConflict) {
+			t.Fatalf("got %v, want the last one refused, since there is no such job", errs)
+		}
+		if _, errs := tell(t, s, term, job.Told{Job: "j", UpTo: 9, At: epoch}); !errors.Is(errs[0], job.ErrConflict) {
+			t.Errorf("a record that is there already is made: %v", errs[0])
+		}
+		if _, errs := tell(t, s, term, job.Told{Job: "j", UpTo: 9, At: epoch, Rev: revs[0]}); errs[0] != nil {
+			t.Errorf("replace: %v", errs[0])
+		}
+		if err := s.DeleteJob(within(t), "k", k.Rev); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := c.Get(within(t), prefix+"/told/", clientv3.WithPrefix())
+		if err != nil || len(resp.Kvs) != 1 || string(resp.Kvs[0].Key) != prefix+"/told/j" {
+			t.Errorf("got %v (%v), want the record of the job that is left", resp.Kvs, err)
+		}
+		remove(t, c, term.Key)
+		if _, errs := tell(t, s, term, job.Told{Job: "j", UpTo: 10, At: epoch}); errs[0] != election.ErrTermLost {
+			t.Errorf("after the term: %v", errs[0])
+		}
+		if _, errs := tell(t, s, election.Term{}, job.Told{Job: "j", At: epoch}); errs[0] != election.ErrTermLost {
+			t.Errorf("without a term: %v", errs[0])
+		}
+	})
+}
+
+// A tail tells what changes from a revision on, events too; what a mirror keeps tells what was before.
+func TestATailTellsWhatComes(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, c *clientv3.Client) {
+		s := open(t, c)
+		term := reign(t, c, "a")
+		notify := job.Notify{"ops": {URL: "ntfy://x/y"}}
+		putJob(t, s, "quiet", job.Spec{Shell: "true"})
+		putJob(t, s, "loud", job.Spec{Shell: "true", Notify: notify})
+		gone := putJob(t, s, "gone", job.Spec{Shell: "true", Notify: notify})
+		if err := s.DeleteJob(within(t), "gone", gone.Rev); err != nil {
+			t.Fatal(err)
+		}
+		tell(t, s, term, job.Told{Job: "loud", UpTo: 3, At: epoch})
+		skip := func(name, id string) {
+			if err := s.Record(within(t), job.Event{ID: id, Kind: job.EventSkipped, Job: name, At: epoch, Reason: "missed: x"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		skip("loud", "e1")
+		skip("quiet", "e1")
+		m := following(t, s)
+		catchUp(t, s, m)
+		if got := m.Notifying(); !slices.Equal(got, []string{"loud"}) {
+			t.Errorf("Notifying: got %q", got)
+		}
+		if got := m.Told("loud"); got == nil || got.UpTo != 3 {
+			t.Errorf("Told: got %+v", got)
+		}
+		if m.Told("quiet") != nil {
+			t.Error("something was told of quiet")
+		}
+
+		tail, at := m.Tail()
+		skip("loud", "e2")
+		putJob(t, s, "more", job.Spec{Shell: "true", Notify: notify})
+		var got []string
+		for end := time.After(10 * time.Second); len(got) < 2; {
+			select {
+			case <-tail.Ready():
+			case <-end:
+				t.Fatalf("got only %q", got)
+			}
+			for _, c := range tail.Take() {
+				got = append(got, string(c.Kind)+"/"+c.Name)
+				if c.Rev <= at {
+					t.Errorf("%s is of revision %d, not after %d", c.Name, c.Rev, at)
+				}
+			}
+		}
+		if want := []string{"events/loud/e2", "jobs/more"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		m.Unfeed(tail)
+		events, err := s.EventsOf(within(t), map[string]bool{"loud": true}, at)
+		if err != nil || len(events) != 1 || events[0].ID != "e1" || events[0].Rev == 0 {
+			t.Errorf("EventsOf: got %+v (%v), want e1", events, err)
+		}
+	})
+}
+
+func TestDefinitionsHaveTheirNotifiersInCommon(t *testing.T) {
+	var all notifies
+	one := job.Notify{"ops": {URL: "x", When: job.Occasions()}}
+	first := all.share(one)
+	for name, n := range map[string]job.Notify{
+		"another url":  {"ops": {URL: "y", When: job.Occasions()}},
+		"another name": {"dev": {URL: "x", When: job.Occasions()}},
+		"less":         {"ops": {URL: "x", When: job.Occasions()[:1]}},
+		"two":          {"ops": {URL: "x", When: job.Occasions()}, "dev": {URL: "x"}},
+		"none":         nil,
+	} {
+		if got := all.share(n); len(got) != len(n) || got["ops"].URL != n["ops"].URL || len(got["ops"].When) != len(n["ops"].When) {
+			t.Errorf("%s: got %v, want %v", name, got, n)
+		}
+	}
+	again := all.share(job.Notify{"ops": {URL: "x", When: job.Occasions()}})
+	first["mark"] = job.Notifier{}
+	if len(again) != 2 {
+		t.Error("the same is kept twice")
+	}
+}
