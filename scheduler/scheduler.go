@@ -34,6 +34,7 @@ type Observer interface {
 // Scheduler keeps a planner warm while another replica leads, and acts on it while this one does.
 type Scheduler struct {
 	planner *planner.Planner // owned by Run
+	fed     bool             // owned by Run: the planner has been told something
 	store   Store
 	feed    Feed
 	observe Observer
@@ -109,12 +110,26 @@ func (s *Scheduler) digest() {
 	if len(changes) == 0 {
 		return
 	}
+	if !s.fed {
+		s.fed = true
+		s.planner.Expect(jobsIn(changes))
+	}
 	now := s.now()
 	for _, c := range changes {
 		s.planner.Apply(c, now)
 	}
 	misfits := s.planner.Misfits()
 	s.misfits.Store(&misfits)
+}
+
+// jobsIn is how many definitions are among changes.
+func jobsIn(changes []job.Change) (n int) {
+	for i := range changes {
+		if changes[i].Job != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // Misfits are the jobs whose schedule nobody understands, and why: they have no slots. What it returns must not be changed.

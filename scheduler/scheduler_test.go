@@ -114,7 +114,7 @@ func run(t *testing.T, f func(t *testing.T, r *rig)) {
 		go func() { r.ended <- r.Run(ctx) }()
 		spec := job.Spec{Every: job.Duration(time.Minute), Overlap: job.OverlapAllow, Command: []string{"true"}}.WithDefaults()
 		r.feed.add(
-			job.Change{Kind: job.RecordJob, Name: "j", Rev: 1, Job: &job.Job{Name: "j", Generation: 1, Since: time.Now(), Spec: spec, Rev: 1}},
+			job.Change{Kind: job.RecordJob, Name: "j", Rev: 1, Job: &job.Job{Name: "j", Generation: 1, Since: time.Now(), Spec: &spec, Rev: 1}},
 			job.Change{Kind: job.RecordWorker, Name: "w", Rev: 2, Worker: &job.Worker{Name: "w", Session: "s", Capacity: 100, Rev: 2}},
 		)
 		synctest.Wait()
@@ -290,7 +290,7 @@ func TestObserverIsToldOfEveryAnswer(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { _ = s.Run(ctx) })
 		spec := job.Spec{Every: job.Duration(time.Second), Overlap: job.OverlapAllow, Command: []string{"true"}}.WithDefaults()
-		f.add(job.Change{Kind: job.RecordJob, Name: "j", Rev: 1, Job: &job.Job{Name: "j", Generation: 1, Since: time.Now(), Spec: spec, Rev: 1}})
+		f.add(job.Change{Kind: job.RecordJob, Name: "j", Rev: 1, Job: &job.Job{Name: "j", Generation: 1, Since: time.Now(), Spec: &spec, Rev: 1}})
 		wg.Go(func() { _ = s.Lead(ctx, election.Term{Rev: 1}) })
 		time.Sleep(10*time.Second + time.Millisecond)
 		cancel()

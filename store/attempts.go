@@ -112,7 +112,9 @@ func (s *Store) Job(ctx context.Context, name string) (job.Job, error) {
 	if err != nil {
 		return job.Job{}, err
 	}
-	return *c.Job, nil
+	j := *c.Job
+	j.Spec = new(*j.Spec) // or else who changes it would change that of other jobs
+	return j, nil
 }
 
 // get reads one record, or says that there is none, or that it is unreadable.

@@ -69,7 +69,10 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 			break
 		}
 		c.Job = &job.Job{Rev: rev}
-		err = unmarshal(value, c.Job, func() error { return checkJob(c.Job, name) })
+		if err = unmarshal(value, c.Job, func() error { return checkJob(c.Job, name) }); c.Job.Spec == nil {
+			c.Job.Spec = new(job.Spec)
+		}
+		c.Job.Spec.Share()
 		share(c.Job, name)
 	case KindCursors:
 		c.Cursor = &job.Cursor{Rev: rev}
@@ -137,20 +140,10 @@ func share(j *job.Job, name string) {
 	if j.Name == name {
 		j.Name = name
 	}
-	s := &j.Spec
-	for _, text := range []*string{
-		&j.Origin.Kind, &j.Origin.Source, &j.SinceReason, &s.Timezone, &s.Handler,
-		(*string)(&s.Missed), (*string)(&s.Overlap), (*string)(&s.Delivery),
-	} {
+	for _, text := range []*string{&j.Origin.Kind, &j.Origin.Source, &j.SinceReason} {
 		*text = unique.Make(*text).Value()
 	}
-	if s.DST != nil && *s.DST == *usualDST {
-		s.DST = usualDST
-	}
 }
-
-// usualDST is what Spec.WithDefaults sets.
-var usualDST = job.Spec{}.WithDefaults().DST
 
 func unmarshal(value []byte, v any, check func() error) error {
 	if len(value) == 0 {

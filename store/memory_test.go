@@ -14,7 +14,7 @@ import (
 // TestMirroredJobs bounds what a mirror takes for a job whose definition is like that of others, and what it takes for a
 // while to read it: a start that reads a million of them has to fit into memory, too.
 func TestMirroredJobs(t *testing.T) {
-	const jobs, most, once = 20_000, 900, 1800 // bytes for each of them: kept, and allocated altogether
+	const jobs, most, once = 20_000, 450, 900 // bytes for each of them: kept, and allocated altogether
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	s := open(t, fake(t, nil).Client())
 	kvs := make([]*mvccpb.KeyValue, jobs)

@@ -118,6 +118,7 @@ func (m *Mirror) reset(rev int64) {
 	changes := m.removeLocked(nil, list, rev)
 	removed := len(changes)
 	changes = slices.Grow(changes, len(list))
+	m.makeRoomLocked(list)
 	for _, r := range list {
 		changes = m.takeLocked(changes, r)
 	}
@@ -140,6 +141,21 @@ func byRevision(pages [][]reading) []*reading {
 		return cmp.Or(cmp.Compare(a.record.rev, b.record.rev), strings.Compare(a.key, b.key))
 	})
 	return list
+}
+
+// makeRoomLocked has the maps of a first list grow once, and not a million times by one.
+func (m *Mirror) makeRoomLocked(list []*reading) {
+	count := make(map[Kind]int)
+	for _, r := range list {
+		if r.mirrored {
+			count[r.kind]++
+		}
+	}
+	for kind, n := range count {
+		if kind != "" && m.records[kind] == nil {
+			m.records[kind] = make(map[string]record, n)
+		}
+	}
 }
 
 // removeLocked removes what is not in a list.

@@ -150,7 +150,7 @@ func fire(r *job.Run, cursorRev int64) job.Decision {
 func definition(name string) job.Job {
 	return job.Job{
 		Name: name, Origin: job.Origin{Kind: job.OriginAPI}, Generation: 1, Created: epoch, Updated: epoch,
-		Since: epoch, SinceReason: job.SinceCreated, Spec: job.Spec{Command: []string{"true"}}.WithDefaults(),
+		Since: epoch, SinceReason: job.SinceCreated, Spec: new(job.Spec{Command: []string{"true"}}.WithDefaults()),
 	}
 }
 

@@ -84,7 +84,7 @@ func compare(set *config.Set, present []api.JobView, prune bool, now time.Time) 
 		}
 		if old != nil {
 			ch.revision = old.Revision
-			ch.NextBefore = upcoming(d.Name, &old.Spec, now, nextShown)
+			ch.NextBefore = upcoming(d.Name, old.Spec, now, nextShown)
 		}
 		changes = append(changes, ch)
 	}
@@ -96,13 +96,13 @@ func compare(set *config.Set, present []api.JobView, prune bool, now time.Time) 
 		if _, kept := set.Jobs[name]; kept || old.Origin.Kind != job.OriginAPI {
 			continue
 		}
-		text, err := difference(name, &old.Spec, nil)
+		text, err := difference(name, old.Spec, nil)
 		if err != nil {
 			return nil, err
 		}
 		changes = append(changes, change{
 			Job: name, Kind: removed, Diff: text, revision: old.Revision,
-			NextBefore: upcoming(name, &old.Spec, now, nextShown), NextAfter: []time.Time{},
+			NextBefore: upcoming(name, old.Spec, now, nextShown), NextAfter: []time.Time{},
 		})
 	}
 	return changes, nil
@@ -115,7 +115,7 @@ func specOf(v *api.JobView) *job.Spec {
 	if v == nil {
 		return nil
 	}
-	return &v.Spec
+	return v.Spec
 }
 
 // difference compares two definitions as they would be written in a file, "" if they mean the same. nil is none.

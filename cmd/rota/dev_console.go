@@ -110,7 +110,7 @@ func (c *console) awaitFiles(ctx context.Context) {
 
 // whenText is a job's schedule, and the zone in which it is to be read.
 func whenText(j *api.JobView) string {
-	text := scheduleOf(&j.Spec)
+	text := scheduleOf(j.Spec)
 	switch {
 	case text == "":
 		return "when asked"

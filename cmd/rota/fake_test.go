@@ -79,7 +79,7 @@ func (f *fakeCluster) failReads(n int) {
 
 func (f *fakeCluster) put(name string, spec job.Spec, origin job.Origin) api.JobView {
 	f.rev++
-	v := api.JobView{Job: job.Job{Name: name, Origin: origin, Generation: 1, Spec: spec.WithDefaults()}, Revision: f.rev}
+	v := api.JobView{Job: job.Job{Name: name, Origin: origin, Generation: 1, Spec: new(spec.WithDefaults())}, Revision: f.rev}
 	f.jobs[name] = v
 	return v
 }
@@ -205,7 +205,7 @@ func (f *fakeCluster) Next(ctx context.Context, name string, from time.Time, n i
 	if err != nil {
 		return api.NextView{}, err
 	}
-	return api.NextView{Slots: upcoming(name, &v.Spec, from, n), Notes: []string{"told by the cluster"}}, nil
+	return api.NextView{Slots: upcoming(name, v.Spec, from, n), Notes: []string{"told by the cluster"}}, nil
 }
 
 func (f *fakeCluster) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
@@ -232,7 +232,7 @@ func (f *fakeCluster) PutJob(_ context.Context, name string, spec job.Spec, pre 
 func (f *fakeCluster) disturb(name string) {
 	if f.touch == name {
 		v := f.jobs[name]
-		f.put(name, v.Spec, v.Origin)
+		f.put(name, *v.Spec, v.Origin)
 		f.touch = ""
 	}
 }

@@ -28,7 +28,7 @@ func newJobCommand(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			definition, err := config.Marshal(map[string]job.Spec{v.Job.Name: v.Spec})
+			definition, err := config.Marshal(map[string]job.Spec{v.Job.Name: *v.Spec})
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func writeJob(p *page, v *api.JobView, running bool, definition string) {
 	p.line("")
 	p.out.WriteString(definition)
 	if v.Spec.Scheduled() {
-		slots := upcoming(v.Job.Name, &v.Spec, p.now, 5)
+		slots := upcoming(v.Job.Name, v.Spec, p.now, 5)
 		p.line("\nNext slots:")
 		for _, slot := range slots {
 			p.line("  %s", p.moment(slot))

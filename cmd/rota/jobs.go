@@ -72,7 +72,7 @@ func writeJobs(p *page, jobs []api.JobView, running map[string]bool) {
 			last = p.when(v.Last.Finished)
 		}
 		state, color := stateOf(v, running[v.Job.Name])
-		row := []any{v.Job.Name, scheduleOf(&v.Spec), next, last, tinted{state, color}}
+		row := []any{v.Job.Name, scheduleOf(v.Spec), next, last, tinted{state, color}}
 		if p.wide {
 			row = append(row, v.Spec.Timezone, v.Spec.Kind(), originOf(&v.Job), v.Generation, v.Spec.Description)
 		}

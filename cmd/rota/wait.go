@@ -145,7 +145,7 @@ func (c *cli) jobCode(ctx context.Context, cl *client.Client, r *api.RunView) in
 		if err != nil {
 			return *r.Exit // it is gone, or nobody answers: most jobs are commands
 		}
-		spec = &j.Spec
+		spec = j.Spec
 	}
 	if spec.Kind() == "http" {
 		return exitFailed // Exit is the status

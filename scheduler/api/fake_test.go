@@ -175,7 +175,7 @@ func (f *fake) PutJob(_ context.Context, name string, spec job.Spec, pre api.Pre
 	case len(spec.Schedule) == 1 && spec.Schedule[0] == "nonsense":
 		return api.JobView{}, false, &api.Invalid{Errors: []api.FieldError{{Field: "schedule", Message: "has 1 field, not 5"}}}
 	}
-	j := job.Job{Name: name, Origin: job.Origin{Kind: job.OriginAPI, Source: by}, Generation: old.Generation + 1, Spec: spec}
+	j := job.Job{Name: name, Origin: job.Origin{Kind: job.OriginAPI, Source: by}, Generation: old.Generation + 1, Spec: &spec}
 	return viewJob(f.putJob(j)), !exists, nil
 }
 

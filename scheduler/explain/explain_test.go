@@ -24,13 +24,13 @@ func at(text string) time.Time {
 func backup(change func(*job.Job)) explain.Facts {
 	j := &job.Job{
 		Name: "backup", Generation: 1, Since: at("12:00:00").AddDate(0, 0, -1), SinceReason: job.SinceCreated,
-		Spec: job.Spec{Schedule: []string{"30 2 * * *"}, Command: []string{"true"}}.WithDefaults(),
+		Spec: new(job.Spec{Schedule: []string{"30 2 * * *"}, Command: []string{"true"}}.WithDefaults()),
 	}
 	if change != nil {
 		change(j)
 	}
 	f := explain.Facts{Job: j, Now: at("08:00:00")}
-	f.When, f.Bad = policy.When(j.Name, &j.Spec)
+	f.When, f.Bad = policy.When(j.Name, j.Spec)
 	return f
 }
 

@@ -13,19 +13,19 @@ func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job
 	if cur == nil {
 		first := Job{
 			Name: name, Origin: origin, Generation: 1, Created: now, Updated: now,
-			Since: now, SinceReason: SinceCreated, SinceGeneration: 1, Scheduled: now, Spec: spec,
+			Since: now, SinceReason: SinceCreated, SinceGeneration: 1, Scheduled: now, Spec: &spec,
 		}
 		if len(spec.Notify) > 0 {
 			first.Notified = now
 		}
 		return first, true
 	}
-	if sameJSON(cur.Spec, spec) && cur.Origin == origin {
+	if sameJSON(*cur.Spec, spec) && cur.Origin == origin {
 		return *cur, false
 	}
 	next := *cur
-	next.Origin, next.Updated, next.Spec = origin, now, spec
-	if !sameJSON(cur.Spec, spec) {
+	next.Origin, next.Updated, next.Spec = origin, now, &spec
+	if !sameJSON(*cur.Spec, spec) {
 		next.Generation++
 	}
 	if !cur.Spec.Notify.tellAlike(spec.Notify) {

@@ -114,7 +114,7 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 		Generation: numbers.Draw(t, "generation"), Created: times.Draw(t, "created"), Updated: times.Draw(t, "updated"),
 		Since: times.Draw(t, "since"), SinceReason: texts.Draw(t, "reason"),
 		SinceGeneration: numbers.Draw(t, "since generation"), Scheduled: times.Draw(t, "scheduled"), Notified: times.Draw(t, "notified"), Op: texts.Draw(t, "op"),
-		Spec: job.Spec{
+		Spec: &job.Spec{
 			Description: texts.Draw(t, "description"), Schedule: lists.Draw(t, "schedule"), Every: durations.Draw(t, "every"),
 			At: rapid.SliceOfN(times, 0, 2).Draw(t, "at"), Timezone: texts.Draw(t, "zone"), Start: instants.Draw(t, "start"),
 			End: instants.Draw(t, "end"), Exclude: lists.Draw(t, "exclude"), Jitter: durations.Draw(t, "jitter"),
@@ -139,7 +139,7 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 	case 5:
 		j.Spec.Resources = &job.Resources{Memory: 1 << 20, CPU: 500}
 	case 6:
-		j.Spec = j.Spec.WithDefaults()
+		*j.Spec = j.Spec.WithDefaults()
 	case 7, 8:
 		j.Spec.Notify = rapid.MapOfN(texts, rapid.Custom(func(t *rapid.T) job.Notifier {
 			return job.Notifier{URL: texts.Draw(t, "url"), When: rapid.SampledFrom([][]job.Occasion{nil, {}, job.Occasions(), {job.OnLost}}).Draw(t, "when")}

@@ -22,7 +22,7 @@ type Job struct {
 	Notified time.Time `json:"notified,omitzero"`
 
 	Paused *Pause `json:"paused,omitempty"`
-	Spec   Spec   `json:"spec"`
+	Spec   *Spec  `json:"spec"`         // not nil; shared with jobs that say the same, and never changed
 	Op     string `json:"op,omitempty"` // id of the write that made this version
 
 	Rev int64 `json:"-"`

@@ -29,7 +29,7 @@ func benchmarkPlan(b *testing.B, jobs int) {
 		if i < due {
 			spec.Every = job.Duration(time.Minute)
 		}
-		j := &job.Job{Name: fmt.Sprintf("job-%d", i), Generation: 1, Since: now, Spec: spec.WithDefaults(), Rev: int64(i + 1)}
+		j := &job.Job{Name: fmt.Sprintf("job-%d", i), Generation: 1, Since: now, Spec: new(spec.WithDefaults()), Rev: int64(i + 1)}
 		apply(job.Change{Kind: job.RecordJob, Name: j.Name, Rev: j.Rev, Job: j})
 	}
 	rev := int64(jobs + 1)

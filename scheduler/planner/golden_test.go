@@ -209,9 +209,10 @@ func (st *stage) do(line string) {
 
 func (st *stage) define(name string, opts map[string]string) {
 	j := job.Job{Name: name, Created: st.now, Since: st.now, SinceReason: job.SinceCreated, SinceGeneration: 1, Scheduled: st.now}
-	j.Spec = job.Spec{Command: []string{"true"}}
+	j.Spec = &job.Spec{Command: []string{"true"}}
 	if old := st.store.job(name); old != nil {
 		j = *old
+		j.Spec = new(*old.Spec)
 	}
 	j.Generation++
 	for key, value := range opts {
@@ -265,7 +266,7 @@ func (st *stage) define(name string, opts map[string]string) {
 			j.Since, j.SinceReason, j.SinceGeneration, j.Scheduled = st.now, job.SinceRescheduled, j.Generation, st.now
 		}
 	}
-	j.Spec, j.Updated = j.Spec.WithDefaults(), st.now
+	*j.Spec, j.Updated = j.Spec.WithDefaults(), st.now
 	st.store.putJob(j)
 }
 

@@ -17,7 +17,7 @@ func TestJobsAtRest(t *testing.T) {
 	list := make([]*job.Job, jobs)
 	for i := range list {
 		spec := job.Spec{Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Jitter: job.Duration(time.Hour)}
-		list[i] = &job.Job{Name: fmt.Sprintf("job-%d", i), Generation: 1, Since: midnight, Spec: spec.WithDefaults(), Rev: int64(i + 1)}
+		list[i] = &job.Job{Name: fmt.Sprintf("job-%d", i), Generation: 1, Since: midnight, Spec: new(spec.WithDefaults()), Rev: int64(i + 1)}
 	}
 	before := heap()
 	p := planner.New(planner.Config{})

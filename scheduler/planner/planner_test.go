@@ -37,7 +37,7 @@ func (r *rig) lead() {
 
 func (r *rig) define(name string, spec job.Spec) {
 	spec.Command = []string{"true"}
-	r.store.putJob(job.Job{Name: name, Generation: 1, Since: r.now, SinceReason: job.SinceCreated, Spec: spec.WithDefaults()})
+	r.store.putJob(job.Job{Name: name, Generation: 1, Since: r.now, SinceReason: job.SinceCreated, Spec: new(spec.WithDefaults())})
 }
 
 func (r *rig) worker(name string, capacity int) {

@@ -46,7 +46,7 @@ func explanations(t *testing.T) (told []string) {
 		play(t, string(script), func(st *stage, d job.Decision) {
 			facts := explain.Facts{Job: st.store.job(d.Job), Run: d.Run, Now: st.now}
 			if facts.Job != nil {
-				facts.When, _ = policy.When(d.Job, &facts.Job.Spec)
+				facts.When, _ = policy.When(d.Job, facts.Job.Spec)
 			}
 			var slot, reason = st.now, ""
 			switch {

@@ -43,7 +43,7 @@ func (w *sim) defineJobs() {
 func (w *sim) define(name string, spec job.Spec) {
 	spec.Command = []string{"true"}
 	w.store.putJob(job.Job{
-		Name: name, Generation: 1, Created: w.now, Since: w.apiClock(), SinceReason: job.SinceCreated, SinceGeneration: 1, Spec: spec.WithDefaults(),
+		Name: name, Generation: 1, Created: w.now, Since: w.apiClock(), SinceReason: job.SinceCreated, SinceGeneration: 1, Spec: new(spec.WithDefaults()),
 	})
 }
 
@@ -64,6 +64,7 @@ func (w *sim) operate() {
 		return
 	}
 	next := *j
+	next.Spec = new(*j.Spec)
 	switch w.n(12) {
 	case 0:
 		w.log("pause %s", name)
@@ -88,7 +89,7 @@ func (w *sim) operate() {
 	case 6:
 		if w.chance(0.5) {
 			w.log("delete %s", name)
-			w.check.specs[name] = j.Spec
+			w.check.specs[name] = *j.Spec
 			w.store.deleteJob(name)
 		}
 	case 7:

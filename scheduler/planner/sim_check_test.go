@@ -155,7 +155,7 @@ func (c *checker) cursor(d job.Decision) {
 		since = later(from, since) // or else it is the first move under this schedule, which owes all of its slots
 	}
 	from = since
-	when, err := policy.When(j.Name, &j.Spec)
+	when, err := policy.When(j.Name, j.Spec)
 	if err != nil {
 		c.fail("%v", err)
 		return
@@ -243,7 +243,7 @@ func (c *checker) behind(name string, settled time.Time) bool {
 
 // decided checks that all slots of a job but the latest have been decided.
 func (c *checker) decided(j *job.Job, settled time.Time) {
-	when, err := policy.When(j.Name, &j.Spec)
+	when, err := policy.When(j.Name, j.Spec)
 	if err != nil {
 		c.fail("%v", err)
 		return

@@ -216,7 +216,7 @@ func (x *simWorker) outcome(r *job.Run, o job.Outcome) (job.Run, error) {
 
 func (w *sim) spec(name string) *job.Spec {
 	if j := w.store.job(name); j != nil {
-		return &j.Spec
+		return j.Spec
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
 	before := later(p.leadSince, j.told().missedBefore)
 	if s.missed = s.due.Before(before); s.missed {
-		switch r := policy.Missed(j.when, &j.def.Spec, s.after, before, now); {
+		switch r := policy.Missed(j.when, j.def.Spec, s.after, before, now); {
 		case r != nil && s.run != nil:
 			return p.skip(j, s, now, r.Reason)
 		case r != nil:
@@ -230,13 +230,13 @@ func (p *Planner) cursor(j *jobState, at position, after time.Time) *job.Cursor 
 // fire makes the slot's run, armed if a worker has room.
 func (p *Planner) fire(j *jobState, s slot, now time.Time) *job.Decision {
 	r := p.run(j, s, now, "")
-	if why := p.bar(j, &r, &j.def.Spec, now, false); why != "" {
+	if why := p.bar(j, &r, j.def.Spec, now, false); why != "" {
 		r.Reason = why
 		return p.enter(j, s, r)
 	}
-	w, anybody := p.choose(&j.def.Spec, &r, now)
+	w, anybody := p.choose(j.def.Spec, &r, now)
 	if w == nil {
-		r.Reason = waitReason(&j.def.Spec, anybody)
+		r.Reason = waitReason(j.def.Spec, anybody)
 		return p.enter(j, s, r)
 	}
 	if armed := j.give(r, w, now); armed != nil {

@@ -40,7 +40,7 @@ func (j *jobState) spec(r *job.Run) *job.Spec {
 	case r.Spec != nil:
 		return r.Spec
 	case j.def != nil:
-		return &j.def.Spec
+		return j.def.Spec
 	}
 	return nil
 }
@@ -52,6 +52,15 @@ func (p *Planner) job(name string) *jobState {
 		p.jobs[name] = j
 	}
 	return j
+}
+
+// Expect makes room for n jobs, if none is known yet. It saves time where there are very many.
+func (p *Planner) Expect(n int) {
+	if len(p.jobs) == 0 {
+		p.jobs = make(map[string]*jobState, n)
+		p.dirty = make([]*jobState, 0, n)
+		p.timers.heap = make(wakeHeap, 0, n)
+	}
 }
 
 // Apply takes over one change of the store as of now. Changes of a record come in the order of their revisions; one that
@@ -114,7 +123,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 	}
 	// Whether the schedule is another one is not asked: the job may have been made anew, or edited by hand. One that
 	// cannot be parsed has no slots.
-	when, err := policy.When(c.Name, &c.Job.Spec)
+	when, err := policy.When(c.Name, c.Job.Spec)
 	j.when = when
 	p.misfit(c.Name, err)
 }

@@ -113,7 +113,7 @@ func (c *checker) checkSlots(s *subject) {
 	if s.def == nil || !any {
 		return
 	}
-	when, err := policy.When(s.name, &s.def.Spec)
+	when, err := policy.When(s.name, s.def.Spec)
 	if err != nil || when == nil {
 		return
 	}

@@ -161,7 +161,7 @@ func (l *replay) checkAdvance(before, after *job.Cursor, batch []job.Change) {
 	if def == nil || def.Generation != after.Generation || l.gate == nil {
 		return
 	}
-	when, err := policy.When(def.Name, &def.Spec)
+	when, err := policy.When(def.Name, def.Spec)
 	if err != nil || when == nil {
 		return
 	}

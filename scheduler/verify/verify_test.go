@@ -35,7 +35,7 @@ func newHistory() *history {
 func (h *history) def(change func(*job.Job)) job.Change {
 	j := &job.Job{
 		Name: "tick", Generation: 1, Created: epoch, Updated: epoch, Since: epoch, SinceReason: job.SinceCreated,
-		Spec: job.Spec{Every: job.Duration(time.Minute), Command: []string{"true"}}.WithDefaults(),
+		Spec: new(job.Spec{Every: job.Duration(time.Minute), Command: []string{"true"}}.WithDefaults()),
 	}
 	if change != nil {
 		change(j)

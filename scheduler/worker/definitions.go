@@ -53,7 +53,7 @@ func (d *definitions) spec(ctx context.Context, run *job.Run, rev int64, now tim
 			run.Job, j.Generation, j.Rev, run.Generation, rev, errOutdated)
 	}
 	d.keep(&j, now)
-	return &j.Spec, nil
+	return j.Spec, nil
 }
 
 // atHand is spec without the store's help; nil if that takes the store.
@@ -63,7 +63,7 @@ func (d *definitions) atHand(run *job.Run, rev int64, now time.Time) *job.Spec {
 	}
 	if d.known != nil && rev > 0 {
 		if j, ok := d.known(run.Job, rev); ok && j.Generation >= run.Generation {
-			return &j.Spec
+			return j.Spec
 		}
 	}
 	d.mu.Lock()
@@ -74,7 +74,7 @@ func (d *definitions) atHand(run *job.Run, rev int64, now time.Time) *job.Spec {
 	}
 	have.used = now
 	d.kept[run.Job] = have
-	return &have.job.Spec
+	return have.job.Spec
 }
 
 func (d *definitions) keep(j *job.Job, now time.Time) {

@@ -11,7 +11,7 @@ import (
 
 func TestDefinitionsAreReadOncePerRevision(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
-	inStore := job.Job{Name: "j", Generation: 1, Rev: 5, Spec: job.Spec{Shell: "one"}}
+	inStore := job.Job{Name: "j", Generation: 1, Rev: 5, Spec: &job.Spec{Shell: "one"}}
 	reads := 0
 	d := &definitions{read: func(context.Context, string) (job.Job, error) { reads++; return inStore, nil }}
 	run := &job.Run{Job: "j", Generation: 1}
@@ -34,7 +34,7 @@ func TestDefinitionsAreReadOncePerRevision(t *testing.T) {
 		{"the next does not, however late", func() { now = now.Add(time.Hour) }, 5, "one", 1},
 		{"an order that names none trusts what is fresh only", func() {}, 0, "one", 2},
 		{"and then goes by it", func() {}, 0, "one", 2},
-		{"a later revision is read", func() { inStore.Rev, inStore.Spec.Shell = 6, "two" }, 6, "two", 3},
+		{"a later revision is read", func() { inStore.Rev, inStore.Spec = 6, &job.Spec{Shell: "two"} }, 6, "two", 3},
 		{"an order of an earlier revision gets what is known now", func() {}, 5, "two", 3},
 	} {
 		step.do()
@@ -53,13 +53,13 @@ func TestDefinitionsAreReadOncePerRevision(t *testing.T) {
 }
 
 func TestDefinitionsOfThisProcessAreNotRead(t *testing.T) {
-	known := &job.Job{Name: "j", Generation: 1, Rev: 5, Spec: job.Spec{Shell: "one"}}
+	known := &job.Job{Name: "j", Generation: 1, Rev: 5, Spec: &job.Spec{Shell: "one"}}
 	d := &definitions{
 		read:  func(context.Context, string) (job.Job, error) { return job.Job{}, job.ErrNotFound },
 		known: func(_ string, rev int64) (*job.Job, bool) { return known, known.Rev >= rev },
 	}
 	run := &job.Run{Job: "j", Generation: 1}
-	if spec, err := d.spec(t.Context(), run, 5, time.Now()); err != nil || spec != &known.Spec {
+	if spec, err := d.spec(t.Context(), run, 5, time.Now()); err != nil || spec != known.Spec {
 		t.Errorf("got %v, %v; want the one that is known", spec, err)
 	}
 	for rev, gen := range map[int64]int64{6: 1, 5: 2, 0: 1} { // too old, of another job of that name, an order that names none

@@ -196,7 +196,7 @@ func (f *fakeStore) define(name string, spec job.Spec) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.rev++
-	f.jobs[name] = job.Job{Name: name, Generation: f.jobs[name].Generation + 1, Spec: spec.WithDefaults(), Rev: f.rev}
+	f.jobs[name] = job.Job{Name: name, Generation: f.jobs[name].Generation + 1, Spec: new(spec.WithDefaults()), Rev: f.rev}
 }
 
 // pending creates a run of a job and returns its name.

@@ -35,25 +35,26 @@ func (b *hoard) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	due := time.Now().Add(40*time.Second + time.Duration(b.jobs)*90*time.Microsecond).Truncate(time.Second)
-	tomorrow := due.Add(24 * time.Hour)
-	define := func(i int) job.Job {
-		if i < b.due {
-			return newJob(i, job.Spec{At: []time.Time{due}})
-		}
-		daily := fmt.Sprintf("%d %d * * *", tomorrow.Minute(), tomorrow.Hour())
-		return newJob(i, job.Spec{Schedule: []string{daily}, Jitter: job.Duration(time.Hour)})
+	before := time.Now().Add(-2 * time.Hour)
+	daily := fmt.Sprintf("%d %d * * *", before.UTC().Minute(), before.UTC().Hour())
+	filled, err := fill(ctx, list, b.jobs, func(i int) job.Job {
+		return newJob(b.due+i, job.Spec{Schedule: []string{daily}, Jitter: job.Duration(time.Hour)})
+	})
+	if err != nil {
+		return err
 	}
+	say("written", "%.0f jobs/s", float64(b.jobs)/filled.Seconds())
+	// Those that are due come last, since nobody knows how long the others take.
+	due := time.Now().Add(45*time.Second + time.Duration(b.jobs)*100*time.Microsecond).Truncate(time.Second)
+	define := func(i int) job.Job { return newJob(i, job.Spec{At: []time.Time{due}}) }
 	led, err := newLedger(b.due, define)
 	if err != nil {
 		return err
 	}
 	led.from, led.to = due.Add(-time.Hour), due.Add(time.Hour)
-	filled, err := fill(ctx, list, b.jobs+b.due, define)
-	if err != nil {
+	if _, err := fill(ctx, list, b.due, define); err != nil {
 		return err
 	}
-	say("written", "%.0f jobs/s", float64(b.jobs+b.due)/filled.Seconds())
 	debug.FreeOSMemory() // what filling took is not the nodes'
 	say("before the start", "%.0f MiB resident", memory("RssAnon"))
 	stop, err := o.profiled()

@@ -56,7 +56,7 @@ func newLedger(n int, define func(i int) job.Job) (*ledger, error) {
 	l := &ledger{jobs: make([]jobSlots, n)}
 	for i := range l.jobs {
 		j := define(i)
-		when, err := policy.When(j.Name, &j.Spec)
+		when, err := policy.When(j.Name, j.Spec)
 		if err != nil {
 			return nil, err
 		}

@@ -57,7 +57,7 @@ func (p *tape) lead(key string) {
 func (p *tape) define(name string, spec job.Spec) {
 	spec = spec.WithDefaults()
 	p.history.Jobs = append(p.history.Jobs, Job{Name: name, Spec: spec, Effects: true})
-	p.commit(map[string]any{"jobs/" + name: job.Job{Name: name, Generation: 1, Since: p.now, Spec: spec}})
+	p.commit(map[string]any{"jobs/" + name: job.Job{Name: name, Generation: 1, Since: p.now, Spec: &spec}})
 }
 
 // arm gives a slot's run to a worker.
@@ -220,7 +220,7 @@ func removeJob(t *testing.T, h *History, back bool) {
 	rev := h.Versions[i].Rev
 	removed := []Version{{Key: "/rota/jobs/charge", Rev: rev - 1, Deleted: true}}
 	if back {
-		value, err := json.Marshal(job.Job{Name: "charge", Generation: 1, Since: began.Add(6 * time.Second), Spec: h.Jobs[0].Spec})
+		value, err := json.Marshal(job.Job{Name: "charge", Generation: 1, Since: began.Add(6 * time.Second), Spec: &h.Jobs[0].Spec})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ func (t *timeline) checkEdited(j Job) {
 	slots := make([][]time.Time, len(t.definitions[j.Name]))
 	for i, d := range t.definitions[j.Name] {
 		var err error
-		if slots[i], err = t.slotsAround(Job{Name: j.Name, Spec: d.job.Spec}, d.job.Since, t.reached(j.Name, d)); err != nil {
+		if slots[i], err = t.slotsAround(Job{Name: j.Name, Spec: *d.job.Spec}, d.job.Since, t.reached(j.Name, d)); err != nil {
 			t.report(RuleSlot, j.Name, err.Error())
 		}
 	}
@@ -32,7 +32,7 @@ func (t *timeline) checkEdited(j Job) {
 	var decided time.Time // slots up to here have been looked at
 	for i, d := range t.definitions[j.Name] {
 		as := j
-		as.Spec = d.job.Spec
+		as.Spec = *d.job.Spec
 		from, end := later(d.job.Since, decided), t.reached(j.Name, d)
 		for _, slot := range slots[i] {
 			if slot.After(from) && !slot.After(end) {

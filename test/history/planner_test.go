@@ -111,7 +111,7 @@ func newWorld(seed uint64) *world {
 		} else {
 			spec.Every = job.Duration(pick(1, 2, 3, 7)) * s
 		}
-		w.jobs = append(w.jobs, job.Job{Name: fmt.Sprint("job-", i), Generation: 1, Since: w.now, Spec: spec.WithDefaults()})
+		w.jobs = append(w.jobs, job.Job{Name: fmt.Sprint("job-", i), Generation: 1, Since: w.now, Spec: new(spec.WithDefaults())})
 	}
 	for _, j := range w.jobs {
 		s := j.Spec
@@ -288,7 +288,7 @@ func (w *world) work(c *crew) {
 func (w *world) history() History {
 	h := History{Effects: w.effects, Faults: w.faults, Halts: w.halts, Over: w.now, Recovery: 10 * time.Second, Slack: time.Second}
 	for _, j := range w.jobs {
-		h.Jobs = append(h.Jobs, Job{Name: j.Name, Spec: j.Spec, Effects: true, Tolerance: 500 * time.Millisecond, From: began})
+		h.Jobs = append(h.Jobs, Job{Name: j.Name, Spec: *j.Spec, Effects: true, Tolerance: 500 * time.Millisecond, From: began})
 	}
 	return h
 }

@@ -131,7 +131,7 @@ func (e *editor) differs() string {
 	}
 	inForce := make(map[string]job.Spec)
 	for _, v := range views {
-		inForce[v.Name] = v.Spec
+		inForce[v.Name] = *v.Spec
 	}
 	for name, spec := range e.jobs {
 		want, _ := json.Marshal(spec.WithDefaults())

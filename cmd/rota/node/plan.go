@@ -26,7 +26,7 @@ func (b *backend) Next(_ context.Context, name string, from time.Time, n int) (a
 		return api.NextView{}, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
 	}
 	v := api.NextView{Slots: []time.Time{}, Notes: []string{}}
-	when, err := policy.When(name, &j.Spec)
+	when, err := policy.When(name, j.Spec)
 	switch {
 	case err != nil:
 		return v, &api.Refusal{Reason: fmt.Sprintf("job %s has no slots, since its schedule cannot be read: %v", name, err)}
@@ -58,7 +58,7 @@ func (b *backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	f := explain.Facts{Gate: b.node.mirror.Gate(), Now: b.node.now()}
 	var known bool
 	if f.Job, known = b.node.mirror.Job(name); known {
-		f.When, f.Bad = policy.When(name, &f.Job.Spec)
+		f.When, f.Bad = policy.When(name, f.Job.Spec)
 	}
 	f.Cursor, _ = b.node.mirror.Cursor(name)
 	r, err := b.runAt(ctx, name, f.When, at)

@@ -148,7 +148,7 @@ func (b *backend) jobView(j *job.Job) api.JobView {
 
 // nextSlot is the slot that the job decides next, if nobody pauses it.
 func (b *backend) nextSlot(j *job.Job) (time.Time, bool) {
-	when, err := policy.When(j.Name, &j.Spec)
+	when, err := policy.When(j.Name, j.Spec)
 	if err != nil || when == nil {
 		return time.Time{}, false
 	}
