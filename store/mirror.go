@@ -32,8 +32,6 @@ type Mirror struct {
 	tails   int                        // guarded by mu: how many of them are tails, which are told of events, too
 	notify  map[string]bool            // guarded by mu: the jobs of which somebody is told
 
-	notifies notifies // that definitions have in common
-
 	staged [][]reading   // owned by Follow: the pages of the list that is being read
 	ask    chan struct{} // holds a token when somebody waits for what etcd may have and the watch has not told
 }

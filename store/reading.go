@@ -40,9 +40,6 @@ func (m *Mirror) read(kv *mvccpb.KeyValue) reading {
 		return r
 	}
 	c := decode(r.kind, r.name, kv.Value, kv.ModRevision)
-	if j := c.Job; j != nil {
-		j.Spec.Notify = m.notifies.share(j.Spec.Notify)
-	}
 	if run := c.Run; run != nil && run.State.Terminal() {
 		run.Output, run.Payload, run.Spec = "", nil, nil
 	}

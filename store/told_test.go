@@ -128,25 +128,3 @@ func TestATailTellsWhatComes(t *testing.T) {
 		}
 	})
 }
-
-func TestDefinitionsHaveTheirNotifiersInCommon(t *testing.T) {
-	var all notifies
-	one := job.Notify{"ops": {URL: "x", When: job.Occasions()}}
-	first := all.share(one)
-	for name, n := range map[string]job.Notify{
-		"another url":  {"ops": {URL: "y", When: job.Occasions()}},
-		"another name": {"dev": {URL: "x", When: job.Occasions()}},
-		"less":         {"ops": {URL: "x", When: job.Occasions()[:1]}},
-		"two":          {"ops": {URL: "x", When: job.Occasions()}, "dev": {URL: "x"}},
-		"none":         nil,
-	} {
-		if got := all.share(n); len(got) != len(n) || got["ops"].URL != n["ops"].URL || len(got["ops"].When) != len(n["ops"].When) {
-			t.Errorf("%s: got %v, want %v", name, got, n)
-		}
-	}
-	again := all.share(job.Notify{"ops": {URL: "x", When: job.Occasions()}})
-	first["mark"] = job.Notifier{}
-	if len(again) != 2 {
-		t.Error("the same is kept twice")
-	}
-}

@@ -70,6 +70,7 @@ func (s *Spec) Share() {
 	} {
 		*text = unique.Make(*text).Value()
 	}
+	s.Notify = sharedNotifies.share(s.Notify)
 	if s.DST != nil && *s.DST == *usualDST {
 		s.DST = usualDST
 	}

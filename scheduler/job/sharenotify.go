@@ -1,23 +1,24 @@
-package store
+package job
 
 import (
 	"strings"
 	"sync"
-
-	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // notifies are values of Spec.Notify that many definitions have in common: a map of its own would take half a kilobyte of
 // each job.
 type notifies struct {
 	mu    sync.Mutex
-	known map[string]job.Notify // guarded by mu, by what they say; at most maxNotifies
+	known map[string]Notify // guarded by mu, by what they say; at most maxNotifies
 }
 
 const maxNotifies = 256
 
+// sharedNotifies are those of the specs that were read.
+var sharedNotifies notifies
+
 // share returns a Notify that says the same as n. It must not be changed.
-func (s *notifies) share(n job.Notify) job.Notify {
+func (s *notifies) share(n Notify) Notify {
 	if len(n) != 1 { // the usual number, and then there is no order of names
 		return n
 	}
@@ -34,7 +35,7 @@ func (s *notifies) share(n job.Notify) job.Notify {
 		return known
 	}
 	if s.known == nil || len(s.known) >= maxNotifies {
-		s.known = make(map[string]job.Notify)
+		s.known = make(map[string]Notify)
 	}
 	s.known[key.String()] = n
 	return n
