@@ -470,7 +470,7 @@ func newRig(t *testing.T, do func(context.Context, executor.Request) job.Outcome
 // start runs the worker until the test ends, with the journal in the data directory.
 func (r *rig) start() {
 	r.t.Helper()
-	journal, err := OpenJournal(r.cfg.DataDir + "/journal.db")
+	journal, err := OpenJournal(r.cfg.DataDir + "/journal.log")
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -7,57 +7,49 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 // Journal keeps the outcomes that the store has not acknowledged, on disk. One process has it open at a time.
 //
 // Changes that come while the disk is busy share the next sync, so its cost per outcome falls as load rises.
 type Journal struct {
-	db      *bolt.DB
 	changes chan change
 	done    sync.WaitGroup // the writer
 
 	mu     sync.RWMutex
-	closed bool // no more sends on changes
+	closed bool // guarded by mu: no more sends on changes
+
+	disk sync.Mutex
+	log  *appendLog // guarded by disk
 }
 
 // change puts value at key, or removes key where value is nil.
 type change struct {
-	key, value []byte
-	result     chan<- error // nil: nobody waits
+	key    string
+	value  []byte
+	result chan<- error // nil: nobody waits
 }
 
-var (
-	outcomesBucket = []byte("outcomes")
-
-	errJournalClosed = errors.New("journal is closed")
-)
+var errJournalClosed = errors.New("journal is closed")
 
 const (
 	// journalLockTimeout is how long OpenJournal waits for another process to let go of the file.
 	journalLockTimeout = 5 * time.Second
 	// forgetDelay is how long a removal waits for a sync to share.
 	forgetDelay = time.Second
+	// journalPace is the least time from one sync to the next: under load, more outcomes share each.
+	journalPace = 2 * time.Millisecond
 	// journalBatch is how many changes share one sync at most.
 	journalBatch = 1024
 )
 
 // OpenJournal opens or creates the journal in the file path. It must be closed.
 func OpenJournal(path string) (*Journal, error) {
-	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: journalLockTimeout, FreelistType: bolt.FreelistMapType})
+	log, err := openLog(path, journalLockTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
-	err = db.Update(func(tx *bolt.Tx) error {
-		_, err := tx.CreateBucketIfNotExists(outcomesBucket)
-		return err
-	})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open journal %s: %w", path, err), db.Close())
-	}
-	j := &Journal{db: db, changes: make(chan change, journalBatch)}
+	j := &Journal{log: log, changes: make(chan change, journalBatch)}
 	j.done.Go(j.write)
 	return j, nil
 }
@@ -72,7 +64,10 @@ func (j *Journal) Close() error {
 		close(j.changes)
 	}
 	j.done.Wait()
-	return j.db.Close()
+	if first {
+		return j.log.close()
+	}
+	return nil
 }
 
 // keep returns once r is on disk.
@@ -82,7 +77,7 @@ func (j *Journal) keep(r *report) error {
 		return fmt.Errorf("write journal %s: %w", r.key(), err)
 	}
 	result := make(chan error, 1)
-	err = j.send(change{key: []byte(r.key()), value: value, result: result})
+	err = j.send(change{key: r.key(), value: value, result: result})
 	if err == nil {
 		err = <-result
 	}
@@ -95,22 +90,22 @@ func (j *Journal) keep(r *report) error {
 // forget removes r at some time soon. If we die before, r is sent once more, and the store's answer shows that it has
 // been applied.
 func (j *Journal) forget(r *report) {
-	_ = j.send(change{key: []byte(r.key())})
+	_ = j.send(change{key: r.key()})
 }
 
 // load returns what is kept, and an error for each entry that cannot be read; those stay in the file.
 func (j *Journal) load() (reports []*report, unreadable []error) {
-	err := j.db.View(func(tx *bolt.Tx) error {
-		return tx.Bucket(outcomesBucket).ForEach(func(key, value []byte) error {
-			r := new(report)
-			if err := json.Unmarshal(value, r); err != nil {
-				unreadable = append(unreadable, fmt.Errorf("read journal %s: %w", key, err))
-				return nil
-			}
-			r.Run.Rev = r.Rev
-			reports = append(reports, r)
-			return nil
-		})
+	j.disk.Lock()
+	defer j.disk.Unlock()
+	unreadable = slices.Clone(j.log.damaged)
+	err := j.log.each(func(key string, value []byte) {
+		r := new(report)
+		if err := json.Unmarshal(value, r); err != nil {
+			unreadable = append(unreadable, fmt.Errorf("read journal %s: %w", key, err))
+			return
+		}
+		r.Run.Rev = r.Rev
+		reports = append(reports, r)
 	})
 	if err != nil {
 		unreadable = append(unreadable, fmt.Errorf("read journal: %w", err))
@@ -133,45 +128,51 @@ func (j *Journal) send(c change) error {
 func (j *Journal) write() {
 	var (
 		batch  []change
+		synced time.Time
 		timer  = time.NewTimer(forgetDelay)
-		commit = func() { j.commit(batch); batch = nil }
 	)
 	defer timer.Stop()
 	for {
 		select {
 		case c, ok := <-j.changes:
 			if !ok {
-				commit()
+				j.commit(batch)
 				return
 			}
 			if len(batch) == 0 {
 				timer.Reset(forgetDelay)
 			}
-			var urgent bool
-			batch, urgent = j.gather(append(batch, c))
-			if urgent || len(batch) >= journalBatch {
-				commit()
+			batch = j.gather(append(batch, c))
+			if slices.ContainsFunc(batch, waiting) {
+				if early := journalPace - time.Since(synced); early > 0 {
+					time.Sleep(early)
+					batch = j.gather(batch)
+				}
+				synced = time.Now()
+			} else if len(batch) < journalBatch {
+				continue
 			}
 		case <-timer.C:
-			commit()
 		}
+		j.commit(batch)
+		clear(batch)
+		batch = batch[:0]
 	}
 }
 
-// commit makes the changes durable, and answers those who wait for them.
+// waiting says whether somebody waits for c.
+func waiting(c change) bool { return c.result != nil }
+
+// commit makes the changes that somebody waits for durable, and answers them. A removal that a crash undoes is made again
+// when the store's answer shows that its outcome has been applied.
 func (j *Journal) commit(batch []change) {
 	if len(batch) == 0 {
 		return
 	}
-	err := j.db.Update(func(tx *bolt.Tx) error {
-		b := tx.Bucket(outcomesBucket)
-		for _, c := range batch {
-			if err := c.apply(b); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	j.disk.Lock()
+	err := j.log.write(batch, slices.ContainsFunc(batch, waiting))
+	j.log.tidy()
+	j.disk.Unlock()
 	for _, c := range batch {
 		if c.result != nil {
 			c.result <- err
@@ -179,26 +180,18 @@ func (j *Journal) commit(batch []change) {
 	}
 }
 
-// gather adds to batch what else is waiting, and says whether somebody waits for any of it.
-func (j *Journal) gather(batch []change) ([]change, bool) {
+// gather adds to batch what else is waiting.
+func (j *Journal) gather(batch []change) []change {
 	for len(batch) < journalBatch {
 		select {
 		case c, ok := <-j.changes:
 			if !ok {
-				return batch, true
+				return batch
 			}
 			batch = append(batch, c)
-			continue
 		default:
+			return batch
 		}
-		break
 	}
-	return batch, slices.ContainsFunc(batch, func(c change) bool { return c.result != nil })
-}
-
-func (c *change) apply(b *bolt.Bucket) error {
-	if c.value == nil {
-		return b.Delete(c.key)
-	}
-	return b.Put(c.key, c.value)
+	return batch
 }

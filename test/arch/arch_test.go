@@ -47,8 +47,7 @@ var rules = map[string]rule{
 	},
 	"scheduler/worker": {
 		own: []string{"scheduler/job", "scheduler/policy", "scheduler/executor", "scheduler/executor/output", "scheduler/executor/procs"},
-		// bbolt is a file on this machine: the journal. It is etcd's by name alone.
-		external: []string{"github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "go.etcd.io/bbolt"},
+		external: []string{"github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "golang.org/x/sys/unix"},
 	},
 	"scheduler/executor":         {own: []string{"scheduler/job"}},
 	"scheduler/executor/command": {own: executing, external: system},

@@ -233,7 +233,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	journal, err := worker.OpenJournal(filepath.Join(n.set.Node.DataDir, "journal.db"))
+	journal, err := worker.OpenJournal(filepath.Join(n.set.Node.DataDir, "journal.log"))
 	if err != nil {
 		return err
 	}
