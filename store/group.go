@@ -16,8 +16,12 @@ import (
 // maxFlights is how many requests of a group are under way at a time.
 const maxFlights = 3
 
+// yieldEvery says which requests take the other writes first: every so many.
+const yieldEvery = 4
+
 // group commits writes: those that are ready together go in one transaction. A write that comes while fewer than
-// maxFlights requests are under way leaves at once; under load, writes gather while they wait for a flight.
+// maxFlights requests are under way leaves at once; under load, writes gather while they wait for a flight. Then urgent
+// ones go before others, which have a quarter of the requests at least.
 type group struct {
 	store   *Store
 	ctx     context.Context // ends the group: what is not answered then has an unknown outcome
@@ -26,9 +30,11 @@ type group struct {
 	running *running
 
 	mu      sync.Mutex
-	queue   []*write            // guarded by mu: in the order of their coming, at most one of each lane
-	behind  map[string][]*write // guarded by mu: for each lane that is in queue, the writes after that one
+	urgent  []*write            // guarded by mu: in the order of their coming, at most one of each lane in both queues
+	queue   []*write            // guarded by mu: those that are not urgent, likewise
+	behind  map[string][]*write // guarded by mu: for each lane that is in a queue, the writes after that one
 	flights int                 // guarded by mu
+	taken   int                 // guarded by mu: requests so far
 }
 
 func (s *Store) newGroup(ctx context.Context, term *election.Term) *group {
@@ -45,7 +51,7 @@ func (g *group) enqueue(ws ...*write) {
 		g.pushLocked(w)
 	}
 	var left []*batch // of a store that is closed
-	for g.flights < maxFlights && len(g.queue) > 0 {
+	for g.flights < maxFlights && len(g.urgent)+len(g.queue) > 0 {
 		b := g.takeLocked()
 		if g.running.start(func() { g.fly(b) }) {
 			g.flights++
@@ -87,7 +93,16 @@ func (g *group) pushLocked(w *write) {
 		}
 		g.behind[w.lane] = nil
 	}
-	g.queue = append(g.queue, w)
+	q := g.queueOf(w)
+	*q = append(*q, w)
+}
+
+// queueOf is the queue that w belongs to. g.mu is held.
+func (g *group) queueOf(w *write) *[]*write {
+	if w.urgent {
+		return &g.urgent
+	}
+	return &g.queue
 }
 
 // nextLocked returns the write that follows w in its lane, if any, once w is out of the queue.
@@ -101,20 +116,29 @@ func (g *group) nextLocked(w *write) *write {
 	return waiting[0]
 }
 
-// takeLocked removes from the queue what fits into one request. Lanes take turns: the next write of one that is in
-// goes to the end of the queue.
+// takeLocked removes from the queues what fits into one request. Lanes take turns: the next write of one that is in
+// goes to the end of its queue.
 func (g *group) takeLocked() *batch {
 	b := &batch{}
+	queues := []*[]*write{&g.urgent, &g.queue}
+	if g.taken++; g.taken%yieldEvery == 0 {
+		slices.Reverse(queues)
+	}
 	var next []*write
-	for len(g.queue) > 0 && b.add(g.queue[0]) {
-		w := g.queue[0]
-		g.queue[0] = nil
-		g.queue = g.queue[1:]
-		if w = g.nextLocked(w); w != nil {
-			next = append(next, w)
+	for _, q := range queues {
+		for len(*q) > 0 && b.add((*q)[0]) {
+			w := (*q)[0]
+			(*q)[0] = nil
+			*q = (*q)[1:]
+			if w = g.nextLocked(w); w != nil {
+				next = append(next, w)
+			}
 		}
 	}
-	g.queue = append(g.queue, next...)
+	for _, w := range next {
+		q := g.queueOf(w)
+		*q = append(*q, w)
+	}
 	return b
 }
 
@@ -126,14 +150,15 @@ func (g *group) withdraw(w *write) bool {
 		g.behind[w.lane] = slices.Delete(g.behind[w.lane], i, i+1)
 		return true
 	}
-	i := slices.Index(g.queue, w)
+	q := g.queueOf(w)
+	i := slices.Index(*q, w)
 	if i < 0 {
 		return false
 	}
-	if next := g.nextLocked(w); next != nil {
-		g.queue[i] = next
-	} else {
-		g.queue = slices.Delete(g.queue, i, i+1)
+	*q = slices.Delete(*q, i, i+1)
+	if next := g.nextLocked(w); next != nil { // in the place of w, if it is as urgent
+		q = g.queueOf(next)
+		*q = slices.Insert(*q, min(i, len(*q)), next)
 	}
 	return true
 }
