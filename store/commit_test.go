@@ -162,6 +162,33 @@ func TestALoneWriteLeavesAtOnce(t *testing.T) {
 	})
 }
 
+func TestWritesGatherUnderLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := mem.New(mem.Config{})
+		defer srv.Close()
+		s := New(Config{Prefix: prefix, Process: "p"}, srv.Client(), nullLog)
+		defer s.Close()
+		const n, every = 10_000, 100 * time.Microsecond
+		var wg sync.WaitGroup
+		for i := range n {
+			time.Sleep(every)
+			wg.Go(func() {
+				began := time.Now()
+				if _, err := s.PutJob(t.Context(), definition(fmt.Sprint("j", i))); err != nil {
+					t.Error(err)
+				}
+				if d := time.Since(began); d > pace {
+					t.Errorf("a write took %v, want %v at most", d, pace)
+				}
+			})
+		}
+		wg.Wait()
+		if got, most := s.Counts().Transactions, int64(n*every/pace+2*burst); got > most {
+			t.Errorf("got %d transactions, want %d at most", got, most)
+		}
+	})
+}
+
 // limits is a fault that never strikes: it checks what is sent.
 func limits(t *testing.T) mem.FaultFunc {
 	return func(op mem.Op) mem.Verdict {

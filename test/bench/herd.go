@@ -74,12 +74,12 @@ func (b *stampede) measure(ctx context.Context, o *options, c *cluster, led *led
 		return errors.New("the nodes were ready too late")
 	}
 	time.Sleep(time.Until(due.Add(-3 * time.Second)))
+	used := usage()
+	time.Sleep(time.Until(due))
 	stop, err := o.profiled()
 	if err != nil {
 		return err
 	}
-	used := usage()
-	time.Sleep(time.Until(due))
 	atDue := usage()
 	for led.all.Load() < int64(b.runs) {
 		if time.Since(due) > 2*time.Minute || ctx.Err() != nil {
