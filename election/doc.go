@@ -34,6 +34,12 @@
 //
 // With [ErrStopped] it ends when Run's context does; the term is then still held until lead has returned.
 //
+// # Leaders that decide by the clock
+//
+// Who leads never depends on wall clocks, but what a leader decides may. [PeerClocks] holds what was measured of the other
+// replicas' clocks, however that was done, and [Elector.RunTrusted] stands for election only while most of them agree with
+// ours. A leader whose clock was set has it compared again before it leads the next time.
+//
 // # What is used of package concurrency
 //
 // Keys are those of concurrency.Election (prefix, lease id in hexadecimal, the oldest create revision leads), and Session

@@ -204,7 +204,7 @@ func (s *Scheduler) lead(run context.Context, r reign) error {
 		}
 		s.status.Store(&Status{
 			Term: r.term.Rev, Since: began, Pending: under.count(), Asked: under.oldest(), Due: s.planner.Due(),
-			Refused: refused.since, RefusedLast: refused.last,
+			Refused: refused.since, RefusedLast: refused.last, Load: s.planner.Load(),
 		})
 		if next, ok := s.planner.Next(); ok && done != nil {
 			timer.Reset(max(0, next.Sub(s.now())))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/planner"
 )
 
 // Status is how the loop is doing, for health checks and display.
@@ -18,6 +19,8 @@ type Status struct {
 
 	Refused     time.Time // since when the store refuses decisions and takes none; zero: it takes them
 	RefusedLast time.Time // when it refused one last
+
+	Load planner.Load // zero without a term
 }
 
 // refusalAge is how long a refusal counts after which nothing was decided. What is refused is decided again sooner.

@@ -15,24 +15,39 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// The deadline of a try, and the pauses between tries that ended before it. The first tries of a write have less time: what
-// etcd's members send to a leader that has died is dropped and never answered, until they have elected another.
+// The deadlines of tries, and the pauses between tries that ended before theirs. The first tries of a write have less time:
+// what etcd's members send to a leader that has died is dropped and never answered, until they have elected another.
 const (
 	shortTry   = 300 * time.Millisecond
-	shortTries = 4 * time.Second // for how long they are short
 	tryTimeout = 3 * time.Second
 	minPause   = 20 * time.Millisecond
 	maxPause   = time.Second
 )
 
-// hurry ends the tries that are under way when it is called upon.
+// hurry knows how long answers take, and ends the tries that are under way when it is called upon.
 type hurry struct {
-	mu     sync.Mutex
-	ctx    context.Context    // guarded by mu: ends with the next call; nil while nothing was tried since the last one
-	cancel context.CancelFunc // guarded by mu: of ctx
+	mu      sync.Mutex
+	ctx     context.Context    // guarded by mu: ends with the next call; nil while nothing was tried since the last one
+	cancel  context.CancelFunc // guarded by mu: of ctx
+	typical time.Duration      // guarded by mu: what answers take lately
 }
 
-// call ends them.
+// firstTry is how long the first try of a write may take: longer where etcd is far away, or busy, since what is given up
+// before its answer can be there has to be sent again, for ever.
+func (h *hurry) firstTry() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return min(max(shortTry, 4*h.typical), tryTimeout)
+}
+
+// answered notes how long an answer took. A slow one counts at once, and is forgotten little by little.
+func (h *hurry) answered(took time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.typical = max(took, h.typical-(h.typical-took)/16)
+}
+
+// call ends the tries that are under way.
 func (h *hurry) call() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -57,7 +72,7 @@ func (h *hurry) end(cancel context.CancelFunc) (stop func() bool) {
 // refusal, or wraps the cause of ctx. A try also ends, and is followed by the next, when h is called.
 func untilDefinite(ctx context.Context, open bool, h *hurry, send func(ctx context.Context) error, unanswered func()) error {
 	var last error
-	limit, began := shortTry, time.Now()
+	limit := h.firstTry()
 	for pause := minPause; ; {
 		if ctx.Err() != nil {
 			if !open {
@@ -71,6 +86,10 @@ func untilDefinite(ctx context.Context, open bool, h *hurry, send func(ctx conte
 		err := send(try)
 		settled()
 		cancel()
+		took := time.Since(sent)
+		if err == nil {
+			h.answered(took)
+		}
 		switch {
 		case err == nil, isCode(err, rpctypes.ErrNoSpace):
 			return err
@@ -83,16 +102,14 @@ func untilDefinite(ctx context.Context, open bool, h *hurry, send func(ctx conte
 			unanswered()
 		}
 		last = err
-		if time.Since(sent) < limit {
+		if took < limit {
 			select {
 			case <-ctx.Done():
 			case <-time.After(pause):
 			}
 			pause = min(2*pause, maxPause)
 		}
-		if time.Since(began) > shortTries {
-			limit = min(2*limit, tryTimeout)
-		}
+		limit = min(limit+limit/2, tryTimeout)
 	}
 }
 

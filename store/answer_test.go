@@ -34,3 +34,41 @@ func TestAHurriedWriteIsSentAgainAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// A write whose answer takes longer than the first tries are given must not be sent for ever, and the next ones must not have to
+// be sent twice.
+func TestSlowAnswersAreWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h hurry
+		const takes = 2 * shortTry
+		write := func() (sent int) {
+			err := untilDefinite(t.Context(), false, &h, func(ctx context.Context) error {
+				sent++
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(takes):
+					return nil
+				}
+			}, func() {})
+			if err != nil {
+				t.Errorf("got %v", err)
+			}
+			return sent
+		}
+		if sent := write(); sent != 3 {
+			t.Errorf("the first write was sent %d times, want 3", sent)
+		}
+		for range 100 {
+			if sent := write(); sent != 1 {
+				t.Fatalf("a later write was sent %d times, want once: it is known how long an answer takes", sent)
+			}
+		}
+		for range 1000 {
+			h.answered(time.Millisecond)
+		}
+		if limit := h.firstTry(); limit != shortTry {
+			t.Errorf("once answers are fast again, the first try may take %v, want %v", limit, shortTry)
+		}
+	})
+}

@@ -65,12 +65,12 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 		c.Job = &job.Job{Rev: rev}
 		if c.Job.ParseJSON(value) {
 			err = checkJob(c.Job, name)
-			share(c.Job)
+			share(c.Job, name)
 			break
 		}
 		c.Job = &job.Job{Rev: rev}
 		err = unmarshal(value, c.Job, func() error { return checkJob(c.Job, name) })
-		share(c.Job)
+		share(c.Job, name)
 	case KindCursors:
 		c.Cursor = &job.Cursor{Rev: rev}
 		if c.Cursor.ParseJSON(value) {
@@ -126,8 +126,11 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	return c
 }
 
-// share lets a definition have in common with others what most definitions say: of a million of them, it is a quarter.
-func share(j *job.Job) {
+// share lets a definition have in common with others what most definitions say, and with its key the name.
+func share(j *job.Job, name string) {
+	if j.Name == name {
+		j.Name = name
+	}
 	s := &j.Spec
 	for _, text := range []*string{
 		&j.Origin.Kind, &j.Origin.Source, &j.SinceReason, &s.Timezone, &s.Handler,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,7 +30,7 @@ type Mirror struct {
 	moved   chan struct{}              // guarded by mu: closed and replaced when rev moves
 	feeds   []*Feed                    // guarded by mu
 
-	staged []reading     // owned by Follow: the list that is being read
+	staged [][]reading   // owned by Follow: the pages of the list that is being read
 	ask    chan struct{} // holds a token when somebody waits for what etcd may have and the watch has not told
 }
 
@@ -78,10 +79,9 @@ func mirrored(kind Kind) bool {
 func (m *Mirror) begin() { m.staged = nil }
 
 func (m *Mirror) page(kvs []*mvccpb.KeyValue) {
-	m.staged = slices.Grow(m.staged, len(kvs))
-	at := len(m.staged)
-	m.staged = m.staged[:at+len(kvs)]
-	sideBySide(len(kvs), func(i int) { m.staged[at+i] = m.read(kvs[i]) })
+	page := make([]reading, len(kvs))
+	sideBySide(len(kvs), func(i int) { page[i] = m.read(kvs[i]) })
+	m.staged = append(m.staged, page)
 }
 
 // sideBySide calls f for all numbers below n, on all processors.
@@ -108,27 +108,46 @@ func sideBySide(n int, f func(i int)) {
 func (m *Mirror) reset(rev int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	list := m.staged
+	list := byRevision(m.staged)
 	m.staged = nil
-	changes := make([]job.Change, 0, len(list))
-	changes = m.removeLocked(changes, list, rev)
-	for i := range list {
-		changes = m.takeLocked(changes, &list[i])
+	changes := m.removeLocked(nil, list, rev)
+	removed := len(changes)
+	changes = slices.Grow(changes, len(list))
+	for _, r := range list {
+		changes = m.takeLocked(changes, r)
 	}
-	m.advanceLocked(rev, changes)
+	m.advanceLocked(rev, append(changes[removed:], changes[:removed]...)) // those that are gone went last
+}
+
+// byRevision is what is on pages, the oldest first: a list comes in the order of keys.
+func byRevision(pages [][]reading) []*reading {
+	n := 0
+	for _, page := range pages {
+		n += len(page)
+	}
+	list := make([]*reading, 0, n)
+	for _, page := range pages {
+		for i := range page {
+			list = append(list, &page[i])
+		}
+	}
+	slices.SortFunc(list, func(a, b *reading) int {
+		return cmp.Or(cmp.Compare(a.record.rev, b.record.rev), strings.Compare(a.key, b.key))
+	})
+	return list
 }
 
 // removeLocked removes what is not in a list.
-func (m *Mirror) removeLocked(changes []job.Change, list []reading, rev int64) []job.Change {
+func (m *Mirror) removeLocked(changes []job.Change, list []*reading, rev int64) []job.Change {
 	if len(m.records) == 0 && len(m.bad) == 0 {
 		return changes
 	}
 	present := make(map[recordKey]bool, len(list))
 	keys := make(map[string]bool)
-	for i := range list {
-		present[recordKey{list[i].kind, list[i].name}] = true
-		if list[i].bad() != nil {
-			keys[list[i].key] = true
+	for _, r := range list {
+		present[recordKey{r.kind, r.name}] = true
+		if r.bad() != nil {
+			keys[r.key] = true
 		}
 	}
 	for key := range m.bad {
@@ -172,16 +191,16 @@ func (m *Mirror) takeLocked(changes []job.Change, r *reading) []job.Change {
 		if !r.mirrored {
 			return changes
 		}
-		return m.deleteLocked(changes, recordKey{r.kind, r.name}, r.rev)
+		return m.deleteLocked(changes, recordKey{r.kind, r.name}, r.record.rev)
 	case !r.mirrored:
 		m.judgeLocked(r)
 		return changes
 	}
 	old, known := m.records[r.kind][r.name]
-	if known && old.rev == r.rev {
+	if known && old.rev == r.record.rev {
 		return changes
 	}
-	if bad, known := m.bad[r.key]; known && bad.Revision == r.rev {
+	if bad, known := m.bad[r.key]; known && bad.Revision == r.record.rev {
 		return changes
 	}
 	m.judgeLocked(r)
@@ -191,7 +210,7 @@ func (m *Mirror) takeLocked(changes []job.Change, r *reading) []job.Change {
 	if m.records[r.kind] == nil {
 		m.records[r.kind] = make(map[string]record)
 	}
-	m.records[r.kind][r.name] = recordOf(&r.change)
+	m.records[r.kind][r.name] = r.record
 	if r.kind == KindRuns && !known {
 		if j, id, err := job.ParseRunName(r.name); err == nil {
 			if m.runs[j] == nil {
@@ -200,7 +219,7 @@ func (m *Mirror) takeLocked(changes []job.Change, r *reading) []job.Change {
 			m.runs[j][id] = true
 		}
 	}
-	return append(changes, r.change)
+	return append(changes, r.record.change(r.kind, r.name))
 }
 
 // judgeLocked notes whether what is at a key can be read.
@@ -212,10 +231,10 @@ func (m *Mirror) judgeLocked(r *reading) {
 		}
 		return
 	}
-	if m.bad[r.key].Revision == r.rev {
+	if m.bad[r.key].Revision == r.record.rev {
 		return
 	}
-	m.bad[r.key] = Bad{Key: r.key, Revision: r.rev, Error: bad.Error()}
+	m.bad[r.key] = Bad{Key: r.key, Revision: r.record.rev, Error: bad.Error()}
 	m.store.log.Error("record is unreadable and set aside", "key", r.key, "err", bad)
 }
 
@@ -235,9 +254,6 @@ func (m *Mirror) deleteLocked(changes []job.Change, k recordKey, rev int64) []jo
 }
 
 func (m *Mirror) advanceLocked(rev int64, changes []job.Change) {
-	if !slices.IsSortedFunc(changes, byRev) { // a list is in the order of keys
-		changes = sorted(changes)
-	}
 	for _, f := range m.feeds {
 		f.add(changes)
 	}
@@ -290,22 +306,3 @@ func (m *Mirror) WaitFor(ctx context.Context, rev int64) error {
 }
 
 func byRev(a, b job.Change) int { return cmp.Compare(a.Rev, b.Rev) }
-
-// sorted returns changes in the order of their revisions, and those of one revision as they were. It moves each of them
-// once, since they are large.
-func sorted(changes []job.Change) []job.Change {
-	type place struct {
-		rev int64
-		at  int
-	}
-	order := make([]place, len(changes))
-	for i := range changes {
-		order[i] = place{changes[i].Rev, i}
-	}
-	slices.SortFunc(order, func(a, b place) int { return cmp.Or(cmp.Compare(a.rev, b.rev), cmp.Compare(a.at, b.at)) })
-	out := make([]job.Change, len(changes))
-	for i, p := range order {
-		out[i] = changes[p.at]
-	}
-	return out
-}

@@ -257,7 +257,11 @@ func TestAMirrorOfAMemberThatIsCutOffIsNotCurrent(t *testing.T) {
 		wg.Go(func() { servers[i] = etcd(t, cfgs[i]) })
 	}
 	wg.Wait()
-	s := open(t, servers[0].Client())
+	c := servers[0].Client()
+	own := clientv3.NewCtxClient(c.Ctx())
+	reads := &countedReads{KV: c.KV}
+	own.KV, own.Lease, own.Watcher = reads, c.Lease, c.Watcher
+	s := open(t, own)
 	m := following(t, s)
 	catchUp(t, s, m)
 	began := time.Now()
@@ -268,11 +272,25 @@ func TestAMirrorOfAMemberThatIsCutOffIsNotCurrent(t *testing.T) {
 		}
 	}
 	eventually(t, "no leader", func() bool { return servers[0].LeaderID() == 0 })
-	cut := time.Now()
-	time.Sleep(2 * probeEvery) // nothing can be waited for: it is to stay away
+	cut, before := time.Now(), reads.failed.Load()
+	eventually(t, "two probes that fail", func() bool { return reads.failed.Load() >= before+2 })
 	if _, heard := m.Current(); heard.After(cut) {
 		t.Errorf("the mirror says that it was current %v after its member was cut off", heard.Sub(cut))
 	}
+}
+
+// countedReads counts the reads that fail.
+type countedReads struct {
+	clientv3.KV
+	failed atomic.Int64
+}
+
+func (r *countedReads) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	resp, err := r.KV.Get(ctx, key, opts...)
+	if err != nil {
+		r.failed.Add(1)
+	}
+	return resp, err
 }
 
 // slowWatches is a watcher that does something before it opens a watch.
@@ -490,23 +508,30 @@ func TestWatchTellsWhatHappenedSince(t *testing.T) {
 		if _, err := c.Compact(within(t), third); err != nil {
 			t.Fatal(err)
 		}
+		ctx, cancel = context.WithCancel(t.Context())
+		defer cancel()
+		watches := make(map[int64]<-chan []job.Change)
 		for after, want := range map[int64]int64{first: third, third: third, third - 1: third - 1, 0: third, third + 100: third} {
-			ctx, cancel := context.WithCancel(t.Context())
 			from, changes, err := s.Watch(ctx, after)
 			if err != nil || from != want {
-				t.Errorf("after %d: got from %d (%v), want %d", after, from, err, want)
+				t.Fatalf("after %d: got from %d (%v), want %d", after, from, err, want)
 			}
-			if from == third-1 {
-				if got := <-changes; len(got) != 1 || got[0].Rev != third {
-					t.Errorf("after %d: got %+v", after, got)
+			watches[after] = changes
+		}
+		fourth := put(t, c, prefix+"/events/j/e4", `{"id":"e4","job":"j"}`)
+		for after, changes := range watches {
+			want := []int64{fourth}
+			if after == third-1 {
+				want = []int64{third, fourth}
+			}
+			for _, rev := range want {
+				if got, ok := <-changes; !ok || len(got) != 1 || got[0].Rev != rev {
+					t.Errorf("after %d: got %+v, open %v, want what was written at %d", after, got, ok, rev)
 				}
 			}
-			select {
-			case got, ok := <-changes:
-				t.Errorf("after %d: got %v, open %v", after, got, ok)
-			case <-time.After(150 * time.Millisecond):
-			}
-			cancel()
+		}
+		cancel()
+		for _, changes := range watches {
 			for range changes {
 			}
 		}

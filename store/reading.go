@@ -15,19 +15,15 @@ type reading struct {
 	key      string
 	kind     Kind   // "": of none that is known
 	name     string // within its kind
-	rev      int64
+	record   record // if it is not copied: an error if it cannot be what it is said to be
 	gone     bool
-	mirrored bool       // it is copied, or is of no known kind; others are only glanced at
-	change   job.Change // if it is copied
-	glance   error      // if it is not: why it cannot be what it is said to be
+	mirrored bool // it is copied, or is of no known kind; others are only glanced at
 }
 
 // bad is why nobody can read the key.
 func (r *reading) bad() error {
-	if r.mirrored {
-		return r.change.Bad
-	}
-	return r.glance
+	err, _ := r.record.value.(error)
+	return err
 }
 
 // read reads what is at a key. It may be called by several goroutines.
@@ -35,19 +31,22 @@ func (m *Mirror) read(kv *mvccpb.KeyValue) reading {
 	r := m.absence(kv)
 	r.gone = false
 	if !r.mirrored {
-		r.glance = glance(r.kind, r.name, kv)
+		if err := glance(r.kind, r.name, kv); err != nil {
+			r.record.value = err
+		}
 		return r
 	}
-	r.change = decode(r.kind, r.name, kv.Value, kv.ModRevision)
-	if run := r.change.Run; run != nil && run.State.Terminal() {
+	c := decode(r.kind, r.name, kv.Value, kv.ModRevision)
+	if run := c.Run; run != nil && run.State.Terminal() {
 		run.Output, run.Payload, run.Spec = "", nil, nil
 	}
+	r.record = recordOf(&c)
 	return r
 }
 
 // absence is a key at which nothing is any more.
 func (m *Mirror) absence(kv *mvccpb.KeyValue) reading {
-	r := reading{key: string(kv.Key), rev: kv.ModRevision, gone: true}
+	r := reading{key: string(kv.Key), record: record{rev: kv.ModRevision}, gone: true}
 	kind, name, ok := m.store.keys.Parse(r.key)
 	r.kind, r.name, r.mirrored = kind, name, !ok || mirrored(kind)
 	return r

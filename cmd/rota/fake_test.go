@@ -90,6 +90,7 @@ func (f *fakeCluster) Cluster(context.Context) (api.ClusterView, error) {
 		Name: "/rota", Node: "q1", Version: "v1", Ready: true, Jobs: len(f.jobs), Workers: 1, Paused: f.gate,
 		Leader:   &api.LeaderView{Node: "q2", Term: 12, Since: time.Now().Add(-5 * time.Minute)},
 		Replicas: []api.ReplicaView{{Replica: job.Replica{Name: "q1"}}, {Replica: job.Replica{Name: "q2"}, Leader: true}},
+		Store:    api.StoreView{Revision: 100, Members: []string{"http://e1:2379", "http://e2:2379"}, Unavailable: []string{"http://e2:2379"}},
 		Files:    api.FilesView{Hash: "0123456789abcdef", By: "q2", Agree: false, Notes: []string{"q1 has read other files"}},
 		Quarantined: []api.QuarantineView{
 			{Key: "/rota/jobs/odd", Revision: 7, Error: "read job odd: invalid character"},

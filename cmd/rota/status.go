@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,8 +89,14 @@ func storeText(s *api.StoreView) string {
 	if s.Full {
 		text += ", OUT OF SPACE"
 	}
-	if len(s.Members) > 0 {
-		text += ", " + strings.Join(s.Members, " ")
+	members := slices.Clone(s.Members)
+	for i, m := range members {
+		if slices.Contains(s.Unavailable, m) {
+			members[i] += " (unavailable)"
+		}
+	}
+	if len(members) > 0 {
+		text += ", " + strings.Join(members, " ")
 	}
 	return text
 }

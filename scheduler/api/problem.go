@@ -92,7 +92,7 @@ func problem(err error, conditional bool) error {
 	case errors.Is(err, job.ErrTooLarge):
 		return huma.Error413RequestEntityTooLarge(err.Error())
 	case errors.Is(err, job.ErrFull):
-		return huma.NewError(http.StatusInsufficientStorage, err.Error()+": it takes deletions only; `rota doctor` says what to do")
+		return huma.NewError(http.StatusInsufficientStorage, err.Error()+": it takes deletions only: make room (compact, defrag), then `rota etcdctl alarm disarm`")
 	case errors.Is(err, ErrHeld):
 		return huma.Error503ServiceUnavailable(err.Error())
 	case errors.Is(err, ErrUnavailable):

@@ -79,11 +79,12 @@ type ReplicaView struct {
 
 // StoreView is the state of the store.
 type StoreView struct {
-	Revision int64    `json:"revision" doc:"That the replica's cache has reached"`
-	Members  []string `json:"members,omitempty" doc:"Endpoints"`
-	DBSize   int64    `json:"db_size,omitempty" doc:"Bytes, the largest of the members"`
-	Quota    int64    `json:"quota,omitempty" doc:"Bytes"`
-	Full     bool     `json:"full,omitempty" doc:"Out of space: it takes deletions only"`
+	Revision    int64    `json:"revision" doc:"That the replica's cache has reached"`
+	Members     []string `json:"members,omitempty" doc:"Endpoints"`
+	Unavailable []string `json:"unavailable,omitempty" doc:"Those of members that do not answer, or are cut off from the others"`
+	DBSize      int64    `json:"db_size,omitempty" doc:"Bytes, the largest of the members"`
+	Quota       int64    `json:"quota,omitempty" doc:"Bytes"`
+	Full        bool     `json:"full,omitempty" doc:"Out of space: it takes deletions only"`
 }
 
 // FilesView says which job files are in force, and who disagrees.

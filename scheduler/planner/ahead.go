@@ -112,7 +112,7 @@ func (p *Planner) soon(j *jobState, due, now time.Time) bool {
 // armAhead returns r as given to a worker with free room, if nothing of its job is in the way; otherwise nil.
 func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 	spec := j.spec(&r)
-	if spec == nil || p.paused(j) || r.ID == j.oversized || !p.clear(j, &r) {
+	if spec == nil || p.paused(j) || r.ID == j.told().oversized || !p.clear(j, &r) {
 		return nil
 	}
 	w, _ := p.choose(spec, &r, now)

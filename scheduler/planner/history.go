@@ -15,9 +15,9 @@ const KeyRetention = 24 * time.Hour
 // no look at the runs.
 type history struct {
 	runs     []*job.Run // in the order of their ends, unless unsorted
+	expiry   time.Time  // no run is beyond its age before it; zero: never
+	good     int32      // how many of them succeeded or were skipped
 	unsorted bool
-	good     int       // how many of them succeeded or were skipped
-	expiry   time.Time // no run is beyond its age before it; zero: never
 }
 
 func good(r *job.Run) bool { return r.State == job.Succeeded || r.State == job.Skipped }
@@ -62,10 +62,10 @@ func (h *history) remove(i int) {
 // over is how many runs are beyond the numbers to be kept, at most.
 func (h *history) over(keep Retention) (n int) {
 	if keep.Success > 0 {
-		n += max(0, h.good-keep.Success)
+		n += max(0, int(h.good)-keep.Success)
 	}
 	if keep.Failed > 0 {
-		n += max(0, len(h.runs)-h.good-keep.Failed)
+		n += max(0, len(h.runs)-int(h.good)-keep.Failed)
 	}
 	return n
 }

@@ -12,8 +12,8 @@ func (p *Planner) look(j *jobState, now time.Time) *job.Decision {
 	if j.busy || j.unreadable {
 		return nil
 	}
-	if now.Before(j.retryAt) {
-		p.wakeAt(j, j.retryAt)
+	if at := j.told().retryAt; now.Before(at) {
+		p.wakeAt(j, at)
 		return nil
 	}
 	for _, decide := range []func(*jobState, time.Time) *job.Decision{
@@ -71,7 +71,7 @@ func (p *Planner) handOver(j *jobState, r job.Run, now time.Time) *job.Decision 
 	missed := r.Due.Before(p.leadSince)
 	r.Ahead = r.Ahead && (missed || r.Due.After(now))
 	spec := j.spec(&r)
-	if undecided := r.Ahead && missed; !undecided && r.State == job.Pending && spec != nil && !p.paused(j) && r.ID != j.oversized {
+	if undecided := r.Ahead && missed; !undecided && r.State == job.Pending && spec != nil && !p.paused(j) && r.ID != j.told().oversized {
 		if w, _ := p.choose(spec, &r, now); w != nil {
 			if armed := j.give(r, w, now); armed != nil {
 				return &job.Decision{Run: armed, JobRev: j.rev(&r)}
@@ -121,7 +121,7 @@ func (p *Planner) cancelOrphans(j *jobState, now time.Time) *job.Decision {
 // comes soon is armed ahead.
 func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 	var explained *job.Decision
-	waiting := 0
+	waiting, lacking := 0, 0
 	explain := func(r *job.Run, reason string) {
 		if explained == nil && waiting <= maxExplained && r.Reason != reason {
 			next := *r
@@ -145,7 +145,7 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 		if spec == nil {
 			continue
 		}
-		if r.ID == j.oversized {
+		if r.ID == j.told().oversized {
 			return giveUp(r.Run, now)
 		}
 		waiting++
@@ -171,8 +171,10 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			p.wait(j, key, spec, r.Due, now)
 			full[key] = waitReason(anybody)
 		}
+		lacking++
 		explain(r.Run, full[key])
 	}
+	p.lack(j, lacking)
 	return explained
 }
 

@@ -65,7 +65,7 @@ func (p *Planner) decideOverlap(j *jobState, s slot, active []*liveRun, now time
 	case job.OverlapReplace:
 		return p.replace(j, s, active, now)
 	}
-	j.blockedBy = active[0].ID
+	j.note().blockedBy = active[0].ID
 	for _, r := range active {
 		proven, known := p.provenActive(j, r, s, now)
 		if proven {
@@ -75,7 +75,7 @@ func (p *Planner) decideOverlap(j *jobState, s slot, active []*liveRun, now time
 			p.wakeAt(j, known)
 		}
 		if r.begun() {
-			j.blockedBy = r.ID
+			j.note().blockedBy = r.ID
 		}
 	}
 	return nil
@@ -85,7 +85,7 @@ func (p *Planner) decideOverlap(j *jobState, s slot, active []*liveRun, now time
 func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time) *job.Decision {
 	for _, r := range active {
 		if s.missed && r.Late { // what is made up for runs one after the other
-			j.blockedBy = r.ID
+			j.note().blockedBy = r.ID
 			return nil
 		}
 		if r.Cancel != nil {

@@ -65,6 +65,7 @@ type Planner struct {
 	waiting map[demandKind]*demand // jobs that wait for room at a worker, by what they need
 	early   earlyRuns              // runs that are armed ahead of their time
 	leaving earlyRuns              // those that decisions under way arm ahead of their time
+	lacking int                    // runs that are due and for which no worker has room
 }
 
 // New returns a planner that knows nothing yet.
@@ -98,8 +99,9 @@ func (p *Planner) Lead(now time.Time) {
 	clear(p.waiting)
 	p.leaving = earlyRuns{}
 	for _, j := range p.jobs {
-		j.busy, j.blockedBy, j.overlapped = false, "", overlapped{}
-		j.refusals, j.retryAt, j.missedBefore = 0, time.Time{}, time.Time{}
+		j.busy = false
+		p.lack(j, 0)
+		j.forgive()
 		if len(j.live.order) > 0 {
 			p.touch(j)
 		}

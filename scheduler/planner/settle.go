@@ -17,7 +17,10 @@ func (p *Planner) Settle(d job.Decision, a job.Applied, now time.Time) {
 		p.refused(j, d, a, now)
 		return
 	}
-	j.refusals = 0
+	if j.trouble != nil {
+		j.trouble.refusals = 0
+		j.relieve()
+	}
 	if a.Rev > p.seen { // or else the store has told all of it, and maybe more
 		p.written(j, d, a.Rev, now)
 	}
@@ -55,14 +58,14 @@ func (p *Planner) refused(j *jobState, d job.Decision, a job.Applied, now time.T
 	}
 	// A slot that has a record already, whoever made it, gets no other: the cursor moves past it.
 	if d.Run != nil && d.Cursor != nil && (a.Unreadable || a.Run != nil) {
-		j.taken = d.Run.ID
+		j.note().taken = d.Run.ID
 		return
 	}
 	switch tooLarge := errors.Is(a.Err, job.ErrTooLarge); {
 	case tooLarge && d.Run != nil && d.Run.State == job.Armed:
-		j.oversized = d.Run.ID
-	case !tooLarge && !errors.Is(a.Err, job.ErrConflict) && j.refusals > 0:
-		j.missedBefore = now // the store takes nothing, so nobody could dispatch
+		j.note().oversized = d.Run.ID
+	case !tooLarge && !errors.Is(a.Err, job.ErrConflict) && j.told().refusals > 0:
+		j.note().missedBefore = now // the store takes nothing, so nobody could dispatch
 	}
 	p.rest(j, now)
 }
@@ -80,8 +83,9 @@ func (p *Planner) vanished(j *jobState, d job.Decision, a job.Applied, now time.
 
 // rest keeps j from being decided about again at once, longer each time until a decision is committed.
 func (p *Planner) rest(j *jobState, now time.Time) {
-	j.retryAt = now.Add(min(minRest<<min(j.refusals, 10), maxRest))
-	j.refusals++
+	t := j.note()
+	t.retryAt = now.Add(min(minRest<<min(t.refusals, 10), maxRest))
+	t.refusals++
 }
 
 // How long a job rests after a refused decision, unless the store tells something new.

@@ -111,7 +111,7 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 	if s.next.IsZero() {
 		return nil
 	}
-	if j.taken == s.id() || j.live.get(s.id()) != nil {
+	if j.told().taken == s.id() || j.live.get(s.id()) != nil {
 		return p.pass(j, s.position)
 	}
 	if s.due = s.next.Add(j.when.Offset()); s.due.After(now) {
@@ -122,7 +122,7 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 
 // decideDue decides a slot whose time has come.
 func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
-	before := later(p.leadSince, j.missedBefore)
+	before := later(p.leadSince, j.told().missedBefore)
 	if s.missed = s.due.Before(before); s.missed {
 		switch r := policy.Missed(j.when, &j.def.Spec, s.after, before, now); {
 		case r != nil && s.run != nil:
@@ -142,8 +142,8 @@ func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
 	if active := j.activeAt(s, now); len(active) > 0 {
 		return p.decideOverlap(j, s, active, now)
 	}
-	if j.overlapped.covers(s.due) {
-		return p.skip(j, s, now, "overlap: run "+j.overlapped.run+" was still active")
+	if o := j.told().overlapped; o.covers(s.due) {
+		return p.skip(j, s, now, "overlap: run "+o.run+" was still active")
 	}
 	return p.fire(j, s, now)
 }

@@ -9,37 +9,21 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// jobState is what the planner knows of one job.
+// jobState is what the planner knows of one job. There are many, and most of them rest: TestJobsAtRest bounds what one takes.
 type jobState struct {
-	name       string
-	def        *job.Job           // nil: there is none (any more)
-	unreadable bool               // there is one, but nobody can read it
-	when       *schedule.Schedule // nil: no slots of its own, or none that anybody understands
-	cursor     *job.Cursor        // nil: no slot has been decided yet
-	live       liveRuns
-	ended      history
+	name   string
+	def    *job.Job           // nil: there is none (any more)
+	when   *schedule.Schedule // nil: no slots of its own, or none that anybody understands
+	cursor *job.Cursor        // nil: no slot has been decided yet
+	live   liveRuns
+	ended  history
 
-	busy         bool       // a decision is under way
-	dirty        bool       // in Planner.dirty
-	wake         time.Time  // when to look again, while timer > 0
-	timer        int        // position in the heap, from 1
-	refusals     int        // decisions that were refused since one was committed
-	retryAt      time.Time  // after a refusal: not before it, unless something changes
-	missedBefore time.Time  // slots due before it passed while they could not be decided by no fault of the job
-	blockedBy    string     // id of the run for which the next slot waits
-	overlapped   overlapped // what that run's ordinary end tells of the slots that waited for it
-	taken        string     // id of a slot that was found to have a record already
-	oversized    string     // id of a run that the store does not take with a worker's name in it
-}
-
-// overlapped says that run was alive at every slot from from to upTo, by the job's own fault.
-type overlapped struct {
-	run        string
-	from, upTo time.Time
-}
-
-func (o overlapped) covers(due time.Time) bool {
-	return o.run != "" && !due.Before(o.from) && !due.After(o.upTo)
+	wake       time.Time // when to look again, while timer > 0
+	trouble    *trouble  // nil: none
+	timer      int32     // position in the heap, from 1
+	unreadable bool      // there is a definition, but nobody can read it
+	busy       bool      // a decision is under way
+	dirty      bool      // in Planner.dirty
 }
 
 func (j *jobState) priority() int {
@@ -106,9 +90,9 @@ func (p *Planner) applyGate(c job.Change, now time.Time) {
 func (p *Planner) applyJob(c job.Change, now time.Time) {
 	j := p.job(c.Name)
 	p.touch(j)
-	j.retryAt = time.Time{}
+	j.calm()
 	if j.unreadable && c.Bad == nil {
-		j.missedBefore = now // nobody could dispatch meanwhile
+		j.note().missedBefore = now // nobody could dispatch meanwhile
 	}
 	j.def, j.unreadable, j.when = c.Job, c.Bad != nil, nil
 	p.misfit(c.Name, nil)
@@ -152,7 +136,7 @@ func (p *Planner) applyCursor(c job.Change) {
 		return
 	}
 	p.touch(j)
-	j.retryAt = time.Time{}
+	j.calm()
 	switch {
 	case c.Bad != nil: // what we knew is still true, and will replace what nobody can read
 		j.cursor = cursorAt(j.cursor, c.Name, c.Rev)
@@ -192,7 +176,7 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 		return
 	}
 	p.touch(j)
-	j.retryAt = time.Time{}
+	j.calm()
 	p.hold(j, old, -1, now)
 	j.live.remove(id)
 	j.ended.remove(i)
@@ -211,19 +195,20 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 
 // unblock says what the end of the run for which a slot waits tells of that slot.
 func (p *Planner) unblock(j *jobState, r *job.Run, now time.Time) {
-	if j.blockedBy != r.ID {
+	if j.told().blockedBy != r.ID {
 		return
 	}
-	j.blockedBy = ""
+	t := j.note()
+	t.blockedBy = ""
 	if r.State == job.Lost || troubled(r) {
-		j.missedBefore = now
+		t.missedBefore = now
 		return
 	}
 	// Slots before it began waited for it, too, but not because it was at work.
 	began := firstStart(r)
-	j.missedBefore = later(j.missedBefore, began)
+	t.missedBefore = later(t.missedBefore, began)
 	// Not later than now, should the worker's clock be ahead.
-	j.overlapped = overlapped{run: r.ID, from: began, upTo: earlier(r.Finished, now).Add(-j.delay(r))}
+	t.overlapped = overlapped{run: r.ID, from: began, upTo: earlier(r.Finished, now).Add(-j.delay(r))}
 }
 
 // troubled says whether r was late, never began, or lost a worker: then what waits for it does not wait by the job's own
@@ -258,6 +243,7 @@ func firstStart(r *job.Run) time.Time {
 func (p *Planner) forget(j *jobState) {
 	if j.def == nil && !j.unreadable && j.cursor == nil && len(j.live.order) == 0 && len(j.ended.runs) == 0 && !j.busy {
 		p.timers.set(j, time.Time{})
+		p.lack(j, 0)
 		delete(p.jobs, j.name)
 	}
 }

@@ -12,11 +12,11 @@ type timers struct{ heap wakeHeap }
 func (t *timers) set(j *jobState, at time.Time) {
 	switch {
 	case at.IsZero() && j.timer > 0:
-		heap.Remove(&t.heap, j.timer-1)
+		heap.Remove(&t.heap, int(j.timer)-1)
 	case at.IsZero():
 	case j.timer > 0:
 		j.wake = at
-		heap.Fix(&t.heap, j.timer-1)
+		heap.Fix(&t.heap, int(j.timer)-1)
 	default:
 		j.wake = at
 		heap.Push(&t.heap, j)
@@ -51,13 +51,13 @@ func (h wakeHeap) Less(i, k int) bool {
 }
 func (h wakeHeap) Swap(i, k int) {
 	h[i], h[k] = h[k], h[i]
-	h[i].timer, h[k].timer = i+1, k+1
+	h[i].timer, h[k].timer = int32(i+1), int32(k+1)
 }
 
 func (h *wakeHeap) Push(x any) {
 	j := x.(*jobState)
 	*h = append(*h, j)
-	j.timer = len(*h)
+	j.timer = int32(len(*h))
 }
 
 func (h *wakeHeap) Pop() any {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	cron "github.com/netresearch/go-cron"
@@ -37,14 +36,14 @@ func parseExpression(text, seed string, gap Gap, fold Fold) (rule, *refusal) {
 		}
 		text = plain
 	}
-	r, ok := common.get(text)
+	r, ok := expressions.get(text)
 	if !ok {
 		var err *refusal
 		if r, err = parseWritten(text, seed); err != nil {
 			return rule{}, err
 		}
 		if !strings.Contains(text, "H") { // or else it is another one for each job
-			common.put(text, r)
+			expressions.put(text, r)
 		}
 	}
 	r.gap, r.fold = gap, fold
@@ -69,41 +68,18 @@ func parseWritten(text, seed string) (rule, *refusal) {
 		parts[i] = field.text
 		elapsed = elapsed || field.stars && (kind(i) == minute || kind(i) == hour)
 	}
-	f, err := parseFields(parts, written)
-	if err != nil {
-		return rule{}, err
-	}
-	if _, ok := f.next(0); !ok {
-		return rule{}, refused("", "never fires: there is no such day in any year")
+	plain := strings.Join(parts, " ")
+	f, ok := parsed.get(plain)
+	if !ok {
+		if f, err = parseFields(parts, written); err != nil {
+			return rule{}, err
+		}
+		if _, ok := f.next(0); !ok {
+			return rule{}, refused("", "never fires: there is no such day in any year")
+		}
+		parsed.put(plain, f)
 	}
 	return rule{fields: f, elapsed: elapsed}, nil
-}
-
-// common keeps what was parsed lately: a million jobs have a few thousand expressions, and need not have one each.
-var common expressions
-
-// maxCommon bounds how many expressions are kept.
-const maxCommon = 10_000
-
-type expressions struct {
-	mu     sync.Mutex
-	parsed map[string]rule // guarded by mu, by text
-}
-
-func (e *expressions) get(text string) (rule, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	r, ok := e.parsed[text]
-	return r, ok
-}
-
-func (e *expressions) put(text string, r rule) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.parsed == nil || len(e.parsed) >= maxCommon {
-		e.parsed = make(map[string]rule)
-	}
-	e.parsed[text] = r
 }
 
 // splitFields returns the six fields of an expression, with the second 0 if it has only five.

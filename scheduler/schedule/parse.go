@@ -13,7 +13,7 @@ import (
 // or from 1970 if it has none, because Parse knows no present.
 func Parse(spec Spec) (*Schedule, error) {
 	var p parser
-	s := &Schedule{first: firstSlot, last: lastSlot}
+	s := &Schedule{plan: &plan{first: firstSlot, last: lastSlot}}
 	p.zone(s, spec.Timezone)
 	gap := policy(&p, "dst.gap", spec.Gap, Gaps())
 	fold := policy(&p, "dst.fold", spec.Fold, Folds())
@@ -21,11 +21,21 @@ func Parse(spec Spec) (*Schedule, error) {
 	p.exclude(s, spec.Exclude)
 	p.jitter(s, spec)
 	p.slots(s, spec, gap, fold)
+	recurs, shared := s.recurrence()
+	if shared && len(p.reasons) == 0 {
+		if known, ok := recurred.get(recurs); ok {
+			s.plan = known
+			return s, nil
+		}
+	}
 	if len(p.reasons) == 0 {
 		p.refuseEmpty(s, spec)
 	}
 	if len(p.reasons) > 0 {
 		return nil, errors.Join(p.reasons...)
+	}
+	if shared {
+		recurred.put(recurs, s.plan)
 	}
 	return s, nil
 }

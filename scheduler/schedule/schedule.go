@@ -15,13 +15,26 @@ const lookAhead = 100 * 366 * secondsPerDay * 1000
 // Inside, instants are milliseconds since 1970 UTC: no schedule is finer than that, and they compare and subtract in
 // one instruction.
 type Schedule struct {
+	*plan
+	offset time.Duration
+}
+
+// plan is which slots there are: what jobs with the same slots have in common.
+type plan struct {
 	zone    *time.Location
 	rules   []rule
 	at      []int64 // one-shot slots, ascending
 	first   int64   // no slot before it
 	last    int64   // no slot after it
 	exclude []int64 // days, ascending
-	offset  time.Duration
+}
+
+// recurrence says whether the plan is nothing but one rule, and which.
+func (p *plan) recurrence() (recurrence, bool) {
+	if len(p.rules) != 1 || len(p.at) > 0 || len(p.exclude) > 0 || p.first != firstSlot || p.last != lastSlot {
+		return recurrence{}, false
+	}
+	return recurrence{p.zone, p.rules[0]}, true
 }
 
 // Next returns the first slot strictly after the given time, in UTC, or false if there is none in the 100 years that

@@ -81,10 +81,14 @@ func loadZone(name string) (*time.Location, error) {
 	case len(name) > 64, strings.ContainsFunc(name, notInZoneName):
 		return nil, errors.New("is not a time zone")
 	}
+	if zone, ok := zones.get(name); ok {
+		return zone, nil
+	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
 		return nil, errors.New("is not a known time zone")
 	}
+	zones.put(name, zone)
 	return zone, nil
 }
 

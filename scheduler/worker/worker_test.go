@@ -540,13 +540,13 @@ func TestCapacity(t *testing.T) {
 }
 
 func TestFencedOutcome(t *testing.T) {
-	for now, move := range map[string]func(r *rig, name string){
+	for name, move := range map[string]func(r *rig, name string){
 		"given to another": func(*rig, string) {},
 		"begun by another": func(r *rig, name string) {
 			r.store.change(name, "", func(run job.Run) (job.Run, error) { return run.Claim(run.Rev, time.Now()) })
 		},
 	} {
-		t.Run(now, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lasting(10*time.Second))
 				r.start()

@@ -46,7 +46,7 @@ var rules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
 	"scheduler/worker": {
-		own: []string{"scheduler/job", "scheduler/policy", "scheduler/executor", "scheduler/executor/output", "scheduler/executor/procs"},
+		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/executor", "scheduler/executor/output", "scheduler/executor/procs"},
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "golang.org/x/sys/unix"},
 	},
 	"scheduler/executor":         {own: []string{"scheduler/job"}},

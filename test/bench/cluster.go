@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -44,6 +45,9 @@ func members(dir string, n int) ([]member, error) {
 	}
 	return list, nil
 }
+
+// nodes are the members of the cluster that is measured.
+func (o *options) nodes() ([]member, error) { return members(filepath.Join(o.dir, "nodes"), o.members) }
 
 // peers is the cluster as etcd wants to be told of it.
 func peers(list []member) string {
@@ -107,7 +111,7 @@ type cluster struct {
 
 // nodeConfig is what a benchmark wants of its nodes beyond the defaults.
 type nodeConfig struct {
-	handlers map[string]handler.Func
+	execute  handler.Func // of all jobs
 	capacity int
 	success  int      // runs of each job that are kept
 	extra    []string // further ROTA_… variables
@@ -135,7 +139,7 @@ func (o *options) start(ctx context.Context, list []member, cfg nodeConfig) (*cl
 			return nil, errors.Join(err, c.close())
 		}
 		go func() { // waited for by close
-			c.ended <- node.Run(ctx, node.Config{Settings: set, Handlers: cfg.handlers},
+			c.ended <- node.Run(ctx, node.Config{Settings: set, Handlers: map[string]handler.Func{handlerName: cfg.execute}},
 				hclog.New(&hclog.LoggerOptions{Name: m.name, Level: hclog.Info, Output: log}))
 		}()
 	}
@@ -152,7 +156,7 @@ func (o *options) start(ctx context.Context, list []member, cfg nodeConfig) (*cl
 func (c *cluster) awaitLeader(ctx context.Context) error {
 	for {
 		v, err := c.Cluster(ctx)
-		if err == nil && v.Ready && v.Leader != nil && len(v.Replicas) == len(c.list) && v.Workers == len(c.list) {
+		if err == nil && v.Ready && v.Leader != nil && len(v.Replicas) == len(c.list) && v.Workers == len(c.list) && c.leads(ctx) {
 			return nil
 		}
 		select {
@@ -164,6 +168,25 @@ func (c *cluster) awaitLeader(ctx context.Context) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// leads says whether one of the nodes dispatches: it may have won before it has read all jobs.
+func (c *cluster) leads(ctx context.Context) bool {
+	for _, m := range c.list {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.http+"/leader", nil)
+		if err != nil {
+			return false
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return true
+		}
+	}
+	return false
 }
 
 // close stops the nodes, and returns what went wrong with them.

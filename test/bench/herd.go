@@ -5,10 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"path/filepath"
 	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/executor/handler"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -26,7 +24,7 @@ func herd() benchmark {
 			f.IntVar(&b.runs, "runs", 10_000, "runs that are due")
 			f.DurationVar(&b.ahead, "ahead", 2*time.Second, "dispatch.arm_ahead")
 		},
-		run: func(ctx context.Context, o *options) error { return b.run(ctx, o) },
+		run: b.run,
 	}
 }
 
@@ -36,16 +34,12 @@ func (b *stampede) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	list, err := members(filepath.Join(o.dir, "nodes"), o.members)
+	list, err := o.nodes()
 	if err != nil {
 		return err
 	}
 	due := time.Now().Add(12*time.Second + time.Duration(b.runs)*150*time.Microsecond).Truncate(time.Second)
-	define := func(i int) job.Job {
-		spec := job.Spec{At: []time.Time{due}, Handler: "bench"}
-		j, _ := job.Define(nil, jobName(i), spec, job.Origin{Kind: job.OriginAPI}, time.Now().UTC())
-		return j
-	}
+	define := func(i int) job.Job { return newJob(i, job.Spec{At: []time.Time{due}}) }
 	led, err := newLedger(b.runs, define)
 	if err != nil {
 		return err
@@ -55,7 +49,7 @@ func (b *stampede) run(ctx context.Context, o *options) error {
 		return err
 	}
 	c, err := o.start(ctx, list, nodeConfig{
-		handlers: map[string]handler.Func{"bench": led.execute}, capacity: 10_000, success: 100,
+		execute: led.execute, capacity: 10_000, success: 100,
 		extra: []string{"ROTA_DISPATCH_ARM_AHEAD=" + b.ahead.String()},
 	})
 	if err != nil {
@@ -81,11 +75,8 @@ func (b *stampede) measure(ctx context.Context, o *options, c *cluster, led *led
 		return err
 	}
 	atDue := usage()
-	for led.all.Load() < int64(b.runs) {
-		if time.Since(due) > 2*time.Minute || ctx.Err() != nil {
-			return fmt.Errorf("only %d of %d runs have begun", led.all.Load(), b.runs)
-		}
-		time.Sleep(5 * time.Millisecond)
+	if err := led.await(ctx, b.runs, due.Add(2*time.Minute)); err != nil {
+		return err
 	}
 	begun := usage()
 	var ended time.Time

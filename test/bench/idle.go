@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor/handler"
@@ -26,27 +25,23 @@ func idle() benchmark {
 			f.IntVar(&b.jobs, "jobs", 1000, "jobs in the store, due tomorrow")
 			f.DurationVar(&b.lasts, "for", 30*time.Second, "how long is measured")
 		},
-		run: func(ctx context.Context, o *options) error { return b.run(ctx, o) },
+		run: b.run,
 	}
 }
 
 func (b *rest) run(ctx context.Context, o *options) error {
 	fmt.Printf("idle: %d jobs, nothing due, %d members\n", b.jobs, o.members)
-	list, err := members(filepath.Join(o.dir, "nodes"), o.members)
+	list, err := o.nodes()
 	if err != nil {
 		return err
 	}
-	tomorrow := time.Now().Add(24 * time.Hour)
-	define := func(i int) job.Job {
-		spec := job.Spec{At: []time.Time{tomorrow.Truncate(time.Second)}, Handler: "bench"}
-		j, _ := job.Define(nil, jobName(i), spec, job.Origin{Kind: job.OriginAPI}, time.Now().UTC())
-		return j
-	}
+	tomorrow := time.Now().Add(24 * time.Hour).Truncate(time.Second)
+	define := func(i int) job.Job { return newJob(i, job.Spec{At: []time.Time{tomorrow}}) }
 	if _, err := fill(ctx, list, b.jobs, define); err != nil {
 		return err
 	}
 	nothing := func(context.Context, handler.Task) error { return nil }
-	c, err := o.start(ctx, list, nodeConfig{handlers: map[string]handler.Func{"bench": nothing}, capacity: 64, success: 100})
+	c, err := o.start(ctx, list, nodeConfig{execute: nothing, capacity: 64, success: 100})
 	if err != nil {
 		return err
 	}

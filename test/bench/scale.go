@@ -5,12 +5,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/executor/handler"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -27,25 +25,24 @@ func scale() benchmark {
 			f.IntVar(&b.jobs, "jobs", 1_000_000, "jobs in the store, due once a day")
 			f.IntVar(&b.due, "due", 1000, "further jobs, all due at one instant after the start")
 		},
-		run: func(ctx context.Context, o *options) error { return b.run(ctx, o) },
+		run: b.run,
 	}
 }
 
 func (b *hoard) run(ctx context.Context, o *options) error {
 	fmt.Printf("scale: %d jobs, %d of them due at one instant, %d members\n", b.jobs+b.due, b.due, o.members)
-	list, err := members(filepath.Join(o.dir, "nodes"), o.members)
+	list, err := o.nodes()
 	if err != nil {
 		return err
 	}
-	due := time.Now().Add(20*time.Second + time.Duration(b.jobs)*90*time.Microsecond).Truncate(time.Second)
+	due := time.Now().Add(40*time.Second + time.Duration(b.jobs)*90*time.Microsecond).Truncate(time.Second)
 	tomorrow := due.Add(24 * time.Hour)
 	define := func(i int) job.Job {
-		spec := job.Spec{Schedule: []string{fmt.Sprintf("%d %d * * *", tomorrow.Minute(), tomorrow.Hour())}, Handler: "bench", Jitter: job.Duration(time.Hour)}
 		if i < b.due {
-			spec = job.Spec{At: []time.Time{due}, Handler: "bench"}
+			return newJob(i, job.Spec{At: []time.Time{due}})
 		}
-		j, _ := job.Define(nil, jobName(i), spec, job.Origin{Kind: job.OriginAPI}, time.Now().UTC())
-		return j
+		daily := fmt.Sprintf("%d %d * * *", tomorrow.Minute(), tomorrow.Hour())
+		return newJob(i, job.Spec{Schedule: []string{daily}, Jitter: job.Duration(time.Hour)})
 	}
 	led, err := newLedger(b.due, define)
 	if err != nil {
@@ -64,7 +61,7 @@ func (b *hoard) run(ctx context.Context, o *options) error {
 		return err
 	}
 	began, used := time.Now(), usage()
-	c, err := o.start(ctx, list, nodeConfig{handlers: map[string]handler.Func{"bench": led.execute}, capacity: 10_000, success: 100})
+	c, err := o.start(ctx, list, nodeConfig{execute: led.execute, capacity: 10_000, success: 100})
 	stop()
 	if err != nil {
 		return err
@@ -75,21 +72,19 @@ func (b *hoard) run(ctx context.Context, o *options) error {
 }
 
 func (b *hoard) measure(ctx context.Context, o *options, c *cluster, led *ledger, due time.Time) error {
-	if time.Until(due) < time.Second {
+	const idle, before = 10 * time.Second, 5 * time.Second // it ends well before anything is armed ahead
+	if time.Until(due) < idle+before {
 		return errors.New("the nodes were ready too late")
 	}
-	time.Sleep(time.Until(due.Add(-4 * time.Second)))
-	runtime.GC()
-	say("live", "%.0f MiB: %.0f bytes for each job", live()/(1<<20), live()/float64(b.jobs))
+	time.Sleep(time.Until(due.Add(-idle - before)))
 	say("resident", "%.0f MiB of its own, %.0f of files (etcd's database, which is reclaimed at need)", memory("RssAnon"), memory("RssFile"))
 	used := usage()
-	time.Sleep(time.Second)
-	say("idle", "%.1f %% of a core", 100*(usage()-used).Seconds())
-	for led.all.Load() < int64(b.due) {
-		if time.Since(due) > time.Minute || ctx.Err() != nil {
-			return fmt.Errorf("only %d of %d runs have begun", led.all.Load(), b.due)
-		}
-		time.Sleep(5 * time.Millisecond)
+	time.Sleep(idle)
+	say("idle", "%.2f %% of a core", 100*(usage()-used).Seconds()/idle.Seconds())
+	runtime.GC()
+	say("live", "%.0f MiB: %.0f bytes for each job", live()/(1<<20), live()/float64(b.jobs))
+	if err := led.await(ctx, b.due, due.Add(time.Minute)); err != nil {
+		return err
 	}
 	say("begun", "the last %s after it was due", ms(time.Unix(0, led.last.Load()).Sub(due)))
 	say("late", "%s", led.late.quantiles())

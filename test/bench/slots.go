@@ -38,7 +38,18 @@ type jobSlots struct {
 	repeated int           // guarded by mu
 }
 
-func jobName(i int) string { return "bench-" + strconv.Itoa(i) }
+// handlerName is the handler of all jobs.
+const handlerName = "bench"
+
+// jobPrefix is followed by the number of a job.
+const jobPrefix = "bench-"
+
+// newJob is the job of a number.
+func newJob(i int, spec job.Spec) job.Job {
+	spec.Handler = handlerName
+	j, _ := job.Define(nil, jobPrefix+strconv.Itoa(i), spec, job.Origin{Kind: job.OriginAPI}, time.Now().UTC())
+	return j
+}
 
 // newLedger expects n jobs of a definition.
 func newLedger(n int, define func(i int) job.Job) (*ledger, error) {
@@ -58,7 +69,7 @@ func newLedger(n int, define func(i int) job.Job) (*ledger, error) {
 // execute is the handler of all jobs: it does nothing else.
 func (l *ledger) execute(_ context.Context, t handler.Task) error {
 	now := time.Now()
-	i, err := strconv.Atoi(strings.TrimPrefix(t.Job, "bench-"))
+	i, err := strconv.Atoi(strings.TrimPrefix(t.Job, jobPrefix))
 	if err != nil || i >= len(l.jobs) {
 		return handler.Permanent(fmt.Errorf("no job of ours: %s", t.Job))
 	}
@@ -74,6 +85,17 @@ func (l *ledger) execute(_ context.Context, t handler.Task) error {
 	if !now.Before(l.from) && now.Before(l.to) {
 		l.begun.Add(1)
 		l.late.add(now.Sub(t.Slot.Add(j.offset)))
+	}
+	return nil
+}
+
+// await returns when so many attempts have begun, and fails if they have not by the limit.
+func (l *ledger) await(ctx context.Context, runs int, limit time.Time) error {
+	for l.all.Load() < int64(runs) {
+		if time.Now().After(limit) || ctx.Err() != nil {
+			return fmt.Errorf("only %d of %d runs have begun", l.all.Load(), runs)
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
 	return nil
 }

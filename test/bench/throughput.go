@@ -6,11 +6,9 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/executor/handler"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -37,7 +35,7 @@ func throughput() benchmark {
 			f.BoolVar(&b.aligned, "aligned", false, "all at the whole second, instead of spread evenly")
 			f.IntVar(&b.keep, "keep", 3, "runs of each job that are kept: older ones are deleted while it is measured")
 		},
-		run: func(ctx context.Context, o *options) error { return b.run(ctx, o) },
+		run: b.run,
 	}
 }
 
@@ -48,7 +46,7 @@ func (b *sustained) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	list, err := members(filepath.Join(o.dir, "nodes"), o.members)
+	list, err := o.nodes()
 	if err != nil {
 		return err
 	}
@@ -56,12 +54,11 @@ func (b *sustained) run(ctx context.Context, o *options) error {
 	start := time.Now().Add(10*time.Second + time.Duration(n)*100*time.Microsecond).Truncate(b.every)
 	end := start.Add((b.warm + b.lasts).Truncate(b.every))
 	define := func(i int) job.Job {
-		spec := job.Spec{Every: job.Duration(b.every), Handler: "bench", Start: &start, End: &end, Overlap: job.OverlapAllow}
+		spec := job.Spec{Every: job.Duration(b.every), Start: &start, End: &end, Overlap: job.OverlapAllow}
 		if !b.aligned {
 			spec.Jitter = job.Duration(b.every)
 		}
-		j, _ := job.Define(nil, jobName(i), spec, job.Origin{Kind: job.OriginAPI}, time.Now().UTC())
-		return j
+		return newJob(i, spec)
 	}
 	led, err := newLedger(n, define)
 	if err != nil {
@@ -72,9 +69,7 @@ func (b *sustained) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	c, err := o.start(ctx, list, nodeConfig{
-		handlers: map[string]handler.Func{"bench": led.execute}, capacity: 10_000, success: b.keep,
-	})
+	c, err := o.start(ctx, list, nodeConfig{execute: led.execute, capacity: 10_000, success: b.keep})
 	if err != nil {
 		return err
 	}
@@ -147,10 +142,11 @@ func (c *cluster) spent(ctx context.Context) (spent, error) {
 // total waits until all runs have begun and their outcomes are in the store, and reports what a run has cost since begin:
 // also when more was due than the machine could do.
 func (c *cluster) total(ctx context.Context, led *ledger, begin spent, runs int) error {
-	for limit := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		if led.all.Load() < int64(runs) && time.Now().Before(limit) {
-			continue
-		}
+	limit := time.Now().Add(2 * time.Minute)
+	if err := led.await(ctx, runs, limit); err != nil {
+		return err
+	}
+	for ; ; time.Sleep(100 * time.Millisecond) {
 		end, err := c.spent(ctx)
 		if err != nil {
 			return err

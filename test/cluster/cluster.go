@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -166,6 +167,23 @@ func (c *Cluster) Leader() (leader *Node) {
 				return false
 			}
 			leader = n
+		}
+		return leader != nil
+	})
+	return leader
+}
+
+// StoreLeader waits until one of the replicas' members leads etcd, and returns that replica.
+func (c *Cluster) StoreLeader() (leader *Node) {
+	c.t.Helper()
+	Await(c.t, 30*time.Second, "a member leads etcd", func() bool {
+		for _, n := range c.replicas {
+			ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
+			st, err := c.Recorder.client.Status(ctx, n.Etcd)
+			cancel()
+			if err == nil && st.Leader == st.Header.MemberId {
+				leader = n
+			}
 		}
 		return leader != nil
 	})

@@ -73,17 +73,19 @@ func TestGarbageUnderEveryKey(t *testing.T) {
 		if !n.Running() || n.PID() != pids[n.Name] {
 			t.Fatalf("%s ended", n.Name)
 		}
-		unnamed := slices.Collect(func(yield func(string) bool) {
+		var unnamed []string
+		if !Within(10*time.Second, func() bool {
+			unnamed = nil
 			named := quarantined(t, n)
 			for _, key := range sortedKeys(byHand) {
 				// A candidate without a lease hinders nobody before it is the first, and is removed then.
 				election := strings.HasPrefix(key, Prefix+"/election/")
-				if !named[key] && !election && stands(t, c, key) && !yield(key) {
-					return
+				if !named[key] && !election && stands(t, c, key) {
+					unnamed = append(unnamed, key)
 				}
 			}
-		})
-		if len(unnamed) > 0 {
+			return len(unnamed) == 0
+		}) {
 			t.Errorf("%s does not name %d keys:\n\t%s", n.Name, len(unnamed), strings.Join(unnamed, "\n\t"))
 		}
 	}

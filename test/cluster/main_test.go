@@ -54,21 +54,30 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// slow marks a test that takes long, or a whole machine.
+// slow marks a test that takes long, or a whole machine, and tells how to have it again.
 func slow(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		t.Skip("starts a cluster; left out of -short")
+	case os.Getenv("ROTA_FAULTS") == "rest":
+		t.Skip("make test runs it: left out of make fault FAULTS=rest")
 	}
+	again(t)
+}
+
+func again(t *testing.T) {
+	t.Helper()
+	t.Logf("again: ROTA_FAULTS=1 go test ./test/cluster -count=1 -v -run '^%s$'", t.Name())
 }
 
 // row marks a test that makes one of the failures happen that `make fault` goes through; there are too many for each change.
 func row(t *testing.T) {
 	t.Helper()
-	slow(t)
-	if os.Getenv("ROTA_FAULTS") == "" {
+	if testing.Short() || os.Getenv("ROTA_FAULTS") == "" {
 		t.Skip("makes a failure happen, as make fault does with all of them: set ROTA_FAULTS=1")
 	}
+	again(t)
 }
 
 // loadTime is how long a cluster is kept under load: ROTA_TEST_SECONDS, two minutes where ROTA_CI_FULL is set.
@@ -87,7 +96,7 @@ func loadTime(t *testing.T) time.Duration {
 	return 45 * time.Second
 }
 
-// seeded returns the source of all that is left to chance in a test, and tells how to have it again.
+// seeded returns the source of all that is left to chance in a test, and tells its seed.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64N(1e9) + 1
@@ -98,7 +107,7 @@ func seeded(t *testing.T) *rand.Rand {
 		}
 		seed = n
 	}
-	t.Logf("again: ROTA_FAULTS=1 ROTA_TEST_SEED=%d go test ./test/cluster -count=1 -v -run '^%s$'", seed, t.Name())
+	t.Logf("the same with ROTA_TEST_SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

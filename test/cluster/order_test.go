@@ -47,7 +47,8 @@ func TestOrdersAreDeliveredTwice(t *testing.T) {
 	for key, order := range late {
 		put(t, c, key, order)
 	}
-	Let(2 * time.Second)
+	asked := len(sink.Requests())
+	Await(t, 20*time.Second, "jobs of later orders run, more than were armed ahead", func() bool { return len(sink.Requests()) > asked+40 })
 	if copies < 20 || len(sink.Requests()) < 40 {
 		t.Errorf("%d copies of orders, %d requests: the load is too low", copies, len(sink.Requests()))
 	}

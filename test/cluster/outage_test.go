@@ -114,10 +114,10 @@ func TestOutcomeOutlivesItsWorker(t *testing.T) {
 		t.Errorf("run after the outage: got %s attempt %d token %d (%s), want succeeded with attempt 1 token %d",
 			r.State, r.Attempt, r.Token, r.Reason, claimed.Token)
 	}
+	w.WaitReady() // what the first process had sent may have arrived before the next one has looked into its journal
 	if want := "delivering outcomes of the last process"; !strings.Contains(w.Log(), want) {
 		t.Errorf("%s does not log %q: the fault did not bite", w.Name, want)
 	}
-	w.WaitReady()
 	c.WaitReady()
 	c.Check(ledger.Effects, nil, nil)
 	if n := len(ledger.Effects()); n != 1 {

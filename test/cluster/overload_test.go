@@ -24,11 +24,13 @@ func TestOverload(t *testing.T) {
 		bulk     = 10 * 3 * capacity // jobs, one run a second each
 		urgent   = 3
 		overload = 9 * time.Second
+		schedule = 40 * time.Second // with the start and the recovery
 	)
 	sink := NewSink(t)
 	sink.Delay(lasts)
+	end := time.Now().Add(schedule)
 	post := job.Spec{
-		Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
+		Every: job.Duration(time.Second), End: &end, Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
 		Timeout: job.Duration(30 * time.Second),
 	}
 	jobs := make(map[string]job.Spec)
@@ -89,7 +91,8 @@ func TestOverload(t *testing.T) {
 		}
 	}
 	sink.AnswerBy(func(history.Effect) (time.Duration, int) { return 0, 204 })
-	c.Check(sink.Requests, nil, nil)
+	c.AwaitEnd(schedule + time.Minute)
+	c.Judge(sink.Requests(), nil, nil)
 	for name := range jobs {
 		if strings.HasPrefix(name, "bulk-") && len(c.Recorder.Runs(name)) == 0 {
 			t.Errorf("%s never ran", name)

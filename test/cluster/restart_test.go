@@ -76,8 +76,8 @@ func TestRestartGoesOn(t *testing.T) {
 	if n := len(succeeded(c, "latest").between(stopped, restarted)); n > 1 {
 		t.Errorf("missed: latest made up for %d slots, want the last", n)
 	}
-	if n := late(c, "latest"); n != 1 {
-		t.Errorf("missed: latest has %d late runs, want 1", n)
+	if n := late(c, "latest"); n < 1 || n > 2 {
+		t.Errorf("missed: latest has %d late runs, want 1, or 2 if the next slot had to wait for it", n)
 	}
 	if n := late(c, "none"); n != 0 {
 		t.Errorf("missed: none has %d late runs", n)

@@ -50,17 +50,18 @@ func TestSubmitThroughAnOutage(t *testing.T) {
 	Await(t, 20*time.Second, "submissions are accepted", func() bool { return len(sink.Requests()) > 20 })
 
 	over := c.Outage()
+	stopped := time.Now()
 	for _, n := range c.Replicas()[1:] {
 		n.Stop()
 	}
 	if answers(c, 500*time.Millisecond) {
 		t.Error("the store answers without a majority: the fault did not bite")
 	}
-	Let(4 * time.Second)
-	if text, ready, err := left.Client.Ready(t.Context()); err != nil || ready {
-		t.Errorf("readiness without a majority: got %v, %v: %s, want no", ready, err, text)
-	}
-	Let(3 * time.Second)
+	Await(t, 10*time.Second, left.Name+" says that it is not ready", func() bool {
+		_, ready, err := left.Client.Ready(t.Context())
+		return err == nil && !ready
+	})
+	Let(time.Until(stopped.Add(7 * time.Second)))
 	for _, n := range c.Replicas()[1:] {
 		n.Cont()
 	}

@@ -14,16 +14,16 @@ type Guard struct {
 var Guards = []Guard{
 	{
 		Name: "the term compare",
-		File: "store/group.go",
-		Code: "held = append(held, g.term.Held())",
-		Cut:  "_ = g.term.Held()",
+		File: "store/flight.go",
+		Code: "held = append(held, is.GetCompare())",
+		Cut:  "_ = is.GetCompare()",
 		Pkg:  "./store", Test: "TestADeposedLeaderWritesNothing",
 	},
 	{
 		Name: "the record's revision compare",
 		File: "store/write.go",
-		Code: "\tw.guards = append(w.guards, unchanged(key, rev))\n\tw.putAnyway(key, value)",
-		Cut:  "\tw.putAnyway(key, value)",
+		Code: "\tw.guards = append(w.guards, unchanged(key, rev))\n\tw.putAnyway(key, value, clientv3.NoLease)",
+		Cut:  "\tw.putAnyway(key, value, clientv3.NoLease)",
 		Pkg:  "./store", Test: "TestALateWriteOfTheLeaderHasNoEffect",
 	},
 	{

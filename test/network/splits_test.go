@@ -53,10 +53,14 @@ func (s *scene) deposed(t *testing.T, leader *cluster.Node, cut *Cut) {
 	over()
 }
 
-// followerAlone cuts one follower off: nobody else is to notice.
+// followerAlone cuts one follower off, whose member does not lead etcd: nobody else is to notice. If it did, etcd's election
+// might last longer than a lease.
 func (s *scene) followerAlone(t *testing.T) {
-	leader := s.c.Leader()
+	leader, storeLeader := s.c.Leader(), s.c.StoreLeader()
 	follower := s.follower(leader)
+	for follower == storeLeader {
+		follower = s.follower(leader)
+	}
 	cut := s.lab.Split([]string{follower.Name}, s.lab.Others(follower.Name))
 	over := s.outage(follower.Name)
 	awaitUnready(t, follower, 5*time.Second)

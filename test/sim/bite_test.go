@@ -14,6 +14,7 @@ var consequences = []string{
 	"request lost on a mute link", "answer lost on a deaf link", "watch told twice", "watches built anew", "fault: wrong proof of death",
 	"worker sessions lost", "presence ended by a leader", "claims lost to somebody else", "outcomes that came too late",
 	"decisions refused", "writes refused: the record had changed", "replica kept from leading by its clock",
+	"replica in doubt of its clock",
 	"effects once more, explained by a fault", "ranges of slots skipped", "slots skipped for overlap", "runs canceled",
 	"attempt failed", "submissions accepted", "jobs edited", "jobs deleted", "jobs paused and resumed", "all jobs paused and resumed",
 }

@@ -181,7 +181,7 @@ func (b *backend) checkClock(context.Context) error {
 	if !b.ready.Load() {
 		return nil
 	}
-	return b.node.clocks.trusted()
+	return b.node.clocks.peers.Trusted()
 }
 
 // checkDispatch is about the leader: one that does not dispatch is not ready.

@@ -3,11 +3,8 @@ package node
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,15 +15,11 @@ import (
 
 // clocks measures how far the other replicas' clocks are from ours.
 type clocks struct {
-	node     *Node
-	leader   leaderClock
-	scheme   string
-	client   http.Client
-	measured chan struct{} // closed when every replica that was there at the start has been asked
-
-	mu      sync.Mutex
-	offsets map[string]election.Offset // guarded by mu, by node
-	skewed  error                      // guarded by mu: why our clock is not to be trusted
+	node   *Node
+	leader leaderClock
+	peers  *election.PeerClocks
+	scheme string
+	client http.Client
 }
 
 // The pace of measuring, and how long a measurement counts.
@@ -42,8 +35,8 @@ func newClocks(n *Node) (*clocks, error) {
 		return nil, err
 	}
 	return &clocks{
-		node: n, scheme: scheme, client: http.Client{Transport: transport, Timeout: measureTimeout},
-		measured: make(chan struct{}), offsets: make(map[string]election.Offset),
+		node: n, peers: election.NewPeerClocks(),
+		scheme: scheme, client: http.Client{Transport: transport, Timeout: measureTimeout},
 	}, nil
 }
 
@@ -55,9 +48,6 @@ func (c *clocks) run(ctx context.Context) error {
 			return err
 		}
 	}
-	c.measure(ctx)
-	close(c.measured)
-	pause(ctx, measureEvery)
 	for ctx.Err() == nil {
 		c.measure(ctx)
 		pause(ctx, measureEvery)
@@ -67,6 +57,7 @@ func (c *clocks) run(ctx context.Context) error {
 
 // measure asks every other replica once.
 func (c *clocks) measure(ctx context.Context) {
+	round := c.peers.Round()
 	var wg sync.WaitGroup
 	for _, r := range c.others(ctx) {
 		if r.Name == c.node.set.Node.Name || r.Addr == "" {
@@ -74,15 +65,13 @@ func (c *clocks) measure(ctx context.Context) {
 		}
 		wg.Go(func() {
 			if o, err := c.ask(ctx, r.Name, r.Addr); err == nil {
-				c.mu.Lock()
-				c.offsets[r.Name] = o
-				c.mu.Unlock()
+				round.Note(o)
 			}
 		})
 	}
 	wg.Wait()
 	if c.node.cfg.Role == Replica { // a worker's own clock decides nothing
-		c.judge()
+		c.judge(round)
 	}
 }
 
@@ -131,55 +120,22 @@ func (n *Node) clock() election.Reading {
 	return r
 }
 
-// judge compares ours with the others.
-func (c *clocks) judge() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.node.now()
-	var offsets []election.Offset
-	for name, o := range c.offsets {
-		if now.Sub(o.At) > measureAge || o.At.After(now.Add(time.Second)) {
-			delete(c.offsets, name)
-			continue
-		}
-		offsets = append(offsets, o)
-	}
-	before := c.skewed
-	c.skewed = election.Skewed(offsets, c.node.set.Dispatch.MaxClockOffset)
-	switch {
-	case c.skewed != nil && (before == nil || errors.Is(before, errClockSet)): // known to be set, and now to be wrong
-		c.node.log.Error("this replica does not lead until its clock is set right", "err", c.skewed)
-	case c.skewed == nil && before != nil:
+// judge compares ours with the others, and says so when it turns out to be wrong, or right again.
+func (c *clocks) judge(round election.Round) {
+	switch wrong, news := round.Judge(c.node.now(), measureAge, c.node.set.Dispatch.MaxClockOffset); {
+	case !news:
+	case wrong != nil:
+		c.node.log.Error("this replica does not lead until its clock is set right", "err", wrong)
+	default:
 		c.node.log.Info("the clock is right again")
 	}
 }
 
-// doubt keeps us from leading until the others have been asked again: our clock was set, and what was measured is worth
-// nothing.
-func (c *clocks) doubt() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(c.offsets)
-	c.skewed = errClockSet
-}
-
-var errClockSet = errors.New("our clock was set, and has not been compared with the others since")
-
-// trusted returns nil if our clock may be led by.
-func (c *clocks) trusted() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.skewed
-}
-
 // views shows the offsets.
 func (c *clocks) views() []api.ClockView {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	var views []api.ClockView
-	for _, o := range c.offsets {
+	for _, o := range c.peers.Offsets() {
 		views = append(views, api.ClockView{Node: o.Node, OffsetSeconds: o.Ahead.Seconds(), UncertaintySeconds: o.Uncertainty.Seconds(), At: o.At})
 	}
-	slices.SortFunc(views, func(a, b api.ClockView) int { return strings.Compare(a.Node, b.Node) })
 	return views
 }

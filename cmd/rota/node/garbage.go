@@ -22,8 +22,14 @@ const (
 	tuneEvery   = time.Second
 )
 
-// SpareMemory sets for the whole process how much garbage may gather, by how much is live, until ctx ends. It does nothing
-// if GOGC is set. For programs that are nothing else than a node.
+// When a process is at rest, and gives back what it does not need: above all what a start took to read the store.
+const (
+	restRate = 8 << 20 // bytes allocated between two looks: it is at rest if it is less,
+	restFor  = 10      // for as many looks
+)
+
+// SpareMemory sets for the whole process how much garbage may gather, by how much is live, and gives back what is free once
+// the process rests, until ctx ends. It does nothing if GOGC is set. For programs that are nothing else than a node.
 func SpareMemory(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -32,14 +38,39 @@ func SpareMemory(ctx context.Context) {
 	if limit := memoryLimit(os.ReadFile); limit > 0 {
 		spare = min(spare, limit/spareShare)
 	}
-	live := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	heap := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
+	unrest := exertion{enough: spare}
 	for set := 0; ctx.Err() == nil; pause(ctx, tuneEvery) {
-		runtimemetrics.Read(live)
-		if next := growth(live[0].Value.Uint64(), spare); next != set {
+		runtimemetrics.Read(heap)
+		if next := growth(heap[0].Value.Uint64(), spare); next != set {
 			debug.SetGCPercent(next)
 			set = next
 		}
+		if unrest.over(heap[1].Value.Uint64()) {
+			debug.FreeOSMemory()
+		}
 	}
+}
+
+// exertion finds out when a process has come to rest after it allocated much.
+type exertion struct {
+	enough  uint64 // bytes: less is not worth the collection
+	begun   uint64 // what had been allocated when it was at rest last
+	last    uint64 // what had been allocated at the last look
+	resting int    // looks since it allocated more than restRate between two of them
+}
+
+// over says, once for each exertion, that it is over. allocated is what the process has ever allocated.
+func (e *exertion) over(allocated uint64) bool {
+	if e.resting++; allocated-e.last >= restRate {
+		e.resting = 0
+	}
+	e.last = allocated
+	if e.resting < restFor || allocated-e.begun < e.enough {
+		return false
+	}
+	e.begun = allocated
+	return true
 }
 
 // growth is by how many percent what is live may grow.

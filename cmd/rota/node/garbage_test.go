@@ -43,3 +43,36 @@ func TestMemoryIsTheLeastLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryIsGivenBackAtRest: what a start took is given back soon after it, once; and a process that works keeps what it has.
+func TestMemoryIsGivenBackAtRest(t *testing.T) {
+	e := exertion{enough: 100 << 20}
+	var allocated uint64
+	looks := func(n int, each uint64) (freed int) {
+		for range n {
+			allocated += each
+			if e.over(allocated) {
+				freed++
+			}
+		}
+		return freed
+	}
+	for _, step := range []struct {
+		what  string
+		looks int
+		each  uint64 // bytes allocated before each look
+		want  int
+	}{
+		{"a start that reads much", 5, 200 << 20, 0},
+		{"rest, not for long enough", restFor - 1, 100 << 10, 0},
+		{"rest", 1, 100 << 10, 1},
+		{"more rest", 100, 100 << 10, 0},
+		{"work", 100, 50 << 20, 0},
+		{"rest after work", 100, 100 << 10, 1},
+		{"what a process allocates at rest adds up", 1500, 100 << 10, 1},
+	} {
+		if got := looks(step.looks, step.each); got != step.want {
+			t.Errorf("%s: memory was given back %d times, want %d", step.what, got, step.want)
+		}
+	}
+}

@@ -9,45 +9,9 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-// campaign stands for election while our clock is to be trusted, and not before it was compared.
+// campaign stands for election while our clock is to be trusted.
 func (n *Node) campaign(ctx context.Context) error {
-	select {
-	case <-n.clocks.measured:
-	case <-ctx.Done():
-	}
-	for ctx.Err() == nil {
-		if n.clocks.trusted() != nil {
-			pause(ctx, measureEvery/4)
-			continue
-		}
-		standing, withdraw := context.WithCancel(ctx)
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			defer withdraw()
-			for standing.Err() == nil && n.clocks.trusted() == nil {
-				pause(standing, measureEvery/4)
-			}
-		})
-		err := n.elector.Run(standing, n.leadByTheClock)
-		withdraw()
-		wg.Wait()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// leadByTheClock leads unless our clock is in doubt, and brings it in doubt when it was set meanwhile.
-func (n *Node) leadByTheClock(ctx context.Context, term election.Term) error {
-	if err := n.clocks.trusted(); err != nil {
-		return err
-	}
-	err := n.lead(ctx, term)
-	if errors.Is(err, election.ErrClockJumped) || errors.Is(context.Cause(ctx), election.ErrClockJumped) {
-		n.clocks.doubt()
-	}
-	return err
+	return n.elector.RunTrusted(ctx, n.clocks.peers, n.lead)
 }
 
 // lead dispatches for one term. What was in the store when the term was won has to be known first.

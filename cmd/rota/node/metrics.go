@@ -114,6 +114,15 @@ func nodeMetrics(n *Node) []prometheus.Collector {
 		gauge("rota_dispatch_behind_seconds", "How long the oldest thing that the leader has to decide has been waiting.", func() float64 {
 			return status().Behind(n.now()).Seconds()
 		}),
+		gauge("rota_worker_capacity", "Attempts that all workers together may execute at a time; the leader's, 0 elsewhere.", func() float64 {
+			return float64(status().Load.Capacity)
+		}),
+		gauge("rota_runs_held", "Runs that are with workers and whose time has come; the leader's, 0 elsewhere.", func() float64 {
+			return float64(status().Load.Held)
+		}),
+		gauge("rota_runs_waiting", "Runs whose time has come and for which no worker has room; the leader's, 0 elsewhere.", func() float64 {
+			return float64(status().Load.Waiting)
+		}),
 		gauge("rota_store_size_bytes", "What etcd's largest member holds, 0 if it is not known.", func() float64 {
 			size, _, _ := n.space.fill()
 			return float64(size)

@@ -96,7 +96,7 @@ func (b *backend) addReplicas(v *api.ClusterView) {
 
 // store shows etcd's members and how full they are.
 func (b *backend) store(rev int64) api.StoreView {
-	v := api.StoreView{Revision: rev, Members: b.node.endpoints()}
+	v := api.StoreView{Revision: rev, Members: b.node.endpoints(), Unavailable: b.node.space.unavailable()}
 	v.DBSize, v.Quota, v.Full = b.node.space.fill()
 	return v
 }

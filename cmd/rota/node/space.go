@@ -21,10 +21,11 @@ type space struct {
 	node *Node
 
 	mu     sync.Mutex
-	size   int64 // guarded by mu: bytes, of the largest member; 0: not known
-	quota  int64 // guarded by mu: bytes
-	full   bool  // guarded by mu: the alarm is on
-	narrow bool  // guarded by mu: it soon will be
+	size   int64    // guarded by mu: bytes, of the largest member; 0: not known
+	quota  int64    // guarded by mu: bytes
+	full   bool     // guarded by mu: the alarm is on
+	narrow bool     // guarded by mu: it soon will be
+	silent []string // guarded by mu: endpoints of which nothing was heard at the last look
 }
 
 // The pace of looking, and the share of the quota, in percent, from which on it is worth a warning.
@@ -45,12 +46,17 @@ func (s *space) run(ctx context.Context) error {
 
 // look asks the members that answer. What nobody says stays as it was.
 func (s *space) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, spaceTimeout)
-	defer cancel()
+	endpoints := s.node.endpoints()
+	answers := s.node.members(ctx, endpoints)
+	if ctx.Err() != nil {
+		return
+	}
+	var silent []string
 	var size, quota int64
 	full := false
-	for _, st := range s.node.members(ctx) {
+	for i, st := range answers {
 		if st == nil {
+			silent = append(silent, endpoints[i])
 			continue
 		}
 		size, quota = max(size, st.DbSize), st.DbSizeQuota
@@ -58,11 +64,12 @@ func (s *space) look(ctx context.Context) {
 			full = full || strings.Contains(alarm, etcdserverpb.AlarmType_NOSPACE.String())
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.silent = silent
 	if size == 0 {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	narrow := quota > 0 && 100*size >= spaceNarrow*quota
 	switch {
 	case full && !s.full:
@@ -82,6 +89,13 @@ func (s *space) fill() (size, quota int64, full bool) {
 	return s.size, s.quota, s.full
 }
 
+// unavailable are the endpoints of members that did not answer at the last look, or are cut off from the others.
+func (s *space) unavailable() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.silent
+}
+
 // check is for readiness.
 func (s *space) check(context.Context) error {
 	if _, _, full := s.fill(); full {
@@ -90,22 +104,24 @@ func (s *space) check(context.Context) error {
 	return nil
 }
 
-// endpoints are where etcd's members are asked about themselves.
+// endpoints are where etcd's members are asked about themselves: all of them, also those that our client leaves out.
 func (n *Node) endpoints() []string {
 	if n.member != nil { // the in-process client has no endpoints, and asks this member alone
 		return []string{n.member.Endpoint()}
 	}
-	return n.client.Endpoints()
+	return n.set.Etcd.Endpoints
 }
 
-// members asks each of the endpoints about itself; nil for one that does not answer before ctx ends.
-func (n *Node) members(ctx context.Context) []*clientv3.StatusResponse {
-	asked := n.endpoints()
-	answers := make([]*clientv3.StatusResponse, len(asked))
+// members asks each endpoint about itself. The answer is nil of one that takes longer than spaceTimeout, and of one that
+// knows no leader: what it says about the cluster may be long past.
+func (n *Node) members(ctx context.Context, endpoints []string) []*clientv3.StatusResponse {
+	ctx, cancel := context.WithTimeout(ctx, spaceTimeout)
+	defer cancel()
+	answers := make([]*clientv3.StatusResponse, len(endpoints))
 	var wg sync.WaitGroup
-	for i, endpoint := range asked {
+	for i, endpoint := range endpoints {
 		wg.Go(func() {
-			if st, err := n.client.Status(ctx, endpoint); err == nil {
+			if st, err := n.client.Status(ctx, endpoint); err == nil && st.Leader != 0 {
 				answers[i] = st
 			}
 		})

@@ -1,11 +1,14 @@
 package node
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -96,5 +99,71 @@ func TestAFullEtcdIsSaidAndSurvived(t *testing.T) {
 		if n := strings.Count(r.log.String(), line); n != 1 {
 			t.Errorf("the log says %d times: %s", n, line)
 		}
+	}
+}
+
+// The client leaves a member out that does not answer; the status shows it, and says so.
+func TestAMemberThatIsLeftOutIsShown(t *testing.T) {
+	t.Parallel()
+	endpoint := etcd(t)
+	first, second := newLink(t, endpoint), newLink(t, endpoint)
+	all := []string{first.endpoint(), second.endpoint()}
+	set := outside(t, "q1", "")
+	set.Etcd.Endpoints, set.Worker.Enabled = all, false
+	r := start(t, Config{Settings: set, Version: version})
+	shows := func(unavailable ...string) func() bool {
+		return func() bool {
+			v, err := r.Cluster(t.Context())
+			if err == nil && !slices.Equal(v.Store.Members, all) {
+				t.Fatalf("members: got %v, want %v", v.Store.Members, all)
+			}
+			return err == nil && v.Store.DBSize > 0 && slices.Equal(v.Store.Unavailable, unavailable)
+		}
+	}
+	eventually(t, "all members answer", shows())
+	first.cut()
+	eventually(t, "the first is left out", func() bool { return !slices.Contains(r.node.client.Endpoints(), all[0]) })
+	eventually(t, "the first is unavailable", shows(all[0]))
+	first.heal()
+	eventually(t, "all members answer again", shows())
+}
+
+// answering is an etcd whose members say of themselves what it is made of; one that is missing does not answer.
+type answering struct {
+	clientv3.Maintenance
+	members map[string]*clientv3.StatusResponse
+}
+
+func (a answering) Status(_ context.Context, endpoint string) (*clientv3.StatusResponse, error) {
+	if st := a.members[endpoint]; st != nil {
+		return st, nil
+	}
+	return nil, context.DeadlineExceeded
+}
+
+// A member that is cut off does not know that the alarm is off by now.
+func TestAMemberThatIsCutOffIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	full := []string{"memberID:1 alarm:NOSPACE "}
+	etcd := answering{members: map[string]*clientv3.StatusResponse{
+		"a": {DbSize: 10, DbSizeQuota: 100, Leader: 7},
+		"b": {DbSize: 90, DbSizeQuota: 100, Errors: append(full, "etcdserver: no leader")},
+	}}
+	client := clientv3.NewCtxClient(t.Context())
+	client.Maintenance = etcd
+	n := &Node{client: client, log: hclog.NewNullLogger()}
+	n.set.Etcd.Endpoints = []string{"a", "b", "c"}
+	s := &space{node: n}
+	s.look(t.Context())
+	if size, _, full := s.fill(); size != 10 || full {
+		t.Errorf("got %d bytes, full %v; want 10, not full", size, full)
+	}
+	if got, want := s.unavailable(), []string{"b", "c"}; !slices.Equal(got, want) {
+		t.Errorf("unavailable: got %v, want %v", got, want)
+	}
+	etcd.members["b"] = &clientv3.StatusResponse{DbSize: 90, DbSizeQuota: 100, Leader: 7, Errors: full}
+	s.look(t.Context())
+	if size, _, full := s.fill(); size != 90 || !full {
+		t.Errorf("after it has come back: got %d bytes, full %v; want 90, full", size, full)
 	}
 }

@@ -1,0 +1,34 @@
+package planner_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/planner"
+)
+
+// TestJobsAtRest bounds what a planner takes for a job that is not due, besides its definition: with a million of them,
+// 100 bytes are 100 MB.
+func TestJobsAtRest(t *testing.T) {
+	const jobs, most = 20_000, 300 // bytes for each of them
+	list := make([]*job.Job, jobs)
+	for i := range list {
+		spec := job.Spec{Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Jitter: job.Duration(time.Hour)}
+		list[i] = &job.Job{Name: fmt.Sprintf("job-%d", i), Generation: 1, Since: midnight, Spec: spec.WithDefaults(), Rev: int64(i + 1)}
+	}
+	before := heap()
+	p := planner.New(planner.Config{})
+	for _, j := range list {
+		p.Apply(job.Change{Kind: job.RecordJob, Name: j.Name, Rev: j.Rev, Job: j}, midnight)
+	}
+	p.Plan(midnight, jobs) // as a standby
+	p.Lead(midnight)
+	if got := (heap() - before) / jobs; got > most {
+		t.Errorf("a job takes %d bytes, at most %d were expected", got, most)
+	}
+	runtime.KeepAlive(list)
+	runtime.KeepAlive(p)
+}
