@@ -208,7 +208,7 @@ func (l *appendLog) replace() error {
 		err = os.Rename(next.Name(), l.path)
 	}
 	if err != nil {
-		return errors.Join(err, next.Close())
+		return errors.Join(err, next.Close(), os.Remove(next.Name())) // the disk may be full
 	}
 	if l.file != nil {
 		_ = l.file.Close() // nothing of it matters any more

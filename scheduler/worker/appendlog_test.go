@@ -187,6 +187,25 @@ func TestAppendLog(t *testing.T) {
 		wantHeld(t, openTestLog(t, path), map[string]string{"a": "1", "b": "", "c": "3", "e": "5"})
 	})
 
+	t.Run("leaves nothing behind when it cannot be copied", func(t *testing.T) {
+		path, _ := written(t)
+		l := openTestLog(t, path)
+		file := l.file
+		var err error
+		if l.file, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil { // not for reading
+			t.Fatal(err)
+		}
+		if err := l.replace(); err == nil {
+			t.Error("replace = nil, though nothing can be read")
+		}
+		if _, err := os.Stat(path + ".new"); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the copy is still there: %v", err)
+		}
+		l.file.Close()
+		l.file = file
+		wantHeld(t, l, three)
+	})
+
 	t.Run("is open once at a time", func(t *testing.T) {
 		path, _ := written(t)
 		l := openTestLog(t, path)
