@@ -16,7 +16,7 @@ import (
 // the record as it stands, the zero Run if there is none that can be read.
 func (s *Store) Write(ctx context.Context, r job.Run) (job.Run, error) {
 	key := s.keys.run(r.Job, r.ID)
-	w := &write{id: s.ops.next(), lane: key}
+	w := &write{id: s.ops.next(), lane: key, urgent: r.State == job.Running} // claims go before outcomes
 	r.Op = w.id
 	if err := w.put(key, r.Rev, &r); err != nil {
 		return r, err

@@ -192,6 +192,33 @@ func TestALoneWriteLeavesAtOnce(t *testing.T) {
 	})
 }
 
+func TestWritesGatherUnderLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := mem.New(mem.Config{})
+		defer srv.Close()
+		s := New(Config{Prefix: prefix, Process: "p"}, srv.Client(), nullLog)
+		defer s.Close()
+		const n, every = 10_000, 100 * time.Microsecond
+		var wg sync.WaitGroup
+		for i := range n {
+			time.Sleep(every)
+			wg.Go(func() {
+				began := time.Now()
+				if _, err := s.PutJob(t.Context(), definition(fmt.Sprint("j", i))); err != nil {
+					t.Error(err)
+				}
+				if d := time.Since(began); d > pace {
+					t.Errorf("a write took %v, want %v at most", d, pace)
+				}
+			})
+		}
+		wg.Wait()
+		if got, most := s.Counts().Transactions, int64(n*every/pace+2*burst); got > most {
+			t.Errorf("got %d transactions, want %d at most", got, most)
+		}
+	})
+}
+
 // limits is a fault that never strikes: it checks what is sent.
 func limits(t *testing.T) mem.FaultFunc {
 	return func(op mem.Op) mem.Verdict {
@@ -384,8 +411,8 @@ func TestAWriteThatWasNeverSentIsNotSentLater(t *testing.T) {
 		if unsent == 0 || int(resp.Count) != unknown {
 			t.Errorf("got %d runs, %d that were never sent and %d unknown: want those unknown", resp.Count, unsent, unknown)
 		}
-		if len(s.free.queue) != 0 || len(s.free.behind) != 0 {
-			t.Errorf("got %d writes and %d lanes left over", len(s.free.queue), len(s.free.behind))
+		if left := len(s.free.urgent) + len(s.free.queue); left != 0 || len(s.free.behind) != 0 {
+			t.Errorf("got %d writes and %d lanes left over", left, len(s.free.behind))
 		}
 	})
 }
@@ -406,6 +433,53 @@ func TestLanesTakeTurns(t *testing.T) {
 	}
 	if next := g.queue[0]; !g.withdraw(next) || g.queue[0].id != "long3" {
 		t.Errorf("after %s, got %s in its place, want the next of its lane", next.id, g.queue[0].id)
+	}
+}
+
+// When a herd is due, all of it begins before its first ends are written; and those are written while more begins.
+func TestClaimsGoBeforeOutcomes(t *testing.T) {
+	g := &group{behind: make(map[string][]*write)}
+	const requests = 40
+	for range requests * maxWrites {
+		g.pushLocked(&write{})
+		g.pushLocked(&write{urgent: true})
+	}
+	claims := 0
+	for n := 1; n <= requests; n++ {
+		b := g.takeLocked()
+		for _, w := range b.writes {
+			if w.urgent {
+				claims++
+			}
+		}
+		if least := (n - n/yieldEvery) * maxWrites; len(b.writes) != maxWrites || claims < least {
+			t.Fatalf("request %d: %d writes, %d claims so far, want %d at least", n, len(b.writes), claims, least)
+		}
+	}
+	if outcomes := requests*maxWrites - claims; outcomes < requests/yieldEvery*maxWrites {
+		t.Errorf("%d outcomes in %d requests, want a quarter", outcomes, requests)
+	}
+	for b := g.takeLocked(); len(b.writes) > 0; b = g.takeLocked() {
+		if len(b.writes) < maxWrites && len(g.urgent)+len(g.queue) > 0 {
+			t.Errorf("a request with %d writes while %d wait", len(b.writes), len(g.urgent)+len(g.queue))
+		}
+	}
+}
+
+// A cancellation is urgent and may wait behind the outcome of the same run.
+func TestAWriteThatIsWithdrawnMakesRoomInItsLane(t *testing.T) {
+	g := &group{behind: make(map[string][]*write)}
+	first, second, third := &write{lane: "a"}, &write{lane: "a", urgent: true}, &write{lane: "a"}
+	for _, w := range []*write{first, second, third} {
+		g.pushLocked(w)
+	}
+	for _, w := range []*write{first, second, third} {
+		if !g.withdraw(w) {
+			t.Error("a write that waits was not withdrawn")
+		}
+	}
+	if len(g.urgent)+len(g.queue)+len(g.behind) > 0 {
+		t.Errorf("left over: %v %v %v", g.urgent, g.queue, g.behind)
 	}
 }
 

@@ -20,6 +20,7 @@ type write struct {
 	value  []byte           // what it puts at probe[0]; nil: it puts nothing
 	bytes  int              // of keys and values in then
 	order  *handout         // what a worker is told in the same transaction
+	urgent bool             // a run begins with it
 	done   func(w *written) // called once, from a goroutine of the group
 	open   bool             // a sending was not answered, and may be applied at any time
 }

@@ -51,7 +51,7 @@ func (s *shift) attend(h *hold) (a *attempt) {
 	defer s.holding.add(-1)
 	for {
 		waiting, given := s.renew(h)
-		run := given.run
+		run := &given.run
 		spec, err := s.ready(waiting, &given)
 		if err == nil {
 			a, err = s.claim(h, run, spec)
@@ -61,11 +61,11 @@ func (s *shift) attend(h *hold) (a *attempt) {
 		case s.ctx.Err() != nil, fenced(err), err == nil, errors.Is(err, errRearmed):
 		case errors.Is(err, job.ErrConflict): // it was changed by somebody else, as is anybody's right
 			s.w.log.Debug("run was changed before it began", "run", run.Name(), "attempt", run.Attempt, "err", err)
-			s.w.cfg.Observer.Conflicted(&run)
+			s.w.cfg.Observer.Conflicted(run)
 		case errors.Is(err, job.ErrNotFound):
-			s.cancelDeleted(run)
+			s.cancelDeleted(*run)
 		case errors.As(err, &why):
-			s.recall(run, string(why))
+			s.recall(*run, string(why))
 		default:
 			s.w.log.Error("run cannot begin", "run", run.Name(), "attempt", run.Attempt, "err", err)
 		}
@@ -214,7 +214,7 @@ func (s *shift) definition(ctx context.Context, run *job.Run, rev int64) (*job.S
 
 // claim begins the attempt that run was armed for. Whatever the error, the attempt has not begun, and its room is free
 // again. job.ErrConflict means that the run is not ours to begin, errRearmed that it has been given to us anew.
-func (s *shift) claim(h *hold, run job.Run, spec *job.Spec) (*attempt, error) {
+func (s *shift) claim(h *hold, run *job.Run, spec *job.Spec) (*attempt, error) {
 	claimed, err := s.writeClaim(run, spec)
 	if err == nil {
 		return s.start(h, claimed, spec), nil
@@ -232,13 +232,13 @@ func (s *shift) claim(h *hold, run job.Run, spec *job.Spec) (*attempt, error) {
 }
 
 // writeClaim writes that the attempt begins. With job.ErrConflict it returns the record as it stands.
-func (s *shift) writeClaim(run job.Run, spec *job.Spec) (job.Run, error) {
+func (s *shift) writeClaim(run *job.Run, spec *job.Spec) (job.Run, error) {
 	if s.over() {
-		return run, fmt.Errorf("claim run %s: %w", run.Name(), executor.ErrFenced)
+		return *run, fmt.Errorf("claim run %s: %w", run.Name(), executor.ErrFenced)
 	}
 	next, err := run.Claim(run.Rev, s.w.now().UTC().Round(0))
 	if err != nil {
-		return run, fmt.Errorf("claim run %s: %w", run.Name(), err)
+		return *run, fmt.Errorf("claim run %s: %w", run.Name(), err)
 	}
 	next.Bound = spec.Bound()
 	got, err := s.w.write(s.ctx, next)

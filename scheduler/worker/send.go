@@ -18,6 +18,11 @@ func (w *Worker) write(ctx context.Context, run job.Run) (job.Run, error) {
 	if settled(err) {
 		return got, err
 	}
+	return w.writeAgain(ctx, run)
+}
+
+// writeAgain is write after the first try.
+func (w *Worker) writeAgain(ctx context.Context, run job.Run) (got job.Run, err error) {
 	err = w.insist(ctx, "write run "+run.Name(), func() (err error) {
 		got, err = w.store.Write(ctx, run)
 		return err

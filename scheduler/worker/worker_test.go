@@ -529,6 +529,34 @@ func TestCapacity(t *testing.T) {
 		})
 	})
 
+	t.Run("what was given ahead and finds no room when its time has come is to be dispatched, not decided anew", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Minute))
+			r.start()
+			var names []string
+			for i := range 5 {
+				name := r.store.pending("backup", fmt.Sprint(i), time.Now().Add(time.Second))
+				r.store.change(name, "", func(run job.Run) (job.Run, error) { run.Ahead = true; return run, nil })
+				names = append(names, name)
+			}
+			r.give(names...)
+			after(time.Second + DefaultRoomTimeout + time.Second)
+			pending := 0
+			for _, name := range names {
+				got := r.store.get(name)
+				if got.State == job.Pending {
+					pending++
+				}
+				if got.Ahead {
+					t.Errorf("run %s is %s, and still ahead of its time", name, got.State)
+				}
+			}
+			if pending != 1 {
+				t.Errorf("%d runs are pending, want one", pending)
+			}
+		})
+	})
+
 	t.Run("a thousand orders are all executed once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Millisecond))

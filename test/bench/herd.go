@@ -68,27 +68,32 @@ func (b *stampede) measure(ctx context.Context, o *options, c *cluster, led *led
 		return errors.New("the nodes were ready too late")
 	}
 	time.Sleep(time.Until(due.Add(-3 * time.Second)))
+	used := usage()
+	time.Sleep(time.Until(due))
 	stop, err := o.profiled()
 	if err != nil {
 		return err
 	}
-	used := usage()
+	atDue := usage()
 	if err := led.await(ctx, b.runs, due.Add(2*time.Minute)); err != nil {
 		return err
 	}
+	begun := usage()
 	var ended time.Time
-	for unsent := 1.0; unsent > 0; time.Sleep(20 * time.Millisecond) {
+	for unsent := 1.0; unsent > 0; time.Sleep(50 * time.Millisecond) {
 		if unsent, err = c.unsent(ctx); err != nil {
 			return err
 		}
 		ended = time.Now()
 	}
 	stop()
-	used = usage() - used
+	done := usage()
 	say("begun", "the last %s after it was due", ms(time.Unix(0, led.last.Load()).Sub(due)))
 	say("settled", "all %s after they were due", ms(ended.Sub(due)))
 	say("late", "%s", led.late.quantiles())
-	say("per run", "%.1f us of processor", used.Seconds()*1e6/float64(b.runs))
+	per := func(d time.Duration) float64 { return d.Seconds() * 1e6 / float64(b.runs) }
+	say("per run", "%.1f us of processor: %.1f before it was due, %.1f until the last had begun, %.1f after",
+		per(done-used), per(atDue-used), per(begun-atDue), per(done-begun))
 	behind, states, events, err := settled(ctx, c.list, b.runs, due)
 	if err != nil {
 		return err

@@ -76,7 +76,14 @@ func (b *sustained) run(ctx context.Context, o *options) error {
 	if late := time.Since(start); late > 0 {
 		return errors.Join(fmt.Errorf("the nodes were ready %v after the first slot", late), c.close())
 	}
-	err = b.measure(ctx, o, c, led, limit, cost)
+	time.Sleep(time.Until(start))
+	begin, err := c.spent(ctx)
+	if err == nil {
+		err = b.measure(ctx, o, c, led, limit, cost)
+	}
+	if err == nil {
+		err = c.total(ctx, led, begin, n*int(end.Sub(start)/b.every))
+	}
 	if err == nil {
 		say("jobs written", "%.0f /s", float64(n)/filled.Seconds())
 		err = b.account(ctx, c, led, start, end)
@@ -119,6 +126,39 @@ func (b *sustained) measure(ctx context.Context, o *options, c *cluster, led *le
 	say("resident", "%.0f MiB, at most %.0f", memory("VmRSS"), memory("VmHWM"))
 	say("refused", "%.0f conflicts, %.0f fenced", d.conflicts, d.fenced)
 	return nil
+}
+
+// spent is what had been taken and written at an instant.
+type spent struct {
+	used time.Duration // processor
+	counters
+}
+
+func (c *cluster) spent(ctx context.Context) (spent, error) {
+	now, err := c.counters(ctx)
+	return spent{usage(), now}, err
+}
+
+// total waits until all runs have begun and their outcomes are in the store, and reports what a run has cost since begin:
+// also when more was due than the machine could do.
+func (c *cluster) total(ctx context.Context, led *ledger, begin spent, runs int) error {
+	limit := time.Now().Add(2 * time.Minute)
+	if err := led.await(ctx, runs, limit); err != nil {
+		return err
+	}
+	for ; ; time.Sleep(100 * time.Millisecond) {
+		end, err := c.spent(ctx)
+		if err != nil {
+			return err
+		}
+		if end.unsent > 0 && time.Now().Before(limit) {
+			continue
+		}
+		d, n := end.minus(begin.counters), float64(runs)
+		say("all in all, per run", "%.2f puts, %.3f transactions, %.0f bytes, %.1f us of processor",
+			d.puts/n, d.transactions/n, d.bytes/n, (end.used-begin.used).Seconds()*1e6/n)
+		return nil
+	}
 }
 
 // account waits until everything is over, and compares with the slots that there were.

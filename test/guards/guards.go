@@ -14,7 +14,7 @@ type Guard struct {
 var Guards = []Guard{
 	{
 		Name: "the term compare",
-		File: "store/group.go",
+		File: "store/flight.go",
 		Code: "held = append(held, is.GetCompare())",
 		Cut:  "_ = is.GetCompare()",
 		Pkg:  "./store", Test: "TestADeposedLeaderWritesNothing",
