@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,13 +11,15 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// harms are the things that are done to the cluster, and how often each of them is, beside the others. A harm that finds
-// nobody to do it to returns false.
-var harms = []struct {
+// harm is something that is done to the cluster.
+type harm struct {
 	name  string
-	share int
-	do    func(w *world, d dice) bool
-}{
+	share int                         // how often it is, beside the others
+	do    func(w *world, d dice) bool // false: it found nobody to do it to
+}
+
+// harms are the things that are done to the cluster.
+var harms = []harm{
 	{"crash", 10, func(w *world, d dice) bool { return w.crash(d, w.anyone(d)) }},
 	{"crash of the leader", 6, func(w *world, d dice) bool { return w.crash(d, w.leader()) }},
 	{"graceful stop", 5, func(w *world, d dice) bool { return w.drain(d, w.anyone(d)) }},
@@ -37,32 +40,39 @@ var harms = []struct {
 	{"no quorum", 3, (*world).outage},
 }
 
-// storm has harms done from now until end, with pauses of gap on average.
+// storm has harms done from now until end, with pauses of gap on average. One at least is done: what is drawn first may be
+// nothing that can be done here, and there may not be time for a second.
 func (w *world) storm(end time.Time, gap time.Duration) {
 	w.net.roughen(true)
-	total := 0
-	for _, h := range harms {
-		total += h.share
-	}
+	spared := true
 	var next func()
 	next = func() {
 		if !time.Now().Before(end) {
 			return
 		}
 		d := throw(w.plan.seed, "harm", time.Now().UnixNano())
-		n := d.IntN(total)
-		for _, h := range harms {
-			if n -= h.share; n < 0 {
-				if h.do(w, d) {
-					w.log.Info("harm", "what", h.name)
-					w.tally.add("fault: " + h.name)
-				}
-				break
-			}
+		for !w.harm(d) && spared {
 		}
+		spared = false
 		w.at(time.Now().Add(time.Duration(d.ExpFloat64()*float64(gap))), next)
 	}
 	w.at(time.Now().Add(gap), next)
+}
+
+// harm does the harm that d says, and returns whether it could be done.
+func (w *world) harm(d dice) bool {
+	total := 0
+	for _, h := range harms {
+		total += h.share
+	}
+	n := d.IntN(total)
+	i := slices.IndexFunc(harms, func(h harm) bool { n -= h.share; return n < 0 })
+	if !harms[i].do(w, d) {
+		return false
+	}
+	w.log.Info("harm", "what", harms[i].name)
+	w.tally.add("fault: " + harms[i].name)
+	return true
 }
 
 // anyone is a machine on which a process runs; nil if there is none.
