@@ -40,6 +40,8 @@ const (
 	journalLockTimeout = 5 * time.Second
 	// forgetDelay is how long a removal waits for a sync to share.
 	forgetDelay = time.Second
+	// journalPace is the least time from one commit to the next: under load, more outcomes share the pages that each writes.
+	journalPace = 4 * time.Millisecond
 	// journalBatch is how many changes share one sync at most.
 	journalBatch = 1024
 )
@@ -134,6 +136,7 @@ func (j *Journal) write() {
 	var (
 		batch  []change
 		timer  = time.NewTimer(forgetDelay)
+		last   time.Time // commit that somebody waited for
 		commit = func() { j.commit(batch); batch = nil }
 	)
 	defer timer.Stop()
@@ -150,7 +153,12 @@ func (j *Journal) write() {
 			var urgent bool
 			batch, urgent = j.gather(append(batch, c))
 			if urgent || len(batch) >= journalBatch {
+				if early := journalPace - time.Since(last); early > 0 {
+					time.Sleep(early)
+					batch, _ = j.gather(batch)
+				}
 				commit()
+				last = time.Now()
 			}
 		case <-timer.C:
 			commit()
