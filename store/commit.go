@@ -70,7 +70,7 @@ func (s *Store) decideRun(w *write, d *job.Decision, term election.Term) error {
 	if err := w.put(s.keys.run(r.Job, r.ID), r.Rev, &r); err != nil {
 		return err
 	}
-	if r.State == job.Armed {
+	if r.State == job.Armed || d.Cursor != nil {
 		w.guards = append(w.guards, unchanged(s.keys.gate(), d.Gate))
 	}
 	switch {

@@ -111,8 +111,8 @@ func TestAPauseOfAllJobsRefusesWhatIsArmedUnawares(t *testing.T) {
 		if err := arm("unawares", 0); err != job.ErrConflict {
 			t.Errorf("armed by a leader that knows of no pause: got %v, want %v", err, job.ErrConflict)
 		}
-		if err := commit(t, s, term, fire(slot("waits", 1), 0))[0].Err; err != nil {
-			t.Errorf("what is not armed: got %v, want nil", err)
+		if err := commit(t, s, term, fire(slot("waits", 1), 0))[0].Err; err != job.ErrConflict {
+			t.Errorf("a slot's run that waits, by a leader that knows of no pause: got %v, want %v", err, job.ErrConflict)
 		}
 		if err := arm("aware", g.Rev); err != nil {
 			t.Errorf("armed by a leader that knows the gate: got %v, want nil", err)

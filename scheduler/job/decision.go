@@ -9,7 +9,7 @@ const MaxDrops = 16
 type Decision struct {
 	Job    string
 	JobRev int64   // the definition that was decided from: refused if it has changed since; 0: not compared
-	Gate   int64   // the gate's revision, 0 if there is none: an armed Run is refused if that has changed since
+	Gate   int64   // the gate's revision, 0 if there is none: a slot's new Run, and an armed one, is refused if that has changed since
 	Run    *Run    // an armed run is handed to its worker in the same transaction
 	Cursor *Cursor // moved
 	Event  *Event  // created

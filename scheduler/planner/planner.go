@@ -143,8 +143,9 @@ func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 			if d := p.look(j, now); d != nil {
 				d.Job = j.name
 				if d.Run != nil && d.Run.State == job.Armed {
-					d.Run.Armed, d.Gate = now, p.gateRev
+					d.Run.Armed = now
 				}
+				d.Gate = p.gateRev
 				j.busy = true
 				p.reserve(d.Run, 1)
 				p.reserveLimits(j, d.Run)

@@ -93,6 +93,20 @@ func TestDecisionsNameTheGate(t *testing.T) {
 	}
 }
 
+// A slot's run that only waits is guarded by it, too: a slot of a pause of which the leader has not heard may not run later.
+func TestASlotsRunThatWaitsNamesTheGate(t *testing.T) {
+	r := newRig(t)
+	r.define("j", job.Spec{Every: minutely})
+	r.lead()
+	r.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: midnight}})
+	r.feed()
+	r.now = r.now.Add(time.Minute)
+	d := r.plan()
+	if a := r.commit(d); d.Run == nil || d.Run.State != job.Pending || a.Err != nil {
+		t.Errorf("got %+v, and then %v, want a pending run", d, a.Err)
+	}
+}
+
 const minutely = job.Duration(time.Minute)
 
 func TestAJobHasOneDecisionUnderWay(t *testing.T) {

@@ -167,7 +167,7 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 	var a job.Applied
 	if d.Run != nil {
 		have := s.records[recordKey{job.RecordRun, d.Run.Name()}]
-		holds = holds && have.Rev == d.Run.Rev && (d.Run.State != job.Armed || s.records[recordKey{job.RecordGate, ""}].Rev == d.Gate)
+		holds = holds && have.Rev == d.Run.Rev && (d.Run.State != job.Armed && d.Cursor == nil || s.records[recordKey{job.RecordGate, ""}].Rev == d.Gate)
 		a.Run, a.Unreadable = have.Run, have.Bad != nil
 	}
 	if d.Cursor != nil {
