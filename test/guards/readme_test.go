@@ -1,0 +1,26 @@
+package guards
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestTheReadmeNamesEachGuard keeps the table of test/README.md true.
+func TestTheReadmeNamesEachGuard(t *testing.T) {
+	readme, err := os.ReadFile(root + "/test/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range Guards {
+		row := ""
+		for line := range strings.Lines(string(readme)) {
+			if strings.HasPrefix(line, "| "+g.Name+" |") {
+				row = line
+			}
+		}
+		if want := "`" + strings.TrimPrefix(g.Pkg, "./") + "`: `" + g.Test + "`"; !strings.Contains(row, want) {
+			t.Errorf("test/README.md has no row for %s that names %s: %q", g.Name, want, row)
+		}
+	}
+}
