@@ -219,6 +219,26 @@ func TestWritesGatherUnderLoad(t *testing.T) {
 	})
 }
 
+// Requests of a full queue leave as fast as they can, and those behind them do not pay for it.
+func TestAHerdIsNotPaidForByWhatComesAfterIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &group{behind: make(map[string][]*write), pace: leadPace}
+		for range 50 * maxWrites {
+			g.pushLocked(&write{})
+		}
+		for g.readyLocked() > 0 {
+			if wait := g.waitLocked(); wait > 0 {
+				t.Fatalf("a full request waits for %v", wait)
+			}
+			g.takeLocked()
+		}
+		g.pushLocked(&write{})
+		if wait := g.waitLocked(); wait > leadPace {
+			t.Errorf("what comes after the herd waits for %v, want %v at most", wait, leadPace)
+		}
+	})
+}
+
 // limits is a fault that never strikes: it checks what is sent.
 func limits(t *testing.T) mem.FaultFunc {
 	return func(op mem.Op) mem.Verdict {

@@ -13,7 +13,7 @@ import (
 // maxFlights is how many requests of a group are under way at a time.
 const maxFlights = 3
 
-// How many requests that are not full leave in a second at most, on average, and how many may leave at once. Under load, a
+// How far apart requests that are not full leave, on average, and how many of them may leave at once. Under load, a
 // request costs more than all that is in it, and a disk may be fast enough to take one for each write. What a leader decides
 // is ahead of its time, as a rule.
 const (
@@ -158,7 +158,9 @@ func (g *group) takeLocked() *batch {
 	if earliest := time.Now().Add(-burst * g.pace); g.turn.Before(earliest) {
 		g.turn = earliest
 	}
-	g.turn = g.turn.Add(g.pace)
+	if g.readyLocked() < maxWrites { // those of a full queue leave as fast as they can
+		g.turn = g.turn.Add(g.pace)
+	}
 	queues := []*[]*write{&g.urgent, &g.queue}
 	if g.taken++; g.taken%yieldEvery == 0 {
 		slices.Reverse(queues)

@@ -112,7 +112,7 @@ func (b *Book) Apply(c job.Change) {
 	case job.RecordTold:
 		p.found(c)
 	case job.RecordRun, job.RecordEvent:
-		if c.Rev <= p.seen {
+		if c.Rev < p.seen { // outcomes of several runs of a job may share a revision
 			return
 		}
 		p.seen = c.Rev
@@ -191,6 +191,9 @@ func (b *Book) Settle(n *Notice) {
 		p.open[0] = nil
 		p.open = p.open[1:]
 		b.dirty[p.job.Name] = p
+	}
+	if len(p.open) > 0 && p.open[0].Rev == p.told.UpTo { // its revision has more to tell
+		p.told.UpTo--
 	}
 }
 

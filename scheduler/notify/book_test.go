@@ -169,6 +169,29 @@ func TestWhatWasToldOutOfOrderIsMarkedInOrder(t *testing.T) {
 	}
 }
 
+// Outcomes of several runs of a job may share a transaction. All of them are told, and the mark does not pass their revision
+// before they are.
+func TestRunsThatEndAtOneRevision(t *testing.T) {
+	b := book(6, defined())
+	for _, id := range []string{"1", "2", "3"} {
+		b.Apply(change(ended(id, job.Failed, 10)))
+	}
+	list := b.Take()
+	if diff := cmp.Diff([]string{"ops failure 1", "ops failure 2", "ops failure 3"}, told(list)); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	for i, n := range list {
+		b.Settle(n)
+		for _, m := range b.Marks(later) {
+			if last := i == len(list)-1; last != (m.UpTo == 10) {
+				t.Errorf("after %d of %d are told, it is marked up to %d", i+1, len(list), m.UpTo)
+			}
+			m.Rev = int64(20 + i)
+			b.Marked(m, m.Rev, nil)
+		}
+	}
+}
+
 func TestEveryNotifierHasToKnow(t *testing.T) {
 	j := defined()
 	j.Spec.Notify = job.Notify{"ops": {URL: "x", When: job.Occasions()}, "pager": {URL: "y", When: []job.Occasion{job.OnFailure}}}

@@ -114,7 +114,7 @@ func (p *Planner) soon(j *jobState, due, now time.Time) bool {
 // armAhead returns r as given to a worker with free room, if nothing of its job is in the way; otherwise nil.
 func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 	spec := j.spec(&r)
-	if spec == nil || p.paused(j) || r.ID == j.told().oversized || !p.clear(j, &r) {
+	if spec == nil || p.paused(j) || r.ID == j.told().oversized || !p.clear(j, &r) || j.passes(&r, spec, now) {
 		return nil
 	}
 	if p.bar(j, &r, spec, now, false) != "" {
@@ -126,6 +126,22 @@ func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 		return nil
 	}
 	return j.give(r, w, now)
+}
+
+// passes says whether r would take the place of a run of its job that is due and waits, at a rate or a limit of theirs.
+func (j *jobState) passes(r *job.Run, spec *job.Spec, now time.Time) bool {
+	if len(spec.Limits) == 0 && j.rate() == 0 || r.Spec != nil {
+		return false
+	}
+	for _, o := range j.live.order {
+		if o.Due.After(now) || !o.Due.Before(r.Due) {
+			break
+		}
+		if o.ID != r.ID && o.State == job.Pending && !o.Ahead && o.Spec == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // clear says whether no other run of the job is in the way of r, which is due later: unless they may overlap, none that has

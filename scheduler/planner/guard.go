@@ -182,7 +182,12 @@ func (j *jobState) probe(r *job.Run) *liveRun {
 }
 
 // Breakers are the jobs that have one, and whether it is open or being tried. What it returns does not change any more.
-func (p *Planner) Breakers() map[string]bool { return p.breakers }
+func (p *Planner) Breakers() map[string]bool {
+	if p.shown == nil {
+		p.shown = maps.Clone(p.breakers)
+	}
+	return p.shown
+}
 
 func (p *Planner) showBreaker(j *jobState) {
 	has := j.def != nil && j.def.Spec.Breaker != nil
@@ -190,7 +195,7 @@ func (p *Planner) showBreaker(j *jobState) {
 	if was, had := p.breakers[j.name]; had == has && was == open {
 		return
 	}
-	p.breakers = maps.Clone(p.breakers) // somebody may be reading it
+	p.shown = nil
 	if !has {
 		delete(p.breakers, j.name)
 		return

@@ -10,8 +10,11 @@ import (
 
 // look returns what to do about j at now, the most urgent thing first, or nil after noting when to look again.
 func (p *Planner) look(j *jobState, now time.Time) *job.Decision {
+	if j.busy { // its waiters keep their places
+		return nil
+	}
 	p.leaveQueues(j)
-	if j.busy || j.unreadable {
+	if j.unreadable {
 		return nil
 	}
 	if at := j.told().retryAt; now.Before(at) {
@@ -168,13 +171,15 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			continue
 		}
 		limits := strings.Join(spec.Limits, " ")
-		why := barred[limits]
-		if why == "" {
+		why, known := barred[limits]
+		if !known {
 			why = p.bar(j, r.Run, spec, now, true)
 		}
 		if why != "" {
 			barred[limits] = why
-			explain(r.Run, why)
+			if !known || r.Reason == "" || r.Reason == job.ReasonNotYet { // of those behind it, what they were told is near enough
+				explain(r.Run, why)
+			}
 			continue
 		}
 		key := demandKey(spec)

@@ -71,7 +71,8 @@ type Planner struct {
 	limits    map[string]*limitState
 	contended map[*limitState]bool // those for which runs wait
 	turnAt    time.Time            // when one of them is free again; zero: when something happens
-	breakers  map[string]bool      // jobs that have one, and whether it is open; never changed, but replaced
+	breakers  map[string]bool      // jobs that have one, and whether it is open
+	shown     map[string]bool      // breakers as Breakers returned them last; nil if they have changed since
 }
 
 // New returns a planner that knows nothing yet.

@@ -48,7 +48,7 @@ func (p *Planner) bar(j *jobState, r *job.Run, spec *job.Spec, now time.Time, qu
 		return ""
 	}
 	w := &limitWaiter{job: j, run: r.ID, priority: spec.Priority, since: r.Due}
-	holder, why := j.live.get(r.ID), ""
+	holder, why, undefined := j.live.get(r.ID), "", false
 	for _, name := range spec.Limits {
 		l, own := p.limit(name), 0
 		if holder != nil && isAssigned(holder) && slices.Contains(holder.Limits, name) {
@@ -64,10 +64,20 @@ func (p *Planner) bar(j *jobState, r *job.Run, spec *job.Spec, now time.Time, qu
 		if why == "" {
 			why = l.why(l.held+l.reserved-own, before)
 		}
+		if l.def == nil && !undefined { // nobody knows for how long: no place is kept for it at the others
+			undefined, why, w.at = true, l.why(0, 0), nil
+		}
+		if undefined && l.def != nil {
+			continue
+		}
 		w.at = append(w.at, l)
 	}
 	if why != "" && queue {
-		p.enqueue(w, spec)
+		if undefined {
+			p.keepPlaces(w)
+		} else {
+			p.enqueue(w, spec)
+		}
 	}
 	return why
 }
@@ -85,10 +95,16 @@ func (p *Planner) enqueue(w *limitWaiter, spec *job.Spec) {
 			}
 		}
 	}
+	p.keepPlaces(w)
+}
+
+// keepPlaces puts w into the queues that it is to stand in.
+func (p *Planner) keepPlaces(w *limitWaiter) {
 	for _, l := range w.at {
 		l.waiting = slices.Insert(l.waiting, l.ahead(w), w)
 		p.contended[l] = true
 	}
+	g := w.job.need()
 	g.queued = append(g.queued, w)
 }
 
@@ -115,7 +131,7 @@ func (p *Planner) leaveQueues(j *jobState) {
 func (p *Planner) turns(n int, now time.Time) (list []*jobState) {
 	for l := range p.contended {
 		for i := 0; i < min(l.free(now, 0), len(l.waiting)) && len(list) < n; i++ {
-			if w := l.waiting[i]; !slices.ContainsFunc(w.at, func(l *limitState) bool { return l.free(now, 0) <= l.ahead(w) }) {
+			if w := l.waiting[i]; !w.job.busy && !slices.ContainsFunc(w.at, func(l *limitState) bool { return l.free(now, 0) <= l.ahead(w) }) {
 				list = append(list, w.job)
 			}
 		}

@@ -230,6 +230,10 @@ func (p *Planner) cursor(j *jobState, at position, after time.Time) *job.Cursor 
 // fire makes the slot's run, armed if a worker has room.
 func (p *Planner) fire(j *jobState, s slot, now time.Time) *job.Decision {
 	r := p.run(j, s, now, "")
+	if j.passes(&r, j.def.Spec, now) {
+		r.Reason = reasonHeld
+		return p.enter(j, s, r)
+	}
 	if why := p.bar(j, &r, j.def.Spec, now, false); why != "" {
 		r.Reason = why
 		return p.enter(j, s, r)
