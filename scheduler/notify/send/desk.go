@@ -95,10 +95,9 @@ func (d *Desk) Post(ctx context.Context, name, url string, it Item) {
 		l = &lane{desk: d, to: to, counts: make(map[job.Occasion]int)}
 		d.lanes[to] = l
 	}
-	over := len(l.waiting) >= d.cfg.Waiting
-	if over {
+	if len(l.waiting) >= d.cfg.Waiting {
 		l.counts[it.Occasion]++
-		l.over++
+		l.over = append(l.over, it.Done)
 	} else {
 		l.waiting = append(l.waiting, it)
 	}
@@ -107,9 +106,6 @@ func (d *Desk) Post(ctx context.Context, name, url string, it Item) {
 		d.wg.Go(func() { l.run(ctx) })
 	}
 	d.mu.Unlock()
-	if over {
-		it.Done()
-	}
 }
 
 // sweepLocked forgets the lanes that nothing waits in, and whose pace is not to be kept.

@@ -16,7 +16,7 @@ type lane struct {
 	active  bool                 // a goroutine runs
 	waiting []Item               // in the order of their coming
 	counts  map[job.Occasion]int // those that found no place in waiting
-	over    int                  // how many those are
+	over    []func()             // what those have to be told when they are told
 	sent    []time.Time          // when messages were sent within the last minute
 }
 
@@ -50,7 +50,7 @@ func (l *lane) run(ctx context.Context) {
 type batch struct {
 	items   []Item
 	summary *notify.Message // nil: of a single item
-	over    int             // notices that it counts and items does not have
+	over    []func()        // of notices that it counts and items does not have
 }
 
 // take removes from the queue what is to be sent next, or says for how long to wait before. nil: nothing waits, and the lane
@@ -66,7 +66,7 @@ func (l *lane) take(now time.Time) (b *batch, wait time.Duration) {
 		return nil, 0
 	case left <= 0:
 		return nil, l.sent[0].Add(window).Sub(now)
-	case l.over == 0 && (left > 1 || n == 1):
+	case len(l.over) == 0 && (left > 1 || n == 1):
 		b = &batch{items: l.waiting[:1:1]}
 		l.waiting = l.waiting[1:]
 		return b, 0
@@ -79,7 +79,7 @@ func (l *lane) take(now time.Time) (b *batch, wait time.Duration) {
 	}
 	m := notify.Summary(l.counts, lines)
 	b.summary = &m
-	l.waiting, l.over = nil, 0
+	l.waiting, l.over = nil, nil
 	clear(l.counts)
 	return b, 0
 }
@@ -95,15 +95,15 @@ func (l *lane) deliver(ctx context.Context, b *batch) bool {
 		case err == nil:
 			l.noteSent()
 			if b.summary != nil {
-				d.count(l.to.name, Summed, len(b.items)+b.over)
+				d.count(l.to.name, Summed, b.count())
 			} else {
 				d.count(l.to.name, Sent, 1)
 			}
 			b.done()
 			return true
 		case time.Since(began) >= d.cfg.GiveUp:
-			d.log.Error("notification was given up", "notifier", l.to.name, "err", err, "notices", len(b.items)+b.over, "first", b.items[0].Line)
-			d.count(l.to.name, Failed, len(b.items)+b.over)
+			d.log.Error("notification was given up", "notifier", l.to.name, "err", err, "notices", b.count(), "first", b.items[0].Line)
+			d.count(l.to.name, Failed, b.count())
 			b.done()
 			return true
 		}
@@ -139,9 +139,15 @@ func (l *lane) noteSent() {
 	l.sent = append(l.sent, time.Now())
 }
 
+// count is how many notices it tells.
+func (b *batch) count() int { return len(b.items) + len(b.over) }
+
 func (b *batch) done() {
 	for _, it := range b.items {
 		it.Done()
+	}
+	for _, done := range b.over {
+		done()
 	}
 }
 

@@ -20,11 +20,14 @@ import (
 
 // Services delivers to whatever notify.Schemes names: webhooks by itself, everything else by way of shoutrrr.
 //
-// Shoutrrr cannot be told to stop: a call that has not returned when its context ends is left behind, and bounded in number.
-// Close waits for those.
+// Shoutrrr cannot be told to stop: a call that has not returned when its context ends is left behind, and nothing else is sent
+// to its URL before it returns, so that a service that hangs costs no other one its calls. Close waits for those.
 type Services struct {
 	left  chan struct{} // holds a token for each call of shoutrrr under way
 	calls sync.WaitGroup
+
+	mu  sync.Mutex
+	out map[string]bool // guarded by mu: URLs of the calls under way
 }
 
 var _ Sender = (*Services)(nil)
@@ -33,7 +36,9 @@ var _ Sender = (*Services)(nil)
 const maxCalls = 64
 
 // NewServices returns what delivers to all services.
-func NewServices() *Services { return &Services{left: make(chan struct{}, maxCalls)} }
+func NewServices() *Services {
+	return &Services{left: make(chan struct{}, maxCalls), out: make(map[string]bool)}
+}
 
 // closeTimeout bounds the wait for calls that were left behind. Most services of shoutrrr return within it.
 const closeTimeout = 2 * time.Second
@@ -77,20 +82,14 @@ func (s *Services) Send(ctx context.Context, ref string, m notify.Message) error
 
 // shout sends by way of shoutrrr.
 func (s *Services) shout(ctx context.Context, service, full string, m notify.Message) error {
-	select {
-	case s.left <- struct{}{}:
-	default:
-		return fmt.Errorf("%d sendings have not returned", maxCalls)
+	if err := s.begin(full); err != nil {
+		return err
 	}
 	result := make(chan error, 1)
 	s.calls.Go(func() { // waited for by Close
-		defer func() {
-			if v := recover(); v != nil { // it is not ours, and a replica must not end by it
-				result <- fmt.Errorf("%s panicked: %v", service, v)
-			}
-			<-s.left
-		}()
-		result <- call(service, full, m)
+		err := guarded(service, full, m)
+		s.end(full)
+		result <- err
 	})
 	select {
 	case err := <-result:
@@ -100,8 +99,41 @@ func (s *Services) shout(ctx context.Context, service, full string, m notify.Mes
 	}
 }
 
+// begin takes a call's place.
+func (s *Services) begin(full string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.out[full] {
+		return errors.New("the last sending has not returned")
+	}
+	select {
+	case s.left <- struct{}{}:
+	default:
+		return fmt.Errorf("%d sendings have not returned", maxCalls)
+	}
+	s.out[full] = true
+	return nil
+}
+
+func (s *Services) end(full string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.out, full)
+	<-s.left
+}
+
 // titled are the services that show a title, so that it need not be the first line of the text.
 var titled = []string{"bark", "gotify", "ntfy", "pushbullet", "pushover", "smtp"}
+
+// guarded is call without its panics: they are not ours, and a replica must not end by them.
+func guarded(service, full string, m notify.Message) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%s panicked: %v", service, v)
+		}
+	}()
+	return call(service, full, m)
+}
 
 func call(service, full string, m notify.Message) error {
 	located, err := new(router.ServiceRouter).Locate(full)

@@ -136,6 +136,33 @@ func TestServicesThatHang(t *testing.T) {
 	}
 }
 
+// A server that takes connections and says nothing costs nobody else his alerts.
+func TestAServiceThatHangsHoldsUpItselfAlone(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	host, got := hook(t, http.StatusOK)
+	s := services(t)
+	url := "smtp://" + silent.Addr().String() + "/?from=a@x&to=b@x&usestarttls=no&encryption=none"
+	for range 100 {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if err := s.Send(ctx, url, message); err == nil {
+			t.Error("a server that says nothing took a mail")
+		}
+		cancel()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	err = s.Send(ctx, "ntfy://"+host+"/topic?scheme=http", message)
+	select {
+	case <-got: // what it made of the answer does not matter
+	case <-ctx.Done():
+		t.Errorf("another service was not asked: %v", err)
+	}
+}
+
 // The list of schemes is the library's, but for one that tells nobody.
 func TestSchemesAreThoseOfTheLibrary(t *testing.T) {
 	want := (&router.ServiceRouter{}).ListServices()
