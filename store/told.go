@@ -13,7 +13,8 @@ import (
 
 // PutTold writes what a leader has told about jobs, of each one at most one record, and calls done once for each, from any
 // goroutine, with its index and the revision at which it was written. A record's Rev is the revision that it replaces, zero
-// if there must be none. err is job.ErrConflict if it is otherwise, or the job is gone; the rest is as with Commit.
+// if there must be none. err is job.ErrConflict if it is otherwise, or the job is gone; then rev is that of the record which
+// is there, readable or not, zero if there is none. The rest is as with Commit.
 func (s *Store) PutTold(ctx context.Context, term election.Term, list []job.Told, done func(i int, rev int64, err error)) {
 	g := s.led(ctx, term)
 	ws := make([]*write, 0, len(list))
@@ -30,7 +31,12 @@ func (s *Store) PutTold(ctx context.Context, term election.Term, list []job.Told
 			done(i, 0, err)
 			continue
 		}
-		w.done = func(out *written) { done(i, out.rev, out.err) }
+		w.done = func(out *written) {
+			if there := out.seen[key]; there != nil {
+				out.rev = there.rev
+			}
+			done(i, out.rev, out.err)
+		}
 		ws = append(ws, w)
 	}
 	g.enqueue(ws...)

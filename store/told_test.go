@@ -45,8 +45,8 @@ func TestWhatWasToldIsGuarded(t *testing.T) {
 		if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], job.ErrConflict) {
 			t.Fatalf("got %v, want the last one refused, since there is no such job", errs)
 		}
-		if _, errs := tell(t, s, term, job.Told{Job: "j", UpTo: 9, At: epoch}); !errors.Is(errs[0], job.ErrConflict) {
-			t.Errorf("a record that is there already is made: %v", errs[0])
+		if there, errs := tell(t, s, term, job.Told{Job: "j", UpTo: 9, At: epoch}); !errors.Is(errs[0], job.ErrConflict) || there[0] != revs[0] {
+			t.Errorf("a record that is there already is made: %v, at %d, want its revision %d", errs[0], there[0], revs[0])
 		}
 		if _, errs := tell(t, s, term, job.Told{Job: "j", UpTo: 9, At: epoch, Rev: revs[0]}); errs[0] != nil {
 			t.Errorf("replace: %v", errs[0])

@@ -210,8 +210,8 @@ func (b *Book) Marks(now time.Time) (list []job.Told) {
 	return list
 }
 
-// Marked says what became of a record of Marks: rev is that at which it was written. One that was refused comes again with
-// the next Marks.
+// Marked says what became of a record of Marks: rev is that at which it was written, or of the one that is there instead. One
+// that was refused comes again with the next Marks, in the place of that.
 func (b *Book) Marked(t job.Told, rev int64, err error) {
 	p := b.pages[t.Job]
 	if p == nil {
@@ -222,6 +222,9 @@ func (b *Book) Marked(t job.Told, rev int64, err error) {
 	case err == nil:
 		p.told.Rev = max(p.told.Rev, rev)
 		b.leave(p)
+	case errors.Is(err, job.ErrConflict):
+		p.told.Rev = max(p.told.Rev, rev)
+		b.dirty[t.Job] = p
 	case errors.Is(err, job.ErrTooLarge):
 		clear(p.settled) // some attempts may be told of twice
 		b.dirty[t.Job] = p

@@ -356,8 +356,13 @@ func TestARefusedMarkComesAgain(t *testing.T) {
 	if again := b.Marks(later); len(again) != 1 || again[0].Rev != 15 || again[0].UpTo != 10 {
 		t.Errorf("got %+v, want the same in the place of revision 15", again)
 	}
-	b.Marked(first[0], 0, errors.New("x"))
-	b.Apply(job.Change{Kind: job.RecordTold, Name: "a", Rev: 16})
+	b.Marked(first[0], 18, job.ErrConflict) // that nobody can read, so that no change tells of it
+	again := b.Marks(later)
+	if len(again) != 1 || again[0].Rev != 18 {
+		t.Errorf("got %+v, want the same in the place of revision 18", again)
+	}
+	b.Marked(again[0], 0, errors.New("x"))
+	b.Apply(job.Change{Kind: job.RecordTold, Name: "a", Rev: 19})
 	if again := b.Marks(later); len(again) != 1 || again[0].Rev != 0 {
 		t.Errorf("got %+v, want a new record", again)
 	}

@@ -121,7 +121,7 @@ func (g *Group) Kill() error {
 	}
 	var err error
 	for _, l := range g.layers {
-		err = errors.Join(err, kill(l.dir))
+		err = errors.Join(err, kill(l.dir, patience))
 	}
 	return err
 }
@@ -130,13 +130,13 @@ func (g *Group) Kill() error {
 func (g *Group) Remove() error {
 	var err error
 	for _, l := range g.layers {
-		err = errors.Join(err, remove(l.dir))
+		err = errors.Join(err, remove(l.dir, patience))
 	}
 	return err
 }
 
-// kill kills what is in a cgroup and below it.
-func kill(dir string) error {
+// kill kills what is in a cgroup and below it, and waits for its end.
+func kill(dir string, patience time.Duration) error {
 	pause, waited := time.Millisecond, time.Duration(0)
 	for {
 		pids, err := all(dir)
@@ -208,7 +208,7 @@ func members(dir string) ([]string, error) {
 }
 
 // remove removes a cgroup and what is below it. A process that was killed a moment ago may still be on its way out.
-func remove(dir string) error {
+func remove(dir string, patience time.Duration) error {
 	pause, waited := time.Millisecond, time.Duration(0)
 	for {
 		below, _ := os.ReadDir(dir)
@@ -216,7 +216,7 @@ func remove(dir string) error {
 			if !d.IsDir() {
 				continue
 			}
-			if err := remove(filepath.Join(dir, d.Name())); err != nil {
+			if err := remove(filepath.Join(dir, d.Name()), patience); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -52,7 +53,7 @@ func Sweep() error {
 	places, _ := find() // where nothing can be made, nothing was left
 	var err error
 	for _, p := range places {
-		err = errors.Join(err, p.sweep())
+		err = errors.Join(err, p.sweep(patience))
 	}
 	return err
 }
@@ -61,7 +62,7 @@ func Sweep() error {
 func (t *Tree) Close() error {
 	var err error
 	for _, h := range t.homes {
-		err = errors.Join(err, remove(h.folder), h.lock.Close())
+		err = errors.Join(err, remove(h.folder, patience), h.lock.Close())
 	}
 	t.homes = nil
 	return err
@@ -107,6 +108,9 @@ func (t *Tree) Make(name string, limits Limits) (*Group, error) {
 	return g, nil
 }
 
+// hurry is how long a process that starts waits for what a dead one has left, in each of its folders.
+const hurry = 200 * time.Millisecond
+
 // settle makes this process's folder.
 func (h *home) settle() error {
 	if h.unified {
@@ -114,7 +118,7 @@ func (h *home) settle() error {
 			return err
 		}
 	}
-	_ = h.sweep() // what cannot be removed now is the next one's
+	_ = h.sweep(hurry) // what cannot be removed now is the next one's
 	for {
 		dir := filepath.Join(h.dir, folder+strings.ToLower(rand.Text()[:8]))
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -134,7 +138,7 @@ func (h *home) settle() error {
 		if lock != nil {
 			lock.Close()
 		}
-		return errors.Join(err, remove(dir))
+		return errors.Join(err, remove(dir, patience))
 	}
 }
 
@@ -156,14 +160,14 @@ func hold(dir string) (*os.File, error) {
 }
 
 // sweep removes the folders of dead processes.
-func (p place) sweep() error {
+func (p place) sweep(patience time.Duration) error {
 	left, err := filepath.Glob(filepath.Join(p.dir, folder+"*"))
 	for _, dir := range left {
 		lock, held := hold(dir)
 		if held != nil {
 			continue // its process lives, or somebody else removes it
 		}
-		err = errors.Join(err, kill(dir), remove(dir))
+		err = errors.Join(err, kill(dir, patience), remove(dir, patience))
 		lock.Close()
 	}
 	return err

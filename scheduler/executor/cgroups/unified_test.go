@@ -32,7 +32,7 @@ func unified(t *testing.T) (dir string) {
 		t.Skipf("NOT TESTED: v2 cannot be used: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(kill(dir), remove(dir)); err != nil {
+		if err := errors.Join(kill(dir, patience), remove(dir, patience)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -68,7 +68,7 @@ func TestUnifiedGroup(t *testing.T) {
 	if err := errors.Join(g.Kill(), g.Remove()); err != nil {
 		t.Error(err)
 	}
-	if err := h.sweep(); err != nil {
+	if err := h.sweep(patience); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(h.folder); err != nil {
@@ -94,7 +94,7 @@ func TestVacateMovesProcessesIntoTheLeaf(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { kill(dir); cmd.Wait() }()
+	defer func() { kill(dir, patience); cmd.Wait() }()
 	for range 2 { // the second time there is nothing to do
 		if err := vacate(dir); err != nil {
 			t.Fatal(err)
