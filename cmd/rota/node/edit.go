@@ -79,14 +79,11 @@ func (b *backend) editable(ctx context.Context, name string, pre api.Preconditio
 
 // current reads a definition, nil if there is none.
 func (b *backend) current(ctx context.Context, name string) (*job.Job, error) {
-	j, err := b.node.store.Job(ctx, name)
-	switch {
-	case errors.Is(err, job.ErrNotFound):
-		return nil, nil
-	case err != nil:
+	j, err := ifFound(b.node.store.Job(ctx, name))
+	if err != nil {
 		return nil, asked(err)
 	}
-	return &j, nil
+	return j, nil
 }
 
 // DeleteJob removes a definition.

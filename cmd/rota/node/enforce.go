@@ -204,9 +204,16 @@ func (f *files) remove(ctx context.Context, j *job.Job) error {
 
 // present reads a definition as it stands; nil if there is none.
 func (f *files) present(ctx context.Context, name string) (*job.Job, error) {
-	j, err := f.node.store.Job(ctx, name)
-	if errors.Is(err, job.ErrNotFound) {
+	return ifFound(f.node.store.Job(ctx, name))
+}
+
+// ifFound is what was read; nil if there is none.
+func ifFound[T any](record T, err error) (*T, error) {
+	switch {
+	case errors.Is(err, job.ErrNotFound):
 		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	return &j, err
+	return &record, nil
 }

@@ -86,12 +86,5 @@ func (f *files) removeLimit(ctx context.Context, l *job.Limit) error {
 
 // presentLimit reads a limit as it stands; nil if there is none.
 func (n *Node) presentLimit(ctx context.Context, name string) (*job.Limit, error) {
-	l, err := n.store.Limit(ctx, name)
-	switch {
-	case errors.Is(err, job.ErrNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return &l, nil
+	return ifFound(n.store.Limit(ctx, name))
 }
