@@ -9,9 +9,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// attempt is a claimed run that executes.
+// attempt is a claimed run that executes, or is about to.
 type attempt struct {
-	run      job.Run // as it was claimed
+	run      job.Run   // as it was claimed
+	begins   time.Time // not before
 	received time.Time
 	spec     *job.Spec // shared
 	shift    *shift    // under which it was claimed
@@ -34,10 +35,10 @@ func (a *attempt) kill() {
 	}
 }
 
-// start begins the attempt that has been claimed, for the caller to perform. It takes over the room of the caller.
-func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec) *attempt {
+// start makes the attempt that has been claimed, for the caller to perform. It takes over the room of the caller.
+func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec, begins time.Time) *attempt {
 	w := s.w
-	a := &attempt{run: claimed, spec: spec, shift: s}
+	a := &attempt{run: claimed, begins: begins, spec: spec, shift: s}
 	a.ctx, a.cancel = context.WithCancelCause(s.life)
 
 	w.mu.Lock()
@@ -49,16 +50,20 @@ func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec) *attempt {
 	a.received = h.received
 	w.mu.Unlock()
 
-	w.cfg.Observer.Claimed(&a.run, claimed.Started.Sub(claimed.Due))
 	if stopped {
 		w.wg.Go(func() { w.confirmStop(a) })
 	}
 	return a
 }
 
-// perform executes an attempt and reports its end.
+// perform executes an attempt, in its time, and reports its end.
 func (w *Worker) perform(a *attempt) {
 	began := w.now()
+	if wait := a.begins.Sub(began); wait > 0 {
+		_ = pause(a.ctx, wait) // whoever ends it meanwhile finds that it has not begun
+		began = w.now()
+	}
+	w.cfg.Observer.Began(&a.run, began.Sub(a.begins)+a.run.Started.Sub(a.run.Due))
 	o, begun := w.execute(a)
 	ended := w.now()
 

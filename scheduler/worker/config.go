@@ -31,7 +31,7 @@ type Config struct {
 	StopTimeout time.Duration
 	// SettleTimeout is how long outcomes in the journal may hold up a new session, and a shutdown.
 	SettleTimeout time.Duration
-	// RoomTimeout is how long a run whose time has come waits for room before it is handed back.
+	// RoomTimeout is how long after its time a run waits for room before it is handed back.
 	RoomTimeout time.Duration
 
 	// NannyCommand is the argv of the process that kills what a killed worker leaves behind; empty: none.

@@ -24,9 +24,8 @@
 //
 // # The life of an attempt
 //
-//	order ─► hold: wait for the run's time, for room ─► claim ─► execute ─► journal ─► write outcome ─► forget
-//	            └─ stopped, shutting down, no room: recall        │
-//	                                       lost to somebody: drop ┘
+//	order ─► hold: wait until shortly before its time, for room ─► claim ─► its time ─► execute ─► journal ─► outcome ─► forget
+//	            └─ stopped, shutting down, no room: recall           └─ lost to somebody: drop
 //
 // One shift is the time under one session. Armed runs belong to the shift, since the leader takes them back when the
 // session ends; attempts and outcomes belong to the worker and outlive it.

@@ -14,6 +14,7 @@ import (
 type hold struct {
 	// Guarded by w.mu.
 	given                             // last
+	crowd     int64                   // the instant that it was first given for, as the shift counts them
 	orders    []string                // that hold it
 	stopped   int64                   // revision of the latest request to stop it
 	interrupt context.CancelCauseFunc // ends its waiting, never its claim; nil before it waits
@@ -52,9 +53,9 @@ func (s *shift) attend(h *hold) (a *attempt) {
 	for {
 		waiting, given := s.renew(h)
 		run := &given.run
-		spec, err := s.ready(waiting, &given)
+		spec, begins, err := s.ready(waiting, &given)
 		if err == nil {
-			a, err = s.claim(h, run, spec)
+			a, err = s.claim(h, run, spec, begins)
 		}
 		var why refusal
 		switch {
@@ -111,50 +112,52 @@ func (s *shift) release(h *hold, rev int64) bool {
 	}
 	h.wake(nil)
 	delete(s.holds, h.run.Name())
+	s.disperse(h)
 	for _, id := range h.orders {
 		s.settle(id)
 	}
 	return true
 }
 
-// ready waits until the run may be claimed: its definition is known, its time has come, and it has room, which the
-// caller then owns. The definition comes first so that nothing stands between the claim and the attempt.
-func (s *shift) ready(ctx context.Context, g *given) (*job.Spec, error) {
+// ready waits until the run may be claimed: its definition is known, its time has come or is near, and it has room, which
+// the caller then owns. It may begin then, no sooner.
+func (s *shift) ready(ctx context.Context, g *given) (spec *job.Spec, begins time.Time, err error) {
 	run := &g.run
-	spec, err := s.definition(ctx, run, g.jobRev)
-	if err != nil {
-		return nil, err
+	if spec, err = s.definition(ctx, run, g.jobRev); err != nil {
+		return nil, begins, err
 	}
-	if wait := s.w.distance(run, g.received); wait > 0 {
+	early := s.early(g, spec)
+	if wait := s.w.distance(run, g.received) - early; wait > 0 {
 		if err := pause(ctx, wait); err != nil {
-			return nil, err
+			return nil, begins, err
 		}
 	}
 	if ctx.Err() != nil { // whatever else is ready
-		return nil, context.Cause(ctx)
+		return nil, begins, context.Cause(ctx)
 	}
 	if s.w.changed(g) {
-		return nil, errChanged
+		return nil, begins, errChanged
+	}
+	if s.w.Refuses() != nil {
+		run.Ahead = run.Ahead && early > 0
+		return nil, begins, errNoDisk
 	}
 	run.Ahead = false // its time has come: handed back, it is dispatched again, and not decided anew
-	if s.w.Refuses() != nil {
-		return nil, errNoDisk
-	}
-	if err := s.enter(ctx); err != nil {
-		return nil, err
+	if err := s.enter(ctx, early+s.w.cfg.RoomTimeout); err != nil {
+		return nil, begins, err
 	}
 	s.w.count(&s.w.executing, 1)
-	return spec, nil
+	return spec, s.w.now().Add(max(0, s.w.distance(run, g.received))), nil
 }
 
-// enter takes room for an attempt, and waits for it for a while.
-func (s *shift) enter(ctx context.Context) error {
+// enter takes room for an attempt, and waits for it for so long.
+func (s *shift) enter(ctx context.Context, patience time.Duration) error {
 	select {
 	case s.w.room <- struct{}{}:
 		return nil
 	default:
 	}
-	full := time.NewTimer(s.w.cfg.RoomTimeout)
+	full := time.NewTimer(patience)
 	defer full.Stop()
 	select {
 	case <-ctx.Done():
@@ -212,12 +215,12 @@ func (s *shift) definition(ctx context.Context, run *job.Run, rev int64) (*job.S
 	}
 }
 
-// claim begins the attempt that run was armed for. Whatever the error, the attempt has not begun, and its room is free
+// claim claims the attempt that run was armed for. Whatever the error, the attempt does not begin, and its room is free
 // again. job.ErrConflict means that the run is not ours to begin, errRearmed that it has been given to us anew.
-func (s *shift) claim(h *hold, run *job.Run, spec *job.Spec) (*attempt, error) {
-	claimed, err := s.writeClaim(run, spec)
+func (s *shift) claim(h *hold, run *job.Run, spec *job.Spec, begins time.Time) (*attempt, error) {
+	claimed, err := s.writeClaim(run, spec, begins)
 	if err == nil {
-		return s.start(h, claimed, spec), nil
+		return s.start(h, claimed, spec, begins), nil
 	}
 	s.vacate()
 	if !errors.Is(err, job.ErrConflict) || !s.armed(&claimed) || claimed.Rev <= run.Rev {
@@ -232,11 +235,11 @@ func (s *shift) claim(h *hold, run *job.Run, spec *job.Spec) (*attempt, error) {
 }
 
 // writeClaim writes that the attempt begins. With job.ErrConflict it returns the record as it stands.
-func (s *shift) writeClaim(run *job.Run, spec *job.Spec) (job.Run, error) {
+func (s *shift) writeClaim(run *job.Run, spec *job.Spec, begins time.Time) (job.Run, error) {
 	if s.over() {
 		return *run, fmt.Errorf("claim run %s: %w", run.Name(), executor.ErrFenced)
 	}
-	next, err := run.Claim(run.Rev, s.w.now().UTC().Round(0))
+	next, err := run.Claim(run.Rev, startOf(begins, s.w.now()))
 	if err != nil {
 		return *run, fmt.Errorf("claim run %s: %w", run.Name(), err)
 	}

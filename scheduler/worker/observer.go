@@ -8,8 +8,8 @@ import (
 
 // Observer is told what happens, for metrics. Its methods are called concurrently and must not block.
 type Observer interface {
-	// Claimed: an attempt has begun, late after its time.
-	Claimed(run *job.Run, late time.Duration)
+	// Began: an attempt has begun, late after its time.
+	Began(run *job.Run, late time.Duration)
 	// Conflicted: somebody else changed a run before it was claimed. A normal outcome.
 	Conflicted(run *job.Run)
 	// Recalled: a run was handed back to the leader before it began.
@@ -27,7 +27,7 @@ type Observer interface {
 // silent is the Observer of those who gave none.
 type silent struct{}
 
-func (silent) Claimed(*job.Run, time.Duration)             {}
+func (silent) Began(*job.Run, time.Duration)               {}
 func (silent) Conflicted(*job.Run)                         {}
 func (silent) Recalled(*job.Run, string)                   {}
 func (silent) Ended(*job.Run, *job.Outcome, time.Duration) {}

@@ -77,6 +77,7 @@ func (s *shift) take(g given, order string) {
 	if h == nil {
 		h = &hold{given: g}
 		s.holds[name] = h
+		s.gather(h)
 		s.holding.add(1)
 		s.wg.Add(1)
 		s.w.crew.run(s.life, func() {

@@ -25,6 +25,7 @@ type shift struct {
 
 	// Guarded by w.mu.
 	holds    map[string]*hold  // by run
+	crowds   map[int64]int     // how many of them were given for one instant
 	orders   map[string]*order // by id: those that are known, and for a while those that were closed
 	closing  []string          // orders with nothing left to claim
 	retiring bool              // what is held is handed back
@@ -36,6 +37,7 @@ func newShift(w *Worker, session Session, life context.Context) *shift {
 		w: w, session: session, life: life, ctx: ctx, cancel: cancel,
 		settled: make(chan struct{}, 1),
 		holds:   make(map[string]*hold),
+		crowds:  make(map[int64]int),
 		orders:  make(map[string]*order),
 	}
 }

@@ -54,31 +54,29 @@ func TestAttempt(t *testing.T) {
 		})
 	})
 
-	t.Run("begins at its time when it was armed ahead", func(t *testing.T) {
+	t.Run("is claimed before its time and begins at it when it was armed ahead", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Second))
 			r.start()
 			due := time.Now().Add(2 * time.Second)
 			name := r.store.pending("backup", "a", due)
 			r.give(name)
-			after(2*time.Second - time.Nanosecond)
-			r.wantState(name, job.Armed)
-			after(time.Nanosecond)
-			if got := r.wantState(name, job.Running).Started; !got.Equal(due) {
+			r.wantBeginning(name, 2*time.Second)
+			if got := r.store.get(name).Started; !got.Equal(due) {
 				t.Errorf("started at %v, want %v", got, due)
 			}
 		})
 	})
 
 	for rev, want := range map[int64]job.State{7: job.Running, 8: job.Pending} {
-		t.Run(fmt.Sprintf("is %s at its time when it was armed ahead by revision 7 of its job and %d is known then", want, rev), func(t *testing.T) {
+		t.Run(fmt.Sprintf("is %s at its time when it was armed ahead by revision 7 of its job and %d is known when it is claimed", want, rev), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lasting(time.Second))
 				r.store.jobRev = 7
 				due := time.Now().Add(2 * time.Second)
 				r.cfg.Known = func(name string, least int64) (*job.Job, bool) {
 					j := r.store.jobs[name]
-					if j.Rev = 7; !time.Now().Before(due) {
+					if j.Rev = 7; !time.Now().Before(due.Add(-claimAhead)) {
 						j.Rev = rev
 					}
 					return &j, j.Rev >= least
@@ -86,9 +84,9 @@ func TestAttempt(t *testing.T) {
 				r.start()
 				name := r.store.pending("backup", "a", due)
 				r.give(name)
-				after(2*time.Second - time.Nanosecond)
+				after(2*time.Second - claimAhead - time.Nanosecond)
 				r.wantState(name, job.Armed)
-				after(time.Nanosecond)
+				after(claimAhead + time.Nanosecond)
 				if got := r.wantState(name, want); want == job.Pending && got.Reason != string(errChanged) {
 					t.Errorf("handed back since %q", got.Reason)
 				}
@@ -105,10 +103,7 @@ func TestAttempt(t *testing.T) {
 				r.start()
 				name := r.store.pending("backup", "a", time.Now().Add(skew+2*time.Second))
 				r.give(name)
-				after(2*time.Second - time.Nanosecond)
-				r.wantState(name, job.Armed)
-				after(time.Nanosecond)
-				r.wantState(name, job.Running)
+				r.wantBeginning(name, 2*time.Second)
 			})
 		})
 	}
@@ -123,10 +118,7 @@ func TestAttempt(t *testing.T) {
 					r.start()
 					name := r.store.pending("backup", "a", time.Now().Add(skew+2*time.Second))
 					r.give(name)
-					after(2*time.Second + begins - time.Nanosecond)
-					r.wantState(name, job.Armed)
-					after(time.Nanosecond)
-					r.wantState(name, job.Running)
+					r.wantBeginning(name, 2*time.Second+begins)
 				})
 			})
 		}

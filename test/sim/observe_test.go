@@ -24,7 +24,7 @@ func (p *process) Decided(d job.Decision, a job.Applied, _ time.Time) {
 // watcher is the worker's observer.
 type watcher struct{ *process }
 
-func (w watcher) Claimed(*job.Run, time.Duration) {}
+func (w watcher) Began(*job.Run, time.Duration) {}
 
 func (w watcher) Conflicted(*job.Run) { w.world.tally.add("claims lost to somebody else") }
 

@@ -180,7 +180,7 @@ func (m *metrics) Decided(d job.Decision, a job.Applied, _ time.Time) {
 	}
 }
 
-func (m *metrics) Claimed(_ *job.Run, late time.Duration) {
+func (m *metrics) Began(_ *job.Run, late time.Duration) {
 	m.claims.Inc()
 	m.lag.Observe(math.Max(0, late.Seconds()))
 	m.lastLag.Store(math.Float64bits(math.Max(0, late.Seconds())))
