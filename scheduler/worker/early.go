@@ -44,12 +44,12 @@ func (s *shift) disperse(h *hold) {
 	}
 }
 
-// startOf is when an attempt that is claimed now begins, as its record says it: to the millisecond. The rest is that of now,
-// so that no two claims of one run have the same start.
+// startOf is when an attempt that is claimed now begins, as its record says it. A little of now is in it, so that no two claims
+// of one run have the same start.
 func startOf(begins, now time.Time) time.Time {
 	own := now.UTC().Round(0)
 	if !begins.After(now) {
 		return own
 	}
-	return begins.UTC().Truncate(time.Millisecond).Add(time.Duration(own.Nanosecond() % int(time.Millisecond)))
+	return begins.UTC().Round(0).Add(time.Duration(own.Nanosecond()) % claimCost)
 }

@@ -169,6 +169,9 @@ func (s *shift) enter(ctx context.Context, patience time.Duration) error {
 	}
 }
 
+// clockError is by how much two clocks may seem to differ that do not.
+const clockError = 20 * time.Millisecond
+
 // changed says whether the definition from which a run was armed ahead of its time is known to be another one by now. Then the
 // run is to be decided anew, by whoever leads next if nobody does.
 func (w *Worker) changed(g *given) bool {
@@ -181,7 +184,9 @@ func (w *Worker) changed(g *given) bool {
 
 // distance is how long it is until run is due, by the leader's clock. The leader wrote down when it armed the run, and what
 // has passed since is at least the time since we received it, counted on the monotonic clock: what our wall clock says, and
-// whether it is stepped, changes nothing. Who knows what the leader's clock shows knows how long the order took, too.
+// whether it is stepped, changes nothing. Who knows what the leader's clock shows knows how long the order took, too. But a
+// difference that is within what can be known of another clock is none: then nothing begins before its time by our own clock,
+// which is what a job sees.
 func (w *Worker) distance(run *job.Run, received time.Time) time.Duration {
 	if run.Armed.IsZero() {
 		return run.Due.Sub(w.now())
@@ -192,7 +197,11 @@ func (w *Worker) distance(run *job.Run, received time.Time) time.Duration {
 			least = at
 		}
 	}
-	return run.Due.Sub(least)
+	left, own := run.Due.Sub(least), run.Due.Sub(w.now())
+	if left < own && own <= left+clockError {
+		return own
+	}
+	return left
 }
 
 // definition reads what the run is to do: job.ErrNotFound if there is nothing any more, errNoSpec if it takes too long.

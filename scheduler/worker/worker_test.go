@@ -108,6 +108,17 @@ func TestAttempt(t *testing.T) {
 		})
 	}
 
+	t.Run("does not begin before its time by a clock that differs from the leader's no more than can be known", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Second))
+			r.cfg.LeaderNow = func(int64) (time.Time, bool) { return time.Now().Add(clockError), true }
+			r.start()
+			name := r.store.pending("backup", "a", time.Now().Add(2*time.Second))
+			r.give(name)
+			r.wantBeginning(name, 2*time.Second)
+		})
+	})
+
 	for name, skew := range map[string]time.Duration{"behind": 45 * time.Second, "right": 0, "ahead": -45 * time.Second} {
 		for known, begins := range map[bool]time.Duration{true: 0, false: 300 * time.Millisecond} {
 			t.Run(fmt.Sprintf("begins %v after its time when the order took 300 ms, with a clock that is %s", begins, name), func(t *testing.T) {
