@@ -213,7 +213,7 @@ func (c *console) show(r *api.RunView) {
 		c.line("%s skipped: %s", r.Name(), r.Reason)
 	case r.State.Terminal():
 		detail := ""
-		if !r.Started.IsZero() {
+		if !r.Started.IsZero() && !r.Finished.Before(r.Started) {
 			detail = fmt.Sprintf(" in %s", r.Finished.Sub(r.Started).Round(time.Millisecond))
 		}
 		if r.Reason != "" {

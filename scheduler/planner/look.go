@@ -107,7 +107,7 @@ func (p *Planner) afterLoss(j *jobState, r *job.Run, now time.Time) (job.Run, er
 		outcome.Reason += "; " + reason
 		return r.Finish(outcome)
 	}
-	return r.Again(outcome, now, reason)
+	return r.Again(outcome, later(now, r.Due), reason) // it may have been claimed before its time
 }
 
 // cancelOrphans ends what a deleted job left behind and nobody has begun.

@@ -46,6 +46,9 @@ func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec, begins time.Time
 	if w.stopping {
 		a.cancel(executor.ErrStopping)
 	}
+	if s.ctx.Err() != nil && !a.outlives() { // what the session's end killed did not include it yet
+		a.kill()
+	}
 	stopped := h.stopped > claimed.Token
 	a.received = h.received
 	w.mu.Unlock()
@@ -58,12 +61,8 @@ func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec, begins time.Time
 
 // perform executes an attempt, in its time, and reports its end.
 func (w *Worker) perform(a *attempt) {
+	w.await(a)
 	began := w.now()
-	if wait := a.begins.Sub(began); wait > 0 {
-		_ = pause(a.ctx, wait) // whoever ends it meanwhile finds that it has not begun
-		began = w.now()
-	}
-	w.cfg.Observer.Began(&a.run, began.Sub(a.begins)+a.run.Started.Sub(a.run.Due))
 	o, begun := w.execute(a)
 	ended := w.now()
 
@@ -90,6 +89,23 @@ func (w *Worker) perform(a *attempt) {
 	}
 	w.deliver(a.shift.life, r)
 }
+
+// await waits for the time of an attempt that was claimed before. Whoever ends it meanwhile finds that it has not begun; and so
+// does a machine that was suspended meanwhile: nobody there has looked at the session since.
+func (w *Worker) await(a *attempt) {
+	before := w.now()
+	wait := a.begins.Sub(before)
+	if wait <= 0 {
+		return
+	}
+	_ = pause(a.ctx, wait)
+	if after := w.now(); after.Round(0).Sub(before.Round(0))-after.Sub(before) > maxJump {
+		a.cancel(executor.ErrFenced)
+	}
+}
+
+// maxJump is how far the wall clock may get ahead of the monotonic one, which stands still while the machine is suspended.
+const maxJump = time.Second
 
 // travel is how long an order is under way at most, as a rule.
 const travel = 2 * time.Second
@@ -133,6 +149,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		o.Reason += " " + job.NotBegun
 		return o, false
 	}
+	w.cfg.Observer.Began(&a.run, w.now().Sub(a.begins)+a.run.Started.Sub(a.run.Due))
 	printed := w.capture(&a.run)
 	req.Output = printed
 	o = w.exec.Execute(ctx, req)

@@ -80,9 +80,28 @@ func TestClaims(t *testing.T) {
 			r.session().lose()
 			after(claimAhead)
 			r.wantExecutions(0)
-			if got := r.wantState(name, job.Pending); len(got.Attempts) != 1 || got.Attempts[0].State != job.Lost {
+			got := r.wantState(name, job.Pending)
+			if len(got.Attempts) != 1 || got.Attempts[0].State != job.Lost {
 				t.Errorf("attempts are %v, want one that was lost", got.Attempts)
+			}
+			if got.Due.Before(got.Slot) {
+				t.Errorf("due %v before its slot", got.Slot.Sub(got.Due))
 			}
 		})
 	})
+}
+
+func TestNothingBeginsEarlyHoweverLongItTakesToReadTheClock(t *testing.T) {
+	start := time.Now()
+	now := start
+	read := func() time.Time {
+		now = now.Add(2 * clockError)
+		return now
+	}
+	w := &Worker{now: read}
+	w.cfg.LeaderNow = func(int64) (time.Time, bool) { return read(), true }
+	run := job.Run{Due: start.Add(2 * time.Second).Round(0), Armed: start.Round(0)}
+	if got := w.beginning(&run, start); got.Before(run.Due) {
+		t.Errorf("begins %v before its time", run.Due.Sub(got))
+	}
 }

@@ -120,14 +120,14 @@ func (s *shift) release(h *hold, rev int64) bool {
 }
 
 // ready waits until the run may be claimed: its definition is known, its time has come or is near, and it has room, which
-// the caller then owns. It may begin then, no sooner.
+// the caller then owns. It begins then, no sooner.
 func (s *shift) ready(ctx context.Context, g *given) (spec *job.Spec, begins time.Time, err error) {
 	run := &g.run
 	if spec, err = s.definition(ctx, run, g.jobRev); err != nil {
 		return nil, begins, err
 	}
-	early := s.early(g, spec)
-	if wait := s.w.distance(run, g.received) - early; wait > 0 {
+	begins = s.w.beginning(run, g.received)
+	if wait := begins.Sub(s.w.now()) - s.early(g, spec); wait > 0 {
 		if err := pause(ctx, wait); err != nil {
 			return nil, begins, err
 		}
@@ -138,26 +138,28 @@ func (s *shift) ready(ctx context.Context, g *given) (spec *job.Spec, begins tim
 	if s.w.changed(g) {
 		return nil, begins, errChanged
 	}
-	if s.w.Refuses() != nil {
-		run.Ahead = run.Ahead && early > 0
-		return nil, begins, errNoDisk
+	err = s.enter(ctx, begins)
+	if run.Ahead && !s.w.now().Before(begins) {
+		run.Ahead = false // its time has come: handed back, it is dispatched again, and not decided anew
 	}
-	run.Ahead = false // its time has come: handed back, it is dispatched again, and not decided anew
-	if err := s.enter(ctx, early+s.w.cfg.RoomTimeout); err != nil {
+	if err != nil {
 		return nil, begins, err
 	}
 	s.w.count(&s.w.executing, 1)
-	return spec, s.w.now().Add(max(0, s.w.distance(run, g.received))), nil
+	return spec, begins, nil
 }
 
-// enter takes room for an attempt, and waits for it for so long.
-func (s *shift) enter(ctx context.Context, patience time.Duration) error {
+// enter takes room for an attempt that begins then, and waits for it for a while after that.
+func (s *shift) enter(ctx context.Context, begins time.Time) error {
+	if s.w.Refuses() != nil {
+		return errNoDisk
+	}
 	select {
 	case s.w.room <- struct{}{}:
 		return nil
 	default:
 	}
-	full := time.NewTimer(patience)
+	full := time.NewTimer(max(0, begins.Sub(s.w.now())) + s.w.cfg.RoomTimeout)
 	defer full.Stop()
 	select {
 	case <-ctx.Done():
@@ -182,26 +184,31 @@ func (w *Worker) changed(g *given) bool {
 	return known && j.Rev > g.jobRev
 }
 
-// distance is how long it is until run is due, by the leader's clock. The leader wrote down when it armed the run, and what
-// has passed since is at least the time since we received it, counted on the monotonic clock: what our wall clock says, and
-// whether it is stepped, changes nothing. Who knows what the leader's clock shows knows how long the order took, too. But a
-// difference that is within what can be known of another clock is none: then nothing begins before its time by our own clock,
-// which is what a job sees.
-func (w *Worker) distance(run *job.Run, received time.Time) time.Duration {
-	if run.Armed.IsZero() {
-		return run.Due.Sub(w.now())
-	}
-	least := run.Armed.Add(w.now().Sub(received))
+// beginning is when run is due by the leader's clock, on ours. The leader wrote down when it armed the run, and what has
+// passed since is at least the time since we received it, counted on the monotonic clock: what our wall clock says, and whether
+// it is stepped, changes nothing. Who knows what the leader's clock shows knows how long the order took, too. But a difference
+// that is within what can be known of another clock is none: then nothing begins before its time by our own clock, which is
+// what a job sees.
+func (w *Worker) beginning(run *job.Run, received time.Time) time.Time {
+	var theirs time.Time // what the leader's clock showed at now, at least; asked before, since we may be held up in between
 	if w.cfg.LeaderNow != nil {
-		if at, known := w.cfg.LeaderNow(run.Term); known && at.After(least) {
-			least = at
+		if at, known := w.cfg.LeaderNow(run.Term); known {
+			theirs = at
 		}
 	}
-	left, own := run.Due.Sub(least), run.Due.Sub(w.now())
-	if left < own && own <= left+clockError {
-		return own
+	now := w.now()
+	own := run.Due.Sub(now)
+	if run.Armed.IsZero() {
+		return now.Add(own)
 	}
-	return left
+	if since := run.Armed.Add(now.Sub(received)); theirs.Before(since) {
+		theirs = since
+	}
+	left := run.Due.Sub(theirs)
+	if left < own && own <= left+clockError {
+		left = own
+	}
+	return now.Add(left)
 }
 
 // definition reads what the run is to do: job.ErrNotFound if there is nothing any more, errNoSpec if it takes too long.

@@ -47,6 +47,9 @@ func newReport(run job.Run, spec *job.Spec, o job.Outcome, now time.Time, random
 	case job.Lost:
 		if retry, reason := policy.Lost(spec, &run); retry {
 			r.Again = &again{Due: now, Reason: reason}
+			if run.Due.After(now) { // it was claimed, and had not begun
+				r.Again.Due = run.Due
+			}
 		} else {
 			o.Reason = join(o.Reason, reason)
 		}

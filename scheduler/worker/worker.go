@@ -76,7 +76,7 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 	return w
 }
 
-// Run works until ctx ends, and then gives back what has not begun, lets run what is running for ShutdownGrace, stops
+// Run works until ctx ends, and then gives back what is not claimed, lets run what is for ShutdownGrace, stops
 // the rest, and delivers what outcomes it can. It is called once.
 //
 // It returns when all that it started has ended; only an attempt that ignores being stopped is left behind, and makes
