@@ -58,10 +58,9 @@ check: ## check format, vet, staticcheck, import directions, go.mod (staticcheck
 	$(GO) mod tidy -diff
 
 .PHONY: fault
-# Two packages at a time: what is broken spends most of its time waiting for leases.
 fault: ## run the tests that break things: processes, links, clocks, disks, containers; FAULTS=rest: what make test leaves out
 	@mkdir -p bin
-	ROTA_FAULTS=$(or $(FAULTS),all) $(call gotest,./test/cluster ./test/network/... ./test/guards,$(RACE) -count=1 -p 2 -timeout 30m)
+	ROTA_FAULTS=$(or $(FAULTS),all) $(call gotest,./test/cluster ./test/network/... ./test/guards,$(RACE) -count=1 -p 1 -timeout 30m)
 	$(MAKE) docker-test
 
 .PHONY: soak

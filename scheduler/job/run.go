@@ -92,6 +92,11 @@ type Cancel struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
+// Is says whether c, which may be nil, is the same request as o, whose time tells it from others.
+func (c *Cancel) Is(o *Cancel) bool {
+	return c != nil && c.At.Equal(o.At) && c.By == o.By && c.Reason == o.Reason
+}
+
 // Name is the run's identity, <job>/<slot or id>: what a job sees as ROTA_RUN.
 func (r *Run) Name() string { return r.Job + "/" + r.ID }
 

@@ -17,6 +17,7 @@ import (
 type clocks struct {
 	node   *Node
 	leader leaderClock
+	own    ownClock
 	peers  *election.PeerClocks
 	scheme string
 	client http.Client

@@ -38,9 +38,25 @@ func TestTheLeadersClockIsNeverSaidToShowTooMuch(t *testing.T) {
 	l.note(7, leader(heard.Add(-10*time.Millisecond)), 15*time.Millisecond, heard)
 	check("after it was set back", 10*time.Millisecond, 11*time.Millisecond)
 
+	leader = func(at time.Time) time.Time { return at.Add(90 * time.Second) } // it was set ahead, and costs the leader its term
+	l.note(7, leader(heard.Add(-10*time.Millisecond)), 15*time.Millisecond, heard)
+	leader = func(at time.Time) time.Time { return at.Add(44 * time.Second) }
+	check("after it was set ahead", 10*time.Millisecond, 11*time.Millisecond)
+
 	leader = func(at time.Time) time.Time { return at.Add(-time.Second) } // another leads, by its own clock
 	l.note(9, leader(heard), time.Millisecond, heard)
 	if got, known := l.now(9); !known || got.After(leader(time.Now())) {
 		t.Errorf("the next leader: got %v, %v", got, known)
+	}
+}
+
+func TestALeadersOwnClockThatIsSetBeginsNothingEarly(t *testing.T) {
+	var o ownClock
+	start := time.Now()
+	o.start(start)
+	for by, want := range map[time.Duration]time.Duration{45 * time.Second: 0, 0: 0, -45 * time.Second: -45 * time.Second} {
+		if got := o.now(time.Now().Add(by)); got.Before(start.Add(want)) || got.After(time.Now().Add(want)) {
+			t.Errorf("set by %v: it is said to show %v more than before, want %v", by, got.Sub(start), want)
+		}
 	}
 }

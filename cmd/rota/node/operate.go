@@ -73,31 +73,46 @@ func (b *backend) Cancel(ctx context.Context, jobName, id string, c job.Cancel) 
 	if err != nil {
 		return api.RunView{}, asked(err)
 	}
+	r, err = stopRun(ctx, b.node.store, r, c)
+	var ended *job.TransitionError
+	switch {
+	case errors.As(err, &ended):
+		return api.RunView{}, err
+	case err != nil:
+		return api.RunView{}, asked(err)
+	}
+	b.shown(ctx, r.Rev)
+	return api.NewRunView(r), nil
+}
+
+// stopper is how the end of a run is written.
+type stopper interface {
+	Write(ctx context.Context, r job.Run) (job.Run, error)
+	Stop(ctx context.Context, r job.Run) (job.Run, error) // tells its worker, too
+}
+
+// stopRun ends r, or asks its worker to, whoever else writes it meanwhile.
+func stopRun(ctx context.Context, s stopper, r job.Run, c job.Cancel) (job.Run, error) {
 	for {
-		if r.State == job.Running && r.Cancel != nil {
-			return api.NewRunView(r), nil
+		if r.Cancel.Is(&c) || r.State == job.Running && r.Cancel != nil { // Is: a sending of ours was applied without an answer
+			return r, nil
 		}
-		running := r.State == job.Running
 		next, err := r.Stop(c)
 		if err != nil {
-			return api.RunView{}, err
+			return r, err
 		}
-		if running {
-			next, err = b.node.store.Stop(ctx, next)
-		} else {
-			next, err = b.node.store.Write(ctx, next)
+		write := s.Write
+		if r.State == job.Running {
+			write = s.Stop
 		}
-		switch {
-		case err == nil:
-			b.shown(ctx, next.Rev)
-			return api.NewRunView(next), nil
-		case errors.Is(err, job.ErrConflict) && next.Rev != 0:
-			r = next
-		case errors.Is(err, job.ErrConflict):
-			return api.RunView{}, fmt.Errorf("run %s/%s: %w", jobName, id, job.ErrNotFound)
-		default:
-			return api.RunView{}, asked(err)
+		next, err = write(ctx, next)
+		if !errors.Is(err, job.ErrConflict) {
+			return next, err
 		}
+		if next.Rev == 0 {
+			return r, fmt.Errorf("run %s: %w", r.Name(), job.ErrNotFound)
+		}
+		r = next
 	}
 }
 
