@@ -62,6 +62,10 @@ func glance(kind Kind, name string, kv *mvccpb.KeyValue) (event *job.Event, bad 
 		if kv.Lease == 0 {
 			bad = errors.New("a candidate without a lease, which only somebody's hand can have put there")
 		}
+	case KindTakeover:
+		if kv.Lease == 0 {
+			bad = errors.New("a takeover without a lease, which only somebody's hand can have put there")
+		}
 	case KindEvents:
 		c := decode(kind, name, kv.Value, kv.ModRevision)
 		event, bad = c.Event, c.Bad
