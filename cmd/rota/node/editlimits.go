@@ -45,7 +45,11 @@ func (b *backend) PutLimit(ctx context.Context, name string, spec job.LimitSpec,
 		if current != nil {
 			origin = current.Origin // who made it, not who touched it last: that alone is no change
 		}
-		next, changed := job.DefineLimit(current, name, spec, origin, b.node.now().UTC())
+		now, err := b.now(ctx)
+		if err != nil {
+			return api.LimitView{}, false, err
+		}
+		next, changed := job.DefineLimit(current, name, spec, origin, now)
 		if changed {
 			next, err = b.node.store.PutLimit(ctx, next)
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -54,7 +55,11 @@ func (f *files) enforce(ctx context.Context) error {
 				"reason", f.behind, "in_force", current.Hash)
 			return nil
 		}
-		_, err = f.node.store.PutFiles(ctx, f.mark(current))
+		now, err := f.node.clusterNow(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = f.node.store.PutFiles(ctx, f.mark(current, now))
 		switch {
 		case errors.Is(err, job.ErrConflict):
 			continue
@@ -89,8 +94,8 @@ func (f *files) older(current job.Files) string {
 }
 
 // mark is the mark that puts the set in force in the place of current.
-func (f *files) mark(current job.Files) job.Files {
-	next := job.Files{Hash: f.set.Hash, By: f.node.set.Node.Name, At: f.node.now().UTC(), Rev: current.Rev}
+func (f *files) mark(current job.Files, now time.Time) job.Files {
+	next := job.Files{Hash: f.set.Hash, By: f.node.set.Node.Name, At: now, Rev: current.Rev}
 	next.History = slices.DeleteFunc(slices.Clone(current.History), func(h string) bool { return h == next.Hash })
 	if current.Hash != "" {
 		next.History = slices.Insert(next.History, 0, current.Hash)
@@ -111,7 +116,7 @@ func (f *files) apply(ctx context.Context) error {
 	var changes []func() error
 	for _, d := range f.set.Jobs {
 		known, _ := f.node.mirror.Job(d.Name)
-		if _, changed := f.defined(known, d); changed {
+		if _, changed := f.defined(known, d, time.Time{}); changed {
 			changes = append(changes, func() error { return f.define(ctx, known, d) })
 		}
 	}
@@ -149,14 +154,14 @@ func (f *files) sideBySide(changes []func() error) error {
 	return errors.Join(errs...)
 }
 
-// defined is the definition that d makes of what is known, and whether that is a change. Which file a job stands in does
+// defined is the definition that d makes at now of what is known, and whether that is a change. Which file a job stands in does
 // not matter: replicas may have the same jobs in other files.
-func (f *files) defined(known *job.Job, d config.Definition) (job.Job, bool) {
+func (f *files) defined(known *job.Job, d config.Definition, now time.Time) (job.Job, bool) {
 	origin := job.Origin{Kind: job.OriginFile, Source: filepath.Base(d.File)}
 	if known != nil && known.Origin.Kind == job.OriginFile {
 		origin = known.Origin
 	}
-	next, changed := job.Define(known, d.Name, d.Spec, origin, f.node.now().UTC())
+	next, changed := job.Define(known, d.Name, d.Spec, origin, now)
 	if changed {
 		next.Origin.Source = filepath.Base(d.File)
 	}
@@ -166,11 +171,15 @@ func (f *files) defined(known *job.Job, d config.Definition) (job.Job, bool) {
 // define writes one definition, against whoever else writes it at the same time.
 func (f *files) define(ctx context.Context, known *job.Job, d config.Definition) error {
 	for {
-		next, changed := f.defined(known, d)
+		now, err := f.node.clusterNow(ctx)
+		if err != nil {
+			return err
+		}
+		next, changed := f.defined(known, d, now)
 		if !changed {
 			return nil
 		}
-		_, err := f.node.store.PutJob(ctx, next)
+		_, err = f.node.store.PutJob(ctx, next)
 		if err == nil {
 			f.node.log.Info("job defined", "job", d.Name, "generation", next.Generation, "file", d.File)
 			return nil

@@ -1,17 +1,23 @@
 package node
 
 import (
+	"context"
+	"fmt"
 	"sync"
 	"time"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
 // leaderClock knows the least that the leader's clock may show, from what its replica answered. Runs that were armed ahead
 // begin by it, so that neither our own clock nor the time that their orders took makes a difference.
 type leaderClock struct {
 	mu    sync.Mutex
-	term  int64     // guarded by mu: of the replica that answered, zero: none has
-	shown time.Time // guarded by mu: what its clock showed at heard, at the least
-	heard time.Time // guarded by mu: by the monotonic clock
+	term  int64         // guarded by mu: of the replica that answered, zero: none has
+	shown time.Time     // guarded by mu: what its clock showed at heard, at the least
+	heard time.Time     // guarded by mu: by the monotonic clock
+	took  time.Duration // guarded by mu: by so much it may have shown more at heard
 }
 
 // leaderClockAge is how long an answer counts, if no later one is sharper: in that time, clocks that run at different speeds
@@ -29,7 +35,7 @@ func (l *leaderClock) note(term int64, answered time.Time, took time.Duration, h
 	elapsed := heard.Sub(l.heard)
 	least := l.shown.Add(elapsed)
 	if term > l.term || term == l.term && (elapsed > leaderClockAge || answered.After(least) || least.After(answered.Add(took))) {
-		l.term, l.shown, l.heard = term, answered.Round(0), heard
+		l.term, l.shown, l.heard, l.took = term, answered.Round(0), heard, took
 	}
 }
 
@@ -42,6 +48,43 @@ func (l *leaderClock) now(term int64) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return l.shown.Add(elapsed), true
+}
+
+// offset is how far the clock of the latest leader that told is ahead of ours, which shows now; false if none has told lately.
+func (l *leaderClock) offset(now time.Time) (election.Offset, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	elapsed := time.Since(l.heard)
+	if l.term == 0 || elapsed > measureAge {
+		return election.Offset{}, false
+	}
+	ahead := l.shown.Add(elapsed + l.took/2).Sub(now)
+	return election.Offset{Ahead: ahead, Uncertainty: l.took / 2, At: now}, true
+}
+
+// clusterNow is the time that a change which is made now is given. The leader decides by its own clock what is due and owed,
+// so that is the one that counts, if ours differs from it by more than noise. Who knows that its clock is wrong, and not what
+// the leader's shows, changes nothing. It returns once the others' clocks have been asked for the first time.
+func (n *Node) clusterNow(ctx context.Context) (time.Time, error) {
+	select {
+	case <-n.clocks.peers.Judged():
+	case <-ctx.Done():
+		return time.Time{}, context.Cause(ctx)
+	}
+	now := n.now()
+	if n.scheduler.Status().Term != 0 {
+		return now.UTC(), nil
+	}
+	leader, known := n.clocks.leader.offset(now)
+	wrong := n.clocks.peers.Trusted()
+	switch {
+	case known && leader.Beyond(n.set.Dispatch.MaxClockOffset):
+		return now.Add(leader.Ahead).UTC(), nil
+	case !known && wrong != nil:
+		return time.Time{}, fmt.Errorf("replica %s has a wrong clock and knows of no leader's: %w: ask another replica, and set this one's clock right: %w",
+			n.set.Node.Name, wrong, api.ErrUnavailable)
+	}
+	return now.UTC(), nil
 }
 
 // leaderNow returns the least that the clock of the leader of term shows now, false if nobody knows.
