@@ -157,7 +157,13 @@ func (b *backend) PauseAll(ctx context.Context, p *job.Pause) (job.Gate, error) 
 	}
 	for {
 		current, err := b.node.store.Gate(ctx)
-		if err != nil {
+		switch {
+		case errors.Is(err, job.ErrUnreadable): // what is asked for takes its place, whatever it was
+			current.Since = b.node.mirror.Gate().Since
+			if p == nil {
+				current.Paused = new(job.Pause)
+			}
+		case err != nil:
 			return job.Gate{}, asked(err)
 		}
 		now, err := b.now(ctx)

@@ -48,6 +48,10 @@ func (f *files) definedLimit(known *job.Limit, d config.LimitDefinition, now tim
 
 // defineLimit writes one limit, against whoever else writes it at the same time.
 func (f *files) defineLimit(ctx context.Context, known *job.Limit, d config.LimitDefinition) error {
+	var rev int64
+	if known != nil {
+		rev = known.Rev
+	}
 	for {
 		now, err := f.node.clusterNow(ctx)
 		if err != nil {
@@ -57,6 +61,7 @@ func (f *files) defineLimit(ctx context.Context, known *job.Limit, d config.Limi
 		if !changed {
 			return nil
 		}
+		next.Rev = rev
 		_, err = f.node.store.PutLimit(ctx, next)
 		if err == nil {
 			f.node.log.Info("limit defined", "limit", d.Name, "generation", next.Generation, "file", d.File)
@@ -65,7 +70,7 @@ func (f *files) defineLimit(ctx context.Context, known *job.Limit, d config.Limi
 		if !errors.Is(err, job.ErrConflict) {
 			return err
 		}
-		if known, err = f.node.presentLimit(ctx, d.Name); err != nil {
+		if known, rev, err = f.node.presentLimit(ctx, d.Name); err != nil {
 			return err
 		}
 	}
@@ -82,14 +87,22 @@ func (f *files) removeLimit(ctx context.Context, l *job.Limit) error {
 		if !errors.Is(err, job.ErrConflict) {
 			return err
 		}
-		if l, err = f.node.presentLimit(ctx, l.Name); err != nil {
+		if l, _, err = f.node.presentLimit(ctx, l.Name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// presentLimit reads a limit as it stands; nil if there is none.
-func (n *Node) presentLimit(ctx context.Context, name string) (*job.Limit, error) {
-	return ifFound(n.store.Limit(ctx, name))
+// presentLimit reads a limit as it stands, nil if there is none that anybody can read, and the revision at which the next one
+// takes its place.
+func (n *Node) presentLimit(ctx context.Context, name string) (*job.Limit, int64, error) {
+	l, err := n.store.Limit(ctx, name)
+	switch {
+	case errors.Is(err, job.ErrNotFound), errors.Is(err, job.ErrUnreadable):
+		return nil, l.Rev, nil
+	case err != nil:
+		return nil, 0, err
+	}
+	return &l, l.Rev, nil
 }
