@@ -46,6 +46,17 @@ func AwaitDeath(ctx context.Context, addr string) bool {
 	return ctx.Err() == nil
 }
 
+// Listens says whether a connection to addr can be had.
+func Listens(ctx context.Context, addr string) bool {
+	dialer := net.Dialer{Timeout: dialTimeout}
+	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
 // hold returns when the connection has broken, or ctx has ended.
 func hold(ctx context.Context, conn net.Conn) {
 	defer conn.Close()

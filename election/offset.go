@@ -26,14 +26,19 @@ func Measure(node string, sent, received, answered time.Time, took time.Duration
 // the next measurement.
 const clockShare = 80
 
+// Beyond says whether the clocks differ by more than what may use up the tolerance, whatever the uncertainty hides.
+func (o Offset) Beyond(tolerance time.Duration) bool {
+	return max(o.Ahead, -o.Ahead)-o.Uncertainty > tolerance*clockShare/100
+}
+
 // Skewed says why our clock is not to be trusted with leading, or nil: more of the others differ from it by more than 80 %
 // of the tolerance than agree with it, ourselves included. Of two replicas that differ nobody knows which is wrong, so both
 // may lead.
 func Skewed(offsets []Offset, tolerance time.Duration) error {
-	agree, limit := 1, tolerance*clockShare/100
+	agree := 1
 	var off []string
 	for _, o := range offsets {
-		if max(o.Ahead, -o.Ahead)-o.Uncertainty > limit {
+		if o.Beyond(tolerance) {
 			off = append(off, fmt.Sprintf("%s is %v ahead", o.Node, o.Ahead.Round(time.Millisecond)))
 		} else {
 			agree++
@@ -42,5 +47,5 @@ func Skewed(offsets []Offset, tolerance time.Duration) error {
 	if len(off) <= agree {
 		return nil
 	}
-	return fmt.Errorf("our clock differs from most others by more than %v: %s", limit, strings.Join(off, ", "))
+	return fmt.Errorf("our clock differs from most others by more than %v: %s", tolerance*clockShare/100, strings.Join(off, ", "))
 }

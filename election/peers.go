@@ -84,6 +84,9 @@ func (p *PeerClocks) Doubt() {
 	p.doubts++
 }
 
+// Judged is closed when our clock has been judged for the first time.
+func (p *PeerClocks) Judged() <-chan struct{} { return p.judged }
+
 // Trusted returns nil if our clock may be led by, and otherwise why not: ErrClockSet, or what Skewed said. A clock that was
 // never judged is trusted.
 func (p *PeerClocks) Trusted() error {

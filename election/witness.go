@@ -20,6 +20,8 @@ type WitnessConfig struct {
 	Signs []string
 	// Await is AwaitDeath, unless a simulation owns the network.
 	Await func(ctx context.Context, addr string) bool
+	// Answers is whether somebody listens at an address: Listens, unless a simulation owns the network.
+	Answers func(ctx context.Context, addr string) bool
 }
 
 // The pace of a Witness.
@@ -28,6 +30,7 @@ const (
 	witnessPause = 250 * time.Millisecond // after a look that showed nobody to watch
 	limitTTL     = 3                      // seconds between two forced takeovers in the whole cluster
 	endTimeout   = 3 * time.Second        // for the takeover itself, should etcd be electing too
+	limitPoll    = 100 * time.Millisecond // how often it asks whether the next takeover may be
 )
 
 // Witness ends the term of a leader whose process is proven dead, so that nobody has to wait for its lease.
@@ -45,6 +48,9 @@ type Witness struct {
 func NewWitness(cfg WitnessConfig, client *clientv3.Client, log hclog.Logger) *Witness {
 	if cfg.Await == nil {
 		cfg.Await = AwaitDeath
+	}
+	if cfg.Answers == nil {
+		cfg.Answers = Listens
 	}
 	return &Witness{cfg: cfg, client: client, log: log}
 }
@@ -115,35 +121,60 @@ func (w *Witness) look(ctx context.Context, h Holder) signs {
 	return seen
 }
 
-// end deletes the key of a dead leader, unless it has ended already or another takeover was forced just now.
+// verdict is what came of trying to end a term.
+type verdict int
+
+const (
+	ended   verdict = iota // by us
+	over                   // without us
+	refused                // another takeover was forced just now
+)
+
+// end deletes the key of a dead leader, unless it has ended already. If another takeover was forced just now, it tries again
+// when the next one may be, as long as nobody answers in the dead one's place: who is dead cannot be proven dead another time.
 func (w *Witness) end(ctx context.Context, h Holder, alive signs) {
-	ctx, cancel := context.WithTimeout(ctx, endTimeout)
-	defer cancel()
-	note, err := json.Marshal(map[string]any{"dead": h.Candidate.Node, "term": h.Term.Rev, "by": w.cfg.Name})
-	if err != nil {
-		return
-	}
+	log := w.log.With("leader", h.Candidate.Node, "term", h.Term.Rev)
 	for ctx.Err() == nil {
-		ended, err := w.tryEnd(ctx, h, alive, string(note))
-		switch {
-		case err != nil: // etcd may be electing; the same transaction again does no harm
-			wait(ctx, refusalPause)
-		case ended:
-			w.log.Warn("the leader's process is dead, its term was ended", "leader", h.Candidate.Node, "term", h.Term.Rev)
+		switch v, err := w.force(ctx, h, alive); {
+		case err != nil:
+			log.Debug("the dead leader's term was not ended", "err", err)
 			return
-		default:
-			w.log.Debug("the dead leader's term was not ended here", "leader", h.Candidate.Node, "term", h.Term.Rev)
+		case v == ended:
+			log.Warn("the leader's process is dead, its term was ended")
+			return
+		case v == over:
+			log.Debug("the dead leader's term was not ended here")
+			return
+		}
+		log.Info("the leader's process is dead, but another takeover was forced just now")
+		if !w.mayForce(ctx, h) || w.cfg.Answers(ctx, h.Candidate.Addr) {
 			return
 		}
 	}
 }
 
-func (w *Witness) tryEnd(ctx context.Context, h Holder, alive signs, note string) (bool, error) {
+// force tries to end the term of h until etcd says what came of it, but not for long.
+func (w *Witness) force(ctx context.Context, h Holder, alive signs) (v verdict, err error) {
+	ctx, cancel := context.WithTimeout(ctx, endTimeout)
+	defer cancel()
+	note, err := json.Marshal(map[string]any{"dead": h.Candidate.Node, "term": h.Term.Rev, "by": w.cfg.Name})
+	if err != nil {
+		return over, fmt.Errorf("encode the note of a takeover: %w", err)
+	}
+	for {
+		if v, err = w.tryEnd(ctx, h, alive, string(note)); err == nil || ctx.Err() != nil {
+			return v, err
+		}
+		wait(ctx, refusalPause) // etcd may be electing; the same transaction again does no harm
+	}
+}
+
+func (w *Witness) tryEnd(ctx context.Context, h Holder, alive signs, note string) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	lease, err := w.client.Grant(ctx, limitTTL)
 	if err != nil {
-		return false, fmt.Errorf("grant lease: %w", err)
+		return over, fmt.Errorf("grant lease: %w", err)
 	}
 	then := []clientv3.Op{
 		clientv3.OpDelete(h.Term.Key),
@@ -153,12 +184,43 @@ func (w *Witness) tryEnd(ctx context.Context, h Holder, alive signs, note string
 		still := clientv3.Compare(clientv3.LeaseValue(key), "=", lease)
 		then = append(then, clientv3.OpTxn([]clientv3.Cmp{still}, []clientv3.Op{clientv3.OpDelete(key)}, nil))
 	}
-	resp, err := w.client.Txn(ctx).If(
-		h.Term.Held(),
-		clientv3.Compare(clientv3.CreateRevision(w.cfg.Limit), "=", 0),
-	).Then(then...).Commit()
-	if err != nil {
-		return false, fmt.Errorf("end term %d: %w", h.Term.Rev, err)
+	resp, err := w.client.Txn(ctx).If(h.Term.Held()).Then(
+		clientv3.OpTxn([]clientv3.Cmp{w.unlimited()}, then, nil),
+	).Commit()
+	switch {
+	case err != nil:
+		return over, fmt.Errorf("end term %d: %w", h.Term.Rev, err)
+	case !resp.Succeeded:
+		return over, nil
+	case !resp.Responses[0].GetResponseTxn().Succeeded:
+		return refused, nil
 	}
-	return resp.Succeeded, nil
+	return ended, nil
+}
+
+// unlimited holds when a takeover may be forced: Limit is not there, or has no lease. That one would stay for ever, and only
+// somebody's hand can have put it there.
+func (w *Witness) unlimited() clientv3.Cmp {
+	return clientv3.Compare(clientv3.LeaseValue(w.cfg.Limit), "=", 0)
+}
+
+// mayForce waits until a takeover may be forced, and returns true if the term of h still stands then. It asks for no longer
+// than that: at the latest the lease ends it.
+func (w *Witness) mayForce(ctx context.Context, h Holder) bool {
+	for ctx.Err() == nil {
+		wait(ctx, limitPoll)
+		asking, cancel := context.WithTimeout(ctx, requestTimeout)
+		resp, err := w.client.Txn(asking).If(h.Term.Held()).Then(
+			clientv3.OpTxn([]clientv3.Cmp{w.unlimited()}, nil, nil),
+		).Commit()
+		cancel()
+		switch {
+		case err != nil: // it may answer the next time
+		case !resp.Succeeded:
+			return false
+		case resp.Responses[0].GetResponseTxn().Succeeded:
+			return true
+		}
+	}
+	return false
 }

@@ -115,6 +115,71 @@ func TestTheSignsOfLifeOfTheNextProcessStay(t *testing.T) {
 	}
 }
 
+func TestATakeoverKeyWithoutALeaseIsInNobodysWay(t *testing.T) {
+	t.Parallel()
+	process, _, next, _ := witnessed(t)
+	client, limit := dial(t), "/limit"+prefixOf(t)
+	if _, err := client.Put(call(t), limit, "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	process.die()
+	next.nextTerm(t)
+	if resp, err := client.Get(call(t), limit); err != nil || resp.Count != 1 || resp.Kvs[0].Lease == 0 {
+		t.Errorf("got %v, %v, want a key with a lease in its place", resp, err)
+	}
+}
+
+func TestADeathSoonAfterAnotherIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	process, _, next, term := witnessed(t)
+	client := dial(t)
+	earlier := forced(t, client, "/limit"+prefixOf(t))
+	process.die()
+	next.nextTerm(t) // after a few seconds, though the leader's lease would have lasted for a minute
+	if resp, err := client.TimeToLive(call(t), earlier); err != nil || resp.TTL >= 0 {
+		t.Errorf("the lease of the earlier takeover: got %+v, %v, want it gone first", resp, err)
+	}
+	if term.lost(t) == nil {
+		t.Error("the old leader leads on")
+	}
+}
+
+func TestADeathThatHasToWaitIsProvenAgain(t *testing.T) {
+	t.Parallel()
+	client := dial(t)
+	term := start(t, client, Config{Name: "a", Addr: "nowhere:1", TTL: longTTL}, false).nextTerm(t)
+	h, ok, err := Leader(call(t), client, prefixOf(t))
+	if err != nil || !ok || h.Term != term.Term {
+		t.Fatalf("leader: got %+v, %v, %v", h, ok, err)
+	}
+	limit, asked := "/limit"+prefixOf(t), 0
+	forced(t, client, limit)
+	w := NewWitness(WitnessConfig{Prefix: prefixOf(t), Name: "b", Limit: limit, Answers: func(context.Context, string) bool {
+		asked++
+		return true // the next process is there, or the proof was wrong
+	}}, client, hclog.NewNullLogger())
+	w.end(call(t), h, nil)
+	if asked != 1 || term.ctx.Err() != nil {
+		t.Errorf("asked %d times whether the process answers, want once; the term: %v, want it to stand", asked, context.Cause(term.ctx))
+	}
+	if resp, err := client.Get(call(t), limit); err != nil || resp.Count != 0 {
+		t.Errorf("limit: got %v, %v, want it gone before the process was asked", resp, err)
+	}
+}
+
+// forced leaves behind what a takeover does that was forced just now, and returns its lease.
+func forced(t *testing.T, client *clientv3.Client, limit string) clientv3.LeaseID {
+	t.Helper()
+	lease, err := client.Grant(call(t), limitTTL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Put(call(t), limit, "earlier", clientv3.WithLease(lease.ID)); err != nil {
+		t.Fatal(err)
+	}
+	return lease.ID
+}
+
 func TestABrokenConnectionAloneProvesNothing(t *testing.T) {
 	t.Parallel()
 	process, _, next, term := witnessed(t)

@@ -130,7 +130,7 @@ func (s *Store) get(ctx context.Context, kind Kind, name, key string) (job.Chang
 	}
 	c := decode(kind, name, resp.Kvs[0].Value, resp.Kvs[0].ModRevision)
 	if c.Bad != nil {
-		return c, fmt.Errorf("%s %s is unreadable: %w", kind, name, c.Bad)
+		return c, fmt.Errorf("%s %s: %w: %w", kind, name, job.ErrUnreadable, c.Bad)
 	}
 	return c, nil
 }

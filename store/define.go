@@ -90,26 +90,26 @@ func (s *Store) PutFiles(ctx context.Context, f job.Files) (job.Files, error) {
 	return f, nil
 }
 
-// Files reads which job files are in force; the zero Files if none ever were.
+// Files reads which job files are in force; the zero Files if none ever were. job.ErrUnreadable if nobody can read it.
 func (s *Store) Files(ctx context.Context) (job.Files, error) {
 	c, err := s.get(ctx, KindFiles, "", s.keys.files())
 	switch {
 	case errors.Is(err, job.ErrNotFound):
 		return job.Files{}, nil
 	case err != nil:
-		return job.Files{}, err
+		return job.Files{Rev: c.Rev}, err
 	}
 	return *c.Files, nil
 }
 
-// Gate reads the cluster-wide pause; the zero Gate if there never was one.
+// Gate reads the cluster-wide pause; the zero Gate if there never was one. job.ErrUnreadable if nobody can read it.
 func (s *Store) Gate(ctx context.Context) (job.Gate, error) {
 	c, err := s.get(ctx, KindGate, "", s.keys.gate())
 	switch {
 	case errors.Is(err, job.ErrNotFound):
 		return job.Gate{}, nil
 	case err != nil:
-		return job.Gate{}, err
+		return job.Gate{Rev: c.Rev}, err
 	}
 	return *c.Gate, nil
 }

@@ -35,11 +35,11 @@ func (s *Store) DeleteLimit(ctx context.Context, name string, rev int64) error {
 	return nil
 }
 
-// Limit reads a limit's definition. job.ErrNotFound if there is none.
+// Limit reads a limit's definition. job.ErrNotFound if there is none, job.ErrUnreadable if nobody can read it.
 func (s *Store) Limit(ctx context.Context, name string) (job.Limit, error) {
 	c, err := s.get(ctx, KindLimits, name, s.keys.limit(name))
 	if err != nil {
-		return job.Limit{}, err
+		return job.Limit{Rev: c.Rev}, err
 	}
 	return *c.Limit, nil
 }

@@ -25,10 +25,14 @@ func (m *Mirror) Run(name string) (*job.Run, bool) {
 	return look[*job.Run](m, KindRuns, name)
 }
 
-// Gate returns the cluster-wide pause; the zero Gate if there never was one.
+// Gate returns the cluster-wide pause; the zero Gate if there never was one. If nobody can read it, it is what it was last
+// known to be, and if that is not known, closed.
 func (m *Mirror) Gate() job.Gate {
 	if g, ok := look[*job.Gate](m, KindGate, ""); ok {
 		return *g
+	}
+	if lost, ok := look[lostGate](m, KindGate, ""); ok {
+		return *lost.gate
 	}
 	return job.Gate{}
 }

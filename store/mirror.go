@@ -226,6 +226,9 @@ func (m *Mirror) takeLocked(changes []job.Change, r *reading) []job.Change {
 		return changes
 	}
 	m.judgeLocked(r)
+	if bad := r.bad(); bad != nil && r.kind == KindGate {
+		r.record.value = lostGate{bad, m.gateLocked()}
+	}
 	if r.kind == "" {
 		return changes
 	}

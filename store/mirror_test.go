@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -429,7 +430,7 @@ func TestWhatNobodyCanReadIsSetAside(t *testing.T) {
 	}
 	keys := []string{
 		"jobs/j", "jobs/NOT A NAME", "jobs/a/b", "cursors/j", "runs/j/" + id, "runs/j", "runs/j/a/b", "workers/w", "replicas/r",
-		"election/x", "events/j/e", "events/x", "queues/w/o", "gate", "files", "era", "gate/x", "unknown", "unknown/x", "runs/", "jobs", "/", "//", "\xff",
+		"election/x", "events/j/e", "events/x", "queues/w/o", "gate", "files", "takeover", "era", "gate/x", "unknown", "unknown/x", "runs/", "jobs", "/", "//", "\xff",
 	}
 	for name, v := range values {
 		t.Run(name, func(t *testing.T) {
@@ -465,6 +466,58 @@ func TestWhatNobodyCanReadIsSetAside(t *testing.T) {
 	if len(m.runs) != 0 {
 		t.Errorf("the index of runs still has %v", m.runs)
 	}
+}
+
+// TestAGateThatNobodyCanRead: what holds is what was known of it, and if nothing was, that it may be closed.
+func TestAGateThatNobodyCanRead(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, c *clientv3.Client) {
+		s := open(t, c)
+		m := following(t, s)
+		feed := m.Feed()
+		put(t, c, s.keys.job("x"), "anything")
+		catchUp(t, s, m)
+		check := func(what string, m *Mirror, feed *Feed, paused bool) {
+			t.Helper()
+			catchUp(t, s, m)
+			changes := feed.Take()
+			last := changes[len(changes)-1]
+			if last.Bad == nil || last.Gate == nil || (last.Gate.Paused != nil) != paused || (m.Gate().Paused != nil) != paused {
+				t.Errorf("%s: got %+v, and the feed tells %+v; paused: want %t", what, m.Gate(), last, paused)
+			}
+		}
+		put(t, c, s.keys.gate(), "garbage")
+		check("there was none", m, feed, false)
+		put(t, c, s.keys.gate(), "more garbage")
+		check("it was garbage", m, feed, false)
+
+		late := NewMirror(s)
+		told := late.Feed()
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = late.Follow(ctx) })
+		defer wg.Wait()
+		defer cancel()
+		check("nobody here has read it", late, told, true)
+		if p := late.Gate().Paused; p != nil && p.Reason != reasonLostGate {
+			t.Errorf("the reason is %q", p.Reason)
+		}
+
+		_, err := s.Gate(within(t))
+		if !errors.Is(err, job.ErrUnreadable) {
+			t.Fatalf("read it: got %v, want %v", err, job.ErrUnreadable)
+		}
+		g, _ := s.Gate(within(t))
+		g.Paused = &job.Pause{Reason: "upgrade"}
+		if _, err := s.PutGate(within(t), g); err != nil {
+			t.Fatal(err)
+		}
+		put(t, c, s.keys.gate(), "garbage again")
+		check("it was closed", m, feed, true)
+		if p := m.Gate().Paused; p == nil || p.Reason != "upgrade" {
+			t.Errorf("got %+v, want the pause that was known", p)
+		}
+	})
 }
 
 func TestTerminalRunsAreKeptWithoutTheirBulk(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
@@ -62,6 +63,10 @@ func glance(kind Kind, name string, kv *mvccpb.KeyValue) (event *job.Event, bad 
 		if kv.Lease == 0 {
 			bad = errors.New("a candidate without a lease, which only somebody's hand can have put there")
 		}
+	case KindTakeover:
+		if kv.Lease == 0 {
+			bad = errors.New("a takeover without a lease, which only somebody's hand can have put there")
+		}
 	case KindEvents:
 		c := decode(kind, name, kv.Value, kv.ModRevision)
 		event, bad = c.Event, c.Bad
@@ -84,6 +89,29 @@ func orderly(value []byte) bool {
 	var order struct{ Session string }
 	return json.Unmarshal(value, &order) == nil && order.Session != ""
 }
+
+// lostGate is why nobody can read the record of the cluster-wide pause, with what holds nonetheless.
+type lostGate struct {
+	error
+	gate *job.Gate
+}
+
+// gateLocked is the cluster-wide pause as it was last known, for when nobody can read its record. If that was so from the
+// beginning, somebody may have paused all jobs: they are not begun until it is known that they may be.
+func (m *Mirror) gateLocked() *job.Gate {
+	switch v := m.records[KindGate][""].value.(type) {
+	case *job.Gate:
+		return v
+	case lostGate:
+		return v.gate
+	}
+	if m.rev > 0 { // there was none
+		return &job.Gate{}
+	}
+	return &job.Gate{Paused: &job.Pause{At: time.Now().UTC(), Reason: reasonLostGate}}
+}
+
+const reasonLostGate = "the record that says whether all jobs are paused cannot be read: `rota resume --all` or `rota pause --all` replaces it"
 
 // record is what a mirror keeps of a job.Change: a fifth of its size.
 type record struct {
@@ -122,6 +150,8 @@ func recordOf(c *job.Change) record {
 func (r record) change(kind Kind, name string) job.Change {
 	c := job.Change{Kind: kind, Name: name, Rev: r.rev}
 	switch v := r.value.(type) {
+	case lostGate:
+		c.Bad, c.Gate = v.error, v.gate
 	case error:
 		c.Bad = v
 	case *job.Job:

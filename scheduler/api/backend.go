@@ -24,6 +24,9 @@ type Backend struct {
 	Restorer Restorer
 	Limiter  Limiter
 
+	// Now is the time that a change which is asked for now is given; nil: the time of day. An error refuses the change.
+	Now func(ctx context.Context) (time.Time, error)
+
 	Health  Health
 	Metrics http.Handler     // at /metrics
 	Clock   func() time.Time // at /clock, for those that compare their clocks with this one

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -62,7 +63,11 @@ type pauseInput struct {
 }
 
 func (s *Server) pauseJob(ctx context.Context, in *pauseInput) (*tagged[JobView], error) {
-	return s.setPause(ctx, in.Job, s.pause(ctx, in.Body))
+	p, err := s.pause(ctx, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	return s.setPause(ctx, in.Job, p)
 }
 
 func (s *Server) resumeJob(ctx context.Context, in *pauseInput) (*tagged[JobView], error) {
@@ -82,7 +87,11 @@ type pauseAllInput struct {
 }
 
 func (s *Server) pauseAll(ctx context.Context, in *pauseAllInput) (*body[GateView], error) {
-	return s.setGate(ctx, s.pause(ctx, in.Body))
+	p, err := s.pause(ctx, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	return s.setGate(ctx, p)
 }
 
 func (s *Server) resumeAll(ctx context.Context, _ *pauseAllInput) (*body[GateView], error) {
@@ -105,10 +114,22 @@ func (s *Server) acceptRestored(ctx context.Context, _ *struct{}) (*body[Restore
 	return &body[RestoredView]{v}, nil
 }
 
-func (s *Server) pause(ctx context.Context, r *ReasonRequest) *job.Pause {
-	p := &job.Pause{At: s.now().UTC(), By: caller(ctx)}
+func (s *Server) pause(ctx context.Context, r *ReasonRequest) (*job.Pause, error) {
+	now, err := s.dated(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &job.Pause{At: now, By: caller(ctx)}
 	if r != nil {
 		p.Reason = r.Reason
 	}
-	return p
+	return p, nil
+}
+
+// dated is the time that a change which is asked for now is given.
+func (s *Server) dated(ctx context.Context) (time.Time, error) {
+	if s.back.Now == nil {
+		return s.now().UTC(), nil
+	}
+	return s.back.Now(ctx)
 }

@@ -46,9 +46,11 @@ func (s *Server) submitAdHoc(ctx context.Context, in *struct {
 }
 
 func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, spec *job.Spec) (*tagged[RunView], error) {
-	now := s.now().UTC()
+	now, err := s.dated(ctx)
+	if err != nil {
+		return nil, err
+	}
 	sub := Submission{Job: name, Kind: job.KindManual, Asked: now, Spec: spec, By: caller(ctx)}
-	var err error
 	if sub.Key, err = idempotencyKey(header, r.Key); err != nil {
 		return nil, err
 	}
@@ -118,7 +120,11 @@ func (s *Server) cancelRun(ctx context.Context, in *struct {
 	Slot string `path:"slot"`
 	Body *ReasonRequest
 }) (*tagged[RunView], error) {
-	c := job.Cancel{At: s.now().UTC(), By: caller(ctx), Reason: "canceled by request"}
+	now, err := s.dated(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := job.Cancel{At: now, By: caller(ctx), Reason: "canceled by request"}
 	if in.Body != nil && in.Body.Reason != "" {
 		c.Reason = in.Body.Reason
 	}

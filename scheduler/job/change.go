@@ -18,7 +18,7 @@ const (
 )
 
 // Change is one record of a mirrored kind at one revision. Exactly one of the pointers is set, or none if the record
-// is gone, or cannot be read: then Bad says why. What they point to is shared and must not be changed.
+// is gone, or cannot be read: then Bad says why, and of the gate there is besides what holds nonetheless. What they point to is shared and must not be changed.
 type Change struct {
 	Kind RecordKind
 	Name string

@@ -93,6 +93,25 @@ func TestDecisionsNameTheGate(t *testing.T) {
 	}
 }
 
+// What the feed says of a gate that nobody can read holds.
+func TestAGateThatWasNeverReadMayBeClosed(t *testing.T) {
+	r := newRig(t)
+	r.define("j", job.Spec{Every: minutely})
+	r.worker("w", 10)
+	r.store.put(job.Change{Kind: job.RecordGate, Bad: errors.New("garbage"), Gate: &job.Gate{Paused: &job.Pause{Reason: "nobody knows"}}})
+	r.lead()
+	r.now = r.now.Add(time.Minute)
+	if ds := r.Plan(r.now, 1); len(ds) > 0 {
+		t.Errorf("got %+v, want nothing", ds[0])
+	}
+	r.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: r.now}})
+	r.feed()
+	r.now = r.now.Add(time.Minute)
+	if d := r.plan(); d.Event == nil || d.Event.Reason != "paused" {
+		t.Errorf("after it was opened: got %+v, want the slot of the meantime skipped as paused", d)
+	}
+}
+
 // A slot's run that only waits is guarded by it, too: a slot of a pause of which the leader has not heard may not run later.
 func TestASlotsRunThatWaitsNamesTheGate(t *testing.T) {
 	r := newRig(t)

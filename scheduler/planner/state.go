@@ -91,10 +91,10 @@ func (p *Planner) applyGate(c job.Change, now time.Time) {
 		p.gateRev = 0
 	}
 	switch {
+	case c.Gate != nil: // as it is, or what holds while nobody can read it
+		p.gate = *c.Gate
 	case c.Bad != nil:
 		return // what we knew is still what was asked for
-	case c.Gate != nil:
-		p.gate = *c.Gate
 	case p.gate.Paused != nil: // deleted by hand: that resumes, too
 		p.gate = job.Gate{Since: now}
 	}

@@ -53,7 +53,7 @@ func TestGarbageUnderEveryKey(t *testing.T) {
 			put(t, c, Prefix+"/"+key, value)
 		}
 	}
-	for _, key := range []string{"gate", "files"} {
+	for _, key := range []string{"gate", "files", "takeover"} {
 		byHand[Prefix+"/"+key] = true
 		for what := range garbage { // the last stays
 			if what != "noise" {

@@ -123,7 +123,8 @@ func (p *process) serve(stops *stops) {
 func (p *process) stand(stops *stops) {
 	witness := election.NewWitness(election.WitnessConfig{
 		Prefix: p.store.Keys().Election(), Name: p.machine.name, Limit: p.store.Keys().Takeover(), Signs: p.store.Keys().Signs(),
-		Await: p.world.awaitDeath,
+		Await:   p.world.awaitDeath,
+		Answers: func(_ context.Context, addr string) bool { return p.world.listener(addr) != nil },
 	}, p.client, p.log.Named("election"))
 	p.begin(stops, witness.Run)
 	_, _ = election.Forget(p.ctx, p.client, p.store.Keys().Election(), p.machine.name) // what it cannot remove expires

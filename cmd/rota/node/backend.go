@@ -55,7 +55,7 @@ func (b *backend) parts() api.Backend {
 		)
 		return parts
 	}
-	parts.Term = b.term
+	parts.Term, parts.Now = b.term, b.now
 	parts.Reader, parts.Planner, parts.Editor, parts.Operator, parts.Events, parts.Limiter = b, b, b, b, b, b
 	parts.Health.Ready = append(parts.Health.Ready,
 		api.Check{Name: "watch", Probe: b.checkWatch},
@@ -87,6 +87,14 @@ func (b *backend) term() int64 {
 		return 0
 	}
 	return b.node.scheduler.Status().Term
+}
+
+// now is the time that a change which is asked for now is given.
+func (b *backend) now(ctx context.Context) (time.Time, error) {
+	if err := b.up(); err != nil {
+		return time.Time{}, err
+	}
+	return b.node.clusterNow(ctx)
 }
 
 // started says whether this process has begun to use the store.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,7 +44,11 @@ func TestLeadReturnsWhenTheStoreSaysThatTheTermIsOver(t *testing.T) {
 		_, err := q1.Cluster(t.Context())
 		return err == nil
 	})
-	q1.put(t, "tick", job.Spec{Every: job.Duration(time.Second), Command: []string{"true"}})
+	tick := job.Spec{Every: job.Duration(time.Second), Command: []string{"true"}}
+	j, _ := job.Define(nil, "tick", tick, job.Origin{Kind: job.OriginAPI}, time.Now())
+	if _, err := q1.node.store.PutJob(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
 	err := q1.node.lead(ctx, election.Term{Key: q1.node.store.Keys().Election() + "nobody", Rev: 1})
@@ -93,6 +98,94 @@ func ahead(t *testing.T, certs config.ServerTLS, name string) string {
 	s.Start()
 	t.Cleanup(s.Close)
 	return s.Listener.Addr().String()
+}
+
+func TestChangesAreDatedByTheLeadersClock(t *testing.T) {
+	t.Parallel()
+	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")
+	write(t, file, "limits: {database: {concurrent: 1}}\n"+jobsFile("of a file", "filed"))
+	set1, set2 := outside(t, "q1", etcd), outside(t, "q2", etcd)
+	set1.Worker.Enabled, set2.Worker.Enabled = false, false
+	ahead := func() time.Time { return time.Now().Add(45 * time.Second) }
+	q1 := start(t, Config{Settings: set1, Version: version, Now: ahead})
+	eventually(t, "it leads, and others see it", func() bool {
+		return q1.node.scheduler.Status().Term != 0 && len(q1.node.mirror.Replicas()) == 1
+	})
+	set2.Jobs = file
+	q2 := start(t, Config{Settings: set2, Version: version}) // of two that differ nobody knows which is wrong
+
+	began := ahead()
+	check := func(what string, at time.Time) {
+		t.Helper()
+		if at.Before(began.Add(-time.Second)) || at.After(ahead().Add(time.Second)) {
+			t.Errorf("%s: %v off by the leader's clock", what, at.Sub(ahead()).Round(time.Millisecond))
+		}
+	}
+	began = began.Add(-20 * time.Second) // the files were put in force as it started
+	q2.wantJobs(t, "filed=of a file")
+	filed, err := q2.node.store.Job(t.Context(), "filed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit, err := q2.node.store.Limit(t.Context(), "database")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("a job of a file", filed.Since)
+	check("a limit of a file", limit.Updated)
+	check("the files", q2.node.mirror.Files().At)
+
+	began = ahead()
+	check("a job that is put", q2.put(t, "j", job.Spec{Shell: "true"}).Since)
+	licence, err := q2.PutLimit(t.Context(), "licence", job.LimitSpec{Concurrent: 1}, api.Precondition{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("a limit that is put", licence.Updated)
+	run := q2.submit(t, "j", api.RunRequest{})
+	check("a run that is due at once", run.Due)
+	check("a run that is due in a while", q2.submit(t, "j", api.RunRequest{In: "1h"}).Due.Add(-time.Hour))
+	canceled, err := q2.Cancel(t.Context(), run.Ref, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("a cancellation", canceled.Cancel.At)
+	again, err := q2.Retry(t.Context(), run.Ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("a retry", again.Due)
+	paused, err := q2.PauseJob(t.Context(), "j", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("a pause", paused.Paused.At)
+	resumed, err := q2.ResumeJob(t.Context(), "j", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("the end of a pause", resumed.Since)
+	if _, err := q2.PauseAll(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	gate, err := q2.ResumeAll(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("the end of a pause of all", gate.Since)
+}
+
+func TestWhoKnowsNoRightTimeChangesNothing(t *testing.T) {
+	t.Parallel()
+	q1 := skewed(t, config.ServerTLS{}) // nobody leads
+	eventually(t, "it knows", func() bool { return q1.node.clocks.peers.Trusted() != nil })
+	_, _, put := q1.PutJob(t.Context(), "j", job.Spec{Shell: "true"}, api.Precondition{})
+	_, _, submit := q1.SubmitCommand(t.Context(), api.AdHocRequest{Shell: "true"})
+	for what, err := range map[string]error{"put": put, "submit": submit} {
+		if status(err) != 503 || !strings.Contains(err.Error(), "other-0 is 4") || !strings.Contains(err.Error(), "ask another replica") {
+			t.Errorf("%s: got %v, want 503 that says by how much its clock is wrong, and what to do", what, err)
+		}
+	}
 }
 
 func TestAClockThatWasSetIsComparedBeforeItLeads(t *testing.T) {

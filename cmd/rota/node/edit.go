@@ -43,7 +43,11 @@ func (b *backend) PutJob(ctx context.Context, name string, spec job.Spec, pre ap
 		if current != nil {
 			origin = current.Origin // who made it, not who touched it last: that alone is no change
 		}
-		next, changed := job.Define(current, name, spec, origin, b.node.now().UTC())
+		now, err := b.now(ctx)
+		if err != nil {
+			return api.JobView{}, false, err
+		}
+		next, changed := job.Define(current, name, spec, origin, now)
 		if changed {
 			next, err = b.node.store.PutJob(ctx, next)
 		}
@@ -126,7 +130,11 @@ func (b *backend) PauseJob(ctx context.Context, name string, p *job.Pause) (api.
 		if current == nil {
 			return api.JobView{}, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
 		}
-		next, changed := current.Halt(p, b.node.now().UTC())
+		now, err := b.now(ctx)
+		if err != nil {
+			return api.JobView{}, err
+		}
+		next, changed := current.Halt(p, now)
 		if !changed {
 			return b.jobView(current), nil
 		}
@@ -149,10 +157,20 @@ func (b *backend) PauseAll(ctx context.Context, p *job.Pause) (job.Gate, error) 
 	}
 	for {
 		current, err := b.node.store.Gate(ctx)
-		if err != nil {
+		switch {
+		case errors.Is(err, job.ErrUnreadable): // what is asked for takes its place, whatever it was
+			current.Since = b.node.mirror.Gate().Since
+			if p == nil {
+				current.Paused = new(job.Pause)
+			}
+		case err != nil:
 			return job.Gate{}, asked(err)
 		}
-		next, changed := current.Halt(p, b.node.now().UTC())
+		now, err := b.now(ctx)
+		if err != nil {
+			return job.Gate{}, err
+		}
+		next, changed := current.Halt(p, now)
 		if !changed {
 			return current, nil
 		}

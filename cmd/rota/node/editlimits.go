@@ -37,7 +37,7 @@ func (b *backend) PutLimit(ctx context.Context, name string, spec job.LimitSpec,
 		return api.LimitView{}, false, err
 	}
 	for {
-		current, err := b.editableLimit(ctx, name, pre)
+		current, rev, err := b.editableLimit(ctx, name, pre)
 		if err != nil {
 			return api.LimitView{}, false, err
 		}
@@ -45,8 +45,13 @@ func (b *backend) PutLimit(ctx context.Context, name string, spec job.LimitSpec,
 		if current != nil {
 			origin = current.Origin // who made it, not who touched it last: that alone is no change
 		}
-		next, changed := job.DefineLimit(current, name, spec, origin, b.node.now().UTC())
+		now, err := b.now(ctx)
+		if err != nil {
+			return api.LimitView{}, false, err
+		}
+		next, changed := job.DefineLimit(current, name, spec, origin, now)
 		if changed {
+			next.Rev = rev
 			next, err = b.node.store.PutLimit(ctx, next)
 		}
 		switch {
@@ -71,14 +76,14 @@ func (b *backend) DeleteLimit(ctx context.Context, name string, pre api.Precondi
 		}
 	}
 	for {
-		current, err := b.editableLimit(ctx, name, pre)
+		_, rev, err := b.editableLimit(ctx, name, pre)
 		switch {
-		case current == nil && (err == nil || errors.Is(err, job.ErrConflict)):
+		case rev == 0 && (err == nil || errors.Is(err, job.ErrConflict)):
 			return fmt.Errorf("limit %s: %w", name, job.ErrNotFound)
 		case err != nil:
 			return err
 		}
-		err = b.node.store.DeleteLimit(ctx, name, current.Rev)
+		err = b.node.store.DeleteLimit(ctx, name, rev)
 		switch {
 		case errors.Is(err, job.ErrConflict) && pre.Any():
 			continue
@@ -92,23 +97,19 @@ func (b *backend) DeleteLimit(ctx context.Context, name string, pre api.Precondi
 	}
 }
 
-// editableLimit reads a limit that a caller wants to change, nil if there is none, and says why it must not.
-func (b *backend) editableLimit(ctx context.Context, name string, pre api.Precondition) (*job.Limit, error) {
-	current, err := b.node.presentLimit(ctx, name)
-	if err != nil {
-		return nil, asked(err)
+// editableLimit reads a limit that a caller wants to change, nil if there is none that anybody can read, with the revision of
+// its record, zero if there is none. It says why the caller must not.
+func (b *backend) editableLimit(ctx context.Context, name string, pre api.Precondition) (*job.Limit, int64, error) {
+	current, rev, err := b.node.presentLimit(ctx, name)
+	switch {
+	case err != nil:
+		return nil, 0, asked(err)
+	case current != nil && current.Origin.Kind == job.OriginFile:
+		return current, rev, &api.Refusal{Reason: fmt.Sprintf("limit %s is defined in %s: change it there, or remove it there and apply it anew", name, current.Origin.Source)}
+	case !pre.Holds(rev):
+		return current, rev, fmt.Errorf("limit %s is at revision %d: %w", name, rev, job.ErrConflict)
 	}
-	var rev int64
-	if current != nil {
-		rev = current.Rev
-		if current.Origin.Kind == job.OriginFile {
-			return current, &api.Refusal{Reason: fmt.Sprintf("limit %s is defined in %s: change it there, or remove it there and apply it anew", name, current.Origin.Source)}
-		}
-	}
-	if !pre.Holds(rev) {
-		return current, fmt.Errorf("limit %s is at revision %d: %w", name, rev, job.ErrConflict)
-	}
-	return current, nil
+	return current, rev, nil
 }
 
 // limitsOf reads those of the limits that spec names which there are.
@@ -118,7 +119,7 @@ func (b *backend) limitsOf(ctx context.Context, spec job.Spec) (map[string]job.L
 		if job.CheckName(name) != nil || len(there) > job.MaxLimits {
 			continue // it will be refused
 		}
-		l, err := b.node.presentLimit(ctx, name)
+		l, _, err := b.node.presentLimit(ctx, name)
 		if err != nil {
 			return nil, asked(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -34,15 +35,15 @@ var (
 func (f *files) enforce(ctx context.Context) error {
 	defer f.show()
 	for {
-		current, err := f.node.store.Files(ctx)
+		current, rev, err := f.inForce(ctx)
 		switch {
 		case err != nil:
 			return err
-		case f.set == nil && current.Hash == "":
+		case f.set == nil && rev == 0:
 			return errNoFiles
 		case f.set == nil:
 			return nil
-		case current.Hash == f.set.Hash:
+		case current.Hash == f.set.Hash && current.Rev == rev:
 			return f.confirm(ctx)
 		}
 		if f.behind != "" {
@@ -54,17 +55,35 @@ func (f *files) enforce(ctx context.Context) error {
 				"reason", f.behind, "in_force", current.Hash)
 			return nil
 		}
-		_, err = f.node.store.PutFiles(ctx, f.mark(current))
+		now, err := f.node.clusterNow(ctx)
+		if err != nil {
+			return err
+		}
+		next, err := f.node.store.PutFiles(ctx, f.mark(current, rev, now))
 		switch {
 		case errors.Is(err, job.ErrConflict):
 			continue
 		case err != nil:
 			return err
 		}
-		f.moved = true
+		f.last, f.moved = next, true
 		f.node.log.Info("job files are put in force", "path", f.path, "jobs", len(f.set.Jobs), "hash", f.set.Hash)
 		return f.confirm(ctx)
 	}
+}
+
+// inForce reads the mark, and the revision at which the next one takes its place. Instead of a mark that nobody can read it
+// returns the last one that could be: which files are older than others is known from that.
+func (f *files) inForce(ctx context.Context) (current job.Files, rev int64, err error) {
+	current, err = f.node.store.Files(ctx)
+	switch {
+	case errors.Is(err, job.ErrUnreadable):
+		return f.last, current.Rev, nil
+	case err != nil:
+		return current, 0, err
+	}
+	f.last = current
+	return current, current.Rev, nil
 }
 
 // confirm has the jobs of a set that is in force written.
@@ -88,30 +107,26 @@ func (f *files) older(current job.Files) string {
 	return ""
 }
 
-// mark is the mark that puts the set in force in the place of current.
-func (f *files) mark(current job.Files) job.Files {
-	next := job.Files{Hash: f.set.Hash, By: f.node.set.Node.Name, At: f.node.now().UTC(), Rev: current.Rev}
-	next.History = slices.DeleteFunc(slices.Clone(current.History), func(h string) bool { return h == next.Hash })
-	if current.Hash != "" {
-		next.History = slices.Insert(next.History, 0, current.Hash)
-	}
+// mark is the mark that puts the set in force after current, in the place of what is at rev.
+func (f *files) mark(current job.Files, rev int64, now time.Time) job.Files {
+	next := job.Files{Hash: f.set.Hash, By: f.node.set.Node.Name, At: now, Rev: rev}
+	next.History = slices.Insert(slices.Clone(current.History), 0, current.Hash)
+	next.History = slices.DeleteFunc(next.History, func(h string) bool { return h == next.Hash || h == "" })
 	next.History = next.History[:min(len(next.History), historyOfFiles)]
 	return next
 }
 
 // apply writes the definitions that differ and removes those of files that are gone. One that cannot be written does not
-// hold up the others.
+// hold up the others; but once other files are in force, nothing more is written.
 func (f *files) apply(ctx context.Context) error {
 	if err := f.node.catchUp(ctx); err != nil {
 		return err
 	}
-	if err := f.applyLimits(ctx); err != nil {
-		return err
-	}
+	limits := f.applyLimits(ctx)
 	var changes []func() error
 	for _, d := range f.set.Jobs {
 		known, _ := f.node.mirror.Job(d.Name)
-		if _, changed := f.defined(known, d); changed {
+		if _, changed := f.defined(known, d, time.Time{}); changed {
 			changes = append(changes, func() error { return f.define(ctx, known, d) })
 		}
 	}
@@ -120,8 +135,8 @@ func (f *files) apply(ctx context.Context) error {
 			changes = append(changes, func() error { return f.remove(ctx, j) })
 		}
 	}
-	if err := f.sideBySide(changes); err != nil {
-		return err
+	if err := errors.Join(limits, f.sideBySide(changes)); err != nil {
+		return err // a job that could not be written may still name a limit that is gone
 	}
 	return f.removeLimits(ctx)
 }
@@ -149,14 +164,14 @@ func (f *files) sideBySide(changes []func() error) error {
 	return errors.Join(errs...)
 }
 
-// defined is the definition that d makes of what is known, and whether that is a change. Which file a job stands in does
+// defined is the definition that d makes at now of what is known, and whether that is a change. Which file a job stands in does
 // not matter: replicas may have the same jobs in other files.
-func (f *files) defined(known *job.Job, d config.Definition) (job.Job, bool) {
+func (f *files) defined(known *job.Job, d config.Definition, now time.Time) (job.Job, bool) {
 	origin := job.Origin{Kind: job.OriginFile, Source: filepath.Base(d.File)}
 	if known != nil && known.Origin.Kind == job.OriginFile {
 		origin = known.Origin
 	}
-	next, changed := job.Define(known, d.Name, d.Spec, origin, f.node.now().UTC())
+	next, changed := job.Define(known, d.Name, d.Spec, origin, now)
 	if changed {
 		next.Origin.Source = filepath.Base(d.File)
 	}
@@ -166,11 +181,15 @@ func (f *files) defined(known *job.Job, d config.Definition) (job.Job, bool) {
 // define writes one definition, against whoever else writes it at the same time.
 func (f *files) define(ctx context.Context, known *job.Job, d config.Definition) error {
 	for {
-		next, changed := f.defined(known, d)
+		now, err := f.node.clusterNow(ctx)
+		if err != nil {
+			return err
+		}
+		next, changed := f.defined(known, d, now)
 		if !changed {
 			return nil
 		}
-		_, err := f.node.store.PutJob(ctx, next)
+		_, err = f.node.store.PutJob(ctx, next)
 		if err == nil {
 			f.node.log.Info("job defined", "job", d.Name, "generation", next.Generation, "file", d.File)
 			return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -14,7 +15,7 @@ func (f *files) applyLimits(ctx context.Context) error {
 	var changes []func() error
 	for _, d := range f.set.Limits {
 		known, _ := f.node.mirror.Limit(d.Name)
-		if _, changed := f.definedLimit(known, d); changed {
+		if _, changed := f.definedLimit(known, d, time.Time{}); changed {
 			changes = append(changes, func() error { return f.defineLimit(ctx, known, d) })
 		}
 	}
@@ -33,12 +34,12 @@ func (f *files) removeLimits(ctx context.Context) error {
 }
 
 // definedLimit is files.defined for a limit.
-func (f *files) definedLimit(known *job.Limit, d config.LimitDefinition) (job.Limit, bool) {
+func (f *files) definedLimit(known *job.Limit, d config.LimitDefinition, now time.Time) (job.Limit, bool) {
 	origin := job.Origin{Kind: job.OriginFile, Source: filepath.Base(d.File)}
 	if known != nil && known.Origin.Kind == job.OriginFile {
 		origin = known.Origin
 	}
-	next, changed := job.DefineLimit(known, d.Name, d.Spec, origin, f.node.now().UTC())
+	next, changed := job.DefineLimit(known, d.Name, d.Spec, origin, now)
 	if changed {
 		next.Origin.Source = filepath.Base(d.File)
 	}
@@ -47,12 +48,21 @@ func (f *files) definedLimit(known *job.Limit, d config.LimitDefinition) (job.Li
 
 // defineLimit writes one limit, against whoever else writes it at the same time.
 func (f *files) defineLimit(ctx context.Context, known *job.Limit, d config.LimitDefinition) error {
+	var rev int64
+	if known != nil {
+		rev = known.Rev
+	}
 	for {
-		next, changed := f.definedLimit(known, d)
+		now, err := f.node.clusterNow(ctx)
+		if err != nil {
+			return err
+		}
+		next, changed := f.definedLimit(known, d, now)
 		if !changed {
 			return nil
 		}
-		_, err := f.node.store.PutLimit(ctx, next)
+		next.Rev = rev
+		_, err = f.node.store.PutLimit(ctx, next)
 		if err == nil {
 			f.node.log.Info("limit defined", "limit", d.Name, "generation", next.Generation, "file", d.File)
 			return nil
@@ -60,7 +70,7 @@ func (f *files) defineLimit(ctx context.Context, known *job.Limit, d config.Limi
 		if !errors.Is(err, job.ErrConflict) {
 			return err
 		}
-		if known, err = f.node.presentLimit(ctx, d.Name); err != nil {
+		if known, rev, err = f.node.presentLimit(ctx, d.Name); err != nil {
 			return err
 		}
 	}
@@ -77,14 +87,22 @@ func (f *files) removeLimit(ctx context.Context, l *job.Limit) error {
 		if !errors.Is(err, job.ErrConflict) {
 			return err
 		}
-		if l, err = f.node.presentLimit(ctx, l.Name); err != nil {
+		if l, _, err = f.node.presentLimit(ctx, l.Name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// presentLimit reads a limit as it stands; nil if there is none.
-func (n *Node) presentLimit(ctx context.Context, name string) (*job.Limit, error) {
-	return ifFound(n.store.Limit(ctx, name))
+// presentLimit reads a limit as it stands, nil if there is none that anybody can read, and the revision at which the next one
+// takes its place.
+func (n *Node) presentLimit(ctx context.Context, name string) (*job.Limit, int64, error) {
+	l, err := n.store.Limit(ctx, name)
+	switch {
+	case errors.Is(err, job.ErrNotFound), errors.Is(err, job.ErrUnreadable):
+		return nil, l.Rev, nil
+	case err != nil:
+		return nil, 0, err
+	}
+	return &l, l.Rev, nil
 }

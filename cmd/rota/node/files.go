@@ -13,6 +13,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // files keeps the store's jobs as the job files say.
@@ -33,6 +34,7 @@ type files struct {
 	stamp  string      // of the files as they were read
 	edited bool        // set is an edit that is not in force yet
 	base   int64       // revision of the store's mark when the edit was seen
+	last   job.Files   // the store's mark as it was read or written last
 	moved  bool        // the mark was moved by the last enforce
 	behind string      // why set is not to be put in force, though it is right; until the files change
 }
@@ -184,7 +186,7 @@ func (f *files) load() (changed bool) {
 func (f *files) read() {
 	if f.load() {
 		f.edited, f.behind = true, ""
-		f.base = f.node.mirror.Files().Rev
+		f.base = max(f.node.mirror.Files().Rev, f.last.Rev)
 	}
 }
 

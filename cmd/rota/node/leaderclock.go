@@ -3,6 +3,8 @@ package node
 import (
 	"sync"
 	"time"
+
+	"github.com/rota-scheduler/rota/election"
 )
 
 // leaderClock knows the least that the leader's clock may show, from what its replica answered. Runs that were armed ahead
@@ -12,7 +14,7 @@ type leaderClock struct {
 	term  int64         // guarded by mu: of the replica that answered, zero: none has
 	shown time.Time     // guarded by mu: what its clock showed at heard, at the least
 	heard time.Time     // guarded by mu: by the monotonic clock
-	took  time.Duration // guarded by mu: how much more it may have shown, at most
+	took  time.Duration // guarded by mu: by so much it may have shown more at heard
 }
 
 // setAhead is how far the clock of a leader may get ahead of what is known of it. One that was set ahead by more costs the leader
@@ -52,34 +54,14 @@ func (l *leaderClock) now(term int64) (time.Time, bool) {
 	return l.shown.Add(elapsed), true
 }
 
-// ownClock is our own clock as it went when our term began: what it is set ahead by since does not count.
-type ownClock struct {
-	mu    sync.Mutex
-	shown time.Time // guarded by mu
-	heard time.Time // guarded by mu: when, by the monotonic clock
-}
-
-// start notes what our clock shows as our term begins.
-func (o *ownClock) start(now time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.shown, o.heard = now.Round(0), time.Now()
-}
-
-// now returns what our clock shows, or less.
-func (o *ownClock) now(shows time.Time) time.Time {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if least := o.shown.Add(time.Since(o.heard)); least.Before(shows) {
-		return least
+// offset is how far the clock of the latest leader that told is ahead of ours, which shows now; false if none has told lately.
+func (l *leaderClock) offset(now time.Time) (election.Offset, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	elapsed := time.Since(l.heard)
+	if l.term == 0 || elapsed > measureAge {
+		return election.Offset{}, false
 	}
-	return shows
-}
-
-// leaderNow returns the least that the clock of the leader of term shows now, false if nobody knows.
-func (n *Node) leaderNow(term int64) (time.Time, bool) {
-	if n.scheduler != nil && term != 0 && n.scheduler.Status().Term == term {
-		return n.clocks.own.now(n.now()), true
-	}
-	return n.clocks.leader.now(term)
+	ahead := l.shown.Add(elapsed + l.took/2).Sub(now)
+	return election.Offset{Ahead: ahead, Uncertainty: l.took / 2, At: now}, true
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -58,5 +59,29 @@ func TestALeadersOwnClockThatIsSetBeginsNothingEarly(t *testing.T) {
 		if got := o.now(time.Now().Add(by)); got.Before(start.Add(want)) || got.After(time.Now().Add(want)) {
 			t.Errorf("set by %v: it is said to show %v more than before, want %v", by, got.Sub(start), want)
 		}
+	}
+}
+
+func TestANearClockIsNotCorrected(t *testing.T) {
+	const tolerance = 500 * time.Millisecond
+	for _, tt := range []struct {
+		ahead, took time.Duration
+		want        bool
+	}{
+		{300 * time.Millisecond, 5 * time.Millisecond, false},
+		{-300 * time.Millisecond, 5 * time.Millisecond, false},
+		{500 * time.Millisecond, 900 * time.Millisecond, false}, // the answer may have been under way for as long
+		{500 * time.Millisecond, 5 * time.Millisecond, true},
+		{-45 * time.Second, time.Second, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var l leaderClock
+			now := time.Now()
+			l.note(7, now.Add(tt.ahead-tt.took/2), tt.took, now)
+			o, known := l.offset(now)
+			if !known || o.Ahead != tt.ahead || o.Beyond(tolerance) != tt.want {
+				t.Errorf("a clock that is %v ahead, as an answer of %v told: got %+v, %t; beyond the tolerance: want %t", tt.ahead, tt.took, o, known, tt.want)
+			}
+		})
 	}
 }

@@ -128,7 +128,10 @@ func (b *backend) Retry(ctx context.Context, jobName, id, by string) (api.RunVie
 	if !old.State.Terminal() {
 		return api.RunView{}, api.NotEnded(old.Name(), old.State)
 	}
-	now := b.node.now().UTC()
+	now, err := b.now(ctx)
+	if err != nil {
+		return api.RunView{}, err
+	}
 	r := job.Run{
 		Job: jobName, ID: runID("", now), Kind: job.KindRetry, Slot: old.Slot, Due: now, State: job.Pending,
 		Payload: old.Payload, Spec: old.Spec, RetryOf: old.Name(), By: by, Created: now,
