@@ -234,7 +234,7 @@ func (c *checker) behind(name string, settled time.Time) bool {
 	}
 	for _, r := range c.runs {
 		shared := slices.ContainsFunc(r.Limits, func(limit string) bool { return slices.Contains(spec.Limits, limit) })
-		if (r.Job == name || shared) && r.Finished.After(settled) && r.State != job.Skipped {
+		if (r.Job == name || shared) && r.Ended().After(settled) && r.State != job.Skipped {
 			return true
 		}
 	}

@@ -59,7 +59,7 @@ func (j *jobState) lastSlot() (last time.Time) {
 		}
 	}
 	for _, r := range j.ended.runs {
-		if r.Kind == job.KindScheduled && !r.Finished.Before(r.Slot) {
+		if r.Kind == job.KindScheduled && !r.Ended().Before(r.Slot) {
 			last = later(last, r.Slot)
 		}
 	}

@@ -202,23 +202,24 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	p.hold(j, old, -1, now)
 	p.occupy(known, r, now)
 	p.observe(j, known, r, now)
+	was := j.live.byID[id]
 	j.live.remove(id)
 	j.ended.remove(i)
 	switch {
 	case r == nil:
-		p.unblock(j, &job.Run{ID: id}, now)
+		p.unblock(j, &liveRun{Run: &job.Run{ID: id}}, now)
 		p.forget(j)
 	case r.State.Terminal():
 		j.ended.add(r, p.cfg.Retention)
-		p.unblock(j, r, now)
+		p.unblock(j, watch(was, r, now), now)
 	default:
-		j.live.put(r, now)
+		j.live.put(watch(was, r, now))
 		p.hold(j, r, 1, now)
 	}
 }
 
 // unblock says what the end of the run for which a slot waits tells of that slot.
-func (p *Planner) unblock(j *jobState, r *job.Run, now time.Time) {
+func (p *Planner) unblock(j *jobState, r *liveRun, now time.Time) {
 	if j.told().blockedBy != r.ID {
 		return
 	}
@@ -228,39 +229,29 @@ func (p *Planner) unblock(j *jobState, r *job.Run, now time.Time) {
 		t.missedBefore = now
 		return
 	}
-	// Slots before it began waited for it, too, but not because it was at work.
-	began := firstStart(r)
-	t.missedBefore = later(t.missedBefore, began)
-	// Not later than now, should the worker's clock be ahead.
-	t.overlapped = overlapped{run: r.ID, from: began, upTo: earlier(r.Finished, now).Add(-j.delay(r))}
+	// Slots before it began waited for it, too, but not because it was at work. What was claimed ahead of its time may have
+	// ended before.
+	t.missedBefore = later(t.missedBefore, earlier(r.first, now))
+	t.overlapped = overlapped{run: r.ID, from: r.first, upTo: r.ended(now).Add(-j.delay(r))}
 }
 
 // troubled says whether r was late, never began, or lost a worker: then what waits for it does not wait by the job's own
 // fault.
-func troubled(r *job.Run) bool {
-	return r.Late || firstStart(r).IsZero() || r.LostAttempts() > 0
+func troubled(r *liveRun) bool {
+	return r.Late || r.first.IsZero() || r.LostAttempts() > 0
 }
 
 // delay is how much later than due r began. A slot that r would not have reached into, had it begun in time, waits by no
 // fault of the job.
-func (j *jobState) delay(r *job.Run) time.Duration {
-	began := firstStart(r)
+func (j *jobState) delay(r *liveRun) time.Duration {
 	due := r.Due
 	switch {
 	case r.Kind == job.KindScheduled && j.when != nil:
 		due = r.Slot.Add(j.when.Offset())
 	case r.Attempt > 1: // Due is that of the present attempt
-		due = began
+		due = r.first
 	}
-	return max(0, began.Sub(due))
-}
-
-// firstStart is when the first attempt of r began, zero if none did.
-func firstStart(r *job.Run) time.Time {
-	if len(r.Attempts) > 0 {
-		return r.Attempts[0].Started
-	}
-	return r.Started
+	return max(0, r.first.Sub(due))
 }
 
 // forget removes a job of which nothing is left.

@@ -70,7 +70,7 @@ func (r *liveRun) overdue() time.Time {
 	if bound <= 0 { // it was claimed by an older version
 		bound = (job.DefaultTimeout + job.DefaultKillGrace).Std()
 	}
-	return later(r.Started, later(r.Armed, r.Due)).Add(bound)
+	return r.began.Add(bound)
 }
 
 // giveUpOverdue ends an attempt of which nobody knows whether it goes on. Only a job that may be repeated is tried again, as
