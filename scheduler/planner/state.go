@@ -164,8 +164,19 @@ func (p *Planner) applyCursor(c job.Change) {
 		j.cursor = nil
 		p.forget(j)
 	default:
-		j.cursor = c.Cursor
+		j.cursor = j.onward(c.Cursor)
 	}
+}
+
+// onward is a cursor's record, or what was known of it if that is further on: a cursor only moves forward, so a hand has put
+// it back. The runs of the slots behind it may have been removed from history.
+func (j *jobState) onward(c *job.Cursor) *job.Cursor {
+	if j.cursor == nil || !c.After.Before(j.cursor.After) {
+		return c
+	}
+	known := *j.cursor
+	known.Rev = c.Rev
+	return &known
 }
 
 // cursorAt is what was known of a cursor, whose record now stands at rev. Its next slot is computed anew, should the job
