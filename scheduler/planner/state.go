@@ -12,7 +12,7 @@ import (
 // jobState is what the planner knows of one job. There are many, and most of them rest: TestJobsAtRest bounds what one takes.
 type jobState struct {
 	name   string
-	def    *job.Job           // nil: there is none (any more)
+	def    *job.Job           // nil: there is none (any more); the last one that was read, if nobody can read it
 	when   *schedule.Schedule // nil: no slots of its own, or none that anybody understands
 	cursor *job.Cursor        // nil: no slot has been decided yet
 	live   liveRuns
@@ -33,6 +33,10 @@ func (j *jobState) priority() int {
 	}
 	return j.def.Spec.Priority
 }
+
+// obscure says whether nobody can read what r would execute now. It is not given out, and what was known last only says what
+// becomes of an attempt that is lost.
+func (j *jobState) obscure(r *job.Run) bool { return j.unreadable && r.Spec == nil }
 
 // spec is what a run of this job executes: its own for an ad hoc run. nil if nobody knows.
 func (j *jobState) spec(r *job.Run) *job.Spec {
@@ -104,6 +108,9 @@ func (p *Planner) applyGate(c job.Change, now time.Time) {
 }
 
 func (p *Planner) applyJob(c job.Change, now time.Time) {
+	if c.Name == job.AdHoc { // its runs carry what they execute: somebody's hand
+		return
+	}
 	j := p.job(c.Name)
 	p.touch(j)
 	j.calm()
@@ -111,7 +118,10 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 		j.note().missedBefore = now // nobody could dispatch meanwhile
 	}
 	old := j.def
-	j.def, j.unreadable, j.when = c.Job, c.Bad != nil, nil
+	j.unreadable, j.when = c.Bad != nil, nil
+	if !j.unreadable {
+		j.def = c.Job
+	}
 	p.applyGuard(j, old, now)
 	p.misfit(c.Name, nil)
 	if c.Job == nil {

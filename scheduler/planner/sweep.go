@@ -39,6 +39,9 @@ func (p *Planner) sweepRun(j *jobState, r *liveRun, now time.Time) *job.Decision
 			p.wakeAt(j, at)
 			return nil
 		}
+		if j.undecidable(r) {
+			return nil
+		}
 		if next, err := giveUpOverdue(j.spec(r.Run), r.Run, now); err == nil {
 			next = next.GiveUp()
 			return &job.Decision{Run: &next, GaveUp: true}
