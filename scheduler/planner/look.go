@@ -194,7 +194,7 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 		}
 		if why != "" {
 			barred[limits] = why
-			if !known || r.Reason == "" || r.Reason == job.ReasonNotYet { // of those behind it, what they were told is near enough
+			if !known || r.Reason == "" || r.Reason == job.ReasonNotYet || r.Reason == job.ReasonNew { // of those behind it, what they were told is near enough
 				explain(r.Run, why)
 			}
 			continue
@@ -259,7 +259,7 @@ func waitReason(spec *job.Spec, anybody bool) string {
 // waits says whether reason tells no more than that a run waits, so that a new one may take its place.
 func waits(reason string) bool {
 	switch reason {
-	case "", reasonNoRoom, reasonNoWorker, reasonNoLimits, reasonHeld, reasonPaused, reasonUnreadable, job.ReasonNotYet:
+	case "", reasonNoRoom, reasonNoWorker, reasonNoLimits, reasonHeld, reasonPaused, reasonUnreadable, job.ReasonNotYet, job.ReasonNew:
 		return true
 	}
 	for _, why := range []string{"limit ", "rate ", "breaker "} { // what bar says
