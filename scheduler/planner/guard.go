@@ -142,13 +142,12 @@ func (j *jobState) tell(old, r *job.Run, now time.Time) {
 	g.breaker = policy.Breaker(j.def.Spec.Breaker, g.tried)
 }
 
-// lookBack is how many of the job's latest attempts are kept for its breaker: those that opened it, and as many that have
-// ended since.
+// lookBack is how many of the job's latest attempts are kept for its breaker.
 func (j *jobState) lookBack() int {
-	if j.def == nil || j.def.Spec.Breaker == nil {
+	if j.def == nil {
 		return 0
 	}
-	return 2 * j.def.Spec.Breaker.Window
+	return policy.BreakerLookBack(j.def.Spec.Breaker)
 }
 
 // heldBack says why r may not begin at the given time, though its time has come: for the breaker or the rate of its job.
