@@ -49,8 +49,11 @@ type Run struct {
 	Rev int64 `json:"-"`
 }
 
-// ReasonNotYet is why a delayed run waits.
-const ReasonNotYet = "waits for its time"
+// Why a run waits that was just asked for: a delayed one, and any other. The leader tells more of those that come first.
+const (
+	ReasonNotYet = "waits for its time"
+	ReasonNew    = "waits for a worker"
+)
 
 // OutputTail is how much of an attempt's output its run record keeps, in bytes.
 const OutputTail = 8 << 10

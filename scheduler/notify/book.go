@@ -47,7 +47,7 @@ func (b *Book) Open(j *job.Job, told *job.Told, runs []*job.Run, events []*job.E
 	for _, r := range runs {
 		switch {
 		case r.Rev > b.began:
-		case !r.State.Terminal(), r.Rev > p.told.UpTo && !r.Finished.Before(since):
+		case !r.State.Terminal(), r.Rev > p.told.UpTo && !r.Ended().Before(since):
 			news = append(news, job.Change{Rev: r.Rev, Run: r})
 		}
 	}

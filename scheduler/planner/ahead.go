@@ -114,7 +114,7 @@ func (p *Planner) soon(j *jobState, due, now time.Time) bool {
 // armAhead returns r as given to a worker with free room, if nothing of its job is in the way; otherwise nil.
 func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 	spec := j.spec(&r)
-	if spec == nil || p.paused(j) || r.ID == j.told().oversized || !p.clear(j, &r) || j.passes(&r, spec, now) {
+	if spec == nil || j.obscure(&r) || p.paused(j) || r.ID == j.told().oversized || !p.clear(j, &r) || j.passes(&r, spec, now) {
 		return nil
 	}
 	if p.bar(j, &r, spec, now, false) != "" {

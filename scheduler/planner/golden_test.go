@@ -47,10 +47,37 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+// TestAWorkersClockDoesNotMatter plays the scripts with workers whose clocks are wrong: they write it into the records.
+func TestAWorkersClockDoesNotMatter(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, skew := range []time.Duration{45 * time.Second, -45 * time.Second, 24 * time.Hour, -24 * time.Hour} {
+		for _, file := range files {
+			t.Run(skew.String()+"/"+strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+				want, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				st := newStage(t)
+				st.skew = skew
+				if diff := gocmp.Diff(string(want), st.play(string(want))); diff != "" {
+					t.Errorf("%s goes otherwise if the clocks of workers are %v ahead (-written +played):\n%s", file, skew, diff)
+				}
+			})
+		}
+	}
+}
+
 // play returns the script with what its commands print now. Each of watch is told of every decision that takes effect.
 func play(t *testing.T, script string, watch ...func(*stage, job.Decision)) string {
 	t.Helper()
-	st := newStage(t)
+	return newStage(t).play(script, watch...)
+}
+
+func (st *stage) play(script string, watch ...func(*stage, job.Decision)) string {
+	st.t.Helper()
 	st.store.onCommit = func(d job.Decision) {
 		st.showEvent(d)
 		for _, tell := range watch {
@@ -87,6 +114,7 @@ type stage struct {
 	workers map[string]*job.Worker
 	auto    map[string]time.Duration // workers that begin at once and end after so long
 	ends    map[string]time.Time     // when runs of those end
+	skew    time.Duration            // how far the clocks of all workers are ahead
 	shown   int                      // changes of the store's log that have been printed
 	out     strings.Builder
 }
@@ -376,7 +404,7 @@ func (st *stage) work() (busy bool) {
 }
 
 func (st *stage) claim(name string) {
-	next, err := st.mustRun(name).Claim(st.mustRun(name).Rev, st.now)
+	next, err := st.mustRun(name).Claim(st.mustRun(name).Rev, st.now.Add(st.skew))
 	if j := st.store.job(next.Job); j != nil {
 		next.Bound = j.Spec.Bound()
 	}
@@ -385,7 +413,7 @@ func (st *stage) claim(name string) {
 
 func (st *stage) finish(name, state string, opts map[string]string) {
 	r := st.mustRun(name)
-	o := job.Outcome{State: job.State(state), At: st.now, Reason: strings.ReplaceAll(opts["reason"], "_", " ")}
+	o := job.Outcome{State: job.State(state), At: st.now.Add(st.skew), Reason: strings.ReplaceAll(opts["reason"], "_", " ")}
 	if d, ok := opts["retry"]; ok {
 		st.write(r.Again(o, st.now.Add(span(d)), "retry"))
 		return

@@ -97,12 +97,11 @@ func isAssigned(r *job.Run) bool { return r.State == job.Armed || r.State == job
 // begins is from when on the worker that has r may begin it.
 func begins(r *job.Run) time.Time { return later(r.Due, r.Armed) }
 
-// began is when the last attempt of r began, which has ended, as far as its record tells at now. Its worker's clock may be
-// ahead.
+// began is when the last attempt of r began, which has ended, as far as its record tells at now.
 func began(r *job.Run, now time.Time) time.Time {
 	at := r.Armed
 	if n := len(r.Attempts); n > 0 {
-		at = later(at, r.Attempts[n-1].Started)
+		at, _ = r.Span(n - 1)
 	}
 	return earlier(at, now)
 }
@@ -115,13 +114,16 @@ func (j *jobState) tell(old, r *job.Run, now time.Time) {
 		known = old.Attempts[len(old.Attempts)-1].Number
 	}
 	g := j.guard
-	for _, a := range r.Attempts {
+	for i, a := range r.Attempts {
 		if a.Number <= known || a.State != job.Succeeded && a.State != job.Failed && a.State != job.TimedOut {
 			continue
 		}
-		t := policy.Tried{Began: a.Started, Ended: earlier(a.Finished, now), Failed: a.State != job.Succeeded}
+		t := policy.Tried{Failed: a.State != job.Succeeded}
 		if old != nil && isAssigned(old) && old.Attempt == a.Number { // we saw it begin and end, by our own clock
 			t.Began, t.Ended = begins(old), now
+		} else {
+			began, ended := r.Span(i)
+			t.Began, t.Ended = earlier(began, now), earlier(ended, now)
 		}
 		if t.Ended.Before(j.def.Updated) {
 			continue
@@ -140,13 +142,12 @@ func (j *jobState) tell(old, r *job.Run, now time.Time) {
 	g.breaker = policy.Breaker(j.def.Spec.Breaker, g.tried)
 }
 
-// lookBack is how many of the job's latest attempts are kept for its breaker: those that opened it, and as many that have
-// ended since.
+// lookBack is how many of the job's latest attempts are kept for its breaker.
 func (j *jobState) lookBack() int {
-	if j.def == nil || j.def.Spec.Breaker == nil {
+	if j.def == nil {
 		return 0
 	}
-	return 2 * j.def.Spec.Breaker.Window
+	return policy.BreakerLookBack(j.def.Spec.Breaker)
 }
 
 // heldBack says why r may not begin at the given time, though its time has come: for the breaker or the rate of its job.

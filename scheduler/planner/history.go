@@ -36,7 +36,7 @@ func (h *history) index(id string) int {
 }
 
 func (h *history) add(r *job.Run, keep Retention) {
-	if n := len(h.runs); n > 0 && r.Finished.Before(h.runs[n-1].Finished) {
+	if n := len(h.runs); n > 0 && r.Ended().Before(h.runs[n-1].Ended()) {
 		h.unsorted = true
 	}
 	h.runs = append(h.runs, r)
@@ -73,7 +73,7 @@ func (h *history) over(keep Retention) (n int) {
 // sort puts the runs into the order of their ends, and looks when the next is beyond its age.
 func (h *history) sort(keep Retention) {
 	if h.unsorted {
-		slices.SortFunc(h.runs, func(a, b *job.Run) int { return a.Finished.Compare(b.Finished) })
+		slices.SortFunc(h.runs, func(a, b *job.Run) int { return a.Ended().Compare(b.Ended()) })
 		h.unsorted = false
 	}
 	h.expiry = time.Time{}
@@ -93,7 +93,7 @@ func (k Retention) expiry(r *job.Run) (time.Time, bool) {
 	if r.Key != "" {
 		age = max(age, KeyRetention)
 	}
-	return r.Finished.Add(age + time.Millisecond), true
+	return r.Ended().Add(age + time.Millisecond), true
 }
 
 // prune removes what of a job's history is beyond its bounds.
@@ -132,7 +132,7 @@ func (p *Planner) expect(j *jobState) {
 func (h *history) beyond(keep Retention, tried int, now time.Time) (drops []*job.Run) {
 	success, failed := 0, 0
 	for _, r := range slices.Backward(h.runs) {
-		if r.Key != "" && now.Sub(r.Finished) < KeyRetention {
+		if r.Key != "" && now.Sub(r.Ended()) < KeyRetention {
 			continue
 		}
 		var over bool
@@ -147,7 +147,7 @@ func (h *history) beyond(keep Retention, tried int, now time.Time) (drops []*job
 			tried--
 			over = false
 		}
-		if over || keep.MaxAge > 0 && now.Sub(r.Finished) > keep.MaxAge {
+		if over || keep.MaxAge > 0 && now.Sub(r.Ended()) > keep.MaxAge {
 			drops = append(drops, r)
 		}
 	}

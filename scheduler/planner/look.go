@@ -14,16 +14,15 @@ func (p *Planner) look(j *jobState, now time.Time) *job.Decision {
 		return nil
 	}
 	p.leaveQueues(j)
-	if j.unreadable {
-		return nil
-	}
 	if at := j.told().retryAt; now.Before(at) {
 		p.wakeAt(j, at)
 		return nil
 	}
-	for _, decide := range []func(*jobState, time.Time) *job.Decision{
-		p.rescue, p.sweep, p.cancelOrphans, p.recall, p.decideSlot, p.assign, p.prune,
-	} {
+	steps := []func(*jobState, time.Time) *job.Decision{p.rescue, p.sweep, p.cancelOrphans, p.recall, p.decideSlot, p.assign, p.prune}
+	if j.unreadable { // who can tell what its slots are, or whether it is still wanted?
+		steps = []func(*jobState, time.Time) *job.Decision{p.rescue, p.sweep, p.assign, p.prune}
+	}
+	for _, decide := range steps {
 		if d := decide(j, now); d != nil {
 			return d
 		}
@@ -41,6 +40,13 @@ func (p *Planner) rescue(j *jobState, now time.Time) *job.Decision {
 		var next job.Run
 		var err error
 		switch forgotten := p.forgotten(r); {
+		case p.lost(r.Run, now) && j.undecidable(r):
+			if r.Reason == reasonUnknown {
+				continue
+			}
+			next = *r.Run
+			next.Reason = reasonUnknown
+			return &job.Decision{Run: &next}
 		case p.lost(r.Run, now):
 			next, err = p.afterLoss(j, r.Run, now)
 		case !p.present(r.Run):
@@ -74,6 +80,11 @@ func (p *Planner) forgotten(r *liveRun) time.Time {
 	return later(r.since, r.Due).Add(p.cfg.ClaimTimeout)
 }
 
+// undecidable says whether nobody knows if r, whose attempt is over, may be tried again: its job's delivery was never read.
+func (j *jobState) undecidable(r *liveRun) bool {
+	return j.unreadable && j.spec(r.Run) == nil && r.State == job.Running && r.Cancel == nil
+}
+
 // handOver writes r, and gives it to a worker in the same decision if it is pending and one has room. One that was armed
 // ahead, and whose slot passed while nobody led, is decided anew.
 func (p *Planner) handOver(j *jobState, r job.Run, now time.Time) *job.Decision {
@@ -81,7 +92,7 @@ func (p *Planner) handOver(j *jobState, r job.Run, now time.Time) *job.Decision 
 	r.Ahead = r.Ahead && (missed || r.Due.After(now))
 	spec := j.spec(&r)
 	undecided := r.Ahead && missed
-	if !undecided && r.State == job.Pending && spec != nil && !p.paused(j) && r.ID != j.told().oversized && p.bar(j, &r, spec, now, false) == "" {
+	if !undecided && r.State == job.Pending && spec != nil && !j.obscure(&r) && !p.paused(j) && r.ID != j.told().oversized && p.bar(j, &r, spec, now, false) == "" {
 		if w, _ := p.choose(spec, &r, now); w != nil {
 			if armed := j.give(r, w, now); armed != nil {
 				return &job.Decision{Run: armed, JobRev: j.rev(&r)}
@@ -97,7 +108,7 @@ func (p *Planner) afterLoss(j *jobState, r *job.Run, now time.Time) (job.Run, er
 		return r.Recall(outcome.Reason)
 	}
 	again, reason := false, "the job was deleted"
-	if spec := j.spec(r); spec != nil {
+	if spec := j.spec(r); spec != nil || r.Cancel != nil {
 		again, reason = policy.Lost(spec, r)
 	}
 	if !again {
@@ -152,6 +163,12 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			}
 			break
 		}
+		if j.obscure(r.Run) {
+			if waiting++; waits(r.Reason) {
+				explain(r.Run, reasonUnreadable)
+			}
+			continue
+		}
 		spec := j.spec(r.Run)
 		if spec == nil {
 			continue
@@ -177,7 +194,7 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 		}
 		if why != "" {
 			barred[limits] = why
-			if !known || r.Reason == "" || r.Reason == job.ReasonNotYet { // of those behind it, what they were told is near enough
+			if !known || r.Reason == "" || r.Reason == job.ReasonNotYet || r.Reason == job.ReasonNew { // of those behind it, what they were told is near enough
 				explain(r.Run, why)
 			}
 			continue
@@ -222,7 +239,12 @@ const (
 	reasonNoLimits = "no worker accepts it: none is present with its labels that can limit its resources"
 	reasonHeld     = "overlap: waits for an earlier run of the job"
 	reasonPaused   = "paused"
+
+	reasonUnreadable = "the job's definition cannot be read"
 )
+
+// reasonUnknown is why a run is not ended though its worker was lost.
+const reasonUnknown = "its worker was lost; whether it may be tried again says the job's definition, which cannot be read"
 
 func waitReason(spec *job.Spec, anybody bool) string {
 	switch {
@@ -237,7 +259,7 @@ func waitReason(spec *job.Spec, anybody bool) string {
 // waits says whether reason tells no more than that a run waits, so that a new one may take its place.
 func waits(reason string) bool {
 	switch reason {
-	case "", reasonNoRoom, reasonNoWorker, reasonNoLimits, reasonHeld, reasonPaused, job.ReasonNotYet:
+	case "", reasonNoRoom, reasonNoWorker, reasonNoLimits, reasonHeld, reasonPaused, reasonUnreadable, job.ReasonNotYet, job.ReasonNew:
 		return true
 	}
 	for _, why := range []string{"limit ", "rate ", "breaker "} { // what bar says

@@ -113,10 +113,10 @@ func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (
 		}
 		return false, time.Time{}
 	}
-	if troubled(r.Run) || firstStart(r.Run).After(s.due) {
+	if troubled(r) || r.first.After(s.due) {
 		return false, time.Time{}
 	}
-	known := s.due.Add(j.delay(r.Run))
+	known := s.due.Add(j.delay(r))
 	if r.assigned() { // or else it is between two attempts; one that was given to a worker may have ended by now
 		if !p.present(r.Run) {
 			return false, time.Time{}

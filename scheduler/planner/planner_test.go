@@ -318,6 +318,46 @@ func TestARetryIsNotBuriedUnderWhatWaitsForIt(t *testing.T) {
 	t.Fatal("the retry was never given to a worker")
 }
 
+// What a run was told when it was asked for gives way to why it waits.
+func TestWhatWasAskedForIsToldWhyItWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec   job.Spec
+		paused bool
+		want   string
+	}{
+		"paused":     {job.Spec{Every: minutely}, true, "paused"},
+		"for a run":  {job.Spec{Every: minutely}, false, "overlap: waits for an earlier run of the job"},
+		"for a rate": {job.Spec{Every: minutely, Overlap: job.OverlapAllow, Rate: rate("1/m")}, false, "rate 1/m of job j"},
+		"for room":   {job.Spec{Every: minutely, Overlap: job.OverlapAllow}, false, "no worker has room"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.define("j", c.spec)
+			r.worker("w", 1)
+			r.lead()
+			for i := range 3 {
+				id := fmt.Sprint("m", i)
+				r.store.put(job.Change{Kind: job.RecordRun, Name: "j/" + id, Run: &job.Run{
+					Job: "j", ID: id, Kind: job.KindManual, Slot: r.now, Due: r.now, State: job.Pending, Reason: job.ReasonNew, Created: r.now,
+				}})
+			}
+			if c.paused {
+				j := *r.store.job("j")
+				j.Paused = &job.Pause{At: r.now}
+				r.store.putJob(j)
+			}
+			r.feed()
+			for ds := r.Plan(r.now, 10); len(ds) > 0; ds = r.Plan(r.now, 10) {
+				r.Settle(ds[0], r.commit(ds[0]), r.now)
+				r.feed()
+			}
+			if got := r.store.run("j/m2"); got.State != job.Pending || got.Reason != c.want {
+				t.Errorf("got %s, want it pending: %s", describe(got), c.want)
+			}
+		})
+	}
+}
+
 func TestASlotIsNotPassedOverForALaterManualRun(t *testing.T) {
 	r := newRig(t)
 	r.define("j", job.Spec{Every: minutely, Missed: job.MissedAll})

@@ -19,6 +19,53 @@ type liveRuns struct {
 type liveRun struct {
 	*job.Run
 	since time.Time // when the planner learnt that it is as it is
+	first time.Time // when its first attempt began, zero if none has; see watch
+	began time.Time // when the latest one that has begun did
+	tried int       // its number
+}
+
+// clockSlack is how far behind ours a worker's clock may be without our calling it wrong.
+const clockSlack = time.Second
+
+// watch returns r as it stands from now on, was being what was known of it before: nil if nothing. When an attempt began it
+// tells by our own clock, since its worker's may be wrong: what that says is believed if it lies between the attempt's time
+// and now.
+func watch(was *liveRun, r *job.Run, now time.Time) *liveRun {
+	l := &liveRun{Run: r, since: now}
+	if was != nil {
+		l.first, l.began, l.tried = was.first, was.began, was.tried
+	}
+	last := len(r.Attempts) - 1
+	switch {
+	case r.State == job.Running && r.Attempt > l.tried:
+		l.tried, l.began = r.Attempt, r.Began()
+		if was != nil { // we hear of it as it begins
+			l.began = r.Started
+			if r.Started.Before(begins(r).Add(-clockSlack)) {
+				l.began = now
+			}
+		}
+		l.began = later(earlier(l.began, now), begins(r))
+	case r.State != job.Running && last >= 0 && r.Attempts[last].Number > l.tried:
+		l.tried, l.began = r.Attempts[last].Number, began(r, now)
+	}
+	if l.first.IsZero() {
+		l.first = l.began
+		if last >= 0 {
+			at, _ := r.Span(0)
+			l.first = earlier(at, now)
+		}
+	}
+	return l
+}
+
+// ended is when the run, which has ended, did by our own clock: as long after it began as its worker says, but not after now.
+func (r *liveRun) ended(now time.Time) time.Time {
+	at := r.Finished
+	if n := len(r.Attempts); n > 0 && r.Attempts[n-1].Finished.Equal(at) && !r.Attempts[n-1].GivenUp {
+		at = r.began.Add(at.Sub(r.Attempts[n-1].Started))
+	}
+	return earlier(at, now)
 }
 
 // begun says whether the run is with a worker, or was and waits for another attempt.
@@ -35,9 +82,8 @@ func (s *liveRuns) get(id string) *job.Run {
 }
 
 // put adds the run, in the place of the one that had its id.
-func (s *liveRuns) put(run *job.Run, now time.Time) {
-	s.remove(run.ID)
-	r := &liveRun{Run: run, since: now}
+func (s *liveRuns) put(r *liveRun) {
+	s.remove(r.ID)
 	if s.byID == nil {
 		s.byID = make(map[string]*liveRun, 1)
 	}

@@ -52,7 +52,7 @@ func (p *Planner) refused(j *jobState, d job.Decision, a job.Applied, now time.T
 		p.applyRun(a.Run.Job, a.Run.ID, a.Run, a.Run.Rev, now)
 	}
 	if a.Cursor != nil && a.Cursor.Rev > p.seen {
-		j.cursor = a.Cursor
+		j.cursor = j.onward(a.Cursor)
 	}
 	if errors.Is(a.Err, job.ErrConflict) {
 		p.vanished(j, d, a, now)

@@ -155,7 +155,16 @@ func (w *sim) tamper() {
 	if w.store.job(name) == nil {
 		return
 	}
-	switch w.n(4) {
+	switch w.n(5) {
+	case 4:
+		for _, c := range w.store.log {
+			if c.Cursor != nil && c.Name == name && c.Cursor.After.After(w.store.job(name).Since) && w.chance(0.3) {
+				w.log("cursor of %s is put back to %v", name, c.Cursor.After)
+				w.tampered[name] = true
+				w.store.put(c)
+				break
+			}
+		}
 	case 0:
 		w.log("cursor of %s is removed", name)
 		w.tampered[name] = true

@@ -19,6 +19,7 @@ type checker struct {
 	execs   map[string][]*execution // by job
 	created map[string]int          // records of each run that were created
 	garbage map[string]bool         // runs that somebody has overwritten
+	skips   map[string][]*job.Event // slots of each job that were passed over with a reason
 	limits  limitChecker
 	orphans []*flight // requests of dead leaders that may yet arrive
 }
@@ -32,7 +33,7 @@ type execution struct {
 func newChecker(w *sim) *checker {
 	return &checker{
 		sim: w, runs: make(map[string]*job.Run), tokens: make(map[string]int64), specs: make(map[string]job.Spec),
-		execs: make(map[string][]*execution), created: make(map[string]int), garbage: make(map[string]bool),
+		execs: make(map[string][]*execution), created: make(map[string]int), garbage: make(map[string]bool), skips: make(map[string][]*job.Event),
 	}
 }
 
@@ -135,6 +136,9 @@ func (c *checker) decision(d job.Decision) {
 // cursor checks that a cursor moves forward, and over no slot that is not accounted for.
 func (c *checker) cursor(d job.Decision) {
 	s := c.sim.store
+	if e := d.Event; e != nil && e.Reason != "" {
+		c.skips[d.Job] = append(c.skips[d.Job], e)
+	}
 	j := s.job(d.Job)
 	if j == nil || j.Rev != d.JobRev {
 		c.fail("cursor of %s is moved by another definition than is in force", d.Job)
@@ -163,8 +167,8 @@ func (c *checker) cursor(d job.Decision) {
 	for slot, ok := when.Next(from); ok && !slot.After(d.Cursor.After); slot, ok = when.Next(slot) {
 		name := d.Job + "/" + job.SlotID(slot)
 		e := d.Event
-		told := e != nil && e.Reason != "" && !slot.Before(e.From) && !slot.After(e.To)
-		if here := d.Run != nil && d.Run.Name() == name; !here && !told && c.runs[name] == nil && !c.garbage[name] {
+		told := e != nil && e.Reason != "" && covers(slot)(e)
+		if here := d.Run != nil && d.Run.Name() == name; !here && !slices.ContainsFunc(c.skips[d.Job], covers(slot)) && c.runs[name] == nil && !c.garbage[name] {
 			c.fail("slot %s has neither a run nor a reason", name)
 		}
 		if told && d.Job == "all" && e.Reason != "paused" {
@@ -174,6 +178,11 @@ func (c *checker) cursor(d job.Decision) {
 	if next, _ := when.Next(d.Cursor.After); !next.Equal(d.Cursor.Next) {
 		c.fail("cursor of %s: next is %v, not %v", d.Job, d.Cursor.Next, next)
 	}
+}
+
+// covers says of an event whether slot is among those it tells of.
+func covers(slot time.Time) func(*job.Event) bool {
+	return func(e *job.Event) bool { return !slot.Before(e.From) && !slot.After(e.To) }
 }
 
 // executes notes that an attempt begins.
@@ -234,7 +243,7 @@ func (c *checker) behind(name string, settled time.Time) bool {
 	}
 	for _, r := range c.runs {
 		shared := slices.ContainsFunc(r.Limits, func(limit string) bool { return slices.Contains(spec.Limits, limit) })
-		if (r.Job == name || shared) && r.Finished.After(settled) && r.State != job.Skipped {
+		if (r.Job == name || shared) && r.Ended().After(settled) && r.State != job.Skipped {
 			return true
 		}
 	}

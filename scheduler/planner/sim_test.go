@@ -102,7 +102,7 @@ func newSim(seed uint64, log func(string, ...any)) *sim {
 	}
 	for i := range 1 + w.n(4) {
 		w.workers = append(w.workers, &simWorker{
-			sim: w, name: fmt.Sprintf("w%d", i), offset: w.offset(),
+			sim: w, name: fmt.Sprintf("w%d", i), offset: w.offset(), wrong: wrongClocks[w.n(len(wrongClocks))],
 		})
 	}
 	w.defineJobs()
@@ -115,6 +115,9 @@ func (w *sim) upTo(d time.Duration) time.Duration { return time.Duration(w.Int64
 
 // simOffset is how far a clock may be from the truth.
 const simOffset = 200 * time.Millisecond
+
+// wrongClocks is by how much the clock is wrong that a worker writes into records.
+var wrongClocks = []time.Duration{0, 0, 0, 0, 45 * time.Second, -45 * time.Second, 24 * time.Hour, -24 * time.Hour}
 
 func (w *sim) offset() time.Duration { return w.upTo(2*simOffset) - simOffset }
 

@@ -14,6 +14,7 @@ type simWorker struct {
 	sim        *sim
 	name       string
 	offset     time.Duration // of its clock
+	wrong      time.Duration // what its clock adds in records; what is due it knows by the leader's
 	session    string        // "": its process is dead
 	renewed    time.Time     // its lease, last
 	gone       bool          // its presence has been deleted
@@ -138,7 +139,7 @@ func (x *simWorker) begin() {
 
 func (x *simWorker) claim(r job.Run) {
 	w := x.sim
-	next, err := r.Claim(r.Rev, x.clock())
+	next, err := r.Claim(r.Rev, x.clock().Add(x.wrong))
 	if err != nil {
 		w.check.fail("%v", err)
 		return
@@ -174,7 +175,7 @@ func (x *simWorker) end() {
 		if a.ends.After(x.sim.now) {
 			return false
 		}
-		a.outcome.At = x.clock()
+		a.outcome.At = x.clock().Add(x.wrong)
 		a.claimed.end = x.sim.now
 		x.journal = append(x.journal, a)
 		return true

@@ -50,7 +50,7 @@ func (j *jobState) from(after time.Time, rev int64) position {
 	return position{after: after, next: next, rev: rev}
 }
 
-// lastSlot is the latest slot that has a run, should the cursor that knew it be gone. What was armed ahead, or ended
+// lastSlot is the latest slot that has a run, should the cursor that knew it be gone or put back. What was armed ahead, or ended
 // before its slot, is left out: there may be slots before it, and those that have a run are passed anyway.
 func (j *jobState) lastSlot() (last time.Time) {
 	for _, r := range j.live.order {
@@ -59,7 +59,7 @@ func (j *jobState) lastSlot() (last time.Time) {
 		}
 	}
 	for _, r := range j.ended.runs {
-		if r.Kind == job.KindScheduled && !r.Finished.Before(r.Slot) {
+		if r.Kind == job.KindScheduled && !r.Ended().Before(r.Slot) {
 			last = later(last, r.Slot)
 		}
 	}
@@ -116,6 +116,11 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 	}
 	if s.due = s.next.Add(j.when.Offset()); s.due.After(now) {
 		return p.armSlot(j, s, now)
+	}
+	if s.due.Before(p.leadSince) { // the cursor may have been put back when nobody here knew it
+		if last := j.lastSlot(); last.After(s.after) {
+			return &job.Decision{JobRev: j.def.Rev, Cursor: p.cursor(j, s.position, last)}
+		}
 	}
 	return p.decideDue(j, s, now)
 }

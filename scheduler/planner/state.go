@@ -12,7 +12,7 @@ import (
 // jobState is what the planner knows of one job. There are many, and most of them rest: TestJobsAtRest bounds what one takes.
 type jobState struct {
 	name   string
-	def    *job.Job           // nil: there is none (any more)
+	def    *job.Job           // nil: there is none (any more); the last one that was read, if nobody can read it
 	when   *schedule.Schedule // nil: no slots of its own, or none that anybody understands
 	cursor *job.Cursor        // nil: no slot has been decided yet
 	live   liveRuns
@@ -33,6 +33,10 @@ func (j *jobState) priority() int {
 	}
 	return j.def.Spec.Priority
 }
+
+// obscure says whether nobody can read what r would execute now. It is not given out, and what was known last only says what
+// becomes of an attempt that is lost.
+func (j *jobState) obscure(r *job.Run) bool { return j.unreadable && r.Spec == nil }
 
 // spec is what a run of this job executes: its own for an ad hoc run. nil if nobody knows.
 func (j *jobState) spec(r *job.Run) *job.Spec {
@@ -104,6 +108,9 @@ func (p *Planner) applyGate(c job.Change, now time.Time) {
 }
 
 func (p *Planner) applyJob(c job.Change, now time.Time) {
+	if c.Name == job.AdHoc { // its runs carry what they execute: somebody's hand
+		return
+	}
 	j := p.job(c.Name)
 	p.touch(j)
 	j.calm()
@@ -111,7 +118,10 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 		j.note().missedBefore = now // nobody could dispatch meanwhile
 	}
 	old := j.def
-	j.def, j.unreadable, j.when = c.Job, c.Bad != nil, nil
+	j.unreadable, j.when = c.Bad != nil, nil
+	if !j.unreadable {
+		j.def = c.Job
+	}
 	p.applyGuard(j, old, now)
 	p.misfit(c.Name, nil)
 	if c.Job == nil {
@@ -164,8 +174,19 @@ func (p *Planner) applyCursor(c job.Change) {
 		j.cursor = nil
 		p.forget(j)
 	default:
-		j.cursor = c.Cursor
+		j.cursor = j.onward(c.Cursor)
 	}
+}
+
+// onward is a cursor's record, or what was known of it if that is further on: a cursor only moves forward, so a hand has put
+// it back. The runs of the slots behind it may have been removed from history.
+func (j *jobState) onward(c *job.Cursor) *job.Cursor {
+	if j.cursor == nil || !c.After.Before(j.cursor.After) {
+		return c
+	}
+	known := *j.cursor
+	known.Rev = c.Rev
+	return &known
 }
 
 // cursorAt is what was known of a cursor, whose record now stands at rev. Its next slot is computed anew, should the job
@@ -202,23 +223,24 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	p.hold(j, old, -1, now)
 	p.occupy(known, r, now)
 	p.observe(j, known, r, now)
+	was := j.live.byID[id]
 	j.live.remove(id)
 	j.ended.remove(i)
 	switch {
 	case r == nil:
-		p.unblock(j, &job.Run{ID: id}, now)
+		p.unblock(j, &liveRun{Run: &job.Run{ID: id}}, now)
 		p.forget(j)
 	case r.State.Terminal():
 		j.ended.add(r, p.cfg.Retention)
-		p.unblock(j, r, now)
+		p.unblock(j, watch(was, r, now), now)
 	default:
-		j.live.put(r, now)
+		j.live.put(watch(was, r, now))
 		p.hold(j, r, 1, now)
 	}
 }
 
 // unblock says what the end of the run for which a slot waits tells of that slot.
-func (p *Planner) unblock(j *jobState, r *job.Run, now time.Time) {
+func (p *Planner) unblock(j *jobState, r *liveRun, now time.Time) {
 	if j.told().blockedBy != r.ID {
 		return
 	}
@@ -228,39 +250,29 @@ func (p *Planner) unblock(j *jobState, r *job.Run, now time.Time) {
 		t.missedBefore = now
 		return
 	}
-	// Slots before it began waited for it, too, but not because it was at work.
-	began := firstStart(r)
-	t.missedBefore = later(t.missedBefore, began)
-	// Not later than now, should the worker's clock be ahead.
-	t.overlapped = overlapped{run: r.ID, from: began, upTo: earlier(r.Finished, now).Add(-j.delay(r))}
+	// Slots before it began waited for it, too, but not because it was at work. What was claimed ahead of its time may have
+	// ended before.
+	t.missedBefore = later(t.missedBefore, earlier(r.first, now))
+	t.overlapped = overlapped{run: r.ID, from: r.first, upTo: r.ended(now).Add(-j.delay(r))}
 }
 
 // troubled says whether r was late, never began, or lost a worker: then what waits for it does not wait by the job's own
 // fault.
-func troubled(r *job.Run) bool {
-	return r.Late || firstStart(r).IsZero() || r.LostAttempts() > 0
+func troubled(r *liveRun) bool {
+	return r.Late || r.first.IsZero() || r.LostAttempts() > 0
 }
 
 // delay is how much later than due r began. A slot that r would not have reached into, had it begun in time, waits by no
 // fault of the job.
-func (j *jobState) delay(r *job.Run) time.Duration {
-	began := firstStart(r)
+func (j *jobState) delay(r *liveRun) time.Duration {
 	due := r.Due
 	switch {
 	case r.Kind == job.KindScheduled && j.when != nil:
 		due = r.Slot.Add(j.when.Offset())
 	case r.Attempt > 1: // Due is that of the present attempt
-		due = began
+		due = r.first
 	}
-	return max(0, began.Sub(due))
-}
-
-// firstStart is when the first attempt of r began, zero if none did.
-func firstStart(r *job.Run) time.Time {
-	if len(r.Attempts) > 0 {
-		return r.Attempts[0].Started
-	}
-	return r.Started
+	return max(0, r.first.Sub(due))
 }
 
 // forget removes a job of which nothing is left.

@@ -39,6 +39,9 @@ func (p *Planner) sweepRun(j *jobState, r *liveRun, now time.Time) *job.Decision
 			p.wakeAt(j, at)
 			return nil
 		}
+		if j.undecidable(r) {
+			return nil
+		}
 		if next, err := giveUpOverdue(j.spec(r.Run), r.Run, now); err == nil {
 			next = next.GiveUp()
 			return &job.Decision{Run: &next, GaveUp: true}
@@ -70,7 +73,7 @@ func (r *liveRun) overdue() time.Time {
 	if bound <= 0 { // it was claimed by an older version
 		bound = (job.DefaultTimeout + job.DefaultKillGrace).Std()
 	}
-	return later(r.Started, later(r.Armed, r.Due)).Add(bound)
+	return r.began.Add(bound)
 }
 
 // giveUpOverdue ends an attempt of which nobody knows whether it goes on. Only a job that may be repeated is tried again, as

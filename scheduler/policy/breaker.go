@@ -56,6 +56,15 @@ func Breaker(b *job.Breaker, tried []Tried) (s BreakerState) {
 	return s
 }
 
+// BreakerLookBack is how many of a job's latest attempts are kept for b: those that opened it, and as many that have ended
+// since. 0 if b is nil.
+func BreakerLookBack(b *job.Breaker) int {
+	if b == nil {
+		return 0
+	}
+	return 2 * b.Window
+}
+
 // BreakerFailures is how many of the latest attempts have to fail to open b.
 func BreakerFailures(b *job.Breaker) int {
 	const rounding = 1e-9

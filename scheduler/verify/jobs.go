@@ -109,8 +109,11 @@ func (c *checker) lookForLife() {
 
 // checkSlots looks for slots that were passed without a run or a reason, within the history that is kept.
 func (c *checker) checkSlots(s *subject) {
-	edge, any := historyEdge(s.runs)
-	if s.def == nil || !any {
+	if s.def == nil {
+		return
+	}
+	edge, any := historyEdge(s.runs, s.def.Spec.Breaker)
+	if !any {
 		return
 	}
 	when, err := policy.When(s.name, s.def.Spec)
@@ -133,27 +136,36 @@ func (c *checker) checkSlots(s *subject) {
 	}
 }
 
-// clockSlack is how far ahead of its slot a run may seem to have ended: by a worker's wrong clock, or since it was armed
-// ahead, by a minute at most, and taken back for good.
-const clockSlack = 2 * time.Minute
+// earlyEnd is how far ahead of its slot a run may seem to have ended: it was armed ahead, by a minute at most, and taken back
+// for good; and clocks differ a little.
+const earlyEnd = 2 * time.Minute
 
 // historyEdge is the time from which no slot's run has been removed from history, false if nobody can tell. Runs are
 // removed in the order of their ends, those that went well apart from the others. So what is missing ended before what is
-// left of its kind; and no run ends before its slot. Runs with an idempotency key are kept longer and tell nothing.
-func historyEdge(runs []*job.Run) (edge time.Time, ok bool) {
+// left of its kind; and no run ends before its slot. Two sorts of runs are kept longer and tell nothing: those with an
+// idempotency key, and the latest attempted ones by which a breaker goes. Of a kind of which only such are left, the latest
+// one is what nothing missing has ended after.
+func historyEdge(runs []*job.Run, b *job.Breaker) (edge time.Time, ok bool) {
+	byEnd := slices.DeleteFunc(slices.Clone(runs), func(r *job.Run) bool { return !r.State.Terminal() || r.Key != "" })
+	slices.SortFunc(byEnd, func(a, b *job.Run) int { return b.Ended().Compare(a.Ended()) })
+	pinned := policy.BreakerLookBack(b)
+	if pinned > 0 {
+		pinned += job.MaxDrops // some more wait to be removed
+	}
 	var oldest [2]time.Time
-	for _, r := range runs {
-		if !r.State.Terminal() || r.Key != "" {
-			continue
-		}
+	for _, r := range byEnd { // the latest first
 		kind := 0
 		if r.State == job.Succeeded || r.State == job.Skipped {
 			kind = 1
 		}
-		if oldest[kind].IsZero() || r.Finished.Before(oldest[kind]) {
-			oldest[kind] = r.Finished
+		tells := len(r.Attempts) == 0 || pinned <= 0
+		if len(r.Attempts) > 0 {
+			pinned--
+		}
+		if tells || oldest[kind].IsZero() {
+			oldest[kind] = r.Ended()
 		}
 	}
 	edge = later(oldest[0], oldest[1])
-	return edge.Add(clockSlack), !edge.IsZero()
+	return edge.Add(earlyEnd), !edge.IsZero()
 }

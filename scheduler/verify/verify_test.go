@@ -225,6 +225,52 @@ func TestASoundStorePasses(t *testing.T) {
 			t.Errorf("got %+v", report.Violations)
 		}
 	})
+	t.Run("with history pruned after a run on a worker whose clock is a day behind", func(t *testing.T) {
+		h := newHistory()
+		for n := 1; n <= 20; n++ {
+			h.fire(n)
+		}
+		r := h.arm(h.slot(21), h.move(21))
+		r = must(r.Claim(r.Rev, r.Due.AddDate(0, 0, -1)))
+		r.Rev = h.write(of(r))
+		h.finish(r, job.Succeeded, 21-24*60)
+		for n := 1; n <= 12; n++ {
+			delete(h.records, "runs/"+h.slotName(n))
+		}
+		h.log = nil
+		if report := verify.Check(h.input()); len(report.Violations) > 0 {
+			t.Errorf("got %+v", report.Violations)
+		}
+	})
+	t.Run("with attempts that are kept for a breaker while history is pruned", func(t *testing.T) {
+		h := newHistory()
+		h.write(h.def(func(j *job.Job) {
+			j.Spec.Breaker = &job.Breaker{Window: 10, FailureRatio: 0.5, OpenFor: job.Duration(time.Minute)}
+		}))
+		for n := 1; n <= 60; n++ { // every other slot finds the run before it at work
+			if n%2 == 1 {
+				h.finish(h.claim(h.arm(h.slot(n), h.move(n))), job.Succeeded, n)
+				continue
+			}
+			r := h.slot(n)
+			r.State, r.Reason, r.Finished = job.Skipped, "overlap: run is still active", minute(n)
+			h.write(of(r), h.move(n))
+			if old := n - 10; old > 0 { // five of either sort are among the ten that are kept
+				delete(h.records, "runs/"+h.slotName(old))
+			}
+			if old := n - 49; old > 0 {
+				delete(h.records, "runs/"+h.slotName(old))
+			}
+		}
+		h.log = nil
+		if report := verify.Check(h.input()); len(report.Violations) > 0 {
+			t.Errorf("got %+v", report.Violations)
+		}
+		delete(h.records, "runs/"+h.slotName(58))
+		if report := verify.Check(h.input()); len(report.Violations) != 1 || report.Violations[0].Invariant != 5 {
+			t.Errorf("without a run that cannot have been pruned: got %+v", report.Violations)
+		}
+	})
 	t.Run("with records that nobody can read", func(t *testing.T) {
 		h := usual()
 		h.write(job.Change{Kind: job.RecordRun, Name: h.slotName(3), Bad: errors.New("garbage")})

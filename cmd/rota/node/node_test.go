@@ -228,12 +228,18 @@ func TestAReplicaOnItsOwn(t *testing.T) {
 		if err != nil || v.RetryOf != old.Ref || v.Ref == old.Ref {
 			t.Errorf("got %+v, %v", v, err)
 		}
+		if v.State == job.Pending && v.Reason == "" {
+			t.Error("it does not say why it waits")
+		}
 		r.ends(t, v.Ref, job.Failed)
 	})
 	t.Run("a command without a job", func(t *testing.T) {
 		v, _, err := r.SubmitCommand(t.Context(), api.AdHocRequest{Command: []string{"echo", "ad hoc"}})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if v.State == job.Pending && v.Reason == "" {
+			t.Error("it does not say why it waits")
 		}
 		r.ends(t, v.Ref, job.Succeeded)
 		if got := r.output(t, v.Ref, 0, false); got != "ad hoc\n" {

@@ -22,7 +22,7 @@ func (b *backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 		return api.RunView{}, false, err
 	}
 	r := job.Run{
-		Job: s.Job, ID: runID(s.Key, s.Asked), Kind: s.Kind, Slot: s.Asked, Due: s.Due, State: job.Pending,
+		Job: s.Job, ID: runID(s.Key, s.Asked), Kind: s.Kind, Slot: s.Asked, Due: s.Due, State: job.Pending, Reason: job.ReasonNew,
 		Key: s.Key, Payload: s.Payload, By: s.By, Created: s.Asked,
 	}
 	if s.Spec != nil {
@@ -133,7 +133,7 @@ func (b *backend) Retry(ctx context.Context, jobName, id, by string) (api.RunVie
 		return api.RunView{}, err
 	}
 	r := job.Run{
-		Job: jobName, ID: runID("", now), Kind: job.KindRetry, Slot: old.Slot, Due: now, State: job.Pending,
+		Job: jobName, ID: runID("", now), Kind: job.KindRetry, Slot: old.Slot, Due: now, State: job.Pending, Reason: job.ReasonNew,
 		Payload: old.Payload, Spec: old.Spec, RetryOf: old.Name(), By: by, Created: now,
 	}
 	if r.Spec == nil { // it does what the job says now
