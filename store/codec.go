@@ -93,8 +93,8 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	case KindWorkers:
 		c.Worker = &job.Worker{Rev: rev}
 		err = unmarshal(value, c.Worker, func() error {
-			if c.Worker.Session == "" || c.Worker.Capacity < 0 {
-				return fmt.Errorf("no session, or a capacity below zero")
+			if c.Worker.Session == "" || !job.CapacityRange.Holds(c.Worker.Capacity) {
+				return fmt.Errorf("no session, or a capacity that is not between %d and %d", job.CapacityRange.Low, job.CapacityRange.High)
 			}
 			return same("name", c.Worker.Name, name)
 		})
@@ -165,12 +165,26 @@ func same(field, got, want string) error {
 	return nil
 }
 
+// maxCount is more than we ever count to, so that what is counted up stays above zero.
+const maxCount = 1 << 30
+
+// checkSpec holds what is to be done to what a job file may say. nil is nothing.
+func checkSpec(s *job.Spec) error {
+	if s == nil {
+		return nil
+	}
+	return s.Check()
+}
+
 func checkJob(j *job.Job, name string) error {
 	if err := job.CheckName(name); err != nil {
 		return err
 	}
-	if j.Generation < 1 {
+	if j.Generation < 1 || j.Generation > maxCount {
 		return fmt.Errorf("generation is %d, and begins at 1", j.Generation)
+	}
+	if err := checkSpec(j.Spec); err != nil {
+		return err
 	}
 	return same("name", j.Name, name)
 }
@@ -179,8 +193,11 @@ func checkLimit(l *job.Limit, name string) error {
 	if err := job.CheckName(name); err != nil {
 		return err
 	}
-	if l.Spec.Concurrent < 1 && l.Spec.Rate.IsZero() || l.Spec.Concurrent < 0 {
+	if l.Spec == (job.LimitSpec{}) {
 		return fmt.Errorf("it limits nothing")
+	}
+	if err := l.Spec.Check(); err != nil {
+		return err
 	}
 	return same("name", l.Name, name)
 }
@@ -188,6 +205,9 @@ func checkLimit(l *job.Limit, name string) error {
 func checkCursor(c *job.Cursor, name string) error {
 	if c.After.IsZero() {
 		return fmt.Errorf("it does not say up to when slots are decided")
+	}
+	if !c.Next.IsZero() && !c.Next.After(c.After) { // it would go backwards
+		return fmt.Errorf("its next slot is decided already")
 	}
 	return same("job", c.Job, name)
 }
@@ -202,6 +222,12 @@ func checkRun(r *job.Run, name string) error {
 	}
 	if (r.State == job.Armed || r.State == job.Running) && (r.Worker == "" || r.Attempt < 1) {
 		return fmt.Errorf("it is %s, but has no worker or no attempt", r.State)
+	}
+	if r.Attempt < 0 || r.Attempt > maxCount || r.Bound < 0 {
+		return fmt.Errorf("attempt is %d, bound %v", r.Attempt, r.Bound)
+	}
+	if err := checkSpec(r.Spec); err != nil {
+		return err
 	}
 	if r.Job != jobName || r.ID != id {
 		return same("run", r.Name(), name)
