@@ -128,7 +128,7 @@ func (s *Store) get(ctx context.Context, kind Kind, name, key string) (job.Chang
 	if len(resp.Kvs) == 0 {
 		return job.Change{}, fmt.Errorf("%s %s: %w", kind, name, job.ErrNotFound)
 	}
-	c := decode(kind, name, resp.Kvs[0].Value, resp.Kvs[0].ModRevision)
+	c := decodeKV(kind, name, resp.Kvs[0])
 	if c.Bad != nil {
 		return c, fmt.Errorf("%s %s is unreadable: %w", kind, name, c.Bad)
 	}

@@ -3,9 +3,12 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unique"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -131,6 +134,15 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	}
 	if err != nil {
 		return job.Change{Kind: kind, Name: name, Rev: rev, Bad: err}
+	}
+	return c
+}
+
+// decodeKV is decode for a whole key: one that stands for a process has to end with it.
+func decodeKV(kind Kind, name string, kv *mvccpb.KeyValue) job.Change {
+	c := decode(kind, name, kv.Value, kv.ModRevision)
+	if (kind == KindWorkers || kind == KindReplicas) && kv.Lease == 0 && c.Bad == nil {
+		return job.Change{Kind: kind, Name: name, Rev: kv.ModRevision, Bad: errors.New("it has no lease, so that only somebody's hand can have put it there")}
 	}
 	return c
 }

@@ -70,7 +70,7 @@ func (s *Store) Replicas(ctx context.Context) (replicas []*job.Replica, err erro
 	prefix := s.keys.family(KindReplicas)
 	kvs, _, err := s.list(ctx, prefix)
 	for _, kv := range kvs {
-		if c := decode(KindReplicas, string(kv.Key[len(prefix):]), kv.Value, kv.ModRevision); c.Replica != nil {
+		if c := decodeKV(KindReplicas, string(kv.Key[len(prefix):]), kv); c.Replica != nil {
 			replicas = append(replicas, c.Replica)
 		}
 	}
