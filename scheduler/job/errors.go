@@ -9,6 +9,9 @@ var (
 	ErrConflict = errors.New("record has changed")
 	// ErrNotFound is returned when there is no such record.
 	ErrNotFound = errors.New("not found")
+	// ErrUnreadable is returned when there is a record, but nobody can read it: a hand put it there, or a later version did.
+	// Asking again does not help before somebody has repaired or removed it.
+	ErrUnreadable = errors.New("record is unreadable")
 	// ErrTooLarge is returned when a record is too large for the store. Sending it again does not help.
 	ErrTooLarge = errors.New("record too large")
 	// ErrFull is returned when the store has reached its space quota: it takes deletions, but nothing new.
