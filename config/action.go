@@ -98,6 +98,9 @@ var methods = []string{
 	http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions,
 }
 
+// statuses are what a target may answer with.
+var statuses = job.Range[int]{Low: 100, High: 599}
+
 var httpFields = []field[job.HTTP]{
 	{"url", func(r *reader, n *yaml.Node, h *job.HTTP) {
 		h.URL = r.required(n, "url", maxURL)
@@ -115,7 +118,7 @@ var httpFields = []field[job.HTTP]{
 	}},
 	{"expect", func(r *reader, n *yaml.Node, h *job.HTTP) {
 		r.items(n, "expect", true, func(_ int, n *yaml.Node) {
-			if status := r.number(n, "expect", 100, 599); status != 0 && !slices.Contains(h.Expect, status) {
+			if status := r.count(n, "expect", statuses); status != 0 && !slices.Contains(h.Expect, status) {
 				h.Expect = append(h.Expect, status)
 			}
 		})

@@ -80,11 +80,11 @@ func (s *Settings) check(sources map[string]given) {
 	}
 	between("dispatch.arm_ahead", s.Dispatch.ArmAhead, 0, time.Minute)
 	between("dispatch.max_clock_offset", s.Dispatch.MaxClockOffset, 10*time.Millisecond, time.Minute)
-	if s.Worker.Capacity < 1 || s.Worker.Capacity > 10_000 {
-		fail("worker.capacity", "to execute nothing here set worker.enabled: false", "%d is not between 1 and 10000", s.Worker.Capacity)
+	if may := job.CapacityRange; !may.Holds(s.Worker.Capacity) {
+		fail("worker.capacity", "to execute nothing here set worker.enabled: false", "%d is not between %d and %d", s.Worker.Capacity, may.Low, may.High)
 	}
 	between("worker.shutdown_grace", s.Worker.ShutdownGrace, 0, 24*time.Hour)
-	between("history.max_age", s.History.MaxAge, time.Hour, maxDuration)
+	between("history.max_age", s.History.MaxAge, time.Hour, job.MaxDuration.Std())
 	if s.History.Success < 1 {
 		fail("history.success", "", "%d is less than 1", s.History.Success)
 	}

@@ -9,7 +9,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The limits of a job file. They are far beyond use and keep a job's record small enough for the store.
+// The limits of a job file. They are far beyond use and keep a job's record small enough for the store. What numbers may be
+// says package job.
 const (
 	maxDescription = 1 << 10   // bytes
 	maxText        = 64 << 10  // bytes of a shell script, an argument, a body or a value of env
@@ -17,13 +18,6 @@ const (
 	maxPayload     = 256 << 10 // bytes of JSON
 	maxEntries     = 256       // entries of env, headers and workers
 	maxArguments   = 1024      // of a command
-	maxMissedLimit = 10_000
-	maxRetries     = 1000
-	maxWindow      = 1000
-	maxPriority    = 1000
-	maxJitter      = 24 * time.Hour // exclusive
-	minHeartbeat   = time.Second    // less than that is the machine's own noise
-	maxDuration    = 10 * 365 * 24 * time.Hour
 )
 
 // jobFields are the keys of a job, in the order in which they are written.
@@ -37,7 +31,7 @@ var jobFields = []field[job.Spec]{
 		})
 	}},
 	{"every", func(r *reader, n *yaml.Node, s *job.Spec) {
-		s.Every = job.Duration(r.duration(n, "every", 1, maxDuration))
+		s.Every = r.span(n, "every", job.EveryRange)
 	}},
 	{"at", func(r *reader, n *yaml.Node, s *job.Spec) {
 		r.items(n, "at", true, func(_ int, n *yaml.Node) {
@@ -60,32 +54,32 @@ var jobFields = []field[job.Spec]{
 		})
 	}},
 	{"jitter", func(r *reader, n *yaml.Node, s *job.Spec) {
-		s.Jitter = job.Duration(r.duration(n, "jitter", 0, maxDuration))
-		if s.Jitter.Std() >= maxJitter {
-			r.fail(n, "", "jitter %v is not less than %v", s.Jitter, job.Duration(maxJitter))
+		s.Jitter = job.Duration(r.duration(n, "jitter", 0, job.MaxDuration.Std()))
+		if s.Jitter > job.JitterRange.High {
+			r.fail(n, "", "jitter %v is not less than %v", s.Jitter, job.JitterRange.High+1)
 		}
 	}},
 	{"missed", func(r *reader, n *yaml.Node, s *job.Spec) { s.Missed = choice(r, n, "missed", job.MissedPolicies()) }},
 	{"missed_window", func(r *reader, n *yaml.Node, s *job.Spec) {
-		s.MissedWindow = job.Duration(r.duration(n, "missed_window", 0, maxDuration))
+		s.MissedWindow = r.span(n, "missed_window", job.MissedWindowRange)
 	}},
 	{"missed_limit", func(r *reader, n *yaml.Node, s *job.Spec) {
-		s.MissedLimit = r.number(n, "missed_limit", 1, maxMissedLimit)
+		s.MissedLimit = r.count(n, "missed_limit", job.MissedLimitRange)
 	}},
 	{"overlap", func(r *reader, n *yaml.Node, s *job.Spec) { s.Overlap = choice(r, n, "overlap", job.OverlapPolicies()) }},
 	{"delivery", func(r *reader, n *yaml.Node, s *job.Spec) { s.Delivery = choice(r, n, "delivery", job.Deliveries()) }},
 	{"timeout", func(r *reader, n *yaml.Node, s *job.Spec) {
-		s.Timeout = job.Duration(r.duration(n, "timeout", 1, maxDuration))
+		s.Timeout = r.span(n, "timeout", job.TimeoutRange)
 	}},
 	{"kill_grace", func(r *reader, n *yaml.Node, s *job.Spec) {
-		s.KillGrace = job.Duration(r.duration(n, "kill_grace", 1, time.Hour))
+		s.KillGrace = r.span(n, "kill_grace", job.KillGraceRange)
 	}},
 	{"heartbeat", func(r *reader, n *yaml.Node, s *job.Spec) {
-		s.Heartbeat = job.Duration(r.duration(n, "heartbeat", minHeartbeat, maxDuration))
+		s.Heartbeat = r.span(n, "heartbeat", job.HeartbeatRange)
 	}},
 	{"retry", readRetry},
 	{"priority", func(r *reader, n *yaml.Node, s *job.Spec) {
-		s.Priority = r.number(n, "priority", -maxPriority, maxPriority)
+		s.Priority = r.count(n, "priority", job.PriorityRange)
 	}},
 	{"workers", func(r *reader, n *yaml.Node, s *job.Spec) { s.Workers = r.labels(n, "workers") }},
 	{"notify", readNotify},
@@ -128,13 +122,13 @@ var dstFields = []field[job.DST]{
 }
 
 var retryFields = []field[job.Retry]{
-	{"max", func(r *reader, n *yaml.Node, t *job.Retry) { t.Max = r.number(n, "retry max", 0, maxRetries) }},
+	{"max", func(r *reader, n *yaml.Node, t *job.Retry) { t.Max = r.count(n, "retry max", job.RetryMaxRange) }},
 	{"backoff", func(r *reader, n *yaml.Node, t *job.Retry) { t.Backoff = choice(r, n, "backoff", job.Backoffs()) }},
 	{"min", func(r *reader, n *yaml.Node, t *job.Retry) {
-		t.Min = job.Duration(r.duration(n, "retry min", 1, maxDuration))
+		t.Min = r.span(n, "retry min", job.RetryDelayRange)
 	}},
 	{"max_delay", func(r *reader, n *yaml.Node, t *job.Retry) {
-		t.MaxDelay = job.Duration(r.duration(n, "max_delay", 1, maxDuration))
+		t.MaxDelay = r.span(n, "max_delay", job.RetryDelayRange)
 	}},
 	{"jitter", func(r *reader, n *yaml.Node, t *job.Retry) {
 		t.Jitter = choice(r, n, "retry jitter", job.RetryJitters())

@@ -10,9 +10,6 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxConcurrent is the most that a limit may allow at a time.
-const maxConcurrent = 1_000_000
-
 // LimitDefinition is one limit and the place where its name stands.
 type LimitDefinition struct {
 	Name string
@@ -24,16 +21,16 @@ type LimitDefinition struct {
 // limitFields are the keys of a limit, in the order in which they are written.
 var limitFields = []field[job.LimitSpec]{
 	{"concurrent", func(r *reader, n *yaml.Node, l *job.LimitSpec) {
-		l.Concurrent = r.number(n, "concurrent", 1, maxConcurrent)
+		l.Concurrent = r.count(n, "concurrent", job.ConcurrentRange)
 	}},
 	{"rate", func(r *reader, n *yaml.Node, l *job.LimitSpec) { l.Rate = r.rate(n, "rate") }},
 }
 
 var breakerFields = []field[job.Breaker]{
-	{"window", func(r *reader, n *yaml.Node, b *job.Breaker) { b.Window = r.number(n, "window", 1, maxWindow) }},
+	{"window", func(r *reader, n *yaml.Node, b *job.Breaker) { b.Window = r.count(n, "window", job.BreakerWindowRange) }},
 	{"failure_ratio", func(r *reader, n *yaml.Node, b *job.Breaker) { b.FailureRatio = r.ratio(n, "failure_ratio") }},
 	{"open_for", func(r *reader, n *yaml.Node, b *job.Breaker) {
-		b.OpenFor = job.Duration(r.duration(n, "open_for", 1, maxDuration))
+		b.OpenFor = r.span(n, "open_for", job.BreakerOpenForRange)
 	}},
 }
 
@@ -153,7 +150,7 @@ func (r *reader) ratio(n *yaml.Node, what string) float64 {
 	switch {
 	case n.Tag != "!!float" && n.Tag != "!!int" || err != nil:
 		r.fail(n, "such as 0.5 for a half", "%s must be a number, not %s", what, kindOf(n))
-	case !(v > 0 && v <= 1):
+	case !job.BreakerRatioRange.Holds(v):
 		r.fail(n, "such as 0.5 for a half", "%s %s is not above 0 and up to 1", what, abbreviate(s))
 	default:
 		return v

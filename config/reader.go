@@ -222,6 +222,11 @@ func (r *reader) number(n *yaml.Node, what string, low, high int) int {
 	return 0
 }
 
+// count is number within a range.
+func (r *reader) count(n *yaml.Node, what string, may job.Range[int]) int {
+	return r.number(n, what, may.Low, may.High)
+}
+
 // boolean reads true or false.
 func (r *reader) boolean(n *yaml.Node, what string) bool {
 	s, ok := r.scalar(n, what, "true or false")
@@ -262,6 +267,11 @@ func (r *reader) duration(n *yaml.Node, what string, low, high time.Duration) ti
 		return d
 	}
 	return 0
+}
+
+// span is duration within a range.
+func (r *reader) span(n *yaml.Node, what string, may job.Range[job.Duration]) job.Duration {
+	return job.Duration(r.duration(n, what, may.Low.Std(), may.High.Std()))
 }
 
 func durationHint(s string) string {

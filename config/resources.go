@@ -8,15 +8,6 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The bounds of resources. The lower ones keep a typing error from being a job that can never run.
-const (
-	minMemory = job.Size(1 << 20)
-	maxMemory = job.Size(1 << 50)
-	minCPU    = job.CPUs(10) // what the kernel can do
-	maxCPU    = job.CPUs(10_000 * 1000)
-	maxPIDs   = 1 << 22 // what the kernel can count
-)
-
 var resourceFields = []field[job.Resources]{
 	{"memory", func(r *reader, n *yaml.Node, res *job.Resources) {
 		text, ok := r.scalar(n, "memory", "a size")
@@ -27,8 +18,8 @@ var resourceFields = []field[job.Resources]{
 		switch {
 		case err != nil:
 			r.fail(n, sizeHint(text), "memory %s is not a size", quote(text))
-		case size < minMemory || size > maxMemory:
-			r.fail(n, "", "memory %s is not between %v and %v", quote(text), minMemory, maxMemory)
+		case !job.MemoryRange.Holds(size):
+			r.fail(n, "", "memory %s is not between %v and %v", quote(text), job.MemoryRange.Low, job.MemoryRange.High)
 		default:
 			res.Memory = size
 		}
@@ -42,13 +33,13 @@ var resourceFields = []field[job.Resources]{
 		switch {
 		case err != nil:
 			r.fail(n, `such as "2", "0.5" or 500m, which is half a CPU`, "cpu %s is not a number of CPUs", quote(text))
-		case cpus < minCPU || cpus > maxCPU:
-			r.fail(n, "", "cpu %s is not between %v and %v", quote(text), minCPU, maxCPU)
+		case !job.CPURange.Holds(cpus):
+			r.fail(n, "", "cpu %s is not between %v and %v", quote(text), job.CPURange.Low, job.CPURange.High)
 		default:
 			res.CPU = cpus
 		}
 	}},
-	{"pids", func(r *reader, n *yaml.Node, res *job.Resources) { res.PIDs = r.number(n, "pids", 1, maxPIDs) }},
+	{"pids", func(r *reader, n *yaml.Node, res *job.Resources) { res.PIDs = r.count(n, "pids", job.PIDsRange) }},
 }
 
 func readResources(r *reader, n *yaml.Node, s *job.Spec) {

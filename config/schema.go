@@ -77,7 +77,7 @@ func jobSchema() object {
 
 func limitSchema() object {
 	schema := mappingOf(object{
-		"concurrent": integer(1, maxConcurrent, "runs that may be with workers at a time"),
+		"concurrent": integer(job.ConcurrentRange, "runs that may be with workers at a time"),
 		"rate":       ref("rate", "of attempts that begin"),
 	}, "")
 	schema["minProperties"] = 1
@@ -124,8 +124,8 @@ func text(limit int, description string) object {
 	return object{"type": "string", "maxLength": limit, "description": description}
 }
 
-func integer(low, high int, description string) object {
-	return object{"type": "integer", "minimum": low, "maximum": high, "description": description}
+func integer(may job.Range[int], description string) object {
+	return object{"type": "integer", "minimum": may.Low, "maximum": may.High, "description": description}
 }
 
 // oneOrMore is a value or a list of such values.
@@ -155,20 +155,20 @@ func keySchemas() object {
 		"jitter":        ref("duration", "a run starts at its slot plus a share of this that is fixed per job; less than 24h"),
 		"missed":        enum(job.MissedPolicies(), job.MissedLatest, "slots that passed while nobody could dispatch"),
 		"missed_window": ref("duration", "older missed slots are skipped"),
-		"missed_limit":  integer(1, maxMissedLimit, "cap for missed: all"),
+		"missed_limit":  integer(job.MissedLimitRange, "cap for missed: all"),
 		"overlap":       enum(job.OverlapPolicies(), job.OverlapSkip, "the previous run is still active"),
 		"delivery":      enum(job.Deliveries(), job.AtLeastOnce, "an attempt whose worker was lost"),
 		"timeout":       ref("duration", "of one attempt"),
 		"kill_grace":    ref("duration", "between SIGTERM and SIGKILL"),
 		"heartbeat":     ref("duration", "an attempt that reports no progress for so long is ended; at least 1s"),
 		"retry": mappingOf(object{
-			"max":       integer(0, maxRetries, "further attempts after the first"),
+			"max":       integer(job.RetryMaxRange, "further attempts after the first"),
 			"backoff":   enum(job.Backoffs(), job.BackoffExponential, "how the delay grows"),
 			"min":       ref("duration", "the first delay"),
 			"max_delay": ref("duration", "the longest delay"),
 			"jitter":    enum(job.RetryJitters(), job.JitterFull, "how the delay is spread"),
 		}, "attempts after one that failed"),
-		"priority": integer(-maxPriority, maxPriority, "higher goes first when workers are short"),
+		"priority": integer(job.PriorityRange, "higher goes first when workers are short"),
 		"workers":  ref("words", "labels that a worker must have"),
 		"notify": object{
 			"description": "who is told: names of notifiers, or definitions for this job alone",
@@ -182,7 +182,7 @@ func keySchemas() object {
 			"cluster-wide limits that its runs hold, defined beside jobs"),
 		"rate": ref("rate", "at which its attempts begin at most"),
 		"breaker": mappingOf(object{
-			"window":        integer(1, maxWindow, "how many of the latest attempts it looks back at"),
+			"window":        integer(job.BreakerWindowRange, "how many of the latest attempts it looks back at"),
 			"failure_ratio": object{"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": job.DefaultBreakerRatio, "description": "the share of them that has to fail to open it"},
 			"open_for":      ref("duration", "how long nothing begins before one run tries"),
 		}, "holds the job back while its attempts fail"),
@@ -198,7 +198,7 @@ func keySchemas() object {
 		"resources": mappingOf(object{
 			"memory": object{"type": "string", "pattern": sizePattern, "examples": []string{"512MiB", "2GiB"}, "description": "of all its processes together"},
 			"cpu":    object{"type": []string{"string", "number"}, "pattern": cpuPattern, "examples": []string{"1", "0.5", "500m"}, "description": "CPUs' worth of time"},
-			"pids":   integer(1, maxPIDs, "processes and threads at a time"),
+			"pids":   integer(job.PIDsRange, "processes and threads at a time"),
 		}, "what the processes of one attempt of command and shell may use"),
 		"payload": object{"description": "any data; given to the job as JSON"},
 	}
@@ -232,7 +232,7 @@ func httpSchema() object {
 		"headers": ref("words", "may hold ${env:…}, ${file:…} and {{ .Slot }}"),
 		"json":    object{"description": "body, sent as application/json"},
 		"body":    text(maxText, "body, sent as it is"),
-		"expect":  oneOrMore(integer(100, 599, ""), "statuses that mean success; 2xx by default"),
+		"expect":  oneOrMore(integer(statuses, ""), "statuses that mean success; 2xx by default"),
 	}, "request to make")
 	schema["required"] = []string{"url"}
 	schema["not"] = object{"required": []string{"json", "body"}}

@@ -92,7 +92,7 @@ func (s setting) read(r *reader, n *yaml.Node, to *Settings) {
 	case *int:
 		*p = r.number(n, s.key, 0, 1_000_000)
 	case *time.Duration:
-		*p = r.duration(n, s.key, 0, maxDuration)
+		*p = r.duration(n, s.key, 0, job.MaxDuration.Std())
 	case *LogLevel:
 		*p = choice(r, n, s.key, LogLevels())
 	case *LogFormat:

@@ -106,18 +106,18 @@ func (s *Store) Run(ctx context.Context, jobName, id string) (job.Run, error) {
 	return *c.Run, nil
 }
 
-// Job reads a definition. job.ErrNotFound if there is none.
+// Job reads a definition. job.ErrNotFound if there is none; job.ErrUnreadable, and nothing but its Rev, if nobody can read it.
 func (s *Store) Job(ctx context.Context, name string) (job.Job, error) {
 	c, err := s.get(ctx, KindJobs, name, s.keys.job(name))
 	if err != nil {
-		return job.Job{}, err
+		return job.Job{Rev: c.Rev}, err
 	}
 	j := *c.Job
 	j.Spec = new(*j.Spec) // or else who changes it would change that of other jobs
 	return j, nil
 }
 
-// get reads one record, or says that there is none, or that it is unreadable.
+// get reads one record. job.ErrNotFound if there is none, job.ErrUnreadable if nobody can read it.
 func (s *Store) get(ctx context.Context, kind Kind, name, key string) (job.Change, error) {
 	try, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
@@ -128,11 +128,15 @@ func (s *Store) get(ctx context.Context, kind Kind, name, key string) (job.Chang
 	if len(resp.Kvs) == 0 {
 		return job.Change{}, fmt.Errorf("%s %s: %w", kind, name, job.ErrNotFound)
 	}
-	c := decode(kind, name, resp.Kvs[0].Value, resp.Kvs[0].ModRevision)
+	c := decodeKV(kind, name, resp.Kvs[0])
 	if c.Bad != nil {
-		return c, fmt.Errorf("%s %s: %w: %w", kind, name, job.ErrUnreadable, c.Bad)
+		return c, unreadable(key, c.Bad)
 	}
 	return c, nil
+}
+
+func unreadable(key string, bad error) error {
+	return fmt.Errorf("%w: %s: %w", job.ErrUnreadable, key, bad)
 }
 
 // Events returns the newest events of a job, the latest first, at most limit.

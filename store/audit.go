@@ -22,7 +22,7 @@ func (s *Store) Snapshot(ctx context.Context) (records []job.Change, rev int64, 
 		if ok && !mirrored(kind) && kind != KindEvents {
 			continue
 		}
-		c := decode(kind, name, kv.Value, kv.ModRevision)
+		c := decodeKV(kind, name, kv)
 		if !ok {
 			c.Name = string(kv.Key)
 		}

@@ -3,9 +3,12 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unique"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -93,8 +96,8 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	case KindWorkers:
 		c.Worker = &job.Worker{Rev: rev}
 		err = unmarshal(value, c.Worker, func() error {
-			if c.Worker.Session == "" || c.Worker.Capacity < 0 {
-				return fmt.Errorf("no session, or a capacity below zero")
+			if c.Worker.Session == "" || !job.CapacityRange.Holds(c.Worker.Capacity) {
+				return fmt.Errorf("no session, or a capacity that is not between %d and %d", job.CapacityRange.Low, job.CapacityRange.High)
 			}
 			return same("name", c.Worker.Name, name)
 		})
@@ -135,6 +138,15 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	return c
 }
 
+// decodeKV is decode for a whole key: one that stands for a process has to end with it.
+func decodeKV(kind Kind, name string, kv *mvccpb.KeyValue) job.Change {
+	c := decode(kind, name, kv.Value, kv.ModRevision)
+	if (kind == KindWorkers || kind == KindReplicas) && kv.Lease == 0 && c.Bad == nil {
+		return job.Change{Kind: kind, Name: name, Rev: kv.ModRevision, Bad: errors.New("it has no lease, so that only somebody's hand can have put it there")}
+	}
+	return c
+}
+
 // share lets a definition have in common with others what most definitions say, and with its key the name.
 func share(j *job.Job, name string) {
 	if j.Name == name {
@@ -165,12 +177,26 @@ func same(field, got, want string) error {
 	return nil
 }
 
+// maxCount is more than we ever count to, so that what is counted up stays above zero.
+const maxCount = 1 << 30
+
+// checkSpec holds what is to be done to what a job file may say. nil is nothing.
+func checkSpec(s *job.Spec) error {
+	if s == nil {
+		return nil
+	}
+	return s.Check()
+}
+
 func checkJob(j *job.Job, name string) error {
 	if err := job.CheckName(name); err != nil {
 		return err
 	}
-	if j.Generation < 1 {
+	if j.Generation < 1 || j.Generation > maxCount {
 		return fmt.Errorf("generation is %d, and begins at 1", j.Generation)
+	}
+	if err := checkSpec(j.Spec); err != nil {
+		return err
 	}
 	return same("name", j.Name, name)
 }
@@ -179,8 +205,11 @@ func checkLimit(l *job.Limit, name string) error {
 	if err := job.CheckName(name); err != nil {
 		return err
 	}
-	if l.Spec.Concurrent < 1 && l.Spec.Rate.IsZero() || l.Spec.Concurrent < 0 {
+	if l.Spec == (job.LimitSpec{}) {
 		return fmt.Errorf("it limits nothing")
+	}
+	if err := l.Spec.Check(); err != nil {
+		return err
 	}
 	return same("name", l.Name, name)
 }
@@ -188,6 +217,9 @@ func checkLimit(l *job.Limit, name string) error {
 func checkCursor(c *job.Cursor, name string) error {
 	if c.After.IsZero() {
 		return fmt.Errorf("it does not say up to when slots are decided")
+	}
+	if !c.Next.IsZero() && !c.Next.After(c.After) { // it would go backwards
+		return fmt.Errorf("its next slot is decided already")
 	}
 	return same("job", c.Job, name)
 }
@@ -202,6 +234,12 @@ func checkRun(r *job.Run, name string) error {
 	}
 	if (r.State == job.Armed || r.State == job.Running) && (r.Worker == "" || r.Attempt < 1) {
 		return fmt.Errorf("it is %s, but has no worker or no attempt", r.State)
+	}
+	if r.Attempt < 0 || r.Attempt > maxCount || r.Bound < 0 {
+		return fmt.Errorf("attempt is %d, bound %v", r.Attempt, r.Bound)
+	}
+	if err := checkSpec(r.Spec); err != nil {
+		return err
 	}
 	if r.Job != jobName || r.ID != id {
 		return same("run", r.Name(), name)

@@ -15,6 +15,14 @@ func (m *Mirror) Job(name string) (*job.Job, bool) {
 	return look[*job.Job](m, KindJobs, name)
 }
 
+// Unreadable says why nobody can read a job's definition, as a job.ErrUnreadable; nil if it can be read, or there is none.
+func (m *Mirror) Unreadable(name string) error {
+	if bad, ok := look[error](m, KindJobs, name); ok {
+		return unreadable(m.store.keys.job(name), bad)
+	}
+	return nil
+}
+
 // Cursor returns a job's cursor.
 func (m *Mirror) Cursor(name string) (*job.Cursor, bool) {
 	return look[*job.Cursor](m, KindCursors, name)
@@ -74,7 +82,7 @@ func (s *Store) Replicas(ctx context.Context) (replicas []*job.Replica, err erro
 	prefix := s.keys.family(KindReplicas)
 	kvs, _, err := s.list(ctx, prefix)
 	for _, kv := range kvs {
-		if c := decode(KindReplicas, string(kv.Key[len(prefix):]), kv.Value, kv.ModRevision); c.Replica != nil {
+		if c := decodeKV(KindReplicas, string(kv.Key[len(prefix):]), kv); c.Replica != nil {
 			replicas = append(replicas, c.Replica)
 		}
 	}

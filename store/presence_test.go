@@ -188,3 +188,27 @@ func TestAPresenceIsRenewedWhileItsRecordIsWritten(t *testing.T) {
 		t.Errorf("the presence has %v left when it is there, want it to have been renewed", left)
 	}
 }
+
+// TestAPresenceWithoutALeaseIsNone: nobody is behind it, and it would stay for ever.
+func TestAPresenceWithoutALeaseIsNone(t *testing.T) {
+	c := fake(t, nil).Client()
+	s := open(t, c)
+	m := following(t, s)
+	p, err := s.PresentWorker(within(t), job.Worker{Name: "w", Capacity: 1, Started: epoch}, 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close(t.Context())
+	put(t, c, s.keys.worker("ghost"), `{"name":"ghost","session":"1","capacity":100,"started":"2026-01-01T00:00:00Z"}`)
+	put(t, c, s.keys.replica("ghost"), `{"name":"ghost","session":"1","started":"2026-01-01T00:00:00Z"}`)
+	catchUp(t, s, m)
+	if workers := m.Workers(); len(workers) != 1 || workers[0].Name != "w" || len(m.Replicas()) != 0 {
+		t.Errorf("got %d workers and %d replicas, want the one on a lease", len(workers), len(m.Replicas()))
+	}
+	if bad := m.Quarantine(); len(bad) != 2 {
+		t.Errorf("quarantine: got %+v, want both", bad)
+	}
+	if list, err := s.Replicas(within(t)); err != nil || len(list) != 0 {
+		t.Errorf("replicas: got %d (%v), want none", len(list), err)
+	}
+}

@@ -40,7 +40,7 @@ func (m *Mirror) read(kv *mvccpb.KeyValue) reading {
 		}
 		return r
 	}
-	c := decode(r.kind, r.name, kv.Value, kv.ModRevision)
+	c := decodeKV(r.kind, r.name, kv)
 	if run := c.Run; run != nil && run.State.Terminal() {
 		run.Output, run.Payload, run.Spec = "", nil, nil
 	}

@@ -101,7 +101,7 @@ func (s *Store) changes(events []*clientv3.Event) (batches [][]job.Change) {
 		}
 		c := job.Change{Kind: kind, Name: name, Rev: ev.Kv.ModRevision}
 		if ev.Type == clientv3.EventTypePut {
-			c = decode(kind, name, ev.Kv.Value, ev.Kv.ModRevision)
+			c = decodeKV(kind, name, ev.Kv)
 		}
 		if c.Rev != last || len(batches) == 0 {
 			batches = append(batches, nil)

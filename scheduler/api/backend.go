@@ -58,7 +58,7 @@ type Planner interface {
 
 // Editor changes definitions in the store, by compare and set. It returns job.ErrConflict when the precondition does
 // not hold, job.ErrNotFound for an unknown job, *Invalid for a definition that makes no sense, OwnedByFile for a job
-// that is a file's.
+// that is a file's, job.ErrUnreadable for one that nobody can read, unless the precondition names its revision.
 type Editor interface {
 	// PutJob creates or replaces a definition and says whether it created it. A definition equal to the present one
 	// changes nothing and is returned as it is.

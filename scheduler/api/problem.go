@@ -60,6 +60,9 @@ func NotEnded(run string, state job.State) error {
 	return &Refusal{fmt.Sprintf("run %s is %s: only a run that has ended can be retried; cancel it first", run, state)}
 }
 
+// unreadableHint is what to do about a record that nobody can read.
+const unreadableHint = "repair it or delete it with `rota etcdctl`; `rota status` lists all such keys"
+
 // retryAfter is the seconds after which asking again may help.
 const retryAfter = "2"
 
@@ -90,6 +93,8 @@ func problem(err error, conditional bool) error {
 		return huma.Error412PreconditionFailed("it is not at the revision that the request names: look at it again (" + err.Error() + ")")
 	case errors.Is(err, job.ErrConflict):
 		return huma.Error409Conflict("it was changed by somebody else at the same time: look at it again (" + err.Error() + ")")
+	case errors.Is(err, job.ErrUnreadable):
+		return huma.Error409Conflict(err.Error() + ": " + unreadableHint)
 	case errors.Is(err, job.ErrTooLarge):
 		return huma.Error413RequestEntityTooLarge(err.Error())
 	case errors.Is(err, job.ErrFull):

@@ -96,7 +96,7 @@ func (s *Server) registerReads(doc huma.API) {
 	}, s.readJobs)
 	register(s, doc, operation{
 		id: "read-job", method: "GET", path: "/v1/jobs/{job}",
-		summary: "A job", errors: []int{404},
+		summary: "A job", errors: []int{404, 409},
 	}, s.readJob)
 	register(s, doc, operation{
 		id: "list-runs", method: "GET", path: "/v1/runs",
@@ -104,7 +104,7 @@ func (s *Server) registerReads(doc huma.API) {
 	}, s.readRuns)
 	register(s, doc, operation{
 		id: "read-run", method: "GET", path: "/v1/runs/{job}/{slot}",
-		summary: "A run", errors: []int{404},
+		summary: "A run", errors: []int{404, 409},
 	}, s.readRun)
 	register(s, doc, operation{
 		id: "list-workers", method: "GET", path: "/v1/workers",
@@ -115,11 +115,11 @@ func (s *Server) registerReads(doc huma.API) {
 	}
 	register(s, doc, operation{
 		id: "next-slots", method: "GET", path: "/v1/jobs/{job}/next",
-		summary: "The slots to come", errors: []int{404},
+		summary: "The slots to come", errors: []int{404, 409},
 	}, s.readNext)
 	register(s, doc, operation{
 		id: "explain-slot", method: "GET", path: "/v1/jobs/{job}/explain",
-		summary: "Why a slot ran, ran late, or did not run", errors: []int{404},
+		summary: "Why a slot ran, ran late, or did not run", errors: []int{404, 409},
 	}, s.readExplain)
 }
 
@@ -185,7 +185,7 @@ func (s *Server) registerRestore(doc huma.API) {
 
 func (s *Server) registerStreams(doc huma.API) {
 	if s.back.Logs != nil {
-		o := operation{id: "read-logs", method: "GET", path: "/v1/runs/{job}/{slot}/logs", summary: "An attempt's output", errors: []int{404}}
+		o := operation{id: "read-logs", method: "GET", path: "/v1/runs/{job}/{slot}/logs", summary: "An attempt's output", errors: []int{404, 409}}
 		huma.Register(doc, streaming(o, "text/plain", "The output, as it was printed"), s.readLogs)
 	}
 	if s.back.Events != nil {

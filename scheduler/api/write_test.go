@@ -260,6 +260,7 @@ func TestErrorClasses(t *testing.T) {
 		{fmt.Errorf("write job: %w", job.ErrFull), 507, ""},
 		{fmt.Errorf("write job: %w", job.ErrTooLarge), 413, ""},
 		{fmt.Errorf("write job: %w", job.ErrConflict), 409, ""},
+		{fmt.Errorf("read job: %w", job.ErrUnreadable), 409, ""},
 		{&api.Refusal{Reason: "not today"}, 409, ""},
 		{&job.TransitionError{Run: "a/b", From: job.Failed, To: job.Running}, 409, ""},
 		{&api.Invalid{Errors: []api.FieldError{{Field: "retry.max", Message: "must not be negative"}}}, 422, ""},

@@ -11,7 +11,8 @@ import (
 
 // Facts is all that is known about a job around the time that was asked for.
 type Facts struct {
-	Job    *job.Job           // nil: there is no such job (any more)
+	Job    *job.Job           // nil: there is no such job (any more), or nobody can read its definition
+	Broken error              // why nobody can read it; nil otherwise
 	When   *schedule.Schedule // nil: no schedule of its own, or none that can be read
 	Bad    error              // why the schedule cannot be read; nil if it can
 	Gate   job.Gate
@@ -59,6 +60,11 @@ func Explain(f Facts, at time.Time) Answer {
 	switch {
 	case f.Run != nil:
 		return ofRun(f, f.Run)
+	case f.Broken != nil:
+		return Answer{Verdict: "unreadable", Text: []string{
+			"The job's definition cannot be read: " + f.Broken.Error() + ".",
+			"It has no slots until somebody repairs the record or deletes it, with `rota etcdctl`. Slots that pass meanwhile are missed.",
+		}}
 	case f.Job == nil:
 		return Answer{Verdict: "no such job", Text: []string{"There is no job of that name, and no run of it at that time."}}
 	case !ok:

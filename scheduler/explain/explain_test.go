@@ -109,6 +109,9 @@ func TestExplain(t *testing.T) {
 			"It succeeded at 2026-11-21T02:31:00Z."},
 		{"unknown job", explain.Facts{Now: at("08:00:00")}, "02:30:00", "no such job",
 			"There is no job of that name, and no run of it at that time."},
+		{"unreadable job", explain.Facts{Now: at("08:00:00"), Broken: errors.New("record is unreadable: /rota/jobs/j: what?")}, "02:30:00", "unreadable",
+			`The job's definition cannot be read: record is unreadable: /rota/jobs/j: what?.
+			It has no slots until somebody repairs the record or deletes it, with ` + "`rota etcdctl`" + `. Slots that pass meanwhile are missed.`},
 		{"skipped with others", with(usual, func(f *explain.Facts) {
 			f.Events = []job.Event{
 				{Kind: job.EventFenced, At: at("02:45:00"), From: at("00:00:00"), To: at("23:00:00")},
@@ -173,7 +176,7 @@ func TestExplain(t *testing.T) {
 			if got.Verdict != tc.verdict || strings.Join(got.Text, "\n") != strings.Join(want, "\n") {
 				t.Errorf("got %q:\n%s\nwant %q:\n%s", got.Verdict, strings.Join(got.Text, "\n"), tc.verdict, strings.Join(want, "\n"))
 			}
-			if noSlot := tc.verdict == "is no slot" || tc.verdict == "has no slots" || tc.verdict == "no such job"; noSlot != got.Slot.IsZero() {
+			if noSlot := tc.verdict == "is no slot" || tc.verdict == "has no slots" || tc.verdict == "no such job" || tc.verdict == "unreadable"; noSlot != got.Slot.IsZero() {
 				t.Errorf("slot: got %v", got.Slot)
 			}
 		})

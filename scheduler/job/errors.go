@@ -9,9 +9,9 @@ var (
 	ErrConflict = errors.New("record has changed")
 	// ErrNotFound is returned when there is no such record.
 	ErrNotFound = errors.New("not found")
-	// ErrUnreadable is returned when there is a record of which nobody can make anything. What comes with it has nothing but its
-	// revision, at which it can be replaced.
-	ErrUnreadable = errors.New("unreadable")
+	// ErrUnreadable is returned when there is a record, but nobody can read it: a hand put it there, or a later version did. What
+	// comes with it has nothing but its revision, at which it can be replaced. Asking again does not help.
+	ErrUnreadable = errors.New("record is unreadable")
 	// ErrTooLarge is returned when a record is too large for the store. Sending it again does not help.
 	ErrTooLarge = errors.New("record too large")
 	// ErrFull is returned when the store has reached its space quota: it takes deletions, but nothing new.

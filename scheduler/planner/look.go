@@ -60,7 +60,7 @@ func (p *Planner) rescue(j *jobState, now time.Time) *job.Decision {
 			p.wakeAt(j, forgotten)
 			continue
 		default:
-			next, err = r.Recall("worker " + r.Worker + " did not begin it")
+			next, err = r.Recall(didNotBegin(r.Worker))
 		}
 		if err == nil {
 			gaveUp := r.State == job.Running
@@ -84,6 +84,10 @@ func (p *Planner) forgotten(r *liveRun) time.Time {
 func (j *jobState) undecidable(r *liveRun) bool {
 	return j.unreadable && j.spec(r.Run) == nil && r.State == job.Running && r.Cancel == nil
 }
+
+// didNotBegin is why a run waits that was taken back from a worker which is present: as long as it says so, that worker is
+// shunned.
+func didNotBegin(worker string) string { return "worker " + worker + " did not begin it" }
 
 // handOver writes r, and gives it to a worker in the same decision if it is pending and one has room. One that was armed
 // ahead, and whose slot passed while nobody led, is decided anew.

@@ -565,3 +565,23 @@ func TestARunIsGivenOutWithTheGenerationOfItsJob(t *testing.T) {
 		t.Errorf("got %+v, want the run armed with generation 1", d.Run)
 	}
 }
+
+// A worker with most room that begins nothing may keep a run waiting once, and not for ever.
+func TestAWorkerThatDidNotBeginARunIsNotGivenItAgain(t *testing.T) {
+	r := newRig(t)
+	r.define("j", job.Spec{Every: job.Duration(time.Hour)})
+	r.worker("ghost", 10_000)
+	r.worker("w", 1)
+	r.lead()
+	r.now = r.now.Add(time.Hour)
+	d := r.plan()
+	if d.Run.Worker != "ghost" {
+		t.Fatalf("got it given to %q, want the one with most room", d.Run.Worker)
+	}
+	r.Settle(d, r.commit(d), r.now)
+	r.feed()
+	r.now = r.now.Add(planner.DefaultClaimTimeout)
+	if run := r.plan().Run; run.Worker != "w" || run.State != job.Armed {
+		t.Errorf("got %s at %q, want it given to the other one", run.State, run.Worker)
+	}
+}

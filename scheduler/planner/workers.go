@@ -144,12 +144,13 @@ func (p *Planner) lost(r *job.Run, now time.Time) bool {
 	return !now.Before(p.leadSince.Add(p.cfg.ReturnGrace))
 }
 
-// choose returns the worker for a run of spec: the one with most room, but not again one that the run was lost with, if
-// there is another. nil if none has room; anybody says whether there is one that accepts such runs at all. A run whose time
-// has not come gets free room only.
+// choose returns the worker for a run of spec: the one with most room, but not again one that the run was lost with or that
+// has just not begun it, if there is another. nil if none has room; anybody says whether there is one that accepts such
+// runs at all. A run whose time has not come gets free room only.
 func (p *Planner) choose(spec *job.Spec, r *job.Run, now time.Time) (best *job.Worker, anybody bool) {
 	shunned := func(name string) bool {
-		return slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.Worker == name && a.State == job.Lost })
+		return r.Reason != "" && r.Reason == didNotBegin(name) ||
+			slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.Worker == name && a.State == job.Lost })
 	}
 	var most int
 	var avoid bool

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
 // patience is how long a run whose time has come may wait without saying for what.
@@ -121,18 +122,30 @@ func (c *checker) checkSlots(s *subject) {
 		return
 	}
 	from := later(later(s.def.Since, c.gate.Since), edge)
-	for slot, ok := when.Next(from); ok && !slot.After(s.cursor.After); slot, ok = when.Next(slot) {
-		name := s.name + "/" + job.SlotID(slot)
+	c.checkPassed(when, s.cursor, from, nil, "is past")
+}
+
+// maxGaps is how many slots of one job are listed that were passed without a word: one may have passed millions.
+const maxGaps = 100
+
+// checkPassed wants a run or a reason, in batch or in the store, for each slot after from that cur is past.
+func (c *checker) checkPassed(when *schedule.Schedule, cur *job.Cursor, from time.Time, batch []job.Change, is string) {
+	gaps := 0
+	for slot, ok := when.Next(from); ok && !slot.After(cur.After); slot, ok = when.Next(slot) {
+		name := cur.Job + "/" + job.SlotID(slot)
 		if c.known[name] {
 			c.proven[name] = true
 			continue
 		}
-		end, skipped := c.skipped(nil, s.name, slot)
-		if !skipped {
-			c.broken(5, name, s.cursor.Rev, "the cursor is past it, but it has neither a run nor a reason")
+		if end, skipped := c.skipped(batch, cur.Job, slot); skipped {
+			slot = end
 			continue
 		}
-		slot = end
+		c.broken(5, name, cur.Rev, "the cursor %s it, but it has neither a run nor a reason", is)
+		if gaps++; gaps == maxGaps {
+			c.note("%s: further slots that the cursor %s are not listed", cur.Job, is)
+			return
+		}
 	}
 }
 

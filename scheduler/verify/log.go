@@ -169,19 +169,7 @@ func (l *replay) checkAdvance(before, after *job.Cursor, batch []job.Change) {
 	if before.Generation >= def.SinceGeneration { // or else it is the first move under this schedule, which owes all its slots
 		from = later(from, before.After)
 	}
-	for slot, ok := when.Next(from); ok && !slot.After(after.After); slot, ok = when.Next(slot) {
-		name := after.Job + "/" + job.SlotID(slot)
-		if l.known[name] {
-			l.proven[name] = true
-			continue
-		}
-		end, skipped := l.skipped(batch, after.Job, slot)
-		if !skipped {
-			l.broken(5, name, after.Rev, "the cursor passed it, but it has neither a run nor a reason")
-			continue
-		}
-		slot = end
-	}
+	l.checkPassed(when, after, from, batch, "passed")
 }
 
 // skipped says whether a change of batch, or what is in the store, gives a reason for a slot of the job not to run, and for

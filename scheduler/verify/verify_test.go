@@ -494,3 +494,13 @@ func TestCorruptionIsFound(t *testing.T) {
 		})
 	}
 }
+
+// A cursor that a hand put centuries ahead is told of in so many words, not in billions.
+func TestACursorThatIsFarAhead(t *testing.T) {
+	h := usual()
+	h.write(h.move(200 * 365 * 24 * 60))
+	n := len(verify.Check(h.input()).Violations)
+	if n == 0 || n > 1000 {
+		t.Errorf("got %d violations, want some hundreds", n)
+	}
+}

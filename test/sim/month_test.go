@@ -96,7 +96,11 @@ func (m *month) define() {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if _, err := m.client.Put(ctx, prefix+"/workers/w", string(value)); err != nil {
+	lease, err := m.client.Grant(ctx, int64(2*m.length.Seconds()))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if _, err := m.client.Put(ctx, prefix+"/workers/w", string(value), clientv3.WithLease(lease.ID)); err != nil {
 		m.t.Fatal(err)
 	}
 	for i := range m.jobs {

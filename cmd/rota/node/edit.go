@@ -12,7 +12,7 @@ import (
 
 // asked says what an error of the store means to a caller of the API.
 func asked(err error) error {
-	for _, known := range []error{job.ErrNotFound, job.ErrConflict, job.ErrTooLarge, job.ErrFull} {
+	for _, known := range []error{job.ErrNotFound, job.ErrConflict, job.ErrUnreadable, job.ErrTooLarge, job.ErrFull} {
 		if errors.Is(err, known) {
 			return err
 		}
@@ -35,7 +35,7 @@ func (b *backend) PutJob(ctx context.Context, name string, spec job.Spec, pre ap
 		return api.JobView{}, false, err
 	}
 	for {
-		current, err := b.editable(ctx, name, pre)
+		current, rev, err := b.editable(ctx, name, pre)
 		if err != nil {
 			return api.JobView{}, false, err
 		}
@@ -48,6 +48,7 @@ func (b *backend) PutJob(ctx context.Context, name string, spec job.Spec, pre ap
 			return api.JobView{}, false, err
 		}
 		next, changed := job.Define(current, name, spec, origin, now)
+		next.Rev = rev // also in the place of one that nobody can read
 		if changed {
 			next, err = b.node.store.PutJob(ctx, next)
 		}
@@ -58,27 +59,27 @@ func (b *backend) PutJob(ctx context.Context, name string, spec job.Spec, pre ap
 			return api.JobView{}, false, asked(err)
 		}
 		b.shown(ctx, next.Rev)
-		return b.jobView(&next), current == nil, nil
+		return b.jobView(&next), rev == 0, nil
 	}
 }
 
-// editable reads a definition that a caller wants to change, nil if there is none, and says why it must not.
-func (b *backend) editable(ctx context.Context, name string, pre api.Precondition) (*job.Job, error) {
-	current, err := b.current(ctx, name)
-	if err != nil {
-		return nil, err
+// editable reads a definition that a caller wants to change, nil if there is none, and says why it must not. rev is that of
+// its record, 0 if there is none. One that nobody can read is nil, too: who names its revision may replace or remove it.
+func (b *backend) editable(ctx context.Context, name string, pre api.Precondition) (current *job.Job, rev int64, err error) {
+	j, err := b.node.store.Job(ctx, name)
+	switch {
+	case err == nil && j.Origin.Kind == job.OriginFile:
+		return nil, j.Rev, api.OwnedByFile(name, j.Origin.Source)
+	case err == nil:
+		current = &j
+	case errors.Is(err, job.ErrNotFound), errors.Is(err, job.ErrUnreadable) && pre.Revision != 0:
+	default:
+		return nil, 0, asked(err)
 	}
-	var rev int64
-	if current != nil {
-		rev = current.Rev
-		if current.Origin.Kind == job.OriginFile {
-			return current, api.OwnedByFile(name, current.Origin.Source)
-		}
+	if !pre.Holds(j.Rev) {
+		return nil, j.Rev, fmt.Errorf("job %s is at revision %d: %w", name, j.Rev, job.ErrConflict)
 	}
-	if !pre.Holds(rev) {
-		return current, fmt.Errorf("job %s is at revision %d: %w", name, rev, job.ErrConflict)
-	}
-	return current, nil
+	return current, j.Rev, nil
 }
 
 // current reads a definition, nil if there is none.
@@ -96,14 +97,14 @@ func (b *backend) DeleteJob(ctx context.Context, name string, pre api.Preconditi
 		return err
 	}
 	for {
-		current, err := b.editable(ctx, name, pre)
+		_, rev, err := b.editable(ctx, name, pre)
 		switch {
-		case current == nil && (err == nil || errors.Is(err, job.ErrConflict)):
+		case rev == 0 && (err == nil || errors.Is(err, job.ErrConflict)):
 			return fmt.Errorf("job %s: %w", name, job.ErrNotFound)
 		case err != nil:
 			return err
 		}
-		err = b.node.store.DeleteJob(ctx, name, current.Rev)
+		err = b.node.store.DeleteJob(ctx, name, rev)
 		switch {
 		case errors.Is(err, job.ErrConflict) && pre.Any():
 			continue

@@ -21,9 +21,9 @@ func (b *backend) Next(_ context.Context, name string, from time.Time, n int) (a
 	if err := b.up(); err != nil {
 		return api.NextView{}, err
 	}
-	j, ok := b.node.mirror.Job(name)
-	if !ok {
-		return api.NextView{}, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
+	j, err := b.known(name)
+	if err != nil {
+		return api.NextView{}, err
 	}
 	v := api.NextView{Slots: []time.Time{}, Notes: []string{}}
 	when, err := policy.When(name, j.Spec)
@@ -34,10 +34,7 @@ func (b *backend) Next(_ context.Context, name string, from time.Time, n int) (a
 		v.Notes = append(v.Notes, "the job has no schedule of its own: it runs when asked")
 		return v, nil
 	}
-	for at := from; len(v.Slots) < n; {
-		if at, ok = when.Next(at); !ok {
-			break
-		}
+	for at, ok := when.Next(from); ok && len(v.Slots) < n; at, ok = when.Next(at) {
 		v.Slots = append(v.Slots, at)
 	}
 	v.Notes = append(v.Notes, when.Notes(from, 5)...)
@@ -60,12 +57,13 @@ func (b *backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	if f.Job, known = b.node.mirror.Job(name); known {
 		f.When, f.Bad = policy.When(name, f.Job.Spec)
 	}
+	f.Broken = b.node.mirror.Unreadable(name)
 	f.Cursor, _ = b.node.mirror.Cursor(name)
 	r, err := b.runAt(ctx, name, f.When, at)
 	switch {
 	case err != nil:
 		return api.ExplainView{}, err
-	case r == nil && !known:
+	case r == nil && !known && f.Broken == nil:
 		return api.ExplainView{}, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
 	}
 	if f.Events, err = b.node.store.Events(ctx, name, explainEvents); err != nil {

@@ -119,11 +119,22 @@ func (b *backend) Job(_ context.Context, name string) (api.JobView, error) {
 	if err := b.up(); err != nil {
 		return api.JobView{}, err
 	}
-	j, ok := b.node.mirror.Job(name)
-	if !ok {
-		return api.JobView{}, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
+	j, err := b.known(name)
+	if err != nil {
+		return api.JobView{}, err
 	}
 	return b.jobView(j), nil
+}
+
+// known is a definition as the mirror has it.
+func (b *backend) known(name string) (*job.Job, error) {
+	if j, ok := b.node.mirror.Job(name); ok {
+		return j, nil
+	}
+	if err := b.node.mirror.Unreadable(name); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
 }
 
 func (b *backend) jobView(j *job.Job) api.JobView {

@@ -136,3 +136,52 @@ func TestMistakesNameTheField(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordsAreHeldToWhatAJobFileMaySay: what a file may say is what the store's readers take, and no more.
+func TestRecordsAreHeldToWhatAJobFileMaySay(t *testing.T) {
+	for name, spec := range specs() {
+		if err := new(spec.WithDefaults()).Check(); err != nil {
+			t.Errorf("%s: got %v for what a file may say", name, err)
+		}
+	}
+	const year, second = job.Duration(365 * 24 * time.Hour), job.Duration(time.Second)
+	for field, say := range map[string]struct {
+		put       func(s *job.Spec, v int)
+		low, high int
+	}{
+		"every":                 {func(s *job.Spec, v int) { s.Every = job.Duration(v) }, int(second), int(10 * year)},
+		"jitter":                {func(s *job.Spec, v int) { s.Jitter = job.Duration(v) * 1_000_000 }, 1, 24*60*60*1000 - 1},
+		"missed_window":         {func(s *job.Spec, v int) { s.MissedWindow = job.Duration(v) }, 1, int(10 * year)},
+		"missed_limit":          {func(s *job.Spec, v int) { s.MissedLimit = v }, 1, 10_000},
+		"timeout":               {func(s *job.Spec, v int) { s.Timeout = job.Duration(v) }, 1, int(10 * year)},
+		"kill_grace":            {func(s *job.Spec, v int) { s.KillGrace = job.Duration(v) }, 1, int(3600 * second)},
+		"heartbeat":             {func(s *job.Spec, v int) { s.Heartbeat = job.Duration(v) }, int(second), int(10 * year)},
+		"priority":              {func(s *job.Spec, v int) { s.Priority = v }, -1000, 1000},
+		"retry.max":             {func(s *job.Spec, v int) { s.Retry = &job.Retry{Max: v} }, 0, 1000},
+		"retry.min":             {func(s *job.Spec, v int) { s.Retry = &job.Retry{Max: 1, Min: job.Duration(v)} }, 1, int(10 * year)},
+		"retry.max_delay":       {func(s *job.Spec, v int) { s.Retry = &job.Retry{Max: 1, Min: 1, MaxDelay: job.Duration(v)} }, 1, int(10 * year)},
+		"breaker.window":        {func(s *job.Spec, v int) { s.Breaker = &job.Breaker{Window: v} }, 1, 1000},
+		"breaker.open_for":      {func(s *job.Spec, v int) { s.Breaker = &job.Breaker{OpenFor: job.Duration(v)} }, 1, int(10 * year)},
+		"breaker.failure_ratio": {func(s *job.Spec, v int) { s.Breaker = &job.Breaker{FailureRatio: float64(v) / 100} }, 1, 100},
+		"resources.memory":      {func(s *job.Spec, v int) { s.Resources = &job.Resources{Memory: job.Size(v) << 20} }, 1, 1 << 30},
+		"resources.cpu":         {func(s *job.Spec, v int) { s.Resources = &job.Resources{CPU: job.CPUs(v)} }, 10, 10_000_000},
+		"resources.pids":        {func(s *job.Spec, v int) { s.Resources = &job.Resources{PIDs: v} }, 1, 1 << 22},
+	} {
+		try := func(v int) (file, record error) {
+			spec := job.Spec{Shell: "true"}
+			say.put(&spec, v)
+			_, file = checkSpec("x", spec, nil)
+			return file, new(spec.WithDefaults()).Check()
+		}
+		for _, v := range []int{say.low, say.high} {
+			if file, record := try(v); file != nil || record != nil {
+				t.Errorf("%s %d: a file gets %v, a record %v, want neither refused", field, v, file, record)
+			}
+		}
+		for _, v := range []int{say.high + 1, -1 - 1000*1000} {
+			if file, record := try(v); file == nil || record == nil {
+				t.Errorf("%s %d: a file gets %v, a record %v, want both refused", field, v, file, record)
+			}
+		}
+	}
+}
