@@ -44,6 +44,36 @@ func (s *shift) disperse(h *hold) {
 	}
 }
 
+// clockError is by how much two clocks may seem to differ that do not.
+const clockError = 20 * time.Millisecond
+
+// beginning is when run is due by the leader's clock, on ours. The leader wrote down when it armed the run, and what has
+// passed since is at least the time since we received it, counted on the monotonic clock: what our wall clock says, and whether
+// it is stepped, changes nothing. Who knows what the leader's clock shows knows how long the order took, too. But a difference
+// that is within what can be known of another clock is none: then nothing begins before its time by our own clock, which is
+// what a job sees.
+func (w *Worker) beginning(run *job.Run, received time.Time) time.Time {
+	var theirs time.Time // what the leader's clock showed at now, at least; asked before, since we may be held up in between
+	if w.cfg.LeaderNow != nil {
+		if at, known := w.cfg.LeaderNow(run.Term); known {
+			theirs = at
+		}
+	}
+	now := w.now()
+	own := run.Due.Sub(now)
+	if run.Armed.IsZero() {
+		return now.Add(own)
+	}
+	if since := run.Armed.Add(now.Sub(received)); theirs.Before(since) {
+		theirs = since
+	}
+	left := run.Due.Sub(theirs)
+	if left < own && own <= left+clockError {
+		left = own
+	}
+	return now.Add(left)
+}
+
 // startOf is when an attempt that is claimed now begins, as its record says it. A little of now is in it, so that no two claims
 // of one run have the same start.
 func startOf(begins, now time.Time) time.Time {

@@ -171,9 +171,6 @@ func (s *shift) enter(ctx context.Context, begins time.Time) error {
 	}
 }
 
-// clockError is by how much two clocks may seem to differ that do not.
-const clockError = 20 * time.Millisecond
-
 // changed says whether the definition from which a run was armed ahead of its time is known to be another one by now. Then the
 // run is to be decided anew, by whoever leads next if nobody does.
 func (w *Worker) changed(g *given) bool {
@@ -182,33 +179,6 @@ func (w *Worker) changed(g *given) bool {
 	}
 	j, known := w.cfg.Known(g.run.Job, g.jobRev)
 	return known && j.Rev > g.jobRev
-}
-
-// beginning is when run is due by the leader's clock, on ours. The leader wrote down when it armed the run, and what has
-// passed since is at least the time since we received it, counted on the monotonic clock: what our wall clock says, and whether
-// it is stepped, changes nothing. Who knows what the leader's clock shows knows how long the order took, too. But a difference
-// that is within what can be known of another clock is none: then nothing begins before its time by our own clock, which is
-// what a job sees.
-func (w *Worker) beginning(run *job.Run, received time.Time) time.Time {
-	var theirs time.Time // what the leader's clock showed at now, at least; asked before, since we may be held up in between
-	if w.cfg.LeaderNow != nil {
-		if at, known := w.cfg.LeaderNow(run.Term); known {
-			theirs = at
-		}
-	}
-	now := w.now()
-	own := run.Due.Sub(now)
-	if run.Armed.IsZero() {
-		return now.Add(own)
-	}
-	if since := run.Armed.Add(now.Sub(received)); theirs.Before(since) {
-		theirs = since
-	}
-	left := run.Due.Sub(theirs)
-	if left < own && own <= left+clockError {
-		left = own
-	}
-	return now.Add(left)
 }
 
 // definition reads what the run is to do: job.ErrNotFound if there is nothing any more, errNoSpec if it takes too long.
