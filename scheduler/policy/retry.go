@@ -32,11 +32,11 @@ func Retry(spec *job.Spec, run *job.Run, o job.Outcome, now time.Time, random fl
 		return time.Time{}, "", false
 	}
 	retry := spec.Retry
-	if retry == nil || retry.Max <= 0 {
-		if !asksAgain(spec, o) {
-			return time.Time{}, "", false
-		}
+	if retry == nil && asksAgain(spec, o) {
 		retry = job.Spec{Retry: &job.Retry{Max: AskedRetries}}.WithDefaults().Retry
+	}
+	if retry == nil || retry.Max <= 0 {
+		return time.Time{}, "", false
 	}
 	// By number, since a record keeps only some of the attempts of a long-suffering run.
 	failed := max(1, run.Attempt-run.LostAttempts())

@@ -121,7 +121,7 @@ func (t *timeline) checkRetries(name string, r job.Run) {
 		return
 	}
 	granted := policy.AskedRetries // to a command that asks for them
-	if j.Spec.Retry != nil && j.Spec.Retry.Max > 0 {
+	if j.Spec.Retry != nil {
 		granted = j.Spec.Retry.Max
 	}
 	failed := 0
