@@ -15,7 +15,7 @@ const ExitTempFail = 75
 const AskedRetries = 3
 
 // MaxLost is how many workers one run may cost: with the loss of the last of them the run is lost too, since then it is
-// probably the run that kills its workers.
+// probably the run that kills its workers. Attempts that had not begun, or whose worker was told to stop, do not count.
 const MaxLost = 5
 
 // Retry says whether an attempt that ended with o is followed by another one, not before due. run is the record with
@@ -50,16 +50,16 @@ func Retry(spec *job.Spec, run *job.Run, o job.Outcome, now time.Time, random fl
 	return now.Add(max(wait, o.After)), fmt.Sprintf("retry %d of %d", failed, retry.Max), true
 }
 
-// Lost says whether the attempt of a run whose worker vanished or stopped is followed by another one, at once. run is
-// the record with that attempt still open. reason says why, in either case.
-func Lost(spec *job.Spec, run *job.Run) (again bool, reason string) {
-	lost := run.LostAttempts() + 1
+// Lost says whether an attempt that was lost, as why says, is followed by another one, at once. run is the record with that
+// attempt still open. reason says why, in either case.
+func Lost(spec *job.Spec, run *job.Run, why string) (again bool, reason string) {
+	lost := run.WorkersLost() + 1
 	switch {
 	case run.Cancel != nil:
 		return false, "its end was asked for"
 	case spec.Delivery == job.AtMostOnce:
 		return false, "its delivery is at_most_once"
-	case lost >= MaxLost:
+	case job.CostsWorker(why) && lost >= MaxLost:
 		return false, fmt.Sprintf("lost %d workers", lost)
 	}
 	return true, fmt.Sprintf("tried again after losing worker %s", run.Worker)

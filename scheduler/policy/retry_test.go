@@ -106,21 +106,35 @@ func TestBackoffNeverOverflows(t *testing.T) {
 func TestLost(t *testing.T) {
 	canceled := tried(1, 0)
 	canceled.Cancel = &job.Cancel{}
+	lost := func(reasons ...string) *job.Run {
+		r := tried(len(reasons)+1, len(reasons))
+		for i, reason := range reasons {
+			r.Attempts[i].Reason = reason
+		}
+		return r
+	}
+	const vanished, stopped, notBegun = "worker w1 was lost", job.WorkerStopped + ", ended by SIGTERM", "worker lost its lease " + job.NotBegun
 	for _, c := range []struct {
 		name     string
 		delivery job.Delivery
 		run      *job.Run
+		why      string
 		again    bool
 		reason   string
 	}{
-		{"at_least_once is tried again", job.AtLeastOnce, tried(1, 0), true, "tried again after losing worker w1"},
-		{"also after failures", job.AtLeastOnce, tried(9, 3), true, "tried again after losing worker w1"},
-		{"not after the fifth loss", job.AtLeastOnce, tried(5, 4), false, "lost 5 workers"},
-		{"at_most_once is not", job.AtMostOnce, tried(1, 0), false, "its delivery is at_most_once"},
-		{"a canceled run is not", job.AtLeastOnce, canceled, false, "its end was asked for"},
+		{"at_least_once is tried again", job.AtLeastOnce, tried(1, 0), vanished, true, "tried again after losing worker w1"},
+		{"also after failures", job.AtLeastOnce, tried(9, 3), vanished, true, "tried again after losing worker w1"},
+		{"not after the fifth loss", job.AtLeastOnce, tried(5, 4), vanished, false, "lost 5 workers"},
+		{"not when the fifth vanishes among those that were stopped", job.AtLeastOnce,
+			lost(vanished, stopped, vanished, vanished, notBegun, vanished), vanished, false, "lost 5 workers"},
+		{"workers that were stopped do not count", job.AtLeastOnce, lost(stopped, stopped, stopped, stopped, stopped), vanished, true, "tried again after losing worker w1"},
+		{"nor attempts that had not begun", job.AtLeastOnce, lost(notBegun, notBegun, notBegun, notBegun, notBegun), vanished, true, "tried again after losing worker w1"},
+		{"nor the stop of the next one", job.AtLeastOnce, lost(vanished, vanished, vanished, vanished), stopped, true, "tried again after losing worker w1"},
+		{"at_most_once is not", job.AtMostOnce, tried(1, 0), vanished, false, "its delivery is at_most_once"},
+		{"a canceled run is not", job.AtLeastOnce, canceled, vanished, false, "its end was asked for"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			again, reason := Lost(&job.Spec{Delivery: c.delivery}, c.run)
+			again, reason := Lost(&job.Spec{Delivery: c.delivery}, c.run, c.why)
 			if again != c.again || reason != c.reason {
 				t.Errorf("Lost() = %v, %q; want %v, %q", again, reason, c.again, c.reason)
 			}
