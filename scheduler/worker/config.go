@@ -22,7 +22,7 @@ type Config struct {
 
 	OutputCap   int64         // bytes of one attempt's output that are kept
 	OutputAge   time.Duration // how long they are
-	OutputBytes int64         // bytes of all attempts' output that are kept
+	OutputBytes int64         // bytes of all attempts' output that are kept, and no more than a tenth of their file system's
 
 	// ShutdownGrace is how long a stopping worker lets its attempts run before it stops them; 0: not at all.
 	ShutdownGrace time.Duration
