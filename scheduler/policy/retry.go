@@ -11,7 +11,8 @@ import (
 // ExitTempFail is the exit code with which a command asks for another attempt: EX_TEMPFAIL of sysexits.h.
 const ExitTempFail = 75
 
-// AskedRetries is how many further attempts a command gets by ExitTempFail when its job has no retry policy.
+// AskedRetries is how many further attempts a command gets by ExitTempFail, and a request by what its target answers, when
+// the job has no retry policy.
 const AskedRetries = 3
 
 // MaxLost is how many workers one run may cost: with the loss of the last of them the run is lost too, since then it is
@@ -23,8 +24,8 @@ const MaxLost = 5
 // not; it is empty when there is nothing to add.
 //
 // An attempt that failed is tried again if its outcome allows (o.Retry); one that timed out, always. How often says the
-// job's retry policy: without one nothing is tried again, except that a command which asks for it by ExitTempFail gets
-// AskedRetries with the default delays. Attempts that cost their worker are not counted here; see Lost. A run whose end
+// job's retry policy: without one nothing is tried again, except that a command which asks for it by ExitTempFail, and a
+// request whose failure says that another one may help, get AskedRetries with the default delays. Attempts that cost their worker are not counted here; see Lost. A run whose end
 // somebody asked for is never tried again. A target's wish (o.After) is a lower bound of the delay, whatever the policy.
 func Retry(spec *job.Spec, run *job.Run, o job.Outcome, now time.Time, random float64) (due time.Time, reason string, again bool) {
 	retryable := o.State == job.TimedOut || o.State == job.Failed && o.Retry
@@ -65,8 +66,12 @@ func Lost(spec *job.Spec, run *job.Run, why string) (again bool, reason string) 
 	return true, fmt.Sprintf("tried again after losing worker %s", run.Worker)
 }
 
-// asksAgain says whether the attempt asked for another one in so many words.
+// asksAgain says whether the attempt asked for another one in so many words. A request that failed without an answer may have
+// been served, so one that may be delivered once is not repeated.
 func asksAgain(spec *job.Spec, o job.Outcome) bool {
+	if spec.HTTP != nil {
+		return o.State == job.Failed && spec.Delivery != job.AtMostOnce
+	}
 	command := len(spec.Command) > 0 || spec.Shell != ""
 	return command && o.Exit != nil && *o.Exit == ExitTempFail
 }

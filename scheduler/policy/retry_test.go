@@ -81,6 +81,31 @@ func TestRetry(t *testing.T) {
 		})
 	}
 
+	t.Run("without a policy a request is tried again if that may help", func(t *testing.T) {
+		busy := outcome(job.Failed, 503, true)
+		busy.After = 2 * time.Second
+		spec := job.Spec{HTTP: &job.HTTP{}}
+		if due, reason, again := Retry(&spec, tried(1, 0), busy, now, 0.5); !again || !due.Equal(now.Add(busy.After)) || reason != "retry 1 of 3" {
+			t.Errorf("after 503 with Retry-After: Retry() = %v, %q, %v; want the target's wish", due, reason, again)
+		}
+		if _, reason, again := Retry(&spec, tried(4, 0), busy, now, 0.5); again || reason != "gave up after 3 retries" {
+			t.Errorf("after three retries: Retry() = %q, %v", reason, again)
+		}
+		for name, o := range map[string]job.Outcome{"404": outcome(job.Failed, 404, false), "a timeout": {State: job.TimedOut, Retry: true}} {
+			if _, _, again := Retry(&spec, tried(1, 0), o, now, 0.5); again {
+				t.Errorf("after %s: Retry() grants a retry", name)
+			}
+		}
+		for name, spec := range map[string]job.Spec{
+			"at_most_once": {HTTP: &job.HTTP{}, Delivery: job.AtMostOnce},
+			"max: 0":       {HTTP: &job.HTTP{}, Retry: &job.Retry{}},
+		} {
+			if _, _, again := Retry(&spec, tried(1, 0), busy, now, 0.5); again {
+				t.Errorf("with %s: Retry() grants a retry", name)
+			}
+		}
+	})
+
 	t.Run("exit code 75 of something that is not a command means nothing", func(t *testing.T) {
 		spec := job.Spec{Handler: "x"}
 		if _, _, again := Retry(&spec, tried(1, 0), outcome(job.Failed, 75, true), now, 0); again {
