@@ -16,7 +16,7 @@ var (
 	// ErrCanceled: somebody asked for the end of the run, or an overlapping run replaces it. It is canceled.
 	ErrCanceled = errors.New("canceled")
 	// ErrStopping: the worker shuts down. The attempt is lost, and may be tried again elsewhere.
-	ErrStopping = errors.New("worker stopped")
+	ErrStopping = errors.New(job.WorkerStopped)
 	// ErrFenced: the worker's lease or the attempt's token is no longer good. The attempt is lost.
 	ErrFenced = errors.New("worker lost its lease")
 )

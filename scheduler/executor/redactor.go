@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 const (
-	// minSecret is the length from which a value is hidden: hiding "1" would make the output unreadable and tell more
-	// than it hides.
+	// minSecret is the length from which a value is hidden wherever it stands. A shorter one is hidden where it is a word:
+	// hiding every "1" would make the output unreadable and tell more than it hides.
 	minSecret = 4
 	// minSecretLine is the length from which single lines of a value are hidden too, since programs print a key file
 	// line by line.
@@ -29,9 +30,11 @@ type Redactor struct {
 	mu   sync.Mutex
 	w    io.Writer
 	held []byte // seen and not yet passed on
+	prev byte   // before that; 0: nothing, or a secret
 }
 
-// NewRedactor returns a redactor that hides the secrets from w. Values of less than four bytes are not hidden.
+// NewRedactor returns a redactor that hides the secrets from w: those of less than four bytes only as whole words, which
+// no letter or digit stands next to.
 func NewRedactor(w io.Writer, secrets []string) *Redactor {
 	r := &Redactor{w: w}
 	hide := func(s string, atLeast int) {
@@ -41,7 +44,7 @@ func NewRedactor(w io.Writer, secrets []string) *Redactor {
 		}
 	}
 	for _, s := range secrets {
-		hide(s, minSecret)
+		hide(s, 1)
 		if strings.ContainsRune(s, '\n') {
 			for line := range strings.Lines(s) {
 				hide(strings.TrimSpace(line), minSecretLine)
@@ -64,9 +67,9 @@ func (r *Redactor) Write(p []byte) (int, error) {
 	if len(r.held) > 0 {
 		data = append(r.held, p...)
 	}
-	clean, rest := r.redact(data, false)
+	clean, rest, prev := r.redact(data, r.prev, false)
 	r.w.Write(clean)
-	r.held = bytes.Clone(rest)
+	r.held, r.prev = bytes.Clone(rest), prev
 	return len(p), nil
 }
 
@@ -75,54 +78,66 @@ func (r *Redactor) Flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.held) > 0 {
-		clean, _ := r.redact(r.held, true)
+		clean, _, prev := r.redact(r.held, r.prev, true)
 		r.w.Write(clean)
+		r.prev = prev
 		r.held = nil
 	}
 }
 
 // String returns s without the secrets.
 func (r *Redactor) String(s string) string {
-	clean, _ := r.redact([]byte(s), true)
+	clean, _, _ := r.redact([]byte(s), 0, true)
 	return string(clean)
 }
 
-// redact returns data without its secrets, up to the point from where the rest may be the beginning of one.
-// With last set there is no such rest.
-func (r *Redactor) redact(data []byte, last bool) (clean, rest []byte) {
+// redact returns data, which follows the byte prev, without its secrets, up to the point from where the rest may be the
+// beginning of one, and the byte before that rest. With last set there is no such rest.
+func (r *Redactor) redact(data []byte, prev byte, last bool) (clean, rest []byte, before byte) {
 	from := 0 // data[from:i] is to be copied
 	for i := 0; i < len(data); {
-		n, wait := r.match(data[i:])
+		n, wait := r.match(data[i:], prev)
 		switch {
 		case wait && !last:
-			return append(clean, data[from:i]...), data[i:]
+			return append(clean, data[from:i]...), data[i:], prev
 		case n > 0:
 			clean = append(append(clean, data[from:i]...), mask...)
 			i += n
-			from = i
+			from, prev = i, 0
 		default:
+			prev = data[i]
 			i++
 		}
 	}
 	if from == 0 {
-		return data, nil
+		return data, nil, prev
 	}
-	return append(clean, data[from:]...), nil
+	return append(clean, data[from:]...), nil, prev
 }
 
-// match says how long the longest secret is that data begins with, or 0; wait: data may be the beginning of one that
-// is longer.
-func (r *Redactor) match(data []byte) (n int, wait bool) {
+// match says how long the longest secret is that data, which follows the byte prev, begins with, or 0; wait: what comes
+// after data may change that.
+func (r *Redactor) match(data []byte, prev byte) (n int, wait bool) {
 	if !r.first[data[0]] {
 		return 0, false
 	}
 	for _, s := range r.secrets {
-		if bytes.HasPrefix(data, s) {
+		short := len(s) < minSecret
+		switch {
+		case short && inWord(prev):
+		case !bytes.HasPrefix(data, s):
+			wait = wait || len(data) < len(s) && bytes.HasPrefix(s, data)
+		case short && len(data) == len(s):
+			return len(s), true
+		case short && inWord(data[len(s)]):
+		default:
 			return len(s), wait
-		}
-		if len(data) < len(s) && bytes.HasPrefix(s, data) {
-			wait = true
 		}
 	}
 	return 0, wait
+}
+
+// inWord says whether b is a digit or (part of) a letter.
+func inWord(b byte) bool {
+	return '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || b >= utf8.RuneSelf
 }

@@ -44,6 +44,7 @@ func (r *Run) AppendJSON(b []byte) (out []byte, ok bool) {
 	if len(r.Attempts) > 0 {
 		w.raw(`]`)
 	}
+	w.number(`,"lost_more":`, int64(r.LostMore))
 	w.exit(r.Exit)
 	w.optional(`,"output":`, r.Output)
 	w.optional(`,"key":`, r.Key)

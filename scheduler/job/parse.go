@@ -36,6 +36,7 @@ func (s *scanner) run(r *Run) {
 	r.Bound = s.duration(`,"bound":`)
 	r.Finished = s.time(`,"finished":`)
 	r.Attempts = s.attempts()
+	r.LostMore = int(s.number(`,"lost_more":`))
 	r.Exit = s.exit()
 	r.Output = s.string(`,"output":`)
 	r.Key = s.string(`,"key":`)

@@ -32,8 +32,9 @@ type Run struct {
 	Bound    Duration  `json:"bound,omitempty"`   // how long it may take: timeout and kill grace, as its worker read them
 	Finished time.Time `json:"finished,omitzero"` // of the run: set when it turns terminal
 	Attempts []Attempt `json:"attempts,omitempty"`
-	Exit     *int      `json:"exit,omitempty"`   // exit code or HTTP status of the last attempt
-	Output   string    `json:"output,omitempty"` // tail of the last attempt's output, at most OutputTail bytes
+	LostMore int       `json:"lost_more,omitempty"` // attempts that were lost and are no longer in Attempts
+	Exit     *int      `json:"exit,omitempty"`      // exit code or HTTP status of the last attempt
+	Output   string    `json:"output,omitempty"`    // tail of the last attempt's output, at most OutputTail bytes
 
 	Cancel     *Cancel         `json:"cancel,omitempty"` // somebody asked for its end
 	Key        string          `json:"key,omitempty"`    // the caller's idempotency key
@@ -84,6 +85,9 @@ type Attempt struct {
 
 // NotBegun stands in the reason of a lost attempt whose work had not begun: it may be repeated, whatever the job says.
 const NotBegun = "before it began"
+
+// WorkerStopped begins the reason of a lost attempt whose worker was told to stop.
+const WorkerStopped = "worker stopped"
 
 // maxAttempts bounds the attempts that a record keeps: the first and the latest.
 const maxAttempts = 20
@@ -239,6 +243,11 @@ func (r Run) Stop(c Cancel) (Run, error) {
 func (r Run) close(o Outcome) Run {
 	kept := r.Attempts
 	if len(kept) >= maxAttempts {
+		for _, a := range kept[1 : len(kept)-maxAttempts+2] {
+			if a.State == Lost {
+				r.LostMore++
+			}
+		}
 		kept = append(kept[:1:1], kept[len(kept)-maxAttempts+2:]...)
 	}
 	r.Attempts = append(kept[:len(kept):len(kept)], Attempt{
@@ -259,7 +268,9 @@ func (r Run) GiveUp() Run {
 }
 
 // LostAttempts counts the attempts whose worker vanished or stopped.
-func (r *Run) LostAttempts() (n int) {
+func (r *Run) LostAttempts() int { return r.LostMore + r.lost() }
+
+func (r *Run) lost() (n int) {
 	for _, a := range r.Attempts {
 		if a.State == Lost {
 			n++
@@ -268,8 +279,24 @@ func (r *Run) LostAttempts() (n int) {
 	return n
 }
 
+// WorkersLost counts the attempts that may have cost their worker: see CostsWorker. It goes by those that the record keeps.
+func (r *Run) WorkersLost() (n int) {
+	for _, a := range r.Attempts {
+		if a.State == Lost && CostsWorker(a.Reason) {
+			n++
+		}
+	}
+	return n
+}
+
+// CostsWorker says whether an attempt that was lost for reason may be why: its work had begun, and nobody told its worker to
+// stop.
+func CostsWorker(reason string) bool {
+	return !strings.HasPrefix(reason, WorkerStopped) && !strings.Contains(reason, NotBegun)
+}
+
 // FailedAttempts counts the attempts that ended by themselves, and not well.
-func (r *Run) FailedAttempts() int { return len(r.Attempts) - r.LostAttempts() }
+func (r *Run) FailedAttempts() int { return len(r.Attempts) - r.lost() }
 
 // Outcome is how one attempt ended.
 type Outcome struct {

@@ -158,6 +158,22 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
+func TestLostAttemptsAreCountedBeyondTheBound(t *testing.T) {
+	ok := must(t)
+	r := pending()
+	for i := range 50 {
+		o := job.Outcome{State: job.Lost, At: at, Reason: job.WorkerStopped}
+		if i%10 == 5 {
+			o.State = job.Failed
+		}
+		r = ok(ok(ok(r.Assign(q1)).Claim(int64(i+1), at)).Again(o, at, "again"))
+	}
+	if len(r.Attempts) != 20 || r.LostAttempts() != 45 || r.FailedAttempts() != 2 {
+		t.Errorf("of 45 lost attempts and 5 that failed the record, which keeps %d, tells %d and %d; want 45, and the 2 that it keeps",
+			len(r.Attempts), r.LostAttempts(), r.FailedAttempts())
+	}
+}
+
 func TestActive(t *testing.T) {
 	for name, c := range map[string]struct {
 		run  job.Run

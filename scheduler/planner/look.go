@@ -113,7 +113,7 @@ func (p *Planner) afterLoss(j *jobState, r *job.Run, now time.Time) (job.Run, er
 	}
 	again, reason := false, "the job was deleted"
 	if spec := j.spec(r); spec != nil || r.Cancel != nil {
-		again, reason = policy.Lost(spec, r)
+		again, reason = policy.Lost(spec, r, outcome.Reason)
 	}
 	if !again {
 		if r.Cancel != nil {

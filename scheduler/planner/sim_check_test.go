@@ -232,7 +232,7 @@ func (c *checker) verify(w *sim) []error {
 }
 
 // gone says whether a run of job all was lost with five workers, as it may be.
-func (c *checker) gone(r *job.Run) bool { return r.LostAttempts() >= policy.MaxLost }
+func (c *checker) gone(r *job.Run) bool { return r.WorkersLost() >= policy.MaxLost }
 
 // behind says whether the job works off what has gathered, as one does whose runs take longer than its period, or waits for
 // limits that others are busy with.

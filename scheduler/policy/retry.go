@@ -11,11 +11,12 @@ import (
 // ExitTempFail is the exit code with which a command asks for another attempt: EX_TEMPFAIL of sysexits.h.
 const ExitTempFail = 75
 
-// AskedRetries is how many further attempts a command gets by ExitTempFail when its job has no retry policy.
+// AskedRetries is how many further attempts a command gets by ExitTempFail, and a request by what its target answers, when
+// the job has no retry policy.
 const AskedRetries = 3
 
 // MaxLost is how many workers one run may cost: with the loss of the last of them the run is lost too, since then it is
-// probably the run that kills its workers.
+// probably the run that kills its workers. Attempts that had not begun, or whose worker was told to stop, do not count.
 const MaxLost = 5
 
 // Retry says whether an attempt that ended with o is followed by another one, not before due. run is the record with
@@ -23,8 +24,8 @@ const MaxLost = 5
 // not; it is empty when there is nothing to add.
 //
 // An attempt that failed is tried again if its outcome allows (o.Retry); one that timed out, always. How often says the
-// job's retry policy: without one nothing is tried again, except that a command which asks for it by ExitTempFail gets
-// AskedRetries with the default delays. Attempts that cost their worker are not counted here; see Lost. A run whose end
+// job's retry policy: without one nothing is tried again, except that a command which asks for it by ExitTempFail, and a
+// request whose failure says that another one may help, get AskedRetries with the default delays. Attempts that cost their worker are not counted here; see Lost. A run whose end
 // somebody asked for is never tried again. A target's wish (o.After) is a lower bound of the delay, whatever the policy.
 func Retry(spec *job.Spec, run *job.Run, o job.Outcome, now time.Time, random float64) (due time.Time, reason string, again bool) {
 	retryable := o.State == job.TimedOut || o.State == job.Failed && o.Retry
@@ -32,11 +33,11 @@ func Retry(spec *job.Spec, run *job.Run, o job.Outcome, now time.Time, random fl
 		return time.Time{}, "", false
 	}
 	retry := spec.Retry
-	if retry == nil || retry.Max <= 0 {
-		if !asksAgain(spec, o) {
-			return time.Time{}, "", false
-		}
+	if retry == nil && asksAgain(spec, o) {
 		retry = job.Spec{Retry: &job.Retry{Max: AskedRetries}}.WithDefaults().Retry
+	}
+	if retry == nil || retry.Max <= 0 {
+		return time.Time{}, "", false
 	}
 	// By number, since a record keeps only some of the attempts of a long-suffering run.
 	failed := max(1, run.Attempt-run.LostAttempts())
@@ -50,23 +51,27 @@ func Retry(spec *job.Spec, run *job.Run, o job.Outcome, now time.Time, random fl
 	return now.Add(max(wait, o.After)), fmt.Sprintf("retry %d of %d", failed, retry.Max), true
 }
 
-// Lost says whether the attempt of a run whose worker vanished or stopped is followed by another one, at once. run is
-// the record with that attempt still open. reason says why, in either case.
-func Lost(spec *job.Spec, run *job.Run) (again bool, reason string) {
-	lost := run.LostAttempts() + 1
+// Lost says whether an attempt that was lost, as why says, is followed by another one, at once. run is the record with that
+// attempt still open. reason says why, in either case.
+func Lost(spec *job.Spec, run *job.Run, why string) (again bool, reason string) {
+	lost := run.WorkersLost() + 1
 	switch {
 	case run.Cancel != nil:
 		return false, "its end was asked for"
 	case spec.Delivery == job.AtMostOnce:
 		return false, "its delivery is at_most_once"
-	case lost >= MaxLost:
+	case job.CostsWorker(why) && lost >= MaxLost:
 		return false, fmt.Sprintf("lost %d workers", lost)
 	}
 	return true, fmt.Sprintf("tried again after losing worker %s", run.Worker)
 }
 
-// asksAgain says whether the attempt asked for another one in so many words.
+// asksAgain says whether the attempt asked for another one in so many words. A request that failed without an answer may have
+// been served, so one that may be delivered once is not repeated.
 func asksAgain(spec *job.Spec, o job.Outcome) bool {
+	if spec.HTTP != nil {
+		return o.State == job.Failed && spec.Delivery != job.AtMostOnce
+	}
 	command := len(spec.Command) > 0 || spec.Shell != ""
 	return command && o.Exit != nil && *o.Exit == ExitTempFail
 }

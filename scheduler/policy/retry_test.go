@@ -60,7 +60,8 @@ func TestRetry(t *testing.T) {
 		{"without a policy a failure is final", nil, tried(1, 0), outcome(job.Failed, 1, true), 0, "", false},
 		{"and a timeout", nil, tried(1, 0), outcome(job.TimedOut, 0, true), 0, "", false},
 		{"without a policy exit code 75 is obeyed", nil, tried(1, 0), outcome(job.Failed, 75, true), time.Second / 2, "retry 1 of 3", true},
-		{"three times", &job.Retry{}, tried(4, 0), outcome(job.Failed, 75, true), 0, "gave up after 3 retries", false},
+		{"three times", nil, tried(4, 0), outcome(job.Failed, 75, true), 0, "gave up after 3 retries", false},
+		{"a policy that grants none is obeyed", &job.Retry{}, tried(1, 0), outcome(job.Failed, 75, true), 0, "", false},
 		{"linear", retry(9, job.BackoffLinear, job.JitterNone), tried(3, 0), outcome(job.Failed, 1, true), 3 * time.Second, "retry 3 of 9", true},
 		{"exponential", retry(9, job.BackoffExponential, job.JitterNone), tried(4, 0), outcome(job.Failed, 1, true), 8 * time.Second, "retry 4 of 9", true},
 		{"capped", retry(9, job.BackoffExponential, job.JitterNone), tried(5, 0), outcome(job.Failed, 1, true), 10 * time.Second, "retry 5 of 9", true},
@@ -79,6 +80,31 @@ func TestRetry(t *testing.T) {
 			}
 		})
 	}
+
+	t.Run("without a policy a request is tried again if that may help", func(t *testing.T) {
+		busy := outcome(job.Failed, 503, true)
+		busy.After = 2 * time.Second
+		spec := job.Spec{HTTP: &job.HTTP{}}
+		if due, reason, again := Retry(&spec, tried(1, 0), busy, now, 0.5); !again || !due.Equal(now.Add(busy.After)) || reason != "retry 1 of 3" {
+			t.Errorf("after 503 with Retry-After: Retry() = %v, %q, %v; want the target's wish", due, reason, again)
+		}
+		if _, reason, again := Retry(&spec, tried(4, 0), busy, now, 0.5); again || reason != "gave up after 3 retries" {
+			t.Errorf("after three retries: Retry() = %q, %v", reason, again)
+		}
+		for name, o := range map[string]job.Outcome{"404": outcome(job.Failed, 404, false), "a timeout": {State: job.TimedOut, Retry: true}} {
+			if _, _, again := Retry(&spec, tried(1, 0), o, now, 0.5); again {
+				t.Errorf("after %s: Retry() grants a retry", name)
+			}
+		}
+		for name, spec := range map[string]job.Spec{
+			"at_most_once": {HTTP: &job.HTTP{}, Delivery: job.AtMostOnce},
+			"max: 0":       {HTTP: &job.HTTP{}, Retry: &job.Retry{}},
+		} {
+			if _, _, again := Retry(&spec, tried(1, 0), busy, now, 0.5); again {
+				t.Errorf("with %s: Retry() grants a retry", name)
+			}
+		}
+	})
 
 	t.Run("exit code 75 of something that is not a command means nothing", func(t *testing.T) {
 		spec := job.Spec{Handler: "x"}
@@ -105,21 +131,35 @@ func TestBackoffNeverOverflows(t *testing.T) {
 func TestLost(t *testing.T) {
 	canceled := tried(1, 0)
 	canceled.Cancel = &job.Cancel{}
+	lost := func(reasons ...string) *job.Run {
+		r := tried(len(reasons)+1, len(reasons))
+		for i, reason := range reasons {
+			r.Attempts[i].Reason = reason
+		}
+		return r
+	}
+	const vanished, stopped, notBegun = "worker w1 was lost", job.WorkerStopped + ", ended by SIGTERM", "worker lost its lease " + job.NotBegun
 	for _, c := range []struct {
 		name     string
 		delivery job.Delivery
 		run      *job.Run
+		why      string
 		again    bool
 		reason   string
 	}{
-		{"at_least_once is tried again", job.AtLeastOnce, tried(1, 0), true, "tried again after losing worker w1"},
-		{"also after failures", job.AtLeastOnce, tried(9, 3), true, "tried again after losing worker w1"},
-		{"not after the fifth loss", job.AtLeastOnce, tried(5, 4), false, "lost 5 workers"},
-		{"at_most_once is not", job.AtMostOnce, tried(1, 0), false, "its delivery is at_most_once"},
-		{"a canceled run is not", job.AtLeastOnce, canceled, false, "its end was asked for"},
+		{"at_least_once is tried again", job.AtLeastOnce, tried(1, 0), vanished, true, "tried again after losing worker w1"},
+		{"also after failures", job.AtLeastOnce, tried(9, 3), vanished, true, "tried again after losing worker w1"},
+		{"not after the fifth loss", job.AtLeastOnce, tried(5, 4), vanished, false, "lost 5 workers"},
+		{"not when the fifth vanishes among those that were stopped", job.AtLeastOnce,
+			lost(vanished, stopped, vanished, vanished, notBegun, vanished), vanished, false, "lost 5 workers"},
+		{"workers that were stopped do not count", job.AtLeastOnce, lost(stopped, stopped, stopped, stopped, stopped), vanished, true, "tried again after losing worker w1"},
+		{"nor attempts that had not begun", job.AtLeastOnce, lost(notBegun, notBegun, notBegun, notBegun, notBegun), vanished, true, "tried again after losing worker w1"},
+		{"nor the stop of the next one", job.AtLeastOnce, lost(vanished, vanished, vanished, vanished), stopped, true, "tried again after losing worker w1"},
+		{"at_most_once is not", job.AtMostOnce, tried(1, 0), vanished, false, "its delivery is at_most_once"},
+		{"a canceled run is not", job.AtLeastOnce, canceled, vanished, false, "its end was asked for"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			again, reason := Lost(&job.Spec{Delivery: c.delivery}, c.run)
+			again, reason := Lost(&job.Spec{Delivery: c.delivery}, c.run, c.why)
 			if again != c.again || reason != c.reason {
 				t.Errorf("Lost() = %v, %q; want %v, %q", again, reason, c.again, c.reason)
 			}

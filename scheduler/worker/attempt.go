@@ -156,6 +156,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 	if err := printed.Close(); err != nil {
 		w.log.Warn("output is incomplete", "run", a.run.Name(), "attempt", a.run.Attempt, "err", err)
 	}
+	w.printed(printed.Kept())
 	o.Output = printed.Tail()
 	return o, true
 }

@@ -140,7 +140,7 @@ func lead(r *rig, names []string) (open int) {
 			spec := r.store.jobs[run.Job].Spec
 			r.store.change(name, "", func(run job.Run) (job.Run, error) {
 				o := job.Outcome{State: job.Lost, At: time.Now().UTC(), Reason: "worker lost"}
-				if again, reason := policy.Lost(spec, &run); again {
+				if again, reason := policy.Lost(spec, &run, o.Reason); again {
 					return run.Again(o, time.Now(), reason)
 				}
 				return run.Finish(o)

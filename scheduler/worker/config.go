@@ -22,9 +22,9 @@ type Config struct {
 
 	OutputCap   int64         // bytes of one attempt's output that are kept
 	OutputAge   time.Duration // how long they are
-	OutputBytes int64         // bytes of all attempts' output that are kept
+	OutputBytes int64         // bytes of all attempts' output that are kept, and no more than a tenth of their file system's
 
-	// ShutdownGrace is how long a stopping worker lets its attempts run before it stops them.
+	// ShutdownGrace is how long a stopping worker lets its attempts run before it stops them; 0: not at all.
 	ShutdownGrace time.Duration
 	// StopTimeout is how long a stopping or fenced worker waits for the end of attempts that it has killed, beyond the
 	// kill grace of their jobs. Those that do not end are left behind.
@@ -55,19 +55,17 @@ const (
 	DefaultOutputCap     = 16 << 20
 	DefaultOutputAge     = 7 * 24 * time.Hour
 	DefaultOutputBytes   = 10 << 30
-	DefaultShutdownGrace = 30 * time.Second
 	DefaultStopTimeout   = 5 * time.Second
 	DefaultSettleTimeout = 10 * time.Second
 	DefaultRoomTimeout   = time.Second
 )
 
-// Defaults returns c with everything set that has a default. A ShutdownGrace below zero means none.
+// Defaults returns c with everything set that has a default.
 func (c Config) Defaults() Config {
 	c.Capacity = cmp.Or(c.Capacity, DefaultCapacity)
 	c.OutputCap = cmp.Or(c.OutputCap, DefaultOutputCap)
 	c.OutputAge = cmp.Or(c.OutputAge, DefaultOutputAge)
 	c.OutputBytes = cmp.Or(c.OutputBytes, DefaultOutputBytes)
-	c.ShutdownGrace = cmp.Or(c.ShutdownGrace, DefaultShutdownGrace)
 	c.StopTimeout = cmp.Or(c.StopTimeout, DefaultStopTimeout)
 	c.SettleTimeout = cmp.Or(c.SettleTimeout, DefaultSettleTimeout)
 	c.RoomTimeout = cmp.Or(c.RoomTimeout, DefaultRoomTimeout)

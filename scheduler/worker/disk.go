@@ -54,6 +54,7 @@ func (w *Worker) checkDisk() (changed bool) {
 	w.mu.Unlock()
 	switch {
 	case changed && err != nil:
+		w.sweepSoon()
 		w.log.Error("nothing new is taken, since the disk takes nothing: make room", "dir", w.cfg.DataDir, "err", err)
 	case changed:
 		w.log.Info("the disk takes something again, and so does the worker", "dir", w.cfg.DataDir)

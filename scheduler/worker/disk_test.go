@@ -1,14 +1,88 @@
 package worker
 
 import (
+	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
+
+// TestOutputIsBounded has attempts print more than may be kept, within the ten minutes between two looks.
+func TestOutputIsBounded(t *testing.T) {
+	kept := func(r *rig) (total int64) {
+		files, err := filepath.Glob(filepath.Join(r.cfg.DataDir, "output", "*", "*.out"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			info, err := os.Stat(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += info.Size()
+		}
+		return total
+	}
+	printing := func(_ context.Context, req executor.Request) job.Outcome {
+		req.Output.Write(make([]byte, 300))
+		return job.Outcome{State: job.Succeeded, At: time.Now()}
+	}
+
+	t.Run("as it comes", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, printing)
+			r.cfg.OutputBytes = 1000
+			r.start()
+			for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+				r.give(r.store.pending("backup", id, time.Now()))
+				after(time.Second)
+			}
+			if n := kept(r); n != 900 {
+				t.Errorf("%d bytes of output are kept, want 900 of 1800: no more than 1000", n)
+			}
+		})
+	})
+	t.Run("when the disk takes nothing", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, printing)
+			r.cfg.OutputBytes = 1000
+			r.start()
+			dir := filepath.Join(r.cfg.DataDir, "output", "other")
+			for _, path := range []string{dir, filepath.Join(r.cfg.DataDir, "probe", "a")} { // which is in the way of the probe
+				if err := os.MkdirAll(path, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(dir, "x.1.out"), make([]byte, 2000), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			after(diskEvery + time.Second)
+			if n := kept(r); n != 0 {
+				t.Errorf("%d bytes of output are kept, want none of 2000: no more than 1000", n)
+			}
+		})
+	})
+	t.Run("by a tenth of the disk", func(t *testing.T) {
+		r := newRig(t, printing)
+		r.cfg.OutputBytes = math.MaxInt64
+		w := New(r.cfg, r.store, r.sessions, r.exec, nil, hclog.NewNullLogger())
+		size := diskSize(r.cfg.DataDir)
+		if size == 0 {
+			t.Skip("the size of the disk is not known here")
+		}
+		if got := w.outputBytes(); got != size/10 {
+			t.Errorf("%d bytes may be kept on a disk of %d", got, size)
+		}
+	})
+}
 
 // TestFullDisk has a directory lie where the disk is probed, so that nothing can be written there.
 func TestFullDisk(t *testing.T) {

@@ -10,8 +10,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// sweepEvery is how often old output is looked for.
-const sweepEvery = 10 * time.Minute
+// Old output is looked for so often, and when a share of what may be kept has come, one in sweepShare, and when the disk is
+// found full.
+const (
+	sweepEvery = 10 * time.Minute
+	sweepShare = 10
+)
 
 // Log opens what an attempt of the run (<job>/<slot or id>) has printed on this worker. The error is fs.ErrNotExist if
 // there is nothing: it printed nothing, ran elsewhere, or its output was swept.
@@ -49,17 +53,44 @@ func (w *Worker) capture(run *job.Run) *output.Writer {
 	return output.New(w.outputs(), run.Name(), run.Attempt, job.OutputTail, w.cfg.OutputCap)
 }
 
+// outputBytes is how much output is kept.
+func (w *Worker) outputBytes() int64 {
+	if size := diskSize(w.cfg.DataDir); size > 0 {
+		return min(w.cfg.OutputBytes, size/10)
+	}
+	return w.cfg.OutputBytes
+}
+
+// printed counts output that has come, and has it swept if that is much.
+func (w *Worker) printed(bytes int64) {
+	if w.unswept.Add(bytes) > w.outputBytes()/sweepShare {
+		w.sweepSoon()
+	}
+}
+
+// sweepSoon has old output looked for now.
+func (w *Worker) sweepSoon() {
+	select {
+	case w.sweep <- struct{}{}:
+	default: // it will be
+	}
+}
+
 // sweepOutputs removes output that is too old or too much, until ctx ends.
 func (w *Worker) sweepOutputs(ctx context.Context) {
 	for {
-		removed, err := output.Sweep(w.outputs(), w.cfg.OutputAge, w.cfg.OutputBytes, w.now())
+		w.unswept.Store(0)
+		removed, err := output.Sweep(w.outputs(), w.cfg.OutputAge, w.outputBytes(), w.now())
 		if err != nil {
 			w.log.Warn("old output could not be removed", "err", err)
 		}
 		if removed > 0 {
 			w.log.Debug("old output removed", "files", removed)
 		}
-		if pause(ctx, sweepEvery) != nil {
+		select {
+		case <-time.After(sweepEvery):
+		case <-w.sweep:
+		case <-ctx.Done():
 			return
 		}
 	}

@@ -45,7 +45,7 @@ func newReport(run job.Run, spec *job.Spec, o job.Outcome, now time.Time, random
 	r := &report{Run: run, Rev: run.Rev}
 	switch o.State {
 	case job.Lost:
-		if retry, reason := policy.Lost(spec, &run); retry {
+		if retry, reason := policy.Lost(spec, &run, o.Reason); retry {
 			r.Again = &again{Due: now, Reason: reason}
 			if run.Due.After(now) { // it was claimed, and had not begun
 				r.Again.Due = run.Due

@@ -216,6 +216,24 @@ func TestShutdown(t *testing.T) {
 		})
 	})
 
+	t.Run("without a grace stops at once", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Hour))
+			r.cfg.ShutdownGrace = 0
+			r.start()
+			name, _ := r.one()
+			after(time.Second)
+			begun := time.Now()
+			if err := r.finish(); err != nil {
+				t.Errorf("Run() = %v", err)
+			}
+			if took := time.Since(begun); took > time.Second {
+				t.Errorf("Run took %v to end", took)
+			}
+			r.wantState(name, job.Pending)
+		})
+	})
+
 	t.Run("still hears requests to stop", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Hour))

@@ -38,6 +38,8 @@ type Worker struct {
 	marks       atomic.Int64 // attempts marked so far
 
 	suspect chan struct{} // holds a token while the disk is to be looked at soon
+	sweep   chan struct{} // holds a token while old output is to be looked for soon
+	unswept atomic.Int64  // bytes of output that have come since that was begun last
 
 	mu       sync.Mutex
 	attempts map[*attempt]struct{} // guarded by mu: those that execute
@@ -70,6 +72,7 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 		definitions: definitions{read: store.Job, known: cfg.Known},
 		room:        make(chan struct{}, cfg.Capacity),
 		suspect:     make(chan struct{}, 1),
+		sweep:       make(chan struct{}, 1),
 		attempts:    make(map[*attempt]struct{}),
 	}
 	w.crew = crew{wg: &w.wg, idle: make(chan func())}

@@ -24,6 +24,7 @@ func TestFailingJobKeepsItsCadence(t *testing.T) {
 		Every: job.Duration(time.Second), End: &end, Missed: job.MissedAll, Overlap: job.OverlapAllow,
 		HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
 	}
+	spec.Retry = &job.Retry{} // max: 0
 	again := spec
 	again.Retry = &job.Retry{Max: retries, Backoff: job.BackoffConstant, Min: job.Duration(pause), Jitter: job.JitterNone}
 	throws := spec

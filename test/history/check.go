@@ -120,8 +120,8 @@ func (t *timeline) checkRetries(name string, r job.Run) {
 	if !known || j.Edited || r.Spec != nil {
 		return
 	}
-	granted := policy.AskedRetries // to a command that asks for them
-	if j.Spec.Retry != nil && j.Spec.Retry.Max > 0 {
+	granted := policy.AskedRetries // to what asks for them
+	if j.Spec.Retry != nil {
 		granted = j.Spec.Retry.Max
 	}
 	failed := 0

@@ -113,7 +113,7 @@ func TestOutcomes(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	t.Setenv("ROTA_TEST_SHORT", "ab") // too short to be hidden
+	t.Setenv("ROTA_TEST_SHORT", "ab")
 	var out lockedBuffer
 	req := request(t, argv("env"), &out)
 	req.Spec.Env = map[string]string{
@@ -125,7 +125,7 @@ func TestEnvironment(t *testing.T) {
 		t.Fatalf("outcome %+v", o)
 	}
 	want := strings.Join([]string{
-		"COLOUR=green", "HOME=/job", "LC_ALL=C", "PATH=" + os.Getenv("PATH"), "RESOLVED=ab",
+		"COLOUR=green", "HOME=/job", "LC_ALL=C", "PATH=" + os.Getenv("PATH"), "RESOLVED=***",
 		"ROTA_ATTEMPT=2", "ROTA_DEADLINE=2026-11-21T02:31:00Z", "ROTA_FENCING_TOKEN=77",
 		"ROTA_IDEMPOTENCY_KEY=backup/2026-11-21T02:30:00Z", "ROTA_JOB=backup", "ROTA_MARK=" + req.Marker,
 		`ROTA_PAYLOAD={"a": "b"}`, "ROTA_RUN=backup/2026-11-21T02:30:00Z", "ROTA_SERVER=http://q1",

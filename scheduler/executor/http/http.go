@@ -77,15 +77,16 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	r, err := e.request(ctx, &req, &resolver)
 	out := executor.NewRedactor(req.Output, resolver.Secrets())
 	var o job.Outcome
+	var ruled bool
 	if err != nil {
 		o = job.Outcome{State: job.Failed, Reason: err.Error()}
 		var broken *mistake
 		o.Retry = !errors.As(err, &broken) // a reference may resolve later, or on another worker
 	} else {
-		o = e.exchange(r, &req, out)
+		o, ruled = e.exchange(r, &req, out)
 	}
 	out.Flush()
-	if interrupted, ok := executor.Interrupted(ctx, &req, e.now()); ok && o.State != job.Succeeded {
+	if interrupted, ok := executor.Interrupted(ctx, &req, e.now()); ok && !ruled {
 		interrupted.Exit = o.Exit
 		o = interrupted
 	}
@@ -93,16 +94,17 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	return o
 }
 
-// exchange sends the request and judges the response.
-func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Writer) job.Outcome {
+// exchange sends the request and judges the response. ruled: the target has answered, and the outcome stands whatever ended
+// the reading. A success is one only at the end of the response; for a failure its status is enough.
+func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Writer) (o job.Outcome, ruled bool) {
 	resp, err := e.client.Do(r)
 	if err != nil {
-		return job.Outcome{State: job.Failed, Reason: "request: " + plain(err), Retry: true}
+		return job.Outcome{State: job.Failed, Reason: "request: " + plain(err), Retry: true}, false
 	}
 	defer resp.Body.Close()
 	req.Progress()
 	body := req.Heard(resp.Body)
-	o := judge(resp, req.Spec.HTTP.Expect, e.now())
+	o = judge(resp, req.Spec.HTTP.Expect, e.now())
 	_, err = io.Copy(out, io.LimitReader(body, keepBody))
 	if err == nil {
 		var n int64
@@ -114,8 +116,9 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 	if err != nil && o.State == job.Succeeded { // the target broke off in the middle of its answer
 		o.State, o.Retry = job.Failed, true
 		o.Reason = fmt.Sprintf("response with status %d broke off: %s", resp.StatusCode, plain(err))
+		return o, false
 	}
-	return o
+	return o, true
 }
 
 // plain is an error's text without the URL, which may hold secrets and is in the job anyway.

@@ -364,6 +364,32 @@ func TestContextEndsTheRequest(t *testing.T) {
 	}
 }
 
+func TestAStatusThatFailsStands(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		want   job.Outcome
+	}{
+		{404, job.Outcome{State: job.Failed, At: at, Exit: exit(404), Reason: "status 404 Not Found"}},
+		{429, job.Outcome{State: job.Failed, At: at, Exit: exit(429), Reason: "status 429 Too Many Requests", Retry: true, After: 7 * time.Second}},
+	} {
+		t.Run(fmt.Sprint(tt.status), func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			url, _ := target(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Retry-After", "7")
+				w.WriteHeader(tt.status)
+				w.(http.Flusher).Flush()
+				<-r.Context().Done()
+			})
+			req := request(job.HTTP{URL: url}, io.Discard)
+			req.Beat = func() { cancel(executor.ErrTimeout) } // the head of the response is there, its end never comes
+			o := newExecutor(t).Execute(ctx, req)
+			if diff := cmp.Diff(tt.want, o); diff != "" {
+				t.Errorf("outcome (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestSecretsAreNotShown(t *testing.T) {
 	t.Setenv("ROTA_TEST_TOKEN", "s3cret")
 	url, _ := target(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "you said %s", r.Header["X-Token"]) })

@@ -16,6 +16,7 @@ const DefaultCap = 16 << 20
 type Writer struct {
 	path string
 	room int64 // bytes that may still go to the file
+	kept int64 // bytes that went to it
 
 	mu     sync.Mutex
 	file   *os.File // nil: not begun, or given up
@@ -61,7 +62,9 @@ func (w *Writer) save(p []byte) {
 	}
 	fits := p[:min(int64(len(p)), w.room)]
 	w.room -= int64(len(fits))
-	if _, err := w.file.Write(fits); err != nil {
+	n, err := w.file.Write(fits)
+	w.kept += int64(n)
+	if err != nil {
 		w.giveUp(err)
 		return
 	}
@@ -87,6 +90,13 @@ func (w *Writer) Tail() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.tail.text(w.notes)
+}
+
+// Kept is how many bytes went to the file.
+func (w *Writer) Kept() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.kept
 }
 
 // Close ends the file. The tail can still be read.

@@ -148,10 +148,13 @@ func call(service, full string, m notify.Message) error {
 	return located.Send(m.Text(), &params)
 }
 
+// minPart is the length from which a part of a URL is taken for a token, in bytes, rather than for a word such as "v1".
+const minPart = 4
+
 // secretsOf are the parts of a URL that no error may show, besides the values of its references: all but scheme and host,
 // since many services have their tokens in the path. Where the host is none, as with slack://, it is one, too.
 func secretsOf(full string, values []string) []string {
-	parts := append([]string{full}, values...)
+	parts := []string{full}
 	if u, err := url.Parse(full); err == nil {
 		if service, _, _ := strings.Cut(u.Scheme, "+"); !strings.Contains(u.Hostname(), ".") && service != webhookScheme && service != "smtp" {
 			parts = append(parts, u.Host)
@@ -166,6 +169,8 @@ func secretsOf(full string, values []string) []string {
 			parts = append(parts, values...)
 		}
 	}
+	parts = slices.DeleteFunc(parts, func(p string) bool { return len(p) < minPart })
+	parts = append(parts, values...)
 	for _, p := range slices.Clone(parts) {
 		parts = append(parts, url.QueryEscape(p), url.PathEscape(p))
 	}
