@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -85,6 +87,28 @@ func TestInterruptedWaitSaysThatTheRunGoesOn(t *testing.T) {
 	}
 	if text := stderr.String(); !strings.Contains(text, "rota: interrupted\n") || !strings.Contains(text, "goes on") {
 		t.Errorf("got on stderr:\n%s\nwant that it was interrupted and that the run goes on", text)
+	}
+}
+
+func TestHalfAnAnswerDoesNotEndTheWaiting(t *testing.T) {
+	whole := api.New(api.DefaultConfig(), newFakeCluster().backend(), hclog.NewNullLogger()).Handler()
+	var looks atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && looks.Add(1) == 2 {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"job":"o`)
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		whole.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	var stderr bytes.Buffer
+	if got := run(t.Context(), []string{"run", "ok", "--wait", "--server", s.URL}, strings.NewReader(""), io.Discard, &stderr); got != exitOK {
+		t.Errorf("got exit code %d, want 0:\n%s", got, &stderr)
+	}
+	if looks.Load() < 3 {
+		t.Errorf("the run was looked at %d times: nothing was cut off", looks.Load())
 	}
 }
 
