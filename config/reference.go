@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rota-scheduler/rota/scheduler/executor/fill"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -39,9 +40,21 @@ func (r *reader) references(n *yaml.Node, what, text string) {
 	}
 }
 
-// placeholders checks references, and the fields of templates.
+// placeholders checks references and templates.
 func (r *reader) placeholders(n *yaml.Node, what, text string) {
+	before := r.mistakes()
 	r.references(n, what, text)
+	r.fields(n, what, text)
+	if r.mistakes() > before {
+		return // of what follows from them there is nothing to say
+	}
+	if err := fill.Check(text); err != nil {
+		r.fail(n, "a template may name "+oneOf(dotted(templateFields)), "%s has a template that fails in every run: %v", what, err)
+	}
+}
+
+// fields checks the names in templates, as it knows those that were meant.
+func (r *reader) fields(n *yaml.Node, what, text string) {
 	for _, at := range templateStart.FindAllStringSubmatchIndex(text, -1) {
 		name := text[at[2]:at[3]]
 		switch {
@@ -65,12 +78,17 @@ func dotted(names []string) []string {
 	return out
 }
 
-// placeholdersIn checks every text in a tree.
+// placeholdersIn checks every text in a tree. Keys stay as they are, but who writes a field into one means something else.
 func (r *reader) placeholdersIn(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode {
 		r.placeholders(n, "json", n.Value)
 	}
-	for _, c := range n.Content {
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			r.references(c, "json", c.Value)
+			r.fields(c, "json", c.Value)
+			continue
+		}
 		r.placeholdersIn(c)
 	}
 }

@@ -25,6 +25,9 @@ type cli struct {
 
 	server    string
 	tokenFile string
+	cacert    string
+	cert      string
+	certKey   string
 	format    format
 	noColor   bool
 }
@@ -49,6 +52,10 @@ func (c *cli) client(timeout time.Duration) (*client.Client, error) {
 			return nil, usageError{fmt.Sprintf("token file: %v", err), "name a file that holds the token with --token-file or ROTA_TOKEN_FILE"}
 		}
 	}
+	credentials, err := c.credentials()
+	if err != nil {
+		return nil, err
+	}
 	cl, err := client.New(client.Config{
 		Servers:   cmp.Or(c.server, c.getenv("ROTA_SERVER")),
 		TokenFile: tokenFile,
@@ -58,6 +65,7 @@ func (c *cli) client(timeout time.Duration) (*client.Client, error) {
 		Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			TLSClientConfig:     credentials,
 			TLSHandshakeTimeout: dialTimeout,
 			ForceAttemptHTTP2:   true,
 		},

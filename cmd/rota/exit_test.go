@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/rota-scheduler/rota/cmd/rota/node"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -42,6 +45,7 @@ func TestExitCodes(t *testing.T) {
 		"store full":          {&client.Error{Status: 507}, 5},
 		"no answer":           {&client.Unreachable{Err: io.EOF}, 5},
 		"bad job file":        {config.Errors{{File: "a.yaml", Msg: "is empty"}}, 78},
+		"bad settings":        {fmt.Errorf("serve: %w", &node.ConfigError{Err: errors.New("no such file")}), 78},
 		"bad expression":      {refusedExpr, 78},
 		"the job's own":       {&codedError{code: 75, err: errors.New("run failed")}, 75},
 		"reader has gone":     {&outputError{syscall.EPIPE}, 141},
@@ -85,6 +89,28 @@ func TestInterruptedWaitSaysThatTheRunGoesOn(t *testing.T) {
 	}
 	if text := stderr.String(); !strings.Contains(text, "rota: interrupted\n") || !strings.Contains(text, "goes on") {
 		t.Errorf("got on stderr:\n%s\nwant that it was interrupted and that the run goes on", text)
+	}
+}
+
+func TestHalfAnAnswerDoesNotEndTheWaiting(t *testing.T) {
+	whole := api.New(api.DefaultConfig(), newFakeCluster().backend(), hclog.NewNullLogger()).Handler()
+	var looks atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && looks.Add(1) == 2 {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"job":"o`)
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		whole.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	var stderr bytes.Buffer
+	if got := run(t.Context(), []string{"run", "ok", "--wait", "--server", s.URL}, strings.NewReader(""), io.Discard, &stderr); got != exitOK {
+		t.Errorf("got exit code %d, want 0:\n%s", got, &stderr)
+	}
+	if looks.Load() < 3 {
+		t.Errorf("the run was looked at %d times: nothing was cut off", looks.Load())
 	}
 }
 

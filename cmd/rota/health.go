@@ -56,10 +56,16 @@ func (c *cli) health(ctx context.Context, path string, timeout time.Duration) er
 		return usageError{err.Error(), ""}
 	}
 	defer cl.Close()
+	credentials, err := c.credentials()
+	if err != nil {
+		return err
+	}
+	// No proxy: what is asked for is this process, not somebody's idea of it.
+	asker := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: credentials}}
 	var views []healthView
 	var bad []string
 	for _, server := range cl.Servers() {
-		v := probe(ctx, server, path, timeout)
+		v := probe(ctx, asker, server, path, timeout)
 		views = append(views, v)
 		if !v.Healthy {
 			bad = append(bad, fmt.Sprintf("%s: %s", v.Server, v.Text))
@@ -80,8 +86,8 @@ func (c *cli) health(ctx context.Context, path string, timeout time.Duration) er
 	return nil
 }
 
-// probe asks one server, without any proxy: what is asked for is this process, not somebody's idea of it.
-func probe(ctx context.Context, server, path string, timeout time.Duration) healthView {
+// probe asks one server.
+func probe(ctx context.Context, asker *http.Client, server, path string, timeout time.Duration) healthView {
 	v := healthView{Server: server}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -90,7 +96,7 @@ func probe(ctx context.Context, server, path string, timeout time.Duration) heal
 		v.Text = err.Error()
 		return v
 	}
-	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	res, err := asker.Do(req)
 	if err != nil {
 		v.Text = "no answer: " + withoutURL(err).Error()
 		return v

@@ -115,8 +115,6 @@ func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
 		return &codedError{exitFailed, "start it again: it waits until the store is accepted with `rota accept-restored-store`", err}
 	case errors.As(err, &taken):
 		return &codedError{exitBadConfig, "give each process a node.name of its own", err}
-	case node.IsConfig(err):
-		return &codedError{exitBadConfig, "", err}
 	}
 	return err
 }

@@ -63,7 +63,7 @@ func (w *Worker) outputBytes() int64 {
 
 // printed counts output that has come, and has it swept if that is much.
 func (w *Worker) printed(bytes int64) {
-	if w.unswept.Add(bytes) > w.outputBytes()/sweepShare {
+	if bytes > 0 && w.unswept.Add(bytes) > w.outputBytes()/sweepShare {
 		w.sweepSoon()
 	}
 }

@@ -59,6 +59,7 @@ var rules = map[string]rule{
 	"scheduler/executor/output":  {external: system},
 	"scheduler/executor/procs":   {external: system},
 	"scheduler/executor/refs":    {},
+	"scheduler/executor/fill":    {own: []string{"scheduler/job", "scheduler/executor/refs"}},
 	"scheduler/notify/send": {
 		own:      []string{"scheduler/job", "scheduler/notify", "scheduler/executor", "scheduler/executor/refs"}, // of executor the Redactor only
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},
@@ -93,7 +94,7 @@ var rules = map[string]rule{
 
 	// What operators write.
 	"config": {
-		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/notify"}, // of notify the Schemes only
+		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/notify", "scheduler/executor/fill"}, // of notify the Schemes only, of fill the Check
 		external: []string{"github.com/spf13/viper", "github.com/spf13/pflag", "go.yaml.in/yaml/v4/..."},
 	},
 
@@ -106,7 +107,7 @@ var rules = map[string]rule{
 const etcdClient = "go.etcd.io/etcd/client/v3"
 
 var (
-	executing = []string{"scheduler/job", "scheduler/executor", "scheduler/executor/procs", "scheduler/executor/refs", "scheduler/executor/output"}
+	executing = []string{"scheduler/job", "scheduler/executor", "scheduler/executor/procs", "scheduler/executor/refs", "scheduler/executor/fill", "scheduler/executor/output"}
 	system    = []string{"golang.org/x/sys/unix"}
 )
 

@@ -52,12 +52,16 @@ func (n *Node) embed(ctx context.Context, stops *closers) error {
 	if e.Cluster == "" && n.set.Origins()["etcd.embedded.peer"] == config.OriginDefault {
 		e.Peer = "" // a single member has no peers, and needs no port for them
 	}
-	server, err := embedded.Start(ctx, embedded.Config{
+	cfg := embedded.Config{
 		Name: n.set.Node.Name, Dir: filepath.Join(n.set.Node.DataDir, "etcd"),
 		Client: e.Client, Peer: e.Peer, Cluster: e.Cluster,
-	}, n.log)
+	}
+	if err := cfg.Validate(); err != nil {
+		return badConfig(fmt.Errorf("read etcd.embedded: %w", err))
+	}
+	server, err := embedded.Start(ctx, cfg, n.log)
 	if err != nil {
-		return err
+		return badPlace(err)
 	}
 	stops.add("close etcd", server.Close)
 	n.client, n.member = server.Client(), server
@@ -154,7 +158,7 @@ func Dial(e config.Etcd) (*clientv3.Client, error) {
 	if e.PasswordFile != "" {
 		b, err := os.ReadFile(e.PasswordFile)
 		if err != nil {
-			return nil, fmt.Errorf("read etcd.password_file: %w", err)
+			return nil, badConfig(fmt.Errorf("read etcd.password_file: %w", err))
 		}
 		cfg.Password = strings.TrimRight(string(b), "\r\n")
 	}
@@ -176,7 +180,7 @@ func clientTLS(t config.ClientTLS) (*tls.Config, error) {
 	info := transport.TLSInfo{CertFile: t.Cert, KeyFile: t.Key, TrustedCAFile: t.CA}
 	c, err := info.ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("read etcd.tls: %w", err)
+		return nil, badConfig(fmt.Errorf("read etcd.tls: %w", err))
 	}
 	return c, nil
 }

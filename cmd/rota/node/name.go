@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -62,11 +61,4 @@ func (n *Node) forget(ctx context.Context) {
 	case removed > 0:
 		n.log.Info("an earlier process of this name was still in the election", "removed", removed)
 	}
-}
-
-// IsConfig says whether an error of Run is one of configuration, which starting again does not mend.
-func IsConfig(err error) bool {
-	var old *OldEtcdError
-	var taken *NameTakenError
-	return errors.As(err, &old) || errors.As(err, &taken)
 }

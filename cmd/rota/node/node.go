@@ -111,7 +111,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 		n.files = openFiles(n)
 	}
 	if err := os.MkdirAll(n.set.Node.DataDir, 0o700); err != nil {
-		return fmt.Errorf("make data directory: %w", err)
+		return badConfig(fmt.Errorf("make node.data_dir: %w", err))
 	}
 	if n.memory, err = openMemory(n.set.Node.DataDir); err != nil {
 		n.log.Error("a restored store would not be recognised", "err", err)
@@ -238,11 +238,11 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 		cfg.Known = n.known
 	}
 	if err := cfg.Validate(); err != nil {
-		return err
+		return badConfig(err)
 	}
 	journal, err := worker.OpenJournal(filepath.Join(n.set.Node.DataDir, "journal.db"))
 	if err != nil {
-		return err
+		return badPlace(err)
 	}
 	stops.add("close journal", journal.Close)
 	stops.add("close http executor", func() error { requests.Close(); return nil })

@@ -119,6 +119,8 @@ func TestMistakesNameTheField(t *testing.T) {
 		"shell":                   {Command: []string{"a"}, Shell: "b"},
 		"http.url":                {HTTP: &job.HTTP{URL: "ftp://x"}},
 		"http.headers.bad header": {HTTP: &job.HTTP{URL: "http://x", Headers: map[string]string{"bad header": "x"}}},
+		"http.body":               {HTTP: &job.HTTP{URL: "http://x", Body: "Hello {{name}}"}},
+		"http.json.a[1]":          {HTTP: &job.HTTP{URL: "http://x", JSON: json.RawMessage(`{"a":[1,"{{ .Slot.Foo }}"]}`)}},
 		"http.expect[0]":          {HTTP: &job.HTTP{URL: "http://x", Expect: []int{1000}}},
 		"env.A=B":                 {Shell: "true", Env: map[string]string{"A=B": "x"}},
 		"priority":                {Shell: "true", Priority: 1_000_000},

@@ -3,7 +3,6 @@ package node
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -20,7 +19,7 @@ func serverTLS(t config.ServerTLS) (*tls.Config, error) {
 		return nil, nil
 	}
 	if _, err := tls.LoadX509KeyPair(t.Cert, t.Key); err != nil {
-		return nil, fmt.Errorf("read http.tls: %w", err)
+		return nil, badConfig(fmt.Errorf("read http.tls: %w", err))
 	}
 	c := &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -43,11 +42,11 @@ func serverTLS(t config.ServerTLS) (*tls.Config, error) {
 func authority(file string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read http.tls.client_ca: %w", err)
+		return nil, badConfig(fmt.Errorf("read http.tls.client_ca: %w", err))
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("read http.tls.client_ca %s: %w", file, errors.New("no certificate in it"))
+		return nil, badConfig(fmt.Errorf("read http.tls.client_ca %s: no certificate in it", file))
 	}
 	return pool, nil
 }

@@ -97,7 +97,8 @@ type call struct {
 	stream     bool // the answer is read for longer than the timeout
 }
 
-// do sends the request to one server after the other until one answers. The caller closes the body.
+// do sends the request to one server after the other until one answers: to its end, unless it is a stream. The caller closes
+// the body.
 func (c *Client) do(ctx context.Context, q call) (*http.Response, error) {
 	var body []byte
 	if q.body != nil {
@@ -179,15 +180,24 @@ func (c *Client) ask(ctx context.Context, server string, q call, body []byte, to
 		cancel(err)
 		return nil, &noAnswer{Server: server, Change: q.method != http.MethodGet, Err: err}
 	}
-	if q.stream {
-		timer.Stop()
-	}
 	res.Body = &released{ReadCloser: res.Body, release: func() { timer.Stop(); cancel(context.Canceled) }}
-	if res.StatusCode < 300 {
+	if q.stream && res.StatusCode < 300 {
+		timer.Stop()
 		return res, nil
 	}
 	defer res.Body.Close()
-	return nil, readProblem(server, res)
+	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil { // half an answer is none, whatever its beginning says
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, &noAnswer{Server: server, Change: q.method != http.MethodGet, Err: fmt.Errorf("read answer: %w", err)}
+	}
+	if res.StatusCode >= 300 {
+		return nil, readProblem(server, res, answer)
+	}
+	res.Body = io.NopCloser(bytes.NewReader(answer))
+	return res, nil
 }
 
 // released is a body that frees what its request holds when it is closed.
@@ -230,7 +240,7 @@ func fetch[T any](ctx context.Context, c *Client, q call) (v T, status int, err 
 	if !hasType(res, "application/json") {
 		return v, 0, fmt.Errorf("%s %s: the answer is no JSON: is it the address of a rota?", q.method, res.Request.URL)
 	}
-	if err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&v); err != nil {
+	if err := json.NewDecoder(res.Body).Decode(&v); err != nil {
 		return v, 0, fmt.Errorf("read answer to %s %s: %w", q.method, q.path, err)
 	}
 	return v, res.StatusCode, nil

@@ -157,6 +157,20 @@ func TestFallback(t *testing.T) {
 		answer(w, status, map[string]any{})
 	}
 	abort := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	cutOff := func(status int, kind string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			w.WriteHeader(status)
+			fmt.Fprint(w, `{"job`)
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+	}
+	half, halfProblem := cutOff(200, "application/json"), cutOff(404, "application/problem+json")
+	nonsense := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"job`)
+	}
 	read := func(c *client.Client) error { _, err := c.Jobs(context.Background()); return err }
 	submit := func(c *client.Client) error {
 		_, _, err := c.Submit(context.Background(), "backup", api.RunRequest{})
@@ -174,12 +188,17 @@ func TestFallback(t *testing.T) {
 	}{
 		{"a read goes on past nobody", nil, read, true},
 		{"a read goes on past a broken connection", abort, read, true},
+		{"a read goes on past half an answer", half, read, true},
+		{"a read goes on past half a refusal", halfProblem, read, true},
+		{"a read does not go on past a whole answer that is no JSON", nonsense, read, false},
 		{"a read goes on past 503", refuse(503, "x"), read, true},
 		{"a read does not go on past 404", refuse(404, "x"), read, false},
 		{"a change goes on past nobody", nil, submit, true},
 		{"a change does not go on past a broken connection", abort, submit, false},
+		{"a change does not go on past half an answer", half, submit, false},
 		{"a change does not go on past 503", refuse(503, "x"), submit, false},
 		{"a change with a key goes on past a broken connection", abort, submitKey, true},
+		{"a change with a key goes on past half an answer", half, submitKey, true},
 		{"a change with a key goes on past 503", refuse(503, "x"), submitKey, true},
 		{"a change with a key does not go on past 409", refuse(409, "x"), submitKey, false},
 	} {
@@ -216,9 +235,18 @@ func TestFallback(t *testing.T) {
 		}
 	})
 	t.Run("a lost change says that it may have happened", func(t *testing.T) {
-		first, _ := server(t, abort)
-		if err := submit(dial(t, client.Config{Servers: first})); err == nil || !strings.Contains(err.Error(), "unknown") {
-			t.Errorf("got %v, want a warning", err)
+		for name, lost := range map[string]http.HandlerFunc{"no answer": abort, "half an answer": half} {
+			first, _ := server(t, lost)
+			err := submit(dial(t, client.Config{Servers: first}))
+			if !errors.Is(err, api.ErrUnavailable) || !strings.Contains(err.Error(), "unknown") {
+				t.Errorf("%s: got %v, want ErrUnavailable with a warning", name, err)
+			}
+		}
+	})
+	t.Run("half an answer is no failure that lasts", func(t *testing.T) {
+		first, _ := server(t, half)
+		if err := read(dial(t, client.Config{Servers: first})); !errors.Is(err, api.ErrUnavailable) {
+			t.Errorf("got %v, want ErrUnavailable", err)
 		}
 	})
 }
@@ -229,6 +257,15 @@ func TestTimeout(t *testing.T) {
 	c := dial(t, client.Config{Servers: url, Timeout: 30 * time.Millisecond})
 	if _, err := c.Jobs(t.Context()); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, api.ErrUnavailable) {
 		t.Errorf("got %v, want a deadline and ErrUnavailable", err)
+	}
+	url, _ = server(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = http.NewResponseController(w).Flush()
+		hangs(w, r)
+	})
+	c = dial(t, client.Config{Servers: url, Timeout: 30 * time.Millisecond})
+	if _, err := c.Jobs(t.Context()); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, api.ErrUnavailable) {
+		t.Errorf("in the middle of the answer: got %v, want a deadline and ErrUnavailable", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -57,13 +56,9 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// maxProblem bounds what is read of a problem, in bytes.
-const maxProblem = 1 << 20
-
-func readProblem(server string, res *http.Response) error {
+func readProblem(server string, res *http.Response, body []byte) error {
 	e := &Error{}
-	raw, _ := io.ReadAll(io.LimitReader(res.Body, maxProblem)) // what there is may still be told
-	if !hasType(res, "application/problem+json") || json.Unmarshal(raw, e) != nil {
+	if !hasType(res, "application/problem+json") || json.Unmarshal(body, e) != nil {
 		// Not one of ours: a proxy, or another program altogether.
 		e = &Error{Detail: fmt.Sprintf("%s answered %s, and not as rota does: is it the right address?", server, res.Status)}
 	}

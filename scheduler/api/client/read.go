@@ -109,6 +109,9 @@ func (c *Client) Version(ctx context.Context) (api.VersionView, error) {
 	return get[api.VersionView](ctx, c, "/version", nil)
 }
 
+// maxChecks bounds what is read of a probe's answer, in bytes.
+const maxChecks = 1 << 20
+
 // Ready returns the checks of the server that answers, one per line, and whether all of them pass.
 func (c *Client) Ready(ctx context.Context) (checks string, ready bool, err error) {
 	var failed error
@@ -121,7 +124,7 @@ func (c *Client) Ready(ctx context.Context) (checks string, ready bool, err erro
 			continue
 		}
 		defer res.Body.Close()
-		text, err := io.ReadAll(io.LimitReader(res.Body, maxProblem))
+		text, err := io.ReadAll(io.LimitReader(res.Body, maxChecks))
 		return strings.TrimSpace(string(text)), res.StatusCode == http.StatusOK, err
 	}
 	return "", false, c.unreachable(failed)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/fill"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -80,7 +81,7 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	var ruled bool
 	if err != nil {
 		o = job.Outcome{State: job.Failed, Reason: err.Error()}
-		var broken *mistake
+		var broken *fill.Mistake
 		o.Retry = !errors.As(err, &broken) // a reference may resolve later, or on another worker
 	} else {
 		o, ruled = e.exchange(r, &req, out)

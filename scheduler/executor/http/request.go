@@ -15,31 +15,32 @@ import (
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/fill"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // request makes the request that the job describes.
 func (e *Executor) request(ctx context.Context, req *executor.Request, resolver *refs.Resolver) (*http.Request, error) {
-	spec, fill := req.Spec.HTTP, filler{fields: newFields(req), refs: resolver}
+	spec, texts := req.Spec.HTTP, newFiller(req, resolver)
 	if spec == nil {
-		return nil, &mistake{"job has no request"}
+		return nil, &fill.Mistake{Text: "job has no request"}
 	}
-	target, err := fill.text("url", spec.URL)
+	target, err := texts.Text("url", spec.URL)
 	if err != nil {
 		return nil, err
 	}
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, &mistake{"url: not an absolute http or https address"} // its text may hold a secret
+		return nil, &fill.Mistake{Text: "url: not an absolute http or https address"} // its text may hold a secret
 	}
-	body, isJSON, err := content(spec, req, fill)
+	body, isJSON, err := content(spec, req, texts)
 	if err != nil {
 		return nil, err
 	}
 	r, err := http.NewRequestWithContext(ctx, strings.ToUpper(spec.Method), u.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, &mistake{"method: " + err.Error()}
+		return nil, &fill.Mistake{Text: "method: " + err.Error()}
 	}
 	r.Header.Set("User-Agent", e.agent)
 	if isJSON {
@@ -47,7 +48,7 @@ func (e *Executor) request(ctx context.Context, req *executor.Request, resolver 
 	}
 	setOnce(r.Header, "Idempotency-Key", quoted(req.Run.IdempotencyKey()))
 	for _, name := range slices.Sorted(maps.Keys(spec.Headers)) {
-		v, err := fill.text("header "+name, spec.Headers[name])
+		v, err := texts.Text("header "+name, spec.Headers[name])
 		if err != nil {
 			return nil, err
 		}
@@ -63,13 +64,13 @@ func (e *Executor) request(ctx context.Context, req *executor.Request, resolver 
 }
 
 // content is the request's body: the job's, else the payload.
-func content(spec *job.HTTP, req *executor.Request, fill filler) (body []byte, isJSON bool, err error) {
+func content(spec *job.HTTP, req *executor.Request, texts filler) (body []byte, isJSON bool, err error) {
 	switch {
 	case len(spec.JSON) > 0:
-		body, err = fill.json(spec.JSON)
+		body, err = texts.json(spec.JSON)
 		return body, true, err
 	case spec.Body != "":
-		s, err := fill.text("body", spec.Body)
+		s, err := texts.Text("body", spec.Body)
 		return []byte(s), false, err
 	}
 	return req.Payload(), req.Payload() != nil, nil
@@ -139,7 +140,7 @@ func (f filler) json(doc json.RawMessage) ([]byte, error) {
 	dec.UseNumber() // 12345678901234567890 stays what it is
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		return nil, &mistake{"json: " + err.Error()}
+		return nil, &fill.Mistake{Text: "json: " + err.Error()}
 	}
 	v, err := f.walk(v)
 	if err != nil {
@@ -149,7 +150,7 @@ func (f filler) json(doc json.RawMessage) ([]byte, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, errors.Join(&mistake{"json cannot be written"}, err)
+		return nil, errors.Join(&fill.Mistake{Text: "json cannot be written"}, err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
@@ -157,7 +158,7 @@ func (f filler) json(doc json.RawMessage) ([]byte, error) {
 func (f filler) walk(v any) (_ any, err error) {
 	switch v := v.(type) {
 	case string:
-		return f.text("json", v)
+		return f.Text("json", v)
 	case []any:
 		for i := range v {
 			if v[i], err = f.walk(v[i]); err != nil {

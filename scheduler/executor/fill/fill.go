@@ -1,0 +1,112 @@
+package fill
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor/refs"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Mistake is an error in what the job says: another attempt does not mend it.
+type Mistake struct{ Text string }
+
+func (e *Mistake) Error() string { return e.Text }
+
+// Fields is what templates may use. Any other field is a Mistake.
+type Fields struct {
+	Job      string
+	Run      string
+	Slot     Instant
+	Attempt  int
+	Token    int64
+	Key      string // idempotency key
+	Deadline Instant
+}
+
+// Instant prints as RFC 3339, and has a time's methods: {{ .Slot.Format "2006-01" }}.
+type Instant struct{ time.Time }
+
+func (i Instant) String() string { return job.SlotID(i.Time) }
+
+// Filler fills in the fields and references of one attempt.
+type Filler struct {
+	Fields  Fields
+	Resolve func(ref string) (string, error)
+}
+
+// Text fills in one text, which what names. An error that is no Mistake is that of a reference.
+func (f Filler) Text(what, s string) (string, error) {
+	text, err := parseText(what, s)
+	if err != nil {
+		return "", err
+	}
+	if text.template == nil {
+		return text.plain, nil
+	}
+	var b strings.Builder
+	if err := text.write(&b, f); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+// text is a text that was read.
+type text struct {
+	plain    string             // what it says, if template is nil
+	template *template.Template // nil: there is nothing to fill in
+	refs     []string
+}
+
+// refFunc is the template function that stands for the references of a text.
+const refFunc = "rotaReference"
+
+func parseText(what, s string) (text, error) {
+	parts, err := refs.Split(s)
+	if err != nil {
+		return text{}, &Mistake{what + ": " + err.Error()}
+	}
+	var source strings.Builder
+	var t text
+	for _, p := range parts {
+		if p.Ref {
+			fmt.Fprintf(&source, "{{%s %d}}", refFunc, len(t.refs))
+			t.refs = append(t.refs, p.Text)
+		} else {
+			source.WriteString(p.Text)
+		}
+	}
+	t.plain = source.String()
+	if !strings.Contains(t.plain, "{{") {
+		return t, nil
+	}
+	stub := template.FuncMap{refFunc: func(int) string { return "" }} // write has the real one
+	if t.template, err = template.New(what).Option("missingkey=error").Funcs(stub).Parse(t.plain); err != nil {
+		return text{}, &Mistake{err.Error()}
+	}
+	return t, nil
+}
+
+func (t text) write(to io.Writer, f Filler) error {
+	var unresolved error
+	t.template.Funcs(template.FuncMap{refFunc: func(i int) (string, error) {
+		var v string
+		v, unresolved = f.Resolve(t.refs[i])
+		return v, unresolved
+	}})
+	switch err := t.template.Execute(to, f.Fields); {
+	case unresolved != nil:
+		return unresolved
+	case err != nil:
+		var ee template.ExecError
+		if errors.As(err, &ee) {
+			err = ee.Err
+		}
+		return &Mistake{err.Error()}
+	}
+	return nil
+}

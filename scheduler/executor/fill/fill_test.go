@@ -1,0 +1,60 @@
+package fill_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor/fill"
+)
+
+func TestCheck(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"plain text", "a } b ${HOME}", ""},
+		{"fields", `{{ .Job }} {{ .Run | urlquery }} {{ .Slot }} {{ .Slot.Format "2006" }} {{ .Attempt }} {{ .Token }}`, ""},
+		{"references are not resolved", "${env:NOWHERE_TO_BE_FOUND} ${file:/nowhere}", ""},
+		{"beside a reference", "${env:A}{{ if gt .Attempt 1 }}again{{ end }}", ""},
+		{"what long names alone allow", "{{ slice .Job 0 60 }}", ""},
+		{"what never ends is not executed", "{{ range 1000000000000 }}{{ end }}", ""},
+		{"what calls itself is not executed", `{{ define "a" }}{{ template "a" }}{{ template "a" }}{{ end }}{{ if true }}{{ template "a" }}{{ end }}`, ""},
+		{"a word", "Hello {{name}}", `function "name" not defined`},
+		{"no end", "{{ if .Slot }}x", "{{ end }} is missing"},
+		{"an argument that is not there", `{{ printf "%s" .Foo }}`, "<.Foo>: can't evaluate field Foo in type fill.Fields"},
+		{"a method that is not there", "{{ .Slot.Foo }}", "<.Slot.Foo>: can't evaluate field Foo in type fill.Instant"},
+		{"a mistake where it repeats", "{{ range 3 }}{{ name }}{{ end }}", `function "name" not defined`},
+		{"a reference without an end", "${env:A", "reference ${env:: closing brace is missing"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := ""
+			if err := fill.Check(tt.text); err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// What is refused here fails there, and the other way round.
+func TestCheckSaysWhatFails(t *testing.T) {
+	at := fill.Instant{Time: time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)}
+	f := fill.Filler{
+		Fields:  fill.Fields{Job: "charge", Run: "charge/2026-11-21T02:30:00Z", Slot: at, Attempt: 2, Token: 77, Key: "k", Deadline: at},
+		Resolve: func(ref string) (string, error) { return strings.ToUpper(ref), nil },
+	}
+	for text, want := range map[string]string{
+		"{{ .Job }}/${env:a}": "charge/${ENV:A}", "{{ .Slot.Format \"2006-01\" }}": "2026-11", "{{ .Key }}": "k",
+		"{{name}}": "", "{{ .Foo }}": "", "{{ if .Slot }}": "", "{{ len .Attempt }}": "",
+	} {
+		got, err := f.Text("body", text)
+		if got != want || (err == nil) != (fill.Check(text) == nil) {
+			t.Errorf("%s: got %q %v, and %v from Check, want %q", text, got, err, fill.Check(text), want)
+		}
+		var mistake *fill.Mistake
+		if err != nil && !errors.As(err, &mistake) {
+			t.Errorf("%s: got %v, which is no Mistake", text, err)
+		}
+	}
+}
