@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -49,8 +48,8 @@ func newDevCommand(c *cli) *cobra.Command {
 		Use:   "dev",
 		Short: "Everything on one machine, with embedded etcd: the quickest start",
 		Long: `Run everything on this machine, with embedded etcd: one replica in this process, or several real replica processes on
-loopback, of which any may be killed. It shows who leads, which jobs there are, and a line for each run. Ctrl-C ends it;
-the next start goes on where it stopped.`,
+loopback, of which any may be killed. It shows who leads, which jobs there are, and a line for each run. Ctrl-C ends it, and
+so does the end of its terminal; the next start goes on where it stopped.`,
 		Example: `  rota dev --jobs jobs.yaml
   rota dev --replicas 3 --jobs jobs.d`,
 		Args: takes(),
@@ -95,6 +94,8 @@ func (d *dev) run(ctx context.Context) error {
 	if err := d.checkPorts(); err != nil {
 		return err
 	}
+	ctx, reload, end := d.cli.untilHangup(ctx)
+	defer end()
 	defer context.AfterFunc(ctx, func() { d.cli.note("stopping; runs get %s to end", devGrace) })()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -104,9 +105,9 @@ func (d *dev) run(ctx context.Context) error {
 	defer wg.Wait()
 	defer stop()
 	if d.replicas == 1 {
-		return d.runHere(ctx)
+		return d.runHere(ctx, reload)
 	}
-	return d.runApart(ctx)
+	return d.runApart(ctx, reload)
 }
 
 // checkPorts makes sure that nobody listens where the replicas will: otherwise the console would show another cluster.
@@ -175,7 +176,7 @@ func (d *dev) flags(i int) []string {
 }
 
 // runHere is one replica in this process.
-func (d *dev) runHere(ctx context.Context) error {
+func (d *dev) runHere(ctx context.Context, reload <-chan os.Signal) error {
 	serve := &cobra.Command{}
 	config.AddFlags(serve.Flags())
 	if err := serve.ParseFlags(d.flags(0)); err != nil {
@@ -185,7 +186,7 @@ func (d *dev) runHere(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.cli.runNode(ctx, node.Config{Role: node.Replica, Settings: set})
+	return d.cli.runNode(ctx, node.Config{Role: node.Replica, Settings: set, Reload: reload})
 }
 
 // environ is our environment without settings, which `rota dev` makes itself.
@@ -199,15 +200,11 @@ func (d *dev) environ() (kept []string) {
 }
 
 // runApart runs every replica as a process of its own, and starts it again when it dies.
-func (d *dev) runApart(ctx context.Context) error {
+func (d *dev) runApart(ctx context.Context, reload <-chan os.Signal) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find own program: %w", err)
 	}
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
-
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	replicas := make([]*replica, d.replicas)
@@ -234,7 +231,7 @@ func (d *dev) runApart(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return
-			case <-hangup: // read the job files again
+			case <-reload: // read the job files again
 				for _, r := range replicas {
 					r.signal(syscall.SIGHUP)
 				}

@@ -66,6 +66,10 @@ func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
 				<-parentLetGo
 			}
 		}
+		reload := make(chan os.Signal, 1)
+		signal.Notify(reload, syscall.SIGHUP)
+		defer signal.Stop(reload)
+		cfg.Reload = reload
 		return c.runNode(ctx, cfg)
 	}
 	return cmd
@@ -96,10 +100,6 @@ func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
 	if nanny, err := os.Executable(); err == nil {
 		cfg.Nanny = []string{nanny, "nanny"}
 	}
-	reload := make(chan os.Signal, 1)
-	signal.Notify(reload, syscall.SIGHUP)
-	defer signal.Stop(reload)
-	cfg.Reload = reload
 	cfg.Version = buildVersion()
 	cfg.Now = wallClock
 	sparing, stop := context.WithCancel(ctx)

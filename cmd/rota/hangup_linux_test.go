@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is a new one, which is not the terminal of this process.
+func terminal(t *testing.T) *os.File {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	t.Cleanup(func() { screen.Close() })
+	if err := unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	number, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	keyboard, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	t.Cleanup(func() { keyboard.Close() })
+	return keyboard
+}
+
+func hangUp(t *testing.T) {
+	t.Helper()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDevEndsWithItsTerminal(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("hangups are ignored here")
+	}
+	t.Run("with a terminal a hangup ends it", func(t *testing.T) {
+		ctx, reload, end := (&cli{in: terminal(t)}).untilHangup(t.Context())
+		defer end()
+		for range 2 { // the second changes nothing
+			hangUp(t)
+			select {
+			case <-ctx.Done():
+			case <-reload:
+				t.Fatal("it is told to read its files again")
+			case <-time.After(10 * time.Second):
+				t.Fatal("it goes on")
+			}
+		}
+	})
+	t.Run("without one it reads its files again", func(t *testing.T) {
+		ctx, reload, end := (&cli{in: strings.NewReader("")}).untilHangup(t.Context())
+		defer end()
+		hangUp(t)
+		select {
+		case <-reload:
+		case <-time.After(10 * time.Second):
+			t.Fatal("the hangup is not told")
+		}
+		if err := ctx.Err(); err != nil {
+			t.Errorf("it ends: %v", err)
+		}
+	})
+}
