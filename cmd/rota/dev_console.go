@@ -208,7 +208,11 @@ func (c *console) showJob(e api.Event) {
 func (c *console) show(r *api.RunView) {
 	switch {
 	case r.State == job.Running && r.Cancel == nil:
-		c.line("%s started on %s (attempt %d, token %d)", r.Name(), r.Worker, r.Attempt, r.Token)
+		at := time.Now()
+		if r.Started.After(at) { // it is claimed a little before its time
+			at = r.Started.Local()
+		}
+		c.lineAt(at, "%s started on %s (attempt %d, token %d)", r.Name(), r.Worker, r.Attempt, r.Token)
 	case r.State == job.Skipped:
 		c.line("%s skipped: %s", r.Name(), r.Reason)
 	case r.State.Terminal():
@@ -232,7 +236,9 @@ func (c *console) show(r *api.RunView) {
 	}
 }
 
-func (c *console) line(format string, args ...any) {
+func (c *console) line(format string, args ...any) { c.lineAt(time.Now(), format, args...) }
+
+func (c *console) lineAt(at time.Time, format string, args ...any) {
 	// Whoever closed stdout does not want to know.
-	_, _ = fmt.Fprintf(c.cli.out, "%s %s\n", time.Now().Format(time.TimeOnly), printable(fmt.Sprintf(format, args...)))
+	_, _ = fmt.Fprintf(c.cli.out, "%s %s\n", at.Format(time.TimeOnly), printable(fmt.Sprintf(format, args...)))
 }

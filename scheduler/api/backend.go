@@ -24,7 +24,7 @@ type Backend struct {
 	Restorer Restorer
 	Limiter  Limiter
 
-	// Now is the time that a change which is asked for now is given; nil: the time of day. An error refuses the change.
+	// Now dates a change that somebody asks for; nil: by the time of day. An error refuses the change.
 	Now func(ctx context.Context) (time.Time, error)
 
 	Health  Health

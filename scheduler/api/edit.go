@@ -126,7 +126,7 @@ func (s *Server) pause(ctx context.Context, r *ReasonRequest) (*job.Pause, error
 	return p, nil
 }
 
-// dated is the time that a change which is asked for now is given.
+// dated dates a change that somebody asks for: see Backend.Now.
 func (s *Server) dated(ctx context.Context) (time.Time, error) {
 	if s.back.Now == nil {
 		return s.now().UTC(), nil

@@ -89,7 +89,7 @@ func (b *backend) term() int64 {
 	return b.node.scheduler.Status().Term
 }
 
-// now is the time that a change which is asked for now is given.
+// now dates a change: see Node.clusterNow.
 func (b *backend) now(ctx context.Context) (time.Time, error) {
 	if err := b.up(); err != nil {
 		return time.Time{}, err

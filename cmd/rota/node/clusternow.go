@@ -41,7 +41,7 @@ func (n *Node) leaderNow(term int64) (time.Time, bool) {
 	return n.clocks.leader.now(term)
 }
 
-// clusterNow is the time that a change which is made now is given. The leader decides by its own clock what is due and owed,
+// clusterNow dates a change that is made now. The leader decides by its own clock what is due and owed,
 // so that is the one that counts, if ours differs from it by more than noise. Who knows that its clock is wrong, and not what
 // the leader's shows, changes nothing. It returns once the others' clocks have been asked for the first time.
 func (n *Node) clusterNow(ctx context.Context) (time.Time, error) {
