@@ -103,7 +103,7 @@ type History struct {
 	Slack time.Duration
 	// Recovery is how long after a fault slots may still come late because of it. DefaultRecovery if zero.
 	Recovery time.Duration
-	// Skew is how far the clock of a process may be ahead of the one by which effects are recorded.
+	// Skew is how far the clock of a process may be ahead of another one, and of the one by which effects are recorded.
 	Skew time.Duration
 	// Over is when recording ended; when the last thing was recorded if zero.
 	Over time.Time

@@ -204,7 +204,7 @@ func (t *timeline) checkSkipped(name string, r job.Run) {
 		t.report(RuleOverlap, name, "skipped for run "+id+", which never was")
 		return
 	}
-	if o := last(vs); o.State.Terminal() && o.Finished.Before(r.Due) && !beganAgain(vs, t.runs[name]) {
+	if o := last(vs); o.State.Terminal() && o.Finished.Add(t.Skew).Before(r.Due) && !beganAgain(vs, t.runs[name]) {
 		t.report(RuleOverlap, name, fmt.Sprintf("skipped for run %s, which had ended at %s", id, o.Finished.Format(time.RFC3339Nano)))
 	}
 }

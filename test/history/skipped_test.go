@@ -13,10 +13,13 @@ func TestARunThatBeginsAgainHadNotEnded(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		before bool // the skip: its second attempt had begun, too
+		skew   time.Duration
 		want   int
 	}{
-		{"it began again after the skip", false, 0},
-		{"it had begun again before the skip", true, 1},
+		{"it began again after the skip", false, 0, 0},
+		{"it had begun again before the skip", true, 0, 1},
+		{"its worker's clock may be behind by less than that", true, 100 * time.Millisecond, 1},
+		{"its worker's clock may be behind by as much", true, 150 * time.Millisecond, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newTape(t)
@@ -44,6 +47,7 @@ func TestARunThatBeginsAgainHadNotEnded(t *testing.T) {
 				skip()
 			}
 			p.save(r.Finish(job.Outcome{State: job.Succeeded, At: slot.Add(-150 * time.Millisecond)}))
+			p.history.Skew = c.skew
 			found := Check(p.history)
 			if len(found) != c.want || c.want > 0 && found[0].Rule != RuleOverlap {
 				t.Errorf("got:\n%swant %d violations of %s", lines(found), c.want, RuleOverlap)

@@ -12,7 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// executor does the work of attempts: it passes time, and writes down in the ledger that it did.
+// executor does the work of attempts: it passes time, and writes down in the ledger that it did. It has the clock of its worker,
+// which is right, or wrong in what it reads and writes (skewed).
 type executor struct{ process *process }
 
 // Execute implements executor.Executor.
@@ -23,7 +24,7 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 	m.awake(context.Background()) // what was about to begin when the process was paused begins when it goes on
 	sleep(ctx, d.upTo(10*time.Millisecond))
 	m.awake(context.Background())
-	if o, ended := exec.Interrupted(ctx, &req, m.clock.now()); ended || p.dead.Load() {
+	if o, ended := exec.Interrupted(ctx, &req, time.Now()); ended || p.dead.Load() {
 		return o
 	}
 	e := p.world.ledger.begin(p, &req)
@@ -37,14 +38,14 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 	}
 	m.awake(context.Background())
 	p.world.ledger.end(p, e)
-	if o, ended := exec.Interrupted(ctx, &req, m.clock.now()); ended {
+	if o, ended := exec.Interrupted(ctx, &req, time.Now()); ended {
 		return o
 	}
 	if d.chance(how.failing) {
 		p.world.tally.add("attempt failed")
-		return job.Outcome{State: job.Failed, At: m.clock.now(), Reason: "as the seed says", Retry: d.chance(0.8)}
+		return job.Outcome{State: job.Failed, At: time.Now(), Reason: "as the seed says", Retry: d.chance(0.8)}
 	}
-	return job.Outcome{State: job.Succeeded, At: m.clock.now()}
+	return job.Outcome{State: job.Succeeded, At: time.Now()}
 }
 
 // work is what the attempts of a job are like.

@@ -72,7 +72,9 @@ func (w *world) judge() {
 	executions := w.ledger.executions()
 	// Recording has gone on until now. That the last record was written earlier says nothing: by a clock that is ahead, a slot
 	// runs, and ends, before its time has come.
-	h := history.History{Prefix: prefix, Jobs: w.plan.jobs, Versions: w.recorder.history(), Faults: w.faults, Over: time.Now()}
+	h := history.History{
+		Prefix: prefix, Jobs: w.plan.jobs, Versions: w.recorder.history(), Faults: w.faults, Over: time.Now(), Skew: usualOffset,
+	}
 	for _, e := range executions {
 		h.Effects = append(h.Effects, e.Effect)
 	}

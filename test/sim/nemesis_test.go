@@ -128,6 +128,7 @@ func (w *world) drain(d dice, m *machine) bool {
 			w.at(time.Now().Add(100*time.Millisecond), poll)
 			return
 		default:
+			m.resume() // it may have been paused in its end, and the next process is not
 			m.process = nil
 			w.at(time.Now().Add(downtime(d)), m.start)
 		}

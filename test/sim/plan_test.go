@@ -27,6 +27,9 @@ type plan struct {
 // window is a time throughout which the cluster is up, as far as it can be.
 type window struct{ from, to time.Time }
 
+// usualOffset is how far the clock of a replica may be off without being called wrong.
+const usualOffset = 150 * time.Millisecond
+
 type machineSpec struct {
 	replica  bool
 	capacity int
@@ -57,7 +60,7 @@ func newPlan(seed uint64) plan {
 
 func (p *plan) addMachines(d dice) {
 	for i := range 3 + 1 + d.IntN(3) {
-		m := machineSpec{replica: i < 3, offset: d.either(150 * time.Millisecond), capacity: oneOf(d, 1, 3, 64, 64)}
+		m := machineSpec{replica: i < 3, offset: d.either(usualOffset), capacity: oneOf(d, 1, 3, 64, 64)}
 		if m.replica && d.chance(0.3) {
 			m.capacity = 0
 		}
