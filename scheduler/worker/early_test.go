@@ -42,6 +42,35 @@ func TestClaims(t *testing.T) {
 		})
 	})
 
+	t.Run("come earlier where they take long, for a while", func(t *testing.T) {
+		for _, c := range []struct{ took, want time.Duration }{
+			{60 * time.Millisecond, 120 * time.Millisecond},
+			{time.Second, claimMost},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(time.Millisecond))
+				slow := true
+				r.store.wrote = func(job.Run) {
+					if slow {
+						time.Sleep(c.took)
+					}
+					slow = false
+				}
+				r.start()
+				hold(r, "backup", 1)
+				after(4 * time.Second)
+				for _, ahead := range []time.Duration{c.want, claimAhead} {
+					name := hold(r, "backup", 1)[0]
+					after(2*time.Second - ahead - time.Nanosecond)
+					r.wantState(name, job.Armed)
+					after(time.Nanosecond)
+					r.wantState(name, job.Running)
+					after(3 * lately)
+				}
+			})
+		}
+	})
+
 	t.Run("come in their time where nobody repeats an attempt that was lost", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Second))

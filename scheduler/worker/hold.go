@@ -225,12 +225,14 @@ func (s *shift) writeClaim(run *job.Run, spec *job.Spec, begins time.Time) (job.
 	if s.over() {
 		return *run, fmt.Errorf("claim run %s: %w", run.Name(), executor.ErrFenced)
 	}
-	next, err := run.Claim(run.Rev, startOf(begins, s.w.now()))
+	asked := s.w.now()
+	next, err := run.Claim(run.Rev, startOf(begins, asked))
 	if err != nil {
 		return *run, fmt.Errorf("claim run %s: %w", run.Name(), err)
 	}
 	next.Bound = spec.Bound()
 	got, err := s.w.write(s.ctx, next)
+	s.w.claims.note(asked, s.w.now())
 	if errors.Is(err, job.ErrConflict) && got.State == job.Running && got.Token == next.Token && got.Started.Equal(next.Started) {
 		// Ours: a first send was applied without our hearing. A claim by a copy of this order has another start.
 		return got, nil

@@ -12,8 +12,9 @@ import (
 
 // stampede is the herd benchmark: one run of each of many jobs, all due at the same instant.
 type stampede struct {
-	runs  int
-	ahead time.Duration
+	runs     int
+	ahead    time.Duration
+	capacity int
 }
 
 func herd() benchmark {
@@ -23,6 +24,7 @@ func herd() benchmark {
 		flags: func(f *flag.FlagSet) {
 			f.IntVar(&b.runs, "runs", 10_000, "runs that are due")
 			f.DurationVar(&b.ahead, "ahead", 2*time.Second, "dispatch.arm_ahead")
+			f.IntVar(&b.capacity, "capacity", 10_000, "worker.capacity")
 		},
 		run: b.run,
 	}
@@ -38,7 +40,7 @@ func (b *stampede) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	due := time.Now().Add(12*time.Second + time.Duration(b.runs)*150*time.Microsecond).Truncate(time.Second)
+	due := time.Now().Add(10*time.Second + b.ahead + time.Duration(b.runs)*150*time.Microsecond).Truncate(time.Second)
 	define := func(i int) job.Job { return newJob(i, job.Spec{At: []time.Time{due}}) }
 	led, err := newLedger(b.runs, define)
 	if err != nil {
@@ -49,7 +51,7 @@ func (b *stampede) run(ctx context.Context, o *options) error {
 		return err
 	}
 	c, err := o.start(ctx, list, nodeConfig{
-		execute: led.execute, capacity: 10_000, success: 100,
+		execute: led.execute, capacity: b.capacity, success: 100,
 		extra: []string{"ROTA_DISPATCH_ARM_AHEAD=" + b.ahead.String()},
 	})
 	if err != nil {
@@ -64,10 +66,11 @@ func (b *stampede) run(ctx context.Context, o *options) error {
 }
 
 func (b *stampede) measure(ctx context.Context, o *options, c *cluster, led *ledger, due time.Time) error {
-	if time.Until(due) < 3*time.Second {
+	before := due.Add(-b.ahead - time.Second)
+	if time.Until(before) < 0 {
 		return errors.New("the nodes were ready too late")
 	}
-	time.Sleep(time.Until(due.Add(-3 * time.Second)))
+	time.Sleep(time.Until(before))
 	used := usage()
 	time.Sleep(time.Until(due))
 	stop, err := o.profiled()
