@@ -114,12 +114,11 @@ func (w *Worker) beginning(run *job.Run, received time.Time) time.Time {
 	return now.Add(left)
 }
 
-// startOf is when an attempt that is claimed now begins, as its record says it. A little of now is in it, so that no two claims
-// of one run have the same start.
-func startOf(begins, now time.Time) time.Time {
-	own := now.UTC().Round(0)
+// startOf is when an attempt that is claimed now begins, as its record says it. The number of the claim is in it, so that no two of
+// one run have the same start.
+func startOf(begins, now time.Time, number int64) time.Time {
 	if !begins.After(now) {
-		return own
+		return now.UTC().Round(0)
 	}
-	return begins.UTC().Round(0).Add(time.Duration(own.Nanosecond()) % claimCost)
+	return begins.UTC().Round(0).Add(time.Duration(number) % claimCost)
 }

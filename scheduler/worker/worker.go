@@ -32,7 +32,8 @@ type Worker struct {
 	room        chan struct{} // holds a token for each attempt that executes or is being claimed
 	executing   tally         // those attempts
 	claims      pace
-	unsent      tally // outcomes that are not yet in the store
+	claimed     atomic.Int64 // claims so far
+	unsent      tally        // outcomes that are not yet in the store
 	wg          sync.WaitGroup
 	crew        crew         // of wg: attends to held runs and performs them
 	life        string       // unique to one call of Run; what the processes of its attempts are marked with
