@@ -12,9 +12,8 @@ import (
 
 // stampede is the herd benchmark: one run of each of many jobs, all due at the same instant.
 type stampede struct {
-	runs     int
-	ahead    time.Duration
-	capacity int
+	runs  int
+	ahead time.Duration
 }
 
 func herd() benchmark {
@@ -24,7 +23,6 @@ func herd() benchmark {
 		flags: func(f *flag.FlagSet) {
 			f.IntVar(&b.runs, "runs", 10_000, "runs that are due")
 			f.DurationVar(&b.ahead, "ahead", 2*time.Second, "dispatch.arm_ahead")
-			f.IntVar(&b.capacity, "capacity", 10_000, "worker.capacity")
 		},
 		run: b.run,
 	}
@@ -51,7 +49,7 @@ func (b *stampede) run(ctx context.Context, o *options) error {
 		return err
 	}
 	c, err := o.start(ctx, list, nodeConfig{
-		execute: led.execute, capacity: b.capacity, success: 100,
+		execute: led.execute, capacity: 10_000, success: 100,
 		extra: []string{"ROTA_DISPATCH_ARM_AHEAD=" + b.ahead.String()},
 	})
 	if err != nil {
@@ -82,12 +80,9 @@ func (b *stampede) measure(ctx context.Context, o *options, c *cluster, led *led
 		return err
 	}
 	begun := usage()
-	var ended time.Time
-	for unsent := 1.0; unsent > 0; time.Sleep(50 * time.Millisecond) {
-		if unsent, err = c.unsent(ctx); err != nil {
-			return err
-		}
-		ended = time.Now()
+	ended, err := c.settle(ctx)
+	if err != nil {
+		return err
 	}
 	stop()
 	done := usage()
