@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/test/ports"
 )
 
 // A member that hangs is left out and taken back; when none answers, all are kept.
@@ -139,4 +140,27 @@ func TestAWrongPasswordIsNotWaitedFor(t *testing.T) {
 	set.Etcd.PasswordFile = lock(t, endpoint, set.Etcd.Username)
 	write(t, set.Etcd.PasswordFile, "wrong")
 	launch(t, Config{Settings: set, Version: version}).stopped(t, "authentication failed")
+}
+
+// Whoever asks for the version is answered although the endpoints that are named first are not there.
+func TestTheVersionIsThatOfWhoeverAnswers(t *testing.T) {
+	t.Parallel()
+	hangs, endpoint := newLink(t, etcd(t)), etcd(t)
+	hangs.cut()
+	client, err := Dial(config.Etcd{Endpoints: []string{"http://" + ports.Addr(t), hangs.endpoint(), endpoint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ignoreCanceled(client.Close()) })
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := CheckVersion(ctx, client); err != nil {
+		t.Errorf("got %v, want the version of the last endpoint", err)
+	}
+	client.SetEndpoints(hangs.endpoint())
+	ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if err := CheckVersion(ctx, client); err == nil {
+		t.Error("the cut did not bite")
+	}
 }

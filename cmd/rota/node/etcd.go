@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -238,19 +239,40 @@ func (e *OldEtcdError) Error() string {
 		e.Version, e.Endpoint)
 }
 
-// CheckVersion asks the endpoints for their version, until one answers, and refuses those that are too old.
+// CheckVersion asks all endpoints for their version, until one answers, and refuses one that is too old. Side by side: one that
+// does not answer would use up the time of those after it.
 func CheckVersion(ctx context.Context, client *clientv3.Client) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		endpoint, version string
+		err               error
+	}
+	endpoints := client.Endpoints()
+	answers := make(chan answer, len(endpoints))
+	for _, ep := range endpoints {
+		wg.Go(func() {
+			a := answer{endpoint: ep}
+			resp, err := client.Status(ctx, ep)
+			if a.err = err; err == nil {
+				a.version = resp.Version
+			}
+			answers <- a
+		})
+	}
 	var errs []error
-	for _, ep := range client.Endpoints() {
-		resp, err := client.Status(ctx, ep)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+	for range endpoints {
+		a := <-answers
+		switch {
+		case a.err != nil:
+			errs = append(errs, a.err)
+		case !recent(a.version):
+			return &OldEtcdError{Endpoint: a.endpoint, Version: a.version}
+		default:
+			return nil
 		}
-		if !recent(resp.Version) {
-			return &OldEtcdError{Endpoint: ep, Version: resp.Version}
-		}
-		return nil
 	}
 	return errors.Join(errs...)
 }
