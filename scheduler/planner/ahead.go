@@ -120,7 +120,7 @@ func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 	if p.bar(j, &r, spec, now, false) != "" {
 		return nil // it is given out in its time, if it may be then
 	}
-	w, _ := p.choose(spec, &r, now)
+	w, _ := p.choose(j, spec, &r, now)
 	if w == nil {
 		p.wait(j, demandKey(spec), spec, r.Due, now)
 		return nil

@@ -243,7 +243,7 @@ func (p *Planner) fire(j *jobState, s slot, now time.Time) *job.Decision {
 		r.Reason = why
 		return p.enter(j, s, r)
 	}
-	w, anybody := p.choose(j.def.Spec, &r, now)
+	w, anybody := p.choose(j, j.def.Spec, &r, now)
 	if w == nil {
 		r.Reason = waitReason(j.def.Spec, anybody)
 		return p.enter(j, s, r)
