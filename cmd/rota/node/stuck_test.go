@@ -11,17 +11,22 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// An attempt that its worker cannot end is given up, and what it says later changes nothing.
+// An attempt that its worker cannot end is given up, and what it says later changes nothing. The room that it still takes
+// there, which nobody counts, keeps no run from being begun by another worker.
 func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	set := settings(t, "q1")
-	r := start(t, Config{
-		Settings: set, Version: version, StopMargin: 300 * time.Millisecond, StopPatience: 500 * time.Millisecond,
-		Handlers: map[string]handler.Func{"stuck": func(context.Context, handler.Task) error {
+	handlers := map[string]handler.Func{
+		"stuck": func(context.Context, handler.Task) error {
 			<-release // whatever its context says
 			return nil
-		}},
+		},
+		"quick": func(context.Context, handler.Task) error { return nil },
+	}
+	set := settings(t, "q1")
+	set.Worker.Capacity = 2
+	r := start(t, Config{
+		Settings: set, Version: version, StopMargin: 300 * time.Millisecond, StopPatience: 500 * time.Millisecond, Handlers: handlers,
 	})
 	r.lead(t)
 	bound := job.Duration(500 * time.Millisecond)
@@ -41,6 +46,15 @@ func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	}
 	if !strings.Contains(r.log.String(), "attempt was given up") {
 		t.Error("the log does not say so")
+	}
+
+	other := outside(t, "q2", set.Etcd.Embedded.Client)
+	other.Worker.Capacity = set.Worker.Capacity
+	start(t, Config{Settings: other, Role: WorkerOnly, Version: version, Handlers: handlers})
+	r.put(t, "next", job.Spec{Handler: "quick"})
+	r.ends(t, r.submit(t, "next", api.RunRequest{}).Ref, job.Succeeded)
+	if !strings.Contains(r.log.String(), "worker has no room") {
+		t.Error("q1 was not asked first, or had room")
 	}
 
 	close(release)
