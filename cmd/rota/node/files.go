@@ -20,7 +20,8 @@ import (
 //
 // Every replica reads its own files. A set that the store has not seen yet is put in force by whoever reads it; one that
 // was in force earlier and has been replaced is older, and is left alone when a replica starts with it, so that nobody's old
-// files undo newer ones. An edit that is seen to happen is always put in force, also if it brings back what was before.
+// files undo newer ones. An edit that is seen to happen is put in force, also if it brings back what was before, unless others
+// were put in force after it. A restart is no edit: a replica remembers what it has read.
 //
 // Files that are wrong change nothing: what is in force stays. A replica that starts with wrong files works all the same,
 // unless no files have ever been in force.
@@ -33,7 +34,8 @@ type files struct {
 	wrong  error       // what is wrong with the files as they are; nil: nothing
 	stamp  string      // of the files as they were read
 	edited bool        // set is an edit that is not in force yet
-	base   int64       // revision of the store's mark when the edit was seen
+	newer  int64       // marks of other sets are newer than set from this revision on; never: none is that we know of
+	kept   sighting    // what the disk knows of them
 	last   job.Files   // the store's mark as it was read or written last
 	moved  bool        // the mark was moved by the last enforce
 	behind string      // why set is not to be put in force, though it is right; until the files change
@@ -51,7 +53,7 @@ const (
 
 // openFiles reads the files. What becomes of mistakes in them is for run to say.
 func openFiles(n *Node) *files {
-	f := &files{node: n, path: n.set.Jobs}
+	f := &files{node: n, path: n.set.Jobs, newer: never}
 	f.load()
 	return f
 }
@@ -62,6 +64,7 @@ func (f *files) run(ctx context.Context) error {
 	changes, stop := f.watch()
 	defer stop()
 	f.load() // they may have changed while etcd was not there
+	f.recall()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	enforce := time.NewTimer(0)
@@ -186,7 +189,8 @@ func (f *files) load() (changed bool) {
 func (f *files) read() {
 	if f.load() {
 		f.edited, f.behind = true, ""
-		f.base = max(f.node.mirror.Files().Rev, f.last.Rev)
+		f.newer = max(f.node.mirror.Files().Rev, f.last.Rev) + 1
+		f.keep()
 	}
 }
 
