@@ -84,7 +84,9 @@ func TestEditsWhileAReplicaIsAway(t *testing.T) {
 		f.read()
 	}
 	withFiles(t, "q2", etcd, file2)
-	eventually(t, "a note", func() bool { return strings.Contains(q1.notes(t), "q2: older than the files in force, which q1 applied") })
+	eventually(t, "a note", func() bool {
+		return strings.Contains(q1.notes(t), "q2: older than the files in force, which q1 applied")
+	})
 	q1.wantJobs(t, "x=59")
 }
 
