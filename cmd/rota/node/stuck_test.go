@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +19,8 @@ func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	handlers := map[string]handler.Func{
-		"stuck": func(context.Context, handler.Task) error {
+		"stuck": func(_ context.Context, t handler.Task) error {
+			io.WriteString(t.Output, "working\n")
 			<-release // whatever its context says
 			return nil
 		},
@@ -36,6 +39,17 @@ func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	r.put(t, "once", spec)
 	repeat, once := r.submit(t, "repeat", api.RunRequest{}), r.submit(t, "once", api.RunRequest{})
 	r.reaches(t, repeat.Ref, job.Running)
+	followed := make(chan string, 1)
+	go func() { // waited for below
+		out, err := r.Logs(t.Context(), repeat.Ref, 0, true)
+		if err != nil {
+			followed <- err.Error()
+			return
+		}
+		defer out.Close()
+		text, err := io.ReadAll(out)
+		followed <- fmt.Sprint(string(text), err)
+	}()
 	eventually(t, "it is asked to end", func() bool {
 		v, err := r.Run(t.Context(), repeat.Ref)
 		return err == nil && strings.Contains(v.Reason, "it goes on after its timeout")
@@ -46,6 +60,14 @@ func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	}
 	if !strings.Contains(r.log.String(), "attempt was given up") {
 		t.Error("the log does not say so")
+	}
+	select { // it goes on, and its end is known
+	case text := <-followed:
+		if text != "working\n<nil>" {
+			t.Errorf("followed output: got %q", text)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("its output is followed for ever")
 	}
 
 	other := outside(t, "q2", set.Etcd.Embedded.Client)
