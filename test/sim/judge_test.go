@@ -80,6 +80,7 @@ func (w *world) judge() {
 	}
 	v := history.Judge(h)
 	w.tally.addVerdict(v, len(h.Effects))
+	w.tallyArmed()
 	for _, found := range v.Violations {
 		if (w.plan.liars || w.plan.clocksSet) && strings.Contains(found.Text, "which had ended at") {
 			continue // by a clock that lies
