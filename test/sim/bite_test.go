@@ -57,7 +57,7 @@ func checkBite(t *testing.T, clusters int, total *tally) {
 			t.Errorf("fault %q was never made", h.name)
 		}
 	}
-	for _, what := range slices.Concat(consequences, armed) {
+	for _, what := range slices.Concat(consequences, armed, guarded) {
 		if total.of(what) == 0 {
 			t.Errorf("%q never happened: the faults did not bite", what)
 		}

@@ -79,8 +79,8 @@ func (c *caller) play(end time.Time) {
 			return
 		}
 		d := throw(c.world.plan.seed, "call", time.Now().UnixNano())
-		do := oneOf(d, c.submit, c.submit, c.submit, c.cancel, c.edit, c.remove, c.pause, c.pauseAll)
-		c.world.at(time.Now().Add(d.upTo(6*time.Second)), next)
+		do := oneOf(d, c.submit, c.submit, c.submit, c.cancel, c.edit, c.remove, c.pause, c.pauseAll, c.unlimit)
+		c.world.at(aroundSlot(d, time.Now().Add(d.upTo(6*time.Second))), next)
 		c.call(func(ctx context.Context) error { return do(ctx, d) })
 	}
 	c.world.at(time.Now(), next)

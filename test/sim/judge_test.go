@@ -96,6 +96,7 @@ func (w *world) judge() {
 		w.suspect(found.What)
 	}
 	w.judgeOverlap(executions)
+	w.judgeLimits(executions)
 	for _, name := range w.caller.accepted {
 		if _, ended := w.recorder.became(name); !ended {
 			w.fail("run %s was accepted and has not ended", name)

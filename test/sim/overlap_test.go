@@ -38,6 +38,11 @@ func (w *world) mayOverlap(e, before *execution) bool {
 			return true
 		}
 	}
+	return w.ends(e, before)
+}
+
+// ends says whether the first of two executions that overlap could not end before the second began.
+func (w *world) ends(e, before *execution) bool {
 	if !before.told.IsZero() && !before.told.After(e.Arrived) { // it takes its time, which is no longer than its kill grace
 		return true
 	}
