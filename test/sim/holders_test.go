@@ -15,7 +15,11 @@ func (w *world) judgeLimits(list []*execution) {
 	held := holders{world: w, by: make(map[string]map[string]bool)}
 	paces := make(paces)
 	runs := make(map[string]job.Run)
+	deleted := make(map[string]int) // limits: how often
 	for _, v := range w.recorder.history() {
+		if limit, is := strings.CutPrefix(v.Key, prefix+"/limits/"); is && v.Deleted {
+			deleted[limit]++
+		}
 		name, isRun := strings.CutPrefix(v.Key, prefix+"/runs/")
 		var r job.Run
 		if !isRun || !v.Deleted && json.Unmarshal(v.Value, &r) != nil {
@@ -23,7 +27,7 @@ func (w *world) judgeLimits(list []*execution) {
 		}
 		held.note(v.Rev, name, &r)
 		if r.State == job.Running && runs[name].State != job.Running {
-			paces.note(w, &r)
+			paces.note(w, &r, deleted)
 		}
 		w.tallyGuards(runs[name], r)
 		runs[name] = r
@@ -74,21 +78,22 @@ type paced struct {
 	at   time.Time // by the clock of the leader of term
 	term int64
 	gap  time.Duration // to the attempts before and after it
+	life int           // of the limit: one that is defined anew may have forgotten what was before
 }
 
-func (p paces) note(w *world, r *job.Run) {
+func (p paces) note(w *world, r *job.Run, lives map[string]int) {
 	at := r.Due
 	if r.Armed.After(at) {
 		at = r.Armed
 	}
-	add := func(name string, rate job.Rate) {
+	add := func(name string, rate job.Rate, life int) {
 		if gap := rate.Interval(); gap > 0 {
-			p[name] = append(p[name], paced{r.Name(), at, r.Term, gap})
+			p[name] = append(p[name], paced{r.Name(), at, r.Term, gap, life})
 		}
 	}
-	add("job "+r.Job, w.specOf(r.Job).Rate)
+	add("job "+r.Job, w.specOf(r.Job).Rate, 0)
 	for _, limit := range r.Limits {
-		add("limit "+limit, w.plan.limits[limit].Rate)
+		add("limit "+limit, w.plan.limits[limit].Rate, lives[limit])
 	}
 }
 
@@ -105,7 +110,7 @@ func (p paces) judge(w *world) {
 			if a.term != b.term {
 				gap -= 2 * usualOffset
 			}
-			if b.at.Sub(a.at) < gap {
+			if b.at.Sub(a.at) < gap && a.life == b.life {
 				w.fail("%s: %s began %v after %s, %v must lie between", name, b.run, b.at.Sub(a.at), a.run, b.gap)
 				w.suspect(a.run)
 				w.suspect(b.run)
