@@ -125,7 +125,7 @@ func undecided(f Facts) string {
 
 func ofRun(f Facts, r *job.Run) Answer {
 	a := Answer{Slot: r.Slot, Verdict: string(r.State)}
-	late := r.Started.Sub(r.Due)
+	late := lateBy(r)
 	switch {
 	case r.State == job.Skipped:
 		a.Text = append(a.Text, fmt.Sprintf("It did not run: %s.", r.Reason))
@@ -153,13 +153,26 @@ func ofRun(f Facts, r *job.Run) Answer {
 		if r.State == job.Succeeded {
 			a.Verdict = "ran late"
 		}
-	} else if !r.Started.IsZero() && late > time.Second {
+	} else if late > time.Second {
 		a.Text = append(a.Text, fmt.Sprintf("Its last attempt began %s after it was due.", late.Round(time.Millisecond)))
 	}
 	for _, t := range r.Attempts {
 		a.Text = append(a.Text, fmt.Sprintf("Attempt %d on worker %s with token %d: %s%s.", t.Number, t.Worker, t.Token, t.State, because(t.Reason)))
 	}
 	return a
+}
+
+// lateBy is how long after it was due the last attempt of a run began that executes or has ended, by the clocks of the leaders.
+func lateBy(r *job.Run) time.Duration {
+	n := len(r.Attempts)
+	switch {
+	case r.State == job.Running:
+		return r.Began().Sub(r.Due)
+	case n > 0 && r.Attempts[n-1].Finished.Equal(r.Finished):
+		began, _ := r.Span(n - 1)
+		return began.Sub(r.Due)
+	}
+	return 0
 }
 
 func noSlot(f Facts, at time.Time) Answer {

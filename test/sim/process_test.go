@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -63,7 +64,7 @@ func newProcess(m *machine) *process {
 	p.mirror = store.NewMirror(p.store)
 	if m.replica {
 		p.scheduler = scheduler.New(planner.Config{
-			WorkerTTL: workerTTL, ArmAhead: m.world.plan.ahead, Retention: m.world.plan.retention,
+			WorkerTTL: workerTTL, ArmAhead: config.Dispatch{ArmAhead: m.world.plan.ahead}.Lead(), Retention: m.world.plan.retention,
 		}, p.store, p.mirror.Feed(), p, m.now, p.log.Named("scheduler"))
 		p.elector = election.New(election.Config{
 			Prefix: p.store.Keys().Election(), Name: m.name, Addr: m.addr(), TTL: electionTTL, Clock: m.clock.reading,
