@@ -33,6 +33,9 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 		took = d.upTo(how.slow)
 	}
 	sleep(ctx, took)
+	if ctx.Err() != nil {
+		p.world.ledger.told(e)
+	}
 	if ctx.Err() != nil && d.chance(0.2) { // it ignores SIGTERM
 		time.Sleep(d.upTo(req.Spec.KillGrace.Std()))
 	}
@@ -60,6 +63,7 @@ type work struct {
 type execution struct {
 	history.Effect
 	process *process
+	told    time.Time // when it was told to end; zero: it was not
 	over    time.Time // when it ended, however it did; zero: it has not
 }
 
@@ -77,6 +81,13 @@ func (l *ledger) begin(p *process, req *exec.Request) *execution {
 	defer l.mu.Unlock()
 	l.list = append(l.list, e)
 	return e
+}
+
+// told notes that an execution was told to end.
+func (l *ledger) told(e *execution) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.told = time.Now()
 }
 
 // end notes that an execution has come to its end, unless its process died before.
