@@ -26,6 +26,7 @@ type Effect struct {
 	Key     string // idempotency key, without quotes
 	Arrived time.Time
 	Ended   time.Time // zero: it was never seen to end
+	Well    bool      // it ended, and in a way that makes its attempt a success, if its worker hears of it
 }
 
 // FaultKind says what was done to a process.

@@ -50,49 +50,6 @@ func (t *timeline) checkTokens(j Job) {
 	}
 }
 
-// checkOverlap sees to it that no two runs of a job are running at the same revision, unless they may.
-func (t *timeline) checkOverlap(j Job) {
-	if j.Spec.Overlap == job.OverlapAllow {
-		return
-	}
-	type step struct {
-		rev     int64
-		run     string
-		running bool
-	}
-	var steps []step
-	for run, vs := range t.runs {
-		if strings.HasPrefix(run, j.Name+"/") {
-			for _, v := range vs {
-				steps = append(steps, step{v.Rev, run, v.run.State == job.Running})
-			}
-		}
-	}
-	// Of what one transaction does, ends come first.
-	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.rev, b.rev), compareBool(a.running, b.running)) })
-	running := ""
-	for _, s := range steps {
-		switch {
-		case !s.running && s.run == running:
-			running = ""
-		case s.running && running != "" && s.run != running:
-			t.report(RuleOverlap, s.run, fmt.Sprintf("began at %d while %s was running", s.rev, running))
-		case s.running:
-			running = s.run
-		}
-	}
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
 // checkSlots sees to it that everything that is a slot was decided, and nothing else.
 func (t *timeline) checkSlots(j Job) {
 	if j.Edited {

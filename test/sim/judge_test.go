@@ -151,7 +151,8 @@ func (w *world) mayOverlap(e, before *execution) bool {
 		if j.Name == e.Job && j.Spec.Overlap == job.OverlapAllow && e.Run != before.Run {
 			return true
 		}
-		if j.Name == e.Job && before.over.Sub(e.Arrived) <= j.Spec.KillGrace.Std() {
+		told := !before.stop.IsZero() && !before.stop.After(e.Arrived)
+		if j.Name == e.Job && told && before.over.Sub(e.Arrived) <= j.Spec.KillGrace.Std() {
 			return true // it was told to end, and took its time
 		}
 	}
