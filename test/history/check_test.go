@@ -22,6 +22,8 @@ type tape struct {
 	create  map[string]int64
 	now     time.Time
 	term    int64
+	decided time.Time // when the next decision is made by its leader's clock; zero: now
+	later   func()    // what is done after it; may be nil
 }
 
 func newTape(t *testing.T) *tape {
@@ -314,6 +316,19 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		{"two attempts are executed at a time", RuleOverlap, run(5), func(t *testing.T, h *History) {
 			h.Faults[0].Node = "q3"
 			h.Effects[effect(t, h, run(5))].Ended = began.Add(6500 * time.Millisecond)
+		}},
+		{"a run begins the moment it is armed", RuleTime, run(3), func(t *testing.T, h *History) {
+			e := &h.Effects[effect(t, h, run(3))]
+			e.Arrived = began.Add(1100 * time.Millisecond)
+		}},
+		{"a run that is canceled by nobody", RuleMissed, run(3), func(t *testing.T, h *History) {
+			h.Jobs[0].MayFail = true
+			edit(t, h, "runs/"+run(3), 2, func(r *job.Run) { r.State = job.Canceled })
+		}},
+		{"a run is replaced against the policy", RuleOverlap, run(3), func(t *testing.T, h *History) {
+			edit(t, h, "runs/"+run(3), 2, func(r *job.Run) {
+				r.State, r.Cancel = job.Canceled, &job.Cancel{At: began, By: "rota", Reason: "overlap: replaced by slot " + slotAt(4)}
+			})
 		}},
 		{"a reason is stated without the cursor's move", RuleCursor, "charge", func(_ *testing.T, h *History) {
 			value, _ := json.Marshal(job.Event{Kind: job.EventSkipped, Job: "charge", From: began, To: began, Reason: "paused"})

@@ -32,8 +32,8 @@ type Effect struct {
 // FaultKind says what was done to a process.
 type FaultKind string
 
-// The faults that may cost an attempt its worker. A process that is asked to stop drains, and loses nothing that ends
-// within its grace.
+// The faults. All but the last two may cost an attempt its worker. A process that is asked to stop drains, and loses nothing
+// that ends within its grace.
 const (
 	Kill   FaultKind = "kill"   // SIGKILL
 	Pause  FaultKind = "pause"  // SIGSTOP, until SIGCONT
@@ -41,6 +41,7 @@ const (
 	Drain  FaultKind = "drain"  // SIGTERM, from when its grace was over until it had ended
 	Evict  FaultKind = "evict"  // its presence was removed from the store by hand
 	Stop   FaultKind = "stop"   // SIGTERM, until it had ended: another one may have to lead, but no attempt is lost
+	Deaf   FaultKind = "deaf"   // nobody told it what changes in the store: it may decide late, but no attempt is lost
 )
 
 // Lasts says whether such a fault has a beginning and an end. Others are instants.

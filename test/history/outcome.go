@@ -67,7 +67,7 @@ func attemptOf(r job.Run, token int64) (job.Attempt, bool) {
 
 // cost says whether a fault may have cost an execution on worker its outcome.
 func (t *timeline) cost(f Fault, worker string, e Effect) bool {
-	if f.Kind == Stop || f.Node != "" && f.Node != worker {
+	if f.Kind == Stop || f.Kind == Deaf || f.Node != "" && f.Node != worker {
 		return false
 	}
 	until := f.At

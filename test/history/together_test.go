@@ -57,7 +57,7 @@ func TestTogether(t *testing.T) {
 				r = p.save(r.Assign(&job.Worker{Name: "q2", Session: "t"}))
 			} else {
 				if c.state == job.Canceled {
-					r.Cancel = &job.Cancel{At: p.now, By: "rota"}
+					r.Cancel = &job.Cancel{At: p.now, By: "rota", Reason: "overlap: replaced by slot " + job.SlotID(p.now)}
 				}
 				p.save(r.Finish(o))
 				r = p.arm("charge", p.now, "q2")
