@@ -166,14 +166,6 @@ func mayStep(from, to job.State) bool {
 	return from.May(to) || from == job.Running && to == job.Armed && from.May(job.Pending) && job.Pending.May(to)
 }
 
-// byLeader says whether only a leader makes such a step: the birth of a slot's run, and giving it to a worker.
-func byLeader(prev *runVersion, v runVersion) bool {
-	if prev == nil {
-		return v.run.Kind == job.KindScheduled
-	}
-	return v.run.State == job.Armed || v.run.Term != prev.run.Term
-}
-
 func (t *timeline) checkTerm(what string, v Version, term int64) {
 	if reigning := t.reigning(v.Rev); term != reigning {
 		t.report(RuleTerm, what, fmt.Sprintf("written%s under term %d, while %d reigned", at(v), term, reigning))

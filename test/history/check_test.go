@@ -401,6 +401,11 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 			a, b := effect(t, h, run(3)), effect(t, h, run(4))
 			h.Effects[a].Arrived, h.Effects[b].Arrived = h.Effects[b].Arrived, h.Effects[a].Arrived
 		}},
+		{"the target saw tokens fall, while another worker was paused", RuleToken, "charge/", func(t *testing.T, h *History) {
+			h.Faults = append(h.Faults, Fault{Kind: Pause, Node: "w9", At: began, Until: began.Add(time.Minute)})
+			a, b := effect(t, h, run(3)), effect(t, h, run(4))
+			h.Effects[a].Arrived, h.Effects[b].Arrived = h.Effects[b].Arrived, h.Effects[a].Arrived
+		}},
 		{"the cursor goes back", RuleCursor, "charge", func(t *testing.T, h *History) {
 			edit(t, h, "cursors/charge", 4, func(c *job.Cursor) { c.After = began.Add(2 * time.Second) })
 		}},

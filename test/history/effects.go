@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -98,13 +97,13 @@ func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, firs
 func (t *timeline) delayed(vs []runVersion, e Effect) bool {
 	i := slices.IndexFunc(vs, func(v runVersion) bool { return v.run.State == job.Running && v.run.Token == e.Token })
 	return i >= 0 && slices.ContainsFunc(t.Faults, func(f Fault) bool {
-		return f.Kind == Pause && f.Node == vs[i].run.Worker && t.cost(f, f.Node, e)
+		return f.Kind == Pause && t.cost(f, vs[i].run.Worker, e)
 	})
 }
 
 // checkOrder sees to it that a target that refuses falling tokens would have refused nothing: they rise along the effects
-// of each job whose runs do not overlap. What a paused process does when it goes on is excepted: there the token is what
-// the target can refuse it by.
+// of each job whose runs do not overlap. What a process does that was paused, when it goes on, is excepted: there the token is
+// what the target can refuse it by.
 func (t *timeline) checkOrder() {
 	byJob := make(map[string][]Effect)
 	for _, e := range t.Effects {
@@ -120,16 +119,9 @@ func (t *timeline) checkOrder() {
 		}
 		slices.SortStableFunc(es, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })
 		for i := 1; i < len(es); i++ {
-			if es[i].Token <= es[i-1].Token && !t.paused(es[i].Arrived) {
+			if es[i].Token <= es[i-1].Token && !t.delayed(t.runs[es[i].Run], es[i]) {
 				t.reportAs(fell(es[i-1], es[i]), RuleToken, es[i].Run, fmt.Sprintf("its target saw token %d after token %d of %s", es[i].Token, es[i-1].Token, es[i-1].Run))
 			}
 		}
 	}
-}
-
-// paused says whether some process was paused, or went on, around an instant.
-func (t *timeline) paused(at time.Time) bool {
-	return slices.ContainsFunc(t.Faults, func(f Fault) bool {
-		return f.Kind == Pause && !at.Before(f.At) && (f.Until.IsZero() || !at.After(f.Until.Add(t.Slack)))
-	})
 }
