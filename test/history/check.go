@@ -189,6 +189,9 @@ func (t *timeline) checkBirth(name string, born runVersion) {
 // checkCursor sees to it that a cursor only moves forward, and not without a run or a reason.
 func (t *timeline) checkCursor(name string, vs []cursorVersion) {
 	for i, v := range vs {
+		if v.byHand {
+			continue
+		}
 		t.checkTerm("cursor "+name, v.Version, v.cursor.Term)
 		if i > 0 && v.cursor.After.Before(vs[i-1].cursor.After) {
 			t.report(RuleCursor, name, fmt.Sprintf("went back from %s to %s%s",

@@ -100,6 +100,9 @@ type History struct {
 	Calls    []Call // what clients asked for and were told; none if nobody recorded it
 	// ByHand are keys that the test wrote itself: none of the rules about records holds for them.
 	ByHand map[string]bool
+	// PutBack are keys under which the test put an earlier version again by hand. There a version that repeats one before it,
+	// letter by letter, is not rota's, whose versions all differ: it is no fault, and what rota makes of it is judged.
+	PutBack map[string]bool
 	// Slack bounds what lies between an effect and its record: how long a request that was sent may take to arrive, and
 	// an outcome to be safe. DefaultSlack if zero.
 	Slack time.Duration

@@ -63,12 +63,9 @@ func (t *timeline) checkSlots(j Job) {
 		}
 		return
 	}
-	end := since
-	if len(cursors) > 0 {
-		end = cursors[len(cursors)-1].cursor.After
-		if j.Spec.End != nil && t.over.After(*j.Spec.End) {
-			end = *j.Spec.End // all of it was to be decided
-		}
+	end := later(since, later(t.decidedUntil(j.Name), t.owedUntil(j.Name)))
+	if until, over := t.scheduleOver(&j.Spec); over && len(cursors) > 0 {
+		end = until // all of it was to be decided
 	}
 	slots, err := t.slotsAround(j, since, end)
 	if err != nil {
@@ -118,7 +115,7 @@ func (t *timeline) checkSlot(j Job, slot time.Time) {
 		}
 		switch s, stated := t.stated(j.Name, slot); {
 		case !stated:
-			t.report(RuleSlot, name, "has neither a run nor a reason, though the cursor is past it")
+			t.report(RuleSlot, name, "has neither a run nor a reason")
 		case s.bad != "":
 			t.report(RuleMissed, name, fmt.Sprintf("passed over for %q, but %s", s.reason, s.bad))
 		}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -20,6 +21,7 @@ type runVersion struct {
 type cursorVersion struct {
 	Version
 	cursor job.Cursor
+	byHand bool // see History.PutBack
 }
 
 // candidate is the life of one key in the election: alive at revisions in [create, deleted).
@@ -199,7 +201,8 @@ func (t *timeline) addCursor(v Version, name string) {
 		t.report(RuleCursor, name, "record is unreadable"+at(v)+": "+err.Error())
 		return
 	}
-	t.cursors[name] = append(t.cursors[name], cursorVersion{v, c})
+	again := t.PutBack[v.Key] && slices.ContainsFunc(t.cursors[name], func(o cursorVersion) bool { return bytes.Equal(o.Value, v.Value) })
+	t.cursors[name] = append(t.cursors[name], cursorVersion{v, c, again})
 	t.wrote(c.Term, v)
 }
 
