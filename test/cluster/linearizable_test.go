@@ -26,14 +26,13 @@ func TestCallsAreLinearizable(t *testing.T) {
 		"order": {HTTP: post, Overlap: job.OverlapAllow}, "gate": {HTTP: post},
 		"tick": {HTTP: post, Every: job.Duration(time.Second), Missed: job.MissedAll},
 	}})
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	rng := seeded(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var wg sync.WaitGroup
 	asked := &orders{began: time.Now()}
 	for i := range 6 {
-		chance := rand.New(rand.NewPCG(seed, uint64(i)))
+		chance := rand.New(rand.NewPCG(rng.Uint64(), 0))
 		client := c.Replicas()[i%3].Record()
 		wg.Go(func() { asked.run(ctx, client, chance) })
 	}
