@@ -24,20 +24,31 @@ func TestSplits(t *testing.T) {
 
 // leaderAlone cuts the leader off from the majority: that goes on, and the leader knows in time.
 func (s *scene) leaderAlone(t *testing.T) {
-	leader := s.c.Leader()
+	leader := s.leaderApart(t)
 	s.deposed(t, leader, s.lab.Split([]string{leader.Name}, s.lab.Others(leader.Name)))
 }
 
 // leaderDeaf lets the leader send, and hear nothing.
 func (s *scene) leaderDeaf(t *testing.T) {
-	leader := s.c.Leader()
+	leader := s.leaderApart(t)
 	s.deposed(t, leader, s.lab.CutOneWay(s.lab.Others(leader.Name), []string{leader.Name}))
 }
 
 // leaderMute lets the leader hear, and nobody hear it.
 func (s *scene) leaderMute(t *testing.T) {
-	leader := s.c.Leader()
+	leader := s.leaderApart(t)
 	s.deposed(t, leader, s.lab.CutOneWay([]string{leader.Name}, s.lab.Others(leader.Name)))
+}
+
+// leaderApart is the leader, once its member does not lead etcd: leaders see to that, so that the loss of one machine costs one
+// election and not two.
+func (s *scene) leaderApart(t *testing.T) (leader *cluster.Node) {
+	t.Helper()
+	cluster.Await(t, 20*time.Second, "etcd is led by another replica than the leader", func() bool {
+		leader = s.c.Leader()
+		return s.c.StoreLeader() != leader
+	})
+	return leader
 }
 
 // deposed sees another replica take the place of a leader that has just been cut off, and heals the cut.
@@ -45,7 +56,7 @@ func (s *scene) deposed(t *testing.T, leader *cluster.Node, cut *Cut) {
 	t.Helper()
 	since := time.Now()
 	over := s.outage(leader.Name)
-	s.takeover(t, leader, since)
+	s.takeover(t, leader, since, takeoverTime)
 	awaitUnready(t, leader, 5*time.Second)
 	time.Sleep(time.Second) // both sides go on as they are
 	cut.Heal()
@@ -94,11 +105,11 @@ func (s *scene) oneLink(t *testing.T) {
 // machineLost has the leader's machine vanish from the net as one does that lost its power: nothing is refused, so that only
 // its lease tells.
 func (s *scene) machineLost(t *testing.T) {
-	leader := s.c.Leader()
+	leader := s.leaderApart(t)
 	cut := s.lab.Vanish(leader.Name)
 	since := time.Now()
 	over := s.outage(leader.Name)
-	s.takeover(t, leader, since)
+	s.takeover(t, leader, since, takeoverTime)
 	cut.Heal()
 	leader.WaitReady()
 	over()
