@@ -38,13 +38,16 @@ type scene struct {
 func open(t *testing.T, rng *rand.Rand, lab *Lab, place cluster.Place, etcd ...string) *scene {
 	t.Helper()
 	s := &scene{t: t, rng: rng, lab: lab, sink: cluster.NewSinkAt(t, lab.Gateway), ledger: cluster.NewLedger(t)}
-	s.c = cluster.StartOn(t, cluster.Config{Binary: rota, Jobs: s.load(), Etcd: etcd}, place)
+	jobs := s.load()
+	post := &job.HTTP{URL: s.sink.URL(), Method: "POST"}
+	jobs[cluster.ClientsSubmit], jobs[cluster.ClientsPause] = job.Spec{HTTP: post, Overlap: job.OverlapAllow}, job.Spec{HTTP: post}
+	s.c = cluster.StartOn(t, cluster.Config{Binary: rota, Jobs: jobs, Etcd: etcd}, place)
 	s.began = time.Now()
 	cluster.Await(t, 20*time.Second, "jobs run", func() bool { return len(s.sink.Requests()) > 2*loadRate })
 	return s
 }
 
-// load is what runs all the time: each job every second, each slot once.
+// load is what runs all the time, besides what clients ask for: each job every second, each slot once.
 func (s *scene) load() map[string]job.Spec {
 	jobs := make(map[string]job.Spec)
 	for i := range loadRate {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/history"
 )
 
 // TestSplits cuts links between three hosts, each of which has a replica with a member of the store.
@@ -22,10 +23,30 @@ func TestSplits(t *testing.T) {
 	s.close()
 }
 
-// leaderAlone cuts the leader off from the majority: that goes on, and the leader knows in time.
+// leaderAlone cuts the leader off from the majority: that goes on, and the leader knows in time. Clients of all replicas ask for
+// the same things meanwhile, of which porcupine judges what they were told.
 func (s *scene) leaderAlone(t *testing.T) {
+	stop := s.c.Clients(len(s.c.Replicas()), s.rng)
+	defer s.answered(t, stop)
 	leader := s.leaderApart(t)
 	s.deposed(t, leader, s.lab.Split([]string{leader.Name}, s.lab.Others(leader.Name)))
+}
+
+// answered ends the clients, and fails the test if they were not kept waiting, or not served.
+func (s *scene) answered(t *testing.T, stop func()) {
+	stop()
+	open, done := 0, 0
+	for _, call := range s.c.Calls.All() {
+		switch call.Answer {
+		case history.Open:
+			open++
+		case history.Done:
+			done++
+		}
+	}
+	if t.Logf("%d calls were served, of %d nobody knows", done, open); open == 0 || done < 20 {
+		t.Errorf("%d calls were served, of %d nobody knows: the fault did not bite, or there was no load", done, open)
+	}
 }
 
 // leaderDeaf lets the leader send, and hear nothing.
