@@ -88,6 +88,7 @@ func launch(t testing.TB, cfg Config, makeReplicas func(*Cluster)) *Cluster {
 		return err == nil && v.Jobs == len(cfg.Jobs)
 	})
 	c.ready = time.Now()
+	t.Cleanup(c.checkQueues) // runs before the processes' own, which end them
 	return c
 }
 
