@@ -27,7 +27,8 @@ func TestPausedLeaderIsFenced(t *testing.T) {
 			Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
 		}
 	}
-	c := Start(t, Config{Binary: binary, Jobs: jobs})
+	// Nothing is armed ahead, so that the leader is known to write when slots are due.
+	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string { return []string{"--dispatch-arm-ahead=0s"} }})
 	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 40 })
 	type fall struct{ term, resumed int64 }
 	var falls []fall

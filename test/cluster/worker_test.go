@@ -46,6 +46,7 @@ func TestWorkerKilledInTheMiddle(t *testing.T) {
 		}
 	}
 	c.AddWorker("w2")
+	Let(2 * time.Second) // the leader looks twice a second who has come, and can prove only the death of whom it was connected to
 
 	killed := time.Now()
 	doomed.Kill()

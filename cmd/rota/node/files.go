@@ -60,7 +60,7 @@ func openFiles(n *Node) *files {
 func (f *files) run(ctx context.Context) error {
 	changes, stop := f.watch()
 	defer stop()
-	for f.stamp.fresh() && !f.rests(ctx, true) { // whoever copies them may not be done
+	for f.stamp.fresh() && f.lacks(ctx) && !f.rests(ctx, true) { // whoever copies them may not be done
 		if f.show(); ctx.Err() != nil {
 			return nil
 		}

@@ -64,6 +64,12 @@ func rest(ctx context.Context, path string, before picture, written bool, drops 
 	}
 }
 
+// lacks is drops for a process that begins, and knows only what the store has told it by now. Files that were written just before
+// the start are put in force at once if nothing is removed by them.
+func (f *files) lacks(ctx context.Context) bool {
+	return f.node.catchUp(ctx) != nil || f.drops()
+}
+
 // drops says whether the files, as they are, lack jobs that are in force.
 func (f *files) drops() bool {
 	set, err := config.LoadJobs([]string{f.path})
