@@ -68,7 +68,8 @@ func TestACutOffLeaderStopsBeforeItCanBeReplaced(t *testing.T) {
 
 func TestOneEndpointOfThreeThatHangsCostsNothing(t *testing.T) {
 	t.Parallel()
-	// Three clusters of three links, so that whichever endpoint a session's stream stays on, it hangs in one of them.
+	// Three clusters of three links, so that whichever endpoint a session's stream stays on, it hangs in one of them; and three
+	// more, whose renewals stay on one, too.
 	type cluster struct {
 		node *node
 		term heldTerm
@@ -76,12 +77,16 @@ func TestOneEndpointOfThreeThatHangsCostsNothing(t *testing.T) {
 		from time.Time // the lease's deadline when the link was cut
 	}
 	var clusters []cluster
-	for i := range 3 {
+	for i := range 6 {
 		links := []*proxy{newProxy(t), newProxy(t), newProxy(t)}
 		cfg := Config{Name: "a", TTL: 5 * time.Second} // what a loaded machine takes for one try is no reason to fail
 		cfg.Prefix = fmt.Sprintf("%s%d/", prefixOf(t), i)
-		n := start(t, dial(t, links[0].addr(), links[1].addr(), links[2].addr()), cfg, false)
-		clusters = append(clusters, cluster{node: n, term: n.nextTerm(t), cut: links[i]})
+		client := dial(t, links[0].addr(), links[1].addr(), links[2].addr())
+		if i >= 3 {
+			KeepStreams(client)
+		}
+		n := start(t, client, cfg, false)
+		clusters = append(clusters, cluster{node: n, term: n.nextTerm(t), cut: links[i%3]})
 	}
 	for i := range clusters {
 		c := &clusters[i]

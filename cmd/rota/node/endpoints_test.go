@@ -127,6 +127,8 @@ func TestANodeThatLogsInStartsWithTheMembersThatAnswer(t *testing.T) {
 		_, ok, err := r.Ready(t.Context())
 		return err == nil && ok
 	})
+	r.node = <-r.up
+	r.lead(t)
 	eventually(t, "the member that does not answer is left out", func() bool {
 		return strings.Contains(r.log.String(), "endpoints="+dead.endpoint())
 	})

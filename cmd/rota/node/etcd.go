@@ -177,6 +177,9 @@ func dial(e config.Etcd, login time.Duration) (*clientv3.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to etcd %s: %w", strings.Join(e.Endpoints, ","), err)
 	}
+	if cfg.Username != "" {
+		election.KeepStreams(client)
+	}
 	return client, nil
 }
 

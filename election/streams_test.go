@@ -1,0 +1,202 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+)
+
+// member is an etcd whose streams a test answers for: streams are counted from 1, and so are the requests on each.
+type member struct {
+	pb.LeaseClient
+	answer func(stream, request int) (time.Duration, error) // how long it takes
+	opened int
+}
+
+type memberStream struct {
+	pb.Lease_LeaseKeepAliveClient
+	member  *member
+	ctx     context.Context
+	n, sent int
+	answers chan *pb.LeaseKeepAliveResponse
+}
+
+func (m *member) LeaseKeepAlive(ctx context.Context, _ ...grpc.CallOption) (pb.Lease_LeaseKeepAliveClient, error) {
+	m.opened++
+	return &memberStream{member: m, ctx: ctx, n: m.opened, answers: make(chan *pb.LeaseKeepAliveResponse, 10)}, nil
+}
+
+// Send has the answer come in its time, whoever waits for it by then.
+func (s *memberStream) Send(req *pb.LeaseKeepAliveRequest) error {
+	s.sent++
+	after, err := s.member.answer(s.n, s.sent)
+	if err != nil {
+		return err
+	}
+	resp := &pb.LeaseKeepAliveResponse{ID: req.ID, TTL: 5}
+	time.AfterFunc(after, func() { s.answers <- resp })
+	return nil
+}
+
+func (s *memberStream) Recv() (*pb.LeaseKeepAliveResponse, error) {
+	select {
+	case resp := <-s.answers:
+		return resp, nil
+	case <-s.ctx.Done():
+		return nil, status.FromContextError(s.ctx.Err()).Err()
+	}
+}
+
+func TestRenewalsShareStreams(t *testing.T) {
+	soon := func(int, int) (time.Duration, error) { return 10 * time.Millisecond, nil }
+	for name, test := range map[string]struct {
+		answer func(stream, request int) (time.Duration, error)
+		want   []int // of each renewal, the stream that is open by its end
+		fails  int   // the renewal that is not answered, from 1
+	}{
+		"that answer": {soon, []int{1, 1, 1}, 0},
+		"but none that has not answered, since its answer may come later": {func(stream, request int) (time.Duration, error) {
+			if stream == 1 && request == 2 {
+				return time.Second, nil
+			}
+			return soon(stream, request)
+		}, []int{1, 1, 2, 2}, 2},
+		"and are sent at once on a new one in the place of one that has ended": {func(stream, request int) (time.Duration, error) {
+			if stream == 1 && request == 3 {
+				return 0, io.EOF
+			}
+			return soon(stream, request)
+		}, []int{1, 1, 2, 2}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &member{answer: test.answer}
+				lease := clientv3.NewLeaseFromLeaseClient(&streams{LeaseClient: m}, nil, time.Second)
+				defer lease.Close()
+				for i, want := range test.want {
+					ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
+					began := time.Now()
+					_, err := lease.KeepAliveOnce(ctx, 7)
+					cancel()
+					if fails := i+1 == test.fails; fails != errors.Is(err, context.DeadlineExceeded) || !fails && (err != nil || time.Since(began) != 10*time.Millisecond) {
+						t.Errorf("renewal %d: got %v after %v", i+1, err, time.Since(began))
+					}
+					if m.opened != want {
+						t.Errorf("renewal %d: %d streams were opened, want %d", i+1, m.opened, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestRenewalsAtTheSameTimeHaveStreamsOfTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &member{answer: func(int, int) (time.Duration, error) { return time.Second, nil }}
+		s := &streams{LeaseClient: m}
+		var all []pb.Lease_LeaseKeepAliveClient
+		for range maxIdle + 1 {
+			r, err := s.LeaseKeepAlive(t.Context())
+			if err != nil || r.Send(&pb.LeaseKeepAliveRequest{ID: 7}) != nil {
+				t.Fatal(err)
+			}
+			all = append(all, r)
+		}
+		for _, r := range all {
+			if _, err := r.Recv(); err != nil {
+				t.Error(err)
+			}
+			if err := r.CloseSend(); err != nil {
+				t.Error(err)
+			}
+		}
+		if m.opened != maxIdle+1 || len(s.idle) != maxIdle {
+			t.Errorf("%d streams were opened and %d are kept, want %d and %d", m.opened, len(s.idle), maxIdle+1, maxIdle)
+		}
+	})
+}
+
+// TestALeaseDoesNotLogInForEachRenewal renews a lease on an etcd that wants passwords.
+func TestALeaseDoesNotLogInForEachRenewal(t *testing.T) {
+	t.Parallel()
+	etcd, err := startEtcd(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(etcd.Close)
+	addr := etcd.Clients[0].Addr().String()
+	admin := dial(t, addr)
+	_, err1 := admin.UserAdd(t.Context(), "root", "s3cret")
+	_, err2 := admin.UserGrantRole(t.Context(), "root", "root")
+	_, err3 := admin.AuthEnable(t.Context())
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	var logins, streams atomic.Int64
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{addr}, Username: "root", Password: "s3cret", DialTimeout: patience, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{
+			grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+				if method == pb.Auth_Authenticate_FullMethodName {
+					logins.Add(1)
+				}
+				return invoke(ctx, method, req, reply, cc, opts...)
+			}),
+			grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+				streams.Add(1)
+				return open(ctx, desc, cc, method, opts...)
+			}),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	KeepStreams(client)
+	lease, err := Grant(t.Context(), client, LeaseConfig{TTL: 5 * time.Second, RenewEvery: 200 * time.Millisecond}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan error, 1)
+	go func() { result <- lease.Run(ctx) }()
+	own, err := client.KeepAlive(ctx, lease.ID()) // as sessions of package concurrency do
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted, alive := lease.Deadline(), 0
+	eventually(t, "it was renewed 25 times", func() bool {
+		select {
+		case _, open := <-own:
+			if !open {
+				t.Fatal("the client's own stream has ended")
+			}
+			alive++
+		default:
+		}
+		return lease.Deadline().Sub(granted) > 5*time.Second
+	})
+	if alive < 2 {
+		t.Errorf("the client's own stream was answered %d times, want every second or two", alive)
+	}
+	cancel()
+	if err := receive(t, "Run to return", result); err != nil {
+		t.Errorf("Run: got %v, want nil", err)
+	}
+	if logins.Load() > 5 || streams.Load() == 0 {
+		t.Errorf("the client logged in %d times for %d streams, want a handful", logins.Load(), streams.Load())
+	}
+	if err := lease.Revoke(call(t)); err != nil {
+		t.Error(err)
+	}
+}
