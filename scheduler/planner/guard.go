@@ -51,7 +51,7 @@ func (p *Planner) applyGuard(j *jobState, old *job.Job, now time.Time) {
 	case old == nil || j.guard == nil || old.Generation != j.def.Generation:
 		p.leaveQueues(j)
 		j.guard = &guard{}
-		for _, r := range j.ended.runs {
+		for r := range j.ended.all {
 			p.observe(j, nil, r, now)
 		}
 		for _, r := range j.live.order {

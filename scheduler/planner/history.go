@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -11,52 +10,117 @@ import (
 // long as its record is there, the same key makes no other run.
 const KeyRetention = 24 * time.Hour
 
-// history is the runs of one job that have ended and are still in the store. What is asked on every look at the job takes
-// no look at the runs.
+// history is the runs of one job that have ended and are still in the store. What is asked on every look at the job, and
+// on every change of a run, looks at few of them: there may be a day's submissions.
 type history struct {
-	runs     []*job.Run // in the order of their ends, unless unsorted
-	expiry   time.Time  // no run is beyond its age before it; zero: never
-	good     int32      // how many of them succeeded or were skipped
-	unsorted bool
+	plain ordered
+	keyed *ordered            // those that wait until their keys need not be kept, and then are plain; nil: none ever was
+	byID  map[string]*job.Run // all of them; nil while they are few
+	good  int32               // how many of plain succeeded or were skipped
+	begun int32               // how many of plain were attempted
 }
+
+// fewRuns is how many runs are found by looking at each of them.
+const fewRuns = 64
 
 func good(r *job.Run) bool { return r.State == job.Succeeded || r.State == job.Skipped }
 
-// index finds a run, -1 if it is not there. Those that ended first and last are found first.
-func (h *history) index(id string) int {
-	for i, k := 0, len(h.runs)-1; i <= k; i, k = i+1, k-1 {
-		if h.runs[k].ID == id {
-			return k
-		}
-		if h.runs[i].ID == id {
-			return i
-		}
+func (h *history) len() int {
+	n := len(h.plain.runs)
+	if h.keyed != nil {
+		n += len(h.keyed.runs)
 	}
-	return -1
+	return n
 }
 
-func (h *history) add(r *job.Run, keep Retention) {
-	if n := len(h.runs); n > 0 && r.Ended().Before(h.runs[n-1].Ended()) {
-		h.unsorted = true
+// all yields each run.
+func (h *history) all(yield func(*job.Run) bool) {
+	lists := [][]*job.Run{h.plain.runs, nil}
+	if h.keyed != nil {
+		lists[1] = h.keyed.runs
 	}
-	h.runs = append(h.runs, r)
+	for _, list := range lists {
+		for _, r := range list {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// get returns the run of that id, nil if it is not there.
+func (h *history) get(id string) *job.Run {
+	if h.byID != nil {
+		return h.byID[id]
+	}
+	for r := range h.all {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// add adds a run whose id is not there.
+func (h *history) add(r *job.Run) {
+	if r.Key == "" {
+		h.addPlain(r)
+	} else {
+		if h.keyed == nil {
+			h.keyed = new(ordered)
+		}
+		h.keyed.add(r)
+	}
+	switch n := h.len(); {
+	case h.byID != nil:
+		h.byID[r.ID] = r
+	case n > fewRuns:
+		h.byID = make(map[string]*job.Run, 2*n)
+		for r := range h.all {
+			h.byID[r.ID] = r
+		}
+	}
+}
+
+func (h *history) addPlain(r *job.Run) {
+	h.plain.add(r)
+	h.count(r, 1)
+}
+
+// count counts r as one of plain, n times: 1 or -1.
+func (h *history) count(r *job.Run, n int32) {
 	if good(r) {
-		h.good++
+		h.good += n
 	}
-	if at, ok := keep.expiry(r); ok && (h.expiry.IsZero() || at.Before(h.expiry)) {
-		h.expiry = at
+	if len(r.Attempts) > 0 {
+		h.begun += n
 	}
 }
 
-// remove removes the i-th run; -1 is none.
-func (h *history) remove(i int) {
-	if i < 0 {
+// remove removes the run of that id, if it is there.
+func (h *history) remove(id string) {
+	r := h.get(id)
+	switch {
+	case r == nil:
+		return
+	case h.keyed != nil && h.keyed.remove(r):
+	case h.plain.remove(r):
+		h.count(r, -1)
+	}
+	if delete(h.byID, id); h.len() == 0 {
+		h.byID, h.keyed = nil, nil
+	}
+}
+
+// ripen takes those among the others whose keys need not be kept any more.
+func (h *history) ripen(now time.Time) {
+	if h.keyed == nil {
 		return
 	}
-	if good(h.runs[i]) {
-		h.good--
+	for r := h.keyed.first(); r != nil && now.Sub(r.Ended()) >= KeyRetention; r = h.keyed.first() {
+		h.keyed.remove(r)
+		h.addPlain(r)
 	}
-	h.runs = slices.Delete(h.runs, i, i+1)
 }
 
 // over is how many runs are beyond the numbers to be kept, at most.
@@ -65,35 +129,25 @@ func (h *history) over(keep Retention) (n int) {
 		n += max(0, int(h.good)-keep.Success)
 	}
 	if keep.Failed > 0 {
-		n += max(0, len(h.runs)-int(h.good)-keep.Failed)
+		n += max(0, len(h.plain.runs)-int(h.good)-keep.Failed)
 	}
 	return n
 }
 
-// sort puts the runs into the order of their ends, and looks when the next is beyond its age.
-func (h *history) sort(keep Retention) {
-	if h.unsorted {
-		slices.SortFunc(h.runs, func(a, b *job.Run) int { return a.Ended().Compare(b.Ended()) })
-		h.unsorted = false
+// expiry is when a run is beyond its age, or its key need not be kept any more, false if never.
+func (h *history) expiry(keep Retention) (at time.Time, ok bool) {
+	if r := h.plain.first(); r != nil && keep.MaxAge > 0 {
+		at, ok = r.Ended().Add(keep.MaxAge+time.Millisecond), true
 	}
-	h.expiry = time.Time{}
-	for _, r := range h.runs {
-		if at, ok := keep.expiry(r); ok && (h.expiry.IsZero() || at.Before(h.expiry)) {
-			h.expiry = at
+	if h.keyed == nil || keep == (Retention{}) {
+		return at, ok
+	}
+	if r := h.keyed.first(); r != nil {
+		if ripe := r.Ended().Add(KeyRetention + time.Millisecond); !ok || ripe.Before(at) {
+			at, ok = ripe, true
 		}
 	}
-}
-
-// expiry is when r is beyond its age.
-func (k Retention) expiry(r *job.Run) (time.Time, bool) {
-	if k.MaxAge <= 0 {
-		return time.Time{}, false
-	}
-	age := k.MaxAge
-	if r.Key != "" {
-		age = max(age, KeyRetention)
-	}
-	return r.Ended().Add(age + time.Millisecond), true
+	return at, ok
 }
 
 // prune removes what of a job's history is beyond its bounds.
@@ -104,12 +158,12 @@ func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
 	if len(j.live.order) == 0 {
 		few = 1
 	}
-	aged := !h.expiry.IsZero() && !now.Before(h.expiry)
-	if !aged && h.over(keep) < few {
+	h.ripen(now)
+	at, any := h.expiry(keep)
+	if aged := any && !now.Before(at); !aged && h.over(keep) < few {
 		p.expect(j)
 		return nil
 	}
-	h.sort(keep)
 	drops := h.beyond(keep, j.lookBack(), now)
 	if len(drops) == 0 {
 		p.expect(j)
@@ -117,40 +171,42 @@ func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
 	if len(drops) < few {
 		return nil
 	}
-	return &job.Decision{Drops: drops[:min(len(drops), job.MaxDrops)]}
+	return &job.Decision{Drops: drops}
 }
 
-// expect has the job looked at when a run of its history is beyond its age.
+// expect has the job looked at when its history is to be.
 func (p *Planner) expect(j *jobState) {
-	if !j.ended.expiry.IsZero() {
-		p.wakeAt(j, j.ended.expiry)
+	if at, ok := j.ended.expiry(p.cfg.Retention); ok {
+		p.wakeAt(j, at)
 	}
 }
 
-// beyond lists the runs beyond the bounds, those that ended first first. The latest tried ones that began are kept whatever
-// their number: a breaker goes by them.
+// beyond lists runs beyond the bounds, those that ended first first, as many as one decision removes. The latest tried ones
+// that began are kept whatever their number: a breaker goes by them.
 func (h *history) beyond(keep Retention, tried int, now time.Time) (drops []*job.Run) {
-	success, failed := 0, 0
-	for _, r := range slices.Backward(h.runs) {
-		if r.Key != "" && now.Sub(r.Ended()) < KeyRetention {
-			continue
+	h.plain.sort()
+	succeeded, begun := int(h.good), int(h.begun) // how many there are from r on
+	failed := len(h.plain.runs) - succeeded
+	for _, r := range h.plain.runs {
+		aged := keep.MaxAge > 0 && now.Sub(r.Ended()) > keep.MaxAge
+		many, more := keep.Success > 0 && succeeded > keep.Success, keep.Failed > 0 && failed > keep.Failed
+		if len(drops) == job.MaxDrops || !aged && !many && !more {
+			break
 		}
-		var over bool
+		over := more
 		if good(r) {
-			success++
-			over = keep.Success > 0 && success > keep.Success
+			over = many
+			succeeded--
 		} else {
-			failed++
-			over = keep.Failed > 0 && failed > keep.Failed
+			failed--
 		}
-		if len(r.Attempts) > 0 && tried > 0 {
-			tried--
-			over = false
+		if len(r.Attempts) > 0 {
+			over = over && begun > tried
+			begun--
 		}
-		if over || keep.MaxAge > 0 && now.Sub(r.Ended()) > keep.MaxAge {
+		if over || aged {
 			drops = append(drops, r)
 		}
 	}
-	slices.Reverse(drops)
 	return drops
 }

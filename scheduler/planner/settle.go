@@ -41,7 +41,7 @@ func (p *Planner) written(j *jobState, d job.Decision, rev int64, now time.Time)
 		j.cursor = &c
 	}
 	for _, r := range d.Drops {
-		j.ended.remove(j.ended.index(r.ID))
+		j.ended.remove(r.ID)
 	}
 }
 

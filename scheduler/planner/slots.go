@@ -98,7 +98,7 @@ func (j *jobState) lastSlot() (last time.Time) {
 			last = later(last, r.Slot)
 		}
 	}
-	for _, r := range j.ended.runs {
+	for r := range j.ended.all {
 		if r.Kind == job.KindScheduled && !r.Ended().Before(r.Slot) {
 			last = later(last, r.Slot)
 		}

@@ -204,34 +204,27 @@ func cursorAt(known *job.Cursor, name string, rev int64) *job.Cursor {
 func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time) {
 	j := p.job(name)
 	old := j.live.get(id)
-	if old != nil && rev <= old.Rev {
-		return
-	}
-	i := -1
+	known := old
 	if old == nil {
-		i = j.ended.index(id)
+		known = j.ended.get(id)
 	}
-	if i >= 0 && rev <= j.ended.runs[i].Rev {
+	if known != nil && rev <= known.Rev {
 		return
 	}
 	p.touch(j)
 	j.calm()
-	known := old
-	if i >= 0 {
-		known = j.ended.runs[i]
-	}
 	p.hold(j, old, -1, now)
 	p.occupy(known, r, now)
 	p.observe(j, known, r, now)
 	was := j.live.byID[id]
 	j.live.remove(id)
-	j.ended.remove(i)
+	j.ended.remove(id)
 	switch {
 	case r == nil:
 		p.unblock(j, &liveRun{Run: &job.Run{ID: id}}, now)
 		p.forget(j)
 	case r.State.Terminal():
-		j.ended.add(r, p.cfg.Retention)
+		j.ended.add(r)
 		p.unblock(j, watch(was, r, now), now)
 	default:
 		j.live.put(watch(was, r, now))
@@ -277,7 +270,7 @@ func (j *jobState) delay(r *liveRun) time.Duration {
 
 // forget removes a job of which nothing is left.
 func (p *Planner) forget(j *jobState) {
-	if j.def == nil && !j.unreadable && j.cursor == nil && len(j.live.order) == 0 && len(j.ended.runs) == 0 && !j.busy {
+	if j.def == nil && !j.unreadable && j.cursor == nil && len(j.live.order) == 0 && j.ended.len() == 0 && !j.busy {
 		p.timers.set(j, time.Time{})
 		p.lack(j, 0)
 		p.leaveQueues(j)

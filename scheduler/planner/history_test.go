@@ -1,0 +1,164 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+var epoch = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+// TestADaysSubmissionsCostNothing lives the life of one more run of a job that has ever more runs which are kept for their keys.
+func TestADaysSubmissionsCostNothing(t *testing.T) {
+	few, many := lifeOfARun(100), lifeOfARun(100_000)
+	if many > 20*few+time.Millisecond {
+		t.Errorf("one more run takes %v behind 100 that are kept, and %v behind 100,000", few, many)
+	}
+}
+
+// lifeOfARun is the least time for which a leader is busy with a run that is submitted with a key, behind n such runs of its job.
+func lifeOfARun(n int) (least time.Duration) {
+	p, rev, now := New(Config{Retention: Retention{Success: 100, Failed: 1000, MaxAge: 7 * 24 * time.Hour}}), int64(0), epoch
+	apply := func(r job.Run) {
+		rev++
+		r.Rev = rev
+		p.Apply(job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: rev, Run: &r}, now)
+	}
+	submission := func(i int) job.Run {
+		return job.Run{
+			Job: job.AdHoc, ID: fmt.Sprintf("key-%d", i), Key: fmt.Sprint(i), Kind: job.KindManual, Slot: now, Due: now,
+			State: job.Pending, Created: now, Spec: &job.Spec{Shell: "true"},
+		}
+	}
+	for i := range n {
+		r := submission(i)
+		r.State, r.Finished = job.Succeeded, now
+		apply(r)
+		now = now.Add(time.Second / 2)
+	}
+	rev++
+	p.Apply(job.Change{Kind: job.RecordWorker, Name: "q1", Rev: rev, Worker: &job.Worker{Name: "q1", Session: "s", Capacity: 9, Rev: rev}}, now)
+	p.Lead(now)
+	p.Plan(now, 9)
+	for i := range 20 {
+		began := time.Now()
+		apply(submission(n + i))
+		for ds := p.Plan(now, 9); len(ds) > 0; ds = p.Plan(now, 9) {
+			for _, d := range ds {
+				rev++
+				p.Settle(d, job.Applied{Rev: rev}, now)
+			}
+		}
+		r := *p.jobs[job.AdHoc].live.order[0].Run
+		r, _ = r.Claim(r.Rev, now)
+		apply(r)
+		r, _ = r.Finish(job.Outcome{State: job.Succeeded, At: now})
+		apply(r)
+		p.Plan(now, 9)
+		if took := time.Since(began); i == 0 || took < least {
+			least = took
+		}
+	}
+	return least
+}
+
+// ended are runs that have ended.
+var ended = rapid.Custom(func(t *rapid.T) *job.Run {
+	at := epoch.Add(time.Duration(rapid.IntRange(0, 40*60).Draw(t, "ended")) * time.Minute)
+	r := job.Run{State: rapid.SampledFrom([]job.State{job.Succeeded, job.Skipped, job.Failed, job.Lost}).Draw(t, "state"), Finished: at}
+	if rapid.Bool().Draw(t, "keyed") {
+		r.Key = "k"
+	}
+	if rapid.Bool().Draw(t, "attempted") {
+		r.Attempts = []job.Attempt{{Number: 1}}
+	}
+	return &r
+})
+
+// TestHistory compares what is removed with the rule by its letter.
+func TestHistory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var h history
+		var model []*job.Run
+		bounds := rapid.SampledFrom([]int{0, 1, 3, 10})
+		keep := Retention{
+			Success: bounds.Draw(t, "success"), Failed: bounds.Draw(t, "failed"),
+			MaxAge: rapid.SampledFrom([]time.Duration{0, time.Hour, 30 * time.Hour}).Draw(t, "age"),
+		}
+		now, tried := epoch, rapid.IntRange(0, 5).Draw(t, "tried")
+		for i := range rapid.IntRange(0, 150).Draw(t, "steps") {
+			if len(model) > 0 && rapid.IntRange(0, 4).Draw(t, "what") == 0 {
+				k := rapid.IntRange(0, len(model)-1).Draw(t, "which")
+				h.remove(model[k].ID)
+				model = slices.Delete(model, k, k+1)
+				continue
+			}
+			r := ended.Draw(t, "run")
+			r.ID, r.Finished = fmt.Sprint(i), r.Finished.Add(time.Duration(i)) // no two end together
+			h.add(r)
+			model = append(model, r)
+			now = now.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "pause")) * time.Minute)
+			h.ripen(now)
+		}
+		if h.len() != len(model) {
+			t.Fatalf("it has %d runs, want %d", h.len(), len(model))
+		}
+		for _, r := range model {
+			if h.get(r.ID) != r {
+				t.Fatalf("run %s: got %v", r.ID, h.get(r.ID))
+			}
+		}
+		got, want := h.beyond(keep, tried, now), byTheLetter(model, keep, tried, now)
+		if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b *job.Run) bool { return a == b })); diff != "" {
+			t.Errorf("removed under %+v at %v (-want +got):\n%s", keep, now, diff)
+		}
+		at, ok := h.expiry(keep)
+		for at := now; len(got) == 0 && len(model) > 0 && at.Before(now.Add(80*time.Hour)); at = at.Add(20 * time.Minute) {
+			if due := byTheLetter(model, keep, tried, at); len(due) == 0 {
+				continue
+			}
+			if first, ok := h.expiry(keep); !ok || first.After(at.Add(time.Millisecond)) {
+				t.Fatalf("something is to be removed at %v, and is looked at %v (%v)", at, first, ok)
+			}
+			break
+		}
+		if ok && len(got) == 0 && at.Before(now) {
+			t.Errorf("nothing is to be removed at %v, and it was to be looked at %v", now, at)
+		}
+	})
+}
+
+// byTheLetter lists what one decision removes: the first of the runs beyond the bounds.
+func byTheLetter(runs []*job.Run, keep Retention, tried int, now time.Time) (drops []*job.Run) {
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b *job.Run) int { return a.Ended().Compare(b.Ended()) })
+	success, failed := 0, 0
+	for _, r := range slices.Backward(runs) {
+		if r.Key != "" && now.Sub(r.Ended()) < KeyRetention {
+			continue
+		}
+		var over bool
+		if good(r) {
+			success++
+			over = keep.Success > 0 && success > keep.Success
+		} else {
+			failed++
+			over = keep.Failed > 0 && failed > keep.Failed
+		}
+		if len(r.Attempts) > 0 && tried > 0 {
+			tried--
+			over = false
+		}
+		if over || keep.MaxAge > 0 && now.Sub(r.Ended()) > keep.MaxAge {
+			drops = append(drops, r)
+		}
+	}
+	slices.Reverse(drops)
+	return drops[:min(len(drops), job.MaxDrops)]
+}

@@ -1,0 +1,68 @@
+package planner
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// ordered is runs in the order of their ends. Nearly all come in that order, or in none at all, when a replica starts: only
+// then are they put into it all at once, when somebody asks.
+type ordered struct {
+	runs     []*job.Run
+	unsorted bool
+}
+
+// maxMoved is how many runs may be moved to put one into its place.
+const maxMoved = 4096
+
+func compareEnds(r *job.Run, at time.Time) int { return r.Ended().Compare(at) }
+
+func (o *ordered) add(r *job.Run) {
+	at := len(o.runs)
+	if !o.unsorted && at > 0 && r.Ended().Before(o.runs[at-1].Ended()) {
+		if at, _ = slices.BinarySearchFunc(o.runs, r.Ended(), compareEnds); len(o.runs)-at > maxMoved {
+			at, o.unsorted = len(o.runs), true
+		}
+	}
+	o.runs = slices.Insert(o.runs, at, r)
+}
+
+// remove says whether r was there.
+func (o *ordered) remove(r *job.Run) bool {
+	o.sort()
+	i, _ := slices.BinarySearchFunc(o.runs, r.Ended(), compareEnds)
+	for i < len(o.runs) && o.runs[i] != r {
+		if o.runs[i].Ended().After(r.Ended()) {
+			return false
+		}
+		i++
+	}
+	switch i {
+	case len(o.runs):
+		return false
+	case 0: // what is removed from history is the oldest, as a rule
+		o.runs[0] = nil
+		o.runs = o.runs[1:]
+	default:
+		o.runs = slices.Delete(o.runs, i, i+1)
+	}
+	return true
+}
+
+func (o *ordered) sort() {
+	if o.unsorted {
+		slices.SortFunc(o.runs, func(a, b *job.Run) int { return a.Ended().Compare(b.Ended()) })
+		o.unsorted = false
+	}
+}
+
+// first is the run that ended first, nil if there is none.
+func (o *ordered) first() *job.Run {
+	o.sort()
+	if len(o.runs) == 0 {
+		return nil
+	}
+	return o.runs[0]
+}
