@@ -74,7 +74,7 @@ func (s *Server) contain(next http.Handler) http.Handler {
 		// The deadline of a connection outlives its request, so every request sets its own. Streams move theirs.
 		_ = http.NewResponseController(rec).SetWriteDeadline(time.Now().Add(s.cfg.RequestTimeout + s.cfg.WriteTimeout))
 		ctx := context.WithValue(r.Context(), callerKey{}, callerOf(r))
-		ctx = context.WithValue(ctx, workerKey{}, r.Header.Get(WorkerHeader))
+		ctx = context.WithValue(ctx, nodeKey{}, r.Header.Get(NodeHeader))
 		next.ServeHTTP(rec, r.WithContext(ctx))
 	})
 }
@@ -178,13 +178,13 @@ func callerOf(r *http.Request) string {
 	return by + " from " + host
 }
 
-// WorkerHeader is the header in which one node tells another which worker it takes it for.
-const WorkerHeader = "Rota-Worker"
+// NodeHeader is the header in which one node tells another for whom it takes it.
+const NodeHeader = "Rota-Node"
 
-type workerKey struct{}
+type nodeKey struct{}
 
-// MeantFor is the worker that a request is meant for, which another node has passed on; "": whoever gets it.
+// MeantFor is the node that a request is meant for, which another one has passed on; "": whoever gets it.
 func MeantFor(ctx context.Context) string {
-	name, _ := ctx.Value(workerKey{}).(string)
+	name, _ := ctx.Value(nodeKey{}).(string)
 	return name
 }

@@ -54,12 +54,12 @@ func (b *backend) remoteLogs(ctx context.Context, r *job.Run, attempt int, name 
 // meant tells whom its requests are meant for, since an address may lead to somebody else: on loopback, to whoever asks.
 type meant struct {
 	*http.Transport
-	worker string
+	node string
 }
 
 func (m meant) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Set(api.WorkerHeader, m.worker)
+	r.Header.Set(api.NodeHeader, m.node)
 	return m.Transport.RoundTrip(r)
 }
 
