@@ -39,7 +39,7 @@ func writeCluster(p *page, v *api.ClusterView) {
 		"Jobs", fmt.Sprint(v.Jobs),
 		"Paused", pauseText(p, v.Paused),
 		"Workers", fmt.Sprint(v.Workers),
-		"Lag", took(time.Duration(v.LagSeconds*float64(time.Second))),
+		"Lag", lagText(v.LagSeconds),
 		"Store", storeText(&v.Store),
 		"Job files", filesText(p, v),
 	)
@@ -55,6 +55,14 @@ func writeCluster(p *page, v *api.ClusterView) {
 		p.line("  %s (revision %d)", printable(q.Error), q.Revision)
 		p.line("  all else goes on; look with `rota etcdctl get %s`, remove with `rota etcdctl del %s`", printable(q.Key), printable(q.Key))
 	}
+}
+
+// lagText is how far the leader is behind; a dash if nobody knows.
+func lagText(seconds *float64) string {
+	if seconds == nil {
+		return orDash("")
+	}
+	return took(time.Duration(*seconds * float64(time.Second)))
 }
 
 func readyText(v *api.ClusterView) string {

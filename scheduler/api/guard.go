@@ -73,7 +73,9 @@ func (s *Server) contain(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "same-origin")
 		// The deadline of a connection outlives its request, so every request sets its own. Streams move theirs.
 		_ = http.NewResponseController(rec).SetWriteDeadline(time.Now().Add(s.cfg.RequestTimeout + s.cfg.WriteTimeout))
-		next.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), callerKey{}, callerOf(r))))
+		ctx := context.WithValue(r.Context(), callerKey{}, callerOf(r))
+		ctx = context.WithValue(ctx, nodeKey{}, r.Header.Get(NodeHeader))
+		next.ServeHTTP(rec, r.WithContext(ctx))
 	})
 }
 
@@ -174,4 +176,15 @@ func callerOf(r *http.Request) string {
 		by = strings.ToValidUTF8(by[:maxBy], "")
 	}
 	return by + " from " + host
+}
+
+// NodeHeader is the header in which one node tells another for whom it takes it.
+const NodeHeader = "Rota-Node"
+
+type nodeKey struct{}
+
+// MeantFor is the node that a request is meant for, which another one has passed on; "": whoever gets it.
+func MeantFor(ctx context.Context) string {
+	name, _ := ctx.Value(nodeKey{}).(string)
+	return name
 }

@@ -60,7 +60,7 @@ type ClusterView struct {
 	Paused      *job.Pause       `json:"paused" doc:"Set while all jobs are paused"`
 	Quarantined []QuarantineView `json:"quarantined" doc:"Values in the store that make no sense and are left aside"`
 	Clocks      []ClockView      `json:"clocks,omitempty"`
-	LagSeconds  float64          `json:"lag_seconds" doc:"How far dispatching is behind the slots"`
+	LagSeconds  *float64         `json:"lag_seconds,omitempty" doc:"How far the leader is behind with dispatching; absent if nobody knows"`
 }
 
 // LeaderView says who leads.

@@ -8,11 +8,9 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -34,6 +32,8 @@ func (b *backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 	}
 	var out io.ReadCloser
 	switch {
+	case worker != b.node.set.Node.Name && api.MeantFor(ctx) != "": // to ask on would be to ask ourselves, for ever
+		err = unavailable(fmt.Errorf("worker %s is not at this address, %s is", worker, b.node.set.Node.Name))
 	case worker != b.node.set.Node.Name:
 		out, err = b.remoteLogs(ctx, &r, number, worker, follow)
 	case b.node.worker == nil:
@@ -117,96 +117,6 @@ func whoHas(r *job.Run, attempt int) (number int, worker string) {
 		}
 	}
 	return attempt, ""
-}
-
-// remoteLogs asks the worker itself.
-func (b *backend) remoteLogs(ctx context.Context, r *job.Run, attempt int, name string, follow bool) (io.ReadCloser, error) {
-	w, err := b.node.store.Worker(ctx, name)
-	switch {
-	case errors.Is(err, job.ErrNotFound), err == nil && w.Addr == "":
-		return nil, unavailable(fmt.Errorf("worker %s, which has the output, is not there", name))
-	case err != nil:
-		return nil, asked(err)
-	case w.Addr == b.node.set.HTTP.Advertise: // it would be us that we ask, for ever
-		return nil, unavailable(fmt.Errorf("worker %s, which has the output, says that it is at %s, as this node does", name, w.Addr))
-	}
-	scheme, transport, err := peers(b.node.set.HTTP.TLS)
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	c, err := client.New(client.Config{Servers: scheme + w.Addr, Transport: transport})
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	ctx, cut := context.WithCancelCause(ctx)
-	out, err := c.Logs(ctx, r.Name(), attempt, follow)
-	if err != nil {
-		cut(nil)
-		c.Close()
-		if errors.Is(err, job.ErrNotFound) {
-			return nil, err
-		}
-		return nil, unavailable(fmt.Errorf("worker %s, which has the output, does not answer: %w", name, err))
-	}
-	f := &fetched{ReadCloser: out, client: c, ctx: ctx, cut: cut}
-	if follow {
-		f.watching.Go(func() { b.cutOff(f, r, attempt, name) })
-	}
-	return f, nil
-}
-
-// A worker that is paused, or whose machine has vanished, does not end what it sends: it is cut off when its attempt has been
-// over, and nothing has come, for so long. That is longer than a worker itself goes on.
-const (
-	overEvery = time.Second
-	overLong  = 10 * time.Second
-)
-
-// cutOff ends f when its attempt is over and its worker does not say so.
-func (b *backend) cutOff(f *fetched, r *job.Run, attempt int, worker string) {
-	for since := time.Now(); time.Since(since) < overLong || !f.starves(overLong); pause(f.ctx, overEvery) {
-		if f.ctx.Err() != nil {
-			return
-		}
-		if over, err := b.overNow(f.ctx, r, attempt); !over && err == nil {
-			since = time.Now()
-		}
-	}
-	f.cut(unavailable(fmt.Errorf("attempt %d of run %s is over, and worker %s does not end its output", attempt, r.Name(), worker)))
-}
-
-// fetched is another node's answer.
-type fetched struct {
-	io.ReadCloser
-	client   *client.Client
-	ctx      context.Context // of the request
-	cut      context.CancelCauseFunc
-	watching sync.WaitGroup
-	waits    atomic.Int64 // since when somebody waits for more, in Unix nanoseconds; 0: nobody does
-}
-
-// starves says whether more has been waited for, in vain, for so long. Who takes nothing for a while does not wait.
-func (f *fetched) starves(d time.Duration) bool {
-	at := f.waits.Load()
-	return at != 0 && time.Since(time.Unix(0, at)) >= d
-}
-
-func (f *fetched) Read(p []byte) (int, error) {
-	f.waits.Store(time.Now().UnixNano())
-	defer f.waits.Store(0)
-	n, err := f.ReadCloser.Read(p)
-	if err != nil && f.ctx.Err() != nil {
-		err = context.Cause(f.ctx)
-	}
-	return n, err
-}
-
-func (f *fetched) Close() error {
-	defer f.client.Close()
-	f.cut(context.Canceled)
-	err := f.ReadCloser.Close()
-	f.watching.Wait()
-	return err
 }
 
 // followed is the output of an attempt that may go on.

@@ -80,3 +80,28 @@ func TestOutputOfAWorkerThatFallsSilent(t *testing.T) {
 		t.Errorf("got %q, %v after %v, want what came, and that it is not all", text, err, took)
 	}
 }
+
+// On loopback the address of a worker on another machine leads to whoever asks: here, to the replica itself.
+func TestAWorkersAddressThatLeadsBack(t *testing.T) {
+	t.Parallel()
+	set := settings(t, "q1")
+	set.Worker.Enabled = false
+	port := set.HTTP.Listen[strings.LastIndex(set.HTTP.Listen, ":"):]
+	set.HTTP.Advertise = "localhost" + port
+	r := start(t, Config{Settings: set, Version: version})
+	r.lead(t)
+	r.put(t, "talk", job.Spec{Shell: "echo said"})
+	r.pretend(t, "w1", "127.0.0.1"+port)
+	v := r.submit(t, "talk", api.RunRequest{})
+	r.reaches(t, v.Ref, job.Armed)
+	for _, follow := range []bool{false, true} {
+		began := time.Now()
+		_, err := r.Logs(t.Context(), v.Ref, 0, follow)
+		if took := time.Since(began); status(err) != 503 || !strings.Contains(err.Error(), "worker w1 is not at this address, q1 is") || took > 5*time.Second {
+			t.Errorf("follow %t: got %v after %v, want a refusal that says why, at once", follow, err, took)
+		}
+	}
+	if _, err := r.Cancel(t.Context(), v.Ref, ""); err != nil {
+		t.Fatal(err)
+	}
+}

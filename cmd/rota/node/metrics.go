@@ -3,7 +3,6 @@ package node
 import (
 	"math"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,8 +32,6 @@ type metrics struct {
 	duration  prometheus.Histogram
 	executing prometheus.Gauge
 	unsent    prometheus.Gauge
-
-	lastLag atomic.Uint64 // bits of the lag of the latest claim, in seconds
 }
 
 var (
@@ -161,8 +158,6 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-func (m *metrics) lagSeconds() float64 { return math.Float64frombits(m.lastLag.Load()) }
-
 // Decided counts a decision.
 func (m *metrics) Decided(d job.Decision, a job.Applied, _ time.Time) {
 	result := "committed"
@@ -183,7 +178,6 @@ func (m *metrics) Decided(d job.Decision, a job.Applied, _ time.Time) {
 func (m *metrics) Began(_ *job.Run, late time.Duration) {
 	m.claims.Inc()
 	m.lag.Observe(math.Max(0, late.Seconds()))
-	m.lastLag.Store(math.Float64bits(math.Max(0, late.Seconds())))
 }
 
 func (m *metrics) Ended(r *job.Run, o *job.Outcome, took time.Duration) {

@@ -29,14 +29,16 @@ func (b *backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 		Name: n.set.Etcd.Prefix, Node: n.set.Node.Name, Version: n.cfg.Version.Version,
 		Workers: len(n.mirror.Workers()), Jobs: n.mirror.CountJobs(), Paused: gate.Paused,
 		Store:       b.store(rev),
-		LagSeconds:  n.metrics.lagSeconds(),
 		Clocks:      n.clocks.views(),
 		Quarantined: b.quarantined(),
 	}
 	asking, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	var wg sync.WaitGroup
-	wg.Go(func() { v.Leader = b.leader(asking) })
+	wg.Go(func() {
+		v.Leader = b.leader(asking)
+		v.LagSeconds = b.lag(asking, v.Leader)
+	})
 	wg.Go(func() { v.NotReady = b.notReady(asking) })
 	wg.Wait()
 	b.addReplicas(&v)
