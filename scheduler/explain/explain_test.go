@@ -156,6 +156,16 @@ func TestExplain(t *testing.T) {
 			"It was not owed: the job was paused until 2026-11-21T03:00:00Z."},
 		{"while all were paused", with(usual, func(f *explain.Facts) { f.Gate.Since = at("03:00:00") }), "02:30:00", "not owed",
 			"It was not owed: all jobs were paused until 2026-11-21T03:00:00Z."},
+		{"before it was paused", backup(func(j *job.Job) {
+			*j, _ = j.Halt(&job.Pause{At: at("02:30:00")}, at("02:30:00"))
+			*j, _ = j.Halt(nil, at("03:00:00"))
+		}), "02:30:00", "waits",
+			"It is due since 2026-11-21T02:30:00Z and not decided yet: nobody leads."},
+		{"before all were paused", with(usual, func(f *explain.Facts) {
+			f.Gate, _ = f.Gate.Halt(&job.Pause{At: at("02:30:00")}, at("02:30:00"))
+			f.Gate, _ = f.Gate.Halt(nil, at("03:00:00"))
+		}), "02:30:00", "waits",
+			"It is due since 2026-11-21T02:30:00Z and not decided yet: nobody leads."},
 		{"out of history", with(usual, func(f *explain.Facts) { f.Cursor = &job.Cursor{After: at("02:30:00")} }), "02:30:00", "decided",
 			"It was decided (the cursor is at 2026-11-21T02:30:00Z), but its record is gone: history is bounded."},
 		{"paused", backup(func(j *job.Job) { j.Paused = paused }), "02:30:00", "paused",
