@@ -155,7 +155,7 @@ func (t *timeline) checkMove(name string, prev, v runVersion) {
 			t.report(RuleToken, name, fmt.Sprintf("the outcome%s is not that of token %d", at(v.Version), from.Token))
 		}
 	}
-	if t.expected[to.Job].Spec.Delivery == job.AtMostOnce && to.LostAttempts() > 0 && !to.State.Terminal() {
+	if t.expected[to.Job].Spec.Delivery == job.AtMostOnce && lostAtWork(&to) && !to.State.Terminal() {
 		t.report(RuleDouble, name, fmt.Sprintf("may be delivered once, but lives on%s after its worker was lost", at(v.Version)))
 	}
 }

@@ -42,6 +42,7 @@ func (t *timeline) checkRunEffects(run string, es []Effect) {
 	key := vs[0].run.IdempotencyKey()
 	for i, e := range es {
 		t.checkOutcome(run, vs, e)
+		t.checkNotBegun(run, vs, e)
 		if e.Key != key {
 			t.report(RuleDouble, run, fmt.Sprintf("attempt %d had the idempotency key %q, want %q", e.Attempt, e.Key, key))
 		}

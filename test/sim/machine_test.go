@@ -95,6 +95,9 @@ func (m *machine) pause(until time.Time) {
 		m.resumes = make(chan struct{})
 	}
 	m.mu.Unlock()
+	if m.process.ctx.Err() != nil {
+		m.process.stalled.Store(true)
+	}
 	m.world.net.disturb(m.process.client, frozen, until)
 	m.world.server.StallWatches(m.process.client)
 }

@@ -40,6 +40,7 @@ type process struct {
 	ctx     context.Context // ends when it is asked to stop, or dies
 	cancel  context.CancelFunc
 	dead    atomic.Bool   // it was killed; what is left of it may only end
+	stalled atomic.Bool   // it was paused while it ended: its timers ran on, and what it waited for stood still
 	gone    chan struct{} // closed when nobody listens at its address any more
 	once    sync.Once     // closes gone
 	done    chan struct{} // closed when all of it has ended
@@ -156,7 +157,7 @@ func (p *process) work(stops *stops) error {
 	w := worker.New(cfg, skewed{p.store, p.machine.lies}, sessions{p.store}, executor{p}, journal, p.log.Named("worker"))
 	p.begin(stops, func(ctx context.Context) error {
 		err := w.Run(ctx)
-		if p.dead.Load() {
+		if p.dead.Load() || p.stalled.Load() {
 			return nil
 		}
 		return err

@@ -1,0 +1,27 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// lostAtWork says whether an attempt of a run was lost that had begun, or may have.
+func lostAtWork(r *job.Run) bool {
+	return r.LostMore > 0 || slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool {
+		return a.State == job.Lost && !strings.Contains(a.Reason, job.NotBegun)
+	})
+}
+
+// checkNotBegun sees to it that an attempt of which a target saw something is not recorded as one that had not begun, and may
+// be repeated whatever its job says.
+func (t *timeline) checkNotBegun(run string, vs []runVersion, e Effect) {
+	for _, a := range last(vs).Attempts {
+		if a.Token == e.Token && a.State == job.Lost && strings.Contains(a.Reason, job.NotBegun) {
+			t.report(RuleOutcome, run, fmt.Sprintf("its target saw attempt %d at %s, and it is recorded as lost %s: %s",
+				e.Attempt, stamp(e.Arrived), job.NotBegun, describe(vs)))
+		}
+	}
+}
