@@ -27,6 +27,13 @@ const (
 	KindEra      Kind = "era"      // how often a restored store has been accepted
 )
 
+// Kinds are all kinds of records: those of which there are many, each with a name, and those of which there is one.
+func Kinds() (many, single []Kind) {
+	return []Kind{
+		KindElection, KindReplicas, KindWorkers, KindJobs, KindCursors, KindRuns, KindQueues, KindEvents, KindTold, KindLimits,
+	}, []Kind{KindGate, KindFiles, KindTakeover, KindEra}
+}
+
 // Keys makes and reads the keys under one prefix. Every family ends in a slash, so that no name is a prefix of another.
 type Keys struct{ prefix string }
 

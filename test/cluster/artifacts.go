@@ -12,10 +12,12 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Keep writes a history, a picture of it, and one of the calls about whatever was answered wrongly, and logs where they are:
-// in the folder that ROTA_TEST_ARTIFACTS names, where go test -artifacts wants them, or else in a new temporary folder.
+// Keep notes what was found in a history, writes it, a picture of it, and one of the calls about whatever was answered wrongly,
+// and logs where they are: in the folder that ROTA_TEST_ARTIFACTS names, where go test -artifacts wants them, or else in a new
+// temporary folder.
 func Keep(t testing.TB, h history.History, v history.Verdict) {
 	t.Helper()
+	Unforgiven(t, v.Violations...)
 	dir, err := artifacts(t)
 	if err != nil {
 		t.Error(err)

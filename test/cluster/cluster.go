@@ -24,6 +24,7 @@ type Config struct {
 	Binary   string
 	Replicas int // 3 if zero
 	Jobs     map[string]job.Spec
+	Limits   map[string]job.LimitSpec // that the jobs may name
 	// Etcd are the endpoints of an etcd of its own; if empty, the replicas embed one.
 	Etcd []string
 	// Flags are further settings of each replica, such as "--worker-enabled=false". May be nil.
@@ -90,6 +91,7 @@ func launch(t testing.TB, cfg Config, makeReplicas func(*Cluster)) *Cluster {
 		return err == nil && v.Jobs == len(cfg.Jobs)
 	})
 	c.ready = time.Now()
+	t.Cleanup(c.checkQueues) // runs before the processes' own, which end them
 	return c
 }
 
@@ -113,13 +115,22 @@ func (c *Cluster) checkPorts() {
 // WriteJobs replaces the job file that all replicas read.
 func (c *Cluster) WriteJobs(specs map[string]job.Spec) {
 	c.t.Helper()
-	WriteJobs(c.t, c.JobFile, specs)
+	file := map[string]any{"version": 1, "jobs": specs}
+	if len(c.cfg.Limits) > 0 {
+		file["limits"] = c.cfg.Limits
+	}
+	writeJobs(c.t, c.JobFile, file)
 }
 
 // WriteJobs replaces a job file, in one step as editors do. JSON is YAML.
 func WriteJobs(t testing.TB, path string, specs map[string]job.Spec) {
 	t.Helper()
-	text, err := json.MarshalIndent(map[string]any{"version": 1, "jobs": specs}, "", "  ")
+	writeJobs(t, path, map[string]any{"version": 1, "jobs": specs})
+}
+
+func writeJobs(t testing.TB, path string, file map[string]any) {
+	t.Helper()
+	text, err := json.MarshalIndent(file, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store"
 )
 
 // garbage is what people, and later versions, put where records belong.
@@ -44,16 +45,14 @@ func TestGarbageUnderEveryKey(t *testing.T) {
 
 	byHand := make(map[string]bool)
 	for what, value := range garbage {
-		for _, key := range []string{
-			"jobs/bad-" + what, "cursors/bad-" + what, "runs/bad-" + what + "/2026-01-01T00:00:00Z", "runs/post-1/bad-" + what,
-			"workers/bad-" + what, "replicas/bad-" + what, "queues/q1/bad-" + what, "queues/nobody/bad-" + what,
-			"events/post-1/bad-" + what, "election/bad-" + what, "unknown/bad-" + what, "bad-" + what,
-		} {
+		for _, key := range namedKeys("q1", "post-1", "bad-"+what) {
 			byHand[Prefix+"/"+key] = true
 			put(t, c, Prefix+"/"+key, value)
 		}
 	}
-	for _, key := range []string{"gate", "files", "takeover"} {
+	_, single := store.Kinds()
+	for _, kind := range single {
+		key := string(kind)
 		byHand[Prefix+"/"+key] = true
 		for what := range garbage { // the last stays
 			if what != "noise" {
@@ -120,6 +119,26 @@ func TestGarbageUnderEveryKey(t *testing.T) {
 			t.Errorf("%s was executed %v after its slot", e.Run, d.Round(time.Millisecond))
 		}
 	}
+}
+
+// namedKeys are keys of each family that has names, and of none, without the prefix: of a worker and of a job that are there, and
+// of some that are not.
+func namedKeys(worker, job, name string) (keys []string) {
+	many, _ := store.Kinds()
+	for _, kind := range many {
+		family := string(kind) + "/"
+		switch kind {
+		case store.KindRuns:
+			keys = append(keys, family+name+"/2026-01-01T00:00:00Z", family+job+"/"+name)
+		case store.KindQueues:
+			keys = append(keys, family+worker+"/"+name, family+"nobody/"+name)
+		case store.KindEvents:
+			keys = append(keys, family+job+"/"+name)
+		default:
+			keys = append(keys, family+name)
+		}
+	}
+	return append(keys, "unknown/"+name, name)
 }
 
 // quarantined are the keys that a replica says it cannot read.

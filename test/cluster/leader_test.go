@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // TestLeaderKilledUnderLoad is the main promise: two hundred jobs a second, the leader killed twice and stopped once, and
-// every slot of every job runs, once.
+// every slot of every job runs, once. A leader that was killed is replaced long before its lease has run out.
 func TestLeaderKilledUnderLoad(t *testing.T) {
 	slow(t)
 	sink, ledger := NewSink(t), NewLedger(t)
@@ -42,8 +43,13 @@ func TestLeaderKilledUnderLoad(t *testing.T) {
 		t.Fatalf("only %d runs in %v: there is no load", n, calm)
 	}
 	terms := 1
-	for _, harm := range []func(*Node){(*Node).Kill, (*Node).Terminate, (*Node).Kill} {
+	best := time.Duration(math.MaxInt64)
+	for i, harm := range []func(*Node){(*Node).Kill, (*Node).Terminate, (*Node).Kill} {
 		leader := c.Leader()
+		killed := i != 1
+		if killed { // how long etcd would elect is its own affair; leaders see to it that one death costs one election
+			Await(t, 20*time.Second, "etcd is led by another replica", func() bool { return c.StoreLeader() != leader })
+		}
 		busy := 0
 		Await(t, 20*time.Second, "the leader executes something", func() bool { busy = executing(c, leader.Name); return busy > 0 })
 		fell := time.Now()
@@ -53,13 +59,20 @@ func TestLeaderKilledUnderLoad(t *testing.T) {
 			t.Fatalf("%s leads again: the fault did not bite", leader.Name)
 		}
 		terms++
-		t.Logf("%s fell with %d attempts, %s leads after %v", leader.Name, busy, next.Name, time.Since(fell).Round(10*time.Millisecond))
+		took := time.Since(fell)
+		t.Logf("%s fell with %d attempts, %s leads after %v", leader.Name, busy, next.Name, took.Round(10*time.Millisecond))
+		if killed {
+			best = min(best, took)
+		}
 		leader.Start()
 		Let(calm - min(calm, time.Since(fell)))
 		c.WaitReady()
 	}
 	Let(time.Until(end))
 	c.AwaitEnd(time.Minute)
+	if best > provenDeath {
+		t.Errorf("where the leader was killed, another one led after %v at best: its lease was waited for, though its process was proven dead", best)
+	}
 	if got := led(c); got < terms {
 		t.Errorf("got %d terms in which runs were made, want at least %d: the faults did not bite", got, terms)
 	}
@@ -71,6 +84,11 @@ func TestLeaderKilledUnderLoad(t *testing.T) {
 	c.Judge(effects, nil, func(j *history.Job) { j.Tolerance = electionTTL })
 	reportLateness(t, effects)
 }
+
+// provenDeath bounds how long it takes, on a machine that is busy with other things, until somebody acts upon the death of a
+// process that nobody has to wait for. Who waited for a lease would not see its end before four fifths of it have passed,
+// since it was renewed within the last fifth.
+const provenDeath = electionTTL / 2
 
 // startTime is about how long a cluster takes to start.
 const startTime = 5 * time.Second

@@ -1,14 +1,10 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
-	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/history"
 )
@@ -23,20 +19,11 @@ func TestCallsAreLinearizable(t *testing.T) {
 	sink.Delay(150 * time.Millisecond)
 	post := &job.HTTP{URL: sink.URL(), Method: "POST"}
 	c := Start(t, Config{Binary: binary, Jobs: map[string]job.Spec{
-		"order": {HTTP: post, Overlap: job.OverlapAllow}, "gate": {HTTP: post},
+		ClientsSubmit: {HTTP: post, Overlap: job.OverlapAllow}, ClientsPause: {HTTP: post},
 		"tick": {HTTP: post, Every: job.Duration(time.Second), Missed: job.MissedAll},
 	}})
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	ctx, stop := context.WithCancel(t.Context())
+	stop := c.Clients(6, seeded(t))
 	defer stop()
-	var wg sync.WaitGroup
-	asked := &orders{began: time.Now()}
-	for i := range 6 {
-		chance := rand.New(rand.NewPCG(seed, uint64(i)))
-		client := c.Replicas()[i%3].Record()
-		wg.Go(func() { asked.run(ctx, client, chance) })
-	}
 
 	Let(3 * time.Second)
 	killed := c.Leader()
@@ -60,7 +47,6 @@ func TestCallsAreLinearizable(t *testing.T) {
 	c.WaitReady()
 	Let(3 * time.Second)
 	stop()
-	wg.Wait()
 	if after := open(c); after <= before {
 		t.Errorf("%d calls were not answered before a replica was paused, and %d after: the fault did not bite", before, after)
 	}
@@ -86,57 +72,4 @@ func open(c *Cluster) (n int) {
 		}
 	}
 	return n
-}
-
-// orders is what clients do at the same time to the same things.
-type orders struct {
-	began time.Time
-
-	mu   sync.Mutex
-	runs []string // guarded by mu: that clients were told of, the latest last
-}
-
-// run asks one thing after the other until ctx ends. What is under way then is given up.
-func (o *orders) run(ctx context.Context, client *history.Client, chance *rand.Rand) {
-	for n := 0; ctx.Err() == nil; n++ {
-		asking, cancel := context.WithTimeout(ctx, 2*time.Second)
-		switch what, run := chance.IntN(10), o.some(chance); {
-		case what < 3 || run == "":
-			// The same key as others have about now: one call makes the run, and the others find it.
-			key := fmt.Sprint("order-", int(time.Since(o.began)/(300*time.Millisecond)))
-			if v, _, err := client.Submit(asking, "order", api.RunRequest{Key: key}); err == nil {
-				o.add(v.Ref)
-			}
-		case what < 7:
-			_, _ = client.Run(asking, run) // what came back is recorded, here and below
-		case what < 8:
-			_, _ = client.Cancel(asking, run, "for once")
-		case what < 9:
-			_, _ = client.PauseJob(asking, "gate", fmt.Sprint("pause ", chance.Uint64()))
-		default:
-			_, _ = client.ResumeJob(asking, "gate", "")
-		}
-		cancel()
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Duration(20+chance.IntN(60)) * time.Millisecond):
-		}
-	}
-}
-
-func (o *orders) add(run string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.runs = append(o.runs, run)
-}
-
-// some is one of the latest runs, empty if there is none.
-func (o *orders) some(chance *rand.Rand) string {
-	const latest = 6
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.runs) == 0 {
-		return ""
-	}
-	return o.runs[len(o.runs)-1-chance.IntN(min(len(o.runs), latest))]
 }

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/planner"
 )
 
 // TestDownForTwoWeeks runs a cluster by clocks that are two weeks behind, stops it, sets the clocks right and starts it: to it,
-// two weeks have passed. What is made up for is what each job's policy says, and no more.
+// two weeks have passed. What is made up for is what each job's policy says, and no more; and of what waits for a worker meanwhile,
+// no more is made than may wait.
 func TestDownForTwoWeeks(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -22,6 +24,8 @@ func TestDownForTwoWeeks(t *testing.T) {
 			HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
 		}
 	}
+	backlog := spec(5*time.Second, job.MissedAll, 0, planner.MaxQueued+50)
+	backlog.Overlap, backlog.Workers = job.OverlapAllow, only("late") // there is no such worker yet
 	// How many of the slots of two weeks are made up for.
 	jobs := map[string]struct {
 		spec        job.Spec
@@ -35,6 +39,7 @@ func TestDownForTwoWeeks(t *testing.T) {
 		"all-window":     {spec(time.Minute, job.MissedAll, 20*time.Minute, 0), 19, 21},
 		"all-hourly":     {spec(time.Hour, job.MissedAll, 0, 400), 335, 337},
 		"all-seconds":    {spec(5*time.Second, job.MissedAll, 0, 50), 50, 50},
+		"backlog":        {backlog, planner.MaxQueued + 50, planner.MaxQueued + 50},
 	}
 	specs := make(map[string]job.Spec)
 	for name, j := range jobs {
@@ -65,12 +70,17 @@ func TestDownForTwoWeeks(t *testing.T) {
 	}
 	started := time.Now()
 	c.WaitReady()
+	Await(t, 30*time.Second, "runs wait for a worker", func() bool { return mostWaiting(c, "backlog") >= planner.MaxQueued })
+	c.AddWorker("w1", "--worker-labels=for=late")
 	want := 0
 	for _, j := range jobs {
 		want += j.least
 	}
 	Await(t, 60*time.Second, "what was missed has been made up for", func() bool { return len(sink.Requests())-before >= want && len(c.Recorder.Open()) == 0 })
 	c.Check(sink.Requests, nil, nil)
+	if n := mostWaiting(c, "backlog"); n > planner.MaxQueued {
+		t.Errorf("%d runs of one job waited at a time, want at most %d: the queue is not bounded", n, planner.MaxQueued)
+	}
 
 	for name, j := range jobs {
 		n := 0

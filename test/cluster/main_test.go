@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 )
@@ -66,9 +67,16 @@ func slow(t *testing.T) {
 	again(t)
 }
 
+// again tells how to have a test once more, with all that changes what it does.
 func again(t *testing.T) {
 	t.Helper()
-	t.Logf("again: ROTA_FAULTS=1 go test ./test/cluster -count=1 -v -run '^%s$'", t.Name())
+	again := fmt.Sprintf("ROTA_FAULTS=1 ROTA_TEST_SEED=%d", seed(t))
+	for _, name := range []string{"ROTA_TEST_SECONDS", "ROTA_CI_FULL", "ROTA_TAKEOVERS", "ROTA_TAKEOVER_RATE"} {
+		if value := os.Getenv(name); value != "" {
+			again += " " + name + "=" + value
+		}
+	}
+	t.Logf("again: %s go test ./test/cluster -count=1 -v -run '^%s$'", again, t.Name())
 }
 
 // row marks a test that makes one of the failures happen that `make fault` goes through; there are too many for each change.
@@ -78,6 +86,16 @@ func row(t *testing.T) {
 		t.Skip("makes a failure happen, as make fault does with all of them: set ROTA_FAULTS=1")
 	}
 	again(t)
+}
+
+// measures marks a row that finds out how fast something is, and asserts no more than others do: it is left out where time is
+// short.
+func measures(t *testing.T) {
+	t.Helper()
+	if os.Getenv("ROTA_FAULTS") == "rest" {
+		t.Skip("measures what other tests assert: left out of make fault FAULTS=rest")
+	}
+	row(t)
 }
 
 // loadTime is how long a cluster is kept under load: ROTA_TEST_SECONDS, two minutes where ROTA_CI_FULL is set.
@@ -96,25 +114,25 @@ func loadTime(t *testing.T) time.Duration {
 	return 45 * time.Second
 }
 
-// seeded returns the source of all that is left to chance in a test, and tells its seed.
+// seeded returns the source of all that a test leaves to chance.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
-	seed := rand.Uint64N(1e9) + 1
-	if s := os.Getenv("ROTA_TEST_SEED"); s != "" {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatalf("ROTA_TEST_SEED=%s: write a whole number", s)
-		}
-		seed = n
-	}
-	t.Logf("the same with ROTA_TEST_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	return rand.New(rand.NewPCG(seed(t), 0))
 }
 
-// lasting is how long a fault lasts: short, or long where all is to be done in full.
-func lasting(short, long time.Duration) time.Duration {
-	if os.Getenv("ROTA_CI_FULL") != "" {
-		return long
+// seed is ROTA_TEST_SEED, or one by chance for all tests of this process.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	n, err := chosenSeed()
+	if err != nil {
+		t.Fatalf("ROTA_TEST_SEED: write a whole number: %v", err)
 	}
-	return short
+	return n
 }
+
+var chosenSeed = sync.OnceValues(func() (uint64, error) {
+	if s := os.Getenv("ROTA_TEST_SEED"); s != "" {
+		return strconv.ParseUint(s, 10, 64)
+	}
+	return rand.Uint64N(1e9) + 1, nil
+})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/planner"
 	"github.com/rota-scheduler/rota/test/history"
 )
 
@@ -24,7 +25,7 @@ func TestOverload(t *testing.T) {
 		bulk     = 10 * 3 * capacity // jobs, one run a second each
 		urgent   = 3
 		overload = 9 * time.Second
-		schedule = 40 * time.Second // with the start and the recovery
+		schedule = 30 * time.Second // with the start and the recovery
 	)
 	sink := NewSink(t)
 	sink.Delay(lasts)
@@ -93,11 +94,35 @@ func TestOverload(t *testing.T) {
 	sink.AnswerBy(func(history.Effect) (time.Duration, int) { return 0, 204 })
 	c.AwaitEnd(schedule + time.Minute)
 	c.Judge(sink.Requests(), nil, nil)
-	for name := range jobs {
+	for name, spec := range jobs {
+		most := 1
+		if spec.Overlap == job.OverlapAllow {
+			most = planner.MaxQueued
+		}
+		if n := mostWaiting(c, name); n > most {
+			t.Errorf("%d runs of %s waited at a time, want at most %d: the queue is not bounded", n, name, most)
+		}
 		if strings.HasPrefix(name, "bulk-") && len(c.Recorder.Runs(name)) == 0 {
 			t.Errorf("%s never ran", name)
 		}
 	}
+}
+
+// mostWaiting is how many runs of a job have waited for a worker at a time, at most.
+func mostWaiting(c *Cluster, name string) (most int) {
+	waits := make(map[string]bool)
+	for _, v := range c.Recorder.Versions() {
+		if !strings.HasPrefix(v.Key, Prefix+"/runs/"+name+"/") {
+			continue
+		}
+		if r, ok := decode[job.Run](v, "runs/"); ok && r.State == job.Pending {
+			waits[v.Key] = true
+		} else {
+			delete(waits, v.Key)
+		}
+		most = max(most, len(waits))
+	}
+	return most
 }
 
 // workerSessions are the sessions of all workers in one line.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ func TestMemoryHog(t *testing.T) {
 		t.Error(err)
 	}
 	if !slices.Contains(limits, cgroups.Memory) {
-		t.Skipf("NOT TESTED: there are no cgroups: %v", why)
+		needs(t, fmt.Sprintf("cgroups: %v", why))
 	}
 	t.Parallel()
 	ledger := NewLedger(t)

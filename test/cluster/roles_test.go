@@ -24,9 +24,10 @@ const roleVariable = "CLUSTER_TEST_ROLE"
 
 // roles are the programs that clusters need besides rota.
 var roles = map[string]func() error{
-	"etcd":   playEtcd,
-	"stuck":  playStuck,
-	"writer": playWriter,
+	"etcd":    playEtcd,
+	"replica": playReplica,
+	"stuck":   playStuck,
+	"writer":  playWriter,
 }
 
 // play runs a role to its end and returns the exit code.

@@ -13,11 +13,11 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestTakeover measures for how long nothing begins when a replica ends, under a steady load and with nothing armed ahead. It
-// asserts no times, since those are the machine's, but prints them; the judge looks at the rest. ROTA_TAKEOVERS says how often
-// each is done, ROTA_TAKEOVER_RATE how many runs a second there are.
+// TestTakeover measures for how long nothing begins when a replica ends, under a steady load and with nothing armed ahead, and
+// prints it. It asserts no more of these times than that a lease had not to be waited for, since the rest is the machine's; the
+// judge looks at what ran. ROTA_TAKEOVERS says how often each is done, ROTA_TAKEOVER_RATE how many runs a second there are.
 func TestTakeover(t *testing.T) {
-	row(t)
+	measures(t)
 	t.Parallel()
 	times, rate := fromEnv("ROTA_TAKEOVERS", 1), fromEnv("ROTA_TAKEOVER_RATE", 100)
 	sink := NewSink(t)
@@ -38,28 +38,30 @@ func TestTakeover(t *testing.T) {
 	for _, way := range []struct {
 		name string
 		end  func() *Node
+		most time.Duration
 	}{
 		{"the leader is asked to stop", func() *Node {
 			n := c.Leader()
 			n.Signal(syscall.SIGTERM)
 			return n
-		}},
+		}, provenDeath},
 		{"the leader is killed", func() *Node {
 			n := c.Leader()
+			Await(t, 20*time.Second, "etcd is led by another replica", func() bool { return c.StoreLeader() != n })
 			n.Kill()
 			return n
-		}},
+		}, provenDeath},
 		{"the replica whose etcd member leads is killed", func() *Node {
 			n := c.StoreLeader()
 			n.Kill()
 			return n
-		}},
+		}, electionTTL}, // etcd elects first
 	} {
 		var gaps []time.Duration
 		for range times {
 			at := time.Now()
 			ended := way.end()
-			Let(8 * time.Second)
+			Let(8 * time.Second) // longer than a lease would have to be waited for
 			gaps = append(gaps, longestGap(sink.Requests(), at, time.Now()))
 			ended.Await(30 * time.Second)
 			ended.Start()
@@ -68,11 +70,14 @@ func TestTakeover(t *testing.T) {
 		}
 		slices.Sort(gaps)
 		t.Logf("%s: nothing begins for %v (median), %v (worst of %d)", way.name, gaps[len(gaps)/2], gaps[len(gaps)-1], len(gaps))
+		if best := gaps[0]; best > way.most {
+			t.Errorf("%s: nothing begins for %v at best: a lease was waited for", way.name, best)
+		}
 	}
 	c.Check(sink.Requests, nil, nil)
 }
 
-// longestGap is the longest time between two arrivals from from to to.
+// longestGap is the longest time from from to to in which nothing arrives.
 func longestGap(effects []history.Effect, from, to time.Time) (longest time.Duration) {
 	last := from
 	for _, e := range effects {
@@ -81,7 +86,7 @@ func longestGap(effects []history.Effect, from, to time.Time) (longest time.Dura
 			last = e.Arrived
 		}
 	}
-	return longest
+	return max(longest, to.Sub(last))
 }
 
 func fromEnv(name string, otherwise int) int {

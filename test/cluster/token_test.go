@@ -48,8 +48,9 @@ func (g *guarded) seen() (accepted, refused []int64) {
 	return append([]int64(nil), g.accepted...), append([]int64(nil), g.refused...)
 }
 
-// TestStaleHolderIsRefused stops a worker while its job goes on, until the run has been given to another one and has ended
-// there. Then the first job writes to a target that checks tokens, and its worker reports to the store: both refuse it.
+// TestStaleHolderIsRefused stops a worker while its job goes on, for three times as long as its lease lasts. Meanwhile the run
+// is given to another one and ends there. Then the first job writes to a target that checks tokens, and its worker reports to
+// the store: both refuse it.
 func TestStaleHolderIsRefused(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -71,14 +72,14 @@ func TestStaleHolderIsRefused(t *testing.T) {
 	conflicts := stale.Metric("rota_store_conflicts_total")
 	stopped := time.Now()
 	stale.Stop()
-	Await(t, 40*time.Second, "the run ends elsewhere", func() bool { return onlyRun(t, c, "write").State == job.Succeeded })
+	Await(t, 3*electionTTL, "the run ends elsewhere", func() bool { return onlyRun(t, c, "write").State == job.Succeeded })
 	winner := onlyRun(t, c, "write")
 	if winner.Worker != "w2" || winner.Token <= first.Token {
 		t.Fatalf("run ended on %s with token %d, want on w2 with one above %d: the fault did not bite", winner.Worker, winner.Token, first.Token)
 	}
 	touch(t, gate)
 	Await(t, 20*time.Second, "the target refuses the stale holder", func() bool { _, refused := target.seen(); return len(refused) > 0 })
-	Let(time.Until(stopped.Add(lasting(0, 3*electionTTL))))
+	Let(time.Until(stopped.Add(3 * electionTTL)))
 	stale.Cont()
 	stale.WaitReady()
 	Await(t, 20*time.Second, "the store refuses the stale holder", func() bool { return stale.Metric("rota_store_conflicts_total") > conflicts })

@@ -25,21 +25,33 @@ type timetable struct {
 	every     time.Duration // between two submissions, on average
 	ahead     time.Duration // from a submission to its job's start
 	spread    int           // in seconds, of what is random in epsilons and intervals
+	lasts     int           // in seconds, what a run takes at most
 }
 
 // schedule is Jepsen's own timetable if ROTA_JEPSEN_SECONDS is 450, and else shorter or longer.
 func schedule(t *testing.T) timetable {
 	t.Helper()
 	seconds := 60
+	if os.Getenv("ROTA_FAULTS") == "rest" {
+		seconds = 30
+	}
 	if s := os.Getenv("ROTA_JEPSEN_SECONDS"); s != "" {
 		var err error
-		if seconds, err = strconv.Atoi(s); err != nil || seconds < 60 {
-			t.Fatalf("ROTA_JEPSEN_SECONDS=%s: write for how many seconds jobs are submitted, at least 60", s)
+		if seconds, err = strconv.Atoi(s); err != nil || seconds < 30 {
+			t.Fatalf("ROTA_JEPSEN_SECONDS=%s: write for how many seconds jobs are submitted, at least 30", s)
 		}
 	}
 	share := func(of450 int) time.Duration { return time.Duration(of450*seconds) * time.Second / 450 }
-	p := timetable{submit: share(450), calm: share(200), partition: share(200), quiet: share(400), every: 3 * time.Second, ahead: 10 * time.Second, spread: 30}
-	if seconds < 200 { // as many targets in less time
+	p := timetable{
+		submit: share(450), calm: share(200), partition: share(200), quiet: share(400),
+		every: 3 * time.Second, ahead: 10 * time.Second, spread: 30, lasts: 10,
+	}
+	switch { // as many targets in less time
+	case seconds < 60:
+		// Intervals of 16 to 18 s, with the first target some time after the start, and the last one 16 s before the read.
+		p.calm, p.partition, p.quiet = 10*time.Second, 15*time.Second, 30*time.Second
+		p.every, p.ahead, p.spread, p.lasts = 500*time.Millisecond, 3*time.Second, 1, 3
+	case seconds < 200:
 		p.calm, p.partition, p.quiet = 20*time.Second, 25*time.Second, 20*time.Second
 		p.every, p.ahead, p.spread = 500*time.Millisecond, 3*time.Second, 5
 	}
@@ -155,7 +167,7 @@ func (s *submitter) run(until time.Time) {
 func (s *submitter) makeUp(name string) submission {
 	c := Chronos{
 		Name: name, Start: time.Now().Truncate(time.Second).Add(s.plan.ahead), Count: 1 + s.rng.IntN(99),
-		Epsilon: time.Duration(10+s.rng.IntN(max(2*s.plan.spread/3, 1))) * time.Second, Duration: time.Duration(s.rng.IntN(10)) * time.Second,
+		Epsilon: time.Duration(10+s.rng.IntN(max(2*s.plan.spread/3, 1))) * time.Second, Duration: time.Duration(s.rng.IntN(s.plan.lasts)) * time.Second,
 	}
 	c.Interval = time.Second + c.Duration + c.Epsilon + forgiveness + time.Duration(s.rng.IntN(s.plan.spread))*time.Second
 	every := int64(c.Interval)
@@ -202,7 +214,7 @@ func (s *submitter) match(entries map[string][]entry, read time.Time, p *partiti
 		targets, incomplete = targets+f.targets, incomplete+f.incomplete
 		for _, w := range f.missed {
 			missed++
-			s.t.Errorf("%s: nothing that ended began from %s to %s", sub.Name, w.From.UTC().Format(time.TimeOnly), w.To.UTC().Format(time.TimeOnly))
+			s.broken(history.RuleMissed, sub.Name, fmt.Sprintf("nothing that ended began from %s to %s", w.From.UTC().Format(time.TimeOnly), w.To.UTC().Format(time.TimeOnly)))
 		}
 		for _, e := range f.extra {
 			if p.explains(e, executions) {
@@ -210,12 +222,12 @@ func (s *submitter) match(entries map[string][]entry, read time.Time, p *partiti
 				continue
 			}
 			extra++
-			s.t.Errorf("%s: one execution too many: %+v", sub.Name, e)
+			s.broken(history.RuleExtra, sub.Name, fmt.Sprintf("one execution too many: %+v", e))
 		}
 	}
 	for name := range entries {
 		if !known[name] {
-			s.t.Errorf("%s was executed, and was not taken", name)
+			s.broken(history.RuleExtra, name, "it was executed, and was not taken")
 		}
 	}
 	s.t.Logf("targets %d, missed %d, extra %d, begun and not ended %d, executed again after the partition had cost the first its worker %d",
@@ -223,6 +235,14 @@ func (s *submitter) match(entries map[string][]entry, read time.Time, p *partiti
 	if targets < len(s.jobs) {
 		s.t.Errorf("%d targets of %d jobs: the load was too low", targets, len(s.jobs))
 	}
+}
+
+// broken fails the test for a promise that was not kept.
+func (s *submitter) broken(rule, what, text string) {
+	s.t.Helper()
+	v := history.Violation{Rule: rule, What: what, Text: text}
+	s.t.Errorf("%v", v)
+	cluster.Unforgiven(s.t, v)
 }
 
 // explains says whether an execution is the same run once more, which ended on a host that could tell nobody.
@@ -256,6 +276,7 @@ func (s *submitter) judge() {
 	for _, found := range v.Violations {
 		s.t.Errorf("%v", found)
 	}
+	cluster.Unforgiven(s.t, v.Violations...)
 	s.t.Logf("judged: %d slots, %d runs, %d attempts, %d executions, of which %d twice because of the partition; %d violations",
 		v.Slots, v.Runs, v.Attempts, len(effects), v.Doubles, len(v.Violations))
 	verified, code := cluster.Command(s.t, rota, "verify", "--endpoints="+strings.Join(s.c.Endpoints(), ","))

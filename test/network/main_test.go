@@ -64,12 +64,21 @@ func seeded(t *testing.T) *rand.Rand {
 		}
 		seed = n
 	}
-	t.Logf("again: ROTA_FAULTS=1 ROTA_TEST_SEED=%d go test ./test/network -count=1 -v -run '^%s$'", seed, t.Name())
+	again := fmt.Sprintf("ROTA_FAULTS=%s ROTA_TEST_SEED=%d", os.Getenv("ROTA_FAULTS"), seed)
+	for _, name := range []string{"ROTA_JEPSEN_SECONDS", "ROTA_CI_FULL"} {
+		if value := os.Getenv(name); value != "" {
+			again += " " + name + "=" + value
+		}
+	}
+	t.Logf("again: %s go test ./test/network -count=1 -v -run '^%s$'", again, t.Name())
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // full says whether faults last as long as people's do, or as short as still proves something.
 func full() bool { return os.Getenv("ROTA_CI_FULL") != "" }
+
+// all says whether time is no matter: make fault without FAULTS.
+func all() bool { return full() || os.Getenv("ROTA_FAULTS") == "all" }
 
 // lasting is how long a fault lasts: short, or long where all is to be done in full.
 func lasting(short, long time.Duration) time.Duration {

@@ -16,9 +16,10 @@ import (
 
 const (
 	lease = 5 * time.Second // the default of election.ttl
-	// takeoverTime bounds how long there may be no leader after one was cut off: its lease, an election of etcd with all
-	// leases beginning anew, and a busy machine.
-	takeoverTime = 4 * lease
+	// takeoverTime bounds how long there may be no leader after one was cut off: its lease, and a busy machine. Where etcd has
+	// to elect too, all leases begin anew after that: electionTime comes on top.
+	takeoverTime = 2 * lease
+	electionTime = lease
 	loadRate     = 44 // jobs each second
 )
 
@@ -37,13 +38,16 @@ type scene struct {
 func open(t *testing.T, rng *rand.Rand, lab *Lab, place cluster.Place, etcd ...string) *scene {
 	t.Helper()
 	s := &scene{t: t, rng: rng, lab: lab, sink: cluster.NewSinkAt(t, lab.Gateway), ledger: cluster.NewLedger(t)}
-	s.c = cluster.StartOn(t, cluster.Config{Binary: rota, Jobs: s.load(), Etcd: etcd}, place)
+	jobs := s.load()
+	post := &job.HTTP{URL: s.sink.URL(), Method: "POST"}
+	jobs[cluster.ClientsSubmit], jobs[cluster.ClientsPause] = job.Spec{HTTP: post, Overlap: job.OverlapAllow}, job.Spec{HTTP: post}
+	s.c = cluster.StartOn(t, cluster.Config{Binary: rota, Jobs: jobs, Etcd: etcd}, place)
 	s.began = time.Now()
 	cluster.Await(t, 20*time.Second, "jobs run", func() bool { return len(s.sink.Requests()) > 2*loadRate })
 	return s
 }
 
-// load is what runs all the time: each job every second, each slot once.
+// load is what runs all the time, besides what clients ask for: each job every second, each slot once.
 func (s *scene) load() map[string]job.Spec {
 	jobs := make(map[string]job.Spec)
 	for i := range loadRate {
@@ -126,12 +130,12 @@ func (s *scene) outage(hosts ...string) (over func()) {
 	}
 }
 
-// takeover waits until another replica leads in place of one that was harmed at an instant. By then the old one must know
-// that it does not.
-func (s *scene) takeover(t *testing.T, old *cluster.Node, since time.Time) (next *cluster.Node) {
+// takeover waits until another replica leads in place of one that was harmed at an instant, and dispatches. By then the old one
+// must know that it does not lead.
+func (s *scene) takeover(t *testing.T, old *cluster.Node, since time.Time, limit time.Duration) (next *cluster.Node) {
 	t.Helper()
 	before := s.term()
-	cluster.Await(t, takeoverTime, "another replica leads in place of "+old.Name, func() bool {
+	cluster.Await(t, limit, "another replica leads in place of "+old.Name, func() bool {
 		i := slices.IndexFunc(s.c.Replicas(), func(n *cluster.Node) bool { return n != old && n.Leads() })
 		if i < 0 {
 			return false
@@ -143,7 +147,7 @@ func (s *scene) takeover(t *testing.T, old *cluster.Node, since time.Time) (next
 		return true
 	})
 	took := time.Since(since)
-	cluster.Await(t, takeoverTime, next.Name+" dispatches", func() bool { return s.term() > before })
+	cluster.Await(t, lease, next.Name+" dispatches", func() bool { return s.term() > before })
 	t.Logf("%s leads %v after %s was harmed, and dispatches after %v", next.Name, took.Round(10*time.Millisecond), old.Name,
 		time.Since(since).Round(10*time.Millisecond))
 	return next

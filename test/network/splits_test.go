@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/test/cluster"
+	"github.com/rota-scheduler/rota/test/history"
 )
 
 // TestSplits cuts links between three hosts, each of which has a replica with a member of the store.
@@ -22,22 +23,53 @@ func TestSplits(t *testing.T) {
 	s.close()
 }
 
-// leaderAlone cuts the leader off from the majority: that goes on, and the leader knows in time.
+// leaderAlone cuts the leader off from the majority: that goes on, and the leader knows in time. Clients of all replicas ask for
+// the same things meanwhile, of which porcupine judges what they were told.
 func (s *scene) leaderAlone(t *testing.T) {
-	leader := s.c.Leader()
+	stop := s.c.Clients(len(s.c.Replicas()), s.rng)
+	defer s.answered(t, stop)
+	leader := s.leaderApart(t)
 	s.deposed(t, leader, s.lab.Split([]string{leader.Name}, s.lab.Others(leader.Name)))
+}
+
+// answered ends the clients, and fails the test if they were not kept waiting, or not served.
+func (s *scene) answered(t *testing.T, stop func()) {
+	stop()
+	open, done := 0, 0
+	for _, call := range s.c.Calls.All() {
+		switch call.Answer {
+		case history.Open:
+			open++
+		case history.Done:
+			done++
+		}
+	}
+	if t.Logf("%d calls were served, of %d nobody knows", done, open); open == 0 || done < 20 {
+		t.Errorf("%d calls were served, of %d nobody knows: the fault did not bite, or there was no load", done, open)
+	}
 }
 
 // leaderDeaf lets the leader send, and hear nothing.
 func (s *scene) leaderDeaf(t *testing.T) {
-	leader := s.c.Leader()
+	leader := s.leaderApart(t)
 	s.deposed(t, leader, s.lab.CutOneWay(s.lab.Others(leader.Name), []string{leader.Name}))
 }
 
 // leaderMute lets the leader hear, and nobody hear it.
 func (s *scene) leaderMute(t *testing.T) {
-	leader := s.c.Leader()
+	leader := s.leaderApart(t)
 	s.deposed(t, leader, s.lab.CutOneWay([]string{leader.Name}, s.lab.Others(leader.Name)))
+}
+
+// leaderApart is the leader, once its member does not lead etcd: leaders see to that, so that the loss of one machine costs one
+// election and not two.
+func (s *scene) leaderApart(t *testing.T) (leader *cluster.Node) {
+	t.Helper()
+	cluster.Await(t, 20*time.Second, "etcd is led by another replica than the leader", func() bool {
+		leader = s.c.Leader()
+		return s.c.StoreLeader() != leader
+	})
+	return leader
 }
 
 // deposed sees another replica take the place of a leader that has just been cut off, and heals the cut.
@@ -45,7 +77,7 @@ func (s *scene) deposed(t *testing.T, leader *cluster.Node, cut *Cut) {
 	t.Helper()
 	since := time.Now()
 	over := s.outage(leader.Name)
-	s.takeover(t, leader, since)
+	s.takeover(t, leader, since, takeoverTime)
 	awaitUnready(t, leader, 5*time.Second)
 	time.Sleep(time.Second) // both sides go on as they are
 	cut.Heal()
@@ -94,11 +126,11 @@ func (s *scene) oneLink(t *testing.T) {
 // machineLost has the leader's machine vanish from the net as one does that lost its power: nothing is refused, so that only
 // its lease tells.
 func (s *scene) machineLost(t *testing.T) {
-	leader := s.c.Leader()
+	leader := s.leaderApart(t)
 	cut := s.lab.Vanish(leader.Name)
 	since := time.Now()
 	over := s.outage(leader.Name)
-	s.takeover(t, leader, since)
+	s.takeover(t, leader, since, takeoverTime)
 	cut.Heal()
 	leader.WaitReady()
 	over()

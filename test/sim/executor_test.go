@@ -64,7 +64,7 @@ type work struct {
 type execution struct {
 	history.Effect
 	process *process
-	stop    time.Time // when it was told to end; zero: it was not
+	told    time.Time // when it was told to end; zero: it was not
 	over    time.Time // when it ended, however it did; zero: it has not
 }
 
@@ -88,7 +88,7 @@ func (l *ledger) begin(p *process, req *exec.Request) *execution {
 func (l *ledger) told(e *execution) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e.stop = time.Now()
+	e.told = time.Now()
 }
 
 // end notes that an execution has come to its end, unless its process died before.

@@ -54,7 +54,7 @@ func (w *world) storm(end time.Time, gap time.Duration) {
 		for !w.harm(d) && spared {
 		}
 		spared = false
-		w.at(time.Now().Add(time.Duration(d.ExpFloat64()*float64(gap))), next)
+		w.at(aroundSlot(d, time.Now().Add(time.Duration(d.ExpFloat64()*float64(gap)))), next)
 	}
 	w.at(time.Now().Add(gap), next)
 }

@@ -8,13 +8,31 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/rota-scheduler/rota/store"
 	"github.com/rota-scheduler/rota/test/cluster"
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-var families = []string{
-	"jobs/bad", "cursors/bad", "runs/bad/2026-01-01T00:00:00Z", "runs/all-skip-001/bad", "workers/bad", "replicas/bad", "queues/w1/bad",
-	"queues/nobody/bad", "events/all-skip-001/bad", "election/bad", "unknown/bad", "bad", "gate", "files",
+// families are keys of each family of records, and of none.
+func families() (keys []string) {
+	many, single := store.Kinds()
+	for _, kind := range many {
+		family := string(kind) + "/"
+		switch kind {
+		case store.KindRuns:
+			keys = append(keys, family+"bad/2026-01-01T00:00:00Z", family+"all-skip-001/bad")
+		case store.KindQueues:
+			keys = append(keys, family+"w1/bad", family+"nobody/bad")
+		case store.KindEvents:
+			keys = append(keys, family+"all-skip-001/bad")
+		default:
+			keys = append(keys, family+"bad")
+		}
+	}
+	for _, kind := range single {
+		keys = append(keys, string(kind))
+	}
+	return append(keys, "unknown/bad", "bad")
 }
 
 var noise = []string{
@@ -22,7 +40,7 @@ var noise = []string{
 }
 
 func (n *nemesis) garbage() (string, error) {
-	for _, key := range families {
+	for _, key := range families() {
 		key = cluster.Prefix + "/" + key
 		n.byHand[key] = true
 		n.write("put "+key, func(ctx context.Context) error {
@@ -33,7 +51,7 @@ func (n *nemesis) garbage() (string, error) {
 	named := 0
 	bit := cluster.Within(10*time.Second, func() bool { named = n.quarantined(); return named >= 5 })
 	time.Sleep(n.some(3 * time.Second))
-	for _, key := range families {
+	for _, key := range families() {
 		n.write("delete "+key, func(ctx context.Context) error {
 			_, err := n.etcd.Delete(ctx, cluster.Prefix+"/"+key)
 			return err
@@ -45,7 +63,7 @@ func (n *nemesis) garbage() (string, error) {
 	if !cluster.Within(20*time.Second, func() bool { return n.quarantined() == 0 }) {
 		n.t.Errorf("keys are named as unreadable that are gone")
 	}
-	return fmt.Sprintf("%d of %d keys named as unreadable", named, len(families)), nil
+	return fmt.Sprintf("%d of %d keys named as unreadable", named, len(families())), nil
 }
 
 func (n *nemesis) quarantined() int {

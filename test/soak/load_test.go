@@ -46,6 +46,7 @@ func load(rng *rand.Rand, sink *cluster.Sink, ledger *cluster.Ledger, end time.T
 	})
 	add(70, "five", 5*time.Second, job.Spec{Missed: job.MissedAll})
 	add(75, "ten", 10*time.Second, job.Spec{Missed: job.MissedLatest})
+	add(10, "limit", 5*time.Second, job.Spec{Missed: job.MissedAll, Limits: []string{scarce}})
 	for i, overlap := range []job.Overlap{job.OverlapSkip, job.OverlapAllow, job.OverlapQueue} {
 		for k := range 5 {
 			sleep := fmt.Sprintf("sleep %.1f", 0.1+7.9*rng.Float64())
@@ -66,6 +67,11 @@ func load(rng *rand.Rand, sink *cluster.Sink, ledger *cluster.Ledger, end time.T
 	}
 	return jobs
 }
+
+// scarce is a limit that the jobs named limit-… have to share: their slots come at the same time, and three of them may run.
+const scarce = "scarce"
+
+var limits = map[string]job.LimitSpec{scarce: {Concurrent: 3, Rate: job.Rate{Count: 20, Per: time.Second}}}
 
 func editable(sink *cluster.Sink, every time.Duration, end time.Time) job.Spec {
 	return job.Spec{

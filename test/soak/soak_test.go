@@ -59,7 +59,7 @@ func TestSoak(t *testing.T) {
 	sink.AnswerBy(answer(seed))
 	end := time.Now().Add(ahead + *length).Truncate(time.Second)
 	jobs := load(chance(3<<32), sink, ledger, end)
-	c := cluster.Start(t, cluster.Config{Binary: rota, Jobs: jobs, Flags: func(string) []string {
+	c := cluster.Start(t, cluster.Config{Binary: rota, Jobs: jobs, Limits: limits, Flags: func(string) []string {
 		return []string{"--history-success=50", "--worker-capacity=200"}
 	}})
 	workers := []*cluster.Node{c.AddWorker("w1", "--worker-capacity=200"), c.AddWorker("w2", "--worker-capacity=200")}
@@ -121,6 +121,7 @@ func judge(t *testing.T, rota string, c *cluster.Cluster, n *nemesis, e *editor,
 			t.Errorf("%s: never made", f.name)
 		}
 	}
+	holders := held(t, c.Recorder.Versions())
 	l := measure(t, effects, n.windows)
 	if late := quantile(l.outside, 0.99); late > maxLate {
 		t.Errorf("one slot in a hundred is later than %v, with no fault near it", late)
@@ -137,6 +138,7 @@ func judge(t *testing.T, rota string, c *cluster.Cluster, n *nemesis, e *editor,
 		"late inside faults:  "+quantiles(l.inside),
 		fmt.Sprintf("missed %d, extra %d, doubles explained by faults %d, not explained %d", counts[history.RuleMissed],
 			counts[history.RuleExtra], v.Doubles, counts[history.RuleDouble]),
+		holders,
 		v.String(),
 		fmt.Sprintf("promises broken: %d%s", len(v.Violations), tally(counts)),
 		"rota verify: "+strings.TrimSpace(verified))

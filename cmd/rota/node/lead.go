@@ -36,10 +36,11 @@ func (n *Node) lead(ctx context.Context, term election.Term) error {
 		wg.Go(func() { c.run(ctx) })
 	}
 	wg.Go(func() { n.tell(ctx, term) })
+	wg.Go(func() { n.sweepOrders(ctx, term) })
 	if n.set.History.MaxAge > 0 {
 		wg.Go(func() { n.sweepEvents(ctx, term) })
 	}
-	n.clocks.own.start(n.now())
+	n.clocks.own.Start(n.now())
 	return n.scheduler.Lead(ctx, term)
 }
 
@@ -66,5 +67,16 @@ func (n *Node) sweepEvents(ctx context.Context, term election.Term) {
 			n.log.Debug("old events were not removed", "err", err)
 		}
 		pause(ctx, sweepEvery)
+	}
+}
+
+// sweepOrdersEvery is how often the leader looks for orders of workers that have not come back.
+const sweepOrdersEvery = time.Minute
+
+func (n *Node) sweepOrders(ctx context.Context, term election.Term) {
+	for pause(ctx, sweepOrdersEvery); ctx.Err() == nil; pause(ctx, sweepOrdersEvery) {
+		if _, err := n.store.SweepOrders(ctx, term); err != nil && ctx.Err() == nil {
+			n.log.Debug("orders of workers that are gone were not removed", "err", err)
+		}
 	}
 }

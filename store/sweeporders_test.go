@@ -1,0 +1,44 @@
+package store
+
+import (
+	"errors"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/election"
+)
+
+func TestOrdersOfWorkersThatAreGoneAreRemoved(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, c *clientv3.Client) {
+		s := open(t, c)
+		term := reign(t, c, "a")
+		present(t, s) // w
+		for n, worker := range []string{"w", "gone", "gone", "w2"} {
+			r := slot("j", n)
+			d := fire(given(r, worker), 0)
+			d.Cursor = nil
+			if applied := commit(t, s, term, d); applied[0].Err != nil {
+				t.Fatal(applied[0].Err)
+			}
+		}
+		put(t, c, s.keys.order("gone", "noise"), "noise")
+		removed, err := s.SweepOrders(within(t), term)
+		if err != nil || removed != 4 {
+			t.Errorf("%d orders were removed (%v), want the 4 of workers that are not there", removed, err)
+		}
+		resp, err := c.Get(within(t), s.keys.family(KindQueues), clientv3.WithPrefix())
+		if err != nil || len(resp.Kvs) != 1 || string(resp.Kvs[0].Key)[:len(s.keys.queue("w"))] != s.keys.queue("w") {
+			t.Errorf("got %v (%v), want the order of the worker that is there", resp.Kvs, err)
+		}
+		remove(t, c, s.keys.worker("w"))
+		remove(t, c, term.Key)
+		if removed, err := s.SweepOrders(within(t), term); removed != 0 || !errors.Is(err, election.ErrTermLost) {
+			t.Errorf("after the term: %d removed, %v", removed, err)
+		}
+		if _, err := s.SweepOrders(within(t), election.Term{}); err != election.ErrTermLost {
+			t.Errorf("without a term: %v", err)
+		}
+	})
+}

@@ -1,0 +1,54 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// checkQueues sees to it that no order is left when all runs have ended: each worker closes its own, and those of its earlier
+// sessions. Orders of workers that are not there wait for the leader to look for them, which takes a minute.
+func (c *Cluster) checkQueues() {
+	if c.t.Failed() || len(c.Recorder.Open()) > 0 {
+		return // what is left then is not what this is about
+	}
+	var left []string
+	var err error
+	if !Within(10*time.Second, func() bool {
+		left, err = c.openOrders()
+		return err == nil && len(left) == 0
+	}) {
+		if err != nil {
+			c.t.Logf("the store does not tell which orders are left: %v", err)
+			return
+		}
+		c.t.Errorf("all runs have ended, and orders of workers that are there are left: %q", left)
+	}
+}
+
+// openOrders are the orders of the workers that are there.
+func (c *Cluster) openOrders() (left []string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) // the test is over
+	defer cancel()
+	workers, err := c.Recorder.client.Get(ctx, Prefix+"/workers/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[string]bool)
+	for _, kv := range workers.Kvs {
+		there[strings.TrimPrefix(string(kv.Key), Prefix+"/workers/")] = true
+	}
+	orders, err := c.Recorder.client.Get(ctx, Prefix+"/queues/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, err
+	}
+	for _, kv := range orders.Kvs {
+		worker, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), Prefix+"/queues/"), "/")
+		if there[worker] {
+			left = append(left, string(kv.Key))
+		}
+	}
+	return left, nil
+}
