@@ -60,6 +60,7 @@ func Judge(h History) Verdict {
 		t.checkReasons(j)
 		t.checkSlots(j)
 	}
+	t.checkHolders()
 	t.checkEffects()
 	t.checkCalls()
 	judged := make(map[string]judged)

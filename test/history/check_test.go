@@ -371,6 +371,10 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 			e.Run, e.Token, e.Arrived = "charge/"+slotAt(33), 1<<40, began.Add(time.Hour)
 			h.Effects = append(h.Effects, e)
 		}},
+		{"an effect says nothing at all", RuleExtra, "", func(_ *testing.T, h *History) {
+			h.Effects = append(h.Effects, Effect{Arrived: began.Add(time.Second)})
+		}},
+		{"an effect says that it is of another job", RuleExtra, run(3), func(t *testing.T, h *History) { h.Effects[effect(t, h, run(3))].Job = "ping" }},
 		{"an effect has no claim", RuleExtra, run(3), func(t *testing.T, h *History) { h.Effects[effect(t, h, run(3))].Token++ }},
 		{"a run is not of a slot", RuleSlot, "charge/2026-03-01T12:00:03.5Z", func(t *testing.T, h *History) {
 			shifted := began.Add(3500 * time.Millisecond)

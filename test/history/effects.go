@@ -13,6 +13,14 @@ import (
 func (t *timeline) checkEffects() {
 	seen := make(map[string][]Effect)
 	for _, e := range t.Effects {
+		name, _, told := strings.Cut(e.Run, "/")
+		_, expected := t.expected[e.Job]
+		switch {
+		case told && name != e.Job:
+			t.report(RuleExtra, e.Run, fmt.Sprintf("executed at %s as one of job %q", stamp(e.Arrived), e.Job))
+		case !told && !expected:
+			t.report(RuleExtra, e.Run, fmt.Sprintf("executed at %s for job %q, and says nothing of whose it is", stamp(e.Arrived), e.Job))
+		}
 		if e.Run != "" { // or else only its time counts
 			seen[e.Run] = append(seen[e.Run], e)
 		}

@@ -57,7 +57,7 @@ func (g Grade) Bad() bool { return g >= Late }
 // gradeOf is the grade of that which a violation of a rule is about.
 var gradeOf = map[string]Grade{
 	RuleRecreated: Duplicate, RuleTransition: Broken, RuleTerminal: Broken, RuleUnfinished: Unfinished, RuleCursor: Broken,
-	RuleTerm: Broken, RuleToken: Broken, RuleOverlap: Overlap, RuleSlot: Missed, RuleMissed: Missed, RuleExtra: Orphan,
+	RuleTerm: Broken, RuleToken: Broken, RuleOverlap: Overlap, RuleLimit: Overlap, RuleSlot: Missed, RuleMissed: Missed, RuleExtra: Orphan,
 	RuleDouble: Double, RuleTime: Late, RuleOutcome: LostOutcome, RuleRetry: Double,
 	RuleAnswer: Broken,
 }

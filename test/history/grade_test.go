@@ -142,7 +142,7 @@ func bare(effects []Effect) History {
 
 func TestEachRuleHasAGrade(t *testing.T) {
 	for _, rule := range []string{
-		RuleRecreated, RuleTransition, RuleTerminal, RuleUnfinished, RuleCursor, RuleTerm, RuleToken, RuleOverlap, RuleSlot, RuleMissed,
+		RuleRecreated, RuleTransition, RuleTerminal, RuleUnfinished, RuleCursor, RuleTerm, RuleToken, RuleOverlap, RuleLimit, RuleSlot, RuleMissed,
 		RuleExtra, RuleDouble, RuleTime, RuleOutcome, RuleRetry, RuleAnswer,
 	} {
 		if !gradeOf[rule].Bad() {

@@ -140,6 +140,7 @@ const (
 	RuleTerm       = "term"       // a leader's write carries the reigning term
 	RuleToken      = "token"      // tokens are those that were given out, and rise
 	RuleOverlap    = "overlap"    // no two runs of a job at a time, unless it may; no skip without reason
+	RuleLimit      = "limit"      // a limit has no more holders at a time than may, and all that need it
 	RuleSlot       = "slot"       // every slot has a record or a reason; nothing else has
 	RuleMissed     = "missed"     // every run that is owed is done, and was seen to be
 	RuleExtra      = "extra"      // no effect without a run and a claim

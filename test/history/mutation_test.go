@@ -132,16 +132,20 @@ func class(v Version) string {
 
 // harmless are the mutations that break no promise, and why.
 var harmless = map[string]string{
-	"double candidate":         "it is the same candidate",
-	"drop no slots":            "it has no slots",
-	"double no slots":          "it has no slots",
-	"double end of a term":     "nobody is there any more",
-	"double definition":        "it says the same again",
-	"double fault":             "it explains the same",
-	"drop call run":            "to look changes nothing",
-	"double call run":          "to look changes nothing",
-	"drop call submit again":   "it changed nothing",
-	"double call submit again": "it changed nothing",
+	"drop effect without an end":  "or else it was never begun: its worker was killed",
+	"shift effect of no slot":     "it may run whenever it likes",
+	"bring second effect forward": "it has no time but after the first",
+	"double last cursor":          "it says the same again",
+	"double candidate":            "it is the same candidate",
+	"drop no slots":               "it has no slots",
+	"double no slots":             "it has no slots",
+	"double end of a term":        "nobody is there any more",
+	"double definition":           "it says the same again",
+	"double fault":                "it explains the same",
+	"drop call run":               "to look changes nothing",
+	"double call run":             "to look changes nothing",
+	"drop call submit again":      "it changed nothing",
+	"double call submit again":    "it changed nothing",
 }
 
 // TestMutations drops, doubles and shifts each single event of a history in which every promise is kept: the verdict changes.
@@ -160,7 +164,9 @@ func TestMutations(t *testing.T) {
 		which := fmt.Sprintf("%s attempt %d", e.Run, e.Attempt)
 		h := good
 		h.Effects = slices.Delete(slices.Clone(good.Effects), i, i+1)
-		if !e.Ended.IsZero() { // or else nobody knows whether it began
+		if e.Ended.IsZero() {
+			try("drop effect without an end", which, h)
+		} else {
 			try("drop effect", which, h)
 		}
 		again := e
@@ -168,12 +174,18 @@ func TestMutations(t *testing.T) {
 		h.Effects = slices.Insert(slices.Clone(good.Effects), i+1, again)
 		try("double effect", which, h)
 		for _, by := range []time.Duration{-time.Second, 5 * time.Second} {
-			if _, slot := slotOf(e); !slot || e.Attempt > 1 && by < 0 {
-				continue // it may run whenever it likes, as long as it is not before the first attempt
+			what := "shift effect"
+			if _, slot := slotOf(e); !slot {
+				what = "shift effect of no slot"
+			} else if e.Attempt > 1 && by < 0 {
+				what, by = "bring second effect forward", -100*time.Millisecond
 			}
 			h.Effects = slices.Clone(good.Effects)
-			h.Effects[i].Arrived, h.Effects[i].Ended = e.Arrived.Add(by), e.Ended.Add(by)
-			try("shift effect", fmt.Sprint(which, " by ", by), h)
+			h.Effects[i].Arrived = e.Arrived.Add(by)
+			if !e.Ended.IsZero() {
+				h.Effects[i].Ended = e.Ended.Add(by)
+			}
+			try(what, fmt.Sprint(which, " by ", by), h)
 		}
 	}
 	for i, v := range good.Versions {
@@ -186,7 +198,9 @@ func TestMutations(t *testing.T) {
 		} else {
 			more(&h, v)
 		}
-		if what != "cursor" || v.Key != lastCursor(good, v.Key).Key || v.Rev != lastCursor(good, v.Key).Rev {
+		if what == "cursor" && v.Rev == lastCursor(good, v.Key).Rev {
+			try("double last cursor", which, h)
+		} else {
 			try("double "+what, which, h)
 		}
 		if h.Versions = slices.Clone(good.Versions); shift(t, &h, i, what) {

@@ -57,9 +57,10 @@ type timeline struct {
 	cursors     map[string][]cursorVersion
 	since       map[string]time.Time // from when on a job owes its slots
 	skips       map[string][]skip
-	definitions map[string][]definition // in the order of revisions
-	expected    map[string]Job          // by name
-	halts       []Halt                  // that the store shows
+	limits      map[string][]limitVersion // in the order of revisions
+	definitions map[string][]definition   // in the order of revisions
+	expected    map[string]Job            // by name
+	halts       []Halt                    // that the store shows
 	candidates  []candidate
 	began       map[int64]time.Time // by term: when the recorder heard of the first write of its leader
 	over        time.Time           // when recording ended
@@ -76,7 +77,7 @@ func newTimeline(h History) *timeline {
 		History: h, runs: make(map[string][]runVersion), gone: make(map[string]int64),
 		cursors: make(map[string][]cursorVersion), since: make(map[string]time.Time), skips: make(map[string][]skip),
 		definitions: make(map[string][]definition), expected: make(map[string]Job),
-		decided: make(map[string][]time.Time), marks: make(map[string]Grade), of: make(map[string][]string),
+		decided: make(map[string][]time.Time), marks: make(map[string]Grade), of: make(map[string][]string), limits: make(map[string][]limitVersion),
 		began: make(map[int64]time.Time),
 	}
 	for _, j := range h.Jobs {
@@ -108,6 +109,8 @@ func newTimeline(h History) *timeline {
 			t.addJob(v, name)
 		case "events":
 			t.addEvent(v)
+		case "limits":
+			t.addLimit(v, name)
 		}
 	}
 	t.over = t.end()

@@ -96,6 +96,11 @@ func (t *timeline) mayMeet(a, b Effect) bool {
 	if b.Token < a.Token {
 		older = b
 	}
+	return t.mayLinger(older)
+}
+
+// mayLinger says whether an execution may go on when rota gives out what may not run beside it; see mayMeet.
+func (t *timeline) mayLinger(older Effect) bool {
 	vs := t.runs[older.Run]
 	i := slices.IndexFunc(vs, func(v runVersion) bool { return v.run.State == job.Running && v.run.Token == older.Token })
 	if i < 0 {

@@ -1,0 +1,149 @@
+package history
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// limitVersion is one version of a limit.
+type limitVersion struct {
+	rev     int64
+	over    time.Time // when the recorder heard of the next one; zero: never
+	defined bool
+	most    int // 0: any number
+}
+
+func (t *timeline) addLimit(v Version, name string) {
+	l := job.Limit{}
+	if !v.Deleted && json.Unmarshal(v.Value, &l) != nil {
+		return // what was known is still true
+	}
+	if n := len(t.limits[name]); n > 0 {
+		t.limits[name][n-1].over = v.Seen
+	}
+	t.limits[name] = append(t.limits[name], limitVersion{rev: v.Rev, defined: !v.Deleted, most: l.Spec.Concurrent})
+}
+
+// mayHold is how many runs may hold a limit after a write; 0: any number, -1: none. A leader may hear of a change a little later.
+func (t *timeline) mayHold(limit string, v Version) (most int) {
+	most = -1
+	for _, b := range t.limits[limit] {
+		if b.rev > v.Rev || !b.defined || !b.over.IsZero() && b.over.Add(t.Slack).Before(v.Seen) {
+			continue
+		}
+		if b.most == 0 {
+			return 0
+		}
+		most = max(most, b.most)
+	}
+	return most
+}
+
+// checkHolders sees to it that runs hold the limits that their jobs name, no more at a time than may, and that tokens rise from
+// one holder to the next: none is given twice, and where there is one holder at a time they rise from claim to claim.
+func (t *timeline) checkHolders() {
+	var vs []runVersion
+	for _, name := range t.of {
+		for _, run := range name {
+			vs = append(vs, t.runs[run]...)
+		}
+	}
+	slices.SortFunc(vs, func(a, b runVersion) int {
+		return cmp.Or(cmp.Compare(a.Rev, b.Rev), compareBool(holds(a.run), holds(b.run)))
+	})
+	holders := make(map[string]map[string]int64) // by limit and run: since which revision
+	tokens := make(map[string]map[int64]string)  // by limit: those of claims, and whose they were
+	highest := make(map[string]int64)            // by limit
+	for _, v := range vs {
+		name := v.run.Name()
+		if j := t.expected[v.run.Job]; v.run.State == job.Armed && v.run.Spec == nil && !j.Edited {
+			for _, limit := range j.Spec.Limits {
+				if !slices.Contains(v.run.Limits, limit) {
+					t.report(RuleLimit, name, fmt.Sprintf("given out%s without limit %s, which its job names", at(v.Version), limit))
+				}
+			}
+		}
+		for limit, runs := range holders {
+			if !holds(v.run) || !slices.Contains(v.run.Limits, limit) {
+				delete(runs, name)
+			}
+		}
+		if !holds(v.run) {
+			continue
+		}
+		for _, limit := range v.run.Limits {
+			if t.ByHand[t.Prefix+"/limits/"+limit] {
+				continue
+			}
+			if holders[limit] == nil {
+				holders[limit], tokens[limit] = make(map[string]int64), make(map[int64]string)
+			}
+			if v.run.State == job.Running {
+				t.checkHolderToken(limit, v, tokens[limit], highest)
+			}
+			if _, held := holders[limit][name]; held {
+				continue
+			}
+			for other, since := range holders[limit] {
+				if since == v.Rev {
+					t.report(RuleToken, name, fmt.Sprintf("was given limit %s%s in the same transaction as %s", limit, at(v.Version), other))
+				}
+			}
+			holders[limit][name] = v.Rev
+			if most := t.mayHold(limit, v.Version); most < 0 || most > 0 && len(holders[limit]) > most {
+				t.report(RuleLimit, name, fmt.Sprintf("is the %d. to hold limit %s%s, and %d may", len(holders[limit]), limit, at(v.Version), max(0, most)))
+			}
+		}
+	}
+	for limit := range t.limits {
+		t.checkHeld(limit)
+	}
+}
+
+// holds says whether a run holds what limits it names: it is with a worker.
+func holds(r job.Run) bool { return r.State == job.Armed || r.State == job.Running }
+
+// checkHolderToken judges the token of a run that holds a limit and is executed.
+func (t *timeline) checkHolderToken(limit string, v runVersion, tokens map[int64]string, highest map[string]int64) {
+	name, token := v.run.Name(), v.run.Token
+	switch other, given := tokens[token]; {
+	case given && other != name:
+		t.report(RuleToken, name, fmt.Sprintf("holds limit %s with token %d, with which %s held it", limit, token, other))
+	case t.mayHold(limit, v.Version) == 1 && token < highest[limit]:
+		t.report(RuleToken, name, fmt.Sprintf("holds limit %s with token %d after token %d", limit, token, highest[limit]))
+	}
+	tokens[token] = name
+	highest[limit] = max(highest[limit], token)
+}
+
+// checkHeld compares a limit with what targets saw of the runs of all jobs that name it. It looks away if the limit or a job was
+// changed, and at executions whose end rota could not wait for.
+func (t *timeline) checkHeld(limit string) {
+	if bs := t.limits[limit]; len(bs) > 1 || bs[0].most == 0 {
+		return
+	}
+	var es []Effect
+	for _, e := range t.Effects {
+		name, _, _ := strings.Cut(e.Run, "/")
+		if j := t.expected[name]; !e.Ended.IsZero() && !j.Edited && slices.Contains(j.Spec.Limits, limit) {
+			es = append(es, e)
+		}
+	}
+	slices.SortStableFunc(es, func(a, b Effect) int { return a.Arrived.Compare(b.Arrived) })
+	var lasting []Effect // of those before e
+	for _, e := range es {
+		lasting = slices.DeleteFunc(lasting, func(o Effect) bool { return !o.Ended.After(e.Arrived) })
+		if !t.mayLinger(e) {
+			lasting = append(lasting, e)
+			if most := t.limits[limit][0].most; len(lasting) > most {
+				t.report(RuleLimit, e.Run, fmt.Sprintf("is the %d. that was executed at %s under limit %s, and %d may be", len(lasting), stamp(e.Arrived), limit, most))
+			}
+		}
+	}
+}
