@@ -77,6 +77,16 @@ type Dispatch struct {
 	MaxClockOffset time.Duration // a replica whose clock is further off does not lead
 }
 
+// Lead is how long before its slot a run is armed: nearly ArmAhead, so that what is due on a whole second, as most slots are, is
+// armed between two of them, and not in the way of what begins then.
+func (d Dispatch) Lead() time.Duration {
+	const between = 600 * time.Millisecond
+	if d.ArmAhead < between {
+		return d.ArmAhead
+	}
+	return (d.ArmAhead - between).Truncate(time.Second) + between
+}
+
 // Worker is what this process executes.
 type Worker struct {
 	Enabled       bool

@@ -87,6 +87,18 @@ func TestEverySettingIsReadAndWritten(t *testing.T) {
 	}
 }
 
+func TestNothingIsArmedOnTheSecond(t *testing.T) {
+	for ahead, want := range map[time.Duration]time.Duration{
+		0: 0, 500 * time.Millisecond: 500 * time.Millisecond, 600 * time.Millisecond: 600 * time.Millisecond,
+		time.Second: 600 * time.Millisecond, 2 * time.Second: 1600 * time.Millisecond, 2700 * time.Millisecond: 2600 * time.Millisecond,
+		time.Minute: 59600 * time.Millisecond,
+	} {
+		if got := (Dispatch{ArmAhead: ahead}).Lead(); got != want {
+			t.Errorf("arm_ahead %v: armed %v before the slot, want %v", ahead, got, want)
+		}
+	}
+}
+
 func TestFlagBeatsEnvironmentBeatsFileBeatsDefault(t *testing.T) {
 	text := "node: {name: file}\nelection: {ttl: 3s}\nworker: {capacity: 3, labels: {from: file}}\nhistory: {failed: 7}\n"
 	s, err := load(t, text, []string{"--node-name=flag", "--worker-enabled=false"},

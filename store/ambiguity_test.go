@@ -163,6 +163,29 @@ func TestAWriteThatSomebodyChangedBeforeItWasSentAgainIsAConflict(t *testing.T) 
 	}
 }
 
+func TestASubmissionThatIsTakenBeforeItWasSentAgainComesBack(t *testing.T) {
+	var c *clientv3.Client
+	var term election.Term
+	arm := func(mem.Op) mem.Verdict { // the leader, between the two sendings
+		other := New(Config{Prefix: prefix, Process: "leader"}, c, nullLog)
+		defer other.Close()
+		run, err := other.Run(context.Background(), "j", slot("j", 1).ID)
+		if err != nil {
+			t.Error(err)
+		}
+		if a := commit(t, other, term, job.Decision{Job: "j", Run: given(&run, "w")})[0]; a.Err != nil {
+			t.Error(a.Err)
+		}
+		return mem.Verdict{}
+	}
+	_, s, c2 := scripted(t, strike(mem.Verdict{Action: mem.Lose}), arm)
+	c = c2
+	term = reign(t, c, "a")
+	if r, err := s.Submit(t.Context(), *slot("j", 1)); err != job.ErrConflict || r.State != job.Armed || r.Rev == 0 {
+		t.Errorf("got %s at %d, %v; want a conflict with the run as it was given", r.State, r.Rev, err)
+	}
+}
+
 func TestAnOrderThatComesTwiceCannotBeClaimed(t *testing.T) {
 	var s *Store
 	var c *clientv3.Client

@@ -37,7 +37,8 @@ func (s *Store) DeleteJob(ctx context.Context, name string, rev int64) error {
 }
 
 // Submit creates a run. If there is one of that name already, it comes back as it stands with job.ErrConflict: to a
-// caller who gave an idempotency key, that is the run which an earlier call made.
+// caller who gave an idempotency key, that is the run which an earlier call made. It may also be the caller's own: others
+// may have changed it between a sending that was not answered and the next one.
 func (s *Store) Submit(ctx context.Context, r job.Run) (job.Run, error) {
 	w := &write{id: s.ops.next(), lane: r.Job}
 	r.Op, r.Rev = w.id, 0

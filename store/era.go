@@ -13,9 +13,12 @@ import (
 
 // Sight is which store somebody sees, and how far its history has come. Of one store, later sights follow earlier ones.
 type Sight struct {
-	Cluster  string `json:"cluster"`  // etcd's id of itself, in hexadecimal as etcdctl prints it
-	Era      int64  `json:"era"`      // how often a restored store has been accepted; -1: nobody can read it
-	Revision int64  `json:"revision"` // that its majority had reached
+	Cluster  string `json:"cluster"`          // etcd's id of itself, in hexadecimal as etcdctl prints it
+	Era      int64  `json:"era"`              // how often a restored store has been accepted; -1: nobody can read it
+	Revision int64  `json:"revision"`         // that its majority had reached
+	Job      string `json:"job,omitempty"`    // whose cursor was looked at; "": none
+	Cursor   int64  `json:"cursor,omitempty"` // the revision at which that cursor was written; zero: there is none
+	Held     bool   `json:"held,omitempty"`   // the store was seen to be put back since: only an acceptance ends that
 }
 
 // RestoredError says that a store is not the one that was seen before, or as it was before that: it was restored from a
@@ -24,6 +27,9 @@ type RestoredError struct{ Now, Before Sight }
 
 func (e *RestoredError) Error() string {
 	what := fmt.Sprintf("the store was put back to revision %d, and revision %d was seen in it", e.Now.Revision, e.Before.Revision)
+	if e.Now.Revision >= e.Before.Revision {
+		what = fmt.Sprintf("the store was put back to before revision %d, and has gone on to revision %d since", e.Before.Revision, e.Now.Revision)
+	}
 	switch {
 	case e.Now.Era < 0:
 		what = "nobody can read how often a restored store was accepted"
@@ -42,10 +48,26 @@ func (s Sight) After(before Sight) error {
 	switch era := max(s.Era, 0); {
 	case before.Revision == 0, era > before.Era:
 		return nil
-	case era < before.Era, s.Cluster != before.Cluster, s.Revision < before.Revision:
+	case era < before.Era, s.Cluster != before.Cluster, s.Revision < before.Revision, s.rewound(before), before.Held:
 		return &RestoredError{Now: s, Before: before}
 	}
 	return nil
+}
+
+// rewound says whether the cursor that both look at was written earlier than it was before. The revision of a whole store
+// that was put back grows past any other, if only by what others write in it; that of a key never falls, except so.
+func (s Sight) rewound(before Sight) bool {
+	return s.Job == before.Job && s.Cursor > 0 && s.Cursor < before.Cursor
+}
+
+// Keep is what to remember from now on in the place of what was seen before. A store that was put back will not show it for
+// ever, so it is held against it; one of another cluster stays another, and a record that nobody can read proves nothing.
+func (e *RestoredError) Keep() Sight {
+	now, keep := e.Now, e.Before
+	if now.Cluster == keep.Cluster && (now.Revision < keep.Revision || now.rewound(keep) || now.Era >= 0 && now.Era < keep.Era) {
+		keep.Held = true
+	}
+	return keep
 }
 
 // era is the record that counts the eras.
@@ -55,25 +77,35 @@ type era struct {
 	By  string    `json:"by,omitempty"`
 }
 
-// Sight asks the store's majority what it is. No later Sight of the same store shows less, whichever member answers.
-func (s *Store) Sight(ctx context.Context) (Sight, error) {
-	seen, _, err := s.sight(ctx)
+// Sight asks the store's majority what it is, and looks at the cursor of job, unless that is "". No later Sight of the same
+// store shows less, whichever member answers.
+func (s *Store) Sight(ctx context.Context, job string) (Sight, error) {
+	seen, _, err := s.sight(ctx, job)
 	return seen, err
 }
 
-func (s *Store) sight(ctx context.Context) (seen Sight, rev int64, err error) {
+func (s *Store) sight(ctx context.Context, job string) (seen Sight, rev int64, err error) {
+	gets := []clientv3.Op{clientv3.OpGet(s.keys.era())}
+	if job != "" {
+		gets = append(gets, clientv3.OpGet(s.keys.cursor(job), clientv3.WithKeysOnly()))
+	}
 	try, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	resp, err := s.client.Get(try, s.keys.era())
+	resp, err := s.client.Txn(try).Then(gets...).Commit()
 	if err != nil {
 		return Sight{}, 0, fmt.Errorf("look what the store is: %w", err)
 	}
 	s.count.reach(resp.Header.Revision)
-	seen = Sight{Cluster: strconv.FormatUint(resp.Header.ClusterId, 16), Revision: resp.Header.Revision}
-	if len(resp.Kvs) > 0 {
-		rev = resp.Kvs[0].ModRevision
-		if seen.Era, err = decodeEra(resp.Kvs[0].Value); err != nil {
+	seen = Sight{Cluster: strconv.FormatUint(resp.Header.ClusterId, 16), Revision: resp.Header.Revision, Job: job}
+	if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
+		rev = kvs[0].ModRevision
+		if seen.Era, err = decodeEra(kvs[0].Value); err != nil {
 			seen.Era = -1
+		}
+	}
+	if job != "" {
+		if kvs := resp.Responses[1].GetResponseRange().Kvs; len(kvs) > 0 {
+			seen.Cursor = kvs[0].ModRevision
 		}
 	}
 	return seen, rev, nil
@@ -92,7 +124,7 @@ func decodeEra(value []byte) (int64, error) {
 
 // Accept begins a new era: whoever saw the store before now, up to what known says, takes it as it is from now on.
 func (s *Store) Accept(ctx context.Context, known Sight, at time.Time, by string) (Sight, error) {
-	seen, rev, err := s.sight(ctx)
+	seen, rev, err := s.sight(ctx, "")
 	if err != nil {
 		return seen, err
 	}

@@ -28,6 +28,18 @@ func (m *Mirror) Cursor(name string) (*job.Cursor, bool) {
 	return look[*job.Cursor](m, KindCursors, name)
 }
 
+// NewestCursor returns the job whose cursor was written last, and the revision of that; "" if there is none.
+func (m *Mirror) NewestCursor() (name string, rev int64) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for of, r := range m.records[KindCursors] {
+		if r.rev > rev {
+			name, rev = of, r.rev
+		}
+	}
+	return name, rev
+}
+
 // Run returns a run by name; of a terminal one, without output, payload and spec.
 func (m *Mirror) Run(name string) (*job.Run, bool) {
 	return look[*job.Run](m, KindRuns, name)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,9 +29,9 @@ type Presence struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu     sync.Mutex
-	record any   // guarded by mu: as we wrote it last
-	rev    int64 // guarded by mu: of that write
+	mu    sync.Mutex
+	value []byte // guarded by mu: the record, as it is meant to be
+	rev   int64  // guarded by mu: of what we know to be there on our lease
 }
 
 // PresentWorker grants a lease of ttl and puts w on it, in the place of whatever another incarnation left there.
@@ -56,7 +57,7 @@ func (s *Store) present(ctx context.Context, key string, ttl time.Duration, reco
 			p.lose()
 		}
 	})
-	if err := p.put(ctx, record(p.ID())); err != nil {
+	if err := p.mean(ctx, record(p.ID())); err != nil {
 		_ = p.Close(context.WithoutCancel(ctx))
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (p *Presence) Update(ctx context.Context, v any) error {
 	p.mu.Lock()
 	rev := p.rev
 	p.mu.Unlock()
-	return p.put(ctx, v, unchanged(p.key, rev))
+	return p.mean(ctx, v, unchanged(p.key, rev))
 }
 
 // Close removes the record, by ending the lease, and waits for what the presence started.
@@ -90,12 +91,20 @@ func (p *Presence) Close(ctx context.Context) error {
 
 func (p *Presence) lose() { p.once.Do(func() { close(p.lost) }) }
 
-// put writes the record on the lease, if guards hold.
-func (p *Presence) put(ctx context.Context, v any, guards ...*pb.Compare) error {
+// mean has v be the record from now on, and puts it there if guards hold.
+func (p *Presence) mean(ctx context.Context, v any, guards ...*pb.Compare) error {
 	value, err := encode(v)
 	if err != nil {
 		return err
 	}
+	p.mu.Lock()
+	p.value = value
+	p.mu.Unlock()
+	return p.put(ctx, value, guards...)
+}
+
+// put writes a record on the lease, if guards hold.
+func (p *Presence) put(ctx context.Context, value []byte, guards ...*pb.Compare) error {
 	w := &write{lane: p.key, guards: guards}
 	w.putAnyway(p.key, value, p.lease.ID())
 	out, err := p.store.free.do(ctx, w)
@@ -104,9 +113,7 @@ func (p *Presence) put(ctx context.Context, v any, guards ...*pb.Compare) error 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if out.rev > p.rev {
-		p.record, p.rev = v, out.rev
-	}
+	p.rev = max(p.rev, out.rev)
 	return nil
 }
 
@@ -143,19 +150,20 @@ func (p *Presence) follower(ctx context.Context) follower {
 	}
 }
 
-// look judges what is at our key. Another incarnation's record means that others do not see us there any more; what
-// nobody can read was put there by hand, and is put right.
+// look judges what is at our key. Another incarnation's record means that others do not see us there any more; whatever else
+// is not the record as it is meant to be was put there by hand, and is put right.
 func (p *Presence) look(ctx context.Context, kv *mvccpb.KeyValue) {
 	var session struct{ Session string }
 	err := json.Unmarshal(kv.Value, &session)
+	onLease := kv.Lease == int64(p.lease.ID())
 	p.mu.Lock()
-	record := p.record
-	if kv.Lease == int64(p.lease.ID()) && kv.ModRevision > p.rev {
-		p.rev = kv.ModRevision // written by us, without our having heard of it
+	value, news := p.value, kv.ModRevision > p.rev
+	if onLease && news { // as a rule written by us, without our having heard of it
+		p.rev = kv.ModRevision
 	}
 	p.mu.Unlock()
 	switch {
-	case kv.Lease == int64(p.lease.ID()):
+	case onLease && (!news || bytes.Equal(kv.Value, value)):
 		return
 	case err == nil && session.Session != "" && session.Session != p.ID():
 		p.lose()
@@ -163,12 +171,14 @@ func (p *Presence) look(ctx context.Context, kv *mvccpb.KeyValue) {
 	}
 	try, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	err = p.put(try, record, unchanged(p.key, kv.ModRevision))
+	err = p.put(try, value, unchanged(p.key, kv.ModRevision))
 	if err == nil || errors.Is(err, job.ErrConflict) || ctx.Err() != nil { // with a conflict, we are told of the next one
 		return
 	}
 	p.store.log.Warn("presence was overwritten and could not be put right", "key", p.key, "err", err)
-	p.lose()
+	if !onLease || session.Session != p.ID() { // and nobody sees us there
+		p.lose()
+	}
 }
 
 // EndWorker removes the presence of a worker whose process is proven dead, so that its runs move at once. It is the

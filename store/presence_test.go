@@ -88,6 +88,12 @@ func TestAPresenceIsPutRight(t *testing.T) {
 				t.Errorf("after %q: got %s, want %s", v, got, ours)
 			}
 		}
+		for _, v := range []string{"garbage", strings.Replace(ours, `"capacity":1`, `"capacity":9`, 1)} { // on our own lease
+			if _, err := c.Put(t.Context(), key, v, clientv3.WithIgnoreLease()); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "put right", func() bool { return value(t, c, key) == ours })
+		}
 		put(t, c, key+"-longer", "garbage") // nobody's business
 		eventually(t, "updated", func() bool {
 			return p.Update(t.Context(), job.Worker{Name: "w", Session: p.ID(), Capacity: 2}) == nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -220,7 +221,7 @@ func TestDefinitions(t *testing.T) {
 func TestSingleRecords(t *testing.T) {
 	c := fake(t, nil).Client()
 	s, ctx := open(t, c), t.Context()
-	if g, err := s.Gate(ctx); err != nil || g != (job.Gate{}) {
+	if g, err := s.Gate(ctx); err != nil || !reflect.DeepEqual(g, job.Gate{}) {
 		t.Errorf("got %+v (%v), want the zero Gate", g, err)
 	}
 	g, err := s.PutGate(ctx, job.Gate{Paused: &job.Pause{At: epoch}})

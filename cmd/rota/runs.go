@@ -144,9 +144,12 @@ func writeRuns(p *page, runs []api.RunView) {
 // begunAt is when a run's first attempt began, zero if none did.
 func begunAt(r *job.Run) time.Time {
 	for _, a := range r.Attempts {
-		if !a.Started.IsZero() {
+		if !a.Started.IsZero() && !strings.Contains(a.Reason, job.NotBegun) {
 			return a.Started
 		}
+	}
+	if len(r.Attempts) > 0 && r.State != job.Running {
+		return time.Time{}
 	}
 	return r.Started
 }

@@ -57,13 +57,13 @@ func describeSpec(registry huma.Registry) {
 	enumerate(registry.Map()["DST"], "fold", []string{"first", "last", "both"})
 }
 
-// finish completes the document once all operations are in it: answers may grow fields, and some of theirs are null.
+// finish completes the document once all operations are in it: answers may grow fields, and some of theirs are null. What is
+// asked for may not: a field that nobody knows is a mistake of the caller's.
 func finish(doc huma.API) {
 	schemas := doc.OpenAPI().Components.Schemas.Map()
-	for name, s := range schemas {
-		switch name {
-		case "Spec", "Retry", "DST", "HTTP", "Breaker", "LimitSpec", "RunRequest", "AdHocRequest", "ReasonRequest":
-		default:
+	strict := asked(doc.OpenAPI())
+	for _, s := range schemas {
+		if !strict[s] {
 			s.AdditionalProperties = nil
 		}
 	}

@@ -39,6 +39,8 @@ func TestPutAndDelete(t *testing.T) {
 		{"the reserved name", "PUT", "/v1/jobs/adhoc", spec, nil, 422, "path.job"},
 		{"an unknown field is named with what was meant", "PUT", "/v1/jobs/new", `{"shedule":["* * * * *"],"shell":"true"}`, nil, 422, `body.shedule: unknown field, did you mean \"schedule\"?`},
 		{"an unknown nested field", "PUT", "/v1/jobs/new", `{"shell":"true","retry":{"max":1,"bakoff":"linear"}}`, nil, 422, "body.retry.bakoff"},
+		{"an unknown limit", "PUT", "/v1/jobs/new", `{"shell":"true","resources":{"memry":"1GiB"}}`, nil, 422, `body.resources.memry: unknown field, did you mean \"memory\"?`},
+		{"an unknown field of a notifier", "PUT", "/v1/jobs/new", `{"shell":"true","notify":{"a":{"url":"x","wen":["failure"]}}}`, nil, 422, `body.notify.a.wen: unknown field, did you mean \"when\"?`},
 		{"a wrong type", "PUT", "/v1/jobs/new", `{"schedule":"* * * * *","shell":"true"}`, nil, 422, "body.schedule: expected array"},
 		{"a wrong word", "PUT", "/v1/jobs/new", `{"overlap":"maybe","shell":"true"}`, nil, 422, "skip, allow, replace, queue"},
 		{"a duration without a unit", "PUT", "/v1/jobs/new", `{"timeout":"30","shell":"true"}`, nil, 422, "body.timeout: expected string to be a number with a unit"},
@@ -382,5 +384,50 @@ func TestOpenAPI(t *testing.T) {
 	}
 	if a := ask(t, srv, "GET", "/v1/docs", ""); a.status != 404 {
 		t.Errorf("the page that loads scripts from the internet: got %d, want 404", a.status)
+	}
+}
+
+// Whatever a request may hold has a schema that names all of its fields: one that is dropped unseen changes what a job does.
+func TestRequestsAreStrict(t *testing.T) {
+	var doc map[string]any
+	a := ask(t, serve(t, newFake().backend()), "GET", "/v1/openapi.json", "")
+	if err := json.Unmarshal([]byte(a.text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	schemas := doc["components"].(map[string]any)["schemas"].(map[string]any)
+	seen := map[string]bool{}
+	var walk func(name string, v any)
+	walk = func(name string, v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, one := range v {
+				walk(name, one)
+			}
+		case map[string]any:
+			if ref, ok := v["$ref"].(string); ok {
+				ref = strings.TrimPrefix(ref, "#/components/schemas/")
+				if !seen[ref] {
+					seen[ref] = true
+					walk(ref, schemas[ref])
+				}
+				return
+			}
+			if v["properties"] != nil && v["type"] == "object" && v["additionalProperties"] != false {
+				t.Errorf("schema %s takes fields that nobody knows", name)
+			}
+			for _, one := range v {
+				walk(name, one)
+			}
+		}
+	}
+	for _, methods := range doc["paths"].(map[string]any) {
+		for _, op := range methods.(map[string]any) {
+			walk("of a body", op.(map[string]any)["requestBody"])
+		}
+	}
+	for _, name := range []string{"Spec", "Resources", "Notifier", "HTTP", "RunRequest"} {
+		if !seen[name] {
+			t.Errorf("no request may hold a %s, as far as is seen", name)
+		}
 	}
 }

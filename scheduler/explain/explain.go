@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
@@ -80,10 +81,10 @@ func Explain(f Facts, at time.Time) Answer {
 			return a
 		}
 	}
-	switch since, why := owedSince(f); {
-	case !slot.After(since):
+	switch why, at := notOwed(f, slot); {
+	case why != "":
 		a.Verdict = "not owed"
-		a.Text = append(a.Text, fmt.Sprintf("It was not owed: %s %s.", why, stamp(since)))
+		a.Text = append(a.Text, fmt.Sprintf("It was not owed: %s %s.", why, stamp(at)))
 	case f.Cursor != nil && !slot.After(f.Cursor.After):
 		a.Verdict = "decided"
 		a.Text = append(a.Text, fmt.Sprintf("It was decided (the cursor is at %s), but its record is gone: history is bounded.", stamp(f.Cursor.After)))
@@ -125,7 +126,7 @@ func undecided(f Facts) string {
 
 func ofRun(f Facts, r *job.Run) Answer {
 	a := Answer{Slot: r.Slot, Verdict: string(r.State)}
-	late := r.Started.Sub(r.Due)
+	late := lateBy(r)
 	switch {
 	case r.State == job.Skipped:
 		a.Text = append(a.Text, fmt.Sprintf("It did not run: %s.", r.Reason))
@@ -153,13 +154,26 @@ func ofRun(f Facts, r *job.Run) Answer {
 		if r.State == job.Succeeded {
 			a.Verdict = "ran late"
 		}
-	} else if !r.Started.IsZero() && late > time.Second {
+	} else if late > time.Second {
 		a.Text = append(a.Text, fmt.Sprintf("Its last attempt began %s after it was due.", late.Round(time.Millisecond)))
 	}
 	for _, t := range r.Attempts {
 		a.Text = append(a.Text, fmt.Sprintf("Attempt %d on worker %s with token %d: %s%s.", t.Number, t.Worker, t.Token, t.State, because(t.Reason)))
 	}
 	return a
+}
+
+// lateBy is how long after it was due the last attempt of a run began that executes or has ended, by the clocks of the leaders.
+func lateBy(r *job.Run) time.Duration {
+	n := len(r.Attempts)
+	switch {
+	case r.State == job.Running:
+		return r.Began().Sub(r.Due)
+	case n > 0 && r.Attempts[n-1].Finished.Equal(r.Finished):
+		began, _ := r.Span(n - 1)
+		return began.Sub(r.Due)
+	}
+	return 0
 }
 
 func noSlot(f Facts, at time.Time) Answer {
@@ -189,18 +203,29 @@ func noSlot(f Facts, at time.Time) Answer {
 	return a
 }
 
-// owedSince is the instant from which slots are owed, and what happened then: words that the instant follows.
-func owedSince(f Facts) (time.Time, string) {
-	if f.Gate.Since.After(f.Job.Since) {
-		return f.Gate.Since, "all jobs were paused until"
+// notOwed says why a slot is nobody's debt, in words that an instant follows; "" if it is owed.
+func notOwed(f Facts, slot time.Time) (why string, at time.Time) {
+	j := f.Job
+	switch {
+	case j.SinceReason == job.SinceResumed && !slot.After(j.Scheduled):
+		return "the job got its present schedule at", j.Scheduled
+	case j.SinceReason == job.SinceRescheduled && !slot.After(j.Since):
+		return "the job got its present schedule at", j.Since
+	case j.SinceReason != job.SinceResumed && !slot.After(j.Since):
+		return "the job was created at", j.Since
 	}
-	switch f.Job.SinceReason {
-	case job.SinceResumed:
-		return f.Job.Since, "the job was paused until"
-	case job.SinceRescheduled:
-		return f.Job.Since, "the job got its present schedule at"
+	before := slot.Add(-1)
+	for _, s := range policy.Paused(f.When.Offset(), before, f.Gate.Halted()) {
+		if s.Holds(slot) {
+			return "all jobs were paused until", s.UpTo
+		}
 	}
-	return f.Job.Since, "the job was created at"
+	for _, s := range policy.Paused(f.When.Offset(), before, j.Halted()) {
+		if s.Holds(slot) {
+			return "the job was paused until", s.UpTo
+		}
+	}
+	return "", time.Time{}
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

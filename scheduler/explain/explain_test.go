@@ -53,6 +53,15 @@ func ended(reason string) func(*job.Run) {
 	return func(r *job.Run) { r.Started, r.Finished, r.Reason = at("02:30:00"), at("02:31:00"), reason }
 }
 
+// began is a run whose only attempt was given out and, by its worker's clock, began at those times.
+func began(armed, started string) func(*job.Run) {
+	return func(r *job.Run) {
+		ended("")(r)
+		r.Armed, r.Started = at(armed), at(started)
+		r.Attempts = []job.Attempt{{Number: 1, Worker: "w1", Token: 41, Started: r.Started, Finished: r.Finished, State: job.Succeeded}}
+	}
+}
+
 func TestExplain(t *testing.T) {
 	usual := backup(nil)
 	paused := &job.Pause{At: at("01:00:00"), By: "alice", Reason: "migration"}
@@ -65,9 +74,22 @@ func TestExplain(t *testing.T) {
 	}{
 		{"ran", with(usual, slotRun(job.Succeeded, ended(""))), "02:30:00", "ran",
 			"It succeeded at 2026-11-21T02:31:00Z."},
-		{"ran with a delay", with(usual, slotRun(job.Succeeded, func(r *job.Run) { ended("")(r); r.Started = at("02:30:07") })), "02:30:00", "ran", `
+		{"ran with a delay", with(usual, slotRun(job.Succeeded, began("02:30:05", "02:30:07"))), "02:30:00", "ran", `
 			It succeeded at 2026-11-21T02:31:00Z.
-			Its last attempt began 7s after it was due.`},
+			Its last attempt began 7s after it was due.
+			Attempt 1 on worker w1 with token 41: succeeded.`},
+		{"ran in time at a worker whose clock is ahead", with(usual, slotRun(job.Succeeded, began("02:29:58", "02:30:45"))), "02:30:00", "ran", `
+			It succeeded at 2026-11-21T02:31:00Z.
+			Attempt 1 on worker w1 with token 41: succeeded.`},
+		{"ran with a delay at a worker whose clock is behind", with(usual, slotRun(job.Succeeded, began("02:30:30", "02:29:45"))), "02:30:00", "ran", `
+			It succeeded at 2026-11-21T02:31:00Z.
+			Its last attempt began 30s after it was due.
+			Attempt 1 on worker w1 with token 41: succeeded.`},
+		{"running with a delay", with(usual, slotRun(job.Running, func(r *job.Run) {
+			r.Worker, r.Armed, r.Started = "w1", at("02:30:30"), at("02:30:30")
+		})), "02:30:00", "running", `
+			It is running on worker w1 since 2026-11-21T02:30:30Z.
+			Its last attempt began 30s after it was due.`},
 		{"ran late", with(usual, slotRun(job.Succeeded, func(r *job.Run) { ended("")(r); r.Late = true })), "02:30:00", "ran late", `
 			It succeeded at 2026-11-21T02:31:00Z.
 			It is late: its time passed while nobody could dispatch it, or behind a run that was late. The job's policy for missed slots is latest.`},
@@ -134,6 +156,16 @@ func TestExplain(t *testing.T) {
 			"It was not owed: the job was paused until 2026-11-21T03:00:00Z."},
 		{"while all were paused", with(usual, func(f *explain.Facts) { f.Gate.Since = at("03:00:00") }), "02:30:00", "not owed",
 			"It was not owed: all jobs were paused until 2026-11-21T03:00:00Z."},
+		{"before it was paused", backup(func(j *job.Job) {
+			*j, _ = j.Halt(&job.Pause{At: at("02:30:00")}, at("02:30:00"))
+			*j, _ = j.Halt(nil, at("03:00:00"))
+		}), "02:30:00", "waits",
+			"It is due since 2026-11-21T02:30:00Z and not decided yet: nobody leads."},
+		{"before all were paused", with(usual, func(f *explain.Facts) {
+			f.Gate, _ = f.Gate.Halt(&job.Pause{At: at("02:30:00")}, at("02:30:00"))
+			f.Gate, _ = f.Gate.Halt(nil, at("03:00:00"))
+		}), "02:30:00", "waits",
+			"It is due since 2026-11-21T02:30:00Z and not decided yet: nobody leads."},
 		{"out of history", with(usual, func(f *explain.Facts) { f.Cursor = &job.Cursor{After: at("02:30:00")} }), "02:30:00", "decided",
 			"It was decided (the cursor is at 2026-11-21T02:30:00Z), but its record is gone: history is bounded."},
 		{"paused", backup(func(j *job.Job) { j.Paused = paused }), "02:30:00", "paused",

@@ -33,6 +33,7 @@ func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job
 	}
 	if !sameJSON(cur.Spec.when(), spec.when()) {
 		next.Since, next.SinceReason, next.SinceGeneration, next.Scheduled = now, SinceRescheduled, next.Generation, now
+		next.Pauses = nil
 	}
 	return next, true
 }
@@ -43,31 +44,6 @@ func (s Spec) when() Spec {
 		Schedule: s.Schedule, Every: s.Every, At: s.At, Timezone: s.Timezone, DST: s.DST,
 		Start: s.Start, End: s.End, Exclude: s.Exclude,
 	}
-}
-
-// Halt pauses the job, or resumes it if p is nil, and says whether anything changed. Slots that pass while it is paused
-// are skipped.
-func (j Job) Halt(p *Pause, now time.Time) (Job, bool) {
-	if (p == nil) == (j.Paused == nil) {
-		return j, false
-	}
-	if p == nil {
-		j.Since, j.SinceReason = now, SinceResumed
-	}
-	j.Paused = p
-	return j, true
-}
-
-// Halt is Job.Halt for all jobs.
-func (g Gate) Halt(p *Pause, now time.Time) (Gate, bool) {
-	if (p == nil) == (g.Paused == nil) {
-		return g, false
-	}
-	if p == nil {
-		g.Since = now
-	}
-	g.Paused = p
-	return g, true
 }
 
 // sameJSON says whether two specs are stored alike.

@@ -126,6 +126,9 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 			Command: lists.Draw(t, "command"), Shell: texts.Draw(t, "shell"), Handler: texts.Draw(t, "handler"), Dir: texts.Draw(t, "dir"),
 		},
 	}
+	if rapid.Bool().Draw(t, "was paused") {
+		j.Pauses = []job.PastPause{{From: times.Draw(t, "from"), Until: times.Draw(t, "until")}, {}}[:rapid.IntRange(1, 2).Draw(t, "pauses")]
+	}
 	switch rapid.IntRange(0, 10).Draw(t, "rare") {
 	case 0:
 		j.Spec.DST = &job.DST{Gap: texts.Draw(t, "gap"), Fold: texts.Draw(t, "fold")}
@@ -280,6 +283,8 @@ func TestUsualRecordsTakeTheShortWay(t *testing.T) {
 		t.Errorf("a usual cursor is left to encoding/json: %s", text)
 	}
 	j, _ := job.Define(nil, "backup", job.Spec{Schedule: []string{"30 2 * * *"}, Command: []string{"true"}, Notify: job.Notify{"ops": {URL: "ntfy://x/y"}}}, job.Origin{Kind: job.OriginFile, Source: "jobs.yaml"}, r.Slot)
+	j, _ = j.Halt(&job.Pause{At: r.Slot}, r.Slot)
+	j, _ = j.Halt(nil, r.Due)
 	if text := plain(t, j); !sameValue[job.Job](t, text) {
 		t.Errorf("a usual definition is left to encoding/json: %s", text)
 	}

@@ -10,13 +10,15 @@ type Job struct {
 	Created    time.Time `json:"created"`
 	Updated    time.Time `json:"updated"`
 
-	// Since is the instant from which the present schedule is owed: slots at or before it are nobody's debt.
-	// SinceReason says why: created, rescheduled or resumed. SinceGeneration is the generation that the schedule came with,
-	// and Scheduled when that was: Since is later if the job was paused after it.
+	// Since is the instant from which the present schedule is owed: slots at or before it are nobody's debt, but for those that
+	// the schedule owed when the job was paused. SinceReason says why: created, rescheduled or resumed. SinceGeneration is the
+	// generation that the schedule came with, and Scheduled when that was: Since is later if the job was paused after it.
 	Since           time.Time `json:"since"`
 	SinceReason     string    `json:"since_reason"`
 	SinceGeneration int64     `json:"since_generation,omitempty"`
 	Scheduled       time.Time `json:"scheduled,omitzero"`
+	// Pauses are those under the present schedule that are over, in their order; see Halted.
+	Pauses []PastPause `json:"pauses,omitempty"`
 	// Notified is since when Spec.Notify names whom it names, of what they are told: nobody is told of what was before. Zero
 	// if it never named anybody.
 	Notified time.Time `json:"notified,omitzero"`
@@ -47,18 +49,12 @@ const (
 	OriginAPI  = "api"
 )
 
-// Pause records that a job, or all jobs, dispatch nothing. Slots that pass meanwhile are skipped with the reason "paused".
-type Pause struct {
-	At     time.Time `json:"at"`
-	By     string    `json:"by,omitempty"`
-	Reason string    `json:"reason,omitempty"`
-}
-
 // Gate is the cluster-wide pause. Stored at gate.
 type Gate struct {
-	Paused *Pause    `json:"paused,omitempty"`
-	Since  time.Time `json:"since,omitzero"` // when dispatching was last resumed
-	Op     string    `json:"op,omitempty"`
+	Paused *Pause      `json:"paused,omitempty"`
+	Since  time.Time   `json:"since,omitzero"`   // when dispatching was last resumed
+	Pauses []PastPause `json:"pauses,omitempty"` // that are over, in their order; see Halted
+	Op     string      `json:"op,omitempty"`
 
 	Rev int64 `json:"-"`
 }

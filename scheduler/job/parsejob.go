@@ -17,12 +17,28 @@ func (j *Job) ParseJSON(b []byte) bool {
 	j.SinceReason = s.must(`,"since_reason":`)
 	j.SinceGeneration = s.number(`,"since_generation":`)
 	j.Scheduled = s.time(`,"scheduled":`)
+	j.Pauses = s.pauses()
 	j.Notified = s.time(`,"notified":`)
 	s.expect(`,"spec":`)
 	j.Spec = s.sharedSpec()
 	j.Op = s.string(`,"op":`)
 	s.expect(`}`)
 	return s.end()
+}
+
+func (s *scanner) pauses() (list []PastPause) {
+	if !s.next(`,"pauses":[`) {
+		return nil
+	}
+	for more := true; more && !s.bad; more = s.next(`,`) {
+		var p PastPause
+		p.From = s.mustTime(`{"from":`)
+		p.Until = s.mustTime(`,"until":`)
+		s.expect(`}`)
+		list = append(list, p)
+	}
+	s.expect(`]`)
+	return list
 }
 
 // spec reads what most definitions have. Its fields follow each other without one that is always there.

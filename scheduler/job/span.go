@@ -15,7 +15,7 @@ func (r *Run) Span(i int) (began, ended time.Time) {
 	if i < len(r.Attempts)-1 || r.State == Armed || r.State == Running { // it was over when the next one was given out
 		began = later(earlier(began, r.Armed), later(r.Created, r.Slot))
 	} else {
-		from := r.Armed
+		from := later(r.Armed, r.Slot)    // it may have been armed long before its slot
 		if a.Finished.Equal(r.Finished) { // or else it waits for another one, and Due is of that
 			from = later(from, r.Due)
 		}

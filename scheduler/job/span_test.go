@@ -53,3 +53,15 @@ func TestSpan(t *testing.T) {
 		})
 	}
 }
+
+// A run that is armed long before its slot began in its time, also while it waits for its retry.
+func TestSpanOfWhatWasArmedEarly(t *testing.T) {
+	slot := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	r := job.Run{
+		Job: "j", ID: "x", Slot: slot, Due: slot.Add(time.Minute), State: job.Pending, Armed: slot.Add(-30 * time.Second), Attempt: 1,
+		Attempts: []job.Attempt{{Number: 1, Started: slot, Finished: slot.Add(3 * time.Second), State: job.Failed}},
+	}
+	if began, ended := r.Span(0); !began.Equal(slot) || !ended.Equal(slot.Add(3*time.Second)) {
+		t.Errorf("got %v to %v, want the slot, %v, and three seconds", began, ended, slot)
+	}
+}

@@ -1,9 +1,11 @@
 package planner
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
 // early says whether the run is with a worker that may not begin it yet.
@@ -120,7 +122,7 @@ func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 	if p.bar(j, &r, spec, now, false) != "" {
 		return nil // it is given out in its time, if it may be then
 	}
-	w, _ := p.choose(spec, &r, now)
+	w, _ := p.choose(j, spec, &r, now)
 	if w == nil {
 		p.wait(j, demandKey(spec), spec, r.Due, now)
 		return nil
@@ -178,23 +180,28 @@ func (j *jobState) give(r job.Run, w *job.Worker, now time.Time) *job.Run {
 // decideAgain decides the slot of a run that was armed ahead and taken back before its time, as if it had never been: when
 // its time has come, by the definition that is in force then.
 func (p *Planner) decideAgain(j *jobState, r *liveRun, now time.Time) *job.Decision {
-	since, why := p.since(j)
 	s := slot{position: position{after: r.Slot.Add(-1), next: r.Slot}, run: r.Run, due: r.Due}
-	owed := r.Slot.After(since)
 	switch {
-	case !owed && why == job.SinceResumed:
+	case p.passedPaused(j, r.Slot):
 		return p.skip(j, s, now, reasonPaused)
-	case !owed || !isSlot(j, r.Slot):
+	case !r.Slot.After(j.scheduled()) || !isSlot(j, r.Slot):
 		return p.skip(j, s, now, reasonChanged)
 	}
 	s.due = r.Slot.Add(j.when.Offset())
 	switch {
 	case s.due.After(now):
 		return p.armSlot(j, s, now)
+	case p.paused(j) && !p.pausedAt(j).Before(s.due): // it is owed, when the job is resumed
+		return nil
 	case p.paused(j):
 		return p.skip(j, s, now, reasonPaused)
 	}
 	return p.decideDue(j, s, now)
+}
+
+// passedPaused says whether a slot's time came while the job was paused, which it is no longer.
+func (p *Planner) passedPaused(j *jobState, slot time.Time) bool {
+	return slices.ContainsFunc(p.pauses(j, slot.Add(-1)), func(s policy.Stretch) bool { return s.Holds(slot) })
 }
 
 // isSlot says whether the job has a slot at the given time.

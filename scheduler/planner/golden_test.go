@@ -166,17 +166,17 @@ func (st *stage) do(line string) {
 	case "delete":
 		st.store.deleteJob(name)
 	case "pause":
-		j := *st.store.job(name)
-		j.Paused = &job.Pause{At: st.now}
+		j, _ := st.store.job(name).Halt(&job.Pause{At: st.now}, st.now)
 		st.store.putJob(j)
 	case "resume":
-		j := *st.store.job(name)
-		j.Paused, j.Since, j.SinceReason = nil, st.now, job.SinceResumed
+		j, _ := st.store.job(name).Halt(nil, st.now)
 		st.store.putJob(j)
 	case "pause-all":
-		st.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Paused: &job.Pause{At: st.now}}})
+		g, _ := st.store.gate().Halt(&job.Pause{At: st.now}, st.now)
+		st.store.put(job.Change{Kind: job.RecordGate, Gate: &g})
 	case "resume-all":
-		st.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: st.now}})
+		g, _ := st.store.gate().Halt(nil, st.now)
+		st.store.put(job.Change{Kind: job.RecordGate, Gate: &g})
 	case "worker":
 		st.join(name, opts)
 	case "lose":
@@ -291,7 +291,7 @@ func (st *stage) define(name string, opts map[string]string) {
 			st.t.Fatalf("job %s: unknown key %q", name, key)
 		}
 		if (key == "every" || key == "at") && j.Generation > 1 {
-			j.Since, j.SinceReason, j.SinceGeneration, j.Scheduled = st.now, job.SinceRescheduled, j.Generation, st.now
+			j.Since, j.SinceReason, j.SinceGeneration, j.Scheduled, j.Pauses = st.now, job.SinceRescheduled, j.Generation, st.now, nil
 		}
 	}
 	*j.Spec, j.Updated = j.Spec.WithDefaults(), st.now

@@ -130,7 +130,7 @@ func (p *Planner) reserveLimits(j *jobState, r *job.Run) {
 }
 
 // settleLimits ends what reserveLimits began. If the decision was refused its attempt does not begin, unless the record
-// tells of one with its number.
+// tells of one with its number: it was written without our hearing, and may be over by now.
 func (p *Planner) settleLimits(j *jobState, r *job.Run, refused bool) {
 	if r == nil || r.State != job.Armed {
 		return
@@ -140,7 +140,11 @@ func (p *Planner) settleLimits(j *jobState, r *job.Run, refused bool) {
 		l.reserved = max(0, l.reserved-1)
 		p.forgetLimit(l)
 	}
-	if known := j.live.get(r.ID); refused && (known == nil || known.Attempt < r.Attempt) {
+	known := j.live.get(r.ID)
+	if i := j.ended.index(r.ID); known == nil && i >= 0 {
+		known = j.ended.runs[i]
+	}
+	if refused && (known == nil || known.Attempt < r.Attempt) {
 		p.paces(j, r, func(pace *policy.Pace) { pace.Unmark(r.Name(), r.Attempt) })
 	}
 }

@@ -97,7 +97,7 @@ func (p *Planner) handOver(j *jobState, r job.Run, now time.Time) *job.Decision 
 	spec := j.spec(&r)
 	undecided := r.Ahead && missed
 	if !undecided && r.State == job.Pending && spec != nil && !j.obscure(&r) && !p.paused(j) && r.ID != j.told().oversized && p.bar(j, &r, spec, now, false) == "" {
-		if w, _ := p.choose(spec, &r, now); w != nil {
+		if w, _ := p.choose(j, spec, &r, now); w != nil {
 			if armed := j.give(r, w, now); armed != nil {
 				return &job.Decision{Run: armed, JobRev: j.rev(&r)}
 			}
@@ -205,7 +205,7 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 		}
 		key := demandKey(spec)
 		if _, tried := full[key]; !tried {
-			w, anybody := p.choose(spec, r.Run, now)
+			w, anybody := p.choose(j, spec, r.Run, now)
 			if w != nil {
 				if next := j.give(*r.Run, w, now); next != nil {
 					return &job.Decision{Run: next, JobRev: j.rev(r.Run)}

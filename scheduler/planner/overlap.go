@@ -108,7 +108,7 @@ func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (
 			if p.bar(j, r.Run, spec, now, false) != "" {
 				return true, time.Time{}
 			}
-			w, anybody := p.choose(spec, r.Run, now)
+			w, anybody := p.choose(j, spec, r.Run, now)
 			return w == nil && anybody, time.Time{}
 		}
 		return false, time.Time{}

@@ -22,6 +22,8 @@ type liveRun struct {
 	first time.Time // when its first attempt began, zero if none has; see watch
 	began time.Time // when the latest one that has begun did
 	tried int       // its number
+
+	returned []string // workers that had it since, and did not begin it, the last one last
 }
 
 // clockSlack is how far behind ours a worker's clock may be without our calling it wrong.
@@ -35,7 +37,7 @@ func watch(was *liveRun, r *job.Run, now time.Time) *liveRun {
 	if was != nil {
 		l.first, l.began, l.tried = was.first, was.began, was.tried
 	}
-	last := len(r.Attempts) - 1
+	last, tried := len(r.Attempts)-1, l.tried
 	switch {
 	case r.State == job.Running && r.Attempt > l.tried:
 		l.tried, l.began = r.Attempt, r.Began()
@@ -56,7 +58,19 @@ func watch(was *liveRun, r *job.Run, now time.Time) *liveRun {
 			l.first = earlier(at, now)
 		}
 	}
+	if was != nil && l.tried == tried { // no attempt has begun
+		l.returned = was.returned
+		if was.State == job.Armed {
+			l.returned = returnedBy(was.Worker, was.returned)
+		}
+	}
 	return l
+}
+
+// returnedBy is list with worker as its last.
+func returnedBy(worker string, list []string) []string {
+	others := slices.DeleteFunc(slices.Clone(list), func(name string) bool { return name == worker })
+	return append(others, worker)
 }
 
 // ended is when the run, which has ended, did by our own clock: as long after it began as its worker says, but not after now.

@@ -42,8 +42,9 @@ func (w *sim) defineJobs() {
 
 func (w *sim) define(name string, spec job.Spec) {
 	spec.Command = []string{"true"}
+	now := w.apiClock()
 	w.store.putJob(job.Job{
-		Name: name, Generation: 1, Created: w.now, Since: w.apiClock(), SinceReason: job.SinceCreated, SinceGeneration: 1, Spec: new(spec.WithDefaults()),
+		Name: name, Generation: 1, Created: w.now, Since: now, SinceReason: job.SinceCreated, SinceGeneration: 1, Scheduled: now, Spec: new(spec.WithDefaults()),
 	})
 }
 
@@ -68,7 +69,8 @@ func (w *sim) operate() {
 	switch w.n(12) {
 	case 0:
 		w.log("pause %s", name)
-		next.Paused = &job.Pause{At: w.now}
+		now := w.apiClock()
+		next, _ = next.Halt(&job.Pause{At: now}, now)
 		w.store.putJob(next)
 	case 1, 2, 3:
 		if j.Paused != nil {
@@ -80,6 +82,7 @@ func (w *sim) operate() {
 		next.Generation++
 		next.Spec.Every = job.Duration(time.Duration(1+w.n(20)) * time.Second)
 		next.Since, next.SinceReason, next.SinceGeneration = w.apiClock(), job.SinceRescheduled, next.Generation
+		next.Scheduled, next.Pauses = next.Since, nil
 		w.store.putJob(next)
 	case 5:
 		w.log("edit %s", name)
@@ -95,7 +98,9 @@ func (w *sim) operate() {
 	case 7:
 		if w.store.gate().Paused == nil && w.chance(0.3) {
 			w.log("pause all")
-			w.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Paused: &job.Pause{At: w.now}, Since: w.store.gate().Since}})
+			now := w.apiClock()
+			g, _ := w.store.gate().Halt(&job.Pause{At: now}, now)
+			w.store.put(job.Change{Kind: job.RecordGate, Gate: &g})
 		} else {
 			w.resumeGate()
 		}
@@ -128,15 +133,15 @@ func (w *sim) submit(name string) {
 }
 
 func (w *sim) resume(j *job.Job) {
-	next := *j
-	next.Paused, next.Since, next.SinceReason = nil, w.apiClock(), job.SinceResumed
+	next, _ := j.Halt(nil, w.apiClock())
 	w.store.putJob(next)
 }
 
 func (w *sim) resumeGate() {
 	if w.store.gate().Paused != nil {
 		w.log("resume all")
-		w.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: w.apiClock()}})
+		g, _ := w.store.gate().Halt(nil, w.apiClock())
+		w.store.put(job.Change{Kind: job.RecordGate, Gate: &g})
 	}
 }
 

@@ -147,14 +147,14 @@ func (c *checker) cursor(d job.Decision) {
 	if w := c.sim; w.tampered[d.Job] && s.cursor(d.Job) == nil {
 		return // what it was is lost; that no slot has two runs is checked all the same
 	}
-	from := j.Since
+	from := j.Scheduled
 	if old := s.cursor(d.Job); old != nil {
 		from = old.After
 		if d.Cursor.After.Before(from) {
 			c.fail("cursor of %s goes back from %v to %v", d.Job, from, d.Cursor.After)
 		}
 	}
-	since := later(j.Since, s.gate().Since)
+	since := j.Scheduled
 	if old := s.cursor(d.Job); old == nil || old.Generation >= j.SinceGeneration {
 		since = later(from, since) // or else it is the first move under this schedule, which owes all of its slots
 	}
@@ -171,6 +171,9 @@ func (c *checker) cursor(d job.Decision) {
 		if here := d.Run != nil && d.Run.Name() == name; !here && !slices.ContainsFunc(c.skips[d.Job], covers(slot)) && c.runs[name] == nil && !c.garbage[name] {
 			c.fail("slot %s has neither a run nor a reason", name)
 		}
+		if told && e.Reason == "paused" && !c.paused(j, slot, when.Offset()) {
+			c.fail("slot %s was owed: it passed in no pause", name)
+		}
 		if told && d.Job == "all" && e.Reason != "paused" {
 			c.fail("slot %s is passed over: %s", name, e.Reason)
 		}
@@ -178,6 +181,14 @@ func (c *checker) cursor(d job.Decision) {
 	if next, _ := when.Next(d.Cursor.After); !next.Equal(d.Cursor.Next) {
 		c.fail("cursor of %s: next is %v, not %v", d.Job, d.Cursor.Next, next)
 	}
+}
+
+// paused says whether the time of a slot came in a pause.
+func (c *checker) paused(j *job.Job, slot time.Time, offset time.Duration) bool {
+	g := c.sim.store.gate()
+	return slices.ContainsFunc(append(slices.Clone(j.Halted()), g.Halted()...), func(p job.PastPause) bool {
+		return slot.Add(offset).After(p.From) && !slot.After(p.Until)
+	})
 }
 
 // covers says of an event whether slot is among those it tells of.
@@ -257,7 +268,7 @@ func (c *checker) decided(j *job.Job, settled time.Time) {
 		c.fail("%v", err)
 		return
 	}
-	from := later(j.Since, c.sim.store.gate().Since)
+	from := j.Scheduled
 	if cursor := c.sim.store.cursor(j.Name); cursor != nil {
 		from = later(from, cursor.After)
 	}

@@ -19,7 +19,19 @@ func (p *Planner) paused(j *jobState) bool {
 	return p.gate.Paused != nil || j.def != nil && j.def.Paused != nil
 }
 
-// since is the instant from which the job's slots are owed, and why.
+// pausedAt is since when the job, which is paused, is.
+func (p *Planner) pausedAt(j *jobState) time.Time {
+	own, all := j.def.Paused, p.gate.Paused
+	switch {
+	case own == nil:
+		return all.At
+	case all == nil:
+		return own.At
+	}
+	return earlier(own.At, all.At)
+}
+
+// since is the instant from which the job's slots are owed, but for those before a pause, and why.
 func (p *Planner) since(j *jobState) (time.Time, string) {
 	if p.gate.Since.After(j.def.Since) {
 		return p.gate.Since, job.SinceResumed
@@ -27,23 +39,51 @@ func (p *Planner) since(j *jobState) (time.Time, string) {
 	return j.def.Since, j.def.SinceReason
 }
 
+// pauses are where the slots after after lie that are not owed, since the job or all jobs were paused.
+func (p *Planner) pauses(j *jobState, after time.Time) []policy.Stretch {
+	if since, _ := p.since(j); !since.After(after) || j.when == nil {
+		return nil
+	}
+	return policy.Paused(j.when.Offset(), after, j.def.Halted(), p.gate.Halted())
+}
+
+// owedAfter is the first slot after after that is owed, as far as pauses go, and up to where those before it are not.
+func (p *Planner) owedAfter(j *jobState, after time.Time) (next, passed time.Time, more bool) {
+	next, more = j.when.Next(after)
+	for _, s := range p.pauses(j, after) {
+		if more && s.Holds(next) {
+			passed = s.UpTo
+			next, more = j.when.Next(passed)
+		}
+	}
+	return next, passed, more
+}
+
 // position derives where the job stands from its cursor and from what happened to its definition since.
 func (p *Planner) position(j *jobState) position {
-	since, _ := p.since(j)
-	if j.cursor == nil {
-		return j.from(later(since, j.lastSlot()), 0)
+	c := j.cursor
+	if !tells(c) {
+		after := later(j.scheduled(), j.lastSlot())
+		if j.scheduled().IsZero() { // an older version has made the record
+			after = later(after, j.def.Since)
+		}
+		at := j.from(after, 0)
+		if c != nil {
+			at.rev = c.Rev
+		}
+		return at
 	}
-	if j.cursor.After.IsZero() { // nobody can read it, and nobody here has known it
-		return j.from(later(since, j.lastSlot()), j.cursor.Rev)
+	if changed := j.scheduled(); changed.After(c.After) {
+		return j.from(changed, c.Rev)
 	}
-	if since.After(j.cursor.After) {
-		return j.from(since, j.cursor.Rev)
+	if c.Generation != j.def.Generation {
+		return j.from(c.After, c.Rev)
 	}
-	if j.cursor.Generation != j.def.Generation {
-		return j.from(j.cursor.After, j.cursor.Rev)
-	}
-	return position{after: j.cursor.After, next: j.cursor.Next, rev: j.cursor.Rev}
+	return position{after: c.After, next: c.Next, rev: c.Rev}
 }
+
+// tells says whether a cursor is there, and somebody can read it or has known it.
+func tells(c *job.Cursor) bool { return c != nil && !c.After.IsZero() }
 
 func (j *jobState) from(after time.Time, rev int64) position {
 	next, _ := j.when.Next(after)
@@ -129,14 +169,14 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
 	before := later(p.leadSince, j.told().missedBefore)
 	if s.missed = s.due.Before(before); s.missed {
-		switch r := policy.Missed(j.when, j.def.Spec, s.after, before, now); {
+		switch r := policy.Missed(j.when, j.def.Spec, s.after, before, now, p.pauses(j, s.after)); {
 		case r != nil && s.run != nil:
 			return p.skip(j, s, now, r.Reason)
 		case r != nil:
 			return p.skipRange(j, s.position, r, now)
 		}
 	}
-	following, more := j.when.Next(s.next)
+	following, _, more := p.owedAfter(j, s.next)
 	s.late = s.missed || more && !following.Add(j.when.Offset()).After(now)
 	switch overlap := j.def.Spec.Overlap; {
 	case overlap == job.OverlapAllow:
@@ -161,37 +201,30 @@ const (
 
 // writeOff records the slots that are owed no longer, since the job was given another schedule or paused.
 func (p *Planner) writeOff(j *jobState) *job.Decision {
-	at, after, next := position{}, j.lastSlot(), time.Time{}
-	old := false // the cursor is of another schedule
-	if c := j.cursor; c != nil {
-		at.rev = c.Rev
-		if !c.After.IsZero() { // or else nobody can read it
-			after, next, old = c.After, c.Next, c.Generation < j.def.SinceGeneration
+	at := p.position(j)
+	since, _ := p.since(j)
+	if c := j.cursor; tells(c) {
+		changed := j.scheduled()
+		if changed.IsZero() { // an older version has made the record
+			changed = since
+		}
+		if c.Generation < j.def.SinceGeneration && c.After.After(changed) { // a slot of the old schedule was armed ahead
+			if r := policy.Between(j.when, changed, c.After.Add(-1), reasonOvertaken); r != nil {
+				return p.skipUpTo(j, at, r, changed, c.After)
+			}
+		}
+		if changed = j.scheduled(); changed.After(c.After) && !c.Next.IsZero() && !c.Next.After(changed) {
+			r := &policy.Range{From: c.Next, To: c.Next, Count: 1, Partial: true, Reason: reasonChanged}
+			return p.skipUpTo(j, at, r, changed, changed)
 		}
 	}
-	since, why := p.since(j)
-	if old && after.After(since) { // a slot of the old schedule was armed ahead
-		if r := policy.Between(j.when, since, after.Add(-1), reasonOvertaken); r != nil {
-			return p.skipUpTo(j, at, r, since, after)
-		}
-	}
-	switch changed := j.scheduled(); {
-	case !changed.After(after):
-		if old {
-			next, _ = j.when.Next(after)
-		}
-	case !next.IsZero() && !next.After(changed):
-		r := &policy.Range{From: next, To: next, Count: 1, Partial: true, Reason: reasonChanged}
-		return p.skipUpTo(j, at, r, changed, changed)
-	default: // none of the present schedule's slots has been decided yet
-		after = changed
-		next, _ = j.when.Next(after)
-	}
-	if why != job.SinceResumed || !since.After(after) || next.IsZero() || next.After(since) {
+	if !since.After(at.after) { // as nearly always
 		return nil
 	}
-	if r := policy.Between(j.when, after, since, "paused"); r != nil {
-		return p.skipUpTo(j, at, r, since, since)
+	if _, passed, _ := p.owedAfter(j, at.after); !passed.IsZero() {
+		if r := policy.Between(j.when, at.after, passed, reasonPaused); r != nil {
+			return p.skipUpTo(j, at, r, passed, passed)
+		}
 	}
 	return nil
 }
@@ -243,7 +276,7 @@ func (p *Planner) fire(j *jobState, s slot, now time.Time) *job.Decision {
 		r.Reason = why
 		return p.enter(j, s, r)
 	}
-	w, anybody := p.choose(j.def.Spec, &r, now)
+	w, anybody := p.choose(j, j.def.Spec, &r, now)
 	if w == nil {
 		r.Reason = waitReason(j.def.Spec, anybody)
 		return p.enter(j, s, r)

@@ -100,7 +100,7 @@ func (p *Planner) applyGate(c job.Change, now time.Time) {
 	case c.Bad != nil:
 		return // what we knew is still what was asked for
 	case p.gate.Paused != nil: // deleted by hand: that resumes, too
-		p.gate = job.Gate{Since: now}
+		p.gate, _ = p.gate.Halt(nil, now)
 	}
 	for _, j := range p.jobs {
 		p.touch(j)

@@ -3,6 +3,7 @@ package planner
 import (
 	"container/heap"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -145,15 +146,14 @@ func (p *Planner) lost(r *job.Run, now time.Time) bool {
 }
 
 // choose returns the worker for a run of spec: the one with most room, but not again one that the run was lost with or that
-// has just not begun it, if there is another. nil if none has room; anybody says whether there is one that accepts such
+// had it and did not begin it, if there is another. nil if none has room; anybody says whether there is one that accepts such
 // runs at all. A run whose time has not come gets free room only.
-func (p *Planner) choose(spec *job.Spec, r *job.Run, now time.Time) (best *job.Worker, anybody bool) {
-	shunned := func(name string) bool {
-		return r.Reason != "" && r.Reason == didNotBegin(name) ||
-			slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.Worker == name && a.State == job.Lost })
+func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time) (best *job.Worker, anybody bool) {
+	var most, avoid int
+	var returned []string
+	if l := j.live.byID[r.ID]; l != nil {
+		returned = l.returned
 	}
-	var most int
-	var avoid bool
 	early := r.Due.After(now)
 	for _, w := range p.workers {
 		if w.present == nil || !w.present.Accepts(spec) {
@@ -164,14 +164,31 @@ func (p *Planner) choose(spec *job.Spec, r *job.Run, now time.Time) (best *job.W
 		if w.room() <= 0 || early && free <= 0 {
 			continue
 		}
-		shun := shunned(w.name)
-		better := best == nil || avoid && !shun ||
+		shun := shuns(r, returned, w.name)
+		better := best == nil || shun < avoid ||
 			avoid == shun && (free > most || free == most && w.name < best.Name)
 		if better {
 			best, most, avoid = w.present, free, shun
 		}
 	}
 	return best, anybody
+}
+
+// shuns says how little a worker is wanted for r, which others have returned; 0 if there is nothing against it. A worker may
+// have less room than its record says, since what it could not end occupies it: so those that did not begin r come last, and
+// among them the one that had it last, or else two of them might hand it back for ever while a third idles.
+func shuns(r *job.Run, returned []string, worker string) int {
+	const lost = 1
+	if r.Reason != "" && r.Reason == didNotBegin(worker) { // in this very decision, or before we looked
+		return math.MaxInt
+	}
+	if i := slices.Index(returned, worker); i >= 0 {
+		return lost + 1 + i
+	}
+	if slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.Worker == worker && a.State == job.Lost }) {
+		return lost
+	}
+	return 0
 }
 
 // demandKind is what jobs that wait for room have in common.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,15 +28,14 @@ const ofMissed = "missed: "
 func IsMissed(reason string) bool { return strings.HasPrefix(reason, ofMissed) }
 
 // Missed says which of the slots that passed while nobody could dispatch are skipped next: a range of those after after,
-// whose time came before before. nil if what is left is to run, oldest first.
-func Missed(s *schedule.Schedule, spec *job.Spec, after, before, now time.Time) *Range {
-	upTo := before.Add(-s.Offset() - 1)
+// whose time came before before, and that are in none of the stretches of paused. nil if what is left is to run, oldest first.
+func Missed(s *schedule.Schedule, spec *job.Spec, after, before, now time.Time, paused []Stretch) *Range {
+	owed := Stretch{after, before.Add(-s.Offset() - 1)}.between(paused)
 	if spec.Missed == job.MissedNone {
-		return Between(s, after, upTo, ofMissed+"nobody could dispatch at its time, and the job's policy is none")
+		return firstOf(s, owed, before, ofMissed+"nobody could dispatch at its time, and the job's policy is none")
 	}
 	if oldest := windowStart(s, spec, now); oldest.After(after) {
-		end := earlier(upTo, oldest.Add(-1))
-		if r := Between(s, after, end, fmt.Sprintf(ofMissed+"older than the window of %v", spec.MissedWindow)); r != nil {
+		if r := firstOf(s, owed, oldest.Add(-1), fmt.Sprintf(ofMissed+"older than the window of %v", spec.MissedWindow)); r != nil {
 			return r
 		}
 	}
@@ -44,11 +44,29 @@ func Missed(s *schedule.Schedule, spec *job.Spec, after, before, now time.Time) 
 		keep = max(1, spec.MissedLimit)
 		reason = fmt.Sprintf(ofMissed+"beyond the limit of %d", keep)
 	}
-	kept := s.Last(after, upTo, keep)
-	if len(kept) == 0 {
+	var oldest time.Time // of those that are kept
+	for _, o := range slices.Backward(owed) {
+		if kept := s.Last(o.After, o.UpTo, keep); len(kept) > 0 {
+			oldest, keep = kept[0], keep-len(kept)
+		}
+		if keep == 0 {
+			break
+		}
+	}
+	if oldest.IsZero() {
 		return nil
 	}
-	return Between(s, after, kept[0].Add(-1), reason)
+	return firstOf(s, owed, oldest.Add(-1), reason)
+}
+
+// firstOf is the range of slots up to upTo in the first of the stretches that has any, or nil.
+func firstOf(s *schedule.Schedule, owed []Stretch, upTo time.Time, reason string) *Range {
+	for _, o := range owed {
+		if r := Between(s, o.After, earlier(o.UpTo, upTo), reason); r != nil {
+			return r
+		}
+	}
+	return nil
 }
 
 func earlier(a, b time.Time) time.Time {

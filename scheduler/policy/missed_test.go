@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,6 +39,7 @@ func TestMissed(t *testing.T) {
 		window time.Duration
 		limit  int
 		before float64 // hours after noon; slots after noon are owed
+		paused []policy.Stretch
 		want   []policy.Range
 		runs   []float64 // the slots before `before` that are left to run
 	}{
@@ -72,6 +74,22 @@ func TestMissed(t *testing.T) {
 			missed: job.MissedAll, limit: 2, window: time.Minute, before: 2.5,
 			want: []policy.Range{{From: hours(1), To: hours(2), Count: 2, Reason: "missed: older than the window of 1m"}},
 		},
+		"none: behind a pause": {
+			missed: job.MissedNone, before: 5.5, paused: []policy.Stretch{{hours(1.5), hours(3.5)}},
+			want: []policy.Range{{From: hours(1), To: hours(1), Count: 1, Reason: none}},
+		},
+		"latest: before a pause": {
+			missed: job.MissedLatest, before: 5.5, paused: []policy.Stretch{{hours(2), hours(9)}},
+			want: []policy.Range{{From: hours(1), To: hours(1), Count: 1, Reason: latest}}, runs: []float64{2},
+		},
+		"latest: behind a pause": {
+			missed: job.MissedLatest, before: 5.5, paused: []policy.Stretch{{hours(2.5), hours(4)}},
+			want: []policy.Range{{From: hours(1), To: hours(2), Count: 2, Reason: latest}},
+		},
+		"all: the limit counts both sides of a pause": {
+			missed: job.MissedAll, limit: 3, before: 7.5, paused: []policy.Stretch{{hours(3.5), hours(5.5)}},
+			want: []policy.Range{{From: hours(1), To: hours(2), Count: 2, Reason: "missed: beyond the limit of 3"}}, runs: []float64{3},
+		},
 		"all: without a limit one is left": {
 			missed: job.MissedAll, before: 2.5, limit: -1,
 			want: []policy.Range{{From: hours(1), To: hours(1), Count: 1, Reason: "missed: beyond the limit of 1"}}, runs: []float64{2},
@@ -83,8 +101,8 @@ func TestMissed(t *testing.T) {
 			after, before := noon, hours(c.before)
 			var got []policy.Range
 			for {
-				r := policy.Missed(s, spec, after, before, before)
-				if r == nil {
+				r := policy.Missed(s, spec, after, before, before, c.paused)
+				if next, _ := s.Next(after); r == nil || isIn(next, c.paused) {
 					break
 				}
 				got, after = append(got, *r), r.To
@@ -93,14 +111,18 @@ func TestMissed(t *testing.T) {
 				t.Errorf("skipped (-want +got):\n%s", diff)
 			}
 			var runs []float64
-			for slot, ok := s.Next(after); ok && slot.Before(before); slot, ok = s.Next(slot) {
-				runs = append(runs, slot.Sub(noon).Hours())
+			for slot, ok := s.Next(after); ok && slot.Before(before) && !isIn(slot, c.paused); slot, ok = s.Next(slot) {
+				runs = append(runs, slot.Sub(noon).Hours()) // up to the next pause
 			}
 			if diff := cmp.Diff(c.runs, runs); diff != "" {
 				t.Errorf("left to run (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+func isIn(slot time.Time, list []policy.Stretch) bool {
+	return slices.ContainsFunc(list, func(s policy.Stretch) bool { return s.Holds(slot) })
 }
 
 func TestMissedGoesByTheTimeOfTheRun(t *testing.T) {
@@ -110,10 +132,10 @@ func TestMissedGoesByTheTimeOfTheRun(t *testing.T) {
 	if s.Offset() == 0 {
 		t.Fatal("the job has no jitter")
 	}
-	if r := policy.Missed(s, spec, noon, due, due); r != nil {
+	if r := policy.Missed(s, spec, noon, due, due, nil); r != nil {
 		t.Errorf("a run that is due at the very instant is missed: %+v", r)
 	}
-	if r := policy.Missed(s, spec, noon, due.Add(1), due); r == nil || r.Count != 1 {
+	if r := policy.Missed(s, spec, noon, due.Add(1), due, nil); r == nil || r.Count != 1 {
 		t.Errorf("a run that was due a nanosecond ago is not missed: %+v", r)
 	}
 }
@@ -136,6 +158,11 @@ func TestMissedDecidesEverySlotOnce(t *testing.T) {
 		before := noon.Add(time.Duration(rapid.Int64Range(0, int64(3*time.Hour)).Draw(t, "before")))
 		now := before.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "now")) * time.Second)
 		after := noon
+		pauses := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) job.PastPause {
+			from := noon.Add(time.Duration(rapid.Int64Range(-int64(time.Hour), int64(4*time.Hour)).Draw(t, "from")))
+			return job.PastPause{From: from, Until: from.Add(time.Duration(rapid.Int64Range(-1, int64(time.Hour)).Draw(t, "pause")))}
+		}), 0, 4).Draw(t, "pauses")
+		paused := policy.Paused(s.Offset(), noon, pauses)
 		decided, ran := 0, 0
 		for steps := 0; ; steps++ {
 			if steps > 20_000 {
@@ -145,7 +172,17 @@ func TestMissedDecidesEverySlotOnce(t *testing.T) {
 			if !next.Add(s.Offset()).Before(before) {
 				break
 			}
-			if r := policy.Missed(s, &spec, after, before, now); r != nil {
+			if i := slices.IndexFunc(paused, func(s policy.Stretch) bool { return s.Holds(next) }); i >= 0 {
+				n, _ := s.Count(after, earliest(paused[i].UpTo, before.Add(-s.Offset()-1)), 1e9)
+				decided, after = decided+n, paused[i].UpTo
+				continue
+			}
+			if r := policy.Missed(s, &spec, after, before, now, paused); r != nil {
+				for slot, ok := s.Next(after); ok && !slot.After(r.To); slot, ok = s.Next(slot) {
+					if isIn(slot, paused) {
+						t.Fatalf("range %+v, slot %v passed in one of %v", r, slot, pauses)
+					}
+				}
 				if !r.From.Equal(next) || r.To.Before(r.From) || r.Count < 1 || r.Reason == "" || !r.To.Add(s.Offset()).Before(before) {
 					t.Fatalf("range %+v, the next slot is %v", r, next)
 				}
@@ -162,6 +199,36 @@ func TestMissedDecidesEverySlotOnce(t *testing.T) {
 			t.Errorf("%d run, at most %d may", ran, most)
 		}
 	})
+}
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func TestPaused(t *testing.T) {
+	paused := func(from, until float64) job.PastPause { return job.PastPause{From: hours(from), Until: hours(until)} }
+	for name, c := range map[string]struct {
+		offset   time.Duration
+		job, all []job.PastPause
+		want     []policy.Stretch
+	}{
+		"never":             {},
+		"over already":      {job: []job.PastPause{paused(-2, 0)}},
+		"begun before":      {job: []job.PastPause{paused(-2, 1)}, want: []policy.Stretch{{hours(-2), hours(1)}}},
+		"of the job's time": {offset: time.Hour, job: []job.PastPause{paused(2, 3)}, want: []policy.Stretch{{hours(1), hours(3)}}},
+		"apart":             {job: []job.PastPause{paused(3, 4)}, all: []job.PastPause{paused(1, 2)}, want: []policy.Stretch{{hours(1), hours(2)}, {hours(3), hours(4)}}},
+		"both at a time":    {job: []job.PastPause{paused(1, 5)}, all: []job.PastPause{paused(2, 3), paused(5, 6)}, want: []policy.Stretch{{hours(1), hours(6)}}},
+		"that never was":    {job: []job.PastPause{paused(3, 2)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, policy.Paused(c.offset, noon, c.job, c.all)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
 }
 
 func TestBetween(t *testing.T) {

@@ -149,7 +149,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		o.Reason += " " + job.NotBegun
 		return o, false
 	}
-	w.cfg.Observer.Began(&a.run, w.now().Sub(a.begins)+a.run.Started.Sub(a.run.Due))
+	w.cfg.Observer.Began(&a.run, w.now().Sub(a.begins))
 	printed := w.capture(&a.run)
 	req.Output = printed
 	o = w.exec.Execute(ctx, req)

@@ -26,11 +26,12 @@ func (w *Worker) Refuses() error {
 	return w.disk
 }
 
-// watchDisk looks whether the disk takes anything, as long as the shift lasts, and tells leaders when that changes.
+// watchDisk looks whether the disk takes anything, as long as the shift lasts, and tells leaders when that changes, until
+// they have been told.
 func (s *shift) watchDisk() {
 	for {
 		every := diskEvery
-		if s.w.Refuses() != nil {
+		if s.w.Refuses() != nil || s.untold() {
 			every = fullEvery
 		}
 		select {
@@ -39,17 +40,16 @@ func (s *shift) watchDisk() {
 		case <-time.After(every):
 		case <-s.w.suspect:
 		}
-		if s.w.checkDisk() {
-			s.present()
-		}
+		s.w.checkDisk()
+		s.present()
 	}
 }
 
-// checkDisk looks whether the disk takes anything, and says whether that has changed.
-func (w *Worker) checkDisk() (changed bool) {
+// checkDisk looks whether the disk takes anything.
+func (w *Worker) checkDisk() {
 	err := probe(filepath.Join(w.cfg.DataDir, "probe"))
 	w.mu.Lock()
-	changed = (err == nil) != (w.disk == nil)
+	changed := (err == nil) != (w.disk == nil)
 	w.disk = err
 	w.mu.Unlock()
 	switch {
@@ -59,7 +59,6 @@ func (w *Worker) checkDisk() (changed bool) {
 	case changed:
 		w.log.Info("the disk takes something again, and so does the worker", "dir", w.cfg.DataDir)
 	}
-	return changed
 }
 
 // probe writes a file and removes it.
@@ -86,18 +85,36 @@ func (w *Worker) doubt() {
 	}
 }
 
-// present shows the worker to leaders as it is now: whether it takes anything.
+// present shows the worker to leaders as it is now: whether it takes anything. It does nothing if they have been told.
 func (s *shift) present() {
 	s.presenting.Lock() // so that the last to look is the last to write
 	defer s.presenting.Unlock()
+	if !s.untold() {
+		return
+	}
 	ctx, cancel := context.WithTimeout(s.ctx, closeTimeout)
 	defer cancel()
 	w := s.w.presence()
 	w.Session = s.session.ID()
 	s.w.mu.Lock()
 	w.Draining = w.Draining || s.retiring
+	again := s.unsure
+	s.unsure = true
 	s.w.mu.Unlock()
-	if err := s.w.sessions.Update(ctx, s.session, w); err != nil && s.ctx.Err() == nil {
-		s.w.log.Warn("presence could not be changed", "draining", w.Draining, "err", err)
+	if err := s.w.sessions.Update(ctx, s.session, w); err != nil {
+		if !again && s.ctx.Err() == nil {
+			s.w.log.Warn("presence could not be changed, trying again", "draining", w.Draining, "err", err)
+		}
+		return
 	}
+	s.w.mu.Lock()
+	s.drains, s.unsure = w.Draining, false
+	s.w.mu.Unlock()
+}
+
+// untold says whether leaders may think that the worker takes something and it does not, or the other way round.
+func (s *shift) untold() bool {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return s.unsure || s.drains != (s.retiring || s.w.disk != nil)
 }

@@ -113,6 +113,12 @@ func TestFullDisk(t *testing.T) {
 		if err := os.RemoveAll(inTheWay); err != nil {
 			t.Fatal(err)
 		}
+		r.sessions.refuseUpdates(job.ErrFull) // etcd is full as well
+		after(2 * diskEvery)
+		if r.w.Refuses() != nil || !r.sessions.shown().Draining {
+			t.Errorf("with a presence that cannot be changed: got %v, shown %+v", r.w.Refuses(), r.sessions.shown())
+		}
+		r.sessions.refuseUpdates(nil)
 		after(2 * fullEvery)
 		if r.w.Refuses() != nil || r.sessions.shown().Draining {
 			t.Errorf("with room on the disk: got %v, shown %+v, want neither", r.w.Refuses(), r.sessions.shown())

@@ -1,16 +1,18 @@
 package worker
 
 import (
+	"sync"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // What is armed ahead of its time is claimed a little before it, so that nothing has to be written between its time and its
-// start: claimAhead, and claimCost more for each other run that this worker holds for the same instant, by which the claims of
-// a herd spread over the time before it.
+// start: twice as long as a claim has lately taken, from claimAhead to claimMost, and claimCost more for each other run that this
+// worker holds for the same instant, by which the claims of a herd spread over the time before it.
 const (
 	claimAhead = 25 * time.Millisecond
+	claimMost  = 250 * time.Millisecond
 	claimCost  = 100 * time.Microsecond
 	instant    = 10 * time.Millisecond // runs that are due within it are due together
 )
@@ -26,7 +28,45 @@ func (s *shift) early(g *given, spec *job.Spec) time.Duration {
 	s.w.mu.Lock()
 	others := s.crowds[crowdOf(g.run.Due)] - 1
 	s.w.mu.Unlock()
-	return min(claimAhead+time.Duration(max(0, others))*claimCost, ahead/2)
+	usual := min(max(claimAhead, 2*s.w.claims.slowest(s.w.now())), claimMost)
+	return min(usual+time.Duration(max(0, others))*claimCost, ahead/2)
+}
+
+// lately is for how long what a claim took is remembered, at least; at most twice as long.
+const lately = 10 * time.Second
+
+// pace knows how long claims take. The zero value knows of none.
+type pace struct {
+	mu      sync.Mutex
+	since   time.Time     // guarded by mu: when the present stretch of time began
+	longest time.Duration // guarded by mu: of the claims since then
+	before  time.Duration // guarded by mu: of those in the stretch before
+}
+
+// note takes down that a claim took from began to ended.
+func (p *pace) note(began, ended time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turn(ended)
+	p.longest = max(p.longest, ended.Sub(began))
+}
+
+// slowest is how long a claim took at most lately.
+func (p *pace) slowest(now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turn(now)
+	return max(p.longest, p.before)
+}
+
+// turn begins another stretch if it is time. p.mu is held.
+func (p *pace) turn(now time.Time) {
+	switch past := now.Sub(p.since); {
+	case past >= 2*lately:
+		p.since, p.longest, p.before = now, 0, 0
+	case past >= lately:
+		p.since, p.longest, p.before = now, 0, p.longest
+	}
 }
 
 func crowdOf(due time.Time) int64 { return due.UnixNano() / int64(instant) }
@@ -74,12 +114,11 @@ func (w *Worker) beginning(run *job.Run, received time.Time) time.Time {
 	return now.Add(left)
 }
 
-// startOf is when an attempt that is claimed now begins, as its record says it. A little of now is in it, so that no two claims
-// of one run have the same start.
-func startOf(begins, now time.Time) time.Time {
-	own := now.UTC().Round(0)
+// startOf is when an attempt that is claimed now begins, as its record says it. The number of the claim is in it, so that no two of
+// one run have the same start.
+func startOf(begins, now time.Time, number int64) time.Time {
 	if !begins.After(now) {
-		return own
+		return now.UTC().Round(0)
 	}
-	return begins.UTC().Round(0).Add(time.Duration(own.Nanosecond()) % claimCost)
+	return begins.UTC().Round(0).Add(time.Duration(number) % claimCost)
 }

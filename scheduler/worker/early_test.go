@@ -2,6 +2,8 @@ package worker
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,6 +42,35 @@ func TestClaims(t *testing.T) {
 			after(time.Nanosecond)
 			r.wantExecutions(n)
 		})
+	})
+
+	t.Run("come earlier where they take long, for a while", func(t *testing.T) {
+		for _, c := range []struct{ took, want time.Duration }{
+			{60 * time.Millisecond, 120 * time.Millisecond},
+			{time.Second, claimMost},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(time.Millisecond))
+				slow := true
+				r.store.wrote = func(job.Run) {
+					if slow {
+						time.Sleep(c.took)
+					}
+					slow = false
+				}
+				r.start()
+				hold(r, "backup", 1)
+				after(4 * time.Second)
+				for _, ahead := range []time.Duration{c.want, claimAhead} {
+					name := hold(r, "backup", 1)[0]
+					after(2*time.Second - ahead - time.Nanosecond)
+					r.wantState(name, job.Armed)
+					after(time.Nanosecond)
+					r.wantState(name, job.Running)
+					after(3 * lately)
+				}
+			})
+		}
 	})
 
 	t.Run("come in their time where nobody repeats an attempt that was lost", func(t *testing.T) {
@@ -103,5 +134,71 @@ func TestNothingBeginsEarlyHoweverLongItTakesToReadTheClock(t *testing.T) {
 	run := job.Run{Due: start.Add(2 * time.Second).Round(0), Armed: start.Round(0)}
 	if got := w.beginning(&run, start); got.Before(run.Due) {
 		t.Errorf("begins %v before its time", run.Due.Sub(got))
+	}
+}
+
+// lateness notes how late attempts begin.
+type lateness struct {
+	silent
+	mu   sync.Mutex
+	late []time.Duration
+}
+
+func (l *lateness) Began(_ *job.Run, late time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.late = append(l.late, late)
+}
+
+func TestLatenessIsFromWhenARunWasDueToWhenItBegins(t *testing.T) {
+	for _, skew := range []time.Duration{0, 45 * time.Second, -45 * time.Second} {
+		t.Run("a leader's clock that is ahead by "+skew.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, seen := newRig(t, lasting(time.Second)), new(lateness)
+				r.cfg.Observer = seen
+				r.store.skew = skew
+				r.start()
+				leader := func() time.Time { return time.Now().Add(skew) }
+				r.give(r.store.pending("backup", "waited", leader().Add(-10*time.Second)), r.store.pending("backup", "ahead", leader().Add(2*time.Second)))
+				after(5 * time.Second)
+				if want := []time.Duration{10 * time.Second, 0}; !slices.Equal(seen.late, want) {
+					t.Errorf("got %v, want %v", seen.late, want)
+				}
+			})
+		})
+	}
+}
+
+// A run is taken back and given to the same worker anew, which does not hear of it before its claim is refused.
+func TestWhatIsGivenAnewUntoldBeginsInItsTime(t *testing.T) {
+	for _, told := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Second))
+			r.start()
+			name := r.store.pending("backup", "a", time.Now().Add(2*time.Second))
+			r.give(name)
+			after(time.Second)
+			r.store.change(name, "", func(run job.Run) (job.Run, error) {
+				run.Armed = time.Now()
+				return run, nil
+			})
+			after(time.Second - time.Nanosecond)
+			r.wantExecutions(0)
+			if told { // only now
+				run := r.store.get(name)
+				r.store.again(job.Order{ID: "late", Session: run.Session, Rev: run.Rev, Runs: []job.Run{run}})
+			}
+			after(time.Nanosecond)
+			r.wantExecutions(1)
+			after(5 * time.Second)
+			r.wantExecutions(1)
+		})
+	}
+}
+
+func TestNoTwoClaimsHaveTheSameStart(t *testing.T) {
+	now := time.Now()
+	if a, b := startOf(now.Add(time.Second), now, 1), startOf(now.Add(time.Second), now, 2); a.Equal(b) {
+		t.Errorf("both are %v", a)
 	}
 }

@@ -301,6 +301,7 @@ type fakeSessions struct {
 	presence job.Worker
 	err      error
 	opening  func() // called as each session opens
+	refuse   error  // of each change of the presence
 }
 
 const fakeTTL = 5 * time.Second
@@ -333,8 +334,16 @@ func (f *fakeSessions) Open(ctx context.Context, w job.Worker) (Session, error) 
 func (f *fakeSessions) Update(ctx context.Context, s Session, w job.Worker) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.presence = w
-	return nil
+	if f.refuse == nil {
+		f.presence = w
+	}
+	return f.refuse
+}
+
+func (f *fakeSessions) refuseUpdates(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refuse = err
 }
 
 // shown is what others see of the worker.

@@ -88,6 +88,16 @@ type given struct {
 	received time.Time // when
 }
 
+// anew is g as it was given to us again, which we learn from its record: by now, and by the same leader no sooner than its clock
+// was known to show then.
+func (g given) anew(run job.Run, now time.Time) given {
+	received := now
+	if least := g.run.Armed.Add(now.Sub(g.received)); run.Term == g.run.Term && least.After(run.Armed) {
+		received = now.Add(run.Armed.Sub(least))
+	}
+	return given{run: run, received: received}
+}
+
 // renew begins to wait for what h holds now. The wait ends with the shift, and by wake.
 func (s *shift) renew(h *hold) (waiting context.Context, now given) {
 	s.w.mu.Lock()
@@ -215,7 +225,7 @@ func (s *shift) claim(h *hold, run *job.Run, spec *job.Spec, begins time.Time) (
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	if claimed.Rev > h.run.Rev {
-		h.run, h.jobRev = claimed, 0 // the order that tells of it is on its way
+		h.given = h.anew(claimed, s.w.now()) // the order that tells of it is on its way
 	}
 	return nil, errRearmed
 }
@@ -225,12 +235,14 @@ func (s *shift) writeClaim(run *job.Run, spec *job.Spec, begins time.Time) (job.
 	if s.over() {
 		return *run, fmt.Errorf("claim run %s: %w", run.Name(), executor.ErrFenced)
 	}
-	next, err := run.Claim(run.Rev, startOf(begins, s.w.now()))
+	asked := s.w.now()
+	next, err := run.Claim(run.Rev, startOf(begins, asked, s.w.claimed.Add(1)-1))
 	if err != nil {
 		return *run, fmt.Errorf("claim run %s: %w", run.Name(), err)
 	}
 	next.Bound = spec.Bound()
 	got, err := s.w.write(s.ctx, next)
+	s.w.claims.note(asked, s.w.now())
 	if errors.Is(err, job.ErrConflict) && got.State == job.Running && got.Token == next.Token && got.Started.Equal(next.Started) {
 		// Ours: a first send was applied without our hearing. A claim by a copy of this order has another start.
 		return got, nil

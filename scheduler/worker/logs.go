@@ -28,9 +28,52 @@ func (w *Worker) Log(run string, attempt int) (io.ReadCloser, error) {
 }
 
 // Follow copies what an attempt prints on this worker to out, what is there and what comes, until the attempt has ended
-// or ctx is done.
-func (w *Worker) Follow(ctx context.Context, run string, attempt int, out io.Writer) error {
-	return output.Follow(ctx, w.outputs(), run, attempt, out, func() bool { return !w.executes(run, attempt) })
+// or ctx is done. over asks the attempt's record whether it is over; its error ends the copying.
+func (w *Worker) Follow(ctx context.Context, run string, attempt int, out io.Writer, over func() (bool, error)) error {
+	f := &follower{executes: func() bool { return w.executes(run, attempt) }, over: over}
+	if err := output.Follow(ctx, w.outputs(), run, attempt, out, f.ended); err != nil {
+		return err
+	}
+	return f.err
+}
+
+// How a follower asks for an attempt's record.
+const (
+	askEvery = time.Second // at most, and sooner in the beginning
+	askSoon  = 200 * time.Millisecond
+	tooLong  = 5 * time.Second // an attempt that is over and goes on for so long is followed no further
+)
+
+// follower knows when an attempt has ended. Whether it executes does not say that: it may not have begun, and it may not end
+// although the leader has given it up.
+type follower struct {
+	executes func() bool
+	over     func() (bool, error)
+
+	begun bool      // it was seen to execute
+	asks  int       // for its record
+	asked time.Time // the last time
+	since time.Time // its record has said that it is over; zero: it has not
+	err   error     // why there is nothing more to follow here
+}
+
+func (f *follower) ended() bool {
+	executes := f.executes()
+	if f.begun = f.begun || executes; f.begun && !executes {
+		return true
+	}
+	if f.since.IsZero() && time.Since(f.asked) >= min(askEvery, time.Duration(f.asks)*askSoon) {
+		over, err := f.over()
+		if f.err = err; err != nil {
+			return true
+		}
+		f.asks++
+		if f.asked = time.Now(); over {
+			f.since = f.asked
+			executes = f.executes() // it may have begun and ended while we asked
+		}
+	}
+	return !f.since.IsZero() && (!executes || time.Since(f.since) > tooLong)
 }
 
 // executes says whether an attempt of a run executes here now.

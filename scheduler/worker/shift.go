@@ -29,6 +29,8 @@ type shift struct {
 	orders   map[string]*order // by id: those that are known, and for a while those that were closed
 	closing  []string          // orders with nothing left to claim
 	retiring bool              // what is held is handed back
+	drains   bool              // as leaders see it, by the last change of the presence that was answered
+	unsure   bool              // there was a later one, which was not or was refused
 }
 
 func newShift(w *Worker, session Session, life context.Context) *shift {
@@ -36,6 +38,7 @@ func newShift(w *Worker, session Session, life context.Context) *shift {
 	return &shift{
 		w: w, session: session, life: life, ctx: ctx, cancel: cancel,
 		settled: make(chan struct{}, 1),
+		drains:  w.Refuses() != nil, // as the session was opened
 		holds:   make(map[string]*hold),
 		crowds:  make(map[int64]int),
 		orders:  make(map[string]*order),

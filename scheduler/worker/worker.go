@@ -31,7 +31,9 @@ type Worker struct {
 	definitions definitions
 	room        chan struct{} // holds a token for each attempt that executes or is being claimed
 	executing   tally         // those attempts
-	unsent      tally         // outcomes that are not yet in the store
+	claims      pace
+	claimed     atomic.Int64 // claims so far
+	unsent      tally        // outcomes that are not yet in the store
 	wg          sync.WaitGroup
 	crew        crew         // of wg: attends to held runs and performs them
 	life        string       // unique to one call of Run; what the processes of its attempts are marked with

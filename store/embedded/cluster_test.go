@@ -3,6 +3,7 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -121,4 +122,51 @@ func TestRemovedMemberEndsByItself(t *testing.T) {
 	if _, err := out.Client().Get(withTimeout(t, time.Second), "k", clientv3.WithSerializable()); err == nil {
 		t.Error("a read on an ended member succeeded")
 	}
+}
+
+func TestAMemberThatLostItsDataComesBack(t *testing.T) {
+	t.Parallel()
+	cfgs := trio(t)
+	servers := startAll(t, cfgs)
+	put(t, servers[0].Client(), "k", "1")
+	lost, rest := servers[2], servers[0].Client()
+	if err := lost.Close(); err != nil {
+		t.Fatal(err)
+	}
+	empty := func() {
+		t.Helper()
+		if err := os.RemoveAll(cfgs[2].Dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	empty()
+	_, err := tryStart(t, cfgs[2])
+	url := cfgs[2].withDefaults().Peer
+	wantError(t, err, "member add q3 --peer-urls="+url)
+
+	// The strict check wants the others connected for five seconds or more.
+	eventually(t, "member removed", func() bool {
+		_, err := rest.MemberRemove(withTimeout(t, 5*time.Second), lost.ID())
+		return err == nil
+	})
+	eventually(t, "member added", func() bool {
+		_, err := rest.MemberAdd(withTimeout(t, 5*time.Second), []string{url})
+		return err == nil
+	})
+	empty()
+	again := start(t, cfgs[2])
+	if again.ID() == lost.ID() || again.MemberCount() != 3 {
+		t.Errorf("got member %x of %d, want another one than %x of 3", again.ID(), again.MemberCount(), lost.ID())
+	}
+	wantValue(t, again.Client(), "k", "1")
+	if err := servers[1].Close(); err != nil { // and its vote counts
+		t.Fatal(err)
+	}
+	put(t, rest, "k", "2")
+	wantValue(t, again.Client(), "k", "2")
+
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, cfgs[2]) // like any other
 }

@@ -78,11 +78,9 @@ type Config struct {
 	// Cluster lists all first members, this one too, as
 	// "q1=http://q1:2380,q2=http://q2:2380,q3=http://q3:2380". Empty means a
 	// single member. Only the first start reads it: after that the members are
-	// those that Dir records.
+	// those that Dir records. A member that was added to a running cluster
+	// (etcdctl member add) finds that out by asking the others.
 	Cluster string
-	// ExistingCluster is for the first start of a member that was added to a
-	// running cluster beforehand (etcdctl member add).
-	ExistingCluster bool
 
 	// Heartbeat is how often the leader calls; Election is how long followers
 	// wait for it. Election must be at least five heartbeats, and all members
@@ -289,9 +287,6 @@ func (c Config) etcd() *embed.Config {
 
 	e.InitialCluster = cmp.Or(c.Cluster, c.Name+"="+c.Peer)
 	e.InitialClusterToken = clusterToken
-	if c.ExistingCluster {
-		e.ClusterState = embed.ClusterStateFlagExisting
-	}
 	e.TickMs, e.ElectionMs = uint(c.Heartbeat.Milliseconds()), uint(c.Election.Milliseconds())
 	e.QuotaBackendBytes = c.QuotaBytes
 	e.SnapshotCount, e.SnapshotCatchUpEntries = c.SnapshotCount, catchUpCommits

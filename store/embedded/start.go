@@ -42,7 +42,7 @@ func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 		done:    make(chan struct{}),
 	}
 	s.core = newLogCore(s.log)
-	if err := s.launch(); err != nil {
+	if err := s.launch(ctx); err != nil {
 		return nil, fmt.Errorf("start etcd member %s: %w", cfg.Name, err)
 	}
 	if err := s.await(ctx); err != nil {
@@ -61,7 +61,7 @@ func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 }
 
 // launch takes the directory and the ports and sets etcd going.
-func (s *Server) launch() (err error) {
+func (s *Server) launch(ctx context.Context) (err error) {
 	if s.lock, err = lockDir(s.cfg.Dir); err != nil {
 		return err
 	}
@@ -98,10 +98,17 @@ func (s *Server) launch() (err error) {
 		defer s.grpcMu.Unlock()
 		s.grpc = append(s.grpc, g)
 	}
+	added, err := s.added(ctx, e)
+	if err != nil {
+		return err
+	}
+	if added {
+		s.log.Info("joining the cluster as a new member", "node", s.cfg.Name)
+		e.ClusterState = embed.ClusterStateFlagExisting
+	}
 	s.etcd, err = embed.StartEtcd(e)
 	if err != nil && strings.Contains(err.Error(), "has already been bootstrapped") {
-		return fmt.Errorf("%w: the cluster knows this member, but %s holds no data of it; "+
-			"restore the directory, or remove the member (etcdctl member remove), add it again and start it with existing_cluster", err, s.cfg.Dir)
+		return fmt.Errorf("%w: %s", err, fmt.Sprintf(lostData, s.cfg.Name, s.cfg.Dir, s.cfg.Peer))
 	}
 	return err
 }

@@ -38,7 +38,7 @@ func (b *stampede) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	due := time.Now().Add(12*time.Second + time.Duration(b.runs)*150*time.Microsecond).Truncate(time.Second)
+	due := time.Now().Add(10*time.Second + b.ahead + time.Duration(b.runs)*150*time.Microsecond).Truncate(time.Second)
 	define := func(i int) job.Job { return newJob(i, job.Spec{At: []time.Time{due}}) }
 	led, err := newLedger(b.runs, define)
 	if err != nil {
@@ -64,10 +64,11 @@ func (b *stampede) run(ctx context.Context, o *options) error {
 }
 
 func (b *stampede) measure(ctx context.Context, o *options, c *cluster, led *ledger, due time.Time) error {
-	if time.Until(due) < 3*time.Second {
+	before := due.Add(-b.ahead - time.Second)
+	if time.Until(before) < 0 {
 		return errors.New("the nodes were ready too late")
 	}
-	time.Sleep(time.Until(due.Add(-3 * time.Second)))
+	time.Sleep(time.Until(before))
 	used := usage()
 	time.Sleep(time.Until(due))
 	stop, err := o.profiled()
@@ -79,12 +80,9 @@ func (b *stampede) measure(ctx context.Context, o *options, c *cluster, led *led
 		return err
 	}
 	begun := usage()
-	var ended time.Time
-	for unsent := 1.0; unsent > 0; time.Sleep(50 * time.Millisecond) {
-		if unsent, err = c.unsent(ctx); err != nil {
-			return err
-		}
-		ended = time.Now()
+	ended, err := c.settle(ctx)
+	if err != nil {
+		return err
 	}
 	stop()
 	done := usage()

@@ -74,19 +74,47 @@ func (c *cluster) counters(ctx context.Context) (sum counters, err error) {
 	return sum, nil
 }
 
-// unsent is how many outcomes are not in the store yet.
-func (c *cluster) unsent(ctx context.Context) (float64, error) {
-	now, err := c.counters(ctx)
-	return now.unsent, err
+// settle waits until all outcomes are in the store, and returns when the last one was written: the metrics, which are costly to
+// read with many jobs, are asked only once nothing has been written for a while.
+func (c *cluster) settle(ctx context.Context) (ended time.Time, err error) {
+	const quiet = 500 * time.Millisecond
+	client, err := c.etcd()
+	if err != nil {
+		return ended, err
+	}
+	defer client.Close()
+	for last := int64(0); ; time.Sleep(20 * time.Millisecond) {
+		rev, err := revision(ctx, client)
+		if err != nil {
+			return ended, err
+		}
+		if rev != last {
+			last, ended = rev, time.Now()
+		}
+		if time.Since(ended) < quiet {
+			continue
+		}
+		if now, err := c.counters(ctx); err != nil || now.unsent == 0 {
+			return ended, err
+		}
+	}
+}
+
+func (c *cluster) etcd() (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: []string{"http://" + c.list[0].client}, DialTimeout: 5 * time.Second})
 }
 
 // revision is that of the store.
 func (c *cluster) revision(ctx context.Context) (int64, error) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + c.list[0].client}, DialTimeout: 5 * time.Second})
+	client, err := c.etcd()
 	if err != nil {
 		return 0, err
 	}
 	defer client.Close()
+	return revision(ctx, client)
+}
+
+func revision(ctx context.Context, client *clientv3.Client) (int64, error) {
 	resp, err := client.Get(ctx, "/rota/gate", clientv3.WithCountOnly())
 	if err != nil {
 		return 0, err

@@ -45,6 +45,8 @@ type Cluster struct {
 	// Recovery is how long after a fault slots may be late because of it, for jobs of which a test says how late they may
 	// be; history.DefaultRecovery if zero.
 	Recovery time.Duration
+	// PutBack are keys under which the test put an earlier version of rota's again: see history.History.
+	PutBack map[string]bool
 
 	ready    time.Time // when the cluster had started
 	t        testing.TB

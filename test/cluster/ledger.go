@@ -24,7 +24,8 @@ func NewLedger(t testing.TB) *Ledger {
 	return &Ledger{t: t, path: filepath.Join(t.TempDir(), "ledger")}
 }
 
-// Shell is the text of a shell job that writes a line before work and one after it. work may be empty.
+// Shell is the text of a shell job that writes a line before work and one after it. work may be empty. Whoever has written the
+// last line succeeds: it is the exit code of that which counts, however work ended. Work that fails has to exit.
 func (l *Ledger) Shell(work string) string {
 	line := fmt.Sprintf(`echo "%%s $ROTA_RUN $ROTA_ATTEMPT $ROTA_FENCING_TOKEN $ROTA_IDEMPOTENCY_KEY $(date +%%%%s%%%%N)" >> %s`, l.path)
 	if work == "" {
@@ -65,7 +66,7 @@ func (l *Ledger) Effects() (effects []history.Effect) {
 		this := execution{f[1], token}
 		if f[0] == "end" {
 			if i, ok := open[this]; ok {
-				effects[i].Ended = at
+				effects[i].Ended, effects[i].Well = at, true
 				continue
 			}
 			l.t.Errorf("ledger has an end without a beginning: %q", line)
@@ -74,7 +75,7 @@ func (l *Ledger) Effects() (effects []history.Effect) {
 		name, _, _ := strings.Cut(f[1], "/")
 		e := history.Effect{Job: name, Run: f[1], Attempt: attempt, Token: token, Key: f[4], Arrived: at}
 		if f[0] == "once" {
-			e.Ended = at
+			e.Ended, e.Well = at, true
 		}
 		open[this] = len(effects)
 		effects = append(effects, e)

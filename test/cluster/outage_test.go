@@ -89,7 +89,7 @@ func TestOutcomeOutlivesItsWorker(t *testing.T) {
 	ledger := NewLedger(t)
 	gate := t.TempDir() + "/go"
 	c := Start(t, Config{Binary: binary, Flags: idle, Jobs: map[string]job.Spec{
-		"work": {Shell: ledger.Shell("while [ ! -e " + gate + " ]; do sleep 0.05; done; exit 0")},
+		"work": {Shell: ledger.Shell("while [ ! -e " + gate + " ]; do sleep 0.05; done")},
 	}})
 	w := c.AddWorker("w1")
 	submit(t, c, "work", api.RunRequest{})

@@ -74,7 +74,7 @@ func (s *Sink) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	// Before the answer, since whoever asked may tell of it before we are back.
 	s.mu.Lock()
-	s.requests[i].Ended = time.Now()
+	s.requests[i].Ended, s.requests[i].Well = time.Now(), status/100 == 2
 	s.mu.Unlock()
 	w.WriteHeader(status)
 }

@@ -57,8 +57,8 @@ func Judge(h History) Verdict {
 	for _, j := range h.Jobs {
 		t.checkTokens(j)
 		t.checkOverlap(j)
+		t.checkReasons(j)
 		t.checkSlots(j)
-		t.checkReasons(j.Name)
 	}
 	t.checkEffects()
 	t.checkCalls()
@@ -104,6 +104,7 @@ func (t *timeline) checkRun(name string, vs []runVersion) {
 			prev = &vs[i-1]
 			t.checkMove(name, *prev, v)
 		}
+		t.checkCancel(name, prev, v)
 		if byLeader(prev, v) {
 			t.checkTerm(name, v.Version, v.run.Term)
 		}
@@ -165,14 +166,6 @@ func mayStep(from, to job.State) bool {
 	return from.May(to) || from == job.Running && to == job.Armed && from.May(job.Pending) && job.Pending.May(to)
 }
 
-// byLeader says whether only a leader makes such a step: the birth of a slot's run, and giving it to a worker.
-func byLeader(prev *runVersion, v runVersion) bool {
-	if prev == nil {
-		return v.run.Kind == job.KindScheduled
-	}
-	return v.run.State == job.Armed || v.run.Term != prev.run.Term
-}
-
 func (t *timeline) checkTerm(what string, v Version, term int64) {
 	if reigning := t.reigning(v.Rev); term != reigning {
 		t.report(RuleTerm, what, fmt.Sprintf("written%s under term %d, while %d reigned", at(v), term, reigning))
@@ -196,6 +189,9 @@ func (t *timeline) checkBirth(name string, born runVersion) {
 // checkCursor sees to it that a cursor only moves forward, and not without a run or a reason.
 func (t *timeline) checkCursor(name string, vs []cursorVersion) {
 	for i, v := range vs {
+		if v.byHand {
+			continue
+		}
 		t.checkTerm("cursor "+name, v.Version, v.cursor.Term)
 		if i > 0 && v.cursor.After.Before(vs[i-1].cursor.After) {
 			t.report(RuleCursor, name, fmt.Sprintf("went back from %s to %s%s",
@@ -211,12 +207,14 @@ func (t *timeline) checkCursor(name string, vs []cursorVersion) {
 	}
 }
 
-// checkReasons sees to it that slots are skipped together with the cursor's move past them.
-func (t *timeline) checkReasons(name string) {
-	for _, s := range t.skips[name] {
-		moved := slices.ContainsFunc(t.cursors[name], func(c cursorVersion) bool { return c.Rev == s.rev && !c.cursor.After.Before(s.to) })
-		if !moved && !t.ByHand[t.Prefix+"/cursors/"+name] {
-			t.report(RuleCursor, name, fmt.Sprintf("slots up to %s skipped at %d without its move past them", job.SlotID(s.to), s.rev))
+// checkReasons looks whether the reasons are believed for which slots are skipped, and sees to it that they are skipped together
+// with the cursor's move past them.
+func (t *timeline) checkReasons(j Job) {
+	for i, s := range t.skips[j.Name] {
+		t.skips[j.Name][i].bad = t.refute(plea{job: t.as(j, s.rev), from: s.from, to: s.to, reason: s.reason, at: s.at, rev: s.rev, seen: s.seen})
+		moved := slices.ContainsFunc(t.cursors[j.Name], func(c cursorVersion) bool { return c.Rev == s.rev && !c.cursor.After.Before(s.to) })
+		if !moved && !t.ByHand[t.Prefix+"/cursors/"+j.Name] {
+			t.report(RuleCursor, j.Name, fmt.Sprintf("slots up to %s skipped at %d without its move past them", job.SlotID(s.to), s.rev))
 		}
 	}
 }

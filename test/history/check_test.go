@@ -22,6 +22,8 @@ type tape struct {
 	create  map[string]int64
 	now     time.Time
 	term    int64
+	decided time.Time // when the next decision is made by its leader's clock; zero: now
+	later   func()    // what is done after it; may be nil
 }
 
 func newTape(t *testing.T) *tape {
@@ -87,7 +89,7 @@ func (p *tape) execute(r job.Run, ends bool) job.Run {
 	r = p.save(r.Claim(r.Rev, p.now))
 	e := Effect{Job: r.Job, Run: r.Name(), Attempt: r.Attempt, Token: r.Token, Key: r.IdempotencyKey(), Arrived: p.now.Add(10 * time.Millisecond)}
 	if ends {
-		e.Ended = p.now.Add(50 * time.Millisecond)
+		e.Ended, e.Well = p.now.Add(50*time.Millisecond), true
 	}
 	p.history.Effects = append(p.history.Effects, e)
 	return r
@@ -98,7 +100,7 @@ func (p *tape) succeed(r job.Run) {
 }
 
 // good is ten seconds of two jobs, one of which may overlap. At the fifth second the leader, which is a worker too, is
-// killed in the middle of a run of each; another takes over, tries these again, and makes up for the sixth.
+// killed in the middle of a run of each; another takes over and tries these again.
 func good(t *testing.T) History {
 	p := newTape(t)
 	p.lead("a")
@@ -115,7 +117,7 @@ func good(t *testing.T) History {
 			ping := p.execute(p.arm("ping", p.now, "q1"), false)
 			p.history.Faults = append(p.history.Faults, Fault{Kind: Kill, Node: "q1", At: p.now.Add(100 * time.Millisecond)})
 			p.commit(map[string]any{"election/a": nil})
-			p.now = began.Add(6 * time.Second)
+			p.now = began.Add(5800 * time.Millisecond)
 			p.term = second
 			for _, r := range []job.Run{charge, ping} {
 				r, err := r.Again(job.Outcome{State: job.Lost, At: p.now}, p.now, "tried again")
@@ -128,7 +130,8 @@ func good(t *testing.T) History {
 			}
 		case 8: // for once, the target was slow
 			slow := p.execute(p.arm("charge", p.now, "q2"), false)
-			p.history.Effects[len(p.history.Effects)-1].Ended = p.now.Add(1500 * time.Millisecond)
+			e := &p.history.Effects[len(p.history.Effects)-1]
+			e.Ended, e.Well = p.now.Add(1500*time.Millisecond), true
 			p.succeed(p.execute(p.arm("ping", p.now, "q3"), true))
 			next := job.Run{
 				Job: "charge", ID: job.SlotID(p.now.Add(time.Second)), Kind: job.KindScheduled, State: job.Skipped, Term: p.term,
@@ -292,6 +295,41 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 			h.Jobs[0].Spec.Delivery = job.AtMostOnce
 			edit(t, h, "runs/"+run(3), 2, func(r *job.Run) { r.State, r.Attempts[0].State = job.Lost, job.Lost })
 		}},
+		{"a run that ended well is tried again as if it had failed", RuleOutcome, run(5), func(t *testing.T, h *History) {
+			h.Faults = nil
+			e := &h.Effects[effect(t, h, run(5))]
+			e.Ended, e.Well = e.Arrived.Add(40*time.Millisecond), true
+			for n := 2; n < 5; n++ {
+				edit(t, h, "runs/"+run(5), n, func(r *job.Run) { r.Attempts[0].State = job.Failed })
+			}
+		}},
+		{"a run succeeded that was not seen to end", RuleMissed, run(3), func(t *testing.T, h *History) {
+			e := &h.Effects[effect(t, h, run(3))]
+			e.Ended, e.Well = time.Time{}, false
+		}},
+		{"a run succeeded that ended otherwise", RuleMissed, run(3), func(t *testing.T, h *History) {
+			h.Effects[effect(t, h, run(3))].Well = false
+		}},
+		{"two runs are executed at a time, and the records do not say so", RuleOverlap, run(4), func(t *testing.T, h *History) {
+			h.Effects[effect(t, h, run(3))].Ended = began.Add(4500 * time.Millisecond)
+		}},
+		{"two attempts are executed at a time", RuleOverlap, run(5), func(t *testing.T, h *History) {
+			h.Faults[0].Node = "q3"
+			h.Effects[effect(t, h, run(5))].Ended = began.Add(6500 * time.Millisecond)
+		}},
+		{"a run begins the moment it is armed", RuleTime, run(3), func(t *testing.T, h *History) {
+			e := &h.Effects[effect(t, h, run(3))]
+			e.Arrived = began.Add(1100 * time.Millisecond)
+		}},
+		{"a run that is canceled by nobody", RuleMissed, run(3), func(t *testing.T, h *History) {
+			h.Jobs[0].MayFail = true
+			edit(t, h, "runs/"+run(3), 2, func(r *job.Run) { r.State = job.Canceled })
+		}},
+		{"a run is replaced against the policy", RuleOverlap, run(3), func(t *testing.T, h *History) {
+			edit(t, h, "runs/"+run(3), 2, func(r *job.Run) {
+				r.State, r.Cancel = job.Canceled, &job.Cancel{At: began, By: "rota", Reason: "overlap: replaced by slot " + slotAt(4)}
+			})
+		}},
 		{"a reason is stated without the cursor's move", RuleCursor, "charge", func(_ *testing.T, h *History) {
 			value, _ := json.Marshal(job.Event{Kind: job.EventSkipped, Job: "charge", From: began, To: began, Reason: "paused"})
 			more(h, Version{Key: "/rota/events/charge/x", Value: value})
@@ -360,6 +398,11 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 			edit(t, h, "runs/ping/"+slotAt(4), 1, func(r *job.Run) { r.Token = token })
 		}},
 		{"the target saw tokens fall", RuleToken, "charge/", func(t *testing.T, h *History) {
+			a, b := effect(t, h, run(3)), effect(t, h, run(4))
+			h.Effects[a].Arrived, h.Effects[b].Arrived = h.Effects[b].Arrived, h.Effects[a].Arrived
+		}},
+		{"the target saw tokens fall, while another worker was paused", RuleToken, "charge/", func(t *testing.T, h *History) {
+			h.Faults = append(h.Faults, Fault{Kind: Pause, Node: "w9", At: began, Until: began.Add(time.Minute)})
 			a, b := effect(t, h, run(3)), effect(t, h, run(4))
 			h.Effects[a].Arrived, h.Effects[b].Arrived = h.Effects[b].Arrived, h.Effects[a].Arrived
 		}},

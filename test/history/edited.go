@@ -60,8 +60,11 @@ func (t *timeline) reached(name string, d definition) (end time.Time) {
 			end = c.cursor.After
 		}
 	}
-	if until := d.job.Spec.End; d.over == 0 && until != nil && t.over.After(*until) {
-		return *until
+	if d.over != 0 { // what had not been decided then is owed by nobody
+		return end
 	}
-	return end
+	if until, over := t.scheduleOver(d.job.Spec); over {
+		return until
+	}
+	return later(end, t.owedUntil(name))
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -24,15 +23,11 @@ func (t *timeline) checkEffects() {
 	}
 	for run, vs := range t.runs {
 		if r := last(vs); t.expected[r.Job].Effects && r.State == job.Succeeded && !witnessed(r, seen[run]) {
-			t.report(RuleMissed, run, "succeeded, but its target did not see the attempt: "+describe(vs))
+			t.report(RuleMissed, run, "succeeded, but its target did not see the attempt end well: "+describe(vs))
 		}
 	}
 	t.checkOrder()
-}
-
-// witnessed says whether the target saw the attempt with which r ended.
-func witnessed(r job.Run, es []Effect) bool {
-	return slices.ContainsFunc(es, func(e Effect) bool { return e.Token == r.Token })
+	t.checkTogether()
 }
 
 // checkRunEffects judges the effects of one run, in the order in which they came.
@@ -63,24 +58,6 @@ func (t *timeline) checkRunEffects(run string, es []Effect) {
 	}
 }
 
-// checkOutcome sees to it that what a target saw the end of is recorded, and not as lost.
-func (t *timeline) checkOutcome(run string, vs []runVersion, e Effect) {
-	r := last(vs)
-	if e.Ended.IsZero() {
-		return
-	}
-	what := fmt.Sprintf("its target saw attempt %d end at %s", e.Attempt, stamp(e.Ended))
-	if !r.State.Terminal() && r.Token == e.Token {
-		t.report(RuleOutcome, run, what+", and its record does not say so: "+describe(vs))
-	}
-	if n := len(r.Attempts); n > 0 && r.State == job.Lost && r.Attempts[n-1].Token == e.Token {
-		a := r.Attempts[n-1]
-		if !slices.ContainsFunc(t.Faults, func(f Fault) bool { return t.cost(f, a.Worker, e) }) {
-			t.report(RuleOutcome, run, what+", and it is recorded as lost: "+describe(vs))
-		}
-	}
-}
-
 // checkTwice judges two effects of one run that follow each other. claimed is the record of the first.
 func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, first, second Effect) {
 	pair := fmt.Sprintf("attempt %d token %d at %s on %s, then attempt %d token %d at %s", first.Attempt, first.Token,
@@ -107,7 +84,7 @@ func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, firs
 		if once {
 			t.report(RuleDouble, run, "may be delivered once: "+pair)
 		}
-		if !slices.ContainsFunc(t.Faults, func(f Fault) bool { return t.cost(f, claimed.Worker, first) }) {
+		if !t.costs(claimed.Worker, first) {
 			t.report(RuleDouble, run, fmt.Sprintf("executed again though nothing was done to %s while it executed: %s (%s); %s",
 				claimed.Worker, pair, a.Reason, describe(vs)))
 		}
@@ -116,41 +93,17 @@ func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, firs
 	}
 }
 
-// cost says whether a fault may have cost an execution on worker its outcome.
-func (t *timeline) cost(f Fault, worker string, e Effect) bool {
-	if f.Kind == Stop || f.Node != "" && f.Node != worker {
-		return false
-	}
-	until := f.At
-	if f.Kind.Lasts() {
-		until = f.Until
-	}
-	began := until.IsZero() || !e.Arrived.After(until.Add(t.Slack))
-	return began && (e.Ended.IsZero() || !e.Ended.Before(f.At.Add(-t.Slack)))
-}
-
 // delayed says whether an effect came after a later one because its process was paused in the middle of making it.
 func (t *timeline) delayed(vs []runVersion, e Effect) bool {
 	i := slices.IndexFunc(vs, func(v runVersion) bool { return v.run.State == job.Running && v.run.Token == e.Token })
 	return i >= 0 && slices.ContainsFunc(t.Faults, func(f Fault) bool {
-		return f.Kind == Pause && f.Node == vs[i].run.Worker && t.cost(f, f.Node, e)
-	})
-}
-
-// excused says whether a fault explains that the last attempt of a run lost its worker.
-func (t *timeline) excused(r job.Run) bool {
-	if len(r.Attempts) == 0 {
-		return false
-	}
-	a := r.Attempts[len(r.Attempts)-1]
-	return slices.ContainsFunc(t.Faults, func(f Fault) bool {
-		return t.cost(f, a.Worker, Effect{Arrived: a.Started, Ended: a.Finished})
+		return f.Kind == Pause && t.cost(f, vs[i].run.Worker, e)
 	})
 }
 
 // checkOrder sees to it that a target that refuses falling tokens would have refused nothing: they rise along the effects
-// of each job whose runs do not overlap. What a paused process does when it goes on is excepted: there the token is what
-// the target can refuse it by.
+// of each job whose runs do not overlap. What a process does that was paused, when it goes on, is excepted: there the token is
+// what the target can refuse it by.
 func (t *timeline) checkOrder() {
 	byJob := make(map[string][]Effect)
 	for _, e := range t.Effects {
@@ -166,16 +119,9 @@ func (t *timeline) checkOrder() {
 		}
 		slices.SortStableFunc(es, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })
 		for i := 1; i < len(es); i++ {
-			if es[i].Token <= es[i-1].Token && !t.paused(es[i].Arrived) {
+			if es[i].Token <= es[i-1].Token && !t.delayed(t.runs[es[i].Run], es[i]) {
 				t.reportAs(fell(es[i-1], es[i]), RuleToken, es[i].Run, fmt.Sprintf("its target saw token %d after token %d of %s", es[i].Token, es[i-1].Token, es[i-1].Run))
 			}
 		}
 	}
-}
-
-// paused says whether some process was paused, or went on, around an instant.
-func (t *timeline) paused(at time.Time) bool {
-	return slices.ContainsFunc(t.Faults, func(f Fault) bool {
-		return f.Kind == Pause && !at.Before(f.At) && (f.Until.IsZero() || !at.After(f.Until.Add(t.Slack)))
-	})
 }

@@ -26,13 +26,14 @@ type Effect struct {
 	Key     string // idempotency key, without quotes
 	Arrived time.Time
 	Ended   time.Time // zero: it was never seen to end
+	Well    bool      // it ended, and in a way that makes its attempt a success, if its worker hears of it
 }
 
 // FaultKind says what was done to a process.
 type FaultKind string
 
-// The faults that may cost an attempt its worker. A process that is asked to stop drains, and loses nothing that ends
-// within its grace.
+// The faults. All but the last two may cost an attempt its worker. A process that is asked to stop drains, and loses nothing
+// that ends within its grace.
 const (
 	Kill   FaultKind = "kill"   // SIGKILL
 	Pause  FaultKind = "pause"  // SIGSTOP, until SIGCONT
@@ -40,6 +41,7 @@ const (
 	Drain  FaultKind = "drain"  // SIGTERM, from when its grace was over until it had ended
 	Evict  FaultKind = "evict"  // its presence was removed from the store by hand
 	Stop   FaultKind = "stop"   // SIGTERM, until it had ended: another one may have to lead, but no attempt is lost
+	Deaf   FaultKind = "deaf"   // nobody told it what changes in the store: it may decide late, but no attempt is lost
 )
 
 // Lasts says whether such a fault has a beginning and an end. Others are instants.
@@ -98,6 +100,9 @@ type History struct {
 	Calls    []Call // what clients asked for and were told; none if nobody recorded it
 	// ByHand are keys that the test wrote itself: none of the rules about records holds for them.
 	ByHand map[string]bool
+	// PutBack are keys under which the test put an earlier version again by hand. There a version that repeats one before it,
+	// letter by letter, is not rota's, whose versions all differ: it is no fault, and what rota makes of it is judged.
+	PutBack map[string]bool
 	// Slack bounds what lies between an effect and its record: how long a request that was sent may take to arrive, and
 	// an outcome to be safe. DefaultSlack if zero.
 	Slack time.Duration

@@ -50,49 +50,6 @@ func (t *timeline) checkTokens(j Job) {
 	}
 }
 
-// checkOverlap sees to it that no two runs of a job are running at the same revision, unless they may.
-func (t *timeline) checkOverlap(j Job) {
-	if j.Spec.Overlap == job.OverlapAllow {
-		return
-	}
-	type step struct {
-		rev     int64
-		run     string
-		running bool
-	}
-	var steps []step
-	for run, vs := range t.runs {
-		if strings.HasPrefix(run, j.Name+"/") {
-			for _, v := range vs {
-				steps = append(steps, step{v.Rev, run, v.run.State == job.Running})
-			}
-		}
-	}
-	// Of what one transaction does, ends come first.
-	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.rev, b.rev), compareBool(a.running, b.running)) })
-	running := ""
-	for _, s := range steps {
-		switch {
-		case !s.running && s.run == running:
-			running = ""
-		case s.running && running != "" && s.run != running:
-			t.report(RuleOverlap, s.run, fmt.Sprintf("began at %d while %s was running", s.rev, running))
-		case s.running:
-			running = s.run
-		}
-	}
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
 // checkSlots sees to it that everything that is a slot was decided, and nothing else.
 func (t *timeline) checkSlots(j Job) {
 	if j.Edited {
@@ -106,12 +63,9 @@ func (t *timeline) checkSlots(j Job) {
 		}
 		return
 	}
-	end := since
-	if len(cursors) > 0 {
-		end = cursors[len(cursors)-1].cursor.After
-		if j.Spec.End != nil && t.over.After(*j.Spec.End) {
-			end = *j.Spec.End // all of it was to be decided
-		}
+	end := later(since, later(t.decidedUntil(j.Name), t.owedUntil(j.Name)))
+	if until, over := t.scheduleOver(&j.Spec); over && len(cursors) > 0 {
+		end = until // all of it was to be decided
 	}
 	slots, err := t.slotsAround(j, since, end)
 	if err != nil {
@@ -161,50 +115,42 @@ func (t *timeline) checkSlot(j Job, slot time.Time) {
 		}
 		switch s, stated := t.stated(j.Name, slot); {
 		case !stated:
-			t.report(RuleSlot, name, "has neither a run nor a reason, though the cursor is past it")
-		case !t.mayPass(j, s):
-			t.report(RuleMissed, name, fmt.Sprintf("passed over, though the job's policy is %s: %s", j.Spec.Missed, s.reason))
+			t.report(RuleSlot, name, "has neither a run nor a reason")
+		case s.bad != "":
+			t.report(RuleMissed, name, fmt.Sprintf("passed over for %q, but %s", s.reason, s.bad))
 		}
 		return
 	}
 	switch r := last(vs); {
 	case r.State == job.Skipped:
-		t.checkSkipped(name, r)
+		t.checkSkipped(j, name, vs)
 	case r.State == job.Lost && j.Spec.Delivery == job.AtMostOnce && t.excused(r): // once, or not at all
-	case r.State != job.Succeeded && r.State.Terminal() && !j.MayFail:
+	case r.State != job.Succeeded && r.State.Terminal() && (!j.MayFail || r.State == job.Canceled && r.Cancel == nil):
 		t.report(RuleMissed, name, fmt.Sprintf("ended %s (%s): %s", r.State, r.Reason, describe(vs)))
 	}
 }
 
-// mayPass says whether the job's policy lets a range of slots pass without runs for its reason.
-func (t *timeline) mayPass(j Job, s skip) bool {
-	if j.Spec.Missed != job.MissedAll {
-		return true
+// checkSkipped sees to it that a slot was skipped for a reason that is believed, and that one that was skipped for an earlier
+// run found that run alive.
+func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
+	end := skipped[len(skipped)-1]
+	r := end.run
+	p := plea{job: t.as(j, end.Rev), from: r.Slot, to: r.Slot, run: name, reason: r.Reason, at: r.Finished, rev: end.Rev, seen: end.Seen}
+	if why := t.refute(p); why != "" {
+		t.report(RuleOverlap, name, fmt.Sprintf("skipped for %q, but %s", r.Reason, why))
+		return
 	}
-	for _, why := range []string{"missed: beyond", "missed: older", "paused", "the schedule was changed"} {
-		if strings.HasPrefix(s.reason, why) {
-			return true
-		}
-	}
-	return false
-}
-
-// checkSkipped sees to it that a slot that was skipped for an earlier run found that run alive.
-func (t *timeline) checkSkipped(name string, r job.Run) {
 	rest, ok := strings.CutPrefix(r.Reason, "overlap: run ")
 	if !ok {
-		if r.Reason == "" {
-			t.report(RuleOverlap, name, "skipped without a reason")
-		}
 		return
 	}
 	id, _, _ := strings.Cut(rest, " ")
 	vs := t.runs[r.Job+"/"+id]
-	if len(vs) == 0 {
+	if len(vs) == 0 || vs[0].Rev > end.Rev || id == r.ID {
 		t.report(RuleOverlap, name, "skipped for run "+id+", which never was")
 		return
 	}
-	if o := last(vs); o.State.Terminal() && o.Finished.Add(t.Skew).Before(r.Due) && !beganAgain(vs, t.runs[name]) {
+	if o := last(vs); o.State.Terminal() && o.Finished.Add(t.Skew).Before(r.Due) && !beganAgain(vs, skipped) {
 		t.report(RuleOverlap, name, fmt.Sprintf("skipped for run %s, which had ended at %s", id, o.Finished.Format(time.RFC3339Nano)))
 	}
 }

@@ -27,6 +27,7 @@ func TestARunThatBeginsAgainHadNotEnded(t *testing.T) {
 			p.define("charge", job.Spec{Every: job.Duration(time.Second), Retry: &job.Retry{Max: 1}})
 			p.now = began.Add(time.Second)
 			first := p.execute(p.arm("charge", p.now, "q1"), true)
+			p.history.Effects[0].Well = false
 			slot := began.Add(2 * time.Second)
 			p.now = slot.Add(-50 * time.Millisecond)
 			r, err := first.Again(job.Outcome{State: job.Failed, At: p.now}, p.now, "retry 1 of 1")

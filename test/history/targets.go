@@ -67,12 +67,12 @@ type bounds struct {
 func (t *timeline) boundsOf(j Job, since time.Time, effects []Effect) bounds {
 	b := bounds{job: j, tolerance: j.Tolerance, slack: t.Slack, skew: t.Skew, from: j.From, until: j.Until, over: t.over}
 	if j.Tolerance == 0 {
-		b.tolerance, b.skew = t.Recovery, max(t.Skew, t.Slack)
+		b.tolerance, b.skew = t.Recovery, t.Skew+clockReading
 	}
 	if b.from.IsZero() {
 		b.from = since.Add(t.Recovery)
 	}
-	var troubles, pauses, busy []span
+	var troubles, busy []span
 	settle := t.Slack / settles
 	for _, f := range t.Faults {
 		if s, ok := t.trouble(f); ok {
@@ -80,16 +80,22 @@ func (t *timeline) boundsOf(j Job, since time.Time, effects []Effect) bounds {
 			troubles = append(troubles, s)
 		}
 	}
-	for _, p := range append(slices.Clone(t.Halts), t.halts...) {
-		if p.Job == "" || p.Job == j.Name {
-			pauses = append(pauses, span{p.From, p.Until})
-		}
-	}
+	pauses := t.pausesOf(j.Name)
 	if j.Spec.Overlap != job.OverlapAllow {
 		b.active, busy = t.active(effects, settle)
 	}
 	b.troubles, b.pauses, b.busy = merge(troubles, 0), merge(pauses, 0), merge(busy, 0)
 	return b
+}
+
+// pausesOf lists when a job was paused, or all jobs were.
+func (t *timeline) pausesOf(name string) (pauses []span) {
+	for _, h := range slices.Concat(t.Halts, t.halts) {
+		if h.Job == "" || h.Job == name {
+			pauses = append(pauses, span{h.From, h.Until})
+		}
+	}
+	return pauses
 }
 
 // trouble is the time in which a fault may delay something, if it does.

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -20,6 +21,7 @@ type runVersion struct {
 type cursorVersion struct {
 	Version
 	cursor job.Cursor
+	byHand bool // see History.PutBack
 }
 
 // candidate is the life of one key in the election: alive at revisions in [create, deleted).
@@ -40,7 +42,10 @@ type definition struct {
 type skip struct {
 	from, to time.Time
 	reason   string
+	at       time.Time // by the leader's clock
+	seen     time.Time
 	rev      int64
+	bad      string // why it is not believed; see refute
 }
 
 // timeline is a history, sorted by what its keys mean.
@@ -48,6 +53,7 @@ type timeline struct {
 	History
 	runs        map[string][]runVersion // by name, without deletions
 	gone        map[string]int64        // deleted runs, by name: the revision
+	of          map[string][]string     // names of runs, by job
 	cursors     map[string][]cursorVersion
 	since       map[string]time.Time // from when on a job owes its slots
 	skips       map[string][]skip
@@ -55,7 +61,8 @@ type timeline struct {
 	expected    map[string]Job          // by name
 	halts       []Halt                  // that the store shows
 	candidates  []candidate
-	over        time.Time // when recording ended
+	began       map[int64]time.Time // by term: when the recorder heard of the first write of its leader
+	over        time.Time           // when recording ended
 	found       []Violation
 	decided     map[string][]time.Time // by job: the slots that were checked
 	marks       map[string]Grade       // by run: the highest that was found
@@ -69,7 +76,8 @@ func newTimeline(h History) *timeline {
 		History: h, runs: make(map[string][]runVersion), gone: make(map[string]int64),
 		cursors: make(map[string][]cursorVersion), since: make(map[string]time.Time), skips: make(map[string][]skip),
 		definitions: make(map[string][]definition), expected: make(map[string]Job),
-		decided: make(map[string][]time.Time), marks: make(map[string]Grade),
+		decided: make(map[string][]time.Time), marks: make(map[string]Grade), of: make(map[string][]string),
+		began: make(map[int64]time.Time),
 	}
 	for _, j := range h.Jobs {
 		t.expected[j.Name] = j
@@ -177,7 +185,11 @@ func (t *timeline) addRun(v Version, name string) {
 		t.report(RuleRecreated, name, "created again"+at(v)+", had been deleted"+at(Version{Rev: rev}))
 	}
 	r.Rev = v.Rev
+	if len(before) == 0 {
+		t.of[r.Job] = append(t.of[r.Job], name)
+	}
 	t.runs[name] = append(before, runVersion{v, r})
+	t.wrote(r.Term, v)
 }
 
 func (t *timeline) addCursor(v Version, name string) {
@@ -189,7 +201,16 @@ func (t *timeline) addCursor(v Version, name string) {
 		t.report(RuleCursor, name, "record is unreadable"+at(v)+": "+err.Error())
 		return
 	}
-	t.cursors[name] = append(t.cursors[name], cursorVersion{v, c})
+	again := t.PutBack[v.Key] && slices.ContainsFunc(t.cursors[name], func(o cursorVersion) bool { return bytes.Equal(o.Value, v.Value) })
+	t.cursors[name] = append(t.cursors[name], cursorVersion{v, c, again})
+	t.wrote(c.Term, v)
+}
+
+// wrote notes that a leader wrote something under a term, now or before.
+func (t *timeline) wrote(term int64, v Version) {
+	if _, known := t.began[term]; !known {
+		t.began[term] = v.Seen
+	}
 }
 
 func (t *timeline) addJob(v Version, name string) {
@@ -212,7 +233,7 @@ func (t *timeline) addEvent(v Version) {
 	if v.Deleted || json.Unmarshal(v.Value, &e) != nil || e.Kind != job.EventSkipped {
 		return
 	}
-	t.skips[e.Job] = append(t.skips[e.Job], skip{from: e.From, to: e.To, reason: e.Reason, rev: v.Rev})
+	t.skips[e.Job] = append(t.skips[e.Job], skip{from: e.From, to: e.To, reason: e.Reason, at: e.At, seen: v.Seen, rev: v.Rev})
 }
 
 // begins says whether the version began an attempt; before is what the run was like before it.

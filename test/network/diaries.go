@@ -67,7 +67,7 @@ func (d *Diaries) read() map[string][]entry {
 			}
 			told := strings.Join(strings.Fields(line)[1:5], " ")
 			if i, ok := open[told]; ok && strings.HasPrefix(line, "end ") {
-				all[name][i].Ended, all[name][i].effect.Ended = e.Began, e.Began
+				all[name][i].Ended, all[name][i].effect.Ended, all[name][i].effect.Well = e.Began, e.Began, true
 				continue
 			}
 			open[told] = len(all[name])

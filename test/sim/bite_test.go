@@ -1,6 +1,9 @@
 package sim
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // How many clusters have a load that can be judged on average, and in how many everything happens that may.
 const (
@@ -54,7 +57,7 @@ func checkBite(t *testing.T, clusters int, total *tally) {
 			t.Errorf("fault %q was never made", h.name)
 		}
 	}
-	for _, what := range consequences {
+	for _, what := range slices.Concat(consequences, armed, guarded) {
 		if total.of(what) == 0 {
 			t.Errorf("%q never happened: the faults did not bite", what)
 		}

@@ -79,8 +79,8 @@ func (c *caller) play(end time.Time) {
 			return
 		}
 		d := throw(c.world.plan.seed, "call", time.Now().UnixNano())
-		do := oneOf(d, c.submit, c.submit, c.submit, c.cancel, c.edit, c.remove, c.pause, c.pauseAll)
-		c.world.at(time.Now().Add(d.upTo(6*time.Second)), next)
+		do := oneOf(d, c.submit, c.submit, c.submit, c.cancel, c.edit, c.remove, c.pause, c.pauseAll, c.unlimit)
+		c.world.at(aroundSlot(d, time.Now().Add(d.upTo(6*time.Second))), next)
 		c.call(func(ctx context.Context) error { return do(ctx, d) })
 	}
 	c.world.at(time.Now(), next)
@@ -192,11 +192,9 @@ func (c *caller) pause(ctx context.Context, d dice) error {
 		return err
 	}
 	c.world.tally.add("jobs paused and resumed")
-	if err := c.halt(ctx, j.Name, &job.Pause{At: time.Now().UTC()}); err != nil {
-		return err
-	}
+	err = c.halt(ctx, j.Name, &job.Pause{At: time.Now().UTC()})
 	sleep(ctx, d.upTo(10*time.Second))
-	return c.insist(func(ctx context.Context) error { return c.halt(ctx, j.Name, nil) })
+	return errors.Join(err, c.insist(func(ctx context.Context) error { return c.halt(ctx, j.Name, nil) })) // it may be paused, whatever the answer was
 }
 
 func (c *caller) halt(ctx context.Context, name string, p *job.Pause) error {
@@ -221,11 +219,9 @@ func (c *caller) pauseAll(ctx context.Context, d dice) error {
 		return nil
 	}
 	c.world.tally.add("all jobs paused and resumed")
-	if err := c.haltAll(ctx, &job.Pause{At: time.Now().UTC()}); err != nil {
-		return err
-	}
+	err := c.haltAll(ctx, &job.Pause{At: time.Now().UTC()})
 	sleep(ctx, d.upTo(8*time.Second))
-	return c.insist(func(ctx context.Context) error { return c.haltAll(ctx, nil) })
+	return errors.Join(err, c.insist(func(ctx context.Context) error { return c.haltAll(ctx, nil) }))
 }
 
 func (c *caller) haltAll(ctx context.Context, p *job.Pause) error {

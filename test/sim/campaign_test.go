@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // The pace of package node.
@@ -20,14 +21,18 @@ const (
 // clocks measures how far the other replicas' clocks are from ours, as package node does over HTTP.
 type clocks struct {
 	process *process
+	leader  election.LeaderClock
+	own     election.OwnClock
 	peers   *election.PeerClocks
 }
 
 func newClocks(p *process) *clocks { return &clocks{process: p, peers: election.NewPeerClocks()} }
 
 func (c *clocks) run(ctx context.Context) error {
-	if err := c.process.mirror.WaitFor(ctx, 1); err != nil {
-		return err
+	if c.process.machine.replica {
+		if err := c.process.mirror.WaitFor(ctx, 1); err != nil {
+			return err
+		}
 	}
 	for ctx.Err() == nil {
 		c.measure(ctx)
@@ -39,18 +44,47 @@ func (c *clocks) run(ctx context.Context) error {
 func (c *clocks) measure(ctx context.Context) {
 	round := c.peers.Round()
 	var wg sync.WaitGroup
-	for _, r := range c.process.mirror.Replicas() {
+	for _, r := range c.others(ctx) {
 		if r.Name != c.process.machine.name {
 			wg.Go(func() { c.ask(ctx, round, r.Name, r.Addr) })
 		}
 	}
 	wg.Wait()
+	if !c.process.machine.replica { // a worker's own clock decides nothing
+		return
+	}
 	if errors.Is(c.peers.Trusted(), election.ErrClockSet) {
 		c.process.world.tally.add("replica in doubt of its clock")
 	}
 	if wrong, _ := round.Judge(c.process.machine.now(), measureAge, maxOffset); wrong != nil {
 		c.process.world.tally.add("replica kept from leading by its clock")
 	}
+}
+
+// others are the replicas, as far as they are known.
+func (c *clocks) others(ctx context.Context) []*job.Replica {
+	if c.process.machine.replica {
+		return c.process.mirror.Replicas()
+	}
+	asking, cancel := context.WithTimeout(ctx, measureTimeout)
+	defer cancel()
+	replicas, _ := c.process.store.Replicas(asking) // a worker has no mirror; whom it does not find it asks the next time
+	return replicas
+}
+
+// leaderNow returns the least that the clock of the leader of term shows now, false if nobody knows. A worker whose own clock
+// lies sees that one moved as well: skewed says why.
+func (c *clocks) leaderNow(term int64) (now time.Time, known bool) {
+	p := c.process
+	if p.scheduler != nil && term != 0 && p.scheduler.Status().Term == term {
+		now, known = c.own.Now(p.machine.now()), true
+	} else {
+		now, known = c.leader.Now(term)
+	}
+	if known {
+		p.world.tally.add("runs held by the leader's clock")
+	}
+	return now.Add(-p.machine.lies), known
 }
 
 // ask takes the four time stamps.
@@ -65,9 +99,10 @@ func (c *clocks) ask(ctx context.Context, round election.Round, name, addr strin
 	if other == nil || !other.machine.awake(asking) || ctx.Err() != nil {
 		return
 	}
-	received := other.machine.clock.now()
+	received, term := other.machine.clock.now(), other.scheduler.Status().Term
 	sleep(ctx, back)
 	took := time.Since(began)
+	c.leader.Note(term, received, took, began.Add(took))
 	round.Note(election.Measure(name, sent, received, received, took))
 }
 
@@ -102,6 +137,7 @@ func (p *process) lead(ctx context.Context, term election.Term) error {
 			}
 		})
 	}
+	p.clocks.own.Start(p.machine.now())
 	return p.scheduler.Lead(ctx, term)
 }
 

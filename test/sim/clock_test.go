@@ -11,6 +11,13 @@ import (
 type clock struct {
 	mu     sync.Mutex
 	offset time.Duration // guarded by mu
+	past   []setting     // guarded by mu: in the order of time, the present one last
+}
+
+// setting is what a clock was set to, and when.
+type setting struct {
+	at     time.Time
+	offset time.Duration
 }
 
 func (c *clock) ahead() time.Duration {
@@ -23,6 +30,19 @@ func (c *clock) set(offset time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.offset = offset
+	c.past = append(c.past, setting{time.Now(), offset})
+}
+
+// most is how far the clock was ahead at the most, between two instants.
+func (c *clock) most(from, to time.Time) (most time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, s := range c.past {
+		if !s.at.After(to) && (i+1 == len(c.past) || !c.past[i+1].at.Before(from)) {
+			most = max(most, s.offset)
+		}
+	}
+	return most
 }
 
 // now is what the wall clock says. It carries no monotonic reading, which would tell the truth.

@@ -49,4 +49,13 @@ func (d dice) between(from, to time.Duration) time.Duration { return from + d.up
 // either is up to limit, one way or the other.
 func (d dice) either(limit time.Duration) time.Duration { return d.between(-limit, limit) }
 
+// aroundSlot is an instant not before at, now and then one just before or after a whole second: there most slots are, and what
+// is armed ahead is claimed.
+func aroundSlot(d dice, at time.Time) time.Time {
+	if near := at.Truncate(time.Second).Add(time.Second + d.either(200*time.Millisecond)); near.After(at) && d.chance(0.3) {
+		return near
+	}
+	return at
+}
+
 func oneOf[T any](d dice, of ...T) T { return of[d.IntN(len(of))] }

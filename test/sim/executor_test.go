@@ -33,19 +33,23 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 		took = d.upTo(how.slow)
 	}
 	sleep(ctx, took)
-	if ctx.Err() != nil && d.chance(0.2) { // it ignores SIGTERM
-		time.Sleep(d.upTo(req.Spec.KillGrace.Std()))
+	if ctx.Err() != nil {
+		p.world.ledger.told(e)
+		if d.chance(0.2) { // it ignores SIGTERM
+			time.Sleep(d.upTo(req.Spec.KillGrace.Std()))
+		}
 	}
 	m.awake(context.Background())
-	p.world.ledger.end(p, e)
-	if o, ended := exec.Interrupted(ctx, &req, time.Now()); ended {
-		return o
+	o, ended := exec.Interrupted(ctx, &req, time.Now())
+	if !ended {
+		o = job.Outcome{State: job.Succeeded, At: time.Now()}
+		if d.chance(how.failing) {
+			p.world.tally.add("attempt failed")
+			o = job.Outcome{State: job.Failed, At: time.Now(), Reason: "as the seed says", Retry: d.chance(0.8)}
+		}
 	}
-	if d.chance(how.failing) {
-		p.world.tally.add("attempt failed")
-		return job.Outcome{State: job.Failed, At: time.Now(), Reason: "as the seed says", Retry: d.chance(0.8)}
-	}
-	return job.Outcome{State: job.Succeeded, At: time.Now()}
+	p.world.ledger.end(e, o.State == job.Succeeded)
+	return o
 }
 
 // work is what the attempts of a job are like.
@@ -60,6 +64,7 @@ type work struct {
 type execution struct {
 	history.Effect
 	process *process
+	told    time.Time // when it was told to end; zero: it was not
 	over    time.Time // when it ended, however it did; zero: it has not
 }
 
@@ -79,13 +84,20 @@ func (l *ledger) begin(p *process, req *exec.Request) *execution {
 	return e
 }
 
+// told notes that an execution was told to end.
+func (l *ledger) told(e *execution) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.told = time.Now()
+}
+
 // end notes that an execution has come to its end, unless its process died before.
-func (l *ledger) end(p *process, e *execution) {
+func (l *ledger) end(e *execution, well bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.over.IsZero() {
 		e.over = time.Now()
-		e.Ended = e.over
+		e.Ended, e.Well = e.over, well
 	}
 }
 

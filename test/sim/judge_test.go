@@ -3,13 +3,11 @@ package sim
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/rota-scheduler/rota/scheduler/verify"
 	"github.com/rota-scheduler/rota/store"
@@ -43,25 +41,27 @@ func (w *world) settle() {
 	w.fail("%v after everything was healed, %d things are not settled:\n%s", settleTime, len(left), strings.Join(left[:min(len(left), 20)], "\n"))
 }
 
+// unsettled lists what is under way: runs that have not ended, and slots that are owed, by the definitions as they stand in the
+// store, and not decided. All schedules have ended by now, and all that was paused goes on.
 func (w *world) unsettled() (left []string) {
 	for _, r := range w.recorder.live() {
 		left = append(left, fmt.Sprintf("run %s is %s on %q: %s", r.Name(), r.State, r.Worker, r.Reason))
 	}
-	for _, j := range w.plan.jobs {
-		if !j.Spec.Scheduled() || j.Edited {
-			continue
-		}
-		when, err := policy.When(j.Name, &j.Spec)
-		if err != nil {
+	for _, j := range w.recorder.definitions() {
+		when, err := policy.When(j.Name, j.Spec)
+		switch {
+		case err != nil:
 			w.t.Error(err)
 			continue
+		case when == nil:
+			continue
 		}
-		c, known := w.recorder.cursor(j.Name)
-		if first, ok := when.Next(w.plan.began); !known && ok {
-			left = append(left, fmt.Sprintf("job %s: slot %v is not decided", j.Name, first))
+		decided := j.Scheduled
+		if c, known := w.recorder.cursor(j.Name); known && c.After.After(decided) {
+			decided = c.After
 		}
-		if known && !c.Next.IsZero() {
-			left = append(left, fmt.Sprintf("job %s: slot %v is not decided", j.Name, c.Next))
+		if next, ok := when.Next(decided); ok {
+			left = append(left, fmt.Sprintf("job %s: slot %v is not decided", j.Name, next))
 		}
 	}
 	return left
@@ -78,94 +78,31 @@ func (w *world) judge() {
 	for _, e := range executions {
 		h.Effects = append(h.Effects, e.Effect)
 	}
+	early := w.judgeEarly(executions)
 	v := history.Judge(h)
 	w.tally.addVerdict(v, len(h.Effects))
+	w.tallyArmed()
 	for _, found := range v.Violations {
 		if (w.plan.liars || w.plan.clocksSet) && strings.Contains(found.Text, "which had ended at") {
 			continue // by a clock that lies
 		}
-		if w.plan.clocksSet && beforeItsTime(found) {
+		if early[found.What] && (found.Rule == history.RuleTime || found.Rule == history.RuleExtra) {
 			continue // judgeEarly says why
+		}
+		if w.evictedUnawares(found, executions) {
+			continue
 		}
 		w.fail("%v", found)
 		w.suspect(found.What)
 	}
 	w.judgeOverlap(executions)
-	w.judgeEarly(executions)
+	w.judgeLimits(executions)
 	for _, name := range w.caller.accepted {
 		if _, ended := w.recorder.became(name); !ended {
 			w.fail("run %s was accepted and has not ended", name)
 		}
 	}
 	w.verify()
-}
-
-var beganAt = regexp.MustCompile(`^(?:began|executed) at ([\d:.]+),`)
-
-// beforeItsTime says whether all that is wrong is that something began before its slot.
-func beforeItsTime(v history.Violation) bool {
-	began := beganAt.FindStringSubmatch(v.Text)
-	_, id, _ := strings.Cut(v.What, "/")
-	slot, err := time.Parse(time.RFC3339Nano, id)
-	return began != nil && err == nil && began[1] < clockTime(slot)
-}
-
-// judgeOverlap sees to it that no two attempts of a job whose runs may not overlap execute at a time, but for those whose
-// process was paused, or whose presence was taken from it.
-func (w *world) judgeOverlap(list []*execution) {
-	latest := make(map[string]*execution) // by job: the one that ends last
-	for _, e := range list {
-		before := latest[e.Job]
-		if before == nil || before.over.IsZero() || before.over.Before(e.over) {
-			latest[e.Job] = e
-		}
-		if before == nil || !before.over.After(e.Arrived) || w.mayOverlap(e, before) {
-			continue
-		}
-		w.fail("attempt %d of %s began at %s on %s, while attempt %d of %s executed on %s until %s", e.Attempt, e.Run,
-			clockTime(e.Arrived), e.process.machine.name, before.Attempt, before.Run, before.process.machine.name, clockTime(before.over))
-		w.suspect(e.Job)
-	}
-}
-
-// judgeEarly sees to it that nothing begins before its slot, by more than the replicas' clocks may be off.
-func (w *world) judgeEarly(list []*execution) {
-	for _, e := range list {
-		_, id, _ := strings.Cut(e.Run, "/")
-		slot, err := time.Parse(time.RFC3339Nano, id)
-		if err != nil || !e.Arrived.Before(slot.Add(-maxOffset)) {
-			continue
-		}
-		if w.plan.clocksSet { // nobody can tell which clock is right while only one replica runs, or one has been set this instant
-			w.tally.add("begun early under a clock that was set wrong")
-			continue
-		}
-		w.fail("%s began at %s", e.Run, clockTime(e.Arrived))
-		w.suspect(e.Job)
-	}
-}
-
-// mayOverlap says whether there is a reason for two executions to overlap.
-func (w *world) mayOverlap(e, before *execution) bool {
-	for _, j := range w.plan.jobs {
-		if j.Name == e.Job && j.Spec.Overlap == job.OverlapAllow && e.Run != before.Run {
-			return true
-		}
-		if j.Name == e.Job && before.over.Sub(e.Arrived) <= j.Spec.KillGrace.Std() {
-			return true // it was told to end, and took its time
-		}
-	}
-	for _, f := range w.faults {
-		until := f.Until
-		if until.IsZero() {
-			until = f.At
-		}
-		near := !f.At.After(e.Arrived.Add(time.Second)) && !until.Add(5*time.Second).Before(before.Arrived)
-		if near && f.Node == before.process.machine.name && (f.Kind == history.Pause || f.Kind == history.Evict) {
-			return true
-		}
-	}
-	return false
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.000") }

@@ -54,7 +54,7 @@ func (w *world) storm(end time.Time, gap time.Duration) {
 		for !w.harm(d) && spared {
 		}
 		spared = false
-		w.at(time.Now().Add(time.Duration(d.ExpFloat64()*float64(gap))), next)
+		w.at(aroundSlot(d, time.Now().Add(time.Duration(d.ExpFloat64()*float64(gap)))), next)
 	}
 	w.at(time.Now().Add(gap), next)
 }
@@ -200,8 +200,10 @@ func (w *world) stall(d dice, m *machine) bool {
 		return false
 	}
 	client := m.process.client
+	until := time.Now().Add(d.upTo(oneOf(d, 5*time.Second, 45*time.Second)))
 	w.server.StallWatches(client)
-	w.at(time.Now().Add(d.upTo(oneOf(d, 5*time.Second, 45*time.Second))), func() { w.server.ResumeWatches(client) })
+	w.fault(history.Fault{Kind: history.Deaf, Node: m.name, At: time.Now(), Until: until, Delays: time.Second})
+	w.at(until, func() { w.server.ResumeWatches(client) })
 	return true
 }
 

@@ -16,8 +16,14 @@ func (p *process) Decided(d job.Decision, a job.Applied, _ time.Time) {
 	if d.Event != nil {
 		p.world.tally.add("ranges of slots skipped")
 	}
-	if d.Run != nil && d.Run.State == job.Skipped {
+	switch r := d.Run; {
+	case r == nil:
+	case r.State == job.Skipped:
 		p.world.tally.add("slots skipped for overlap")
+	case isAhead(r):
+		p.world.tally.add(armedAhead)
+	case r.State == job.Pending && r.Ahead: // its slot is to be decided anew
+		p.world.tally.add(takenBack)
 	}
 }
 
@@ -28,7 +34,12 @@ func (w watcher) Began(*job.Run, time.Duration) {}
 
 func (w watcher) Conflicted(*job.Run) { w.world.tally.add("claims lost to somebody else") }
 
-func (w watcher) Recalled(*job.Run, string) { w.world.tally.add("runs handed back") }
+func (w watcher) Recalled(r *job.Run, _ string) {
+	w.world.tally.add("runs handed back")
+	if isAhead(r) && r.Ahead {
+		w.world.tally.add(handedBack)
+	}
+}
 
 func (w watcher) Ended(*job.Run, *job.Outcome, time.Duration) {}
 

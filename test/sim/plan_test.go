@@ -16,6 +16,7 @@ type plan struct {
 	retention planner.Retention
 	ahead     time.Duration // dispatch.arm_ahead
 	jobs      []history.Job
+	limits    map[string]job.LimitSpec
 	work      map[string]work // by job
 	began     time.Time       // when the machines are switched on
 	windows   []window        // when they are on: the last one ends with the schedules
@@ -42,7 +43,7 @@ func (p *plan) end() time.Time { return p.windows[len(p.windows)-1].to }
 // newPlan makes the plan of a seed: mostly storms of some minutes, and every fifth a schedule of months.
 func newPlan(seed uint64) plan {
 	d := throw(seed, "plan")
-	p := plan{seed: seed, work: make(map[string]work), liars: d.chance(0.2), clocksSet: d.chance(0.3)}
+	p := plan{seed: seed, work: make(map[string]work), limits: limits, liars: d.chance(0.2), clocksSet: d.chance(0.3)}
 	p.gap = d.between(1500*time.Millisecond, 15*time.Second)
 	// Not more than the slack of the judge: while nobody leads, a pause does not take back what is armed.
 	p.ahead = oneOf(throw(seed, "ahead"), 0, 500*time.Millisecond, history.DefaultSlack)
@@ -104,7 +105,9 @@ func (p *plan) minutes(d dice) {
 		{"jitter", history.Job{Spec: job.Spec{Jitter: job.Duration(4 * second), Overlap: job.OverlapQueue}}, quick},
 	}
 	d.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+	guard := p.guards()
 	for _, a := range all[:4+d.IntN(4)] {
+		guard(a.name, &a.job.Spec)
 		every := oneOf(d, 2*second, 5*second, 10*second, 30*second)
 		a.job.Spec.Every = job.Duration(every)
 		if d.chance(0.15) {

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -62,13 +63,14 @@ func newProcess(m *machine) *process {
 	}, p.client, p.log.Named("store"))
 	p.mirror = store.NewMirror(p.store)
 	if m.replica {
-		p.scheduler = scheduler.New(planner.Config{WorkerTTL: workerTTL, Retention: m.world.plan.retention},
-			p.store, p.mirror.Feed(), p, m.now, p.log.Named("scheduler"))
+		p.scheduler = scheduler.New(planner.Config{
+			WorkerTTL: workerTTL, ArmAhead: config.Dispatch{ArmAhead: m.world.plan.ahead}.Lead(), Retention: m.world.plan.retention,
+		}, p.store, p.mirror.Feed(), p, m.now, p.log.Named("scheduler"))
 		p.elector = election.New(election.Config{
 			Prefix: p.store.Keys().Election(), Name: m.name, Addr: m.addr(), TTL: electionTTL, Clock: m.clock.reading,
 		}, p.client, p.log.Named("election"))
-		p.clocks = newClocks(p)
 	}
+	p.clocks = newClocks(p)
 	m.world.listen(p)
 	return p
 }
@@ -95,6 +97,7 @@ func (p *process) run() {
 	if p.machine.replica {
 		p.serve(&stops)
 	}
+	p.begin(&stops, p.clocks.run)
 	if p.machine.capacity > 0 {
 		if err := p.work(&stops); err != nil {
 			p.world.fail("%s cannot work: %v", p.machine.name, err)
@@ -116,7 +119,6 @@ func (p *process) serve(stops *stops) {
 	p.begin(stops, p.mirror.Follow)
 	p.begin(stops, p.scheduler.Run)
 	p.begin(stops, p.present)
-	p.begin(stops, p.clocks.run)
 }
 
 // stand lets the replica campaign.
@@ -135,8 +137,11 @@ func (p *process) stand(stops *stops) {
 func (p *process) work(stops *stops) error {
 	cfg := worker.Config{
 		Name: p.machine.name, Addr: p.machine.addr(), Capacity: p.machine.capacity, DataDir: p.disk + ".data",
-		ShutdownGrace: shutdownGrace, Observer: watcher{p},
+		ShutdownGrace: shutdownGrace, Observer: watcher{p}, LeaderNow: p.clocks.leaderNow,
 	}.Defaults()
+	if p.machine.replica {
+		cfg.Known = p.known
+	}
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
@@ -157,6 +162,12 @@ func (p *process) work(stops *stops) error {
 		return err
 	})
 	return nil
+}
+
+// known is a definition that the mirror has, if that is not older than rev.
+func (p *process) known(name string, rev int64) (*job.Job, bool) {
+	j, ok := p.mirror.Job(name)
+	return j, ok && j.Rev >= rev
 }
 
 // present shows the replica to the others.

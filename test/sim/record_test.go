@@ -25,6 +25,7 @@ type recorder struct {
 	versions []history.Version           // guarded by mu
 	open     map[string]job.Run          // guarded by mu: runs that have not ended, by name
 	cursors  map[string]job.Cursor       // guarded by mu
+	jobs     map[string]job.Job          // guarded by mu
 	leases   map[string]clientv3.LeaseID // guarded by mu, by key
 	ended    map[string]job.State        // guarded by mu: runs that have, by name
 }
@@ -32,7 +33,7 @@ type recorder struct {
 func newRecorder(server *mem.Server) *recorder {
 	r := &recorder{
 		client: server.Client(), done: make(chan struct{}), open: make(map[string]job.Run), cursors: make(map[string]job.Cursor),
-		leases: make(map[string]clientv3.LeaseID), ended: make(map[string]job.State),
+		jobs: make(map[string]job.Job), leases: make(map[string]clientv3.LeaseID), ended: make(map[string]job.State),
 	}
 	watch := r.client.Watch(context.Background(), prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(1))
 	go func() { // ends with the client
@@ -67,6 +68,11 @@ func (r *recorder) record(events []*clientv3.Event) {
 		switch kind {
 		case "runs":
 			r.recordRun(name, v)
+		case "jobs":
+			var j job.Job
+			if delete(r.jobs, name); !v.Deleted && json.Unmarshal(v.Value, &j) == nil {
+				r.jobs[name] = j
+			}
 		case "cursors":
 			var c job.Cursor
 			if delete(r.cursors, name); !v.Deleted && json.Unmarshal(v.Value, &c) == nil {
@@ -118,6 +124,17 @@ func (r *recorder) live() []job.Run {
 		runs = append(runs, r.open[name])
 	}
 	return runs
+}
+
+// definitions are the jobs as they stand, in the order of their names.
+func (r *recorder) definitions() []job.Job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]job.Job, 0, len(r.jobs))
+	for _, name := range slices.Sorted(maps.Keys(r.jobs)) {
+		list = append(list, r.jobs[name])
+	}
+	return list
 }
 
 func (r *recorder) cursor(name string) (job.Cursor, bool) {

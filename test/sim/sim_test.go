@@ -4,8 +4,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -88,6 +90,11 @@ func disks(t *testing.T) string {
 // live is the whole story.
 func (w *world) live() {
 	time.Sleep(time.Until(w.plan.began))
+	for _, name := range slices.Sorted(maps.Keys(w.plan.limits)) {
+		if err := w.caller.limit(context.Background(), name); err != nil {
+			w.t.Fatal(err)
+		}
+	}
 	for _, j := range w.plan.jobs {
 		if err := w.caller.define(context.Background(), j.Name, j.Spec); err != nil {
 			w.t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 // clocks measures how far the other replicas' clocks are from ours.
 type clocks struct {
 	node   *Node
-	leader leaderClock
-	own    ownClock
+	leader election.LeaderClock
+	own    election.OwnClock
 	peers  *election.PeerClocks
 	scheme string
 	client http.Client
@@ -110,7 +110,7 @@ func (c *clocks) ask(ctx context.Context, name, addr string) (election.Offset, e
 	if v.Node != name { // such as we ourselves, at an address that means another machine elsewhere
 		return election.Offset{}, fmt.Errorf("ask %s for its clock: %s answers at %s", name, v.Node, addr)
 	}
-	c.leader.note(v.Term, v.Answered, took, began.Add(took))
+	c.leader.Note(v.Term, v.Answered, took, began.Add(took))
 	return election.Measure(name, sent, v.Received, v.Answered, took), nil
 }
 

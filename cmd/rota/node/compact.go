@@ -10,6 +10,9 @@ import (
 
 // compactor forgets past revisions of an embedded etcd before they fill it. etcd itself keeps those of the last minutes,
 // which at thousands of runs a second are more than its quota; who lists anew because of that loses nothing.
+//
+// It goes by what has come on top of what the last compaction left: that is the past, by and large. By what is there, it would
+// never stop where the present alone is much, and whoever needs longer for a list than the past is kept would never finish one.
 type compactor struct {
 	client   *clientv3.Client
 	endpoint string
@@ -17,7 +20,7 @@ type compactor struct {
 
 	every time.Duration // how often it looks
 	keep  time.Duration // how much of the past is kept whatever its size
-	share int64         // of the quota, as its divisor, that may be used before anything is forgotten
+	share int64         // of the room beside what the last compaction left, as its divisor, that may be used before anything is forgotten
 }
 
 // What compactors of a node do.
@@ -36,7 +39,7 @@ type past struct {
 // run compacts until ctx ends.
 func (c *compactor) run(ctx context.Context) {
 	var seen []past
-	done := int64(0)
+	done, left := int64(0), int64(0) // up to where it has compacted, and the least that was in use since
 	for ctx.Err() == nil {
 		now := time.Now()
 		looking, cancel := context.WithTimeout(ctx, lookTimeout)
@@ -47,22 +50,25 @@ func (c *compactor) run(ctx context.Context) {
 			for len(seen) > 1 && now.Sub(seen[1].at) >= c.keep {
 				seen = seen[1:]
 			}
-			if old := seen[0]; now.Sub(old.at) >= c.keep && old.rev > done && st.DbSizeInUse > st.DbSizeQuota/c.share {
-				done = c.compact(ctx, old.rev, done)
+			left = min(left, st.DbSizeInUse) // etcd frees what it forgets little by little
+			if old := seen[0]; now.Sub(old.at) >= c.keep && old.rev > done && st.DbSizeInUse-left > (st.DbSizeQuota-left)/c.share {
+				if c.compact(ctx, old.rev) {
+					done, left = old.rev, st.DbSizeInUse
+				}
 			}
 		}
 		pause(ctx, c.every)
 	}
 }
 
-// compact forgets what was before rev, and returns up to where that is done.
-func (c *compactor) compact(ctx context.Context, rev, done int64) int64 {
+// compact forgets what was before rev, and says whether that is done.
+func (c *compactor) compact(ctx context.Context, rev int64) bool {
 	compacting, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	if _, err := c.client.Compact(compacting, rev); err != nil {
 		c.log.Debug("etcd's past was not compacted", "revision", rev, "err", shortError(err))
-		return done
+		return false
 	}
 	c.log.Debug("etcd's past is compacted, since there is much of it", "revision", rev)
-	return rev
+	return true
 }

@@ -160,7 +160,8 @@ func (b *backend) PauseAll(ctx context.Context, p *job.Pause) (job.Gate, error) 
 		current, err := b.node.store.Gate(ctx)
 		switch {
 		case errors.Is(err, job.ErrUnreadable): // what is asked for takes its place, whatever it was
-			current.Since = b.node.mirror.Gate().Since
+			known := b.node.mirror.Gate()
+			current.Since, current.Pauses = known.Since, known.Pauses
 			if p == nil {
 				current.Paused = new(job.Pause)
 			}

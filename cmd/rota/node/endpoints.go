@@ -24,8 +24,9 @@ import (
 // tell, and left out while it does not. When none answers, all are kept: then it is not for us to say whose fault that is.
 type endpoints struct {
 	client *clientv3.Client // whose endpoints are chosen
+	set    config.Etcd
 	all    []string
-	probes []*clientv3.Client // one for each of all
+	probes []*clientv3.Client // one for each of all; nil: there is none yet
 	key    string             // that is asked for
 	log    hclog.Logger
 }
@@ -37,24 +38,18 @@ const (
 	chooseAfter   = 2 // probes in a row without an answer
 )
 
-func chooseEndpoints(e config.Etcd, client *clientv3.Client, log hclog.Logger) (*endpoints, error) {
-	c := &endpoints{client: client, all: e.Endpoints, key: e.Prefix + "/", log: log}
-	for _, ep := range e.Endpoints {
-		alone := e
-		alone.Endpoints = []string{ep}
-		probe, err := Dial(alone)
-		if err != nil {
-			return nil, errors.Join(err, c.close())
-		}
-		c.probes = append(c.probes, probe)
+func chooseEndpoints(e config.Etcd, client *clientv3.Client, log hclog.Logger) *endpoints {
+	return &endpoints{
+		client: client, set: e, all: e.Endpoints, probes: make([]*clientv3.Client, len(e.Endpoints)), key: e.Prefix + "/", log: log,
 	}
-	return c, nil
 }
 
 func (c *endpoints) close() error {
 	var errs []error
 	for _, p := range c.probes {
-		errs = append(errs, ignoreCanceled(p.Close()))
+		if p != nil {
+			errs = append(errs, ignoreCanceled(p.Close()))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -80,16 +75,26 @@ func (c *endpoints) run(ctx context.Context) error {
 func (c *endpoints) ask(ctx context.Context) []bool {
 	answers := make([]bool, len(c.all))
 	var wg sync.WaitGroup
-	for i, p := range c.probes {
-		wg.Go(func() {
-			try, cancel := context.WithTimeout(ctx, chooseTimeout)
-			defer cancel()
-			_, err := p.Get(try, c.key, clientv3.WithCountOnly())
-			answers[i] = !mute(err)
-		})
+	for i := range c.all {
+		wg.Go(func() { answers[i] = !mute(c.probe(ctx, i)) })
 	}
 	wg.Wait()
 	return answers
+}
+
+// probe asks one member. A client that logs in can be made only while its member answers.
+func (c *endpoints) probe(ctx context.Context, i int) (err error) {
+	if c.probes[i] == nil {
+		alone := c.set
+		alone.Endpoints = c.all[i : i+1]
+		if c.probes[i], err = dial(alone, chooseTimeout); err != nil {
+			return err
+		}
+	}
+	try, cancel := context.WithTimeout(ctx, chooseTimeout)
+	defer cancel()
+	_, err = c.probes[i].Get(try, c.key, clientv3.WithCountOnly())
+	return err
 }
 
 // mute says whether an error means that nobody is there who could answer. A refusal is an answer.

@@ -2,13 +2,17 @@ package node
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/test/ports"
 )
 
 // A member that hangs is left out and taken back; when none answers, all are kept.
@@ -22,10 +26,7 @@ func TestAMemberThatHangsIsLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	choice, err := chooseEndpoints(set, client, hclog.NewNullLogger())
-	if err != nil {
-		t.Fatal(err)
-	}
+	choice := chooseEndpoints(set, client, hclog.NewNullLogger())
 	var stops closers
 	stops.add("close client", client.Close)
 	stops.add("close probes", choice.close)
@@ -82,4 +83,84 @@ func TestAMemberThatComesBackIsFoundSoon(t *testing.T) {
 	})
 	l.heal()
 	eventually(t, "it answers", answers)
+}
+
+// lock makes a user, without whose password etcd answers nobody, and returns the file that it is in.
+func lock(t *testing.T, endpoint, user string) (passwordFile string) {
+	t.Helper()
+	client, err := Dial(config.Etcd{Endpoints: []string{endpoint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	const password = "s3cret"
+	_, err1 := client.UserAdd(t.Context(), "root", password)
+	_, err2 := client.UserGrantRole(t.Context(), "root", "root")
+	_, err3 := client.UserAdd(t.Context(), user, password)
+	_, err4 := client.UserGrantRole(t.Context(), user, "root")
+	_, err5 := client.AuthEnable(t.Context())
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		t.Fatal(err)
+	}
+	passwordFile = filepath.Join(t.TempDir(), "password")
+	write(t, passwordFile, password+"\n")
+	return passwordFile
+}
+
+// A client that logs in cannot be made without an answer: a node waits for the first member that gives one, and needs no other.
+func TestANodeThatLogsInStartsWithTheMembersThatAnswer(t *testing.T) {
+	t.Parallel()
+	endpoint := etcd(t)
+	set := settings(t, "q1")
+	set.Etcd.Embedded, set.Etcd.Username = config.Embedded{}, "rota"
+	set.Etcd.PasswordFile = lock(t, endpoint, set.Etcd.Username)
+	dead, late := newLink(t, endpoint), newLink(t, endpoint)
+	set.Etcd.Endpoints = []string{dead.endpoint(), late.endpoint()}
+	dead.cut()
+	late.cut()
+	r := launch(t, Config{Settings: set, Version: version})
+	eventually(t, "it says that etcd does not answer", func() bool {
+		return strings.Contains(r.log.String(), "etcd does not answer, trying again")
+	})
+	late.heal()
+	eventually(t, "it is ready", func() bool {
+		_, ok, err := r.Ready(t.Context())
+		return err == nil && ok
+	})
+	eventually(t, "the member that does not answer is left out", func() bool {
+		return strings.Contains(r.log.String(), "endpoints="+dead.endpoint())
+	})
+}
+
+func TestAWrongPasswordIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	endpoint := etcd(t)
+	set := outside(t, "q1", endpoint)
+	set.Etcd.Username = "rota"
+	set.Etcd.PasswordFile = lock(t, endpoint, set.Etcd.Username)
+	write(t, set.Etcd.PasswordFile, "wrong")
+	launch(t, Config{Settings: set, Version: version}).stopped(t, "authentication failed")
+}
+
+// Whoever asks for the version is answered although the endpoints that are named first are not there.
+func TestTheVersionIsThatOfWhoeverAnswers(t *testing.T) {
+	t.Parallel()
+	hangs, endpoint := newLink(t, etcd(t)), etcd(t)
+	hangs.cut()
+	client, err := Dial(config.Etcd{Endpoints: []string{"http://" + ports.Addr(t), hangs.endpoint(), endpoint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ignoreCanceled(client.Close()) })
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := CheckVersion(ctx, client); err != nil {
+		t.Errorf("got %v, want the version of the last endpoint", err)
+	}
+	client.SetEndpoints(hangs.endpoint())
+	ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if err := CheckVersion(ctx, client); err == nil {
+		t.Error("the cut did not bite")
+	}
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// historyOfFiles is how many earlier sets the store remembers.
-const historyOfFiles = 50
+// historyOfFiles is how many earlier sets the store remembers, for replicas that were away for long and have lost their own
+// memory: 67 KB.
+const historyOfFiles = 1000
 
 // writers is how many definitions are written at a time. The store gathers them into few transactions.
 const writers = 16
@@ -34,6 +35,7 @@ var (
 // that, soon after they moved the mark and then every checkEvery, and put it right.
 func (f *files) enforce(ctx context.Context) error {
 	defer f.show()
+	defer f.keep()
 	for {
 		current, rev, err := f.inForce(ctx)
 		switch {
@@ -50,7 +52,7 @@ func (f *files) enforce(ctx context.Context) error {
 			return nil
 		}
 		if f.behind = f.older(current); f.behind != "" {
-			f.edited = false
+			f.edited, f.newer = false, 0
 			f.node.log.Warn("job files are not in force: bring them up to date, or change a job in them", "path", f.path,
 				"reason", f.behind, "in_force", current.Hash)
 			return nil
@@ -88,7 +90,7 @@ func (f *files) inForce(ctx context.Context) (current job.Files, rev int64, err 
 
 // confirm has the jobs of a set that is in force written.
 func (f *files) confirm(ctx context.Context) error {
-	f.behind = ""
+	f.behind, f.newer = "", f.last.Rev+1
 	if err := f.apply(ctx); err != nil {
 		return err
 	}
@@ -98,10 +100,11 @@ func (f *files) confirm(ctx context.Context) error {
 
 // older says why the set must not replace the one in force; "" if it may.
 func (f *files) older(current job.Files) string {
+	newer := current.Hash != "" && current.Rev >= f.newer
 	switch {
-	case f.edited && current.Rev > f.base:
+	case f.edited && newer:
 		return fmt.Sprintf("%s put other files in force after the edit", current.By)
-	case !f.edited && slices.Contains(current.History, f.set.Hash):
+	case !f.edited && (newer || slices.Contains(current.History, f.set.Hash)):
 		return fmt.Sprintf("older than the files in force, which %s applied", current.By)
 	}
 	return ""

@@ -11,8 +11,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -29,21 +31,20 @@ func (n *Node) connect(ctx context.Context, stops *closers) error {
 	if len(n.set.Etcd.Endpoints) == 0 {
 		return n.embed(ctx, stops)
 	}
-	client, err := Dial(n.set.Etcd)
+	err := n.awaitEtcd(ctx, func(context.Context) (err error) {
+		n.client, err = Dial(n.set.Etcd)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	stops.add("close etcd client", func() error { return ignoreCanceled(client.Close()) })
-	n.client = client
+	stops.add("close etcd client", func() error { return ignoreCanceled(n.client.Close()) })
 	if len(n.set.Etcd.Endpoints) > 1 {
-		choice, err := chooseEndpoints(n.set.Etcd, client, n.log.Named("etcd"))
-		if err != nil {
-			return err
-		}
+		choice := chooseEndpoints(n.set.Etcd, n.client, n.log.Named("etcd"))
 		stops.add("close probes of etcd", choice.close)
 		stops.background(ctx)("choose etcd endpoints", choice.run)
 	}
-	return n.awaitEtcd(ctx)
+	return n.awaitEtcd(ctx, func(ctx context.Context) error { return CheckVersion(ctx, n.client) })
 }
 
 // embed starts this node's etcd member.
@@ -143,11 +144,17 @@ var redial = grpc.WithConnectParams(grpc.ConnectParams{
 	MinConnectTimeout: 3 * time.Second,
 })
 
-// Dial returns a client for the settings' endpoints. It does not wait for an answer.
-func Dial(e config.Etcd) (*clientv3.Client, error) {
+// loginTimeout is how long a client waits until etcd has taken its password.
+const loginTimeout = 3 * time.Second
+
+// Dial returns a client for the settings' endpoints. It does not wait for an answer, unless it has a password: then it fails if
+// no endpoint takes it in time.
+func Dial(e config.Etcd) (*clientv3.Client, error) { return dial(e, loginTimeout) }
+
+func dial(e config.Etcd, login time.Duration) (*clientv3.Client, error) {
 	cfg := clientv3.Config{
 		Endpoints:            e.Endpoints,
-		DialTimeout:          3 * time.Second,
+		DialTimeout:          login,
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: 3 * time.Second,
 		PermitWithoutStream:  true,
@@ -185,21 +192,21 @@ func clientTLS(t config.ClientTLS) (*tls.Config, error) {
 	return c, nil
 }
 
-// awaitEtcd returns when etcd answers and is new enough. Until then it says every few seconds that it does not.
-func (n *Node) awaitEtcd(ctx context.Context) error {
+// awaitEtcd calls ask until etcd answers, or refuses what waiting does not change. Until then it says every few seconds that it
+// does not.
+func (n *Node) awaitEtcd(ctx context.Context, ask func(ctx context.Context) error) error {
 	for pause := time.Second; ; pause = min(2*pause, 15*time.Second) {
 		try, cancel := context.WithTimeout(ctx, 3*time.Second)
-		err := CheckVersion(try, n.client)
+		err := ask(try)
 		cancel()
-		var old *OldEtcdError
 		switch {
-		case err == nil || errors.As(err, &old):
+		case err == nil || IsConfig(err) || errors.Is(err, rpctypes.ErrAuthFailed):
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		}
-		n.log.Error("etcd does not answer, trying again", "endpoints", strings.Join(n.client.Endpoints(), ","),
-			"err", unreached(n.client.Endpoints(), err), "again_in", pause.String())
+		n.log.Error("etcd does not answer, trying again", "endpoints", strings.Join(n.set.Etcd.Endpoints, ","),
+			"err", unreached(n.set.Etcd.Endpoints, err), "again_in", pause.String())
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -232,19 +239,40 @@ func (e *OldEtcdError) Error() string {
 		e.Version, e.Endpoint)
 }
 
-// CheckVersion asks the endpoints for their version, until one answers, and refuses those that are too old.
+// CheckVersion asks all endpoints for their version, until one answers, and refuses one that is too old. Side by side: one that
+// does not answer would use up the time of those after it.
 func CheckVersion(ctx context.Context, client *clientv3.Client) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		endpoint, version string
+		err               error
+	}
+	endpoints := client.Endpoints()
+	answers := make(chan answer, len(endpoints))
+	for _, ep := range endpoints {
+		wg.Go(func() {
+			a := answer{endpoint: ep}
+			resp, err := client.Status(ctx, ep)
+			if a.err = err; err == nil {
+				a.version = resp.Version
+			}
+			answers <- a
+		})
+	}
 	var errs []error
-	for _, ep := range client.Endpoints() {
-		resp, err := client.Status(ctx, ep)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+	for range endpoints {
+		a := <-answers
+		switch {
+		case a.err != nil:
+			errs = append(errs, a.err)
+		case !recent(a.version):
+			return &OldEtcdError{Endpoint: a.endpoint, Version: a.version}
+		default:
+			return nil
 		}
-		if !recent(resp.Version) {
-			return &OldEtcdError{Endpoint: ep, Version: resp.Version}
-		}
-		return nil
 	}
 	return errors.Join(errs...)
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -20,7 +18,8 @@ import (
 //
 // Every replica reads its own files. A set that the store has not seen yet is put in force by whoever reads it; one that
 // was in force earlier and has been replaced is older, and is left alone when a replica starts with it, so that nobody's old
-// files undo newer ones. An edit that is seen to happen is always put in force, also if it brings back what was before.
+// files undo newer ones. An edit that is seen to happen is put in force, also if it brings back what was before, unless others
+// were put in force after it. A restart is no edit: a replica remembers what it has read.
 //
 // Files that are wrong change nothing: what is in force stays. A replica that starts with wrong files works all the same,
 // unless no files have ever been in force.
@@ -31,27 +30,27 @@ type files struct {
 	// Owned by run, once it runs.
 	set    *config.Set // the last that could be read; nil: none yet
 	wrong  error       // what is wrong with the files as they are; nil: nothing
-	stamp  string      // of the files as they were read
+	stamp  picture     // of the files as they were read
 	edited bool        // set is an edit that is not in force yet
-	base   int64       // revision of the store's mark when the edit was seen
+	newer  int64       // marks of other sets are newer than set from this revision on; never: none is that we know of
+	kept   sighting    // what the disk knows of them
 	last   job.Files   // the store's mark as it was read or written last
 	moved  bool        // the mark was moved by the last enforce
 	behind string      // why set is not to be put in force, though it is right; until the files change
+	moving bool        // the files change and change: they are not read before they rest
 }
 
 // How job files are watched. The file system tells of most changes at once; looking finds the others: links that were
 // moved elsewhere, network file systems, and machines that are out of watches.
 const (
 	lookEvery  = 5 * time.Second
-	settle     = 250 * time.Millisecond // files have to rest so long before they are read
-	settleMost = 3 * time.Second        // files that never rest are read after this
-	retryFiles = 2 * time.Second        // after a failure
-	checkEvery = 30 * time.Second       // the store is compared with files that are in force
+	retryFiles = 2 * time.Second  // after a failure
+	checkEvery = 30 * time.Second // the store is compared with files that are in force
 )
 
 // openFiles reads the files. What becomes of mistakes in them is for run to say.
 func openFiles(n *Node) *files {
-	f := &files{node: n, path: n.set.Jobs}
+	f := &files{node: n, path: n.set.Jobs, newer: never}
 	f.load()
 	return f
 }
@@ -61,7 +60,13 @@ func openFiles(n *Node) *files {
 func (f *files) run(ctx context.Context) error {
 	changes, stop := f.watch()
 	defer stop()
+	for f.stamp.fresh() && !f.rests(ctx, true) { // whoever copies them may not be done
+		if f.show(); ctx.Err() != nil {
+			return nil
+		}
+	}
 	f.load() // they may have changed while etcd was not there
+	f.recall()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	enforce := time.NewTimer(0)
@@ -91,9 +96,10 @@ func (f *files) run(ctx context.Context) error {
 		case <-changes:
 		case <-look.C:
 		}
-		if asked || fingerprint(f.path) != f.stamp {
-			rest(ctx, f.path)
-			f.read()
+		if asked || f.moving || !f.stamp.same(take(f.path)) {
+			if f.rests(ctx, f.moving) {
+				f.read()
+			}
 			enforce.Reset(0)
 		}
 	}
@@ -131,47 +137,9 @@ func directories(path string) []string {
 	return dirs
 }
 
-// rest returns when the files have not changed for a while.
-func rest(ctx context.Context, path string) {
-	before := fingerprint(path)
-	for end := time.Now().Add(settleMost); ctx.Err() == nil && time.Now().Before(end); {
-		pause(ctx, settle)
-		now := fingerprint(path)
-		if now == before {
-			return
-		}
-		before = now
-	}
-}
-
-// fingerprint changes when the files at path, or what their links lead to, change.
-func fingerprint(path string) string {
-	var b strings.Builder
-	add := func(name string) {
-		info, err := os.Stat(name)
-		if err != nil {
-			fmt.Fprintf(&b, "%s %t\n", name, errors.Is(err, fs.ErrNotExist))
-			return
-		}
-		real, _ := filepath.EvalSymlinks(name) // "" is as good as any
-		fmt.Fprintf(&b, "%s %s %d %d %s\n", name, real, info.Size(), info.ModTime().UnixNano(), info.Mode())
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		add(path)
-		return b.String()
-	}
-	for _, entry := range entries { // of the directory itself only the names matter, not its time
-		if ext := filepath.Ext(entry.Name()); ext == ".yaml" || ext == ".yml" {
-			add(filepath.Join(path, entry.Name()))
-		}
-	}
-	return b.String()
-}
-
 // load reads the files, and says whether they mean something else than before.
 func (f *files) load() (changed bool) {
-	f.stamp = fingerprint(f.path) // before they are read: what changes meanwhile is read again
+	f.stamp = take(f.path) // before they are read: what changes meanwhile is read again
 	set, err := config.LoadJobs([]string{f.path})
 	if f.wrong = err; err != nil {
 		f.node.log.Error("job files are wrong, what is in force stays:\n"+err.Error(), "path", f.path)
@@ -186,7 +154,8 @@ func (f *files) load() (changed bool) {
 func (f *files) read() {
 	if f.load() {
 		f.edited, f.behind = true, ""
-		f.base = max(f.node.mirror.Files().Rev, f.last.Rev)
+		f.newer = max(f.node.mirror.Files().Rev, f.last.Rev) + 1
+		f.keep()
 	}
 }
 
@@ -198,6 +167,9 @@ func (f *files) show() {
 	}
 	if f.wrong != nil {
 		note = "the job files are wrong and not in force: " + firstMistake(f.wrong)
+	}
+	if f.moving {
+		note = "the job files change and change, and are not read before they rest"
 	}
 	f.node.replica.setFiles(hash, note)
 }

@@ -40,7 +40,7 @@ func (n *Node) lead(ctx context.Context, term election.Term) error {
 	if n.set.History.MaxAge > 0 {
 		wg.Go(func() { n.sweepEvents(ctx, term) })
 	}
-	n.clocks.own.start(n.now())
+	n.clocks.own.Start(n.now())
 	return n.scheduler.Lead(ctx, term)
 }
 

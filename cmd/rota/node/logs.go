@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -36,7 +39,7 @@ func (b *backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 	case b.node.worker == nil:
 		err = unavailable(fmt.Errorf("%s, which has the output, does not work any more", worker))
 	case follow && !over(&r, number):
-		return b.follow(ctx, r.Name(), number), nil
+		return b.follow(ctx, &r, number), nil
 	default:
 		out, err = b.node.worker.Log(r.Name(), number)
 		switch {
@@ -57,7 +60,7 @@ func (b *backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 
 // over says whether an attempt has ended.
 func over(r *job.Run, attempt int) bool {
-	return attempt != r.Attempt || slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.Number == attempt })
+	return attempt != r.Attempt || r.State.Terminal() || slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.Number == attempt })
 }
 
 // recorded is the output of an attempt as far as the run's record has it, and whether that is all of it.
@@ -69,15 +72,33 @@ func recorded(r *job.Run, attempt int) (text string, all bool) {
 }
 
 // follow copies what an attempt prints here until it has ended, or the reader is closed.
-func (b *backend) follow(ctx context.Context, run string, attempt int) io.ReadCloser {
+func (b *backend) follow(ctx context.Context, r *job.Run, attempt int) io.ReadCloser {
 	pr, pw := io.Pipe()
 	following, cancel := context.WithCancel(ctx)
 	f := &followed{PipeReader: pr, cancel: cancel, done: make(chan struct{})}
+	over := func() (bool, error) { return b.overNow(following, r, attempt) }
 	go func() { // ends with ctx and by Close, which waits for it
 		defer close(f.done)
-		pw.CloseWithError(b.node.worker.Follow(following, run, attempt, pw))
+		pw.CloseWithError(b.node.worker.Follow(following, r.Name(), attempt, pw, over))
 	}()
 	return f
+}
+
+// overNow asks the store whether an attempt of r has ended: an error if it will not be where it was. What the store does not say
+// is not so.
+func (b *backend) overNow(ctx context.Context, r *job.Run, attempt int) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	now, err := b.node.store.Run(ctx, r.Job, r.ID)
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return true, nil // so is what history had of it
+	case err != nil:
+		return false, nil
+	case now.State == job.Pending && now.Attempt < attempt, now.Attempt == attempt && now.Worker != "" && now.Worker != r.Worker:
+		return false, unavailable(fmt.Errorf("attempt %d of run %s was handed back before it began", attempt, r.Name()))
+	}
+	return over(&now, attempt), nil
 }
 
 // whoHas says which worker has the output of an attempt, 0 being the latest.
@@ -117,26 +138,75 @@ func (b *backend) remoteLogs(ctx context.Context, r *job.Run, attempt int, name 
 	if err != nil {
 		return nil, unavailable(err)
 	}
+	ctx, cut := context.WithCancelCause(ctx)
 	out, err := c.Logs(ctx, r.Name(), attempt, follow)
 	if err != nil {
+		cut(nil)
 		c.Close()
 		if errors.Is(err, job.ErrNotFound) {
 			return nil, err
 		}
 		return nil, unavailable(fmt.Errorf("worker %s, which has the output, does not answer: %w", name, err))
 	}
-	return &fetched{ReadCloser: out, client: c}, nil
+	f := &fetched{ReadCloser: out, client: c, ctx: ctx, cut: cut}
+	if follow {
+		f.watching.Go(func() { b.cutOff(f, r, attempt, name) })
+	}
+	return f, nil
+}
+
+// A worker that is paused, or whose machine has vanished, does not end what it sends: it is cut off when its attempt has been
+// over, and nothing has come, for so long. That is longer than a worker itself goes on.
+const (
+	overEvery = time.Second
+	overLong  = 10 * time.Second
+)
+
+// cutOff ends f when its attempt is over and its worker does not say so.
+func (b *backend) cutOff(f *fetched, r *job.Run, attempt int, worker string) {
+	for since := time.Now(); time.Since(since) < overLong || !f.starves(overLong); pause(f.ctx, overEvery) {
+		if f.ctx.Err() != nil {
+			return
+		}
+		if over, err := b.overNow(f.ctx, r, attempt); !over && err == nil {
+			since = time.Now()
+		}
+	}
+	f.cut(unavailable(fmt.Errorf("attempt %d of run %s is over, and worker %s does not end its output", attempt, r.Name(), worker)))
 }
 
 // fetched is another node's answer.
 type fetched struct {
 	io.ReadCloser
-	client *client.Client
+	client   *client.Client
+	ctx      context.Context // of the request
+	cut      context.CancelCauseFunc
+	watching sync.WaitGroup
+	waits    atomic.Int64 // since when somebody waits for more, in Unix nanoseconds; 0: nobody does
+}
+
+// starves says whether more has been waited for, in vain, for so long. Who takes nothing for a while does not wait.
+func (f *fetched) starves(d time.Duration) bool {
+	at := f.waits.Load()
+	return at != 0 && time.Since(time.Unix(0, at)) >= d
+}
+
+func (f *fetched) Read(p []byte) (int, error) {
+	f.waits.Store(time.Now().UnixNano())
+	defer f.waits.Store(0)
+	n, err := f.ReadCloser.Read(p)
+	if err != nil && f.ctx.Err() != nil {
+		err = context.Cause(f.ctx)
+	}
+	return n, err
 }
 
 func (f *fetched) Close() error {
 	defer f.client.Close()
-	return f.ReadCloser.Close()
+	f.cut(context.Canceled)
+	err := f.ReadCloser.Close()
+	f.watching.Wait()
+	return err
 }
 
 // followed is the output of an attempt that may go on.

@@ -67,7 +67,7 @@ func newMetrics(n *Node) *metrics {
 		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_notifications_total", Help: "Notices of this leader, by notifier and what became of them."}, []string{"notifier", "outcome"}),
 		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "rota_schedule_lag_seconds", Help: "From when a run was due to when its attempt was claimed here.",
+			Name: "rota_schedule_lag_seconds", Help: "From when a run was due to when its attempt began here.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "rota_attempt_duration_seconds", Help: "How long attempts took.",

@@ -167,7 +167,7 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 		n.services = send.NewServices()
 		stops.add("wait for notifications", func() error { n.services.Close(); return nil })
 		n.scheduler = scheduler.New(planner.Config{
-			WorkerTTL: workerTTL, ArmAhead: n.set.Dispatch.ArmAhead,
+			WorkerTTL: workerTTL, ArmAhead: n.set.Dispatch.Lead(),
 			StopMargin: n.cfg.StopMargin, StopPatience: n.cfg.StopPatience,
 			Retention: planner.Retention{Success: n.set.History.Success, Failed: n.set.History.Failed, MaxAge: n.set.History.MaxAge},
 		}, n.store, n.mirror.Feed(), n.metrics, n.now, n.log.Named("scheduler"))

@@ -44,15 +44,40 @@ func (b *backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 	if s.Kind == job.KindDelayed {
 		r.Reason = job.ReasonNotYet
 	}
-	made, err := b.node.store.Submit(ctx, r)
-	switch {
-	case errors.Is(err, job.ErrConflict) && s.Key != "" && made.Key == s.Key:
-		return api.NewRunView(made), false, nil
-	case err != nil:
-		return api.RunView{}, false, asked(err)
+	made, created, err := makeRun(ctx, b.node.store, r)
+	if err != nil {
+		return api.RunView{}, false, err
 	}
-	b.shown(ctx, made.Rev)
-	return api.NewRunView(made), true, nil
+	if created {
+		b.shown(ctx, made.Rev)
+	}
+	return api.NewRunView(made), created, nil
+}
+
+// submitter is how a run is created.
+type submitter interface {
+	Submit(ctx context.Context, r job.Run) (job.Run, error)
+}
+
+// makeRun creates r. created is false if an earlier call with its key has made it.
+//
+// The identity of a run without a key is new, so what is found under it is r, from a sending that was applied without an
+// answer: by now the leader may have given it to a worker, who may have ended it.
+func makeRun(ctx context.Context, s submitter, r job.Run) (made job.Run, created bool, err error) {
+	made, err = s.Submit(ctx, r)
+	switch {
+	case err == nil:
+		return made, true, nil
+	case !errors.Is(err, job.ErrConflict):
+		return job.Run{}, false, asked(err)
+	case r.Key != "" && made.Key == r.Key:
+		return made, false, nil
+	case r.Key != "":
+		return job.Run{}, false, asked(err)
+	case made.Rev == 0:
+		return job.Run{}, false, fmt.Errorf("run %s was made, and nobody can read it any more: %w", r.Name(), context.DeadlineExceeded)
+	}
+	return made, true, nil
 }
 
 // runID is the identity of a run that is nobody's slot: the same for the same key, otherwise new and sorted by time.
@@ -146,9 +171,9 @@ func (b *backend) Retry(ctx context.Context, jobName, id, by string) (api.RunVie
 		}
 		r.Generation = current.Generation
 	}
-	made, err := b.node.store.Submit(ctx, r)
+	made, _, err := makeRun(ctx, b.node.store, r)
 	if err != nil {
-		return api.RunView{}, asked(err)
+		return api.RunView{}, err
 	}
 	b.shown(ctx, made.Rev)
 	return api.NewRunView(made), nil

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -30,5 +31,36 @@ func TestACancelThatTookEffectIsNoConflict(t *testing.T) {
 	}
 	if _, err := stopRun(t.Context(), s, got, job.Cancel{At: time.Now(), By: "somebody else"}); err == nil {
 		t.Error("a run that has ended was canceled again")
+	}
+}
+
+// takenStore creates a run, does not say so, and lets others go on with it before the request is sent again.
+type takenStore struct{ then func(r job.Run) job.Run }
+
+func (s takenStore) Submit(_ context.Context, r job.Run) (job.Run, error) {
+	r.Rev = 8
+	return s.then(r), job.ErrConflict
+}
+
+func TestASubmissionThatTookEffectIsNoConflict(t *testing.T) {
+	given := func(r job.Run) job.Run { r.State, r.Worker, r.Rev = job.Armed, "q1", 9; return r }
+	gone := func(job.Run) job.Run { return job.Run{} }
+	for name, c := range map[string]struct {
+		run     job.Run
+		then    func(job.Run) job.Run
+		created bool
+		is      error
+	}{
+		"given to a worker":                    {job.Run{Job: "pay", ID: "a"}, given, true, nil},
+		"not there any more":                   {job.Run{Job: "pay", ID: "a"}, gone, false, context.DeadlineExceeded},
+		"with a key: the earlier one's":        {job.Run{Job: "pay", ID: "key-1", Key: "k"}, given, false, nil},
+		"with a key: nobody knows whose it is": {job.Run{Job: "pay", ID: "key-1", Key: "k"}, gone, false, job.ErrConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			made, created, err := makeRun(t.Context(), takenStore{c.then}, c.run)
+			if created != c.created || !errors.Is(err, c.is) || err == nil && made.State != job.Armed {
+				t.Errorf("got %s, created %v, %v; want created %v, %v", made.State, created, err, c.created, c.is)
+			}
+		})
 	}
 }

@@ -24,9 +24,10 @@ const (
 func (n *Node) admit(ctx context.Context) error {
 	var said time.Time
 	for {
-		seen, err := n.store.Sight(ctx)
+		known := n.memory.known()
+		seen, err := n.store.Sight(ctx, known.Job)
 		if err == nil {
-			if err = seen.After(n.memory.known()); err == nil {
+			if err = seen.After(known); err == nil {
 				n.backend.restored.Store(nil)
 				if !said.IsZero() {
 					n.log.Warn("the restored store is accepted", "era", seen.Era, "revision", seen.Revision)
@@ -39,6 +40,7 @@ func (n *Node) admit(ctx context.Context) error {
 		var restored *store.RestoredError
 		switch now := time.Now(); {
 		case errors.As(err, &restored):
+			n.hold(restored)
 			n.backend.restored.Store(restored)
 			if now.Sub(said) > complainEvery {
 				said = now
@@ -62,20 +64,42 @@ func (n *Node) remember(ctx context.Context) error {
 			return nil
 		}
 		known := n.memory.known()
-		seen, err := n.store.Sight(ctx)
+		seen, err := n.store.Sight(ctx, known.Job)
 		if err != nil {
 			continue // others tell of it
 		}
 		same := seen
 		same.Era = known.Era // whoever accepted it, we hold what was before
 		if err := same.After(known); err != nil {
+			var restored *store.RestoredError
+			if errors.As(err, &restored) {
+				n.hold(restored)
+			}
 			return err
 		}
 		if seen.Era < known.Era { // somebody's hand: the record is reported as what it is
 			seen.Era = known.Era
 		}
-		n.keepInMind(seen, false)
+		n.keepInMind(n.withCursor(seen), false)
 	}
+}
+
+// hold has this process wait, now and whenever it is started again, however far the store goes on meanwhile.
+func (n *Node) hold(restored *store.RestoredError) {
+	if keep := restored.Keep(); keep != n.memory.known() {
+		n.keepInMind(keep, true)
+	}
+}
+
+// withCursor is seen with the cursor that was written last, by which a store is recognised that was put back and has come
+// further since. Workers have none to look at; they are given nothing while the replicas wait.
+func (n *Node) withCursor(seen store.Sight) store.Sight {
+	if n.mirror != nil {
+		if job, rev := n.mirror.NewestCursor(); rev > seen.Cursor {
+			seen.Job, seen.Cursor = job, rev
+		}
+	}
+	return seen
 }
 
 // keepInMind remembers seen, if the disk lets us. A process goes on without.
@@ -92,7 +116,7 @@ func (n *Node) rememberLast() error {
 		return nil
 	}
 	seen.Revision = max(seen.Revision, n.store.Reached())
-	n.keepInMind(seen, true)
+	n.keepInMind(n.withCursor(seen), true)
 	return nil
 }
 

@@ -4,6 +4,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -11,12 +14,18 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
+// What a process that waits says of its store.
+const (
+	putBack = "the store was put back to revision "
+	goneOn  = "the store was put back to before revision " // and has come further since than it ever was
+)
+
 // waits wants a process to live and not to be ready, since its store was restored.
-func (r *running) waits(t *testing.T) {
+func (r *running) waits(t *testing.T, what string) {
 	t.Helper()
-	eventually(t, "it says that the store was restored", func() bool {
+	eventually(t, "it says that "+what, func() bool {
 		text, ready, err := r.Ready(t.Context())
-		return err == nil && !ready && strings.Contains(text, "[-]store failed: the store was put back to revision")
+		return err == nil && !ready && strings.Contains(text, "[-]store failed: "+what)
 	})
 	if !strings.Contains(r.log.String(), "accept-restored-store") {
 		t.Errorf("the log does not say what to do:\n%s", r.log)
@@ -57,6 +66,23 @@ func (e *restorable) restore(dir string) {
 	_, e.end = etcdOf(e.t, embedded.Config{Dir: e.dir, Client: e.addr})
 }
 
+// outgrow has others write in the store until it has come further than known.
+func (e *restorable) outgrow(known int64) {
+	e.t.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{e.endpoint}})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	defer c.Close()
+	for reached := int64(0); reached <= known; {
+		resp, err := c.Put(e.t.Context(), "/others", "x")
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		reached = resp.Header.Revision
+	}
+}
+
 // makeHistory has a job run a few times.
 func (r *running) makeHistory(t *testing.T) {
 	t.Helper()
@@ -89,16 +115,19 @@ func TestARestoredStoreWaitsToBeAccepted(t *testing.T) {
 	e.restore(old)
 
 	r, w = launch(t, replica), launch(t, worker)
-	r.waits(t)
-	w.waits(t)
+	r.waits(t, putBack)
+	w.waits(t, putBack)
 	if _, err := r.Cluster(t.Context()); status(err) != 503 || !strings.Contains(err.Error(), "accept-restored-store") {
 		t.Errorf("status: got %v, want to be told what to do", err)
 	}
 	if err := r.end(); err != nil {
 		t.Fatal(err)
 	}
+	if m, err := openMemory(replica.Settings.Node.DataDir); err != nil || !m.known().Held {
+		t.Errorf("what it knows: got %+v, %v, want that the store is held to be restored", m.known(), err)
+	}
 	r = launch(t, replica) // what it knows outlives it
-	r.waits(t)
+	r.waits(t, putBack)
 
 	v, err := w.AcceptRestored(t.Context())
 	if err != nil || v.Era != 1 || v.Lost <= 0 {
@@ -112,6 +141,34 @@ func TestARestoredStoreWaitsToBeAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, replica).lead(t) // nobody asks again
+}
+
+func TestARestoredStoreThatHasComeFurtherIsRecognised(t *testing.T) {
+	t.Parallel()
+	e := newRestorable(t)
+	replica := Config{Settings: outside(t, "q1", e.endpoint), Version: version}
+	r := start(t, replica)
+	r.put(t, "tick", job.Spec{Every: job.Duration(time.Second), Shell: "true"})
+	newest := int64(0)
+	moves := func() bool {
+		_, rev := r.node.mirror.NewestCursor()
+		return rev > newest
+	}
+	eventually(t, "there is a cursor", moves)
+	_, newest = r.node.mirror.NewestCursor()
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	old := e.backup()
+	r = start(t, replica)
+	eventually(t, "the cursor moves", moves)
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	known := r.node.memory.known()
+	e.restore(old)
+	e.outgrow(known.Revision)
+	launch(t, replica).waits(t, goneOn)
 }
 
 func TestAStoreThatIsRestoredUnderARunningProcessEndsIt(t *testing.T) {
@@ -131,7 +188,21 @@ func TestAStoreThatIsRestoredUnderARunningProcessEndsIt(t *testing.T) {
 	e.restore(old)
 	r.stopped(t, "put back to revision")
 	_ = r.end()
-	launch(t, replica).waits(t)
+	known = r.node.memory.known()
+	r = launch(t, replica)
+	r.waits(t, putBack)
+	e.outgrow(known.Revision)
+	r.waits(t, goneOn)
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	r = launch(t, replica)
+	r.waits(t, goneOn)
+	if _, err := r.AcceptRestored(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.node = <-r.up
+	r.lead(t)
 }
 
 func TestAnUnreadableMemoryIsNone(t *testing.T) {

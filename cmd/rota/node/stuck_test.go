@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -11,17 +13,23 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// An attempt that its worker cannot end is given up, and what it says later changes nothing.
+// An attempt that its worker cannot end is given up, and what it says later changes nothing. The room that it still takes
+// there, which nobody counts, keeps no run from being begun by another worker.
 func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	set := settings(t, "q1")
-	r := start(t, Config{
-		Settings: set, Version: version, StopMargin: 300 * time.Millisecond, StopPatience: 500 * time.Millisecond,
-		Handlers: map[string]handler.Func{"stuck": func(context.Context, handler.Task) error {
+	handlers := map[string]handler.Func{
+		"stuck": func(_ context.Context, t handler.Task) error {
+			io.WriteString(t.Output, "working\n")
 			<-release // whatever its context says
 			return nil
-		}},
+		},
+		"quick": func(context.Context, handler.Task) error { return nil },
+	}
+	set := settings(t, "q1")
+	set.Worker.Capacity = 2
+	r := start(t, Config{
+		Settings: set, Version: version, StopMargin: 300 * time.Millisecond, StopPatience: 500 * time.Millisecond, Handlers: handlers,
 	})
 	r.lead(t)
 	bound := job.Duration(500 * time.Millisecond)
@@ -31,6 +39,17 @@ func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	r.put(t, "once", spec)
 	repeat, once := r.submit(t, "repeat", api.RunRequest{}), r.submit(t, "once", api.RunRequest{})
 	r.reaches(t, repeat.Ref, job.Running)
+	followed := make(chan string, 1)
+	go func() { // waited for below
+		out, err := r.Logs(t.Context(), repeat.Ref, 0, true)
+		if err != nil {
+			followed <- err.Error()
+			return
+		}
+		defer out.Close()
+		text, err := io.ReadAll(out)
+		followed <- fmt.Sprint(string(text), err)
+	}()
 	eventually(t, "it is asked to end", func() bool {
 		v, err := r.Run(t.Context(), repeat.Ref)
 		return err == nil && strings.Contains(v.Reason, "it goes on after its timeout")
@@ -41,6 +60,23 @@ func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	}
 	if !strings.Contains(r.log.String(), "attempt was given up") {
 		t.Error("the log does not say so")
+	}
+	select { // it goes on, and its end is known
+	case text := <-followed:
+		if text != "working\n<nil>" {
+			t.Errorf("followed output: got %q", text)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("its output is followed for ever")
+	}
+
+	other := outside(t, "q2", set.Etcd.Embedded.Client)
+	other.Worker.Capacity = set.Worker.Capacity
+	start(t, Config{Settings: other, Role: WorkerOnly, Version: version, Handlers: handlers})
+	r.put(t, "next", job.Spec{Handler: "quick"})
+	r.ends(t, r.submit(t, "next", api.RunRequest{}).Ref, job.Succeeded)
+	if !strings.Contains(r.log.String(), "worker has no room") {
+		t.Error("q1 was not asked first, or had room")
 	}
 
 	close(release)

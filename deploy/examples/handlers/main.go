@@ -58,6 +58,9 @@ func greet(ctx context.Context, t handler.Task) error {
 	if payload.Who == "" {
 		return handler.Permanent(errors.New("payload has no who"))
 	}
+	if err := ctx.Err(); err != nil {
+		return err // an error that is not permanent asks for another attempt
+	}
 	fmt.Fprintf(t.Output, "hello %s, from attempt %d of %s\n", payload.Who, t.Attempt, t.Run)
-	return ctx.Err() // an error that is not permanent asks for another attempt
+	return nil // it is done, whatever ended ctx meanwhile
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Func is a registered function. It should return soon after ctx is done. A nil error means that the attempt succeeded;
-// any other one asks for another attempt, unless Permanent has wrapped it.
+// Func is a registered function. It should return soon after ctx is done. A nil error means that the work is done and the
+// attempt succeeded, also if ctx is done by then: who gives up halfway returns ctx.Err(). Any other one asks for another
+// attempt, unless Permanent has wrapped it.
 type Func func(ctx context.Context, t Task) error
 
 // Task is what a function is told about its attempt.
@@ -67,10 +68,11 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 		return o // it was never called
 	}
 	err := call(ctx, f, task(&req))
-	o, ok := executor.Interrupted(ctx, &req, e.now())
-	if !ok {
-		o = outcome(err, e.now())
-	} else if err != nil && !errors.Is(err, context.Cause(ctx)) && !errors.Is(err, ctx.Err()) {
+	o, ended := executor.Interrupted(ctx, &req, e.now())
+	switch {
+	case !ended, err == nil && !errors.Is(context.Cause(ctx), executor.ErrCanceled):
+		o = outcome(err, e.now()) // done is done: to repeat it for a timeout that came meanwhile would be doing it twice
+	case err != nil && !errors.Is(err, context.Cause(ctx)) && !errors.Is(err, ctx.Err()):
 		o.Reason += ": " + err.Error()
 	}
 	return o

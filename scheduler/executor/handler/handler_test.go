@@ -118,6 +118,33 @@ func TestCauseDecidesWhatTheContextEnded(t *testing.T) {
 	}
 }
 
+// What is done would be done again if the attempt was said to have timed out or to be lost.
+func TestWhatIsDoneIsDoneWhateverEndedTheContext(t *testing.T) {
+	for name, cause := range map[string]error{
+		"a timeout": executor.ErrTimeout, "a deadline": context.DeadlineExceeded, "a shutdown": executor.ErrStopping,
+		"a lease": executor.ErrFenced, "whatever": nil,
+	} {
+		for says, tt := range map[string]struct {
+			err  error
+			done bool
+		}{"done": {nil, true}, "not done": {errors.New("half done"), false}} {
+			t.Run(name+"/"+says, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				got := execute(ctx, new(bytes.Buffer), func(context.Context, handler.Task) error {
+					cancel(cause)
+					return tt.err
+				})
+				if tt.done && got.State != job.Succeeded {
+					t.Errorf("got %+v, want succeeded", got)
+				}
+				if !tt.done && (got.State != job.TimedOut && got.State != job.Lost || !strings.HasSuffix(got.Reason, ": half done")) {
+					t.Errorf("got %+v, want what the context's cause says", got)
+				}
+			})
+		}
+	}
+}
+
 func TestFunctionIsNotCalledAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(executor.ErrStopping)

@@ -1,4 +1,4 @@
-package node
+package election
 
 import (
 	"testing"
@@ -7,8 +7,8 @@ import (
 )
 
 func TestTheLeadersClockIsNeverSaidToShowTooMuch(t *testing.T) {
-	var l leaderClock
-	if _, known := l.now(7); known {
+	var l LeaderClock
+	if _, known := l.Now(7); known {
 		t.Error("known before anybody has told")
 	}
 	// Its clock is 45 s ahead of ours. The answers took different times to come back, after the clock was read.
@@ -17,46 +17,46 @@ func TestTheLeadersClockIsNeverSaidToShowTooMuch(t *testing.T) {
 	check := func(what string, wantBehind, atMost time.Duration) {
 		t.Helper()
 		before := time.Now()
-		got, known := l.now(7)
+		got, known := l.Now(7)
 		behind := leader(before).Sub(got)
 		if !known || got.After(leader(time.Now())) || behind < wantBehind-time.Millisecond || behind > atMost {
 			t.Errorf("%s: it is said to be %v behind what it shows, want %v to %v", what, behind, wantBehind, atMost)
 		}
 	}
-	l.note(7, leader(heard.Add(-20*time.Millisecond)), 30*time.Millisecond, heard)
+	l.Note(7, leader(heard.Add(-20*time.Millisecond)), 30*time.Millisecond, heard)
 	check("an answer that took 20 ms", 20*time.Millisecond, 21*time.Millisecond)
-	l.note(7, leader(heard.Add(-2*time.Millisecond)), 5*time.Millisecond, heard)
+	l.Note(7, leader(heard.Add(-2*time.Millisecond)), 5*time.Millisecond, heard)
 	check("a sharper one", 2*time.Millisecond, 3*time.Millisecond)
-	l.note(7, leader(heard.Add(-40*time.Millisecond)), 50*time.Millisecond, heard)
+	l.Note(7, leader(heard.Add(-40*time.Millisecond)), 50*time.Millisecond, heard)
 	check("one that is less sharp", 2*time.Millisecond, 3*time.Millisecond)
-	if _, known := l.now(8); known {
+	if _, known := l.Now(8); known {
 		t.Error("the clock of another term's leader is known")
 	}
-	l.note(0, time.Now(), 0, heard) // a replica that does not lead
+	l.Note(0, time.Now(), 0, heard) // a replica that does not lead
 	check("another replica's answer", 2*time.Millisecond, 3*time.Millisecond)
 
 	leader = func(at time.Time) time.Time { return at.Add(44 * time.Second) } // it was set back
-	l.note(7, leader(heard.Add(-10*time.Millisecond)), 15*time.Millisecond, heard)
+	l.Note(7, leader(heard.Add(-10*time.Millisecond)), 15*time.Millisecond, heard)
 	check("after it was set back", 10*time.Millisecond, 11*time.Millisecond)
 
 	leader = func(at time.Time) time.Time { return at.Add(90 * time.Second) } // it was set ahead, and costs the leader its term
-	l.note(7, leader(heard.Add(-10*time.Millisecond)), 15*time.Millisecond, heard)
+	l.Note(7, leader(heard.Add(-10*time.Millisecond)), 15*time.Millisecond, heard)
 	leader = func(at time.Time) time.Time { return at.Add(44 * time.Second) }
 	check("after it was set ahead", 10*time.Millisecond, 11*time.Millisecond)
 
 	leader = func(at time.Time) time.Time { return at.Add(-time.Second) } // another leads, by its own clock
-	l.note(9, leader(heard), time.Millisecond, heard)
-	if got, known := l.now(9); !known || got.After(leader(time.Now())) {
+	l.Note(9, leader(heard), time.Millisecond, heard)
+	if got, known := l.Now(9); !known || got.After(leader(time.Now())) {
 		t.Errorf("the next leader: got %v, %v", got, known)
 	}
 }
 
 func TestALeadersOwnClockThatIsSetBeginsNothingEarly(t *testing.T) {
-	var o ownClock
+	var o OwnClock
 	start := time.Now()
-	o.start(start)
+	o.Start(start)
 	for by, want := range map[time.Duration]time.Duration{45 * time.Second: 0, 0: 0, -45 * time.Second: -45 * time.Second} {
-		if got := o.now(time.Now().Add(by)); got.Before(start.Add(want)) || got.After(time.Now().Add(want)) {
+		if got := o.Now(time.Now().Add(by)); got.Before(start.Add(want)) || got.After(time.Now().Add(want)) {
 			t.Errorf("set by %v: it is said to show %v more than before, want %v", by, got.Sub(start), want)
 		}
 	}
@@ -75,10 +75,10 @@ func TestANearClockIsNotCorrected(t *testing.T) {
 		{-45 * time.Second, time.Second, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			var l leaderClock
+			var l LeaderClock
 			now := time.Now()
-			l.note(7, now.Add(tt.ahead-tt.took/2), tt.took, now)
-			o, known := l.offset(now)
+			l.Note(7, now.Add(tt.ahead-tt.took/2), tt.took, now)
+			o, known := l.Offset(now)
 			if !known || o.Ahead != tt.ahead || o.Beyond(tolerance) != tt.want {
 				t.Errorf("a clock that is %v ahead, as an answer of %v told: got %+v, %t; beyond the tolerance: want %t", tt.ahead, tt.took, o, known, tt.want)
 			}

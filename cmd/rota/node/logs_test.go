@@ -1,0 +1,82 @@
+package node
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// pretend makes a worker that is only a record, with a lease, and is said to be at addr. It takes what it is given.
+func (r *running) pretend(t testing.TB, name, addr string) {
+	t.Helper()
+	lease, err := r.node.client.Grant(t.Context(), 60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := job.Worker{Name: name, Session: "1", Addr: addr, Capacity: 1, Started: time.Now().UTC()}
+	text, err := json.Marshal(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.node.client.Put(t.Context(), "/rota/workers/"+name, string(text), clientv3.WithLease(lease.ID)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, name+" is there", func() bool {
+		workers, err := r.Workers(t.Context())
+		return err == nil && len(workers) == 1
+	})
+}
+
+func TestOutputIsFollowedFromBeforeTheBeginning(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	r.put(t, "talk", job.Spec{Shell: "echo begun; sleep 0.5; echo ended"})
+	v := r.submit(t, "talk", api.RunRequest{In: "1500ms"})
+	r.reaches(t, v.Ref, job.Armed)
+	if got := r.output(t, v.Ref, 0, true); got != "begun\nended\n" {
+		t.Errorf("got %q, want all that it prints", got)
+	}
+}
+
+// A worker that is paused sends nothing more and does not hang up.
+func TestOutputOfAWorkerThatFallsSilent(t *testing.T) {
+	t.Parallel()
+	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		io.WriteString(w, "begun\n")
+		http.NewResponseController(w).Flush()
+		<-req.Context().Done()
+	}))
+	defer silent.Close()
+	set := settings(t, "q1")
+	set.Worker.Enabled = false
+	r := start(t, Config{Settings: set, Version: version})
+	r.lead(t)
+	r.put(t, "talk", job.Spec{Shell: "echo begun"})
+	r.pretend(t, "w1", strings.TrimPrefix(silent.URL, "http://"))
+	v := r.submit(t, "talk", api.RunRequest{})
+	r.reaches(t, v.Ref, job.Armed)
+	out, err := r.Logs(t.Context(), v.Ref, 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if _, err := r.Cancel(t.Context(), v.Ref, ""); err != nil {
+		t.Fatal(err)
+	}
+	r.ends(t, v.Ref, job.Canceled)
+	began := time.Now()
+	text, err := io.ReadAll(out)
+	if took := time.Since(began); string(text) != "begun\n" || err == nil || took < overLong/2 {
+		t.Errorf("got %q, %v after %v, want what came, and that it is not all", text, err, took)
+	}
+}

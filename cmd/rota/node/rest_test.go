@@ -1,0 +1,135 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// grow appends to a file in pieces, as one does who copies it over a slow line.
+func grow(t testing.TB, path string, pieces int, every time.Duration, after func()) {
+	t.Helper()
+	for n := range pieces {
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		fmt.Fprintf(file, "# piece %d\n", n)
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+		if time.Sleep(every); after != nil {
+			after()
+		}
+	}
+}
+
+func TestFilesAreReadOnceTheyRest(t *testing.T) {
+	touch := func(t testing.TB, path string) {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, tt := range []struct {
+		name    string
+		change  func(t testing.TB, path string)
+		written bool
+		drops   bool
+		rests   bool
+		after   time.Duration
+	}{
+		{"nobody writes", nil, false, true, true, settleSwap},
+		{"another took its place", func(t testing.TB, path string) { write(t, path, "x") }, false, true, true, settleSwap},
+		{"another took its place, while files are written", func(t testing.TB, path string) { write(t, path, "x") }, true, false, true, settle},
+		{"it is written in place", func(t testing.TB, path string) { grow(t, path, 1, 0, nil) }, false, false, true, settle},
+		{"and lacks a job", func(t testing.TB, path string) { grow(t, path, 1, 0, nil) }, false, true, true, settleGone},
+		{"another came", func(t testing.TB, path string) { touch(t, path+".yaml") }, false, true, true, settleGone},
+		{"it is gone", func(t testing.TB, path string) { os.Remove(path) }, false, true, true, settleGone},
+		{"stalls of less than it takes", func(t testing.TB, path string) { grow(t, path, 3, 900*time.Millisecond, nil) }, false, false, true, 1800*time.Millisecond + settle},
+		{"stalls of less than it takes to lack a job", func(t testing.TB, path string) { grow(t, path, 2, 2*time.Second, nil) }, false, true, true, 2*time.Second + settleGone},
+		{"nobody stops writing", func(t testing.TB, path string) { grow(t, path, 60, 100*time.Millisecond, nil) }, false, false, false, settle + settleMost},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				path := filepath.Join(dir, "jobs.yaml")
+				touch(t, path)
+				before := take(dir)
+				var writing sync.WaitGroup
+				defer writing.Wait()
+				if tt.change != nil {
+					writing.Go(func() { tt.change(t, path) })
+				}
+				synctest.Wait()
+				began := time.Now()
+				got := rest(t.Context(), dir, before, tt.written, func() bool { return tt.drops })
+				if took := time.Since(began); got != tt.rests || took < tt.after || took > tt.after+2*settleLook {
+					t.Errorf("rest: got %t after %v, want %t after %v", got, took, tt.rests, tt.after)
+				}
+			})
+		})
+	}
+	t.Run("who is told to stop does not wait", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if rest(ctx, t.TempDir(), nil, true, func() bool { return true }) {
+			t.Error("it has rested")
+		}
+	})
+}
+
+// A file that is written in place has lacked its second job for seconds. Nothing of that job must be lost.
+func TestAJobFileThatIsHalfWritten(t *testing.T) {
+	t.Parallel()
+	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")
+	write(t, file, jobsFile("first", "a", "b"))
+	r := withFiles(t, "q1", etcd, file)
+	r.wantJobs(t, "a=first b=first")
+	if _, err := r.PauseJob(t.Context(), "b", "test"); err != nil {
+		t.Fatal(err)
+	}
+	later := r.submit(t, "b", api.RunRequest{In: "1h"})
+
+	if err := os.WriteFile(file, []byte(jobsFile("second", "a")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	told := false
+	grow(t, file, 45, 150*time.Millisecond, func() {
+		told = told || strings.Contains(r.notes(t), "q1: the job files change and change")
+		if got := r.jobs(t); got != "a=first b=first" {
+			t.Fatalf("half a file is in force: %s", got)
+		}
+	})
+	if !told {
+		t.Error("nobody was told that the files are not read")
+	}
+	half, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := half.WriteString(strings.TrimPrefix(jobsFile("second", "b"), "jobs:\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := half.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.wantJobs(t, "a=second b=second")
+	eventually(t, "no note", func() bool { return r.notes(t) == "" })
+	b, err := r.node.store.Job(t.Context(), "b")
+	if err != nil || b.Paused == nil || b.Generation != 2 {
+		t.Errorf("got %+v, %v, want the same job, paused as before", b, err)
+	}
+	if v, err := r.Run(t.Context(), later.Ref); err != nil || v.State != job.Pending {
+		t.Errorf("its run is %s (%s), %v, want pending", v.State, v.Reason, err)
+	}
+}

@@ -1,0 +1,62 @@
+package planner_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// An attempt that was given out, without the leader's hearing that it was, keeps the ones after it at their distance, also if it
+// is over by the time at which the store says that the decision is overtaken.
+func TestAnAttemptThatEndedBeforeItsAnswerKeepsItsRate(t *testing.T) {
+	sparse := job.Rate{Count: 10, Per: time.Minute}
+	for what, spec := range map[string]job.Spec{
+		"its job's rate":  {Rate: sparse},
+		"a limit's rate":  {Limits: []string{"api"}},
+		"no rate at all":  {},
+		"a limit without": {Limits: []string{"db"}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRig(t)
+			for name, l := range map[string]job.LimitSpec{"api": {Rate: sparse}, "db": {Concurrent: 1}} {
+				r.store.put(job.Change{Kind: job.RecordLimit, Name: name, Limit: &job.Limit{Name: name, Generation: 1, Spec: l}})
+			}
+			spec.Every = job.Duration(2 * time.Second)
+			r.define("j", spec)
+			r.worker("w", 10)
+			r.lead()
+			r.now = r.now.Add(2 * time.Second)
+			d := r.plan()
+			r.commit(d) // and its answer is lost
+			r.feed()
+			run := *r.store.run(d.Run.Name())
+			for _, step := range []func(job.Run) (job.Run, error){
+				func(run job.Run) (job.Run, error) { return run.Claim(run.Rev, r.now) },
+				func(run job.Run) (job.Run, error) {
+					return run.Finish(job.Outcome{State: job.Succeeded, At: r.now.Add(time.Millisecond)})
+				},
+			} {
+				next, err := step(run)
+				if err == nil {
+					run, err = r.store.writeRun(next)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.feed()
+			}
+			r.now = r.now.Add(time.Second)
+			r.Settle(d, r.commit(d), r.now) // sent again, it is refused
+			r.feed()
+			r.now = r.now.Add(time.Second)
+			want := job.Armed
+			if spec.Rate == sparse || len(spec.Limits) > 0 && spec.Limits[0] == "api" {
+				want = job.Pending
+			}
+			if d := r.plan(); d.Run == nil || d.Run.State != want {
+				t.Errorf("2 s after the attempt before it: got %+v, want it %s", d.Run, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,61 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Stretch is a stretch of slots: those after After, up to UpTo.
+type Stretch struct{ After, UpTo time.Time }
+
+// Holds says whether slot lies in the stretch.
+func (s Stretch) Holds(slot time.Time) bool { return slot.After(s.After) && !slot.After(s.UpTo) }
+
+// Paused returns where the slots after after lie that are not owed, since they passed in one of these pauses of the job or of
+// all jobs: those whose time, offset later, came after the pause had begun. They are in order and do not touch.
+func Paused(offset time.Duration, after time.Time, pauses ...[]job.PastPause) []Stretch {
+	var list []Stretch
+	for _, of := range pauses {
+		for _, p := range of {
+			if s := (Stretch{p.From.Add(-offset), p.Until}); s.UpTo.After(after) && s.UpTo.After(s.After) {
+				list = append(list, s)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Stretch) int { return a.After.Compare(b.After) })
+	merged := list[:0]
+	for _, s := range list {
+		if n := len(merged); n > 0 && !s.After.After(merged[n-1].UpTo) {
+			merged[n-1].UpTo = later(merged[n-1].UpTo, s.UpTo)
+			continue
+		}
+		merged = append(merged, s)
+	}
+	return merged
+}
+
+// between returns what is left of s without those of paused, which are in order.
+func (s Stretch) between(paused []Stretch) (owed []Stretch) {
+	for _, p := range paused {
+		if !p.After.Before(s.UpTo) {
+			break
+		}
+		if p.After.After(s.After) {
+			owed = append(owed, Stretch{s.After, p.After})
+		}
+		s.After = later(s.After, p.UpTo)
+	}
+	if s.UpTo.After(s.After) {
+		owed = append(owed, s)
+	}
+	return owed
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

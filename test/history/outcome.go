@@ -1,0 +1,93 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// witnessed says whether the target saw the attempt with which r ended, and saw it end well.
+func witnessed(r job.Run, es []Effect) bool {
+	return slices.ContainsFunc(es, func(e Effect) bool { return e.Token == r.Token && e.Well })
+}
+
+// checkOutcome sees to it that what a target saw the end of is recorded, and what it saw end well as a success.
+func (t *timeline) checkOutcome(run string, vs []runVersion, e Effect) {
+	r := last(vs)
+	if e.Ended.IsZero() {
+		return
+	}
+	what := fmt.Sprintf("its target saw attempt %d end at %s", e.Attempt, stamp(e.Ended))
+	if e.Well {
+		what = fmt.Sprintf("its target saw attempt %d end well at %s", e.Attempt, stamp(e.Ended))
+	}
+	if !r.State.Terminal() && r.Token == e.Token {
+		t.report(RuleOutcome, run, what+", and its record does not say so: "+describe(vs))
+	}
+	if a, ended := attemptOf(r, e.Token); ended && !t.mayDiffer(r, a, e) {
+		t.report(RuleOutcome, run, fmt.Sprintf("%s, and it is recorded as %s (%s): %s", what, a.State, a.Reason, describe(vs)))
+	}
+}
+
+// mayDiffer says whether an attempt of r may be recorded as it is, given how its target saw it end.
+func (t *timeline) mayDiffer(r job.Run, a job.Attempt, e Effect) bool {
+	switch a.State {
+	case job.Succeeded: // witnessed looks at those
+		return true
+	case job.Canceled:
+		return r.Cancel != nil
+	case job.Failed, job.TimedOut:
+		if !e.Well || a.State == job.TimedOut && t.atTimeout(r, e) {
+			return true
+		}
+	}
+	return r.Cancel != nil || t.costs(a.Worker, e)
+}
+
+// atTimeout says whether an effect lasted about as long as its attempt may, or more, so that the two may have come at a time.
+// It looks away where nobody knows how long that is: of a job that was edited, and of one with a heartbeat.
+func (t *timeline) atTimeout(r job.Run, e Effect) bool {
+	j := t.expected[r.Job]
+	spec := &j.Spec
+	if r.Spec != nil {
+		spec = r.Spec
+	}
+	return j.Edited || spec.Heartbeat > 0 || spec.Timeout == 0 || e.Ended.Sub(e.Arrived) >= spec.Timeout.Std()-t.Slack/settles
+}
+
+// attemptOf is the attempt of r with a token, if it has ended.
+func attemptOf(r job.Run, token int64) (job.Attempt, bool) {
+	i := slices.IndexFunc(r.Attempts, func(a job.Attempt) bool { return a.Token == token })
+	if i < 0 {
+		return job.Attempt{}, false
+	}
+	return r.Attempts[i], true
+}
+
+// cost says whether a fault may have cost an execution on worker its outcome.
+func (t *timeline) cost(f Fault, worker string, e Effect) bool {
+	if f.Kind == Stop || f.Kind == Deaf || f.Node != "" && f.Node != worker {
+		return false
+	}
+	until := f.At
+	if f.Kind.Lasts() {
+		until = f.Until
+	}
+	began := until.IsZero() || !e.Arrived.After(until.Add(t.Slack))
+	return began && (e.Ended.IsZero() || !e.Ended.Before(f.At.Add(-t.Slack)))
+}
+
+// costs says whether any fault may have cost an execution on worker its outcome.
+func (t *timeline) costs(worker string, e Effect) bool {
+	return slices.ContainsFunc(t.Faults, func(f Fault) bool { return t.cost(f, worker, e) })
+}
+
+// excused says whether a fault explains that the last attempt of a run lost its worker.
+func (t *timeline) excused(r job.Run) bool {
+	if len(r.Attempts) == 0 {
+		return false
+	}
+	a := r.Attempts[len(r.Attempts)-1]
+	return t.costs(a.Worker, Effect{Arrived: a.Started, Ended: a.Finished})
+}

@@ -1,0 +1,93 @@
+package history
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// TestNothingIsDecidedAnyMore has a job every second of which only the first three slots are decided in a minute.
+func TestNothingIsDecidedAnyMore(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		bend func(p *tape)
+		want bool // somebody misses the others
+	}{
+		{"for no reason", func(*tape) {}, true},
+		{"and the job was edited", func(p *tape) { p.history.Jobs[0].Edited = true }, true},
+		{"after it was edited", func(p *tape) {
+			p.history.Jobs[0].Edited = true
+			spec := p.history.Jobs[0].Spec
+			p.commit(map[string]any{"jobs/charge": job.Job{Name: "charge", Generation: 2, Since: sec(3.5), Spec: &spec}})
+		}, true},
+		{"since it was removed", func(p *tape) { p.commit(map[string]any{"jobs/charge": nil}) }, false},
+		{"since it was removed, and was edited before", func(p *tape) {
+			p.history.Jobs[0].Edited = true
+			p.commit(map[string]any{"jobs/charge": nil})
+		}, false},
+		{"since it is paused", func(p *tape) { p.history.Halts = []Halt{{From: sec(3.5)}} }, false},
+		{"long before it was paused", func(p *tape) { p.history.Halts = []Halt{{From: sec(20)}} }, true},
+		{"since it was paused for a while", func(p *tape) { p.history.Halts = []Halt{{From: sec(3.5), Until: sec(5)}} }, true},
+		{"in an outage", func(p *tape) { p.history.Faults = []Fault{{Kind: Outage, At: sec(3.5)}} }, false},
+		{"long after an outage", func(p *tape) { p.history.Faults = []Fault{{Kind: Outage, At: sec(3.5), Until: sec(5)}} }, true},
+		{"and recording ended soon after", func(p *tape) { p.history.Over = sec(20) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newTape(t)
+			p.lead("a")
+			p.define("charge", job.Spec{Every: job.Duration(time.Second), Missed: job.MissedAll})
+			for i := 1; i <= 3; i++ {
+				p.now = sec(float64(i))
+				p.succeed(p.execute(p.arm("charge", p.now, "q1"), true))
+			}
+			p.history.Over = sec(60)
+			c.bend(p)
+			missed := slices.ContainsFunc(Check(p.history), func(v Violation) bool { return v.Rule == RuleSlot })
+			if missed != c.want {
+				t.Errorf("got:\n%swant violations of %s: %t", lines(Check(p.history)), RuleSlot, c.want)
+			}
+		})
+	}
+}
+
+// TestAHandPutsBackACursor has a hand write the first version of a cursor again. What rota does before and after it is judged.
+func TestAHandPutsBackACursor(t *testing.T) {
+	const key = "/rota/cursors/charge"
+	put := func(t *testing.T, h *History) {
+		first, v := version(t, h, "cursors/charge", 0), version(t, h, "runs/charge/"+slotAt(4), 0)
+		rev := h.Versions[min(v, version(t, h, "cursors/charge", 3))].Rev - 1 // of the end of the third run: nothing hinders that two are written then
+		h.Versions = slices.Insert(h.Versions, min(v, version(t, h, "cursors/charge", 3)),
+			Version{Key: key, Value: h.Versions[first].Value, Rev: rev, Create: h.Versions[first].Create, Seen: sec(3.9)})
+	}
+	for _, c := range []struct {
+		name string
+		bend func(t *testing.T, h *History)
+		want string // rule
+	}{
+		{"a hand did it", func(_ *testing.T, h *History) { h.PutBack = map[string]bool{key: true} }, ""},
+		{"rota did it", func(*testing.T, *History) {}, RuleCursor},
+		{"a slot was left out before", func(t *testing.T, h *History) {
+			h.PutBack = map[string]bool{key: true}
+			rev := h.Versions[version(t, h, "runs/charge/"+slotAt(2), 0)].Rev
+			h.Versions = slices.DeleteFunc(h.Versions, func(v Version) bool {
+				return v.Key == "/rota/runs/charge/"+slotAt(2) || v.Key == key && v.Rev == rev
+			})
+		}, RuleSlot},
+		{"a run failed", func(t *testing.T, h *History) {
+			h.PutBack = map[string]bool{key: true}
+			edit(t, h, "runs/charge/"+slotAt(3), 2, func(r *job.Run) { r.State, r.Attempts[0].State = job.Failed, job.Failed })
+		}, RuleMissed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := good(t)
+			put(t, &h)
+			c.bend(t, &h)
+			found := Check(h)
+			if c.want == "" && len(found) > 0 || c.want != "" && !slices.ContainsFunc(found, func(v Violation) bool { return v.Rule == c.want }) {
+				t.Errorf("got:\n%swant %q", lines(found), c.want)
+			}
+		})
+	}
+}

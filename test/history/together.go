@@ -1,0 +1,109 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// checkOverlap sees to it that no two runs of a job are running at the same revision, unless they may.
+func (t *timeline) checkOverlap(j Job) {
+	if j.Spec.Overlap == job.OverlapAllow {
+		return
+	}
+	type step struct {
+		rev     int64
+		run     string
+		running bool
+	}
+	var steps []step
+	for run, vs := range t.runs {
+		if strings.HasPrefix(run, j.Name+"/") {
+			for _, v := range vs {
+				steps = append(steps, step{v.Rev, run, v.run.State == job.Running})
+			}
+		}
+	}
+	// Of what one transaction does, ends come first.
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.rev, b.rev), compareBool(a.running, b.running)) })
+	running := ""
+	for _, s := range steps {
+		switch {
+		case !s.running && s.run == running:
+			running = ""
+		case s.running && running != "" && s.run != running:
+			t.report(RuleOverlap, s.run, fmt.Sprintf("began at %d while %s was running", s.rev, running))
+		case s.running:
+			running = s.run
+		}
+	}
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// checkTogether sees to it that no two attempts of a run were executed at a time, nor two runs of a job that forbids it, by
+// what their targets saw of them from beginning to end. It looks away where nobody saw the end of the first: another one may
+// begin as soon as its worker is gone.
+func (t *timeline) checkTogether() {
+	byJob := make(map[string][]Effect)
+	for _, e := range t.Effects {
+		if name, _, told := strings.Cut(e.Run, "/"); told && !e.Ended.IsZero() {
+			byJob[name] = append(byJob[name], e)
+		}
+	}
+	for name, es := range byJob {
+		alone := t.runsAlone(name)
+		slices.SortStableFunc(es, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })
+		var lasting []Effect // of those before e
+		for _, e := range es {
+			lasting = slices.DeleteFunc(lasting, func(o Effect) bool { return !o.Ended.After(e.Arrived) })
+			for _, o := range lasting {
+				if (alone || o.Run == e.Run) && o.Token != e.Token && !t.mayMeet(o, e) { // one that comes twice is for checkTwice
+					t.report(RuleOverlap, e.Run, fmt.Sprintf("attempt %d was executed from %s on, while attempt %d of %s was until %s",
+						e.Attempt, stamp(e.Arrived), o.Attempt, o.Run, stamp(o.Ended)))
+				}
+			}
+			lasting = append(lasting, e)
+		}
+	}
+}
+
+// runsAlone says whether no two runs of a job may be executed at a time, whichever of its definitions is in force.
+func (t *timeline) runsAlone(name string) bool {
+	j, known := t.expected[name]
+	if !known || j.Spec.Overlap == job.OverlapAllow {
+		return false
+	}
+	return !j.Edited || !slices.ContainsFunc(t.definitions[name], func(d definition) bool { return d.job.Spec.Overlap == job.OverlapAllow })
+}
+
+// mayMeet says whether there is a reason for two executions to overlap: a fault that cost the one with the older token its
+// worker, which cannot be told any more to end it. A request that its worker gave up, as when it was canceled, may go on at
+// its target for as long as that likes.
+func (t *timeline) mayMeet(a, b Effect) bool {
+	older := a
+	if b.Token < a.Token {
+		older = b
+	}
+	vs := t.runs[older.Run]
+	i := slices.IndexFunc(vs, func(v runVersion) bool { return v.run.State == job.Running && v.run.Token == older.Token })
+	if i < 0 {
+		return true // it was never claimed, which is told
+	}
+	r := last(vs)
+	if end, ended := attemptOf(r, older.Token); ended && t.expected[r.Job].Spec.HTTP != nil && (end.State == job.Canceled || end.State == job.TimedOut) {
+		return true
+	}
+	return t.costs(vs[i].run.Worker, older)
+}

@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// lateNews is how long after it went on, or after its presence was taken from it, a process may not know that others have its
+// runs.
+const lateNews = 5 * time.Second
+
+// judgeOverlap sees to it that no two attempts of a job whose runs may not overlap execute at a time, nor two attempts of one
+// run, but for those that were told to end, and for those whose process was paused, or lost its presence.
+func (w *world) judgeOverlap(list []*execution) {
+	open := make(map[string][]*execution) // by job: those that may last still
+	for _, e := range list {
+		open[e.Job] = slices.DeleteFunc(open[e.Job], func(o *execution) bool { return !o.over.IsZero() && !o.over.After(e.Arrived) })
+		for _, before := range open[e.Job] {
+			if w.mayOverlap(e, before) {
+				continue
+			}
+			w.fail("attempt %d of %s began at %s on %s, while attempt %d of %s executed on %s until %s", e.Attempt, e.Run,
+				clockTime(e.Arrived), e.process.machine.name, before.Attempt, before.Run, before.process.machine.name, clockTime(before.over))
+			w.suspect(e.Job)
+		}
+		open[e.Job] = append(open[e.Job], e)
+	}
+}
+
+// mayOverlap says whether there is a reason for two executions to overlap, of which before began first.
+func (w *world) mayOverlap(e, before *execution) bool {
+	for _, j := range w.plan.jobs {
+		if j.Name == e.Job && j.Spec.Overlap == job.OverlapAllow && e.Run != before.Run {
+			return true
+		}
+	}
+	return w.ends(e, before)
+}
+
+// ends says whether the first of two executions that overlap could not end before the second began.
+func (w *world) ends(e, before *execution) bool {
+	if !before.told.IsZero() && !before.told.After(e.Arrived) { // it takes its time, which is no longer than its kill grace
+		return true
+	}
+	stale := before
+	if e.Token < before.Token {
+		stale = e
+	}
+	return w.unaware(stale, e.Arrived, history.Pause, history.Evict)
+}
+
+// unaware says whether a fault of one of these kinds kept a process from knowing, at an instant, that an execution of its was
+// given to others.
+func (w *world) unaware(e *execution, at time.Time, kinds ...history.FaultKind) bool {
+	return slices.ContainsFunc(w.faults, func(f history.Fault) bool {
+		until := f.Until
+		if until.IsZero() {
+			until = f.At
+		}
+		return slices.Contains(kinds, f.Kind) && f.Node == e.process.machine.name && !f.At.After(at) && !until.Add(lateNews).Before(e.Arrived)
+	})
+}
+
+// evictedUnawares says whether all that is wrong is that an execution began after one with a later token, since its process did
+// not know yet that its presence had been taken from it: the token is what its target can refuse it by.
+func (w *world) evictedUnawares(v history.Violation, list []*execution) bool {
+	if !strings.HasPrefix(v.Text, "its target saw token") && !strings.HasPrefix(v.Text, "token or attempt does not rise") {
+		return false
+	}
+	name, _, _ := strings.Cut(v.What, "/")
+	found, highest := false, int64(0)
+	for _, e := range list {
+		if e.Job != name {
+			continue
+		}
+		if e.Run == v.What && e.Token < highest {
+			if found = w.unaware(e, e.Arrived, history.Evict); !found {
+				return false
+			}
+		}
+		highest = max(highest, e.Token)
+	}
+	return found
+}
