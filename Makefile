@@ -69,7 +69,7 @@ ROW_TESTS    = TestTheNextLeaderTellsTheRest|TestAnAttemptThatIgnoresItsTimeout|
 # With FAULTS=rest, make test has run the harness under the race detector already; what the harness starts is built without it anyway.
 fault: ## run the tests that break things: processes, links, clocks, disks, containers; FAULTS=rest: what make test leaves out
 	@mkdir -p bin
-	$(GO) build -o bin/rota-under-test ./cmd/rota
+	$(GO) build -buildvcs=false -o bin/rota-under-test ./cmd/rota
 	export ROTA_FAULTS=$(or $(FAULTS),all) ROTA_TEST_BINARY=$(CURDIR)/bin/rota-under-test; \
 	$(call gotest,./test/cluster ./test/network/... ./test/guards,$(if $(filter rest,$(FAULTS)),,$(RACE)) -count=1 -p 1 -timeout 30m)
 ifneq ($(FAULTS),rest)

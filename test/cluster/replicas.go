@@ -76,6 +76,7 @@ func (c *Cluster) AddWorker(name string, flags ...string) *Node {
 		"--log-format=text", "--worker-shutdown-grace=3s",
 	}, flags...))
 	n.ports = []int{port}
+	c.t.Cleanup(c.checkQueues) // while it is there
 	n.Start()
 	Await(c.t, 20*time.Second, name+" is present", func() bool {
 		ws, err := c.Client.Workers(c.t.Context())

@@ -24,14 +24,27 @@ type submission struct {
 }
 
 // TestSubmitThroughAnOutage submits runs while the store has no majority, by way of the replica that is left: it refuses and
-// says when to try again. Who does so gets one run for his key, and whoever was told yes has one too.
+// says when to try again. Who does so gets one run for his key, and whoever was told yes has one too. The slots that pass
+// meanwhile are made up for as each job says.
 func TestSubmitThroughAnOutage(t *testing.T) {
 	row(t)
 	t.Parallel()
 	sink := NewSink(t)
+	post := &job.HTTP{URL: sink.URL(), Method: "POST"}
+	every := job.Duration(time.Second)
 	c := Start(t, Config{Binary: binary, Jobs: map[string]job.Spec{
-		"once": {HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"}, Overlap: job.OverlapAllow},
+		"once": {HTTP: post, Overlap: job.OverlapAllow},
+		"none": {HTTP: post, Every: every, Missed: job.MissedNone}, "latest": {HTTP: post, Every: every, Missed: job.MissedLatest},
+		"all": {HTTP: post, Every: every, Missed: job.MissedAll},
 	}})
+	asked := func() (n int) {
+		for _, e := range sink.Requests() {
+			if e.Job == "once" {
+				n++
+			}
+		}
+		return n
+	}
 	left := c.Replicas()[0]
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -47,7 +60,7 @@ func TestSubmitThroughAnOutage(t *testing.T) {
 			}
 		})
 	}
-	Await(t, 20*time.Second, "submissions are accepted", func() bool { return len(sink.Requests()) > 20 })
+	Await(t, 20*time.Second, "submissions are accepted", func() bool { return asked() > 20 })
 
 	over := c.Outage()
 	stopped := time.Now()
@@ -61,17 +74,28 @@ func TestSubmitThroughAnOutage(t *testing.T) {
 		_, ready, err := left.Client.Ready(t.Context())
 		return err == nil && !ready
 	})
-	Let(time.Until(stopped.Add(7 * time.Second)))
+	Let(time.Until(stopped.Add(8 * time.Second)))
+	resumed := time.Now()
 	for _, n := range c.Replicas()[1:] {
 		n.Cont()
 	}
 	over()
-	accepted := len(sink.Requests())
-	Await(t, 60*time.Second, "submissions are accepted again", func() bool { return len(sink.Requests()) > accepted+20 })
+	accepted := asked()
+	Await(t, 60*time.Second, "submissions are accepted again", func() bool { return asked() > accepted+20 })
+	// What was armed before may have begun, and what is hardly over may have been in time.
+	from, to := stopped.Add(3*time.Second), resumed.Add(-time.Second)
+	missed := int(to.Unix() - from.Unix())
+	Await(t, 30*time.Second, "the missed slots are made up for", func() bool { return len(succeeded(c, "all").between(from, to)) == missed })
 	stop()
 	wg.Wait()
 	c.WaitReady()
 	c.Check(sink.Requests, nil, nil)
+	if n := len(succeeded(c, "none").between(from, to)); n > 0 {
+		t.Errorf("missed: none made up for %d of %d slots", n, missed)
+	}
+	if n := len(succeeded(c, "latest").between(from, to)); n > 1 {
+		t.Errorf("missed: latest made up for %d of %d slots, want one at most", n, missed)
+	}
 
 	runs := make(map[string]string) // by key
 	for _, r := range c.Recorder.Runs("once") {
