@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
 )
@@ -32,10 +31,11 @@ func (s *Server) added(ctx context.Context, e *embed.Config) (bool, error) {
 	if logs, _ := filepath.Glob(filepath.Join(s.cfg.Dir, "member", "wal", "*.wal")); len(logs) > 0 {
 		return false, nil
 	}
-	rt, err := transport.NewTransport(e.PeerTLSInfo, askTimeout)
+	certificates, err := e.PeerTLSInfo.ClientConfig()
 	if err != nil {
 		return false, fmt.Errorf("read the certificate for peers: %w", err)
 	}
+	rt := &http.Transport{TLSClientConfig: certificates}
 	defer rt.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()

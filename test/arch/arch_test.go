@@ -73,6 +73,7 @@ var rules = map[string]rule{
 	// What knows etcd.
 	"election": {
 		external: []string{etcdClient, "go.etcd.io/etcd/client/v3/concurrency", "go.etcd.io/etcd/api/v3/...",
+			"google.golang.org/grpc", // its streams, on which leases are renewed
 			"github.com/cenkalti/backoff/v5", "github.com/hashicorp/go-hclog", "golang.org/x/sys/unix"},
 	},
 	"store": {
