@@ -46,7 +46,7 @@ func (p *Planner) whyRecall(j *jobState, r *liveRun, now time.Time) string {
 	switch {
 	case p.paused(j):
 		return reasonPaused
-	case r.Spec == nil && j.def != nil && r.Generation != j.def.Generation:
+	case r.Spec == nil && j.def != nil && (r.Generation != j.def.Generation || r.Rev < j.def.Rev): // or it was made anew: see worker.changed
 		return "the job was changed"
 	case j.guard != nil && j.guard.breaker.Open && r.Spec == nil && r.Due.Before(j.guard.breaker.Until):
 		return j.isOpen()
