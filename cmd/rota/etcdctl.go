@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ func newEtcdctlCommand(c *cli) *cobra.Command {
 		Use:   "etcdctl [--config FILE] ARGS...",
 		Short: "etcd's own etcdctl, pointed at this cluster's store",
 		Long: `Run etcd's own etcdctl, linked in. Without --endpoints, --config or ETCDCTL_ENDPOINTS it finds a local ` + "`rota dev`" + `.
+With both --config and --endpoints the file says how to log in, and --endpoints where.
 
 Records are JSON and may be read by anybody. A value that makes no sense is set aside and shown by ` + "`rota status`" + `.`,
 		Example: `  rota etcdctl get --prefix /rota/jobs/
@@ -41,7 +43,7 @@ Records are JSON and may be read by anybody. A value that makes no sense is set 
 
 // etcdctlArgs adds what is needed to reach the store, unless args say it.
 func (c *cli) etcdctlArgs(args []string) ([]string, error) {
-	var rest []string
+	var rest, endpoints []string // endpoints: as args name them
 	file := ""
 	for i := 0; i < len(args); i++ {
 		switch {
@@ -53,20 +55,26 @@ func (c *cli) etcdctlArgs(args []string) ([]string, error) {
 			file = args[i]
 		case strings.HasPrefix(args[i], "--config="):
 			file = strings.TrimPrefix(args[i], "--config=")
-		case args[i] == "--endpoints" || strings.HasPrefix(args[i], "--endpoints="):
-			return args, nil
+		case args[i] == "--endpoints" && i+1 < len(args):
+			endpoints = args[i : i+2]
+			i++
+		case strings.HasPrefix(args[i], "--endpoints="):
+			endpoints = args[i : i+1]
 		default:
 			rest = append(rest, args[i])
 		}
 	}
-	if file == "" && c.getenv("ETCDCTL_ENDPOINTS") != "" {
-		return rest, nil
+	if file == "" && (len(endpoints) > 0 || c.getenv("ETCDCTL_ENDPOINTS") != "") {
+		return slices.Concat(endpoints, rest), nil
 	}
 	etcd, err := c.findStore(file, nil)
 	if err != nil {
 		return nil, err
 	}
-	flags := []string{"--endpoints=" + strings.Join(etcd.Endpoints, ",")}
+	flags := slices.Clone(endpoints)
+	if len(flags) == 0 {
+		flags = []string{"--endpoints=" + strings.Join(etcd.Endpoints, ",")}
+	}
 	for name, value := range map[string]string{"cert": etcd.TLS.Cert, "key": etcd.TLS.Key, "cacert": etcd.TLS.CA, "user": etcd.Username} {
 		if value != "" {
 			flags = append(flags, "--"+name+"="+value)

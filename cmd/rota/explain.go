@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/spf13/cobra"
 )
 
@@ -11,7 +13,7 @@ func newExplainCommand(c *cli) *cobra.Command {
 		Use:   "explain JOB TIME",
 		Short: "Why a slot ran, ran late, or did not run",
 		Long: `Explain tells what became of the slot at a time, or what will. A time without a zone is one of the job's own zone;
-"now" and "2h ago" work too.`,
+"now" and "2h ago" work too. Of a job that was deleted the runs that history keeps are known, and its times are read as UTC.`,
 		Example:           `  rota explain nightly-backup "2026-11-21 02:30"`,
 		Args:              takes("JOB", "TIME"),
 		ValidArgsFunction: c.completeJobs,
@@ -25,21 +27,28 @@ func newExplainCommand(c *cli) *cobra.Command {
 				return err
 			}
 			defer cl.Close()
-			j, err := cl.Job(cmd.Context(), name)
-			if err != nil {
-				return err
-			}
-			zone, err := loadZone(j.Spec.Timezone)
-			if err != nil {
-				return err
+			zone := time.UTC
+			j, missing := cl.Job(cmd.Context(), name)
+			switch {
+			case cmd.Context().Err() != nil, errors.Is(missing, api.ErrUnavailable):
+				return missing
+			case missing == nil:
+				if zone, err = loadZone(j.Spec.Timezone); err != nil {
+					return err
+				}
 			}
 			at, err := parseInstant(args[1], c.now(), zone)
 			if err != nil {
 				return err
 			}
 			v, err := cl.Explain(cmd.Context(), name, at)
-			if err != nil {
+			switch {
+			case err != nil && missing != nil: // there are no runs of it either
+				return missing
+			case err != nil:
 				return err
+			case missing != nil && c.forPeople():
+				c.note("job %s is not there any more, so a time without a zone is one of UTC", name)
 			}
 			return c.print(v, func(p *page) {
 				slot := ""
