@@ -141,8 +141,8 @@ func (p *Planner) settleLimits(j *jobState, r *job.Run, refused bool) {
 		p.forgetLimit(l)
 	}
 	known := j.live.get(r.ID)
-	if i := j.ended.index(r.ID); known == nil && i >= 0 {
-		known = j.ended.runs[i]
+	if known == nil {
+		known = j.ended.get(r.ID)
 	}
 	if refused && (known == nil || known.Attempt < r.Attempt) {
 		p.paces(j, r, func(pace *policy.Pace) { pace.Unmark(r.Name(), r.Attempt) })
