@@ -48,13 +48,19 @@ func (t *timeline) mayHold(limit string, v Version) (most int) {
 // checkHolders sees to it that runs hold the limits that their jobs name, no more at a time than may, and that tokens rise from
 // one holder to the next: none is given twice, and where there is one holder at a time they rise from claim to claim.
 func (t *timeline) checkHolders() {
-	var vs []runVersion
-	for _, name := range t.of {
-		for _, run := range name {
-			vs = append(vs, t.runs[run]...)
+	var vs []*runVersion // of runs that hold a limit at any time, or should
+	for name, runs := range t.of {
+		needs := len(t.expected[name].Spec.Limits) > 0
+		for _, run := range runs {
+			if !needs && !slices.ContainsFunc(t.runs[run], func(v runVersion) bool { return len(v.run.Limits) > 0 }) {
+				continue
+			}
+			for i := range t.runs[run] {
+				vs = append(vs, &t.runs[run][i])
+			}
 		}
 	}
-	slices.SortFunc(vs, func(a, b runVersion) int {
+	slices.SortFunc(vs, func(a, b *runVersion) int {
 		return cmp.Or(cmp.Compare(a.Rev, b.Rev), compareBool(holds(a.run), holds(b.run)))
 	})
 	holders := make(map[string]map[string]int64) // by limit and run: since which revision
@@ -85,7 +91,7 @@ func (t *timeline) checkHolders() {
 				holders[limit], tokens[limit] = make(map[string]int64), make(map[int64]string)
 			}
 			if v.run.State == job.Running {
-				t.checkHolderToken(limit, v, tokens[limit], highest)
+				t.checkHolderToken(limit, *v, tokens[limit], highest)
 			}
 			if _, held := holders[limit][name]; held {
 				continue
