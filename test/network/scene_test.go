@@ -88,10 +88,11 @@ func (s *scene) row(name string, harm func(t *testing.T)) {
 	})
 }
 
-// awaitCaughtUp waits until slots are decided as they come.
+// awaitCaughtUp waits until slots are decided as they come. A job that takes a third of its interval needs nearly as long as
+// nobody dispatched.
 func (s *scene) awaitCaughtUp(t *testing.T) {
 	t.Helper()
-	cluster.Await(t, 30*time.Second, "slots are decided as they come", func() bool {
+	cluster.Await(t, 90*time.Second, "slots are decided as they come", func() bool {
 		for name := range s.load() {
 			vs := s.c.Recorder.VersionsOf("cursors/" + name)
 			if len(vs) == 0 {
