@@ -23,7 +23,9 @@ type clocks struct {
 	peers   *election.PeerClocks
 }
 
-func newClocks(p *process) *clocks { return &clocks{process: p, peers: election.NewPeerClocks()} }
+func newClocks(p *process) *clocks {
+	return &clocks{process: p, peers: election.NewPeerClocks(p.machine.clock.reading)}
+}
 
 func (c *clocks) run(ctx context.Context) error {
 	if err := c.process.mirror.WaitFor(ctx, 1); err != nil {
