@@ -18,32 +18,40 @@ const futureSlack = time.Second
 // PeerClocks is what one replica knows of the others' clocks, and whether its own may be led by. Make it with
 // NewPeerClocks; all methods may be called at any time from anywhere.
 type PeerClocks struct {
+	clock  Clock
 	first  sync.Once
 	judged chan struct{} // closed by the first Judge
 
 	mu      sync.Mutex
 	offsets map[string]Offset // guarded by mu, by node
 	wrong   error             // guarded by mu: why our clock is not to be trusted
+	stood   Reading           // guarded by mu: our clock, when the round began that judged it last; zero: none has
 	doubts  int               // guarded by mu: how often it was in doubt
 }
 
-// NewPeerClocks returns clocks of which none has been measured.
-func NewPeerClocks() *PeerClocks {
-	return &PeerClocks{judged: make(chan struct{}), offsets: make(map[string]Offset)}
+// NewPeerClocks returns clocks of which none has been measured. Ours is read by clock, the one that the Elector has: nil means
+// SystemClock.
+func NewPeerClocks(clock Clock) *PeerClocks {
+	if clock == nil {
+		clock = SystemClock
+	}
+	return &PeerClocks{clock: clock, judged: make(chan struct{}), offsets: make(map[string]Offset)}
 }
 
 // Round is one turn of asking all others for their clocks. If ours was brought in doubt since it began, what was measured is
 // of another clock, and changes nothing.
 type Round struct {
 	peers  *PeerClocks
-	doubts int // at its beginning
+	began  Reading // of our clock
+	doubts int     // at its beginning
 }
 
 // Round begins one, before anybody is asked.
 func (p *PeerClocks) Round() Round {
+	began := p.clock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Round{peers: p, doubts: p.doubts}
+	return Round{peers: p, began: began, doubts: p.doubts}
 }
 
 // Note takes over a measurement, in the place of the last one of the same node.
@@ -70,7 +78,7 @@ func (r Round) Judge(now time.Time, age, tolerance time.Duration) (wrong error, 
 		return now.Sub(o.At) > age || o.At.After(now.Add(futureSlack))
 	})
 	before := p.wrong
-	p.wrong = Skewed(p.sorted(), tolerance)
+	p.wrong, p.stood = Skewed(p.sorted(), tolerance), r.began
 	return p.wrong, (p.wrong == nil) != (before == nil) || errors.Is(before, ErrClockSet)
 }
 
@@ -93,6 +101,22 @@ func (p *PeerClocks) Trusted() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.wrong
+}
+
+// doubtIfSet brings our clock in doubt if it was set since it was judged, and says so.
+func (p *PeerClocks) doubtIfSet() error {
+	now := p.clock()
+	p.mu.Lock()
+	stood := p.stood
+	p.mu.Unlock()
+	if stood.Mono.IsZero() {
+		return nil
+	}
+	err := now.jumpedSince(stood)
+	if err != nil {
+		p.Doubt()
+	}
+	return err
 }
 
 // Offsets lists what is known of the others, by their names.

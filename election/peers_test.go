@@ -24,7 +24,7 @@ func (p *PeerClocks) round(at time.Time, ahead time.Duration) Round {
 func TestAVerdictIsNewsOnce(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	p := NewPeerClocks()
+	p := NewPeerClocks(nil)
 	for i, step := range []struct {
 		ahead       time.Duration // of both others
 		doubt       bool          // our clock was set before
@@ -66,7 +66,7 @@ func TestOldMeasurementsAreForgotten(t *testing.T) {
 		"of the future":                 {-futureSlack - 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := NewPeerClocks()
+			p := NewPeerClocks(nil)
 			wrong, _ := p.round(at, time.Minute).Judge(at.Add(tt.after), peerAge, peerTolerance)
 			if (wrong != nil) != tt.known {
 				t.Errorf("got %v, want it judged by what was measured: %v", wrong, tt.known)
@@ -85,7 +85,7 @@ func TestOldMeasurementsAreForgotten(t *testing.T) {
 func TestADoubtEndsWithTheNextRound(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	p := NewPeerClocks()
+	p := NewPeerClocks(nil)
 	underway := p.round(now, 0)
 	p.Doubt()
 	underway.Note(Offset{Node: "d", At: now}) // asked before, answered after

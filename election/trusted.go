@@ -49,9 +49,13 @@ func (p *PeerClocks) whileTrusted(ctx context.Context, run func(context.Context)
 	return nil
 }
 
-// guard leads unless our clock is in doubt, and brings it in doubt if it was set meanwhile.
+// guard leads unless our clock is in doubt, and brings it in doubt if it was set meanwhile, or since it was judged: what was
+// found then says nothing of it any more.
 func (p *PeerClocks) guard(ctx context.Context, t Term, lead func(context.Context, Term) error) error {
 	if err := p.Trusted(); err != nil {
+		return err
+	}
+	if err := p.doubtIfSet(); err != nil {
 		return err
 	}
 	err := lead(ctx, t)

@@ -37,7 +37,7 @@ func standings(t *testing.T, p *PeerClocks) (begun *int, stands *bool) {
 func TestItStandsWhileTheClockIsTrusted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPeerClocks()
+		p := NewPeerClocks(nil)
 		begun, stands := standings(t, p)
 		want := func(what string, wantBegun int, wantStands bool) {
 			t.Helper()
@@ -68,7 +68,7 @@ func TestItStandsWhileTheClockIsTrusted(t *testing.T) {
 
 func TestItStandsNoMoreAfterAnError(t *testing.T) {
 	t.Parallel()
-	p := NewPeerClocks()
+	p := NewPeerClocks(nil)
 	p.Round().Judge(time.Now(), peerAge, peerTolerance)
 	broken := errors.New("client is closed")
 	if err := p.whileTrusted(t.Context(), func(context.Context) error { return broken }); err != broken {
@@ -89,7 +89,7 @@ func TestAClockThatWasSetIsInDoubt(t *testing.T) {
 		"the clock was set, and it says so not": {nil, termLost(fmt.Errorf("%w: wall clock set by 1h", ErrClockJumped)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := NewPeerClocks()
+			p := NewPeerClocks(nil)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			err := p.guard(ctx, Term{}, func(context.Context, Term) error {
@@ -108,12 +108,44 @@ func TestAClockThatWasSetIsInDoubt(t *testing.T) {
 	}
 }
 
+// A clock may be set between two rounds, and its replica win before the next.
+func TestAClockThatWasSetSinceItWasJudgedDoesNotLead(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]time.Duration{"ahead": time.Minute, "behind": -time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			var machine skewed
+			p := NewPeerClocks(machine.read)
+			led := 0
+			win := func() error {
+				return p.guard(t.Context(), Term{}, func(context.Context, Term) error { led++; return nil })
+			}
+			p.Round().Judge(machine.read().Wall, peerAge, peerTolerance)
+			if err := win(); err != nil || led != 1 {
+				t.Fatalf("judged: led %d times (%v), want once", led, err)
+			}
+			under := p.Round()
+			machine.wall.Add(int64(set))
+			if err := win(); !errors.Is(err, ErrClockJumped) || led != 1 {
+				t.Errorf("set: led %d times (%v), want ErrClockJumped", led, err)
+			}
+			under.Judge(machine.read().Wall, peerAge, peerTolerance)
+			if err := win(); !errors.Is(err, ErrClockSet) || led != 1 {
+				t.Errorf("after a round that began before: led %d times (%v), want ErrClockSet", led, err)
+			}
+			p.Round().Judge(machine.read().Wall, peerAge, peerTolerance)
+			if err := win(); err != nil || led != 2 {
+				t.Errorf("judged anew: led %d times (%v), want twice", led, err)
+			}
+		})
+	}
+}
+
 func TestALeaderWhoseClockWasSetLeadsAfterItWasJudged(t *testing.T) {
 	t.Parallel()
 	var machine skewed
 	cfg := quick("a")
 	cfg.Prefix, cfg.Clock = prefixOf(t), machine.read
-	peers := NewPeerClocks()
+	peers := NewPeerClocks(machine.read)
 	peers.Round().Judge(time.Now(), peerAge, peerTolerance)
 	elector, terms := New(cfg, dial(t), hclog.NewNullLogger()), make(chan Term, 100)
 	background(t, func(ctx context.Context) error {

@@ -26,7 +26,9 @@ type clocks struct {
 	peers   *election.PeerClocks
 }
 
-func newClocks(p *process) *clocks { return &clocks{process: p, peers: election.NewPeerClocks()} }
+func newClocks(p *process) *clocks {
+	return &clocks{process: p, peers: election.NewPeerClocks(p.machine.clock.reading)}
+}
 
 func (c *clocks) run(ctx context.Context) error {
 	if c.process.machine.replica {

@@ -36,7 +36,7 @@ func newClocks(n *Node) (*clocks, error) {
 		return nil, err
 	}
 	return &clocks{
-		node: n, peers: election.NewPeerClocks(),
+		node: n, peers: election.NewPeerClocks(n.clock),
 		scheme: scheme, client: http.Client{Transport: transport, Timeout: measureTimeout},
 	}, nil
 }

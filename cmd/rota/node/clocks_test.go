@@ -195,8 +195,12 @@ func TestAClockThatWasSetIsComparedBeforeItLeads(t *testing.T) {
 	var ahead atomic.Int64
 	q1 := start(t, Config{Settings: set, Version: version, Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
 	q1.lead(t)
+	eventually(t, "it decides", func() bool { return q1.node.scheduler.Status().Term != 0 })
 
 	ahead.Store(int64(time.Hour))
+	if now, err := q1.node.clusterNow(t.Context()); err == nil && time.Until(now) > time.Minute {
+		t.Errorf("what is changed before anybody knows is dated %v", now)
+	}
 	eventually(t, "the clock is trusted again, since nobody contradicts", func() bool {
 		return strings.Contains(q1.log.String(), "the clock is right again")
 	})

@@ -26,8 +26,8 @@ func (n *Node) clusterNow(ctx context.Context) (time.Time, error) {
 		return time.Time{}, context.Cause(ctx)
 	}
 	now := n.now()
-	if n.scheduler.Status().Term != 0 {
-		return now.UTC(), nil
+	if n.scheduler.Status().Term != 0 { // or our clock has just been set, and our term is about to end
+		return n.clocks.own.now(now).UTC(), nil
 	}
 	leader, known := n.clocks.leader.Offset(now)
 	wrong := n.clocks.peers.Trusted()
