@@ -87,8 +87,12 @@ func (w *Worker) doubt() {
 
 // present shows the worker to leaders as it is now: whether it takes anything. It does nothing if they have been told.
 func (s *shift) present() {
-	s.presenting.Lock() // so that the last to look is the last to write
-	defer s.presenting.Unlock()
+	select {
+	case s.presenting <- struct{}{}: // so that the last to look is the last to write
+		defer func() { <-s.presenting }()
+	case <-s.ctx.Done():
+		return
+	}
 	if !s.untold() {
 		return
 	}

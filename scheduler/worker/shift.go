@@ -21,7 +21,7 @@ type shift struct {
 	killed  tally                   // attempts of this shift that were killed when it ended, and have not ended yet
 	settled chan struct{}           // holds a token while there is an order to close
 
-	presenting sync.Mutex // held while the presence is changed
+	presenting chan struct{} // holds a token while the presence is changed
 
 	// Guarded by w.mu.
 	holds    map[string]*hold  // by run
@@ -37,11 +37,11 @@ func newShift(w *Worker, session Session, life context.Context) *shift {
 	ctx, cancel := context.WithCancelCause(life)
 	return &shift{
 		w: w, session: session, life: life, ctx: ctx, cancel: cancel,
-		settled: make(chan struct{}, 1),
-		drains:  w.Refuses() != nil, // as the session was opened
-		holds:   make(map[string]*hold),
-		crowds:  make(map[int64]int),
-		orders:  make(map[string]*order),
+		settled: make(chan struct{}, 1), presenting: make(chan struct{}, 1),
+		drains: w.Refuses() != nil, // as the session was opened
+		holds:  make(map[string]*hold),
+		crowds: make(map[int64]int),
+		orders: make(map[string]*order),
 	}
 }
 
