@@ -27,7 +27,7 @@ func (n *Node) clusterNow(ctx context.Context) (time.Time, error) {
 	}
 	now := n.now()
 	if n.scheduler.Status().Term != 0 { // or our clock has just been set, and our term is about to end
-		return n.clocks.own.now(now).UTC(), nil
+		return n.clocks.own.Now(now).UTC(), nil
 	}
 	leader, known := n.clocks.leader.Offset(now)
 	wrong := n.clocks.peers.Trusted()
