@@ -23,6 +23,9 @@ type Store interface {
 type Feed interface {
 	Ready() <-chan struct{}
 	Take() []job.Change
+	// Heard is an instant, read on the monotonic clock, of which all that was in the store has been given with the Take that
+	// follows; the zero time if there is none.
+	Heard() time.Time
 }
 
 // Observer is told what the leader does. Its methods are called from the loop and must not block.
@@ -106,7 +109,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 
 // digest applies what the feed has.
 func (s *Scheduler) digest() {
+	heard := s.feed.Heard()
 	changes := s.feed.Take()
+	s.planner.Silent(time.Since(heard))
 	if len(changes) == 0 {
 		return
 	}

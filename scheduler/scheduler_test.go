@@ -42,6 +42,8 @@ func (f *feed) add(changes ...job.Change) {
 
 func (f *feed) Ready() <-chan struct{} { return f.ready }
 
+func (f *feed) Heard() time.Time { return time.Now() }
+
 func (f *feed) Take() []job.Change {
 	f.mu.Lock()
 	defer f.mu.Unlock()

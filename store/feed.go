@@ -3,12 +3,14 @@ package store
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // Feed hands one reader every change of a mirror, in the order of revisions: first all that is there, then what comes.
 type Feed struct {
+	mirror  *Mirror
 	mu      sync.Mutex
 	tail    bool
 	changes []job.Change  // guarded by mu
@@ -17,7 +19,7 @@ type Feed struct {
 
 // Feed returns a new feed. It keeps what is not taken, so its reader must not stop reading before Unfeed.
 func (m *Mirror) Feed() *Feed {
-	f := &Feed{ready: make(chan struct{}, 1)}
+	f := &Feed{mirror: m, ready: make(chan struct{}, 1)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all []job.Change
@@ -66,6 +68,13 @@ func (f *Feed) add(changes []job.Change) {
 
 // Ready receives when Take has something to give.
 func (f *Feed) Ready() <-chan struct{} { return f.ready }
+
+// Heard is an instant of which everything that was in the store has been given, or is with the next Take; the zero time if there
+// is none.
+func (f *Feed) Heard() time.Time {
+	_, heard := f.mirror.Current()
+	return heard
+}
 
 // Take returns the changes since the last Take.
 func (f *Feed) Take() []job.Change {

@@ -10,7 +10,7 @@ import (
 // Tail returns a feed of what changes after the revision that comes with it, events included. Like that of Feed, its reader
 // must not stop reading before Unfeed.
 func (m *Mirror) Tail() (*Feed, int64) {
-	f := &Feed{tail: true, ready: make(chan struct{}, 1)}
+	f := &Feed{mirror: m, tail: true, ready: make(chan struct{}, 1)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.feeds = append(m.feeds, f)

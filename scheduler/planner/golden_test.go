@@ -191,6 +191,8 @@ func (st *stage) do(line string) {
 		st.leader.Lead(st.now)
 	case "crash":
 		st.leader = nil
+	case "silent":
+		st.leader.Silent(span(name))
 	case "advance":
 		st.advance(span(name))
 	case "clock":

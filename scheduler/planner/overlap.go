@@ -122,6 +122,12 @@ func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (
 			return false, time.Time{}
 		}
 		known = known.Add(p.cfg.WorkerTTL)
+		if !now.Before(known) && now.Add(-p.silence).Before(known) { // it may have ended, or its worker may be gone, unheard
+			return false, now.Add(hearAgain)
+		}
 	}
 	return !now.Before(known), known
 }
+
+// hearAgain is how soon a slot is looked at again for which the store has not been heard long enough.
+const hearAgain = 500 * time.Millisecond

@@ -57,9 +57,10 @@ type Planner struct {
 	misfits map[string]error // never changed, but replaced
 
 	leading    bool
-	leadSince  time.Time // slots due before it passed while nobody could dispatch
-	seen       int64     // every change up to this revision has been applied
-	unfinished bool      // the last Plan left work for the next
+	leadSince  time.Time     // slots due before it passed while nobody could dispatch
+	seen       int64         // every change up to this revision has been applied
+	silence    time.Duration // so long ago everything was known; see Silent
+	unfinished bool          // the last Plan left work for the next
 
 	dirty   []*jobState            // to be looked at
 	timers  timers                 // when else to look at a job
@@ -74,6 +75,10 @@ type Planner struct {
 	breakers  map[string]bool      // jobs that have one, and whether it is open
 	shown     map[string]bool      // breakers as Breakers returned them last; nil if they have changed since
 }
+
+// Silent says for how long the store may have kept something from us: all that was in it so long ago has been applied. What is
+// proven by having heard of nothing is proven as of then.
+func (p *Planner) Silent(silence time.Duration) { p.silence = silence }
 
 // New returns a planner that knows nothing yet.
 func New(cfg Config) *Planner {
