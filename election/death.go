@@ -12,38 +12,49 @@ import (
 const (
 	refusals     = 3
 	refusalPause = 10 * time.Millisecond
+	unclearPause = 100 * time.Millisecond // after a dial that failed otherwise
 	dialTimeout  = time.Second
 )
 
 // AwaitDeath returns true once the process that listens at addr is proven dead: a connection that was established broke,
-// and after it nobody listens there any more. It returns false when ctx ends, and when a connection can neither be had nor
-// is refused, or could not be had in the first place; the caller may then ask again.
+// and after it nobody listens there any more. It returns false when ctx ends, and when no connection could be had in the
+// first place; the caller may then ask again.
 //
 // A host that vanishes refuses nothing, so it is never proven dead. The proof may be wrong where addr is that of a
 // load balancer, or where a process closes its listener and lives on; so act on it only by a guarded write.
 func AwaitDeath(ctx context.Context, addr string) bool {
 	dialer := net.Dialer{Timeout: dialTimeout}
-	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	return awaitDeath(ctx, func() (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) })
+}
+
+// awaitDeath never gives up once it had a connection: nobody can have one to a dead process, so the proof would be lost.
+func awaitDeath(ctx context.Context, dial func() (net.Conn, error)) bool {
+	conn, err := dial()
 	if err != nil {
 		return false
 	}
-	for refused := 0; refused < refusals; {
-		if conn != nil {
-			hold(ctx, conn)
-			refused = 0
-		}
-		conn, err = dialer.DialContext(ctx, "tcp", addr)
+	hold(ctx, conn)
+	for refused := 0; ctx.Err() == nil; {
+		conn, err := dial()
 		switch {
 		case err == nil:
+			refused = 0
+			hold(ctx, conn)
+			wait(ctx, refusalPause) // whoever listens there now may close it at once
 		case errors.Is(err, syscall.ECONNREFUSED):
-			conn = nil
-			refused++
+			if refused++; refused == refusals {
+				return true
+			}
+			wait(ctx, refusalPause)
+		case errors.Is(err, syscall.ECONNRESET): // the kernel closes a dead process's connections, and then its listener
+			refused = 0
 			wait(ctx, refusalPause)
 		default:
-			return false
+			refused = 0
+			wait(ctx, unclearPause)
 		}
 	}
-	return ctx.Err() == nil
+	return false
 }
 
 // Listens says whether a connection to addr can be had.

@@ -91,8 +91,8 @@ func pauseLeader(t *testing.T, c *Cluster) (term, resumed int64, wrote bool) {
 	return term, resumed, paused.Metric(failed) > failures
 }
 
-// TestShortPauses stops the leader and a worker for less than half as long as their leases last, which costs them nothing, and
-// just as long: whether they keep what they hold or lose it, nothing is double and nothing is missing.
+// TestShortPauses stops the leader and a worker for less than half as long as their leases last, which costs them nothing, for
+// half as long, and just as long: whether they keep what they hold or lose it, nothing is double and nothing is missing.
 func TestShortPauses(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -108,7 +108,7 @@ func TestShortPauses(t *testing.T) {
 	worker := c.AddWorker("w1")
 	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 40 })
 	const short = 2 * electionTTL / 5
-	for _, length := range []time.Duration{short, electionTTL} {
+	for _, length := range []time.Duration{short, electionTTL / 2, electionTTL} {
 		leader := c.Leader()
 		for _, n := range []*Node{leader, worker} {
 			// A member that leads etcd, and is stopped, costs an election.
