@@ -55,32 +55,30 @@ func Slot(when *schedule.Schedule, at time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// Unknown is the verdict on a job that nothing is known of.
+const Unknown = "no such job"
+
 // Explain says what became of the slot.
 func Explain(f Facts, at time.Time) Answer {
 	slot, ok := Slot(f.When, at)
+	e, skipped := writtenOff(f, at)
+	sameSecond := func(t time.Time) bool { return within(time.Second, t, at) }
 	switch {
-	case f.Run != nil:
+	case f.Run != nil && (e == nil || sameSecond(f.Run.Slot) || !sameSecond(skipped)):
 		return ofRun(f, f.Run)
+	case e != nil:
+		return ofEvent(f, e, skipped)
 	case f.Broken != nil:
 		return Answer{Verdict: "unreadable", Text: []string{
-			"The job's definition cannot be read: " + f.Broken.Error() + ".",
+			unreadable(f),
 			"It has no slots until somebody repairs the record or deletes it, with `rota etcdctl`. Slots that pass meanwhile are missed.",
 		}}
 	case f.Job == nil:
-		return Answer{Verdict: "no such job", Text: []string{"There is no job of that name, and no run of it at that time."}}
+		return Answer{Verdict: Unknown, Text: []string{"There is no job of that name, and nothing is known of it at that time."}}
 	case !ok:
 		return noSlot(f, at)
 	}
 	a := Answer{Slot: slot}
-	for _, e := range f.Events {
-		if e.Kind == job.EventSkipped && !slot.Before(e.From) && !slot.After(e.To) {
-			a.Verdict = "skipped"
-			a.Text = append(a.Text, fmt.Sprintf("It did not run: %s.", e.Reason),
-				fmt.Sprintf("Written down at %s for the slots from %s to %s%s, in term %d.",
-					stamp(e.At), stamp(e.From), stamp(e.To), count(e), e.Term))
-			return a
-		}
-	}
 	switch why, at := notOwed(f, slot); {
 	case why != "":
 		a.Verdict = "not owed"
@@ -105,6 +103,79 @@ func Explain(f Facts, at time.Time) Answer {
 		a.Text = append(a.Text, fmt.Sprintf("It is due since %s and not decided yet: %s.", stamp(slot.Add(f.When.Offset())), undecided(f)))
 	}
 	return a
+}
+
+// writtenOff returns the event with which the slot that is meant by at was skipped, nil if there is none. Slots of earlier
+// schedules are known only as the ends of ranges; zero: at is between the ends, and nobody knows whether it was a slot.
+func writtenOff(f Facts, at time.Time) (*job.Event, time.Time) {
+	slot, ok := Slot(f.When, at)
+	if !ok || !within(time.Second, slot, at) {
+		if e, end := endsWithin(f.Events, time.Second, at); e != nil {
+			return e, end
+		}
+	}
+	if ok {
+		return holding(f.Events, slot), slot
+	}
+	if e, end := endsWithin(f.Events, time.Minute, at); e != nil {
+		return e, end
+	}
+	e := holding(f.Events, at)
+	if e != nil && f.Job != nil && f.Bad == nil && !e.At.Before(f.Job.Scheduled) { // its slots are those of the present schedule
+		return nil, time.Time{}
+	}
+	return e, time.Time{}
+}
+
+// endsWithin finds the range of skipped slots that begins or ends in the same unit of time as at, and that end.
+func endsWithin(events []job.Event, unit time.Duration, at time.Time) (*job.Event, time.Time) {
+	for i, e := range events {
+		for _, end := range []time.Time{e.From, e.To} {
+			if e.Kind == job.EventSkipped && within(unit, end, at) {
+				return &events[i], end
+			}
+		}
+	}
+	return nil, time.Time{}
+}
+
+// holding finds the range of skipped slots that holds an instant.
+func holding(events []job.Event, at time.Time) *job.Event {
+	for i, e := range events {
+		if e.Kind == job.EventSkipped && !at.Before(e.From) && !at.After(e.To) {
+			return &events[i]
+		}
+	}
+	return nil
+}
+
+func within(unit time.Duration, a, b time.Time) bool { return a.Truncate(unit).Equal(b.Truncate(unit)) }
+
+// ofEvent explains a slot that was skipped with others; a zero one may not have been one.
+func ofEvent(f Facts, e *job.Event, slot time.Time) Answer {
+	a := Answer{Slot: slot, Verdict: "skipped"}
+	did := "It did not run"
+	if slot.IsZero() {
+		did = "If it was a slot, it did not run"
+	}
+	a.Text = append(a.Text, fmt.Sprintf("%s: %s.", did, e.Reason),
+		fmt.Sprintf("Written down at %s for the slots from %s to %s%s, in term %d.",
+			stamp(e.At), stamp(e.From), stamp(e.To), count(*e), e.Term))
+	present, ok := Slot(f.When, slot)
+	switch {
+	case f.Broken != nil:
+		a.Text = append(a.Text, unreadable(f))
+	case f.Job == nil, ok && !slot.IsZero() && present.Equal(slot):
+	case f.Bad != nil:
+		a.Text = append(a.Text, "The job's present schedule cannot be read: "+f.Bad.Error())
+	default:
+		a.Text = append(a.Text, "The job's present schedule has no slot at that time.")
+	}
+	return a
+}
+
+func unreadable(f Facts) string {
+	return "The job's definition cannot be read: " + f.Broken.Error() + "."
 }
 
 // undecided says for what a slot waits that is due.
