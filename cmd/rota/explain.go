@@ -13,7 +13,7 @@ func newExplainCommand(c *cli) *cobra.Command {
 		Use:   "explain JOB TIME",
 		Short: "Why a slot ran, ran late, or did not run",
 		Long: `Explain tells what became of the slot at a time, or what will. A time without a zone is one of the job's own zone;
-"now" and "2h ago" work too. Of a job that was deleted the runs that history keeps are known, and its times are read as UTC.`,
+"now" and "2h ago" work too. Of a job that was deleted the runs and skipped slots that history keeps are known, and its times are read as UTC.`,
 		Example:           `  rota explain nightly-backup "2026-11-21 02:30"`,
 		Args:              takes("JOB", "TIME"),
 		ValidArgsFunction: c.completeJobs,
@@ -43,7 +43,7 @@ func newExplainCommand(c *cli) *cobra.Command {
 			}
 			v, err := cl.Explain(cmd.Context(), name, at)
 			switch {
-			case err != nil && missing != nil: // there are no runs of it either
+			case err != nil && missing != nil: // nothing is known of that time either
 				return missing
 			case err != nil:
 				return err

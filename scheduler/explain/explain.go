@@ -55,32 +55,30 @@ func Slot(when *schedule.Schedule, at time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// Unknown is the verdict on a job that nothing is known of.
+const Unknown = "no such job"
+
 // Explain says what became of the slot.
 func Explain(f Facts, at time.Time) Answer {
 	slot, ok := Slot(f.When, at)
+	e, skipped := writtenOff(f, at)
+	sameSecond := func(t time.Time) bool { return within(time.Second, t, at) }
 	switch {
-	case f.Run != nil:
+	case f.Run != nil && (e == nil || sameSecond(f.Run.Slot) || !sameSecond(skipped)):
 		return ofRun(f, f.Run)
+	case e != nil:
+		return ofEvent(f, e, skipped)
 	case f.Broken != nil:
 		return Answer{Verdict: "unreadable", Text: []string{
-			"The job's definition cannot be read: " + f.Broken.Error() + ".",
+			unreadable(f),
 			"It has no slots until somebody repairs the record or deletes it, with `rota etcdctl`. Slots that pass meanwhile are missed.",
 		}}
 	case f.Job == nil:
-		return Answer{Verdict: "no such job", Text: []string{"There is no job of that name, and no run of it at that time."}}
+		return Answer{Verdict: Unknown, Text: []string{"There is no job of that name, and nothing is known of it at that time."}}
 	case !ok:
 		return noSlot(f, at)
 	}
 	a := Answer{Slot: slot}
-	for _, e := range f.Events {
-		if e.Kind == job.EventSkipped && !slot.Before(e.From) && !slot.After(e.To) {
-			a.Verdict = "skipped"
-			a.Text = append(a.Text, fmt.Sprintf("It did not run: %s.", e.Reason),
-				fmt.Sprintf("Written down at %s for the slots from %s to %s%s, in term %d.",
-					stamp(e.At), stamp(e.From), stamp(e.To), count(e), e.Term))
-			return a
-		}
-	}
 	switch why, at := notOwed(f, slot); {
 	case why != "":
 		a.Verdict = "not owed"
@@ -105,6 +103,10 @@ func Explain(f Facts, at time.Time) Answer {
 		a.Text = append(a.Text, fmt.Sprintf("It is due since %s and not decided yet: %s.", stamp(slot.Add(f.When.Offset())), undecided(f)))
 	}
 	return a
+}
+
+func unreadable(f Facts) string {
+	return "The job's definition cannot be read: " + f.Broken.Error() + "."
 }
 
 // undecided says for what a slot waits that is due.

@@ -39,6 +39,15 @@ func with(f explain.Facts, change func(*explain.Facts)) explain.Facts {
 	return f
 }
 
+// rescheduled is the job, which had another schedule when the slots were written off.
+func rescheduled(e job.Event) explain.Facts {
+	f := backup(func(j *job.Job) {
+		j.Since, j.SinceReason, j.Scheduled = at("01:17:00"), job.SinceRescheduled, at("01:17:00")
+	})
+	f.Events = []job.Event{e}
+	return f
+}
+
 func slotRun(state job.State, change func(*job.Run)) func(*explain.Facts) {
 	return func(f *explain.Facts) {
 		r := &job.Run{Job: "backup", ID: "2026-11-21T02:30:00Z", Kind: job.KindScheduled, Slot: at("02:30:00"), Due: at("02:30:00"), State: state}
@@ -65,6 +74,9 @@ func began(armed, started string) func(*job.Run) {
 func TestExplain(t *testing.T) {
 	usual := backup(nil)
 	paused := &job.Pause{At: at("01:00:00"), By: "alice", Reason: "migration"}
+	changed := job.Event{Kind: job.EventSkipped, At: at("01:20:00"), Reason: "the schedule was changed before its time could be used",
+		From: at("01:15:00"), To: at("01:15:00"), Count: 1, Partial: true, Term: 12}
+	hours := job.Event{Kind: job.EventSkipped, At: at("01:16:00"), Reason: "missed", From: at("00:15:00"), To: at("03:15:00"), Count: 4, Term: 12}
 	for _, tc := range []struct {
 		name    string
 		facts   explain.Facts
@@ -130,7 +142,7 @@ func TestExplain(t *testing.T) {
 		{"run of a deleted job", with(with(usual, slotRun(job.Succeeded, ended(""))), func(f *explain.Facts) { f.Job, f.When = nil, nil }), "02:30:00", "ran",
 			"It succeeded at 2026-11-21T02:31:00Z."},
 		{"unknown job", explain.Facts{Now: at("08:00:00")}, "02:30:00", "no such job",
-			"There is no job of that name, and no run of it at that time."},
+			"There is no job of that name, and nothing is known of it at that time."},
 		{"unreadable job", explain.Facts{Now: at("08:00:00"), Broken: errors.New("record is unreadable: /rota/jobs/j: what?")}, "02:30:00", "unreadable",
 			`The job's definition cannot be read: record is unreadable: /rota/jobs/j: what?.
 			It has no slots until somebody repairs the record or deletes it, with ` + "`rota etcdctl`" + `. Slots that pass meanwhile are missed.`},
@@ -148,6 +160,34 @@ func TestExplain(t *testing.T) {
 		}), "02:30:00", "skipped", `
 			It did not run: paused.
 			Written down at 2026-11-21T07:00:00Z for the slots from 2026-11-21T02:30:00Z to 2026-11-21T02:30:00Z (at least 1), in term 12.`},
+		{"written off under an earlier schedule", rescheduled(changed), "01:15:00", "skipped", `
+			It did not run: the schedule was changed before its time could be used.
+			Written down at 2026-11-21T01:20:00Z for the slots from 2026-11-21T01:15:00Z to 2026-11-21T01:15:00Z (at least 1), in term 12.
+			The job's present schedule has no slot at that time.`},
+		{"written off in the minute of a slot", with(rescheduled(changed), func(f *explain.Facts) {
+			f.Events[0].From, f.Events[0].To = at("02:30:40"), at("02:30:40")
+			slotRun(job.Succeeded, ended(""))(f)
+		}), "02:30:40", "skipped", `
+			It did not run: the schedule was changed before its time could be used.
+			Written down at 2026-11-21T01:20:00Z for the slots from 2026-11-21T02:30:40Z to 2026-11-21T02:30:40Z (at least 1), in term 12.
+			The job's present schedule has no slot at that time.`},
+		{"in a range of an earlier schedule", rescheduled(hours), "01:15:00", "skipped", `
+			If it was a slot, it did not run: missed.
+			Written down at 2026-11-21T01:16:00Z for the slots from 2026-11-21T00:15:00Z to 2026-11-21T03:15:00Z (4), in term 12.
+			The job's present schedule has no slot at that time.`},
+		{"no slot in a range of the present schedule", with(usual, func(f *explain.Facts) { f.Events = []job.Event{hours} }), "01:15:00", "is no slot", `
+			2026-11-21T01:15:00Z is not a slot of the job (zone UTC).
+			The next slot after it is 2026-11-21T02:30:00Z.
+			The last slot before it is 2026-11-20T02:30:00Z.`},
+		{"written off before its job was deleted", explain.Facts{Now: at("08:00:00"), Events: []job.Event{changed}}, "01:15:00", "skipped", `
+			It did not run: the schedule was changed before its time could be used.
+			Written down at 2026-11-21T01:20:00Z for the slots from 2026-11-21T01:15:00Z to 2026-11-21T01:15:00Z (at least 1), in term 12.`},
+		{"another time of a deleted job", explain.Facts{Now: at("08:00:00"), Events: []job.Event{changed}}, "01:14:59", "no such job",
+			"There is no job of that name, and nothing is known of it at that time."},
+		{"written off before its job became unreadable", explain.Facts{Now: at("08:00:00"), Events: []job.Event{changed}, Broken: errors.New("what?")}, "01:15:30", "skipped", `
+			It did not run: the schedule was changed before its time could be used.
+			Written down at 2026-11-21T01:20:00Z for the slots from 2026-11-21T01:15:00Z to 2026-11-21T01:15:00Z (at least 1), in term 12.
+			The job's definition cannot be read: what?.`},
 		{"before the job was", backup(func(j *job.Job) { j.Since = at("02:30:00") }), "02:30:00", "not owed",
 			"It was not owed: the job was created at 2026-11-21T02:30:00Z."},
 		{"of an earlier schedule", backup(func(j *job.Job) { j.Since, j.SinceReason = at("03:00:00"), job.SinceRescheduled }), "02:30:00", "not owed",
@@ -208,7 +248,9 @@ func TestExplain(t *testing.T) {
 			if got.Verdict != tc.verdict || strings.Join(got.Text, "\n") != strings.Join(want, "\n") {
 				t.Errorf("got %q:\n%s\nwant %q:\n%s", got.Verdict, strings.Join(got.Text, "\n"), tc.verdict, strings.Join(want, "\n"))
 			}
-			if noSlot := tc.verdict == "is no slot" || tc.verdict == "has no slots" || tc.verdict == "no such job" || tc.verdict == "unreadable"; noSlot != got.Slot.IsZero() {
+			noSlot := tc.verdict == "is no slot" || tc.verdict == "has no slots" || tc.verdict == "no such job" || tc.verdict == "unreadable" ||
+				strings.Contains(tc.text, "If it was a slot")
+			if noSlot != got.Slot.IsZero() {
 				t.Errorf("slot: got %v", got.Slot)
 			}
 		})

@@ -47,24 +47,21 @@ func (b *backend) Next(_ context.Context, name string, from time.Time, n int) (a
 	return v, nil
 }
 
-// Explain says what became of a slot. It knows of runs of deleted jobs and of earlier schedules, too.
+// Explain says what became of a slot. It knows of runs and skipped slots of deleted jobs and of earlier schedules, too.
 func (b *backend) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
 	if err := b.up(); err != nil {
 		return api.ExplainView{}, err
 	}
 	f := explain.Facts{Gate: b.node.mirror.Gate(), Now: b.node.now()}
-	var known bool
-	if f.Job, known = b.node.mirror.Job(name); known {
-		f.When, f.Bad = policy.When(name, f.Job.Spec)
+	if j, known := b.node.mirror.Job(name); known {
+		f.Job = j
+		f.When, f.Bad = policy.When(name, j.Spec)
 	}
 	f.Broken = b.node.mirror.Unreadable(name)
 	f.Cursor, _ = b.node.mirror.Cursor(name)
 	r, err := b.runAt(ctx, name, f.When, at)
-	switch {
-	case err != nil:
+	if err != nil {
 		return api.ExplainView{}, err
-	case r == nil && !known && f.Broken == nil:
-		return api.ExplainView{}, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
 	}
 	if f.Events, err = b.node.store.Events(ctx, name, explainEvents); err != nil {
 		return api.ExplainView{}, asked(err)
@@ -73,12 +70,15 @@ func (b *backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	if leader := b.leader(ctx); leader != nil {
 		f.Leader = leader.Node
 	}
-	v := api.ExplainView{Job: name, Asked: at}
-	if f.Run = r; r != nil {
+	f.Run = r
+	a := explain.Explain(f, at)
+	if a.Verdict == explain.Unknown {
+		return api.ExplainView{}, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
+	}
+	v := api.ExplainView{Job: name, Asked: at, Verdict: a.Verdict, Text: a.Text}
+	if r != nil && r.Slot.Equal(a.Slot) {
 		v.State, v.Ref = r.State, r.Name()
 	}
-	a := explain.Explain(f, at)
-	v.Verdict, v.Text = a.Verdict, a.Text
 	if !a.Slot.IsZero() {
 		v.Slot = &a.Slot
 	}
