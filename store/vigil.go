@@ -9,7 +9,8 @@ import (
 )
 
 // How a watch is kept honest. Every probeEvery, etcd's majority is asked for its revision. A watch that does not get
-// there, and says nothing at all, for silence is given up, and so is one that etcd does not take on for as long.
+// there, and says nothing at all, for silence is given up, and so is one that etcd does not take on for as long. Readiness tells
+// of it in between: see maxSilence in cmd/rota/node.
 const (
 	probeEvery = 3 * time.Second
 	silence    = 12 * time.Second

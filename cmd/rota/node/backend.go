@@ -35,9 +35,11 @@ var (
 	_ api.Restorer = (*backend)(nil)
 )
 
-// What readiness allows: how long the watch may be silent, and how late dispatching may be.
+// What readiness allows: how long a watch may prove nothing, and how late dispatching may be. A watch that is well proves every
+// 3 s that it is current, and may miss one of these proofs. The store replaces one that is dead 15 to 18 s after its last proof:
+// readiness has to tell well before, or it never does.
 const (
-	maxSilence = 20 * time.Second
+	maxSilence = 8 * time.Second
 	maxBehind  = 5 * time.Second
 )
 

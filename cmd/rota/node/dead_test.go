@@ -1,0 +1,76 @@
+package node
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// A watch that has died is told of before the store replaces it, while all else answers.
+func TestADeadWatchIsNotReady(t *testing.T) {
+	t.Parallel()
+	relay := newRelay(t, etcd(t))
+	r := start(t, Config{Settings: outside(t, "q1", relay.endpoint()), Version: version})
+	r.lead(t)
+	relists := r.metric(t, "rota_store_relists_total")
+	if relay.killWatches() == 0 {
+		t.Fatal("there is no watch")
+	}
+	began := time.Now()
+	if _, err := r.node.client.Put(t.Context(), "/rota/queues/q1/x", "what nobody hears of"); err != nil {
+		t.Fatal(err)
+	}
+	r.unready(t, "watch", "orders")
+	t.Logf("not ready after %v", time.Since(began).Round(100*time.Millisecond))
+	if n := r.metric(t, "rota_store_relists_total"); n != relists {
+		t.Error("the watch was replaced first")
+	}
+	eventually(t, "it is ready again", func() bool { _, ready := r.readyz(t); return ready })
+	t.Logf("ready after %v", time.Since(began).Round(100*time.Millisecond))
+	if n := r.metric(t, "rota_store_relists_total"); n <= relists {
+		t.Error("it is ready, and the dead watch was not replaced")
+	}
+}
+
+// A leader whose decisions hang, while its session lives and all else answers, says that it does not dispatch.
+func TestALeaderThatDoesNotDispatchIsNotReady(t *testing.T) {
+	t.Parallel()
+	relay := newRelay(t, etcd(t))
+	r := start(t, Config{Settings: outside(t, "q1", relay.endpoint()), Version: version})
+	r.lead(t)
+	heal := relay.hang("/rota/runs/")
+	r.put(t, "j", job.Spec{Every: job.Duration(time.Second), Command: []string{"true"}})
+	term := r.node.scheduler.Status().Term
+	r.unready(t, "dispatch")
+	if now := r.node.scheduler.Status().Term; term == 0 || now != term {
+		t.Errorf("the term is %d, and was %d", now, term)
+	}
+	heal()
+	eventually(t, "it is ready again", func() bool { _, ready := r.readyz(t); return ready })
+	r.sound(t)
+}
+
+// unready waits until r is not ready, by these checks and no others.
+func (r *running) unready(t *testing.T, checks ...string) {
+	t.Helper()
+	var text string
+	defer func() {
+		if t.Failed() {
+			t.Log("it said:\n" + text)
+		}
+	}()
+	eventually(t, "it is not ready, by these checks alone: "+strings.Join(checks, ", "), func() bool {
+		var ready bool
+		if text, ready = r.readyz(t); ready || strings.Count(text, "[-]") != len(checks) {
+			return false
+		}
+		for _, check := range checks {
+			if !strings.Contains(text, "[-]"+check+" failed: ") {
+				return false
+			}
+		}
+		return true
+	})
+}

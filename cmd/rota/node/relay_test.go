@@ -1,0 +1,155 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+)
+
+// relay stands between a node and etcd, and passes calls on: unlike a link it can have some of them hang and not others.
+type relay struct {
+	listener net.Listener
+	etcd     *grpc.ClientConn
+
+	mu      sync.Mutex
+	watches map[chan struct{}]bool // guarded by mu: those that are well; closed when a watch dies
+	key     string                 // guarded by mu: transactions that have it hang; empty: none
+	whole   chan struct{}          // guarded by mu: closed when they go on
+}
+
+func newRelay(t *testing.T, endpoint string) *relay {
+	t.Helper()
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{watches: make(map[chan struct{}]bool)}
+	if r.etcd, err = grpc.NewClient(u.Host, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
+		t.Fatal(err)
+	}
+	if r.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer(grpc.ForceServerCodec(raw{}), grpc.UnknownServiceHandler(r.pass), grpc.WaitForHandlers(true))
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = server.Serve(r.listener) })
+	t.Cleanup(func() {
+		server.Stop()
+		wg.Wait()
+		r.etcd.Close()
+	})
+	return r
+}
+
+func (r *relay) endpoint() string { return "http://" + r.listener.Addr().String() }
+
+// killWatches has the watches that there are say nothing more, without an end. New ones are well.
+func (r *relay) killWatches() (killed int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	killed = len(r.watches)
+	for dead := range r.watches {
+		close(dead)
+	}
+	clear(r.watches)
+	return killed
+}
+
+// hang has the transactions that name a key wait until heal is called.
+func (r *relay) hang(key string) (heal func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	whole := make(chan struct{})
+	r.key, r.whole = key, whole
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.key = ""
+		close(whole)
+	}
+}
+
+// await returns when a message may go on.
+func (r *relay) await(ctx context.Context, method string, message []byte) {
+	r.mu.Lock()
+	key, whole := r.key, r.whole
+	r.mu.Unlock()
+	if method != "/etcdserverpb.KV/Txn" || key == "" || !bytes.Contains(message, []byte(key)) {
+		return
+	}
+	select {
+	case <-whole:
+	case <-ctx.Done():
+	}
+}
+
+func (r *relay) pass(_ any, near grpc.ServerStream) error {
+	method, _ := grpc.MethodFromServerStream(near)
+	md, _ := metadata.FromIncomingContext(near.Context())
+	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(near.Context(), md))
+	defer cancel()
+	dead := make(chan struct{})
+	if method == "/etcdserverpb.Watch/Watch" {
+		r.mu.Lock()
+		r.watches[dead] = true
+		r.mu.Unlock()
+		defer func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			delete(r.watches, dead)
+		}()
+	}
+	far, err := r.etcd.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method, grpc.ForceCodec(raw{}))
+	if err != nil {
+		return err
+	}
+	go func() { // ends with the call; TestMain sees that it does
+		for {
+			var m []byte
+			if near.RecvMsg(&m) != nil {
+				_ = far.CloseSend()
+				return
+			}
+			if r.await(ctx, method, m); far.SendMsg(&m) != nil {
+				return
+			}
+		}
+	}()
+	for {
+		var m []byte
+		if err := far.RecvMsg(&m); err != nil {
+			near.SetTrailer(far.Trailer())
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		select {
+		case <-dead:
+			continue
+		default:
+		}
+		if err := near.SendMsg(&m); err != nil {
+			return err
+		}
+	}
+}
+
+// raw leaves messages as they are.
+type raw struct{}
+
+func (raw) Name() string                  { return "proto" }
+func (raw) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
+func (raw) Unmarshal(b []byte, v any) error {
+	*v.(*[]byte) = bytes.Clone(b)
+	return nil
+}
