@@ -3,14 +3,9 @@ package store
 import (
 	"cmp"
 	"context"
-	"runtime"
-	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -76,112 +71,6 @@ func mirrored(kind Kind) bool {
 		return false
 	}
 	return true
-}
-
-// begin, page and reset take a list in: nothing of it is seen before all of it is there.
-func (m *Mirror) begin() { m.staged = nil }
-
-func (m *Mirror) page(kvs []*mvccpb.KeyValue) {
-	page := make([]reading, len(kvs))
-	sideBySide(len(kvs), func(i int) { page[i] = m.read(kvs[i]) })
-	m.staged = append(m.staged, page)
-}
-
-// sideBySide calls f for all numbers below n, on all processors.
-func sideBySide(n int, f func(i int)) {
-	const part = 1000
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n/part+1) {
-		wg.Go(func() {
-			for {
-				from := int(next.Add(part)) - part
-				if from >= n {
-					return
-				}
-				for i := from; i < min(from+part, n); i++ {
-					f(i)
-				}
-			}
-		})
-	}
-	wg.Wait()
-}
-
-func (m *Mirror) reset(rev int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	list := byRevision(m.staged)
-	m.staged = nil
-	changes := m.removeLocked(nil, list, rev)
-	removed := len(changes)
-	changes = slices.Grow(changes, len(list))
-	m.makeRoomLocked(list)
-	for _, r := range list {
-		changes = m.takeLocked(changes, r)
-	}
-	m.advanceLocked(rev, append(changes[removed:], changes[:removed]...)) // those that are gone went last
-}
-
-// byRevision is what is on pages, the oldest first: a list comes in the order of keys.
-func byRevision(pages [][]reading) []*reading {
-	n := 0
-	for _, page := range pages {
-		n += len(page)
-	}
-	list := make([]*reading, 0, n)
-	for _, page := range pages {
-		for i := range page {
-			list = append(list, &page[i])
-		}
-	}
-	slices.SortFunc(list, func(a, b *reading) int {
-		return cmp.Or(cmp.Compare(a.record.rev, b.record.rev), strings.Compare(a.key, b.key))
-	})
-	return list
-}
-
-// makeRoomLocked has the maps of a first list grow once, and not a million times by one.
-func (m *Mirror) makeRoomLocked(list []*reading) {
-	count := make(map[Kind]int)
-	for _, r := range list {
-		if r.mirrored {
-			count[r.kind]++
-		}
-	}
-	for kind, n := range count {
-		if kind != "" && m.records[kind] == nil {
-			m.records[kind] = make(map[string]record, n)
-		}
-	}
-}
-
-// removeLocked removes what is not in a list.
-func (m *Mirror) removeLocked(changes []job.Change, list []*reading, rev int64) []job.Change {
-	if len(m.records) == 0 && len(m.bad) == 0 {
-		return changes
-	}
-	present := make(map[recordKey]bool, len(list))
-	keys := make(map[string]bool)
-	for _, r := range list {
-		present[recordKey{r.kind, r.name}] = true
-		if r.bad() != nil {
-			keys[r.key] = true
-		}
-	}
-	for key := range m.bad {
-		if !keys[key] {
-			delete(m.bad, key)
-		}
-	}
-	for kind, records := range m.records {
-		for name := range records {
-			if k := (recordKey{kind, name}); !present[k] {
-				changes = m.deleteLocked(changes, k, rev)
-			}
-		}
-	}
-	return changes
 }
 
 func (m *Mirror) apply(rev int64, events []*clientv3.Event) {

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -115,95 +114,6 @@ type TLS struct {
 // peer is one entry of Config.Cluster.
 type peer struct {
 	name, url string
-}
-
-// Validate reports everything that is wrong with the config, without touching
-// disk or network.
-func (c Config) Validate() error {
-	c = c.withDefaults()
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-
-	if c.Dir == "" {
-		bad("dir is empty: the member needs a data directory")
-	}
-	if strings.ContainsAny(c.Name, "=, ") {
-		bad("name %q has a comma, an equals sign or a space", c.Name)
-	}
-	if c.Heartbeat < 10*time.Millisecond || c.Heartbeat%time.Millisecond != 0 || c.Election%time.Millisecond != 0 {
-		bad("heartbeat %s and election %s must be whole milliseconds, and the heartbeat at least 10ms", c.Heartbeat, c.Election)
-	}
-	if c.Election < 5*c.Heartbeat || c.Election > 50*time.Second {
-		bad("election %s must be at least five heartbeats (%s) and at most 50s", c.Election, 5*c.Heartbeat)
-	}
-	if c.QuotaBytes < 0 {
-		bad("quota_bytes %d is negative", c.QuotaBytes)
-	}
-	if c.CompactionRetention < time.Second {
-		bad("compaction_retention %s is below one second", c.CompactionRetention)
-	}
-	peers, err := c.peers()
-	if err != nil {
-		errs = append(errs, err)
-	}
-	if len(peers) > 0 {
-		i := slices.IndexFunc(peers, func(p peer) bool { return p.name == c.Name })
-		switch {
-		case i < 0:
-			bad("cluster %q does not list this member, %q", c.Cluster, c.Name)
-		case c.Peer != peers[i].url:
-			bad("peer %q differs from %q, which cluster says of %q", c.Peer, peers[i].url, c.Name)
-		}
-	}
-	errs = append(errs,
-		checkURL("client", c.Client, c.ListenClient, c.ClientTLS),
-		checkURL("peer", c.Peer, c.ListenPeer, c.PeerTLS))
-	if len(peers) > 1 && strings.HasSuffix(c.Peer, ":0") {
-		bad("peer %q has port 0: other members could not find it", c.Peer)
-	}
-	return errors.Join(errs...)
-}
-
-func checkURL(what, advertise, listen string, t TLS) error {
-	u, err := parseURL(what, advertise)
-	if err != nil {
-		return err
-	}
-	if (t.Cert == "") != (t.Key == "") {
-		return fmt.Errorf("%s tls needs both a cert and a key", what)
-	}
-	if u.Scheme == "https" && t.Cert == "" {
-		return fmt.Errorf("%s %q needs a tls cert and key", what, advertise)
-	}
-	if u.Scheme == "http" && t != (TLS{}) {
-		return fmt.Errorf("%s %q is plain http, but tls files are given: say https", what, advertise)
-	}
-	if listen == "" {
-		return nil
-	}
-	l, err := parseURL("listen_"+what, listen)
-	if err != nil {
-		return err
-	}
-	if l.Scheme != u.Scheme {
-		return fmt.Errorf("listen_%s %q and %s %q differ in scheme", what, listen, what, advertise)
-	}
-	if net.ParseIP(l.Hostname()) == nil && l.Hostname() != "localhost" {
-		return fmt.Errorf("listen_%s %q must name an IP address", what, listen)
-	}
-	return nil
-}
-
-func parseURL(what, s string) (url.URL, error) {
-	u, err := url.Parse(s)
-	if err != nil {
-		return url.URL{}, fmt.Errorf("%s: %w", what, err)
-	}
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.Port() == "" || strings.Trim(u.Path, "/") != "" {
-		return url.URL{}, fmt.Errorf("%s %q is not like http://host:port", what, s)
-	}
-	u.Path = ""
-	return *u, nil
 }
 
 func (c Config) withDefaults() Config {

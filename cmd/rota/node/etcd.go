@@ -2,24 +2,15 @@ package node
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	"go.etcd.io/etcd/client/pkg/v3/transport"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/election"
@@ -137,64 +128,6 @@ func (n *Node) hurryWrites(ctx context.Context) error {
 	}
 }
 
-// Connections that could not be had are tried again soon: by default gRPC waits for up to two minutes, which is for how long
-// nothing would be dispatched after a long outage. An attempt is not waited for longer than etcd is for an answer.
-var redial = grpc.WithConnectParams(grpc.ConnectParams{
-	Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
-	MinConnectTimeout: 3 * time.Second,
-})
-
-// loginTimeout is how long a client waits until etcd has taken its password.
-const loginTimeout = 3 * time.Second
-
-// Dial returns a client for the settings' endpoints. It does not wait for an answer, unless it has a password: then it fails if
-// no endpoint takes it in time.
-func Dial(e config.Etcd) (*clientv3.Client, error) { return dial(e, loginTimeout) }
-
-func dial(e config.Etcd, login time.Duration) (*clientv3.Client, error) {
-	cfg := clientv3.Config{
-		Endpoints:            e.Endpoints,
-		DialTimeout:          login,
-		DialKeepAliveTime:    10 * time.Second,
-		DialKeepAliveTimeout: 3 * time.Second,
-		PermitWithoutStream:  true,
-		Username:             e.Username,
-		DialOptions:          []grpc.DialOption{redial},
-		Logger:               zap.NewNop(), // what matters comes back as an error
-	}
-	if e.PasswordFile != "" {
-		b, err := os.ReadFile(e.PasswordFile)
-		if err != nil {
-			return nil, badConfig(fmt.Errorf("read etcd.password_file: %w", err))
-		}
-		cfg.Password = strings.TrimRight(string(b), "\r\n")
-	}
-	var err error
-	if cfg.TLS, err = clientTLS(e.TLS); err != nil {
-		return nil, err
-	}
-	client, err := clientv3.New(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("connect to etcd %s: %w", strings.Join(e.Endpoints, ","), err)
-	}
-	if cfg.Username != "" {
-		election.KeepStreams(client)
-	}
-	return client, nil
-}
-
-func clientTLS(t config.ClientTLS) (*tls.Config, error) {
-	if t == (config.ClientTLS{}) {
-		return nil, nil
-	}
-	info := transport.TLSInfo{CertFile: t.Cert, KeyFile: t.Key, TrustedCAFile: t.CA}
-	c, err := info.ClientConfig()
-	if err != nil {
-		return nil, badConfig(fmt.Errorf("read etcd.tls: %w", err))
-	}
-	return c, nil
-}
-
 // awaitEtcd calls ask until etcd answers, or refuses what waiting does not change. Until then it says every few seconds that it
 // does not.
 func (n *Node) awaitEtcd(ctx context.Context, ask func(ctx context.Context) error) error {
@@ -232,73 +165,6 @@ func unreached(endpoints []string, err error) string {
 		conn.Close()
 	}
 	return shortError(err)
-}
-
-// OldEtcdError is an etcd that has bugs which rota cannot make up for.
-type OldEtcdError struct{ Endpoint, Version string }
-
-func (e *OldEtcdError) Error() string {
-	return fmt.Sprintf("etcd %s at %s is too old: it can answer reads with stale data after a pause; use 3.5.28, 3.6.9, 3.7 or later",
-		e.Version, e.Endpoint)
-}
-
-// CheckVersion asks all endpoints for their version, until one answers, and refuses one that is too old. Side by side: one that
-// does not answer would use up the time of those after it.
-func CheckVersion(ctx context.Context, client *clientv3.Client) error {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type answer struct {
-		endpoint, version string
-		err               error
-	}
-	endpoints := client.Endpoints()
-	answers := make(chan answer, len(endpoints))
-	for _, ep := range endpoints {
-		wg.Go(func() {
-			a := answer{endpoint: ep}
-			resp, err := client.Status(ctx, ep)
-			if a.err = err; err == nil {
-				a.version = resp.Version
-			}
-			answers <- a
-		})
-	}
-	var errs []error
-	for range endpoints {
-		a := <-answers
-		switch {
-		case a.err != nil:
-			errs = append(errs, a.err)
-		case !recent(a.version):
-			return &OldEtcdError{Endpoint: a.endpoint, Version: a.version}
-		default:
-			return nil
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// recent says whether a version has the fixes that rota relies on.
-func recent(version string) bool {
-	var v [3]int
-	for i, part := range strings.SplitN(strings.SplitN(version, "-", 2)[0], ".", 3) {
-		n, err := strconv.Atoi(part)
-		if err != nil {
-			return true // a version that we cannot read is not one that we know to be bad
-		}
-		v[i] = n
-	}
-	switch {
-	case v[0] != 3:
-		return v[0] > 3
-	case v[1] == 5:
-		return v[2] >= 28
-	case v[1] == 6:
-		return v[2] >= 9
-	}
-	return v[1] > 6
 }
 
 func ignoreCanceled(err error) error {

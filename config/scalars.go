@@ -1,0 +1,184 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"go.yaml.in/yaml/v4"
+)
+
+// plainTag refuses tags such as !secret and !!binary, which would be read as something else than they say.
+func (r *reader) plainTag(n *yaml.Node, what string) bool {
+	switch n.Tag {
+	case "", "!", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp", "!!map", "!!seq", "!!merge":
+		return true
+	}
+	r.fail(n, "remove the tag", "%s has the YAML tag %s, which has no meaning here", what, quote(n.Tag))
+	return false
+}
+
+// scalar returns the source text of any scalar.
+func (r *reader) scalar(n *yaml.Node, what, want string) (string, bool) {
+	if n.Kind != yaml.ScalarNode || isNull(n) {
+		r.wrongType(n, what, want)
+		return "", false
+	}
+	return n.Value, r.plainTag(n, what)
+}
+
+// text reads a string of at most limit bytes. An unquoted number or boolean is refused: its text may not be what was
+// meant (010, 1e3, yes).
+func (r *reader) text(n *yaml.Node, what string, limit int) string {
+	s, ok := r.scalar(n, what, "a text")
+	if !ok {
+		return ""
+	}
+	if n.Tag != "!!str" && n.Tag != "!!timestamp" && n.Tag != "!" {
+		r.fail(n, "put it in quotes", "%s must be a text, not %s", what, kindOf(n))
+		return ""
+	}
+	return r.limited(n, what, s, limit)
+}
+
+func (r *reader) limited(n *yaml.Node, what, s string, limit int) string {
+	if len(s) > limit {
+		r.fail(n, "", "%s has %d bytes, at most %d are allowed", what, len(s), limit)
+		return ""
+	}
+	return s
+}
+
+// required is text that may not be empty.
+func (r *reader) required(n *yaml.Node, what string, limit int) string {
+	before := r.mistakes()
+	s := r.text(n, what, limit)
+	if s == "" && r.mistakes() == before {
+		r.fail(n, "", "%s is empty", what)
+	}
+	return s
+}
+
+// number reads an integer between low and high.
+func (r *reader) number(n *yaml.Node, what string, low, high int) int {
+	s, ok := r.scalar(n, what, "a number")
+	if !ok {
+		return 0
+	}
+	v, err := strconv.Atoi(s)
+	switch {
+	case n.Tag == "!!int" && err != nil && len(s) < 19:
+		r.fail(n, "", "%s %s: write a plain decimal number", what, s)
+	case n.Tag != "!!int":
+		r.wrongType(n, what, "a whole number")
+	case err != nil || v < low || v > high:
+		r.fail(n, "", "%s %s is not between %d and %d", what, abbreviate(s), low, high)
+	default:
+		return v
+	}
+	return 0
+}
+
+// count is number within a range.
+func (r *reader) count(n *yaml.Node, what string, may job.Range[int]) int {
+	return r.number(n, what, may.Low, may.High)
+}
+
+// boolean reads true or false.
+func (r *reader) boolean(n *yaml.Node, what string) bool {
+	s, ok := r.scalar(n, what, "true or false")
+	if !ok {
+		return false
+	}
+	if n.Tag != "!!bool" {
+		hint := ""
+		switch s {
+		case "yes", "on", "Yes", "On", "YES", "ON":
+			hint = "write true"
+		case "no", "off", "No", "Off", "NO", "OFF":
+			hint = "write false"
+		}
+		r.fail(n, hint, "%s must be true or false, not %s", what, kindOf(n))
+		return false
+	}
+	return s == "true" || s == "True" || s == "TRUE"
+}
+
+// duration reads Go's notation, between low and high.
+func (r *reader) duration(n *yaml.Node, what string, low, high time.Duration) time.Duration {
+	s, ok := r.scalar(n, what, "a duration")
+	if !ok {
+		return 0
+	}
+	d, err := time.ParseDuration(s)
+	switch {
+	case n.Tag == "!!int" || n.Tag == "!!float" && err != nil:
+		r.fail(n, fmt.Sprintf("for seconds write %ss; the units are ms, s, m and h", abbreviate(s)), "%s %s has no unit", what, quote(s))
+	case err != nil:
+		r.fail(n, durationHint(s), "%s %s is not a duration", what, quote(s))
+	case d < low && low <= 1:
+		r.fail(n, "", "%s %s must be %s", what, quote(s), map[bool]string{true: "more than zero", false: "zero or more"}[low == 1])
+	case d < low || d > high:
+		r.fail(n, "", "%s %s is not between %v and %v", what, quote(s), job.Duration(low), job.Duration(high))
+	default:
+		return d
+	}
+	return 0
+}
+
+// span is duration within a range.
+func (r *reader) span(n *yaml.Node, what string, may job.Range[job.Duration]) job.Duration {
+	return job.Duration(r.duration(n, what, may.Low.Std(), may.High.Std()))
+}
+
+func durationHint(s string) string {
+	if len(s) > 1 && len(s) < 20 {
+		if days, err := strconv.Atoi(s[:len(s)-1]); err == nil {
+			switch s[len(s)-1] {
+			case 'd':
+				return fmt.Sprintf("write %dh: a day is not always 24 hours, so that there is no unit for it", days*24)
+			case 'w':
+				return fmt.Sprintf("write %dh", days*24*7)
+			}
+		}
+	}
+	return "such as 30s, 10m or 1h30m"
+}
+
+// choice reads one of a few words.
+func choice[T ~string](r *reader, n *yaml.Node, what string, all []T) T {
+	s, ok := r.scalar(n, what, oneOf(all))
+	if !ok {
+		return ""
+	}
+	for _, v := range all {
+		if string(v) == s {
+			return v
+		}
+	}
+	names := make([]string, len(all))
+	for i, v := range all {
+		names[i] = string(v)
+	}
+	r.fail(n, didYouMean(s, names), "%s %s is not %s", what, quote(s), oneOf(all))
+	return ""
+}
+
+// instant reads an RFC 3339 time and returns it in UTC.
+func (r *reader) instant(n *yaml.Node, what string) time.Time {
+	s, ok := r.scalar(n, what, "a time")
+	if !ok {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		hint := "such as 2026-12-24T18:00:00Z"
+		if _, err := time.Parse("2006-01-02T15:04:05", s); err == nil {
+			hint = fmt.Sprintf("add the zone: %sZ for UTC, or an offset such as %s+01:00", s, s)
+		}
+		r.fail(n, hint, "%s %s is not an RFC 3339 time", what, quote(s))
+		return time.Time{}
+	}
+	return t.UTC()
+}

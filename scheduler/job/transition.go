@@ -1,0 +1,134 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// TransitionError is returned when a move is not an arrow of the diagram.
+type TransitionError struct {
+	Run      string
+	From, To State
+}
+
+func (e *TransitionError) Error() string {
+	return fmt.Sprintf("run %s: %s may not become %s", e.Run, e.From, e.To)
+}
+
+func (r Run) move(to State) (Run, error) {
+	if !r.State.May(to) {
+		return r, &TransitionError{Run: r.Name(), From: r.State, To: to}
+	}
+	r.State, r.Reason = to, ""
+	return r, nil
+}
+
+// Assign gives the run to a worker. Only a leader does; the revision of the transaction becomes the attempt's token.
+func (r Run) Assign(w *Worker) (Run, error) {
+	from := r.State
+	r, err := r.move(Armed)
+	if err != nil {
+		return r, err
+	}
+	if from != Armed { // an attempt that was never begun keeps its number when it changes hands
+		r.Attempt++
+	}
+	r.Worker, r.Session, r.Token, r.Started, r.Bound = w.Name, w.Session, 0, time.Time{}, 0
+	r.Exit, r.Output = nil, ""
+	return r, nil
+}
+
+// Claim begins the attempt that the record at revision token gave to its worker.
+func (r Run) Claim(token int64, now time.Time) (Run, error) {
+	r, err := r.move(Running)
+	if err != nil {
+		return r, err
+	}
+	r.Token, r.Started, r.Ahead = token, now, false
+	return r, nil
+}
+
+// Recall takes an armed run back from a worker that has not begun it. Its attempt does not count.
+func (r Run) Recall(reason string) (Run, error) {
+	r, err := r.move(Pending)
+	if err != nil {
+		return r, err
+	}
+	r.Attempt = max(0, r.Attempt-1)
+	r.Reason, r.Worker, r.Session, r.Limits = reason, "", "", nil
+	return r, nil
+}
+
+// Again ends the present attempt with outcome and lets the run wait for another one, not before due.
+func (r Run) Again(o Outcome, due time.Time, reason string) (Run, error) {
+	r, err := r.move(Pending)
+	if err != nil {
+		return r, err
+	}
+	r = r.close(o)
+	r.Reason, r.Due, r.Worker, r.Session, r.Token = reason, due, "", "", 0
+	return r, nil
+}
+
+// Finish ends the run with the outcome of its present attempt.
+func (r Run) Finish(o Outcome) (Run, error) {
+	r, err := r.move(o.State)
+	if err != nil {
+		return r, err
+	}
+	if r.Attempt > 0 && (r.Worker != "" || r.Token != 0) {
+		r = r.close(o)
+	}
+	r.Reason, r.Finished = o.Reason, o.At
+	return r, nil
+}
+
+// Stop asks for the end of the run: at once if no worker has begun it, by way of its worker otherwise.
+// A run that is being stopped already is returned as it is.
+func (r Run) Stop(c Cancel) (Run, error) {
+	if r.State == Running {
+		if r.Cancel == nil {
+			r.Cancel = &c
+		}
+		return r, nil
+	}
+	from := r.State
+	r, err := r.move(Canceled)
+	if err != nil {
+		return r, err
+	}
+	if from == Armed { // its attempt was never begun, and is none
+		r.Attempt, r.Worker, r.Session, r.Limits = max(0, r.Attempt-1), "", "", nil
+	}
+	r.Cancel, r.Reason, r.Finished = &c, c.Reason, c.At
+	return r, nil
+}
+
+// close appends the present attempt to the finished ones.
+func (r Run) close(o Outcome) Run {
+	kept := r.Attempts
+	if len(kept) >= maxAttempts {
+		for _, a := range kept[1 : len(kept)-maxAttempts+2] {
+			if a.State == Lost {
+				r.LostMore++
+			}
+		}
+		kept = append(kept[:1:1], kept[len(kept)-maxAttempts+2:]...)
+	}
+	r.Attempts = append(kept[:len(kept):len(kept)], Attempt{
+		Number: r.Attempt, Worker: r.Worker, Token: r.Token, Started: r.Started,
+		Finished: o.At, State: o.State, Reason: o.Reason, Exit: o.Exit,
+	})
+	r.Exit, r.Output = o.Exit, o.Output
+	return r
+}
+
+// GiveUp returns the run with its last attempt, which a leader has just ended, marked as given up.
+func (r Run) GiveUp() Run {
+	r.Attempts = slices.Clone(r.Attempts)
+	if n := len(r.Attempts); n > 0 {
+		r.Attempts[n-1].GivenUp = true
+	}
+	return r
+}
