@@ -219,6 +219,18 @@ var otherVariables = append([]string{"ROTA_SERVER", "ROTA_TOKEN_FILE", "ROTA_CAC
 // ofKubernetes matches the variables that Kubernetes sets in every container for a Service called rota or rota-….
 var ofKubernetes = regexp.MustCompile(`^ROTA_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP|SCTP)(_.*)?)?)$`)
 
+// Variables lists those of environ that give a setting, or name the settings file, by name.
+func Variables(environ []string) (names []string) {
+	env := environment(environ)
+	for _, name := range sortedKeys(env) {
+		gives := name == "ROTA_CONFIG" || slices.ContainsFunc(settings, func(s setting) bool { return s.env() == name })
+		if gives && env[name] != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 func unknownVariables(env map[string]string) []string {
 	known := append([]string(nil), otherVariables...)
 	for _, s := range settings {

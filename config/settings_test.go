@@ -168,6 +168,14 @@ func TestUnknownVariablesAreWarnedOf(t *testing.T) {
 	}
 }
 
+func TestVariablesThatGiveASettingAreListed(t *testing.T) {
+	got := Variables([]string{"ROTA_NODE_NAME=q1", "ROTA_ELECTION_TLL=5s", "ROTA_SERVER=x", "ROTA_JOB=a", "ROTA_JOBS=jobs.d",
+		"ROTA_CONFIG=x", "ROTA_LOG_LEVEL=", "HOME=/home/u"})
+	if diff := cmp.Diff([]string{"ROTA_CONFIG", "ROTA_JOBS", "ROTA_NODE_NAME"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestSettingsMistakesAreExplained(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/settings/*.yaml")
 	if len(paths) == 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -14,12 +15,16 @@ func newCheckCommand(c *cli) *cobra.Command {
 		Use:   "check PATH...",
 		Short: "Check job files",
 		Long: `Check reads job files, directories of them, or stdin (-), and prints every mistake with its place.
-It asks no cluster. With -o wide or json it lists the jobs with their next slots.`,
+It asks no cluster. With -o wide or json it lists the jobs with their next slots; json and yaml also hold the mistakes.`,
 		Example: "  rota check /etc/rota/jobs.d",
 		Args:    takes("PATH..."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set, err := c.loadJobs(args)
-			if err != nil {
+			var mistakes config.Errors
+			switch {
+			case errors.As(err, &mistakes) && !c.forPeople():
+				return c.printMistakes(mistakes)
+			case err != nil:
 				return err
 			}
 			return c.printChecked(set)
@@ -27,10 +32,31 @@ It asks no cluster. With -o wide or json it lists the jobs with their next slots
 	}
 }
 
-// checkedSet is what check prints of a set without mistakes.
+// checkedSet is what check prints as data: jobs, or mistakes.
 type checkedSet struct {
-	Hash string       `json:"hash"`
-	Jobs []checkedJob `json:"jobs"`
+	Hash     string       `json:"hash,omitempty"` // of a set without mistakes
+	Jobs     []checkedJob `json:"jobs"`
+	Mistakes []mistake    `json:"mistakes"`
+}
+
+type mistake struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"` // from 1; none if no line is to blame
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// printMistakes prints mistakes as data. The error that it returns leaves only their number to be told.
+func (c *cli) printMistakes(found config.Errors) error {
+	checked := checkedSet{Jobs: []checkedJob{}}
+	for _, e := range found {
+		checked.Mistakes = append(checked.Mistakes, mistake{e.File, e.Line, e.Col, e.Msg, e.Hint})
+	}
+	if err := c.print(checked, nil); err != nil {
+		return err
+	}
+	return &codedError{code: exitBadConfig, err: errors.New(counted(len(found), "mistake") + " found")}
 }
 
 type checkedJob struct {
@@ -45,7 +71,7 @@ type checkedJob struct {
 func (c *cli) printChecked(set *config.Set) error {
 	const slots, notes = 3, 5
 	now := c.now()
-	checked := checkedSet{Hash: set.Hash, Jobs: []checkedJob{}}
+	checked := checkedSet{Hash: set.Hash, Jobs: []checkedJob{}, Mistakes: []mistake{}}
 	files := map[string]bool{}
 	for _, d := range definitions(set) {
 		files[d.File] = true

@@ -30,7 +30,7 @@ defaults, in this order. With --origin it says which of them each value comes fr
 		Example: "  rota config show --config /etc/rota/rota.yaml --origin",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := config.LoadSettings(cmp.Or(file, c.getenv("ROTA_CONFIG")), cmd.Flags(), c.environ)
+			s, err := config.LoadSettings(c.settingsFile(file), cmd.Flags(), c.environ)
 			if err != nil {
 				return err
 			}
@@ -45,6 +45,9 @@ defaults, in this order. With --origin it says which of them each value comes fr
 	cmd.Flags().BoolVar(&origin, "origin", false, "say where each value comes from")
 	return cmd
 }
+
+// settingsFile is the settings file: the flag's, or that of the environment; "" for none.
+func (c *cli) settingsFile(flag string) string { return cmp.Or(flag, c.getenv("ROTA_CONFIG")) }
 
 // settingList is what config show --origin prints.
 type settingList struct {

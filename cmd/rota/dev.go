@@ -49,7 +49,7 @@ func newDevCommand(c *cli) *cobra.Command {
 		Short: "Everything on one machine, with embedded etcd: the quickest start",
 		Long: `Run everything on this machine, with embedded etcd: one replica in this process, or several real replica processes on
 loopback, of which any may be killed. It shows who leads, which jobs there are, and a line for each run. Ctrl-C ends it, and
-so does the end of its terminal; the next start goes on where it stopped.`,
+so does the end of its terminal; the next start goes on where it stopped. Its settings are its own: ROTA_… variables are left out.`,
 		Example: `  rota dev --jobs jobs.yaml
   rota dev --replicas 3 --jobs jobs.d`,
 		Args: takes(),
@@ -65,6 +65,9 @@ so does the end of its terminal; the next start goes on where it stopped.`,
 func (d *dev) run(ctx context.Context) error {
 	if d.replicas < 1 || d.replicas > devMaxReplicas {
 		return usagef("--replicas %d: use 1 to %d", d.replicas, devMaxReplicas)
+	}
+	if unused := config.Variables(d.cli.environ); len(unused) > 0 {
+		d.cli.note("rota dev makes its own settings, and leaves out %s", strings.Join(unused, ", "))
 	}
 	if d.dataDir == "" {
 		state := d.cli.getenv("XDG_STATE_HOME")

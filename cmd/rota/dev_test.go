@@ -67,20 +67,15 @@ func TestConsoleTellsWhatChangesOfJobs(t *testing.T) {
 	}
 }
 
-func TestStoreOfServersElsewhereIsNotLookedForHere(t *testing.T) {
-	for servers, want := range map[string]bool{
-		"":                      false,
-		"http://127.0.0.1:8471": false,
-		"http://localhost:8470": false,
-		"http://[::1]:8470":     false,
-		"127.0.0.1:8470":        false,
-		"http://127.0.0.1:8470,http://127.0.0.1:8471": false,
-		"http://rota.internal:8470":                   true,
-		"http://127.0.0.1:8470,http://10.0.0.7:8470":  true,
-		"rota.internal:8470":                          true,
-	} {
-		if got := elsewhere(servers); got != want {
-			t.Errorf("elsewhere(%q) = %v, want %v", servers, got, want)
-		}
+func TestDevSaysWhichSettingsItLeavesOut(t *testing.T) {
+	environ := []string{"HOME=" + t.TempDir(), "ROTA_SERVER=http://q1:8470", "ROTA_TEST_SEED=1", "ROTA_WORKER_CAPACITY=",
+		"ROTA_ELECTION_TTL=9s", "ROTA_CONFIG=/etc/rota/q1.yaml"}
+	const want = "rota dev makes its own settings, and leaves out ROTA_CONFIG, ROTA_ELECTION_TTL\n"
+	code, _, stderr := runHere(environ, "dev", "--jobs", "missing.yaml")
+	if code != exitBadConfig || strings.Count(stderr, want) != 1 {
+		t.Errorf("got %d, %q; want %d and %q once", code, stderr, exitBadConfig, want)
+	}
+	if _, _, stderr := runHere(environ[:4], "dev", "--jobs", "missing.yaml"); strings.Contains(stderr, "leaves out") {
+		t.Errorf("got %q, want nothing left out", stderr)
 	}
 }

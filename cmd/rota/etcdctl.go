@@ -1,35 +1,30 @@
 package main
 
 import (
-	"cmp"
+	"context"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/etcdctl/v3/ctlv3"
-
-	"github.com/rota-scheduler/rota/config"
 )
 
 // newEtcdctlCommand is etcd's own etcdctl, pointed at this cluster's store.
 func newEtcdctlCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
-		Use:   "etcdctl [--config FILE] ARGS...",
+		Use:   "etcdctl [--server URL | --config FILE] ARGS...",
 		Short: "etcd's own etcdctl, pointed at this cluster's store",
-		Long: `Run etcd's own etcdctl, linked in. Without --endpoints, --config or ETCDCTL_ENDPOINTS it finds a local ` + "`rota dev`" + `.
-With both --config and --endpoints the file says how to log in, and --endpoints where.
+		Long: `Run etcd's own etcdctl, linked in. The store is that of --server, of --config or at --endpoints, and without any of them that of
+ETCDCTL_ENDPOINTS, ROTA_CONFIG, ROTA_SERVER or a local ` + "`rota dev`" + `. With both --config and --endpoints the file says how to log in,
+and --endpoints where; with --server and one of them, nothing is done unless it is the store of that server.
 
 Records are JSON and may be read by anybody. A value that makes no sense is set aside and shown by ` + "`rota status`" + `.`,
 		Example: `  rota etcdctl get --prefix /rota/jobs/
   rota etcdctl watch --prefix /rota/runs/`,
 		DisableFlagParsing: true,
-		RunE: func(_ *cobra.Command, args []string) error {
-			args, err := c.etcdctlArgs(args)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := c.etcdctlArgs(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -41,40 +36,31 @@ Records are JSON and may be read by anybody. A value that makes no sense is set 
 	}
 }
 
-// etcdctlArgs adds what is needed to reach the store, unless args say it.
-func (c *cli) etcdctlArgs(args []string) ([]string, error) {
-	var rest, endpoints []string // endpoints: as args name them
-	file := ""
-	for i := 0; i < len(args); i++ {
-		switch {
-		case args[i] == "--":
-			rest = append(rest, args[i:]...)
-			i = len(args)
-		case args[i] == "--config" && i+1 < len(args):
-			i++
-			file = args[i]
-		case strings.HasPrefix(args[i], "--config="):
-			file = strings.TrimPrefix(args[i], "--config=")
-		case args[i] == "--endpoints" && i+1 < len(args):
-			endpoints = args[i : i+2]
-			i++
-		case strings.HasPrefix(args[i], "--endpoints="):
-			endpoints = args[i : i+1]
-		default:
-			rest = append(rest, args[i])
-		}
-	}
-	if file == "" && (len(endpoints) > 0 || c.getenv("ETCDCTL_ENDPOINTS") != "") {
-		return slices.Concat(endpoints, rest), nil
-	}
-	etcd, err := c.findStore(file, nil)
+// etcdctlArgs adds what is needed to reach the store, unless args or the environment say it as etcd's own do.
+func (c *cli) etcdctlArgs(ctx context.Context, args []string) ([]string, error) {
+	ours := map[string]string{"--config": "", "--endpoints": "", "--server": "", "--token-file": ""}
+	rest, err := takeFlags(args, ours)
 	if err != nil {
 		return nil, err
 	}
-	flags := slices.Clone(endpoints)
-	if len(flags) == 0 {
-		flags = []string{"--endpoints=" + strings.Join(etcd.Endpoints, ",")}
+	file, where := ours["--config"], ours["--endpoints"]
+	c.server, c.tokenFile = ours["--server"], ours["--token-file"]
+	var endpoints []string
+	if where != "" {
+		endpoints = strings.Split(where, ",")
 	}
+	switch {
+	case file != "" || c.server != "":
+	case where != "" && c.getenv("ROTA_CONFIG") == "":
+		return append([]string{"--endpoints=" + where}, rest...), nil
+	case where == "" && c.getenv("ETCDCTL_ENDPOINTS") != "":
+		return rest, nil
+	}
+	etcd, err := c.findStore(ctx, file, endpoints)
+	if err != nil {
+		return nil, err
+	}
+	flags := []string{"--endpoints=" + strings.Join(etcd.Endpoints, ",")}
 	for name, value := range map[string]string{"cert": etcd.TLS.Cert, "key": etcd.TLS.Key, "cacert": etcd.TLS.CA, "user": etcd.Username} {
 		if value != "" {
 			flags = append(flags, "--"+name+"="+value)
@@ -90,61 +76,25 @@ func (c *cli) etcdctlArgs(args []string) ([]string, error) {
 	return append(flags, rest...), nil
 }
 
-// findStore says how the store is reached: by endpoints, by a settings file, or as that of a local `rota dev`.
-func (c *cli) findStore(file string, endpoints []string) (config.Etcd, error) {
-	if len(endpoints) == 0 && file == "" && c.getenv("ROTA_ETCD_ENDPOINTS") == "" {
-		if server := cmp.Or(c.server, c.getenv("ROTA_SERVER")); elsewhere(server) {
-			return config.Etcd{}, usageError{"this reads the store itself, and cannot ask " + server + " for it",
-				"name that cluster's etcd with --endpoints or --config"}
-		}
-		local := localStore()
-		if len(local) == 0 {
-			return config.Etcd{}, &codedError{exitUnavailable, "start `rota dev`, or name the store with --endpoints or --config",
-				fmt.Errorf("no etcd of a local `rota dev` answers at 127.0.0.1:%d", devClientPort)}
-		}
-		endpoints = local
-	}
-	set, err := config.LoadSettings(file, nil, c.environ)
-	if err != nil {
-		return config.Etcd{}, err
-	}
-	switch {
-	case len(endpoints) > 0:
-		set.Etcd.Endpoints = endpoints
-	case len(set.Etcd.Endpoints) == 0:
-		set.Etcd.Endpoints = []string{set.Etcd.Embedded.Client}
-	}
-	return set.Etcd, nil
-}
-
-// elsewhere says whether one of the servers is none of this machine's loopback: what is asked for is then not a local
-// `rota dev`.
-func elsewhere(servers string) bool {
-	for server := range strings.SplitSeq(servers, ",") {
-		host := strings.TrimSpace(server)
-		if _, rest, ok := strings.Cut(host, "://"); ok {
-			host = rest
-		}
-		if u, err := url.Parse("http://" + host); err == nil {
-			host = u.Hostname()
-		}
-		if ip := net.ParseIP(host); host != "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			return true
+// takeFlags takes the flags that have an entry in ours out of args, and puts their values there. Cobra does not parse the
+// flags of this command, since most of them are etcd's.
+func takeFlags(args []string, ours map[string]string) (rest []string, err error) {
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(args[i], "=")
+		_, known := ours[name]
+		switch {
+		case name == "--":
+			return append(rest, args[i:]...), nil
+		case !known:
+			rest = append(rest, args[i])
+		case joined:
+			ours[name] = value
+		case i+1 == len(args):
+			return nil, usagef("flag needs an argument: %s", name)
+		default:
+			i++
+			ours[name] = args[i]
 		}
 	}
-	return false
-}
-
-// localStore returns the etcd members of a `rota dev` on this machine.
-func localStore() (endpoints []string) {
-	for i := range devMaxReplicas {
-		addr := fmt.Sprintf("127.0.0.1:%d", devClientPort+i)
-		conn, err := net.DialTimeout("tcp", addr, 300*time.Millisecond)
-		if err != nil {
-			continue
-		}
-		conn.Close()
-		endpoints = append(endpoints, "http://"+addr)
-	}
-	return endpoints
+	return rest, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,24 +20,30 @@ func TestEtcdctlArgs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := &cli{}
 	for _, tc := range []struct {
-		name string
-		args []string
-		want []string
+		name    string
+		environ []string
+		args    []string
+		want    []string
 	}{
-		{"the file says it all", []string{"--config", file, "get", "/x"},
+		{"the file says it all", nil, []string{"--config", file, "get", "/x"},
 			[]string{"--endpoints=http://e1:2379,http://e2:2379", "--user=rota", "--password=secret", "get", "/x"}},
-		{"all but where", []string{"--config", file, "--endpoints", "http://e2:2379", "snapshot", "save", "f"},
-			[]string{"--endpoints", "http://e2:2379", "--user=rota", "--password=secret", "snapshot", "save", "f"}},
-		{"in any order", []string{"get", "--endpoints=http://e2:2379", "/x", "--config=" + file},
+		{"all but where", nil, []string{"--config", file, "--endpoints", "http://e2:2379", "snapshot", "save", "f"},
+			[]string{"--endpoints=http://e2:2379", "--user=rota", "--password=secret", "snapshot", "save", "f"}},
+		{"in any order", nil, []string{"get", "--endpoints=http://e2:2379", "/x", "--config=" + file},
 			[]string{"--endpoints=http://e2:2379", "--user=rota", "--password=secret", "get", "/x"}},
-		{"where alone", []string{"get", "/x", "--endpoints=http://e2:2379"}, []string{"--endpoints=http://e2:2379", "get", "/x"}},
-		{"what follows -- is nobody's flag", []string{"--endpoints=http://e2:2379", "put", "--", "--config", "x"},
+		{"where alone", nil, []string{"get", "/x", "--endpoints=http://e2:2379"}, []string{"--endpoints=http://e2:2379", "get", "/x"}},
+		{"what follows -- is nobody's flag", nil, []string{"--endpoints=http://e2:2379", "put", "--", "--config", "x"},
 			[]string{"--endpoints=http://e2:2379", "put", "--", "--config", "x"}},
+		{"the file of the environment", []string{"ROTA_CONFIG=" + file}, []string{"get", "/x"},
+			[]string{"--endpoints=http://e1:2379,http://e2:2379", "--user=rota", "--password=secret", "get", "/x"}},
+		{"and where", []string{"ROTA_CONFIG=" + file}, []string{"--endpoints=http://e2:2379", "get", "/x"},
+			[]string{"--endpoints=http://e2:2379", "--user=rota", "--password=secret", "get", "/x"}},
+		{"etcd's own variable", []string{"ROTA_CONFIG=" + file, "ROTA_SERVER=http://127.0.0.1:1", "ETCDCTL_ENDPOINTS=http://e2:2379"}, []string{"get", "/x"},
+			[]string{"get", "/x"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := c.etcdctlArgs(tc.args)
+			got, err := (&cli{environ: tc.environ}).etcdctlArgs(t.Context(), tc.args)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,5 +51,26 @@ func TestEtcdctlArgs(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What etcd's own parser does not know must not reach it.
+func TestEtcdctlTakesTheServerItself(t *testing.T) {
+	for _, args := range [][]string{
+		{"--server", "http://127.0.0.1:1", "get", "/x"},
+		{"get", "/x", "--server=http://127.0.0.1:1", "--endpoints=http://e2:2379"},
+	} {
+		c := &cli{environ: []string{"ETCDCTL_ENDPOINTS=http://e2:2379"}}
+		got, err := c.etcdctlArgs(t.Context(), args)
+		if code := exitCode(t.Context(), err); code != exitUnavailable || c.server != "http://127.0.0.1:1" {
+			t.Errorf("%q: got %q, %v, server %q; want the server asked, and code %d", args, got, err, c.server, exitUnavailable)
+		}
+	}
+	code, _, stderr := runHere([]string{"ETCDCTL_ENDPOINTS=http://e2:2379"}, "--server", "http://127.0.0.1:1", "etcdctl", "get", "/x")
+	if code != exitUnavailable || !strings.Contains(stderr, "no rota answers at http://127.0.0.1:1") {
+		t.Errorf("--server before the command: got %d, %q", code, stderr)
+	}
+	if _, err := new(cli).etcdctlArgs(t.Context(), []string{"get", "/x", "--server"}); exitCode(t.Context(), err) != exitUsage {
+		t.Errorf("--server without a value: got %v, want a usage error", err)
 	}
 }

@@ -134,13 +134,21 @@ func (c *cli) report(err error, command string) {
 	}
 }
 
-// scheduleHint is the advice of the only reason for which a schedule was refused, "" if there is none or are several.
+// scheduleHint is the advice of the only reason for which a schedule was refused, "" if there is none.
 func scheduleHint(err error) string {
+	if one := onlyReason(err); one != nil {
+		return one.Hint
+	}
+	return ""
+}
+
+// onlyReason is the reason for which a schedule was refused; nil if err is something else, and if there are several.
+func onlyReason(err error) *schedule.Error {
 	var one *schedule.Error
 	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 1 || !errors.As(err, &one) {
-		return ""
+		return nil
 	}
-	return one.Hint
+	return one
 }
 
 // scheduleText is that reason without its advice.

@@ -32,7 +32,7 @@ func newNextCommand(c *cli) *cobra.Command {
 		Use:   `next JOB|"EXPR"`,
 		Short: "The next slots of a job or of an expression",
 		Long: `Next lists the slots to come. An expression, or a job of a file (--file), is computed here; a job by name, by the
-cluster. It warns of clock changes that move, drop or double a slot.`,
+cluster. It warns of clock changes that move, drop or double a slot, and of an expression that never fires.`,
 		Example: `  rota next "30 2 * * *" --timezone Europe/Berlin --from 2026-03-28 -n 3
   rota next --every 90s
   rota next nightly-backup`,
@@ -94,10 +94,14 @@ func (c *cli) next(ctx context.Context, arg string, f nextFlags) (api.NextView, 
 			spec.Cron = []string{arg}
 		}
 		s, err := schedule.Parse(spec)
-		if err != nil {
+		why := onlyReason(err)
+		switch {
+		case why != nil && why.NeverFires(): // a job would be refused; a question is answered
+			return c.slots(nil, why.Msg, f.timezone, f)
+		case err != nil:
 			return api.NextView{}, nil, withLikelyZone(err, f.timezone)
 		}
-		return c.slots(s, f.timezone, f)
+		return c.slots(s, "", f.timezone, f)
 	}
 	return c.nextOfJob(ctx, arg, f)
 }
@@ -131,11 +135,11 @@ func (c *cli) nextOfFile(name string, f nextFlags) (api.NextView, *time.Location
 	if err != nil {
 		return api.NextView{}, nil, err
 	}
-	return c.slots(s, d.Spec.Timezone, f)
+	return c.slots(s, unscheduled, d.Spec.Timezone, f)
 }
 
-// slots computes the answer here. s is nil for a job without a schedule.
-func (c *cli) slots(s *schedule.Schedule, timezone string, f nextFlags) (api.NextView, *time.Location, error) {
+// slots computes the answer here. s is nil if there are no slots, and why then says so.
+func (c *cli) slots(s *schedule.Schedule, why, timezone string, f nextFlags) (api.NextView, *time.Location, error) {
 	const notes = 10
 	view := api.NextView{Slots: []time.Time{}, Notes: []string{}}
 	zone, err := loadZone(timezone)
@@ -147,7 +151,7 @@ func (c *cli) slots(s *schedule.Schedule, timezone string, f nextFlags) (api.Nex
 		return view, nil, err
 	}
 	if s == nil {
-		view.Notes = append(view.Notes, unscheduled)
+		view.Notes = append(view.Notes, why)
 		return view, zone, nil
 	}
 	for slot, ok := s.Next(from); ok && len(view.Slots) < f.n; slot, ok = s.Next(slot) {

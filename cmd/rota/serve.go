@@ -28,7 +28,7 @@ func newServeCommand(c *cli) *cobra.Command {
 		Long: `Run one replica of a cluster. It campaigns for leadership, serves the API, and executes runs unless worker.enabled is
 false. Without etcd.endpoints it is a member of an embedded etcd cluster.
 
-Settings come from flags, ROTA_… variables, --config and defaults, in this order; ` + "`rota config show`" + ` prints them.
+Settings come from flags, ROTA_… variables, --config (ROTA_CONFIG) and defaults, in this order; ` + "`rota config show`" + ` prints them.
 SIGTERM resigns and drains; SIGHUP reads the job files again.`,
 		Example: "  rota serve --config /etc/rota/q1.yaml",
 	})
@@ -44,13 +44,13 @@ func newWorkerCommand(c *cli) *cobra.Command {
 }
 
 func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
-	file := cmd.Flags().String("config", "", "settings file")
+	file := cmd.Flags().String("config", "", "settings file (ROTA_CONFIG)")
 	leash := cmd.Flags().Bool("leash", false, "be a child of rota dev: stop when stdin ends, and leave etcd not before")
 	_ = cmd.Flags().MarkHidden("leash")
 	config.AddFlags(cmd.Flags())
 	cmd.Args = takes()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		set, err := config.LoadSettings(*file, cmd.Flags(), c.environ)
+		set, err := config.LoadSettings(c.settingsFile(*file), cmd.Flags(), c.environ)
 		if err != nil {
 			return err
 		}

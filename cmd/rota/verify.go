@@ -28,20 +28,24 @@ func newVerifyCommand(c *cli) *cobra.Command {
 		Long: `Read the store itself, all records and the log of changes as far as etcd still knows it, and prove the invariants: no slot
 has two runs, tokens only rise, no cursor went back or passed a slot without a reason, no ended run was changed, runs ended
 as their attempts did, and nothing was repeated that must not be.
-Exit code 1 and a list if any is broken.`,
-		Example: "  rota verify --endpoints http://127.0.0.1:2379",
-		Args:    takes(),
+Exit code 1 and a list if any is broken.
+
+The store is that of --server, of --config or at --endpoints, and without any of them that of ROTA_CONFIG, ROTA_SERVER or a
+local ` + "`rota dev`" + `. With --server and one of the others, it is not read unless it is the store of that server.`,
+		Example: `  rota verify --endpoints http://127.0.0.1:2379
+  rota verify --server http://q1:8470`,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.verify(cmd.Context(), file, endpoints)
 		},
 	}
-	cmd.Flags().StringVar(&file, "config", "", "settings file that names the store")
+	cmd.Flags().StringVar(&file, "config", "", "settings file that names the store (ROTA_CONFIG)")
 	cmd.Flags().StringSliceVar(&endpoints, "endpoints", nil, "URLs of etcd")
 	return cmd
 }
 
 func (c *cli) verify(ctx context.Context, file string, endpoints []string) error {
-	etcd, err := c.findStore(file, endpoints)
+	etcd, err := c.findStore(ctx, file, endpoints)
 	if err != nil {
 		return err
 	}
@@ -53,10 +57,10 @@ func (c *cli) verify(ctx context.Context, file string, endpoints []string) error
 	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "verify"}, client, hclog.NewNullLogger())
 	defer s.Close()
 
-	reaching, cancel := context.WithTimeout(ctx, 5*time.Second)
+	reaching, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	if err := node.CheckVersion(reaching, client); err != nil {
-		return &codedError{exitUnavailable, "start `rota dev`, or name the store with --endpoints or --config",
+		return &codedError{exitUnavailable, "start `rota dev`, or name the store with --server, --endpoints or --config",
 			fmt.Errorf("etcd at %s does not answer: %w", strings.Join(etcd.Endpoints, ", "), err)}
 	}
 	ctx, cancel = context.WithTimeout(ctx, verifyTimeout)

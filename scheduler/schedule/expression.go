@@ -75,7 +75,7 @@ func parseWritten(text, seed string) (rule, *refusal) {
 			return rule{}, err
 		}
 		if _, ok := f.next(0); !ok {
-			return rule{}, refused("", "never fires: there is no such day in any year")
+			return rule{}, refused("", neverFires+": there is no such day in any year")
 		}
 		parsed.put(plain, f)
 	}

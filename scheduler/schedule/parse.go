@@ -194,7 +194,7 @@ func (p *parser) refuseEmpty(s *Schedule, spec Spec) {
 	if spec.Gap == GapSkip {
 		why = append(why, "gap: skip")
 	}
-	msg := "never fires"
+	msg := neverFires
 	if len(why) > 0 {
 		msg += ": " + strings.Join(why, ", ") + " leave no slot"
 	}

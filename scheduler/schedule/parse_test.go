@@ -173,6 +173,25 @@ func TestSpecsAreRefused(t *testing.T) {
 	}
 }
 
+func TestWhatNeverFiresIsToldFromWhatIsWrong(t *testing.T) {
+	for _, tc := range []struct {
+		claim string
+		spec  schedule.Spec
+		want  bool
+	}{
+		{"no such day", schedule.Spec{Cron: []string{"0 0 30 2 *"}}, true},
+		{"in a zone", schedule.Spec{Cron: []string{"0 0 31 4 *"}, Timezone: "Europe/Berlin"}, true},
+		{"only in gaps that are skipped", schedule.Spec{Cron: []string{"30 2 * 3 SUN#2"}, Timezone: "America/New_York", Gap: schedule.GapSkip, Start: time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC)}, true},
+		{"no such minute", schedule.Spec{Cron: []string{"61 * * * *"}}, false},
+		{"a period that is too short", schedule.Spec{Every: time.Millisecond}, false},
+	} {
+		_, err := schedule.Parse(tc.spec)
+		if got := reasons(t, err); len(got) != 1 || got[0].NeverFires() != tc.want {
+			t.Errorf("%s: %v, want one reason with NeverFires %v", tc.claim, err, tc.want)
+		}
+	}
+}
+
 func TestInstantsInThePastAreFine(t *testing.T) {
 	for _, at := range []time.Time{time.Unix(0, 0), time.Date(1815, 6, 18, 0, 0, 0, 0, time.UTC), time.Date(2815, 6, 18, 0, 0, 0, 0, time.UTC)} {
 		s := parse(t, schedule.Spec{At: []time.Time{at}})

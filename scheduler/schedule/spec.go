@@ -64,6 +64,12 @@ type Error struct {
 	Hint  string // what to write instead; may be empty
 }
 
+// neverFires begins Msg where all is well formed, and no slot comes of it.
+const neverFires = "never fires"
+
+// NeverFires says that the value is well formed, and refused only because no slot comes of it.
+func (e *Error) NeverFires() bool { return strings.HasPrefix(e.Msg, neverFires) }
+
 // Error returns the reason in one line.
 func (e *Error) Error() string {
 	var b strings.Builder

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMistakesAreDataWhereDataIsWanted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "jobs.yaml")
+	text := "version: 1\njobs:\n  a:\n    schedul: \"1 2 3 4 5\"\n    command: [date]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, stderr := runHere(nil, "check", file, filepath.Join(filepath.Dir(file), "none.yaml"), "-o", "json")
+	if code != exitBadConfig || stderr != "rota: 2 mistakes found\n" {
+		t.Errorf("got %d, %q", code, stderr)
+	}
+	var got struct {
+		Jobs, Mistakes []map[string]any
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	want := []map[string]any{
+		{"file": file, "line": 4.0, "column": 5.0, "message": `unknown key "schedul"`, "hint": "did you mean schedule?"},
+		{"file": filepath.Join(filepath.Dir(file), "none.yaml"), "message": "does not exist",
+			"hint": "check the path; relative paths start at the working directory"},
+	}
+	for _, m := range got.Mistakes {
+		if text, _ := m["message"].(string); strings.HasPrefix(text, `unknown key "schedul"`) {
+			m["message"] = `unknown key "schedul"`
+		}
+	}
+	if diff := cmp.Diff(want, got.Mistakes); diff != "" || got.Jobs == nil {
+		t.Errorf("%s (-want +got):\n%s", out, diff)
+	}
+	if code, out, stderr := runHere(nil, "check", file); code != exitBadConfig || out != "" || !strings.HasPrefix(stderr, file+":4:5: unknown key") {
+		t.Errorf("for people: got %d, %q, %q", code, out, stderr)
+	}
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store"
+	"github.com/rota-scheduler/rota/store/embedded"
+)
+
+// teller is a cluster that says about itself what it is told to.
+type teller struct {
+	*fakeCluster
+	view api.ClusterView
+}
+
+func (t *teller) Cluster(context.Context) (api.ClusterView, error) { return t.view, nil }
+
+// startTeller returns the URL of its server.
+func startTeller(t *testing.T, view api.ClusterView) (server string) {
+	fake := newFakeCluster()
+	backend := fake.backend()
+	backend.Reader = &teller{fake, view}
+	s := httptest.NewServer(api.New(api.DefaultConfig(), backend, hclog.NewNullLogger()).Handler())
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func TestWhichStoreIsMeant(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rota.yaml")
+	if err := os.WriteFile(file, []byte("node: {name: q1}\netcd: {endpoints: [http://file:2379], username: rota, password_file: /run/x}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := startTeller(t, api.ClusterView{Name: "/rota"})
+	const asked = "does not say enough to find its store" // what such a server comes to
+	inEnv := []string{"HOME=/", "ROTA_NODE_NAME=x", "ROTA_SERVER=" + server}
+	for name, tc := range map[string]struct {
+		environ   []string
+		server    string
+		file      string
+		endpoints []string
+		want      string // the endpoint, or what the error says
+	}{
+		"endpoints":                             {inEnv, "", "", []string{"http://e:2379"}, "http://e:2379"},
+		"the file":                              {inEnv, "", file, nil, "http://file:2379"},
+		"endpoints, and the file for the login": {inEnv, "", file, []string{"http://e:2379"}, "http://e:2379"},
+		"the file of the environment":           {append(inEnv, "ROTA_CONFIG="+file), "", "", nil, "http://file:2379"},
+		"endpoints of the environment":          {append(inEnv, "ROTA_ETCD_ENDPOINTS=http://env:2379"), "", "", nil, "http://env:2379"},
+		"the server of the environment":         {inEnv, "", "", nil, asked},
+		"a server":                              {inEnv[:2], server, "", nil, asked},
+		"a server before the environment":       {append(inEnv[:2:2], "ROTA_CONFIG="+file), server, "", nil, asked},
+		"a server that is silent":               {append(inEnv[:2:2], "ROTA_ETCD_ENDPOINTS=http://env:2379"), "http://127.0.0.1:1", "", nil, "no rota answers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &cli{environ: tc.environ, server: tc.server}
+			got, err := c.findStore(t.Context(), tc.file, tc.endpoints)
+			if !strings.HasPrefix(tc.want, "http") {
+				if err == nil || !strings.Contains(err.Error(), tc.want) || exitCode(t.Context(), err) != exitUnavailable {
+					t.Errorf("got %v, %v; want code %d and %q", got.Endpoints, err, exitUnavailable, tc.want)
+				}
+				return
+			}
+			if diff := cmp.Diff([]string{tc.want}, got.Endpoints); err != nil || diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+			if fromFile := strings.Contains(name, "file"); fromFile != (got.Username == "rota") {
+				t.Errorf("got user %q", got.Username)
+			}
+		})
+	}
+}
+
+func TestAnEtcdThatIsNotReachedFromHereIsSaidSo(t *testing.T) {
+	t.Parallel() // it waits for etcd, in vain
+	server := startTeller(t, api.ClusterView{
+		Name: "/rota", Replicas: []api.ReplicaView{{Replica: job.Replica{Name: "q1", Session: "694d"}}},
+		Store: api.StoreView{Members: []string{"http://127.0.0.1:1"}},
+	})
+	code, out, stderr := runHere([]string{"HOME=/", "ROTA_NODE_NAME=x"}, "verify", "--server", server)
+	want := "rota: the etcd of " + server + " does not answer here at http://127.0.0.1:1: "
+	if code != exitUnavailable || out != "" || !strings.HasPrefix(stderr, want) || !strings.Contains(stderr, "\nhint: name its etcd") {
+		t.Errorf("got %d, %q, %q; want %d, %q", code, out, stderr, exitUnavailable, want)
+	}
+}
+
+func TestReplicasAreKnownByTheirSession(t *testing.T) {
+	at := time.Date(2026, 11, 21, 11, 0, 0, 1, time.UTC)
+	q1 := job.Replica{Name: "q1", Session: "694d", Started: at}
+	shown := []api.ReplicaView{{Replica: job.Replica{Name: "q2", Session: "7", Started: at}}, {Replica: q1}}
+	for name, tc := range map[string]struct {
+		change func(r *job.Replica)
+		want   bool
+	}{
+		"the same":        {func(*job.Replica) {}, true},
+		"another address": {func(r *job.Replica) { r.Addr = "q1:8470" }, true},
+		"another name":    {func(r *job.Replica) { r.Name = "q2" }, false},
+		"another session": {func(r *job.Replica) { r.Session = "694e" }, false},
+		"another start":   {func(r *job.Replica) { r.Started = at.Add(1) }, false},
+	} {
+		r := q1
+		tc.change(&r)
+		if got := shareReplica(shown, []*job.Replica{&r}); got != tc.want {
+			t.Errorf("%s: got %v, want %v", name, got, tc.want)
+		}
+	}
+	if shareReplica(shown, nil) || shareReplica(nil, []*job.Replica{&q1}) {
+		t.Error("nothing is taken for something in common")
+	}
+}
+
+// startStore starts an etcd with a replica present in it, and returns how that is shown.
+func startStore(t *testing.T, prefix string) (endpoint string, shown api.ReplicaView) {
+	t.Helper()
+	e, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true, Client: "http://127.0.0.1:0"}, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{e.Endpoint()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	s := store.New(store.Config{Prefix: prefix, Process: "q1"}, client, hclog.NewNullLogger())
+	t.Cleanup(s.Close)
+	r := job.Replica{Name: "q1", Started: time.Now()}
+	p, err := s.PresentReplica(t.Context(), r, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close(context.Background()) })
+	r.Session = p.ID()
+	return e.Endpoint(), api.ReplicaView{Replica: r}
+}
+
+func TestTheStoreIsThatOfTheServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts etcd")
+	}
+	endpoint, shown := startStore(t, "/mine")
+	elsewhere, _ := startStore(t, "/mine")
+	view := func(endpoint string) api.ClusterView {
+		return api.ClusterView{Name: "/mine", Replicas: []api.ReplicaView{shown}, Store: api.StoreView{Members: []string{endpoint}}}
+	}
+	find := func(server string, endpoints ...string) (config.Etcd, error) {
+		return (&cli{environ: []string{"HOME=/", "ROTA_NODE_NAME=x"}, server: server}).findStore(t.Context(), "", endpoints)
+	}
+	for name, endpoints := range map[string][]string{"as it tells": nil, "as we know it": {endpoint}} {
+		got, err := find(startTeller(t, view(endpoint)), endpoints...)
+		if err != nil || len(got.Endpoints) != 1 || got.Endpoints[0] != endpoint || got.Prefix != "/mine" {
+			t.Errorf("%s: got %v at %s, %v; want %s at /mine", name, got.Endpoints, got.Prefix, err, endpoint)
+		}
+	}
+	// A loopback address means another etcd here than on the server's machine.
+	if got, err := find(startTeller(t, view(elsewhere))); exitCode(t.Context(), err) != exitUsage {
+		t.Errorf("another etcd at the same address: got %v, %v; want a usage error", got.Endpoints, err)
+	}
+	if got, err := find(startTeller(t, view(endpoint)), elsewhere); exitCode(t.Context(), err) != exitUsage {
+		t.Errorf("endpoints of another cluster: got %v, %v; want a usage error", got.Endpoints, err)
+	}
+}

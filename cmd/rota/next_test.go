@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+)
+
+// runHere runs a command line in this process, at a fixed time.
+func runHere(environ []string, args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	now := func() time.Time { return time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC) }
+	c := &cli{in: bytes.NewReader(nil), out: &out, err: &err, now: now, environ: environ}
+	code = c.run(context.Background(), args)
+	return code, out.String(), err.String()
+}
+
+func TestNextTellsOfAnExpressionThatNeverFires(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"0 0 30 2 *", "-o", "json"},
+			"{\n  \"slots\": [],\n  \"notes\": [\n    \"never fires: there is no such day in any year\"\n  ]\n}\n"},
+		{[]string{"0 0 31 4 *", "--timezone", "Europe/Berlin"}, "note: never fires: there is no such day in any year\n"},
+	} {
+		code, out, err := runHere(nil, append([]string{"next"}, tc.args...)...)
+		if code != exitOK || out != tc.want || err != "" {
+			t.Errorf("next %q: got %d, %q, %q; want 0, %q", tc.args, code, out, err, tc.want)
+		}
+	}
+	for _, args := range [][]string{
+		{"0 0 30 2 *", "--timezone", "Europe/Berlln"}, // something else is wrong as well
+		{"61 * * * *"},
+	} {
+		if code, out, _ := runHere(nil, append([]string{"next"}, args...)...); code != exitBadConfig || out != "" {
+			t.Errorf("next %q: got %d, %q; want %d", args, code, out, exitBadConfig)
+		}
+	}
+}
