@@ -257,9 +257,9 @@ func TestErrorClasses(t *testing.T) {
 		retry  string
 	}{
 		{fmt.Errorf("read jobs: %w", api.ErrUnavailable), 503, "2"},
-		{fmt.Errorf("%w: the store was restored", api.ErrHeld), 503, ""},
+		{fmt.Errorf("%w: the store was restored", api.ErrHeld), 503, "10"},
 		{fmt.Errorf("read jobs: %w", context.DeadlineExceeded), 504, "2"},
-		{fmt.Errorf("write job: %w", job.ErrFull), 507, ""},
+		{fmt.Errorf("write job: %w", job.ErrFull), 507, "10"},
 		{fmt.Errorf("write job: %w", job.ErrTooLarge), 413, ""},
 		{fmt.Errorf("write job: %w", job.ErrConflict), 409, ""},
 		{fmt.Errorf("read job: %w", job.ErrUnreadable), 409, ""},
