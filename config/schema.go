@@ -16,7 +16,8 @@ func Schema() []byte {
 		"title":                "rota job file",
 		"type":                 "object",
 		"additionalProperties": false,
-		"anyOf":                []object{{"required": []string{"jobs"}}, {"required": []string{"limits"}}},
+		"anyOf":                requireOneOf("jobs", "limits", "notifiers"),
+		"dependentRequired":    object{"defaults": []string{"jobs"}},
 		"properties": object{
 			"version":  object{"const": 1, "description": "version of this format"},
 			"defaults": mappingOf(schemaOf(fieldNames(defaultFields())), "what the jobs of this file have in common"),
