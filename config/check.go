@@ -28,14 +28,23 @@ func (s *Settings) derive() {
 			s.HTTP.Advertise = net.JoinHostPort(s.Node.Name, port)
 		}
 	}
-	if len(s.Etcd.Endpoints) > 0 { // then the defaults of an embedded member mean nothing
-		if s.origins["etcd.embedded.client"] == OriginDefault {
-			s.Etcd.Embedded.Client = ""
-		}
-		if s.origins["etcd.embedded.peer"] == OriginDefault {
-			s.Etcd.Embedded.Peer = ""
+	if len(s.Etcd.Endpoints) > 0 {
+		s.Etcd.Embedded = Embedded{}
+	}
+}
+
+// unused warns of settings that were given and mean nothing beside others.
+func (s *Settings) unused() (warnings []string) {
+	var keys []string
+	for _, setting := range settings {
+		if strings.HasPrefix(setting.key, "etcd.embedded.") && s.origins[setting.key] != OriginDefault {
+			keys = append(keys, setting.key)
 		}
 	}
+	if len(s.Etcd.Endpoints) > 0 && len(keys) > 0 {
+		warnings = append(warnings, "not used, since etcd.endpoints is given: "+strings.Join(keys, ", "))
+	}
+	return warnings
 }
 
 // label makes a DNS-1123 label of a host's name: its first part, as far as it can be one.
@@ -132,11 +141,6 @@ func (s *Settings) checkEtcd(fail func(key, hint, format string, args ...any)) {
 		}
 	}
 	if len(e.Endpoints) > 0 {
-		for _, key := range []string{"etcd.embedded.client", "etcd.embedded.peer", "etcd.embedded.cluster"} {
-			if s.origins[key] != OriginDefault {
-				fail(key, "keep etcd.endpoints for an etcd of its own, or etcd.embedded for one in this process", "contradicts etcd.endpoints")
-			}
-		}
 		return
 	}
 	if reason := checkURL(e.Embedded.Client); reason != "" {

@@ -19,7 +19,7 @@ var topKeys = []string{"version", "defaults", "jobs", "limits", "notifiers"}
 
 // document reads one YAML document: a job file of its own.
 func (l *loader) document(r *reader, root *yaml.Node) {
-	var defaults, jobs, limits *yaml.Node
+	var defaults, jobs, limits, notifiers *yaml.Node
 	ok := r.pairs(root, "a job file", func(key, value *yaml.Node) {
 		switch key.Value {
 		case "version":
@@ -34,6 +34,7 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 				r.fail(key, "add jobs below it, or write jobs: {} for none", "jobs has no value")
 			}
 		case "notifiers":
+			notifiers = value
 			l.notifiers.define(r, key, value)
 		case "limits":
 			limits = value
@@ -58,10 +59,11 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 		r.pairs(limits, "limits", func(key, value *yaml.Node) { l.limit(r, key, value) })
 	}
 	switch {
-	case jobs == nil && limits != nil:
-	case jobs == nil:
-		r.fail(root, "add jobs:, or write jobs: {} for none", "job file has no jobs")
-	case !isNull(jobs):
+	case jobs == nil && defaults != nil:
+		r.fail(keyOf(root, "defaults"), "put them into the files that have the jobs, or write jobs: {} for none", "defaults are for the jobs of their own file, which has none")
+	case jobs == nil && limits == nil && notifiers == nil:
+		r.fail(root, "add jobs:, limits: or notifiers:, or write jobs: {} for none", "job file has no jobs")
+	case jobs != nil && !isNull(jobs):
 		r.pairs(jobs, "jobs", func(key, value *yaml.Node) { l.job(r, key, value, defaults) })
 	}
 }

@@ -50,7 +50,7 @@ func LoadSettings(file string, flags *pflag.FlagSet, environ []string) (Settings
 	if len(c.errs) == before {
 		s.check(sources)
 	}
-	s.Warnings = unknownVariables(env)
+	s.Warnings = append(unknownVariables(env), s.unused()...)
 	if err := c.err(); err != nil {
 		return Settings{}, err
 	}

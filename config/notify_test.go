@@ -14,7 +14,7 @@ func TestNotifiersMayBeInAnotherFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"a.yaml": "jobs:\n  a: {shell: x, notify: [ops]}\n",
-		"b.yaml": "jobs: {}\nnotifiers:\n  ops: {url: 'ntfy://host/topic', when: failure}\n",
+		"b.yaml": "# a file may have nothing else\nnotifiers:\n  ops: {url: 'ntfy://host/topic', when: failure}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

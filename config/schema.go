@@ -16,7 +16,8 @@ func Schema() []byte {
 		"title":                "rota job file",
 		"type":                 "object",
 		"additionalProperties": false,
-		"anyOf":                []object{{"required": []string{"jobs"}}, {"required": []string{"limits"}}},
+		"anyOf":                requireOneOf("jobs", "limits", "notifiers"),
+		"dependentRequired":    object{"defaults": []string{"jobs"}},
 		"properties": object{
 			"version":  object{"const": 1, "description": "version of this format"},
 			"defaults": mappingOf(schemaOf(fieldNames(defaultFields())), "what the jobs of this file have in common"),
@@ -35,7 +36,7 @@ func Schema() []byte {
 			},
 		},
 		"$defs": object{
-			"duration": object{"type": "string", "pattern": durationPattern, "examples": []string{"30s", "10m", "1h30m"}},
+			"duration": object{"type": "string", "pattern": job.DurationPattern, "examples": []string{"30s", "10m", "1h30m"}},
 			"rate":     object{"type": "string", "pattern": ratePattern, "examples": []string{"10/s", "100/m", "5/h"}},
 			"word":     object{"type": []string{"string", "number", "boolean"}},
 			"notifier": notifierSchema(),
@@ -53,13 +54,12 @@ func Schema() []byte {
 }
 
 const (
-	namePattern     = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
-	durationPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^[+-]?0$`
-	ratePattern     = "^[1-9][0-9]{0,5}/[smh]$"
-	sizePattern     = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)[KMGT]iB?$`
-	cpuPattern      = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)m?$`
-	datePattern     = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-	timePattern     = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T"
+	namePattern = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
+	ratePattern = "^[1-9][0-9]{0,5}/[smh]$"
+	sizePattern = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)[KMGT]iB?$`
+	cpuPattern  = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)m?$`
+	datePattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+	timePattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T"
 )
 
 type object map[string]any

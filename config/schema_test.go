@@ -71,6 +71,8 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 		"unknown key":       `jobs: {a: {shell: x, shel: y}}`,
 		"unknown top key":   `{jobs: {}, job: {}}`,
 		"no jobs":           `{version: 1}`,
+		"only defaults":     `{version: 1, defaults: {timeout: 1m}}`,
+		"defaults of none":  `{defaults: {notify: [ops]}, notifiers: {ops: {url: "ntfy://x/y"}}}`,
 		"version":           `{version: 2, jobs: {}}`,
 		"no action":         `jobs: {a: {every: 1m}}`,
 		"two actions":       `jobs: {a: {shell: x, handler: y}}`,

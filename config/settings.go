@@ -57,7 +57,7 @@ type ClientTLS struct {
 	CA   string
 }
 
-// Embedded is this process's member of an embedded etcd cluster.
+// Embedded is this process's member of an embedded etcd cluster; empty if there are Etcd.Endpoints.
 type Embedded struct {
 	Client  string // URL for clients
 	Peer    string // URL for the other members

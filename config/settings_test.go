@@ -176,6 +176,24 @@ func TestVariablesThatGiveASettingAreListed(t *testing.T) {
 	}
 }
 
+func TestEndpointsWinOverAnEmbeddedMember(t *testing.T) {
+	const text = "node: {name: q1}\netcd:\n  endpoints: [http://etcd-1:2379]\n"
+	s, err := load(t, text+"  embedded: {client: 'http://127.0.0.1:2379', cluster: 'q2=http://q2:2380'}\n", nil, "ROTA_ETCD_EMBEDDED_PEER=nonsense")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Etcd{Endpoints: []string{"http://etcd-1:2379"}, Prefix: "/rota"}, s.Etcd); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	want := []string{"not used, since etcd.endpoints is given: etcd.embedded.client, etcd.embedded.peer, etcd.embedded.cluster"}
+	if diff := cmp.Diff(want, s.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if s, err := load(t, text, nil); err != nil || len(s.Warnings) > 0 {
+		t.Errorf("without: got %v, %v", s.Warnings, err)
+	}
+}
+
 func TestSettingsMistakesAreExplained(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/settings/*.yaml")
 	if len(paths) == 0 {

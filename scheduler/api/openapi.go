@@ -55,6 +55,7 @@ func describeSpec(registry huma.Registry) {
 	enumerate(registry.Map()["Retry"], "jitter", job.RetryJitters())
 	enumerate(registry.Map()["DST"], "gap", []string{"run", "skip"})
 	enumerate(registry.Map()["DST"], "fold", []string{"first", "last", "both"})
+	ofJob.describe(registry, spec)
 }
 
 // finish completes the document once all operations are in it: answers may grow fields, and some of theirs are null. What is
@@ -140,7 +141,7 @@ func (durationSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type:               huma.TypeString,
 		Description:        "A number with a unit: 90s, 1h30m",
-		Pattern:            `^(0|([0-9]*\.?[0-9]+(ns|us|µs|ms|s|m|h))+)$`,
+		Pattern:            job.DurationPattern,
 		PatternDescription: "a number with a unit, for example 30s",
 		Examples:           []any{"1h30m"},
 	}
@@ -165,15 +166,20 @@ type operation struct {
 	id, method, path, summary string
 	status                    int   // of success; 0: 200
 	errors                    []int // besides those that any operation may have
+	spelling                  spelling
 }
 
 func (o operation) huma() huma.Operation {
-	return huma.Operation{
+	op := huma.Operation{
 		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, DefaultStatus: o.status,
 		Errors: append([]int{http.StatusServiceUnavailable, http.StatusGatewayTimeout}, o.errors...),
 		// The body is read, bounded and timed before huma sees it.
 		MaxBodyBytes: -1, BodyReadTimeout: -1,
 	}
+	if o.spelling.members != nil {
+		op.Middlewares = huma.Middlewares{o.spelling.middleware}
+	}
+	return op
 }
 
 // register adds an operation with the deadline of ordinary requests.

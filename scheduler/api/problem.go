@@ -17,7 +17,8 @@ import (
 // ready. Whether a write happened is unknown.
 var ErrUnavailable = errors.New("unavailable")
 
-// ErrHeld is returned by a Backend whose process waits for an operator: asking again does not help, asking another may.
+// ErrHeld is returned by a Backend whose process waits for an operator: asking another may help, or asking again once somebody
+// has seen to it.
 var ErrHeld = fmt.Errorf("this process waits, and is %w", ErrUnavailable)
 
 // Invalid is returned by a Backend for a definition that can be read but makes no sense.
@@ -63,8 +64,11 @@ func NotEnded(run string, state job.State) error {
 // unreadableHint is what to do about a record that nobody can read.
 const unreadableHint = "repair it or delete it with `rota etcdctl`; `rota status` lists all such keys"
 
-// retryAfter is the seconds after which asking again may help.
-const retryAfter = "2"
+// The seconds after which asking again may help.
+const (
+	retryAfter = "2"
+	retryLater = "10" // what somebody has to see to first
+)
 
 // problem makes an RFC 9457 problem of an error of a Backend. conditional says that the request had a precondition.
 func problem(err error, conditional bool) error {
@@ -98,21 +102,22 @@ func problem(err error, conditional bool) error {
 	case errors.Is(err, job.ErrTooLarge):
 		return huma.Error413RequestEntityTooLarge(err.Error())
 	case errors.Is(err, job.ErrFull):
-		return huma.NewError(http.StatusInsufficientStorage, err.Error()+": it takes deletions only: make room (compact, defrag), then `rota etcdctl alarm disarm`")
+		return again(huma.NewError(http.StatusInsufficientStorage,
+			err.Error()+": it takes deletions only: make room (compact, defrag), then `rota etcdctl alarm disarm`"), retryLater)
 	case errors.Is(err, ErrHeld):
-		return huma.Error503ServiceUnavailable(err.Error())
+		return again(huma.Error503ServiceUnavailable(err.Error()), retryLater)
 	case errors.Is(err, ErrUnavailable):
-		return again(huma.Error503ServiceUnavailable(err.Error()))
+		return again(huma.Error503ServiceUnavailable(err.Error()), retryAfter)
 	case errors.Is(err, context.Canceled):
-		return again(huma.Error503ServiceUnavailable("the request was cut short: a change may have been made or not"))
+		return again(huma.Error503ServiceUnavailable("the request was cut short: a change may have been made or not"), retryAfter)
 	case errors.Is(err, context.DeadlineExceeded):
-		return again(huma.Error504GatewayTimeout("the store did not answer in time: a change may have been made or not, so look before you repeat it"))
+		return again(huma.Error504GatewayTimeout("the store did not answer in time: a change may have been made or not, so look before you repeat it"), retryAfter)
 	}
 	return huma.Error500InternalServerError(err.Error())
 }
 
-func again(err error) error {
-	return huma.ErrorWithHeaders(err, http.Header{"Retry-After": {retryAfter}})
+func again(err error, seconds string) error {
+	return huma.ErrorWithHeaders(err, http.Header{"Retry-After": {seconds}})
 }
 
 // writeProblem answers a request that never reached an operation.

@@ -130,7 +130,7 @@ func (s *Server) registerWrites(doc huma.API) {
 	if s.back.Editor != nil {
 		register(s, doc, operation{
 			id: "put-job", method: "PUT", path: "/v1/jobs/{job}",
-			summary: "Create or replace a job", errors: []int{400, 403, 409, 412, 413, 507},
+			summary: "Create or replace a job", errors: []int{400, 403, 409, 412, 413, 507}, spelling: ofJob,
 		}, s.putJob)
 		register(s, doc, operation{
 			id: "delete-job", method: "DELETE", path: "/v1/jobs/{job}",

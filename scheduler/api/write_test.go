@@ -41,7 +41,9 @@ func TestPutAndDelete(t *testing.T) {
 		{"an unknown nested field", "PUT", "/v1/jobs/new", `{"shell":"true","retry":{"max":1,"bakoff":"linear"}}`, nil, 422, "body.retry.bakoff"},
 		{"an unknown limit", "PUT", "/v1/jobs/new", `{"shell":"true","resources":{"memry":"1GiB"}}`, nil, 422, `body.resources.memry: unknown field, did you mean \"memory\"?`},
 		{"an unknown field of a notifier", "PUT", "/v1/jobs/new", `{"shell":"true","notify":{"a":{"url":"x","wen":["failure"]}}}`, nil, 422, `body.notify.a.wen: unknown field, did you mean \"when\"?`},
-		{"a wrong type", "PUT", "/v1/jobs/new", `{"schedule":"* * * * *","shell":"true"}`, nil, 422, "body.schedule: expected array"},
+		{"a wrong type", "PUT", "/v1/jobs/new", `{"schedule":{"cron":"* * * * *"},"shell":"true"}`, nil, 422, "body.schedule: expected array"},
+		{"a wrong type of one", "PUT", "/v1/jobs/new", `{"schedule":5,"shell":"true"}`, nil, 422, "body.schedule[0]: expected string"},
+		{"one that is no time", "PUT", "/v1/jobs/new", `{"at":"tomorrow","shell":"true"}`, nil, 422, "body.at[0]: expected string to be RFC 3339 date-time"},
 		{"a wrong word", "PUT", "/v1/jobs/new", `{"overlap":"maybe","shell":"true"}`, nil, 422, "skip, allow, replace, queue"},
 		{"a duration without a unit", "PUT", "/v1/jobs/new", `{"timeout":"30","shell":"true"}`, nil, 422, "body.timeout: expected string to be a number with a unit"},
 		{"a duration as a number", "PUT", "/v1/jobs/new", `{"timeout":30,"shell":"true"}`, nil, 422, "body.timeout"},
@@ -257,9 +259,9 @@ func TestErrorClasses(t *testing.T) {
 		retry  string
 	}{
 		{fmt.Errorf("read jobs: %w", api.ErrUnavailable), 503, "2"},
-		{fmt.Errorf("%w: the store was restored", api.ErrHeld), 503, ""},
+		{fmt.Errorf("%w: the store was restored", api.ErrHeld), 503, "10"},
 		{fmt.Errorf("read jobs: %w", context.DeadlineExceeded), 504, "2"},
-		{fmt.Errorf("write job: %w", job.ErrFull), 507, ""},
+		{fmt.Errorf("write job: %w", job.ErrFull), 507, "10"},
 		{fmt.Errorf("write job: %w", job.ErrTooLarge), 413, ""},
 		{fmt.Errorf("write job: %w", job.ErrConflict), 409, ""},
 		{fmt.Errorf("read job: %w", job.ErrUnreadable), 409, ""},
@@ -355,7 +357,7 @@ func TestOpenAPI(t *testing.T) {
 			t.Errorf("the document lacks %s", op)
 		}
 	}
-	for name, want := range map[string]string{"memory": "string", "cpu": "string", "pids": "integer"} {
+	for name, want := range map[string]string{"memory": "string", "pids": "integer"} {
 		if got := doc.Components.Schemas["Resources"].Properties[name].Type; got != want {
 			t.Errorf("%s of resources is a %v, want %s", name, got, want)
 		}

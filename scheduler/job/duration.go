@@ -9,6 +9,9 @@ import (
 // Duration is a time.Duration whose JSON and YAML are Go's notation, such as "1h30m".
 type Duration time.Duration
 
+// DurationPattern is a regular expression for the notation, but for its sign: no duration of a job is negative.
+const DurationPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^[+-]?0$`
+
 // Std returns d as the standard library's type.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 

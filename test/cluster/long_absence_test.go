@@ -76,7 +76,9 @@ func TestDownForTwoWeeks(t *testing.T) {
 	for _, j := range jobs {
 		want += j.least
 	}
-	Await(t, 60*time.Second, "what was missed has been made up for", func() bool { return len(sink.Requests())-before >= want && len(c.Recorder.Open()) == 0 })
+	Await(t, 60*time.Second, "what was missed has been made up for", func() bool {
+		return c.decidedUpTo(started) && len(sink.Requests())-before >= want && len(c.Recorder.Open()) == 0
+	})
 	c.Check(sink.Requests, nil, nil)
 	if n := mostWaiting(c, "backlog"); n > planner.MaxQueued {
 		t.Errorf("%d runs of one job waited at a time, want at most %d: the queue is not bounded", n, planner.MaxQueued)

@@ -53,13 +53,27 @@ func (c *Cluster) gate(what string, turn func(context.Context, string) (api.Gate
 // undecided counts the jobs whose schedule is not over.
 func (c *Cluster) undecided() (n int) {
 	for name := range c.cfg.Jobs {
-		vs := c.Recorder.VersionsOf("cursors/" + name)
-		var cursor job.Cursor
-		if len(vs) == 0 || json.Unmarshal(vs[len(vs)-1].Value, &cursor) != nil || !cursor.Next.IsZero() {
+		if cursor, ok := c.cursor(name); !ok || !cursor.Next.IsZero() {
 			n++
 		}
 	}
 	return n
+}
+
+// decidedUpTo says whether all slots before an instant have been decided.
+func (c *Cluster) decidedUpTo(at time.Time) bool {
+	for name := range c.cfg.Jobs {
+		if cursor, ok := c.cursor(name); !ok || cursor.Next.Before(at) {
+			return false
+		}
+	}
+	return true
+}
+
+// cursor is the latest one of a job.
+func (c *Cluster) cursor(name string) (cursor job.Cursor, ok bool) {
+	vs := c.Recorder.VersionsOf("cursors/" + name)
+	return cursor, len(vs) > 0 && json.Unmarshal(vs[len(vs)-1].Value, &cursor) == nil
 }
 
 // live lists the runs that have not ended.
