@@ -129,7 +129,8 @@ func (c *candidacy) campaign(ctx context.Context) (Term, error) {
 		case first:
 			c.stand()
 			c.e.enter(StateConfirming, Term{})
-			return c.key, c.confirm(until)
+			err := c.confirm(until)
+			return c.key, err
 		default:
 			c.stand()
 		}
@@ -179,7 +180,7 @@ func (c *candidacy) evict(ctx context.Context, key string, rev int64) error {
 
 // confirm writes our value anew in a transaction that compares our key's create revision, and that no key in the folder is
 // older. Only this makes a win true. An answer that did not come is asked for again, with the same transaction, until it is
-// definite or ctx ends: the write is the same each time.
+// definite or ctx ends: the write is the same each time. Its revision is where the term begins to know what it takes over.
 func (c *candidacy) confirm(ctx context.Context) error {
 	value, err := json.Marshal(Candidate{Node: c.e.cfg.Name, Addr: c.e.cfg.Addr, Since: c.e.cfg.Clock().Wall})
 	if err != nil {
@@ -213,5 +214,6 @@ func (c *candidacy) claim(ctx context.Context, value string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("confirm term %d: %w", c.key.Rev, err)
 	}
+	c.key.Won = resp.Header.Revision
 	return resp.Succeeded, nil
 }

@@ -143,8 +143,8 @@ func TestAStopDrainsUnderItsTermAndThenHandsOver(t *testing.T) {
 		t.Errorf("lease after the stop: got %+v, %v, want it revoked", ttl, err)
 	}
 	next := b.nextTerm(t)
-	if next.Term != standby {
-		t.Errorf("next term: got %v, want the standby's %v", next.Term, standby)
+	if next.Term.Rev != standby.Rev || next.Term.Won <= drained.Header.Revision {
+		t.Errorf("next term: got %v, want the standby's %v, won after revision %d", next.Term, standby, drained.Header.Revision)
 	}
 	deletions := history(t, client, term.Key, term.Rev)
 	if len(deletions) != 1 || deletions[0] <= drained.Header.Revision {

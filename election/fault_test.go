@@ -157,7 +157,7 @@ func TestWhatACutOffLeaderLeftIsNotWaitedFor(t *testing.T) {
 		t.Error("the cut held nothing back: the fault did not bite")
 	}
 	second := a.nextTerm(t) // in less time than the lease of the first one lasts
-	if keys := queue(t, dial(t)); len(keys) != 1 || keys[0] != second.Term {
+	if keys := queue(t, dial(t)); len(keys) != 1 || keys[0].Rev != second.Rev {
 		t.Errorf("keys in the election: got %v, want that of the second term, %v, alone", keys, second.Term)
 	}
 }

@@ -28,7 +28,7 @@ func TestLeaderNamesTheFirstInTheQueue(t *testing.T) {
 	if !ok || err != nil {
 		t.Fatalf("Leader: got %v, %v", ok, err)
 	}
-	if got.Term != term.Term || got.Candidate.Node != "a" || got.Candidate.Addr != "a:8470" || got.Candidate.Since.IsZero() {
+	if got.Term.Rev != term.Rev || got.Term.Key != term.Key || got.Candidate.Node != "a" || got.Candidate.Addr != "a:8470" || got.Candidate.Since.IsZero() {
 		t.Errorf("Leader: got %+v, want a, confirmed, with term %v", got, term.Term)
 	}
 }

@@ -33,6 +33,8 @@ var (
 type Term struct {
 	Key string
 	Rev int64
+	// Won is the revision of the write that proved the term, known to its holder alone: whatever earlier terms wrote is older.
+	Won int64
 }
 
 // Held is the precondition that every write of a leader carries: true in etcd exactly as long as nobody ended the term.

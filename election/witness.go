@@ -92,7 +92,7 @@ func (w *Witness) attend(ctx context.Context, h Holder) (signs, bool) {
 		case <-poll.C:
 		}
 		now, ok, err := Leader(ctx, w.client, w.cfg.Prefix)
-		if err == nil && (!ok || now.Term != h.Term) {
+		if err == nil && (!ok || now.Term.Rev != h.Term.Rev) {
 			cancel()
 			<-dead
 			return nil, false

@@ -149,7 +149,7 @@ func TestADeathThatHasToWaitIsProvenAgain(t *testing.T) {
 	client := dial(t)
 	term := start(t, client, Config{Name: "a", Addr: "nowhere:1", TTL: longTTL}, false).nextTerm(t)
 	h, ok, err := Leader(call(t), client, prefixOf(t))
-	if err != nil || !ok || h.Term != term.Term {
+	if err != nil || !ok || h.Term.Rev != term.Rev {
 		t.Fatalf("leader: got %+v, %v, %v", h, ok, err)
 	}
 	limit, asked := "/limit"+prefixOf(t), 0

@@ -115,12 +115,8 @@ func (p *process) campaign(ctx context.Context) error {
 
 // lead dispatches for one term.
 func (p *process) lead(ctx context.Context, term election.Term) error {
-	rev, err := p.store.Revision(ctx)
-	if err != nil {
-		return err
-	}
 	waiting, cancel := context.WithTimeoutCause(ctx, 10*time.Second, errors.New("the watch of the store is behind"))
-	err = p.mirror.WaitFor(waiting, rev)
+	err := p.mirror.WaitFor(waiting, term.Won)
 	cancel()
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ func (n *Node) campaign(ctx context.Context) error {
 
 // lead dispatches for one term. What was in the store when the term was won has to be known first.
 func (n *Node) lead(ctx context.Context, term election.Term) error {
-	if err := n.catchUp(ctx); err != nil {
+	if err := n.awaitMirror(ctx, term.Won); err != nil {
 		return err
 	}
 	n.metrics.terms.Inc()
@@ -53,6 +53,11 @@ func (n *Node) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return n.awaitMirror(ctx, rev)
+}
+
+// awaitMirror waits until the mirror knows everything up to rev.
+func (n *Node) awaitMirror(ctx context.Context, rev int64) error {
 	waiting, cancel := context.WithTimeoutCause(ctx, catchUpTimeout, errors.New("the watch of the store is behind"))
 	defer cancel()
 	return n.mirror.WaitFor(waiting, rev)
