@@ -102,10 +102,18 @@ func chaos(t *testing.T, random, faults *rand.Rand) {
 			token = a.Token
 		}
 	}
+	events := make(map[int64]int)
 	for _, ev := range r.store.eventList() {
-		for _, a := range r.store.get(ev.Run).Attempts {
-			if a.Token == ev.Token && a.State == ev.State {
-				t.Errorf("event tells of an outcome that the run has: %+v", ev)
+		events[ev.Token]++
+	}
+	for _, name := range names {
+		for _, a := range r.store.get(name).Attempts {
+			want := 0
+			if a.GivenUp && watch.tokens[a.Token] {
+				want = 1
+			}
+			if got := events[a.Token]; got != want {
+				t.Errorf("%d events tell of attempt %+v of run %s, want %d", got, a, name, want)
 			}
 		}
 	}
@@ -140,10 +148,11 @@ func lead(r *rig, names []string) (open int) {
 			spec := r.store.jobs[run.Job].Spec
 			r.store.change(name, "", func(run job.Run) (job.Run, error) {
 				o := job.Outcome{State: job.Lost, At: time.Now().UTC(), Reason: "worker lost"}
+				next, err := run.Finish(o)
 				if again, reason := policy.Lost(spec, &run, o.Reason); again {
-					return run.Again(o, time.Now(), reason)
+					next, err = run.Again(o, time.Now(), reason)
 				}
-				return run.Finish(o)
+				return next.GiveUp(), err
 			})
 		}
 	}

@@ -29,7 +29,7 @@ type Config struct {
 	// StopTimeout is how long a stopping or fenced worker waits for the end of attempts that it has killed, beyond the
 	// kill grace of their jobs. Those that do not end are left behind.
 	StopTimeout time.Duration
-	// SettleTimeout is how long outcomes in the journal may hold up a new session, and a shutdown.
+	// SettleTimeout is how long outcomes in the journal may hold up the end of a session, a new one, and a shutdown.
 	SettleTimeout time.Duration
 	// RoomTimeout is how long after its time a run waits for room before it is handed back.
 	RoomTimeout time.Duration

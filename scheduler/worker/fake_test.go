@@ -301,14 +301,16 @@ type fakeSessions struct {
 	presence job.Worker
 	err      error
 	opening  func() // called as each session opens
+	closing  func() // called as each session is closed
 	refuse   error  // of each change of the presence
 }
 
 const fakeTTL = 5 * time.Second
 
 type fakeSession struct {
-	id   string
-	done chan struct{}
+	id      string
+	done    chan struct{}
+	closing func() // may be nil
 
 	mu     sync.Mutex
 	cut    time.Time // since when it is not renewed
@@ -324,7 +326,7 @@ func (f *fakeSessions) Open(ctx context.Context, w job.Worker) (Session, error) 
 	if f.opening != nil {
 		f.opening()
 	}
-	s := &fakeSession{id: fmt.Sprintf("s%d", len(f.opened)+1), done: make(chan struct{})}
+	s := &fakeSession{id: fmt.Sprintf("s%d", len(f.opened)+1), done: make(chan struct{}), closing: f.closing}
 	f.opened = append(f.opened, s)
 	w.Session = s.id
 	f.presence = w
@@ -375,6 +377,9 @@ func (s *fakeSession) Deadline() time.Time {
 }
 
 func (s *fakeSession) Close(context.Context) error {
+	if s.closing != nil {
+		s.closing()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

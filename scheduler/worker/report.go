@@ -143,15 +143,23 @@ func (r *report) open(record *job.Run) bool {
 	return record.State == job.Running && record.Token == r.Run.Token && record.Started.Equal(r.Run.Started)
 }
 
-// told says whether record already tells what the report does: an earlier send of it was applied without our hearing,
-// or the leader has judged the attempt lost as we do.
+// told says whether record already has the report: an earlier send of it was applied without our hearing.
 func (r *report) told(record *job.Run) bool {
 	for _, a := range record.Attempts {
 		if a.Token == r.Run.Token {
-			return a.Finished.Equal(r.Outcome.At) || a.State == job.Lost && r.Outcome.State == job.Lost
+			return a.Finished.Equal(r.Outcome.At) && !a.GivenUp
 		}
 	}
 	return false
+}
+
+// begun says whether the attempt had begun when it ended.
+func (r *report) begun() bool {
+	switch r.Outcome.State {
+	case job.Succeeded, job.Failed:
+		return true
+	}
+	return !strings.Contains(r.Outcome.Reason, job.NotBegun)
 }
 
 // tooLate is the event that tells of an outcome that came too late for record.
@@ -201,6 +209,8 @@ func (w *Worker) deliver(ctx context.Context, r *report) {
 			continue // somebody, say a request to cancel, wrote the record meanwhile
 		case errors.Is(err, job.ErrConflict) && r.told(&current):
 			log().Debug("outcome was written before")
+		case errors.Is(err, job.ErrConflict) && !r.begun():
+			log().Debug("attempt had not begun when it was given up", "now", current.State)
 		case errors.Is(err, job.ErrConflict):
 			log().Warn("outcome came too late", "now", current.State)
 			w.cfg.Observer.Fenced(&r.Run, &r.Outcome)

@@ -126,6 +126,32 @@ func TestSessionLoss(t *testing.T) {
 		}
 	})
 
+	t.Run("delivers outcomes before it gives the session back", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Second))
+			name := r.store.pending("backup", "a", time.Now())
+			closed := 0
+			r.sessions.closing = func() {
+				closed++
+				if got := r.store.get(name).State; got != job.Succeeded {
+					t.Errorf("session closed while the run was %s: others repeat it", got)
+				}
+			}
+			r.start()
+			r.give(name)
+			after(500 * time.Millisecond)
+			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return refused } })
+			after(time.Second) // the attempt ends meanwhile
+			r.session().lose()
+			after(time.Second)
+			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return none } })
+			after(5 * time.Second)
+			if closed != 1 {
+				t.Errorf("%d sessions were closed, want 1", closed)
+			}
+		})
+	})
+
 	t.Run("delivers outcomes before the next session opens", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(3*time.Second))

@@ -115,22 +115,23 @@ func (s *shift) retire() {
 	s.wg.Go(s.present)
 }
 
-// end ends the shift. It waits for what it killed, within bounds: once the session is closed, or another one is
-// opened, others repeat those attempts.
-func (s *shift) end() {
+// end ends the shift. It waits for what it killed, and for outcomes unless ctx ends, within bounds: once the session is
+// closed, or another one is opened, others repeat those attempts.
+func (s *shift) end(ctx context.Context) {
 	s.cancel(executor.ErrStopping)
 	s.wg.Wait()
 	if !fenced(context.Cause(s.ctx)) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), closeTimeout)
-		s.closeSettled(ctx)
+		closing, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), closeTimeout)
+		s.closeSettled(closing)
 		cancel()
 	}
 	if !wait(s.life, s.killed.empty(), s.patience()) {
 		s.w.log.Error("killed attempts have not ended", "executing", s.killed.count())
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), closeTimeout)
+	wait(ctx, s.w.unsent.empty(), s.w.cfg.SettleTimeout)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), closeTimeout)
 	defer cancel()
-	if err := s.session.Close(ctx); err != nil {
+	if err := s.session.Close(closing); err != nil {
 		s.w.log.Warn("session could not be closed and has to run out", "session", s.session.ID(), "err", err)
 	}
 }

@@ -121,7 +121,7 @@ func (w *Worker) work(ctx, life context.Context) {
 		opened := w.now()
 		select {
 		case <-s.ctx.Done():
-			s.end()
+			s.end(ctx)
 			w.cfg.Observer.SessionEnded()
 			if w.now().Sub(opened) > steady {
 				pauses.Reset()
@@ -131,7 +131,7 @@ func (w *Worker) work(ctx, life context.Context) {
 		case <-ctx.Done():
 			s.retire()
 			w.drain(s.holding.empty)
-			s.end()
+			s.end(ctx)
 			return
 		}
 	}

@@ -623,6 +623,72 @@ func TestFencedOutcome(t *testing.T) {
 	}
 }
 
+// giveUp has the leader take the worker of a run for lost.
+func giveUp(run job.Run) (job.Run, error) {
+	next, err := run.Again(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker lost"}, time.Now(), "again")
+	return next.GiveUp(), err
+}
+
+func TestWhatBecameOfALostAttemptIsKept(t *testing.T) {
+	t.Run("also when its worker has taken it for lost", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Hour))
+			r.start()
+			name, order := r.one()
+			after(time.Second)
+			r.session().cutOff()
+			after(fakeTTL - time.Nanosecond)
+			r.store.change(name, "", giveUp)
+			want := r.store.get(name)
+			for _, ft := range []fault{refused, applied, none} { // how the event fares
+				r.store.set(func() {
+					r.store.fault = func(op string, _ *job.Run) fault {
+						if op == "record" {
+							return ft
+						}
+						return none
+					}
+				})
+				after(10 * time.Second)
+			}
+			if got := r.store.get(name); got.Rev != want.Rev {
+				t.Errorf("run was changed to %+v", got)
+			}
+			events := r.store.eventList()
+			if len(events) != 1 || events[0].Token != order.Rev || events[0].State != job.Lost {
+				t.Errorf("events = %+v, want that of the lost attempt", events)
+			}
+			r.wantJournal(0)
+		})
+	})
+
+	t.Run("but not of one that had not begun", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Second))
+			r.start()
+			// As when the process is stopped while the answer is on its way, for longer than its lease.
+			r.store.wrote = func(run job.Run) {
+				if run.State == job.Running {
+					s := r.session()
+					s.mu.Lock()
+					s.cut = time.Now().Add(-fakeTTL)
+					s.mu.Unlock()
+					next, _ := giveUp(run)
+					r.store.rev++
+					r.store.runs[run.Name()] = stored(next, r.store.rev)
+				}
+			}
+			r.one()
+			after(10 * time.Second)
+			r.wantExecutions(0)
+			if events := r.store.eventList(); len(events) != 0 {
+				t.Errorf("events = %+v, want none", events)
+			}
+			r.wantJournal(0)
+		})
+	})
+}
+
 func TestRecordTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, failing)

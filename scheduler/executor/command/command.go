@@ -130,9 +130,7 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	select {
 	case <-p.exited:
 	case <-ctx.Done():
-		select {
-		case <-p.exited: // it was faster: its own outcome counts
-		default:
+		if !p.over() { // or else it was faster: its own outcome counts
 			ended = p.end(req.Spec.KillGrace.Std(), out)
 		}
 	}

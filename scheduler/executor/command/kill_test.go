@@ -32,6 +32,10 @@ func TestMain(m *testing.M) {
 		newExecutor().Execute(context.Background(), req)
 		return
 	}
+	if mark := os.Getenv("ROTA_TEST_PAUSED"); mark != "" {
+		executeUntilHungUp(mark, os.Getenv("ROTA_TEST_TEXT"))
+		return
+	}
 	if message := os.Getenv("ROTA_TEST_NOTIFY"); message != "" {
 		notify(message)
 		return

@@ -55,6 +55,20 @@ func start(prog program, group *cgroups.Group, out *os.File, wg *sync.WaitGroup)
 	return p, <-started
 }
 
+// over says whether the program has exited, also if nobody has noticed yet: we may have been stopped for hours in between.
+func (p *process) over() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+	}
+	if !p.zombie() {
+		return false
+	}
+	<-p.exited // at once
+	return true
+}
+
 // signal sends a signal to the group.
 func (p *process) signal(s syscall.Signal) error {
 	err := syscall.Kill(-p.cmd.Process.Pid, s)

@@ -22,5 +22,12 @@ func (p *process) awaitExit() {
 	}
 }
 
+// zombie says whether the program has exited and was not reaped.
+func (p *process) zombie() bool {
+	var found unix.Siginfo // stays empty if there is nothing to wait for
+	err := unix.Waitid(unix.P_PID, p.cmd.Process.Pid, &found, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	return err == nil && found.Signo != 0
+}
+
 // reap takes the exit status.
 func (p *process) reap() { p.cmd.Wait() }

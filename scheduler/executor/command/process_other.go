@@ -10,4 +10,7 @@ func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: tr
 // awaitExit returns when the program has exited, and takes its exit status.
 func (p *process) awaitExit() { p.cmd.Wait() }
 
+// zombie: awaitExit reaps.
+func (p *process) zombie() bool { return false }
+
 func (p *process) reap() {}

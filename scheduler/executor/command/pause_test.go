@@ -1,0 +1,69 @@
+package command_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// executeUntilHungUp plays a worker that loses its lease when its stdin ends, and prints what becomes of its command.
+func executeUntilHungUp(mark, text string) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		cancel(executor.ErrFenced)
+	}()
+	o := newExecutor().Execute(ctx, executor.Request{Spec: job.Spec{Shell: text}, Output: os.Stdout, Marker: mark})
+	fmt.Println(o.State, o.Reason)
+}
+
+// Which of the two a worker that goes on notices first is chance.
+func TestACommandThatExitedWhileItsWorkerWasStoppedHasItsOwnOutcome(t *testing.T) {
+	for range 12 {
+		mark, gate := newMark(t), filepath.Join(t.TempDir(), "go")
+		worker := exec.Command(os.Args[0])
+		worker.Env = append(os.Environ(), "ROTA_TEST_PAUSED="+mark, "ROTA_TEST_TEXT=echo began; while [ ! -e "+gate+" ]; do sleep 0.01; done; exit 3")
+		lease, err := worker.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout, err := worker.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := worker.Start(); err != nil {
+			t.Fatal(err)
+		}
+		out := bufio.NewReader(stdout)
+		if line, err := out.ReadString('\n'); line != "began\n" {
+			t.Fatalf("worker says %q, %v", line, err)
+		}
+		worker.Process.Signal(syscall.SIGSTOP)
+		if err := os.WriteFile(gate, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the command has exited", func() bool { return len(marked(t, mark)) == 0 })
+		lease.Close()
+		worker.Process.Signal(syscall.SIGCONT)
+		said, err := io.ReadAll(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := worker.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.TrimSpace(string(said)), "failed exit code 3"; got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+}
