@@ -71,7 +71,7 @@ fault: ## run the tests that break things: processes, links, clocks, disks, cont
 	@mkdir -p bin
 	$(GO) build -buildvcs=false -o bin/rota-under-test ./cmd/rota
 	export ROTA_FAULTS=$(or $(FAULTS),all) ROTA_TEST_BINARY=$(CURDIR)/bin/rota-under-test; \
-	$(call gotest,./test/cluster ./test/network/... ./test/guards,$(if $(filter rest,$(FAULTS)),,$(RACE)) -count=1 -p 1 -timeout 30m)
+	$(call gotest,./test/cluster ./test/network/... ./test/guards,$(if $(filter rest,$(FAULTS)),,$(RACE)) -count=1 -p 2 -timeout 30m)
 ifneq ($(FAULTS),rest)
 	$(GO) test -count=1 -p 1 -run '$(ROW_TESTS)' $(ROW_PACKAGES)
 endif
