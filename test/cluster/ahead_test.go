@@ -114,9 +114,13 @@ func TestAPauseRecallsWhatIsArmed(t *testing.T) {
 	edited := every(period)
 	edited.HTTP.Headers = map[string]string{"Edited": "yes"}
 	before := map[string]job.Spec{"paused": every(period), "moved": every(period), "deleted": every(period), "edited": every(period)}
-	after := map[string]job.Spec{"paused": every(period), "moved": every(7 * time.Second), "edited": edited}
 	c := Start(t, Config{Binary: binary, Jobs: before})
 	slot := time.Now().Truncate(period).Add(2 * period).UTC()
+	other := int64(7) // seconds of an interval that does not have the slot
+	for slot.Unix()%other == 0 {
+		other++
+	}
+	after := map[string]job.Spec{"paused": every(period), "moved": every(time.Duration(other) * time.Second), "edited": edited}
 	id := job.SlotID(slot)
 	armed := func(name string) bool {
 		return slices.ContainsFunc(c.Recorder.VersionsOf("runs/"+name+"/"+id), func(v history.Version) bool {
