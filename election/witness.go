@@ -29,7 +29,7 @@ const (
 	witnessPoll  = time.Second            // how often it looks whether another one leads
 	witnessPause = 250 * time.Millisecond // after a look that showed nobody to watch
 	limitTTL     = 3                      // seconds between two forced takeovers in the whole cluster
-	endTimeout   = 3 * time.Second        // for the takeover itself, should etcd be electing too
+	endTimeout   = 3 * time.Second        // of one takeover, before it is asked anew whether it is still due
 	limitPoll    = 100 * time.Millisecond // how often it asks whether the next takeover may be
 )
 
@@ -130,30 +130,33 @@ const (
 	refused                // another takeover was forced just now
 )
 
-// end deletes the key of a dead leader, unless it has ended already. If another takeover was forced just now, it tries again
-// when the next one may be, as long as nobody answers in the dead one's place: who is dead cannot be proven dead another time.
+// end deletes the key of a dead leader, unless it has ended already. If etcd does not answer, which may be as dead as the
+// leader was, or another takeover was forced just now, it tries again when that has changed, as long as nobody answers in the
+// dead one's place: who is dead cannot be proven dead another time.
 func (w *Witness) end(ctx context.Context, h Holder, alive signs) {
 	log := w.log.With("leader", h.Candidate.Node, "term", h.Term.Rev)
-	for ctx.Err() == nil {
+	for told := false; ctx.Err() == nil; told = true {
 		switch v, err := w.force(ctx, h, alive); {
-		case err != nil:
-			log.Debug("the dead leader's term was not ended", "err", err)
-			return
-		case v == ended:
+		case err == nil && v == ended:
 			log.Warn("the leader's process is dead, its term was ended")
 			return
-		case v == over:
+		case err == nil && v == over:
 			log.Debug("the dead leader's term was not ended here")
 			return
+		case told:
+		case err != nil:
+			log.Info("the leader's process is dead, but etcd does not take the end of its term yet", "err", err)
+		default:
+			log.Info("the leader's process is dead, but another takeover was forced just now")
 		}
-		log.Info("the leader's process is dead, but another takeover was forced just now")
 		if !w.mayForce(ctx, h) || w.cfg.Answers(ctx, h.Candidate.Addr) {
+			log.Debug("the dead leader's term is over, or somebody answers in its place")
 			return
 		}
 	}
 }
 
-// force tries to end the term of h until etcd says what came of it, but not for long.
+// force tries to end the term of h until etcd says what came of it, but not for long. After an error that is not known.
 func (w *Witness) force(ctx context.Context, h Holder, alive signs) (v verdict, err error) {
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
