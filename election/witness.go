@@ -80,7 +80,7 @@ type signs map[string]int64
 func (w *Witness) attend(ctx context.Context, h Holder) (signs, bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	alive := w.look(ctx, h)
+	alive := w.look(ctx, h, nil)
 	dead := make(chan bool, 1)
 	go func() { dead <- w.cfg.Await(ctx, h.Candidate.Addr) }() // ends with ctx; awaited below
 	poll := time.NewTicker(witnessPoll)
@@ -97,7 +97,7 @@ func (w *Witness) attend(ctx context.Context, h Holder) (signs, bool) {
 			<-dead
 			return nil, false
 		}
-		seen := w.look(ctx, h)
+		seen := w.look(ctx, h, alive)
 		select {
 		case d := <-dead: // and what was seen may be of the next process
 			return alive, d
@@ -107,15 +107,19 @@ func (w *Witness) attend(ctx context.Context, h Holder) (signs, bool) {
 	}
 }
 
-// look reads the signs of life of h. What cannot be read is left to its lease.
-func (w *Witness) look(ctx context.Context, h Holder) signs {
+// look reads the signs of life of h. What cannot be read is as it was before; what never could be is left to its lease.
+func (w *Witness) look(ctx context.Context, h Holder, before signs) signs {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	seen := make(signs)
 	for _, prefix := range w.cfg.Signs {
 		key := prefix + h.Candidate.Node
-		if resp, err := w.client.Get(ctx, key); err == nil && len(resp.Kvs) == 1 && resp.Kvs[0].Lease != 0 {
+		resp, err := w.client.Get(ctx, key)
+		switch lease, known := before[key]; {
+		case err == nil && len(resp.Kvs) == 1 && resp.Kvs[0].Lease != 0:
 			seen[key] = resp.Kvs[0].Lease
+		case err != nil && known:
+			seen[key] = lease
 		}
 	}
 	return seen

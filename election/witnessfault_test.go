@@ -3,12 +3,14 @@ package election
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/store/mem"
@@ -145,4 +147,22 @@ func TestAProofOfDeathOutlastsAnOutageOfEtcd(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestASignOfLifeOutlastsAReadThatFails(t *testing.T) {
+	bed(t, func(t *testing.T, d *deathbed) {
+		key := d.stand(t, "a")
+		background(t, d.witness.Run)
+		pass(time.Second / 2)
+		d.refusing(func(op mem.Op) bool {
+			r, ok := op.Request.(*pb.RangeRequest)
+			return ok && strings.HasPrefix(string(r.Key), "/rota/workers/")
+		})
+		pass(3 * witnessPoll)
+		d.die("a")
+		pass(time.Second / 2)
+		if d.stands(t, key) || d.stands(t, "/rota/workers/a") {
+			t.Error("the dead process's term or its sign of life stands")
+		}
+	})
 }
