@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -27,7 +28,7 @@ type WitnessConfig struct {
 // The pace of a Witness.
 const (
 	witnessPoll  = time.Second            // how often it looks whether another one leads
-	witnessPause = 250 * time.Millisecond // after a look that showed nobody to watch
+	witnessPause = 250 * time.Millisecond // after a look that showed nobody to watch, or a connection that could not be had
 	limitTTL     = 3                      // seconds between two forced takeovers in the whole cluster
 	endTimeout   = 3 * time.Second        // of one takeover, before it is asked anew whether it is still due
 	limitPoll    = 100 * time.Millisecond // how often it asks whether the next takeover may be
@@ -65,9 +66,7 @@ func (w *Witness) Run(ctx context.Context) error {
 		}
 		if signs, dead := w.attend(ctx, h); dead {
 			w.end(ctx, h, signs)
-			continue
 		}
-		wait(ctx, witnessPause)
 	}
 	return nil
 }
@@ -75,32 +74,49 @@ func (w *Witness) Run(ctx context.Context) error {
 // signs are the leases on which the signs of life of one process are, by key.
 type signs map[string]int64
 
-// attend returns true when the leader h is proven dead, with the signs of life that it had; and false when it may be gone
-// from office, or the connection to it told nothing.
+// attend returns true when the leader h is proven dead, with the signs of life that it had; and false when its term is over,
+// or ctx is.
 func (w *Witness) attend(ctx context.Context, h Holder) (signs, bool) {
 	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	defer cancel()
 	alive := w.look(ctx, h, nil)
-	dead := make(chan bool, 1)
-	go func() { dead <- w.cfg.Await(ctx, h.Candidate.Addr) }() // ends with ctx; awaited below
+	dead, over := make(chan struct{}), make(chan struct{})
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			if w.cfg.Await(ctx, h.Candidate.Addr) {
+				close(dead)
+				return
+			}
+			wait(ctx, witnessPause)
+		}
+	})
+	wg.Go(func() { // the next leader may die soon, and its death is proven to those alone who have a connection by then
+		if awaitDeletion(ctx, w.client, h.Term, witnessPoll) {
+			close(over)
+		}
+	})
 	poll := time.NewTicker(witnessPoll)
 	defer poll.Stop()
 	for {
 		select {
-		case d := <-dead:
-			return alive, d
+		case <-ctx.Done():
+			return nil, false
+		case <-dead:
+			return alive, true
+		case <-over:
+			return nil, false
 		case <-poll.C:
 		}
 		now, ok, err := Leader(ctx, w.client, w.cfg.Prefix)
-		if err == nil && (!ok || now.Term.Rev != h.Term.Rev) {
-			cancel()
-			<-dead
+		if err == nil && (!ok || now.Term.Rev != h.Term.Rev) { // the watch may be deaf
 			return nil, false
 		}
 		seen := w.look(ctx, h, alive)
 		select {
-		case d := <-dead: // and what was seen may be of the next process
-			return alive, d
+		case <-dead: // and what was seen may be of the next process
+			return alive, true
 		default:
 			alive = seen
 		}

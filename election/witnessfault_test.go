@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -105,6 +106,13 @@ func (d *deathbed) stand(t *testing.T, name string) (key string) {
 	return key
 }
 
+// connected are the addresses that were dialled so far.
+func (d *deathbed) connected() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.watched)
+}
+
 func (d *deathbed) die(name string) { close(d.dead[name+":1"]) }
 
 // stands says whether there is such a key.
@@ -163,6 +171,49 @@ func TestASignOfLifeOutlastsAReadThatFails(t *testing.T) {
 		pass(time.Second / 2)
 		if d.stands(t, key) || d.stands(t, "/rota/workers/a") {
 			t.Error("the dead process's term or its sign of life stands")
+		}
+	})
+}
+
+func TestTheNextLeaderIsWatchedAtOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		deaf bool
+		by   time.Duration
+	}{"by the watch": {false, 10 * time.Millisecond}, "or soon, if that is deaf": {true, witnessPoll + witnessPause}} {
+		t.Run(name, func(t *testing.T) {
+			bed(t, func(t *testing.T, d *deathbed) {
+				a, b := d.stand(t, "a"), d.stand(t, "b")
+				background(t, d.witness.Run)
+				pass(time.Second / 2)
+				if test.deaf {
+					d.etcd.StallWatches(d.witness.client)
+				}
+				if _, err := d.client.Delete(t.Context(), a); err != nil { // it hands over
+					t.Fatal(err)
+				}
+				pass(test.by)
+				d.die("b")
+				pass(time.Second / 2)
+				if got, want := d.connected(), []string{"a:1", "b:1"}; !slices.Equal(got, want) {
+					t.Errorf("dialled %v, want %v", got, want)
+				}
+				if d.stands(t, b) {
+					t.Error("the next leader's death was not proven")
+				}
+			})
+		})
+	}
+}
+
+// TestAnAddressThatRefusesIsNotDialledTooOften has a leader that is dead already when the witness comes.
+func TestAnAddressThatRefusesIsNotDialledTooOften(t *testing.T) {
+	bed(t, func(t *testing.T, d *deathbed) {
+		d.stand(t, "a")
+		d.die("a")
+		background(t, d.witness.Run)
+		pass(10*witnessPause - 1)
+		if got := len(d.connected()); got != 10 {
+			t.Errorf("dialled %d times, want 10", got)
 		}
 	})
 }
