@@ -20,7 +20,7 @@ func TestANodeThatWaitsForEtcdAsksOften(t *testing.T) {
 		var log bytes.Buffer
 		n := &Node{set: config.Settings{}, log: hclog.New(&hclog.LoggerOptions{Output: &log})}
 		began := time.Now()
-		const outage = time.Minute
+		const outage = 50 * time.Second
 		err := n.awaitEtcd(t.Context(), func(context.Context) error {
 			if time.Since(began) < outage {
 				return errors.New("no leader")
