@@ -12,7 +12,8 @@ import (
 const (
 	refusals     = 3
 	refusalPause = 10 * time.Millisecond
-	unclearPause = 100 * time.Millisecond // after a dial that failed otherwise
+	unclearPause = 100 * time.Millisecond // after a dial that failed otherwise, and at most
+	shortest     = time.Second            // life of a connection to somebody who serves
 	dialTimeout  = time.Second
 )
 
@@ -34,24 +35,30 @@ func awaitDeath(ctx context.Context, dial func() (net.Conn, error)) bool {
 		return false
 	}
 	hold(ctx, conn)
-	for refused := 0; ctx.Err() == nil; {
+	pause := refusalPause
+	for refused := 0; ctx.Err() == nil; wait(ctx, pause) {
 		conn, err := dial()
-		switch {
-		case err == nil:
-			refused = 0
-			hold(ctx, conn)
-			wait(ctx, refusalPause) // whoever listens there now may close it at once
-		case errors.Is(err, syscall.ECONNREFUSED):
+		if errors.Is(err, syscall.ECONNREFUSED) {
 			if refused++; refused == refusals {
 				return true
 			}
-			wait(ctx, refusalPause)
-		case errors.Is(err, syscall.ECONNRESET): // the kernel closes a dead process's connections, and then its listener
-			refused = 0
-			wait(ctx, refusalPause)
+			pause = refusalPause
+			continue
+		}
+		refused = 0
+		began := time.Now()
+		if err == nil {
+			hold(ctx, conn)
+		}
+		switch {
+		case err == nil && time.Since(began) > shortest:
+			pause = refusalPause
+		case err == nil, errors.Is(err, syscall.ECONNRESET):
+			// The kernel closes a dead process's connections, and then its listener. But a balancer whose process is gone may
+			// take connections and close them at once for as long as it likes.
+			pause = min(2*pause, unclearPause)
 		default:
-			refused = 0
-			wait(ctx, unclearPause)
+			pause = unclearPause
 		}
 	}
 	return false

@@ -54,6 +54,27 @@ func TestNoProofOfDeath(t *testing.T) {
 	}
 }
 
+// TestWhoClosesAtOnceIsNotDialledTooOften has somebody listen who takes no part in any talk, like a balancer without a process
+// behind it.
+func TestWhoClosesAtOnceIsNotDialledTooOften(t *testing.T) {
+	for name, err := range map[string]error{"after the connection": nil, "with a reset": syscall.ECONNRESET} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				dials, dialled := []error{nil, err}, 0
+				dial := script(&dials)
+				if awaitDeath(ctx, func() (net.Conn, error) { dialled++; return dial() }) {
+					t.Error("death was proven of a process that may live")
+				}
+				if most := int(time.Minute/unclearPause) + 5; dialled > most {
+					t.Errorf("dialled %d times in a minute, want at most %d", dialled, most)
+				}
+			})
+		})
+	}
+}
+
 // script dials with these errors in turn, and has the last stay; a connection that is had breaks at once.
 func script(dials *[]error) func() (net.Conn, error) {
 	var err error

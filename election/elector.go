@@ -12,10 +12,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Pauses between two candidacies, each spread by half of itself either way.
+// Pauses between two candidacies, each spread by half of itself either way. They grow for a replica that leads badly, which is
+// to let others lead; but where etcd kept it from leading, it keeps others from it as well, and nobody leads until the next try.
 const (
-	minPause = 200 * time.Millisecond
-	maxPause = 5 * time.Second
+	minPause     = 200 * time.Millisecond
+	maxPause     = 5 * time.Second        // after a term
+	maxVainPause = 700 * time.Millisecond // after a candidacy that came to none
 )
 
 // errLeadReturned is the cause of a context whose lead is over anyway.
@@ -55,8 +57,7 @@ func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context, t Term
 	if err := e.cfg.Validate(); err != nil {
 		return fmt.Errorf("run elector: %w", err)
 	}
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval, pause.Multiplier = minPause, maxPause, 2
+	led, vain := pauses(maxPause), pauses(maxVainPause)
 	for ctx.Err() == nil {
 		if err := e.client.Ctx().Err(); err != nil {
 			return fmt.Errorf("run elector: client is closed: %w", err)
@@ -66,7 +67,9 @@ func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context, t Term
 		if ctx.Err() != nil {
 			break
 		}
+		pause := led
 		if err != nil {
+			pause = vain
 			e.report(err)
 		}
 		if e.cfg.Clock().Mono.Sub(began) > e.cfg.TTL {
@@ -75,6 +78,13 @@ func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context, t Term
 		wait(ctx, pause.NextBackOff())
 	}
 	return nil
+}
+
+// pauses grow to most.
+func pauses(most time.Duration) *backoff.ExponentialBackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.MaxInterval, b.Multiplier = minPause, most, 2
+	return b
 }
 
 // report says why a candidacy came to no term, once per change: while etcd is out of reach the same failure comes every few

@@ -60,21 +60,29 @@ func (c *candidacy) until(ctx context.Context) (context.Context, context.CancelC
 	}
 }
 
-// watchKey ends life as soon as a watch sees our key deleted: milliseconds after it happened, while the watch's endpoint is
-// healthy. A watch that breaks off is opened again; what it misses, checkKey sees.
+// watchKey ends life as soon as a watch sees our key deleted. What it misses, checkKey sees.
 func (c *candidacy) watchKey(t Term) {
-	ctx := clientv3.WithRequireLeader(c.life)
+	if awaitDeletion(c.life, c.e.client, t, c.e.cfg.RenewEvery) {
+		c.end(termLost(ErrKeyDeleted))
+	}
+}
+
+// awaitDeletion returns true as soon as a watch sees the term's key deleted: milliseconds after it happened, while the watch's
+// endpoint is healthy. A watch that breaks off is opened again after a pause, and may miss it. It returns false when ctx ends,
+// which has to be soon after it has returned anyway.
+func awaitDeletion(ctx context.Context, client *clientv3.Client, t Term, pause time.Duration) bool {
+	ctx = clientv3.WithRequireLeader(ctx)
 	from := t.Rev + 1
-	for c.life.Err() == nil {
-		for resp := range c.e.client.Watch(ctx, t.Key, clientv3.WithRev(from), clientv3.WithFilterPut()) {
+	for ctx.Err() == nil {
+		for resp := range client.Watch(ctx, t.Key, clientv3.WithRev(from), clientv3.WithFilterPut()) {
 			if len(resp.Events) > 0 {
-				c.end(termLost(ErrKeyDeleted))
-				return
+				return true
 			}
 			from = max(from, resp.CompactRevision)
 		}
-		wait(c.life, c.e.cfg.RenewEvery)
+		wait(ctx, pause)
 	}
+	return false
 }
 
 // checkKey ends life when a read shows that our key is gone, every RenewEvery. A read that fails shows nothing.

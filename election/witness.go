@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -27,9 +28,9 @@ type WitnessConfig struct {
 // The pace of a Witness.
 const (
 	witnessPoll  = time.Second            // how often it looks whether another one leads
-	witnessPause = 250 * time.Millisecond // after a look that showed nobody to watch
+	witnessPause = 250 * time.Millisecond // after a look that showed nobody to watch, or a connection that could not be had
 	limitTTL     = 3                      // seconds between two forced takeovers in the whole cluster
-	endTimeout   = 3 * time.Second        // for the takeover itself, should etcd be electing too
+	endTimeout   = 3 * time.Second        // of one takeover, before it is asked anew whether it is still due
 	limitPoll    = 100 * time.Millisecond // how often it asks whether the next takeover may be
 )
 
@@ -65,9 +66,7 @@ func (w *Witness) Run(ctx context.Context) error {
 		}
 		if signs, dead := w.attend(ctx, h); dead {
 			w.end(ctx, h, signs)
-			continue
 		}
-		wait(ctx, witnessPause)
 	}
 	return nil
 }
@@ -75,47 +74,68 @@ func (w *Witness) Run(ctx context.Context) error {
 // signs are the leases on which the signs of life of one process are, by key.
 type signs map[string]int64
 
-// attend returns true when the leader h is proven dead, with the signs of life that it had; and false when it may be gone
-// from office, or the connection to it told nothing.
+// attend returns true when the leader h is proven dead, with the signs of life that it had; and false when its term is over,
+// or ctx is.
 func (w *Witness) attend(ctx context.Context, h Holder) (signs, bool) {
 	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	defer cancel()
-	alive := w.look(ctx, h)
-	dead := make(chan bool, 1)
-	go func() { dead <- w.cfg.Await(ctx, h.Candidate.Addr) }() // ends with ctx; awaited below
+	alive := w.look(ctx, h, nil)
+	dead, over := make(chan struct{}), make(chan struct{})
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			if w.cfg.Await(ctx, h.Candidate.Addr) {
+				close(dead)
+				return
+			}
+			wait(ctx, witnessPause)
+		}
+	})
+	wg.Go(func() { // the next leader may die soon, and its death is proven to those alone who have a connection by then
+		if awaitDeletion(ctx, w.client, h.Term, witnessPoll) {
+			close(over)
+		}
+	})
 	poll := time.NewTicker(witnessPoll)
 	defer poll.Stop()
 	for {
 		select {
-		case d := <-dead:
-			return alive, d
+		case <-ctx.Done():
+			return nil, false
+		case <-dead:
+			return alive, true
+		case <-over:
+			return nil, false
 		case <-poll.C:
 		}
 		now, ok, err := Leader(ctx, w.client, w.cfg.Prefix)
-		if err == nil && (!ok || now.Term.Rev != h.Term.Rev) {
-			cancel()
-			<-dead
+		if err == nil && (!ok || now.Term.Rev != h.Term.Rev) { // the watch may be deaf
 			return nil, false
 		}
-		seen := w.look(ctx, h)
+		seen := w.look(ctx, h, alive)
 		select {
-		case d := <-dead: // and what was seen may be of the next process
-			return alive, d
+		case <-dead: // and what was seen may be of the next process
+			return alive, true
 		default:
 			alive = seen
 		}
 	}
 }
 
-// look reads the signs of life of h. What cannot be read is left to its lease.
-func (w *Witness) look(ctx context.Context, h Holder) signs {
+// look reads the signs of life of h. What cannot be read is as it was before; what never could be is left to its lease.
+func (w *Witness) look(ctx context.Context, h Holder, before signs) signs {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	seen := make(signs)
 	for _, prefix := range w.cfg.Signs {
 		key := prefix + h.Candidate.Node
-		if resp, err := w.client.Get(ctx, key); err == nil && len(resp.Kvs) == 1 && resp.Kvs[0].Lease != 0 {
+		resp, err := w.client.Get(ctx, key)
+		switch lease, known := before[key]; {
+		case err == nil && len(resp.Kvs) == 1 && resp.Kvs[0].Lease != 0:
 			seen[key] = resp.Kvs[0].Lease
+		case err != nil && known:
+			seen[key] = lease
 		}
 	}
 	return seen
@@ -130,30 +150,33 @@ const (
 	refused                // another takeover was forced just now
 )
 
-// end deletes the key of a dead leader, unless it has ended already. If another takeover was forced just now, it tries again
-// when the next one may be, as long as nobody answers in the dead one's place: who is dead cannot be proven dead another time.
+// end deletes the key of a dead leader, unless it has ended already. If etcd does not answer, which may be as dead as the
+// leader was, or another takeover was forced just now, it tries again when that has changed, as long as nobody answers in the
+// dead one's place: who is dead cannot be proven dead another time.
 func (w *Witness) end(ctx context.Context, h Holder, alive signs) {
 	log := w.log.With("leader", h.Candidate.Node, "term", h.Term.Rev)
-	for ctx.Err() == nil {
+	for told := false; ctx.Err() == nil; told = true {
 		switch v, err := w.force(ctx, h, alive); {
-		case err != nil:
-			log.Debug("the dead leader's term was not ended", "err", err)
-			return
-		case v == ended:
+		case err == nil && v == ended:
 			log.Warn("the leader's process is dead, its term was ended")
 			return
-		case v == over:
+		case err == nil && v == over:
 			log.Debug("the dead leader's term was not ended here")
 			return
+		case told:
+		case err != nil:
+			log.Info("the leader's process is dead, but etcd does not take the end of its term yet", "err", err)
+		default:
+			log.Info("the leader's process is dead, but another takeover was forced just now")
 		}
-		log.Info("the leader's process is dead, but another takeover was forced just now")
 		if !w.mayForce(ctx, h) || w.cfg.Answers(ctx, h.Candidate.Addr) {
+			log.Debug("the dead leader's term is over, or somebody answers in its place")
 			return
 		}
 	}
 }
 
-// force tries to end the term of h until etcd says what came of it, but not for long.
+// force tries to end the term of h until etcd says what came of it, but not for long. After an error that is not known.
 func (w *Witness) force(ctx context.Context, h Holder, alive signs) (v verdict, err error) {
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()

@@ -280,6 +280,34 @@ func TestARefusalForNowIsNoAnswerToAnEarlierSending(t *testing.T) {
 	}
 }
 
+// A conflict with nothing there says that the records are gone, and those who hear of it forget them.
+func TestARefusalWhoseRecordsCannotBeReadIsNoConflict(t *testing.T) {
+	var unreadable atomic.Bool
+	s := open(t, fake(t, mem.FaultFunc(func(op mem.Op) mem.Verdict {
+		r, ok := op.Request.(*pb.TxnRequest)
+		if ok && unreadable.Load() && len(r.Success) > 0 && r.Success[0].GetRequestRange() != nil {
+			return mem.Verdict{Action: mem.Refuse, Err: rpctypes.ErrGRPCInvalidAuthToken}
+		}
+		return mem.Verdict{}
+	})).Client())
+	term := reign(t, s.client, "a")
+	r := slot("j", 1)
+	if a := commit(t, s, term, fire(r, 0))[0]; a.Err != nil {
+		t.Fatal(a.Err)
+	}
+	for _, want := range []bool{true, false} { // a conflict
+		unreadable.Store(!want)
+		a := commit(t, s, term, fire(r, 0))[0]
+		if got := errors.Is(a.Err, job.ErrConflict); a.Err == nil || got != want || (a.Run != nil) != want {
+			t.Errorf("a decision: got %+v, want a conflict with the run: %v", a, want)
+		}
+		got, err := s.Submit(t.Context(), *r)
+		if is := errors.Is(err, job.ErrConflict); err == nil || is != want || (got.Rev != 0) != want {
+			t.Errorf("a submission: got %+v and %v, want a conflict with the run: %v", got, err, want)
+		}
+	}
+}
+
 func TestAWriteWhoseCallerGivesUpIsUnknown(t *testing.T) {
 	srv, s, c := scripted(t, strike(mem.Verdict{Action: mem.Late, Hang: true}))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -67,7 +67,8 @@ func (g *group) send(b *batch) {
 	}
 }
 
-// settle tells the writes of a batch what etcd answered to each. Those that it refused are told what is there instead.
+// settle tells the writes of a batch what etcd answered to each. Those that it refused are told what is there instead, or
+// why that cannot be read.
 func (g *group) settle(b *batch, resp *pb.TxnResponse) {
 	refused := &batch{}
 	for i, w := range b.writes {
@@ -85,7 +86,8 @@ func (g *group) settle(b *batch, resp *pb.TxnResponse) {
 		case w.open:
 			return &written{err: fmt.Errorf("outcome unknown: %w", err)}
 		}
-		return &written{err: job.ErrConflict}
+		// No job.ErrConflict: that with nothing there would say that the records are gone.
+		return &written{err: fmt.Errorf("refused, and what is there is unknown: %w", err)}
 	})
 }
 

@@ -19,7 +19,7 @@ type Decision struct {
 }
 
 // Applied is what became of a Decision. Either Err is nil and Rev is the revision at which all of it was written, or
-// nothing of it was: then Run and Cursor are the records as they stand, nil where there is none.
+// nothing of it was: then, with ErrConflict, Run and Cursor are the records as they stand, nil where there is none.
 type Applied struct {
 	Rev    int64
 	Err    error

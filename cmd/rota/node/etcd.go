@@ -128,10 +128,17 @@ func (n *Node) hurryWrites(ctx context.Context) error {
 	}
 }
 
-// awaitEtcd calls ask until etcd answers, or refuses what waiting does not change. Until then it says every few seconds that it
+// The pace of awaitEtcd.
+const (
+	askPause = 2 * time.Second  // at most, between two tries: for as long nobody may lead after an outage
+	askTold  = 15 * time.Second // between two lines that tell of it
+)
+
+// awaitEtcd calls ask until etcd answers, or refuses what waiting does not change. Until then it says now and then that it
 // does not.
 func (n *Node) awaitEtcd(ctx context.Context, ask func(ctx context.Context) error) error {
-	for pause := time.Second; ; pause = min(2*pause, 15*time.Second) {
+	var told time.Time
+	for pause := askPause / 4; ; pause = min(2*pause, askPause) {
 		try, cancel := context.WithTimeout(ctx, 3*time.Second)
 		err := ask(try)
 		cancel()
@@ -140,9 +147,11 @@ func (n *Node) awaitEtcd(ctx context.Context, ask func(ctx context.Context) erro
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case time.Since(told) >= askTold:
+			told = time.Now()
+			n.log.Error("etcd does not answer, trying again", "endpoints", strings.Join(n.set.Etcd.Endpoints, ","),
+				"err", unreached(n.set.Etcd.Endpoints, err))
 		}
-		n.log.Error("etcd does not answer, trying again", "endpoints", strings.Join(n.set.Etcd.Endpoints, ","),
-			"err", unreached(n.set.Etcd.Endpoints, err), "again_in", pause.String())
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
