@@ -90,7 +90,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	// Attempts and outcomes outlive the request to stop; life ends them.
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
-	w.life = fmt.Sprintf("%s-%016x", w.cfg.Name, rand.Uint64())
+	w.beginLife()
 	stopNanny := w.startNanny()
 	w.wg.Go(func() { w.sweepOutputs(life) })
 	w.replay(life)
