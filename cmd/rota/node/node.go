@@ -247,8 +247,17 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	stops.add("close journal", journal.Close)
 	stops.add("close http executor", func() error { requests.Close(); return nil })
 	n.worker = worker.New(cfg, n.store, sessions{n.store}, exec, journal, n.log.Named("worker"))
-	background("work", n.worker.Run)
+	background("work", n.work)
 	return nil
+}
+
+// work runs the worker.
+func (n *Node) work(ctx context.Context) error {
+	err := n.worker.Run(ctx)
+	if errors.Is(err, worker.ErrNameTaken) {
+		return &NameTakenError{Name: n.set.Node.Name}
+	}
+	return err
 }
 
 // known is a definition that the mirror has, if that is not older than rev.
