@@ -32,6 +32,7 @@ type Presence struct {
 	mu    sync.Mutex
 	value []byte // guarded by mu: the record, as it is meant to be
 	rev   int64  // guarded by mu: of what we know to be there on our lease
+	taken bool   // guarded by mu: another session's record was seen
 }
 
 // PresentWorker grants a lease of ttl and puts w on it, in the place of whatever another incarnation left there.
@@ -73,6 +74,13 @@ func (p *Presence) Deadline() time.Time { return p.lease.Deadline() }
 
 // Done is closed when the presence is lost. It stays open after Close.
 func (p *Presence) Done() <-chan struct{} { return p.lost }
+
+// Taken says whether another session was seen to have its record in the place of ours.
+func (p *Presence) Taken() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken
+}
 
 // Update replaces the record; its session is kept as it is in v.
 func (p *Presence) Update(ctx context.Context, v any) error {
@@ -166,6 +174,9 @@ func (p *Presence) look(ctx context.Context, kv *mvccpb.KeyValue) {
 	case onLease && (!news || bytes.Equal(kv.Value, value)):
 		return
 	case err == nil && session.Session != "" && session.Session != p.ID():
+		p.mu.Lock()
+		p.taken = true
+		p.mu.Unlock()
 		p.lose()
 		return
 	}

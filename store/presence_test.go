@@ -66,6 +66,9 @@ func TestAPresenceIsLost(t *testing.T) {
 				}
 				end(t, s, c, p)
 				eventually(t, "lost", func() bool { return isLost(p) })
+				if want := name == "when another incarnation is there"; p.Taken() != want {
+					t.Errorf("taken: got %t, want %t", p.Taken(), want)
+				}
 			})
 		})
 	}

@@ -114,6 +114,26 @@ func TestHalfAnAnswerDoesNotEndTheWaiting(t *testing.T) {
 	}
 }
 
+func TestAStreamThatBreaksBeforeItsFirstByteIsTakenUp(t *testing.T) {
+	whole := api.New(api.DefaultConfig(), newFakeCluster().backend(), hclog.NewNullLogger()).Handler()
+	var streams atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/logs") && streams.Add(1) == 1 {
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		whole.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	var stdout, stderr bytes.Buffer
+	if got := run(t.Context(), []string{"run", "ok", "--logs", "--server", s.URL}, strings.NewReader(""), &stdout, &stderr); got != exitOK {
+		t.Errorf("got exit code %d, want 0:\n%s", got, &stderr)
+	}
+	if streams.Load() != 2 || stdout.String() != "ok says hello in attempt 1\n" {
+		t.Errorf("got after %d streams %q, want what the job says after two:\n%s", streams.Load(), &stdout, &stderr)
+	}
+}
+
 func TestBrokenPipeIsSilent(t *testing.T) {
 	for _, args := range [][]string{
 		{"jobs"}, {"runs"}, {"config", "schema"}, {"next", "@daily", "-o", "json"},

@@ -103,14 +103,15 @@ func (e *outputError) Unwrap() error { return e.err }
 func copyLogs(ctx context.Context, cl *client.Client, run string, attempt int, follow bool, to io.Writer) error {
 	const tries = 10
 	var written int64
+	opened := false
 	for failures := 0; ; {
 		before := written
-		err := copyOnce(ctx, cl, run, attempt, follow, to, &written)
+		err := copyOnce(ctx, cl, run, attempt, follow, to, &opened, &written)
 		var broken *outputError
 		switch {
 		case err == nil, ctx.Err() != nil, errors.As(err, &broken):
 			return err
-		case written == 0: // nothing was ever read: there is nothing to take up
+		case !opened: // nobody ever had it: there is nothing to take up
 			return err
 		case written > before:
 			failures = 0
@@ -124,12 +125,13 @@ func copyLogs(ctx context.Context, cl *client.Client, run string, attempt int, f
 	}
 }
 
-// copyOnce copies one stream from where *written says. The server sends all of it each time.
-func copyOnce(ctx context.Context, cl *client.Client, run string, attempt int, follow bool, to io.Writer, written *int64) error {
+// copyOnce copies one stream from where *written says, and sets *opened if there is one. The server sends all of it each time.
+func copyOnce(ctx context.Context, cl *client.Client, run string, attempt int, follow bool, to io.Writer, opened *bool, written *int64) error {
 	stream, err := cl.Logs(ctx, run, attempt, follow)
 	if err != nil {
 		return err
 	}
+	*opened = true
 	defer stream.Close()
 	if _, err := io.CopyN(io.Discard, stream, *written); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read output of run %s: %w", run, err)

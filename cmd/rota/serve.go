@@ -50,6 +50,7 @@ func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
 	config.AddFlags(cmd.Flags())
 	cmd.Args = takes()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		outliveReaders()
 		set, err := config.LoadSettings(c.settingsFile(*file), cmd.Flags(), c.environ)
 		if err != nil {
 			return err

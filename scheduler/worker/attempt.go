@@ -72,7 +72,10 @@ func (w *Worker) perform(a *attempt) {
 	w.leave(a)
 	w.cfg.Observer.Ended(&a.run, &o, ended.Sub(began))
 	if o.State != job.Succeeded {
-		w.log.Info("attempt ended", "run", a.run.Name(), "attempt", a.run.Attempt, "state", o.State, "reason", o.Reason)
+		// Beside the rest: a log that takes nothing, as a terminal after Ctrl-S, must not hold the outcome up.
+		w.wg.Go(func() {
+			w.log.Info("attempt ended", "run", a.run.Name(), "attempt", a.run.Attempt, "state", o.State, "reason", o.Reason)
+		})
 	}
 
 	spec := a.spec
@@ -82,14 +85,18 @@ func (w *Worker) perform(a *attempt) {
 		spec = &repeatable
 	}
 	r := newReport(a.run, spec, o, a.byLeader(ended), w.random())
+	kept := false
 	if w.journal != nil {
 		// If we die before, the attempt counts as lost; after, the next process delivers its outcome.
-		if err := w.journal.keep(r); err != nil {
-			w.log.Error("outcome is kept in memory only", "run", a.run.Name(), "attempt", a.run.Attempt, "err", err)
+		err := w.journal.keep(r)
+		if kept = err == nil; !kept {
 			w.doubt()
+			w.wg.Go(func() {
+				w.log.Error("outcome is kept in memory only", "run", a.run.Name(), "attempt", a.run.Attempt, "err", err)
+			})
 		}
 	}
-	w.deliver(a.shift.life, r)
+	w.deliver(a.shift.life, r, kept)
 }
 
 // await waits for the time of an attempt that was claimed before. Whoever ends it meanwhile finds that it has not begun; and so

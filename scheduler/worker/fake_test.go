@@ -315,6 +315,7 @@ type fakeSession struct {
 	mu     sync.Mutex
 	cut    time.Time // since when it is not renewed
 	closed bool
+	taken  bool
 }
 
 func (f *fakeSessions) Open(ctx context.Context, w job.Worker) (Session, error) {
@@ -367,6 +368,12 @@ func (f *fakeSessions) last() *fakeSession {
 func (s *fakeSession) ID() string            { return s.id }
 func (s *fakeSession) Done() <-chan struct{} { return s.done }
 
+func (s *fakeSession) Taken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.taken
+}
+
 func (s *fakeSession) Deadline() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -401,6 +408,14 @@ func (s *fakeSession) lose() {
 	default:
 		close(s.done)
 	}
+}
+
+// rob ends the session as another process of the worker's name does.
+func (s *fakeSession) rob() {
+	s.mu.Lock()
+	s.taken = true
+	s.mu.Unlock()
+	s.lose()
 }
 
 // cutOff ends the renewals.
@@ -466,6 +481,7 @@ type rig struct {
 	sessions *fakeSessions
 	exec     *fakeExecutor
 	cfg      Config
+	log      hclog.Logger // nil: the test's
 	journal  *Journal
 	w        *Worker
 	stop     context.CancelFunc
@@ -491,7 +507,10 @@ func (r *rig) start() {
 	}
 	r.journal = journal
 	ctx, stop := context.WithCancel(context.Background())
-	r.w = New(r.cfg, r.store, r.sessions, r.exec, journal, hclog.New(&hclog.LoggerOptions{Output: testOutput{r.t}, Level: hclog.Debug}))
+	if r.log == nil {
+		r.log = hclog.New(&hclog.LoggerOptions{Output: testOutput{r.t}, Level: hclog.Debug})
+	}
+	r.w = New(r.cfg, r.store, r.sessions, r.exec, journal, r.log)
 	w, done := r.w, make(chan error, 1)
 	r.stop, r.done = stop, done
 	go func() { done <- w.Run(ctx) }()

@@ -11,7 +11,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Journal keeps the outcomes that the store has not acknowledged, on disk. One process has it open at a time.
+// Journal keeps on disk the outcomes that the store has not acknowledged, and what the processes of attempts are marked with.
+// One process has it open at a time.
 //
 // Changes that come while the disk is busy share the next sync, so its cost per outcome falls as load rises.
 type Journal struct {

@@ -186,8 +186,8 @@ func (r *report) tooLate(record *job.Run) job.Event {
 }
 
 // deliver sends r until the store's answer is definite, and forgets it then. When ctx ends before, r stays in the
-// journal. The caller has counted r as unsent.
-func (w *Worker) deliver(ctx context.Context, r *report) {
+// journal, if it was kept there. The caller has counted r as unsent.
+func (w *Worker) deliver(ctx context.Context, r *report, kept bool) {
 	defer w.count(&w.unsent, -1)
 	log := func() hclog.Logger {
 		return w.log.With("run", r.Run.Name(), "attempt", r.Run.Attempt, "token", r.Run.Token, "state", r.Outcome.State)
@@ -221,6 +221,9 @@ func (w *Worker) deliver(ctx context.Context, r *report) {
 			log().Warn("outcome is too large and is cut", "err", err)
 			current, leave = r.Run, leave+1
 			continue
+		case !kept:
+			log().Error("outcome is lost, which neither the store nor the journal took", "err", err)
+			return
 		case errors.Is(err, job.ErrTooLarge):
 			log().Error("outcome cannot be written and stays in the journal", "err", err)
 			return
@@ -249,6 +252,6 @@ func (w *Worker) replay(ctx context.Context) {
 	}
 	for _, r := range reports {
 		w.count(&w.unsent, 1)
-		w.wg.Go(func() { w.deliver(ctx, r) })
+		w.wg.Go(func() { w.deliver(ctx, r, true) })
 	}
 }

@@ -38,6 +38,8 @@ type Session interface {
 	Deadline() time.Time
 	// Done is closed when the lease is known to be gone.
 	Done() <-chan struct{}
+	// Taken says, of a session that is done, whether it is because another one has its presence in the place of ours.
+	Taken() bool
 	// Close gives the lease back at once, so that what this session still holds is handed to others.
 	Close(ctx context.Context) error
 }

@@ -85,30 +85,32 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 // the rest, and delivers what outcomes it can. It is called once.
 //
 // It returns when all that it started has ended; only an attempt that ignores being stopped is left behind, and makes
-// for an error. Outcomes that could not be delivered stay in the journal and are no error.
+// for an error. Outcomes that could not be delivered stay in the journal and are no error. Before ctx ends it returns
+// ErrNameTaken alone.
 func (w *Worker) Run(ctx context.Context) error {
 	// Attempts and outcomes outlive the request to stop; life ends them.
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
-	w.life = fmt.Sprintf("%s-%016x", w.cfg.Name, rand.Uint64())
+	w.beginLife()
 	stopNanny := w.startNanny()
 	w.wg.Go(func() { w.sweepOutputs(life) })
 	w.replay(life)
 
 	w.checkDisk() // before anybody is told that we are there
-	w.work(ctx, life)
+	err := w.work(ctx, life)
 	end(executor.ErrStopping)
 	if left := w.executing.count(); left > 0 {
-		return fmt.Errorf("stop worker %s: %d attempts ignore being stopped", w.cfg.Name, left)
+		return errors.Join(err, fmt.Errorf("stop worker %s: %d attempts ignore being stopped", w.cfg.Name, left))
 	}
 	w.wg.Wait()
 	stopNanny()
-	return nil
+	return err
 }
 
-// work goes from shift to shift until ctx ends, and then drains.
-func (w *Worker) work(ctx, life context.Context) {
+// work goes from shift to shift until ctx ends, or another process turns out to have our name, and then drains.
+func (w *Worker) work(ctx, life context.Context) error {
 	pauses := newPauses()
+	var taken thefts
 	for ctx.Err() == nil {
 		// Outcomes land before a new session shows others that the old one is over, and they judge its attempts lost.
 		wait(ctx, w.unsent.empty(), w.cfg.SettleTimeout)
@@ -123,6 +125,10 @@ func (w *Worker) work(ctx, life context.Context) {
 		case <-s.ctx.Done():
 			s.end(ctx)
 			w.cfg.Observer.SessionEnded()
+			if s.session.Taken() && taken.add(w.now()) {
+				w.drain(w.unsent.empty)
+				return fmt.Errorf("worker %s: %w", w.cfg.Name, ErrNameTaken)
+			}
 			if w.now().Sub(opened) > steady {
 				pauses.Reset()
 				continue
@@ -132,10 +138,11 @@ func (w *Worker) work(ctx, life context.Context) {
 			s.retire()
 			w.drain(s.holding.empty)
 			s.end(ctx)
-			return
+			return nil
 		}
 	}
 	w.drain(w.unsent.empty) // nothing is held without a session
+	return nil
 }
 
 // open begins a shift.

@@ -10,9 +10,15 @@ import (
 )
 
 // NameTakenError is a node whose name another process has. Two of one name would take each other's runs away.
-type NameTakenError struct{ Name, Addr string }
+type NameTakenError struct {
+	Name string
+	Addr string // empty: it advertises the same address as we, as a machine's clone does
+}
 
 func (e *NameTakenError) Error() string {
+	if e.Addr == "" {
+		return fmt.Sprintf("node name %s is held by another process, which takes its place again and again", e.Name)
+	}
 	return fmt.Sprintf("node name %s is held by the process at %s", e.Name, e.Addr)
 }
 
@@ -20,7 +26,7 @@ func (e *NameTakenError) Error() string {
 const nameTimeout = 2 * time.Second
 
 // checkName refuses to start while another process answers to our name. What is left of one that died does not answer, and
-// is taken over.
+// is taken over. Nobody can be asked at our own address; a worker finds out by having its presence taken.
 func (n *Node) checkName(ctx context.Context) error {
 	name := n.set.Node.Name
 	var addrs []string

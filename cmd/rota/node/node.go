@@ -65,6 +65,8 @@ type Node struct {
 	log     hclog.Logger
 	now     func() time.Time
 	started time.Time
+	// stopping is since when it stops because it was told to; zero: it was not.
+	stopping time.Time
 
 	client    *clientv3.Client
 	member    *embedded.Server // nil with an etcd of its own
@@ -164,6 +166,12 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 	background("watch the space", n.space.run)
 	if n.cfg.Role == Replica {
 		background("follow the store", n.mirror.Follow)
+		if n.member != nil && n.member.MemberCount() > 1 && n.cfg.Drained == nil {
+			stops.add("leave the others the majority", func() error {
+				stay(n.mirror, n.set.Node.Name, n.stopping.Add(n.set.Worker.ShutdownGrace+stayBeyond), n.now)
+				return nil
+			})
+		}
 		n.services = send.NewServices()
 		stops.add("wait for notifications", func() error { n.services.Close(); return nil })
 		n.scheduler = scheduler.New(planner.Config{
@@ -207,6 +215,7 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 	}
 	select {
 	case <-ctx.Done():
+		n.stopping = n.now()
 		n.log.Info("stopping", "node", n.set.Node.Name)
 		return nil
 	case err := <-stops.failed():
@@ -247,8 +256,17 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	stops.add("close journal", journal.Close)
 	stops.add("close http executor", func() error { requests.Close(); return nil })
 	n.worker = worker.New(cfg, n.store, sessions{n.store}, exec, journal, n.log.Named("worker"))
-	background("work", n.worker.Run)
+	background("work", n.work)
 	return nil
+}
+
+// work runs the worker.
+func (n *Node) work(ctx context.Context) error {
+	err := n.worker.Run(ctx)
+	if errors.Is(err, worker.ErrNameTaken) {
+		return &NameTakenError{Name: n.set.Node.Name}
+	}
+	return err
 }
 
 // known is a definition that the mirror has, if that is not older than rev.

@@ -67,6 +67,10 @@ func TestOutcomes(t *testing.T) {
 	plain := file("plain", "#!/bin/sh\n", 0o644)
 	headless := file("headless", "echo hello\n", 0o755)
 	orphan := file("orphan", "#!/no/such/interpreter\n", 0o755)
+	loop := filepath.Join(dir, "loop")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
 	file("good", "#!/bin/sh\necho \"$0 in $PWD\"\n", 0o755)
 
 	for _, tt := range []struct {
@@ -85,6 +89,8 @@ func TestOutcomes(t *testing.T) {
 		{"not found by path", argv("/no/such/command"), "", failed(127, "command /no/such/command not found", false)},
 		{"not found by the shell", shell("no-such-command 2>/dev/null"), "", failed(127, "exit code 127: command not found", false)},
 		{"not executable", argv(plain), "", failed(126, "command "+plain+" is not executable", false)},
+		{"cannot be looked at", argv(loop), "", job.Outcome{State: job.Failed, Reason: "look for command " + loop + ": stat " + loop + ": too many levels of symbolic links", Retry: true}},
+		{"cannot be looked for in all of PATH", job.Spec{Command: []string{"plain"}, Env: map[string]string{"PATH": dir + ":" + loop}}, "", job.Outcome{State: job.Failed, Reason: "look for command plain: stat " + loop + "/plain: too many levels of symbolic links", Retry: true}},
 		{"a directory", argv(dir), "", failed(126, "command "+dir+" is a directory", false)},
 		{"not a program", argv(headless), "", failed(126, "start "+headless+": not a program for this machine, nor a script that begins with #!", false)},
 		{"no interpreter", argv(orphan), "", failed(127, "start "+orphan+": the interpreter that it names is not there", false)},

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -133,7 +134,7 @@ func lookup(name, dir string, env []string) (string, error) {
 		}
 		return name, executable(name, path)
 	}
-	var denied error
+	var denied, unknown error
 	for _, d := range filepath.SplitList(value(env, "PATH")) {
 		if !filepath.IsAbs(d) {
 			continue // what runs must not depend on where
@@ -143,12 +144,15 @@ func lookup(name, dir string, env []string) (string, error) {
 		if err == nil {
 			return path, nil
 		}
-		if h := (*hopeless)(nil); denied == nil && errors.As(err, &h) && h.code == exitCannotExec {
-			denied = err
+		switch h := (*hopeless)(nil); {
+		case !errors.As(err, &h):
+			unknown = cmp.Or(unknown, err)
+		case h.code == exitCannotExec:
+			denied = cmp.Or(denied, err)
 		}
 	}
-	if denied != nil {
-		return "", denied
+	if err := cmp.Or(unknown, denied); err != nil {
+		return "", err
 	}
 	return "", &hopeless{exitNotFound, fmt.Sprintf("command %s not found in PATH", name)}
 }
@@ -159,8 +163,10 @@ func executable(name, path string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return &hopeless{exitNotFound, fmt.Sprintf("command %s not found", name)}
-	case err != nil:
+	case errors.Is(err, fs.ErrPermission):
 		return &hopeless{exitCannotExec, fmt.Sprintf("command %s: permission denied", name)}
+	case err != nil: // as of a file server that does not answer for now
+		return fmt.Errorf("look for command %s: %w", name, err)
 	case info.IsDir():
 		return &hopeless{exitCannotExec, fmt.Sprintf("command %s is a directory", name)}
 	case info.Mode()&0o111 == 0:

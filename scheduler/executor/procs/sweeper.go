@@ -5,14 +5,18 @@ import (
 	"time"
 )
 
-// KillMarked kills every process whose mark is the given one, or whose session is, and returns when a look at all
+// KillMarked kills every process whose mark is one of the given ones, or whose session is, and returns when a look at all
 // processes has found none. Its error names those that were left after ten seconds, or says why looking failed.
 // The calling process is never killed.
-func KillMarked(mark string) error {
-	if err := checkMark(mark); err != nil {
-		return err
+func KillMarked(marks ...string) error {
+	all := make(map[string]bool)
+	for _, mark := range marks {
+		if err := checkMark(mark); err != nil {
+			return err
+		}
+		all[mark] = true
 	}
-	return killMarked(map[string]bool{mark: true}, killLimit)
+	return killMarked(all, killLimit)
 }
 
 // killLimit is how long a killed process may take to vanish. Only one that waits in the kernel, or that belongs to

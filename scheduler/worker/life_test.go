@@ -1,0 +1,79 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/executor/procs"
+)
+
+// leftBehind starts a shell and its child with a mark, as processes of a worker that was killed together with its nanny.
+func leftBehind(t *testing.T, mark string) (pgid int) {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", "-c", "sleep 1000 & echo began; wait")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), procs.Env + "=" + mark}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+	})
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
+		t.Fatalf("shell says %q, %v", line, err)
+	}
+	return cmd.Process.Pid
+}
+
+func TestAWorkerEndsWhatEarlierLivesHaveLeftBeforeItOpensASession(t *testing.T) {
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		t.Skip("marks are not to be found here")
+	}
+	like := newRig(t, lasting(time.Second)) // never started, for its store and its directory
+	live := func(opening func(w *Worker)) (mark string) {
+		journal := openJournal(t, filepath.Join(like.cfg.DataDir, "journal.db"))
+		opened := make(chan struct{})
+		sessions := &fakeSessions{}
+		w := New(like.cfg, like.store, sessions, like.exec, journal, hclog.NewNullLogger())
+		sessions.opening = func() { opening(w); close(opened) }
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- w.Run(ctx) }() // waited for below
+		<-opened
+		mark = w.mark()
+		stop()
+		if err := errors.Join(<-ended, journal.Close()); err != nil {
+			t.Error(err)
+		}
+		return mark
+	}
+	nothing := func(*Worker) {}
+	firstMark, lastMark := live(nothing), live(nothing)
+	old, last := leftBehind(t, firstMark), leftBehind(t, lastMark)
+	others := leftBehind(t, "another-worker.1")
+	live(func(w *Worker) {
+		if procs.Alive(last) {
+			t.Error("a session is opened while processes of the last life are there")
+		}
+		if !procs.Alive(old) || !procs.Alive(others) {
+			t.Error("processes were killed that the journal does not know")
+		}
+		if lives, err := w.journal.lives(); err != nil || len(lives) != 1 || lives[0] != w.life {
+			t.Errorf("the journal knows of lives %v, %v, want %s", lives, err, w.life)
+		}
+	})
+}

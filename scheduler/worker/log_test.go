@@ -1,0 +1,67 @@
+package worker
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// onLog is a log that calls a function with each line.
+type onLog func(line string)
+
+func (f onLog) Write(b []byte) (int, error) { f(string(b)); return len(b), nil }
+
+func logTo(f onLog) hclog.Logger { return hclog.New(&hclog.LoggerOptions{Output: f}) }
+
+func TestAnOutcomeDoesNotWaitForTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, failing)
+		read := make(chan struct{})
+		defer close(read) // before the worker is stopped
+		r.log = logTo(func(line string) {
+			if !strings.Contains(line, "session opened") {
+				<-read
+			}
+		})
+		r.start()
+		name, _ := r.one()
+		after(time.Minute)
+		r.wantState(name, job.Failed)
+		r.wantJournal(0)
+	})
+}
+
+func TestTheLogSaysWhatBecomesOfAnOutcome(t *testing.T) {
+	for text, writable := range map[string]bool{
+		"outcome waits in the journal": true,
+		"outcome is lost":              false,
+	} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(time.Second))
+				var said strings.Builder // read once the worker has ended
+				r.log = logTo(func(line string) { said.WriteString(line) })
+				r.start()
+				r.one()
+				after(100 * time.Millisecond)
+				r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return refused } })
+				if !writable {
+					if err := r.journal.Close(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := r.finish(); err != nil {
+					t.Error(err)
+				}
+				if !strings.Contains(said.String(), text) || strings.Count(said.String(), "outcome waits")+strings.Count(said.String(), "outcome is lost") != 1 {
+					t.Errorf("the log says\n%s\nwant that %s, and nothing else of it", &said, text)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,50 @@
+package worker
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+func TestAWorkerEndsWhenAnotherProcessHasItsName(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		ending func(*fakeSession)
+		every  time.Duration
+		want   error
+	}{
+		{"its presence is taken again and again", (*fakeSession).rob, 10 * time.Second, ErrNameTaken},
+		{"its presence is taken now and then", (*fakeSession).rob, theftsWithin, nil},
+		{"its session is lost again and again", (*fakeSession).lose, 10 * time.Second, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(time.Second))
+				r.start()
+				for range maxThefts {
+					name := r.store.pending("backup", time.Now().Format("150405"), time.Now())
+					r.give(name)
+					after(2 * time.Second)
+					r.wantState(name, job.Succeeded)
+					c.ending(r.session())
+					after(c.every - 2*time.Second)
+				}
+				if c.want == nil {
+					r.stop()
+				}
+				select {
+				case got := <-r.done:
+					if !errors.Is(got, c.want) {
+						t.Errorf("Run() = %v, want %v", got, c.want)
+					}
+					close(r.done)
+				case <-time.After(time.Minute):
+					t.Error("it goes on")
+				}
+			})
+		})
+	}
+}

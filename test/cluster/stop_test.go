@@ -1,0 +1,42 @@
+package cluster
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// TestAllStopAtOnce asks all members of an embedded cluster to stop while one of them executes something, as `docker compose down`
+// does. Those that are idle leave it the majority, by which it keeps its session, until that has ended.
+func TestAllStopAtOnce(t *testing.T) {
+	row(t)
+	t.Parallel()
+	c := Start(t, Config{
+		Binary: binary, Jobs: map[string]job.Spec{"long": {Shell: "sleep 12"}},
+		Flags: func(string) []string { return []string{"--worker-shutdown-grace=20s"} },
+	})
+	if _, _, err := c.Client.Submit(t.Context(), "long", api.RunRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	Await(t, 20*time.Second, "the run executes", func() bool { return onlyRun(t, c, "long").State == job.Running })
+	over := c.Outage()
+	began := time.Now()
+	for _, n := range c.Replicas() {
+		n.Signal(syscall.SIGTERM)
+	}
+	for _, n := range c.Replicas() {
+		n.Await(30 * time.Second)
+	}
+	t.Logf("ended %v after being asked to", time.Since(began).Round(10*time.Millisecond))
+	for _, n := range c.Replicas() {
+		n.Start()
+	}
+	c.WaitReady()
+	over()
+	if r := onlyRun(t, c, "long"); r.State != job.Succeeded || r.Attempt != 1 {
+		t.Errorf("got %s in attempt %d (%s), want succeeded in the first", r.State, r.Attempt, r.Reason)
+	}
+}
