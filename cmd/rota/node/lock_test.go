@@ -1,11 +1,13 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Neither works, so that there is no journal to keep them apart, and their etcd does not answer.
@@ -20,7 +22,9 @@ func TestADataDirIsOfOneProcess(t *testing.T) {
 		return err == nil && strings.Contains(r.log.String(), "etcd does not answer")
 	})
 
-	err := Run(t.Context(), Config{Settings: second, Version: version}, logger(&logBuffer{}))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	err := Run(ctx, Config{Settings: second, Version: version}, logger(&logBuffer{}))
 	if !IsConfig(err) || !strings.Contains(err.Error(), first.Node.DataDir+" is in use") ||
 		!strings.Contains(err.Error(), fmt.Sprintf("pid %d:", os.Getpid())) {
 		t.Errorf("a second process: got %v, want an error of configuration that names the directory and who has it", err)
