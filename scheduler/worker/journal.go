@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -45,11 +46,19 @@ const (
 	journalPace = 4 * time.Millisecond
 	// journalBatch is how many changes share one sync at most.
 	journalBatch = 1024
+	// journalPage is the size of a new journal's pages, and journalBirth that of a whole new one, in bytes.
+	journalPage  = 4096
+	journalBirth = 4 * journalPage
 )
 
 // OpenJournal opens or creates the journal in the file path. It must be closed.
 func OpenJournal(path string) (*Journal, error) {
-	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: journalLockTimeout, FreelistType: bolt.FreelistMapType})
+	if err := removeUnborn(path); err != nil {
+		return nil, fmt.Errorf("open journal %s: %w", path, err)
+	}
+	db, err := bolt.Open(path, 0o600, &bolt.Options{
+		Timeout: journalLockTimeout, FreelistType: bolt.FreelistMapType, PageSize: journalPage,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
@@ -63,6 +72,16 @@ func OpenJournal(path string) (*Journal, error) {
 	j := &Journal{db: db, changes: make(chan change, journalBatch)}
 	j.done.Go(j.write)
 	return j, nil
+}
+
+// removeUnborn removes a journal that was not made to the end, as on a full disk. It has never held an outcome, bbolt refuses
+// it for ever, and to read what it lacks would end the process.
+func removeUnborn(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || info.Size() >= journalBirth {
+		return nil // bbolt says what is wrong, if anything is
+	}
+	return os.Remove(path)
 }
 
 // Close waits for the changes under way and closes the file.

@@ -111,6 +111,30 @@ func TestJournal(t *testing.T) {
 		}
 	})
 
+	t.Run("begins anew where it was not made to the end", func(t *testing.T) {
+		whole := filepath.Join(t.TempDir(), "journal.db")
+		if err := openJournal(t, whole).Close(); err != nil {
+			t.Fatal(err)
+		}
+		made, err := os.ReadFile(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pages := range []int{0, 1, 2, 3} {
+			path := filepath.Join(t.TempDir(), "journal.db")
+			if err := os.WriteFile(path, made[:pages*journalPage], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			j := openJournal(t, path)
+			if err := j.keep(sampleReport(1)); err != nil {
+				t.Fatal(err)
+			}
+			if got, unreadable := j.load(); len(got) != 1 || len(unreadable) > 0 {
+				t.Errorf("of %d pages: journal holds %d outcomes and %v, want one", pages, len(got), unreadable)
+			}
+		}
+	})
+
 	t.Run("says when it is closed", func(t *testing.T) {
 		j := openJournal(t, filepath.Join(t.TempDir(), "journal.db"))
 		j.Close()

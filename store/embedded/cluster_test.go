@@ -170,3 +170,27 @@ func TestAMemberThatLostItsDataComesBack(t *testing.T) {
 	}
 	start(t, cfgs[2]) // like any other
 }
+
+func TestAClusterOfOneDoesNotBecomeTwo(t *testing.T) {
+	t.Parallel()
+	cfgs := trio(t)
+	alone := cfgs[0]
+	alone.Cluster, alone.Peer = "", alone.withDefaults().Peer
+	one := start(t, alone)
+	put(t, one.Client(), "k", "1")
+
+	_, err := tryStart(t, cfgs[1])
+	wantError(t, err, "none of q1", "docs/operations.md")
+	if !errors.Is(err, ErrMembers) {
+		t.Errorf("a second member: got %v, want %v", err, ErrMembers)
+	}
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = tryStart(t, cfgs[0])
+	wantError(t, err, cfgs[0].Dir, "cluster of one", "lists 3 members")
+	if !errors.Is(err, ErrMembers) {
+		t.Errorf("the first member: got %v, want %v", err, ErrMembers)
+	}
+	wantValue(t, start(t, alone).Client(), "k", "1")
+}

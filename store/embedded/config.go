@@ -80,6 +80,10 @@ type Config struct {
 	// those that Dir records. A member that was added to a running cluster
 	// (etcdctl member add) finds that out by asking the others.
 	Cluster string
+	// KnownBy is a file that shows that this process has been in a cluster
+	// before; empty if there is none. Where it is, a Dir without data has lost
+	// it, and does not begin a cluster of several members.
+	KnownBy string
 
 	// Heartbeat is how often the leader calls; Election is how long followers
 	// wait for it. Election must be at least five heartbeats, and all members

@@ -108,7 +108,7 @@ func (s *Server) launch(ctx context.Context) (err error) {
 	}
 	s.etcd, err = embed.StartEtcd(e)
 	if err != nil && strings.Contains(err.Error(), "has already been bootstrapped") {
-		return fmt.Errorf("%w: %s", err, fmt.Sprintf(lostData, s.cfg.Name, s.cfg.Dir, s.cfg.Peer))
+		return fmt.Errorf("%w: %s", err, s.lost("the others know"))
 	}
 	return err
 }

@@ -48,10 +48,16 @@ func (n *Node) embed(ctx context.Context, stops *closers) error {
 		Name: n.set.Node.Name, Dir: filepath.Join(n.set.Node.DataDir, "etcd"),
 		Client: e.Client, Peer: e.Peer, Cluster: e.Cluster,
 	}
+	if n.memory.known().Revision > 0 {
+		cfg.KnownBy = n.memory.path
+	}
 	if err := cfg.Validate(); err != nil {
 		return badConfig(fmt.Errorf("read etcd.embedded: %w", err))
 	}
 	server, err := embedded.Start(ctx, cfg, n.log)
+	if errors.Is(err, embedded.ErrMembers) {
+		return badConfig(err)
+	}
 	if err != nil {
 		return badPlace(err)
 	}

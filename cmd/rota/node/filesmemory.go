@@ -46,7 +46,7 @@ func (f *files) keep() {
 	}
 	text, err := json.Marshal(now)
 	if err == nil {
-		err = replaceFile(f.memory(), append(text, '\n'), true)
+		err = replaceFile(f.memory(), append(text, '\n'))
 	}
 	if err != nil {
 		f.node.log.Warn("a restart will know less of the job files", "err", fmt.Errorf("remember them: %w", err))

@@ -15,14 +15,14 @@ import (
 // memory is what this process keeps on its own disk of the store that it has seen, so that it recognises one that has gone
 // back in time.
 //
-// It is written as the store moves on, not with it: what was seen in the last rememberEvery before a crash may be missing,
-// and with a machine that loses its power, what was seen in the last half minute. A store that went back by no more than
-// that is taken for the same one.
+// It is written as the store moves on, not with it: what was seen in the last rememberEvery before a crash may be missing. A
+// store that went back by no more than that is taken for the same one.
 type memory struct {
 	path string
 
 	mu   sync.Mutex
 	seen store.Sight // guarded by mu
+	kept store.Sight // guarded by mu; what the file says
 }
 
 // openMemory reads what an earlier process of this data directory has seen: nothing if there was none. err says what is
@@ -40,6 +40,7 @@ func openMemory(dir string) (m *memory, err error) {
 		m.seen = store.Sight{}
 		return m, fmt.Errorf("read which store was seen: %s: %w", m.path, err)
 	}
+	m.kept = m.seen
 	return m, nil
 }
 
@@ -50,36 +51,22 @@ func (m *memory) known() store.Sight {
 	return m.seen
 }
 
-// keep remembers seen, in the place of what was seen before. sync waits for the disk.
-func (m *memory) keep(seen store.Sight, sync bool) error {
+// keep remembers seen, in the place of what was seen before. It waits for the disk: a file that was renamed and not synced may
+// be empty after the machine lost its power, and who knows nothing takes any store.
+func (m *memory) keep(seen store.Sight) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if seen == m.seen && !sync {
+	m.seen = seen // also if the disk does not take it: we know it all the same
+	if seen == m.kept {
 		return nil
 	}
 	text, err := json.Marshal(seen)
 	if err == nil {
-		err = replaceFile(m.path, append(text, '\n'), sync)
+		err = replaceFile(m.path, append(text, '\n'))
 	}
-	m.seen = seen // also if the disk does not take it: we know it all the same
 	if err != nil {
 		return fmt.Errorf("remember which store was seen: %w", err)
 	}
+	m.kept = seen
 	return nil
-}
-
-// replaceFile puts a file in the place of another at once.
-func replaceFile(path string, text []byte, sync bool) (err error) {
-	next, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = next.Write(text)
-	if err == nil && sync {
-		err = next.Sync()
-	}
-	if err := errors.Join(err, next.Close()); err != nil {
-		return err
-	}
-	return os.Rename(next.Name(), path)
 }

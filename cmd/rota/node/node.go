@@ -115,6 +115,11 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	if err := os.MkdirAll(n.set.Node.DataDir, 0o700); err != nil {
 		return badConfig(fmt.Errorf("make node.data_dir: %w", err))
 	}
+	lock, err := lockDataDir(n.set.Node.DataDir)
+	if err != nil {
+		return badConfig(err)
+	}
+	stops.add("unlock node.data_dir", lock.Close)
 	if n.memory, err = openMemory(n.set.Node.DataDir); err != nil {
 		n.log.Error("a restored store would not be recognised", "err", err)
 	}

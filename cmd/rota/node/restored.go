@@ -33,7 +33,7 @@ func (n *Node) admit(ctx context.Context) error {
 					n.log.Warn("the restored store is accepted", "era", seen.Era, "revision", seen.Revision)
 				}
 				seen.Era = max(seen.Era, 0)
-				n.keepInMind(seen, true)
+				n.keepInMind(seen)
 				return nil
 			}
 		}
@@ -80,14 +80,14 @@ func (n *Node) remember(ctx context.Context) error {
 		if seen.Era < known.Era { // somebody's hand: the record is reported as what it is
 			seen.Era = known.Era
 		}
-		n.keepInMind(n.withCursor(seen), false)
+		n.keepInMind(n.withCursor(seen))
 	}
 }
 
 // hold has this process wait, now and whenever it is started again, however far the store goes on meanwhile.
 func (n *Node) hold(restored *store.RestoredError) {
 	if keep := restored.Keep(); keep != n.memory.known() {
-		n.keepInMind(keep, true)
+		n.keepInMind(keep)
 	}
 }
 
@@ -103,8 +103,8 @@ func (n *Node) withCursor(seen store.Sight) store.Sight {
 }
 
 // keepInMind remembers seen, if the disk lets us. A process goes on without.
-func (n *Node) keepInMind(seen store.Sight, sync bool) {
-	if err := n.memory.keep(seen, sync); err != nil {
+func (n *Node) keepInMind(seen store.Sight) {
+	if err := n.memory.keep(seen); err != nil {
 		n.log.Error("a restored store may not be recognised", "err", err)
 	}
 }
@@ -116,7 +116,7 @@ func (n *Node) rememberLast() error {
 		return nil
 	}
 	seen.Revision = max(seen.Revision, n.store.Reached())
-	n.keepInMind(n.withCursor(seen), true)
+	n.keepInMind(n.withCursor(seen))
 	return nil
 }
 

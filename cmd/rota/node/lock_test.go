@@ -1,0 +1,40 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Neither works, so that there is no journal to keep them apart, and their etcd does not answer.
+func TestADataDirIsOfOneProcess(t *testing.T) {
+	t.Parallel()
+	first, second := outside(t, "q1", "http://127.0.0.1:1"), outside(t, "q2", "http://127.0.0.1:1")
+	first.Worker.Enabled, second.Worker.Enabled = false, false
+	second.Node.DataDir = first.Node.DataDir
+	r := launch(t, Config{Settings: first, Version: version})
+	eventually(t, "the first one has its directory", func() bool {
+		_, err := os.Stat(filepath.Join(first.Node.DataDir, "rota.lock"))
+		return err == nil && strings.Contains(r.log.String(), "etcd does not answer")
+	})
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	err := Run(ctx, Config{Settings: second, Version: version}, logger(&logBuffer{}))
+	if !IsConfig(err) || !strings.Contains(err.Error(), first.Node.DataDir+" is in use") ||
+		!strings.Contains(err.Error(), fmt.Sprintf("pid %d:", os.Getpid())) {
+		t.Errorf("a second process: got %v, want an error of configuration that names the directory and who has it", err)
+	}
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := lockDataDir(first.Node.DataDir)
+	if err != nil {
+		t.Fatalf("once the first one has ended: %v", err)
+	}
+	lock.Close()
+}
