@@ -25,7 +25,9 @@ func (f *files) rests(ctx context.Context, written bool) bool {
 	if !rested && !f.moving && ctx.Err() == nil {
 		f.node.log.Warn("job files change and change, they are not read before they rest", "path", f.path)
 	}
-	f.moving = !rested
+	if f.moving = !rested; f.moving {
+		f.show() // now: who writes them keeps run busy
+	}
 	return rested
 }
 
