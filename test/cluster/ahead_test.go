@@ -30,12 +30,12 @@ func TestArmedSlotsNeedNoLeader(t *testing.T) {
 	slot := time.Now().Truncate(period).Add(2 * period).UTC()
 	id := job.SlotID(slot)
 	Let(time.Until(slot.Add(-time.Second)))
+	c.Recorder.Sync() // before the kill: the store may take its time to answer after it
+	killed, term := c.Recorder.Rev(), termOf(c)
 	leader.Kill()
 	if time.Now().After(slot) {
 		t.Fatal("the leader was killed after the slot")
 	}
-	c.Recorder.Sync()
-	killed, term := c.Recorder.Rev(), termOf(c)
 	Await(t, 30*time.Second, "another leads", func() bool {
 		return slices.ContainsFunc(c.Replicas(), func(n *Node) bool { return n != leader && n.Leads() })
 	})
@@ -107,16 +107,19 @@ func TestAPauseRecallsWhatIsArmed(t *testing.T) {
 	row(t)
 	t.Parallel()
 	sink := NewSink(t)
-	const period = 6 * time.Second
+	const period, moved = 6 * time.Second, 7 * time.Second
 	every := func(d time.Duration) job.Spec {
 		return job.Spec{Every: job.Duration(d), HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"}}
 	}
 	edited := every(period)
 	edited.HTTP.Headers = map[string]string{"Edited": "yes"}
 	before := map[string]job.Spec{"paused": every(period), "moved": every(period), "deleted": every(period), "edited": every(period)}
-	after := map[string]job.Spec{"paused": every(period), "moved": every(7 * time.Second), "edited": edited}
+	after := map[string]job.Spec{"paused": every(period), "moved": every(moved), "edited": edited}
 	c := Start(t, Config{Binary: binary, Jobs: before})
 	slot := time.Now().Truncate(period).Add(2 * period).UTC()
+	if slot.UnixNano()%int64(moved) == 0 { // one of the edited schedule as well: then it runs, and rightly
+		slot = slot.Add(period)
+	}
 	id := job.SlotID(slot)
 	armed := func(name string) bool {
 		return slices.ContainsFunc(c.Recorder.VersionsOf("runs/"+name+"/"+id), func(v history.Version) bool {
@@ -124,7 +127,7 @@ func TestAPauseRecallsWhatIsArmed(t *testing.T) {
 			return json.Unmarshal(v.Value, &r) == nil && r.State == job.Armed
 		})
 	}
-	Await(t, 20*time.Second, "the slot is armed", func() bool {
+	Await(t, 30*time.Second, "the slot is armed", func() bool {
 		return armed("paused") && armed("moved") && armed("deleted") && armed("edited")
 	})
 	if _, err := c.Client.PauseJob(t.Context(), "paused", "test"); err != nil {
