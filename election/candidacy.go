@@ -129,8 +129,8 @@ func (c *candidacy) campaign(ctx context.Context) (Term, error) {
 		case first:
 			c.stand()
 			c.e.enter(StateConfirming, Term{})
-			err := c.confirm(until)
-			return c.key, err
+			won, err := c.confirm(until)
+			return Term{Key: c.key.Key, Rev: c.key.Rev, Won: won}, err
 		default:
 			c.stand()
 		}
@@ -181,28 +181,28 @@ func (c *candidacy) evict(ctx context.Context, key string, rev int64) error {
 // confirm writes our value anew in a transaction that compares our key's create revision, and that no key in the folder is
 // older. Only this makes a win true. An answer that did not come is asked for again, with the same transaction, until it is
 // definite or ctx ends: the write is the same each time. Its revision is where the term begins to know what it takes over.
-func (c *candidacy) confirm(ctx context.Context) error {
+func (c *candidacy) confirm(ctx context.Context) (won int64, err error) {
 	value, err := json.Marshal(Candidate{Node: c.e.cfg.Name, Addr: c.e.cfg.Addr, Since: c.e.cfg.Clock().Wall})
 	if err != nil {
-		return fmt.Errorf("encode candidate %s: %w", c.e.cfg.Name, err)
+		return 0, fmt.Errorf("encode candidate %s: %w", c.e.cfg.Name, err)
 	}
 	for {
-		held, err := c.claim(ctx, string(value))
+		resp, err := c.claim(ctx, string(value))
 		switch {
-		case held:
-			return nil
+		case err == nil && resp.Succeeded:
+			return resp.Header.Revision, nil
 		case err == nil:
-			return termLost(ErrKeyDeleted)
+			return 0, termLost(ErrKeyDeleted)
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
+			return 0, context.Cause(ctx)
 		}
 		c.e.log.Debug("win not confirmed yet", "term", c.key.Rev, "err", err)
 		wait(ctx, c.e.cfg.RenewEvery/5)
 	}
 }
 
-// claim is one try of confirm's transaction: whether it held, or an error that leaves it open.
-func (c *candidacy) claim(ctx context.Context, value string) (bool, error) {
+// claim is one try of confirm's transaction: its answer, or an error that leaves it open.
+func (c *candidacy) claim(ctx context.Context, value string) (*clientv3.TxnResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.e.cfg.RenewTimeout)
 	defer cancel()
 	resp, err := c.e.client.Txn(ctx).If(
@@ -212,8 +212,7 @@ func (c *candidacy) claim(ctx context.Context, value string) (bool, error) {
 		clientv3.OpPut(c.key.Key, value, clientv3.WithLease(c.lease.ID())),
 	).Commit()
 	if err != nil {
-		return false, fmt.Errorf("confirm term %d: %w", c.key.Rev, err)
+		return nil, fmt.Errorf("confirm term %d: %w", c.key.Rev, err)
 	}
-	c.key.Won = resp.Header.Revision
-	return resp.Succeeded, nil
+	return resp, nil
 }

@@ -71,8 +71,8 @@ var Guards = []Guard{
 	{
 		Name: "the guarded write that confirms a win",
 		File: "election/candidacy.go",
-		Code: "return c.key, c.confirm(until)",
-		Cut:  "return c.key, nil",
+		Code: "won, err := c.confirm(until)",
+		Cut:  "won, err := c.key.Rev, error(nil)",
 		Pkg:  "./election", Test: "TestAKeyThatVanishesBeforeTheConfirmationIsNoWin",
 	},
 	{
