@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -85,5 +86,13 @@ func TestFilesThatDoNotRestAreToldAtOnce(t *testing.T) {
 			t.Errorf("got note %q, want one that says why the files are not read", note)
 		}
 		<-written
+	})
+	t.Run("but not by who is told to stop", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		f, _ := alone(t, filepath.Join(t.TempDir(), "jobs.yaml"))
+		if rested := f.rests(ctx, true); rested || f.moving || f.node.replica.wanted().FilesNote != "" {
+			t.Errorf("rested %t, moving %t, note %q", rested, f.moving, f.node.replica.wanted().FilesNote)
+		}
 	})
 }
