@@ -17,6 +17,7 @@ type Error struct {
 	Msg     string // what is wrong
 	Hint    string // what to do instead; may be empty
 	Excerpt string // the line and, below it, a caret; may be empty
+	Unread  bool   // the file could not be read, which may change though the file does not
 }
 
 // Error returns the mistake with its excerpt and hint, on several lines.

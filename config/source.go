@@ -121,7 +121,7 @@ func readFile(path string) ([]byte, error) {
 
 // unreadable says why a path could not be read, without the operating system's grammar.
 func unreadable(path string, err error) *Error {
-	e := &Error{File: path}
+	e := &Error{File: path, Unread: true}
 	var pathErr *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -30,12 +30,12 @@ func TestArmedSlotsNeedNoLeader(t *testing.T) {
 	slot := time.Now().Truncate(period).Add(2 * period).UTC()
 	id := job.SlotID(slot)
 	Let(time.Until(slot.Add(-time.Second)))
+	c.Recorder.Sync() // before the kill: the store may take its time to answer after it
+	killed, term := c.Recorder.Rev(), termOf(c)
 	leader.Kill()
 	if time.Now().After(slot) {
 		t.Fatal("the leader was killed after the slot")
 	}
-	c.Recorder.Sync()
-	killed, term := c.Recorder.Rev(), termOf(c)
 	Await(t, 30*time.Second, "another leads", func() bool {
 		return slices.ContainsFunc(c.Replicas(), func(n *Node) bool { return n != leader && n.Leads() })
 	})

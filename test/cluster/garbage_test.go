@@ -183,9 +183,13 @@ func put(t *testing.T, c *Cluster, key, value string) {
 
 func remove(t *testing.T, c *Cluster, key string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if _, err := c.Recorder.client.Delete(ctx, key); err != nil {
+	var err error
+	if !Within(10*time.Second, func() bool { // etcd takes nothing while its leadership moves
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, err = c.Recorder.client.Delete(ctx, key)
+		return err == nil
+	}) {
 		t.Fatalf("delete %s: %v", key, err)
 	}
 }

@@ -43,6 +43,7 @@ func testOutageAtEnd(t *testing.T, works string, outage time.Duration) {
 		t.Fatal(err)
 	}
 	Await(t, 20*time.Second, "the run executes", func() bool { return len(ledger.Effects()) == 1 })
+	c.Recorder.Sync() // the job may be quicker than what is told of it
 	claimed := onlyRun(t, c, "work")
 
 	over := c.Outage()
@@ -94,6 +95,7 @@ func TestOutcomeOutlivesItsWorker(t *testing.T) {
 	w := c.AddWorker("w1")
 	submit(t, c, "work", api.RunRequest{})
 	Await(t, 20*time.Second, "the run executes", func() bool { return len(ledger.Effects()) == 1 })
+	c.Recorder.Sync() // the job may be quicker than what is told of it
 	claimed := onlyRun(t, c, "work")
 
 	over := c.Outage()

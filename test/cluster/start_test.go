@@ -155,11 +155,12 @@ func TestHotReload(t *testing.T) {
 	p.Start()
 	Await(t, 30*time.Second, "the job is there again", func() bool { return said() == "third" })
 	writeFile(t, real, file("fourth"))
-	Let(time.Second)
+	Let(500 * time.Millisecond) // files that are looked at now have to rest for a second
 	if got := said(); got != "third" {
 		t.Fatalf("an edit behind a link was seen without being asked for: got %q; then SIGHUP proves nothing", got)
 	}
 	p.Signal(syscall.SIGHUP)
+	Await(t, 10*time.Second, "it says that it was asked to", func() bool { return strings.Contains(p.Log(), "reading the job files again") })
 	Await(t, 10*time.Second, "the edit takes effect when asked for", func() bool { return said() == "fourth" })
 }
 

@@ -40,6 +40,7 @@ func TestWorkerKilledInTheMiddle(t *testing.T) {
 	}
 	const sleepers = 2 * 4 // the shells that wait for one are found by its argument, too
 	Await(t, 20*time.Second, "both trees stand", func() bool { return len(Processes(t, "sleep "+mark)) >= sleepers })
+	c.Recorder.Sync()
 	for _, name := range []string{"again", "once"} {
 		if r := onlyRun(t, c, name); r.State != job.Running || r.Worker != "w1" || r.Attempt != 1 {
 			t.Fatalf("run of %s before the fault: got %s on %q attempt %d, want running on w1", name, r.State, r.Worker, r.Attempt)

@@ -88,7 +88,8 @@ func (s *scene) deposed(t *testing.T, leader *cluster.Node, cut *Cut) {
 // followerAlone cuts one follower off, whose member does not lead etcd: nobody else is to notice. If it did, etcd's election
 // might last longer than a lease.
 func (s *scene) followerAlone(t *testing.T) {
-	leader, storeLeader := s.c.Leader(), s.c.StoreLeader()
+	leader := s.leaderApart(t) // or the leader might pass etcd's leadership on to whoever is cut off
+	storeLeader := s.c.StoreLeader()
 	follower := s.follower(leader)
 	for follower == storeLeader {
 		follower = s.follower(leader)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -30,6 +31,7 @@ type files struct {
 	// Owned by run, once it runs.
 	set    *config.Set // the last that could be read; nil: none yet
 	wrong  error       // what is wrong with the files as they are; nil: nothing
+	told   string      // what the log says is wrong with them
 	stamp  picture     // of the files as they were read
 	edited bool        // set is an edit that is not in force yet
 	newer  int64       // marks of other sets are newer than set from this revision on; never: none is that we know of
@@ -61,7 +63,7 @@ func (f *files) run(ctx context.Context) error {
 	changes, stop := f.watch()
 	defer stop()
 	for f.stamp.fresh() && f.lacks(ctx) && !f.rests(ctx, true) { // whoever copies them may not be done
-		if f.show(); ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return nil
 		}
 	}
@@ -96,10 +98,7 @@ func (f *files) run(ctx context.Context) error {
 		case <-changes:
 		case <-look.C:
 		}
-		if asked || f.moving || !f.stamp.same(take(f.path)) {
-			if f.rests(ctx, f.moving) {
-				f.read()
-			}
+		if f.look(ctx, asked) {
 			enforce.Reset(0)
 		}
 	}
@@ -142,17 +141,48 @@ func (f *files) load() (changed bool) {
 	f.stamp = take(f.path) // before they are read: what changes meanwhile is read again
 	set, err := config.LoadJobs([]string{f.path})
 	if f.wrong = err; err != nil {
-		f.node.log.Error("job files are wrong, what is in force stays:\n"+err.Error(), "path", f.path)
+		if text := err.Error(); text != f.told {
+			f.node.log.Error("job files are wrong, what is in force stays:\n"+text, "path", f.path)
+			f.told = text
+		}
 		return false
 	}
+	f.told = ""
 	changed = f.set == nil || set.Hash != f.set.Hash
 	f.set = set
 	return changed
 }
 
-// read reads the files after a change.
+// look reads the files if they have changed, or could not be read: whose they are, and whether a disk or a network file system
+// gives them, no picture shows. It says whether there was a reason to read them.
+func (f *files) look(ctx context.Context, asked bool) bool {
+	changed := asked || f.moving || !f.stamp.same(take(f.path))
+	if !changed && !unread(f.wrong) {
+		return false
+	}
+	if changed {
+		f.told = "" // what is still wrong is told again, but not at each look
+	}
+	if f.rests(ctx, f.moving) {
+		f.read()
+	}
+	return true
+}
+
+// unread says whether a file could not be read.
+func unread(wrong error) bool {
+	var all config.Errors
+	return errors.As(wrong, &all) && slices.ContainsFunc(all, func(e *config.Error) bool { return e.Unread })
+}
+
+// read reads the files after a change. Those that could not be read since the start are found, and not edited.
 func (f *files) read() {
-	if f.load() {
+	found := f.set == nil && unread(f.wrong)
+	switch {
+	case !f.load():
+	case found:
+		f.recall()
+	default:
 		f.edited, f.behind = true, ""
 		f.newer = max(f.node.mirror.Files().Rev, f.last.Rev) + 1
 		f.keep()

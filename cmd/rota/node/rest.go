@@ -22,10 +22,15 @@ const (
 // and must not be read yet.
 func (f *files) rests(ctx context.Context, written bool) bool {
 	rested := rest(ctx, f.path, f.stamp, written, f.drops)
-	if !rested && !f.moving && ctx.Err() == nil {
+	if ctx.Err() != nil {
+		return false // whoever stops does not know whether they would have rested
+	}
+	if !rested && !f.moving {
 		f.node.log.Warn("job files change and change, they are not read before they rest", "path", f.path)
 	}
-	f.moving = !rested
+	if f.moving = !rested; f.moving {
+		f.show() // now: who writes them keeps run busy
+	}
 	return rested
 }
 
