@@ -183,11 +183,12 @@ func (c *checker) cursor(d job.Decision) {
 	}
 }
 
-// paused says whether the time of a slot came in a pause.
+// paused says whether a slot, or its time, came in a pause.
 func (c *checker) paused(j *job.Job, slot time.Time, offset time.Duration) bool {
 	g := c.sim.store.gate()
 	return slices.ContainsFunc(append(slices.Clone(j.Halted()), g.Halted()...), func(p job.PastPause) bool {
-		return slot.Add(offset).After(p.From) && !slot.After(p.Until)
+		in := func(at time.Time) bool { return at.After(p.From) && !at.After(p.Until) }
+		return in(slot) || in(slot.Add(offset))
 	})
 }
 
