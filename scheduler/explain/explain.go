@@ -208,12 +208,12 @@ func noSlot(f Facts, at time.Time) Answer {
 // notOwed says why a slot is nobody's debt, in words that an instant follows; "" if it is owed.
 func notOwed(f Facts, slot time.Time) (why string, at time.Time) {
 	j := f.Job
-	switch {
-	case j.SinceReason == job.SinceResumed && !slot.After(j.Scheduled):
+	switch early := !slot.After(policy.OwedAfter(j, f.When)); {
+	case early && j.SinceReason == job.SinceResumed:
 		return "the job got its present schedule at", j.Scheduled
-	case j.SinceReason == job.SinceRescheduled && !slot.After(j.Since):
+	case early && j.SinceReason == job.SinceRescheduled:
 		return "the job got its present schedule at", j.Since
-	case j.SinceReason != job.SinceResumed && !slot.After(j.Since):
+	case early:
 		return "the job was created at", j.Since
 	}
 	if until, was := pausedUntil(f, slot, f.Gate.Halted()); was {
