@@ -135,6 +135,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 	// cannot be parsed has no slots.
 	when, err := policy.When(c.Name, c.Job.Spec)
 	j.when = when
+	j.cursor = j.trued(j.cursor)
 	p.misfit(c.Name, err)
 }
 
@@ -174,8 +175,23 @@ func (p *Planner) applyCursor(c job.Change) {
 		j.cursor = nil
 		p.forget(j)
 	default:
-		j.cursor = j.onward(c.Cursor)
+		j.cursor = j.trued(j.onward(c.Cursor))
 	}
+}
+
+// trued is a cursor with the next slot that its job's schedule has. Who wrote it may have known other rules of a time zone, or
+// been of another version. Under another definition the slot is computed in any case: see position.
+func (j *jobState) trued(c *job.Cursor) *job.Cursor {
+	if j.def == nil || j.when == nil || !tells(c) || c.Generation != j.def.Generation {
+		return c
+	}
+	next, _ := j.when.Next(c.After)
+	if next.Equal(c.Next) { // as nearly always
+		return c
+	}
+	right := *c
+	right.Next = next
+	return &right
 }
 
 // onward is a cursor's record, or what was known of it if that is further on: a cursor only moves forward, so a hand has put
