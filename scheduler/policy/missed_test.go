@@ -201,6 +201,26 @@ func TestMissedDecidesEverySlotOnce(t *testing.T) {
 	})
 }
 
+// What fits the limit is counted and not listed, for that is asked again at each slot of a long catch-up.
+func TestMissedListsNoSlotsThatFit(t *testing.T) {
+	spec := job.Spec{Schedule: []string{"* * * * *"}, Missed: job.MissedAll, MissedLimit: 5_000}
+	s, err := policy.When("j", &spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := noon.Add(5_000*time.Minute + 1)
+	if n := testing.AllocsPerRun(5, func() {
+		if r := policy.Missed(s, &spec, noon, before, before, nil); r != nil {
+			t.Errorf("got %+v, want nothing passed over", r)
+		}
+	}); n > 5 {
+		t.Errorf("a look took %v allocations", n)
+	}
+	if r := policy.Missed(s, &spec, noon, before.Add(time.Minute), before, nil); r == nil || r.Count != 1 {
+		t.Errorf("one more than the limit: got %+v", r)
+	}
+}
+
 func earliest(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
