@@ -209,6 +209,8 @@ func writeDiffLine(p *page, line string) {
 func writeSlots(p *page, ch *change) {
 	before, after := strings.Join(stamps(ch.NextBefore), "  "), strings.Join(stamps(ch.NextAfter), "  ")
 	switch {
+	case after == "" && (ch.Kind == created || ch.Kind == changed) && ch.spec.Scheduled():
+		p.line("    warning: its schedule has no slot any more: it runs only when it is asked to")
 	case before == "" && after == "": // it runs when it is asked to
 	case ch.Kind == removed:
 		p.line("    no more runs at: %s", orDash(before))

@@ -89,6 +89,7 @@ func (c *cli) printChecked(set *config.Set) error {
 		}
 		p.line("%s in %s %s right", counted(len(set.Jobs), "job"), counted(len(files), "file"), verb)
 		if !p.wide {
+			writeOver(p, set, checked.Jobs)
 			return
 		}
 		rows := [][]any{{"NAME", "FILE", "SCHEDULE", "NEXT"}}
@@ -102,6 +103,16 @@ func (c *cli) printChecked(set *config.Set) error {
 			}
 		}
 	})
+}
+
+// writeOver warns of jobs that have a schedule and no slot to come, such as one at a time that has passed. Among the notes it is
+// the first.
+func writeOver(p *page, set *config.Set, jobs []checkedJob) {
+	for _, j := range jobs {
+		if spec := set.Jobs[j.Name].Spec; spec.Scheduled() && len(j.Slots) == 0 && len(j.Notes) > 0 {
+			p.line("warning: %s:%d: job %s %s", j.File, j.Line, j.Name, j.Notes[0])
+		}
+	}
 }
 
 func stamps(times []time.Time) []string {

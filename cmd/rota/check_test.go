@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rota-scheduler/rota/config"
 )
 
 func TestMistakesAreDataWhereDataIsWanted(t *testing.T) {
@@ -41,5 +45,32 @@ func TestMistakesAreDataWhereDataIsWanted(t *testing.T) {
 	}
 	if code, out, stderr := runHere(nil, "check", file); code != exitBadConfig || out != "" || !strings.HasPrefix(stderr, file+":4:5: unknown key") {
 		t.Errorf("for people: got %d, %q, %q", code, out, stderr)
+	}
+}
+
+func TestASlotThatHasPassedIsWarnedOf(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "jobs.yaml")
+	text := "version: 1\njobs:\n  gone: {at: 2026-11-20T00:00:00Z, command: [date]}\n  soon: {at: 2026-11-22T00:00:00Z, command: [date]}\n  asked: {command: [date]}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := "3 jobs in 1 file are right\nwarning: " + file + ":3: job gone never fires again after 2026-11-21T11:00:00Z\n"
+	if code, out, _ := runHere(nil, "check", file); code != exitOK || out != want {
+		t.Errorf("check: got %d, %q; want %q", code, out, want)
+	}
+
+	set, err := config.ParseJobs("stdin", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	c := &cli{out: &out, now: func() time.Time { return time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC) }}
+	changes, err := compare(set, nil, false, c.now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeChanges(&page{out: &out, now: c.now()}, changes)
+	if got := out.String(); strings.Count(got, "warning:") != 1 || !strings.Contains(got, "+ gone created\n    warning: its schedule has no slot any more") {
+		t.Errorf("apply: got %q", got)
 	}
 }

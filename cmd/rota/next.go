@@ -101,7 +101,9 @@ func (c *cli) next(ctx context.Context, arg string, f nextFlags) (api.NextView, 
 		case err != nil:
 			return api.NextView{}, nil, withLikelyZone(err, f.timezone)
 		}
-		return c.slots(s, "", f.timezone, f)
+		view, zone, err := c.slots(s, "", f.timezone, f)
+		view.Notes = append(view.Notes, schedule.Doubts(arg)...)
+		return view, zone, err
 	}
 	return c.nextOfJob(ctx, arg, f)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 	"time"
 )
@@ -36,6 +37,17 @@ func TestNextTellsOfAnExpressionThatNeverFires(t *testing.T) {
 	} {
 		if code, out, _ := runHere(nil, append([]string{"next"}, args...)...); code != exitBadConfig || out != "" {
 			t.Errorf("next %q: got %d, %q; want %d", args, code, out, exitBadConfig)
+		}
+	}
+}
+
+func TestNextTellsWhatAnExpressionDoesNotMean(t *testing.T) {
+	for expression, want := range map[string]string{
+		"H H * * *":      "note: H is a number made from the job's name",
+		"0 30 2 ? * 2-6": "note: day of week: 1 is Monday",
+	} {
+		if code, out, _ := runHere(nil, "next", expression); code != exitOK || !strings.Contains(out, want) {
+			t.Errorf("next %q: got %d, %q; want a line %q", expression, code, out, want)
 		}
 	}
 }

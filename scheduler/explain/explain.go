@@ -208,26 +208,33 @@ func noSlot(f Facts, at time.Time) Answer {
 // notOwed says why a slot is nobody's debt, in words that an instant follows; "" if it is owed.
 func notOwed(f Facts, slot time.Time) (why string, at time.Time) {
 	j := f.Job
-	switch {
-	case j.SinceReason == job.SinceResumed && !slot.After(j.Scheduled):
+	switch early := !slot.After(policy.OwedAfter(j, f.When)); {
+	case early && j.SinceReason == job.SinceResumed:
 		return "the job got its present schedule at", j.Scheduled
-	case j.SinceReason == job.SinceRescheduled && !slot.After(j.Since):
+	case early && j.SinceReason == job.SinceRescheduled:
 		return "the job got its present schedule at", j.Since
-	case j.SinceReason != job.SinceResumed && !slot.After(j.Since):
+	case early:
 		return "the job was created at", j.Since
 	}
-	before := slot.Add(-1)
-	for _, s := range policy.Paused(f.When.Offset(), before, f.Gate.Halted()) {
-		if s.Holds(slot) {
-			return "all jobs were paused until", s.UpTo
-		}
+	if until, was := pausedUntil(f, slot, f.Gate.Halted()); was {
+		return "all jobs were paused until", until
 	}
-	for _, s := range policy.Paused(f.When.Offset(), before, j.Halted()) {
-		if s.Holds(slot) {
-			return "the job was paused until", s.UpTo
-		}
+	if until, was := pausedUntil(f, slot, j.Halted()); was {
+		return "the job was paused until", until
 	}
 	return "", time.Time{}
+}
+
+// pausedUntil says whether a slot is not owed for one of the pauses, and when the last such one was over.
+func pausedUntil(f Facts, slot time.Time, pauses []job.PastPause) (until time.Time, was bool) {
+	for i, p := range pauses {
+		for _, s := range policy.Paused(f.When.Offset(), slot.Add(-1), pauses[i:i+1]) {
+			if s.Holds(slot) {
+				until, was = p.Until, true
+			}
+		}
+	}
+	return until, was
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -266,6 +266,27 @@ func TestJitterIsTold(t *testing.T) {
 	}
 }
 
+func TestAPauseBeforeTheTimeOfASlot(t *testing.T) {
+	f := backup(func(j *job.Job) { j.Spec.Jitter = job.Duration(4 * time.Hour) })
+	slot := at("02:30:00")
+	due := slot.Add(f.When.Offset())
+	paused := func(from, until time.Time) explain.Answer {
+		g := f
+		g.Now = until
+		g.Gate, _ = g.Gate.Halt(&job.Pause{At: from}, from)
+		g.Gate, _ = g.Gate.Halt(nil, until)
+		return explain.Explain(g, slot)
+	}
+	if got := paused(slot.Add(time.Minute), slot.Add(2*time.Minute)); got.Verdict != "to come" {
+		t.Errorf("it is over by then: got %+v", got)
+	}
+	until := due.Add(time.Minute).Truncate(time.Second)
+	want := "It was not owed: all jobs were paused until " + until.Format(time.RFC3339) + "."
+	if got := paused(due.Add(-time.Minute), until); got.Verdict != "not owed" || got.Text[0] != want {
+		t.Errorf("it is not: got %+v, want %s", got, want)
+	}
+}
+
 func TestSlot(t *testing.T) {
 	parse := func(spec job.Spec) *schedule.Schedule {
 		when, err := policy.When("x", &spec)

@@ -251,6 +251,8 @@ func (st *stage) define(name string, opts map[string]string) {
 			j.Spec.Every = job.Duration(span(value))
 		case "at":
 			j.Spec.At = []time.Time{clock(value)}
+		case "exclude":
+			j.Spec.Exclude = strings.Split(value, ",")
 		case "jitter":
 			j.Spec.Jitter = job.Duration(span(value))
 		case "command":
@@ -292,7 +294,7 @@ func (st *stage) define(name string, opts map[string]string) {
 		default:
 			st.t.Fatalf("job %s: unknown key %q", name, key)
 		}
-		if (key == "every" || key == "at") && j.Generation > 1 {
+		if (key == "every" || key == "at" || key == "exclude") && j.Generation > 1 {
 			j.Since, j.SinceReason, j.SinceGeneration, j.Scheduled, j.Pauses = st.now, job.SinceRescheduled, j.Generation, st.now, nil
 		}
 	}

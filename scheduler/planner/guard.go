@@ -16,6 +16,8 @@ import (
 type guard struct {
 	pace    policy.Pace
 	tried   []policy.Tried // what the breaker goes by, in the order of their ends
+	forgot  time.Time      // when the last one ended that is left out, since it is too long ago; zero: none is
+	jumbled bool           // some came out of order after that, so that another one may have been left out than should
 	breaker policy.BreakerState
 	queued  []*limitWaiter // runs of the job that stand in the queues of limits
 	left    []*limitWaiter // those that did until the job was looked at
@@ -57,7 +59,24 @@ func (p *Planner) applyGuard(j *jobState, old *job.Job, now time.Time) {
 		for _, r := range j.live.order {
 			p.observe(j, nil, r.Run, now)
 		}
+		p.sortOut(j, now)
 	}
+	p.showBreaker(j)
+}
+
+// sortOut has the breaker go by all records at once, if they came in such an order that it may be wrong.
+func (p *Planner) sortOut(j *jobState, now time.Time) {
+	if j.guard == nil || !j.guard.jumbled || j.def == nil || j.def.Spec.Breaker == nil {
+		return
+	}
+	j.guard.tried, j.guard.forgot, j.guard.jumbled = nil, time.Time{}, false
+	for r := range j.ended.all {
+		j.tell(nil, r, now)
+	}
+	for _, r := range j.live.order {
+		j.tell(nil, r.Run, now)
+	}
+	j.judge()
 	p.showBreaker(j)
 }
 
@@ -73,6 +92,7 @@ func (p *Planner) observe(j *jobState, old, r *job.Run, now time.Time) {
 	}
 	if j.def.Spec.Breaker != nil && r != nil {
 		j.tell(old, r, now)
+		j.judge()
 		p.showBreaker(j)
 	}
 }
@@ -128,18 +148,31 @@ func (j *jobState) tell(old, r *job.Run, now time.Time) {
 		if t.Ended.Before(j.def.Updated) {
 			continue
 		}
+		if t.Ended.Before(g.forgot) {
+			g.jumbled = true
+			continue
+		}
 		i, _ := slices.BinarySearchFunc(g.tried, t, func(a, b policy.Tried) int {
 			if a.Ended.After(b.Ended) {
 				return 1
 			}
 			return -1
 		})
+		g.jumbled = g.jumbled || i < len(g.tried) && !g.forgot.IsZero()
 		g.tried = slices.Insert(g.tried, i, t)
 	}
-	if over := len(g.tried) - j.lookBack(); over > 0 {
-		g.tried = slices.Delete(g.tried, 0, over)
+}
+
+// judge says how the breaker stands, and leaves out what is too long ago to matter.
+func (j *jobState) judge() {
+	g := j.guard
+	for counted := 0; ; {
+		if g.breaker, counted = policy.Breaker(j.def.Spec.Breaker, g.tried); counted <= j.lookBack() {
+			return
+		}
+		g.forgot = g.tried[0].Ended
+		g.tried = slices.Delete(g.tried, 0, 1)
 	}
-	g.breaker = policy.Breaker(j.def.Spec.Breaker, g.tried)
 }
 
 // lookBack is how many of the job's latest attempts are kept for its breaker.

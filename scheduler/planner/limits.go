@@ -73,8 +73,9 @@ func (p *Planner) applyLimit(c job.Change) {
 	p.forgetLimit(l)
 }
 
+// forgetLimit removes a limit of which nothing is left. One that somebody may define again knows when runs have begun.
 func (p *Planner) forgetLimit(l *limitState) {
-	if l.def == nil && l.held == 0 && l.reserved == 0 && len(l.waiting) == 0 {
+	if l.def == nil && l.held == 0 && l.reserved == 0 && len(l.waiting) == 0 && l.pace.Blank() {
 		delete(p.limits, l.name)
 	}
 }
@@ -102,6 +103,9 @@ func (p *Planner) occupy(old, r *job.Run, now time.Time) {
 			l.held++
 		}
 		if !l.paced() {
+			if isAssigned(r) { // all that matters of it, should the limit get a rate
+				l.pace.Past(begins(r))
+			}
 			continue
 		}
 		if l.def != nil {

@@ -121,6 +121,7 @@ func (p *Planner) Lead(now time.Time) {
 		j.forgive()
 		if j.guard != nil {
 			j.guard.queued, j.guard.left = nil, nil
+			p.sortOut(j, now)
 		}
 		if len(j.live.order) > 0 {
 			p.touch(j)

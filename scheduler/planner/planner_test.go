@@ -66,6 +66,48 @@ func (r *rig) commit(d job.Decision) job.Applied {
 	return r.store.commit(r.store.term, []job.Decision{d})[0]
 }
 
+// The next slot that a cursor names is not taken on trust: whoever wrote it may have known other rules of a time zone.
+func TestACursorsNextSlotIsComputed(t *testing.T) {
+	for what, next := range map[string]time.Duration{"early": 30 * time.Second, "late": 90 * time.Second, "none": 0} {
+		for _, jobFirst := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, job first %t", what, jobFirst), func(t *testing.T) {
+				r := newRig(t)
+				c := job.Cursor{Job: "j", After: midnight, Generation: 1}
+				if next > 0 {
+					c.Next = midnight.Add(next)
+				}
+				if jobFirst {
+					r.define("j", job.Spec{Every: minutely})
+				}
+				r.store.put(job.Change{Kind: job.RecordCursor, Name: "j", Cursor: &c})
+				if !jobFirst {
+					r.define("j", job.Spec{Every: minutely})
+				}
+				r.lead()
+				r.rests()
+				r.now = midnight.Add(30 * time.Second)
+				r.rests()
+				if at, ok := r.Next(); !ok || !at.Equal(midnight.Add(time.Minute)) {
+					t.Errorf("it looks again at %v, %t", at, ok)
+				}
+				r.now = midnight.Add(time.Minute)
+				d := r.plan()
+				if d.Run == nil || !d.Run.Slot.Equal(r.now) {
+					t.Fatalf("got %+v, want the run of the slot", d)
+				}
+				r.Settle(d, r.commit(d), r.now)
+				r.feed()
+				r.now = midnight.Add(90 * time.Second)
+				for _, d := range r.Plan(r.now, 10) {
+					if d.Cursor != nil {
+						t.Errorf("it decides another slot: %+v", d)
+					}
+				}
+			})
+		}
+	}
+}
+
 // Whatever becomes of the gate's record, what is armed is guarded by its revision.
 func TestDecisionsNameTheGate(t *testing.T) {
 	r := newRig(t)

@@ -147,23 +147,24 @@ func (c *checker) cursor(d job.Decision) {
 	if w := c.sim; w.tampered[d.Job] && s.cursor(d.Job) == nil {
 		return // what it was is lost; that no slot has two runs is checked all the same
 	}
-	from := j.Scheduled
+	when, err := policy.When(j.Name, j.Spec)
+	if err != nil {
+		c.fail("%v", err)
+		return
+	}
+	began := begins(j, when.Offset())
+	from := began
 	if old := s.cursor(d.Job); old != nil {
 		from = old.After
 		if d.Cursor.After.Before(from) {
 			c.fail("cursor of %s goes back from %v to %v", d.Job, from, d.Cursor.After)
 		}
 	}
-	since := j.Scheduled
+	since := began
 	if old := s.cursor(d.Job); old == nil || old.Generation >= j.SinceGeneration {
 		since = later(from, since) // or else it is the first move under this schedule, which owes all of its slots
 	}
 	from = since
-	when, err := policy.When(j.Name, j.Spec)
-	if err != nil {
-		c.fail("%v", err)
-		return
-	}
 	for slot, ok := when.Next(from); ok && !slot.After(d.Cursor.After); slot, ok = when.Next(slot) {
 		name := d.Job + "/" + job.SlotID(slot)
 		e := d.Event
@@ -183,12 +184,21 @@ func (c *checker) cursor(d job.Decision) {
 	}
 }
 
-// paused says whether the time of a slot came in a pause.
+// paused says whether a slot, or its time, came in a pause.
 func (c *checker) paused(j *job.Job, slot time.Time, offset time.Duration) bool {
 	g := c.sim.store.gate()
 	return slices.ContainsFunc(append(slices.Clone(j.Halted()), g.Halted()...), func(p job.PastPause) bool {
-		return slot.Add(offset).After(p.From) && !slot.After(p.Until)
+		in := func(at time.Time) bool { return at.After(p.From) && !at.After(p.Until) }
+		return in(slot) || in(slot.Add(offset))
 	})
+}
+
+// begins is after which slot the job's schedule is in force: one that replaced another owes what had not come due by then.
+func begins(j *job.Job, offset time.Duration) time.Time {
+	if j.SinceGeneration == 1 {
+		return j.Scheduled
+	}
+	return later(j.Created, j.Scheduled.Add(-offset))
 }
 
 // covers says of an event whether slot is among those it tells of.
@@ -268,7 +278,7 @@ func (c *checker) decided(j *job.Job, settled time.Time) {
 		c.fail("%v", err)
 		return
 	}
-	from := j.Scheduled
+	from := begins(j, when.Offset())
 	if cursor := c.sim.store.cursor(j.Name); cursor != nil {
 		from = later(from, cursor.After)
 	}

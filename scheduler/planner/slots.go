@@ -89,18 +89,21 @@ func (p *Planner) writeOff(j *jobState) *job.Decision {
 	at := p.position(j)
 	since, _ := p.since(j)
 	if c := j.cursor; tells(c) {
-		changed := j.scheduled()
+		changed, begin := later(j.def.Scheduled, j.scheduled()), j.scheduled()
 		if changed.IsZero() { // an older version has made the record
-			changed = since
+			changed, begin = since, since
 		}
-		if c.Generation < j.def.SinceGeneration && c.After.After(changed) { // a slot of the old schedule was armed ahead
-			if r := policy.Between(j.when, changed, c.After.Add(-1), reasonOvertaken); r != nil {
+		old := c.Generation < j.def.SinceGeneration
+		if old && c.After.After(begin) { // a slot of the old schedule was armed ahead
+			if r := policy.Between(j.when, begin, c.After.Add(-1), reasonOvertaken); r != nil {
 				return p.skipUpTo(j, at, r, changed, c.After)
 			}
 		}
-		if changed = j.scheduled(); changed.After(c.After) && !c.Next.IsZero() && !c.Next.After(changed) {
+		begin = j.scheduled()
+		gone := old && !c.Next.After(j.def.Scheduled) && !isSlot(j, c.Next) // its time had not come
+		if !c.Next.IsZero() && (gone || begin.After(c.After) && !c.Next.After(begin)) {
 			r := &policy.Range{From: c.Next, To: c.Next, Count: 1, Partial: true, Reason: reasonChanged}
-			return p.skipUpTo(j, at, r, changed, changed)
+			return p.skipUpTo(j, at, r, changed, later(begin, c.After))
 		}
 	}
 	if !since.After(at.after) { // as nearly always
@@ -114,13 +117,8 @@ func (p *Planner) writeOff(j *jobState) *job.Decision {
 	return nil
 }
 
-// scheduled is when the job's present schedule came into force; zero if the record does not tell.
-func (j *jobState) scheduled() time.Time {
-	if j.def.Scheduled.IsZero() && j.def.SinceReason != job.SinceResumed {
-		return j.def.Since
-	}
-	return j.def.Scheduled
-}
+// scheduled is after which slot the job's present schedule is in force; zero if the record does not tell.
+func (j *jobState) scheduled() time.Time { return policy.OwedAfter(j.def, j.when) }
 
 // skipRange moves the cursor past a range of slots and says why they do not run.
 func (p *Planner) skipRange(j *jobState, at position, r *policy.Range, now time.Time) *job.Decision {

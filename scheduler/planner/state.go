@@ -135,6 +135,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 	// cannot be parsed has no slots.
 	when, err := policy.When(c.Name, c.Job.Spec)
 	j.when = when
+	j.cursor = j.trued(j.cursor)
 	p.misfit(c.Name, err)
 }
 
@@ -157,48 +158,6 @@ func (p *Planner) misfit(name string, err error) {
 // Misfits are the jobs whose schedule nobody understands, and why: they have no slots. What it returns does not change any
 // more.
 func (p *Planner) Misfits() map[string]error { return p.misfits }
-
-func (p *Planner) applyCursor(c job.Change) {
-	j := p.job(c.Name)
-	if j.cursor != nil && c.Rev <= j.cursor.Rev {
-		return
-	}
-	p.touch(j)
-	j.calm()
-	switch {
-	case c.Bad != nil: // what we knew is still true, and will replace what nobody can read
-		j.cursor = cursorAt(j.cursor, c.Name, c.Rev)
-	case c.Deleted() && j.def != nil && j.cursor != nil: // by hand: what we knew is still true
-		j.cursor = cursorAt(j.cursor, c.Name, 0)
-	case c.Deleted():
-		j.cursor = nil
-		p.forget(j)
-	default:
-		j.cursor = j.onward(c.Cursor)
-	}
-}
-
-// onward is a cursor's record, or what was known of it if that is further on: a cursor only moves forward, so a hand has put
-// it back. The runs of the slots behind it may have been removed from history.
-func (j *jobState) onward(c *job.Cursor) *job.Cursor {
-	if j.cursor == nil || !c.After.Before(j.cursor.After) {
-		return c
-	}
-	known := *j.cursor
-	known.Rev = c.Rev
-	return &known
-}
-
-// cursorAt is what was known of a cursor, whose record now stands at rev. Its next slot is computed anew, should the job
-// have been made anew.
-func cursorAt(known *job.Cursor, name string, rev int64) *job.Cursor {
-	c := job.Cursor{Job: name}
-	if known != nil {
-		c = *known
-	}
-	c.Rev, c.Generation = rev, 0
-	return &c
-}
 
 // applyRun takes over a run's record; nil means that there is none that can be read.
 func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time) {

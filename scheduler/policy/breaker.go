@@ -20,19 +20,21 @@ type BreakerState struct {
 	Failed int       // how many of the latest attempts had failed when it opened
 }
 
-// Breaker says how the breaker stands after the attempts tried, in the order of their ends.
+// Breaker says how the breaker stands after the attempts tried, in the order of their ends, and how many of them counted.
 //
 // It opens as soon as failure_ratio × window of the latest window attempts have failed, also while there have been fewer
 // attempts than that. So that many failures are needed in any case, and attempts that are not known any more count as good.
 // After open_for one run may try: a success closes it and all before is forgotten, a failure opens it anew. What began
 // before and ends meanwhile changes nothing.
-func Breaker(b *job.Breaker, tried []Tried) (s BreakerState) {
+func Breaker(b *job.Breaker, tried []Tried) (s BreakerState, counted int) {
 	needed := BreakerFailures(b)
 	from, failed := 0, 0 // of the window, and how many in it
 	for i, t := range tried {
-		switch {
-		case s.Open && t.Began.Before(s.Until):
+		if s.Open && t.Began.Before(s.Until) {
 			continue
+		}
+		counted++
+		switch {
 		case s.Open && !t.Failed:
 			s, from, failed = BreakerState{}, i+1, 0
 			continue
@@ -53,11 +55,11 @@ func Breaker(b *job.Breaker, tried []Tried) (s BreakerState) {
 			s = BreakerState{Open: true, Until: t.Ended.Add(b.OpenFor.Std()), Failed: failed}
 		}
 	}
-	return s
+	return s, counted
 }
 
-// BreakerLookBack is how many of a job's latest attempts are kept for b: those that opened it, and as many that have ended
-// since. 0 if b is nil.
+// BreakerLookBack is how many of a job's latest attempts that count are kept for b: those that opened it, and as many that have
+// ended since. 0 if b is nil.
 func BreakerLookBack(b *job.Breaker) int {
 	if b == nil {
 		return 0

@@ -44,7 +44,7 @@ func TestBreaker(t *testing.T) {
 		"ff" + pause + "sff":                   25,
 		"ff" + pause + "f" + pause + "s" + "f": 0,
 	} {
-		got := policy.Breaker(b, tries(letters))
+		got, _ := policy.Breaker(b, tries(letters))
 		want := policy.BreakerState{}
 		if until > 0 {
 			want = policy.BreakerState{Open: true, Until: epoch.Add(time.Duration(until) * time.Second), Failed: 2}
@@ -59,8 +59,17 @@ func TestABreakerThatHasForgottenOpensNoEarlier(t *testing.T) {
 	b := &job.Breaker{Window: 10, FailureRatio: 0.3, OpenFor: job.Duration(time.Second)}
 	all := tries(strings.Repeat("ssfsssfsss", 10))
 	for i := range all {
-		if s := policy.Breaker(b, all[i:]); s.Open {
+		if s, _ := policy.Breaker(b, all[i:]); s.Open {
 			t.Fatalf("with the attempts from the %dth on it is open: %+v", i, s)
+		}
+	}
+}
+
+func TestWhatBeganBeforeABreakerOpenedDoesNotCount(t *testing.T) {
+	b := &job.Breaker{Window: 4, FailureRatio: 0.5, OpenFor: job.Duration(10 * time.Second)}
+	for letters, want := range map[string]int{"": 0, "sfs": 3, "ffsfs": 2, "ff----------f": 3, "ff----------ss": 4} {
+		if _, got := policy.Breaker(b, tries(letters)); got != want {
+			t.Errorf("%q: got %d attempts, want %d", letters, got, want)
 		}
 	}
 }

@@ -44,6 +44,9 @@ func Missed(s *schedule.Schedule, spec *job.Spec, after, before, now time.Time, 
 		keep = max(1, spec.MissedLimit)
 		reason = fmt.Sprintf(ofMissed+"beyond the limit of %d", keep)
 	}
+	if fit(s, owed, keep) { // as nearly always, and cheaper to tell: this is asked again for each slot that runs
+		return nil
+	}
 	var oldest time.Time // of those that are kept
 	for _, o := range slices.Backward(owed) {
 		if kept := s.Last(o.After, o.UpTo, keep); len(kept) > 0 {
@@ -57,6 +60,17 @@ func Missed(s *schedule.Schedule, spec *job.Spec, after, before, now time.Time, 
 		return nil
 	}
 	return firstOf(s, owed, oldest.Add(-1), reason)
+}
+
+// fit says whether there are at most n slots in the stretches.
+func fit(s *schedule.Schedule, owed []Stretch, n int) bool {
+	for _, o := range owed {
+		found, exact := s.Count(o.After, o.UpTo, n)
+		if n -= found; n < 0 || !exact {
+			return false
+		}
+	}
+	return true
 }
 
 // firstOf is the range of slots up to upTo in the first of the stretches that has any, or nil.

@@ -201,6 +201,26 @@ func TestMissedDecidesEverySlotOnce(t *testing.T) {
 	})
 }
 
+// What fits the limit is counted and not listed, for that is asked again at each slot of a long catch-up.
+func TestMissedListsNoSlotsThatFit(t *testing.T) {
+	spec := job.Spec{Schedule: []string{"* * * * *"}, Missed: job.MissedAll, MissedLimit: 5_000}
+	s, err := policy.When("j", &spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := noon.Add(5_000*time.Minute + 1)
+	if n := testing.AllocsPerRun(5, func() {
+		if r := policy.Missed(s, &spec, noon, before, before, nil); r != nil {
+			t.Errorf("got %+v, want nothing passed over", r)
+		}
+	}); n > 5 {
+		t.Errorf("a look took %v allocations", n)
+	}
+	if r := policy.Missed(s, &spec, noon, before.Add(time.Minute), before, nil); r == nil || r.Count != 1 {
+		t.Errorf("one more than the limit: got %+v", r)
+	}
+}
+
 func earliest(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
@@ -219,9 +239,19 @@ func TestPaused(t *testing.T) {
 		"over already":      {job: []job.PastPause{paused(-2, 0)}},
 		"begun before":      {job: []job.PastPause{paused(-2, 1)}, want: []policy.Stretch{{hours(-2), hours(1)}}},
 		"of the job's time": {offset: time.Hour, job: []job.PastPause{paused(2, 3)}, want: []policy.Stretch{{hours(1), hours(3)}}},
-		"apart":             {job: []job.PastPause{paused(3, 4)}, all: []job.PastPause{paused(1, 2)}, want: []policy.Stretch{{hours(1), hours(2)}, {hours(3), hours(4)}}},
-		"both at a time":    {job: []job.PastPause{paused(1, 5)}, all: []job.PastPause{paused(2, 3), paused(5, 6)}, want: []policy.Stretch{{hours(1), hours(6)}}},
-		"that never was":    {job: []job.PastPause{paused(3, 2)}},
+		"longer than the offset": {
+			offset: time.Minute, job: []job.PastPause{paused(2, 3)}, want: []policy.Stretch{{hours(2).Add(-time.Minute), hours(3)}},
+		},
+		"shorter than the offset": {
+			offset: 3 * time.Hour, job: []job.PastPause{paused(5, 6)}, want: []policy.Stretch{{hours(2), hours(3)}, {hours(5), hours(6)}},
+		},
+		"shorter, and one of its time over": {
+			offset: 3 * time.Hour, job: []job.PastPause{paused(2, 2.5)}, want: []policy.Stretch{{hours(2), hours(2.5)}},
+		},
+		"since ever":     {offset: 3 * time.Hour, job: []job.PastPause{{Until: hours(1)}}, want: []policy.Stretch{{UpTo: hours(1)}}},
+		"apart":          {job: []job.PastPause{paused(3, 4)}, all: []job.PastPause{paused(1, 2)}, want: []policy.Stretch{{hours(1), hours(2)}, {hours(3), hours(4)}}},
+		"both at a time": {job: []job.PastPause{paused(1, 5)}, all: []job.PastPause{paused(2, 3), paused(5, 6)}, want: []policy.Stretch{{hours(1), hours(6)}}},
+		"that never was": {job: []job.PastPause{paused(3, 2)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, policy.Paused(c.offset, noon, c.job, c.all)); diff != "" {

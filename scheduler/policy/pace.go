@@ -39,6 +39,9 @@ func (p *Pace) Past(at time.Time) {
 	}
 }
 
+// Blank says that nothing is noted.
+func (p *Pace) Blank() bool { return p.past.IsZero() && len(p.begins) == 0 }
+
 // Unmark takes an attempt back that has not begun and will not.
 func (p *Pace) Unmark(run string, attempt int) {
 	p.begins = slices.DeleteFunc(p.begins, func(b begin) bool { return b.run == run && b.attempt == attempt })

@@ -13,14 +13,17 @@ type Stretch struct{ After, UpTo time.Time }
 // Holds says whether slot lies in the stretch.
 func (s Stretch) Holds(slot time.Time) bool { return slot.After(s.After) && !slot.After(s.UpTo) }
 
-// Paused returns where the slots after after lie that are not owed, since they passed in one of these pauses of the job or of
-// all jobs: those whose time, offset later, came after the pause had begun. They are in order and do not touch.
+// Paused returns where the slots after after lie that are not owed: those that passed in one of these pauses of the job or of
+// all jobs, and those whose time, offset later, came in one. Between the two may lie slots that are owed, if offset is longer
+// than the pause: they passed before it, and their time comes after it. The stretches are in order and do not touch.
 func Paused(offset time.Duration, after time.Time, pauses ...[]job.PastPause) []Stretch {
 	var list []Stretch
 	for _, of := range pauses {
 		for _, p := range of {
-			if s := (Stretch{p.From.Add(-offset), p.Until}); s.UpTo.After(after) && s.UpTo.After(s.After) {
-				list = append(list, s)
+			for _, d := range []time.Duration{0, offset} {
+				if s := (Stretch{p.From.Add(-d), p.Until.Add(-d)}); s.UpTo.After(after) && s.UpTo.After(s.After) {
+					list = append(list, s)
+				}
 			}
 		}
 	}

@@ -23,6 +23,20 @@ func When(name string, s *job.Spec) (*schedule.Schedule, error) {
 	return schedule.Parse(spec)
 }
 
+// OwedAfter is after which slot those of the job's present schedule, which is when, are owed; zero if the record does not tell.
+// One that took the place of another begins with the first slot whose time had not come then, offset as it is: an edit between
+// a slot and its time costs a run only if the slot goes. A new job has no slots from before it was made.
+func OwedAfter(j *job.Job, when *schedule.Schedule) time.Time {
+	at := j.Scheduled
+	if at.IsZero() && j.SinceReason != job.SinceResumed {
+		at = j.Since
+	}
+	if at.IsZero() || when == nil || j.SinceGeneration <= 1 {
+		return at
+	}
+	return later(j.Created, at.Add(-when.Offset()))
+}
+
 func deref(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}

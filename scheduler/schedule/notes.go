@@ -45,6 +45,29 @@ func (s *Schedule) Notes(from time.Time, n int) []string {
 	return notes
 }
 
+// Doubts says in plain words what whoever wrote an expression, which parses, may have taken for something else.
+func Doubts(expression string) (doubts []string) {
+	parts := strings.Fields(strings.ToUpper(expression))
+	if len(parts) != 5 && len(parts) != 6 {
+		return nil
+	}
+	inAny := func(list []string, holds func(item string) bool) bool {
+		return slices.ContainsFunc(list, func(part string) bool { return slices.ContainsFunc(strings.Split(part, ","), holds) })
+	}
+	if inAny(parts, func(item string) bool { return strings.HasPrefix(item, "H") }) {
+		doubts = append(doubts, "H is a number made from the job's name: these are the slots of no job; ask by its name, also with --file")
+	}
+	numbered := func(item string) bool {
+		item, _, _ = strings.Cut(item, "#")
+		item, _, _ = strings.Cut(item, "/")
+		return strings.ContainsAny(item, "1234567")
+	}
+	if len(parts) == 6 && inAny(parts[5:], numbered) {
+		doubts = append(doubts, "day of week: 1 is Monday, as in cron; in Quartz it is Sunday")
+	}
+	return doubts
+}
+
 // change is an instant at which a zone's clock is set; the offsets are in seconds.
 type change struct{ at, before, after int64 }
 

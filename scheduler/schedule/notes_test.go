@@ -55,3 +55,26 @@ func TestNotes(t *testing.T) {
 		t.Errorf("Notes(from, 1) = %q, want one", got)
 	}
 }
+
+func TestDoubts(t *testing.T) {
+	const (
+		hash   = "H is a number made from the job's name: these are the slots of no job; ask by its name, also with --file"
+		quartz = "day of week: 1 is Monday, as in cron; in Quartz it is Sunday"
+	)
+	for expression, want := range map[string][]string{
+		"30 2 * * 1":        nil,
+		"0 30 2 * * MON":    nil,
+		"0 30 2 ? * MON#1":  nil,
+		"0 30 2 * * */2":    nil,
+		"0 30 2 * MAR THU":  nil,
+		"@hourly":           nil,
+		"H H * * *":         {hash},
+		"0,h(3-5) 2 * * *":  {hash},
+		"0 30 2 ? * 2-6":    {quartz},
+		"0 H 2 * * SUN,6#2": {hash, quartz},
+	} {
+		if diff := cmp.Diff(want, schedule.Doubts(expression)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", expression, diff)
+		}
+	}
+}
