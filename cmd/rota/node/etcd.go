@@ -137,7 +137,7 @@ func (n *Node) hurryWrites(ctx context.Context) error {
 // The pace of awaitEtcd.
 const (
 	askPause = 2 * time.Second  // at most, between two tries: for as long nobody may lead after an outage
-	askTold  = 15 * time.Second // between two lines that tell of it
+	askTold  = 5 * time.Second // between two lines that tell of it
 )
 
 // awaitEtcd calls ask until etcd answers, or refuses what waiting does not change. Until then it says now and then that it
