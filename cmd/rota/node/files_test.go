@@ -63,9 +63,9 @@ func TestJobFilesAreFollowed(t *testing.T) {
 	})
 	t.Run("a wrong edit changes nothing, and is shown with its line", func(t *testing.T) {
 		write(t, a, jobsFile("third", "x")+"  broken: {comand: [a], shell: b}\n  worse: {}\n")
-		eventually(t, "a note", func() bool { return r.notes(t) != "" })
-		if got := r.notes(t); !strings.Contains(got, a+":3:") || !strings.Contains(got, "q1: ") || !strings.Contains(got, "more)") {
-			t.Errorf("got note %q, want the replica, %s:3 and how many more", got, a)
+		eventually(t, "a note of it", func() bool { return strings.Contains(r.notes(t), a+":3:") })
+		if got := r.notes(t); !strings.Contains(got, "q1: ") || !strings.Contains(got, "more)") {
+			t.Errorf("got note %q, want the replica, and how many more", got)
 		}
 		r.wantJobs(t, "x=second z=first")
 		r.reload <- syscall.SIGHUP
