@@ -22,18 +22,19 @@ func TestPausedLeaderIsFenced(t *testing.T) {
 	t.Parallel()
 	sink := NewSink(t)
 	jobs := make(map[string]job.Spec)
-	for i := range 20 {
+	for i := range 100 {
 		jobs[fmt.Sprintf("post-%02d", i)] = job.Spec{
-			Every: job.Duration(time.Second), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
+			Every: job.Duration(time.Second), Jitter: job.Duration(time.Second), Missed: job.MissedAll,
+			HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
 		}
 	}
-	// Nothing is armed ahead, so that the leader is known to write when slots are due.
+	// Nothing is armed ahead, and slots are due all the time: so the leader writes when it is stopped, and wants to when it goes on.
 	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string { return []string{"--dispatch-arm-ahead=0s"} }})
 	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 40 })
 	type fall struct{ term, resumed int64 }
 	var falls []fall
 	wrote := false
-	for try := 0; try < 3 && !wrote; try++ {
+	for try := 0; try < 6 && !wrote; try++ {
 		term, resumed, failed := pauseLeader(t, c)
 		falls, wrote = append(falls, fall{term, resumed}), failed
 	}
