@@ -136,7 +136,7 @@ func (n *Node) hurryWrites(ctx context.Context) error {
 
 // The pace of awaitEtcd.
 const (
-	askPause = 2 * time.Second  // at most, between two tries: for as long nobody may lead after an outage
+	askPause = 2 * time.Second // at most, between two tries: for as long nobody may lead after an outage
 	askTold  = 5 * time.Second // between two lines that tell of it
 )
 
