@@ -11,8 +11,9 @@ import (
 
 // Commit writes a leader's decisions, each all or nothing, and calls done once for each, from any goroutine, with its
 // index. Applied.Err is nil, job.ErrConflict (look at the records as they stand), another definite refusal, or it wraps
-// the cause of ctx when the outcome is unknown, or the records as they stand are. election.ErrTermLost means that nothing of this term is written from now
-// on; a sending before that, which was not answered, may have been. ctx is that of the term.
+// the cause of ctx when the outcome is unknown, or the records as they stand are. election.ErrTermLost means that nothing
+// of this term is written from now on; a sending before that, which was not answered, may have been. ctx is that of the
+// term.
 func (s *Store) Commit(ctx context.Context, term election.Term, ds []job.Decision, done func(int, job.Applied)) {
 	g := s.led(ctx, term)
 	ws := make([]*write, 0, len(ds))
