@@ -52,6 +52,11 @@ func (m *morgue) await(ctx context.Context, addr string) bool {
 	m.mu.Lock()
 	dead := m.dead[addr]
 	m.mu.Unlock()
+	return seenToDie(ctx, dead)
+}
+
+// seenToDie says whether dead is closed from now on, before ctx ends.
+func seenToDie(ctx context.Context, dead <-chan struct{}) bool {
 	select {
 	case <-dead:
 		return false

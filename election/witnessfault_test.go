@@ -73,17 +73,7 @@ func (d *deathbed) await(ctx context.Context, addr string) bool {
 	d.watched = append(d.watched, addr)
 	dead := d.dead[addr]
 	d.mu.Unlock()
-	select {
-	case <-dead:
-		return false
-	default:
-	}
-	select {
-	case <-dead:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return seenToDie(ctx, dead)
 }
 
 // stand puts a candidate into the queue, with a sign of life.

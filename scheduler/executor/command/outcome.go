@@ -165,7 +165,7 @@ func executable(name, path string) error {
 		return &hopeless{exitNotFound, fmt.Sprintf("command %s not found", name)}
 	case errors.Is(err, fs.ErrPermission):
 		return &hopeless{exitCannotExec, fmt.Sprintf("command %s: permission denied", name)}
-	case err != nil: // as of a file server that does not answer for now
+	case err != nil: // as of a file server that does not answer
 		return fmt.Errorf("look for command %s: %w", name, err)
 	case info.IsDir():
 		return &hopeless{exitCannotExec, fmt.Sprintf("command %s is a directory", name)}
