@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -11,13 +12,11 @@ import (
 const KeyRetention = 24 * time.Hour
 
 // history is the runs of one job that have ended and are still in the store. What is asked on every look at the job, and
-// on every change of a run, looks at few of them: there may be a day's submissions.
+// on every change of a run, looks at few of them: there may be a day's submissions, and a thousand failures behind a success.
 type history struct {
-	plain ordered
-	keyed *ordered            // those that wait until their keys need not be kept, and then are plain; nil: none ever was
-	byID  map[string]*job.Run // all of them; nil while they are few
-	good  int32               // how many of plain succeeded or were skipped
-	begun int32               // how many of plain were attempted
+	good, bad ordered             // those that succeeded or were skipped, and all others
+	keyed     *ordered            // those that wait until their keys need not be kept, and then are one of these; nil: none ever was
+	byID      map[string]*job.Run // all of them; nil while they are few
 }
 
 // fewRuns is how many runs are found by looking at each of them.
@@ -25,8 +24,16 @@ const fewRuns = 64
 
 func good(r *job.Run) bool { return r.State == job.Succeeded || r.State == job.Skipped }
 
+// kind is the list that r belongs to, its key apart.
+func (h *history) kind(r *job.Run) *ordered {
+	if good(r) {
+		return &h.good
+	}
+	return &h.bad
+}
+
 func (h *history) len() int {
-	n := len(h.plain.runs)
+	n := len(h.good.runs) + len(h.bad.runs)
 	if h.keyed != nil {
 		n += len(h.keyed.runs)
 	}
@@ -35,9 +42,9 @@ func (h *history) len() int {
 
 // all yields each run.
 func (h *history) all(yield func(*job.Run) bool) {
-	lists := [][]*job.Run{h.plain.runs, nil}
+	lists := [][]*job.Run{h.good.runs, h.bad.runs, nil}
 	if h.keyed != nil {
-		lists[1] = h.keyed.runs
+		lists[2] = h.keyed.runs
 	}
 	for _, list := range lists {
 		for _, r := range list {
@@ -64,7 +71,7 @@ func (h *history) get(id string) *job.Run {
 // add adds a run whose id is not there.
 func (h *history) add(r *job.Run) {
 	if r.Key == "" {
-		h.addPlain(r)
+		h.kind(r).add(r)
 	} else {
 		if h.keyed == nil {
 			h.keyed = new(ordered)
@@ -82,30 +89,14 @@ func (h *history) add(r *job.Run) {
 	}
 }
 
-func (h *history) addPlain(r *job.Run) {
-	h.plain.add(r)
-	h.count(r, 1)
-}
-
-// count counts r as one of plain, n times: 1 or -1.
-func (h *history) count(r *job.Run, n int32) {
-	if good(r) {
-		h.good += n
-	}
-	if len(r.Attempts) > 0 {
-		h.begun += n
-	}
-}
-
 // remove removes the run of that id, if it is there.
 func (h *history) remove(id string) {
 	r := h.get(id)
-	switch {
-	case r == nil:
+	if r == nil {
 		return
-	case h.keyed != nil && h.keyed.remove(r):
-	case h.plain.remove(r):
-		h.count(r, -1)
+	}
+	if h.keyed == nil || !h.keyed.remove(r) {
+		h.kind(r).remove(r)
 	}
 	if delete(h.byID, id); h.len() == 0 {
 		h.byID, h.keyed = nil, nil
@@ -119,33 +110,36 @@ func (h *history) ripen(now time.Time) {
 	}
 	for r := h.keyed.first(); r != nil && now.Sub(r.Ended()) >= KeyRetention; r = h.keyed.first() {
 		h.keyed.remove(r)
-		h.addPlain(r)
+		h.kind(r).add(r)
 	}
 }
 
 // over is how many runs are beyond the numbers to be kept, at most.
 func (h *history) over(keep Retention) (n int) {
 	if keep.Success > 0 {
-		n += max(0, int(h.good)-keep.Success)
+		n += max(0, len(h.good.runs)-keep.Success)
 	}
 	if keep.Failed > 0 {
-		n += max(0, len(h.plain.runs)-int(h.good)-keep.Failed)
+		n += max(0, len(h.bad.runs)-keep.Failed)
 	}
 	return n
 }
 
 // expiry is when a run is beyond its age, or its key need not be kept any more, false if never.
 func (h *history) expiry(keep Retention) (at time.Time, ok bool) {
-	if r := h.plain.first(); r != nil && keep.MaxAge > 0 {
-		at, ok = r.Ended().Add(keep.MaxAge+time.Millisecond), true
-	}
-	if h.keyed == nil || keep == (Retention{}) {
-		return at, ok
-	}
-	if r := h.keyed.first(); r != nil {
-		if ripe := r.Ended().Add(KeyRetention + time.Millisecond); !ok || ripe.Before(at) {
-			at, ok = ripe, true
+	soonest := func(o *ordered, kept time.Duration) {
+		if r := o.first(); r != nil {
+			if due := r.Ended().Add(kept + time.Millisecond); !ok || due.Before(at) {
+				at, ok = due, true
+			}
 		}
+	}
+	if keep.MaxAge > 0 {
+		soonest(&h.good, keep.MaxAge)
+		soonest(&h.bad, keep.MaxAge)
+	}
+	if h.keyed != nil && keep != (Retention{}) {
+		soonest(h.keyed, KeyRetention)
 	}
 	return at, ok
 }
@@ -183,30 +177,27 @@ func (p *Planner) expect(j *jobState) {
 
 // beyond lists runs beyond the bounds, those that ended first first, as many as one decision removes. The latest tried ones
 // that began are kept whatever their number: a breaker goes by them.
-func (h *history) beyond(keep Retention, tried int, now time.Time) (drops []*job.Run) {
-	h.plain.sort()
-	succeeded, begun := int(h.good), int(h.begun) // how many there are from r on
-	failed := len(h.plain.runs) - succeeded
-	for _, r := range h.plain.runs {
-		aged := keep.MaxAge > 0 && now.Sub(r.Ended()) > keep.MaxAge
-		many, more := keep.Success > 0 && succeeded > keep.Success, keep.Failed > 0 && failed > keep.Failed
-		if len(drops) == job.MaxDrops || !aged && !many && !more {
-			break
-		}
-		over := more
-		if good(r) {
-			over = many
-			succeeded--
+func (h *history) beyond(keep Retention, tried int, now time.Time) []*job.Run {
+	spared := h.lastBegun(tried)
+	drops := append(h.good.beyond(keep.Success, keep.MaxAge, spared, now), h.bad.beyond(keep.Failed, keep.MaxAge, spared, now)...)
+	slices.SortStableFunc(drops, byEnd)
+	return drops[:min(len(drops), job.MaxDrops)]
+}
+
+// lastBegun is from which end on runs that began are among the last n of them, zero if none is. Those with a key are left out.
+func (h *history) lastBegun(n int) (from time.Time) {
+	h.good.sort()
+	h.bad.sort()
+	for i, k := len(h.good.runs)-1, len(h.bad.runs)-1; n > 0 && (i >= 0 || k >= 0); {
+		var r *job.Run
+		if k < 0 || i >= 0 && byEnd(h.good.runs[i], h.bad.runs[k]) >= 0 {
+			r, i = h.good.runs[i], i-1
 		} else {
-			failed--
+			r, k = h.bad.runs[k], k-1
 		}
 		if len(r.Attempts) > 0 {
-			over = over && begun > tried
-			begun--
-		}
-		if over || aged {
-			drops = append(drops, r)
+			from, n = r.Ended(), n-1
 		}
 	}
-	return drops
+	return from
 }

@@ -68,6 +68,38 @@ func lifeOfARun(n int) (least time.Duration) {
 	return least
 }
 
+// TestWhatStaysIsNotLookedAt removes the one success that is too many, behind ever more failures that are kept.
+func TestWhatStaysIsNotLookedAt(t *testing.T) {
+	few, many := removal(t, 100), removal(t, 100_000)
+	if many > 20*few+time.Millisecond {
+		t.Errorf("what is beyond the bounds is found in %v behind 100 failures, and in %v behind 100,000", few, many)
+	}
+}
+
+// removal is the least time that it takes to find the one success that is too many behind n failures.
+func removal(t *testing.T, n int) (least time.Duration) {
+	var h history
+	keep := Retention{Success: 100, Failed: n, MaxAge: 7 * 24 * time.Hour}
+	for i := range n + keep.Success + 1 {
+		r := job.Run{ID: fmt.Sprint(i), State: job.Failed, Finished: epoch.Add(time.Duration(i) * time.Second)}
+		if i >= n {
+			r.State = job.Succeeded
+		}
+		h.add(&r)
+	}
+	for i := range 20 {
+		began := time.Now()
+		drops := h.beyond(keep, 0, epoch.Add(2*24*time.Hour))
+		if took := time.Since(began); i == 0 || took < least {
+			least = took
+		}
+		if len(drops) != 1 || drops[0].ID != fmt.Sprint(n) {
+			t.Fatalf("beyond the bounds are %d runs, want the first success alone", len(drops))
+		}
+	}
+	return least
+}
+
 // ended are runs that have ended.
 var ended = rapid.Custom(func(t *rapid.T) *job.Run {
 	at := epoch.Add(time.Duration(rapid.IntRange(0, 40*60).Draw(t, "ended")) * time.Minute)

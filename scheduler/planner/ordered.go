@@ -19,6 +19,8 @@ const maxMoved = 4096
 
 func compareEnds(r *job.Run, at time.Time) int { return r.Ended().Compare(at) }
 
+func byEnd(a, b *job.Run) int { return a.Ended().Compare(b.Ended()) }
+
 func (o *ordered) add(r *job.Run) {
 	at := len(o.runs)
 	if !o.unsorted && at > 0 && r.Ended().Before(o.runs[at-1].Ended()) {
@@ -53,7 +55,7 @@ func (o *ordered) remove(r *job.Run) bool {
 
 func (o *ordered) sort() {
 	if o.unsorted {
-		slices.SortFunc(o.runs, func(a, b *job.Run) int { return a.Ended().Compare(b.Ended()) })
+		slices.SortFunc(o.runs, byEnd)
 		o.unsorted = false
 	}
 }
@@ -65,4 +67,21 @@ func (o *ordered) first() *job.Run {
 		return nil
 	}
 	return o.runs[0]
+}
+
+// beyond lists those that are too many, but for what began and ended at spared (zero: never) or later, and those that are too
+// old, as many as one decision removes. Zero is no bound.
+func (o *ordered) beyond(many int, age time.Duration, spared, now time.Time) (drops []*job.Run) {
+	o.sort()
+	for i, r := range o.runs {
+		over := many > 0 && len(o.runs)-i > many
+		aged := age > 0 && now.Sub(r.Ended()) > age
+		if len(drops) == job.MaxDrops || !over && !aged {
+			break
+		}
+		if aged || spared.IsZero() || len(r.Attempts) == 0 || r.Ended().Before(spared) {
+			drops = append(drops, r)
+		}
+	}
+	return drops
 }
