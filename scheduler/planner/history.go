@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -10,14 +11,33 @@ import (
 // long as its record is there, the same key makes no other run.
 const KeyRetention = 24 * time.Hour
 
+// AskedRetention is how long any other run that somebody asked for is kept at least. Who made it may not have been answered and
+// send it again for as long as somebody waits for that: as long as its record is there, it is not made twice. The runs of slots
+// are guarded by their cursors.
+const AskedRetention = time.Minute
+
+// heldFor is how long a run that has ended is kept whatever the retention: one of holds, zero for that of a slot.
+func heldFor(r *job.Run) time.Duration {
+	switch {
+	case r.Key != "":
+		return KeyRetention
+	case r.Kind != job.KindScheduled:
+		return AskedRetention
+	}
+	return 0
+}
+
+// holds are the times for which runs are held.
+var holds = [...]time.Duration{KeyRetention, AskedRetention}
+
 // history is the runs of one job that have ended and are still in the store. What is asked on every look at the job, and
 // on every change of a run, looks at few of them: there may be a day's submissions.
 type history struct {
 	plain ordered
-	keyed *ordered            // those that wait until their keys need not be kept, and then are plain; nil: none ever was
-	byID  map[string]*job.Run // all of them; nil while they are few
-	good  int32               // how many of plain succeeded or were skipped
-	begun int32               // how many of plain were attempted
+	held  *[len(holds)]ordered // those that wait until they need not be kept, and then are plain; nil: none is
+	byID  map[string]*job.Run  // all of them; nil while they are few
+	good  int32                // how many of plain succeeded or were skipped
+	begun int32                // how many of plain were attempted
 }
 
 // fewRuns is how many runs are found by looking at each of them.
@@ -27,20 +47,26 @@ func good(r *job.Run) bool { return r.State == job.Succeeded || r.State == job.S
 
 func (h *history) len() int {
 	n := len(h.plain.runs)
-	if h.keyed != nil {
-		n += len(h.keyed.runs)
+	if h.held != nil {
+		for i := range h.held {
+			n += len(h.held[i].runs)
+		}
 	}
 	return n
 }
 
 // all yields each run.
 func (h *history) all(yield func(*job.Run) bool) {
-	lists := [][]*job.Run{h.plain.runs, nil}
-	if h.keyed != nil {
-		lists[1] = h.keyed.runs
+	for _, r := range h.plain.runs {
+		if !yield(r) {
+			return
+		}
 	}
-	for _, list := range lists {
-		for _, r := range list {
+	if h.held == nil {
+		return
+	}
+	for i := range h.held {
+		for _, r := range h.held[i].runs {
 			if !yield(r) {
 				return
 			}
@@ -63,13 +89,13 @@ func (h *history) get(id string) *job.Run {
 
 // add adds a run whose id is not there.
 func (h *history) add(r *job.Run) {
-	if r.Key == "" {
+	if i := slices.Index(holds[:], heldFor(r)); i < 0 {
 		h.addPlain(r)
 	} else {
-		if h.keyed == nil {
-			h.keyed = new(ordered)
+		if h.held == nil {
+			h.held = new([len(holds)]ordered)
 		}
-		h.keyed.add(r)
+		h.held[i].add(r)
 	}
 	switch n := h.len(); {
 	case h.byID != nil:
@@ -100,26 +126,34 @@ func (h *history) count(r *job.Run, n int32) {
 // remove removes the run of that id, if it is there.
 func (h *history) remove(id string) {
 	r := h.get(id)
-	switch {
-	case r == nil:
+	if r == nil {
 		return
-	case h.keyed != nil && h.keyed.remove(r):
-	case h.plain.remove(r):
+	}
+	if !h.release(r) && h.plain.remove(r) {
 		h.count(r, -1)
 	}
 	if delete(h.byID, id); h.len() == 0 {
-		h.byID, h.keyed = nil, nil
+		h.byID, h.held = nil, nil
 	}
 }
 
-// ripen takes those among the others whose keys need not be kept any more.
+// release removes r from those that are held, and says whether it was among them.
+func (h *history) release(r *job.Run) bool {
+	i := slices.Index(holds[:], heldFor(r))
+	return i >= 0 && h.held != nil && h.held[i].remove(r)
+}
+
+// ripen takes those among the others that need not be kept any more.
 func (h *history) ripen(now time.Time) {
-	if h.keyed == nil {
+	if h.held == nil {
 		return
 	}
-	for r := h.keyed.first(); r != nil && now.Sub(r.Ended()) >= KeyRetention; r = h.keyed.first() {
-		h.keyed.remove(r)
-		h.addPlain(r)
+	for i := range h.held {
+		o := &h.held[i]
+		for r := o.first(); r != nil && now.Sub(r.Ended()) >= holds[i]; r = o.first() {
+			o.remove(r)
+			h.addPlain(r)
+		}
 	}
 }
 
@@ -134,17 +168,19 @@ func (h *history) over(keep Retention) (n int) {
 	return n
 }
 
-// expiry is when a run is beyond its age, or its key need not be kept any more, false if never.
+// expiry is when a run is beyond its age, or need not be held any more, false if never.
 func (h *history) expiry(keep Retention) (at time.Time, ok bool) {
 	if r := h.plain.first(); r != nil && keep.MaxAge > 0 {
 		at, ok = r.Ended().Add(keep.MaxAge+time.Millisecond), true
 	}
-	if h.keyed == nil || keep == (Retention{}) {
+	if h.held == nil || keep == (Retention{}) {
 		return at, ok
 	}
-	if r := h.keyed.first(); r != nil {
-		if ripe := r.Ended().Add(KeyRetention + time.Millisecond); !ok || ripe.Before(at) {
-			at, ok = ripe, true
+	for i := range h.held {
+		if r := h.held[i].first(); r != nil {
+			if ripe := r.Ended().Add(holds[i] + time.Millisecond); !ok || ripe.Before(at) {
+				at, ok = ripe, true
+			}
 		}
 	}
 	return at, ok

@@ -75,6 +75,7 @@ var ended = rapid.Custom(func(t *rapid.T) *job.Run {
 	if rapid.Bool().Draw(t, "keyed") {
 		r.Key = "k"
 	}
+	r.Kind = rapid.SampledFrom([]job.RunKind{job.KindScheduled, job.KindManual, job.KindDelayed, job.KindRetry}).Draw(t, "kind")
 	if rapid.Bool().Draw(t, "attempted") {
 		r.Attempts = []job.Attempt{{Number: 1}}
 	}
@@ -140,7 +141,7 @@ func byTheLetter(runs []*job.Run, keep Retention, tried int, now time.Time) (dro
 	slices.SortStableFunc(runs, func(a, b *job.Run) int { return a.Ended().Compare(b.Ended()) })
 	success, failed := 0, 0
 	for _, r := range slices.Backward(runs) {
-		if r.Key != "" && now.Sub(r.Ended()) < KeyRetention {
+		if r.Key != "" && now.Sub(r.Ended()) < KeyRetention || r.Kind != job.KindScheduled && now.Sub(r.Ended()) < AskedRetention {
 			continue
 		}
 		var over bool
