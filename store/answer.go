@@ -67,6 +67,9 @@ func (h *hurry) end(cancel context.CancelFunc) (stop func() bool) {
 	return context.AfterFunc(h.ctx, cancel)
 }
 
+// errGone is what is left of a request whose callers have all given up.
+var errGone = errors.New("outcome unknown: nobody waits for it any more")
+
 // untilDefinite sends the same request until etcd answers it or refuses it, or ctx ends. open says whether it was sent
 // before and may be applied at any time; unanswered is called for each sending after which that is so. The error is etcd's
 // refusal, or wraps the cause of ctx. A try also ends, and is followed by the next, when h is called.
@@ -91,7 +94,7 @@ func untilDefinite(ctx context.Context, open bool, h *hurry, send func(ctx conte
 			h.answered(took)
 		}
 		switch {
-		case err == nil, isCode(err, rpctypes.ErrNoSpace):
+		case err == nil, err == errGone, isCode(err, rpctypes.ErrNoSpace):
 			return err
 		case malformed(err) != nil:
 			return malformed(err)

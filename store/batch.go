@@ -51,6 +51,24 @@ func (b *batch) add(w *write) bool {
 	return true
 }
 
+// leave removes and returns the writes whose callers gave up. They would only take place when nobody expects it any more: a run
+// that was made by an earlier sending may have ended and be forgotten by then, and would be made again.
+func (b *batch) leave() (gone []*write) {
+	if !slices.ContainsFunc(b.writes, (*write).isGone) {
+		return nil
+	}
+	all := b.writes
+	*b = batch{}
+	for _, w := range all {
+		if w.isGone() {
+			gone = append(gone, w)
+		} else {
+			b.add(w) // which was in with more beside it
+		}
+	}
+	return gone
+}
+
 // ops returns what the request does: the answer of the i-th operation is that of the i-th write.
 func (b *batch) ops() ([]*pb.RequestOp, error) {
 	ops := make([]*pb.RequestOp, 0, len(b.writes)+len(b.orders.list))

@@ -20,5 +20,5 @@
 //
 // A Mirror lags behind etcd. Decisions made from it are safe because the write compares revisions, not because it is
 // current. A write whose caller gave up after it was sent may still take
-// place.
+// place, but is not sent again.
 package store

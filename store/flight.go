@@ -91,6 +91,7 @@ func (g *group) settle(b *batch, resp *pb.TxnResponse) {
 	})
 }
 
+// commit sends b until the answer is definite. Writes whose callers give up meanwhile leave it.
 func (g *group) commit(b *batch) (resp *pb.TxnResponse, err error) {
 	then, err := b.ops()
 	if err != nil {
@@ -102,6 +103,14 @@ func (g *group) commit(b *batch) (resp *pb.TxnResponse, err error) {
 		held = append(held, is.GetCompare())
 	}
 	err = untilDefinite(g.ctx, b.open(), &g.store.hurry, func(ctx context.Context) (err error) {
+		if gone := b.leave(); len(gone) > 0 {
+			for _, w := range gone {
+				g.end(w, &written{err: errGone})
+			}
+			if then, err = b.ops(); err != nil || len(b.writes) == 0 {
+				return errGone
+			}
+		}
 		g.count.transactions.Add(1)
 		resp, err = g.store.txn(ctx, held, then)
 		if err == nil {

@@ -100,7 +100,8 @@ func (g *group) waitLocked() time.Duration {
 	return time.Until(g.turn)
 }
 
-// do is enqueue for one write, waiting for its end. When ctx ends first, a write that has been sent may still take place.
+// do is enqueue for one write, waiting for its end. When ctx ends first, a write that has been sent is not sent again, and may
+// still take place.
 func (g *group) do(ctx context.Context, w *write) (*written, error) {
 	answer := make(chan *written, 1)
 	w.done = func(out *written) { answer <- out }
@@ -115,6 +116,7 @@ func (g *group) do(ctx context.Context, w *write) (*written, error) {
 		if g.withdraw(w) {
 			return &written{}, fmt.Errorf("not sent: %w", context.Cause(ctx))
 		}
+		w.gone.Store(true)
 		return &written{}, fmt.Errorf("outcome unknown: %w", context.Cause(ctx))
 	}
 }

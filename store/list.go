@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -10,11 +11,20 @@ import (
 
 // How many keys one request of a list returns. As many as make pageBytes, going by those before: etcd counts to the end of
 // the range with each request, so few large pages are cheaper than many small ones.
+//
+// Those before may mislead: a page that was to hold runs of a few hundred bytes may meet those that keep their output, and all
+// of it has to fit into the memory of etcd and of us. So each kind of records is listed by itself, beginning with firstPage,
+// a page is at most growth times as long as the one before it, and has room for the largest record met for each of its keys
+// within mostBytes, as far as it is longer than steadyPage. Of runs, which differ the most, it holds no more than maxRuns.
 const (
-	firstPage = 1_000
-	minPage   = 16
-	maxPage   = 50_000
-	pageBytes = 16 << 20
+	firstPage  = 1_000
+	minPage    = 16
+	steadyPage = 4_000
+	maxPage    = 50_000
+	maxRuns    = 10_000
+	pageBytes  = 16 << 20
+	mostBytes  = 128 << 20
+	growth     = 8
 )
 
 // list reads everything under prefix as it was at one revision.
@@ -25,11 +35,11 @@ func (s *Store) list(ctx context.Context, prefix string) (kvs []*mvccpb.KeyValue
 
 // pages is list for those who need not have everything at once.
 func (s *Store) pages(ctx context.Context, prefix string, take func(kvs []*mvccpb.KeyValue)) (rev int64, err error) {
-	end := clientv3.GetPrefixRangeEnd(prefix)
-	page := firstPage
+	all := clientv3.GetPrefixRangeEnd(prefix)
+	end, size := all, pageSizeOf("")
 	for from := prefix; ; {
 		try, cancel := context.WithTimeout(ctx, 10*tryTimeout)
-		resp, err := s.client.Get(try, from, clientv3.WithRange(end), clientv3.WithLimit(int64(page)), clientv3.WithRev(rev))
+		resp, err := s.client.Get(try, from, clientv3.WithRange(end), clientv3.WithLimit(int64(size.keys)), clientv3.WithRev(rev))
 		cancel()
 		if err != nil {
 			return 0, fmt.Errorf("list %s: %w", prefix, err)
@@ -39,17 +49,45 @@ func (s *Store) pages(ctx context.Context, prefix string, take func(kvs []*mvccp
 		}
 		take(resp.Kvs)
 		if !resp.More || len(resp.Kvs) == 0 {
-			return rev, nil
+			if end == all {
+				return rev, nil
+			}
+			from, end, size = end, all, pageSizeOf("") // the first page of what follows tells of which kind that is
+			continue
 		}
-		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
-		page = nextPage(resp.Kvs)
+		last := string(resp.Kvs[len(resp.Kvs)-1].Key)
+		from = last + "\x00"
+		if kind, _, ok := strings.Cut(last[len(prefix):], "/"); ok && end == all {
+			end, size = clientv3.GetPrefixRangeEnd(prefix+kind+"/"), pageSizeOf(Kind(kind))
+		} else {
+			size.after(resp.Kvs)
+		}
 	}
 }
 
-func nextPage(kvs []*mvccpb.KeyValue) int {
+// pageSize is how many keys the next page of a list is to hold.
+type pageSize struct {
+	keys    int
+	most    int // keys
+	largest int // bytes, of one key with its value
+}
+
+// pageSizeOf is that of the first page of a kind of records.
+func pageSizeOf(kind Kind) pageSize {
+	if kind == KindRuns {
+		return pageSize{keys: firstPage, most: maxRuns}
+	}
+	return pageSize{keys: firstPage, most: maxPage}
+}
+
+// after goes by the page that was read.
+func (p *pageSize) after(kvs []*mvccpb.KeyValue) {
 	bytes := 1
 	for _, kv := range kvs {
-		bytes += len(kv.Key) + len(kv.Value)
+		n := len(kv.Key) + len(kv.Value)
+		bytes += n
+		p.largest = max(p.largest, n)
 	}
-	return min(max(len(kvs)*pageBytes/bytes, minPage), maxPage)
+	p.keys = min(len(kvs)*pageBytes/bytes, growth*len(kvs), max(mostBytes/max(p.largest, 1), steadyPage), p.most)
+	p.keys = max(p.keys, minPage)
 }

@@ -58,7 +58,7 @@ func (s *Store) present(ctx context.Context, key string, ttl time.Duration, reco
 			p.lose()
 		}
 	})
-	if err := p.mean(ctx, record(p.ID())); err != nil {
+	if err := p.appear(ctx, record(p.ID())); err != nil {
 		_ = p.Close(context.WithoutCancel(ctx))
 		return nil, err
 	}
@@ -98,6 +98,20 @@ func (p *Presence) Close(ctx context.Context) error {
 }
 
 func (p *Presence) lose() { p.once.Do(func() { close(p.lost) }) }
+
+// appear has v be the record, in the place of whatever is there. What comes after that was looked at is not replaced: should the
+// write come late, that is a later session, which would be lost.
+func (p *Presence) appear(ctx context.Context, v any) error {
+	for {
+		rev, err := p.store.revisionOf(ctx, p.key)
+		if err != nil {
+			return fmt.Errorf("write presence %s: %w", p.key, err)
+		}
+		if err := p.mean(ctx, v, unchanged(p.key, rev)); !errors.Is(err, job.ErrConflict) {
+			return err
+		}
+	}
+}
 
 // mean has v be the record from now on, and puts it there if guards hold.
 func (p *Presence) mean(ctx context.Context, v any, guards ...*pb.Compare) error {

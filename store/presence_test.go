@@ -5,9 +5,11 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -137,6 +139,49 @@ func TestAPresenceHeardOfByWatchAloneCanBeUpdated(t *testing.T) {
 	eventually(t, "updated again", func() bool {
 		return p.Update(t.Context(), job.Worker{Name: "w", Session: p.ID(), Capacity: 3}) == nil
 	})
+}
+
+// TestALatePresenceReplacesNoLaterOne: the session that has begun meanwhile would be lost, and what it executes with it.
+func TestALatePresenceReplacesNoLaterOne(t *testing.T) {
+	var cutOff atomic.Bool
+	cutOff.Store(true)
+	var own atomic.Pointer[clientv3.Client]
+	srv := fake(t, mem.FaultFunc(func(op mem.Op) (v mem.Verdict) {
+		if !cutOff.Load() || op.Client != own.Load() {
+			return v
+		}
+		r, txn := op.Request.(*pb.TxnRequest)
+		switch {
+		case op.Kind == mem.Revoke:
+			v.Action = mem.Refuse
+		case txn && r.Success[0].GetRequestRange() == nil:
+			v = mem.Verdict{Action: mem.Late, Hang: true}
+		}
+		return v
+	}))
+	own.Store(srv.Client())
+	s, c := open(t, own.Load()), srv.Client()
+	ctx, cancel := context.WithTimeout(t.Context(), shortTry/2)
+	defer cancel()
+	if _, err := s.PresentWorker(ctx, job.Worker{Name: "w", Capacity: 1, Started: epoch}, time.Minute); !isUnknown(err) {
+		t.Fatalf("got %v, want an unknown outcome", err)
+	}
+	cutOff.Store(false)
+	p := present(t, s)
+	if n := srv.Release(); n != 1 {
+		t.Fatalf("%d writes come late, want one", n)
+	}
+	if w, err := s.Worker(t.Context(), "w"); err != nil || w.Session != p.ID() {
+		t.Errorf("got session %s (%v), want the later one, %s", w.Session, err, p.ID())
+	}
+	put(t, c, s.keys.worker("w"), "garbage") // so that its watch has to be heard of
+	eventually(t, "put right", func() bool {
+		w, err := s.Worker(t.Context(), "w")
+		return err == nil && w.Session == p.ID()
+	})
+	if isLost(p) {
+		t.Error("lost")
+	}
 }
 
 func TestAPresenceThatCannotBePutRightIsLost(t *testing.T) {

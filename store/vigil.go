@@ -9,7 +9,7 @@ import (
 )
 
 // How a watch is kept honest. Every probeEvery, etcd's majority is asked for its revision. A watch that does not get
-// there, and says nothing at all, for silence is given up, and so is one that etcd does not take on for as long. Readiness tells
+// there, and does not get on at all, for silence is given up, and so is one that etcd does not take on for as long. Readiness tells
 // of it in between: see maxSilence in cmd/rota/node.
 const (
 	probeEvery = 3 * time.Second
@@ -26,19 +26,23 @@ type mark struct {
 type vigil struct {
 	prefix  string
 	reached int64     // everything up to it has been told
-	heard   time.Time // when the watch said anything last
+	heard   time.Time // when the watch said anything new last
 	want    mark      // the oldest that is not reached; the zero mark if there is none
 }
 
 // told takes over an answer of the watch. The header of one with events may be ahead of them: what a watch has missed
-// comes in parts.
+// comes in parts. One that only repeats how far it is proves nothing: a member that takes nothing on any more, say since its
+// disk hangs, says so for ever.
 func (v *vigil) told(resp *clientv3.WatchResponse, now time.Time) {
-	v.heard = now
+	before := v.reached
 	switch n := len(resp.Events); {
 	case n > 0:
 		v.reached = resp.Events[n-1].Kv.ModRevision
 	case resp.IsProgressNotify():
 		v.reached = max(v.reached, resp.Header.Revision)
+	}
+	if v.reached > before {
+		v.heard = now
 	}
 }
 
@@ -48,7 +52,7 @@ func (v *vigil) marked(m mark, now time.Time) error {
 		v.want = m
 	}
 	if quiet := now.Sub(later(v.heard, v.want.at)); v.want.rev > v.reached && quiet > silence {
-		return fmt.Errorf("watch %s: at revision %d, etcd at %d, and nothing heard for %v", v.prefix, v.reached, m.rev, quiet.Round(time.Second))
+		return fmt.Errorf("watch %s: at revision %d, etcd at %d, and nothing new heard for %v", v.prefix, v.reached, m.rev, quiet.Round(time.Second))
 	}
 	return nil
 }

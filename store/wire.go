@@ -32,6 +32,20 @@ func (s *Store) txn(ctx context.Context, guards []*pb.Compare, then []*pb.Reques
 	return resp, nil
 }
 
+// revisionOf asks at which revision a key was written, zero if it is not there, until etcd answers or ctx ends.
+func (s *Store) revisionOf(ctx context.Context, key string) (rev int64, err error) {
+	err = untilDefinite(ctx, false, &s.hurry, func(ctx context.Context) error {
+		resp, err := s.txn(ctx, nil, []*pb.RequestOp{getOp(key)})
+		if err == nil {
+			for _, kv := range resp.Responses[0].GetResponseRange().GetKvs() {
+				rev = kv.ModRevision
+			}
+		}
+		return err
+	}, func() {})
+	return rev, err
+}
+
 // absent and unchanged are the guards of a record that is created and of one that is replaced.
 func absent(key string) *pb.Compare {
 	return &pb.Compare{Key: []byte(key), Target: pb.Compare_CREATE, TargetUnion: &pb.Compare_CreateRevision{}}

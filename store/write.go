@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"sync/atomic"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -23,6 +24,7 @@ type write struct {
 	urgent bool             // a run begins with it
 	done   func(w *written) // called once, from a goroutine of the group
 	open   bool             // a sending was not answered, and may be applied at any time
+	gone   atomic.Bool      // its caller gave up: it is not sent again
 }
 
 // written is what became of a write.
@@ -104,6 +106,9 @@ func (w *write) recognise(out *written, rev int64) *written {
 	}
 	return out
 }
+
+// isGone says whether its caller gave up.
+func (w *write) isGone() bool { return w.gone.Load() }
 
 // deletesOnly says whether etcd takes w when it is out of space.
 func (w *write) deletesOnly() bool { return w.value == nil }

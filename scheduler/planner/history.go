@@ -11,12 +11,31 @@ import (
 // long as its record is there, the same key makes no other run.
 const KeyRetention = 24 * time.Hour
 
+// AskedRetention is how long any other run that somebody asked for is kept at least. Who made it may not have been answered and
+// send it again for as long as somebody waits for that: as long as its record is there, it is not made twice. The runs of slots
+// are guarded by their cursors.
+const AskedRetention = time.Minute
+
+// heldFor is how long a run that has ended is kept whatever the retention: one of holds, zero for that of a slot.
+func heldFor(r *job.Run) time.Duration {
+	switch {
+	case r.Key != "":
+		return KeyRetention
+	case r.Kind != job.KindScheduled:
+		return AskedRetention
+	}
+	return 0
+}
+
+// holds are the times for which runs are held.
+var holds = [...]time.Duration{KeyRetention, AskedRetention}
+
 // history is the runs of one job that have ended and are still in the store. What is asked on every look at the job, and
 // on every change of a run, looks at few of them: there may be a day's submissions, and a thousand failures behind a success.
 type history struct {
-	good, bad ordered             // those that succeeded or were skipped, and all others
-	keyed     *ordered            // those that wait until their keys need not be kept, and then are one of these; nil: none ever was
-	byID      map[string]*job.Run // all of them; nil while they are few
+	good, bad ordered              // those that succeeded or were skipped, and all others
+	held      *[len(holds)]ordered // those that wait until they need not be kept, and then are one of these; nil: none is
+	byID      map[string]*job.Run  // all of them; nil while they are few
 }
 
 // fewRuns is how many runs are found by looking at each of them.
@@ -24,7 +43,7 @@ const fewRuns = 64
 
 func good(r *job.Run) bool { return r.State == job.Succeeded || r.State == job.Skipped }
 
-// kind is the list that r belongs to, its key apart.
+// kind is the list that r belongs to once it is not held.
 func (h *history) kind(r *job.Run) *ordered {
 	if good(r) {
 		return &h.good
@@ -34,20 +53,22 @@ func (h *history) kind(r *job.Run) *ordered {
 
 func (h *history) len() int {
 	n := len(h.good.runs) + len(h.bad.runs)
-	if h.keyed != nil {
-		n += len(h.keyed.runs)
+	if h.held != nil {
+		for i := range h.held {
+			n += len(h.held[i].runs)
+		}
 	}
 	return n
 }
 
 // all yields each run.
 func (h *history) all(yield func(*job.Run) bool) {
-	lists := [][]*job.Run{h.good.runs, h.bad.runs, nil}
-	if h.keyed != nil {
-		lists[2] = h.keyed.runs
+	lists := []ordered{h.good, h.bad}
+	if h.held != nil {
+		lists = append(lists, h.held[:]...)
 	}
 	for _, list := range lists {
-		for _, r := range list {
+		for _, r := range list.runs {
 			if !yield(r) {
 				return
 			}
@@ -70,13 +91,13 @@ func (h *history) get(id string) *job.Run {
 
 // add adds a run whose id is not there.
 func (h *history) add(r *job.Run) {
-	if r.Key == "" {
+	if i := slices.Index(holds[:], heldFor(r)); i < 0 {
 		h.kind(r).add(r)
 	} else {
-		if h.keyed == nil {
-			h.keyed = new(ordered)
+		if h.held == nil {
+			h.held = new([len(holds)]ordered)
 		}
-		h.keyed.add(r)
+		h.held[i].add(r)
 	}
 	switch n := h.len(); {
 	case h.byID != nil:
@@ -95,22 +116,31 @@ func (h *history) remove(id string) {
 	if r == nil {
 		return
 	}
-	if h.keyed == nil || !h.keyed.remove(r) {
+	if !h.release(r) {
 		h.kind(r).remove(r)
 	}
 	if delete(h.byID, id); h.len() == 0 {
-		h.byID, h.keyed = nil, nil
+		h.byID, h.held = nil, nil
 	}
 }
 
-// ripen takes those among the others whose keys need not be kept any more.
+// release removes r from those that are held, and says whether it was among them.
+func (h *history) release(r *job.Run) bool {
+	i := slices.Index(holds[:], heldFor(r))
+	return i >= 0 && h.held != nil && h.held[i].remove(r)
+}
+
+// ripen takes those among the others that need not be kept any more.
 func (h *history) ripen(now time.Time) {
-	if h.keyed == nil {
+	if h.held == nil {
 		return
 	}
-	for r := h.keyed.first(); r != nil && now.Sub(r.Ended()) >= KeyRetention; r = h.keyed.first() {
-		h.keyed.remove(r)
-		h.kind(r).add(r)
+	for i := range h.held {
+		o := &h.held[i]
+		for r := o.first(); r != nil && now.Sub(r.Ended()) >= holds[i]; r = o.first() {
+			o.remove(r)
+			h.kind(r).add(r)
+		}
 	}
 }
 
@@ -125,7 +155,7 @@ func (h *history) over(keep Retention) (n int) {
 	return n
 }
 
-// expiry is when a run is beyond its age, or its key need not be kept any more, false if never.
+// expiry is when a run is beyond its age, or need not be held any more, false if never.
 func (h *history) expiry(keep Retention) (at time.Time, ok bool) {
 	soonest := func(o *ordered, kept time.Duration) {
 		if r := o.first(); r != nil {
@@ -138,8 +168,10 @@ func (h *history) expiry(keep Retention) (at time.Time, ok bool) {
 		soonest(&h.good, keep.MaxAge)
 		soonest(&h.bad, keep.MaxAge)
 	}
-	if h.keyed != nil && keep != (Retention{}) {
-		soonest(h.keyed, KeyRetention)
+	if h.held != nil && keep != (Retention{}) {
+		for i := range h.held {
+			soonest(&h.held[i], holds[i])
+		}
 	}
 	return at, ok
 }
@@ -184,7 +216,7 @@ func (h *history) beyond(keep Retention, tried int, now time.Time) []*job.Run {
 	return drops[:min(len(drops), job.MaxDrops)]
 }
 
-// lastBegun is from which end on runs that began are among the last n of them, zero if none is. Those with a key are left out.
+// lastBegun is from which end on runs that began are among the last n of them, zero if none is. Those that are held are left out.
 func (h *history) lastBegun(n int) (from time.Time) {
 	h.good.sort()
 	h.bad.sort()

@@ -81,7 +81,7 @@ func removal(t *testing.T, n int) (least time.Duration) {
 	var h history
 	keep := Retention{Success: 100, Failed: n, MaxAge: 7 * 24 * time.Hour}
 	for i := range n + keep.Success + 1 {
-		r := job.Run{ID: fmt.Sprint(i), State: job.Failed, Finished: epoch.Add(time.Duration(i) * time.Second)}
+		r := job.Run{ID: fmt.Sprint(i), Kind: job.KindScheduled, State: job.Failed, Finished: epoch.Add(time.Duration(i) * time.Second)}
 		if i >= n {
 			r.State = job.Succeeded
 		}
@@ -107,6 +107,7 @@ var ended = rapid.Custom(func(t *rapid.T) *job.Run {
 	if rapid.Bool().Draw(t, "keyed") {
 		r.Key = "k"
 	}
+	r.Kind = rapid.SampledFrom([]job.RunKind{job.KindScheduled, job.KindManual, job.KindDelayed, job.KindRetry}).Draw(t, "kind")
 	if rapid.Bool().Draw(t, "attempted") {
 		r.Attempts = []job.Attempt{{Number: 1}}
 	}
@@ -172,7 +173,7 @@ func byTheLetter(runs []*job.Run, keep Retention, tried int, now time.Time) (dro
 	slices.SortStableFunc(runs, func(a, b *job.Run) int { return a.Ended().Compare(b.Ended()) })
 	success, failed := 0, 0
 	for _, r := range slices.Backward(runs) {
-		if r.Key != "" && now.Sub(r.Ended()) < KeyRetention {
+		if r.Key != "" && now.Sub(r.Ended()) < KeyRetention || r.Kind != job.KindScheduled && now.Sub(r.Ended()) < AskedRetention {
 			continue
 		}
 		var over bool

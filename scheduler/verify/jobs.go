@@ -155,9 +155,9 @@ const earlyEnd = 2 * time.Minute
 
 // historyEdge is the time from which no slot's run has been removed from history, false if nobody can tell. Runs are
 // removed in the order of their ends, those that went well apart from the others. So what is missing ended before what is
-// left of its kind; and no run ends before its slot. Two sorts of runs are kept longer and tell nothing: those with an
-// idempotency key, and the latest attempted ones by which a breaker goes. Of a kind of which only such are left, the latest
-// one is what nothing missing has ended after.
+// left of its kind; and no run ends before its slot. Three sorts of runs are kept longer and tell nothing: those with an
+// idempotency key, those that somebody asked for, and the latest attempted ones by which a breaker goes. Of a kind of which only
+// the latter two are left, the latest one is what nothing missing has ended after.
 func historyEdge(runs []*job.Run, b *job.Breaker) (edge time.Time, ok bool) {
 	byEnd := slices.DeleteFunc(slices.Clone(runs), func(r *job.Run) bool { return !r.State.Terminal() || r.Key != "" })
 	slices.SortFunc(byEnd, func(a, b *job.Run) int { return b.Ended().Compare(a.Ended()) })
@@ -171,7 +171,7 @@ func historyEdge(runs []*job.Run, b *job.Breaker) (edge time.Time, ok bool) {
 		if r.State == job.Succeeded || r.State == job.Skipped {
 			kind = 1
 		}
-		tells := len(r.Attempts) == 0 || pinned <= 0
+		tells := r.Kind == job.KindScheduled && (len(r.Attempts) == 0 || pinned <= 0)
 		if len(r.Attempts) > 0 {
 			pinned--
 		}

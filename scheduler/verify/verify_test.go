@@ -210,19 +210,21 @@ func TestASoundStorePasses(t *testing.T) {
 			}
 		}
 	})
-	t.Run("with a keyed run that is kept while history is pruned", func(t *testing.T) {
-		h := usual()
-		for n, s := range []job.State{job.Succeeded, job.Failed} {
-			keyed := job.Run{Job: "tick", ID: fmt.Sprint("key-", n), Kind: job.KindManual, Key: "k", Slot: minute(0), Due: minute(0), State: job.Pending, Created: minute(0)}
-			keyed.Rev = h.write(of(keyed))
-			h.finish(h.claim(h.arm(keyed)), s, 0)
-		}
-		for n := 1; n <= 12; n++ {
-			delete(h.records, "runs/"+h.slotName(n))
-		}
-		h.log = nil
-		if report := verify.Check(h.input()); len(report.Violations) > 0 {
-			t.Errorf("got %+v", report.Violations)
+	t.Run("with a run that was asked for and is kept while history is pruned", func(t *testing.T) {
+		for _, key := range []string{"k", ""} {
+			h := usual()
+			for n, s := range []job.State{job.Succeeded, job.Failed} {
+				asked := job.Run{Job: "tick", ID: fmt.Sprint("id-", n), Kind: job.KindManual, Key: key, Slot: minute(0), Due: minute(0), State: job.Pending, Created: minute(0)}
+				asked.Rev = h.write(of(asked))
+				h.finish(h.claim(h.arm(asked)), s, 0)
+			}
+			for n := 1; n <= 12; n++ {
+				delete(h.records, "runs/"+h.slotName(n))
+			}
+			h.log = nil
+			if report := verify.Check(h.input()); len(report.Violations) > 0 {
+				t.Errorf("key %q: got %+v", key, report.Violations)
+			}
 		}
 	})
 	t.Run("with history pruned after a run on a worker whose clock is a day behind", func(t *testing.T) {

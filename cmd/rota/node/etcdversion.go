@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,7 +60,15 @@ func CheckVersion(ctx context.Context, client *clientv3.Client) error {
 }
 
 // recent says whether a version has the fixes that rota relies on.
-func recent(version string) bool {
+func recent(version string) bool { return since(version, map[int]int{5: 28, 6: 9}) }
+
+// counts says whether an etcd of a version counts against its quota what is written by transactions within others, as all that
+// rota writes is (etcd's change 22134).
+func counts(version string) bool { return since(version, map[int]int{5: 33, 6: 14, 7: 1}) }
+
+// since says whether a version of etcd has a fix that is in these: fixed has the first patch of each minor version of 3. Later ones
+// have it, and earlier ones have not.
+func since(version string, fixed map[int]int) bool {
 	var v [3]int
 	for i, part := range strings.SplitN(strings.SplitN(version, "-", 2)[0], ".", 3) {
 		n, err := strconv.Atoi(part)
@@ -67,13 +77,11 @@ func recent(version string) bool {
 		}
 		v[i] = n
 	}
-	switch {
-	case v[0] != 3:
+	if v[0] != 3 {
 		return v[0] > 3
-	case v[1] == 5:
-		return v[2] >= 28
-	case v[1] == 6:
-		return v[2] >= 9
 	}
-	return v[1] > 6
+	if patch, known := fixed[v[1]]; known {
+		return v[2] >= patch
+	}
+	return v[1] > slices.Max(slices.Collect(maps.Keys(fixed)))
 }

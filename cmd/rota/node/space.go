@@ -26,6 +26,7 @@ type space struct {
 	full   bool     // guarded by mu: the alarm is on
 	narrow bool     // guarded by mu: it soon will be
 	silent []string // guarded by mu: endpoints of which nothing was heard at the last look
+	warned bool     // guarded by mu: of a member that does not count what we write
 }
 
 // The pace of looking, and the share of the quota, in percent, from which on it is worth a warning.
@@ -52,6 +53,7 @@ func (s *space) look(ctx context.Context) {
 		return
 	}
 	var silent []string
+	var blind string // the version of a member that does not count what we write
 	var size, quota int64
 	full := false
 	for i, st := range answers {
@@ -60,6 +62,9 @@ func (s *space) look(ctx context.Context) {
 			continue
 		}
 		size, quota = max(size, st.DbSize), st.DbSizeQuota
+		if !counts(st.Version) {
+			blind = st.Version
+		}
 		for _, alarm := range st.Errors {
 			full = full || strings.Contains(alarm, etcdserverpb.AlarmType_NOSPACE.String())
 		}
@@ -67,6 +72,11 @@ func (s *space) look(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.silent = silent
+	if blind != "" && !s.warned {
+		s.warned = true
+		s.node.log.Warn("this etcd does not count what rota writes against its quota and may grow beyond it without an alarm: "+
+			"use 3.5.33, 3.6.14, 3.7.1 or later", "version", blind)
+	}
 	if size == 0 {
 		return
 	}
