@@ -13,7 +13,8 @@ import (
 // Write replaces the record of a run at revision r.Rev by r: the claim, the outcome and the return of an attempt by its
 // worker, and a request to cancel. It shares transactions with other writes, and waits until the answer is definite or
 // ctx ends; then the write may still take place. The run comes back with its new revision. With job.ErrConflict it is
-// the record as it stands, the zero Run if there is none that can be read.
+// the record as it stands, the zero Run if there is none. job.ErrUnreadable if nobody can read what is there: that is somebody's
+// hand, which may yet put right what it did.
 func (s *Store) Write(ctx context.Context, r job.Run) (job.Run, error) {
 	key := s.keys.run(r.Job, r.ID)
 	w := &write{id: s.ops.next(), lane: key, urgent: r.State == job.Running} // claims go before outcomes
@@ -32,8 +33,11 @@ func (s *Store) writeRun(ctx context.Context, w *write, r job.Run) (job.Run, err
 		r.Rev = out.rev
 		return r, nil
 	case err == job.ErrConflict:
-		if c := s.seen(out, KindRuns, r.Name(), w.probe[0]); c.Run != nil {
+		switch c := s.seen(out, KindRuns, r.Name(), w.probe[0]); {
+		case c.Run != nil:
 			return *c.Run, err
+		case c.Bad != nil && r.Rev != 0:
+			return job.Run{}, unreadable(w.probe[0], c.Bad)
 		}
 		return job.Run{}, err
 	}

@@ -129,6 +129,10 @@ func TestOnlyTheTokenOfTheAttemptClaims(t *testing.T) {
 		if stands, err := s.Write(t.Context(), missing); err != job.ErrConflict || stands.ID != "" {
 			t.Errorf("no record: got %v with %+v, want a conflict with none", err, stands)
 		}
+		put(t, c, s.keys.run("j", end.ID), "garbage")
+		if stands, err := s.Write(t.Context(), end); !errors.Is(err, job.ErrUnreadable) || errors.Is(err, job.ErrConflict) || stands.ID != "" {
+			t.Errorf("garbage in its place: got %v with %+v, want that nobody can read it", err, stands)
+		}
 	})
 }
 

@@ -60,7 +60,7 @@ func (s *shift) attend(h *hold) (a *attempt) {
 		var why refusal
 		switch {
 		case s.ctx.Err() != nil, fenced(err), err == nil, errors.Is(err, errRearmed):
-		case errors.Is(err, job.ErrConflict): // it was changed by somebody else, as is anybody's right
+		case errors.Is(err, job.ErrConflict), errors.Is(err, job.ErrUnreadable): // it was changed by somebody else, as is anybody's right
 			s.w.log.Debug("run was changed before it began", "run", run.Name(), "attempt", run.Attempt, "err", err)
 			s.w.cfg.Observer.Conflicted(run)
 		case errors.Is(err, job.ErrNotFound):

@@ -185,14 +185,18 @@ func (r *report) tooLate(record *job.Run) job.Event {
 	}
 }
 
+// handPause is how long an outcome waits where nobody can read the record that it belongs to, until it is sent again.
+const handPause = time.Second
+
 // deliver sends r until the store's answer is definite, and forgets it then. When ctx ends before, r stays in the
-// journal, if it was kept there. The caller has counted r as unsent.
+// journal, if it was kept there. So it waits while nobody can read the run's record: when somebody puts that right, it is of a
+// run which nobody else would end. The caller has counted r as unsent.
 func (w *Worker) deliver(ctx context.Context, r *report, kept bool) {
 	defer w.count(&w.unsent, -1)
 	log := func() hclog.Logger {
 		return w.log.With("run", r.Run.Name(), "attempt", r.Run.Attempt, "token", r.Run.Token, "state", r.Outcome.State)
 	}
-	current, leave := r.Run, whole
+	current, leave, waits := r.Run, whole, false
 	for {
 		next, err := r.apply(current, leave)
 		if err != nil { // not an arrow: the record in the journal is not one that we wrote
@@ -217,6 +221,17 @@ func (w *Worker) deliver(ctx context.Context, r *report, kept bool) {
 			if err := w.record(ctx, r.tooLate(&current)); err != nil {
 				return
 			}
+		case errors.Is(err, job.ErrUnreadable):
+			if !waits {
+				log().Error("outcome waits: somebody has put in the place of its run what nobody can read", "err", err)
+			}
+			if current, waits = r.Run, true; pause(ctx, handPause) == nil {
+				continue
+			}
+			if !kept {
+				log().Error("outcome is lost, whose run nobody can read, and which the journal did not take")
+			}
+			return
 		case errors.Is(err, job.ErrTooLarge) && leave < withoutInput:
 			log().Warn("outcome is too large and is cut", "err", err)
 			current, leave = r.Run, leave+1

@@ -11,7 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// write sends run until the answer is definite: nil, job.ErrConflict with the record as it stands, or job.ErrTooLarge.
+// write sends run until the answer is definite: nil, job.ErrConflict with the record as it stands, job.ErrUnreadable or
+// job.ErrTooLarge.
 // Any other error means that ctx has ended and that the write may or may not happen.
 func (w *Worker) write(ctx context.Context, run job.Run) (job.Run, error) {
 	got, err := w.store.Write(ctx, run)
@@ -59,7 +60,7 @@ func (w *Worker) insist(ctx context.Context, what string, do func() error) error
 
 // settled says whether err is the store's definite answer.
 func settled(err error) bool {
-	return err == nil || errors.Is(err, job.ErrConflict) || errors.Is(err, job.ErrTooLarge)
+	return err == nil || errors.Is(err, job.ErrConflict) || errors.Is(err, job.ErrUnreadable) || errors.Is(err, job.ErrTooLarge)
 }
 
 // newPauses returns short and growing pauses: short, since a session may depend on what is waiting.

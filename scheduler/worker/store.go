@@ -17,7 +17,7 @@ type Store interface {
 	// Write replaces the record at revision run.Rev and returns it with its new Rev, also when an earlier send of the
 	// same write turns out to have been applied. It blocks until the answer is definite or ctx ends; then the write
 	// may or may not happen. With job.ErrConflict it returns the record as it stands, the zero Run if it is gone;
-	// job.ErrTooLarge and job.ErrFull are definite refusals.
+	// job.ErrTooLarge, job.ErrFull, and job.ErrUnreadable if nobody can read what is there now, are definite refusals.
 	Write(ctx context.Context, run job.Run) (job.Run, error)
 	// Run reads a record, with every write that was made before the call.
 	Run(ctx context.Context, jobName, id string) (job.Run, error)

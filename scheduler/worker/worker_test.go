@@ -623,6 +623,44 @@ func TestFencedOutcome(t *testing.T) {
 	}
 }
 
+// A hand puts what nobody can read in the place of a run at work, and later what was there before.
+func TestAnOutcomeWaitsForARecordThatNobodyCanRead(t *testing.T) {
+	for name, want := range map[string]struct {
+		mend   func(r *rig, name string)
+		state  job.State
+		events int
+	}{
+		"until it is put right": {func(r *rig, name string) {
+			r.store.change(name, "", func(run job.Run) (job.Run, error) { return run, nil }) // at another revision
+		}, job.Succeeded, 0},
+		"until it is removed": {func(r *rig, name string) {
+			r.store.set(func() { delete(r.store.runs, name) })
+		}, "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(10*time.Second))
+				r.start()
+				name, _ := r.one()
+				after(time.Second)
+				r.store.set(func() { r.store.refuse = func(*job.Run) error { return job.ErrUnreadable } })
+				after(time.Minute)
+				if got := r.store.get(name); got.State != job.Running || len(r.store.eventList()) > 0 {
+					t.Errorf("run is %s, events %v", got.State, r.store.eventList())
+				}
+				r.wantJournal(1)
+				want.mend(r, name)
+				r.store.set(func() { r.store.refuse = nil })
+				after(3 * time.Second)
+				if got := r.store.get(name); got.State != want.state || len(r.store.eventList()) != want.events {
+					t.Errorf("run is %q, events %v, want %q and %d", got.State, r.store.eventList(), want.state, want.events)
+				}
+				r.wantJournal(0)
+			})
+		})
+	}
+}
+
 // giveUp has the leader take the worker of a run for lost.
 func giveUp(run job.Run) (job.Run, error) {
 	next, err := run.Again(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker lost"}, time.Now(), "again")

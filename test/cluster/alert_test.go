@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,19 +12,27 @@ import (
 )
 
 // TestTheAlertGoesOut kills a worker while it executes: whoever is to know is told once of the attempt that is tried again,
-// and of the run that is lost; and after the leader was killed before it could tell, by the next one.
+// and of the run that is lost; and after the leader was killed before it could tell, by the next one. It is told once, too, of a
+// run that ceased to report progress and was ended for it, and not of one that reports on and on.
 func TestTheAlertGoesOut(t *testing.T) {
 	row(t)
 	t.Parallel()
 	const (
 		again = "rota: attempt 1 of a run of job again was given up"
 		once  = "rota: a run of job once was lost"
+		hangs = "rota: job hangs timed out"
+		beat  = 2 * time.Second
 	)
 	inbox := NewInbox(t)
 	ledger := NewLedger(t)
+	reports := func(times int) string {
+		return fmt.Sprintf("for i in $(seq %d); do echo working; sleep 0.5; done; ", times)
+	}
 	c := Start(t, Config{Binary: binary, Flags: idle, Jobs: map[string]job.Spec{
-		"again": {Shell: ledger.Shell("sleep 3"), Notify: inbox.Notify()},
-		"once":  {Shell: ledger.Shell("sleep 3"), Notify: inbox.Notify(), Delivery: job.AtMostOnce},
+		"hangs":  {Shell: ledger.Shell(reports(6) + "sleep 1000"), Heartbeat: job.Duration(beat), KillGrace: job.Duration(time.Second), Notify: inbox.Notify()},
+		"steady": {Shell: ledger.Shell(reports(16) + "true"), Heartbeat: job.Duration(beat), Notify: inbox.Notify()},
+		"again":  {Shell: ledger.Shell("sleep 3"), Notify: inbox.Notify()},
+		"once":   {Shell: ledger.Shell("sleep 3"), Notify: inbox.Notify(), Delivery: job.AtMostOnce},
 	}})
 	// One round: a worker dies with a run of each job.
 	round := func(worker string) (ran map[string]string) {
@@ -77,11 +86,32 @@ func TestTheAlertGoesOut(t *testing.T) {
 	Await(t, 40*time.Second, "the run succeeds elsewhere", func() bool {
 		return c.Recorder.Runs("again")[ran["again"]].State == job.Succeeded
 	})
+	submit(t, c, "hangs", api.RunRequest{})
+	submit(t, c, "steady", api.RunRequest{})
 	for _, n := range c.Replicas() {
 		if !n.Running() {
 			n.Start()
 			n.WaitReady()
 		}
 	}
+	Await(t, 40*time.Second, "the run that hangs is ended, and told of", func() bool { return len(inbox.About(hangs)) > 0 })
+	r := onlyRun(t, c, "hangs")
+	const silence = "no heartbeat for 2s"
+	if lasted := r.Finished.Sub(r.Started); r.State != job.TimedOut || !strings.HasPrefix(r.Reason, silence) || r.Attempt != 1 || lasted < 2*beat {
+		t.Errorf("the run that hangs: got %s after attempt %d and %v (%s), want timed_out after the first and %v at least, for %q",
+			r.State, r.Attempt, lasted, r.Reason, 2*beat, silence)
+	}
+	Await(t, 40*time.Second, "the run that reports on and on ends", func() bool { return onlyRun(t, c, "steady").State.Terminal() })
+	if r := onlyRun(t, c, "steady"); r.State != job.Succeeded || r.Attempt != 1 || r.Finished.Sub(r.Started) < 3*beat {
+		t.Errorf("the run that reports on and on: got %s after attempt %d and %v (%s), want succeeded with the first, after %v at least",
+			r.State, r.Attempt, r.Finished.Sub(r.Started), r.Reason, 3*beat)
+	}
+	if text := inbox.About(hangs)[0]; !strings.Contains(text, "run: "+r.Name()) || !strings.Contains(text, silence) {
+		t.Errorf("the message is:\n%s", text)
+	}
+	told := inbox.Texts()
 	c.Check(ledger.Effects, nil, func(j *history.Job) { j.MayFail = true })
+	if texts := inbox.Texts(); len(inbox.About(hangs)) != 1 || len(texts) != len(told) || len(inbox.About("rota: job steady")) > 0 {
+		t.Errorf("%d messages, want one of the run that hangs and none of the other one:\n%s", len(texts), strings.Join(texts, "\n\n"))
+	}
 }

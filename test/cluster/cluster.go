@@ -47,6 +47,8 @@ type Cluster struct {
 	Recovery time.Duration
 	// PutBack are keys under which the test put an earlier version of rota's again: see history.History.
 	PutBack map[string]bool
+	// Hand are revisions at which the test wrote over what is rota's: see history.History.
+	Hand map[int64]bool
 
 	ready    time.Time // when the cluster had started
 	t        testing.TB

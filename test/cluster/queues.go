@@ -14,10 +14,11 @@ func (c *Cluster) checkQueues() {
 	if c.t.Failed() || len(c.Recorder.Open()) > 0 {
 		return // what is left then is not what this is about
 	}
+	client := Dial(c.t, c.Endpoints()) // that of a recorder that has taken another one's place is closed by now
 	var left []string
 	var err error
 	if !Within(10*time.Second, func() bool {
-		left, err = c.openOrders()
+		left, err = openOrders(client)
 		return err == nil && len(left) == 0
 	}) {
 		if err != nil {
@@ -29,10 +30,10 @@ func (c *Cluster) checkQueues() {
 }
 
 // openOrders are the orders of the workers that are there.
-func (c *Cluster) openOrders() (left []string, err error) {
+func openOrders(client *clientv3.Client) (left []string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) // the test is over
 	defer cancel()
-	workers, err := c.Recorder.client.Get(ctx, Prefix+"/workers/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	workers, err := client.Get(ctx, Prefix+"/workers/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func (c *Cluster) openOrders() (left []string, err error) {
 	for _, kv := range workers.Kvs {
 		there[strings.TrimPrefix(string(kv.Key), Prefix+"/workers/")] = true
 	}
-	orders, err := c.Recorder.client.Get(ctx, Prefix+"/queues/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	orders, err := client.Get(ctx, Prefix+"/queues/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ type Recorder struct {
 	t      testing.TB
 	client *clientv3.Client
 	prefix string
+	end    func() // ends recording, and waits for it
 
 	mu       sync.Mutex
 	versions []history.Version            // guarded by mu
@@ -33,7 +34,17 @@ type Recorder struct {
 // NewRecorder records from the members at endpoints until the test ends.
 func NewRecorder(t testing.TB, prefix string, endpoints []string) *Recorder {
 	t.Helper()
+	return resume(t, prefix, endpoints, nil, 0)
+}
+
+// resume records from rev on, which is as far back as the store goes. What it held before is past.
+func resume(t testing.TB, prefix string, endpoints []string, past []history.Version, rev int64) *Recorder {
+	t.Helper()
 	r := &Recorder{t: t, client: Dial(t, endpoints), prefix: prefix, latest: make(map[string][]history.Version), open: make(map[string]job.State)}
+	for _, v := range past {
+		r.add(v)
+	}
+	r.rev = rev
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -50,7 +61,8 @@ func NewRecorder(t testing.TB, prefix string, endpoints []string) *Recorder {
 			}
 		}
 	})
-	t.Cleanup(func() { cancel(); wg.Wait() })
+	r.end = func() { cancel(); wg.Wait() }
+	t.Cleanup(r.end)
 	return r
 }
 
@@ -101,15 +113,20 @@ func (r *Recorder) record(resp clientv3.WatchResponse) {
 			Key: string(ev.Kv.Key), Value: ev.Kv.Value, Rev: ev.Kv.ModRevision, Create: ev.Kv.CreateRevision, Seen: now,
 			Deleted: ev.Type == clientv3.EventTypeDelete,
 		}
-		r.versions = append(r.versions, v)
-		r.latest[v.Key] = append(r.latest[v.Key], v)
-		r.rev = max(r.rev, v.Rev)
-		if name, ok := strings.CutPrefix(v.Key, r.prefix+"/runs/"); ok {
-			r.keepOpen(name, v)
-		}
+		r.add(v)
 	}
 	if resp.IsProgressNotify() {
 		r.rev = max(r.rev, resp.Header.Revision)
+	}
+}
+
+// add takes a version in. r.mu is held, or nobody else knows r.
+func (r *Recorder) add(v history.Version) {
+	r.versions = append(r.versions, v)
+	r.latest[v.Key] = append(r.latest[v.Key], v)
+	r.rev = max(r.rev, v.Rev)
+	if name, ok := strings.CutPrefix(v.Key, r.prefix+"/runs/"); ok {
+		r.keepOpen(name, v)
 	}
 }
 

@@ -8,12 +8,15 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestRestoredStoreWaits puts the store back to a copy that was made earlier: no replica leads, works or writes anything until
-// somebody accepts it. Then the slots since the copy are missed ones, and all goes on from there.
+// TestRestoredStoreWaits puts the store back, to a copy that was made while nothing ran, and then to a snapshot that was taken in
+// the midst of it and restored as the manual says: no replica leads, no worker works, and nobody writes anything until somebody
+// accepts it. Then the slots since are missed ones, and all goes on from there.
 func TestRestoredStoreWaits(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -23,21 +26,61 @@ func TestRestoredStoreWaits(t *testing.T) {
 	c := Start(t, Config{
 		Binary: binary, Replicas: 2, Etcd: []string{etcd.endpoint}, Jobs: map[string]job.Spec{"post-1": post, "post-2": post},
 	})
-	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 6 })
+	nodes := append(slices.Clone(c.Replicas()), c.AddWorker("w1"))
+	runOn := func() {
+		t.Helper()
+		asked := len(sink.Requests())
+		Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > asked+6 })
+	}
 	down := func() {
 		t.Helper()
-		for _, n := range c.Replicas() {
+		for _, n := range nodes {
 			n.Terminate()
 		}
 		etcd.finish()
 	}
-	up := func() {
+	// Whoever has seen the store before waits, each of them by himself, until it is accepted at one of them.
+	accept := func(at *Node, why string) (asked int) {
 		t.Helper()
-		etcd.begin()
-		for _, n := range c.Replicas() {
+		asked = len(sink.Requests())
+		for _, n := range nodes {
+			said := strings.Count(n.Log(), "accept-restored-store")
 			n.Start()
+			Await(t, 20*time.Second, n.Name+" says: "+why, func() bool {
+				text, ready, err := n.Client.Ready(t.Context())
+				return err == nil && !ready && strings.Contains(text, why) && strings.Count(n.Log(), "accept-restored-store") > said
+			})
 		}
+		Await(t, 20*time.Second, "the leases have run out that the store holds", func() bool {
+			for _, family := range []string{"election", "replicas", "workers"} {
+				resp, err := c.Recorder.client.Get(t.Context(), Prefix+"/"+family+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+				if err != nil || resp.Count > 0 {
+					return false
+				}
+			}
+			return true
+		})
+		c.Recorder.Sync()
+		before := c.Recorder.Rev()
+		Let(4 * time.Second)
+		c.Recorder.Sync()
+		if after := c.Recorder.Rev(); after != before {
+			t.Errorf("the store went from revision %d to %d before anybody accepted it", before, after)
+		}
+		if n := len(sink.Requests()); n != asked {
+			t.Errorf("%d runs were executed before anybody accepted the store", n-asked)
+		}
+		if out, code := Command(t, binary, "accept-restored-store", "--server="+at.URL); code != 0 {
+			t.Fatalf("accept-restored-store: exit code %d: %s", code, out)
+		}
+		for _, n := range nodes {
+			n.WaitReady()
+		}
+		c.WaitReady()
+		runOn()
+		return asked
 	}
+	runOn()
 
 	down()
 	kept := sink.Requests()
@@ -45,10 +88,12 @@ func TestRestoredStoreWaits(t *testing.T) {
 	if err := os.CopyFS(backup, os.DirFS(etcd.dir)); err != nil {
 		t.Fatal(err)
 	}
-	up()
+	etcd.begin()
+	for _, n := range nodes {
+		n.Start()
+	}
 	c.WaitReady()
-	asked := len(sink.Requests())
-	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+6 })
+	runOn()
 	down()
 	lost := len(sink.Requests()) - len(kept)
 	if err := os.RemoveAll(etcd.dir); err != nil {
@@ -58,30 +103,53 @@ func TestRestoredStoreWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("fault: the store is put back by %d runs", lost)
-	asked = len(sink.Requests())
-	up()
+	etcd.begin()
+	c.Recorder.end() // it has seen what there is no more
+	c.Recorder = NewRecorder(t, Prefix, c.Endpoints())
+	asked := accept(c.Replicas()[0], "the store was put back")
 
-	for _, n := range c.Replicas() {
-		Await(t, 20*time.Second, n.Name+" says that the store was put back", func() bool {
-			text, ready, err := n.Client.Ready(t.Context())
-			return err == nil && !ready && strings.Contains(text, "the store was put back") && strings.Contains(n.Log(), "accept-restored-store")
-		})
+	file := filepath.Join(t.TempDir(), "snapshot")
+	if out, code := Command(t, binary, "etcdctl", "--endpoints="+etcd.endpoint, "snapshot", "save", file); code != 0 {
+		t.Fatalf("snapshot save: exit code %d: %s", code, out)
 	}
-	c.Recorder = NewRecorder(t, Prefix, c.Endpoints()) // the first one has seen what there is no more
-	c.Recorder.Sync()
-	before := c.Recorder.Rev()
-	Let(4 * time.Second)
-	c.Recorder.Sync()
-	if after := c.Recorder.Rev(); after != before {
-		t.Errorf("the store went from revision %d to %d before anybody accepted it", before, after)
+	runOn()
+	down()
+	c.Recorder.end()
+	taken, bumped := restoreSnapshot(t, file, etcd.dir)
+	past, at := upTo(c.Recorder.Versions(), taken)
+	for _, n := range nodes { // what they had under way then, nobody has any more
+		c.Harm(history.Fault{Kind: history.Kill, Node: n.Name, At: at})
 	}
-	if n := len(sink.Requests()); n != asked {
-		t.Errorf("%d runs were executed before anybody accepted the store", n-asked)
-	}
-	if out, code := Command(t, binary, "accept-restored-store", "--server="+c.Replicas()[0].URL); code != 0 {
-		t.Fatalf("accept-restored-store: exit code %d: %s", code, out)
-	}
-	c.WaitReady()
-	Await(t, 20*time.Second, "jobs run again", func() bool { return len(sink.Requests()) > asked+6 })
+	kept = claimedIn(past, append(kept, sink.Requests()[asked:]...))
+	t.Logf("fault: the store is put back from revision %d to %d, which counts as %d", c.Recorder.Rev(), taken, bumped)
+	etcd.begin()
+	c.Recorder = resume(t, Prefix, c.Endpoints(), past, bumped)
+	asked = accept(nodes[2], "the store is etcd cluster")
 	c.Check(func() []history.Effect { return append(slices.Clone(kept), sink.Requests()[asked:]...) }, nil, nil)
+}
+
+// upTo are the versions up to a revision, and when the last of them was seen.
+func upTo(versions []history.Version, rev int64) (some []history.Version, at time.Time) {
+	for _, v := range versions {
+		if v.Rev <= rev {
+			some, at = append(some, v), v.Seen
+		}
+	}
+	return some, at
+}
+
+// claimedIn are the effects of attempts whose claim is among the versions.
+func claimedIn(versions []history.Version, effects []history.Effect) (some []history.Effect) {
+	claimed := make(map[string]int64) // the latest token of each run
+	for _, v := range versions {
+		if r, ok := decode[job.Run](v, "runs/"); ok && r.State == job.Running {
+			claimed[r.Name()] = r.Token
+		}
+	}
+	for _, e := range effects {
+		if e.Token <= claimed[e.Run] {
+			some = append(some, e)
+		}
+	}
+	return some
 }

@@ -107,7 +107,8 @@ func (c *Cluster) Check(effects func() []history.Effect, byHand map[string]bool,
 func (c *Cluster) Judge(effects []history.Effect, byHand map[string]bool, expect func(*history.Job)) {
 	c.t.Helper()
 	h := history.History{
-		Prefix: Prefix, Versions: c.Recorder.Versions(), Effects: effects, Faults: c.Faults(), ByHand: byHand, PutBack: c.PutBack, Calls: c.Calls.All(),
+		Prefix: Prefix, Versions: c.Recorder.Versions(), Effects: effects, Faults: c.Faults(), ByHand: byHand, PutBack: c.PutBack, Hand: c.Hand,
+		Calls:    c.Calls.All(),
 		Recovery: c.Recovery, Over: time.Now(),
 	}
 	h.Jobs = Expectations(c.cfg.Jobs, expect)

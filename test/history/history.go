@@ -103,6 +103,9 @@ type History struct {
 	// PutBack are keys under which the test put an earlier version again by hand. There a version that repeats one before it,
 	// letter by letter, is not rota's, whose versions all differ: it is no fault, and what rota makes of it is judged.
 	PutBack map[string]bool
+	// Hand are revisions at which the test wrote over records of rota's. Those versions are nobody's: what was before them counts as
+	// standing until rota writes again, and that is judged.
+	Hand map[int64]bool
 	// Slack bounds what lies between an effect and its record: how long a request that was sent may take to arrive, and
 	// an outcome to be safe. DefaultSlack if zero.
 	Slack time.Duration

@@ -91,3 +91,37 @@ func TestAHandPutsBackACursor(t *testing.T) {
 		})
 	}
 }
+
+// TestAHandWritesOverARun has a hand put garbage over a run at work. What rota does before and after it is judged.
+func TestAHandWritesOverARun(t *testing.T) {
+	const rev = 1 << 40 // nobody else's
+	key := "runs/charge/" + slotAt(3)
+	for _, c := range []struct {
+		name string
+		bend func(t *testing.T, h *History)
+		want string // rule
+	}{
+		{"a hand did it", func(_ *testing.T, h *History) { h.Hand = map[int64]bool{rev: true} }, ""},
+		{"rota did it", func(*testing.T, *History) {}, RuleTransition},
+		{"and the outcome never came", func(t *testing.T, h *History) {
+			h.Hand = map[int64]bool{rev: true}
+			i := version(t, h, key, 2)
+			h.Versions = slices.Delete(h.Versions, i, i+1)
+		}, RuleUnfinished},
+		{"and it was given up for it", func(t *testing.T, h *History) {
+			h.Hand = map[int64]bool{rev: true}
+			edit(t, h, key, 2, func(r *job.Run) { r.State, r.Attempts[0].State = job.Lost, job.Lost })
+		}, RuleOutcome},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := good(t)
+			before := h.Versions[version(t, &h, key, 1)]
+			c.bend(t, &h)
+			h.Versions = slices.Insert(h.Versions, version(t, &h, key, 1)+1, Version{Key: before.Key, Value: []byte("garbage"), Rev: rev, Create: before.Create, Seen: before.Seen})
+			found := Check(h)
+			if c.want == "" && len(found) > 0 || c.want != "" && !slices.ContainsFunc(found, func(v Violation) bool { return v.Rule == c.want }) {
+				t.Errorf("got:\n%swant %q", lines(found), c.want)
+			}
+		})
+	}
+}

@@ -97,7 +97,7 @@ func newTimeline(h History) *timeline {
 			t.addGate(v)
 			continue
 		}
-		if h.ByHand[v.Key] {
+		if h.ByHand[v.Key] || h.Hand[v.Rev] {
 			continue
 		}
 		switch kind {

@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/storage/datadir"
+	"go.etcd.io/etcd/server/v3/storage/mvcc"
+	"go.etcd.io/etcd/server/v3/storage/schema"
+	"go.uber.org/zap"
+
+	"github.com/rota-scheduler/rota/store/embedded"
+)
+
+// bumpRevision is by how much docs/operations.md has revisions raised when a snapshot is restored.
+const bumpRevision = 1_000_000_000
+
+// restoreSnapshot makes of a snapshot the data of an etcd of one member, in the place of what it had. It is what docs/operations.md
+// has done by `etcdutl snapshot restore --initial-cluster-token NEW --bump-revision … --mark-compacted`, a program that is none of
+// ours: what etcd knows of its members and its log is left out, another cluster begins with the records, and their revisions are
+// raised. It returns the revision of the snapshot, and to which it was raised.
+func restoreSnapshot(t *testing.T, file, dir string) (taken, bumped int64) {
+	t.Helper()
+	db, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, sum := db[:len(db)-sha256.Size], db[len(db)-sha256.Size:]
+	if got := sha256.Sum256(db); !bytes.Equal(got[:], sum) {
+		t.Fatalf("the snapshot is not what its checksum says")
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	path := datadir.ToBackendFileName(dir)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, db, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.Update(func(tx *bolt.Tx) error {
+		for _, b := range [][]byte{schema.Members.Name(), schema.MembersRemoved.Name(), schema.Cluster.Name()} {
+			if tx.Bucket(b) == nil {
+				continue
+			}
+			if err := tx.DeleteBucket(b); err != nil {
+				return err
+			}
+		}
+		meta, keys := tx.Bucket(schema.Meta.Name()), tx.Bucket(schema.Key.Name())
+		for _, key := range [][]byte{schema.MetaConsistentIndexKeyName, schema.MetaTermKeyName} {
+			if err := meta.Delete(key); err != nil {
+				return err
+			}
+		}
+		last, _ := keys.Cursor().Last()
+		rev := mvcc.BytesToBucketKey(last)
+		taken, bumped = rev.Main, rev.Main+bumpRevision
+		raised := mvcc.BucketKeyToBytes(mvcc.BucketKey{Revision: mvcc.Revision{Main: bumped}}, mvcc.NewRevBytes())
+		if err := keys.Put(raised, nil); err != nil {
+			return err
+		}
+		return meta.Put(schema.ScheduledCompactKeyName, raised)
+	})
+	if err != nil {
+		t.Fatalf("restore %s: %v", file, err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	beginCluster(t, dir)
+	return taken, bumped
+}
+
+// beginCluster has an etcd begin in dir as the one member of a cluster of a new identity, and ends it.
+func beginCluster(t *testing.T, dir string) {
+	t.Helper()
+	cfg := embed.NewConfig()
+	here := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
+	cfg.Name, cfg.Dir, cfg.ZapLoggerBuilder = embedded.DefaultName, dir, embed.NewZapLoggerBuilder(zap.NewNop())
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{here}, []url.URL{here}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{here}, []url.URL{here}
+	cfg.InitialCluster, cfg.InitialClusterToken = cfg.Name+"="+here.String(), "restored"
+	e, err := embed.StartEtcd(cfg)
+	if err != nil {
+		t.Fatalf("begin a cluster in %s: %v", dir, err)
+	}
+	select {
+	case <-e.Server.ReadyNotify():
+	case err := <-e.Err():
+		t.Fatalf("begin a cluster in %s: %v", dir, err)
+	case <-time.After(20 * time.Second):
+		t.Fatalf("the cluster in %s does not begin", dir)
+	}
+	e.Close()
+}
