@@ -17,7 +17,14 @@ type replay struct {
 	born    map[string]bool     // jobs that were made, and have had no cursor since
 	gate    *job.Gate           // nil: not known
 	given   map[string]int64    // runs that were given out at most once, and the definition's generation then
+	claimed map[string]claim    // by job: the latest under its definition, if its runs may not overlap
 	term    int64               // the highest so far
+}
+
+// claim is a run that began an attempt.
+type claim struct {
+	run   string
+	token int64
 }
 
 // checkLog looks at every change, in order.
@@ -25,6 +32,7 @@ func (c *checker) checkLog(log [][]job.Change) {
 	l := &replay{
 		checker: c, runs: map[string]*job.Run{}, gone: map[string]bool{},
 		cursors: map[string]*job.Cursor{}, defs: map[string]*job.Job{}, born: map[string]bool{}, given: map[string]int64{}, gate: &c.gate,
+		claimed: map[string]claim{},
 	}
 	for name, s := range c.jobs {
 		l.defs[name] = s.def
@@ -64,6 +72,9 @@ func (l *replay) define(batch []job.Change) {
 	for _, ch := range batch {
 		switch ch.Kind {
 		case job.RecordJob:
+			if before := l.defs[ch.Name]; before == nil || ch.Job == nil || before.Generation != ch.Job.Generation || !before.Created.Equal(ch.Job.Created) {
+				delete(l.claimed, ch.Name)
+			}
 			l.defs[ch.Name] = ch.Job
 			if j := ch.Job; j != nil && j.Generation == 1 && j.SinceReason == job.SinceCreated && j.Created.Equal(j.Updated) && j.Paused == nil {
 				l.born[ch.Name] = l.cursors[ch.Name] == nil
@@ -88,6 +99,7 @@ func (l *replay) check(ch job.Change, batch []job.Change) {
 		}
 		l.checkMove(l.runs[ch.Name], ch.Run)
 		l.checkDelivery(l.runs[ch.Name], ch.Run)
+		l.checkRise(l.runs[ch.Name], ch.Run)
 		l.runs[ch.Name] = ch.Run
 		if ch.Run.State == job.Armed {
 			l.checkTerm(ch.Name, ch.Rev, ch.Run.Term)
@@ -108,6 +120,21 @@ func (l *replay) check(ch job.Change, batch []job.Change) {
 	case ch.Event != nil && ch.Event.Kind == job.EventSkipped:
 		l.checkTerm(ch.Name, ch.Rev, ch.Event.Term)
 	}
+}
+
+// checkRise looks whether tokens rise from one attempt of a job to the next, by what begins under one definition that allows no
+// two at a time.
+func (l *replay) checkRise(before, after *job.Run) {
+	def := l.defs[after.Job]
+	if after.State != job.Running || before == nil || before.State == job.Running || def == nil ||
+		def.Spec.Overlap == job.OverlapAllow || def.Generation != after.Generation {
+		return
+	}
+	if last := l.claimed[after.Job]; after.Token < last.token {
+		l.broken(4, after.Name(), after.Rev, "it began with token %d, after run %s with token %d", after.Token, last.run, last.token)
+		return
+	}
+	l.claimed[after.Job] = claim{after.Name(), after.Token}
 }
 
 // checkTerm looks whether a leader wrote after another had followed it.

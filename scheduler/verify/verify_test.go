@@ -301,6 +301,25 @@ func TestASoundStorePasses(t *testing.T) {
 			t.Errorf("got %+v", report.Violations)
 		}
 	})
+	t.Run("runs that may overlap begin in any order", func(t *testing.T) {
+		allow := func(j *job.Job) { j.Generation, j.Spec.Overlap = 2, job.OverlapAllow }
+		h := usual()
+		h.write(h.def(allow))
+		of2 := func(n int) job.Run { r := h.slot(n); r.Generation = 2; return r }
+		a, b, c := h.arm(of2(21), h.move(21)), h.arm(of2(22), h.move(22)), h.arm(of2(23), h.move(23))
+		h.finish(h.claim(b), job.Succeeded, 22)
+		h.write(h.def(func(j *job.Job) { allow(j); j.Generation, j.Spec.Overlap = 3, job.OverlapSkip }))
+		h.finish(h.claim(c), job.Succeeded, 23)
+		h.finish(h.claim(a), job.Succeeded, 23)
+		in := h.input()
+		for from := range in.Log {
+			part := in
+			part.Log = in.Log[from:]
+			if report := verify.Check(part); len(report.Violations) > 0 {
+				t.Fatalf("got %+v", report.Violations)
+			}
+		}
+	})
 	t.Run("while nobody leads", func(t *testing.T) {
 		h := usual()
 		h.write(of(job.Run{Job: "tick", ID: "01waits", Kind: job.KindManual, Slot: minute(30), Due: minute(30), State: job.Pending, Created: minute(30)}))
@@ -396,6 +415,11 @@ func TestCorruptionIsFound(t *testing.T) {
 			r := h.arm(h.slot(21), h.move(21))
 			r.State = job.Running
 			h.write(of(r))
+		}},
+		{"tokens fall from one run of a job to the next", 4, func(h *history) {
+			a, b := h.arm(h.slot(21), h.move(21)), h.arm(h.slot(22), h.move(22))
+			h.finish(h.claim(b), job.Succeeded, 22)
+			h.finish(h.claim(a), job.Succeeded, 22)
 		}},
 		{"two runs have one token", 4, func(h *history) {
 			a, b := h.fire(21), h.fire(22)

@@ -27,11 +27,24 @@ func NewLedger(t testing.TB) *Ledger {
 // Shell is the text of a shell job that writes a line before work and one after it. work may be empty. Whoever has written the
 // last line succeeds: it is the exit code of that which counts, however work ended. Work that fails has to exit.
 func (l *Ledger) Shell(work string) string {
-	line := fmt.Sprintf(`echo "%%s $ROTA_RUN $ROTA_ATTEMPT $ROTA_FENCING_TOKEN $ROTA_IDEMPOTENCY_KEY $(date +%%%%s%%%%N)" >> %s`, l.path)
+	line := l.line()
 	if work == "" {
 		return fmt.Sprintf(line, "once")
 	}
 	return fmt.Sprintf(line, "begin") + "; " + work + "; " + fmt.Sprintf(line, "end")
+}
+
+// Working is the text of a shell job that works for a time, and writes a line now and then while it does: so that it can be seen
+// until when one lived that was killed.
+func (l *Ledger) Working(lasts time.Duration) string {
+	const pace = 250 * time.Millisecond
+	work := fmt.Sprintf(`for i in $(seq %d); do sleep %.2f; `, lasts/pace, pace.Seconds()) + fmt.Sprintf(l.line(), "alive") + "; done"
+	return l.Shell(work)
+}
+
+// line is the command that writes one.
+func (l *Ledger) line() string {
+	return fmt.Sprintf(`echo "%%s $ROTA_RUN $ROTA_ATTEMPT $ROTA_FENCING_TOKEN $ROTA_IDEMPOTENCY_KEY $(date +%%%%s%%%%N)" >> %s`, l.path)
 }
 
 // Effects reads the ledger, in the order in which it was written.
@@ -64,12 +77,15 @@ func (l *Ledger) Effects() (effects []history.Effect) {
 		}
 		at := time.Unix(0, nanos)
 		this := execution{f[1], token}
-		if f[0] == "end" {
-			if i, ok := open[this]; ok {
+		if f[0] == "end" || f[0] == "alive" {
+			switch i, ok := open[this]; {
+			case !ok:
+				l.t.Errorf("ledger has a line without a beginning: %q", line)
+			case f[0] == "alive":
+				effects[i].Alive = at
+			default:
 				effects[i].Ended, effects[i].Well = at, true
-				continue
 			}
-			l.t.Errorf("ledger has an end without a beginning: %q", line)
 			continue
 		}
 		name, _, _ := strings.Cut(f[1], "/")

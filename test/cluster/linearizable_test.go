@@ -55,7 +55,8 @@ func TestCallsAreLinearizable(t *testing.T) {
 		counts[fmt.Sprintf("%s %s", call.Kind, call.Answer)]++
 	}
 	t.Logf("calls: %v", counts)
-	for _, must := range []string{"submit done", "run done", "cancel done", "cancel ended", "pause done", "resume done"} {
+	for _, must := range []string{"submit done", "run done", "cancel done", "cancel ended", "pause done", "resume done", "put done", "put unmet", "delete done",
+		"delete absent", "retry done", "retry early"} {
 		if counts[must] < 5 {
 			t.Errorf("%d calls of %q: there is no load", counts[must], must)
 		}

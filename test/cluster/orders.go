@@ -8,14 +8,18 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/test/history"
 )
 
 // The jobs that Cluster.Clients wants: neither has a schedule, and the runs of the first may overlap.
 const (
-	ClientsSubmit = "order" // is submitted, looked at and canceled
+	ClientsSubmit = "order" // is submitted, looked at, canceled and done again
 	ClientsPause  = "gate"  // is paused and resumed
 )
+
+// clientsDefine is the job that clients define, change, pause and remove. It has no schedule, and is not in the job files.
+const clientsDefine = "shape"
 
 // Clients has some clients, spread over the replicas, ask for the same things at the same time, and records what they are told,
 // until the returned function is called.
@@ -40,13 +44,14 @@ type orders struct {
 
 	mu   sync.Mutex
 	runs []string // guarded by mu: that clients were told of, the latest last
+	rev  int64    // guarded by mu: of the definition that clients make, as one of them was told last
 }
 
 // run asks one thing after the other until ctx ends. What is under way then is given up.
 func (o *orders) run(ctx context.Context, client *history.Client, chance *rand.Rand) {
 	for n := 0; ctx.Err() == nil; n++ {
 		asking, cancel := context.WithTimeout(ctx, 2*time.Second)
-		switch what, run := chance.IntN(10), o.some(chance); {
+		switch what, run := chance.IntN(14), o.some(chance); {
 		case what < 3 || run == "":
 			// The same key as others have about now: one call makes the run, and the others find it.
 			key := fmt.Sprint("order-", int(time.Since(o.began)/(300*time.Millisecond)))
@@ -59,14 +64,52 @@ func (o *orders) run(ctx context.Context, client *history.Client, chance *rand.R
 			_, _ = client.Cancel(asking, run, "for once")
 		case what < 9:
 			_, _ = client.PauseJob(asking, ClientsPause, fmt.Sprint("pause ", chance.Uint64()))
-		default:
+		case what < 10:
 			_, _ = client.ResumeJob(asking, ClientsPause, "")
+		case what < 11:
+			_, _ = client.Retry(asking, run)
+		default:
+			o.define(asking, client, chance)
 		}
 		cancel()
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Duration(20+chance.IntN(60)) * time.Millisecond):
 		}
+	}
+}
+
+// define changes the definition that clients make, in one way or the other. What it is told of revisions others go by, who may come
+// too late.
+func (o *orders) define(ctx context.Context, client *history.Client, chance *rand.Rand) {
+	o.mu.Lock()
+	rev := o.rev
+	o.mu.Unlock()
+	spec := job.Spec{Command: []string{"true"}, Description: fmt.Sprint("as of ", chance.Uint64())}
+	var v api.JobView
+	var err error
+	switch way := chance.IntN(8); {
+	case way < 2 && rev > 0:
+		v, _, err = client.PutJob(ctx, clientsDefine, spec, api.Precondition{Revision: rev})
+	case way < 4:
+		v, _, err = client.PutJob(ctx, clientsDefine, spec, api.Precondition{Absent: true})
+	case way < 5:
+		v, _, err = client.PutJob(ctx, clientsDefine, spec, api.Precondition{})
+	case way < 6:
+		v, err = client.PauseJob(ctx, clientsDefine, spec.Description)
+	case way < 7:
+		v, err = client.ResumeJob(ctx, clientsDefine, "")
+	default:
+		var pre api.Precondition
+		if chance.IntN(2) == 0 {
+			pre.Revision = rev
+		}
+		err = client.DeleteJob(ctx, clientsDefine, pre)
+	}
+	if err == nil && v.Revision > 0 {
+		o.mu.Lock()
+		o.rev = v.Revision
+		o.mu.Unlock()
 	}
 }
 

@@ -18,7 +18,15 @@ const (
 	CallCancel CallKind = "cancel"
 	CallPause  CallKind = "pause" // of one job
 	CallResume CallKind = "resume"
+	CallPut    CallKind = "put" // a job's definition
+	CallDelete CallKind = "delete"
+	CallRetry  CallKind = "retry" // of a run that has ended
 )
+
+// ofJob says whether it is about a job's definition, and not about a run.
+func (k CallKind) ofJob() bool {
+	return k == CallPause || k == CallResume || k == CallPut || k == CallDelete
+}
 
 // Answer says what came back of a call.
 type Answer string
@@ -28,6 +36,8 @@ const (
 	Done    Answer = "done"
 	Absent  Answer = "absent"  // refused: there is no such run or job
 	Ended   Answer = "ended"   // refused: the run that was to be canceled has ended
+	Early   Answer = "early"   // refused: the run that was to be done again has not ended
+	Unmet   Answer = "unmet"   // refused: the job is not as the call says that it must be
 	Refused Answer = "refused" // for any other reason, and nothing was changed
 	Open    Answer = "open"    // no answer, or none that says whether it was done: it may be, now or later, or never
 )
@@ -39,34 +49,51 @@ type Call struct {
 	Job      string
 	Key      string    // of a submission: its idempotency key
 	Pause    string    // of a pause: its reason, unlike all others
+	Text     string    // of a put: the description, unlike all others
+	If       int64     // of a put or a delete: the revision that the job must have; 0: any
+	New      bool      // of a put: there must be no such job
 	Run      string    // <job>/<id>: which was asked for, or which a submission made or found
 	Asked    time.Time // when it was sent
 	Answered time.Time // when the answer was there, or nobody waited for it any more
 	Answer   Answer
 
 	// What the answer showed, if it is Done.
-	Created bool      // by a submission: the run is new
+	Created bool      // by a submission: the run is new; by a put: the job is
+	Made    string    // by a retry: the new run
 	State   job.State // of the run
 	Rev     int64     // of the run's record, or of the job's
 	Cancel  bool      // a client had asked for the run's end
 	Paused  string    // the reason for which the job is paused, empty if it is not
+	Shown   string    // the job's description
 }
 
 func (c Call) String() string {
 	what := c.Run
-	if c.Kind == CallPause || c.Kind == CallResume {
+	if c.Kind.ofJob() {
 		what = c.Job
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "client %d: %s %s", c.Client, c.Kind, what)
+	switch {
+	case c.If != 0:
+		fmt.Fprintf(&b, " if at %d", c.If)
+	case c.New:
+		b.WriteString(" if new")
+	}
 	if c.Key != "" {
 		fmt.Fprintf(&b, " key %s", c.Key)
 	}
 	fmt.Fprintf(&b, ": %s", c.Answer)
 	switch {
 	case c.Answer != Done:
-	case c.Kind == CallPause || c.Kind == CallResume:
-		fmt.Fprintf(&b, ", paused %q at %d", c.Paused, c.Rev)
+	case c.Kind == CallDelete:
+	case c.Kind == CallRetry:
+		fmt.Fprintf(&b, ", as %s", c.Made)
+	case c.Kind.ofJob():
+		fmt.Fprintf(&b, ", %q, paused %q at %d", c.Shown, c.Paused, c.Rev)
+		if c.Created {
+			b.WriteString(", new")
+		}
 	default:
 		fmt.Fprintf(&b, ", %s at %d", c.State, c.Rev)
 		if c.Created {
@@ -85,6 +112,7 @@ func (t *timeline) checkCalls() {
 		return
 	}
 	t.checkSubmissions()
+	t.checkAsked()
 	t.checkAnswers()
 }
 
@@ -141,6 +169,47 @@ func (t *timeline) checkSubmissions() {
 	for name, n := range keyless {
 		if n > unknown[name] {
 			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("%d runs were submitted without a key of which nobody was told, and %d submissions were not answered", n, unknown[name]))
+		}
+	}
+}
+
+// checkAsked sees to it that each run that was done again, or canceled by somebody, was so because a client had asked for it, and
+// that what was done again is there as the client was told.
+func (t *timeline) checkAsked() {
+	named, open := make(map[string]string), make(map[string]int) // by the new run; by the one that was to be done again
+	cancels := make(map[string]bool)
+	for _, c := range t.Calls {
+		switch {
+		case c.Kind == CallCancel && c.Answer != Refused && c.Answer != Absent:
+			cancels[c.Run] = true
+		case c.Kind != CallRetry:
+		case c.Answer == Open:
+			open[c.Run]++
+		case c.Answer == Done:
+			if before, twice := named[c.Made]; twice {
+				t.reportAs(Duplicate, RuleAnswer, c.Made, fmt.Sprintf("was told as new to who asked for %s, and to who asked for %s", before, c.Run))
+			}
+			if named[c.Made] = c.Run; len(t.runs[c.Made]) == 0 {
+				t.reportAs(Missed, RuleAnswer, c.Made, fmt.Sprintf("was accepted at %s, and there never was such a run", stamp(c.Answered)))
+			}
+		}
+	}
+	for name, vs := range t.runs {
+		if c := last(vs).Cancel; byClient(c) && !cancels[name] {
+			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("was canceled by %q, and nobody asked for it", c.By))
+		}
+		r := vs[0].run
+		if r.Kind != job.KindRetry {
+			continue
+		}
+		switch of, told := named[name]; {
+		case told && of != r.RetryOf:
+			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("does %s again, and %s was asked for", r.RetryOf, of))
+		case told:
+		case open[r.RetryOf] > 0:
+			open[r.RetryOf]--
+		default:
+			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("does %s again, for which nobody asked", r.RetryOf))
 		}
 	}
 }

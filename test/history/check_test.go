@@ -345,6 +345,13 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 			h.Effects[effect(t, h, run(5))].Ended = began.Add(5100 * time.Millisecond)
 			h.Faults[0].At = began.Add(20 * time.Second)
 		}},
+		{"a run is executed again long before its worker was killed", RuleDouble, run(5), func(_ *testing.T, h *History) {
+			h.Faults[0].At = began.Add(time.Minute)
+		}},
+		{"an old token comes late, before its process was paused", RuleToken, run(5), func(t *testing.T, h *History) {
+			h.Faults[0].Kind, h.Faults[0].At, h.Faults[0].Until = Pause, began.Add(20*time.Second), began.Add(30*time.Second)
+			h.Effects[effect(t, h, run(5))].Arrived = began.Add(7 * time.Second)
+		}},
 		{"the second attempt has another idempotency key", RuleDouble, run(5), func(t *testing.T, h *History) {
 			h.Effects[effect(t, h, run(5))].Key = "other"
 		}},

@@ -22,6 +22,9 @@ type API interface {
 	Cancel(ctx context.Context, run, reason string) (api.RunView, error)
 	PauseJob(ctx context.Context, name, reason string) (api.JobView, error)
 	ResumeJob(ctx context.Context, name, reason string) (api.JobView, error)
+	PutJob(ctx context.Context, name string, spec job.Spec, pre api.Precondition) (api.JobView, bool, error)
+	DeleteJob(ctx context.Context, name string, pre api.Precondition) error
+	Retry(ctx context.Context, run string) (api.RunView, error)
 }
 
 // Calls records what clients ask, and what they are told. It may be used by several goroutines.
@@ -104,6 +107,37 @@ func (c *Client) ResumeJob(ctx context.Context, name, reason string) (api.JobVie
 	return v, err
 }
 
+// PutJob records API.PutJob. The description must be unlike all others, and the job one that nobody else changes.
+func (c *Client) PutJob(ctx context.Context, name string, spec job.Spec, pre api.Precondition) (v api.JobView, created bool, err error) {
+	call := c.ask(CallPut, name)
+	call.Text, call.If, call.New = spec.Description, pre.Revision, pre.Absent
+	v, created, err = c.asks.PutJob(ctx, name, spec, pre)
+	call.Created = created
+	c.turned(call, v, err)
+	return v, created, err
+}
+
+// DeleteJob records API.DeleteJob.
+func (c *Client) DeleteJob(ctx context.Context, name string, pre api.Precondition) error {
+	call := c.ask(CallDelete, name)
+	call.If = pre.Revision
+	err := c.asks.DeleteJob(ctx, name, pre)
+	c.turned(call, api.JobView{}, err)
+	return err
+}
+
+// Retry records API.Retry.
+func (c *Client) Retry(ctx context.Context, run string) (api.RunView, error) {
+	call := c.ask(CallRetry, jobOf(run))
+	call.Run = run
+	v, err := c.asks.Retry(ctx, run)
+	if call.Answered, call.Answer = time.Now(), answerOf(call.Kind, err); call.Answer == Done {
+		call.Made = v.Ref
+	}
+	c.calls.add(call)
+	return v, err
+}
+
 func (c *Client) ask(kind CallKind, name string) Call {
 	return Call{Client: c.number, Kind: kind, Job: name, Asked: time.Now()}
 }
@@ -121,6 +155,9 @@ func (c *Client) turned(call Call, v api.JobView, err error) {
 	call.Answered, call.Answer = time.Now(), answerOf(call.Kind, err)
 	if call.Answer == Done {
 		call.Rev = v.Revision
+		if v.Spec != nil {
+			call.Shown = v.Spec.Description
+		}
 		if v.Paused != nil {
 			call.Paused = v.Paused.Reason
 		}
@@ -149,6 +186,10 @@ func answerOf(kind CallKind, err error) Answer {
 			return Absent
 		case refused.Status == 409 && kind == CallCancel:
 			return Ended
+		case refused.Status == 409 && kind == CallRetry:
+			return Early
+		case refused.Status == 412:
+			return Unmet
 		case refused.Status >= 400 && refused.Status < 500:
 			return Refused
 		}

@@ -93,6 +93,9 @@ func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, firs
 		if once {
 			t.report(RuleDouble, run, "may be delivered once: "+pair)
 		}
+		if first.Ended.IsZero() { // a fault that comes later explains nothing
+			first.Ended = second.Arrived
+		}
 		if !t.costs(claimed.Worker, first) {
 			t.report(RuleDouble, run, fmt.Sprintf("executed again though nothing was done to %s while it executed: %s (%s); %s",
 				claimed.Worker, pair, a.Reason, describe(vs)))
@@ -106,7 +109,7 @@ func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, firs
 func (t *timeline) delayed(vs []runVersion, e Effect) bool {
 	i := slices.IndexFunc(vs, func(v runVersion) bool { return v.run.State == job.Running && v.run.Token == e.Token })
 	return i >= 0 && slices.ContainsFunc(t.Faults, func(f Fault) bool {
-		return f.Kind == Pause && t.cost(f, vs[i].run.Worker, e)
+		return f.Kind == Pause && !f.At.After(e.Arrived.Add(t.Slack)) && t.cost(f, vs[i].run.Worker, e)
 	})
 }
 

@@ -27,6 +27,15 @@ type Effect struct {
 	Arrived time.Time
 	Ended   time.Time // zero: it was never seen to end
 	Well    bool      // it ended, and in a way that makes its attempt a success, if its worker hears of it
+	Alive   time.Time // when it was last seen at work; zero: it says nothing while it is. One that was killed has no end
+}
+
+// until is until when an execution lasted, for certain; zero if nobody knows.
+func (e *Effect) until() time.Time {
+	if e.Ended.IsZero() {
+		return e.Alive
+	}
+	return e.Ended
 }
 
 // FaultKind says what was done to a process.

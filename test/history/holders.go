@@ -137,19 +137,23 @@ func (t *timeline) checkHeld(limit string) {
 	var es []Effect
 	for _, e := range t.Effects {
 		name, _, _ := strings.Cut(e.Run, "/")
-		if j := t.expected[name]; !e.Ended.IsZero() && !j.Edited && slices.Contains(j.Spec.Limits, limit) {
+		if j := t.expected[name]; !j.Edited && slices.Contains(j.Spec.Limits, limit) {
 			es = append(es, e)
 		}
 	}
 	slices.SortStableFunc(es, func(a, b Effect) int { return a.Arrived.Compare(b.Arrived) })
 	var lasting []Effect // of those before e
 	for _, e := range es {
-		lasting = slices.DeleteFunc(lasting, func(o Effect) bool { return !o.Ended.After(e.Arrived) })
-		if !t.mayLinger(e) {
-			lasting = append(lasting, e)
-			if most := t.limits[limit][0].most; len(lasting) > most {
-				t.report(RuleLimit, e.Run, fmt.Sprintf("is the %d. that was executed at %s under limit %s, and %d may be", len(lasting), stamp(e.Arrived), limit, most))
+		lasting = slices.DeleteFunc(lasting, func(o Effect) bool { return !o.until().After(e.Arrived) })
+		n := 1
+		for _, o := range lasting {
+			if !t.mayLinger(o, e.Arrived) {
+				n++
 			}
 		}
+		if most := t.limits[limit][0].most; n > most && !t.mayLinger(e, e.Arrived) {
+			t.report(RuleLimit, e.Run, fmt.Sprintf("is the %d. that was executed at %s under limit %s, and %d may be", n, stamp(e.Arrived), limit, most))
+		}
+		lasting = append(lasting, e)
 	}
 }

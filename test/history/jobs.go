@@ -124,7 +124,9 @@ func (t *timeline) checkSlot(j Job, slot time.Time) {
 	switch r := last(vs); {
 	case r.State == job.Skipped:
 		t.checkSkipped(j, name, vs)
-	case r.State == job.Lost && j.Spec.Delivery == job.AtMostOnce && t.excused(r): // once, or not at all
+	case r.State == job.Lost && !t.excused(vs):
+		t.report(RuleMissed, name, fmt.Sprintf("lost its worker (%s), and nothing was done to it: %s", r.Reason, describe(vs)))
+	case r.State == job.Lost && j.Spec.Delivery == job.AtMostOnce: // once, or not at all
 	case r.State != job.Succeeded && r.State.Terminal() && (!j.MayFail || r.State == job.Canceled && r.Cancel == nil):
 		t.report(RuleMissed, name, fmt.Sprintf("ended %s (%s): %s", r.State, r.Reason, describe(vs)))
 	}
@@ -150,9 +152,29 @@ func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
 		t.report(RuleOverlap, name, "skipped for run "+id+", which never was")
 		return
 	}
-	if o := last(vs); o.State.Terminal() && o.Finished.Add(t.Skew).Before(r.Due) && !beganAgain(vs, skipped) {
+	o := last(vs)
+	if o.State.Terminal() && o.Finished.Add(t.Skew).Before(r.Due) && !beganAgain(vs, skipped) {
 		t.report(RuleOverlap, name, fmt.Sprintf("skipped for run %s, which had ended at %s", id, o.Finished.Format(time.RFC3339Nano)))
+		return
 	}
+	decided := r.Due
+	if !end.Seen.IsZero() { // by a clock that is ahead, it may be before the slot
+		decided = earlier(decided, end.Seen)
+	}
+	if over, seen := t.seenToSucceed(o); seen && over.Add(t.Slack+t.Skew).Before(decided) && !t.troubles().touch(over, decided) {
+		t.report(RuleOverlap, name, fmt.Sprintf("skipped for run %s, which its target had seen end well at %s", id, over.Format(time.RFC3339Nano)))
+	}
+}
+
+// seenToSucceed is when the target of a run that succeeded saw its last execution end well, whatever time its record gives.
+func (t *timeline) seenToSucceed(r job.Run) (end time.Time, seen bool) {
+	for _, e := range t.effects[r.Name()] {
+		if e.Ended.IsZero() {
+			return time.Time{}, false
+		}
+		end, seen = later(end, e.Ended), seen || e.Well
+	}
+	return end, seen && r.State == job.Succeeded
 }
 
 // beganAgain says whether a run began an attempt after the write that skipped a slot for it. Such a run had not ended, whatever

@@ -50,7 +50,7 @@ func tell(calls []Call) (lines []string) {
 	return lines
 }
 
-// partition groups calls by what they are about: a run, or the pause of a job. A submission whose run nobody was told of
+// partition groups calls by what they are about: a run, or a job. A submission whose run nobody was told of
 // is of no interest to others.
 func partition(calls []Call) map[string][]Call {
 	parts := make(map[string][]Call)
@@ -63,8 +63,8 @@ func partition(calls []Call) map[string][]Call {
 	for _, c := range calls {
 		what := c.Run
 		switch {
-		case c.Kind == CallPause || c.Kind == CallResume:
-			what = "the pause of job " + c.Job
+		case c.Kind.ofJob():
+			what = "job " + c.Job
 		case c.Kind == CallSubmit && c.Key != "":
 			what = runOf[submission{c.Job, c.Key}]
 		}
@@ -80,10 +80,10 @@ func partition(calls []Call) map[string][]Call {
 
 func linearize(calls []Call) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 	var ops []porcupine.Operation
-	// A run that a schedule made may have been there before all calls.
-	born := !slices.ContainsFunc(calls, func(c Call) bool { return c.Kind == CallSubmit })
+	// A run that a schedule made may have been there before all calls, and a job of the job files was.
+	born := !slices.ContainsFunc(calls, func(c Call) bool { return c.Kind == CallSubmit || c.Kind == CallPut })
 	for _, c := range calls {
-		if c.Answer == Refused || c.Answer == Open && c.Kind == CallRun {
+		if c.Answer == Refused || c.Answer == Open && (c.Kind == CallRun || c.Kind == CallRetry) {
 			continue // it says nothing
 		}
 		op := porcupine.Operation{ClientId: c.Client, Input: question{c, born}, Call: c.Asked.Sub(calls[0].Asked).Nanoseconds()}
@@ -99,20 +99,24 @@ func linearize(calls []Call) (porcupine.CheckResult, porcupine.LinearizationInfo
 // question is a call, as input of the model.
 type question struct {
 	Call
-	born bool // its run is not made by a call
+	born bool // its run, or its job, is not made by a call
 }
 
-// seen is what calls have shown of a run, or of the pause of a job.
+// seen is what calls have shown of a run, or of a job.
 type seen struct {
 	exists bool
 	rev    int64     // at least; exactly if state is known
 	state  job.State // as of rev; empty if unknown
 	ended  bool      // and will not change any more
 	cancel bool
+
+	// Of a job, which nobody changes but clients.
+	exact  bool // rev is known
 	paused string
+	text   string
 }
 
-// model is one run, or the pause of one job, as clients see it. What rota does with a run by itself may happen at any time:
+// model is one run, or one job, as clients see it. What rota does with a run by itself may happen at any time:
 // its record moves to a higher revision, until it has ended.
 var model = porcupine.Model{
 	Init: func() any { return seen{} },
@@ -123,7 +127,7 @@ var model = porcupine.Model{
 	DescribeOperation: func(input, _ any) string { return input.(question).Call.String() },
 	DescribeState: func(state any) string {
 		s := state.(seen)
-		return fmt.Sprintf("exists %t, %s at %d, ended %t, canceled %t, paused %q", s.exists, s.state, s.rev, s.ended, s.cancel, s.paused)
+		return fmt.Sprintf("exists %t, %s at %d, ended %t, canceled %t, paused %q, %q", s.exists, s.state, s.rev, s.ended, s.cancel, s.paused, s.text)
 	},
 }
 
@@ -139,6 +143,12 @@ func (s seen) after(q question) (seen, bool) {
 		return s.show(q)
 	case CallCancel:
 		return s.stop(q)
+	case CallRetry:
+		return s.again(q)
+	case CallPut:
+		return s.put(q)
+	case CallDelete:
+		return s.delete(q)
 	default:
 		return s.pause(q)
 	}
@@ -194,19 +204,92 @@ func (s seen) stop(q question) (seen, bool) {
 	return s.show(q)
 }
 
-func (s seen) pause(q question) (seen, bool) {
-	changes := (q.Kind == CallPause) == (s.paused == "")
-	if q.Answer == Absent {
-		return s, true
+// again is an answer to who wants a run that has ended to be done again. It changes nothing about that run.
+func (s seen) again(q question) (seen, bool) {
+	switch q.Answer {
+	case Absent:
+		return s, !s.exists
+	case Early:
+		return s, (s.exists || q.born) && !s.ended
 	}
+	if !s.ended { // it has by now
+		s.ended, s.state = true, ""
+	}
+	return s, s.exists || q.born
+}
+
+func (s seen) pause(q question) (seen, bool) {
+	there := s.exists || q.born
+	if q.Answer == Absent {
+		return s, !s.exists
+	}
+	changes := there && (q.Kind == CallPause) == (s.paused == "")
 	if changes {
-		s.paused = q.Pause
+		s.paused, s.exact = q.Pause, false
 		s.rev++
 	}
 	if q.Answer == Open {
 		return s, true
 	}
-	ok := q.Paused == s.paused && q.Rev >= s.rev
+	ok := there && q.Paused == s.paused && q.Rev >= s.rev && (q.born || q.Shown == s.text && (!s.exact || q.Rev == s.rev))
+	s.rev, s.exact = q.Rev, true
+	return s, ok
+}
+
+// put is an answer to who defines a job.
+func (s seen) put(q question) (seen, bool) {
+	switch may, must := s.meets(q); {
+	case q.Answer == Unmet:
+		return s, !must
+	case q.Answer != Done && q.Answer != Open:
+		return s, false
+	case !may:
+		return s, q.Answer == Open
+	}
+	if created := !s.exists; created {
+		s.paused = ""
+		if q.Answer == Done && !q.Created {
+			return s, false
+		}
+	} else if q.Answer == Done && q.Created {
+		return s, false
+	}
+	s.exists, s.text, s.exact, s.rev = true, q.Text, q.Answer == Done, s.next(q)
+	if q.Answer == Open {
+		return s, true
+	}
+	ok := q.Rev >= s.rev && q.Shown == q.Text && q.Paused == s.paused
 	s.rev = q.Rev
 	return s, ok
 }
+
+// delete is an answer to who removes a job.
+func (s seen) delete(q question) (seen, bool) {
+	switch may, must := s.meets(q); {
+	case q.Answer == Absent:
+		return s, !s.exists
+	case q.Answer == Unmet:
+		return s, s.exists && !must
+	case q.Answer != Done && q.Answer != Open:
+		return s, false
+	case !may || !s.exists:
+		return s, q.Answer == Open
+	}
+	return seen{rev: s.next(q)}, true
+}
+
+// meets says whether a job may be as a call says that it must be, and whether it is for certain.
+func (s seen) meets(q question) (may, must bool) {
+	switch {
+	case q.New:
+		return !s.exists, !s.exists
+	case q.If == 0:
+		return true, true
+	case !s.exists || q.If < s.rev || s.exact && q.If != s.rev:
+		return false, false
+	}
+	return true, s.exact
+}
+
+// next is the least revision that a job has when a call has changed it.
+func (s seen) next(q question) int64 { return max(s.rev, q.If) + 1 }

@@ -50,11 +50,159 @@ func TestAnswers(t *testing.T) {
 	resume := func(client int, asked, answered float64, shown string, rev int64) Call {
 		return said(client, CallResume, asked, answered, Done, func(c *Call) { c.Run, c.Paused, c.Rev = "", shown, rev })
 	}
+	put := func(client int, asked, answered float64, text string, answer Answer, change func(*Call)) Call {
+		return said(client, CallPut, asked, answered, answer, func(c *Call) {
+			c.Run, c.Text = "", text
+			if answer == Done {
+				c.Shown = text
+			}
+			change(c)
+		})
+	}
+	at := func(rev int64) func(*Call) { return func(c *Call) { c.Rev = rev } }
+	fresh := func(rev int64) func(*Call) { return func(c *Call) { c.Rev, c.Created = rev, true } }
+	onlyNew := func(rev int64) func(*Call) { return func(c *Call) { c.Rev, c.New, c.Created = rev, true, rev > 0 } }
+	onlyAt := func(rev, then int64) func(*Call) { return func(c *Call) { c.If, c.Rev = rev, then } }
+	remove := func(client int, asked, answered float64, answer Answer, only int64) Call {
+		return said(client, CallDelete, asked, answered, answer, func(c *Call) { c.Run, c.If = "", only })
+	}
+	showing := func(c Call, text string) Call { c.Shown = text; return c }
+	retry := func(client int, asked, answered float64, answer Answer) Call {
+		return said(client, CallRetry, asked, answered, answer, func(c *Call) { c.Made = "order/again" })
+	}
 	for _, c := range []struct {
 		name  string
 		ok    bool
 		calls []Call
 	}{
+		{"a job's life", true, []Call{
+			put(0, 1, 2, "a", Done, onlyNew(5)),
+			put(1, 3, 4, "b", Unmet, onlyNew(0)),
+			put(1, 5, 6, "c", Done, onlyAt(5, 6)),
+			put(0, 7, 8, "d", Unmet, onlyAt(5, 0)),
+			put(0, 9, 10, "e", Done, at(7)),
+			showing(pause(1, 11, 12, "x", "x", 8, Done), "e"),
+			put(0, 13, 14, "f", Done, func(c *Call) { c.If, c.Rev, c.Paused = 8, 9, "x" }),
+			remove(1, 15, 16, Unmet, 8),
+			remove(1, 17, 18, Done, 9),
+			remove(0, 19, 20, Absent, 0),
+			said(0, CallPause, 21, 22, Absent, func(c *Call) { c.Run = "" }),
+			put(1, 23, 24, "g", Unmet, onlyAt(9, 0)),
+			put(1, 25, 26, "h", Done, fresh(11)),
+			showing(resume(0, 27, 28, "", 11), "h"),
+		}},
+		{"a lost put", false, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			put(1, 3, 4, "b", Done, at(6)),
+			showing(resume(0, 5, 6, "", 6), "a"),
+		}},
+		{"a put that was told and not made", false, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			put(1, 3, 4, "b", Done, fresh(6)),
+		}},
+		{"two make one job", false, []Call{
+			put(0, 1, 4, "a", Done, onlyNew(5)),
+			put(1, 2, 3, "b", Done, onlyNew(6)),
+		}},
+		{"two change one revision", false, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			put(0, 3, 5, "b", Done, onlyAt(5, 6)),
+			put(1, 4, 6, "c", Done, onlyAt(5, 7)),
+		}},
+		{"one of two changes one revision", true, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			put(0, 3, 5, "b", Unmet, onlyAt(5, 0)),
+			put(1, 4, 6, "c", Done, onlyAt(5, 7)),
+		}},
+		{"none of two changes one revision", false, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			put(0, 3, 5, "b", Unmet, onlyAt(5, 0)),
+			put(1, 4, 6, "c", Unmet, onlyAt(5, 0)),
+		}},
+		{"a revision that goes back", false, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			put(0, 3, 5, "b", Done, at(4)),
+		}},
+		{"a put that was refused, and took place", false, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			put(1, 3, 4, "b", Unmet, onlyAt(4, 0)),
+			showing(resume(0, 5, 6, "", 6), "b"),
+		}},
+		{"an open put took place", true, []Call{
+			put(0, 1, 2, "a", Open, onlyNew(0)),
+			put(1, 3, 4, "b", Unmet, onlyNew(0)),
+			showing(resume(0, 5, 6, "", 6), "a"),
+			put(1, 7, 8, "c", Done, onlyAt(6, 7)),
+		}},
+		{"an open put did not", true, []Call{
+			put(0, 1, 2, "a", Open, onlyNew(0)),
+			put(1, 3, 4, "b", Done, onlyNew(5)),
+			showing(resume(0, 5, 6, "", 5), "b"),
+		}},
+		{"an open put takes place late", true, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			put(1, 3, 4, "b", Open, at(0)),
+			put(0, 5, 6, "c", Done, at(6)),
+			showing(resume(0, 7, 8, "", 7), "b"),
+		}},
+		{"an open put takes place at a revision that it must not", false, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			put(1, 3, 4, "b", Open, onlyAt(5, 0)),
+			put(0, 5, 6, "c", Done, onlyAt(5, 6)),
+			showing(resume(0, 7, 8, "", 7), "b"),
+		}},
+		{"a lost removal", false, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			remove(0, 3, 4, Done, 0),
+			put(1, 5, 6, "b", Done, at(6)),
+		}},
+		{"a removal that was told of what was not there", false, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			remove(0, 3, 4, Absent, 0),
+		}},
+		{"removed by nobody", false, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			put(1, 3, 4, "b", Done, fresh(6)),
+		}},
+		{"an open removal takes place", true, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			remove(0, 3, 4, Open, 0),
+			put(1, 5, 6, "b", Done, at(6)),
+			remove(1, 7, 8, Absent, 0),
+		}},
+		{"an open removal that must not does not", false, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			remove(0, 3, 4, Open, 4),
+			remove(1, 7, 8, Absent, 0),
+		}},
+		{"a removal forgets the pause", false, []Call{
+			put(0, 1, 2, "a", Done, fresh(5)),
+			showing(pause(1, 3, 4, "x", "x", 6, Done), "a"),
+			remove(0, 5, 6, Done, 6),
+			put(1, 7, 8, "b", Done, func(c *Call) { c.Created, c.Rev, c.Paused = true, 8, "x" }),
+		}},
+		{"done again when it had ended", true, []Call{
+			said(0, CallSubmit, 1, 2, Done, creates(5)),
+			retry(1, 3, 4, Early),
+			retry(0, 5, 6, Done),
+			said(1, CallRun, 7, 8, Done, shows(job.Failed, 9)),
+			retry(0, 9, 10, Done),
+			retry(0, 11, 12, Open),
+		}},
+		{"done again before it had ended", false, []Call{
+			said(0, CallSubmit, 1, 2, Done, creates(5)),
+			retry(0, 3, 4, Done),
+			said(1, CallRun, 5, 6, Done, shows(job.Running, 9)),
+		}},
+		{"not done again, though it had ended", false, []Call{
+			said(0, CallSubmit, 1, 2, Done, creates(5)),
+			said(1, CallRun, 3, 4, Done, shows(job.Succeeded, 9)),
+			retry(0, 5, 6, Early),
+		}},
+		{"done again, and there was no such run", false, []Call{
+			retry(0, 1, 2, Done),
+			said(0, CallSubmit, 3, 4, Done, creates(5)),
+		}},
 		{"a run's life", true, []Call{
 			said(0, CallSubmit, 1, 2, Done, creates(5)),
 			said(0, CallRun, 3, 4, Done, shows(job.Pending, 5)),
@@ -218,6 +366,15 @@ func TestSubmissions(t *testing.T) {
 			h.Calls = slices.Delete(h.Calls, submitted(h), submitted(h)+1)
 			h.Calls = slices.DeleteFunc(h.Calls, func(c Call) bool { return c.Run == kept })
 		}},
+		{"one that was done again, and is not there", Missed, "order/again", func(_ *testing.T, h *History) {
+			h.Calls = append(h.Calls, Call{Kind: CallRetry, Job: "order", Run: kept, Answer: Done, Made: "order/again", Asked: sec(12), Answered: sec(12.1)})
+		}},
+		{"one that was done again, for which nobody asked", Unknown, kept, func(t *testing.T, h *History) {
+			edit(t, h, "runs/"+kept, 0, func(r *job.Run) { r.Kind, r.RetryOf = job.KindRetry, "order/key-canceled" })
+		}},
+		{"one that was canceled, for which nobody asked", Unknown, "order/key-canceled", func(_ *testing.T, h *History) {
+			h.Calls = slices.DeleteFunc(h.Calls, func(c Call) bool { return c.Kind == CallCancel })
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := recorded(t)
@@ -251,14 +408,19 @@ type answers struct {
 func (a answers) Submit(context.Context, string, api.RunRequest) (api.RunView, bool, error) {
 	return a.run, a.err == nil, a.err
 }
-func (a answers) Run(context.Context, string) (api.RunView, error)               { return a.run, a.err }
-func (a answers) Cancel(context.Context, string, string) (api.RunView, error)    { return a.run, a.err }
-func (a answers) PauseJob(context.Context, string, string) (api.JobView, error)  { return a.job, a.err }
+func (a answers) Run(context.Context, string) (api.RunView, error)              { return a.run, a.err }
+func (a answers) Cancel(context.Context, string, string) (api.RunView, error)   { return a.run, a.err }
+func (a answers) PauseJob(context.Context, string, string) (api.JobView, error) { return a.job, a.err }
+func (a answers) PutJob(context.Context, string, job.Spec, api.Precondition) (api.JobView, bool, error) {
+	return a.job, a.err == nil, a.err
+}
+func (a answers) DeleteJob(context.Context, string, api.Precondition) error      { return a.err }
+func (a answers) Retry(context.Context, string) (api.RunView, error)             { return a.run, a.err }
 func (a answers) ResumeJob(context.Context, string, string) (api.JobView, error) { return a.job, a.err }
 
 func TestCallsAreRecorded(t *testing.T) {
 	run := api.NewRunView(job.Run{Job: "order", ID: "k", State: job.Running, Rev: 7, Cancel: &job.Cancel{By: "alice"}})
-	paused := api.JobView{Job: job.Job{Name: "order", Paused: &job.Pause{Reason: "x"}}, Revision: 9}
+	paused := api.JobView{Job: job.Job{Name: "order", Paused: &job.Pause{Reason: "x"}, Spec: &job.Spec{Description: "what it is"}}, Revision: 9}
 	refused := func(status int) error { return fmt.Errorf("asked: %w", &client.Error{Status: status}) }
 	all := func(c *Client) {
 		ctx := t.Context()
@@ -267,19 +429,23 @@ func TestCallsAreRecorded(t *testing.T) {
 		_, _ = c.Cancel(ctx, "order/k", "why")
 		_, _ = c.PauseJob(ctx, "order", "x")
 		_, _ = c.ResumeJob(ctx, "order", "y")
+		_, _, _ = c.PutJob(ctx, "order", job.Spec{Description: "d"}, api.Precondition{Revision: 4})
+		_ = c.DeleteJob(ctx, "order", api.Precondition{Revision: 3})
+		_, _ = c.Retry(ctx, "order/k")
 	}
 	for _, c := range []struct {
 		err  error
 		want string // the answers
 	}{
-		{nil, "done done done done done"},
-		{refused(404), "absent absent absent absent absent"},
-		{refused(409), "refused refused ended refused refused"},
-		{refused(422), "refused refused refused refused refused"},
-		{refused(503), "open open open open open"},
-		{context.DeadlineExceeded, "open open open open open"},
-		{&client.Unreachable{Err: &net.OpError{Op: "dial", Err: errors.New("refused")}}, "refused refused refused refused refused"},
-		{&client.Unreachable{Err: &net.OpError{Op: "read", Err: errors.New("reset")}}, "open open open open open"},
+		{nil, "done done done done done done done done"},
+		{refused(404), "absent absent absent absent absent absent absent absent"},
+		{refused(409), "refused refused ended refused refused refused refused early"},
+		{refused(422), "refused refused refused refused refused refused refused refused"},
+		{refused(412), "unmet unmet unmet unmet unmet unmet unmet unmet"},
+		{refused(503), "open open open open open open open open"},
+		{context.DeadlineExceeded, "open open open open open open open open"},
+		{&client.Unreachable{Err: &net.OpError{Op: "dial", Err: errors.New("refused")}}, "refused refused refused refused refused refused refused refused"},
+		{&client.Unreachable{Err: &net.OpError{Op: "read", Err: errors.New("reset")}}, "open open open open open open open open"},
 	} {
 		var calls Calls
 		all(calls.Client(answers{run, paused, c.err}))
@@ -304,8 +470,17 @@ func TestCallsAreRecorded(t *testing.T) {
 	if p := list[3]; p.Pause != "x" || p.Paused != "x" || p.Rev != 9 {
 		t.Errorf("pause: %+v", p)
 	}
-	if list[0].Client != 0 || list[5].Client != 1 {
-		t.Errorf("clients: %d, %d", list[0].Client, list[5].Client)
+	if p := list[5]; p.Text != "d" || p.If != 4 || p.New || !p.Created || p.Rev != 9 || p.Paused != "x" || p.Shown != "what it is" {
+		t.Errorf("put: %+v", p)
+	}
+	if d := list[6]; d.If != 3 || d.Answer != Done {
+		t.Errorf("removal: %+v", d)
+	}
+	if r := list[7]; r.Run != "order/k" || r.Made != "order/k" {
+		t.Errorf("retry: %+v", r)
+	}
+	if list[0].Client != 0 || list[8].Client != 1 {
+		t.Errorf("clients: %d, %d", list[0].Client, list[8].Client)
 	}
 	if time.Since(list[0].Asked) > time.Minute {
 		t.Errorf("asked at %v", list[0].Asked)

@@ -83,11 +83,23 @@ func (t *timeline) costs(worker string, e Effect) bool {
 	return slices.ContainsFunc(t.Faults, func(f Fault) bool { return t.cost(f, worker, e) })
 }
 
-// excused says whether a fault explains that the last attempt of a run lost its worker.
-func (t *timeline) excused(r job.Run) bool {
+// excused says whether a fault explains that the last attempt of a run lost its worker. When that began and ended is taken from
+// when the recorder heard of it, as far as that is known, since the worker's clock may be wrong.
+func (t *timeline) excused(vs []runVersion) bool {
+	r := last(vs)
 	if len(r.Attempts) == 0 {
 		return false
 	}
 	a := r.Attempts[len(r.Attempts)-1]
-	return t.costs(a.Worker, Effect{Arrived: a.Started, Ended: a.Finished})
+	e := Effect{Arrived: a.Started, Ended: a.Finished}
+	for i, v := range vs {
+		switch {
+		case v.Seen.IsZero():
+		case v.begins(vs[:i]) && v.run.Token == a.Token:
+			e.Arrived = v.Seen
+		case i > 0 && vs[i-1].run.State == job.Running && vs[i-1].run.Token == a.Token && v.run.State != job.Running:
+			e.Ended = v.Seen
+		}
+	}
+	return t.costs(a.Worker, e)
 }

@@ -54,6 +54,7 @@ type timeline struct {
 	runs        map[string][]runVersion // by name, without deletions
 	gone        map[string]int64        // deleted runs, by name: the revision
 	of          map[string][]string     // names of runs, by job
+	effects     map[string][]Effect     // by run
 	cursors     map[string][]cursorVersion
 	since       map[string]time.Time // from when on a job owes its slots
 	skips       map[string][]skip
@@ -78,7 +79,10 @@ func newTimeline(h History) *timeline {
 		cursors: make(map[string][]cursorVersion), since: make(map[string]time.Time), skips: make(map[string][]skip),
 		definitions: make(map[string][]definition), expected: make(map[string]Job),
 		decided: make(map[string][]time.Time), marks: make(map[string]Grade), of: make(map[string][]string), limits: make(map[string][]limitVersion),
-		began: make(map[int64]time.Time),
+		began: make(map[int64]time.Time), effects: make(map[string][]Effect),
+	}
+	for _, e := range h.Effects {
+		t.effects[e.Run] = append(t.effects[e.Run], e)
 	}
 	for _, j := range h.Jobs {
 		t.expected[j.Name] = j

@@ -21,6 +21,11 @@ const (
 	takeoverTime = 2 * lease
 	electionTime = lease
 	loadRate     = 44 // jobs each second
+
+	// Jobs whose runs last for longer than a lease, so that who is cut off has something to end: two at a time on each of three
+	// workers.
+	working     = "work-"
+	workingJobs = 3
 )
 
 // scene is a cluster under load in a lab, which rows of a test harm one after the other.
@@ -39,6 +44,14 @@ func open(t *testing.T, rng *rand.Rand, lab *Lab, place cluster.Place, etcd ...s
 	t.Helper()
 	s := &scene{t: t, rng: rng, lab: lab, sink: cluster.NewSinkAt(t, lab.Gateway), ledger: cluster.NewLedger(t)}
 	jobs := s.load()
+	if len(etcd) == 0 { // who is cut off reaches no store
+		for i := range workingJobs {
+			jobs[fmt.Sprintf("%s%d", working, i)] = job.Spec{
+				Every: job.Duration(4 * time.Second), Missed: job.MissedAll, Overlap: job.OverlapAllow, Shell: s.ledger.Working(8 * time.Second),
+				Timeout: job.Duration(30 * time.Second), KillGrace: job.Duration(time.Second),
+			}
+		}
+	}
 	post := &job.HTTP{URL: s.sink.URL(), Method: "POST"}
 	jobs[cluster.ClientsSubmit], jobs[cluster.ClientsPause] = job.Spec{HTTP: post, Overlap: job.OverlapAllow}, job.Spec{HTTP: post}
 	s.c = cluster.StartOn(t, cluster.Config{Binary: rota, Jobs: jobs, Etcd: etcd}, place)

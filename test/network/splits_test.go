@@ -2,6 +2,7 @@ package network
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,31 @@ func TestSplits(t *testing.T) {
 	s.row("one link of the leader", s.oneLink)
 	s.row("the leader's machine vanishes", s.machineLost)
 	s.close()
+	s.killed()
+}
+
+// killed fails the test if no command was killed where it was cut off, and begun again elsewhere: the judge has seen then that the
+// first one was dead by the time that guarantees.md names.
+func (s *scene) killed() {
+	s.t.Helper()
+	lives := make(map[string][]history.Effect)
+	again, worst := 0, time.Duration(-1<<63)
+	for _, e := range s.ledger.Effects() {
+		if strings.HasPrefix(e.Job, working) {
+			lives[e.Run] = append(lives[e.Run], e)
+		}
+	}
+	for _, es := range lives {
+		for i := 1; i < len(es); i++ {
+			if first := es[i-1]; first.Ended.IsZero() && !first.Alive.IsZero() {
+				again++
+				worst = max(worst, first.Alive.Sub(es[i].Arrived))
+			}
+		}
+	}
+	if s.t.Logf("%d commands were killed and begun again, which were last seen at work %v before that", again, -worst); again == 0 {
+		s.t.Error("no command was killed where it was cut off, and begun again elsewhere: the faults did not bite")
+	}
 }
 
 // leaderAlone cuts the leader off from the majority: that goes on, and the leader knows in time. Clients of all replicas ask for

@@ -43,8 +43,9 @@ func (w *world) mayOverlap(e, before *execution) bool {
 
 // ends says whether the first of two executions that overlap could not end before the second began.
 func (w *world) ends(e, before *execution) bool {
-	if !before.told.IsZero() && !before.told.After(e.Arrived) { // it takes its time, which is no longer than its kill grace
-		return true
+	if !before.told.IsZero() && !before.told.After(e.Arrived) { // it may take its kill grace, and no longer unless it was paused
+		over := before.told.Add(w.specOf(before.Job).KillGrace.Std())
+		return !before.over.IsZero() && !before.over.After(over) || w.unaware(before, over, history.Pause)
 	}
 	stale := before
 	if e.Token < before.Token {
@@ -54,14 +55,14 @@ func (w *world) ends(e, before *execution) bool {
 }
 
 // unaware says whether a fault of one of these kinds kept a process from knowing, at an instant, that an execution of its was
-// given to others.
+// given to others: one that was over long before does not.
 func (w *world) unaware(e *execution, at time.Time, kinds ...history.FaultKind) bool {
 	return slices.ContainsFunc(w.faults, func(f history.Fault) bool {
 		until := f.Until
 		if until.IsZero() {
 			until = f.At
 		}
-		return slices.Contains(kinds, f.Kind) && f.Node == e.process.machine.name && !f.At.After(at) && !until.Add(lateNews).Before(e.Arrived)
+		return slices.Contains(kinds, f.Kind) && f.Node == e.process.machine.name && !f.At.After(at) && !until.Add(lateNews).Before(at)
 	})
 }
 

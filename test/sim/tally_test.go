@@ -14,10 +14,11 @@ import (
 // tally counts what happened, by what it was.
 type tally struct {
 	mu     sync.Mutex
-	counts map[string]int // guarded by mu
+	counts map[string]int      // guarded by mu
+	seeds  map[string][]uint64 // guarded by mu: where what was added by addAll happened
 }
 
-func newTally() *tally { return &tally{counts: make(map[string]int)} }
+func newTally() *tally { return &tally{counts: make(map[string]int), seeds: make(map[string][]uint64)} }
 
 func (t *tally) add(what string) { t.addN(what, 1) }
 
@@ -50,15 +51,22 @@ func (t *tally) addVerdict(v history.Verdict, effects int) {
 	t.addN("effects once more, explained by a fault", v.Doubles)
 }
 
-// addAll takes over another tally.
-func (t *tally) addAll(o *tally) {
+// addAll takes over the tally of a seed.
+func (t *tally) addAll(o *tally, seed uint64) {
 	o.mu.Lock()
 	counts := maps.Clone(o.counts)
 	o.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for what, n := range counts {
-		t.addN(what, n)
+		if t.counts[what] += n; n > 0 {
+			t.seeds[what] = append(t.seeds[what], seed)
+		}
 	}
 }
+
+// seldom is in how many clusters something happens of which it is told which these were.
+const seldom = 12
 
 func (t *tally) String() string {
 	t.mu.Lock()
@@ -66,6 +74,9 @@ func (t *tally) String() string {
 	var b strings.Builder
 	for _, what := range slices.Sorted(maps.Keys(t.counts)) {
 		fmt.Fprintf(&b, "\n%10d  %s", t.counts[what], what)
+		if in := slices.Sorted(slices.Values(t.seeds[what])); len(in) > 0 && len(in) <= seldom {
+			fmt.Fprintf(&b, " (seeds %v)", in)
+		}
 	}
 	return b.String()
 }
