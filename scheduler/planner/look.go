@@ -187,7 +187,7 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			if paused {
 				why = reasonPaused
 			}
-			if waits(r.Reason) {
+			if waits(r.Reason) || paused && strings.HasPrefix(r.Reason, reasonBehind) {
 				explain(r.Run, why)
 			}
 			continue
@@ -243,6 +243,7 @@ const (
 	reasonNoWorker = "no worker accepts it: none is present with its labels or handler"
 	reasonNoLimits = "no worker accepts it: none is present with its labels that can limit its resources"
 	reasonHeld     = "overlap: waits for an earlier run of the job"
+	reasonBehind   = "overlap: waits for run " // and which
 	reasonPaused   = "paused"
 
 	reasonUnreadable = "the job's definition cannot be read"
