@@ -33,7 +33,7 @@ func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job
 	}
 	if !sameJSON(cur.Spec.when(), spec.when()) {
 		next.Since, next.SinceReason, next.SinceGeneration, next.Scheduled = now, SinceRescheduled, next.Generation, now
-		next.Pauses = nil
+		next.Jittered, next.Pauses = &spec.Jitter, nil
 	}
 	return next, true
 }

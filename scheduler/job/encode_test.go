@@ -126,6 +126,9 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 			Command: lists.Draw(t, "command"), Shell: texts.Draw(t, "shell"), Handler: texts.Draw(t, "handler"), Dir: texts.Draw(t, "dir"),
 		},
 	}
+	if rapid.Bool().Draw(t, "was rescheduled") {
+		j.Jittered = new(durations.Draw(t, "jittered"))
+	}
 	if rapid.Bool().Draw(t, "was paused") {
 		j.Pauses = []job.PastPause{{From: times.Draw(t, "from"), Until: times.Draw(t, "until")}, {}}[:rapid.IntRange(1, 2).Draw(t, "pauses")]
 	}

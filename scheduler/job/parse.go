@@ -259,6 +259,11 @@ func (s *scanner) duration(lead string) Duration {
 	if !s.next(lead) {
 		return 0
 	}
+	return s.span()
+}
+
+// span reads "1h30m".
+func (s *scanner) span() Duration {
 	d, err := time.ParseDuration(string(s.quoted()))
 	if err != nil {
 		s.bad = true

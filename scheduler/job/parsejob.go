@@ -17,6 +17,9 @@ func (j *Job) ParseJSON(b []byte) bool {
 	j.SinceReason = s.must(`,"since_reason":`)
 	j.SinceGeneration = s.number(`,"since_generation":`)
 	j.Scheduled = s.time(`,"scheduled":`)
+	if s.next(`,"jittered":`) {
+		j.Jittered = new(s.span())
+	}
 	j.Pauses = s.pauses()
 	j.Notified = s.time(`,"notified":`)
 	s.expect(`,"spec":`)

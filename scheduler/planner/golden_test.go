@@ -296,6 +296,7 @@ func (st *stage) define(name string, opts map[string]string) {
 		}
 		if (key == "every" || key == "at" || key == "exclude") && j.Generation > 1 {
 			j.Since, j.SinceReason, j.SinceGeneration, j.Scheduled, j.Pauses = st.now, job.SinceRescheduled, j.Generation, st.now, nil
+			j.Jittered = &j.Spec.Jitter
 		}
 	}
 	*j.Spec, j.Updated = j.Spec.WithDefaults(), st.now

@@ -89,14 +89,15 @@ func (j *jobState) undecidable(r *liveRun) bool {
 // shunned.
 func didNotBegin(worker string) string { return "worker " + worker + " did not begin it" }
 
-// handOver writes r, and gives it to a worker in the same decision if it is pending and one has room. One that was armed
-// ahead, and whose slot passed while nobody led, is decided anew.
+// handOver writes r, and gives it to a worker in the same decision if it is pending, one has room, and no other run of the job
+// is in its way: there may be some if the job allowed them until now. One that was armed ahead, and whose slot passed while
+// nobody led, is decided anew.
 func (p *Planner) handOver(j *jobState, r job.Run, now time.Time) *job.Decision {
 	missed := r.Due.Before(p.leadSince)
 	r.Ahead = r.Ahead && (missed || r.Due.After(now))
 	spec := j.spec(&r)
-	undecided := r.Ahead && missed
-	if !undecided && r.State == job.Pending && spec != nil && !j.obscure(&r) && !p.paused(j) && r.ID != j.told().oversized && p.bar(j, &r, spec, now, false) == "" {
+	stays := r.Ahead && missed || r.State != job.Pending || spec == nil || held(&liveRun{Run: &r}, j.live.haveBegun(), spec)
+	if !stays && !j.obscure(&r) && !p.paused(j) && r.ID != j.told().oversized && p.bar(j, &r, spec, now, false) == "" {
 		if w, _ := p.choose(j, spec, &r, now); w != nil {
 			if armed := j.give(r, w, now); armed != nil {
 				return &job.Decision{Run: armed, JobRev: j.rev(&r)}
@@ -186,7 +187,7 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			if paused {
 				why = reasonPaused
 			}
-			if waits(r.Reason) {
+			if waits(r.Reason) || paused && strings.HasPrefix(r.Reason, reasonBehind) {
 				explain(r.Run, why)
 			}
 			continue
@@ -242,6 +243,7 @@ const (
 	reasonNoWorker = "no worker accepts it: none is present with its labels or handler"
 	reasonNoLimits = "no worker accepts it: none is present with its labels that can limit its resources"
 	reasonHeld     = "overlap: waits for an earlier run of the job"
+	reasonBehind   = "overlap: waits for run " // and which
 	reasonPaused   = "paused"
 
 	reasonUnreadable = "the job's definition cannot be read"

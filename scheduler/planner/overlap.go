@@ -61,7 +61,7 @@ func (p *Planner) decideOverlap(j *jobState, s slot, active []*liveRun, now time
 		if queued >= MaxQueued {
 			return p.queueFull(j, s, now)
 		}
-		return p.enter(j, s, p.run(j, s, now, "overlap: waits for run "+active[0].ID))
+		return p.enter(j, s, p.run(j, s, now, reasonBehind+active[0].ID))
 	case job.OverlapReplace:
 		return p.replace(j, s, active, now)
 	}
@@ -91,12 +91,34 @@ func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time)
 		if r.Cancel != nil {
 			continue
 		}
-		next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: "overlap: replaced by slot " + job.SlotID(s.next)})
+		next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: s.replaces()})
 		if err == nil {
 			return &job.Decision{Run: &next, Stop: r.State == job.Running}
 		}
 	}
 	return nil
+}
+
+// replaces is why a run is stopped that is in the way of the slot.
+func (s slot) replaces() string { return "overlap: replaced by slot " + s.id() }
+
+// hasReplaced says whether a run has been stopped for the slot, which is to run then, unless a later one is due: it was
+// dispatched in its time, in all but its record. With missed: all it runs in any case.
+func (j *jobState) hasReplaced(s slot) bool {
+	if j.def.Spec.Overlap != job.OverlapReplace || j.def.Spec.Missed == job.MissedAll {
+		return false
+	}
+	for _, r := range j.live.order {
+		if r.Cancel != nil && r.Cancel.Reason == s.replaces() {
+			return true
+		}
+	}
+	for r := range j.ended.all {
+		if r.Cancel != nil && r.Cancel.Reason == s.replaces() {
+			return true
+		}
+	}
+	return false
 }
 
 // provenActive says whether run r is known to have been active by the job's own fault when s was due; if not, when it will

@@ -1,9 +1,6 @@
 package planner
 
 import (
-	"cmp"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -169,33 +166,6 @@ func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 
 // looksPerDecision bounds the work of one Plan, in jobs looked at for each decision that it may return.
 const looksPerDecision = 16
-
-// agenda takes up to limit jobs that have to be looked at: those that changed, those whose time has come, and those that
-// waited for room where there is some now. The more urgent come first, since they take the room.
-func (p *Planner) agenda(now time.Time, limit int) []*jobState {
-	n := min(limit, len(p.dirty))
-	list := slices.Clip(p.dirty[:n])
-	p.dirty = p.dirty[n:]
-	for _, j := range list {
-		j.dirty = false
-	}
-	for len(list) < limit {
-		j := p.timers.due(now)
-		if j == nil {
-			break
-		}
-		list = append(list, j)
-	}
-	list = append(list, p.turns(limit-len(list), now)...)
-	list = append(list, p.roomFor(limit-len(list))...)
-	for _, j := range list {
-		p.timers.set(j, time.Time{})
-	}
-	slices.SortFunc(list, func(a, b *jobState) int {
-		return cmp.Or(cmp.Compare(b.priority(), a.priority()), a.wake.Compare(b.wake), strings.Compare(a.name, b.name))
-	})
-	return slices.Compact(list)
-}
 
 // refresh lets a standby know when each job that changed would have to be looked at.
 func (p *Planner) refresh() {

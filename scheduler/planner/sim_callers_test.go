@@ -78,17 +78,18 @@ func (w *sim) operate() {
 			w.resume(j)
 		}
 	case 4:
-		w.log("reschedule %s", name)
-		next.Generation++
-		next.Spec.Every = job.Duration(time.Duration(1+w.n(20)) * time.Second)
-		next.Since, next.SinceReason, next.SinceGeneration = w.apiClock(), job.SinceRescheduled, next.Generation
-		next.Scheduled, next.Pauses = next.Since, nil
-		w.store.putJob(next)
+		spec := *j.Spec
+		switch w.n(3) {
+		case 0:
+			spec.Start, spec.End = nil, new(w.now.Add(w.upTo(2*time.Minute)))
+		case 1:
+			spec.Start, spec.End = new(w.now.Add(w.upTo(time.Minute)-30*time.Second)), nil
+		default:
+			spec.Every, spec.Start, spec.End = job.Duration(time.Duration(1+w.n(20))*time.Second), nil, nil
+		}
+		w.redefine(j, spec)
 	case 5:
-		w.log("edit %s", name)
-		next.Generation++
-		next.Spec.Priority++
-		w.store.putJob(next)
+		w.redefine(j, w.edited(*j.Spec))
 	case 6:
 		if w.chance(0.5) {
 			w.log("delete %s", name)
@@ -115,6 +116,40 @@ func (w *sim) operate() {
 			}
 		}
 	}
+}
+
+// redefine replaces the job's definition as a caller would.
+func (w *sim) redefine(j *job.Job, spec job.Spec) {
+	next, changed := job.Define(j, j.Name, spec, j.Origin, w.apiClock())
+	if !changed {
+		return
+	}
+	w.log("edit %s: every %v, jitter %v, overlap %s, missed %s, delivery %s, limits %v, rate %v", j.Name, spec.Every, spec.Jitter, spec.Overlap, spec.Missed, spec.Delivery, spec.Limits, spec.Rate)
+	w.store.putJob(next)
+}
+
+// edited is spec with another policy.
+func (w *sim) edited(spec job.Spec) job.Spec {
+	switch w.n(7) {
+	case 0:
+		spec.Priority = w.n(3)
+	case 1:
+		if spec.Overlap = job.OverlapPolicies()[w.n(4)]; spec.Overlap == job.OverlapAllow {
+			spec.Limits, spec.Rate, spec.Breaker = nil, job.Rate{}, nil // see bound
+		}
+	case 2:
+		spec.Missed = job.MissedPolicies()[w.n(3)]
+	case 3:
+		spec.Delivery = job.Deliveries()[w.n(2)]
+	case 4:
+		spec.Jitter = job.Duration(w.upTo(40 * time.Second).Truncate(time.Millisecond))
+	case 5:
+		spec.Retry = &job.Retry{Max: w.n(4), MaxDelay: job.Duration(20 * time.Second)}
+	default:
+		spec.Limits, spec.Rate, spec.Breaker = nil, job.Rate{}, nil
+		w.bound(&spec)
+	}
+	return spec
 }
 
 func (w *sim) submit(name string) {

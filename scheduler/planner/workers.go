@@ -201,7 +201,7 @@ type demandKind struct {
 type demand struct {
 	spec    *job.Spec
 	jobs    waitHeap
-	members map[*jobState]bool // the jobs in it
+	members map[*jobState]waiter // the jobs in it, each as it waits now: what else is there of one is out of date
 }
 
 // wait queues j, which has a run of spec due at the given time, until a worker that accepts spec has room.
@@ -209,12 +209,16 @@ func (p *Planner) wait(j *jobState, key string, spec *job.Spec, since, now time.
 	kind := demandKind{key, since.After(now)}
 	d := p.waiting[kind]
 	if d == nil {
-		d = &demand{spec: spec, members: make(map[*jobState]bool)}
+		d = &demand{spec: spec, members: make(map[*jobState]waiter)}
 		p.waiting[kind] = d
 	}
-	if !d.members[j] {
-		d.members[j] = true
-		heap.Push(&d.jobs, waiter{job: j, priority: spec.Priority, since: since})
+	if w := (waiter{job: j, priority: spec.Priority, since: since}); d.members[j] != w {
+		d.members[j] = w
+		heap.Push(&d.jobs, w)
+	}
+	if len(d.jobs) > 2*len(d.members)+fewRuns { // or else what is out of date would gather for as long as there is no room
+		d.jobs = slices.Collect(maps.Values(d.members))
+		heap.Init(&d.jobs)
 	}
 }
 
@@ -231,10 +235,13 @@ func (p *Planner) roomFor(n int) (list []*jobState) {
 				room += max(0, w.room())
 			}
 		}
-		for ; room > 0 && n > 0 && len(d.jobs) > 0; room, n = room-1, n-1 {
-			j := heap.Pop(&d.jobs).(waiter).job
-			delete(d.members, j)
-			list = append(list, j)
+		for room > 0 && n > 0 && len(d.jobs) > 0 {
+			w := heap.Pop(&d.jobs).(waiter)
+			if d.members[w.job] == w {
+				delete(d.members, w.job)
+				list = append(list, w.job)
+				room, n = room-1, n-1
+			}
 		}
 		if len(d.jobs) == 0 {
 			delete(p.waiting, kind)

@@ -24,8 +24,9 @@ func When(name string, s *job.Spec) (*schedule.Schedule, error) {
 }
 
 // OwedAfter is after which slot those of the job's present schedule, which is when, are owed; zero if the record does not tell.
-// One that took the place of another begins with the first slot whose time had not come then, offset as it is: an edit between
-// a slot and its time costs a run only if the slot goes. A new job has no slots from before it was made.
+// One that took the place of another begins with the first slot whose time had not come then, offset as it was: an edit between
+// a slot and its time costs a run only if the slot goes, and one of the jitter alone neither takes a slot nor brings one back.
+// A new job has no slots from before it was made.
 func OwedAfter(j *job.Job, when *schedule.Schedule) time.Time {
 	at := j.Scheduled
 	if at.IsZero() && j.SinceReason != job.SinceResumed {
@@ -34,7 +35,11 @@ func OwedAfter(j *job.Job, when *schedule.Schedule) time.Time {
 	if at.IsZero() || when == nil || j.SinceGeneration <= 1 {
 		return at
 	}
-	return later(j.Created, at.Add(-when.Offset()))
+	offset := when.Offset()
+	if j.Jittered != nil {
+		offset = schedule.Offset(j.Name, j.Jittered.Std())
+	}
+	return later(j.Created, at.Add(-offset))
 }
 
 func deref(t *time.Time) time.Time {

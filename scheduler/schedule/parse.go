@@ -120,7 +120,7 @@ func (p *parser) jitter(s *Schedule, spec Spec) {
 	case spec.Jitter%time.Millisecond != 0:
 		p.refuse(Error{"jitter", -1, spec.Jitter.String(), "is finer than a millisecond", ""})
 	default:
-		s.offset = time.Duration(draw(spec.Seed, jitterSalt, uint64(spec.Jitter.Milliseconds()))) * time.Millisecond
+		s.offset = Offset(spec.Seed, spec.Jitter)
 	}
 }
 

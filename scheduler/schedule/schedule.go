@@ -53,6 +53,11 @@ func (s *Schedule) Next(after time.Time) (time.Time, bool) {
 // and less than Spec.Jitter. Slots are not moved by it; a run starts at its slot plus Offset.
 func (s *Schedule) Offset() time.Duration { return s.offset }
 
+// Offset is the Schedule.Offset of a job named seed whose jitter, in whole milliseconds, is the given one.
+func Offset(seed string, jitter time.Duration) time.Duration {
+	return time.Duration(draw(seed, jitterSalt, uint64(jitter.Milliseconds()))) * time.Millisecond
+}
+
 // Count returns the number of slots in (after, upTo]. It stops counting at limit and then reports false, unless it
 // knows the number without counting (a single period without excluded dates, a list of instants).
 func (s *Schedule) Count(after, upTo time.Time, limit int) (n int, exact bool) {
