@@ -100,7 +100,7 @@ func (n *Node) passOn(ctx context.Context) error {
 	}
 	for _, c := range standing {
 		id, known := n.member.MemberID(c.Node)
-		if !known || id == n.member.ID() || !answers(ctx, c.Addr) {
+		if !known || id == n.member.ID() || !n.clocks.answers(ctx, c.Node, c.Addr) {
 			continue
 		}
 		moving, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -108,17 +108,6 @@ func (n *Node) passOn(ctx context.Context) error {
 		return n.member.MoveLeader(moving, id)
 	}
 	return errors.New("no other replica stands for election and answers")
-}
-
-// answers says whether somebody listens at addr.
-func answers(ctx context.Context, addr string) bool {
-	d := net.Dialer{Timeout: 300 * time.Millisecond}
-	conn, err := d.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return false
-	}
-	_ = conn.Close()
-	return true
 }
 
 // hurryWrites has writes sent again at once when another member leads etcd, until ctx ends.
