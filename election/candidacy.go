@@ -85,7 +85,8 @@ func (c *candidacy) heedSession() {
 //
 // Campaign's own return is taken for a hint that our turn may have come, nothing else: it does not look at its session or
 // at its own key, so it reports success to a candidate whose key is gone, or never returns to it; and its watch may hang on
-// an endpoint that does. Looking at the queue every RenewEvery covers all three.
+// an endpoint that does. Looking at the queue every RenewEvery covers all three. The hint of a key that was seen needs no look,
+// which would only hold up what a leader that resigns hands over: confirm asks for all that a look would tell.
 func (c *candidacy) campaign(ctx context.Context) (Term, error) {
 	until, cancel := c.until(ctx)
 	defer cancel(nil)
@@ -104,6 +105,7 @@ func (c *candidacy) campaign(ctx context.Context) (Term, error) {
 	timer := time.NewTimer(firstLook)
 	defer timer.Stop()
 	for {
+		hint := false
 		select {
 		case <-until.Done():
 			return Term{}, context.Cause(until)
@@ -115,10 +117,15 @@ func (c *candidacy) campaign(ctx context.Context) (Term, error) {
 				return Term{}, fmt.Errorf("campaign as %s: %w", c.key.Key, err)
 			}
 			enterBy = time.Time{}
+			hint = true
 		case <-timer.C:
 		}
 		timer.Reset(c.e.cfg.RenewEvery)
-		switch first, err := c.look(until); {
+		first, err := hint && c.key.Rev != 0, error(nil)
+		if !first {
+			first, err = c.look(until)
+		}
+		switch {
 		case errors.Is(err, ErrKeyDeleted):
 			if c.key.Rev != 0 || c.e.cfg.Clock().Mono.After(enterBy) {
 				return Term{}, termLost(err)

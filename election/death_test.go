@@ -3,7 +3,9 @@ package election
 import (
 	"context"
 	"net"
+	"net/netip"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -23,7 +25,7 @@ func TestAProofOfDeathIsNotLost(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				dials := []error{nil, syscall.ECONNREFUSED, unclear, syscall.ECONNREFUSED, syscall.ECONNREFUSED, syscall.ECONNREFUSED}
-				if !awaitDeath(ctx, script(&dials)) {
+				if !awaitDeath(ctx, pipeAddr, script(&dials)) {
 					t.Error("the process is dead, and this was not proven")
 				}
 				if len(dials) > 0 {
@@ -46,7 +48,7 @@ func TestNoProofOfDeath(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				if awaitDeath(ctx, script(&dials)) {
+				if awaitDeath(ctx, pipeAddr, script(&dials)) {
 					t.Error("death was proven of a process that may live")
 				}
 			})
@@ -64,7 +66,7 @@ func TestWhoClosesAtOnceIsNotDialledTooOften(t *testing.T) {
 				defer cancel()
 				dials, dialled := []error{nil, err}, 0
 				dial := script(&dials)
-				if awaitDeath(ctx, func() (net.Conn, error) { dialled++; return dial() }) {
+				if awaitDeath(ctx, pipeAddr, func(addr string) (net.Conn, error) { dialled++; return dial(addr) }) {
 					t.Error("death was proven of a process that may live")
 				}
 				if most := int(time.Minute/unclearPause) + 5; dialled > most {
@@ -75,10 +77,60 @@ func TestWhoClosesAtOnceIsNotDialledTooOften(t *testing.T) {
 	}
 }
 
+// TestOnlyWhereItListenedIsARefusalOfAProcess has a name with two addresses, at the first of which nobody ever listened: a dial by
+// name that fails says what that one did.
+func TestOnlyWhereItListenedIsARefusalOfAProcess(t *testing.T) {
+	const name, first, second = "q1:8470", "10.0.0.1:8470", "10.0.0.2:8470"
+	refused, silent := syscall.ECONNREFUSED, syscall.ETIMEDOUT
+	for what, test := range map[string]struct {
+		dials map[string][]error // by what is dialled; the last stays
+		leads []string           // where dials by name lead, if they do; the last stays
+		dead  bool
+	}{
+		"it is cut off":             {map[string][]error{name: {nil, refused}, first: {silent}}, []string{first}, false},
+		"it is dead":                {map[string][]error{name: {nil, refused}, first: {refused}}, []string{first}, true},
+		"it answers elsewhere":      {map[string][]error{name: {nil}, first: {refused}, second: {silent}}, []string{first, second}, false},
+		"it is elsewhere, and dies": {map[string][]error{name: {nil, nil, refused}, first: {silent}, second: {refused}}, []string{first, second}, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				scripts, leads := make(map[string]func(string) (net.Conn, error)), test.leads
+				for addr, dials := range test.dials {
+					scripts[addr] = script(&dials)
+				}
+				got := awaitDeath(ctx, name, func(addr string) (net.Conn, error) {
+					conn, err := scripts[addr](addr)
+					if err == nil && addr == name {
+						addr = leads[0]
+						leads = leads[min(1, len(leads)-1):]
+					}
+					return led{conn, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(strings.Replace(addr, name, first, 1)))}, err
+				})
+				if got != test.dead {
+					t.Errorf("proven dead: got %v, want %v", got, test.dead)
+				}
+			})
+		})
+	}
+}
+
+// led is a connection that leads to an address.
+type led struct {
+	net.Conn
+	to net.Addr
+}
+
+func (l led) RemoteAddr() net.Addr { return l.to }
+
+// pipeAddr is where the connections of script lead.
+const pipeAddr = "pipe"
+
 // script dials with these errors in turn, and has the last stay; a connection that is had breaks at once.
-func script(dials *[]error) func() (net.Conn, error) {
+func script(dials *[]error) func(string) (net.Conn, error) {
 	var err error
-	return func() (net.Conn, error) {
+	return func(string) (net.Conn, error) {
 		if len(*dials) > 0 {
 			err, *dials = (*dials)[0], (*dials)[1:]
 		}

@@ -13,30 +13,36 @@ import (
 const deleteTimeout = time.Second
 
 // withdraw removes our key, which hands over at once, and then the lease. It works after ctx has ended, and gives up when
-// etcd does not answer in time: if we die here, key and lease go when the lease expires; if we give up, the key goes with our
-// next candidacy.
+// etcd does not answer in time: if we die here, key and lease go when the lease expires; if we give up, they go with our next
+// candidacy.
 func (c *candidacy) withdraw(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	if c.key.Rev != 0 {
 		c.e.enter(StateResigning, c.e.Status().Term)
 		if err := c.e.resign(ctx, c.key); err != nil {
 			c.e.log.Warn("election key not removed yet", "term", c.key.Rev, "err", err)
-			c.e.left = c.key
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	if err := c.lease.Revoke(ctx); err != nil {
-		c.e.log.Warn("lease not revoked, it expires", "err", err)
+		c.e.log.Warn("lease not revoked yet, it expires", "err", err)
+		c.e.left = c.lease
 	}
 	c.e.enter(StateFollower, Term{})
 }
 
-// removeLeft removes what an earlier candidacy of ours had to leave. Where etcd was without a majority for a while, its next
-// leader gives all leases their full time again, which nobody has to wait for.
+// removeLeft removes what an earlier candidacy of ours had to leave: its lease, and with it a key, also one that it never saw.
+// Where etcd was without a majority for a while, its next leader gives all leases their full time again, which nobody has to wait
+// for.
 func (e *Elector) removeLeft(ctx context.Context) {
-	if e.left.Rev != 0 && e.deleteKey(ctx, e.left) == nil {
-		e.left = Term{}
+	if e.left == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.RenewTimeout) // the next lease has been granted, and its time is running
+	defer cancel()
+	if e.left.Revoke(ctx) == nil {
+		e.left = nil
 	}
 }
 

@@ -114,6 +114,13 @@ func (c *clocks) ask(ctx context.Context, name, addr string) (election.Offset, e
 	return election.Measure(name, sent, v.Received, v.Answered, took), nil
 }
 
+// answers says whether the process called name answers at addr. That somebody takes a connection there would not do: for a process
+// that is stopped, its kernel does.
+func (c *clocks) answers(ctx context.Context, name, addr string) bool {
+	_, err := c.ask(ctx, name, addr)
+	return err == nil
+}
+
 // clock reads this machine's clocks, of which the wall clock is the one that the node decides by.
 func (n *Node) clock() election.Reading {
 	r := election.SystemClock()

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,35 +91,35 @@ func (n *Node) keepApart(ctx context.Context) {
 	}
 }
 
-// passOn makes the member of another replica lead etcd. It has to be one that stands for election, since others may be about
-// to end, as the last leader does that was asked to; and one that answers, since to wait for a member that does not stops
-// every write.
+// passOn makes the member of another replica lead etcd.
 func (n *Node) passOn(ctx context.Context) error {
 	standing, err := election.Candidates(ctx, n.client, n.store.Keys().Election())
 	if err != nil {
 		return err
 	}
-	for _, c := range standing {
+	id, ok := heir(standing, func(c election.Candidate) (uint64, bool) {
 		id, known := n.member.MemberID(c.Node)
-		if !known || id == n.member.ID() || !answers(ctx, c.Addr) {
-			continue
-		}
-		moving, cancel := context.WithTimeout(ctx, 2*time.Second)
-		defer cancel()
-		return n.member.MoveLeader(moving, id)
+		return id, known && id != n.member.ID() && n.clocks.answers(ctx, c.Node, c.Addr)
+	})
+	if !ok {
+		return errors.New("no other replica stands for election and answers")
 	}
-	return errors.New("no other replica stands for election and answers")
+	moving, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	return n.member.MoveLeader(moving, id)
 }
 
-// answers says whether somebody listens at addr.
-func answers(ctx context.Context, addr string) bool {
-	d := net.Dialer{Timeout: 300 * time.Millisecond}
-	conn, err := d.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return false
+// heir is the member that is to lead etcd, of those that may. It has to be of a replica that stands for election, since others
+// may be about to end, as the last leader does that was asked to; and of one that answers, since to wait for a member that does
+// not stops every write. The last in the queue is the best: the first is the next to lead rota, and would have to pass etcd on
+// again, and until then its death would cost both.
+func heir(standing []election.Candidate, may func(election.Candidate) (uint64, bool)) (id uint64, ok bool) {
+	for _, c := range slices.Backward(standing) {
+		if id, ok = may(c); ok {
+			return id, true
+		}
 	}
-	_ = conn.Close()
-	return true
+	return 0, false
 }
 
 // hurryWrites has writes sent again at once when another member leads etcd, until ctx ends.

@@ -201,7 +201,10 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 		return err
 	}
 	n.backend.ready.Store(true)
-	if n.elector != nil {
+	if n.files != nil {
+		background("follow the job files", n.files.run)
+	}
+	if n.elector != nil { // last, so that it resigns first
 		if n.set.Election.FastTakeover {
 			witness := election.NewWitness(election.WitnessConfig{
 				Prefix: n.store.Keys().Election(), Name: n.set.Node.Name, Limit: n.store.Keys().Takeover(), Signs: n.store.Keys().Signs(),
@@ -210,9 +213,6 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 			n.forget(ctx)
 		}
 		background("campaign", n.campaign)
-	}
-	if n.files != nil {
-		background("follow the job files", n.files.run)
 	}
 	stops.add("turn requests away", func() error { n.server.Drain(); return nil })
 	if n.cfg.Ready != nil {
