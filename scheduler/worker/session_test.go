@@ -89,6 +89,36 @@ func TestSessionLoss(t *testing.T) {
 		})
 	}
 
+	for name, canceled := range map[string]bool{"": false, ", also to attempts that are being ended already": true} {
+		t.Run("leaves no grace at the deadline"+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, nil)
+				var hurried time.Time
+				r.exec.do = func(ctx context.Context, req executor.Request) job.Outcome { // it ignores SIGTERM, and its grace is long
+					<-ctx.Done()
+					<-req.Hurry
+					hurried = time.Now()
+					o, _ := executor.Interrupted(ctx, &req, time.Now())
+					return o
+				}
+				r.store.define("backup", job.Spec{Command: []string{"x"}, KillGrace: job.Duration(time.Hour)})
+				r.start()
+				name, _ := r.one()
+				after(time.Second)
+				if canceled {
+					r.store.change(name, r.session().id, func(run job.Run) (job.Run, error) { return run.Stop(job.Cancel{At: time.Now()}) })
+				}
+				after(time.Second)
+				cut := time.Now()
+				r.session().cutOff()
+				after(time.Minute)
+				if got := hurried.Sub(cut); got != fakeTTL {
+					t.Errorf("an attempt that others may repeat had to be gone %v after the last renewal, want %v", got, fakeTTL)
+				}
+			})
+		})
+	}
+
 	t.Run("drops what has not begun", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Second))
