@@ -240,6 +240,28 @@ func TestLeftoversAreKilledWhenTheCommandEnds(t *testing.T) {
 	}
 }
 
+// A Go program around the worker may bury all children of its process, as one does that is process 1 of a container.
+func TestAnExitStatusThatWasTakenIsNoPanic(t *testing.T) {
+	stop := make(chan struct{})
+	var undertaker sync.WaitGroup
+	defer undertaker.Wait()
+	defer close(stop)
+	undertaker.Go(func() {
+		for {
+			syscall.Wait4(-1, nil, 0, nil)
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond): // there may be no child yet
+			}
+		}
+	})
+	o := newExecutor().Execute(t.Context(), request(t, argv("sleep", "0.1"), io.Discard))
+	if o.State != job.Failed || !o.Retry || !strings.HasPrefix(o.Reason, "exit status is unknown") {
+		t.Errorf("got %+v, want a failure that does not know the exit status", o)
+	}
+}
+
 func TestOutputHeldByAStrangerDoesNotHang(t *testing.T) {
 	// Without its environment and out of its group the process is not found; it has the output open.
 	var out lockedBuffer
