@@ -290,6 +290,38 @@ func TestShutdown(t *testing.T) {
 		})
 	})
 
+	t.Run("begins nothing more", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Hour))
+			r.cfg.ShutdownGrace = 0
+			stopped := false
+			r.store.jobRev = 1
+			r.cfg.Known = func(name string, _ int64) (*job.Job, bool) { // asked when the run's time has come, for the last time
+				j, err := r.store.Job(context.Background(), name)
+				if run := r.store.get("backup/a"); !stopped && run.Rev > 0 && !time.Now().Before(run.Due) {
+					stopped = true
+					r.stop()
+					time.Sleep(time.Millisecond) // the worker drains, and sees nothing that executes
+				}
+				return &j, err == nil
+			}
+			r.start()
+			name := r.store.pending("backup", "a", time.Now().Add(time.Nanosecond))
+			r.give(name)
+			after(time.Second)
+			if err := r.finish(); err != nil {
+				t.Errorf("Run() = %v", err)
+			}
+			if !stopped {
+				t.Fatal("the worker was not stopped, the test proves nothing")
+			}
+			r.wantExecutions(0)
+			if got := r.wantState(name, job.Pending); got.LostAttempts() != 0 {
+				t.Errorf("lost attempts = %d, want none", got.LostAttempts())
+			}
+		})
+	})
+
 	t.Run("still hears requests to stop", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Hour))
