@@ -119,6 +119,22 @@ func TestSessionLoss(t *testing.T) {
 		})
 	}
 
+	t.Run("does not wait for the grace of what ignores its end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, dying(time.Minute))
+			r.store.define("backup", job.Spec{Command: []string{"x"}, KillGrace: job.Duration(time.Hour)})
+			r.start()
+			r.one()
+			after(time.Second)
+			close(r.session().done)
+			after(executor.HurryGrace + r.cfg.StopTimeout + r.cfg.SettleTimeout)
+			if r.session().id != "s2" {
+				t.Errorf("session = %s, want s2", r.session().id)
+			}
+			after(time.Minute)
+		})
+	})
+
 	t.Run("drops what has not begun", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Second))
