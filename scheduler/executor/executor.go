@@ -10,6 +10,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
+// HurryGrace is how long an attempt that others may repeat has to put things in order: see Request.Hurry. With it the attempt is
+// gone before the lease of a worker that stops in time has run out.
+const HurryGrace = 500 * time.Millisecond
+
 // Request is one attempt to execute.
 type Request struct {
 	Run      job.Run   // with Attempt and Token of this attempt
@@ -22,6 +26,10 @@ type Request struct {
 
 	// Beat is told that the attempt gets on: see WithHeartbeat and Progress. nil: nobody listens.
 	Beat func()
+
+	// Hurry is closed when others may execute the attempt's run: then nothing of the attempt may live for more than HurryGrace,
+	// whatever grace its job has. nil: they never may.
+	Hurry <-chan struct{}
 
 	Marker      string // unique mark of the attempt's processes, see package procs
 	TraceParent string // W3C trace context, made by the worker; empty: none

@@ -18,7 +18,9 @@ type attempt struct {
 	spec     *job.Spec // shared
 	shift    *shift    // under which it was claimed
 	ctx      context.Context
-	cancel   context.CancelCauseFunc // with one of the causes of package executor
+	cancel   context.CancelCauseFunc // of ctx, with one of the causes of package executor
+	yours    context.Context         // parent of ctx: done when others may execute the run, or the worker's life is over
+	fence    context.CancelCauseFunc // of yours, and so of ctx, with executor.ErrFenced
 	killed   bool                    // guarded by w.mu: counted in shift.killed
 }
 
@@ -32,7 +34,7 @@ func (a *attempt) kill() {
 	if !a.killed {
 		a.killed = true
 		a.shift.killed.add(1)
-		a.cancel(executor.ErrFenced)
+		a.fence(executor.ErrFenced)
 	}
 }
 
@@ -40,7 +42,8 @@ func (a *attempt) kill() {
 func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec, begins time.Time) *attempt {
 	w := s.w
 	a := &attempt{run: claimed, begins: begins, spec: spec, shift: s}
-	a.ctx, a.cancel = context.WithCancelCause(s.life)
+	a.yours, a.fence = context.WithCancelCause(s.life)
+	a.ctx, a.cancel = context.WithCancelCause(a.yours)
 
 	w.mu.Lock()
 	w.attempts[a] = struct{}{}
@@ -109,7 +112,7 @@ func (w *Worker) await(a *attempt) {
 	}
 	_ = pause(a.ctx, wait)
 	if after := w.now(); after.Round(0).Sub(before.Round(0))-after.Sub(before) > maxJump {
-		a.cancel(executor.ErrFenced)
+		a.fence(executor.ErrFenced)
 	}
 }
 
@@ -140,7 +143,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		timeout = job.DefaultTimeout
 	}
 	if a.shift.over() {
-		a.cancel(executor.ErrFenced)
+		a.fence(executor.ErrFenced)
 	}
 	ctx, cancel := context.WithTimeoutCause(a.ctx, timeout.Std(), executor.ErrTimeout)
 	defer cancel()
@@ -151,6 +154,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		Spec:        *a.spec,
 		Deadline:    a.run.Started.Add(timeout.Std()),
 		Beat:        beat,
+		Hurry:       a.yours.Done(),
 		Marker:      w.mark(),
 		TraceParent: traceParent(&a.run),
 	}
@@ -173,6 +177,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 // leave gives up the attempt's room and place.
 func (w *Worker) leave(a *attempt) {
 	a.cancel(nil)
+	a.fence(nil)
 	w.mu.Lock()
 	delete(w.attempts, a)
 	if a.killed {
@@ -210,7 +215,7 @@ func (w *Worker) confirmStop(a *attempt) {
 			}
 			return
 		case err == nil, errors.Is(err, job.ErrNotFound): // given up; what we do has no effect any more
-			a.cancel(executor.ErrFenced)
+			a.fence(executor.ErrFenced)
 			return
 		}
 		w.log.Debug("request to stop is not confirmed yet", "run", a.run.Name(), "err", err)

@@ -48,6 +48,9 @@ func (s *shift) watchDisk() {
 // checkDisk looks whether the disk takes anything.
 func (w *Worker) checkDisk() {
 	err := probe(filepath.Join(w.cfg.DataDir, "probe"))
+	if err == nil {
+		err = w.keepLife()
+	}
 	w.mu.Lock()
 	changed := (err == nil) != (w.disk == nil)
 	w.disk = err

@@ -12,8 +12,9 @@
 //     answered for certain, across restarts.
 //   - An outcome is written only onto a record that still carries the attempt's token. One that comes too late changes
 //     nothing and is kept as a fenced event, whatever it is, if the attempt had begun.
-//   - When the session may be over for others, the attempts that others may repeat are killed. It is not given back, and
-//     no new one is opened, before they are gone and what the journal holds is delivered, within Config.SettleTimeout.
+//   - When the session may be over for others, the attempts that others may repeat are killed, with at most
+//     executor.HurryGrace of grace, which ends before the lease does. It is not given back, and no new one is opened,
+//     before they are gone and what the journal holds is delivered, within Config.SettleTimeout.
 //   - The session is renewed by its owner; nothing here stands between it and its renewal.
 //
 // # Not guaranteed

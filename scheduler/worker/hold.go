@@ -156,6 +156,10 @@ func (s *shift) ready(ctx context.Context, g *given) (spec *job.Spec, begins tim
 		return nil, begins, err
 	}
 	s.w.count(&s.w.executing, 1)
+	if ctx.Err() != nil { // whoever drains, and has not seen that we execute, has ended the wait before
+		s.vacate()
+		return nil, begins, context.Cause(ctx)
+	}
 	return spec, begins, nil
 }
 

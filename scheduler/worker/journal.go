@@ -62,16 +62,29 @@ func OpenJournal(path string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
-	err = db.Update(func(tx *bolt.Tx) error {
-		_, err := tx.CreateBucketIfNotExists(outcomesBucket)
-		return err
-	})
-	if err != nil {
+	if err := initiate(db); err != nil {
 		return nil, errors.Join(fmt.Errorf("open journal %s: %w", path, err), db.Close())
 	}
 	j := &Journal{db: db, changes: make(chan change, journalBatch)}
 	j.done.Go(j.write)
 	return j, nil
+}
+
+// initiate makes what a new journal lacks. One that lacks nothing is not written to, since that takes room on the disk, and what
+// it holds is to be delivered also where there is none.
+func initiate(db *bolt.DB) error {
+	born := false
+	err := db.View(func(tx *bolt.Tx) error {
+		born = tx.Bucket(outcomesBucket) != nil
+		return nil
+	})
+	if err != nil || born {
+		return err
+	}
+	return db.Update(func(tx *bolt.Tx) error {
+		_, err := tx.CreateBucketIfNotExists(outcomesBucket)
+		return err
+	})
 }
 
 // removeUnborn removes a journal that was not made to the end, as on a full disk. It has never held an outcome, bbolt refuses

@@ -1,8 +1,10 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -132,6 +134,36 @@ func TestJournal(t *testing.T) {
 			if got, unreadable := j.load(); len(got) != 1 || len(unreadable) > 0 {
 				t.Errorf("of %d pages: journal holds %d outcomes and %v, want one", pages, len(got), unreadable)
 			}
+		}
+	})
+
+	t.Run("is not written to by being opened, as a full disk would not take it", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "journal.db")
+		j := openJournal(t, path)
+		if err := errors.Join(j.keep(sampleReport(1)), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := openJournal(t, path).load(); len(got) != 1 {
+			t.Errorf("journal holds %d outcomes, want one", len(got))
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("the file has changed, or cannot be read: %v", err)
+		}
+	})
+
+	t.Run("gives payloads back byte for byte", func(t *testing.T) {
+		j := openJournal(t, filepath.Join(t.TempDir(), "journal.db"))
+		r := sampleReport(1)
+		r.Run.Payload = json.RawMessage(`{"text":"a<b> & ü\u2028"}`)
+		if err := j.keep(r); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := j.load(); len(got) != 1 || string(got[0].Run.Payload) != string(r.Run.Payload) {
+			t.Errorf("journal holds %+v, want the payload %s", got, r.Run.Payload)
 		}
 	})
 
@@ -318,9 +350,14 @@ func TestReportsAreWrittenAsEncodingJSONDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, _ := json.Marshal(r)
-		if string(got) != string(want) {
-			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
+		var want bytes.Buffer
+		enc := json.NewEncoder(&want)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(r); err != nil {
+			t.Fatal(err)
+		}
+		if string(got)+"\n" != want.String() {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, &want)
 		}
 	}
 }

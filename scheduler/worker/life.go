@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -29,10 +28,22 @@ func (w *Worker) beginLife() {
 			former = nil // they are the next one's, too
 		}
 	}
-	// If we die before, nothing of this life has begun; after, the next one finds it.
-	if err := errors.Join(err, w.journal.begin(w.life, former)); err != nil {
-		w.log.Error("attempts will outlive this process if it is killed together with its nanny", "err", err)
+	if err != nil {
+		w.log.Error("attempts of the last process may still execute", "err", err)
 	}
+	w.former = former
+}
+
+// keepLife puts this life into the journal in the place of those that are over, unless it is there. Nothing begins before: what a
+// killed worker has left would be known to nobody.
+func (w *Worker) keepLife() error {
+	if w.journal == nil || w.kept {
+		return nil
+	}
+	// If we die before, nothing of this life has begun; after, the next one finds it.
+	err := w.journal.begin(w.life, w.former)
+	w.kept = err == nil
+	return err
 }
 
 // lives lists the lives whose processes may still be there.

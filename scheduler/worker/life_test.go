@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 )
@@ -76,4 +78,31 @@ func TestAWorkerEndsWhatEarlierLivesHaveLeftBeforeItOpensASession(t *testing.T) 
 			t.Errorf("the journal knows of lives %v, %v, want %s", lives, err, w.life)
 		}
 	})
+}
+
+// A worker that was started on a full disk is the one that gets restarted by force.
+func TestNothingBeginsBeforeTheJournalKnowsOfTheLife(t *testing.T) {
+	like := newRig(t, lasting(time.Second)) // never started
+	path := filepath.Join(like.cfg.DataDir, "journal.db")
+	if err := openJournal(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	full, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := New(like.cfg, like.store, like.sessions, like.exec, &Journal{db: full}, hclog.NewNullLogger())
+	w.beginLife()
+	w.checkDisk()
+	if w.Refuses() == nil {
+		t.Error("the worker takes something while the journal takes nothing")
+	}
+	if err := full.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.journal = openJournal(t, path)
+	w.checkDisk()
+	if lives, err := w.journal.lives(); w.Refuses() != nil || err != nil || !slices.Equal(lives, []string{w.life}) {
+		t.Errorf("with room on the disk: got %v, and lives %v, %v, want %s", w.Refuses(), lives, err, w.life)
+	}
 }

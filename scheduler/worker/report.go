@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,7 +96,7 @@ func join(reason, more string) string {
 	return reason + "; " + more
 }
 
-// encode is the report's JSON.
+// encode is the report's JSON. It leaves <, > and & as they are, as the store does: a payload comes back byte for byte.
 func (r *report) encode() ([]byte, error) {
 	if r.Again == nil {
 		run, ok := r.Run.AppendJSON(append(make([]byte, 0, 1024), `{"run":`...))
@@ -104,7 +105,13 @@ func (r *report) encode() ([]byte, error) {
 			return append(all, '}'), nil
 		}
 	}
-	return json.Marshal(r)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // key is unique to the attempt.

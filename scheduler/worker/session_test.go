@@ -89,6 +89,52 @@ func TestSessionLoss(t *testing.T) {
 		})
 	}
 
+	for name, canceled := range map[string]bool{"": false, ", also to attempts that are being ended already": true} {
+		t.Run("leaves no grace at the deadline"+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, nil)
+				var hurried time.Time
+				r.exec.do = func(ctx context.Context, req executor.Request) job.Outcome { // it ignores SIGTERM, and its grace is long
+					<-ctx.Done()
+					<-req.Hurry
+					hurried = time.Now()
+					o, _ := executor.Interrupted(ctx, &req, time.Now())
+					return o
+				}
+				r.store.define("backup", job.Spec{Command: []string{"x"}, KillGrace: job.Duration(time.Hour)})
+				r.start()
+				name, _ := r.one()
+				after(time.Second)
+				if canceled {
+					r.store.change(name, r.session().id, func(run job.Run) (job.Run, error) { return run.Stop(job.Cancel{At: time.Now()}) })
+				}
+				after(time.Second)
+				cut := time.Now()
+				r.session().cutOff()
+				after(time.Minute)
+				if got := hurried.Sub(cut); got != fakeTTL {
+					t.Errorf("an attempt that others may repeat had to be gone %v after the last renewal, want %v", got, fakeTTL)
+				}
+			})
+		})
+	}
+
+	t.Run("does not wait for the grace of what ignores its end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, dying(time.Minute))
+			r.store.define("backup", job.Spec{Command: []string{"x"}, KillGrace: job.Duration(time.Hour)})
+			r.start()
+			r.one()
+			after(time.Second)
+			close(r.session().done)
+			after(executor.HurryGrace + r.cfg.StopTimeout + r.cfg.SettleTimeout)
+			if r.session().id != "s2" {
+				t.Errorf("session = %s, want s2", r.session().id)
+			}
+			after(time.Minute)
+		})
+	})
+
 	t.Run("drops what has not begun", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Second))
@@ -257,6 +303,38 @@ func TestShutdown(t *testing.T) {
 				t.Errorf("Run took %v to end", took)
 			}
 			r.wantState(name, job.Pending)
+		})
+	})
+
+	t.Run("begins nothing more", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Hour))
+			r.cfg.ShutdownGrace = 0
+			stopped := false
+			r.store.jobRev = 1
+			r.cfg.Known = func(name string, _ int64) (*job.Job, bool) { // asked when the run's time has come, for the last time
+				j, err := r.store.Job(context.Background(), name)
+				if run := r.store.get("backup/a"); !stopped && run.Rev > 0 && !time.Now().Before(run.Due) {
+					stopped = true
+					r.stop()
+					time.Sleep(time.Millisecond) // the worker drains, and sees nothing that executes
+				}
+				return &j, err == nil
+			}
+			r.start()
+			name := r.store.pending("backup", "a", time.Now().Add(time.Nanosecond))
+			r.give(name)
+			after(time.Second)
+			if err := r.finish(); err != nil {
+				t.Errorf("Run() = %v", err)
+			}
+			if !stopped {
+				t.Fatal("the worker was not stopped, the test proves nothing")
+			}
+			r.wantExecutions(0)
+			if got := r.wantState(name, job.Pending); got.LostAttempts() != 0 {
+				t.Errorf("lost attempts = %d, want none", got.LostAttempts())
+			}
 		})
 	})
 

@@ -125,7 +125,7 @@ func (s *shift) end(ctx context.Context) {
 		s.closeSettled(closing)
 		cancel()
 	}
-	if !wait(s.life, s.killed.empty(), s.patience()) {
+	if !wait(s.life, s.killed.empty(), executor.HurryGrace+s.w.cfg.StopTimeout) {
 		s.w.log.Error("killed attempts have not ended", "executing", s.killed.count())
 	}
 	wait(ctx, s.w.unsent.empty(), s.w.cfg.SettleTimeout)
@@ -134,19 +134,6 @@ func (s *shift) end(ctx context.Context) {
 	if err := s.session.Close(closing); err != nil {
 		s.w.log.Warn("session could not be closed and has to run out", "session", s.session.ID(), "err", err)
 	}
-}
-
-// patience is how long the end of the killed attempts may take.
-func (s *shift) patience() time.Duration {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	var grace time.Duration
-	for a := range s.w.attempts {
-		if a.killed {
-			grace = max(grace, a.spec.KillGrace.Std())
-		}
-	}
-	return grace + s.w.cfg.StopTimeout
 }
 
 // armed says whether the record r is an attempt that this session has been given and has not begun.

@@ -37,6 +37,8 @@ type Worker struct {
 	wg          sync.WaitGroup
 	crew        crew         // of wg: attends to held runs and performs them
 	life        string       // unique to one call of Run; what the processes of its attempts are marked with
+	former      []string     // lives that are over, of which nothing is left; the next look at the disk forgets them
+	kept        bool         // life is in the journal; of whoever looks at the disk, like former
 	marks       atomic.Int64 // attempts marked so far
 
 	suspect chan struct{} // holds a token while the disk is to be looked at soon

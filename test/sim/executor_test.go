@@ -36,7 +36,7 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 	if ctx.Err() != nil {
 		p.world.ledger.told(e)
 		if d.chance(0.2) { // it ignores SIGTERM
-			time.Sleep(d.upTo(req.Spec.KillGrace.Std()))
+			linger(d.upTo(req.Spec.KillGrace.Std()), req.Hurry)
 		}
 	}
 	m.awake(context.Background())
@@ -50,6 +50,21 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 	}
 	p.world.ledger.end(e, o.State == job.Succeeded)
 	return o
+}
+
+// linger lasts for as long as grace, and for no longer than exec.HurryGrace after hurry.
+func linger(grace time.Duration, hurry <-chan struct{}) {
+	over := time.NewTimer(grace)
+	defer over.Stop()
+	select {
+	case <-over.C:
+		return
+	case <-hurry:
+	}
+	select {
+	case <-over.C:
+	case <-time.After(exec.HurryGrace):
+	}
 }
 
 // work is what the attempts of a job are like.

@@ -131,7 +131,7 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	case <-p.exited:
 	case <-ctx.Done():
 		if !p.over() { // or else it was faster: its own outcome counts
-			ended = p.end(req.Spec.KillGrace.Std(), out)
+			ended = p.end(req.Spec.KillGrace.Std(), req.Hurry, out)
 		}
 	}
 	trouble := e.clear(p, group, req.Marker)

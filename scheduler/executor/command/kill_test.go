@@ -158,6 +158,31 @@ func TestCommandThatIgnoresSIGTERMIsKilledAfterItsGrace(t *testing.T) {
 	}
 }
 
+// The grace of a job may be longer than the lease of a worker that is cut off from the others.
+func TestNothingOutlivesWhatOthersMayRepeat(t *testing.T) {
+	for name, cause := range map[string]error{
+		"worker lost its lease": executor.ErrFenced,
+		"timed out":             executor.ErrTimeout, // and in its grace the lease is lost
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out lockedBuffer
+			hurry := make(chan struct{})
+			req := request(t, job.Spec{Shell: "trap 'echo asked' TERM; echo began; while :; do sleep 0.01; done", KillGrace: job.Duration(10 * time.Second)}, &out)
+			req.Hurry = hurry
+			ctx, cancel := context.WithCancelCause(t.Context())
+			done := make(chan job.Outcome, 1)
+			go func() { done <- newExecutor().Execute(ctx, req) }()
+			eventually(t, "it began", func() bool { return strings.Contains(out.String(), "began\n") })
+			cancel(cause)
+			eventually(t, "it was asked to end", func() bool { return strings.Contains(out.String(), "asked\n") })
+			close(hurry)
+			if o, want := <-done, name+", killed by SIGKILL before others may repeat it"; o.Reason != want {
+				t.Errorf("reason %q, want %q", o.Reason, want)
+			}
+		})
+	}
+}
+
 func TestGraceIsTheWholeGroups(t *testing.T) {
 	// The shell dies of SIGTERM at once; what it runs needs a moment to put things in order.
 	spec := job.Spec{
@@ -212,6 +237,28 @@ func TestLeftoversAreKilledWhenTheCommandEnds(t *testing.T) {
 				t.Errorf("took %v: somebody who holds stdout was waited for", took)
 			}
 		})
+	}
+}
+
+// A Go program around the worker may bury all children of its process, as one does that is process 1 of a container.
+func TestAnExitStatusThatWasTakenIsNoPanic(t *testing.T) {
+	stop := make(chan struct{})
+	var undertaker sync.WaitGroup
+	defer undertaker.Wait()
+	defer close(stop)
+	undertaker.Go(func() {
+		for {
+			syscall.Wait4(-1, nil, 0, nil)
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond): // there may be no child yet
+			}
+		}
+	})
+	o := newExecutor().Execute(t.Context(), request(t, argv("sleep", "0.1"), io.Discard))
+	if o.State != job.Failed || !o.Retry || !strings.HasPrefix(o.Reason, "exit status is unknown") {
+		t.Errorf("got %+v, want a failure that does not know the exit status", o)
 	}
 }
 

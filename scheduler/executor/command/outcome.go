@@ -23,9 +23,13 @@ const (
 	exitSignal     = 128
 )
 
-// exitOutcome is what the exit of a program means.
+// exitOutcome is what the exit of a program means. s is nil if a Go program around the worker waits for all of its children.
 func exitOutcome(s *os.ProcessState) job.Outcome {
 	o := job.Outcome{State: job.Failed, Retry: true}
+	if s == nil {
+		o.Reason = "exit status is unknown: something else in the worker's process took it"
+		return o
+	}
 	status, ok := s.Sys().(syscall.WaitStatus)
 	if !ok {
 		o.Reason = "exit status is unknown: " + s.String()

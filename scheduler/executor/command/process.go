@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 )
@@ -78,43 +79,63 @@ func (p *process) signal(s syscall.Signal) error {
 	return err
 }
 
-// end ends the group: SIGTERM, and SIGKILL when members are left after grace. It returns once the program has exited,
-// and says how it came to that. A shell dies of SIGTERM at once while what it runs is still putting things in order, so
-// the grace is the whole group's.
-func (p *process) end(grace time.Duration, out io.Writer) (how string) {
+// end ends the group: SIGTERM, and SIGKILL when members are left after grace, or soon after hurry. It returns once the program
+// has exited, and says how it came to that. A shell dies of SIGTERM at once while what it runs is still putting things in
+// order, so the grace is the whole group's.
+func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer) (how string) {
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		fmt.Fprintf(out, "\n[rota: send SIGTERM: %v]\n", err)
 	}
 	p.signal(syscall.SIGCONT) // a stopped process does not see SIGTERM
-	if p.gone(grace) {
+	gone, hurried := p.gone(grace, hurry)
+	if gone {
 		return ", ended by SIGTERM"
 	}
 	if err := p.signal(syscall.SIGKILL); err != nil {
 		fmt.Fprintf(out, "\n[rota: send SIGKILL: %v; waiting for the end of process %d]\n", err, p.cmd.Process.Pid)
 	}
 	<-p.exited
+	if hurried {
+		return ", killed by SIGKILL before others may repeat it"
+	}
 	return fmt.Sprintf(", killed by SIGKILL after %v of grace", grace)
 }
 
-// gone waits for the end of the whole group, for at most limit.
-func (p *process) gone(limit time.Duration) bool {
-	over := time.NewTimer(limit)
+// How often it is looked whether a group whose first process has exited has ended: soon, and less often the longer it lasts, since
+// a look is one at all processes.
+const (
+	lookSoon  = 20 * time.Millisecond
+	lookLater = 500 * time.Millisecond
+)
+
+// gone waits for the end of the whole group, for at most grace. Hurried is a wait that hurry has cut short.
+func (p *process) gone(grace time.Duration, hurry <-chan struct{}) (gone, hurried bool) {
+	ends := time.Now().Add(grace)
+	over := time.NewTimer(grace)
 	defer over.Stop()
-	select {
-	case <-p.exited:
-	case <-over.C:
-		return false
-	}
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for procs.Alive(p.cmd.Process.Pid) {
+	var look <-chan time.Time // nil until the program has exited
+	exited, pause := p.exited, lookSoon
+	for {
 		select {
-		case <-look.C:
+		case <-exited:
+			exited = nil
+		case <-look:
+			pause = min(2*pause, lookLater)
+		case <-hurry:
+			hurry = nil
+			if left := time.Until(ends); left > executor.HurryGrace {
+				hurried = true
+				over.Reset(executor.HurryGrace)
+			}
+			continue
 		case <-over.C:
-			return false
+			return false, hurried
 		}
+		if !procs.Alive(p.cmd.Process.Pid) {
+			return true, hurried
+		}
+		look = time.After(pause)
 	}
-	return true
 }
 
 // vanish waits until the killed and reaped group is gone, for at most limit. It sends nothing, so that it does no harm

@@ -74,6 +74,10 @@ func parseText(what, s string) (text, error) {
 	var t text
 	for _, p := range parts {
 		if p.Ref {
+			// In the quotes of an action it would stand for itself.
+			if s := source.String(); strings.LastIndex(s, "{{") > strings.LastIndex(s, "}}") {
+				return text{}, &Mistake{fmt.Sprintf("%s: reference %s stands within {{ }}: write it outside", what, p.Text)}
+			}
 			fmt.Fprintf(&source, "{{%s %d}}", refFunc, len(t.refs))
 			t.refs = append(t.refs, p.Text)
 		} else {

@@ -23,6 +23,8 @@ func TestCheck(t *testing.T) {
 		{"an argument that is not there", `{{ printf "%s" .Foo }}`, "<.Foo>: can't evaluate field Foo in type fill.Fields"},
 		{"a method that is not there", "{{ .Slot.Foo }}", "<.Slot.Foo>: can't evaluate field Foo in type fill.Instant"},
 		{"a mistake where it repeats", "{{ range 3 }}{{ name }}{{ end }}", `function "name" not defined`},
+		{"a reference within an action", `{{ printf "Bearer %s" "${env:A}" }}`, "reference ${env:A} stands within {{ }}: write it outside"},
+		{"a reference behind one", `{{ .Job }}{{ "{{" }} ${env:A}`, ""},
 		{"a reference without an end", "${env:A", "reference ${env:: closing brace is missing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -63,6 +63,7 @@ func New(cfg Config, now func() time.Time) *Executor {
 				IdleConnTimeout:        idle,
 				ExpectContinueTimeout:  time.Second,
 				MaxResponseHeaderBytes: 256 << 10,
+				DisableCompression:     true, // what cannot be unpacked would make a failure of a success
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},

@@ -87,7 +87,7 @@ func TestRequestTellsTheAttempt(t *testing.T) {
 		Method: "PUT", URL: "/charge?run=charge%2F2026-11-21T02%3A30%3A00Z", Host: "billing.internal",
 		Body: `{"<":null,"list":["2/77","s3\"cret{{"],"month":"2026-11","n":12345678901234567890,"slot":"2026-11-21T02:30:00Z","t":true}`,
 		Header: http.Header{
-			"Accept-Encoding": {"gzip"}, "Authorization": {`Bearer s3"cret{{`}, "Content-Type": {"application/json"},
+			"Authorization": {`Bearer s3"cret{{`}, "Content-Type": {"application/json"},
 			"User-Agent": {"rota/1.2"}, "Traceparent": {"00-1-2-01"},
 			"Rota-Job": {"charge"}, "Rota-Run": {"charge/2026-11-21T02:30:00Z"}, "Rota-Slot": {"2026-11-21T02:30:00Z"},
 			"Rota-Attempt": {"2"}, "Rota-Fencing-Token": {"77"}, "Idempotency-Key": {`"charge/2026-11-21T02:30:00Z"`},
@@ -169,6 +169,7 @@ func TestStatus(t *testing.T) {
 			w.Header().Set("Retry-After", s)
 		}
 		w.Header().Set("Location", "/elsewhere")
+		w.Header()["Date"] = nil // it does not tell its clock
 		w.WriteHeader(int(status.Load()))
 	})
 	e := newExecutor(t)
@@ -211,6 +212,18 @@ func TestStatus(t *testing.T) {
 				t.Errorf("target got %d requests, want 1", n)
 			}
 		})
+	}
+}
+
+func TestADateToRetryAfterIsByTheTargetsClock(t *testing.T) {
+	url, _ := target(t, func(w http.ResponseWriter, r *http.Request) {
+		theirs := at.Add(-time.Hour) // or ours is an hour ahead
+		w.Header().Set("Date", theirs.Format(http.TimeFormat))
+		w.Header().Set("Retry-After", theirs.Add(2*time.Minute).Format(http.TimeFormat))
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	if o := newExecutor(t).Execute(t.Context(), request(job.HTTP{URL: url}, io.Discard)); o.After != 2*time.Minute {
+		t.Errorf("tried again after %v, want two minutes", o.After)
 	}
 }
 
@@ -387,6 +400,21 @@ func TestAStatusThatFailsStands(t *testing.T) {
 				t.Errorf("outcome (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The request may have been served: to repeat it since its answer was packed badly would be doing it twice.
+func TestABadlyPackedAnswerIsNoFailure(t *testing.T) {
+	url, _ := target(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Accept-Encoding") != "" {
+			w.Header().Set("Content-Encoding", "gzip")
+		}
+		fmt.Fprint(w, "charged")
+	})
+	var out bytes.Buffer
+	o := newExecutor(t).Execute(t.Context(), request(job.HTTP{URL: url, Method: "POST"}, &out))
+	if o.State != job.Succeeded || out.String() != "charged" {
+		t.Errorf("output %q, outcome %+v", out.String(), o)
 	}
 }
 

@@ -25,7 +25,7 @@ func judge(resp *http.Response, expect []int, now time.Time) job.Outcome {
 		return o
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests, code/100 == 5:
 		o.Retry = true
-		o.After = retryAfter(resp.Header.Get("Retry-After"), now)
+		o.After = retryAfter(resp.Header, now)
 	}
 	o.Reason = strings.TrimSpace(fmt.Sprintf("status %d %s", code, http.StatusText(code)))
 	switch {
@@ -37,13 +37,17 @@ func judge(resp *http.Response, expect []int, now time.Time) job.Outcome {
 	return o
 }
 
-// retryAfter reads the header, in seconds or as a date; 0 if it says nothing or what has passed.
-func retryAfter(header string, now time.Time) time.Duration {
-	header = strings.TrimSpace(header)
+// retryAfter reads the header of that name, in seconds or as a date; 0 if it says nothing or what has passed. A date is one of the
+// target's clock, which Date shows, and now counts only if there is none: ours may be wrong.
+func retryAfter(from http.Header, now time.Time) time.Duration {
+	header := strings.TrimSpace(from.Get("Retry-After"))
 	var after time.Duration
 	if s, err := strconv.ParseUint(header, 10, 63); err == nil {
 		after = time.Duration(min(s, uint64(maxRetryAfter/time.Second))) * time.Second
 	} else if at, err := http.ParseTime(header); err == nil {
+		if sent, err := http.ParseTime(from.Get("Date")); err == nil {
+			now = sent
+		}
 		after = at.Sub(now)
 	}
 	return min(max(after, 0), maxRetryAfter)
