@@ -93,6 +93,9 @@ func (l *replay) check(ch job.Change, batch []job.Change) {
 			l.checkTerm(ch.Name, ch.Rev, ch.Run.Term)
 		}
 	case ch.Kind == job.RecordCursor && ch.Deleted():
+		if l.defs[ch.Name] != nil {
+			l.broken(5, ch.Name, ch.Rev, "its cursor was removed, and the job was not")
+		}
 		delete(l.cursors, ch.Name)
 	case ch.Cursor != nil:
 		before := l.cursors[ch.Name]
@@ -126,6 +129,10 @@ func (c *checker) checkMove(before, after *job.Run) {
 	name, rev := after.Name(), after.Rev
 	switch {
 	case before.State.Terminal():
+		if before.State == after.State {
+			c.broken(1, name, rev, "it was %s, and was written once more", before.State)
+			break
+		}
 		c.broken(1, name, rev, "it was %s, and became %s", before.State, after.State)
 	case before.State == job.Running && after.State == job.Armed: // by way of pending: its worker was lost
 	case before.State != after.State && !before.State.May(after.State):
