@@ -285,6 +285,15 @@ func TestASoundStorePasses(t *testing.T) {
 			t.Errorf("got %+v and %d notes, want no violation and two notes", report.Violations, len(report.Notes))
 		}
 	})
+	t.Run("with a cursor that nobody could read and somebody removed", func(t *testing.T) {
+		h := usual()
+		h.write(job.Change{Kind: job.RecordCursor, Name: "tick", Bad: errors.New("garbage")})
+		h.write(job.Change{Kind: job.RecordCursor, Name: "tick"})
+		h.write(h.move(20))
+		if report := verify.Check(h.input()); len(report.Violations) > 0 {
+			t.Errorf("got %+v, want no violation", report.Violations)
+		}
+	})
 	t.Run("with attempts that were lost and may be repeated", func(t *testing.T) {
 		h := usual()
 		once := h.def(func(j *job.Job) { j.Generation, j.Spec.Delivery = 2, job.AtMostOnce })
