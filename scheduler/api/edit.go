@@ -21,6 +21,9 @@ func (s *Server) putJob(ctx context.Context, in *struct {
 	if in.Job == job.AdHoc {
 		return nil, invalid("path.job", "%q is the name under which commands without a job run", job.AdHoc)
 	}
+	if place, found := ctx.Value(twiceKey{}).(string); found {
+		return nil, invalid(place, "is given twice: remove one of the two")
+	}
 	if err := unsaid(in.RawBody, in.Body); err != nil {
 		return nil, err
 	}

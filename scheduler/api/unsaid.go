@@ -1,10 +1,12 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // zeros are the places of a job at which a zero or an empty text is a value, as in a job file.
@@ -47,10 +49,53 @@ func lost(at string, given, kept any) error {
 			if err := lost(place, value, other); err != nil {
 				return err
 			}
+		case strings.ToLower(name) != name: // encoding/json reads it as the field all the same
+			return invalid(place, "unknown field, did you mean %q?", strings.ToLower(name))
 		default:
 			text, _ := json.Marshal(value) // it was read from JSON
 			return invalid(place, "%s is no value here: give another one, or leave it out", text)
 		}
 	}
+	return nil
+}
+
+// twiceKey is that of the place of a field that a request's body gives twice.
+type twiceKey struct{}
+
+// twice returns the place of the first field of a JSON value that is given twice, "" if none is: encoding/json takes the last
+// one and says nothing. Nor is there any in what is no JSON, or nested beyond what encoding/json reads.
+func twice(value []byte) string {
+	if !json.Valid(value) {
+		return ""
+	}
+	path := repeated(json.NewDecoder(bytes.NewReader(value)))
+	slices.Reverse(path)
+	return strings.Join(path, ".")
+}
+
+// repeated is the path, from its end, to the first field that the next value has twice.
+func repeated(dec *json.Decoder) []string {
+	token, err := dec.Token()
+	kind, nested := token.(json.Delim)
+	if err != nil || !nested {
+		return nil
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		name := ""
+		if kind == '{' {
+			token, _ := dec.Token()
+			if name, _ = token.(string); seen[name] {
+				return []string{name}
+			}
+			seen[name] = true
+		}
+		if path := repeated(dec); path != nil && kind == '{' {
+			return append(path, name)
+		} else if path != nil {
+			return path
+		}
+	}
+	_, _ = dec.Token() // its end
 	return nil
 }
