@@ -59,7 +59,7 @@ func readCommand(r *reader, n *yaml.Node, s *job.Spec) {
 		case i == maxArguments:
 			r.fail(n, "", "command has more than %d arguments", maxArguments)
 		case i < maxArguments:
-			s.Command = append(s.Command, r.limited(n, "argument", arg, maxText))
+			s.Command = append(s.Command, r.told(n, "argument", arg))
 			r.references(n, "argument", arg)
 		}
 	})
@@ -70,7 +70,7 @@ func readEnv(r *reader, n *yaml.Node, s *job.Spec) {
 	r.pairs(n, "env", func(key, value *yaml.Node) {
 		name := key.Value
 		switch {
-		case name == "" || strings.ContainsAny(name, "= \t\n$"):
+		case name == "" || strings.ContainsAny(name, "= \t\n$\x00"):
 			r.fail(key, "letters, digits and _", "env has the name %s, which is not a variable's", quote(name))
 			return
 		case slices.Contains(toldEnv, name):
@@ -86,7 +86,7 @@ func readEnv(r *reader, n *yaml.Node, s *job.Spec) {
 			return
 		}
 		r.references(value, "env "+quote(name), v)
-		env[name] = r.limited(value, "env "+quote(name), v, maxText)
+		env[name] = r.told(value, "env "+quote(name), v)
 	})
 	r.tooMany(n, "env", len(env))
 	if len(env) > 0 {

@@ -87,11 +87,13 @@ var jobFields = []field[job.Spec]{
 	{"rate", func(r *reader, n *yaml.Node, s *job.Spec) { s.Rate = r.rate(n, "rate") }},
 	{"breaker", readBreaker},
 	{"command", readCommand},
-	{"shell", func(r *reader, n *yaml.Node, s *job.Spec) { s.Shell = r.required(n, "shell", maxText) }},
+	{"shell", func(r *reader, n *yaml.Node, s *job.Spec) {
+		s.Shell = r.told(n, "shell", r.required(n, "shell", maxText))
+	}},
 	{"http", readHTTP},
 	{"handler", func(r *reader, n *yaml.Node, s *job.Spec) { s.Handler = r.required(n, "handler", maxURL) }},
 	{"env", readEnv},
-	{"dir", func(r *reader, n *yaml.Node, s *job.Spec) { s.Dir = r.required(n, "dir", maxURL) }},
+	{"dir", func(r *reader, n *yaml.Node, s *job.Spec) { s.Dir = r.told(n, "dir", r.required(n, "dir", maxURL)) }},
 	{"resources", readResources},
 	{"payload", func(r *reader, n *yaml.Node, s *job.Spec) {
 		s.Payload = r.json(n, "payload")

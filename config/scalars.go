@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -48,6 +49,14 @@ func (r *reader) limited(n *yaml.Node, what, s string, limit int) string {
 		return ""
 	}
 	return s
+}
+
+// told holds what a program is told to what the kernel can pass on.
+func (r *reader) told(n *yaml.Node, what, s string) string {
+	if strings.Contains(s, "\x00") {
+		r.fail(n, "no program can be given one", "%s has a NUL byte", what)
+	}
+	return r.limited(n, what, s, maxText)
 }
 
 // required is text that may not be empty.

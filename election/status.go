@@ -102,8 +102,8 @@ func (e *Elector) enter(next State, t Term) {
 	switch {
 	case prev == next:
 	case !slices.Contains(prev.after(), next):
-		e.log.Error("election state machine is broken", "from", prev, "to", next, "term", t.Rev)
+		e.log.Error("election state machine is broken", "from", prev.String(), "to", next.String(), "term", t.Rev)
 	default:
-		e.log.Info("election state changed", "from", prev, "to", next, "term", t.Rev)
+		e.log.Info("election state changed", "from", prev.String(), "to", next.String(), "term", t.Rev)
 	}
 }

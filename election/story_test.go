@@ -114,3 +114,13 @@ func TestStatusShowsTheTermAndTheLease(t *testing.T) {
 		t.Errorf("status after Run (-want +got):\n%s", diff)
 	}
 }
+
+// A program reads the log too, and knows no numbers of states.
+func TestStatesHaveNamesInAnyLog(t *testing.T) {
+	var out bytes.Buffer
+	log := hclog.New(&hclog.LoggerOptions{Output: &out, JSONFormat: true})
+	New(quick("a"), nil, log).enter(StateCandidate, Term{})
+	if want := `"from":"follower"`; !strings.Contains(out.String(), want) {
+		t.Errorf("got %s, want %s", out.String(), want)
+	}
+}

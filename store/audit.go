@@ -11,7 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Snapshot reads every mirrored record and every event as they are at one revision.
+// Snapshot reads every mirrored record and every event as they are at one revision. A key at which no record belongs is one
+// without a kind, that nobody can read.
 func (s *Store) Snapshot(ctx context.Context) (records []job.Change, rev int64, err error) {
 	kvs, rev, err := s.list(ctx, s.keys.All())
 	if err != nil {
@@ -23,9 +24,7 @@ func (s *Store) Snapshot(ctx context.Context) (records []job.Change, rev int64, 
 			continue
 		}
 		c := decodeKV(kind, name, kv)
-		if !ok {
-			c.Name = string(kv.Key)
-		}
+		c.Key, c.Create = string(kv.Key), kv.CreateRevision
 		records = append(records, c)
 	}
 	return records, rev, nil

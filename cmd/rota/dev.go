@@ -56,7 +56,7 @@ so does the end of its terminal; the next start goes on where it stopped. Its se
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
 	cmd.Flags().IntVar(&d.replicas, "replicas", 1, "real replica processes to run")
-	cmd.Flags().StringVar(&d.jobs, "jobs", "", "job file or directory; it is followed while `rota dev` runs")
+	cmd.Flags().StringVar(&d.jobs, "jobs", "", "job `file` or directory; it is followed while rota dev runs")
 	cmd.Flags().StringVar(&d.dataDir, "data-dir", "", "directory for the data (default $XDG_STATE_HOME/rota/dev)")
 	cmd.Flags().StringVar(&d.level, "log-level", "warn", "trace, debug, info, warn or error")
 	return cmd

@@ -92,6 +92,8 @@ func exitCode(ctx context.Context, err error) int {
 // codeOf tells the refusals apart that have no sentinel.
 func codeOf(e *client.Error) int {
 	switch {
+	case e.Foreign:
+		return exitUnavailable // the cluster is not where it was looked for
 	case e.Status == http.StatusUnprocessableEntity && len(e.Fields) == 0:
 		return exitConflict // an idempotency key that belongs to other work
 	case e.Status == http.StatusUnprocessableEntity, e.Status == http.StatusBadRequest:

@@ -40,6 +40,7 @@ func TestExitCodes(t *testing.T) {
 		"precondition failed": {fmt.Errorf("apply job a: %w", &client.Error{Status: 412}), 4},
 		"key of other work":   {&client.Error{Status: 422}, 4},
 		"bad field":           {&client.Error{Status: 422, Fields: []client.Field{{Location: "body.in"}}}, 2},
+		"no page of rota's":   {&client.Error{Status: 404, Foreign: true}, 5},
 		"forbidden":           {&client.Error{Status: 403}, 1},
 		"unavailable":         {&client.Error{Status: 503}, 5},
 		"store full":          {&client.Error{Status: 507}, 5},

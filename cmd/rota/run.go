@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,9 +49,24 @@ code: the command's own, 124 if it timed out, 1 for everything else that did not
 }
 
 func addSubmitFlags(cmd *cobra.Command, key, payload *string) {
-	cmd.Flags().StringVar(key, "key", "", "idempotency key: asking again with it makes no second run")
+	cmd.Flags().Var((*keyFlag)(key), "key", "idempotency key: asking again with it makes no second run")
 	cmd.Flags().StringVar(payload, "payload", "", "JSON for the run, @FILE to read it from a file, @- from stdin")
 }
+
+// keyFlag is an idempotency key. One that is given and empty is refused: it is a variable that was not set, and without a key
+// each submission would be another run.
+type keyFlag string
+
+func (k *keyFlag) Set(s string) error {
+	if s == "" {
+		return errors.New("it is empty: give a key, or leave the flag out")
+	}
+	*k = keyFlag(s)
+	return nil
+}
+
+func (k *keyFlag) String() string { return string(*k) }
+func (k *keyFlag) Type() string   { return "string" }
 
 func (c *cli) noteRepeated(created bool, r *api.RunView) {
 	if !created {

@@ -12,6 +12,7 @@ func (s *Server) putJob(ctx context.Context, in *struct {
 	Job         string `path:"job"`
 	IfMatch     string `header:"If-Match" doc:"The revision that the definition must have" example:"\"123\""`
 	IfNoneMatch string `header:"If-None-Match" doc:"*: the job must not exist"`
+	RawBody     []byte
 	Body        job.Spec
 }) (*tagged[JobView], error) {
 	if err := job.CheckName(in.Job); err != nil {
@@ -19,6 +20,12 @@ func (s *Server) putJob(ctx context.Context, in *struct {
 	}
 	if in.Job == job.AdHoc {
 		return nil, invalid("path.job", "%q is the name under which commands without a job run", job.AdHoc)
+	}
+	if place, found := ctx.Value(twiceKey{}).(string); found {
+		return nil, invalid(place, "is given twice: remove one of the two")
+	}
+	if err := unsaid(in.RawBody, in.Body); err != nil {
+		return nil, err
 	}
 	pre, err := precondition(in.IfMatch, in.IfNoneMatch)
 	if err != nil {

@@ -62,6 +62,7 @@ func (s *Server) putLimit(ctx context.Context, in *struct {
 	Limit       string `path:"limit"`
 	IfMatch     string `header:"If-Match" doc:"The revision that the definition must have" example:"\"123\""`
 	IfNoneMatch string `header:"If-None-Match" doc:"*: the limit must not exist"`
+	RawBody     []byte
 	Body        job.LimitSpec
 }) (*tagged[LimitView], error) {
 	if err := job.CheckName(in.Limit); err != nil {
@@ -69,6 +70,9 @@ func (s *Server) putLimit(ctx context.Context, in *struct {
 	}
 	if in.Body.Concurrent < 0 || in.Body == (job.LimitSpec{}) {
 		return nil, invalid("body.concurrent", "say how much it allows: concurrent, rate or both")
+	}
+	if err := unsaid(in.RawBody, in.Body); err != nil {
+		return nil, err
 	}
 	pre, err := precondition(in.IfMatch, in.IfNoneMatch)
 	if err != nil {

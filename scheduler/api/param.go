@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,13 +51,29 @@ func precondition(ifMatch, ifNoneMatch string) (Precondition, error) {
 	return p, nil
 }
 
-// idempotencyKey joins the header, a quoted string or a bare word, and the field of the body.
+// keyHeader names work that is to be done once.
+const keyHeader = "Idempotency-Key"
+
+// showEmptyKey quotes a key that is given and empty, which an operation would take for one that is not given.
+func showEmptyKey(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if keys, given := r.Header[keyHeader]; given && strings.TrimSpace(strings.Join(keys, "")) == "" {
+			r.Header.Set(keyHeader, `""`)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// idempotencyKey joins the header, a quoted string or a bare word, and the field of the body. An empty header is refused: it
+// comes from somebody who means to give a key, and without one each of his submissions would be another run.
 func idempotencyKey(header, field string) (string, error) {
 	key := strings.TrimSpace(header)
 	if unquoted, err := strconv.Unquote(key); err == nil && strings.HasPrefix(key, `"`) {
 		key = unquoted
 	}
 	switch {
+	case key == "" && header != "":
+		return "", invalid("header."+keyHeader, "is empty: give a key, or leave the header out")
 	case key == "":
 		key = field
 	case field != "" && field != key:

@@ -82,7 +82,7 @@ type RunRequest struct {
 	Payload json.RawMessage `json:"payload,omitempty" doc:"JSON given to the run instead of the job's own payload, at most 256 KiB"`
 	In      string          `json:"in,omitempty" doc:"Not before so long from now, for example 90s or 2h" example:"90s"`
 	At      *time.Time      `json:"at,omitempty" doc:"Not before this time"`
-	Key     string          `json:"key,omitempty" doc:"Same as the header Idempotency-Key: a second submission with it returns the first one's run"`
+	Key     string          `json:"key,omitempty" minLength:"1" doc:"Same as the header Idempotency-Key: a second submission with it returns the first one's run"`
 }
 
 // AdHocRequest is the body of POST /v1/runs: a run of a command that is no job.

@@ -34,7 +34,7 @@ func (s *Server) routes() http.Handler {
 		root.Handle("/", s.back.UI)
 	}
 
-	interfaces := s.sameSite(s.takeBody(s.known(v1)))
+	interfaces := s.sameSite(s.takeBody(showEmptyKey(s.known(v1))))
 	others := s.sameSite(s.known(root))
 	return s.contain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/v1/") {

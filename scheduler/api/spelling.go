@@ -113,10 +113,13 @@ func encoded(raw json.RawMessage, v any, changed bool) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// middleware respells the bodies of an operation.
+// middleware respells the bodies of an operation, and remembers what is given twice in one, which is not seen later on.
 func (s spelling) middleware(ctx huma.Context, next func(huma.Context)) {
 	r, _ := humago.Unwrap(ctx)
 	if body, err := io.ReadAll(r.Body); err == nil { // takeBody has it all
+		if place := twice(body); place != "" {
+			ctx = huma.WithValue(ctx, twiceKey{}, "body."+place)
+		}
 		r.Body = io.NopCloser(bytes.NewReader(s.plain(body)))
 	}
 	next(ctx)

@@ -39,6 +39,13 @@ func TestPutAndDelete(t *testing.T) {
 		{"the reserved name", "PUT", "/v1/jobs/adhoc", spec, nil, 422, "path.job"},
 		{"an unknown field is named with what was meant", "PUT", "/v1/jobs/new", `{"shedule":["* * * * *"],"shell":"true"}`, nil, 422, `body.shedule: unknown field, did you mean \"schedule\"?`},
 		{"an unknown nested field", "PUT", "/v1/jobs/new", `{"shell":"true","retry":{"max":1,"bakoff":"linear"}}`, nil, 422, "body.retry.bakoff"},
+		{"a field given twice", "PUT", "/v1/jobs/new", `{"schedule":"@daily","timeout":"1h","shell":"true","timeout":"1m"}`, nil, 422, `body.timeout: is given twice`},
+		{"an inner field given twice", "PUT", "/v1/jobs/new", `{"payload":[{"a":1,"a":1}],"shell":"true"}`, nil, 422, `body.payload.a: is given twice`},
+		{"the same field of two objects", "PUT", "/v1/jobs/new", `{"payload":{"a":{"b":1},"b":{"b":1}},"shell":"true"}`, nil, 201, ``},
+		{"a field in capitals", "PUT", "/v1/jobs/new", `{"Every":"5s","shell":"true"}`, nil, 422, `body.Every: unknown field, did you mean \"every\"?`},
+		{"an interval of nothing", "PUT", "/v1/jobs/new", `{"every":"0s","shell":"true"}`, nil, 422, `body.every: \"0s\" is no value here`},
+		{"no expressions", "PUT", "/v1/jobs/new", `{"schedule":[],"shell":"true"}`, nil, 422, `body.schedule: [] is no value here`},
+		{"a limit of nothing", "PUT", "/v1/jobs/new", `{"shell":"true","resources":{"pids":0}}`, nil, 422, `body.resources.pids: 0 is no value here`},
 		{"an unknown limit", "PUT", "/v1/jobs/new", `{"shell":"true","resources":{"memry":"1GiB"}}`, nil, 422, `body.resources.memry: unknown field, did you mean \"memory\"?`},
 		{"an unknown field of a notifier", "PUT", "/v1/jobs/new", `{"shell":"true","notify":{"a":{"url":"x","wen":["failure"]}}}`, nil, 422, `body.notify.a.wen: unknown field, did you mean \"when\"?`},
 		{"a wrong type", "PUT", "/v1/jobs/new", `{"schedule":{"cron":"* * * * *"},"shell":"true"}`, nil, 422, "body.schedule: expected array"},
@@ -215,6 +222,17 @@ func TestSubmit(t *testing.T) {
 			a.problem(t)
 		})
 	}
+	t.Run("a key that is given and empty is refused", func(t *testing.T) {
+		for _, key := range []string{`""`, "", " "} {
+			a := ask(t, srv, "POST", "/v1/jobs/backup/runs", "", "Idempotency-Key", key)
+			if a.status != 422 || !strings.Contains(a.text, "Idempotency-Key: is empty") {
+				t.Errorf("%q: got %d %s, want 422", key, a.status, a.text)
+			}
+		}
+		if a := ask(t, srv, "POST", "/v1/jobs/backup/runs", `{"key":""}`); a.status != 422 {
+			t.Errorf("in the body: got %d %s, want 422", a.status, a.text)
+		}
+	})
 	t.Run("keys that differ are refused", func(t *testing.T) {
 		if a := ask(t, srv, "POST", "/v1/jobs/backup/runs", `{"key":"a"}`, "Idempotency-Key", "b"); a.status != 422 {
 			t.Errorf("got %d, want 422", a.status)

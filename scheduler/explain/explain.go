@@ -85,7 +85,7 @@ func Explain(f Facts, at time.Time) Answer {
 		a.Text = append(a.Text, fmt.Sprintf("It was not owed: %s %s.", why, stamp(at)))
 	case f.Cursor != nil && !slot.After(f.Cursor.After):
 		a.Verdict = "decided"
-		a.Text = append(a.Text, fmt.Sprintf("It was decided (the cursor is at %s), but its record is gone: history is bounded.", stamp(f.Cursor.After)))
+		a.Text = append(a.Text, gone(f, slot))
 	case f.Gate.Paused != nil:
 		a.Verdict = "paused"
 		a.Text = append(a.Text, "It does not run while all jobs are paused"+by(f.Gate.Paused)+".")

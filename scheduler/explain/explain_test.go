@@ -207,7 +207,13 @@ func TestExplain(t *testing.T) {
 		}), "02:30:00", "waits",
 			"It is due since 2026-11-21T02:30:00Z and not decided yet: nobody leads."},
 		{"out of history", with(usual, func(f *explain.Facts) { f.Cursor = &job.Cursor{After: at("02:30:00")} }), "02:30:00", "decided",
-			"It was decided (the cursor is at 2026-11-21T02:30:00Z), but its record is gone: history is bounded."},
+			"It was decided (the cursor is at 2026-11-21T02:30:00Z), but its record is gone: history is bounded. " +
+				"If it is younger than what is kept, somebody removed it by hand; `rota verify` lists such slots."},
+		{"behind a cursor that a hand put ahead", with(usual, func(f *explain.Facts) {
+			f.Cursor, f.Now = &job.Cursor{After: at("02:30:00")}, at("02:00:00")
+		}), "02:30:00", "decided",
+			"The cursor is at 2026-11-21T02:30:00Z, past it before its time, and it has no run: it will not run. " +
+				"Somebody removed its run or moved the cursor by hand; `rota verify` lists such slots."},
 		{"paused", backup(func(j *job.Job) { j.Paused = paused }), "02:30:00", "paused",
 			"It does not run while the job is paused (since 2026-11-21T01:00:00Z, by alice: migration)."},
 		{"all paused", with(usual, func(f *explain.Facts) { f.Gate.Paused = paused }), "02:30:00", "paused",

@@ -75,3 +75,13 @@ func ofEvent(f Facts, e *job.Event, slot time.Time) Answer {
 	}
 	return a
 }
+
+// gone says what is to be said of a slot that the cursor is past and of which nothing is left.
+func gone(f Facts, slot time.Time) string {
+	if slot.Add(f.When.Offset()).After(f.Now) {
+		return fmt.Sprintf("The cursor is at %s, past it before its time, and it has no run: it will not run. "+
+			"Somebody removed its run or moved the cursor by hand; `rota verify` lists such slots.", stamp(f.Cursor.After))
+	}
+	return fmt.Sprintf("It was decided (the cursor is at %s), but its record is gone: history is bounded. "+
+		"If it is younger than what is kept, somebody removed it by hand; `rota verify` lists such slots.", stamp(f.Cursor.After))
+}

@@ -24,6 +24,10 @@ type Change struct {
 	Name string
 	Rev  int64
 
+	// Only a snapshot tells these two.
+	Key    string // the whole key, as etcdctl shows it
+	Create int64  // the revision at which it was made
+
 	Job     *Job
 	Cursor  *Cursor
 	Run     *Run

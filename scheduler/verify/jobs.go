@@ -49,7 +49,8 @@ func (c *checker) checkRun(r *job.Run) {
 	}
 }
 
-// checkTokens looks at the fencing tokens of a run's attempts, of which no other run of the job has one.
+// checkTokens looks at the fencing tokens of a run's attempts, of which no other run of the job has one. Each is the revision
+// of a write of the run's record, which was not the last one.
 func (c *checker) checkTokens(r *job.Run, holders map[int64]string) {
 	var last int64
 	for _, a := range r.Attempts {
@@ -72,6 +73,9 @@ func (c *checker) checkTokens(r *job.Run, holders map[int64]string) {
 		tokens = append(tokens, r.Token)
 	}
 	for _, t := range tokens {
+		if t != 0 && (t < c.made[r.Name()] || t >= r.Rev) {
+			c.broken(4, r.Name(), r.Rev, "it has token %d, and its record was made at revision %d and written last at %d", t, c.made[r.Name()], r.Rev)
+		}
 		if other, taken := holders[t]; taken && t != 0 {
 			c.broken(4, r.Name(), r.Rev, "run %s has token %d as well", other, t)
 		}

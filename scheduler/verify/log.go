@@ -13,6 +13,7 @@ type replay struct {
 	runs    map[string]*job.Run
 	gone    map[string]bool // runs that have been removed from history
 	cursors map[string]*job.Cursor
+	spoilt  map[string]bool     // cursors that nobody can read: to remove them is to repair them
 	defs    map[string]*job.Job // nil: not known
 	born    map[string]bool     // jobs that were made, and have had no cursor since
 	gate    *job.Gate           // nil: not known
@@ -31,8 +32,8 @@ type claim struct {
 func (c *checker) checkLog(log [][]job.Change) {
 	l := &replay{
 		checker: c, runs: map[string]*job.Run{}, gone: map[string]bool{},
-		cursors: map[string]*job.Cursor{}, defs: map[string]*job.Job{}, born: map[string]bool{}, given: map[string]int64{}, gate: &c.gate,
-		claimed: map[string]claim{},
+		cursors: map[string]*job.Cursor{}, spoilt: map[string]bool{}, defs: map[string]*job.Job{}, born: map[string]bool{},
+		given: map[string]int64{}, gate: &c.gate, claimed: map[string]claim{},
 	}
 	for name, s := range c.jobs {
 		l.defs[name] = s.def
@@ -105,13 +106,20 @@ func (l *replay) check(ch job.Change, batch []job.Change) {
 			l.checkTerm(ch.Name, ch.Rev, ch.Run.Term)
 		}
 	case ch.Kind == job.RecordCursor && ch.Deleted():
+		if l.defs[ch.Name] != nil && l.cursors[ch.Name] != nil && !l.spoilt[ch.Name] {
+			l.broken(5, ch.Name, ch.Rev, "its cursor was removed, and the job was not")
+		}
 		delete(l.cursors, ch.Name)
+		delete(l.spoilt, ch.Name)
+	case ch.Kind == job.RecordCursor && ch.Bad != nil:
+		l.spoilt[ch.Name] = true
 	case ch.Cursor != nil:
 		before := l.cursors[ch.Name]
 		if before == nil && l.born[ch.Name] { // the first cursor of a job that was made before our eyes
 			before = &job.Cursor{Job: ch.Name}
 		}
 		delete(l.born, ch.Name)
+		delete(l.spoilt, ch.Name)
 		if before != nil {
 			l.checkAdvance(before, ch.Cursor, batch)
 		}
@@ -153,6 +161,10 @@ func (c *checker) checkMove(before, after *job.Run) {
 	name, rev := after.Name(), after.Rev
 	switch {
 	case before.State.Terminal():
+		if before.State == after.State {
+			c.broken(1, name, rev, "it was %s, and was written once more", before.State)
+			break
+		}
 		c.broken(1, name, rev, "it was %s, and became %s", before.State, after.State)
 	case before.State == job.Running && after.State == job.Armed: // by way of pending: its worker was lost
 	case before.State != after.State && !before.State.May(after.State):

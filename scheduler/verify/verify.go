@@ -35,7 +35,7 @@ type Report struct {
 
 // Check proves what can be proven.
 func Check(in Input) Report {
-	c := &checker{now: in.Now, jobs: map[string]*subject{}, known: map[string]bool{}, proven: map[string]bool{}}
+	c := &checker{now: in.Now, jobs: map[string]*subject{}, known: map[string]bool{}, made: map[string]int64{}, proven: map[string]bool{}}
 	c.report.Violations, c.report.Notes = []Violation{}, []string{}
 	for _, r := range in.Records {
 		c.record(r)
@@ -64,9 +64,10 @@ type checker struct {
 	jobs   map[string]*subject
 	gate   job.Gate
 	limits []*job.Limit
-	known  map[string]bool // names of runs that there are, or were in the log, readable or not
-	proven map[string]bool // names of slots that have a run or a reason
-	led    time.Time       // somebody led at this time or later; zero: nothing shows it
+	known  map[string]bool  // names of runs that there are, or were in the log, readable or not
+	made   map[string]int64 // by name of a run: the revision at which its record was made
+	proven map[string]bool  // names of slots that have a run or a reason
+	led    time.Time        // somebody led at this time or later; zero: nothing shows it
 	report Report
 }
 
@@ -98,11 +99,11 @@ func (c *checker) subject(name string) *subject {
 
 func (c *checker) record(r job.Change) {
 	if r.Kind == job.RecordRun {
-		c.known[r.Name] = true
+		c.known[r.Name], c.made[r.Name] = true, r.Create
 	}
 	switch {
 	case r.Bad != nil:
-		c.note("%s/%s cannot be read and is set aside: %v", r.Kind, r.Name, r.Bad)
+		c.note("%s cannot be read and is set aside: %v", r.Key, r.Bad)
 	case r.Job != nil:
 		c.report.Jobs++
 		c.subject(r.Name).def = r.Job

@@ -65,9 +65,13 @@ func (h *history) write(changes ...job.Change) int64 {
 		}
 		if c.Deleted() {
 			delete(h.records, key)
-		} else {
-			h.records[key] = *c
+			continue
 		}
+		c.Key, c.Create = "/rota/"+key, h.rev
+		if before, ok := h.records[key]; ok {
+			c.Create = before.Create
+		}
+		h.records[key] = *c
 	}
 	h.log = append(h.log, changes)
 	return h.rev
@@ -283,6 +287,15 @@ func TestASoundStorePasses(t *testing.T) {
 			t.Errorf("got %+v and %d notes, want no violation and two notes", report.Violations, len(report.Notes))
 		}
 	})
+	t.Run("with a cursor that nobody could read and somebody removed", func(t *testing.T) {
+		h := usual()
+		h.write(job.Change{Kind: job.RecordCursor, Name: "tick", Bad: errors.New("garbage")})
+		h.write(job.Change{Kind: job.RecordCursor, Name: "tick"})
+		h.write(h.move(20))
+		if report := verify.Check(h.input()); len(report.Violations) > 0 {
+			t.Errorf("got %+v, want no violation", report.Violations)
+		}
+	})
 	t.Run("with attempts that were lost and may be repeated", func(t *testing.T) {
 		h := usual()
 		once := h.def(func(j *job.Job) { j.Generation, j.Spec.Delivery = 2, job.AtMostOnce })
@@ -339,6 +352,16 @@ func TestASoundStorePasses(t *testing.T) {
 }
 
 func (h *history) slotName(n int) string { return "tick/" + job.SlotID(minute(n)) }
+
+// forge writes the token of a slot's run that has ended anew, so long ago that no log knows of it.
+func (h *history) forge(n int, token int64) {
+	r := h.fire(n)
+	change := h.records["runs/"+r.Name()]
+	r.Attempts = slices.Clone(r.Attempts)
+	r.Token, r.Attempts[0].Token = token, token
+	change.Run = &r
+	h.records["runs/"+r.Name()], h.log = change, nil
+}
 
 // prune removes the run that went well and ended first, and says whether there was one to spare.
 func (h *history) prune() bool {
@@ -432,7 +455,13 @@ func TestCorruptionIsFound(t *testing.T) {
 			r.Attempts = append(slices.Clone(r.Attempts), job.Attempt{Number: 2, Token: r.Token - 1, State: job.Succeeded})
 			h.records["runs/"+r.Name()] = of(r)
 		}},
+		{"the token of an ended run is lowered", 4, func(h *history) { h.forge(21, 2) }},
+		{"the token of an ended run is raised", 4, func(h *history) { h.forge(21, 1<<40) }},
 		{"a cursor goes back", 5, func(h *history) { h.write(h.move(19)) }},
+		{"a cursor is removed", 5, func(h *history) {
+			h.write(job.Change{Kind: job.RecordCursor, Name: "tick"})
+			h.write(h.move(20))
+		}},
 		{"a cursor passes slots without a reason", 5, func(h *history) { h.write(h.move(25)) }},
 		{"a cursor passes a slot beside those that were skipped", 5, func(h *history) { h.write(h.skip(21, 23), h.move(24)) }},
 		{"the first cursor is too far", 5, func(h *history) {
@@ -528,5 +557,15 @@ func TestACursorThatIsFarAhead(t *testing.T) {
 	n := len(verify.Check(h.input()).Violations)
 	if n == 0 || n > 1000 {
 		t.Errorf("got %d violations, want some hundreds", n)
+	}
+}
+
+// A note names the key as etcdctl knows it.
+func TestWhatCannotBeReadIsNamed(t *testing.T) {
+	in := usual().input()
+	in.Records = append(in.Records, job.Change{Key: "/rota/what/ever", Bad: errors.New("no records belong here")})
+	report := verify.Check(in)
+	if want := "/rota/what/ever cannot be read and is set aside: no records belong here"; !slices.Contains(report.Notes, want) {
+		t.Errorf("got notes %q, want %q", report.Notes, want)
 	}
 }

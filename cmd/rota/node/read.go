@@ -85,15 +85,23 @@ func (b *backend) addReplicas(v *api.ClusterView) {
 	v.Files = api.FilesView{Hash: files.Hash, By: files.By, At: files.At, Agree: true}
 	for _, r := range b.node.mirror.Replicas() {
 		v.Replicas = append(v.Replicas, api.ReplicaView{Replica: *r, Leader: v.Leader != nil && v.Leader.Node == r.Name})
-		note := r.FilesNote
-		if note == "" && r.FilesHash != "" && r.FilesHash != files.Hash { // it has not seen yet that they differ
-			note = "has other files than those in force, which " + files.By + " applied"
-		}
-		if note != "" {
+		if note := filesNote(r, files); note != "" {
 			v.Files.Agree = false
 			v.Files.Notes = append(v.Files.Notes, r.Name+": "+note)
 		}
 	}
+}
+
+// filesNote says how a replica's job files differ from those in force, also if it has not seen yet that they do; "" if they do
+// not.
+func filesNote(r *job.Replica, inForce job.Files) string {
+	switch {
+	case r.FilesNote != "" || r.FilesHash == "" || r.FilesHash == inForce.Hash:
+		return r.FilesNote
+	case inForce.Hash == "":
+		return "has files, and none are in force"
+	}
+	return "has other files than those in force, which " + inForce.By + " applied"
 }
 
 // store shows etcd's members and how full they are.

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"net/http/httptest"
 	"slices"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // shape is a JSON Schema, as far as it says of which types a value may be.
@@ -97,6 +100,57 @@ func TestTheAPITakesTheTypesOfJobFiles(t *testing.T) {
 	for at, kinds := range file {
 		if !slices.Equal(kinds, request[at]) {
 			t.Errorf("%s may be %v in a file, and %v in a request", at, kinds, request[at])
+		}
+	}
+}
+
+// checkingEditor takes what a replica would take.
+type checkingEditor struct{ api.Editor }
+
+func (checkingEditor) PutJob(_ context.Context, name string, spec job.Spec, _ api.Precondition, _ string) (api.JobView, bool, error) {
+	_, err := checkSpec(name, spec, nil)
+	return api.JobView{}, false, err
+}
+
+// What says nothing in a file says nothing to the API, and is refused by both: a job whose interval was a zero would never run.
+func TestTheAPIRefusesTheZerosThatJobFilesRefuse(t *testing.T) {
+	srv := api.New(api.DefaultConfig(), api.Backend{Reader: &backend{}, Editor: checkingEditor{}}, hclog.NewNullLogger())
+	zeros := []any{"", "0s", 0, []any{}, map[string]any{}}
+	for _, at := range []string{
+		"description", "schedule", "every", "at", "timezone", "dst", "start", "end", "exclude", "jitter", "missed", "missed_window",
+		"missed_limit", "overlap", "delivery", "timeout", "kill_grace", "heartbeat", "priority", "workers", "limits", "rate", "breaker",
+		"breaker.window", "breaker.failure_ratio", "breaker.open_for", "retry.min", "retry.max_delay", "command", "env", "dir",
+		"resources", "resources.memory", "resources.cpu", "resources.pids", "notify.ops.when", "http.method", "http.headers",
+		"http.expect",
+	} {
+		for _, zero := range zeros {
+			j := map[string]any{"shell": "true"}
+			switch family, name, nested := strings.Cut(at, "."); {
+			case family == "http":
+				j = map[string]any{"http": map[string]any{"url": "http://127.0.0.1:1", name: zero}}
+			case family == "retry":
+				j["retry"] = map[string]any{"max": 1, name: zero}
+			case family == "notify":
+				j["notify"] = map[string]any{"ops": map[string]any{"url": "generic://x", "when": zero}}
+			case at == "command":
+				j = map[string]any{"command": zero}
+			case nested:
+				j[family] = map[string]any{name: zero}
+			default:
+				j[at] = zero
+			}
+			body, err := json.Marshal(j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, inFile := config.ParseJobs("jobs.yaml", []byte(`{"version": 1, "jobs": {"j": `+string(body)+`}}`))
+			request := httptest.NewRequest("PUT", "/v1/jobs/j", bytes.NewReader(body))
+			request.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			srv.Handler().ServeHTTP(w, request)
+			if taken := w.Code < 300; taken != (inFile == nil) {
+				t.Errorf("%s: the API answers %d %s, and in a file: %v", body, w.Code, w.Body, inFile)
+			}
 		}
 	}
 }

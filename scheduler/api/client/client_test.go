@@ -145,6 +145,9 @@ func TestAnotherProgramAnswers(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "address") {
 			t.Errorf("%d: got %v, want doubt about the address", status, err)
 		}
+		if errors.Is(err, job.ErrNotFound) {
+			t.Errorf("%d: what is not there is a page, and no job", status)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // Error is a server's refusal: an RFC 9457 problem. By errors.Is it matches job.ErrNotFound, job.ErrConflict,
-// job.ErrTooLarge, job.ErrFull and api.ErrUnavailable.
+// job.ErrTooLarge, job.ErrFull and api.ErrUnavailable; one that is foreign matches the last of these alone.
 type Error struct {
 	Status     int           `json:"status"`
 	Title      string        `json:"title"`
@@ -24,6 +24,7 @@ type Error struct {
 	Fields     []Field       `json:"errors"`
 	Server     string        `json:"-"`
 	RetryAfter time.Duration `json:"-"` // 0: not said
+	Foreign    bool          `json:"-"` // it is no problem of rota's, but the answer of a proxy, or of another program altogether
 }
 
 // Field says what is wrong with one part of the request.
@@ -41,6 +42,12 @@ func (e *Error) Error() string {
 
 // Is implements errors.Is.
 func (e *Error) Is(target error) bool {
+	if target == api.ErrUnavailable {
+		return e.Status >= 502 && e.Status <= 504
+	}
+	if e.Foreign { // what it has not found is a page, and no job
+		return false
+	}
 	switch target {
 	case job.ErrNotFound:
 		return e.Status == http.StatusNotFound
@@ -50,8 +57,6 @@ func (e *Error) Is(target error) bool {
 		return e.Status == http.StatusRequestEntityTooLarge
 	case job.ErrFull:
 		return e.Status == http.StatusInsufficientStorage
-	case api.ErrUnavailable:
-		return e.Status >= 502 && e.Status <= 504
 	}
 	return false
 }
@@ -59,8 +64,7 @@ func (e *Error) Is(target error) bool {
 func readProblem(server string, res *http.Response, body []byte) error {
 	e := &Error{}
 	if !hasType(res, "application/problem+json") || json.Unmarshal(body, e) != nil {
-		// Not one of ours: a proxy, or another program altogether.
-		e = &Error{Detail: fmt.Sprintf("%s answered %s, and not as rota does: is it the right address?", server, res.Status)}
+		e = &Error{Foreign: true, Detail: fmt.Sprintf("%s answered %s, and not as rota does: is it the right address?", server, res.Status)}
 	}
 	e.Status, e.Server = res.StatusCode, server // whatever the body claims
 	if e.Title == "" {
