@@ -98,6 +98,7 @@ bench: ## measure whole nodes beside etcd's own limit, some 10 minutes; what the
 	bin/bench throughput -rate $(or $(RATE3),5000) -members 3
 	bin/bench herd -runs 10000
 	bin/bench herd -runs 100000
+	bin/bench herd -runs 100000 -capacity 100000 -ahead 30s
 	bin/bench scale -jobs 1000
 	bin/bench scale -jobs 1000000
 	bin/bench idle

@@ -51,7 +51,7 @@ var (
 	PIDsRange   = Range[int]{1, 1 << 22}         // to what the kernel can count
 
 	ConcurrentRange = Range[int]{1, 1_000_000} // of a limit
-	CapacityRange   = Range[int]{1, 10_000}    // of a worker
+	CapacityRange   = Range[int]{1, 100_000}   // of a worker, where each run takes some 20 KB while it waits for its time or executes
 )
 
 // Check says which field of s is not what it may be; nil if all are. It allocates nothing then: a leader that starts asks it

@@ -34,45 +34,72 @@ func (p *Planner) look(j *jobState, now time.Time) *job.Decision {
 // over, and the job's delivery says whether there is another.
 func (p *Planner) rescue(j *jobState, now time.Time) *job.Decision {
 	for _, r := range j.live.haveBegun() {
-		if !r.assigned() {
+		if !r.assigned() || !p.forsaken(j, r, now) {
 			continue
 		}
-		var next job.Run
-		var err error
-		switch forgotten := p.forgotten(r); {
-		case p.lost(r.Run, now) && j.undecidable(r):
-			if r.Reason == reasonUnknown {
-				continue
-			}
-			next = *r.Run
-			next.Reason = reasonUnknown
-			return &job.Decision{Run: &next}
-		case p.lost(r.Run, now):
-			next, err = p.afterLoss(j, r.Run, now)
-		case !p.present(r.Run):
-			p.wakeAt(j, p.leadSince.Add(p.cfg.ReturnGrace))
-			continue
-		case r.State != job.Armed:
-			continue
-		case r.early(now) && p.workers[r.Worker].present.Draining: // it hands it back itself, if it can
-			next, err = r.Recall("worker " + r.Worker + " takes nothing new")
-		case now.Before(forgotten):
-			p.wakeAt(j, forgotten)
-			continue
-		default:
-			next, err = r.Recall(didNotBegin(r.Worker))
-		}
-		if err == nil {
-			gaveUp := r.State == job.Running
-			if gaveUp {
-				next = next.GiveUp()
-			}
-			d := p.handOver(j, next, now)
-			d.GaveUp = gaveUp
+		if d := p.takeBack(j, r, now); d != nil {
 			return d
 		}
 	}
 	return nil
+}
+
+// forsaken says whether a run is to be taken from the worker that has it, or notes when to look again. Nearly all that is looked
+// at is in good hands, so it makes no copy of the run.
+func (p *Planner) forsaken(j *jobState, r *liveRun, now time.Time) bool {
+	switch {
+	case p.lost(r.Run, now):
+		return true
+	case !p.present(r.Run):
+		p.wakeAt(j, p.leadSince.Add(p.cfg.ReturnGrace))
+	case r.State != job.Armed:
+	case p.leaves(r, now):
+		return true
+	default:
+		forgotten := p.forgotten(r)
+		if !now.Before(forgotten) {
+			return true
+		}
+		p.wakeAt(j, forgotten)
+	}
+	return false
+}
+
+// takeBack takes a forsaken run from the worker that has it; nil if there is nothing to write.
+func (p *Planner) takeBack(j *jobState, r *liveRun, now time.Time) *job.Decision {
+	var next job.Run
+	var err error
+	switch lost := p.lost(r.Run, now); {
+	case lost && j.undecidable(r):
+		if r.Reason == reasonUnknown {
+			return nil
+		}
+		next = *r.Run
+		next.Reason = reasonUnknown
+		return &job.Decision{Run: &next}
+	case lost:
+		next, err = p.afterLoss(j, r.Run, now)
+	case p.leaves(r, now):
+		next, err = r.Recall("worker " + r.Worker + " takes nothing new")
+	default:
+		next, err = r.Recall(didNotBegin(r.Worker))
+	}
+	if err != nil {
+		return nil
+	}
+	gaveUp := r.State == job.Running
+	if gaveUp {
+		next = next.GiveUp()
+	}
+	d := p.handOver(j, next, now)
+	d.GaveUp = gaveUp
+	return d
+}
+
+// leaves says whether a run that was armed ahead is with a worker, which is present, that takes nothing new: it hands it back
+// itself, if it can.
+func (p *Planner) leaves(r *liveRun, now time.Time) bool {
+	return r.early(now) && p.workers[r.Worker].present.Draining
 }
 
 // forgotten is when an armed run is taken from its worker, though that is present.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -20,6 +22,7 @@ type Journal struct {
 	db      *bolt.DB
 	changes chan change
 	done    sync.WaitGroup // the writer
+	places  atomic.Uint64  // that have been given to outcomes
 
 	mu     sync.RWMutex
 	closed bool // no more sends on changes
@@ -66,6 +69,11 @@ func OpenJournal(path string) (*Journal, error) {
 		return nil, errors.Join(fmt.Errorf("open journal %s: %w", path, err), db.Close())
 	}
 	j := &Journal{db: db, changes: make(chan change, journalBatch)}
+	last, err := j.lastPlace()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open journal %s: %w", path, err), db.Close())
+	}
+	j.places.Store(last)
 	j.done.Go(j.write)
 	return j, nil
 }
@@ -110,14 +118,42 @@ func (j *Journal) Close() error {
 	return j.db.Close()
 }
 
+// placeMark is what the key of an outcome begins with, before its number and the attempt's own key. Outcomes that are kept one
+// after another lie side by side, so that a sync writes few pages however many there are: they go in about the same order.
+const placeMark = '#'
+
+// newPlace is a key behind all others.
+func (j *Journal) newPlace(r *report) string {
+	return fmt.Sprintf("%c%016x %s", placeMark, j.places.Add(1), r.key())
+}
+
+// lastPlace is the number of the last outcome that is kept; 0 if there is none.
+func (j *Journal) lastPlace() (n uint64, err error) {
+	err = j.db.View(func(tx *bolt.Tx) error {
+		c := tx.Bucket(outcomesBucket).Cursor()
+		key, _ := c.Seek([]byte{placeMark + 1})
+		if key == nil {
+			key, _ = c.Last()
+		} else {
+			key, _ = c.Prev()
+		}
+		if len(key) > 17 && key[0] == placeMark { // or an older version wrote it
+			n, _ = strconv.ParseUint(string(key[1:17]), 16, 64)
+		}
+		return nil
+	})
+	return n, err
+}
+
 // keep returns once r is on disk.
 func (j *Journal) keep(r *report) error {
 	value, err := r.encode()
 	if err != nil {
 		return fmt.Errorf("write journal %s: %w", r.key(), err)
 	}
+	r.place = j.newPlace(r)
 	result := make(chan error, 1)
-	err = j.send(change{key: []byte(r.key()), value: value, result: result})
+	err = j.send(change{key: []byte(r.place), value: value, result: result})
 	if err == nil {
 		err = <-result
 	}
@@ -127,10 +163,12 @@ func (j *Journal) keep(r *report) error {
 	return nil
 }
 
-// forget removes r at some time soon. If we die before, r is sent once more, and the store's answer shows that it has
-// been applied.
+// forget removes r, which was kept or loaded, at some time soon. If we die before, r is sent once more, and the store's answer
+// shows that it has been applied.
 func (j *Journal) forget(r *report) {
-	_ = j.send(change{key: []byte(r.key())})
+	if r.place != "" {
+		_ = j.send(change{key: []byte(r.place)})
+	}
 }
 
 // load returns what is kept, and an error for each entry that cannot be read; those stay in the file.
@@ -142,7 +180,7 @@ func (j *Journal) load() (reports []*report, unreadable []error) {
 				unreadable = append(unreadable, fmt.Errorf("read journal %s: %w", key, err))
 				return nil
 			}
-			r.Run.Rev = r.Rev
+			r.Run.Rev, r.place = r.Rev, string(key)
 			reports = append(reports, r)
 			return nil
 		})

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/hashicorp/go-hclog"
 	bolt "go.etcd.io/bbolt"
 
@@ -49,17 +51,19 @@ func TestJournal(t *testing.T) {
 	t.Run("keeps what is not forgotten, in full", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "journal.db")
 		j := openJournal(t, path)
+		var kept []*report
 		for n := range 3 {
-			if err := j.keep(sampleReport(n)); err != nil {
+			kept = append(kept, sampleReport(n))
+			if err := j.keep(kept[n]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		j.forget(sampleReport(1))
+		j.forget(kept[1])
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
 		got, unreadable := openJournal(t, path).load()
-		if diff := cmp.Diff([]*report{sampleReport(0), sampleReport(2)}, got); diff != "" || len(unreadable) > 0 {
+		if diff := cmp.Diff([]*report{sampleReport(0), sampleReport(2)}, got, cmpopts.IgnoreUnexported(report{})); diff != "" || len(unreadable) > 0 {
 			t.Errorf("journal holds (-want +got) and %v:\n%s", unreadable, diff)
 		}
 	})
@@ -83,6 +87,57 @@ func TestJournal(t *testing.T) {
 		all := j.db.Stats()
 		if diff := all.Sub(&before); diff.TxStats.GetWrite() > n {
 			t.Errorf("%d outcomes took %d writes to the file", n, diff.TxStats.GetWrite())
+		}
+	})
+
+	// Or else each of a herd's outcomes has a page of its own to write.
+	t.Run("keeps side by side what comes one after another", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "journal.db")
+		order := func(reports []*report) (names []string) {
+			for _, r := range reports {
+				names = append(names, r.Run.ID)
+			}
+			return names
+		}
+		var want []string
+		for _, life := range [][]int{{9, 3}, {7, 1}} {
+			j := openJournal(t, path)
+			for _, n := range life {
+				r := sampleReport(n)
+				if err := j.keep(r); err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, r.Run.ID)
+			}
+			if got, _ := j.load(); !slices.Equal(order(got), want) {
+				t.Errorf("outcomes lie in the order %v, want that of their coming, %v", order(got), want)
+			}
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+
+	t.Run("forgets what an older version kept", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "journal.db")
+		j, r := openJournal(t, path), sampleReport(1)
+		value, err := r.encode()
+		if err == nil {
+			err = j.db.Update(func(tx *bolt.Tx) error { return tx.Bucket(outcomesBucket).Put([]byte(r.key()), value) })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := j.load()
+		if len(got) != 1 {
+			t.Fatalf("journal holds %d outcomes, want 1", len(got))
+		}
+		j.forget(got[0])
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := openJournal(t, path).load(); len(got) != 0 {
+			t.Errorf("journal holds %d outcomes, want none", len(got))
 		}
 	})
 

@@ -23,6 +23,8 @@ type report struct {
 	Rev     int64       `json:"rev"` // Run.Rev, which is not part of its JSON
 	Outcome job.Outcome `json:"outcome"`
 	Again   *again      `json:"again,omitempty"` // nil: the run has ended
+
+	place string // its key in the journal; "": it was never there
 }
 
 // again is the decision for another attempt.

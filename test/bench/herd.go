@@ -12,8 +12,9 @@ import (
 
 // stampede is the herd benchmark: one run of each of many jobs, all due at the same instant.
 type stampede struct {
-	runs  int
-	ahead time.Duration
+	runs     int
+	capacity int
+	ahead    time.Duration
 }
 
 func herd() benchmark {
@@ -22,6 +23,7 @@ func herd() benchmark {
 		name: "herd", usage: "many runs due at one instant: when the last has begun, and when the last is settled",
 		flags: func(f *flag.FlagSet) {
 			f.IntVar(&b.runs, "runs", 10_000, "runs that are due")
+			f.IntVar(&b.capacity, "capacity", 10_000, "worker.capacity")
 			f.DurationVar(&b.ahead, "ahead", 2*time.Second, "dispatch.arm_ahead")
 		},
 		run: b.run,
@@ -49,7 +51,7 @@ func (b *stampede) run(ctx context.Context, o *options) error {
 		return err
 	}
 	c, err := o.start(ctx, list, nodeConfig{
-		execute: led.execute, capacity: 10_000, success: 100,
+		execute: led.execute, capacity: b.capacity, success: 100,
 		extra: []string{"ROTA_DISPATCH_ARM_AHEAD=" + b.ahead.String()},
 	})
 	if err != nil {
@@ -92,6 +94,7 @@ func (b *stampede) measure(ctx context.Context, o *options, c *cluster, led *led
 	per := func(d time.Duration) float64 { return d.Seconds() * 1e6 / float64(b.runs) }
 	say("per run", "%.1f us of processor: %.1f before it was due, %.1f until the last had begun, %.1f after",
 		per(done-used), per(atDue-used), per(begun-atDue), per(done-begun))
+	say("resident", "%.0f MiB, at most %.0f", memory("VmRSS"), memory("VmHWM"))
 	behind, states, events, err := settled(ctx, c.list, b.runs, due)
 	if err != nil {
 		return err
