@@ -53,11 +53,10 @@ func New(cfg Config, now func() time.Time) *Executor {
 		agent: agent,
 		now:   now,
 		client: &http.Client{
-			Transport: &http.Transport{
+			Transport: &http.Transport{ // which speaks HTTP/1.1 alone: see wire
 				DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
 				TLSClientConfig:        cfg.TLS,
 				TLSHandshakeTimeout:    10 * time.Second,
-				ForceAttemptHTTP2:      true,
 				MaxIdleConns:           512,
 				MaxIdleConnsPerHost:    64,
 				IdleConnTimeout:        idle,
@@ -99,6 +98,8 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 // exchange sends the request and judges the response. ruled: the target has answered, and the outcome stands whatever ended
 // the reading. A success is one only at the end of the response; for a failure its status is enough.
 func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Writer) (o job.Outcome, ruled bool) {
+	r, release := bound(r)
+	defer release()
 	resp, err := e.client.Do(r)
 	if err != nil {
 		return job.Outcome{State: job.Failed, Reason: "request: " + plain(err), Retry: true}, false
