@@ -36,19 +36,35 @@ func TestSim(t *testing.T) {
 		t.Logf("%v", total)
 		return
 	}
-	list := chosen(*from, *seeds)
-	t.Run("seeds", func(t *testing.T) {
-		for _, seed := range list {
-			for range *repeat {
-				t.Run(fmt.Sprint(seed), func(t *testing.T) {
-					t.Parallel()
-					simulate(t, seed, total, false)
-				})
+	clusters := 0
+	run := func(name string, list []uint64) {
+		clusters += len(list) * *repeat
+		t.Run(name, func(t *testing.T) {
+			for _, seed := range list {
+				for range *repeat {
+					t.Run(fmt.Sprint(seed), func(t *testing.T) {
+						t.Parallel()
+						simulate(t, seed, total, false)
+					})
+				}
 			}
+		})
+	}
+	list := make([]uint64, *seeds)
+	for i := range list {
+		list[i] = *from + uint64(i)
+	}
+	run("seeds", list)
+	if *from == 0 && *seeds >= few {
+		for more := range slices.Chunk(further(*seeds), len(likely)) {
+			if t.Failed() || len(unbitten(total)) == 0 {
+				break
+			}
+			run("further", more)
 		}
-	})
-	checkBite(t, *from, len(list)**repeat, total)
-	t.Logf("%d seeds in %v:%v", len(list), time.Since(began).Round(time.Second), total)
+	}
+	checkBite(t, clusters, total)
+	t.Logf("%d seeds in %v:%v", clusters, time.Since(began).Round(time.Second), total)
 }
 
 // simulate runs the cluster of one seed.
