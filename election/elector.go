@@ -29,8 +29,8 @@ type Elector struct {
 	client *clientv3.Client
 	log    hclog.Logger
 
-	failing bool   // the last candidacy failed and that was logged; only Run's goroutine touches it
-	left    *Lease // that a candidacy of ours could not remove; nil: none; only Run's goroutine touches it
+	failing bool     // the last candidacy failed and that was logged; only Run's goroutine touches it
+	left    []*Lease // that candidacies of ours could not remove; only Run's goroutine touches it
 
 	mu     sync.Mutex // guards the fields below
 	status Status     // its LeaseDeadline stays zero; Status fills it from lease

@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -27,23 +28,21 @@ func (c *candidacy) withdraw(ctx context.Context) {
 	defer cancel()
 	if err := c.lease.Revoke(ctx); err != nil {
 		c.e.log.Warn("lease not revoked yet, it expires", "err", err)
-		c.e.left = c.lease
+		c.e.left = append(c.e.left, c.lease)
 	}
 	c.e.enter(StateFollower, Term{})
 }
 
-// removeLeft removes what an earlier candidacy of ours had to leave: its lease, and with it a key, also one that it never saw.
+// removeLeft removes what earlier candidacies of ours had to leave: their leases, and with them keys, also such as were never seen.
 // Where etcd was without a majority for a while, its next leader gives all leases their full time again, which nobody has to wait
 // for.
 func (e *Elector) removeLeft(ctx context.Context) {
-	if e.left == nil {
+	if len(e.left) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.RenewTimeout) // the next lease has been granted, and its time is running
 	defer cancel()
-	if e.left.Revoke(ctx) == nil {
-		e.left = nil
-	}
+	e.left = slices.DeleteFunc(e.left, func(l *Lease) bool { return l.Revoke(ctx) == nil })
 }
 
 // resign deletes the key if it is still this term's, and asks until the answer is definite: a guard that fails says that

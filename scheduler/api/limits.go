@@ -71,6 +71,9 @@ func (s *Server) putLimit(ctx context.Context, in *struct {
 	if in.Body.Concurrent < 0 || in.Body == (job.LimitSpec{}) {
 		return nil, invalid("body.concurrent", "say how much it allows: concurrent, rate or both")
 	}
+	if place := twice(in.RawBody); place != "" {
+		return nil, invalid("body."+place, "is given twice: remove one of the two")
+	}
 	if err := unsaid(in.RawBody, in.Body); err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ const keyHeader = "Idempotency-Key"
 // showEmptyKey quotes a key that is given and empty, which an operation would take for one that is not given.
 func showEmptyKey(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if keys, given := r.Header[keyHeader]; given && strings.TrimSpace(strings.Join(keys, "")) == "" {
+		if keys, given := r.Header[keyHeader]; given && strings.TrimSpace(keys[0]) == "" {
 			r.Header.Set(keyHeader, `""`)
 		}
 		next.ServeHTTP(w, r)

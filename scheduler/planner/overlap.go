@@ -102,10 +102,14 @@ func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time)
 // replaces is why a run is stopped that is in the way of the slot.
 func (s slot) replaces() string { return "overlap: replaced by slot " + s.id() }
 
+// replacesFor is for how long beyond its kill grace a run that is stopped may be in the way of the slot that it is stopped for.
+const replacesFor = time.Minute
+
 // hasReplaced says whether a run has been stopped for the slot, which is to run then, unless a later one is due: it was
 // dispatched in its time, in all but its record. With missed: all it runs in any case.
-func (j *jobState) hasReplaced(s slot) bool {
-	if j.def.Spec.Overlap != job.OverlapReplace || j.def.Spec.Missed == job.MissedAll {
+func (j *jobState) hasReplaced(s slot, now time.Time) bool {
+	spec := j.def.Spec
+	if spec.Overlap != job.OverlapReplace || spec.Missed == job.MissedAll || now.Sub(s.due) > spec.KillGrace.Std()+replacesFor {
 		return false
 	}
 	for _, r := range j.live.order {

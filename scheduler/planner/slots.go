@@ -53,7 +53,7 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 // decideDue decides a slot whose time has come.
 func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
 	before := later(p.leadSince, j.told().missedBefore)
-	if s.missed = s.due.Before(before) && !j.hasReplaced(s); s.missed {
+	if s.missed = s.due.Before(before) && !j.hasReplaced(s, now); s.missed {
 		switch r := policy.Missed(j.when, j.def.Spec, s.after, before, now, p.pauses(j, s.after)); {
 		case r != nil && s.run != nil:
 			return p.skip(j, s, now, r.Reason)

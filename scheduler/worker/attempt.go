@@ -215,7 +215,11 @@ func (w *Worker) confirmStop(a *attempt) {
 			}
 			return
 		case err == nil, errors.Is(err, job.ErrNotFound): // given up; what we do has no effect any more
-			a.fence(executor.ErrFenced)
+			if a.outlives() { // and is never repeated
+				a.cancel(executor.ErrFenced)
+			} else {
+				a.fence(executor.ErrFenced)
+			}
 			return
 		}
 		w.log.Debug("request to stop is not confirmed yet", "run", a.run.Name(), "err", err)

@@ -649,6 +649,9 @@ func TestAnOutcomeWaitsForARecordThatNobodyCanRead(t *testing.T) {
 					t.Errorf("run is %s, events %v", got.State, r.store.eventList())
 				}
 				r.wantJournal(1)
+				if n := r.w.unsent.count(); n > 0 {
+					t.Error("sessions and a stop would wait for it")
+				}
 				want.mend(r, name)
 				r.store.set(func() { r.store.refuse = nil })
 				after(3 * time.Second)

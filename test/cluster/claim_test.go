@@ -20,7 +20,8 @@ func TestTwoWorkersClaim(t *testing.T) {
 	t.Parallel()
 	const runs = 20
 	ledger := NewLedger(t)
-	c := Start(t, Config{Binary: binary, Replicas: 1, Flags: idle, Jobs: map[string]job.Spec{
+	ahead := func(name string) []string { return append(idle(name), "--dispatch-arm-ahead=10s") }
+	c := Start(t, Config{Binary: binary, Replicas: 1, Flags: ahead, Jobs: map[string]job.Spec{
 		"race": {Shell: ledger.Shell(""), Overlap: job.OverlapAllow},
 	}})
 	workers := []*Node{c.AddWorker("w1"), c.AddWorker("w2")}
@@ -32,12 +33,12 @@ func TestTwoWorkersClaim(t *testing.T) {
 		return n
 	}
 	before := refused()
-	due := time.Now().Add(4 * time.Second)
+	due := time.Now().Add(12 * time.Second)
 	for range runs {
 		submit(t, c, "race", api.RunRequest{At: &due})
 	}
 	handed := make(map[string]job.Run) // as they were handed over, by id
-	Await(t, 10*time.Second, "all runs are armed, and handed over", func() bool {
+	Await(t, 20*time.Second, "all runs are armed, and handed over", func() bool {
 		for id, r := range c.Recorder.Runs("race") {
 			if _, done := handed[id]; done || r.State != job.Armed {
 				continue

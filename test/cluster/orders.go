@@ -88,7 +88,7 @@ func (o *orders) define(ctx context.Context, client *history.Client, chance *ran
 	spec := job.Spec{Command: []string{"true"}, Description: fmt.Sprint("as of ", chance.Uint64())}
 	var v api.JobView
 	var err error
-	switch way := chance.IntN(8); {
+	switch way := chance.IntN(10); {
 	case way < 2 && rev > 0:
 		v, _, err = client.PutJob(ctx, clientsDefine, spec, api.Precondition{Revision: rev})
 	case way < 4:

@@ -84,7 +84,8 @@ func (t *timeline) costs(worker string, e Effect) bool {
 }
 
 // excused says whether a fault explains that the last attempt of a run lost its worker. When that began and ended is taken from
-// when the recorder heard of it, as far as that is known, since the worker's clock may be wrong.
+// when the recorder heard of it, as far as that is known and wider, since the worker's clock may be wrong, and the recorder may have heard
+// late.
 func (t *timeline) excused(vs []runVersion) bool {
 	r := last(vs)
 	if len(r.Attempts) == 0 {
@@ -96,9 +97,9 @@ func (t *timeline) excused(vs []runVersion) bool {
 		switch {
 		case v.Seen.IsZero():
 		case v.begins(vs[:i]) && v.run.Token == a.Token:
-			e.Arrived = v.Seen
+			e.Arrived = earlier(e.Arrived, v.Seen)
 		case i > 0 && vs[i-1].run.State == job.Running && vs[i-1].run.Token == a.Token && v.run.State != job.Running:
-			e.Ended = v.Seen
+			e.Ended = later(e.Ended, v.Seen)
 		}
 	}
 	return t.costs(a.Worker, e)

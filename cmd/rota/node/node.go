@@ -197,13 +197,13 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 		return err
 	}
 	background("measure clocks", n.clocks.run)
+	if n.files != nil { // before the worker, which drains even if the files hang
+		background("follow the job files", n.files.run)
+	}
 	if err := n.startWorker(background, stops); err != nil {
 		return err
 	}
 	n.backend.ready.Store(true)
-	if n.files != nil {
-		background("follow the job files", n.files.run)
-	}
 	if n.elector != nil { // last, so that it resigns first
 		if n.set.Election.FastTakeover {
 			witness := election.NewWitness(election.WitnessConfig{

@@ -58,7 +58,7 @@ func New(cfg Config, now func() time.Time) *Executor {
 				TLSClientConfig:        cfg.TLS,
 				TLSHandshakeTimeout:    10 * time.Second,
 				MaxIdleConns:           512,
-				MaxIdleConnsPerHost:    64,
+				MaxIdleConnsPerHost:    512,
 				IdleConnTimeout:        idle,
 				ExpectContinueTimeout:  time.Second,
 				MaxResponseHeaderBytes: 256 << 10,

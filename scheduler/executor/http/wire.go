@@ -39,7 +39,10 @@ func (w *wire) got(info httptrace.GotConnInfo) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.conn = info.Conn
-	w.abandon()
+	if w.over {
+		w.abandon()
+		_ = w.conn.Close() // or else the request might still be written
+	}
 }
 
 // cut has the connection's end throw away what has not left.
@@ -50,11 +53,8 @@ func (w *wire) cut() {
 	w.abandon()
 }
 
-// abandon does that if it is time. w.mu is held.
+// abandon does that. w.mu is held.
 func (w *wire) abandon() {
-	if !w.over {
-		return
-	}
 	conn := w.conn
 	if secured, ok := conn.(*tls.Conn); ok {
 		conn = secured.NetConn()
