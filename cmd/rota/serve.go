@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"sync"
 	"syscall"
 
@@ -92,6 +93,9 @@ func leashed(ctx context.Context, in io.Reader) (context.Context, <-chan struct{
 	return ctx, ended
 }
 
+// goThreads is how many threads Go lets a process have: it ends one that has more.
+const goThreads = 10_000
+
 // runNode runs a node until ctx ends.
 func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
 	log := newLogger(c.err, cfg.Settings)
@@ -103,6 +107,7 @@ func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
 	}
 	cfg.Version = buildVersion()
 	cfg.Now = wallClock
+	debug.SetMaxThreads(goThreads + cfg.Settings.Worker.Capacity) // each command that is at work takes one
 	sparing, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { node.SpareMemory(sparing) })
