@@ -26,9 +26,10 @@ func TestRestartGoesOn(t *testing.T) {
 		"long":   {Shell: ledger.Shell("if [ $ROTA_ATTEMPT = 1 ]; then sleep " + mark + "; fi")},
 	}})
 	dev := c.Replicas()[0]
-	if _, _, err := c.Client.Submit(t.Context(), "long", api.RunRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	Await(t, 20*time.Second, "the long run is submitted", func() bool { // the files are put in force once somebody leads
+		_, _, err := c.Client.Submit(t.Context(), "long", api.RunRequest{Key: "once"})
+		return err == nil
+	})
 	Await(t, 20*time.Second, "the long run executes", func() bool { return len(Processes(t, "sleep "+mark)) > 0 })
 	for _, name := range []string{"none", "latest", "all"} {
 		Await(t, 20*time.Second, "job "+name+" runs", func() bool { return len(succeeded(c, name)) >= 3 })

@@ -49,7 +49,10 @@ func TestSubmitThroughAnOutage(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var wg sync.WaitGroup
-	const clients = 4
+	const (
+		clients = 4
+		outage  = 13 * time.Second // longer than a replica waits for the store: who asks when it begins is refused
+	)
 	made := make([][]*submission, clients)
 	for i := range clients {
 		wg.Go(func() {
@@ -74,7 +77,7 @@ func TestSubmitThroughAnOutage(t *testing.T) {
 		_, ready, err := left.Client.Ready(t.Context())
 		return err == nil && !ready
 	})
-	Let(time.Until(stopped.Add(8 * time.Second)))
+	Let(time.Until(stopped.Add(outage)))
 	resumed := time.Now()
 	for _, n := range c.Replicas()[1:] {
 		n.Cont()

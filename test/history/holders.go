@@ -30,11 +30,16 @@ func (t *timeline) addLimit(v Version, name string) {
 	t.limits[name] = append(t.limits[name], limitVersion{rev: v.Rev, defined: !v.Deleted, most: l.Spec.Concurrent})
 }
 
-// mayHold is how many runs may hold a limit after a write; 0: any number, -1: none. A leader may hear of a change a little later.
-func (t *timeline) mayHold(limit string, v Version) (most int) {
+// mayHold is how many runs may hold a limit after a write of one that holds it; 0: any number, -1: none. A leader may hear of a
+// change a little later than the recorder, and what it had decided before may come late.
+func (t *timeline) mayHold(limit string, v runVersion) (most int) {
 	most = -1
+	decided := v.Seen
+	if !v.run.Armed.IsZero() {
+		decided = earlier(decided, v.run.Armed)
+	}
 	for _, b := range t.limits[limit] {
-		if b.rev > v.Rev || !b.defined || !b.over.IsZero() && b.over.Add(t.Slack).Before(v.Seen) {
+		if b.rev > v.Rev || !b.defined || !b.over.IsZero() && b.over.Add(t.Slack).Before(decided) {
 			continue
 		}
 		if b.most == 0 {
@@ -102,7 +107,7 @@ func (t *timeline) checkHolders() {
 				}
 			}
 			holders[limit][name] = v.Rev
-			if most := t.mayHold(limit, v.Version); most < 0 || most > 0 && len(holders[limit]) > most {
+			if most := t.mayHold(limit, *v); most < 0 || most > 0 && len(holders[limit]) > most {
 				t.report(RuleLimit, name, fmt.Sprintf("is the %d. to hold limit %s%s, and %d may", len(holders[limit]), limit, at(v.Version), max(0, most)))
 			}
 		}
@@ -121,7 +126,7 @@ func (t *timeline) checkHolderToken(limit string, v runVersion, tokens map[int64
 	switch other, given := tokens[token]; {
 	case given && other != name:
 		t.report(RuleToken, name, fmt.Sprintf("holds limit %s with token %d, with which %s held it", limit, token, other))
-	case t.mayHold(limit, v.Version) == 1 && token < highest[limit]:
+	case t.mayHold(limit, v) == 1 && token < highest[limit]:
 		t.report(RuleToken, name, fmt.Sprintf("holds limit %s with token %d after token %d", limit, token, highest[limit]))
 	}
 	tokens[token] = name
