@@ -199,17 +199,11 @@ const handPause = time.Second
 
 // deliver sends r until the store's answer is definite, and forgets it then. When ctx ends before, r stays in the
 // journal, if it was kept there. So it waits while nobody can read the run's record: when somebody puts that right, it is of a
-// run which nobody else would end. The caller has counted r as unsent; one that waits for somebody's hand does not count, since
-// sessions and a stop wait for those that do.
+// run which nobody else would end. The caller has counted r as unsent; sessions and a stop wait for those, and for none that waits
+// for somebody's hand.
 func (w *Worker) deliver(ctx context.Context, r *report, kept bool) {
-	counted := true
-	discount := func() {
-		if counted {
-			counted = false
-			w.count(&w.unsent, -1)
-		}
-	}
-	defer discount()
+	in := &w.unsent
+	defer func() { w.count(in, -1) }()
 	log := func() hclog.Logger {
 		return w.log.With("run", r.Run.Name(), "attempt", r.Run.Attempt, "token", r.Run.Token, "state", r.Outcome.State)
 	}
@@ -242,7 +236,9 @@ func (w *Worker) deliver(ctx context.Context, r *report, kept bool) {
 			if !waits {
 				log().Error("outcome waits: somebody has put in the place of its run what nobody can read", "err", err)
 				if kept {
-					discount()
+					w.count(&w.stuck, 1)
+					w.count(in, -1)
+					in = &w.stuck
 				}
 			}
 			if current, waits = r.Run, true; pause(ctx, handPause) == nil {

@@ -34,6 +34,7 @@ type Worker struct {
 	claims      pace
 	claimed     atomic.Int64 // claims so far
 	unsent      tally        // outcomes that are not yet in the store
+	stuck       tally        // and those whose runs nobody can read, which the journal has
 	wg          sync.WaitGroup
 	crew        crew         // of wg: attends to held runs and performs them
 	life        string       // unique to one call of Run; what the processes of its attempts are marked with
@@ -206,7 +207,7 @@ func (w *Worker) stopAll() time.Duration {
 // count moves one of the worker's tallies and tells the observer.
 func (w *Worker) count(t *tally, d int) {
 	t.add(d)
-	w.cfg.Observer.Load(w.executing.count(), w.unsent.count())
+	w.cfg.Observer.Load(w.executing.count(), w.unsent.count()+w.stuck.count())
 }
 
 // wait waits until done is closed, at most for limit and as long as ctx lasts, and says whether it is.

@@ -25,11 +25,11 @@ func TestArmedSlotsNeedNoLeader(t *testing.T) {
 			Every: job.Duration(period), Missed: job.MissedAll, HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
 		}
 	}
-	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string { return []string{"--election-fast-takeover=false"} }})
+	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string { return []string{"--election-fast-takeover=false", "--dispatch-arm-ahead=4s"} }})
 	leader := c.Leader()
 	slot := time.Now().Truncate(period).Add(2 * period).UTC()
 	id := job.SlotID(slot)
-	Let(time.Until(slot.Add(-time.Second)))
+	Let(time.Until(slot.Add(-2 * time.Second)))
 	c.Recorder.Sync() // before the kill: the store may take its time to answer after it
 	killed, term := c.Recorder.Rev(), termOf(c)
 	leader.Kill()
@@ -114,7 +114,8 @@ func TestAPauseRecallsWhatIsArmed(t *testing.T) {
 	edited := every(period)
 	edited.HTTP.Headers = map[string]string{"Edited": "yes"}
 	before := map[string]job.Spec{"paused": every(period), "moved": every(period), "deleted": every(period), "edited": every(period)}
-	c := Start(t, Config{Binary: binary, Jobs: before})
+	early := func(string) []string { return []string{"--dispatch-arm-ahead=5s"} }
+	c := Start(t, Config{Binary: binary, Jobs: before, Flags: early})
 	slot := time.Now().Truncate(period).Add(2 * period).UTC()
 	other := int64(7) // seconds of an interval that does not have the slot
 	for slot.Unix()%other == 0 {

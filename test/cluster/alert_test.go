@@ -31,19 +31,15 @@ func TestTheAlertGoesOut(t *testing.T) {
 	c := Start(t, Config{Binary: binary, Flags: idle, Jobs: map[string]job.Spec{
 		"hangs":  {Shell: ledger.Shell(reports(6) + "sleep 1000"), Heartbeat: job.Duration(beat), KillGrace: job.Duration(time.Second), Notify: inbox.Notify()},
 		"steady": {Shell: ledger.Shell(reports(16) + "true"), Heartbeat: job.Duration(beat), Notify: inbox.Notify()},
-		"again":  {Shell: ledger.Shell("sleep 3"), Notify: inbox.Notify()},
-		"once":   {Shell: ledger.Shell("sleep 3"), Notify: inbox.Notify(), Delivery: job.AtMostOnce},
+		"again":  {Shell: ledger.Shell("sleep 6"), Notify: inbox.Notify()},
+		"once":   {Shell: ledger.Shell("sleep 6"), Notify: inbox.Notify(), Delivery: job.AtMostOnce},
 	}})
 	// One round: a worker dies with a run of each job.
 	round := func(worker string) (ran map[string]string) {
 		doomed := c.AddWorker(worker)
 		ran = make(map[string]string)
 		for _, name := range []string{"again", "once"} {
-			v, _, err := c.Client.Submit(t.Context(), name, api.RunRequest{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ran[name] = v.ID
+			ran[name] = submit(t, c, name, api.RunRequest{}).ID
 		}
 		Await(t, 20*time.Second, "both runs are at work", func() bool {
 			for name, id := range ran {

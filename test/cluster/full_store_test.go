@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,12 +101,18 @@ func fillStore(t *testing.T, c *Cluster) {
 	}
 }
 
-// submit asks for a run of a job, which has to be accepted.
-func submit(t *testing.T, c *Cluster, name string, r api.RunRequest) api.RunView {
+// submit asks for a run of a job, which has to be accepted. It asks again, with the same key, while etcd's leadership moves.
+func submit(t *testing.T, c *Cluster, name string, r api.RunRequest) (v api.RunView) {
 	t.Helper()
-	v, _, err := c.Client.Submit(t.Context(), name, r)
-	if err != nil {
-		t.Fatalf("submit %s: %v", name, err)
+	if r.Key == "" {
+		r.Key = fmt.Sprint("submit-", submissions.Add(1))
 	}
+	Await(t, 20*time.Second, "a run of "+name+" is submitted", func() (done bool) {
+		var err error
+		v, _, err = c.Client.Submit(t.Context(), name, r)
+		return err == nil
+	})
 	return v
 }
+
+var submissions atomic.Int64 // of submit

@@ -27,7 +27,7 @@ func TestNastyJobs(t *testing.T) {
 	const gigabyte = 1 << 30
 	loud := fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; while :; do sleep %s5; done", gigabyte, mark)
 	ledger := NewLedger(t)
-	nasty := job.Spec{Timeout: job.Duration(6 * time.Second), KillGrace: job.Duration(time.Second)}
+	nasty := job.Spec{Timeout: job.Duration(15 * time.Second), KillGrace: job.Duration(time.Second)}
 	deafSpec, loudSpec, bombSpec := nasty, nasty, nasty
 	deafSpec.Shell, loudSpec.Shell = ledger.Shell(deaf), ledger.Shell(loud)
 	bombSpec.Shell = ledger.Shell("i=0; while [ $i -lt 200 ]; do sleep " + mark + "6 & i=$((i+1)); done; wait")

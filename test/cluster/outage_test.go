@@ -106,6 +106,10 @@ func TestOutcomeOutlivesItsWorker(t *testing.T) {
 	Await(t, 10*time.Second, "the outcome waits in the journal", func() bool { return w.Metric("rota_outcomes_unsent") == 1 })
 	w.Kill()
 	w.Start()
+	Await(t, 20*time.Second, "w1 answers again", func() bool { // or else whoever goes on takes it for dead
+		_, _, err := w.Client.Ready(t.Context())
+		return err == nil
+	})
 	Let(2 * time.Second)
 	for _, n := range c.Replicas() {
 		n.Cont()

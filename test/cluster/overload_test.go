@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/planner"
 	"github.com/rota-scheduler/rota/test/history"
@@ -127,10 +128,12 @@ func mostWaiting(c *Cluster, name string) (most int) {
 
 // workerSessions are the sessions of all workers in one line.
 func workerSessions(c *Cluster) string {
-	ws, err := c.Client.Workers(c.t.Context())
-	if err != nil {
-		return err.Error()
-	}
+	var ws []api.WorkerView
+	Await(c.t, 20*time.Second, "the API tells of workers", func() (done bool) {
+		var err error
+		ws, err = c.Client.Workers(c.t.Context())
+		return err == nil
+	})
 	var list []string
 	for _, w := range ws {
 		list = append(list, w.Name+":"+w.Session)

@@ -92,7 +92,7 @@ func TestStuckRun(t *testing.T) {
 		Binary: os.Args[0], Replicas: 1, Flags: idle,
 		Prepare: func(c *Cluster) { c.Replicas()[0].Env = append(c.Replicas()[0].Env, roleVariable+"=replica") },
 		Jobs: map[string]job.Spec{"stuck": {
-			Handler: "stuck", Timeout: job.Duration(time.Second), KillGrace: job.Duration(time.Second),
+			Handler: "stuck", Timeout: job.Duration(4 * time.Second), KillGrace: job.Duration(time.Second),
 			Retry: &job.Retry{Max: 1, Min: job.Duration(time.Second)},
 		}},
 	})

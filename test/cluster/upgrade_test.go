@@ -15,6 +15,10 @@ import (
 func TestUpgradeAndScale(t *testing.T) {
 	row(t)
 	t.Parallel()
+	next, err := build("rota-next", "-ldflags=-s -w")
+	if err != nil {
+		t.Fatal(err)
+	}
 	sink := NewSink(t)
 	sink.Delay(300 * time.Millisecond) // so that whoever goes has something under way
 	jobs := make(map[string]job.Spec)
@@ -36,10 +40,6 @@ func TestUpgradeAndScale(t *testing.T) {
 	}
 	c.Client = newClient(t, strings.Join(urls, ","))
 
-	next, err := build("rota-next", "-ldflags=-s -w")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, n := range c.Replicas() {
 		n.Terminate()
 		n.binary = next

@@ -105,7 +105,7 @@ func (s *scene) row(name string, harm func(t *testing.T)) {
 // nobody dispatched.
 func (s *scene) awaitCaughtUp(t *testing.T) {
 	t.Helper()
-	cluster.Await(t, 90*time.Second, "slots are decided as they come", func() bool {
+	cluster.Await(t, 3*time.Minute, "slots are decided as they come", func() bool {
 		for name := range s.load() {
 			vs := s.c.Recorder.VersionsOf("cursors/" + name)
 			if len(vs) == 0 {
