@@ -120,8 +120,8 @@ func TestReplicasAreKnownByTheirSession(t *testing.T) {
 	}
 }
 
-// startStore starts an etcd with a replica present in it, and returns how that is shown.
-func startStore(t *testing.T, prefix string) (endpoint string, shown api.ReplicaView) {
+// startEtcd starts an etcd, and returns it and a client of it.
+func startEtcd(t *testing.T) (*embedded.Server, *clientv3.Client) {
 	t.Helper()
 	e, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true, Client: "http://127.0.0.1:0"}, hclog.NewNullLogger())
 	if err != nil {
@@ -133,6 +133,13 @@ func startStore(t *testing.T, prefix string) (endpoint string, shown api.Replica
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
+	return e, client
+}
+
+// startStore starts an etcd with a replica present in it, and returns how that is shown.
+func startStore(t *testing.T, prefix string) (endpoint string, shown api.ReplicaView) {
+	t.Helper()
+	e, client := startEtcd(t)
 	s := store.New(store.Config{Prefix: prefix, Process: "q1"}, client, hclog.NewNullLogger())
 	t.Cleanup(s.Close)
 	r := job.Replica{Name: "q1", Started: time.Now()}

@@ -10,11 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/rota-scheduler/rota/store/embedded"
 )
 
 // book is a store under a prefix of its own, in which a cluster has written what it does.
@@ -25,7 +23,7 @@ type book struct {
 	term   int64
 }
 
-// minute is that many minutes after the book begins, 20 before what runHere takes for now.
+// minute is that many minutes after the book begins, 20 before the present of runHere.
 func minute(n int) time.Time { return time.Date(2026, 11, 21, 10, 40+n, 0, 0, time.UTC) }
 
 // write puts records in one transaction, and deletes those that are nil.
@@ -158,16 +156,7 @@ func TestVerifyFindsWhatIsBroken(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts etcd")
 	}
-	e, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true, Client: "http://127.0.0.1:0"}, hclog.NewNullLogger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = e.Close() })
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{e.Endpoint()}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { client.Close() })
+	e, client := startEtcd(t)
 	slot := func(n int) string { return "tick/" + job.SlotID(minute(n)) }
 	for i, tc := range []struct {
 		name      string

@@ -90,7 +90,7 @@ func TestRestartGoesOn(t *testing.T) {
 		t.Errorf("long run: got %s after attempt %d (%s), want succeeded after the second", r.State, r.Attempt, r.Reason)
 	}
 	c.Recovery = 5 * time.Second
-	c.Check(ledger.Effects, nil, func(j *history.Job) { j.Tolerance = electionTTL })
+	c.Check(ledger.Effects, nil, func(j *history.Job) { j.Tolerance = 2 * time.Second })
 }
 
 // slots are those of a job's runs.
