@@ -25,8 +25,10 @@ func (s *Store) PutJob(ctx context.Context, j job.Job) (job.Job, error) {
 }
 
 // DeleteJob removes a definition at revision rev, and its cursor with it. The leader ends what is left of its runs.
+// job.ErrConflict if it is at another one or was removed by somebody else, as far as that can be known: after a sending that
+// was not answered, a definition that is gone counts as removed by this call.
 func (s *Store) DeleteJob(ctx context.Context, name string, rev int64) error {
-	w := &write{lane: name}
+	w := &write{lane: name, sole: true}
 	w.drop(s.keys.job(name), rev)
 	w.dropAnyway(s.keys.cursor(name)) // wherever the leader has moved it
 	w.dropAnyway(s.keys.told(name))

@@ -25,9 +25,10 @@ func (s *Store) PutLimit(ctx context.Context, l job.Limit) (job.Limit, error) {
 }
 
 // DeleteLimit removes a limit's definition at revision rev. Runs that name it wait until it is defined again.
+// job.ErrConflict as from DeleteJob.
 func (s *Store) DeleteLimit(ctx context.Context, name string, rev int64) error {
 	key := s.keys.limit(name)
-	w := &write{lane: key}
+	w := &write{lane: key, sole: true}
 	w.drop(key, rev)
 	if _, err := s.free.do(ctx, w); err != nil {
 		return fmt.Errorf("delete limit %s: %w", name, err)

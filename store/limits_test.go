@@ -109,5 +109,8 @@ func TestLimits(t *testing.T) {
 		if err := s.DeleteLimit(within(t), "database", l.Rev); err != nil {
 			t.Error(err)
 		}
+		if err := s.DeleteLimit(within(t), "database", l.Rev); !errors.Is(err, job.ErrConflict) {
+			t.Errorf("removed by another call: got %v, want a conflict", err)
+		}
 	})
 }

@@ -208,6 +208,9 @@ func TestDefinitions(t *testing.T) {
 		if err := s.DeleteJob(ctx, "j", j.Rev); err != nil {
 			t.Error(err)
 		}
+		if err := s.DeleteJob(ctx, "j", j.Rev); !errors.Is(err, job.ErrConflict) {
+			t.Errorf("delete what another call has deleted: got %v, want %v", err, job.ErrConflict)
+		}
 		if got := value(t, c, s.keys.job("j")) + value(t, c, s.keys.cursor("j")); got != "" {
 			t.Errorf("left over: %s", got)
 		}

@@ -22,6 +22,7 @@ type write struct {
 	bytes  int              // of keys and values in then
 	order  *handout         // what a worker is told in the same transaction
 	urgent bool             // a run begins with it
+	sole   bool             // a removal that must be its own: that another write removed the same is a conflict
 	done   func(w *written) // called once, from a goroutine of the group
 	open   bool             // a sending was not answered, and may be applied at any time
 	gone   atomic.Bool      // its caller gave up: it is not sent again
@@ -91,12 +92,13 @@ func (w *write) found(answers []*pb.ResponseOp, rev int64) *written {
 
 // recognise turns a conflict, found at rev, into success where the records show that an earlier, unanswered sending of w
 // was applied: the record is byte for byte what w puts there, with an op that no other write has; or all that w removes
-// is gone. If somebody has changed the record since, it stays a conflict.
+// is gone, by whomever, but for a sole one: by w, as far as can be known. If somebody has changed the record since, it stays
+// a conflict.
 func (w *write) recognise(out *written, rev int64) *written {
 	switch {
 	case len(w.probe) == 0:
 	case w.value == nil:
-		if len(out.seen) == 0 {
+		if len(out.seen) == 0 && (w.open || !w.sole) {
 			return &written{rev: rev}
 		}
 	default:

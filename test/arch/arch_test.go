@@ -125,6 +125,9 @@ var reserved = map[string][]string{
 // folders is all that may be at the top, besides what is generated.
 var folders = []string{".ci", ".git", "cmd", "config", "deploy", "docs", "election", "scheduler", "store", "test", "bin", ".rota"}
 
+// topFiles is all that git may keep beside them.
+var topFiles = []string{".dockerignore", ".gitignore", "CHANGELOG.md", "LICENSE", "Makefile", "README.md", "go.mod", "go.sum"}
+
 // pkg is what `go list` says of a package.
 type pkg struct {
 	ImportPath string
@@ -287,6 +290,15 @@ func TestTopLevelIsFixed(t *testing.T) {
 	for _, e := range entries {
 		if e.IsDir() && !slices.Contains(folders, e.Name()) {
 			t.Errorf("folder %s at the top: put it into one of %s", e.Name(), strings.Join(folders, " "))
+		}
+	}
+	tracked, err := exec.Command("git", "-C", root, "ls-files", ":(glob)*").Output()
+	if err != nil {
+		t.Skipf("no checkout of git's, so what it keeps is not known: %v", err)
+	}
+	for name := range strings.FieldsSeq(string(tracked)) {
+		if !slices.Contains(topFiles, name) {
+			t.Errorf("file %s at the top: git is to keep only %s there", name, strings.Join(topFiles, " "))
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (b *backend) DeleteJob(ctx context.Context, name string, pre api.Preconditi
 		}
 		err = b.node.store.DeleteJob(ctx, name, rev)
 		switch {
-		case errors.Is(err, job.ErrConflict) && pre.Any():
+		case errors.Is(err, job.ErrConflict): // what is there now says why
 			continue
 		case err != nil:
 			return asked(err)

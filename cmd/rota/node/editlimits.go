@@ -85,7 +85,7 @@ func (b *backend) DeleteLimit(ctx context.Context, name string, pre api.Precondi
 		}
 		err = b.node.store.DeleteLimit(ctx, name, rev)
 		switch {
-		case errors.Is(err, job.ErrConflict) && pre.Any():
+		case errors.Is(err, job.ErrConflict): // what is there now says why
 			continue
 		case err != nil:
 			return asked(err)

@@ -138,6 +138,29 @@ func TestAReplicaOnItsOwn(t *testing.T) {
 			return err == nil && why.Verdict == "skipped" && strings.Contains(why.Text[0], "paused")
 		})
 	})
+	t.Run("of many who delete a job at once one has deleted it", func(t *testing.T) {
+		for range 10 {
+			if _, _, err := r.PutJob(t.Context(), "contested", job.Spec{Command: []string{"true"}}, api.Precondition{}); err != nil {
+				t.Fatal(err)
+			}
+			answers := make(chan error)
+			for range 8 {
+				go func() { answers <- r.DeleteJob(t.Context(), "contested", api.Precondition{}) }()
+			}
+			deleted := 0
+			for range 8 {
+				switch err := <-answers; {
+				case err == nil:
+					deleted++
+				case !errors.Is(err, job.ErrNotFound):
+					t.Errorf("got %v, want ErrNotFound", err)
+				}
+			}
+			if deleted != 1 {
+				t.Fatalf("%d were told that they had deleted it, want one", deleted)
+			}
+		}
+	})
 	t.Run("a deleted job's runs stay and can be explained", func(t *testing.T) {
 		var v api.JobView
 		eventually(t, "a slot has run since the pause", func() bool {
