@@ -2,8 +2,8 @@
 //
 // A node is a replica, a worker, or both. What it is made of starts and stops in one order:
 //
-//	start:  listener ─ API ─ etcd ─ store ─ mirror ─ scheduler ─ presence ─ worker ─ election ─ job files
-//	stop:   unready ─ job files ─ resign ─ drain the worker ─ end presence ─ close the API ─ close the store ─ close etcd
+//	start:  listener ─ API ─ etcd ─ store ─ mirror ─ scheduler ─ presence ─ clocks ─ job files ─ worker ─ election
+//	stop:   unready ─ resign ─ drain the worker ─ job files ─ end presence ─ close the API ─ close the store ─ close etcd
 //
 // It resigns before it drains, so that another replica dispatches while the attempts here run to their end.
 package node
