@@ -34,7 +34,7 @@ type Backend struct {
 	UI      http.Handler     // at every path that is nothing else's
 }
 
-// Reader answers from the replica's watch-fed cache, and with ErrUnavailable while that is not filled yet.
+// Reader answers from the replica's mirror of the store, and with ErrUnavailable while that is not filled yet.
 type Reader interface {
 	Cluster(ctx context.Context) (ClusterView, error)
 	// Jobs are in the order of their names.
