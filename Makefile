@@ -44,7 +44,7 @@ build: ## build bin/rota
 
 .PHONY: test
 # One package at a time: many tests run a real etcd, whose leases should not depend on what else is being tested.
-test: ## run all tests, with the race detector if there is a C compiler
+test: ## run the tests of all packages, with the race detector if there is a C compiler; make fault breaks real clusters
 	@race="$(RACE)"; \
 	[ -n "$$race" ] || echo "make test: NO C COMPILER, so the race detector is OFF: install gcc and libc6-dev" >&2; \
 	echo "go test $$race ./..., but for what make fault adds"; \

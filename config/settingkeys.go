@@ -24,7 +24,7 @@ type setting struct {
 var settings = []setting{
 	{"node.name", "name of this process in the cluster", "", func(s *Settings) any { return &s.Node.Name }},
 	{"node.data_dir", "directory for everything that is kept on this machine", "", func(s *Settings) any { return &s.Node.DataDir }},
-	{"http.listen", "host:port of the API and the UI", "127.0.0.1:8470", func(s *Settings) any { return &s.HTTP.Listen }},
+	{"http.listen", "host:port of the API", "127.0.0.1:8470", func(s *Settings) any { return &s.HTTP.Listen }},
 	{"http.advertise", "host:port under which others reach the API", "", func(s *Settings) any { return &s.HTTP.Advertise }},
 	{"http.tls.cert", "PEM file with the certificate of the API", "", func(s *Settings) any { return &s.HTTP.TLS.Cert }},
 	{"http.tls.key", "PEM file with the key of the API", "", func(s *Settings) any { return &s.HTTP.TLS.Key }},

@@ -26,7 +26,7 @@ type Node struct {
 	DataDir string // of embedded etcd, the outcome journal and output; default /var/lib/rota for root
 }
 
-// HTTP is where the API and the UI are.
+// HTTP is where the API is.
 type HTTP struct {
 	Listen    string // host:port
 	Advertise string // host:port under which others reach it; default: made from Listen

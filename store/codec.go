@@ -65,70 +65,40 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	var err error
 	switch kind {
 	case KindJobs:
-		c.Job = &job.Job{Rev: rev}
-		if c.Job.ParseJSON(value) {
-			err = checkJob(c.Job, name)
-			share(c.Job, name)
-			break
-		}
-		c.Job = &job.Job{Rev: rev}
-		if err = unmarshal(value, c.Job, func() error { return checkJob(c.Job, name) }); c.Job.Spec == nil {
-			c.Job.Spec = new(job.Spec)
-		}
-		c.Job.Spec.Share()
-		share(c.Job, name)
+		c.Job, err = decodeJob(name, value, rev)
 	case KindCursors:
-		c.Cursor = &job.Cursor{Rev: rev}
-		if c.Cursor.ParseJSON(value) {
-			err = checkCursor(c.Cursor, name)
-			break
-		}
-		c.Cursor = &job.Cursor{Rev: rev}
-		err = unmarshal(value, c.Cursor, func() error { return checkCursor(c.Cursor, name) })
+		c.Cursor, err = read(value, job.Cursor{Rev: rev}, func(c *job.Cursor) error { return checkCursor(c, name) })
 	case KindRuns:
-		c.Run = &job.Run{Rev: rev}
-		if c.Run.ParseJSON(value) {
-			err = checkRun(c.Run, name)
-			break
-		}
-		c.Run = &job.Run{Rev: rev}
-		err = unmarshal(value, c.Run, func() error { return checkRun(c.Run, name) })
+		c.Run, err = read(value, job.Run{Rev: rev}, func(r *job.Run) error { return checkRun(r, name) })
 	case KindWorkers:
-		c.Worker = &job.Worker{Rev: rev}
-		err = unmarshal(value, c.Worker, func() error {
-			if c.Worker.Session == "" || !job.CapacityRange.Holds(c.Worker.Capacity) {
+		c.Worker, err = read(value, job.Worker{Rev: rev}, func(w *job.Worker) error {
+			if w.Session == "" || !job.CapacityRange.Holds(w.Capacity) {
 				return fmt.Errorf("no session, or a capacity that is not between %d and %d", job.CapacityRange.Low, job.CapacityRange.High)
 			}
-			return same("name", c.Worker.Name, name)
+			return same("name", w.Name, name)
 		})
 	case KindReplicas:
-		c.Replica = &job.Replica{Rev: rev}
-		err = unmarshal(value, c.Replica, func() error { return same("name", c.Replica.Name, name) })
+		c.Replica, err = read(value, job.Replica{Rev: rev}, func(r *job.Replica) error { return same("name", r.Name, name) })
 	case KindLimits:
-		c.Limit = &job.Limit{Rev: rev}
-		err = unmarshal(value, c.Limit, func() error { return checkLimit(c.Limit, name) })
+		c.Limit, err = read(value, job.Limit{Rev: rev}, func(l *job.Limit) error { return checkLimit(l, name) })
 	case KindGate:
-		c.Gate = &job.Gate{Rev: rev}
-		err = unmarshal(value, c.Gate, func() error {
-			if c.Gate.Paused == nil && c.Gate.Since.IsZero() {
+		c.Gate, err = read(value, job.Gate{Rev: rev}, func(g *job.Gate) error {
+			if g.Paused == nil && g.Since.IsZero() {
 				return fmt.Errorf("it is neither closed nor says since when it is open")
 			}
 			return nil
 		})
 	case KindFiles:
-		c.Files = &job.Files{Rev: rev}
-		err = unmarshal(value, c.Files, func() error {
-			if c.Files.Hash == "" {
+		c.Files, err = read(value, job.Files{Rev: rev}, func(f *job.Files) error {
+			if f.Hash == "" {
 				return fmt.Errorf("no hash")
 			}
 			return nil
 		})
 	case KindEvents:
-		c.Event = &job.Event{Rev: rev}
-		err = unmarshal(value, c.Event, func() error { return same("key", c.Event.Job+"/"+c.Event.ID, name) })
+		c.Event, err = read(value, job.Event{Rev: rev}, func(e *job.Event) error { return same("key", e.Job+"/"+e.ID, name) })
 	case KindTold:
-		c.Told = &job.Told{Rev: rev}
-		err = unmarshal(value, c.Told, func() error { return same("job", c.Told.Job, name) })
+		c.Told, err = read(value, job.Told{Rev: rev}, func(t *job.Told) error { return same("job", t.Job, name) })
 	default:
 		err = fmt.Errorf("no records belong here")
 	}
@@ -157,17 +127,50 @@ func share(j *job.Job, name string) {
 	}
 }
 
-func unmarshal(value []byte, v any, check func() error) error {
+// parser is a record that is read often: ParseJSON reads what encoding/json would, but faster, or says that it leaves that to
+// encoding/json.
+type parser interface {
+	ParseJSON(b []byte) bool
+}
+
+// read reads what fresh says nothing of, and has it checked.
+func read[T any](value []byte, fresh T, check func(*T) error) (*T, error) {
+	v := new(T)
+	*v = fresh
+	if p, often := any(v).(parser); !often || !p.ParseJSON(value) {
+		*v = fresh // ParseJSON may have come some way
+		if err := unmarshal(value, v); err != nil {
+			return nil, err
+		}
+	}
+	return v, check(v)
+}
+
+// decodeJob is read for a definition. It has in common with others what most say; ParseJSON sees to that for its spec.
+func decodeJob(name string, value []byte, rev int64) (*job.Job, error) {
+	j := &job.Job{Rev: rev}
+	if !j.ParseJSON(value) {
+		j = &job.Job{Rev: rev}
+		if err := unmarshal(value, j); err != nil {
+			return nil, err
+		}
+		if j.Spec == nil {
+			j.Spec = new(job.Spec)
+		}
+		j.Spec.Share()
+	}
+	share(j, name)
+	return j, checkJob(j, name)
+}
+
+func unmarshal(value []byte, v any) error {
 	if len(value) == 0 {
 		return fmt.Errorf("the value is empty")
 	}
 	if err := json.Unmarshal(value, v); err != nil {
 		return fmt.Errorf("not a record of this kind: %w", err)
 	}
-	if check == nil {
-		return nil
-	}
-	return check()
+	return nil
 }
 
 func same(field, got, want string) error {
@@ -249,21 +252,15 @@ func checkRun(r *job.Run, name string) error {
 
 // decodeOrder reads the order called id. Its revision is the fencing token of its runs.
 func decodeOrder(id string, value []byte, rev int64) (job.Order, error) {
-	o := job.Order{Rev: rev}
-	if !o.ParseJSON(value) {
-		o = job.Order{Rev: rev}
-		if err := unmarshal(value, &o, nil); err != nil {
-			return o, err
-		}
-	}
-	if err := same("id", o.ID, id); err != nil {
-		return o, err
+	o, err := read(value, job.Order{Rev: rev}, func(o *job.Order) error { return same("id", o.ID, id) })
+	if err != nil {
+		return job.Order{}, err
 	}
 	for i := range o.Runs {
 		o.Runs[i].Rev = rev
 		if o.Runs[i].State != job.Armed {
-			return o, fmt.Errorf("run %s is %s, not armed", o.Runs[i].Name(), o.Runs[i].State)
+			return *o, fmt.Errorf("run %s is %s, not armed", o.Runs[i].Name(), o.Runs[i].State)
 		}
 	}
-	return o, nil
+	return *o, nil
 }

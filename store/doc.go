@@ -1,4 +1,5 @@
-// Package store keeps rota's records in etcd; nothing else in rota writes there.
+// Package store keeps rota's records in etcd. Besides it package election alone writes there: its candidates and the mark of a
+// takeover, and it removes the term and the presence of a process that is proven dead.
 //
 // # Guarantees
 //

@@ -113,7 +113,7 @@ func (s *Store) sight(ctx context.Context, job string) (seen Sight, rev int64, e
 
 func decodeEra(value []byte) (int64, error) {
 	var e era
-	if err := unmarshal(value, &e, nil); err != nil {
+	if err := unmarshal(value, &e); err != nil {
 		return 0, err
 	}
 	if e.Era < 1 {

@@ -65,6 +65,30 @@ func (s *Store) pages(ctx context.Context, prefix string, take func(kvs []*mvccp
 	}
 }
 
+// sweepPage is how many keys each looks at with one request.
+const sweepPage = 2_000
+
+// each reads all records of a kind, page by page, each as it is when its turn comes: do may change what it is given.
+func (s *Store) each(ctx context.Context, kind Kind, do func(kvs []*mvccpb.KeyValue) error, opts ...clientv3.OpOption) error {
+	prefix := s.keys.family(kind)
+	opts = append(opts, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(sweepPage))
+	for from := prefix; ; {
+		try, cancel := context.WithTimeout(ctx, tryTimeout)
+		resp, err := s.client.Get(try, from, opts...)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("list %s: %w", kind, err)
+		}
+		if err := do(resp.Kvs); err != nil {
+			return err
+		}
+		if !resp.More || len(resp.Kvs) == 0 {
+			return nil
+		}
+		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
+	}
+}
+
 // pageSize is how many keys the next page of a list is to hold.
 type pageSize struct {
 	keys    int

@@ -187,7 +187,7 @@ func (m *Mirror) advanceLocked(rev int64, changes []job.Change) {
 func (m *Mirror) current(at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.heard = later(m.heard, at)
+	m.heard = job.Later(m.heard, at)
 }
 
 // Current returns the revision up to which everything is in, zero before the first list, and an instant at which the

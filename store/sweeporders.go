@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/election"
@@ -23,19 +24,15 @@ func (s *Store) SweepOrders(ctx context.Context, term election.Term) (removed in
 	}
 	prefix := s.keys.family(KindQueues)
 	there := make(map[string]bool) // workers, by name
-	for from, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
-		try, cancel := context.WithTimeout(ctx, tryTimeout)
-		resp, err := s.client.Get(try, from, clientv3.WithRange(end), clientv3.WithLimit(sweepPage), clientv3.WithKeysOnly())
-		cancel()
-		if err != nil {
-			return removed, fmt.Errorf("list orders: %w", err)
-		}
-		for _, kv := range resp.Kvs {
+	err = s.each(ctx, KindQueues, func(kvs []*mvccpb.KeyValue) error {
+		for _, kv := range kvs {
 			worker, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), prefix), "/")
 			if _, known := there[worker]; !known {
-				if there[worker], err = s.isThere(ctx, worker); err != nil {
-					return removed, err
+				is, err := s.isThere(ctx, worker)
+				if err != nil {
+					return err
 				}
+				there[worker] = is
 			}
 			if there[worker] {
 				continue
@@ -47,16 +44,14 @@ func (s *Store) SweepOrders(ctx context.Context, term election.Term) (removed in
 			case errors.Is(err, job.ErrConflict):
 				there[worker] = true
 			case err != nil:
-				return removed, fmt.Errorf("remove orders of worker %s: %w", worker, err)
+				return fmt.Errorf("remove orders of worker %s: %w", worker, err)
 			default:
 				removed++
 			}
 		}
-		if !resp.More || len(resp.Kvs) == 0 {
-			return removed, nil
-		}
-		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
-	}
+		return nil
+	}, clientv3.WithKeysOnly())
+	return removed, err
 }
 
 // isThere says whether there is a record of the presence of a worker.

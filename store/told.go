@@ -2,10 +2,9 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -45,14 +44,8 @@ func (s *Store) PutTold(ctx context.Context, term election.Term, list []job.Told
 // EventsOf reads the events of some jobs, up to a revision. It looks at the keys of all events, so it is nothing to do often.
 func (s *Store) EventsOf(ctx context.Context, jobs map[string]bool, upTo int64) (events []*job.Event, err error) {
 	prefix := s.keys.family(KindEvents)
-	for from, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
-		try, cancel := context.WithTimeout(ctx, tryTimeout)
-		resp, err := s.client.Get(try, from, clientv3.WithRange(end), clientv3.WithLimit(sweepPage))
-		cancel()
-		if err != nil {
-			return nil, fmt.Errorf("list events: %w", err)
-		}
-		for _, kv := range resp.Kvs {
+	err = s.each(ctx, KindEvents, func(kvs []*mvccpb.KeyValue) error {
+		for _, kv := range kvs {
 			name := string(kv.Key[len(prefix):])
 			if of, _, _ := strings.Cut(name, "/"); !jobs[of] || kv.ModRevision > upTo {
 				continue
@@ -61,9 +54,10 @@ func (s *Store) EventsOf(ctx context.Context, jobs map[string]bool, upTo int64) 
 				events = append(events, c.Event)
 			}
 		}
-		if !resp.More || len(resp.Kvs) == 0 {
-			return events, nil
-		}
-		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	return events, nil
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // How a watch is kept honest. Every probeEvery, etcd's majority is asked for its revision. A watch that does not get
@@ -51,7 +53,7 @@ func (v *vigil) marked(m mark, now time.Time) error {
 	if v.want.rev == 0 {
 		v.want = m
 	}
-	if quiet := now.Sub(later(v.heard, v.want.at)); v.want.rev > v.reached && quiet > silence {
+	if quiet := now.Sub(job.Later(v.heard, v.want.at)); v.want.rev > v.reached && quiet > silence {
 		return fmt.Errorf("watch %s: at revision %d, etcd at %d, and nothing new heard for %v", v.prefix, v.reached, m.rev, quiet.Round(time.Second))
 	}
 	return nil
@@ -92,11 +94,4 @@ func (s *Store) probe(ctx context.Context, ask <-chan struct{}, marks chan<- mar
 		_ = s.client.RequestProgress(try) // the watch itself says what became of it
 		cancel()
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

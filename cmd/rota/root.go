@@ -32,7 +32,7 @@ Start with:  rota dev`,
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.server, "server", "", "URL of a replica, or several joined by commas (ROTA_SERVER; default http://127.0.0.1:8470)")
-	flags.StringVar(&c.tokenFile, "token-file", "", "file with the bearer token (ROTA_TOKEN_FILE)")
+	flags.StringVar(&c.tokenFile, "token-file", "", "file with a bearer token for a proxy that checks it; rota itself checks none (ROTA_TOKEN_FILE)")
 	flags.StringVar(&c.cacert, "cacert", "", "file with authorities to trust beside the system's (ROTA_CACERT)")
 	flags.StringVar(&c.cert, "cert", "", "file with the certificate to show to replicas (ROTA_CERT)")
 	flags.StringVar(&c.certKey, "cert-key", "", "file with the key of --cert (ROTA_CERT_KEY)")

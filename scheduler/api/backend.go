@@ -31,10 +31,9 @@ type Backend struct {
 	Metrics http.Handler     // at /metrics
 	Clock   func() time.Time // at /clock, for those that compare their clocks with this one
 	Term    func() int64     // at /clock: the term that this process leads, zero for none; may be nil
-	UI      http.Handler     // at every path that is nothing else's
 }
 
-// Reader answers from the replica's watch-fed cache, and with ErrUnavailable while that is not filled yet.
+// Reader answers from the replica's mirror of the store, and with ErrUnavailable while that is not filled yet.
 type Reader interface {
 	Cluster(ctx context.Context) (ClusterView, error)
 	// Jobs are in the order of their names.

@@ -113,17 +113,11 @@ func TestWorkerOnly(t *testing.T) {
 	}
 }
 
-func TestUI(t *testing.T) {
-	back := newFake().backend()
-	back.UI = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })
-	srv := serve(t, back)
-	if a := ask(t, srv, "GET", "/jobs/backup", ""); a.text != "<html>" {
-		t.Errorf("got %s, want the UI", a.text)
-	}
-	if a := ask(t, srv, "GET", "/v1/nothing", ""); a.status != 404 {
-		t.Errorf("an unknown path of the API: got %d, want 404 and not the UI", a.status)
-	}
-	if a := ask(t, srv, "GET", "/livez", ""); a.text != "ok\n" {
-		t.Errorf("a probe: got %s, want ok", a.text)
+func TestUnknownPaths(t *testing.T) {
+	srv := serve(t, newFake().backend())
+	for _, path := range []string{"/", "/jobs/backup", "/v1/nothing"} {
+		if a := ask(t, srv, "GET", path, ""); a.status != 404 || !strings.Contains(a.problem(t).Detail, "/v1/openapi.json") {
+			t.Errorf("%s: got %d %s, want 404 and where to look", path, a.status, a.text)
+		}
 	}
 }

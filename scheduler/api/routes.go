@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// routes puts /v1 and everything else on muxes of their own, so that an unknown path under /v1 is never the UI's.
+// routes puts /v1 and everything else on muxes of their own: only requests to /v1 have a body or an idempotency key.
 func (s *Server) routes() http.Handler {
 	v1, root := http.NewServeMux(), http.NewServeMux()
 	doc := newDocument(v1, s.cfg.Version.Version)
@@ -29,9 +29,6 @@ func (s *Server) routes() http.Handler {
 	}
 	if s.back.Metrics != nil {
 		root.Handle("GET /metrics", s.back.Metrics)
-	}
-	if s.back.UI != nil {
-		root.Handle("/", s.back.UI)
 	}
 
 	interfaces := s.sameSite(s.takeBody(showEmptyKey(s.known(v1))))

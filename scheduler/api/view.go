@@ -79,7 +79,7 @@ type ReplicaView struct {
 
 // StoreView is the state of the store.
 type StoreView struct {
-	Revision    int64    `json:"revision" doc:"That the replica's cache has reached"`
+	Revision    int64    `json:"revision" doc:"That the replica has reached"`
 	Members     []string `json:"members,omitempty" doc:"Endpoints"`
 	Unavailable []string `json:"unavailable,omitempty" doc:"Those of members that do not answer, or are cut off from the others"`
 	DBSize      int64    `json:"db_size,omitempty" doc:"Bytes, the largest of the members"`

@@ -4,7 +4,8 @@
 //
 // Execute returns when the attempt has ended, whatever way: of its own accord, or because its context did. It never
 // panics, never retries by itself, and reports what it saw as a job.Outcome with the reason in plain words. Values of
-// ${env:} and ${file:} references reach neither the captured output nor a reason.
+// ${env:} and ${file:} references are hidden in the captured output and in reasons where they stand as they are; what a program
+// encodes, splits or abbreviates gets through (see Redactor).
 //
 // # What it does not
 //

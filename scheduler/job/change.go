@@ -17,8 +17,9 @@ const (
 	RecordTold    RecordKind = "told"
 )
 
-// Change is one record of a mirrored kind at one revision. Exactly one of the pointers is set, or none if the record
-// is gone, or cannot be read: then Bad says why, and of the gate there is besides what holds nonetheless. What they point to is shared and must not be changed.
+// Change is one record of a mirrored kind at one revision. Exactly one of the pointers is set; none if the record is gone, or
+// cannot be read: then Bad says why. For an unreadable gate, Gate is what holds nonetheless. What they point to is shared and
+// must not be changed.
 type Change struct {
 	Kind RecordKind
 	Name string

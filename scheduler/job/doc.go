@@ -1,7 +1,8 @@
 // Package job is the vocabulary of rota: jobs, slots, runs, attempts, workers, and the rules by which a run changes.
 //
-// It holds data and pure functions only: no clock, no context, no logger, no store. Everything that is stored under
-// rota's prefix in etcd is the JSON of one of its types, and the HTTP API shows the same JSON.
+// It holds data and what follows from them: no clock, no context, no logger, no store. What many definitions have in common is
+// kept for all of them, so that they need less memory; that changes no answer. All that is stored under rota's prefix in etcd is
+// the JSON of its types, but for candidates, takeovers and the era, and the HTTP API shows the same JSON.
 //
 // # A run's life
 //

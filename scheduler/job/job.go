@@ -18,7 +18,7 @@ type Job struct {
 	SinceGeneration int64     `json:"since_generation,omitempty"`
 	Scheduled       time.Time `json:"scheduled,omitzero"`
 	// Jittered is the jitter of the schedule that took the place of another one when it did: it says which slots are owed, whatever
-	// the jitter becomes. nil for the first schedule, and if an older version has made the record.
+	// the jitter becomes. nil for the first schedule, and in records of earlier builds.
 	Jittered *Duration `json:"jittered,omitempty"`
 	// Pauses are those under the present schedule that are over, in their order; see Halted.
 	Pauses []PastPause `json:"pauses,omitempty"`

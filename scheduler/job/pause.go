@@ -57,7 +57,7 @@ func remember(list []PastPause, p *Pause, now time.Time) []PastPause {
 	return next
 }
 
-// Halted are the times in which the job was paused. An older version remembered no more than the end of the last pause: then
+// Halted are the times in which the job was paused. Records of earlier builds have no more than the end of the last pause: then
 // nothing from before it is owed.
 func (j *Job) Halted() []PastPause {
 	if j.SinceReason != SinceResumed {

@@ -58,7 +58,7 @@ func TestHalted(t *testing.T) {
 	}
 }
 
-// A replica of an older version keeps the end of the last pause alone, whatever it found in the record.
+// A replica of an earlier build keeps the end of the last pause alone, whatever it found in the record.
 func TestHaltedByAnOlderVersion(t *testing.T) {
 	j, g := halt(job.Job{SinceReason: job.SinceCreated}, job.Gate{}, 1, 3)
 	j.Since, g.Since = minute(9), minute(9)

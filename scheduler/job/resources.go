@@ -55,7 +55,7 @@ func ParseSize(text string) (Size, error) {
 	return 0, fmt.Errorf("size %q: write it in KiB, MiB, GiB or TiB, for example \"512MiB\"", text)
 }
 
-// String is the notation with the largest unit of which d is a whole number.
+// String is the notation with the largest unit of which s is a whole number.
 func (s Size) String() string {
 	for i := len(units) - 1; i >= 0; i-- {
 		if unit := Size(1024) << (10 * i); s != 0 && s%unit == 0 {

@@ -13,22 +13,22 @@ func (r *Run) Span(i int) (began, ended time.Time) {
 	a := &r.Attempts[i]
 	began = a.Started
 	if i < len(r.Attempts)-1 || r.State == Armed || r.State == Running { // it was over when the next one was given out
-		began = later(earlier(began, r.Armed), later(r.Created, r.Slot))
+		began = Later(Earlier(began, r.Armed), Later(r.Created, r.Slot))
 	} else {
-		from := later(r.Armed, r.Slot)    // it may have been armed long before its slot
+		from := Later(r.Armed, r.Slot)    // it may have been armed long before its slot
 		if a.Finished.Equal(r.Finished) { // or else it waits for another one, and Due is of that
-			from = later(from, r.Due)
+			from = Later(from, r.Due)
 		}
 		began = believed(began, from)
 	}
 	if a.GivenUp { // by a leader
-		return earlier(began, a.Finished), a.Finished
+		return Earlier(began, a.Finished), a.Finished
 	}
 	return began, began.Add(max(0, a.Finished.Sub(a.Started)))
 }
 
 // Began is when the present attempt of a run that is running began, by the clocks of the leaders; see Span.
-func (r *Run) Began() time.Time { return believed(r.Started, later(r.Armed, r.Due)) }
+func (r *Run) Began() time.Time { return believed(r.Started, Later(r.Armed, r.Due)) }
 
 // believed is when an attempt began that says when by its worker's clock, and did not before from.
 func believed(started, from time.Time) time.Time {
@@ -48,14 +48,16 @@ func (r *Run) Ended() time.Time {
 	return ended
 }
 
-func later(a, b time.Time) time.Time {
+// Later is the later of two instants.
+func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
 	return a
 }
 
-func earlier(a, b time.Time) time.Time {
+// Earlier is the earlier of two instants.
+func Earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
 	}

@@ -44,7 +44,7 @@ func (s State) Terminal() bool {
 }
 
 // Valid says whether s is one of States.
-func (s State) Valid() bool { return s.Terminal() || s == Pending || s == Armed || s == Running }
+func (s State) Valid() bool { return slices.Contains(States(), s) }
 
 // May says whether a run in state s may go to state t.
 func (s State) May(t State) bool {

@@ -64,7 +64,7 @@ func (p *Planner) position(j *jobState) position {
 	c := j.cursor
 	if !tells(c) {
 		after := later(j.scheduled(), j.lastSlot())
-		if j.scheduled().IsZero() { // an older version has made the record
+		if j.scheduled().IsZero() { // a record of an earlier build
 			after = later(after, j.def.Since)
 		}
 		at := j.from(after, 0)

@@ -90,7 +90,7 @@ func (p *Planner) writeOff(j *jobState) *job.Decision {
 	since, _ := p.since(j)
 	if c := j.cursor; tells(c) {
 		changed, begin := later(j.def.Scheduled, j.scheduled()), j.scheduled()
-		if changed.IsZero() { // an older version has made the record
+		if changed.IsZero() { // a record of an earlier build
 			changed, begin = since, since
 		}
 		old := c.Generation < j.def.SinceGeneration

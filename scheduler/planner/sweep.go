@@ -70,7 +70,7 @@ func (p *Planner) sweepRun(j *jobState, r *liveRun, now time.Time) *job.Decision
 // definition may be another one by now.
 func (r *liveRun) overdue() time.Time {
 	bound := r.Bound.Std()
-	if bound <= 0 { // it was claimed by an older version
+	if bound <= 0 { // a record of an earlier build
 		bound = (job.DefaultTimeout + job.DefaultKillGrace).Std()
 	}
 	return r.began.Add(bound)

@@ -76,18 +76,11 @@ func fit(s *schedule.Schedule, owed []Stretch, n int) bool {
 // firstOf is the range of slots up to upTo in the first of the stretches that has any, or nil.
 func firstOf(s *schedule.Schedule, owed []Stretch, upTo time.Time, reason string) *Range {
 	for _, o := range owed {
-		if r := Between(s, o.After, earlier(o.UpTo, upTo), reason); r != nil {
+		if r := Between(s, o.After, job.Earlier(o.UpTo, upTo), reason); r != nil {
 			return r
 		}
 	}
 	return nil
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // windowStart is the oldest slot that may still run; the zero time if there is no window.

@@ -31,7 +31,7 @@ func Paused(offset time.Duration, after time.Time, pauses ...[]job.PastPause) []
 	merged := list[:0]
 	for _, s := range list {
 		if n := len(merged); n > 0 && !s.After.After(merged[n-1].UpTo) {
-			merged[n-1].UpTo = later(merged[n-1].UpTo, s.UpTo)
+			merged[n-1].UpTo = job.Later(merged[n-1].UpTo, s.UpTo)
 			continue
 		}
 		merged = append(merged, s)
@@ -48,17 +48,10 @@ func (s Stretch) between(paused []Stretch) (owed []Stretch) {
 		if p.After.After(s.After) {
 			owed = append(owed, Stretch{s.After, p.After})
 		}
-		s.After = later(s.After, p.UpTo)
+		s.After = job.Later(s.After, p.UpTo)
 	}
 	if s.UpTo.After(s.After) {
 		owed = append(owed, s)
 	}
 	return owed
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -23,10 +23,11 @@ const MaxLost = 5
 // that attempt still open; random, in [0,1), spreads the delay. reason says what becomes of the run where o alone does
 // not; it is empty when there is nothing to add.
 //
-// An attempt that failed is tried again if its outcome allows (o.Retry); one that timed out, always. How often says the
-// job's retry policy: without one nothing is tried again, except that a command which asks for it by ExitTempFail, and a
-// request whose failure says that another one may help, get AskedRetries with the default delays. Attempts that cost their worker are not counted here; see Lost. A run whose end
-// somebody asked for is never tried again. A target's wish (o.After) is a lower bound of the delay, whatever the policy.
+// An attempt that failed is tried again if its outcome allows (o.Retry); one that timed out, always. How often says the job's
+// retry policy. Without a policy nothing is tried again, but for a command that exits with ExitTempFail and a request that failed
+// and may be repeated: these get AskedRetries with the default delays. Attempts that cost their worker are not counted here; see
+// Lost. A run whose end somebody asked for is never tried again. A target's wish (o.After) is a lower bound of the delay,
+// whatever the policy.
 func Retry(spec *job.Spec, run *job.Run, o job.Outcome, now time.Time, random float64) (due time.Time, reason string, again bool) {
 	retryable := o.State == job.TimedOut || o.State == job.Failed && o.Retry
 	if !retryable || run.Cancel != nil {

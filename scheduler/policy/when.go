@@ -39,7 +39,7 @@ func OwedAfter(j *job.Job, when *schedule.Schedule) time.Time {
 	if j.Jittered != nil {
 		offset = schedule.Offset(j.Name, j.Jittered.Std())
 	}
-	return later(j.Created, at.Add(-offset))
+	return job.Later(j.Created, at.Add(-offset))
 }
 
 func deref(t *time.Time) time.Time {

@@ -103,11 +103,11 @@ func (c *checker) lookForLife() {
 	for _, s := range c.jobs {
 		for _, r := range s.runs {
 			if r.Kind == job.KindScheduled {
-				c.led = later(c.led, r.Created)
+				c.led = job.Later(c.led, r.Created)
 			}
 		}
 		for _, e := range s.skips {
-			c.led = later(c.led, e.At)
+			c.led = job.Later(c.led, e.At)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (c *checker) checkSlots(s *subject) {
 	if err != nil || when == nil {
 		return
 	}
-	from := later(later(s.def.Since, c.gate.Since), edge)
+	from := job.Later(job.Later(s.def.Since, c.gate.Since), edge)
 	c.checkPassed(when, s.cursor, from, nil, "is past")
 }
 
@@ -183,6 +183,6 @@ func historyEdge(runs []*job.Run, b *job.Breaker) (edge time.Time, ok bool) {
 			oldest[kind] = r.Ended()
 		}
 	}
-	edge = later(oldest[0], oldest[1])
+	edge = job.Later(oldest[0], oldest[1])
 	return edge.Add(earlyEnd), !edge.IsZero()
 }

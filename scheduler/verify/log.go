@@ -204,9 +204,9 @@ func (l *replay) checkAdvance(before, after *job.Cursor, batch []job.Change) {
 	if err != nil || when == nil {
 		return
 	}
-	from := later(def.Since, l.gate.Since)
+	from := job.Later(def.Since, l.gate.Since)
 	if before.Generation >= def.SinceGeneration { // or else it is the first move under this schedule, which owes all its slots
-		from = later(from, before.After)
+		from = job.Later(from, before.After)
 	}
 	l.checkPassed(when, after, from, batch, "passed")
 }
@@ -231,11 +231,4 @@ func (c *checker) skipped(batch []job.Change, name string, slot time.Time) (end 
 
 func covers(e *job.Event, slot time.Time) bool {
 	return e.Kind == job.EventSkipped && !slot.Before(e.From) && !slot.After(e.To)
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

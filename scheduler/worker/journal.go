@@ -137,7 +137,7 @@ func (j *Journal) lastPlace() (n uint64, err error) {
 		} else {
 			key, _ = c.Prev()
 		}
-		if len(key) > 17 && key[0] == placeMark { // or an older version wrote it
+		if len(key) > 17 && key[0] == placeMark { // or it is of an earlier build
 			n, _ = strconv.ParseUint(string(key[1:17]), 16, 64)
 		}
 		return nil

@@ -12,8 +12,8 @@ import (
 )
 
 // write sends run until the answer is definite: nil, job.ErrConflict with the record as it stands, job.ErrUnreadable or
-// job.ErrTooLarge.
-// Any other error means that ctx has ended and that the write may or may not happen.
+// job.ErrTooLarge. After job.ErrFull it goes on, as there may be room again. Any other error means that ctx has ended and
+// that the write may or may not happen.
 func (w *Worker) write(ctx context.Context, run job.Run) (job.Run, error) {
 	got, err := w.store.Write(ctx, run)
 	if settled(err) {

@@ -43,7 +43,7 @@ var rules = map[string]rule{
 
 	// Mechanisms: each declares the interfaces that it uses, and knows neither etcd nor settings.
 	"scheduler": {
-		own:      []string{"scheduler/job", "scheduler/planner", "election"}, // of election the Term only
+		own:      []string{"scheduler/job", "scheduler/planner", "election"}, // of election the Term and its errors
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
 	"scheduler/worker": {
@@ -77,7 +77,7 @@ var rules = map[string]rule{
 			"github.com/cenkalti/backoff/v5", "github.com/hashicorp/go-hclog", "golang.org/x/sys/unix"},
 	},
 	"store": {
-		own:      []string{"scheduler/job", "election"}, // of election the Term only
+		own:      []string{"scheduler/job", "election"}, // of election the Term, its errors, and leases for presences
 		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "google.golang.org/grpc/...", "github.com/hashicorp/go-hclog"},
 	},
 	"store/embedded": {

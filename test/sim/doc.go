@@ -1,6 +1,6 @@
 // Package sim runs whole clusters in simulated time, breaks them as a seed says, and has package history judge what happened.
 //
-// The planner, the committer, the elector, its witness and the workers are the product's own, wired as package node wires
+// The planner, the group commit, the elector, its witness and the workers are the product's own, wired as package node wires
 // them, journals on real files included. What is simulated is what lies around them: the store (package store/mem, behind
 // ordinary etcd clients), the links to it, the clocks, the processes' lives and what jobs do. A cluster lives in a bubble
 // of testing/synctest, so hours pass in a second, and nothing in it waits for the machine.

@@ -18,7 +18,7 @@ type Sender interface {
 
 // Observer is told what became of notices. Its method is called from several goroutines.
 type Observer interface {
-	// Notified counts n notices of a notifier by what became of them: one of Outcomes.
+	// Notified counts n notices of a notifier by what became of them: Sent, Summed, Repeated or Failed.
 	Notified(notifier, outcome string, n int)
 }
 
