@@ -90,6 +90,37 @@ func TestAStaleDecisionFailsAlone(t *testing.T) {
 	})
 }
 
+// A slot that nobody has decided is decided with the cursor that stands, or not at all.
+func TestARunIsCreatedOnlyWithItsCursor(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, c *clientv3.Client) {
+		s, term := open(t, c), reign(t, c, "a")
+		first := commit(t, s, term, fire(slot("j", 1), 0))[0]
+		second := commit(t, s, term, fire(slot("j", 2), first.Rev))[0]
+		if first.Err != nil || second.Err != nil {
+			t.Fatal(first.Err, second.Err)
+		}
+		third := slot("j", 3)
+		run := s.keys.run(third.Job, third.ID)
+		a := commit(t, s, term, fire(third, first.Rev))[0]
+		if a.Err != job.ErrConflict || a.Run != nil || a.Cursor == nil || a.Cursor.Rev != second.Rev {
+			t.Errorf("with a stale cursor: got %+v, want a conflict with the cursor at %d and no run", a, second.Rev)
+		}
+		if got := value(t, c, run); got != "" {
+			t.Errorf("with a stale cursor: the run was created: %s", got)
+		}
+		a = commit(t, s, term, fire(third, second.Rev))[0]
+		if a.Err != nil {
+			t.Fatal(a.Err)
+		}
+		for _, key := range []string{run, s.keys.cursor(third.Job)} {
+			if resp, err := c.Get(within(t), key); err != nil || len(resp.Kvs) != 1 || resp.Kvs[0].ModRevision != a.Rev {
+				t.Errorf("%s after the decision: got %v, %v, want it written by that, at %d", key, resp, err, a.Rev)
+			}
+		}
+	})
+}
+
 // A leader that has not heard of a pause of all jobs, or of its end, arms nothing.
 func TestAPauseOfAllJobsRefusesWhatIsArmedUnawares(t *testing.T) {
 	t.Parallel()

@@ -3,9 +3,11 @@ package planner_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/explain"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/planner"
 )
@@ -264,11 +266,16 @@ func TestARunThatIsTooLargeHoldsUpNothing(t *testing.T) {
 			r.feed()
 		}
 	}
-	want := map[string]job.State{"a-large": job.Canceled, "b-small": job.Armed, job.SlotID(midnight.Add(time.Minute)): job.Armed}
-	for id, state := range want {
+	states := map[string]job.State{"a-large": job.Canceled, "b-small": job.Armed, job.SlotID(midnight.Add(time.Minute)): job.Armed}
+	for id, state := range states {
 		if got := r.store.run("j/" + id); got == nil || got.State != state {
-			t.Errorf("%s: got %+v, want %s", id, got, state)
+			t.Fatalf("%s: got %+v, want %s", id, got, state)
 		}
+	}
+	large, want := r.store.run("j/a-large"), outOfScripts[0]
+	told := explain.Explain(explain.Facts{Job: r.store.job("j"), Run: large, Now: r.now}, large.Slot)
+	if text := strings.Join(told.Text, "\n"); large.Reason != want || !strings.Contains(text, want) {
+		t.Errorf("got the reason %q, explained as %q, want %q", large.Reason, text, want)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// outOfScripts are reasons that no script can bring about: TestARunThatIsTooLargeHoldsUpNothing does.
+// outOfScripts are reasons that no script can bring about: TestARunThatIsTooLargeHoldsUpNothing does, and has it explained.
 var outOfScripts = []string{"its record is too large for the store"}
 
 // Every reason that stands in the source of the planner and of the policies is given in some script, and `rota explain`

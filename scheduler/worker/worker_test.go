@@ -591,6 +591,12 @@ func TestFencedOutcome(t *testing.T) {
 		"begun by another": func(r *rig, name string) {
 			r.store.change(name, "", func(run job.Run) (job.Run, error) { return run.Claim(run.Rev, time.Now()) })
 		},
+		"begun by another, to start at the same instant": func(r *rig, name string) {
+			r.store.change(name, "", func(run job.Run) (job.Run, error) { return run.Claim(run.Rev, run.Attempts[0].Started) })
+		},
+		"begun by another, with the same token": func(r *rig, name string) { // in a store from a backup
+			r.store.change(name, "", func(run job.Run) (job.Run, error) { return run.Claim(run.Attempts[0].Token, time.Now()) })
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

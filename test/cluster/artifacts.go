@@ -12,12 +12,21 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Keep notes what was found in a history, writes it, a picture of it, and one of the calls about whatever was answered wrongly,
-// and logs where they are: in the folder that ROTA_TEST_ARTIFACTS names, where go test -artifacts wants them, or else in a new
-// temporary folder.
+// Keep notes what was found in a history. If the test has failed when it ends, or where ROTA_TEST_ARTIFACTS is set, it writes the
+// history, a picture of it, and one of the calls about whatever was answered wrongly, and logs where they are: in the folder that
+// ROTA_TEST_ARTIFACTS names, where go test -artifacts wants them, or else in a new temporary folder.
 func Keep(t testing.TB, h history.History, v history.Verdict) {
 	t.Helper()
 	Unforgiven(t, v.Violations...)
+	t.Cleanup(func() {
+		if t.Failed() || os.Getenv("ROTA_TEST_ARTIFACTS") != "" {
+			keep(t, h, v)
+		}
+	})
+}
+
+func keep(t testing.TB, h history.History, v history.Verdict) {
+	t.Helper()
 	dir, err := artifacts(t)
 	if err != nil {
 		t.Error(err)

@@ -151,7 +151,7 @@ func early(t *testing.T, effects []history.Effect) {
 	for _, e := range effects {
 		slot, err := time.Parse(time.RFC3339, e.Run[len(e.Job)+1:])
 		if err == nil && e.Arrived.Before(slot) {
-			t.Errorf("%s was executed %v before its slot", e.Run, slot.Sub(e.Arrived))
+			Broken(t, history.Violation{Rule: history.RuleTime, What: e.Run, Text: fmt.Sprintf("executed %v before its slot", slot.Sub(e.Arrived))})
 		}
 	}
 }

@@ -2,10 +2,13 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/test/history"
 )
 
 // checkQueues sees to it that no order is left when all runs have ended: each worker closes its own, and those of its earlier
@@ -25,7 +28,7 @@ func (c *Cluster) checkQueues() {
 			c.t.Logf("the store does not tell which orders are left: %v", err)
 			return
 		}
-		c.t.Errorf("all runs have ended, and orders of workers that are there are left: %q", left)
+		Broken(c.t, history.Violation{Rule: "left over", What: "orders", Text: fmt.Sprintf("all runs have ended, and their workers are there: %q", left)})
 	}
 }
 

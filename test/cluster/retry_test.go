@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -189,7 +190,7 @@ func TestCursorIsRewound(t *testing.T) {
 	rewind()
 	asked := len(sink.Requests())
 	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+30 })
-	leader := c.Leader()
+	leader, term := c.Leader(), termOf(c)
 	rewind() // and have the next leader find them so
 	leader.Kill()
 	Await(t, 20*time.Second, "another one leads", func() bool { return c.Leader() != leader })
@@ -197,6 +198,19 @@ func TestCursorIsRewound(t *testing.T) {
 	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+30 })
 	leader.Start()
 	c.WaitReady()
+	c.Recorder.Sync()
+	found := 0
+	for name := range jobs {
+		vs := c.Recorder.VersionsOf("cursors/" + name)
+		for i := 2; i < len(vs); i++ {
+			if next, ok := cursorIn(vs[i]); ok && next.Term > term && bytes.Equal(vs[i-1].Value, vs[0].Value) {
+				found++
+			}
+		}
+	}
+	if t.Logf("the next leader found %d cursors put back", found); found == 0 {
+		t.Error("the next leader found no cursor that had been put back: the fault did not bite")
+	}
 	c.Check(sink.Requests, nil, nil)
 	if versions, runs := len(c.Recorder.Versions()), len(c.Recorder.Runs("")); versions > 30*runs {
 		t.Errorf("%d versions of records for %d runs: somebody writes without end", versions, runs)

@@ -14,8 +14,9 @@ import (
 func TestAllStopAtOnce(t *testing.T) {
 	row(t)
 	t.Parallel()
+	ledger := NewLedger(t)
 	c := Start(t, Config{
-		Binary: binary, Jobs: map[string]job.Spec{"long": {Shell: "sleep 12"}},
+		Binary: binary, Jobs: map[string]job.Spec{"long": {Shell: ledger.Shell("sleep 12")}},
 		Flags: func(string) []string { return []string{"--worker-shutdown-grace=20s"} },
 	})
 	if _, _, err := c.Client.Submit(t.Context(), "long", api.RunRequest{}); err != nil {
@@ -40,4 +41,10 @@ func TestAllStopAtOnce(t *testing.T) {
 	if r := onlyRun(t, c, "long"); r.State != job.Succeeded || r.Attempt != 1 {
 		t.Errorf("got %s in attempt %d (%s), want succeeded in the first", r.State, r.Attempt, r.Reason)
 	}
+	for _, e := range ledger.Effects() {
+		if !e.Ended.IsZero() && e.Ended.Before(began) {
+			t.Error("the job ended before everybody was asked to stop: the fault did not bite")
+		}
+	}
+	c.Check(ledger.Effects, nil, nil)
 }

@@ -8,6 +8,13 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
+// Broken fails the test for a promise that was not kept, and has that not forgiven.
+func Broken(t testing.TB, v history.Violation) {
+	t.Helper()
+	t.Errorf("%v", v)
+	Unforgiven(t, v)
+}
+
 // Unforgiven notes what a judge has found, in the file that ROTA_TEST_FOUND names, if it does. Whoever runs a failed test once
 // more, since the machine may have held something up, looks there: a promise that was broken is not mended by being kept the
 // next time.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -102,8 +101,7 @@ func (c *Cluster) Check(effects func() []history.Effect, byHand map[string]bool,
 	c.Judge(effects(), byHand, expect)
 }
 
-// Judge is Check for a cluster that has come to its end. Of a test that has failed, or where ROTA_TEST_ARTIFACTS is set, it
-// keeps what was recorded, and a picture of it.
+// Judge is Check for a cluster that has come to its end. What was recorded is kept as Keep does it.
 func (c *Cluster) Judge(effects []history.Effect, byHand map[string]bool, expect func(*history.Job)) {
 	c.t.Helper()
 	h := history.History{
@@ -126,9 +124,7 @@ func (c *Cluster) Judge(effects []history.Effect, byHand map[string]bool, expect
 		c.t.Errorf("… and %d more", n-most)
 	}
 	c.t.Logf("judged: %d revisions of records, %d effects, %d calls, %d faults; %v", len(h.Versions), len(effects), len(h.Calls), len(h.Faults), v)
-	if c.t.Failed() || os.Getenv("ROTA_TEST_ARTIFACTS") != "" {
-		Keep(c.t, h, v)
-	}
+	Keep(c.t, h, v)
 }
 
 // Expectations makes of definitions what is expected of their jobs: that all their runs end well and are seen.

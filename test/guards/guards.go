@@ -37,7 +37,14 @@ var Guards = []Guard{
 		Name: "the attempt token, at the outcome",
 		File: "scheduler/worker/report.go",
 		Code: "return record.State == job.Running && record.Token == r.Run.Token && record.Started.Equal(r.Run.Started)",
-		Cut:  "return record.State == job.Running",
+		Cut:  "return record.State == job.Running && record.Started.Equal(r.Run.Started)",
+		Pkg:  "./scheduler/worker", Test: "TestFencedOutcome",
+	},
+	{
+		Name: "the attempt's start, at the outcome",
+		File: "scheduler/worker/report.go",
+		Code: "return record.State == job.Running && record.Token == r.Run.Token && record.Started.Equal(r.Run.Started)",
+		Cut:  "return record.State == job.Running && record.Token == r.Run.Token",
 		Pkg:  "./scheduler/worker", Test: "TestFencedOutcome",
 	},
 	{
@@ -45,7 +52,7 @@ var Guards = []Guard{
 		File: "store/commit.go",
 		Code: "\tif d.Cursor != nil {\n\t\tc := *d.Cursor",
 		Cut:  "\tif d.Cursor != nil && d.Run == nil {\n\t\tc := *d.Cursor",
-		Pkg:  "./store", Test: "TestAStaleDecisionFailsAlone",
+		Pkg:  "./store", Test: "TestARunIsCreatedOnlyWithItsCursor",
 	},
 	{
 		Name: "holders of a limit in transactions of their own",

@@ -240,9 +240,7 @@ func (s *submitter) match(entries map[string][]entry, read time.Time, p *partiti
 // broken fails the test for a promise that was not kept.
 func (s *submitter) broken(rule, what, text string) {
 	s.t.Helper()
-	v := history.Violation{Rule: rule, What: what, Text: text}
-	s.t.Errorf("%v", v)
-	cluster.Unforgiven(s.t, v)
+	cluster.Broken(s.t, history.Violation{Rule: rule, What: what, Text: text})
 }
 
 // explains says whether an execution is the same run once more, which ended on a host that could tell nobody.
@@ -269,14 +267,15 @@ func (s *submitter) judge() {
 			effects = append(effects, e.effect)
 		}
 	}
-	v := history.Judge(history.History{
+	h := history.History{
 		Prefix: cluster.Prefix, Versions: s.c.Recorder.Versions(), Effects: effects, Faults: s.c.Faults(),
 		Jobs: cluster.Expectations(specs, nil),
-	})
+	}
+	v := history.Judge(h)
 	for _, found := range v.Violations {
 		s.t.Errorf("%v", found)
 	}
-	cluster.Unforgiven(s.t, v.Violations...)
+	cluster.Keep(s.t, h, v)
 	s.t.Logf("judged: %d slots, %d runs, %d attempts, %d executions, of which %d twice because of the partition; %d violations",
 		v.Slots, v.Runs, v.Attempts, len(effects), v.Doubles, len(v.Violations))
 	verified, code := cluster.Command(s.t, rota, "verify", "--endpoints="+strings.Join(s.c.Endpoints(), ","))
