@@ -2,13 +2,10 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/rota-scheduler/rota/test/history"
 )
 
 // checkQueues sees to it that no order is left when all runs have ended: each worker closes its own, and those of its earlier
@@ -28,7 +25,7 @@ func (c *Cluster) checkQueues() {
 			c.t.Logf("the store does not tell which orders are left: %v", err)
 			return
 		}
-		Broken(c.t, history.Violation{Rule: "left over", What: "orders", Text: fmt.Sprintf("all runs have ended, and their workers are there: %q", left)})
+		c.t.Errorf("all runs have ended, and orders of workers that are there are left: %q", left)
 	}
 }
 
