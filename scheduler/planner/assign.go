@@ -27,15 +27,8 @@ func (p *Planner) cancelOrphans(j *jobState, now time.Time) *job.Decision {
 // may overlap, one that was begun goes before all others, and the others wait for its end. The first of those whose time
 // comes soon is armed ahead.
 func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
-	var explained *job.Decision
-	waiting, lacking := 0, 0
-	explain := func(r *job.Run, reason string) {
-		if explained == nil && waiting <= maxExplained && r.Reason != reason {
-			next := *r
-			next.Reason = reason
-			explained = &job.Decision{Run: &next}
-		}
-	}
+	var waiting explanation
+	lacking := 0
 	paused, begun := p.paused(j), j.live.haveBegun()
 	full := make(map[string]string)   // why those wait that need a certain worker
 	barred := make(map[string]string) // why those wait that name certain limits
@@ -50,8 +43,8 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			break
 		}
 		if j.obscure(r.Run) {
-			if waiting++; waits(r.Reason) {
-				explain(r.Run, reasonUnreadable)
+			if waiting.runs++; waits(r.Reason) {
+				waiting.tell(r.Run, reasonUnreadable)
 			}
 			continue
 		}
@@ -62,15 +55,9 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 		if r.ID == j.told().oversized {
 			return giveUp(r.Run, now)
 		}
-		waiting++
+		waiting.runs++
 		if paused || held(r, begun, spec) {
-			why := reasonHeld
-			if paused {
-				why = reasonPaused
-			}
-			if waits(r.Reason) || paused && strings.HasPrefix(r.Reason, reasonBehind) {
-				explain(r.Run, why)
-			}
+			waiting.tellHeld(r.Run, paused)
 			continue
 		}
 		limits := strings.Join(spec.Limits, " ")
@@ -81,7 +68,7 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 		if why != "" {
 			barred[limits] = why
 			if !known || r.Reason == "" || r.Reason == job.ReasonNotYet || r.Reason == job.ReasonNew { // of those behind it, what they were told is near enough
-				explain(r.Run, why)
+				waiting.tell(r.Run, why)
 			}
 			continue
 		}
@@ -98,10 +85,10 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			full[key] = waitReason(spec, anybody)
 		}
 		lacking++
-		explain(r.Run, full[key])
+		waiting.tell(r.Run, full[key])
 	}
 	p.lack(j, lacking)
-	return explained
+	return waiting.decision
 }
 
 // giveUp ends a run that can never be given to a worker, so that it does not keep others from being: the API admits none

@@ -9,6 +9,31 @@ import (
 // maxExplained is how many waiting runs of a job are told why. Those behind them wait for those before them.
 const maxExplained = 100
 
+// explanation tells one of a job's runs that wait why it does.
+type explanation struct {
+	runs     int           // that wait, as far as they have been looked at
+	decision *job.Decision // tells the first of them that is to be told something else than it was; nil: none is
+}
+
+func (e *explanation) tell(r *job.Run, reason string) {
+	if e.decision == nil && e.runs <= maxExplained && r.Reason != reason {
+		next := *r
+		next.Reason = reason
+		e.decision = &job.Decision{Run: &next}
+	}
+}
+
+// tellHeld tells r that it waits for another run of its job, or until that is not paused any more.
+func (e *explanation) tellHeld(r *job.Run, paused bool) {
+	why := reasonHeld
+	if paused {
+		why = reasonPaused
+	}
+	if waits(r.Reason) || paused && strings.HasPrefix(r.Reason, reasonBehind) {
+		e.tell(r, why)
+	}
+}
+
 // Why a run that is due waits.
 const (
 	reasonNoRoom   = "no worker has room"
