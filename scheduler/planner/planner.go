@@ -116,8 +116,8 @@ func (p *Planner) Lead(now time.Time) {
 		j.busy = false
 		p.lack(j, 0)
 		j.forgive()
-		if j.guard != nil {
-			j.guard.queued, j.guard.left = nil, nil
+		if j.throttle != nil {
+			j.throttle.queued, j.throttle.left = nil, nil
 			p.sortOut(j, now)
 		}
 		if len(j.live.order) > 0 {
