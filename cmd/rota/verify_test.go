@@ -210,6 +210,12 @@ func TestVerifyFindsWhatIsBroken(t *testing.T) {
 		{"a cursor is put back", 5, "tick", func(b *book) { b.write(map[string]any{"cursors/tick": b.cursor(5)}) }, true},
 		{"a cursor is put ahead", 5, slot(11), func(b *book) { b.write(map[string]any{"cursors/tick": b.cursor(12)}) }, true},
 		{"a run is deleted between two cursors", 5, slot(8), func(b *book) { b.write(map[string]any{"runs/" + slot(8): nil}) }, true},
+		{"a run is deleted behind a recent failure", 5, slot(8), func(b *book) {
+			r := b.claim(b.arm(11))
+			b.save(r.Finish(job.Outcome{State: job.Failed, At: minute(11)}))
+			b.write(map[string]any{"runs/" + slot(8): nil})
+		}, false},
+		{"one of the first runs is deleted", 5, slot(2), func(b *book) { b.write(map[string]any{"runs/" + slot(2): nil}) }, false},
 		{"a run goes on after it succeeded", 6, slot(11), func(b *book) {
 			r := b.claim(b.arm(11))
 			b.save(r.Again(job.Outcome{State: job.Succeeded, At: minute(11)}, minute(11), "again"))

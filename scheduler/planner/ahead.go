@@ -48,7 +48,7 @@ func (p *Planner) whyRecall(j *jobState, r *liveRun, now time.Time) string {
 		return reasonPaused
 	case r.Spec == nil && j.def != nil && (r.Generation != j.def.Generation || r.Rev < j.def.Rev): // or it was made anew: see worker.changed
 		return "the job was changed"
-	case j.guard != nil && j.guard.breaker.Open && r.Spec == nil && r.Due.Before(j.guard.breaker.Until):
+	case j.throttle != nil && j.throttle.breaker.Open && r.Spec == nil && r.Due.Before(j.throttle.breaker.Until):
 		return j.isOpen()
 	case p.overlaps(j, r.Run) || r.Attempt > 1: // one that waits for its retry occupies the job in any case
 		return ""

@@ -161,6 +161,6 @@ func (p *Planner) paces(j *jobState, r *job.Run, do func(*policy.Pace)) {
 		}
 	}
 	if j.rate() > 0 && r.Spec == nil {
-		do(&j.guard.pace)
+		do(&j.throttle.pace)
 	}
 }

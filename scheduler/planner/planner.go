@@ -34,8 +34,8 @@ type Retention struct {
 	MaxAge  time.Duration
 }
 
-// The defaults of Config. That of WorkerTTL fits a lease of 5 s; that of ClaimTimeout is longer than a worker tries to
-// read a definition and waits for room.
+// The defaults of Config. That of WorkerTTL is a lease of 5 s and what etcd and the watch add as a rule: where etcd's leader may
+// die with the worker, it takes more. That of ClaimTimeout is longer than a worker tries to read a definition and waits for room.
 const (
 	DefaultWorkerTTL    = 7 * time.Second
 	DefaultReturnGrace  = 7 * time.Second
@@ -116,8 +116,8 @@ func (p *Planner) Lead(now time.Time) {
 		j.busy = false
 		p.lack(j, 0)
 		j.forgive()
-		if j.guard != nil {
-			j.guard.queued, j.guard.left = nil, nil
+		if j.throttle != nil {
+			j.throttle.queued, j.throttle.left = nil, nil
 			p.sortOut(j, now)
 		}
 		if len(j.live.order) > 0 {

@@ -84,8 +84,8 @@ func (p *Planner) bar(j *jobState, r *job.Run, spec *job.Spec, now time.Time, qu
 
 // enqueue gives w its place in the queues of the limits for which it has to wait, and of those for which it had to.
 func (p *Planner) enqueue(w *limitWaiter, spec *job.Spec) {
-	g := w.job.need()
-	for _, old := range g.left {
+	th := w.job.need()
+	for _, old := range th.left {
 		for _, l := range old.at {
 			if old.run != w.run || !slices.Contains(spec.Limits, l.name) {
 				continue
@@ -104,17 +104,17 @@ func (p *Planner) keepPlaces(w *limitWaiter) {
 		l.waiting = slices.Insert(l.waiting, l.ahead(w), w)
 		p.contended[l] = true
 	}
-	g := w.job.need()
-	g.queued = append(g.queued, w)
+	th := w.job.need()
+	th.queued = append(th.queued, w)
 }
 
 // leaveQueues takes the runs of j out of the queues of limits, since they are looked at.
 func (p *Planner) leaveQueues(j *jobState) {
-	if j.guard == nil {
+	if j.throttle == nil {
 		return
 	}
-	j.guard.left, j.guard.queued = j.guard.queued, nil
-	for _, w := range j.guard.left {
+	j.throttle.left, j.throttle.queued = j.throttle.queued, nil
+	for _, w := range j.throttle.left {
 		for _, l := range w.at {
 			if i := l.ahead(w); i < len(l.waiting) && l.waiting[i] == w {
 				l.waiting = slices.Delete(l.waiting, i, i+1)

@@ -20,7 +20,7 @@ type jobState struct {
 
 	wake       time.Time // when to look again, while timer > 0
 	trouble    *trouble  // nil: none
-	guard      *guard    // nil: nothing but its time and want of room keeps a run from beginning
+	throttle   *throttle // nil: nothing but its time and want of room keeps a run from beginning
 	timer      int32     // position in the heap, from 1
 	unreadable bool      // there is a definition, but nobody can read it
 	busy       bool      // a decision is under way
@@ -122,7 +122,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 	if !j.unreadable {
 		j.def = c.Job
 	}
-	p.applyGuard(j, old, now)
+	p.applyThrottle(j, old, now)
 	p.misfit(c.Name, nil)
 	if c.Job == nil {
 		if c.Deleted() && j.cursor != nil && j.cursor.Rev == 0 {

@@ -172,7 +172,7 @@ func historyEdge(runs []*job.Run, b *job.Breaker) (edge time.Time, ok bool) {
 	var oldest [2]time.Time
 	for _, r := range byEnd { // the latest first
 		kind := 0
-		if r.State == job.Succeeded || r.State == job.Skipped {
+		if good(r) {
 			kind = 1
 		}
 		tells := r.Kind == job.KindScheduled && (len(r.Attempts) == 0 || pinned <= 0)

@@ -11,7 +11,8 @@ import (
 type replay struct {
 	*checker
 	runs    map[string]*job.Run
-	gone    map[string]bool // runs that have been removed from history
+	gone    map[string]bool   // runs that have been removed from history
+	ended   map[string]*ended // by job: what is left of its history
 	cursors map[string]*job.Cursor
 	spoilt  map[string]bool     // cursors that nobody can read: to remove them is to repair them
 	defs    map[string]*job.Job // nil: not known
@@ -31,12 +32,17 @@ type claim struct {
 // checkLog looks at every change, in order.
 func (c *checker) checkLog(log [][]job.Change) {
 	l := &replay{
-		checker: c, runs: map[string]*job.Run{}, gone: map[string]bool{},
+		checker: c, runs: map[string]*job.Run{}, gone: map[string]bool{}, ended: map[string]*ended{},
 		cursors: map[string]*job.Cursor{}, spoilt: map[string]bool{}, defs: map[string]*job.Job{}, born: map[string]bool{},
 		given: map[string]int64{}, gate: &c.gate, claimed: map[string]claim{},
 	}
 	for name, s := range c.jobs {
 		l.defs[name] = s.def
+		for _, r := range s.runs {
+			if len(log) > 0 && r.Rev < log[0][0].Rev { // it has been as it is ever since
+				l.keep(r)
+			}
+		}
 	}
 	// What the log changes was something else before, that nobody knows; but who pauses leaves the time of the last
 	// resumption as it was.
@@ -61,6 +67,7 @@ func (c *checker) checkLog(log [][]job.Change) {
 	for _, batch := range log {
 		l.define(batch)
 		c.checkHolders(batch)
+		l.checkRemoved(batch)
 		for _, ch := range batch {
 			c.report.Changes++
 			l.check(ch, batch)

@@ -469,6 +469,7 @@ func TestCorruptionIsFound(t *testing.T) {
 			def.Rev = h.log[0][0].Rev
 			h.log[0] = []job.Change{def}
 		}},
+		{"a run is removed before one that had ended earlier", 5, func(h *history) { h.write(gone(h.slotName(2))...) }},
 		{"a run in history is gone", 5, func(h *history) { delete(h.records, "runs/"+h.slotName(15)); h.log = nil }},
 		{"a run lies beyond the cursor", 5, func(h *history) { h.write(of(h.slot(21))) }},
 		{"a cursor's next slot is behind it", 5, func(h *history) { c := h.move(20); c.Cursor.Next = minute(20); h.write(c) }},

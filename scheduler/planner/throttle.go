@@ -10,10 +10,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// guard is what keeps runs of a job from beginning beside their time, each other and want of room: its rate and its
+// throttle is what keeps runs of a job from beginning beside their time, each other and want of room: its rate and its
 // breaker. All of it follows from the records of its runs, so that every replica knows the same. A job without either, and
 // that waits for no limit, has none.
-type guard struct {
+type throttle struct {
 	pace    policy.Pace
 	tried   []policy.Tried // what the breaker goes by, in the order of their ends
 	forgot  time.Time      // when the last one ended that is left out, since it is too long ago; zero: none is
@@ -25,34 +25,34 @@ type guard struct {
 
 // rate is the interval of the job's rate, zero if it has none.
 func (j *jobState) rate() time.Duration {
-	if j.def == nil || j.guard == nil {
+	if j.def == nil || j.throttle == nil {
 		return 0
 	}
 	return j.def.Spec.Rate.Interval()
 }
 
-// guarded says whether the job has a rate or a breaker.
-func (j *jobState) guarded() bool {
+// throttles says whether the job has a rate or a breaker.
+func (j *jobState) throttles() bool {
 	return j.def != nil && (!j.def.Spec.Rate.IsZero() || j.def.Spec.Breaker != nil)
 }
 
-// need returns the job's guard, which it has from now on.
-func (j *jobState) need() *guard {
-	if j.guard == nil {
-		j.guard = &guard{}
+// need returns the job's throttle, which it has from now on.
+func (j *jobState) need() *throttle {
+	if j.throttle == nil {
+		j.throttle = &throttle{}
 	}
-	return j.guard
+	return j.throttle
 }
 
-// applyGuard takes over that the job's definition has changed from old. The breaker of a job that was changed is closed.
-func (p *Planner) applyGuard(j *jobState, old *job.Job, now time.Time) {
+// applyThrottle takes over that the job's definition has changed from old. The breaker of a job that was changed is closed.
+func (p *Planner) applyThrottle(j *jobState, old *job.Job, now time.Time) {
 	switch {
-	case !j.guarded():
+	case !j.throttles():
 		p.leaveQueues(j)
-		j.guard = nil
-	case old == nil || j.guard == nil || old.Generation != j.def.Generation:
+		j.throttle = nil
+	case old == nil || j.throttle == nil || old.Generation != j.def.Generation:
 		p.leaveQueues(j)
-		j.guard = &guard{}
+		j.throttle = &throttle{}
 		for r := range j.ended.all {
 			p.observe(j, nil, r, now)
 		}
@@ -66,10 +66,10 @@ func (p *Planner) applyGuard(j *jobState, old *job.Job, now time.Time) {
 
 // sortOut has the breaker go by all records at once, if they came in such an order that it may be wrong.
 func (p *Planner) sortOut(j *jobState, now time.Time) {
-	if j.guard == nil || !j.guard.jumbled || j.def == nil || j.def.Spec.Breaker == nil {
+	if j.throttle == nil || !j.throttle.jumbled || j.def == nil || j.def.Spec.Breaker == nil {
 		return
 	}
-	j.guard.tried, j.guard.forgot, j.guard.jumbled = nil, time.Time{}, false
+	j.throttle.tried, j.throttle.forgot, j.throttle.jumbled = nil, time.Time{}, false
 	for r := range j.ended.all {
 		j.tell(nil, r, now)
 	}
@@ -83,12 +83,12 @@ func (p *Planner) sortOut(j *jobState, now time.Time) {
 // observe takes over what r, which was old, tells of the attempts of its job: when they began and how they ended. Either
 // may be nil.
 func (p *Planner) observe(j *jobState, old, r *job.Run, now time.Time) {
-	if j.guard == nil || !j.guarded() {
+	if j.throttle == nil || !j.throttles() {
 		return
 	}
 	if interval := j.rate(); interval > 0 {
-		j.guard.pace.Forget(now, interval)
-		keepPace(&j.guard.pace, old, r, now)
+		j.throttle.pace.Forget(now, interval)
+		keepPace(&j.throttle.pace, old, r, now)
 	}
 	if j.def.Spec.Breaker != nil && r != nil {
 		j.tell(old, r, now)
@@ -133,7 +133,7 @@ func (j *jobState) tell(old, r *job.Run, now time.Time) {
 	if old != nil && len(old.Attempts) > 0 {
 		known = old.Attempts[len(old.Attempts)-1].Number
 	}
-	g := j.guard
+	th := j.throttle
 	for i, a := range r.Attempts {
 		if a.Number <= known || a.State != job.Succeeded && a.State != job.Failed && a.State != job.TimedOut {
 			continue
@@ -148,30 +148,30 @@ func (j *jobState) tell(old, r *job.Run, now time.Time) {
 		if t.Ended.Before(j.def.Updated) {
 			continue
 		}
-		if t.Ended.Before(g.forgot) {
-			g.jumbled = true
+		if t.Ended.Before(th.forgot) {
+			th.jumbled = true
 			continue
 		}
-		i, _ := slices.BinarySearchFunc(g.tried, t, func(a, b policy.Tried) int {
+		i, _ := slices.BinarySearchFunc(th.tried, t, func(a, b policy.Tried) int {
 			if a.Ended.After(b.Ended) {
 				return 1
 			}
 			return -1
 		})
-		g.jumbled = g.jumbled || i < len(g.tried) && !g.forgot.IsZero()
-		g.tried = slices.Insert(g.tried, i, t)
+		th.jumbled = th.jumbled || i < len(th.tried) && !th.forgot.IsZero()
+		th.tried = slices.Insert(th.tried, i, t)
 	}
 }
 
 // judge says how the breaker stands, and leaves out what is too long ago to matter.
 func (j *jobState) judge() {
-	g := j.guard
+	th := j.throttle
 	for counted := 0; ; {
-		if g.breaker, counted = policy.Breaker(j.def.Spec.Breaker, g.tried); counted <= j.lookBack() {
+		if th.breaker, counted = policy.Breaker(j.def.Spec.Breaker, th.tried); counted <= j.lookBack() {
 			return
 		}
-		g.forgot = g.tried[0].Ended
-		g.tried = slices.Delete(g.tried, 0, 1)
+		th.forgot = th.tried[0].Ended
+		th.tried = slices.Delete(th.tried, 0, 1)
 	}
 }
 
@@ -186,29 +186,29 @@ func (j *jobState) lookBack() int {
 // heldBack says why r may not begin at the given time, though its time has come: for the breaker or the rate of its job.
 // until is when to look again, zero if that is when a run has ended. "" if it may.
 func (j *jobState) heldBack(r *job.Run, at time.Time) (why string, until time.Time) {
-	if j.guard == nil || !j.guarded() {
+	if j.throttle == nil || !j.throttles() {
 		return "", time.Time{}
 	}
-	if b := j.guard.breaker; b.Open && at.Before(b.Until) {
+	if b := j.throttle.breaker; b.Open && at.Before(b.Until) {
 		return j.isOpen(), b.Until
 	} else if probe := j.probe(r); b.Open && probe != nil {
 		return "breaker open: run " + probe.ID + " tries first", time.Time{}
 	}
-	if next := j.guard.pace.Next(at, j.rate()); next.After(at) {
+	if next := j.throttle.pace.Next(at, j.rate()); next.After(at) {
 		return fmt.Sprintf("rate %v of job %s", j.def.Spec.Rate, j.name), next
 	}
 	return "", time.Time{}
 }
 
 func (j *jobState) isOpen() string {
-	b := j.guard.breaker
+	b := j.throttle.breaker
 	return fmt.Sprintf("breaker open until %s: %d of the latest attempts failed", b.Until.UTC().Format(time.RFC3339), b.Failed)
 }
 
 // probe is the run, other than r, that was given out since the breaker may be tried; nil if there is none.
 func (j *jobState) probe(r *job.Run) *liveRun {
 	for _, o := range j.live.order {
-		if o.ID != r.ID && o.assigned() && !begins(o.Run).Before(j.guard.breaker.Until) {
+		if o.ID != r.ID && o.assigned() && !begins(o.Run).Before(j.throttle.breaker.Until) {
 			return o
 		}
 	}
@@ -225,7 +225,7 @@ func (p *Planner) Breakers() map[string]bool {
 
 func (p *Planner) showBreaker(j *jobState) {
 	has := j.def != nil && j.def.Spec.Breaker != nil
-	open := has && j.guard != nil && j.guard.breaker.Open
+	open := has && j.throttle != nil && j.throttle.breaker.Open
 	if was, had := p.breakers[j.name]; had == has && was == open {
 		return
 	}
