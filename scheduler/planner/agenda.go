@@ -64,5 +64,5 @@ func (j *jobState) dueSince(now time.Time) time.Time {
 			return r.Due
 		}
 	}
-	return earlier(j.wake, now)
+	return job.Earlier(j.wake, now)
 }

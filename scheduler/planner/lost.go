@@ -81,7 +81,7 @@ func (p *Planner) leaves(r *liveRun, now time.Time) bool {
 
 // forgotten is when an armed run is taken from its worker, though that is present.
 func (p *Planner) forgotten(r *liveRun) time.Time {
-	return later(r.since, r.Due).Add(p.cfg.ClaimTimeout)
+	return job.Later(r.since, r.Due).Add(p.cfg.ClaimTimeout)
 }
 
 // undecidable says whether nobody knows if r, whose attempt is over, may be tried again: its job's delivery was never read.
@@ -127,5 +127,5 @@ func (p *Planner) afterLoss(j *jobState, r *job.Run, now time.Time) (job.Run, er
 		outcome.Reason += "; " + reason
 		return r.Finish(outcome)
 	}
-	return r.Again(outcome, later(now, r.Due), reason) // it may have been claimed before its time
+	return r.Again(outcome, job.Later(now, r.Due), reason) // it may have been claimed before its time
 }

@@ -28,7 +28,7 @@ func (p *Planner) pausedAt(j *jobState) time.Time {
 	case all == nil:
 		return own.At
 	}
-	return earlier(own.At, all.At)
+	return job.Earlier(own.At, all.At)
 }
 
 // since is the instant from which the job's slots are owed, but for those before a pause, and why.
@@ -63,9 +63,9 @@ func (p *Planner) owedAfter(j *jobState, after time.Time) (next, passed time.Tim
 func (p *Planner) position(j *jobState) position {
 	c := j.cursor
 	if !tells(c) {
-		after := later(j.scheduled(), j.lastSlot())
+		after := job.Later(j.scheduled(), j.lastSlot())
 		if j.scheduled().IsZero() { // a record of an earlier build
-			after = later(after, j.def.Since)
+			after = job.Later(after, j.def.Since)
 		}
 		at := j.from(after, 0)
 		if c != nil {
@@ -95,12 +95,12 @@ func (j *jobState) from(after time.Time, rev int64) position {
 func (j *jobState) lastSlot() (last time.Time) {
 	for _, r := range j.live.order {
 		if r.Kind == job.KindScheduled && !r.Ahead {
-			last = later(last, r.Slot)
+			last = job.Later(last, r.Slot)
 		}
 	}
 	for r := range j.ended.all {
 		if r.Kind == job.KindScheduled && !r.Ended().Before(r.Slot) {
-			last = later(last, r.Slot)
+			last = job.Later(last, r.Slot)
 		}
 	}
 	return last

@@ -35,7 +35,7 @@ func (l *limitState) ahead(w *limitWaiter) int {
 // may. A run that is due is asked about now, another one about its time. One that is due takes its place in the queues of
 // the limits for which it has to wait, if asked to.
 func (p *Planner) bar(j *jobState, r *job.Run, spec *job.Spec, now time.Time, queue bool) string {
-	at := later(r.Due, now)
+	at := job.Later(r.Due, now)
 	if r.Spec == nil {
 		if why, until := j.heldBack(r, at); why != "" {
 			if !until.IsZero() {

@@ -47,7 +47,7 @@ func watch(was *liveRun, r *job.Run, now time.Time) *liveRun {
 				l.began = now
 			}
 		}
-		l.began = later(earlier(l.began, now), begins(r))
+		l.began = job.Later(job.Earlier(l.began, now), begins(r))
 	case r.State != job.Running && last >= 0 && r.Attempts[last].Number > l.tried:
 		l.tried, l.began = r.Attempts[last].Number, began(r, now)
 	}
@@ -55,7 +55,7 @@ func watch(was *liveRun, r *job.Run, now time.Time) *liveRun {
 		l.first = l.began
 		if last >= 0 {
 			at, _ := r.Span(0)
-			l.first = earlier(at, now)
+			l.first = job.Earlier(at, now)
 		}
 	}
 	if was != nil && l.tried == tried { // no attempt has begun
@@ -79,7 +79,7 @@ func (r *liveRun) ended(now time.Time) time.Time {
 	if n := len(r.Attempts); n > 0 && r.Attempts[n-1].Finished.Equal(at) && !r.Attempts[n-1].GivenUp {
 		at = r.began.Add(at.Sub(r.Attempts[n-1].Started))
 	}
-	return earlier(at, now)
+	return job.Earlier(at, now)
 }
 
 // begun says whether the run is with a worker, or was and waits for another attempt.

@@ -167,7 +167,7 @@ func (c *checker) cursor(d job.Decision) {
 	}
 	since := began
 	if old := s.cursor(d.Job); old == nil || old.Generation >= j.SinceGeneration {
-		since = later(from, since) // or else it is the first move under this schedule, which owes all of its slots
+		since = job.Later(from, since) // or else it is the first move under this schedule, which owes all of its slots
 	}
 	from = since
 	for slot, ok := when.Next(from); ok && !slot.After(d.Cursor.After); slot, ok = when.Next(slot) {
@@ -203,7 +203,7 @@ func begins(j *job.Job) time.Time {
 	if j.SinceGeneration == 1 {
 		return j.Scheduled
 	}
-	return later(j.Created, j.Scheduled.Add(-schedule.Offset(j.Name, j.Jittered.Std())))
+	return job.Later(j.Created, j.Scheduled.Add(-schedule.Offset(j.Name, j.Jittered.Std())))
 }
 
 // covers says of an event whether slot is among those it tells of.
@@ -236,7 +236,7 @@ func (c *checker) executes(r *job.Run, now time.Time) *execution {
 func (c *checker) verify(w *sim) []error {
 	settled := w.now.Add(-30 * time.Second)
 	for _, r := range w.store.runs() {
-		if !r.State.Terminal() && r.Due.Before(settled) && !later(r.Created, r.Due).After(settled) && !c.behind(r.Job, settled) {
+		if !r.State.Terminal() && r.Due.Before(settled) && !job.Later(r.Created, r.Due).After(settled) && !c.behind(r.Job, settled) {
 			c.fail("run %s is stuck: %s", r.Name(), describe(r))
 		}
 	}
@@ -285,7 +285,7 @@ func (c *checker) decided(j *job.Job, settled time.Time) {
 	}
 	from := begins(j)
 	if cursor := c.sim.store.cursor(j.Name); cursor != nil {
-		from = later(from, cursor.After)
+		from = job.Later(from, cursor.After)
 	}
 	next, ok := when.Next(from)
 	for ok && (c.runs[j.Name+"/"+job.SlotID(next)] != nil || slices.ContainsFunc(c.skips[j.Name], covers(next))) {
@@ -295,11 +295,4 @@ func (c *checker) decided(j *job.Job, settled time.Time) {
 	if ok && next.Add(when.Offset()).Before(settled) && !c.behind(j.Name, settled) {
 		c.fail("slot %s/%s is not decided at %v", j.Name, job.SlotID(next), c.sim.now)
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

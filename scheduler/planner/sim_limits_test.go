@@ -91,7 +91,7 @@ func (l *limitChecker) change(c *checker, old, r *job.Run) {
 // leader looked, that knows no more than its worker's clock.
 func (l *limitChecker) begin(c *checker, pace string, rate job.Rate, r *job.Run) {
 	const slack = 3 * simOffset
-	at := later(r.Due, r.Armed)
+	at := job.Later(r.Due, r.Armed)
 	for run, other := range l.begins[pace] {
 		if apart := at.Sub(other).Abs(); run != r.Name() && apart < rate.Interval()-slack {
 			c.fail("%s: runs %s and %s begin within %v at %v", pace, run, r.Name(), apart, at)

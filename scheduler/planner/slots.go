@@ -52,7 +52,7 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 
 // decideDue decides a slot whose time has come.
 func (p *Planner) decideDue(j *jobState, s slot, now time.Time) *job.Decision {
-	before := later(p.leadSince, j.told().missedBefore)
+	before := job.Later(p.leadSince, j.told().missedBefore)
 	if s.missed = s.due.Before(before) && !j.hasReplaced(s, now); s.missed {
 		switch r := policy.Missed(j.when, j.def.Spec, s.after, before, now, p.pauses(j, s.after)); {
 		case r != nil && s.run != nil:
@@ -89,7 +89,7 @@ func (p *Planner) writeOff(j *jobState) *job.Decision {
 	at := p.position(j)
 	since, _ := p.since(j)
 	if c := j.cursor; tells(c) {
-		changed, begin := later(j.def.Scheduled, j.scheduled()), j.scheduled()
+		changed, begin := job.Later(j.def.Scheduled, j.scheduled()), j.scheduled()
 		if changed.IsZero() { // a record of an earlier build
 			changed, begin = since, since
 		}
@@ -103,7 +103,7 @@ func (p *Planner) writeOff(j *jobState) *job.Decision {
 		gone := old && !c.Next.After(j.def.Scheduled) && !isSlot(j, c.Next) // its time had not come
 		if !c.Next.IsZero() && (gone || begin.After(c.After) && !c.Next.After(begin)) {
 			r := &policy.Range{From: c.Next, To: c.Next, Count: 1, Partial: true, Reason: reasonChanged}
-			return p.skipUpTo(j, at, r, changed, later(begin, c.After))
+			return p.skipUpTo(j, at, r, changed, job.Later(begin, c.After))
 		}
 	}
 	if !since.After(at.after) { // as nearly always
@@ -198,10 +198,3 @@ func (p *Planner) enter(j *jobState, s slot, r job.Run) *job.Decision {
 
 // eventID is the same for the same range.
 func eventID(at, from time.Time) string { return job.EventID(at, from.UTC().Format(job.EventStamp)) }
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}

@@ -204,7 +204,7 @@ func (p *Planner) unblock(j *jobState, r *liveRun, now time.Time) {
 	}
 	// Slots before it began waited for it, too, but not because it was at work. What was claimed ahead of its time may have
 	// ended before.
-	t.missedBefore = later(t.missedBefore, earlier(r.first, now))
+	t.missedBefore = job.Later(t.missedBefore, job.Earlier(r.first, now))
 	t.overlapped = overlapped{run: r.ID, from: r.first, upTo: r.ended(now).Add(-j.delay(r))}
 }
 
@@ -235,11 +235,4 @@ func (p *Planner) forget(j *jobState) {
 		p.leaveQueues(j)
 		delete(p.jobs, j.name)
 	}
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

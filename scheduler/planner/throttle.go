@@ -115,7 +115,7 @@ func keepPace(pace *policy.Pace, old, r *job.Run, now time.Time) {
 func isAssigned(r *job.Run) bool { return r.State == job.Armed || r.State == job.Running }
 
 // begins is from when on the worker that has r may begin it.
-func begins(r *job.Run) time.Time { return later(r.Due, r.Armed) }
+func begins(r *job.Run) time.Time { return job.Later(r.Due, r.Armed) }
 
 // began is when the last attempt of r began, which has ended, as far as its record tells at now.
 func began(r *job.Run, now time.Time) time.Time {
@@ -123,7 +123,7 @@ func began(r *job.Run, now time.Time) time.Time {
 	if n := len(r.Attempts); n > 0 {
 		at, _ = r.Span(n - 1)
 	}
-	return earlier(at, now)
+	return job.Earlier(at, now)
 }
 
 // tell adds the attempts of r that have ended since it was old, nil if it is seen for the first time. Those that ended
@@ -143,7 +143,7 @@ func (j *jobState) tell(old, r *job.Run, now time.Time) {
 			t.Began, t.Ended = begins(old), now
 		} else {
 			began, ended := r.Span(i)
-			t.Began, t.Ended = earlier(began, now), earlier(ended, now)
+			t.Began, t.Ended = job.Earlier(began, now), job.Earlier(ended, now)
 		}
 		if t.Ended.Before(j.def.Updated) {
 			continue
