@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -105,6 +106,47 @@ func TestFullDiskDoesNotFailTheAttempt(t *testing.T) {
 	}
 	if err := w.Close(); err != nil {
 		t.Errorf("Close: %v", err)
+	}
+}
+
+// A pipe that nobody reads is in the place of the file, so that its opening does not return.
+func TestADiskThatDoesNotAnswerDoesNotHoldTheAttemptUp(t *testing.T) {
+	dir := t.TempDir()
+	w := output.New(dir, run, 1, 200, 0)
+	file := filepath.Join(dir, "backup", "2026-11-21T02%3A30%3A00Z.1.out")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	printed := make(chan struct{})
+	go func() {
+		defer close(printed)
+		for range 3 {
+			fmt.Fprint(w, "output ")
+		}
+		if err := w.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}()
+	select {
+	case <-printed:
+	case <-time.After(10 * time.Second):
+		t.Error("whoever prints waits for the disk")
+	}
+	pipe, err := os.Open(file) // what was stuck goes on
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	if late, err := io.ReadAll(pipe); string(late) != "output " || err != nil { // to the end, that is until it is closed
+		t.Errorf("what came late: got %q, %v, want the first of three", late, err)
+	}
+	<-printed
+	want := "output output output \n[rota: output could not be kept in full on the worker: the disk does not answer]\n"
+	if got := w.Tail(); got != want {
+		t.Errorf("tail: got %q, want %q", got, want)
 	}
 }
 
