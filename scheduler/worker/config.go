@@ -27,7 +27,7 @@ type Config struct {
 	// ShutdownGrace is how long a stopping worker lets its attempts run before it stops them; 0: not at all.
 	ShutdownGrace time.Duration
 	// StopTimeout is how long a stopping worker waits for the end of attempts that it has killed, beyond the kill grace of
-	// their jobs, and a fenced one beyond executor.HurryGrace. Those that do not end are left behind.
+	// their jobs, and a fenced one beyond executor.HurryGrace; and for what waits for a disk. Those that do not end are left behind.
 	StopTimeout time.Duration
 	// SettleTimeout is how long outcomes in the journal may hold up the end of a session, a new one, and a shutdown.
 	SettleTimeout time.Duration

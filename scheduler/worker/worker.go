@@ -40,6 +40,7 @@ type Worker struct {
 	life        string       // unique to one call of Run; what the processes of its attempts are marked with
 	former      []string     // lives that are over, of which nothing is left; the next look at the disk forgets them
 	kept        bool         // life is in the journal; of whoever looks at the disk, like former
+	looking     chan error   // what a look at the disk that is under way has found; nil: none is; of checkDisk
 	marks       atomic.Int64 // attempts marked so far
 
 	suspect chan struct{} // holds a token while the disk is to be looked at soon
@@ -87,9 +88,9 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 // Run works until ctx ends, and then gives back what is not claimed, lets run what is for ShutdownGrace, stops
 // the rest, and delivers what outcomes it can. It is called once.
 //
-// It returns when all that it started has ended; only an attempt that ignores being stopped is left behind, and makes
-// for an error. Outcomes that could not be delivered stay in the journal and are no error. Before ctx ends it returns
-// ErrNameTaken alone.
+// It returns when all that it started has ended; only an attempt that ignores being stopped is left behind, and what waits for a
+// disk that does not answer, which nothing can end, and makes for an error. Outcomes that could not be delivered stay in the
+// journal and are no error. Before ctx ends it returns ErrNameTaken alone.
 func (w *Worker) Run(ctx context.Context) error {
 	// Attempts and outcomes outlive the request to stop; life ends them.
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -99,13 +100,20 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.wg.Go(func() { w.sweepOutputs(life) })
 	w.replay(life)
 
-	w.checkDisk() // before anybody is told that we are there
+	w.checkDisk(ctx) // before anybody is told that we are there
 	err := w.work(ctx, life)
 	end(executor.ErrStopping)
 	if left := w.executing.count(); left > 0 {
 		return errors.Join(err, fmt.Errorf("stop worker %s: %d attempts ignore being stopped", w.cfg.Name, left))
 	}
-	w.wg.Wait()
+	ended := make(chan struct{})
+	go func() { // waited for below, as what it waits for
+		w.wg.Wait()
+		close(ended)
+	}()
+	if !wait(context.WithoutCancel(ctx), ended, w.cfg.StopTimeout) {
+		err = errors.Join(err, fmt.Errorf("stop worker %s: the disk does not answer, and what waits for it is left behind", w.cfg.Name))
+	}
 	stopNanny()
 	return err
 }
