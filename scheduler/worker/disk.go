@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor/output"
 )
 
 // How often it is looked whether the disk takes anything, while it does and while it does not, how long it may take to answer,
@@ -110,6 +112,19 @@ func probe(path string) error {
 		err = at.Err
 	}
 	return fmt.Errorf("the disk of %s takes nothing: %w", filepath.Dir(path), err)
+}
+
+// startNeed is how much room there is to be on the disk of a replica whose etcd starts, which sets two files of 64 MiB aside.
+const startNeed = 128 << 20
+
+// MakeRoom removes old output from the data directory dir if there is little room on its disk, as the worker does that is not
+// there yet, and says how many files it has removed.
+func MakeRoom(ctx context.Context, dir string, now time.Time) (removed int, err error) {
+	if free, known := diskFree(dir); (!known || free >= startNeed) && probe(filepath.Join(dir, "probe")) == nil {
+		return 0, nil
+	}
+	cfg := Config{DataDir: dir}.Defaults()
+	return output.Sweep(ctx, cfg.outputs(), cfg.outputBounds().Half(), now)
 }
 
 // doubt has the disk looked at soon: the journal could not be written.

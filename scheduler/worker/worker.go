@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/output"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -43,9 +44,10 @@ type Worker struct {
 	looking     chan error   // what a look at the disk that is under way has found; nil: none is; of checkDisk
 	marks       atomic.Int64 // attempts marked so far
 
-	suspect chan struct{} // holds a token while the disk is to be looked at soon
-	sweep   chan struct{} // holds a token while old output is to be looked for soon
-	unswept atomic.Int64  // bytes of output that have come since that was begun last
+	suspect chan struct{}                 // holds a token while the disk is to be looked at soon
+	sweep   chan struct{}                 // holds a token while old output is to be looked for soon
+	unswept atomic.Int64                  // output that has come since that was begun last, in bytes as Sweep counts them
+	bounds  atomic.Pointer[output.Bounds] // of the output that is kept, as of then; nil: it never was
 
 	mu       sync.Mutex
 	attempts map[*attempt]struct{} // guarded by mu: those that execute

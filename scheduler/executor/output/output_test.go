@@ -288,16 +288,18 @@ func TestSweepRemovesTheOldAndTheTooMuch(t *testing.T) {
 		}
 		return s
 	}
-	sweep := func(age time.Duration, size int64, removed int, want ...int) {
+	sweep := func(bounds output.Bounds, removed int, want ...int) {
 		t.Helper()
-		n, err := output.Sweep(dir, age, size, start.AddDate(0, 0, 5))
+		n, err := output.Sweep(t.Context(), dir, bounds, start.AddDate(0, 0, 5))
 		if err != nil || n != removed || fmt.Sprint(kept()) != fmt.Sprint(want) {
 			t.Errorf("Sweep = %d, %v, left %v; want %d and %v left", n, err, kept(), removed, want)
 		}
 	}
-	sweep(0, 0, 0, 1, 2, 3, 4, 5)
-	sweep(100*time.Hour, 0, 1, 2, 3, 4, 5)
-	sweep(0, 250, 2, 4, 5)
+	sweep(output.Bounds{}, 0, 1, 2, 3, 4, 5)
+	sweep(output.Bounds{Age: 100 * time.Hour}, 1, 2, 3, 4, 5)
+	sweep(output.Bounds{Files: 3}, 1, 3, 4, 5)
+	sweep(output.Bounds{Bytes: 2*output.Block + 250}, 1, 4, 5)
+	sweep(output.Bounds{Bytes: 4 * output.Block, Files: 4}.Half(), 0, 4, 5)
 
 	w := output.New(dir, run, 5, 100, 0) // again, and being written
 	fmt.Fprint(w, strings.Repeat("x", 100))
@@ -306,13 +308,13 @@ func TestSweepRemovesTheOldAndTheTooMuch(t *testing.T) {
 	if err := os.Chtimes(f.Name(), start, start); err != nil {
 		t.Fatal(err)
 	}
-	sweep(time.Hour, 1, 1, 5)
+	sweep(output.Bounds{Age: time.Hour, Bytes: 1, Files: 1}, 1, 5)
 	w.Close()
-	sweep(time.Hour, 1, 1)
+	sweep(output.Bounds{Age: time.Hour, Bytes: 1}, 1)
 	if _, err := os.Stat(other); err != nil {
 		t.Errorf("another file was removed: %v", err)
 	}
-	if n, err := output.Sweep(filepath.Join(dir, "nowhere"), time.Hour, 1, start); n != 0 || err != nil {
+	if n, err := output.Sweep(t.Context(), filepath.Join(dir, "nowhere"), output.Bounds{Age: time.Hour, Bytes: 1}, start); n != 0 || err != nil {
 		t.Errorf("directory that does not exist: %d, %v", n, err)
 	}
 }
