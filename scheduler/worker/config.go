@@ -20,14 +20,16 @@ type Config struct {
 	Limits   []string          // kinds of resources that the executor can limit, sorted
 	DataDir  string            // holds the attempts' output
 
-	OutputCap   int64         // bytes of one attempt's output that are kept
-	OutputAge   time.Duration // how long they are
-	OutputBytes int64         // bytes of all attempts' output that are kept, and no more than a tenth of their file system's
+	OutputCap int64         // bytes of one attempt's output that are kept
+	OutputAge time.Duration // how long they are
+	// OutputBytes is how much of the disk all attempts' output takes, and no more than a tenth of the file system; nor are there
+	// more than a tenth of the files that it can have.
+	OutputBytes int64
 
 	// ShutdownGrace is how long a stopping worker lets its attempts run before it stops them; 0: not at all.
 	ShutdownGrace time.Duration
 	// StopTimeout is how long a stopping worker waits for the end of attempts that it has killed, beyond the kill grace of
-	// their jobs, and a fenced one beyond executor.HurryGrace. Those that do not end are left behind.
+	// their jobs, and a fenced one beyond executor.HurryGrace; and for what waits for a disk. Those that do not end are left behind.
 	StopTimeout time.Duration
 	// SettleTimeout is how long outcomes in the journal may hold up the end of a session, a new one, and a shutdown.
 	SettleTimeout time.Duration

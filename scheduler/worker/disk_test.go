@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/output"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -31,6 +33,17 @@ func TestOutputIsBounded(t *testing.T) {
 		}
 		return total
 	}
+	place := func(r *rig, files int, text string) { // as attempts that have ended
+		dir := filepath.Join(r.cfg.DataDir, "output", "other")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for i := range files {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("x.%d.out", i)), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	printing := func(_ context.Context, req executor.Request) job.Outcome {
 		req.Output.Write(make([]byte, 300))
 		return job.Outcome{State: job.Succeeded, At: time.Now()}
@@ -39,14 +52,43 @@ func TestOutputIsBounded(t *testing.T) {
 	t.Run("as it comes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, printing)
-			r.cfg.OutputBytes = 1000
+			r.cfg.OutputBytes = 3*output.Block + 1000
 			r.start()
 			for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
 				r.give(r.store.pending("backup", id, time.Now()))
 				after(time.Second)
 			}
 			if n := kept(r); n != 900 {
-				t.Errorf("%d bytes of output are kept, want 900 of 1800: no more than 1000", n)
+				t.Errorf("%d bytes of output are kept, want 900 of 1800: no more than three files", n)
+			}
+		})
+	})
+	t.Run("by what files take, however short they are", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, printing)
+			r.cfg.OutputBytes = 500 * output.Block
+			place(r, 2000, "ten bytes\n")
+			r.start()
+			if n := kept(r); n != 5000 {
+				t.Errorf("%d bytes of output are kept, want 500 files of 10 bytes of 2000", n)
+			}
+		})
+	})
+	t.Run("so that there is room again on a disk that takes nothing", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, printing)
+			r.cfg.OutputBytes = 8 * output.Block
+			place(r, 8, "ten bytes\n")
+			r.start()
+			if n := kept(r); n != 80 {
+				t.Errorf("%d bytes of output are kept, want all 80 that may be", n)
+			}
+			if err := os.MkdirAll(filepath.Join(r.cfg.DataDir, "probe", "a"), 0o700); err != nil { // in the way of the probe
+				t.Fatal(err)
+			}
+			after(diskEvery + time.Second)
+			if n := kept(r); n != 40 {
+				t.Errorf("%d bytes of output are kept, want half of what may be, 40", n)
 			}
 		})
 	})
@@ -74,12 +116,37 @@ func TestOutputIsBounded(t *testing.T) {
 		r := newRig(t, printing)
 		r.cfg.OutputBytes = math.MaxInt64
 		w := New(r.cfg, r.store, r.sessions, r.exec, nil, hclog.NewNullLogger())
-		size := diskSize(r.cfg.DataDir)
+		size, files := diskSize(r.cfg.DataDir)
 		if size == 0 {
 			t.Skip("the size of the disk is not known here")
 		}
-		if got := w.outputBytes(); got != size/10 {
-			t.Errorf("%d bytes may be kept on a disk of %d", got, size)
+		if got := w.cfg.outputBounds(); got.Bytes != size/10 || got.Files != files/10 {
+			t.Errorf("%+v may be kept on a disk of %d bytes and %d files", got, size, files)
+		}
+		// A tenth of the files sweeps as a tenth of the bytes does.
+		w.bounds.Store(&output.Bounds{Bytes: 1 << 40, Files: 100})
+		for range 10 {
+			w.printed(1)
+		}
+		if len(w.sweep) != 0 {
+			t.Error("ten files of 100 that may be there are looked for")
+		}
+		if w.printed(1); len(w.sweep) != 1 {
+			t.Error("eleven files of 100 that may be there are not looked for")
+		}
+	})
+	t.Run("before etcd starts on a disk that takes nothing", func(t *testing.T) {
+		r := newRig(t, printing)
+		place(r, 1, "old")
+		later := time.Now().Add(DefaultOutputAge + time.Hour)
+		if n, err := MakeRoom(t.Context(), r.cfg.DataDir, later); n != 0 || err != nil {
+			t.Errorf("with room: %d files were removed, %v, want none", n, err)
+		}
+		if err := os.MkdirAll(filepath.Join(r.cfg.DataDir, "probe", "a"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := MakeRoom(t.Context(), r.cfg.DataDir, later); n != 1 || err != nil || kept(r) != 0 {
+			t.Errorf("without room: %d files were removed, %v, want one", n, err)
 		}
 	})
 }

@@ -9,7 +9,7 @@
 //   - An attempt begins only while this worker's session is certainly alive, and never while as many attempts are
 //     executing as the worker has capacity.
 //   - An outcome is in the local journal, synced, before it is sent to the store, and stays there until the store has
-//     answered for certain, across restarts.
+//     answered for certain, across restarts. Where the disk takes nothing, or does not answer, it is sent from memory.
 //   - An outcome is written only onto a record that still carries the attempt's token. One that comes too late changes
 //     nothing and is kept as a fenced event, whatever it is, if the attempt had begun.
 //   - When the session may be over for others, the attempts that others may repeat are killed, with at most

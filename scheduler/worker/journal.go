@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -18,37 +17,32 @@ import (
 // One process has it open at a time.
 //
 // Changes that come while the disk is busy share the next sync, so its cost per outcome falls as load rises.
+//
+// Neither an outcome nor Close waits longer than journalPatience for a disk that does not answer.
 type Journal struct {
-	db      *bolt.DB
-	changes chan change
-	done    sync.WaitGroup // the writer
-	places  atomic.Uint64  // that have been given to outcomes
+	db     *bolt.DB
+	wake   chan struct{} // holds a token while there is something for the writer to see
+	done   chan struct{} // closed when the writer has ended
+	places atomic.Uint64 // that have been given to outcomes
 
-	mu     sync.RWMutex
-	closed bool // no more sends on changes
-}
-
-// change puts value at key, or removes key where value is nil.
-type change struct {
-	key, value []byte
-	result     chan<- error // nil: nobody waits
+	mu     sync.Mutex
+	queue  []change // guarded by mu: what the writer has not taken, in the order in which it came
+	closed bool     // guarded by mu: nothing more is queued
 }
 
 var (
 	outcomesBucket = []byte("outcomes")
 
 	errJournalClosed = errors.New("journal is closed")
+	errNoAnswer      = errors.New("the disk does not answer")
 )
 
 const (
 	// journalLockTimeout is how long OpenJournal waits for another process to let go of the file.
 	journalLockTimeout = 5 * time.Second
-	// forgetDelay is how long a removal waits for a sync to share.
-	forgetDelay = time.Second
-	// journalPace is the least time from one commit to the next: under load, more outcomes share the pages that each writes.
-	journalPace = 4 * time.Millisecond
-	// journalBatch is how many changes share one sync at most.
-	journalBatch = 1024
+	// journalPatience is how long the disk may take for an outcome, and to close the file. One that has stalled, as it may for
+	// minutes, is not waited for: the outcome is sent from memory.
+	journalPatience = 2 * time.Second
 	// journalPage is the size of a new journal's pages, and journalBirth that of a whole new one, in bytes.
 	journalPage  = 4096
 	journalBirth = 4 * journalPage
@@ -68,13 +62,13 @@ func OpenJournal(path string) (*Journal, error) {
 	if err := initiate(db); err != nil {
 		return nil, errors.Join(fmt.Errorf("open journal %s: %w", path, err), db.Close())
 	}
-	j := &Journal{db: db, changes: make(chan change, journalBatch)}
+	j := &Journal{db: db, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	last, err := j.lastPlace()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open journal %s: %w", path, err), db.Close())
 	}
 	j.places.Store(last)
-	j.done.Go(j.write)
+	go j.write() // waited for by Close
 	return j, nil
 }
 
@@ -105,17 +99,46 @@ func removeUnborn(path string) error {
 	return os.Remove(path)
 }
 
-// Close waits for the changes under way and closes the file.
+// Close waits for the changes under way and closes the file. A disk that does not answer has it return an error: then the writer,
+// which nothing can end, is left behind with the file, and ends when the disk answers.
 func (j *Journal) Close() error {
 	j.mu.Lock()
-	first := !j.closed
 	j.closed = true
 	j.mu.Unlock()
-	if first {
-		close(j.changes)
+	j.nudge()
+	result := make(chan error, 1)
+	go func() { // waited for below
+		<-j.done
+		result <- j.db.Close()
+	}()
+	if err := answer(result, journalPatience); err != nil {
+		return fmt.Errorf("close journal: %w", err)
 	}
-	j.done.Wait()
-	return j.db.Close()
+	return nil
+}
+
+// answer waits for what the disk is asked for, no longer than patience: errNoAnswer.
+func answer(result <-chan error, patience time.Duration) error {
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case err := <-result:
+		return err
+	case <-t.C:
+		return errNoAnswer
+	}
+}
+
+// answers returns once the change that is under way has been made, if there is one: it waits as long as the disk does.
+func (j *Journal) answers() error {
+	tx, err := j.db.Begin(true)
+	if err == nil {
+		err = tx.Rollback()
+	}
+	if err != nil {
+		return fmt.Errorf("write journal: %w", err)
+	}
+	return nil
 }
 
 // placeMark is what the key of an outcome begins with, before its number and the attempt's own key. Outcomes that are kept one
@@ -145,7 +168,8 @@ func (j *Journal) lastPlace() (n uint64, err error) {
 	return n, err
 }
 
-// keep returns once r is on disk.
+// keep returns once r is on disk, or an error. After one that is errNoAnswer it may get there yet, and forget removes it all the
+// same.
 func (j *Journal) keep(r *report) error {
 	value, err := r.encode()
 	if err != nil {
@@ -155,7 +179,7 @@ func (j *Journal) keep(r *report) error {
 	result := make(chan error, 1)
 	err = j.send(change{key: []byte(r.place), value: value, result: result})
 	if err == nil {
-		err = <-result
+		err = answer(result, journalPatience)
 	}
 	if err != nil {
 		return fmt.Errorf("write journal %s: %w", r.key(), err)
@@ -163,8 +187,8 @@ func (j *Journal) keep(r *report) error {
 	return nil
 }
 
-// forget removes r, which was kept or loaded, at some time soon. If we die before, r is sent once more, and the store's answer
-// shows that it has been applied.
+// forget removes r, which was kept or loaded, or may be yet, at some time soon: changes are made in the order in which they came.
+// If we die before, r is sent once more, and the store's answer shows that it has been applied.
 func (j *Journal) forget(r *report) {
 	if r.place != "" {
 		_ = j.send(change{key: []byte(r.place)})
@@ -189,95 +213,4 @@ func (j *Journal) load() (reports []*report, unreadable []error) {
 		unreadable = append(unreadable, fmt.Errorf("read journal: %w", err))
 	}
 	return reports, unreadable
-}
-
-func (j *Journal) send(c change) error {
-	j.mu.RLock()
-	defer j.mu.RUnlock()
-	if j.closed {
-		return errJournalClosed
-	}
-	j.changes <- c
-	return nil
-}
-
-// write is the journal's goroutine. It ends when changes is closed. A removal waits for company, since nobody waits
-// for it.
-func (j *Journal) write() {
-	var (
-		batch  []change
-		timer  = time.NewTimer(forgetDelay)
-		last   time.Time // commit that somebody waited for
-		commit = func() { j.commit(batch); batch = nil }
-	)
-	defer timer.Stop()
-	for {
-		select {
-		case c, ok := <-j.changes:
-			if !ok {
-				commit()
-				return
-			}
-			if len(batch) == 0 {
-				timer.Reset(forgetDelay)
-			}
-			var urgent bool
-			batch, urgent = j.gather(append(batch, c))
-			if urgent || len(batch) >= journalBatch {
-				if early := journalPace - time.Since(last); early > 0 {
-					time.Sleep(early)
-					batch, _ = j.gather(batch)
-				}
-				commit()
-				last = time.Now()
-			}
-		case <-timer.C:
-			commit()
-		}
-	}
-}
-
-// commit makes the changes durable, and answers those who wait for them.
-func (j *Journal) commit(batch []change) {
-	if len(batch) == 0 {
-		return
-	}
-	err := j.db.Update(func(tx *bolt.Tx) error {
-		b := tx.Bucket(outcomesBucket)
-		for _, c := range batch {
-			if err := c.apply(b); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	for _, c := range batch {
-		if c.result != nil {
-			c.result <- err
-		}
-	}
-}
-
-// gather adds to batch what else is waiting, and says whether somebody waits for any of it.
-func (j *Journal) gather(batch []change) ([]change, bool) {
-	for len(batch) < journalBatch {
-		select {
-		case c, ok := <-j.changes:
-			if !ok {
-				return batch, true
-			}
-			batch = append(batch, c)
-			continue
-		default:
-		}
-		break
-	}
-	return batch, slices.ContainsFunc(batch, func(c change) bool { return c.result != nil })
-}
-
-func (c *change) apply(b *bolt.Bucket) error {
-	if c.value == nil {
-		return b.Delete(c.key)
-	}
-	return b.Put(c.key, c.value)
 }

@@ -93,7 +93,7 @@ func TestNothingBeginsBeforeTheJournalKnowsOfTheLife(t *testing.T) {
 	}
 	w := New(like.cfg, like.store, like.sessions, like.exec, &Journal{db: full}, hclog.NewNullLogger())
 	w.beginLife()
-	w.checkDisk()
+	w.checkDisk(t.Context())
 	if w.Refuses() == nil {
 		t.Error("the worker takes something while the journal takes nothing")
 	}
@@ -101,7 +101,7 @@ func TestNothingBeginsBeforeTheJournalKnowsOfTheLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.journal = openJournal(t, path)
-	w.checkDisk()
+	w.checkDisk(t.Context())
 	if lives, err := w.journal.lives(); w.Refuses() != nil || err != nil || !slices.Equal(lives, []string{w.life}) {
 		t.Errorf("with room on the disk: got %v, and lives %v, %v, want %s", w.Refuses(), lives, err, w.life)
 	}

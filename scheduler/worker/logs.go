@@ -20,7 +20,7 @@ const (
 // Log opens what an attempt of the run (<job>/<slot or id>) has printed on this worker. The error is fs.ErrNotExist if
 // there is nothing: it printed nothing, ran elsewhere, or its output was swept.
 func (w *Worker) Log(run string, attempt int) (io.ReadCloser, error) {
-	f, err := output.Open(w.outputs(), run, attempt)
+	f, err := output.Open(w.cfg.outputs(), run, attempt)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (w *Worker) Log(run string, attempt int) (io.ReadCloser, error) {
 // or ctx is done. over asks the attempt's record whether it is over; its error ends the copying.
 func (w *Worker) Follow(ctx context.Context, run string, attempt int, out io.Writer, over func() (bool, error)) error {
 	f := &follower{executes: func() bool { return w.executes(run, attempt) }, over: over}
-	if err := output.Follow(ctx, w.outputs(), run, attempt, out, f.ended); err != nil {
+	if err := output.Follow(ctx, w.cfg.outputs(), run, attempt, out, f.ended); err != nil {
 		return err
 	}
 	return f.err
@@ -89,24 +89,36 @@ func (w *Worker) executes(run string, number int) bool {
 }
 
 // outputs is the directory of all attempts' output.
-func (w *Worker) outputs() string { return filepath.Join(w.cfg.DataDir, "output") }
+func (c *Config) outputs() string { return filepath.Join(c.DataDir, "output") }
 
 // capture returns the writer of an attempt's output.
 func (w *Worker) capture(run *job.Run) *output.Writer {
-	return output.New(w.outputs(), run.Name(), run.Attempt, job.OutputTail, w.cfg.OutputCap)
+	return output.New(w.cfg.outputs(), run.Name(), run.Attempt, job.OutputTail, w.cfg.OutputCap)
 }
 
-// outputBytes is how much output is kept.
-func (w *Worker) outputBytes() int64 {
-	if size := diskSize(w.cfg.DataDir); size > 0 {
-		return min(w.cfg.OutputBytes, size/10)
+// outputBounds is how much output is kept: of the disk's room, and of the files that it can have, a tenth at most.
+func (c *Config) outputBounds() output.Bounds {
+	b := output.Bounds{Age: c.OutputAge, Bytes: c.OutputBytes}
+	bytes, files := diskSize(c.DataDir)
+	if bytes > 0 {
+		b.Bytes = min(b.Bytes, bytes/10)
 	}
-	return w.cfg.OutputBytes
+	b.Files = files / 10
+	return b
 }
 
-// printed counts output that has come, and has it swept if that is much.
+// printed counts the output of an attempt that has come, and has old output swept if that is much. A file counts for
+// the bytes that there are for each file, at least, so that one sum stands for both bounds.
 func (w *Worker) printed(bytes int64) {
-	if bytes > 0 && w.unswept.Add(bytes) > w.outputBytes()/sweepShare {
+	b := w.bounds.Load()
+	if bytes == 0 || b == nil {
+		return
+	}
+	least := int64(output.Block)
+	if b.Files > 0 {
+		least = max(least, b.Bytes/b.Files)
+	}
+	if w.unswept.Add(max(bytes, least)) > b.Bytes/sweepShare {
 		w.sweepSoon()
 	}
 }
@@ -119,11 +131,17 @@ func (w *Worker) sweepSoon() {
 	}
 }
 
-// sweepOutputs removes output that is too old or too much, until ctx ends.
+// sweepOutputs removes output that is too old or too much, until ctx ends. On a disk that takes nothing half as much is too much,
+// so that there is room again.
 func (w *Worker) sweepOutputs(ctx context.Context) {
 	for {
 		w.unswept.Store(0)
-		removed, err := output.Sweep(w.outputs(), w.cfg.OutputAge, w.outputBytes(), w.now())
+		bounds := w.cfg.outputBounds()
+		w.bounds.Store(&bounds)
+		if full(w.Refuses()) {
+			bounds = bounds.Half()
+		}
+		removed, err := output.Sweep(ctx, w.cfg.outputs(), bounds, w.now())
 		if err != nil {
 			w.log.Warn("old output could not be removed", "err", err)
 		}

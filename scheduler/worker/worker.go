@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/output"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -40,11 +41,13 @@ type Worker struct {
 	life        string       // unique to one call of Run; what the processes of its attempts are marked with
 	former      []string     // lives that are over, of which nothing is left; the next look at the disk forgets them
 	kept        bool         // life is in the journal; of whoever looks at the disk, like former
+	looking     chan error   // what a look at the disk that is under way has found; nil: none is; of checkDisk
 	marks       atomic.Int64 // attempts marked so far
 
-	suspect chan struct{} // holds a token while the disk is to be looked at soon
-	sweep   chan struct{} // holds a token while old output is to be looked for soon
-	unswept atomic.Int64  // bytes of output that have come since that was begun last
+	suspect chan struct{}                 // holds a token while the disk is to be looked at soon
+	sweep   chan struct{}                 // holds a token while old output is to be looked for soon
+	unswept atomic.Int64                  // output that has come since that was begun last, in bytes as Sweep counts them
+	bounds  atomic.Pointer[output.Bounds] // of the output that is kept, as of then; nil: it never was
 
 	mu       sync.Mutex
 	attempts map[*attempt]struct{} // guarded by mu: those that execute
@@ -87,9 +90,9 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 // Run works until ctx ends, and then gives back what is not claimed, lets run what is for ShutdownGrace, stops
 // the rest, and delivers what outcomes it can. It is called once.
 //
-// It returns when all that it started has ended; only an attempt that ignores being stopped is left behind, and makes
-// for an error. Outcomes that could not be delivered stay in the journal and are no error. Before ctx ends it returns
-// ErrNameTaken alone.
+// It returns when all that it started has ended; only an attempt that ignores being stopped is left behind, and what waits for a
+// disk that does not answer, which nothing can end, and makes for an error. Outcomes that could not be delivered stay in the
+// journal and are no error. Before ctx ends it returns ErrNameTaken alone.
 func (w *Worker) Run(ctx context.Context) error {
 	// Attempts and outcomes outlive the request to stop; life ends them.
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -99,13 +102,20 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.wg.Go(func() { w.sweepOutputs(life) })
 	w.replay(life)
 
-	w.checkDisk() // before anybody is told that we are there
+	w.checkDisk(ctx) // before anybody is told that we are there
 	err := w.work(ctx, life)
 	end(executor.ErrStopping)
 	if left := w.executing.count(); left > 0 {
 		return errors.Join(err, fmt.Errorf("stop worker %s: %d attempts ignore being stopped", w.cfg.Name, left))
 	}
-	w.wg.Wait()
+	ended := make(chan struct{})
+	go func() { // waited for below, as what it waits for
+		w.wg.Wait()
+		close(ended)
+	}()
+	if !wait(context.WithoutCancel(ctx), ended, w.cfg.StopTimeout) {
+		err = errors.Join(err, fmt.Errorf("stop worker %s: the disk does not answer, and what waits for it is left behind", w.cfg.Name))
+	}
 	stopNanny()
 	return err
 }

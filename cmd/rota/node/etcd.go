@@ -15,6 +15,7 @@ import (
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/worker"
 	"github.com/rota-scheduler/rota/store/embedded"
 )
 
@@ -54,6 +55,10 @@ func (n *Node) embed(ctx context.Context, stops *closers) error {
 	}
 	if err := cfg.Validate(); err != nil {
 		return badConfig(fmt.Errorf("read etcd.embedded: %w", err))
+	}
+	// A full disk ends etcd, before there is a worker that would make room.
+	if removed, err := worker.MakeRoom(ctx, n.set.Node.DataDir, n.now()); removed > 0 || err != nil {
+		n.log.Warn("old output was removed, since there is little room on the disk", "dir", n.set.Node.DataDir, "files", removed, "err", err)
 	}
 	server, err := embedded.Start(ctx, cfg, n.log)
 	if errors.Is(err, embedded.ErrMembers) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/rota-scheduler/rota/store"
 )
@@ -23,7 +24,12 @@ type memory struct {
 	mu   sync.Mutex
 	seen store.Sight // guarded by mu
 	kept store.Sight // guarded by mu; what the file says
+
+	writing bool // guarded by mu; the file is being written
 }
+
+// memoryPatience is how long the disk may take for the memory.
+const memoryPatience = 2 * time.Second
 
 // openMemory reads what an earlier process of this data directory has seen: nothing if there was none. err says what is
 // wrong with a file that tells nothing; the memory is good for use all the same.
@@ -52,21 +58,45 @@ func (m *memory) known() store.Sight {
 }
 
 // keep remembers seen, in the place of what was seen before. It waits for the disk: a file that was renamed and not synced may
-// be empty after the machine lost its power, and who knows nothing takes any store.
+// be empty after the machine lost its power, and who knows nothing takes any store. For a disk that does not answer it waits for
+// memoryPatience, and then not again before that does: nothing ends what is stuck in the kernel, and it must not hold up a stop.
 func (m *memory) keep(seen store.Sight) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.seen = seen // also if the disk does not take it: we know it all the same
-	if seen == m.kept {
+	kept, busy := seen == m.kept, m.writing
+	m.writing = busy || !kept
+	m.mu.Unlock()
+	if kept {
 		return nil
 	}
-	text, err := json.Marshal(seen)
-	if err == nil {
-		err = replaceFile(m.path, append(text, '\n'))
+	err := errors.New("the disk does not answer")
+	if !busy {
+		written := make(chan error, 1)
+		go func() { written <- m.write(seen) }() // waited for below
+		patience := time.NewTimer(memoryPatience)
+		defer patience.Stop()
+		select {
+		case err = <-written:
+		case <-patience.C:
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("remember which store was seen: %w", err)
 	}
-	m.kept = seen
 	return nil
+}
+
+// write writes seen into the file. The caller has set writing.
+func (m *memory) write(seen store.Sight) error {
+	text, err := json.Marshal(seen)
+	if err == nil {
+		err = replaceFile(m.path, append(text, '\n'))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.writing = false
+	if err == nil {
+		m.kept = seen
+	}
+	return err
 }

@@ -2,9 +2,12 @@ package node
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rota-scheduler/rota/store"
 	"github.com/rota-scheduler/rota/test/ports"
@@ -67,6 +70,47 @@ func TestTheMemoryIsWrittenWhenItChanges(t *testing.T) {
 	}
 	keep(second, true) // what the disk did not take
 	keep(second, false)
+}
+
+// A pipe that nobody reads is in the place of the file, so that its opening does not return.
+func TestTheMemoryDoesNotWaitForADiskThatDoesNotAnswer(t *testing.T) {
+	m, err := openMemory(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe := m.path + ".new"
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	last := store.Sight{Cluster: "a", Revision: 3}
+	for _, seen := range []store.Sight{{Cluster: "a", Revision: 2}, last} {
+		if err := m.keep(seen); err == nil || m.known() != seen {
+			t.Errorf("got %v and %+v, want to know it all the same", err, m.known())
+		}
+	}
+	if waited := time.Since(began); waited > 10*time.Second {
+		t.Errorf("it took %s", waited)
+	}
+	end, err := os.Open(pipe) // what was stuck goes on
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	if _, err := io.Copy(io.Discard, end); err != nil {
+		t.Error(err)
+	}
+	if err := os.Remove(pipe); err != nil { // which cannot be synced
+		t.Fatal(err)
+	}
+	for until := time.Now().Add(10 * time.Second); m.keep(last) != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("what was seen last is never written")
+		}
+	}
+	if again, err := openMemory(filepath.Dir(m.path)); err != nil || again.known() != last {
+		t.Errorf("the file says %+v, %v, want %+v", again.known(), err, last)
+	}
 }
 
 // Its etcd never starts: that would begin a second cluster, in which it votes as the member that it was.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -105,6 +106,47 @@ func TestFullDiskDoesNotFailTheAttempt(t *testing.T) {
 	}
 	if err := w.Close(); err != nil {
 		t.Errorf("Close: %v", err)
+	}
+}
+
+// A pipe that nobody reads is in the place of the file, so that its opening does not return.
+func TestADiskThatDoesNotAnswerDoesNotHoldTheAttemptUp(t *testing.T) {
+	dir := t.TempDir()
+	w := output.New(dir, run, 1, 200, 0)
+	file := filepath.Join(dir, "backup", "2026-11-21T02%3A30%3A00Z.1.out")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	printed := make(chan struct{})
+	go func() {
+		defer close(printed)
+		for range 3 {
+			fmt.Fprint(w, "output ")
+		}
+		if err := w.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}()
+	select {
+	case <-printed:
+	case <-time.After(10 * time.Second):
+		t.Error("whoever prints waits for the disk")
+	}
+	pipe, err := os.Open(file) // what was stuck goes on
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	if late, err := io.ReadAll(pipe); string(late) != "output " || err != nil { // to the end, that is until it is closed
+		t.Errorf("what came late: got %q, %v, want the first of three", late, err)
+	}
+	<-printed
+	want := "output output output \n[rota: output could not be kept in full on the worker: the disk does not answer]\n"
+	if got := w.Tail(); got != want {
+		t.Errorf("tail: got %q, want %q", got, want)
 	}
 }
 
@@ -246,16 +288,18 @@ func TestSweepRemovesTheOldAndTheTooMuch(t *testing.T) {
 		}
 		return s
 	}
-	sweep := func(age time.Duration, size int64, removed int, want ...int) {
+	sweep := func(bounds output.Bounds, removed int, want ...int) {
 		t.Helper()
-		n, err := output.Sweep(dir, age, size, start.AddDate(0, 0, 5))
+		n, err := output.Sweep(t.Context(), dir, bounds, start.AddDate(0, 0, 5))
 		if err != nil || n != removed || fmt.Sprint(kept()) != fmt.Sprint(want) {
 			t.Errorf("Sweep = %d, %v, left %v; want %d and %v left", n, err, kept(), removed, want)
 		}
 	}
-	sweep(0, 0, 0, 1, 2, 3, 4, 5)
-	sweep(100*time.Hour, 0, 1, 2, 3, 4, 5)
-	sweep(0, 250, 2, 4, 5)
+	sweep(output.Bounds{}, 0, 1, 2, 3, 4, 5)
+	sweep(output.Bounds{Age: 100 * time.Hour}, 1, 2, 3, 4, 5)
+	sweep(output.Bounds{Files: 3}, 1, 3, 4, 5)
+	sweep(output.Bounds{Bytes: 2*output.Block + 250}, 1, 4, 5)
+	sweep(output.Bounds{Bytes: 4 * output.Block, Files: 4}.Half(), 0, 4, 5)
 
 	w := output.New(dir, run, 5, 100, 0) // again, and being written
 	fmt.Fprint(w, strings.Repeat("x", 100))
@@ -264,13 +308,13 @@ func TestSweepRemovesTheOldAndTheTooMuch(t *testing.T) {
 	if err := os.Chtimes(f.Name(), start, start); err != nil {
 		t.Fatal(err)
 	}
-	sweep(time.Hour, 1, 1, 5)
+	sweep(output.Bounds{Age: time.Hour, Bytes: 1, Files: 1}, 1, 5)
 	w.Close()
-	sweep(time.Hour, 1, 1)
+	sweep(output.Bounds{Age: time.Hour, Bytes: 1}, 1)
 	if _, err := os.Stat(other); err != nil {
 		t.Errorf("another file was removed: %v", err)
 	}
-	if n, err := output.Sweep(filepath.Join(dir, "nowhere"), time.Hour, 1, start); n != 0 || err != nil {
+	if n, err := output.Sweep(t.Context(), filepath.Join(dir, "nowhere"), output.Bounds{Age: time.Hour, Bytes: 1}, start); n != 0 || err != nil {
 		t.Errorf("directory that does not exist: %d, %v", n, err)
 	}
 }

@@ -2,6 +2,7 @@ package output
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,18 +10,38 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Sweep removes files under dir that were last written more than maxAge before now, then the oldest ones until no more
-// than maxBytes are left; zero or less means no limit. Files that are being written stay. It returns how many it removed,
-// and goes on past files that it cannot remove. A dir that does not exist is empty.
-func Sweep(dir string, maxAge time.Duration, maxBytes int64, now time.Time) (removed int, err error) {
+// Block is what a file counts for at least, in bytes: the block that most file systems give to the shortest.
+const Block = 4096
+
+// Bounds say how much output may be kept; zero or less means no bound.
+type Bounds struct {
+	Age   time.Duration // since a file was last written
+	Bytes int64         // of the disk that all files take together
+	Files int64
+}
+
+// Half is half as much, of the same age.
+func (b Bounds) Half() Bounds {
+	b.Bytes, b.Files = half(b.Bytes), half(b.Files)
+	return b
+}
+
+// half of one is one, since none would be no bound.
+func half(n int64) int64 { return n - n/2 }
+
+// Sweep removes files under dir that were last written too long before now, then the oldest ones until what is left is within
+// the bounds, or ctx ends. Files that are being written stay. It returns how many it removed, and goes on past files that it
+// cannot remove. A dir that does not exist is empty.
+func Sweep(ctx context.Context, dir string, bounds Bounds, now time.Time) (removed int, err error) {
 	type file struct {
 		path    string
-		size    int64
+		taken   int64
 		written time.Time
 	}
 	var (
@@ -29,6 +50,9 @@ func Sweep(dir string, maxAge time.Duration, maxBytes int64, now time.Time) (rem
 		total int64
 	)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return fs.SkipAll
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -40,17 +64,19 @@ func Sweep(dir string, maxAge time.Duration, maxBytes int64, now time.Time) (rem
 			return nil
 		}
 		if info, err := d.Info(); err == nil {
-			files = append(files, file{path, info.Size(), info.ModTime()})
-			total += info.Size()
+			files = append(files, file{path, taken(info), info.ModTime()})
+			total += taken(info)
 		}
 		return nil
 	})
 	errs = append(errs, err)
 	slices.SortFunc(files, func(a, b file) int { return cmp.Or(a.written.Compare(b.written), cmp.Compare(a.path, b.path)) })
+	left := int64(len(files))
 	for _, f := range files {
-		tooOld := maxAge > 0 && now.Sub(f.written) > maxAge
-		tooMuch := maxBytes > 0 && total > maxBytes
-		if !tooOld && !tooMuch {
+		tooOld := bounds.Age > 0 && now.Sub(f.written) > bounds.Age
+		tooMuch := bounds.Bytes > 0 && total > bounds.Bytes
+		tooMany := bounds.Files > 0 && left > bounds.Files
+		if !tooOld && !tooMuch && !tooMany || ctx.Err() != nil {
 			break // the others are newer
 		}
 		ok, err := remove(f.path)
@@ -59,13 +85,23 @@ func Sweep(dir string, maxAge time.Duration, maxBytes int64, now time.Time) (rem
 		}
 		if ok {
 			removed++
-			total -= f.size
+			left--
+			total -= f.taken
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return removed, fmt.Errorf("sweep output: %w", err)
 	}
 	return removed, nil
+}
+
+// taken is how much of the disk a file takes, in bytes.
+func taken(info fs.FileInfo) int64 {
+	size := info.Size()
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		size = int64(s.Blocks) * 512
+	}
+	return max(size, Block)
 }
 
 // remove removes a file that nobody is writing, and its directory if that is empty now.

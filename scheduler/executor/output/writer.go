@@ -7,12 +7,18 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // DefaultCap is how much of an attempt's output a file keeps when nothing else is said, in bytes.
 const DefaultCap = 16 << 20
 
-// Writer takes the output of one attempt. It is safe for concurrent use.
+// patience is how long the disk may take for each thing that is asked of it.
+const patience = 5 * time.Second
+
+var errNoAnswer = errors.New("the disk does not answer")
+
+// Writer takes the output of one attempt. It is safe for concurrent use, and keeps nobody waiting for more than patience.
 type Writer struct {
 	path string
 	room int64 // bytes that may still go to the file
@@ -20,6 +26,7 @@ type Writer struct {
 
 	mu     sync.Mutex
 	file   *os.File // nil: not begun, or given up
+	buf    []byte   // for what goes to the file
 	done   bool     // nothing goes to the file any more
 	closed bool     // nothing goes anywhere any more
 	notes  []string // what the reader of the tail should know
@@ -50,28 +57,61 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// save writes to the file what there is room for.
+// save writes to the file what there is room for. If the disk does not answer, the file is given up: whoever prints would wait
+// for it, and be beyond the reach of its timeout. What is stuck in the kernel then can neither be ended nor waited for; it closes
+// the file when it comes back.
 func (w *Writer) save(p []byte) {
-	if w.file == nil {
-		f, err := create(w.path)
-		if err != nil {
-			w.giveUp(err)
-			return
-		}
-		w.file = f
-	}
 	fits := p[:min(int64(len(p)), w.room)]
 	w.room -= int64(len(fits))
-	n, err := w.file.Write(fits)
-	w.kept += int64(n)
-	if err != nil {
-		w.giveUp(err)
-		return
-	}
+	w.buf = append(w.buf[:0], fits...) // since p is the caller's again when we have given up
 	if len(fits) < len(p) {
 		w.done = true
-		fmt.Fprint(w.file, "\n[rota: output is longer than the limit; the rest was not kept]\n")
+		w.buf = append(w.buf, "\n[rota: output is longer than the limit; the rest was not kept]\n"...)
 	}
+	path, file, text := w.path, w.file, w.buf
+	written, late := make(chan result), make(chan struct{})
+	go func() { // waited for below
+		r := write(path, file, text)
+		select {
+		case written <- r:
+		case <-late:
+			if r.file != nil {
+				r.file.Close()
+			}
+		}
+	}()
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case r := <-written:
+		w.file = r.file
+		w.kept += int64(min(r.n, len(fits)))
+		if r.err != nil {
+			w.giveUp(r.err)
+		}
+	case <-t.C:
+		close(late)
+		w.file, w.buf = nil, nil
+		w.giveUp(errNoAnswer)
+	}
+}
+
+// result is what has become of a write.
+type result struct {
+	file *os.File // nil: it could not be made
+	n    int
+	err  error
+}
+
+// write writes text to the file, which it makes at path if it is nil.
+func write(path string, file *os.File, text []byte) (r result) {
+	if r.file = file; file == nil {
+		if r.file, r.err = create(path); r.err != nil {
+			return r
+		}
+	}
+	r.n, r.err = r.file.Write(text)
+	return r
 }
 
 // giveUp ends the file's part of the work.
@@ -107,8 +147,18 @@ func (w *Writer) Close() error {
 	if w.file == nil {
 		return nil
 	}
-	err := w.file.Close()
-	w.file = nil
+	file, closed := w.file, make(chan error, 1)
+	w.file, w.buf = nil, nil
+	go func() { closed <- file.Close() }() // waited for below, as in save
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	var err error
+	select {
+	case err = <-closed:
+	case <-t.C:
+		err = errNoAnswer
+		w.giveUp(err)
+	}
 	if err != nil {
 		return fmt.Errorf("close output: %w", err)
 	}

@@ -1,0 +1,141 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// stalled is a worker in real time, since whoever waits in the kernel holds a bubble's clock up.
+type stalled struct {
+	*rig
+	worker *Worker
+	stop   context.CancelFunc
+	ended  chan error // what Run has returned
+}
+
+func startStalled(t *testing.T, r *rig) *stalled {
+	t.Helper()
+	s := &stalled{rig: r, ended: make(chan error, 1)}
+	r.journal = openJournal(t, filepath.Join(r.cfg.DataDir, "journal.db"))
+	s.worker = New(r.cfg, r.store, r.sessions, r.exec, r.journal, hclog.NewNullLogger())
+	ctx, stop := context.WithCancel(t.Context())
+	s.stop = stop
+	t.Cleanup(stop)
+	go func() { s.ended <- s.worker.Run(ctx) }() // waited for by the tests
+	return s
+}
+
+// stopped tells the worker to stop and waits until it has, with an error, for 20 s.
+func (s *stalled) stopped() {
+	s.t.Helper()
+	s.stop()
+	select {
+	case err := <-s.ended:
+		if err == nil {
+			s.t.Error("Run() = nil, want to hear of what is left behind")
+		}
+	case <-time.After(20 * time.Second):
+		s.t.Error("the worker does not stop")
+	}
+}
+
+// await waits until it is so, for 20 s.
+func await(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for until := time.Now().Add(20 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("after 20 s it is still not so that %s", what)
+		}
+	}
+}
+
+// probePipe puts a pipe in the place of the probe, whose opening returns once goOn has opened the other end.
+func probePipe(t *testing.T, dir string) (goOn func()) {
+	t.Helper()
+	path := filepath.Join(dir, "probe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		pipe, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pipe.Close()
+		if _, err := io.Copy(io.Discard, pipe); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestADiskThatDoesNotAnswer(t *testing.T) {
+	t.Run("holds no outcome up, and what it takes late is not sent again", func(t *testing.T) {
+		r := newRig(t, failing)
+		r.cfg.StopTimeout = 100 * time.Millisecond
+		s := startStalled(t, r)
+		await(t, "a session is open", func() bool { return s.session() != nil })
+		tx, err := s.journal.db.Begin(true) // as a commit that waits for the disk
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		name, _ := s.one()
+		await(t, "the outcome is in the store", func() bool { return s.store.get(name).State == job.Failed })
+		await(t, "the worker says so", func() bool { return errors.Is(s.worker.Refuses(), errNoAnswer) })
+		s.stopped()
+		if err := s.journal.Close(); !errors.Is(err, errNoAnswer) {
+			t.Errorf("Close() = %v, want %v", err, errNoAnswer)
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Error(err)
+		}
+		s.worker.wg.Wait()
+		if err := s.journal.Close(); err != nil {
+			t.Error(err)
+		}
+		if got, _ := openJournal(t, filepath.Join(s.cfg.DataDir, "journal.db")).load(); len(got) != 0 {
+			t.Errorf("journal holds %d outcomes, want none", len(got))
+		}
+	})
+
+	t.Run("is noticed, and holds no session up", func(t *testing.T) {
+		r := newRig(t, failing)
+		goOn := probePipe(t, r.cfg.DataDir)
+		s := startStalled(t, r)
+		await(t, "the worker says so", func() bool {
+			return errors.Is(s.worker.Refuses(), errNoAnswer) && s.session() != nil && s.sessions.shown().Draining
+		})
+		first := s.session()
+		first.lose()
+		await(t, "another session is open", func() bool { return s.session() != first })
+		goOn()
+		await(t, "the worker takes something again", func() bool {
+			return s.worker.Refuses() == nil && !s.sessions.shown().Draining
+		})
+		s.stop()
+		if err := <-s.ended; err != nil {
+			t.Errorf("Run() = %v", err)
+		}
+	})
+
+	t.Run("does not keep the worker from ending", func(t *testing.T) {
+		r := newRig(t, failing)
+		r.cfg.StopTimeout = 100 * time.Millisecond
+		goOn := probePipe(t, r.cfg.DataDir)
+		s := startStalled(t, r)
+		s.stopped()
+		goOn()
+		s.worker.wg.Wait()
+	})
+}
