@@ -68,6 +68,7 @@ Start with:  rota dev`,
 
 // run executes one command line and returns the exit code.
 func (c *cli) run(ctx context.Context, args []string) int {
+	defer c.endErr()
 	root := newRoot(c)
 	root.SetArgs(args)
 	root.SetIn(c.in)
