@@ -14,9 +14,9 @@ const (
 	lastWords = time.Second
 )
 
-// lineQueue is a writer that keeps nobody waiting: a goroutine of its own passes on what is written, each piece by itself and in the
-// order in which it came. A leader must not stand still because a pipe is full. What finds no room is dropped; once there is room,
-// it is told how many pieces that were, where they would have stood.
+// lineQueue is a writer that keeps nobody waiting: a goroutine of its own passes on what is written, each piece by itself and
+// in the order in which it came. A leader must not stand still because a pipe is full. What finds no room is dropped; once
+// there is room, it is told how many pieces that were, where they would have stood.
 type lineQueue struct {
 	to   io.Writer
 	more chan struct{} // holds one when there may be something to pass on; closed by end
