@@ -59,12 +59,24 @@ func label(host string) string {
 	return strings.Trim(host[:min(len(host), job.MaxNameLength)], "-")
 }
 
-// check reports what is wrong with settings that could be read, each where its value was given.
-func (s *Settings) check(sources map[string]given) {
-	fail := func(key, hint, format string, args ...any) {
+// failAt reports a mistake in the setting of a key, where it was given.
+func failAt(sources map[string]given) func(key, hint, format string, args ...any) {
+	return func(key, hint, format string, args ...any) {
 		g := sources[key]
 		g.reader.fail(g.node, hint, "%s", key+" "+fmt.Sprintf(format, args...))
 	}
+}
+
+// checkStore is check for the settings that say how etcd is reached.
+func (s *Settings) checkStore(sources map[string]given) {
+	fail := failAt(sources)
+	s.checkLogin(fail)
+	s.checkEtcd(fail)
+}
+
+// check reports what is wrong with settings that could be read, each where its value was given.
+func (s *Settings) check(sources map[string]given) {
+	fail := failAt(sources)
 	between := func(key string, d, low, high time.Duration) {
 		if d < low || d > high {
 			fail(key, "", "%v is not between %v and %v", job.Duration(d), job.Duration(low), job.Duration(high))
@@ -82,7 +94,9 @@ func (s *Settings) check(sources map[string]given) {
 		fail("http.advertise", "such as q1:8470", "%s %s", quote(s.HTTP.Advertise), reason)
 	}
 	s.checkFiles(fail)
+	s.checkLogin(fail)
 	s.checkEtcd(fail)
+	s.checkCluster(fail)
 	between("election.ttl", s.Election.TTL, 2*time.Second, 10*time.Minute)
 	if s.Election.TTL%time.Second != 0 {
 		fail("election.ttl", "etcd counts in seconds", "%v is not a whole number of seconds", s.Election.TTL)
@@ -102,7 +116,7 @@ func (s *Settings) check(sources map[string]given) {
 	}
 }
 
-// checkFiles checks that certificates and keys, users and passwords come together.
+// checkFiles checks that certificates and keys come together.
 func (s *Settings) checkFiles(fail func(key, hint, format string, args ...any)) {
 	if (s.HTTP.TLS.Cert == "") != (s.HTTP.TLS.Key == "") {
 		fail(or(s.HTTP.TLS.Cert != "", "http.tls.cert", "http.tls.key"), "give http.tls.cert and http.tls.key", "is given without its counterpart")
@@ -110,6 +124,10 @@ func (s *Settings) checkFiles(fail func(key, hint, format string, args ...any)) 
 	if s.HTTP.TLS.ClientCA != "" && s.HTTP.TLS.Cert == "" {
 		fail("http.tls.client_ca", "give http.tls.cert and http.tls.key", "is given without http.tls.cert")
 	}
+}
+
+// checkLogin is checkFiles for etcd, where users and passwords come together as well.
+func (s *Settings) checkLogin(fail func(key, hint, format string, args ...any)) {
 	if (s.Etcd.TLS.Cert == "") != (s.Etcd.TLS.Key == "") {
 		fail(or(s.Etcd.TLS.Cert != "", "etcd.tls.cert", "etcd.tls.key"), "give etcd.tls.cert and etcd.tls.key", "is given without its counterpart")
 	}
@@ -149,12 +167,11 @@ func (s *Settings) checkEtcd(fail func(key, hint, format string, args ...any)) {
 	if reason := checkURL(e.Embedded.Peer); reason != "" {
 		fail("etcd.embedded.peer", "such as http://127.0.0.1:2380", "%s %s", quote(e.Embedded.Peer), reason)
 	}
-	s.checkCluster(fail)
 }
 
 // checkCluster checks the list of embedded members, of which this node must be one.
 func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)) {
-	if s.Etcd.Embedded.Cluster == "" {
+	if len(s.Etcd.Endpoints) > 0 || s.Etcd.Embedded.Cluster == "" {
 		return
 	}
 	const key, hint = "etcd.embedded.cluster", "such as q1=http://q1:2380,q2=http://q2:2380,q3=http://q3:2380"

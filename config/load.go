@@ -23,6 +23,18 @@ type given struct {
 // (as of os.Environ), that over the file, and that over the default. file may be empty for none, flags nil.
 // On any mistake it returns Errors with all of them.
 func LoadSettings(file string, flags *pflag.FlagSet, environ []string) (Settings, error) {
+	return loadUnder(file, flags, environ, "", (*Settings).check)
+}
+
+// LoadEtcd reads those settings that say how etcd is reached, for who only looks at a store: what else a process would need is
+// neither asked for nor checked.
+func LoadEtcd(file string, environ []string) (Etcd, error) {
+	s, err := loadUnder(file, nil, environ, "etcd.", (*Settings).checkStore)
+	return s.Etcd, err
+}
+
+// loadUnder reads the settings whose keys begin with a prefix, and has them checked.
+func loadUnder(file string, flags *pflag.FlagSet, environ []string, prefix string, check func(*Settings, map[string]given)) (Settings, error) {
 	c := &collector{}
 	env := environment(environ)
 	v := viper.New()
@@ -39,6 +51,9 @@ func LoadSettings(file string, flags *pflag.FlagSet, environ []string) (Settings
 	sources := map[string]given{}
 	before := len(c.errs)
 	for _, setting := range settings {
+		if !strings.HasPrefix(setting.key, prefix) {
+			continue
+		}
 		g, ok := l.value(setting)
 		s.origins[setting.key] = g.origin
 		sources[setting.key] = g
@@ -48,7 +63,7 @@ func LoadSettings(file string, flags *pflag.FlagSet, environ []string) (Settings
 	}
 	s.derive()
 	if len(c.errs) == before {
-		s.check(sources)
+		check(&s, sources)
 	}
 	s.Warnings = append(unknownVariables(env), s.unused()...)
 	if err := c.err(); err != nil {

@@ -237,6 +237,37 @@ func TestMistakesInFlagsAndVariablesNameThem(t *testing.T) {
 	}
 }
 
+func TestWhoLooksAtAStoreNeedsNothingElse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rota.yaml")
+	for _, tc := range []struct {
+		text    string
+		environ []string
+		want    string // the endpoint or the embedded member's address, or what the error says
+	}{
+		{"node: {name: No Name}\nelection: {ttl: 1ms}\netcd: {endpoints: [http://e:2379]}\n", nil, "http://e:2379"},
+		{"", []string{"ROTA_NODE_NAME=No Name", "ROTA_WORKER_CAPACITY=many", "ROTA_ETCD_ENDPOINTS=http://e:2379"}, "http://e:2379"},
+		{"etcd: {embedded: {client: 'http://q1:2379', peer: 'http://q1:2380', cluster: 'q1=http://q1:2380'}}\n", []string{"ROTA_NODE_NAME=q2"}, "http://q1:2379"},
+		{"etcd: {endpoints: [http://e]}\n", nil, `etcd.endpoints "http://e" needs a host and a port`},
+		{"etcd: {username: u}\n", nil, "etcd.username is given without its counterpart"},
+		{"etcd: {prefix: rota}\n", nil, `etcd.prefix "rota" must begin with a slash`},
+		{"etcd: {endpoint: http://e:2379}\n", nil, `unknown key "endpoint" in etcd`},
+	} {
+		if err := os.WriteFile(path, []byte(tc.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := LoadEtcd(path, tc.environ)
+		if err != nil {
+			if !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%q: got %v, want %s", tc.text, err, tc.want)
+			}
+			continue
+		}
+		if where := append(got.Endpoints, got.Embedded.Client)[0]; where != tc.want {
+			t.Errorf("%q: got %s, want %s", tc.text, where, tc.want)
+		}
+	}
+}
+
 func TestFlagsAreMadeOfKeys(t *testing.T) {
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	AddFlags(flags)

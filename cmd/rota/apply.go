@@ -77,6 +77,9 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, ye
 		}
 	}
 	if err := refusals(changes); err != nil {
+		if !c.forPeople() {
+			return errors.Join(err, c.printChanges(changes))
+		}
 		return err
 	}
 	if n := len(only(changes, removed)); n > 0 && !yes && c.asks() && !c.confirm("remove "+counted(n, "definition")+"?") {

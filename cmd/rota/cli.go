@@ -20,6 +20,7 @@ import (
 type cli struct {
 	in       io.Reader
 	out, err io.Writer
+	lines    *lineQueue // err itself, once it is one
 	now      func() time.Time
 	environ  []string
 
@@ -111,6 +112,18 @@ func isTerminal(stream any) bool {
 func (c *cli) note(format string, args ...any) {
 	// Whoever closed stderr does not want to know.
 	_, _ = fmt.Fprintf(c.err, format+"\n", args...)
+}
+
+// queueErr has nobody wait any more for who reads stderr. It is for commands that go on for long; endErr waits for the last lines.
+func (c *cli) queueErr() {
+	c.lines = newLineQueue(c.err)
+	c.err = c.lines
+}
+
+func (c *cli) endErr() {
+	if c.lines != nil {
+		c.lines.end()
+	}
 }
 
 // sleep waits, and returns early with the cause when ctx ends.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,8 +98,8 @@ func newConfigSchemaCommand(c *cli) *cobra.Command {
 		Example: "  rota config schema > rota.schema.json",
 		Args:    takes(),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := c.out.Write(config.Schema())
-			return err
+			schema := config.Schema()
+			return c.print(json.RawMessage(schema), func(p *page) { p.out.Write(schema) })
 		},
 	}
 }

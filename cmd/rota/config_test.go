@@ -5,7 +5,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rota-scheduler/rota/config"
 )
+
+func TestTheSchemaIsPrintedAsAskedFor(t *testing.T) {
+	for format, want := range map[string]string{"table": string(config.Schema()), "json": string(config.Schema()), "yaml": "$defs:\n  duration:\n"} {
+		code, out, stderr := runHere(nil, "config", "schema", "-o", format)
+		if code != exitOK || !strings.HasPrefix(out, want) || format != "yaml" && out != want {
+			t.Errorf("%s: got %d, %.200s%s", format, code, out, stderr)
+		}
+	}
+}
 
 func TestTheSettingsFileOfTheEnvironmentIsRead(t *testing.T) {
 	dir := t.TempDir()

@@ -97,6 +97,7 @@ func (d *dev) run(ctx context.Context) error {
 	if err := d.checkPorts(); err != nil {
 		return err
 	}
+	d.cli.queueErr()
 	ctx, reload, end := d.cli.untilHangup(ctx)
 	defer end()
 	defer context.AfterFunc(ctx, func() { d.cli.note("stopping; runs get %s to end", devGrace) })()

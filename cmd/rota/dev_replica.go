@@ -65,7 +65,7 @@ func (r *replica) run(ctx context.Context) error {
 // without a majority the others could not write down how their attempts ended.
 func (r *replica) live(ctx context.Context) error {
 	cmd := exec.Command(r.self, r.args...)
-	cmd.Env, cmd.Stderr = r.env, r.cli.err
+	cmd.Env, cmd.Stderr = r.env, r.cli.lines.to
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches us alone, and we tell them
 	leash, err := cmd.StdinPipe()                         // if we die, it ends, and the replica with it
 	if err != nil {

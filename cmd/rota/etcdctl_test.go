@@ -41,6 +41,8 @@ func TestEtcdctlArgs(t *testing.T) {
 			[]string{"--endpoints=http://e2:2379", "--user=rota", "--password=secret", "get", "/x"}},
 		{"etcd's own variable", []string{"ROTA_CONFIG=" + file, "ROTA_SERVER=http://127.0.0.1:1", "ETCDCTL_ENDPOINTS=http://e2:2379"}, []string{"get", "/x"},
 			[]string{"get", "/x"}},
+		{"what it says of itself needs no store", []string{"ROTA_SERVER=http://127.0.0.1:1"}, []string{"version"}, []string{"version"}},
+		{"nor does help", []string{"ROTA_SERVER=http://127.0.0.1:1"}, []string{"--hex", "get", "-h"}, []string{"--hex", "get", "-h"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := (&cli{environ: tc.environ}).etcdctlArgs(t.Context(), tc.args)
@@ -69,6 +71,12 @@ func TestEtcdctlTakesTheServerItself(t *testing.T) {
 	code, _, stderr := runHere([]string{"ETCDCTL_ENDPOINTS=http://e2:2379"}, "--server", "http://127.0.0.1:1", "etcdctl", "get", "/x")
 	if code != exitUnavailable || !strings.Contains(stderr, "no rota answers at http://127.0.0.1:1") {
 		t.Errorf("--server before the command: got %d, %q", code, stderr)
+	}
+	for _, args := range [][]string{{"get", "help"}, {"put", "--", "/x", "--help"}} {
+		c := &cli{environ: []string{"ROTA_SERVER=http://127.0.0.1:1"}}
+		if got, err := c.etcdctlArgs(t.Context(), args); exitCode(t.Context(), err) != exitUnavailable {
+			t.Errorf("%q, which is no help: got %q, %v; want the server asked, and code %d", args, got, err, exitUnavailable)
+		}
 	}
 	if _, err := new(cli).etcdctlArgs(t.Context(), []string{"get", "/x", "--server"}); exitCode(t.Context(), err) != exitUsage {
 		t.Errorf("--server without a value: got %v, want a usage error", err)

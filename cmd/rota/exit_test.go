@@ -72,6 +72,23 @@ func startCluster(t *testing.T) (server string) {
 	return s.URL
 }
 
+func TestAnotherProgramAtTheAddressIsNoCluster(t *testing.T) {
+	for kind, body := range map[string]string{"application/json": "{}", "text/html": "<html>hello"} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			_, _ = io.WriteString(w, body)
+		}))
+		t.Cleanup(s.Close)
+		for _, args := range [][]string{{"job", "x"}, {"next", "x"}, {"explain", "x", "now"}, {"run", "x"}, {"pause", "x"}} {
+			var stdout, stderr bytes.Buffer
+			code := run(t.Context(), append(args, "--server", s.URL), strings.NewReader(""), &stdout, &stderr)
+			if code != exitUnavailable || !strings.Contains(stderr.String(), "is it the right address?") || stdout.Len() > 0 {
+				t.Errorf("%s, %v: got exit code %d, %s%s", kind, args, code, &stdout, &stderr)
+			}
+		}
+	}
+}
+
 // onWrite is a stream that calls a function with what is written to it.
 type onWrite func(text string) error
 

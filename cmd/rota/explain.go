@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/spf13/cobra"
 )
 
@@ -29,8 +30,9 @@ func newExplainCommand(c *cli) *cobra.Command {
 			defer cl.Close()
 			zone := time.UTC
 			j, missing := cl.Job(cmd.Context(), name)
+			var answer *client.Error
 			switch {
-			case cmd.Context().Err() != nil, errors.Is(missing, api.ErrUnavailable):
+			case cmd.Context().Err() != nil, errors.Is(missing, api.ErrUnavailable), errors.As(missing, &answer) && answer.Foreign:
 				return missing
 			case missing == nil:
 				if zone, err = loadZone(j.Spec.Timezone); err != nil {

@@ -11,10 +11,13 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/cmd/rota/node"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store"
 )
@@ -22,17 +25,19 @@ import (
 // storeTimeout is how long etcd may take to answer at first.
 const storeTimeout = 5 * time.Second
 
+// nameStore is what to do when there is no store where it was looked for.
+const nameStore = "start `rota dev`, or name the store with --server, --endpoints or --config"
+
 // findStore says how the store is reached. What names etcd itself, file or endpoints, comes before a server that knows where
-// it is, and a flag before the environment; without any of them it is that of a local `rota dev`. If --server says as well
-// whose store it is to be, it has to be that.
+// it is, and a flag before the environment; without any of them it is that of a local `rota dev`, or of the default server. If
+// --server says as well whose store it is to be, it has to be that.
 func (c *cli) findStore(ctx context.Context, file string, endpoints []string) (config.Etcd, error) {
 	named := file != "" || len(endpoints) > 0
 	file = c.settingsFile(file)
-	set, err := config.LoadSettings(file, nil, c.environ)
+	etcd, err := config.LoadEtcd(file, c.environ)
 	if err != nil {
 		return config.Etcd{}, err
 	}
-	etcd := set.Etcd
 	switch {
 	case len(endpoints) > 0:
 		etcd.Endpoints = endpoints
@@ -47,11 +52,21 @@ func (c *cli) findStore(ctx context.Context, file string, endpoints []string) (c
 	case len(etcd.Endpoints) > 0:
 		return etcd, nil
 	}
-	if etcd.Endpoints = localStore(); len(etcd.Endpoints) == 0 {
-		return config.Etcd{}, &codedError{exitUnavailable, "start `rota dev`, or name the store with --server, --endpoints or --config",
-			fmt.Errorf("no etcd of a local `rota dev` answers at 127.0.0.1:%d", devClientPort)}
+	if etcd.Endpoints = localStore(); len(etcd.Endpoints) > 0 {
+		return etcd, nil
 	}
-	return etcd, nil
+	return c.storeOfDefault(ctx, etcd, client.DefaultServer)
+}
+
+// storeOfDefault is storeOf for a server that nobody has named.
+func (c *cli) storeOfDefault(ctx context.Context, etcd config.Etcd, server string) (config.Etcd, error) {
+	c.server = server
+	found, err := c.storeOf(ctx, etcd)
+	if errors.Is(err, api.ErrUnavailable) {
+		err = &codedError{exitUnavailable, nameStore,
+			fmt.Errorf("no etcd of a local `rota dev` answers at 127.0.0.1:%d, and no rota at %s", devClientPort, server)}
+	}
+	return found, err
 }
 
 // storeOf asks the server for its store, and proves that this is what answers: the addresses that a server has for its etcd,
@@ -92,19 +107,39 @@ func (c *cli) storeOf(ctx context.Context, etcd config.Etcd) (config.Etcd, error
 
 // replicasAt reads which replicas are present in a store.
 func replicasAt(ctx context.Context, etcd config.Etcd) ([]*job.Replica, error) {
-	client, err := node.Dial(etcd)
+	reached, err := reachStore(ctx, etcd)
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
+	defer reached.Close()
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	if err := node.CheckVersion(ctx, client); err != nil {
-		return nil, err
-	}
-	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "look"}, client, hclog.NewNullLogger())
+	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "look"}, reached, hclog.NewNullLogger())
 	defer s.Close()
 	return s.Replicas(ctx)
+}
+
+// reachStore returns a client of an etcd that answers and may be used. An error is one of configuration (node.IsConfig) if etcd
+// is too old, or does not let us in.
+func reachStore(ctx context.Context, etcd config.Etcd) (*clientv3.Client, error) {
+	reached, err := node.Dial(etcd)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+		defer cancel()
+		if err = node.CheckVersion(ctx, reached); err != nil {
+			reached.Close()
+		}
+	}
+	where := strings.Join(etcd.Endpoints, ", ")
+	switch {
+	case errors.Is(err, rpctypes.ErrAuthFailed):
+		return nil, &node.ConfigError{Err: fmt.Errorf("etcd at %s refuses the password of %s: %w", where, etcd.Username, err)}
+	case errors.Is(err, rpctypes.ErrUserEmpty):
+		return nil, &node.ConfigError{Err: fmt.Errorf("etcd at %s wants etcd.username and etcd.password_file: %w", where, err)}
+	case err != nil:
+		return nil, err
+	}
+	return reached, nil
 }
 
 // shareReplica says whether a replica that a cluster shows is there. Names alone are the same in many clusters; sessions are

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -11,7 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -54,6 +59,7 @@ func TestWhichStoreIsMeant(t *testing.T) {
 		want      string // the endpoint, or what the error says
 	}{
 		"endpoints":                             {inEnv, "", "", []string{"http://e:2379"}, "http://e:2379"},
+		"endpoints, whatever else is wrong":     {[]string{"ROTA_NODE_NAME=No Name", "ROTA_WORKER_CAPACITY=many"}, "", "", []string{"http://e:2379"}, "http://e:2379"},
 		"the file":                              {inEnv, "", file, nil, "http://file:2379"},
 		"endpoints, and the file for the login": {inEnv, "", file, []string{"http://e:2379"}, "http://e:2379"},
 		"the file of the environment":           {append(inEnv, "ROTA_CONFIG="+file), "", "", nil, "http://file:2379"},
@@ -77,6 +83,104 @@ func TestWhichStoreIsMeant(t *testing.T) {
 			}
 			if fromFile := strings.Contains(name, "file"); fromFile != (got.Username == "rota") {
 				t.Errorf("got user %q", got.Username)
+			}
+		})
+	}
+}
+
+func TestTheDefaultServerIsAskedLast(t *testing.T) {
+	for server, want := range map[string]string{
+		startTeller(t, api.ClusterView{Name: "/rota"}): "does not say enough to find its store",
+		"http://127.0.0.1:1":                           "no etcd of a local `rota dev` answers at 127.0.0.1:23790, and no rota at http://127.0.0.1:1",
+	} {
+		got, err := new(cli).storeOfDefault(t.Context(), config.Etcd{}, server)
+		if err == nil || !strings.Contains(err.Error(), want) || exitCode(t.Context(), err) != exitUnavailable {
+			t.Errorf("got %v, %v; want code %d and %q", got.Endpoints, err, exitUnavailable, want)
+		}
+	}
+}
+
+// oldEtcd answers as an etcd that rota does not use.
+type oldEtcd struct {
+	etcdserverpb.UnimplementedMaintenanceServer
+}
+
+func (oldEtcd) Status(context.Context, *etcdserverpb.StatusRequest) (*etcdserverpb.StatusResponse, error) {
+	return &etcdserverpb.StatusResponse{Version: "3.5.9"}, nil
+}
+
+func startOldEtcd(t *testing.T) (endpoint string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	etcdserverpb.RegisterMaintenanceServer(s, oldEtcd{})
+	served := make(chan struct{})
+	go func() { // waited for below
+		defer close(served)
+		_ = s.Serve(ln)
+	}()
+	t.Cleanup(func() { s.Stop(); <-served })
+	return "http://" + ln.Addr().String()
+}
+
+// lock makes a user, without whose password etcd answers nobody.
+func lock(t *testing.T, client *clientv3.Client, user, password string) {
+	t.Helper()
+	_, err1 := client.UserAdd(t.Context(), "root", password)
+	_, err2 := client.UserGrantRole(t.Context(), "root", "root")
+	_, err3 := client.UserAdd(t.Context(), user, password)
+	_, err4 := client.UserGrantRole(t.Context(), user, "root")
+	_, err5 := client.AuthEnable(t.Context())
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatEtcdWantsIsSaid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts etcd")
+	}
+	e, client := startEtcd(t)
+	lock(t, client, "rota", "s3cret")
+	dir := t.TempDir()
+	right, wrong := filepath.Join(dir, "right"), filepath.Join(dir, "wrong")
+	for path, text := range map[string]string{right: "s3cret\n", wrong: "guess\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings := func(endpoint, user, passwordFile string) (file string) {
+		file = filepath.Join(t.TempDir(), "rota.yaml")
+		text := fmt.Sprintf("etcd: {endpoints: [%s], username: %q, password_file: %q}\n", endpoint, user, passwordFile)
+		if user == "" {
+			text = fmt.Sprintf("etcd: {endpoints: [%s]}\n", endpoint)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	old := startOldEtcd(t)
+	for name, tc := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"the right password": {[]string{"verify", "--config", settings(e.Endpoint(), "rota", right)}, exitOK, ""},
+		"a wrong password":   {[]string{"verify", "--config", settings(e.Endpoint(), "rota", wrong)}, exitBadConfig, "refuses the password of rota"},
+		"no password":        {[]string{"verify", "--endpoints", e.Endpoint()}, exitBadConfig, "wants etcd.username and etcd.password_file"},
+		"no file of it":      {[]string{"verify", "--config", settings(e.Endpoint(), "rota", dir+"/none")}, exitBadConfig, "read etcd.password_file"},
+		"nor for etcdctl":    {[]string{"etcdctl", "get", "/x", "--config", settings(e.Endpoint(), "rota", dir+"/none")}, exitBadConfig, "read etcd.password_file"},
+		"nobody is there":    {[]string{"verify", "--config", settings("http://127.0.0.1:1", "rota", right)}, exitUnavailable, "etcd at http://127.0.0.1:1 does not answer"},
+		"an old etcd":        {[]string{"verify", "--endpoints", old}, exitBadConfig, "etcd 3.5.9 at " + old + " is too old"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := runHere(nil, tc.args...)
+			if code != tc.code || !strings.Contains(stderr, tc.want) {
+				t.Errorf("got %d, %q, %q; want %d, %q", code, stdout, stderr, tc.code, tc.want)
 			}
 		})
 	}

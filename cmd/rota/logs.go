@@ -31,6 +31,9 @@ ended, through all attempts that follow.`,
 			if err != nil {
 				return err
 			}
+			if !c.forPeople() {
+				return usageError{"logs prints what the attempt has printed, in no other format", "leave -o " + string(c.format) + " out"}
+			}
 			if attempt < 0 {
 				return usagef("--attempt %d: attempts are numbered from 1", attempt)
 			}

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
@@ -99,24 +97,13 @@ func (c *cli) next(ctx context.Context, arg string, f nextFlags) (api.NextView, 
 		case why != nil && why.NeverFires(): // a job would be refused; a question is answered
 			return c.slots(nil, why.Msg, f.timezone, f)
 		case err != nil:
-			return api.NextView{}, nil, withLikelyZone(err, f.timezone)
+			return api.NextView{}, nil, wrongFlags(err, f.timezone)
 		}
 		view, zone, err := c.slots(s, "", f.timezone, f)
 		view.Notes = append(view.Notes, schedule.Doubts(arg)...)
 		return view, zone, err
 	}
 	return c.nextOfJob(ctx, arg, f)
-}
-
-// withLikelyZone adds to the refusal of a time zone which one was probably meant.
-func withLikelyZone(err error, zone string) error {
-	var why *schedule.Error
-	if likely := config.LikelyZone(zone); likely != "" && errors.As(err, &why) && why.Field == "timezone" {
-		better := *why
-		better.Hint = "did you mean " + likely + "?"
-		return &better
-	}
-	return err
 }
 
 // isExpression tells an expression from the name of a job, which never has such characters.

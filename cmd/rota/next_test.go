@@ -31,12 +31,16 @@ func TestNextTellsOfAnExpressionThatNeverFires(t *testing.T) {
 			t.Errorf("next %q: got %d, %q, %q; want 0, %q", tc.args, code, out, err, tc.want)
 		}
 	}
-	for _, args := range [][]string{
-		{"0 0 30 2 *", "--timezone", "Europe/Berlln"}, // something else is wrong as well
-		{"61 * * * *"},
+	for _, tc := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"0 0 30 2 *", "--timezone", "Europe/Berlln"}, exitUsage}, // something else is wrong as well
+		{[]string{"61 * * * *", "--timezone", "Europe/Berlln"}, exitBadConfig},
+		{[]string{"61 * * * *"}, exitBadConfig},
 	} {
-		if code, out, _ := runHere(nil, append([]string{"next"}, args...)...); code != exitBadConfig || out != "" {
-			t.Errorf("next %q: got %d, %q; want %d", args, code, out, exitBadConfig)
+		if code, out, _ := runHere(nil, append([]string{"next"}, tc.args...)...); code != tc.want || out != "" {
+			t.Errorf("next %q: got %d, %q; want %d", tc.args, code, out, tc.want)
 		}
 	}
 }

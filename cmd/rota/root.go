@@ -63,11 +63,33 @@ Start with:  rota dev`,
 	root.SetCompletionCommandGroupID(groupTools)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.Args = nil
+			group(cmd)
+		case "help":
+			refuseUnknown(cmd)
+		}
+	}
 	return root
+}
+
+// refuseUnknown has cobra's own help refuse what is no command, instead of telling of all of them.
+func refuseUnknown(help *cobra.Command) {
+	show := help.Run
+	help.RunE = func(cmd *cobra.Command, args []string) error {
+		if _, _, err := cmd.Root().Find(args); err != nil {
+			return asUsage(err)
+		}
+		show(cmd, args)
+		return nil
+	}
 }
 
 // run executes one command line and returns the exit code.
 func (c *cli) run(ctx context.Context, args []string) int {
+	defer c.endErr()
 	root := newRoot(c)
 	root.SetArgs(args)
 	root.SetIn(c.in)

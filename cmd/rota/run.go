@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,24 +48,33 @@ code: the command's own, 124 if it timed out, 1 for everything else that did not
 }
 
 func addSubmitFlags(cmd *cobra.Command, key, payload *string) {
-	cmd.Flags().Var((*keyFlag)(key), "key", "idempotency key: asking again with it makes no second run")
+	cmd.Flags().Var(&givenFlag{key, "a key"}, "key", "idempotency key: asking again with it makes no second run")
 	cmd.Flags().StringVar(payload, "payload", "", "JSON for the run, @FILE to read it from a file, @- from stdin")
 }
 
-// keyFlag is an idempotency key. One that is given and empty is refused: it is a variable that was not set, and without a key
-// each submission would be another run.
-type keyFlag string
+// givenFlag is a text that is refused if it is given and empty: that is a variable which was not set. Without its key each
+// submission would be another run, and without its time one would run at once.
+type givenFlag struct {
+	text *string
+	what string // it is to be
+}
 
-func (k *keyFlag) Set(s string) error {
+func (f *givenFlag) Set(s string) error {
 	if s == "" {
-		return errors.New("it is empty: give a key, or leave the flag out")
+		return fmt.Errorf("it is empty: give %s, or leave the flag out", f.what)
 	}
-	*k = keyFlag(s)
+	*f.text = s
 	return nil
 }
 
-func (k *keyFlag) String() string { return string(*k) }
-func (k *keyFlag) Type() string   { return "string" }
+func (f *givenFlag) String() string {
+	if f.text == nil { // pflag compares with the zero value
+		return ""
+	}
+	return *f.text
+}
+
+func (f *givenFlag) Type() string { return "string" }
 
 func (c *cli) noteRepeated(created bool, r *api.RunView) {
 	if !created {

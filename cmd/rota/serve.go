@@ -52,6 +52,7 @@ func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = takes()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		outliveReaders()
+		c.queueErr()
 		set, err := config.LoadSettings(c.settingsFile(*file), cmd.Flags(), c.environ)
 		if err != nil {
 			return err
@@ -98,7 +99,7 @@ const goThreads = 10_000
 
 // runNode runs a node until ctx ends.
 func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
-	log := newLogger(c.err, cfg.Settings)
+	log := newLogger(c.lines, cfg.Settings)
 	for _, w := range cfg.Settings.Warnings {
 		log.Warn(w)
 	}
@@ -107,6 +108,7 @@ func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
 	}
 	cfg.Version = buildVersion()
 	cfg.Now = wallClock
+	cfg.Dying = c.lines.flush
 	debug.SetMaxThreads(goThreads + cfg.Settings.Worker.Capacity) // each command that is at work takes one
 	sparing, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -125,14 +127,20 @@ func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
 	return err
 }
 
-func newLogger(w io.Writer, set config.Settings) hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{
+// newLogger returns a logger that waits for nobody, and that tells of lines that were dropped as it does of everything else.
+func newLogger(l *lineQueue, set config.Settings) hclog.Logger {
+	opts := hclog.LoggerOptions{
 		Name:       "rota",
 		Level:      hclog.LevelFromString(string(set.Log.Level)),
 		JSONFormat: set.Log.Format == "json",
-		Output:     w,
+		Output:     l,
 		TimeFormat: "2006-01-02T15:04:05.000Z07:00",
-	})
+	}
+	straight := opts
+	straight.Level, straight.Output = hclog.Warn, l.to
+	teller := hclog.New(&straight)
+	l.setTell(func(lines int) { teller.Warn("log lines were dropped: nobody took them in time", "lines", lines) })
+	return hclog.New(&opts)
 }
 
 // newNannyCommand is the process that kills what a killed worker leaves behind.

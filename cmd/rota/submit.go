@@ -55,8 +55,8 @@ time has come. With --key it is idempotent: submitting again returns the first r
 			return c.submitted(cmd.Context(), cl, r, wait)
 		},
 	}
-	cmd.Flags().StringVar(&in, "in", "", "not before so long from now: 90s, 2h, 7d")
-	cmd.Flags().StringVar(&at, "at", "", "not before this time")
+	cmd.Flags().Var(&givenFlag{&in, "a time span"}, "in", "not before so long from now: 90s, 2h, 7d")
+	cmd.Flags().Var(&givenFlag{&at, "a time"}, "at", "not before this time")
 	cmd.MarkFlagsMutuallyExclusive("in", "at")
 	addSubmitFlags(cmd, &key, &payload)
 	wait.add(cmd)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rota-scheduler/rota/cmd/rota/node"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/verify"
 	"github.com/rota-scheduler/rota/store"
 )
@@ -30,8 +31,9 @@ has two runs, tokens only rise, no cursor went back or passed a slot without a r
 as their attempts did, and nothing was repeated that must not be.
 Exit code 1 and a list if any is broken.
 
-The store is that of --server, of --config or at --endpoints, and without any of them that of ROTA_CONFIG, ROTA_SERVER or a
-local ` + "`rota dev`" + `. With --server and one of the others, it is not read unless it is the store of that server.`,
+The store is that of --server, of --config or at --endpoints, and without any of them that of ROTA_CONFIG, ROTA_SERVER, a
+local ` + "`rota dev`" + ` or a replica at ` + client.DefaultServer + `. With --server and one of the others, it is not read
+unless it is the store of that server.`,
 		Example: `  rota verify --endpoints http://127.0.0.1:2379
   rota verify --server http://q1:8470`,
 		Args: takes(),
@@ -49,21 +51,18 @@ func (c *cli) verify(ctx context.Context, file string, endpoints []string) error
 	if err != nil {
 		return err
 	}
-	client, err := node.Dial(etcd)
-	if err != nil {
+	reached, err := reachStore(ctx, etcd)
+	if node.IsConfig(err) {
 		return err
 	}
-	defer client.Close()
-	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "verify"}, client, hclog.NewNullLogger())
+	if err != nil {
+		return &codedError{exitUnavailable, nameStore, fmt.Errorf("etcd at %s does not answer: %w", strings.Join(etcd.Endpoints, ", "), err)}
+	}
+	defer reached.Close()
+	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "verify"}, reached, hclog.NewNullLogger())
 	defer s.Close()
 
-	reaching, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	if err := node.CheckVersion(reaching, client); err != nil {
-		return &codedError{exitUnavailable, "start `rota dev`, or name the store with --server, --endpoints or --config",
-			fmt.Errorf("etcd at %s does not answer: %w", strings.Join(etcd.Endpoints, ", "), err)}
-	}
-	ctx, cancel = context.WithTimeout(ctx, verifyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
 	records, rev, err := s.Snapshot(ctx)
 	if err != nil {

@@ -99,6 +99,10 @@ type Config struct {
 	// watch that resumes from an older revision is told ErrCompacted.
 	CompactionRetention time.Duration
 
+	// Dying is called when etcd is about to end the process, or panics, after
+	// it has logged why. May be nil.
+	Dying func()
+
 	// ClientTLS and PeerTLS serve https URLs and nothing else.
 	ClientTLS TLS
 	PeerTLS   TLS

@@ -31,10 +31,11 @@ type logState struct {
 type logCore struct {
 	log   hclog.Logger
 	state *logState
+	dying func() // may be nil
 }
 
-func newLogCore(log hclog.Logger) *logCore {
-	return &logCore{log: log, state: new(logState)}
+func newLogCore(log hclog.Logger, dying func()) *logCore {
+	return &logCore{log: log, state: new(logState), dying: dying}
 }
 
 // Enabled lets warnings through whatever the log's level, which hclog applies
@@ -44,7 +45,7 @@ func (c *logCore) Enabled(l zapcore.Level) bool {
 }
 
 func (c *logCore) With(fields []zapcore.Field) zapcore.Core {
-	return &logCore{log: c.log.With(args(fields)...), state: c.state}
+	return &logCore{log: c.log.With(args(fields)...), state: c.state, dying: c.dying}
 }
 
 func (c *logCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
@@ -62,6 +63,9 @@ func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 		}
 	}
 	c.log.Log(c.level(e, fields), e.Message, args(fields)...)
+	if e.Level > zapcore.ErrorLevel && c.dying != nil {
+		c.dying()
+	}
 	return nil
 }
 

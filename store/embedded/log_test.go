@@ -39,7 +39,7 @@ func TestLogLevels(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			log, lines := newLog(hclog.Trace)
-			core := newLogCore(log)
+			core := newLogCore(log, nil)
 			core.state.phase.Store(tt.phase)
 			tt.write(zap.New(core))
 			if !strings.Contains(lines.String(), tt.want) {
@@ -52,7 +52,7 @@ func TestLogLevels(t *testing.T) {
 func TestLogFields(t *testing.T) {
 	t.Parallel()
 	log, lines := newLog(hclog.Debug)
-	zap.New(newLogCore(log)).With(zap.String("member", "q1")).
+	zap.New(newLogCore(log, nil)).With(zap.String("member", "q1")).
 		Info("m", zap.Int("n", 7), zap.Duration("took", time.Second), zap.Strings("urls", []string{"a", "b"}),
 			zap.Error(errors.New("boom")), zap.Error(nil))
 	got := strings.TrimSpace(lines.String())
@@ -62,10 +62,26 @@ func TestLogFields(t *testing.T) {
 	}
 }
 
+func TestTheLastLineIsThereWhenTheProcessEnds(t *testing.T) {
+	t.Parallel()
+	log, lines := newLog(hclog.Info)
+	said := ""
+	l := zap.New(newLogCore(log, func() { said = lines.String() })).With(zap.String("member", "q1"))
+	if l.Error("m"); said != "" {
+		t.Errorf("after an error: got %q, want nobody told", said)
+	}
+	defer func() {
+		if recover() == nil || !strings.Contains(said, "the disk is gone: member=q1") {
+			t.Errorf("got %q, want the last line to have been written before", said)
+		}
+	}()
+	l.Panic("the disk is gone")
+}
+
 func TestLogBelowLevelIsNotWritten(t *testing.T) {
 	t.Parallel()
 	log, lines := newLog(hclog.Error)
-	core := newLogCore(log)
+	core := newLogCore(log, nil)
 	l := zap.New(core)
 	if l.Core().Enabled(zap.DebugLevel) {
 		t.Error("debug is enabled: etcd would gather statistics of every request")

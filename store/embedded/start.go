@@ -41,7 +41,7 @@ func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
 	}
-	s.core = newLogCore(s.log)
+	s.core = newLogCore(s.log, cfg.Dying)
 	if err := s.launch(ctx); err != nil {
 		return nil, fmt.Errorf("start etcd member %s: %w", cfg.Name, err)
 	}

@@ -49,6 +49,7 @@ func (n *Node) embed(ctx context.Context, stops *closers) error {
 	cfg := embedded.Config{
 		Name: n.set.Node.Name, Dir: filepath.Join(n.set.Node.DataDir, "etcd"),
 		Client: e.Client, Peer: e.Peer, Cluster: e.Cluster,
+		Dying: n.cfg.Dying,
 	}
 	if n.memory.known().Revision > 0 {
 		cfg.KnownBy = n.memory.path

@@ -24,6 +24,9 @@ func (b *backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 		return nil, asked(err)
 	}
 	number, worker := whoHas(&r, attempt)
+	if worker == "" && attempt == 0 && r.State.Terminal() {
+		return nil, fmt.Errorf("run %s was %s and never began (%s): %w", r.Name(), r.State, r.Reason, job.ErrNotFound)
+	}
 	if worker == "" && attempt == 0 {
 		return nil, fmt.Errorf("run %s has no attempt yet: %w", r.Name(), job.ErrNotFound)
 	}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -46,6 +47,26 @@ func TestOutputIsFollowedFromBeforeTheBeginning(t *testing.T) {
 	if got := r.output(t, v.Ref, 0, true); got != "begun\nended\n" {
 		t.Errorf("got %q, want all that it prints", got)
 	}
+}
+
+func TestOutputOfARunThatNeverBegan(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	r.put(t, "talk", job.Spec{Shell: "echo begun"})
+	v := r.submit(t, "talk", api.RunRequest{In: "1h"})
+	missing := func(why string) {
+		t.Helper()
+		if _, err := r.Logs(t.Context(), v.Ref, 0, false); !errors.Is(err, job.ErrNotFound) || !strings.Contains(err.Error(), why) {
+			t.Errorf("got %v, want not found, and %q", err, why)
+		}
+	}
+	missing("has no attempt yet")
+	if _, err := r.Cancel(t.Context(), v.Ref, "not now"); err != nil {
+		t.Fatal(err)
+	}
+	r.ends(t, v.Ref, job.Canceled)
+	missing("was canceled and never began (")
 }
 
 // A worker that is paused sends nothing more and does not hang up.

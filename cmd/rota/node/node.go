@@ -54,6 +54,8 @@ type Config struct {
 	Now func() time.Time
 	// Drained is called when the node stops and has nothing left to write, before it leaves the store. May be nil.
 	Drained func()
+	// Dying is called when an embedded etcd is about to end the process, after it has logged why. May be nil.
+	Dying func()
 	// Ready is called once the node answers. May be nil.
 	Ready func(*Node)
 }

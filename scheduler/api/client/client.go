@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -238,12 +239,28 @@ func fetch[T any](ctx context.Context, c *Client, q call) (v T, status int, err 
 		return v, res.StatusCode, nil
 	}
 	if !hasType(res, "application/json") {
-		return v, 0, fmt.Errorf("%s %s: the answer is no JSON: is it the address of a rota?", q.method, res.Request.URL)
+		return v, 0, foreign(res)
 	}
 	if err := json.NewDecoder(res.Body).Decode(&v); err != nil {
 		return v, 0, fmt.Errorf("read answer to %s %s: %w", q.method, q.path, err)
 	}
+	if !whole(v) {
+		return v, 0, foreign(res)
+	}
 	return v, res.StatusCode, nil
+}
+
+// whole says whether an answer has what none of rota's is without, and what its readers rely on.
+func whole(answer any) bool {
+	switch v := answer.(type) {
+	case api.JobView:
+		return v.Spec != nil
+	case api.JobList:
+		return !slices.ContainsFunc(v.Jobs, func(j api.JobView) bool { return j.Spec == nil })
+	case api.RunView:
+		return v.Ref != ""
+	}
+	return true
 }
 
 // get is fetch for reads.

@@ -142,13 +142,28 @@ func TestAnotherProgramAnswers(t *testing.T) {
 	for _, status := range []int{200, 404, 302} {
 		url, _ := server(t, page(status))
 		_, err := dial(t, client.Config{Servers: url}).Jobs(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "address") {
+		var e *client.Error
+		if !errors.As(err, &e) || !e.Foreign || e.Status != status || !strings.Contains(err.Error(), "address") {
 			t.Errorf("%d: got %v, want doubt about the address", status, err)
 		}
 		if errors.Is(err, job.ErrNotFound) {
 			t.Errorf("%d: what is not there is a page, and no job", status)
 		}
 	}
+	t.Run("with JSON of its own", func(t *testing.T) {
+		for body, ask := range map[string]func(*client.Client) error{
+			`{}`:            func(c *client.Client) error { _, err := c.Job(t.Context(), "a"); return err },
+			`{"name":"a"}`:  func(c *client.Client) error { _, err := c.PauseJob(t.Context(), "a", ""); return err },
+			`{"jobs":[{}]}`: func(c *client.Client) error { _, err := c.Jobs(t.Context()); return err },
+			`{"state":"x"}`: func(c *client.Client) error { _, err := c.Run(t.Context(), "a/b"); return err },
+		} {
+			url, _ := server(t, func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, json.RawMessage(body)) })
+			var e *client.Error
+			if err := ask(dial(t, client.Config{Servers: url})); !errors.As(err, &e) || !e.Foreign || e.Status != 200 || e.Server != url {
+				t.Errorf("%s: got %v, want a foreign answer of %s", body, err, url)
+			}
+		}
+	})
 }
 
 func TestFallback(t *testing.T) {
@@ -157,7 +172,7 @@ func TestFallback(t *testing.T) {
 		if r.Method == "POST" {
 			status = 201
 		}
-		answer(w, status, map[string]any{})
+		answer(w, status, map[string]any{"run": "backup/b"})
 	}
 	abort := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	cutOff := func(status int, kind string) http.HandlerFunc {
@@ -285,7 +300,7 @@ func TestRequestHeaders(t *testing.T) {
 	var got http.Header
 	url, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r.Header.Clone()
-		answer(w, 200, map[string]any{})
+		answer(w, 200, map[string]any{"run": "backup/b"})
 	})
 	c := dial(t, client.Config{Servers: url, TokenFile: file, By: "alice", Agent: "rota/1"})
 	if _, _, err := c.Submit(t.Context(), "backup", api.RunRequest{Key: `a"b`}); err != nil {

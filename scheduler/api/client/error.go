@@ -64,7 +64,7 @@ func (e *Error) Is(target error) bool {
 func readProblem(server string, res *http.Response, body []byte) error {
 	e := &Error{}
 	if !hasType(res, "application/problem+json") || json.Unmarshal(body, e) != nil {
-		e = &Error{Foreign: true, Detail: fmt.Sprintf("%s answered %s, and not as rota does: is it the right address?", server, res.Status)}
+		e = &Error{Foreign: true, Detail: foreignText(server, res)}
 	}
 	e.Status, e.Server = res.StatusCode, server // whatever the body claims
 	if e.Title == "" {
@@ -74,6 +74,16 @@ func readProblem(server string, res *http.Response, body []byte) error {
 		e.RetryAfter = time.Duration(s) * time.Second
 	}
 	return e
+}
+
+// foreign is the error of an answer that says that all is well, and is not one of rota's.
+func foreign(res *http.Response) error {
+	server := res.Request.URL.Scheme + "://" + res.Request.URL.Host
+	return &Error{Foreign: true, Status: res.StatusCode, Title: http.StatusText(res.StatusCode), Server: server, Detail: foreignText(server, res)}
+}
+
+func foreignText(server string, res *http.Response) string {
+	return fmt.Sprintf("%s answered %s, and not as rota does: is it the right address?", server, res.Status)
 }
 
 var errNoAnswer = errors.New("no answer")

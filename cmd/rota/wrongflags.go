@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+)
+
+// wrongFlags says which flags are to blame for a schedule that is refused, which itself names the keys of a job file: a usage
+// error, or err itself if something is wrong with the expression. The zone is the one that was given.
+func wrongFlags(err error, zone string) error {
+	reasons := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		reasons = joined.Unwrap()
+	}
+	var wrong []schedule.Error
+	for _, reason := range reasons {
+		var why *schedule.Error
+		if !errors.As(reason, &why) {
+			return err
+		}
+		named := *why
+		switch key := why.Field; {
+		case why.NeverFires():
+			continue
+		case key == "timezone":
+			named.Field = "--timezone"
+			if likely := config.LikelyZone(zone); likely != "" {
+				named.Hint = "did you mean " + likely + "?"
+			}
+		case key == "every":
+			named.Field = "--every"
+		case key == "dst.gap", key == "dst.fold":
+			named.Field = "--" + strings.TrimPrefix(key, "dst.")
+		default:
+			return err
+		}
+		wrong = append(wrong, named)
+	}
+	if len(wrong) == 1 {
+		hint := wrong[0].Hint
+		wrong[0].Hint = ""
+		return usageError{wrong[0].Error(), hint}
+	}
+	var lines []string
+	for _, why := range wrong {
+		lines = append(lines, why.Error())
+	}
+	return usageError{strings.Join(lines, "\n"), ""}
+}
