@@ -150,6 +150,24 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	}
 	if r.mistakes() == before {
 		l.jobs[name] = Definition{Name: name, File: r.src.name, Line: key.Line, Spec: spec.WithDefaults()}
+		l.sound = append(l.sound, jobKey{r, key})
+	}
+}
+
+// jobKey is where a job begins of which nothing is wrong so far.
+type jobKey struct {
+	r    *reader
+	node *yaml.Node
+}
+
+// checkSizes refuses jobs that the store would not take, with the notifiers that they name.
+func (l *loader) checkSizes() {
+	for _, key := range l.sound {
+		spec := l.jobs[key.node.Value].Spec
+		if size := spec.Size(); size > job.MaxSpec {
+			key.r.fail(key.node, "keep large data elsewhere and name the place", "job %s has %d bytes as JSON, at most %d are allowed",
+				quote(key.node.Value), size, job.MaxSpec)
+		}
 	}
 }
 

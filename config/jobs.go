@@ -73,6 +73,7 @@ func ParseJobs(name string, text []byte) (*Set, error) {
 type loader struct {
 	c         *collector
 	jobs      map[string]Definition
+	sound     []jobKey
 	limits    map[string]LimitDefinition
 	used      []limitUse
 	notifiers notifiers
@@ -100,6 +101,7 @@ func (l *loader) source(src *source) {
 func (l *loader) set() (*Set, error) {
 	l.notifiers.resolve(l.jobs)
 	l.checkUses()
+	l.checkSizes()
 	if err := l.c.err(); err != nil {
 		return nil, err
 	}

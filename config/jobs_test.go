@@ -202,6 +202,35 @@ func TestPayloadIsBounded(t *testing.T) {
 	}
 }
 
+// TestAJobAsAWholeIsBounded: what the store would refuse is refused before anything of the files is applied.
+func TestAJobAsAWholeIsBounded(t *testing.T) {
+	env := func(count int, rest string) string {
+		var b strings.Builder
+		b.WriteString("jobs:\n  a: {shell: x}\n  m:\n    shell: x\n    env:\n")
+		for i := range count {
+			fmt.Fprintf(&b, "      V%d: '%s'\n", i, strings.Repeat("&", 60_000)) // of which no escape is made in the store
+		}
+		return b.String() + rest + "  z: {shell: x}\n"
+	}
+	set := parse1(t, env(6, ""))
+	if _, known := set.Jobs["m"]; !known {
+		t.Error("six values of 60 KB are refused")
+	}
+	notifiers := "    notify: [" + strings.Join(strings.Split("abcde", ""), ", ") + "]\n"
+	defined := "notifiers:\n"
+	for _, name := range strings.Split("abcde", "") {
+		defined += "  " + name + ": {url: 'ntfy://host/" + strings.Repeat("x", 8_100) + "'}\n"
+	}
+	for what, text := range map[string]string{"nine values": env(9, ""), "six and five notifiers": defined + env(6, notifiers)} {
+		_, err := ParseJobs("jobs.yaml", []byte(text))
+		var list Errors
+		if !errors.As(err, &list) || len(list) != 1 || !strings.HasSuffix(list[0].Msg, "at most 393216 are allowed") || list[0].Hint == "" ||
+			strings.Split(text, "\n")[list[0].Line-1] != "  m:" || list[0].Col != 3 {
+			t.Errorf("%s: got %.300v", what, err)
+		}
+	}
+}
+
 func FuzzParseJobs(f *testing.F) {
 	for _, pattern := range []string{"testdata/bad/*.yaml", "testdata/good/*.yaml"} {
 		files, _ := filepath.Glob(pattern)

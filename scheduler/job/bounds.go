@@ -1,7 +1,9 @@
 package job
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -53,6 +55,21 @@ var (
 	ConcurrentRange = Range[int]{1, 1_000_000} // of a limit
 	CapacityRange   = Range[int]{1, 100_000}   // of a worker, where each run takes some 20 KB while it waits for its time or executes
 )
+
+// MaxSpec is the most that a job may say as a whole, in bytes of JSON. It leaves room, in a record of 512 KiB, for what is known of
+// the job beside it.
+const MaxSpec = 384 << 10
+
+// Size is how many bytes s takes as JSON in the store; 0 if it is none, as its payload may be.
+func (s *Spec) Size() int {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(s) != nil {
+		return 0
+	}
+	return b.Len() - len("\n")
+}
 
 // Check says which field of s is not what it may be; nil if all are. It allocates nothing then: a leader that starts asks it
 // of all definitions. What there is to say about the job's schedule says package schedule.
