@@ -71,10 +71,11 @@ func (s *Spec) Size() int {
 	return b.Len() - len("\n")
 }
 
-// Check says which field of s is not what it may be; nil if all are. It allocates nothing then: a leader that starts asks it
+// Check says which field of s is not what it may be, or that it does not do one thing; nil if all is well. It allocates nothing then: a leader that starts asks it
 // of all definitions. What there is to say about the job's schedule says package schedule.
 func (s *Spec) Check() error {
 	err := cmp.Or(
+		s.checkAction(),
 		EveryRange.check("every", s.Every),
 		JitterRange.check("jitter", s.Jitter),
 		known("missed", s.Missed, MissedPolicies()),
@@ -111,6 +112,20 @@ func (s *Spec) Check() error {
 		)
 	}
 	return err
+}
+
+// checkAction refuses what says nothing to execute, or several things.
+func (s *Spec) checkAction() error {
+	actions := 0
+	for _, given := range [...]bool{len(s.Command) > 0, s.Shell != "", s.HTTP != nil, s.Handler != ""} {
+		if given {
+			actions++
+		}
+	}
+	if actions != 1 {
+		return fmt.Errorf("it has %d of command, shell, http and handler, and needs exactly one", actions)
+	}
+	return nil
 }
 
 // Check says which field of s is not what it may be; nil if all are.
