@@ -78,7 +78,7 @@ func TestMistakesOfAllFilesAreReportedAtOnce(t *testing.T) {
 		"a.yaml:3:7: unknown key \"shel\"",
 		"b.yaml:2:3: duplicate job \"a\": already defined at " + filepath.Join(dir, "a.yaml") + ":2",
 		"c.yaml:1:8: is not YAML",
-		"d.yaml: is empty",
+		"d.yaml:1:1: is empty",
 		missing + ": does not exist",
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -111,13 +111,15 @@ func TestUnreadablePathsAreNamed(t *testing.T) {
 			}
 			path := filepath.Join(dir, name)
 			_, err := LoadJobs([]string{path})
-			if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v, want %s: %s", err, path, want)
+			if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), want) ||
+				!strings.Contains(err.Error(), "hint: ") {
+				t.Errorf("got %v, want %s: %s, and a hint", err, path, want)
 			}
 		})
 	}
 	t.Run("device", func(t *testing.T) {
-		if _, err := LoadJobs([]string{os.DevNull}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		if _, err := LoadJobs([]string{os.DevNull}); err == nil || !strings.Contains(err.Error(), "not a regular file") ||
+			!strings.Contains(err.Error(), "standard input if the path is -") {
 			t.Errorf("got %v", err)
 		}
 	})

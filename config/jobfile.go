@@ -2,7 +2,6 @@ package config
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"go.yaml.in/yaml/v4"
@@ -106,11 +105,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	}
 	name := key.Value
 	if err := job.CheckName(name); err != nil {
-		msg, hint, _ := strings.Cut(err.Error(), ": use ")
-		if hint != "" {
-			hint = "use " + hint
-		}
-		r.fail(key, hint, "job %s", msg)
+		r.badName(key, "job", err)
 	} else if name == job.AdHoc {
 		r.fail(key, "choose another name", "job name %q is reserved for commands that are submitted without a job", name)
 	}

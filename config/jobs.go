@@ -90,7 +90,7 @@ func (l *loader) source(src *source) {
 	before := len(l.c.errs)
 	roots := documents(src, l.c)
 	if len(roots) == 0 && len(l.c.errs) == before {
-		l.c.add(&Error{File: src.name, Msg: "is empty", Hint: "a job file has jobs:; write jobs: {} for none"})
+		l.c.add(src.blame(1, 1, "is empty", "a job file has jobs:; write jobs: {} for none"))
 	}
 	for _, root := range roots {
 		l.document(&reader{src: src, c: l.c}, root)

@@ -68,6 +68,11 @@ func TestMistakesAreExplained(t *testing.T) {
 			if set != nil || !errors.As(err, &list) || len(list) == 0 {
 				t.Fatalf("got %v, %v; want Errors", set, err)
 			}
+			for _, e := range list {
+				if e.Line == 0 || e.Col == 0 || e.Hint == "" {
+					t.Errorf("no place or no hint: %v", e)
+				}
+			}
 			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", []byte(err.Error()+"\n"))
 		})
 	}
@@ -184,6 +189,9 @@ func TestLargeInputHasShortErrors(t *testing.T) {
 				t.Fatalf("got %T, want Errors", err)
 			}
 			for _, e := range list {
+				if e.Hint == "" {
+					t.Errorf("no hint: %.300v", e)
+				}
 				if n := len(e.Error()); n > 2000 {
 					t.Fatalf("a message of %d bytes: %.300s", n, e)
 				}
@@ -192,6 +200,38 @@ func TestLargeInputHasShortErrors(t *testing.T) {
 				t.Errorf("%d errors", len(list))
 			}
 		})
+	}
+}
+
+func TestWhatIsTooMuchHasAHint(t *testing.T) {
+	list := func(count int, format string) string {
+		parts := make([]string, count)
+		for i := range parts {
+			parts[i] = strings.ReplaceAll(format, "N", fmt.Sprint(i))
+		}
+		return strings.Join(parts, ", ")
+	}
+	for _, text := range []string{
+		"command: [" + list(maxArguments+1, "x") + "]",
+		"shell: " + strings.Repeat("x", maxText+1),
+		"shell: x, description: " + strings.Repeat("x", maxDescription+1),
+		"shell: x, env: {" + list(maxEntries+1, "VN: x") + "}",
+		"shell: x, workers: {" + list(maxEntries+1, "vN: x") + "}",
+		"shell: x, schedule: [" + list(101, "N 1 * * *") + "]",
+		"shell: x, schedule: '@daily', exclude: [" + list(10_001, "2026-01-01") + "]",
+		"shell: x, notify: [" + list(maxNotifiers+1, "a") + "]",
+		"shell: x, payload: " + strings.Repeat("x", maxPayload),
+	} {
+		_, err := ParseJobs("jobs.yaml", []byte("jobs: {a: {"+text+"}}\nnotifiers: {a: {url: 'ntfy://host/topic'}}\n"))
+		var list Errors
+		if !errors.As(err, &list) {
+			t.Errorf("%.40s: got %v, want Errors", text, err)
+		}
+		for _, e := range list {
+			if e.Hint == "" {
+				t.Errorf("%.40s: no hint: %.300v", text, e)
+			}
+		}
 	}
 }
 

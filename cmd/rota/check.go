@@ -44,6 +44,7 @@ type mistake struct {
 	Line    int    `json:"line,omitempty"` // from 1; none if no line is to blame
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
+	Excerpt string `json:"excerpt,omitempty"` // the line and, below it, a caret
 	Hint    string `json:"hint,omitempty"`
 }
 
@@ -51,7 +52,7 @@ type mistake struct {
 func (c *cli) printMistakes(found config.Errors) error {
 	checked := checkedSet{Jobs: []checkedJob{}}
 	for _, e := range found {
-		checked.Mistakes = append(checked.Mistakes, mistake{e.File, e.Line, e.Col, e.Msg, e.Hint})
+		checked.Mistakes = append(checked.Mistakes, mistake{e.File, e.Line, e.Col, e.Msg, e.Excerpt, e.Hint})
 	}
 	if err := c.print(checked, nil); err != nil {
 		return err
