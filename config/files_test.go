@@ -46,6 +46,18 @@ func TestDirectoryGivesItsJobFiles(t *testing.T) {
 	}
 }
 
+func TestAFileIsReadOnceHoweverItIsSpelt(t *testing.T) {
+	dir := files(t, map[string]string{"a.yaml": "jobs: {a: {shell: x}}"})
+	t.Chdir(dir)
+	set, err := LoadJobs([]string{"a.yaml", "./a.yaml", "../" + filepath.Base(dir) + "/a.yaml", ".", dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := set.Jobs["a"].File; got != "a.yaml" {
+		t.Errorf("file %q, want the first spelling", got)
+	}
+}
+
 func TestConfigMapLayoutIsRead(t *testing.T) {
 	dir := files(t, map[string]string{"..2026_01_01/jobs.yaml": "jobs: {a: {shell: x}}"})
 	for link, target := range map[string]string{"..data": "..2026_01_01", "jobs.yaml": "..data/jobs.yaml"} {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -38,13 +39,17 @@ func LoadJobs(paths []string) (*Set, error) {
 			continue
 		}
 		for _, file := range files {
-			if read[file] {
+			one, err := filepath.Abs(file) // however it is spelt
+			if err != nil {
+				one = file
+			}
+			if read[one] {
 				continue
 			}
-			read[file] = true
-			src, err := readSource(file)
-			if err != nil {
-				l.c.add(err)
+			read[one] = true
+			src, mistake := readSource(file)
+			if mistake != nil {
+				l.c.add(mistake)
 				continue
 			}
 			l.source(src)
