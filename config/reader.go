@@ -90,7 +90,11 @@ func (r *reader) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node)
 			continue
 		}
 		if line, ok := lines[key.Value]; ok {
-			r.fail(key, "remove one of the two", "duplicate key %s in %s: first given at line %d", quote(key.Value), what, line)
+			first := ""
+			if line > 0 { // in a file
+				first = fmt.Sprintf(": first given at line %d", line)
+			}
+			r.fail(key, "remove one of the two", "duplicate key %s in %s%s", quote(key.Value), what, first)
 			continue
 		}
 		lines[key.Value] = key.Line
