@@ -15,7 +15,7 @@ const (
 	maxDescription = 1 << 10   // bytes
 	maxText        = 64 << 10  // bytes of a shell script, an argument, a body or a value of env
 	maxURL         = 8 << 10   // bytes
-	maxPayload     = 256 << 10 // bytes of JSON
+	maxPayload     = 256 << 10 // bytes of JSON; of what a program is told less: job.MaxToldPayload
 	maxEntries     = 256       // entries of env, headers and workers
 	maxArguments   = 1024      // of a command
 )

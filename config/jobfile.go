@@ -143,6 +143,9 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	if !misspelt {
 		r.action(own, key, what, &spec)
 	}
+	if err := spec.CheckPayload(spec.Payload); err != nil {
+		r.fail(child(own, "payload"), "keep large data elsewhere and name the place", "%v", err)
+	}
 	if r.mistakes() == before {
 		l.jobs[name] = Definition{Name: name, File: r.src.name, Line: key.Line, Spec: spec.WithDefaults()}
 		l.sound = append(l.sound, jobKey{r, key})

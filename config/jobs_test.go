@@ -235,6 +235,20 @@ func TestWhatIsTooMuchHasAHint(t *testing.T) {
 	}
 }
 
+func TestAPayloadIsNoLongerThanItCanBeTold(t *testing.T) {
+	for action, most := range map[string]int{
+		"shell: x": job.MaxToldPayload, "command: [x]": job.MaxToldPayload, "handler: x": maxPayload, "http: {url: 'http://x'}": maxPayload,
+	} {
+		for size, want := range map[int]bool{most: true, most + 1: false} {
+			_, err := ParseJobs("jobs.yaml", []byte("jobs:\n  a:\n    "+action+"\n    payload: "+strings.Repeat("x", size-2)+"\n"))
+			msg := fmt.Sprintf("jobs.yaml:4:14: payload has %d bytes as JSON, at most %d are allowed", size, most)
+			if (err == nil) != want || err != nil && !strings.Contains(err.Error(), msg) {
+				t.Errorf("%s with %d bytes: got %.200v, want it accepted: %v", action, size, err, want)
+			}
+		}
+	}
+}
+
 func TestPayloadIsBounded(t *testing.T) {
 	_, err := ParseJobs("jobs.yaml", []byte("jobs:\n  a:\n    shell: x\n    payload: "+strings.Repeat("x", maxPayload)+"\n"))
 	if err == nil || !strings.Contains(err.Error(), "at most 262144 are allowed") {

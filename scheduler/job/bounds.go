@@ -71,8 +71,21 @@ func (s *Spec) Size() int {
 	return b.Len() - len("\n")
 }
 
-// Check says which field of s is not what it may be, or that it does not do one thing; nil if all is well. It allocates nothing then: a leader that starts asks it
-// of all definitions. What there is to say about the job's schedule says package schedule.
+// MaxToldPayload is the longest payload that a program can be told, in bytes: Linux takes 128 KiB in one variable, with its name
+// and the byte at its end.
+const MaxToldPayload = 128<<10 - len("ROTA_PAYLOAD=") - 1
+
+// CheckPayload says why p cannot be told to what s executes; nil if it can.
+func (s *Spec) CheckPayload(p json.RawMessage) error {
+	if len(p) <= MaxToldPayload || len(s.Command) == 0 && s.Shell == "" {
+		return nil
+	}
+	return fmt.Errorf("payload has %d bytes as JSON, at most %d are allowed for a program: Linux takes no more in one variable",
+		len(p), MaxToldPayload)
+}
+
+// Check says which field of s is not what it may be, or that it does not do one thing; nil if all is well. It allocates nothing
+// then: a leader that starts asks it of all definitions. What there is to say about the job's schedule says package schedule.
 func (s *Spec) Check() error {
 	err := cmp.Or(
 		s.checkAction(),
