@@ -79,7 +79,7 @@ func (c *cli) printChecked(set *config.Set) error {
 		j := checkedJob{Name: d.Name, File: d.File, Line: d.Line, Schedule: scheduleOf(&d.Spec), Notes: []string{}}
 		j.Slots = upcoming(d.Name, &d.Spec, now, slots)
 		if s, err := policy.When(d.Name, &d.Spec); err == nil && s != nil {
-			j.Notes = append(j.Notes, s.Notes(now, notes)...)
+			j.Notes = append(j.Notes, s.Notes(now, now, notes)...)
 		}
 		checked.Jobs = append(checked.Jobs, j)
 	}

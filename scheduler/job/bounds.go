@@ -60,7 +60,7 @@ var (
 // the job beside it.
 const MaxSpec = 384 << 10
 
-// Size is how many bytes s takes as JSON in the store; 0 if it is none, as its payload may be.
+// Size is how many bytes s takes as JSON in the store; 0 if its payload is no JSON.
 func (s *Spec) Size() int {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -285,6 +285,13 @@ func TestAReplicaOnItsOwn(t *testing.T) {
 			}
 		}
 	})
+	t.Run("changes of clocks are told as far as slots are listed", func(t *testing.T) {
+		r.put(t, "yearly", job.Spec{Schedule: []string{"30 2 26 3 *"}, Timezone: "Europe/Berlin", Shell: "true"})
+		v, err := r.Next(t.Context(), "yearly", time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), 3)
+		if err != nil || !strings.Contains(strings.Join(v.Notes, "\n"), "2028-03-26: the clock in Europe/Berlin") {
+			t.Errorf("got %+v, %v, want a note on the second slot", v, err)
+		}
+	})
 	t.Run("output that is not there", func(t *testing.T) {
 		v := r.submit(t, "pay", api.RunRequest{})
 		r.ends(t, v.Ref, job.Succeeded)
