@@ -55,9 +55,9 @@ func readCommand(r *reader, n *yaml.Node, s *job.Spec) {
 		switch {
 		case !ok:
 		case i == 0 && arg == "":
-			r.fail(n, "", "command has no program")
+			r.fail(n, "begin the list with the program", "command has no program")
 		case i == maxArguments:
-			r.fail(n, "", "command has more than %d arguments", maxArguments)
+			r.fail(n, "put them into a file that the program reads", "command has more than %d arguments", maxArguments)
 		case i < maxArguments:
 			s.Command = append(s.Command, r.told(n, "argument", arg))
 			r.references(n, "argument", arg)
@@ -131,7 +131,7 @@ func readHTTP(r *reader, n *yaml.Node, s *job.Spec) {
 		return
 	}
 	if child(n, "url") == nil {
-		r.fail(n, "", "http has no url")
+		r.fail(n, "add url: https://host/path", "http has no url")
 	}
 	if child(n, "json") != nil && child(n, "body") != nil {
 		r.fail(keyOf(n, "body"), "keep one of them", "http has both json and body")
@@ -152,7 +152,7 @@ func readHeaders(r *reader, n *yaml.Node, h *job.HTTP) {
 		case seen[canonical] != "":
 			r.fail(key, "remove one of the two", "duplicate header %s: already given as %s", quote(name), quote(seen[canonical]))
 		case strings.ContainsAny(v, "\r\n\x00"):
-			r.fail(value, "", "header %s has a line break in its value", quote(name))
+			r.fail(value, "write it on one line", "header %s has a line break in its value", quote(name))
 		default:
 			seen[canonical] = name
 			headers[name] = r.limited(value, "header "+quote(name), v, maxText)

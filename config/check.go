@@ -79,7 +79,8 @@ func (s *Settings) check(sources map[string]given) {
 	fail := failAt(sources)
 	between := func(key string, d, low, high time.Duration) {
 		if d < low || d > high {
-			fail(key, "", "%v is not between %v and %v", job.Duration(d), job.Duration(low), job.Duration(high))
+			may := job.Range[job.Duration]{Low: job.Duration(low), High: job.Duration(high)}
+			fail(key, within("a duration", may), "%v is not between %v and %v", job.Duration(d), may.Low, may.High)
 		}
 	}
 	if err := job.CheckName(s.Node.Name); err != nil {
@@ -109,10 +110,10 @@ func (s *Settings) check(sources map[string]given) {
 	between("worker.shutdown_grace", s.Worker.ShutdownGrace, 0, 24*time.Hour)
 	between("history.max_age", s.History.MaxAge, time.Hour, job.MaxDuration.Std())
 	if s.History.Success < 1 {
-		fail("history.success", "", "%d is less than 1", s.History.Success)
+		fail("history.success", "write 1 or more", "%d is less than 1", s.History.Success)
 	}
 	if s.History.Failed < 1 {
-		fail("history.failed", "", "%d is less than 1", s.History.Failed)
+		fail("history.failed", "write 1 or more", "%d is less than 1", s.History.Failed)
 	}
 }
 
@@ -154,7 +155,7 @@ func (s *Settings) checkEtcd(fail func(key, hint, format string, args ...any)) {
 		}
 		for _, other := range e.Endpoints[:i] {
 			if other == endpoint {
-				fail("etcd.endpoints", "", "names %s twice", quote(endpoint))
+				fail("etcd.endpoints", "remove one of the two", "names %s twice", quote(endpoint))
 			}
 		}
 	}
@@ -196,7 +197,8 @@ func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)
 	case "":
 		fail(key, "add "+s.Node.Name+"="+s.Etcd.Embedded.Peer, "does not name this node, %s", quote(s.Node.Name))
 	default:
-		fail("etcd.embedded.peer", "", "%s is not what etcd.embedded.cluster says of %s: %s", quote(s.Etcd.Embedded.Peer), quote(s.Node.Name), quote(peer))
+		fail("etcd.embedded.peer", "write the same in both", "%s is not what etcd.embedded.cluster says of %s: %s",
+			quote(s.Etcd.Embedded.Peer), quote(s.Node.Name), quote(peer))
 	}
 }
 

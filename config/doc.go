@@ -3,7 +3,7 @@
 // # Job files
 //
 // [LoadJobs] and [ParseJobs] either return a complete, checked [Set] or [Errors]: every mistake of every file at once,
-// each with its file, line, column, an excerpt and mostly a hint. A Set that was returned can be scheduled and stored
+// each with its file, line, column, an excerpt and a hint. A Set that was returned can be scheduled and stored
 // as it is.
 //
 // Reading is bounded whatever is read: by the size of a file, by the depth of its nesting, by what YAML aliases may

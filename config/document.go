@@ -114,7 +114,7 @@ func syntaxHint(src *source, line int, msg string) string {
 		strings.Contains(msg, "did not find expected '-'"):
 		return "check the indentation of this line and of the one before; a quote inside quotes is written twice"
 	}
-	return ""
+	return "check the quotes, brackets and indentation of this line and of the one before"
 }
 
 // unquotedStart finds where values begin that YAML cannot read without quotes. The other two find, from there, the

@@ -15,7 +15,7 @@ type Error struct {
 	Line    int    // from 1; 0 if no line is to blame
 	Col     int    // in characters, from 1; 0 if no column is to blame
 	Msg     string // what is wrong
-	Hint    string // what to do instead; may be empty
+	Hint    string // what to do instead
 	Excerpt string // the line and, below it, a caret; may be empty
 	Unread  bool   // the file could not be read, which may change though the file does not
 }
@@ -120,7 +120,8 @@ func (c *collector) err() error {
 	})
 	if c.dropped {
 		last := c.errs[len(c.errs)-1]
-		return append(c.errs, &Error{File: last.File, Msg: fmt.Sprintf("more than %d mistakes: the others are not shown", maxErrors)})
+		msg := fmt.Sprintf("more than %d mistakes: the others are not shown", maxErrors)
+		return append(c.errs, &Error{File: last.File, Msg: msg, Hint: "mend these first"})
 	}
 	return c.errs
 }

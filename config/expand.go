@@ -79,7 +79,7 @@ func (x *expander) node(n, via *yaml.Node) *yaml.Node {
 
 func (x *expander) alias(n *yaml.Node) *yaml.Node {
 	if x.active[n.Alias] {
-		x.fail(n, "", fmt.Sprintf("alias *%s contains itself", n.Value))
+		x.fail(n, "write out what it stands for", fmt.Sprintf("alias *%s contains itself", n.Value))
 		return n
 	}
 	return x.node(n.Alias, n)
@@ -93,7 +93,7 @@ func (x *expander) merge(into, key, from *yaml.Node) {
 	}
 	for _, m := range list {
 		if m.Kind != yaml.MappingNode {
-			x.fail(key, "", "<< must be followed by an alias of a mapping, or by a list of them")
+			x.fail(key, "such as <<: *name", "<< must be followed by an alias of a mapping, or by a list of them")
 			return
 		}
 		into.Content = append(into.Content, missingPairs(into, m)...)

@@ -46,6 +46,18 @@ func TestDirectoryGivesItsJobFiles(t *testing.T) {
 	}
 }
 
+func TestAFileIsReadOnceHoweverItIsSpelt(t *testing.T) {
+	dir := files(t, map[string]string{"a.yaml": "jobs: {a: {shell: x}}"})
+	t.Chdir(dir)
+	set, err := LoadJobs([]string{"a.yaml", "./a.yaml", "../" + filepath.Base(dir) + "/a.yaml", ".", dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := set.Jobs["a"].File; got != "a.yaml" {
+		t.Errorf("file %q, want the first spelling", got)
+	}
+}
+
 func TestConfigMapLayoutIsRead(t *testing.T) {
 	dir := files(t, map[string]string{"..2026_01_01/jobs.yaml": "jobs: {a: {shell: x}}"})
 	for link, target := range map[string]string{"..data": "..2026_01_01", "jobs.yaml": "..data/jobs.yaml"} {
@@ -78,7 +90,7 @@ func TestMistakesOfAllFilesAreReportedAtOnce(t *testing.T) {
 		"a.yaml:3:7: unknown key \"shel\"",
 		"b.yaml:2:3: duplicate job \"a\": already defined at " + filepath.Join(dir, "a.yaml") + ":2",
 		"c.yaml:1:8: is not YAML",
-		"d.yaml: is empty",
+		"d.yaml:1:1: is empty",
 		missing + ": does not exist",
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -111,13 +123,15 @@ func TestUnreadablePathsAreNamed(t *testing.T) {
 			}
 			path := filepath.Join(dir, name)
 			_, err := LoadJobs([]string{path})
-			if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), want) {
-				t.Errorf("got %v, want %s: %s", err, path, want)
+			if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), want) ||
+				!strings.Contains(err.Error(), "hint: ") {
+				t.Errorf("got %v, want %s: %s, and a hint", err, path, want)
 			}
 		})
 	}
 	t.Run("device", func(t *testing.T) {
-		if _, err := LoadJobs([]string{os.DevNull}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		if _, err := LoadJobs([]string{os.DevNull}); err == nil || !strings.Contains(err.Error(), "not a regular file") ||
+			!strings.Contains(err.Error(), "standard input if the path is -") {
 			t.Errorf("got %v", err)
 		}
 	})

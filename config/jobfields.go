@@ -15,7 +15,7 @@ const (
 	maxDescription = 1 << 10   // bytes
 	maxText        = 64 << 10  // bytes of a shell script, an argument, a body or a value of env
 	maxURL         = 8 << 10   // bytes
-	maxPayload     = 256 << 10 // bytes of JSON
+	maxPayload     = 256 << 10 // bytes of JSON; of what a program is told less: job.MaxToldPayload
 	maxEntries     = 256       // entries of env, headers and workers
 	maxArguments   = 1024      // of a command
 )
@@ -56,7 +56,7 @@ var jobFields = []field[job.Spec]{
 	{"jitter", func(r *reader, n *yaml.Node, s *job.Spec) {
 		s.Jitter = job.Duration(r.duration(n, "jitter", 0, job.MaxDuration.Std()))
 		if s.Jitter > job.JitterRange.High {
-			r.fail(n, "", "jitter %v is not less than %v", s.Jitter, job.JitterRange.High+1)
+			r.fail(n, "such as 30s, 10m or 1h30m", "jitter %v is not less than %v", s.Jitter, job.JitterRange.High+1)
 		}
 	}},
 	{"missed", func(r *reader, n *yaml.Node, s *job.Spec) { s.Missed = choice(r, n, "missed", job.MissedPolicies()) }},
@@ -146,7 +146,7 @@ func readRetry(r *reader, n *yaml.Node, s *job.Spec) {
 	s.Retry = &retry
 	full := job.Spec{Retry: &retry}.WithDefaults().Retry
 	if r.mistakes() == before && full.Min > full.MaxDelay {
-		r.fail(child(n, "max_delay"), "", "max_delay %v is shorter than min %v", full.MaxDelay, full.Min)
+		r.fail(child(n, "max_delay"), "write "+full.Min.String()+" or more", "max_delay %v is shorter than min %v", full.MaxDelay, full.Min)
 	}
 }
 
@@ -178,7 +178,7 @@ func (r *reader) labels(n *yaml.Node, what string) map[string]string {
 		switch {
 		case !ok:
 		case key.Value == "":
-			r.fail(key, "", "%s has a label without a name", what)
+			r.fail(key, "write name: value", "%s has a label without a name", what)
 		default:
 			labels[key.Value] = r.limited(value, what, s, maxDescription)
 		}
@@ -192,6 +192,6 @@ func (r *reader) labels(n *yaml.Node, what string) map[string]string {
 
 func (r *reader) tooMany(n *yaml.Node, what string, count int) {
 	if count > maxEntries {
-		r.fail(n, "", "%s has %d entries, at most %d are allowed", what, count, maxEntries)
+		r.fail(n, "remove some of them", "%s has %d entries, at most %d are allowed", what, count, maxEntries)
 	}
 }

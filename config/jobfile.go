@@ -2,7 +2,6 @@ package config
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"go.yaml.in/yaml/v4"
@@ -106,11 +105,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	}
 	name := key.Value
 	if err := job.CheckName(name); err != nil {
-		msg, hint, _ := strings.Cut(err.Error(), ": use ")
-		if hint != "" {
-			hint = "use " + hint
-		}
-		r.fail(key, hint, "job %s", msg)
+		r.badName(key, "job", err)
 	} else if name == job.AdHoc {
 		r.fail(key, "choose another name", "job name %q is reserved for commands that are submitted without a job", name)
 	}
@@ -148,8 +143,29 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	if !misspelt {
 		r.action(own, key, what, &spec)
 	}
+	if err := spec.CheckPayload(spec.Payload); err != nil {
+		r.fail(child(own, "payload"), "keep large data elsewhere and name the place", "%v", err)
+	}
 	if r.mistakes() == before {
 		l.jobs[name] = Definition{Name: name, File: r.src.name, Line: key.Line, Spec: spec.WithDefaults()}
+		l.sound = append(l.sound, jobKey{r, key})
+	}
+}
+
+// jobKey is where a job begins of which nothing is wrong so far.
+type jobKey struct {
+	r    *reader
+	node *yaml.Node
+}
+
+// checkSizes refuses jobs that the store would not take, with the notifiers that they name.
+func (l *loader) checkSizes() {
+	for _, key := range l.sound {
+		spec := l.jobs[key.node.Value].Spec
+		if size := spec.Size(); size > job.MaxSpec {
+			key.r.fail(key.node, "keep large data elsewhere and name the place", "job %s has %d bytes as JSON, at most %d are allowed",
+				quote(key.node.Value), size, job.MaxSpec)
+		}
 	}
 }
 

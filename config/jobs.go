@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -38,13 +39,17 @@ func LoadJobs(paths []string) (*Set, error) {
 			continue
 		}
 		for _, file := range files {
-			if read[file] {
+			one, err := filepath.Abs(file) // however it is spelt
+			if err != nil {
+				one = file
+			}
+			if read[one] {
 				continue
 			}
-			read[file] = true
-			src, err := readSource(file)
-			if err != nil {
-				l.c.add(err)
+			read[one] = true
+			src, mistake := readSource(file)
+			if mistake != nil {
+				l.c.add(mistake)
 				continue
 			}
 			l.source(src)
@@ -73,6 +78,7 @@ func ParseJobs(name string, text []byte) (*Set, error) {
 type loader struct {
 	c         *collector
 	jobs      map[string]Definition
+	sound     []jobKey
 	limits    map[string]LimitDefinition
 	used      []limitUse
 	notifiers notifiers
@@ -89,7 +95,7 @@ func (l *loader) source(src *source) {
 	before := len(l.c.errs)
 	roots := documents(src, l.c)
 	if len(roots) == 0 && len(l.c.errs) == before {
-		l.c.add(&Error{File: src.name, Msg: "is empty", Hint: "a job file has jobs:; write jobs: {} for none"})
+		l.c.add(src.blame(1, 1, "is empty", "a job file has jobs:; write jobs: {} for none"))
 	}
 	for _, root := range roots {
 		l.document(&reader{src: src, c: l.c}, root)
@@ -100,6 +106,7 @@ func (l *loader) source(src *source) {
 func (l *loader) set() (*Set, error) {
 	l.notifiers.resolve(l.jobs)
 	l.checkUses()
+	l.checkSizes()
 	if err := l.c.err(); err != nil {
 		return nil, err
 	}

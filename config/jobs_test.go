@@ -68,6 +68,11 @@ func TestMistakesAreExplained(t *testing.T) {
 			if set != nil || !errors.As(err, &list) || len(list) == 0 {
 				t.Fatalf("got %v, %v; want Errors", set, err)
 			}
+			for _, e := range list {
+				if e.Line == 0 || e.Col == 0 || e.Hint == "" {
+					t.Errorf("no place or no hint: %v", e)
+				}
+			}
 			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", []byte(err.Error()+"\n"))
 		})
 	}
@@ -184,6 +189,9 @@ func TestLargeInputHasShortErrors(t *testing.T) {
 				t.Fatalf("got %T, want Errors", err)
 			}
 			for _, e := range list {
+				if e.Hint == "" {
+					t.Errorf("no hint: %.300v", e)
+				}
 				if n := len(e.Error()); n > 2000 {
 					t.Fatalf("a message of %d bytes: %.300s", n, e)
 				}
@@ -195,10 +203,85 @@ func TestLargeInputHasShortErrors(t *testing.T) {
 	}
 }
 
+func TestWhatIsTooMuchHasAHint(t *testing.T) {
+	list := func(count int, format string) string {
+		parts := make([]string, count)
+		for i := range parts {
+			parts[i] = strings.ReplaceAll(format, "N", fmt.Sprint(i))
+		}
+		return strings.Join(parts, ", ")
+	}
+	for _, text := range []string{
+		"command: [" + list(maxArguments+1, "x") + "]",
+		"shell: " + strings.Repeat("x", maxText+1),
+		"shell: x, description: " + strings.Repeat("x", maxDescription+1),
+		"shell: x, env: {" + list(maxEntries+1, "VN: x") + "}",
+		"shell: x, workers: {" + list(maxEntries+1, "vN: x") + "}",
+		"shell: x, schedule: [" + list(101, "N 1 * * *") + "]",
+		"shell: x, schedule: '@daily', exclude: [" + list(10_001, "2026-01-01") + "]",
+		"shell: x, notify: [" + list(maxNotifiers+1, "a") + "]",
+		"shell: x, payload: " + strings.Repeat("x", maxPayload),
+	} {
+		_, err := ParseJobs("jobs.yaml", []byte("jobs: {a: {"+text+"}}\nnotifiers: {a: {url: 'ntfy://host/topic'}}\n"))
+		var list Errors
+		if !errors.As(err, &list) {
+			t.Errorf("%.40s: got %v, want Errors", text, err)
+		}
+		for _, e := range list {
+			if e.Hint == "" {
+				t.Errorf("%.40s: no hint: %.300v", text, e)
+			}
+		}
+	}
+}
+
+func TestAPayloadIsNoLongerThanItCanBeTold(t *testing.T) {
+	for action, most := range map[string]int{
+		"shell: x": job.MaxToldPayload, "command: [x]": job.MaxToldPayload, "handler: x": maxPayload, "http: {url: 'http://x'}": maxPayload,
+	} {
+		for size, want := range map[int]bool{most: true, most + 1: false} {
+			_, err := ParseJobs("jobs.yaml", []byte("jobs:\n  a:\n    "+action+"\n    payload: "+strings.Repeat("x", size-2)+"\n"))
+			msg := fmt.Sprintf("jobs.yaml:4:14: payload has %d bytes as JSON, at most %d are allowed", size, most)
+			if (err == nil) != want || err != nil && !strings.Contains(err.Error(), msg) {
+				t.Errorf("%s with %d bytes: got %.200v, want it accepted: %v", action, size, err, want)
+			}
+		}
+	}
+}
+
 func TestPayloadIsBounded(t *testing.T) {
 	_, err := ParseJobs("jobs.yaml", []byte("jobs:\n  a:\n    shell: x\n    payload: "+strings.Repeat("x", maxPayload)+"\n"))
 	if err == nil || !strings.Contains(err.Error(), "at most 262144 are allowed") {
 		t.Errorf("got %.300v", err)
+	}
+}
+
+// TestAJobAsAWholeIsBounded: what the store would refuse is refused before anything of the files is applied.
+func TestAJobAsAWholeIsBounded(t *testing.T) {
+	env := func(count int, rest string) string {
+		var b strings.Builder
+		b.WriteString("jobs:\n  a: {shell: x}\n  m:\n    shell: x\n    env:\n")
+		for i := range count {
+			fmt.Fprintf(&b, "      V%d: '%s'\n", i, strings.Repeat("&", 60_000)) // of which no escape is made in the store
+		}
+		return b.String() + rest + "  z: {shell: x}\n"
+	}
+	set := parse1(t, env(6, ""))
+	if _, known := set.Jobs["m"]; !known {
+		t.Error("six values of 60 KB are refused")
+	}
+	notifiers := "    notify: [" + strings.Join(strings.Split("abcde", ""), ", ") + "]\n"
+	defined := "notifiers:\n"
+	for _, name := range strings.Split("abcde", "") {
+		defined += "  " + name + ": {url: 'ntfy://host/" + strings.Repeat("x", 8_100) + "'}\n"
+	}
+	for what, text := range map[string]string{"nine values": env(9, ""), "six and five notifiers": defined + env(6, notifiers)} {
+		_, err := ParseJobs("jobs.yaml", []byte(text))
+		var list Errors
+		if !errors.As(err, &list) || len(list) != 1 || !strings.HasSuffix(list[0].Msg, "at most 393216 are allowed") || list[0].Hint == "" ||
+			strings.Split(text, "\n")[list[0].Line-1] != "  m:" || list[0].Col != 3 {
+			t.Errorf("%s: got %.300v", what, err)
+		}
 	}
 }
 

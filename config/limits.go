@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"go.yaml.in/yaml/v4"
@@ -54,11 +53,7 @@ func (l *loader) limit(r *reader, key, value *yaml.Node) {
 	}
 	name := key.Value
 	if err := job.CheckName(name); err != nil {
-		msg, hint, _ := strings.Cut(err.Error(), ": use ")
-		if hint != "" {
-			hint = "use " + hint
-		}
-		r.fail(key, hint, "limit %s", msg)
+		r.badName(key, "limit", err)
 	}
 	if other, ok := l.limits[name]; ok {
 		r.fail(key, "rename or remove one of the two", "duplicate limit %s: already defined at %s:%d", quote(name), other.File, other.Line)
@@ -116,11 +111,11 @@ func readLimits(r *reader, n *yaml.Node, s *job.Spec) {
 		switch {
 		case !ok:
 		case job.CheckName(name) != nil:
-			r.fail(n, "", "limits: %v", job.CheckName(name))
+			r.badName(n, "limits:", job.CheckName(name))
 		case slices.Contains(s.Limits, name):
 			r.fail(n, "remove one of the two", "limits names %s twice", quote(name))
 		case i == job.MaxLimits:
-			r.fail(n, "", "limits names more than %d", job.MaxLimits)
+			r.fail(n, "remove some of them", "limits names more than %d", job.MaxLimits)
 		case i < job.MaxLimits:
 			s.Limits = append(s.Limits, name)
 		}

@@ -156,7 +156,7 @@ func (l layers) file(path string) {
 	}
 	r := &reader{src: src, c: l.c}
 	if len(roots) > 1 {
-		r.fail(roots[1], "", "settings are one YAML document, not %d", len(roots))
+		r.fail(roots[1], "make them one", "settings are one YAML document, not %d", len(roots))
 	}
 	values := map[string]any{}
 	l.section(r, roots[0], "", values)

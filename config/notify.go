@@ -59,11 +59,7 @@ func (r *reader) notifierName(key *yaml.Node) bool {
 	if err == nil {
 		return true
 	}
-	msg, hint, _ := strings.Cut(err.Error(), ": use ")
-	if hint != "" {
-		hint = "use " + hint
-	}
-	r.fail(key, hint, "notifier %s", msg)
+	r.badName(key, "notifier", err)
 	return false
 }
 
@@ -122,7 +118,7 @@ func (r *reader) notifierURL(n *yaml.Node, text string) {
 	case custom && service == "generic" && transport != "http" && transport != "https":
 		fail("use generic+http:// or generic+https://", "url of a notifier has the unknown scheme %s", quote(scheme))
 	case rest == "":
-		fail("", "url of a notifier has nothing behind %s://", scheme)
+		fail("such as slack://…, or generic://host/path for a webhook", "url of a notifier has nothing behind %s://", scheme)
 	default:
 		if _, err := url.Parse(placeholder.ReplaceAllString(text, "1")); err != nil {
 			fail("percent-encode what is special in it", "url of a notifier cannot be read")
@@ -151,7 +147,7 @@ func readNotify(r *reader, n *yaml.Node, s *job.Spec) {
 
 func (r *reader) tooManyNotifiers(n *yaml.Node, count int) {
 	if count > maxNotifiers {
-		r.fail(n, "", "notify has %d notifiers, at most %d are allowed", count, maxNotifiers)
+		r.fail(n, "remove some of them", "notify has %d notifiers, at most %d are allowed", count, maxNotifiers)
 	}
 }
 

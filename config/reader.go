@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -66,7 +67,7 @@ func (r *reader) unknown(key *yaml.Node, what string, known []string) {
 		return
 	}
 	hint := didYouMean(key.Value, known)
-	if hint == "" && len(known) <= 12 {
+	if hint == "" {
 		hint = "use " + oneOf(known)
 	}
 	r.fail(key, hint, "unknown key %s in %s", quote(key.Value), what)
@@ -85,11 +86,15 @@ func (r *reader) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode || isNull(key) || !r.plainTag(key, "key") {
-			r.fail(key, "", "key in %s must be a word", what)
+			r.fail(key, "write a name before the colon", "key in %s must be a word", what)
 			continue
 		}
 		if line, ok := lines[key.Value]; ok {
-			r.fail(key, "remove one of the two", "duplicate key %s in %s: first given at line %d", quote(key.Value), what, line)
+			first := ""
+			if line > 0 { // in a file
+				first = fmt.Sprintf(": first given at line %d", line)
+			}
+			r.fail(key, "remove one of the two", "duplicate key %s in %s%s", quote(key.Value), what, first)
 			continue
 		}
 		lines[key.Value] = key.Line
@@ -117,7 +122,13 @@ func (r *reader) items(n *yaml.Node, what string, single bool, do func(i int, n 
 }
 
 func (r *reader) wrongType(n *yaml.Node, what, want string) {
-	r.fail(n, "", "%s must be %s, not %s", what, want, kindOf(n))
+	r.fail(n, "write "+want, "%s must be %s, not %s", what, want, kindOf(n))
+}
+
+// badName reports what job.CheckName says of a name; what it says to use is the hint.
+func (r *reader) badName(n *yaml.Node, what string, err error) {
+	msg, use, _ := strings.Cut(err.Error(), ": use ")
+	r.fail(n, "use "+use, "%s %s", what, msg)
 }
 
 // kindOf names what a node is in words.

@@ -19,7 +19,8 @@ var resourceFields = []field[job.Resources]{
 		case err != nil:
 			r.fail(n, sizeHint(text), "memory %s is not a size", quote(text))
 		case !job.MemoryRange.Holds(size):
-			r.fail(n, "", "memory %s is not between %v and %v", quote(text), job.MemoryRange.Low, job.MemoryRange.High)
+			r.fail(n, within("a size", job.MemoryRange), "memory %s is not between %v and %v", quote(text),
+				job.MemoryRange.Low, job.MemoryRange.High)
 		default:
 			res.Memory = size
 		}
@@ -34,7 +35,7 @@ var resourceFields = []field[job.Resources]{
 		case err != nil:
 			r.fail(n, `such as "2", "0.5" or 500m, which is half a CPU`, "cpu %s is not a number of CPUs", quote(text))
 		case !job.CPURange.Holds(cpus):
-			r.fail(n, "", "cpu %s is not between %v and %v", quote(text), job.CPURange.Low, job.CPURange.High)
+			r.fail(n, within("a number", job.CPURange), "cpu %s is not between %v and %v", quote(text), job.CPURange.Low, job.CPURange.High)
 		default:
 			res.CPU = cpus
 		}

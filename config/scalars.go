@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -45,7 +46,7 @@ func (r *reader) text(n *yaml.Node, what string, limit int) string {
 
 func (r *reader) limited(n *yaml.Node, what, s string, limit int) string {
 	if len(s) > limit {
-		r.fail(n, "", "%s has %d bytes, at most %d are allowed", what, len(s), limit)
+		r.fail(n, "keep large data elsewhere and name the place", "%s has %d bytes, at most %d are allowed", what, len(s), limit)
 		return ""
 	}
 	return s
@@ -64,7 +65,7 @@ func (r *reader) required(n *yaml.Node, what string, limit int) string {
 	before := r.mistakes()
 	s := r.text(n, what, limit)
 	if s == "" && r.mistakes() == before {
-		r.fail(n, "", "%s is empty", what)
+		r.fail(n, "give it a value or remove it", "%s is empty", what)
 	}
 	return s
 }
@@ -76,17 +77,23 @@ func (r *reader) number(n *yaml.Node, what string, low, high int) int {
 		return 0
 	}
 	v, err := strconv.Atoi(s)
+	may := job.Range[int]{Low: low, High: high}
 	switch {
 	case n.Tag == "!!int" && err != nil && len(s) < 19:
-		r.fail(n, "", "%s %s: write a plain decimal number", what, s)
+		r.fail(n, within("a whole number", may), "%s %s: write a plain decimal number", what, s)
 	case n.Tag != "!!int":
-		r.wrongType(n, what, "a whole number")
-	case err != nil || v < low || v > high:
-		r.fail(n, "", "%s %s is not between %d and %d", what, abbreviate(s), low, high)
+		r.fail(n, within("a whole number", may), "%s must be a whole number, not %s", what, kindOf(n))
+	case err != nil || !may.Holds(v):
+		r.fail(n, within("a whole number", may), "%s %s is not between %d and %d", what, abbreviate(s), low, high)
 	default:
 		return v
 	}
 	return 0
+}
+
+// within is the hint where a value is out of its range.
+func within[T cmp.Ordered](what string, may job.Range[T]) string {
+	return fmt.Sprintf("write %s from %v to %v", what, may.Low, may.High)
 }
 
 // count is number within a range.
@@ -101,7 +108,7 @@ func (r *reader) boolean(n *yaml.Node, what string) bool {
 		return false
 	}
 	if n.Tag != "!!bool" {
-		hint := ""
+		hint := "write true or false"
 		switch s {
 		case "yes", "on", "Yes", "On", "YES", "ON":
 			hint = "write true"
@@ -127,9 +134,15 @@ func (r *reader) duration(n *yaml.Node, what string, low, high time.Duration) ti
 	case err != nil:
 		r.fail(n, durationHint(s), "%s %s is not a duration", what, quote(s))
 	case d < low && low <= 1:
-		r.fail(n, "", "%s %s must be %s", what, quote(s), map[bool]string{true: "more than zero", false: "zero or more"}[low == 1])
+		r.fail(n, "such as 30s, 10m or 1h30m", "%s %s must be %s", what, quote(s),
+			map[bool]string{true: "more than zero", false: "zero or more"}[low == 1])
 	case d < low || d > high:
-		r.fail(n, "", "%s %s is not between %v and %v", what, quote(s), job.Duration(low), job.Duration(high))
+		may := job.Range[job.Duration]{Low: job.Duration(low), High: job.Duration(high)}
+		hint := within("a duration", may)
+		if low <= 1 { // nobody means that
+			hint = fmt.Sprintf("write %v or less", may.High)
+		}
+		r.fail(n, hint, "%s %s is not between %v and %v", what, quote(s), may.Low, may.High)
 	default:
 		return d
 	}
@@ -170,7 +183,11 @@ func choice[T ~string](r *reader, n *yaml.Node, what string, all []T) T {
 	for i, v := range all {
 		names[i] = string(v)
 	}
-	r.fail(n, didYouMean(s, names), "%s %s is not %s", what, quote(s), oneOf(all))
+	hint := didYouMean(s, names)
+	if hint == "" {
+		hint = "write " + oneOf(all)
+	}
+	r.fail(n, hint, "%s %s is not %s", what, quote(s), oneOf(all))
 	return ""
 }
 

@@ -226,6 +226,11 @@ func TestMistakesInFlagsAndVariablesNameThem(t *testing.T) {
 			t.Errorf("no %q in\n%v", want, err)
 		}
 	}
+	_, err = load(t, "", []string{"--worker-labels=a=1,a=2"})
+	if err == nil || strings.Contains(err.Error(), "line") ||
+		!strings.Contains(err.Error(), `flag --worker-labels: duplicate key "a" in worker.labels`+"\n") {
+		t.Errorf("a label that is given twice: got %v", err)
+	}
 	_, err = load(t, "", []string{"--election-ttl=1s"}, "ROTA_NODE_NAME=Q_1")
 	for _, want := range []string{
 		`flag --election-ttl: election.ttl 1s is not between 2s and 10m`,

@@ -67,7 +67,7 @@ func (s *source) blame(line, col int, msg, hint string) *Error {
 func newSource(name string, text []byte) (*source, *Error) {
 	s := &source{name: name, text: bytes.TrimPrefix(text, []byte("\ufeff"))}
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
-		return nil, &Error{File: name, Msg: "is UTF-16 text", Hint: "save it as UTF-8"}
+		return nil, &Error{File: name, Line: 1, Col: 1, Msg: "is UTF-16 text", Hint: "save it as UTF-8"}
 	}
 	line, start := 1, 0
 	for i := 0; i < len(s.text); {
@@ -101,6 +101,8 @@ func readSource(path string) (*source, *Error) {
 	return newSource(path, text)
 }
 
+var errIrregular = errors.New("is not a regular file")
+
 // readFile reads at most one byte more than maxFile. Anything but a regular file is refused: opening a pipe would wait
 // for its writer.
 func readFile(path string) ([]byte, error) {
@@ -109,7 +111,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("is not a regular file")
+		return nil, errIrregular
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -131,9 +133,11 @@ func unreadable(path string, err error) *Error {
 	case errors.Is(err, syscall.ELOOP):
 		e.Msg, e.Hint = "is a symbolic link that leads back to itself", "remove the link"
 	case errors.As(err, &pathErr):
-		e.Msg = "cannot be read: " + pathErr.Err.Error()
+		e.Msg, e.Hint = "cannot be read: "+pathErr.Err.Error(), "check the path, and the disk that it is on"
+	case errors.Is(err, errIrregular):
+		e.Msg, e.Hint = err.Error(), "name a file; the commands check, diff and apply read standard input if the path is -"
 	default:
-		e.Msg = err.Error()
+		e.Msg, e.Hint = err.Error(), "check the path, and the disk that it is on"
 	}
 	return e
 }

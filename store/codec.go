@@ -149,18 +149,21 @@ func read[T any](value []byte, fresh T, check func(*T) error) (*T, error) {
 // decodeJob is read for a definition. It has in common with others what most say; ParseJSON sees to that for its spec.
 func decodeJob(name string, value []byte, rev int64) (*job.Job, error) {
 	j := &job.Job{Rev: rev}
-	if !j.ParseJSON(value) {
+	fast := j.ParseJSON(value)
+	if !fast {
 		j = &job.Job{Rev: rev}
 		if err := unmarshal(value, j); err != nil {
 			return nil, err
 		}
-		if j.Spec == nil {
-			j.Spec = new(job.Spec)
-		}
+	}
+	if err := checkJob(j, name); err != nil {
+		return nil, err
+	}
+	if !fast {
 		j.Spec.Share()
 	}
 	share(j, name)
-	return j, checkJob(j, name)
+	return j, nil
 }
 
 func unmarshal(value []byte, v any) error {
@@ -183,22 +186,20 @@ func same(field, got, want string) error {
 // maxCount is more than we ever count to, so that what is counted up stays above zero.
 const maxCount = 1 << 30
 
-// checkSpec holds what is to be done to what a job file may say. nil is nothing.
-func checkSpec(s *job.Spec) error {
-	if s == nil {
-		return nil
-	}
-	return s.Check()
-}
-
 func checkJob(j *job.Job, name string) error {
 	if err := job.CheckName(name); err != nil {
 		return err
 	}
+	if name == job.AdHoc {
+		return fmt.Errorf("the name is that of commands without a job")
+	}
 	if j.Generation < 1 || j.Generation > maxCount {
 		return fmt.Errorf("generation is %d, and begins at 1", j.Generation)
 	}
-	if err := checkSpec(j.Spec); err != nil {
+	if j.Spec == nil {
+		return fmt.Errorf("it does not say what to do")
+	}
+	if err := j.Spec.Check(); err != nil {
 		return err
 	}
 	return same("name", j.Name, name)
@@ -241,8 +242,10 @@ func checkRun(r *job.Run, name string) error {
 	if r.Attempt < 0 || r.Attempt > maxCount || r.Bound < 0 {
 		return fmt.Errorf("attempt is %d, bound %v", r.Attempt, r.Bound)
 	}
-	if err := checkSpec(r.Spec); err != nil {
-		return err
+	if r.Spec != nil { // or else its job says what to do
+		if err := r.Spec.Check(); err != nil {
+			return err
+		}
 	}
 	if r.Job != jobName || r.ID != id {
 		return same("run", r.Name(), name)

@@ -44,6 +44,7 @@ type mistake struct {
 	Line    int    `json:"line,omitempty"` // from 1; none if no line is to blame
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
+	Excerpt string `json:"excerpt,omitempty"` // the line and, below it, a caret
 	Hint    string `json:"hint,omitempty"`
 }
 
@@ -51,7 +52,7 @@ type mistake struct {
 func (c *cli) printMistakes(found config.Errors) error {
 	checked := checkedSet{Jobs: []checkedJob{}}
 	for _, e := range found {
-		checked.Mistakes = append(checked.Mistakes, mistake{e.File, e.Line, e.Col, e.Msg, e.Hint})
+		checked.Mistakes = append(checked.Mistakes, mistake{e.File, e.Line, e.Col, e.Msg, e.Excerpt, e.Hint})
 	}
 	if err := c.print(checked, nil); err != nil {
 		return err
@@ -78,7 +79,7 @@ func (c *cli) printChecked(set *config.Set) error {
 		j := checkedJob{Name: d.Name, File: d.File, Line: d.Line, Schedule: scheduleOf(&d.Spec), Notes: []string{}}
 		j.Slots = upcoming(d.Name, &d.Spec, now, slots)
 		if s, err := policy.When(d.Name, &d.Spec); err == nil && s != nil {
-			j.Notes = append(j.Notes, s.Notes(now, notes)...)
+			j.Notes = append(j.Notes, s.Notes(now, now, notes)...)
 		}
 		checked.Jobs = append(checked.Jobs, j)
 	}

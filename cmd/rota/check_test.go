@@ -31,7 +31,8 @@ func TestMistakesAreDataWhereDataIsWanted(t *testing.T) {
 		t.Fatalf("%v in %s", err, out)
 	}
 	want := []map[string]any{
-		{"file": file, "line": 4.0, "column": 5.0, "message": `unknown key "schedul"`, "hint": "did you mean schedule?"},
+		{"file": file, "line": 4.0, "column": 5.0, "message": `unknown key "schedul"`,
+			"excerpt": "    schedul: \"1 2 3 4 5\"\n    ^", "hint": "did you mean schedule?"},
 		{"file": filepath.Join(filepath.Dir(file), "none.yaml"), "message": "does not exist",
 			"hint": "check the path; relative paths start at the working directory"},
 	}

@@ -146,10 +146,13 @@ func (c *cli) slots(s *schedule.Schedule, why, timezone string, f nextFlags) (ap
 	for slot, ok := s.Next(from); ok && len(view.Slots) < f.n; slot, ok = s.Next(slot) {
 		view.Slots = append(view.Slots, slot)
 	}
+	until := from
 	if len(view.Slots) == 0 {
 		view.Notes = append(view.Notes, "has no slot after "+stamp(from))
+	} else {
+		until = view.Slots[len(view.Slots)-1]
 	}
-	view.Notes = append(view.Notes, s.Notes(from, notes)...)
+	view.Notes = append(view.Notes, s.Notes(from, until, notes)...)
 	return view, zone, nil
 }
 

@@ -45,6 +45,13 @@ func TestNextTellsOfAnExpressionThatNeverFires(t *testing.T) {
 	}
 }
 
+func TestNextWarnsAsFarAsItsSlots(t *testing.T) {
+	code, out, _ := runHere(nil, "next", "30 2 26 3 *", "--timezone", "Europe/Berlin", "-n", "3")
+	if want := "note: 2028-03-26: the clock in Europe/Berlin goes from 02:00 to 03:00"; code != exitOK || !strings.Contains(out, want) {
+		t.Errorf("got %d, %q; want a line %q", code, out, want)
+	}
+}
+
 func TestNextTellsWhatAnExpressionDoesNotMean(t *testing.T) {
 	for expression, want := range map[string]string{
 		"H H * * *":      "note: H is a number made from the job's name",

@@ -79,7 +79,7 @@ func CompareRuns(a, b *job.Run) int {
 
 // RunRequest is the body of POST /v1/jobs/{job}/runs.
 type RunRequest struct {
-	Payload json.RawMessage `json:"payload,omitempty" doc:"JSON given to the run instead of the job's own payload, at most 256 KiB"`
+	Payload json.RawMessage `json:"payload,omitempty" doc:"JSON given to the run instead of the job's own payload, at most 256 KiB; for a program at most 131058 bytes, which is what fits into a variable"`
 	In      string          `json:"in,omitempty" doc:"Not before so long from now, for example 90s or 2h" example:"90s"`
 	At      *time.Time      `json:"at,omitempty" doc:"Not before this time"`
 	Key     string          `json:"key,omitempty" minLength:"1" doc:"Same as the header Idempotency-Key: a second submission with it returns the first one's run"`

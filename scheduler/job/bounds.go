@@ -1,7 +1,9 @@
 package job
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -54,10 +56,39 @@ var (
 	CapacityRange   = Range[int]{1, 100_000}   // of a worker, where each run takes some 20 KB while it waits for its time or executes
 )
 
-// Check says which field of s is not what it may be; nil if all are. It allocates nothing then: a leader that starts asks it
-// of all definitions. What there is to say about the job's schedule says package schedule.
+// MaxSpec is the most that a job may say as a whole, in bytes of JSON. It leaves room, in a record of 512 KiB, for what is known of
+// the job beside it.
+const MaxSpec = 384 << 10
+
+// Size is how many bytes s takes as JSON in the store; 0 if its payload is no JSON.
+func (s *Spec) Size() int {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(s) != nil {
+		return 0
+	}
+	return b.Len() - len("\n")
+}
+
+// MaxToldPayload is the longest payload that a program can be told, in bytes: Linux takes 128 KiB in one variable, with its name
+// and the byte at its end.
+const MaxToldPayload = 128<<10 - len("ROTA_PAYLOAD=") - 1
+
+// CheckPayload says why p cannot be told to what s executes; nil if it can.
+func (s *Spec) CheckPayload(p json.RawMessage) error {
+	if len(p) <= MaxToldPayload || len(s.Command) == 0 && s.Shell == "" {
+		return nil
+	}
+	return fmt.Errorf("payload has %d bytes as JSON, at most %d are allowed for a program: Linux takes no more in one variable",
+		len(p), MaxToldPayload)
+}
+
+// Check says which field of s is not what it may be, or that it does not do one thing; nil if all is well. It allocates nothing
+// then: a leader that starts asks it of all definitions. What there is to say about the job's schedule says package schedule.
 func (s *Spec) Check() error {
 	err := cmp.Or(
+		s.checkAction(),
 		EveryRange.check("every", s.Every),
 		JitterRange.check("jitter", s.Jitter),
 		known("missed", s.Missed, MissedPolicies()),
@@ -94,6 +125,20 @@ func (s *Spec) Check() error {
 		)
 	}
 	return err
+}
+
+// checkAction refuses what says nothing to execute, or several things.
+func (s *Spec) checkAction() error {
+	actions := 0
+	for _, given := range [...]bool{len(s.Command) > 0, s.Shell != "", s.HTTP != nil, s.Handler != ""} {
+		if given {
+			actions++
+		}
+	}
+	if actions != 1 {
+		return fmt.Errorf("it has %d of command, shell, http and handler, and needs exactly one", actions)
+	}
+	return nil
 }
 
 // Check says which field of s is not what it may be; nil if all are.

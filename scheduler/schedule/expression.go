@@ -75,7 +75,7 @@ func parseWritten(text, seed string) (rule, *refusal) {
 			return rule{}, err
 		}
 		if _, ok := f.next(0); !ok {
-			return rule{}, refused("", neverFires+": there is no such day in any year")
+			return rule{}, refused("write a day that the month has, or L for its last", neverFires+": there is no such day in any year")
 		}
 		parsed.put(plain, f)
 	}
@@ -102,7 +102,7 @@ func parseFields(parts, written []string) (*fields, *refusal) {
 	parser, err := cron.TryNewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow |
 		cron.Extended | cron.DowOrDom)
 	if err != nil {
-		return nil, refused("", "cannot be parsed: %v", err)
+		return nil, refused("minute, hour, day of month, month, day of week", "cannot be parsed: %v", err)
 	}
 	parsed, err := parser.Parse(strings.Join(parts, " "))
 	if spec, ok := parsed.(*cron.SpecSchedule); ok && err == nil {
@@ -115,10 +115,10 @@ func parseFields(parts, written []string) (*fields, *refusal) {
 			if why := explained(kind(i), written[i]); why != nil {
 				return nil, why
 			}
-			return nil, kind(i).refused(written[i], "", "%s", plainMessage(err))
+			return nil, kind(i).refused(written[i], kind(i).values(), "%s", plainMessage(err))
 		}
 	}
-	return nil, refused("", "cannot be parsed: %v", err)
+	return nil, refused("minute, hour, day of month, month, day of week", "cannot be parsed: %v", err)
 }
 
 // plainMessage is the library's message without its Go and without the repeated expression at its end.
@@ -168,11 +168,11 @@ func parseEvery(text string) (rule, *refusal) {
 func everyRule(d time.Duration) (rule, *refusal) {
 	switch {
 	case d < MinEvery:
-		return rule{}, refused("", "is shorter than %s", MinEvery)
+		return rule{}, refused("write 1s or more", "is shorter than %s", MinEvery)
 	case d > MaxEvery:
-		return rule{}, refused("", "is longer than 10 years")
+		return rule{}, refused("write 87600h or less", "is longer than 10 years")
 	case d%time.Millisecond != 0:
-		return rule{}, refused("", "is finer than a millisecond")
+		return rule{}, refused(roundHint, "is finer than a millisecond")
 	}
 	return rule{period: d.Milliseconds()}, nil
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Notes says in plain words what may surprise about the slots of the year that follows from: clock changes that move,
-// drop or double one, both day fields at work, no slot left. It returns at most n notes, the soonest first, or all
-// of them if n is not positive.
-func (s *Schedule) Notes(from time.Time, n int) []string {
+// Notes says in plain words what may surprise about the slots from one time until another, and of a year at least: clock changes
+// that move, drop or double one, both day fields at work, no slot left. It returns at most n notes, the soonest first, or all of
+// them if n is not positive.
+func (s *Schedule) Notes(from, until time.Time, n int) []string {
 	var notes []string
 	add := func(note string) {
 		if note != "" && !slices.Contains(notes, note) {
@@ -28,7 +28,9 @@ func (s *Schedule) Notes(from time.Time, n int) []string {
 		}
 	}
 	start := floorDiv(s.clamp(from), 1000)
-	for at, end := start, start+366*secondsPerDay; at < end; {
+	// What is shown twice is shown for the first time before the clock is set.
+	end := max(start+366*secondsPerDay, floorDiv(s.clamp(until), 1000)+secondsPerDay)
+	for at := start; at < end && (n <= 0 || len(notes) < n); {
 		before := bounds(s.zone, at)
 		at = before.end
 		if at >= end {

@@ -1,6 +1,7 @@
 package schedule_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -45,14 +46,24 @@ func TestNotes(t *testing.T) {
 		{"rare", cron("0 9 29 2 *", ""), []string{"fires next on 2028-02-29, more than a year away"}},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
-			got := parse(t, tc.spec).Notes(from, 0)
+			got := parse(t, tc.spec).Notes(from, from, 0)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 		})
 	}
-	if got := parse(t, cron("30 2 * * *", "Europe/Berlin")).Notes(from, 1); len(got) != 1 {
-		t.Errorf("Notes(from, 1) = %q, want one", got)
+	berlin := parse(t, cron("30 2 * * *", "Europe/Berlin"))
+	if got := berlin.Notes(from, from, 1); len(got) != 1 {
+		t.Errorf("Notes(from, from, 1) = %q, want one", got)
+	}
+	for until, want := range map[time.Time]string{
+		time.Date(2028, 3, 25, 0, 30, 0, 0, time.UTC):  "2027-10-31",
+		time.Date(2028, 3, 26, 1, 30, 0, 0, time.UTC):  "2028-03-26",
+		time.Date(2028, 10, 29, 0, 30, 0, 0, time.UTC): "2028-10-29", // at its first showing
+	} {
+		if got := berlin.Notes(from, until, 0); !strings.HasPrefix(got[len(got)-1], want) {
+			t.Errorf("until %v: the last note is %q, want that of %s", until, got[len(got)-1], want)
+		}
 	}
 }
 

@@ -40,6 +40,12 @@ func Parse(spec Spec) (*Schedule, error) {
 	return s, nil
 }
 
+// Hints that several refusals have.
+const (
+	roundHint = "round it to milliseconds"
+	yearHint  = "write a year from 1 to 9999"
+)
+
 // parser collects the reasons to refuse a Spec.
 type parser struct{ reasons []error }
 
@@ -77,14 +83,14 @@ func (p *parser) window(s *Schedule, start, end time.Time) {
 		s.last = p.bound("end", end) - 1
 	}
 	if !start.IsZero() && !end.IsZero() && !end.After(start) {
-		p.refuse(Error{"end", -1, end.Format(time.RFC3339), "is not after start", ""})
+		p.refuse(Error{"end", -1, end.Format(time.RFC3339), "is not after start", "write a time after start"})
 	}
 }
 
 // bound returns t in milliseconds, rounded up: a slot before that is before t.
 func (p *parser) bound(field string, t time.Time) int64 {
 	if !inRange(t) {
-		p.refuse(Error{field, -1, "", "is outside the years 1 to 9999", ""})
+		p.refuse(Error{field, -1, "", "is outside the years 1 to 9999", yearHint})
 		return 0
 	}
 	return t.Add(time.Millisecond - time.Nanosecond).UnixMilli()
@@ -96,7 +102,8 @@ func inRange(t time.Time) bool {
 
 func (p *parser) exclude(s *Schedule, dates []string) {
 	if len(dates) > MaxExclude {
-		p.refuse(Error{"exclude", -1, "", fmt.Sprintf("has %d dates, at most %d are allowed", len(dates), MaxExclude), ""})
+		p.refuse(Error{"exclude", -1, "", fmt.Sprintf("has %d dates, at most %d are allowed", len(dates), MaxExclude),
+			"remove those that have passed"})
 		return
 	}
 	for i, text := range dates {
@@ -105,7 +112,7 @@ func (p *parser) exclude(s *Schedule, dates []string) {
 		case err == nil:
 			s.exclude = append(s.exclude, floorDiv(t.Unix(), secondsPerDay))
 		case strings.Contains(err.Error(), "out of range"):
-			p.refuse(Error{"exclude", i, text, "is a date that does not exist", ""})
+			p.refuse(Error{"exclude", i, text, "is a date that does not exist", "write a day that the month has"})
 		default:
 			p.refuse(Error{"exclude", i, text, "is not a date", "YYYY-MM-DD"})
 		}
@@ -116,9 +123,9 @@ func (p *parser) exclude(s *Schedule, dates []string) {
 func (p *parser) jitter(s *Schedule, spec Spec) {
 	switch {
 	case spec.Jitter < 0:
-		p.refuse(Error{"jitter", -1, spec.Jitter.String(), "is negative", ""})
+		p.refuse(Error{"jitter", -1, spec.Jitter.String(), "is negative", "such as 30s"})
 	case spec.Jitter%time.Millisecond != 0:
-		p.refuse(Error{"jitter", -1, spec.Jitter.String(), "is finer than a millisecond", ""})
+		p.refuse(Error{"jitter", -1, spec.Jitter.String(), "is finer than a millisecond", roundHint})
 	default:
 		s.offset = Offset(spec.Seed, spec.Jitter)
 	}
@@ -132,11 +139,12 @@ func (p *parser) slots(s *Schedule, spec Spec, gap Gap, fold Fold) {
 		}
 	}
 	if given != 1 {
-		p.refuse(Error{"schedule", -1, "", "needs exactly one of schedule, every and at", ""})
+		p.refuse(Error{"schedule", -1, "", "needs exactly one of schedule, every and at", "keep one of them"})
 		return
 	}
 	if len(spec.Cron) > MaxExpressions {
-		p.refuse(Error{"schedule", -1, "", fmt.Sprintf("has %d expressions, at most %d are allowed", len(spec.Cron), MaxExpressions), ""})
+		p.refuse(Error{"schedule", -1, "", fmt.Sprintf("has %d expressions, at most %d are allowed", len(spec.Cron), MaxExpressions),
+			"one may stand for several, such as 0,30 8-18 * * *"})
 		return
 	}
 	for i, text := range spec.Cron {
@@ -157,9 +165,9 @@ func (p *parser) slots(s *Schedule, spec Spec, gap Gap, fold Fold) {
 	for i, t := range spec.At {
 		switch {
 		case !inRange(t):
-			p.refuse(Error{"at", i, "", "is outside the years 1 to 9999", ""})
+			p.refuse(Error{"at", i, "", "is outside the years 1 to 9999", yearHint})
 		case t.Nanosecond()%int(time.Millisecond) != 0:
-			p.refuse(Error{"at", i, t.Format(time.RFC3339Nano), "is finer than a millisecond", ""})
+			p.refuse(Error{"at", i, t.Format(time.RFC3339Nano), "is finer than a millisecond", roundHint})
 		default:
 			s.at = append(s.at, t.UnixMilli())
 		}
@@ -194,11 +202,12 @@ func (p *parser) refuseEmpty(s *Schedule, spec Spec) {
 	if spec.Gap == GapSkip {
 		why = append(why, "gap: skip")
 	}
-	msg := neverFires
+	msg, hint := neverFires, "change "+field
 	if len(why) > 0 {
 		msg += ": " + strings.Join(why, ", ") + " leave no slot"
+		hint += ", or " + strings.Join(why, ", ")
 	}
-	p.refuse(Error{field, -1, expr, msg, ""})
+	p.refuse(Error{field, -1, expr, msg, hint})
 }
 
 // abbreviated keeps a value that is far too long out of an error message.

@@ -27,6 +27,9 @@ func reasons(t *testing.T, err error) []schedule.Error {
 		if !errors.As(e, &reason) {
 			t.Fatalf("reason %v (%T) is not an *Error", e, e)
 		}
+		if reason.Hint == "" {
+			t.Errorf("%v does not say what to write instead", reason)
+		}
 		list = append(list, *reason)
 	}
 	return list

@@ -46,12 +46,12 @@ func rewriteField(k kind, text, seed string) (rewritten, *refusal) {
 		var err *refusal
 		switch {
 		case part == "":
-			return out, k.refused(text, "", "has an empty place in its list")
+			return out, k.refused(text, "remove a comma, or write what is missing beside it", "has an empty place in its list")
 		case strings.ContainsFunc(part, notInField):
-			return out, k.refused(text, "", "has a character that no field has")
+			return out, k.refused(text, k.values(), "has a character that no field has")
 		case part[0] == '*', part[0] == '?':
 			if len(part) > 1 && part[1] != '/' {
-				return out, k.refused(text, "", "only a step can follow %c", part[0])
+				return out, k.refused(text, fmt.Sprintf("such as %c/5", part[0]), "only a step can follow %c", part[0])
 			}
 			out.stars = true
 		case part[0] == 'H':

@@ -159,7 +159,7 @@ func TestNextAtTheEndsOfTime(t *testing.T) {
 			s.Last(at, time.Unix(0, 0), 2)
 			s.Last(time.Unix(0, 0), at, 2)
 			s.Count(at, time.Unix(0, 0), 2)
-			s.Notes(at, 2)
+			s.Notes(at, at, 2)
 		}
 		if got, ok := s.Next(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)); ok {
 			t.Errorf("%+v: slot %v after the year 9999", spec, got)

@@ -61,7 +61,7 @@ type Error struct {
 	Index int    // position in the list that Field names; -1 if Field is not a list or the whole list is meant
 	Expr  string // the value as written, if there is one
 	Msg   string // what is wrong
-	Hint  string // what to write instead; may be empty
+	Hint  string // what to write instead
 }
 
 // neverFires begins Msg where all is well formed, and no slot comes of it.

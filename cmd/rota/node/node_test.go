@@ -274,6 +274,24 @@ func TestAReplicaOnItsOwn(t *testing.T) {
 		}
 		r.ends(t, again.Ref, job.Succeeded)
 	})
+	t.Run("a payload that no variable takes is refused", func(t *testing.T) {
+		large := api.RunRequest{Payload: json.RawMessage(`"` + strings.Repeat("x", job.MaxToldPayload-1) + `"`)}
+		_, _, submitted := r.Submit(t.Context(), "pay", large)
+		_, _, adHoc := r.SubmitCommand(t.Context(), api.AdHocRequest{Command: []string{"true"}, RunRequest: large})
+		_, _, put := r.PutJob(t.Context(), "pay3", job.Spec{Shell: "true", Payload: large.Payload}, api.Precondition{})
+		for what, err := range map[string]error{"submitted": submitted, "without a job": adHoc, "put": put} {
+			if status(err) != 422 || !strings.Contains(err.Error(), "Linux takes no more") {
+				t.Errorf("%s: got %v, want 422 and why", what, err)
+			}
+		}
+	})
+	t.Run("changes of clocks are told as far as slots are listed", func(t *testing.T) {
+		r.put(t, "yearly", job.Spec{Schedule: []string{"30 2 26 3 *"}, Timezone: "Europe/Berlin", Shell: "true"})
+		v, err := r.Next(t.Context(), "yearly", time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), 3)
+		if err != nil || !strings.Contains(strings.Join(v.Notes, "\n"), "2028-03-26: the clock in Europe/Berlin") {
+			t.Errorf("got %+v, %v, want a note on the second slot", v, err)
+		}
+	})
 	t.Run("output that is not there", func(t *testing.T) {
 		v := r.submit(t, "pay", api.RunRequest{})
 		r.ends(t, v.Ref, job.Succeeded)

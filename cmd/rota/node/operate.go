@@ -25,12 +25,13 @@ func (b *backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 		Job: s.Job, ID: runID(s.Key, s.Asked), Kind: s.Kind, Slot: s.Asked, Due: s.Due, State: job.Pending, Reason: job.ReasonNew,
 		Key: s.Key, Payload: s.Payload, By: s.By, Created: s.Asked,
 	}
+	var does *job.Spec
 	if s.Spec != nil {
 		spec, err := checkSpec("command", *s.Spec, nil)
 		if err != nil {
 			return api.RunView{}, false, err
 		}
-		r.Spec = &spec
+		r.Spec, does = &spec, &spec
 	} else {
 		current, err := b.current(ctx, s.Job)
 		if err != nil {
@@ -39,7 +40,10 @@ func (b *backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 		if current == nil {
 			return api.RunView{}, false, fmt.Errorf("job %s: %w", s.Job, job.ErrNotFound)
 		}
-		r.Generation = current.Generation
+		r.Generation, does = current.Generation, current.Spec
+	}
+	if err := does.CheckPayload(s.Payload); err != nil {
+		return api.RunView{}, false, &api.Invalid{Errors: []api.FieldError{{Field: "payload", Message: err.Error()}}}
 	}
 	if s.Kind == job.KindDelayed {
 		r.Reason = job.ReasonNotYet

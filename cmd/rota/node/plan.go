@@ -34,10 +34,11 @@ func (b *backend) Next(_ context.Context, name string, from time.Time, n int) (a
 		v.Notes = append(v.Notes, "the job has no schedule of its own: it runs when asked")
 		return v, nil
 	}
+	until := from
 	for at, ok := when.Next(from); ok && len(v.Slots) < n; at, ok = when.Next(at) {
-		v.Slots = append(v.Slots, at)
+		v.Slots, until = append(v.Slots, at), at
 	}
-	v.Notes = append(v.Notes, when.Notes(from, 5)...)
+	v.Notes = append(v.Notes, when.Notes(from, until, 5)...)
 	if d := when.Offset(); d > 0 {
 		v.Notes = append(v.Notes, fmt.Sprintf("runs begin %s after their slots: the job's jitter", d))
 	}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -15,6 +16,9 @@ import (
 // returned is what was read, so that the store holds nothing that no file could say. limits are those that
 // there are, as far as it may name them.
 func checkSpec(name string, spec job.Spec, limits map[string]job.LimitSpec) (job.Spec, error) {
+	if size := new(spec.WithDefaults()).Size(); size > job.MaxSpec {
+		return spec, fmt.Errorf("job %s has %d bytes as JSON, at most %d are allowed: %w", name, size, job.MaxSpec, job.ErrTooLarge)
+	}
 	text, err := config.MarshalSet(map[string]job.Spec{name: spec}, limits)
 	if err != nil {
 		return spec, &api.Invalid{Errors: []api.FieldError{{Field: "payload", Message: err.Error()}}}

@@ -3,6 +3,7 @@ package node
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,21 @@ func TestTextsSurviveTheFile(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAJobAsAWholeIsBounded as in a file, and told as what it is.
+func TestAJobAsAWholeIsBounded(t *testing.T) {
+	env := map[string]string{}
+	for i := range 6 {
+		env[strconv.Itoa(i)] = strings.Repeat("x", 60_000)
+	}
+	if _, err := checkSpec("x", job.Spec{Shell: "true", Env: env}, nil); err != nil {
+		t.Errorf("six values of 60 KB: got %v", err)
+	}
+	env["6"] = env["0"]
+	if _, err := checkSpec("x", job.Spec{Shell: "true", Env: env}, nil); !errors.Is(err, job.ErrTooLarge) {
+		t.Errorf("seven values of 60 KB: got %.200v, want %v", err, job.ErrTooLarge)
+	}
 }
 
 func TestMistakesNameTheField(t *testing.T) {

@@ -101,6 +101,10 @@ func TestOutcomes(t *testing.T) {
 		{"a file for a directory", job.Spec{Shell: "true", Dir: plain}, "", job.Outcome{State: job.Failed, Reason: "working directory " + plain + " is not a directory"}},
 		{"killed", shell("kill -KILL $$"), "", failed(137, "killed by SIGKILL (out of memory?)", true)},
 		{"crashed", shell("kill -SEGV $$"), "", failed(139, "killed by SIGSEGV", true)},
+		{"the longest payload", job.Spec{Shell: "echo ${#ROTA_PAYLOAD}", Payload: json.RawMessage(`"` + strings.Repeat("x", job.MaxToldPayload-2) + `"`)},
+			fmt.Sprintln(job.MaxToldPayload), job.Outcome{State: job.Succeeded, Exit: exit(0)}},
+		{"one byte more", job.Spec{Shell: "true", Payload: json.RawMessage(`"` + strings.Repeat("x", job.MaxToldPayload-1) + `"`)}, "",
+			failed(126, "start /bin/sh: arguments and environment are too large (the payload is part of them)", false)},
 		{"too large a payload", job.Spec{Shell: "true", Payload: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}, "", failed(126, "start /bin/sh: arguments and environment are too large (the payload is part of them)", false)},
 		{"missing reference", job.Spec{Shell: "true", Env: map[string]string{"A": "${env:ROTA_TEST_MISSING}"}}, "", job.Outcome{State: job.Failed, Reason: "reference ${env:ROTA_TEST_MISSING}: variable is not set on this worker", Retry: true}},
 	} {
