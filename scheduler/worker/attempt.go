@@ -50,7 +50,7 @@ func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec, begins time.Time
 	if w.stopping {
 		a.cancel(executor.ErrStopping)
 	}
-	if s.ctx.Err() != nil && !a.outlives() { // what the session's end killed did not include it yet
+	if s.ctx.Err() != nil { // what the session's end killed did not include it yet; it never begins
 		a.kill()
 	}
 	stopped := h.stopped > claimed.Token
@@ -184,7 +184,7 @@ func (w *Worker) leave(a *attempt) {
 		a.shift.killed.add(-1)
 	}
 	w.mu.Unlock()
-	a.shift.vacate()
+	a.shift.vacate() // before the end of its shift may go on
 }
 
 // stop ends the run called name, which an order that was made at rev asks for. w.mu is held.

@@ -216,7 +216,8 @@ func (s *shift) definition(ctx context.Context, run *job.Run, rev int64) (*job.S
 }
 
 // claim claims the attempt that run was armed for. Whatever the error, the attempt does not begin, and its room is free
-// again. job.ErrConflict means that the run is not ours to begin, errRearmed that it has been given to us anew.
+// again. job.ErrConflict means that the run is not ours to begin, errRearmed that it has been given to us anew. An attempt whose
+// claim was not answered before the session was over is taken for claimed: it does not begin, and its record has to say so.
 func (s *shift) claim(h *hold, run *job.Run, spec *job.Spec, begins time.Time) (*attempt, error) {
 	claimed, err := s.writeClaim(run, spec, begins)
 	if err == nil {
@@ -248,6 +249,9 @@ func (s *shift) writeClaim(run *job.Run, spec *job.Spec, begins time.Time) (job.
 	got, err := s.w.write(s.ctx, next)
 	s.w.claims.note(asked, s.w.now())
 	if errors.Is(err, job.ErrConflict) && got.State == job.Running && got.Token == next.Token && got.Started.Equal(next.Started) {
+	if !settled(err) { // the claim may be there, or come yet: the report is written in its place or behind it, and to no other attempt
+		return next, nil
+	}
 		// Ours: a first send was applied without our hearing. A claim by a copy of this order has another start.
 		return got, nil
 	}

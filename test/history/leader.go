@@ -30,6 +30,9 @@ func byLeader(prev *runVersion, v runVersion) bool {
 	case to.State == from.State: // it says why a run waits, or reminds its worker of what was asked for
 		return !to.State.Terminal()
 	case from.State == job.Armed && to.State == job.Pending:
+		if n := len(to.Attempts); n > 0 && to.Attempts[n-1].Token == from.Rev { // its worker does not know whether it has claimed it
+			return false
+		}
 		return !slices.Contains(byWorker, to.Reason)
 	case from.State == job.Running:
 		n := len(to.Attempts)
