@@ -36,6 +36,10 @@ func TestMain(m *testing.M) {
 		executeUntilHungUp(mark, os.Getenv("ROTA_TEST_TEXT"))
 		return
 	}
+	if os.Getenv("ROTA_TEST_LACKING") != "" {
+		executeWithoutDescriptors()
+		return
+	}
 	if message := os.Getenv("ROTA_TEST_NOTIFY"); message != "" {
 		notify(message)
 		return
