@@ -45,3 +45,9 @@ func Interrupted(ctx context.Context, req *Request, at time.Time) (job.Outcome, 
 	}
 	return o, true
 }
+
+// NotBegun is the outcome of an attempt that its worker could not begin, since its machine lacks something, as err says. The worker
+// takes nothing new for a while, and the attempt may be repeated, whatever its job says.
+func NotBegun(err error) job.Outcome {
+	return job.Outcome{State: job.Lost, Reason: err.Error() + ", " + job.NotBegun, Retry: true}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
@@ -50,7 +51,7 @@ func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec, begins time.Time
 	if w.stopping {
 		a.cancel(executor.ErrStopping)
 	}
-	if s.ctx.Err() != nil && !a.outlives() { // what the session's end killed did not include it yet
+	if s.ctx.Err() != nil { // what the session's end killed did not include it yet; it never begins
 		a.kill()
 	}
 	stopped := h.stopped > claimed.Token
@@ -136,7 +137,8 @@ func (a *attempt) byLeader(now time.Time) time.Time {
 	return theirs
 }
 
-// execute carries the attempt out, unless its end was asked for or its session was over before it could begin.
+// execute carries the attempt out, unless its end was asked for or its session was over before it could begin, or the machine
+// lacks what it takes.
 func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 	timeout := a.spec.Timeout
 	if timeout <= 0 {
@@ -171,6 +173,10 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 	}
 	w.printed(printed.Kept())
 	o.Output = printed.Tail()
+	if o.State == job.Lost && strings.Contains(o.Reason, job.NotBegun) {
+		w.lack(errors.New(o.Reason))
+		return o, false
+	}
 	return o, true
 }
 
@@ -178,13 +184,13 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 func (w *Worker) leave(a *attempt) {
 	a.cancel(nil)
 	a.fence(nil)
+	a.shift.vacate() // before the end of its shift may go on
 	w.mu.Lock()
 	delete(w.attempts, a)
 	if a.killed {
 		a.shift.killed.add(-1)
 	}
 	w.mu.Unlock()
-	a.shift.vacate()
 }
 
 // stop ends the run called name, which an order that was made at rev asks for. w.mu is held.

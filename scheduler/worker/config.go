@@ -43,6 +43,10 @@ type Config struct {
 	// rev. What it returns is shared. nil: definitions are read from the store.
 	Known func(name string, rev int64) (*job.Job, bool)
 
+	// Trial says why attempts cannot begin, nil if they can. It is asked every second once one could not, until they can. nil: they
+	// can the next time.
+	Trial func() error
+
 	Observer Observer // nil: nobody
 	// Now is the wall clock, with the reading of the monotonic one; time.Now if nil.
 	Now func() time.Time

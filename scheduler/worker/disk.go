@@ -21,16 +21,25 @@ const (
 	diskNeed     = 1 << 20
 )
 
-// Refuses returns why the worker takes nothing new, nil if it does: its disk is full or broken, or does not answer. The outcome
-// of what begins now might be safe nowhere. What executes goes on, and its outcome is sent from memory if need be.
+// Refuses returns why the worker takes nothing new, nil if it does: its disk is full or broken, or does not answer, or its machine
+// lacks what it takes to begin an attempt. The outcome of what begins now might be safe nowhere. What executes goes on, and its
+// outcome is sent from memory if need be.
 func (w *Worker) Refuses() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.disk
+	return w.refuses()
 }
 
-// watchDisk looks whether the disk takes anything, as long as the shift lasts, and tells leaders when that changes, until
-// they have been told.
+// refuses is Refuses. w.mu is held.
+func (w *Worker) refuses() error {
+	if w.disk != nil {
+		return w.disk
+	}
+	return w.lacks
+}
+
+// watchDisk looks whether the disk takes anything, and whether what the machine lacked is there again, as long as the shift lasts,
+// and tells leaders when that changes, until they have been told.
 func (s *shift) watchDisk() {
 	for {
 		every := diskEvery
@@ -41,6 +50,7 @@ func (s *shift) watchDisk() {
 		case <-s.ctx.Done():
 			return
 		case <-time.After(every):
+			s.w.tryStart()
 		case <-s.w.suspect:
 		}
 		s.w.checkDisk(s.ctx)
@@ -127,7 +137,7 @@ func MakeRoom(ctx context.Context, dir string, now time.Time) (removed int, err 
 	return output.Sweep(ctx, cfg.outputs(), cfg.outputBounds().Half(), now)
 }
 
-// doubt has the disk looked at soon: the journal could not be written.
+// doubt has the disk looked at soon: the journal could not be written, or an attempt could not begin.
 func (w *Worker) doubt() {
 	select {
 	case w.suspect <- struct{}{}:
@@ -170,5 +180,5 @@ func (s *shift) present() {
 func (s *shift) untold() bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	return s.unsure || s.drains != (s.retiring || s.w.disk != nil)
+	return s.unsure || s.drains != (s.retiring || s.w.refuses() != nil)
 }

@@ -39,6 +39,7 @@ const (
 	errNoSpec   refusal = "worker could not read its definition"
 	errChanged  refusal = "the job was changed"
 	errNoDisk   refusal = "worker's disk takes nothing"
+	errLacks    refusal = "worker's machine lacks what it takes to begin it"
 )
 
 // errRearmed is returned when a held run has been given to us anew.
@@ -165,8 +166,8 @@ func (s *shift) ready(ctx context.Context, g *given) (spec *job.Spec, begins tim
 
 // enter takes room for an attempt that begins then, and waits for it for a while after that.
 func (s *shift) enter(ctx context.Context, begins time.Time) error {
-	if s.w.Refuses() != nil {
-		return errNoDisk
+	if why := s.w.refusal(); why != "" {
+		return why
 	}
 	select {
 	case s.w.room <- struct{}{}:
@@ -216,7 +217,8 @@ func (s *shift) definition(ctx context.Context, run *job.Run, rev int64) (*job.S
 }
 
 // claim claims the attempt that run was armed for. Whatever the error, the attempt does not begin, and its room is free
-// again. job.ErrConflict means that the run is not ours to begin, errRearmed that it has been given to us anew.
+// again. job.ErrConflict means that the run is not ours to begin, errRearmed that it has been given to us anew. An attempt whose
+// claim was not answered before the session was over is taken for claimed: it does not begin, and its record has to say so.
 func (s *shift) claim(h *hold, run *job.Run, spec *job.Spec, begins time.Time) (*attempt, error) {
 	claimed, err := s.writeClaim(run, spec, begins)
 	if err == nil {
@@ -247,6 +249,9 @@ func (s *shift) writeClaim(run *job.Run, spec *job.Spec, begins time.Time) (job.
 	next.Bound = spec.Bound()
 	got, err := s.w.write(s.ctx, next)
 	s.w.claims.note(asked, s.w.now())
+	if !settled(err) { // the claim may be there, or come yet: the report is written in its place or behind it, and to no other attempt
+		return next, nil
+	}
 	if errors.Is(err, job.ErrConflict) && got.State == job.Running && got.Token == next.Token && got.Started.Equal(next.Started) {
 		// Ours: a first send was applied without our hearing. A claim by a copy of this order has another start.
 		return got, nil

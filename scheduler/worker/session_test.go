@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -171,6 +172,53 @@ func TestSessionLoss(t *testing.T) {
 			})
 		}
 	})
+
+	for name, c := range map[string]struct {
+		claim fault // what becomes of it
+		taken bool  // the leader has given the run to another worker meanwhile
+		want  job.State
+	}{
+		"landed":                   {applied, false, job.Pending},
+		"did not":                  {refused, false, job.Pending},
+		"did not, and others have": {refused, true, job.Running},
+	} {
+		t.Run("keeps an attempt from beginning whose claim was never answered and "+name, func(t *testing.T) {
+			for _, delivery := range job.Deliveries() {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRig(t, lasting(time.Second))
+					r.store.define("backup", job.Spec{Command: []string{"x"}, Delivery: delivery})
+					r.start()
+					writes := 0
+					r.store.fault = func(op string, _ *job.Run) fault {
+						if op != "write" {
+							return none
+						}
+						if writes++; writes == 1 {
+							return c.claim
+						}
+						return refused
+					}
+					name, _ := r.one()
+					after(time.Second)
+					r.session().lose()
+					after(time.Second)
+					if c.taken {
+						r.store.change(name, "", func(run job.Run) (job.Run, error) { return run.Recall("worker w1 was lost") })
+						r.store.give("w2", "s9", name)
+						r.store.change(name, "", func(run job.Run) (job.Run, error) { return run.Claim(run.Rev, time.Now()) })
+					}
+					r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return none } })
+					after(10 * time.Second)
+					r.wantExecutions(0)
+					got := r.wantState(name, c.want)
+					if n := len(got.Attempts); (n > 0) == c.taken || n > 0 && !strings.Contains(got.Attempts[0].Reason, job.NotBegun) {
+						t.Errorf("attempts = %+v", got.Attempts)
+					}
+					r.wantJournal(0)
+				})
+			}
+		})
+	}
 
 	t.Run("delivers outcomes before it gives the session back", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -53,6 +53,7 @@ type Worker struct {
 	attempts map[*attempt]struct{} // guarded by mu: those that execute
 	stopping bool                  // guarded by mu: what begins from now on is stopped at once
 	disk     error                 // guarded by mu: why nothing can be written to it; nil: it takes what comes
+	lacks    error                 // guarded by mu: why attempts cannot begin; nil: they can, for all that is known
 }
 
 // steady is how long a session has to last for the next one to be opened without a pause.

@@ -9,7 +9,7 @@ import (
 // byWorker are the reasons for which a worker hands back what it was given.
 var byWorker = []string{
 	"worker is stopping", "stopped before it began", "worker has no room", "worker could not read its definition",
-	"the job was changed", "worker's disk takes nothing",
+	"the job was changed", "worker's disk takes nothing", "worker's machine lacks what it takes to begin it",
 }
 
 // byLeader says whether only a leader makes such a step. That is the birth of a slot's run and its end before anybody began it,
@@ -30,6 +30,9 @@ func byLeader(prev *runVersion, v runVersion) bool {
 	case to.State == from.State: // it says why a run waits, or reminds its worker of what was asked for
 		return !to.State.Terminal()
 	case from.State == job.Armed && to.State == job.Pending:
+		if n := len(to.Attempts); n > 0 && to.Attempts[n-1].Token == from.Rev { // its worker does not know whether it has claimed it
+			return false
+		}
 		return !slices.Contains(byWorker, to.Reason)
 	case from.State == job.Running:
 		n := len(to.Attempts)

@@ -28,6 +28,13 @@ func TestStepsOfALeader(t *testing.T) {
 	}{
 		{"a worker claims", job.Armed, func(r job.Run) (job.Run, error) { return r.Claim(r.Rev, sec(2)) }, false},
 		{"a worker hands it back", job.Armed, recall("worker is stopping"), false},
+		{"a worker does not know whether it has claimed it", job.Armed, func(r job.Run) (job.Run, error) {
+			r, err := r.Claim(r.Rev, sec(2))
+			if err != nil {
+				return r, err
+			}
+			return r.Again(job.Outcome{State: job.Lost, At: sec(2), Reason: "worker lost its lease " + job.NotBegun}, sec(2), "tried again")
+		}, false},
 		{"it is taken from its worker", job.Armed, recall("worker q1 was lost"), true},
 		{"it is taken back, since it may not begin yet", job.Armed, recall(job.ReasonNotYet), true},
 		{"it is given to another worker", job.Armed, func(r job.Run) (job.Run, error) { return r.Assign(&job.Worker{Name: "q2"}) }, true},

@@ -72,7 +72,7 @@ func (b *backend) parts() api.Backend {
 	return parts
 }
 
-// checkDisk is about this process's own disk: a worker that cannot write to it takes nothing.
+// checkDisk is about this process's own disk, and what else its machine lacks: a worker that cannot write to it takes nothing.
 func (b *backend) checkDisk(context.Context) error {
 	if !b.ready.Load() || b.node.worker == nil {
 		return nil

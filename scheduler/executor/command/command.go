@@ -120,6 +120,7 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	if err != nil {
 		return failure(errors.Join(startError(prog, err), e.dissolve(group)))
 	}
+	p.mark, p.sweeper = req.Marker, &e.sweeper
 	drained := make(chan struct{})
 	wg.Go(func() {
 		defer close(drained)

@@ -36,6 +36,10 @@ func TestMain(m *testing.M) {
 		executeUntilHungUp(mark, os.Getenv("ROTA_TEST_TEXT"))
 		return
 	}
+	if os.Getenv("ROTA_TEST_LACKING") != "" {
+		executeWithoutDescriptors()
+		return
+	}
 	if message := os.Getenv("ROTA_TEST_NOTIFY"); message != "" {
 		notify(message)
 		return
@@ -184,24 +188,30 @@ func TestNothingOutlivesWhatOthersMayRepeat(t *testing.T) {
 }
 
 func TestGraceIsTheWholeGroups(t *testing.T) {
-	// The shell dies of SIGTERM at once; what it runs needs a moment to put things in order.
-	spec := job.Spec{
-		Shell:     `sh -c 'trap "sleep 0.2; echo in order; exit 0" TERM; echo began; while :; do sleep 0.01; done' & wait`,
-		KillGrace: job.Duration(10 * time.Second),
-	}
-	var out lockedBuffer
-	req := request(t, spec, &out)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	done := make(chan job.Outcome, 1)
-	go func() { done <- newExecutor().Execute(ctx, req) }()
-	eventually(t, "it began", func() bool { return strings.Contains(out.String(), "began\n") })
-	cancel(executor.ErrStopping)
-	o := <-done
-	if o.State != job.Lost || !strings.HasPrefix(o.Reason, "worker stopped, ended by SIGTERM") {
-		t.Errorf("got %+v, want lost", o)
-	}
-	if !strings.HasSuffix(out.String(), "in order\n") {
-		t.Errorf("output %q: the child was not given its grace", out.String())
+	const slow = `sh -c 'trap "sleep 0.2; echo in order; exit 0" TERM; echo began; while :; do sleep 0.01; done'`
+	for name, text := range map[string]string{
+		// The shell dies of SIGTERM at once; what it runs needs a moment to put things in order.
+		"in the group":                slow + " & wait",
+		"in one of its own":           "timeout 60 " + slow + "; true",
+		"in a session of its own":     "setsid " + slow + " & wait",
+		"what it starts to do so too": `sh -c 'trap "timeout 10 sleep 0.2 && echo in order; exit 0" TERM; echo began; while :; do sleep 0.01; done' & wait`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out lockedBuffer
+			req := request(t, job.Spec{Shell: text, KillGrace: job.Duration(10 * time.Second)}, &out)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			done := make(chan job.Outcome, 1)
+			go func() { done <- newExecutor().Execute(ctx, req) }()
+			eventually(t, "it began", func() bool { return strings.Contains(out.String(), "began\n") })
+			cancel(executor.ErrStopping)
+			o := <-done
+			if o.State != job.Lost || !strings.HasPrefix(o.Reason, "worker stopped, ended by SIGTERM") {
+				t.Errorf("got %+v, want lost", o)
+			}
+			if !strings.HasSuffix(out.String(), "in order\n") {
+				t.Errorf("output %q: the child was not given its grace", out.String())
+			}
+		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -75,8 +76,11 @@ type hopeless struct {
 
 func (e *hopeless) Error() string { return e.text }
 
-// failure is the outcome of an attempt whose program could not be started.
+// failure is the outcome of an attempt whose program could not be started. It was not begun where no other could be either.
 func failure(err error) job.Outcome {
+	if lacking(err) && Trial() != nil {
+		return executor.NotBegun(err)
+	}
 	o := job.Outcome{State: job.Failed, Reason: err.Error(), Retry: true}
 	var h *hopeless
 	if errors.As(err, &h) {

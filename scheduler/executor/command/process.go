@@ -25,8 +25,10 @@ type program struct {
 
 // process is a started program, the leader of a process group of its own.
 type process struct {
-	cmd    *exec.Cmd
-	exited chan struct{} // closed when the program has exited; on Linux it is a zombie until reap
+	cmd     *exec.Cmd
+	exited  chan struct{} // closed when the program has exited; on Linux it is a zombie until reap
+	mark    string        // that it and what it starts carry; "": none
+	sweeper *procs.Sweeper
 }
 
 // start starts the program with out as its stdout and stderr, in the cgroup if there is one.
@@ -79,14 +81,18 @@ func (p *process) signal(s syscall.Signal) error {
 	return err
 }
 
-// end ends the group: SIGTERM, and SIGKILL when members are left after grace, or soon after hurry. It returns once the program
-// has exited, and says how it came to that. A shell dies of SIGTERM at once while what it runs is still putting things in
-// order, so the grace is the whole group's.
+// end ends the group and what has left it: SIGTERM, and SIGKILL when some are left after grace, or soon after hurry. It returns
+// once the program has exited, and says how it came to that. A shell dies of SIGTERM at once while what it runs is still putting
+// things in order, so the grace is that of all.
 func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer) (how string) {
-	if err := p.signal(syscall.SIGTERM); err != nil {
+	family := p.family() // as it is now: what the group starts to put things in order is not to be ended
+	ask := func(s syscall.Signal) error {
+		return errors.Join(p.signal(s), procs.SignalOutside(p.cmd.Process.Pid, family, p.mark, s))
+	}
+	if err := ask(syscall.SIGTERM); err != nil {
 		fmt.Fprintf(out, "\n[rota: send SIGTERM: %v]\n", err)
 	}
-	p.signal(syscall.SIGCONT) // a stopped process does not see SIGTERM
+	ask(syscall.SIGCONT) // a stopped process does not see SIGTERM
 	gone, hurried := p.gone(grace, hurry)
 	if gone {
 		return ", ended by SIGTERM"
@@ -101,14 +107,22 @@ func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer)
 	return fmt.Sprintf(", killed by SIGKILL after %v of grace", grace)
 }
 
-// How often it is looked whether a group whose first process has exited has ended: soon, and less often the longer it lasts, since
-// a look is one at all processes.
+// family lists the processes that carry the mark, in the group or not.
+func (p *process) family() []int {
+	if p.mark == "" {
+		return nil
+	}
+	return p.sweeper.Find(p.mark)
+}
+
+// How often it is looked whether a group whose first process has exited has ended, and what has left it: soon, and less often the
+// longer it lasts, since a look is one at all processes.
 const (
 	lookSoon  = 20 * time.Millisecond
 	lookLater = 500 * time.Millisecond
 )
 
-// gone waits for the end of the whole group, for at most grace. Hurried is a wait that hurry has cut short.
+// gone waits for the end of the whole group and of what has left it, for at most grace. Hurried is a wait that hurry has cut short.
 func (p *process) gone(grace time.Duration, hurry <-chan struct{}) (gone, hurried bool) {
 	ends := time.Now().Add(grace)
 	over := time.NewTimer(grace)
@@ -131,7 +145,7 @@ func (p *process) gone(grace time.Duration, hurry <-chan struct{}) (gone, hurrie
 		case <-over.C:
 			return false, hurried
 		}
-		if !procs.Alive(p.cmd.Process.Pid) {
+		if !procs.Alive(p.cmd.Process.Pid) && len(p.family()) == 0 {
 			return true, hurried
 		}
 		look = time.After(pause)

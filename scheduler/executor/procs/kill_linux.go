@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,7 +27,7 @@ func killMarked(marks map[string]bool, limit time.Duration) error {
 			return err
 		}
 		for _, pid := range pids {
-			err = errors.Join(err, look.kill(pid, marks))
+			err = errors.Join(err, look.signal(pid, marks, unix.SIGKILL))
 		}
 		if waited >= limit {
 			return errors.Join(fmt.Errorf("kill marked processes: %v still there after %v", pids, waited), err)
@@ -35,6 +36,31 @@ func killMarked(marks map[string]bool, limit time.Duration) error {
 		waited += pause
 		pause = min(2*pause, 100*time.Millisecond)
 	}
+}
+
+// findMarked returns the processes that carry one of the marks, by mark.
+func findMarked(marks map[string]bool) map[string][]int {
+	var look looker
+	found := make(map[string][]int)
+	pids, _ := list()
+	for _, pid := range pids {
+		if mark := look.mark(pid); marks[mark] {
+			found[mark] = append(found[mark], pid)
+		}
+	}
+	return found
+}
+
+// SignalOutside sends a signal to those of pids that still carry the mark and are not in the process group pgid.
+func SignalOutside(pgid int, pids []int, mark string, s syscall.Signal) error {
+	var look looker
+	var err error
+	for _, pid := range pids {
+		if group, gone := unix.Getpgid(pid); gone == nil && group != pgid {
+			err = errors.Join(err, look.signal(pid, map[string]bool{mark: true}, s))
+		}
+	}
+	return err
 }
 
 // Alive says whether the process group has a member that is not a zombie.
@@ -107,21 +133,21 @@ func (l *looker) mark(pid int) string {
 	return ""
 }
 
-// kill kills the process if it still carries one of the marks. The number may have gone to another process since it was
-// read, so the process is held by a descriptor and looked at again.
-func (l *looker) kill(pid int, marks map[string]bool) error {
+// signal sends a signal to the process if it still carries one of the marks. The number may have gone to another process since
+// it was read, so the process is held by a descriptor and looked at again.
+func (l *looker) signal(pid int, marks map[string]bool, s syscall.Signal) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	switch {
 	case errors.Is(err, unix.ESRCH):
 		return nil
 	case err != nil: // an old kernel, or no descriptors left
-		err = unix.Kill(pid, unix.SIGKILL)
+		err = unix.Kill(pid, s)
 	default:
 		defer unix.Close(fd)
 		if !covered(l.mark(pid), marks) {
 			return nil
 		}
-		err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+		err = unix.PidfdSendSignal(fd, s, nil, 0)
 	}
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("kill process %d: %w", pid, err)

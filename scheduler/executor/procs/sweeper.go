@@ -23,20 +23,12 @@ func KillMarked(marks ...string) error {
 // another user, takes longer.
 const killLimit = 10 * time.Second
 
-// Sweeper kills marked processes for many callers: those that come while a sweep is under way share the next one.
-// A look at all processes costs some milliseconds on a busy machine, so that thousands of short attempts must not have
-// one each. The zero value is ready to use.
+// Sweeper kills and finds marked processes for many callers: those that come while a look at all processes is under way share
+// the next one. It costs some milliseconds on a busy machine, so that thousands of short attempts must not have one each. The
+// zero value is ready to use.
 type Sweeper struct {
-	turn sync.Mutex // held by the sweep under way
-
-	mu   sync.Mutex
-	next *sweep // that is being joined; nil: none
-}
-
-type sweep struct {
-	once  sync.Once
-	marks map[string]bool
-	err   error
+	kills rounds[error]
+	looks rounds[map[string][]int]
 }
 
 // Kill does what KillMarked does. Its error may be about a process of another caller's attempt.
@@ -44,21 +36,43 @@ func (s *Sweeper) Kill(mark string) error {
 	if err := checkMark(mark); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	if s.next == nil {
-		s.next = &sweep{marks: make(map[string]bool)}
+	return s.kills.join(mark, func(marks map[string]bool) error { return killMarked(marks, killLimit) })
+}
+
+// Find returns the processes that carry the mark, none if it cannot be seen which do.
+func (s *Sweeper) Find(mark string) []int { return s.looks.join(mark, findMarked)[mark] }
+
+// rounds lets callers share what they do: those that come while a round is under way share the next one.
+type rounds[T any] struct {
+	turn sync.Mutex // held by the round under way
+
+	mu   sync.Mutex
+	next *round[T] // that is being joined; nil: none
+}
+
+type round[T any] struct {
+	once   sync.Once
+	marks  map[string]bool
+	result T // shared
+}
+
+// join returns what do does for the marks of all who take part in a round.
+func (r *rounds[T]) join(mark string, do func(marks map[string]bool) T) T {
+	r.mu.Lock()
+	if r.next == nil {
+		r.next = &round[T]{marks: make(map[string]bool)}
 	}
-	w := s.next
+	w := r.next
 	w.marks[mark] = true
-	s.mu.Unlock()
+	r.mu.Unlock()
 
 	w.once.Do(func() { // all who joined wait here until it is done
-		s.turn.Lock()
-		defer s.turn.Unlock()
-		s.mu.Lock()
-		s.next = nil // whoever comes now might have begun a process that this sweep does not see
-		s.mu.Unlock()
-		w.err = killMarked(w.marks, killLimit)
+		r.turn.Lock()
+		defer r.turn.Unlock()
+		r.mu.Lock()
+		r.next = nil // whoever comes now might have begun a process that this round does not see
+		r.mu.Unlock()
+		w.result = do(w.marks)
 	})
-	return w.err
+	return w.result
 }

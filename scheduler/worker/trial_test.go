@@ -1,0 +1,72 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// TestAMachineThatLacksSomething has a machine without a process left.
+func TestAMachineThatLacksSomething(t *testing.T) {
+	for _, delivery := range job.Deliveries() {
+		synctest.Test(t, func(t *testing.T) {
+			var full atomic.Bool
+			var trials atomic.Int64
+			full.Store(true)
+			r := newRig(t, func(ctx context.Context, req executor.Request) job.Outcome {
+				if full.Load() {
+					return executor.NotBegun(errors.New("start backup: resource temporarily unavailable"))
+				}
+				return lasting(time.Second)(ctx, req)
+			})
+			r.store.define("backup", job.Spec{Command: []string{"backup"}, Delivery: delivery})
+			r.cfg.Trial = func() error {
+				trials.Add(1)
+				if full.Load() {
+					return syscall.EAGAIN
+				}
+				return nil
+			}
+			r.start()
+			name, _ := r.one()
+			after(0)
+			got := r.wantState(name, job.Pending)
+			if n := len(got.Attempts); n != 1 || got.Attempts[0].State != job.Lost || !strings.Contains(got.Attempts[0].Reason, job.NotBegun) {
+				t.Errorf("attempts = %+v, want one that was lost before it began", got.Attempts)
+			}
+			if r.w.Refuses() == nil || !r.sessions.shown().Draining {
+				t.Errorf("got %v, shown %+v, want an error and a worker that drains", r.w.Refuses(), r.sessions.shown())
+			}
+			r.give(name) // before the leader saw it
+			after(time.Minute)
+			if got := r.wantState(name, job.Pending); got.Reason != string(errLacks) {
+				t.Errorf("run was handed back with %q, want %q", got.Reason, errLacks)
+			}
+			r.wantExecutions(1)
+			if n := trials.Load(); n < 55 || n > 60 {
+				t.Errorf("tried %d times in a minute, want once a second", n)
+			}
+			full.Store(false)
+			after(2 * fullEvery)
+			if r.w.Refuses() != nil || r.sessions.shown().Draining {
+				t.Errorf("got %v, shown %+v, want neither", r.w.Refuses(), r.sessions.shown())
+			}
+			r.give(name)
+			after(2 * time.Second)
+			r.wantState(name, job.Succeeded)
+			tried := trials.Load()
+			after(time.Minute)
+			if n := trials.Load() - tried; n > 0 {
+				t.Errorf("tried %d times while nothing is lacking", n)
+			}
+		})
+	}
+}
