@@ -33,6 +33,7 @@ func (n *Node) admit(ctx context.Context) error {
 					n.log.Warn("the restored store is accepted", "era", seen.Era, "revision", seen.Revision)
 				}
 				seen.Era = max(seen.Era, 0)
+				n.store.Begin(seen)
 				n.keepInMind(seen)
 				return nil
 			}
@@ -64,6 +65,7 @@ func (n *Node) remember(ctx context.Context) error {
 			return nil
 		}
 		known := n.memory.known()
+		known.Revision = max(known.Revision, n.store.Reached()) // also what came since the last look
 		seen, err := n.store.Sight(ctx, known.Job)
 		if err != nil {
 			continue // others tell of it
