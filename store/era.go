@@ -95,6 +95,7 @@ func (s *Store) sight(ctx context.Context, job string) (seen Sight, rev int64, e
 	if err != nil {
 		return Sight{}, 0, fmt.Errorf("look what the store is: %w", err)
 	}
+	s.hear()
 	s.count.reached.note(resp.Header.ClusterId, resp.Header.Revision)
 	seen = Sight{Cluster: strconv.FormatUint(resp.Header.ClusterId, 16), Revision: resp.Header.Revision, Job: job}
 	if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
