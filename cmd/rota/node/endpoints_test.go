@@ -171,6 +171,32 @@ func TestAWrongPasswordIsNotWaitedFor(t *testing.T) {
 	launch(t, Config{Settings: set, Version: version}).stopped(t, "authentication failed")
 }
 
+func TestAPasswordThatWasChangedEndsTheProcess(t *testing.T) {
+	t.Parallel()
+	endpoint := etcd(t)
+	cfg := Config{Settings: outside(t, "q1", endpoint), Version: version}
+	set := &cfg.Settings.Etcd
+	set.Username = "rota"
+	set.PasswordFile = lock(t, endpoint, set.Username)
+	r := start(t, cfg)
+	root, err := Dial(config.Etcd{Endpoints: set.Endpoints, Username: "root", PasswordFile: set.PasswordFile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if _, err := root.UserChangePassword(t.Context(), set.Username, "another"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is not ready any more", func() bool {
+		_, ok, err := r.Ready(t.Context())
+		return err == nil && !ok
+	})
+	write(t, set.PasswordFile, "another\n")
+	r.stopped(t, "etcd.password_file")
+	_ = r.end()
+	start(t, cfg).lead(t)
+}
+
 // Whoever asks for the version is answered although the endpoints that are named first are not there.
 func TestTheVersionIsThatOfWhoeverAnswers(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,9 @@ func (n *Node) connect(ctx context.Context, stops *closers) error {
 		return n.embed(ctx, stops)
 	}
 	err := n.awaitEtcd(ctx, func(context.Context) (err error) {
+		if n.password, err = password(n.set.Etcd); err != nil {
+			return err
+		}
 		n.client, err = Dial(n.set.Etcd)
 		return err
 	})

@@ -69,6 +69,7 @@ type Node struct {
 	stopping time.Time
 
 	client    *clientv3.Client
+	password  string           // with which client was made
 	member    *embedded.Server // nil with an etcd of its own
 	store     *store.Store
 	mirror    *store.Mirror
