@@ -39,6 +39,7 @@ func (e *Elector) runCandidacy(ctx context.Context, lead func(context.Context, T
 	if err != nil {
 		return err
 	}
+	lease.Heed(e.cfg.Heard)
 	e.removeLeft(ctx)
 	c := &candidacy{e: e, lease: lease, key: Term{Key: fmt.Sprintf("%s%x", e.cfg.Prefix, lease.ID())}}
 	c.life, c.end = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -162,6 +163,7 @@ func (c *candidacy) look(ctx context.Context) (first bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("read election %s: %w", c.e.cfg.Prefix, err)
 	}
+	c.e.hear()
 	own := resp.Responses[0].GetResponseRange().Kvs
 	if len(own) == 0 || (c.key.Rev != 0 && own[0].CreateRevision != c.key.Rev) {
 		return false, ErrKeyDeleted
@@ -221,5 +223,6 @@ func (c *candidacy) claim(ctx context.Context, value string) (*clientv3.TxnRespo
 	if err != nil {
 		return nil, fmt.Errorf("confirm term %d: %w", c.key.Rev, err)
 	}
+	c.e.hear()
 	return resp, nil
 }

@@ -80,14 +80,19 @@ type Config struct {
 
 	// Clock is replaced where a test or a simulation owns the clocks.
 	Clock Clock
+	// Heard is what else of this process notes answers of etcd's majority, by the same Clock. May be nil.
+	Heard *Heard
 }
 
-// WithDefaults returns c with its zero timings and clock filled.
+// WithDefaults returns c with its zero timings, clock and Heard filled.
 func (c Config) WithDefaults() Config {
 	l := c.lease().WithDefaults()
 	c.TTL, c.RenewEvery, c.RenewTimeout, c.Margin = l.TTL, l.RenewEvery, l.RenewTimeout, l.Margin
 	if c.Clock == nil {
 		c.Clock = SystemClock
+	}
+	if c.Heard == nil {
+		c.Heard = new(Heard)
 	}
 	return c
 }

@@ -108,6 +108,9 @@ func (e *Elector) recovered() {
 	}
 }
 
+// hear notes an answer of etcd's majority.
+func (e *Elector) hear() { e.cfg.Heard.Note(e.cfg.Clock().Mono) }
+
 // wait returns after d, or when ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)

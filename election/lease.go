@@ -26,6 +26,7 @@ type Lease struct {
 	id     clientv3.LeaseID
 	asked  Reading       // the clocks before the grant was sent
 	hint   chan struct{} // holds at most one wish to renew now; never closed
+	heard  *Heard        // nil: renewals alone vouch for the lease
 
 	mu       sync.Mutex // guards the fields below
 	ttl      time.Duration
@@ -74,8 +75,12 @@ func (l *Lease) Deadline() time.Time {
 	return l.deadline
 }
 
+// Heed has the lease count as lost, too, when etcd's majority has been silent for twice the TTL, as far as h knows. It is to be
+// called before Run, by those who have something asked of the majority all the time.
+func (l *Lease) Heed(h *Heard) { l.heard = h }
+
 // Run renews the lease. It returns nil when ctx ends, leaving the lease as it is, and an error that wraps ErrLeaseLost and
-// the reason as soon as the deadline passed, etcd says that the lease is gone, or the machine was suspended.
+// the reason as soon as the deadline passed, etcd says that the lease is gone, its majority is silent, or the machine was suspended.
 func (l *Lease) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -101,6 +106,9 @@ func (l *Lease) Run(ctx context.Context) error {
 		left := l.Deadline().Sub(now.Mono)
 		if left <= 0 {
 			return fmt.Errorf("%w: %w", ErrLeaseLost, ErrDeadlinePassed)
+		}
+		if l.heard != nil && now.Mono.Sub(l.heard.since(l.asked.Mono)) > silentTTLs*l.TTL() {
+			return fmt.Errorf("%w: %w", ErrLeaseLost, ErrSilent)
 		}
 		timer.Reset(min(left, clockTick))
 		select {

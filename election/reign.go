@@ -85,7 +85,8 @@ func awaitDeletion(ctx context.Context, client *clientv3.Client, t Term, pause t
 	return false
 }
 
-// checkKey ends life when a read shows that our key is gone, every RenewEvery. A read that fails shows nothing.
+// checkKey ends life when a read shows that our key is gone, every RenewEvery. A read that fails shows nothing by itself: the lease
+// is lost when nothing else is answered for long.
 func (c *candidacy) checkKey(t Term) {
 	for c.life.Err() == nil {
 		wait(c.life, c.e.cfg.RenewEvery)
@@ -102,6 +103,7 @@ func (c *candidacy) holds(t Term) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read election key %s: %w", t.Key, err)
 	}
+	c.e.hear()
 	return len(resp.Kvs) == 1 && resp.Kvs[0].CreateRevision == t.Rev, nil
 }
 

@@ -170,5 +170,6 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("ask for the revision: %w", err)
 	}
+	s.hear()
 	return resp.Header.Revision, nil
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -8,19 +9,41 @@ import (
 type counters struct {
 	transactions, writes, puts, bytes, conflicts, fenced, relists atomic.Int64
 
-	reached atomic.Int64 // the highest revision that etcd has answered with
+	reached reached
 	orders  atomic.Pointer[time.Time]
 }
 
 func (c *counters) ordered(at time.Time) { c.orders.Store(&at) }
 
-func (c *counters) reach(rev int64) {
-	for {
-		known := c.reached.Load()
-		if rev <= known || c.reached.CompareAndSwap(known, rev) {
-			return
-		}
+// reached is the highest revision that one cluster of etcd has answered with: the first that answered, or the one that it was
+// begun with.
+type reached struct {
+	mu      sync.Mutex
+	cluster uint64 // guarded by mu; 0: none has answered
+	rev     int64  // guarded by mu
+}
+
+func (r *reached) note(cluster uint64, rev int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cluster == 0 {
+		r.cluster = cluster
 	}
+	if cluster == r.cluster {
+		r.rev = max(r.rev, rev)
+	}
+}
+
+func (r *reached) begin(cluster uint64, rev int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cluster, r.rev = cluster, rev
+}
+
+func (r *reached) last() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rev
 }
 
 // Counts is what a store has done since its process began.

@@ -95,7 +95,8 @@ func (s *Store) sight(ctx context.Context, job string) (seen Sight, rev int64, e
 	if err != nil {
 		return Sight{}, 0, fmt.Errorf("look what the store is: %w", err)
 	}
-	s.count.reach(resp.Header.Revision)
+	s.hear()
+	s.count.reached.note(resp.Header.ClusterId, resp.Header.Revision)
 	seen = Sight{Cluster: strconv.FormatUint(resp.Header.ClusterId, 16), Revision: resp.Header.Revision, Job: job}
 	if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
 		rev = kvs[0].ModRevision
@@ -144,5 +145,12 @@ func (s *Store) Accept(ctx context.Context, known Sight, at time.Time, by string
 	return seen, nil
 }
 
-// Reached is the highest revision that etcd is known to have reached, by what it answered here.
-func (s *Store) Reached() int64 { return s.count.reached.Load() }
+// Reached is the highest revision that etcd is known to have reached, by what it answered here: no Sight of the same store that
+// is asked for afterwards shows less.
+func (s *Store) Reached() int64 { return s.count.reached.last() }
+
+// Begin has Reached count from what was seen: whatever was there before, this store has been accepted in its place.
+func (s *Store) Begin(seen Sight) {
+	cluster, _ := strconv.ParseUint(seen.Cluster, 16, 64) // as sight writes it
+	s.count.reached.begin(cluster, seen.Revision)
+}

@@ -116,6 +116,14 @@ func TestAStoreIsAccepted(t *testing.T) {
 	if s.Reached() < seen.Revision {
 		t.Errorf("reached %d, which is less than %d", s.Reached(), seen.Revision)
 	}
+	s.count.reached.note(1, 1_000_000)
+	if s.Reached() >= 1_000_000 {
+		t.Error("what another cluster answers counts")
+	}
+	s.Begin(Sight{Cluster: "1", Revision: 7})
+	if s.Reached() != 7 {
+		t.Errorf("reached %d, want that of the store that was accepted", s.Reached())
+	}
 	put(t, c, s.keys.era(), `{"era":"five"}`)
 	if bad, err := s.Sight(ctx, ""); err != nil || bad.Era != -1 {
 		t.Errorf("garbage: got %+v, %v", bad, err)

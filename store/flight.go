@@ -114,7 +114,8 @@ func (g *group) commit(b *batch) (resp *pb.TxnResponse, err error) {
 		g.count.transactions.Add(1)
 		resp, err = g.store.txn(ctx, held, then)
 		if err == nil {
-			g.count.reach(resp.Header.Revision)
+			g.store.hear()
+			g.count.reached.note(resp.Header.ClusterId, resp.Header.Revision)
 		}
 		return err
 	}, b.unanswered)

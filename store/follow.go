@@ -86,7 +86,7 @@ func (s *Store) followOnce(ctx context.Context, prefix string, f follower) error
 			}
 			before := v.reached
 			if v.told(&resp, time.Now()); v.reached > before || len(resp.Events) > 0 {
-				s.count.reach(v.reached)
+				s.count.reached.note(resp.Header.ClusterId, v.reached)
 				f.apply(v.reached, resp.Events)
 			}
 		}

@@ -44,6 +44,7 @@ func (s *Store) pages(ctx context.Context, prefix string, take func(kvs []*mvccp
 		if err != nil {
 			return 0, fmt.Errorf("list %s: %w", prefix, err)
 		}
+		s.hear()
 		if rev == 0 {
 			rev = resp.Header.Revision
 		}

@@ -19,7 +19,8 @@ import (
 )
 
 // Presence is the sign of life of a worker or a replica: a record on a lease that is renewed until Close. It is lost
-// when the lease can no longer be vouched for, and when somebody removes the record or puts another session's there.
+// when the lease can no longer be vouched for, or etcd's majority answers nothing else, and when somebody removes the record or
+// puts another session's there.
 type Presence struct {
 	store  *Store
 	lease  *election.Lease
@@ -51,6 +52,7 @@ func (s *Store) present(ctx context.Context, key string, ttl time.Duration, reco
 	if err != nil {
 		return nil, err
 	}
+	lease.Heed(&s.heard) // what follows our key asks all the time
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &Presence{store: s, lease: lease, key: key, lost: make(chan struct{}), cancel: cancel}
 	p.wg.Go(func() { // from now on, since the record may take long to be written

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -265,4 +266,37 @@ func TestAPresenceWithoutALeaseIsNone(t *testing.T) {
 	if list, err := s.Replicas(within(t)); err != nil || len(list) != 0 {
 		t.Errorf("replicas: got %d (%v), want none", len(list), err)
 	}
+}
+
+// The member that is asked answers renewals and nothing else, as one does whose disk hangs.
+func TestAPresenceIsLostWhereNothingButRenewalsIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var hung atomic.Bool
+		srv := mem.New(mem.Config{Faults: mem.FaultFunc(func(op mem.Op) mem.Verdict {
+			if hung.Load() && op.Kind != mem.KeepAlive {
+				return mem.Verdict{Action: mem.Refuse, Hang: true}
+			}
+			return mem.Verdict{}
+		})})
+		defer srv.Close()
+		s := New(Config{Prefix: prefix, Process: "p"}, srv.Client(), nullLog)
+		defer s.Close()
+		p, err := s.PresentWorker(t.Context(), job.Worker{Name: "w", Capacity: 1, Started: epoch}, 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close(t.Context())
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if isLost(p) {
+			t.Fatal("it is lost although all is well")
+		}
+		hung.Store(true)
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		if !isLost(p) {
+			t.Error("it is not lost")
+		}
+		hung.Store(false)
+	})
 }

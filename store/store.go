@@ -17,7 +17,7 @@ import (
 type Config struct {
 	Prefix  string // of every key, such as "/rota"
 	Process string // unique to this process among all that ever write: ids of writes begin with it
-	// Clock is what presences keep their leases by. Replaced where a simulation owns the clocks.
+	// Clock is what presences keep their leases by; the system's if nil. Replaced where a simulation owns the clocks.
 	Clock election.Clock
 }
 
@@ -28,6 +28,7 @@ type Store struct {
 	keys   Keys
 	log    hclog.Logger
 	clock  election.Clock
+	heard  election.Heard
 	ops    ops
 	count  counters
 	free   *group          // writes that carry their own entitlement
@@ -44,6 +45,9 @@ type Store struct {
 // New returns a Store on client. Close it before the client.
 func New(cfg Config, client *clientv3.Client, log hclog.Logger) *Store {
 	s := &Store{client: client, kv: service(client), keys: NewKeys(cfg.Prefix), log: log, clock: cfg.Clock}
+	if s.clock == nil {
+		s.clock = election.SystemClock
+	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.ops.process = cfg.Process
 	s.free = s.newGroup(s.ctx, nil)
@@ -57,6 +61,12 @@ func Process(node string, began time.Time) string {
 
 // Keys returns the keys of this store.
 func (s *Store) Keys() Keys { return s.keys }
+
+// Heard is when etcd's majority answered this store last. While it follows anything, it asks every few seconds.
+func (s *Store) Heard() *election.Heard { return &s.heard }
+
+// hear notes an answer of etcd's majority.
+func (s *Store) hear() { s.heard.Note(s.clock().Mono) }
 
 // Close gives up what is not answered yet and waits until no request is under way. Terms, mirrors and presences have to
 // be over by then. Nothing is written afterwards.

@@ -24,6 +24,9 @@ func (p *Planner) rescue(j *jobState, now time.Time) *job.Decision {
 // forsaken says whether a run is to be taken from the worker that has it, or notes when to look again. Nearly all that is looked
 // at is in good hands, so it makes no copy of the run.
 func (p *Planner) forsaken(j *jobState, r *liveRun, now time.Time) bool {
+	if at, garbled := p.garbled[p.workers[r.Worker]]; garbled {
+		p.wakeAt(j, at)
+	}
 	switch {
 	case p.lost(r.Run, now):
 		return true

@@ -49,6 +49,7 @@ type Planner struct {
 	cfg     Config
 	jobs    map[string]*jobState
 	workers map[string]*workerState
+	garbled map[*workerState]time.Time // present workers whose record nobody can read, and when they are taken for absent
 	gate    job.Gate
 	gateRev int64            // of its record, readable or not; 0: there is none
 	misfits map[string]error // never changed, but replaced
@@ -96,7 +97,7 @@ func New(cfg Config) *Planner {
 	}
 	return &Planner{
 		cfg: cfg, jobs: make(map[string]*jobState), workers: make(map[string]*workerState), waiting: make(map[demandKind]*demand),
-		limits: make(map[string]*limitState), contended: make(map[*limitState]bool),
+		garbled: make(map[*workerState]time.Time), limits: make(map[string]*limitState), contended: make(map[*limitState]bool),
 	}
 }
 
@@ -134,6 +135,7 @@ func (p *Planner) Follow() { p.leading = false }
 func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 	now = now.UTC()
 	p.ripen(now)
+	p.bury(now)
 	if !p.leading {
 		p.refresh()
 		return nil

@@ -81,7 +81,7 @@ func (p *Planner) Apply(c job.Change, now time.Time) {
 			p.applyRun(name, id, c.Run, c.Rev, now)
 		}
 	case job.RecordWorker:
-		p.applyWorker(c)
+		p.applyWorker(c, now)
 	case job.RecordLimit:
 		p.applyLimit(c)
 	case job.RecordGate:

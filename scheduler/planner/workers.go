@@ -56,17 +56,31 @@ func (p *Planner) dismiss(w *workerState) {
 	}
 }
 
-func (p *Planner) applyWorker(c job.Change) {
-	if c.Bad != nil {
-		return // its lease is what counts, and its process puts the record right
-	}
+func (p *Planner) applyWorker(c job.Change, now time.Time) {
 	w := p.worker(c.Name)
-	w.present = c.Worker
-	w.seen = w.seen || c.Worker != nil
-	for j := range w.jobs { // their runs may be lost now
+	_, known := p.garbled[w]
+	switch {
+	case c.Bad == nil:
+		delete(p.garbled, w)
+		w.present = c.Worker
+		w.seen = w.seen || c.Worker != nil
+	case w.present != nil && !known: // its process puts the record right, if it lives
+		p.garbled[w] = now.Add(p.cfg.WorkerTTL)
+	}
+	for j := range w.jobs { // their runs may be lost now, or will be
 		p.touch(j)
 	}
 	p.dismiss(w)
+}
+
+// bury takes workers for absent whose record nobody has put right in time: a hand that wrote over it may have detached it from its
+// lease, and then it outlives them.
+func (p *Planner) bury(now time.Time) {
+	for w, at := range p.garbled {
+		if !now.Before(at) {
+			p.applyWorker(job.Change{Name: w.name}, now)
+		}
+	}
 }
 
 // hold counts r as with its worker, n times: 1 or -1.

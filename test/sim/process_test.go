@@ -69,6 +69,7 @@ func newProcess(m *machine) *process {
 		}, p.store, p.mirror.Feed(), p, m.now, p.log.Named("scheduler"))
 		p.elector = election.New(election.Config{
 			Prefix: p.store.Keys().Election(), Name: m.name, Addr: m.addr(), TTL: electionTTL, Clock: m.clock.reading,
+			Heard: p.store.Heard(),
 		}, p.client, p.log.Named("election"))
 	}
 	p.clocks = newClocks(p)

@@ -2,11 +2,13 @@ package node
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -42,14 +44,10 @@ func dial(e config.Etcd, login time.Duration) (*clientv3.Client, error) {
 		DialOptions:          []grpc.DialOption{redial},
 		Logger:               zap.NewNop(), // what matters comes back as an error
 	}
-	if e.PasswordFile != "" {
-		b, err := os.ReadFile(e.PasswordFile)
-		if err != nil {
-			return nil, badConfig(fmt.Errorf("read etcd.password_file: %w", err))
-		}
-		cfg.Password = strings.TrimRight(string(b), "\r\n")
-	}
 	var err error
+	if cfg.Password, err = password(e); err != nil {
+		return nil, err
+	}
 	if cfg.TLS, err = clientTLS(e.TLS); err != nil {
 		return nil, err
 	}
@@ -61,6 +59,30 @@ func dial(e config.Etcd, login time.Duration) (*clientv3.Client, error) {
 		election.KeepStreams(client)
 	}
 	return client, nil
+}
+
+// password is what the settings' file says now; "" if there is none.
+func password(e config.Etcd) (string, error) {
+	if e.PasswordFile == "" {
+		return "", nil
+	}
+	b, err := os.ReadFile(e.PasswordFile)
+	if err != nil {
+		return "", badConfig(fmt.Errorf("read etcd.password_file: %w", err))
+	}
+	return strings.TrimRight(string(b), "\r\n"), nil
+}
+
+// errPassword ends a process that can be started again.
+var errPassword = errors.New("etcd takes the password no more with which this process began, and etcd.password_file has another one by now")
+
+// rekeyed says whether etcd has refused our password, and the file has another one, with which a new process may begin.
+func (n *Node) rekeyed(refused error) bool {
+	if !errors.Is(refused, rpctypes.ErrAuthFailed) && !errors.Is(refused, rpctypes.ErrInvalidAuthToken) {
+		return false
+	}
+	now, err := password(n.set.Etcd)
+	return err == nil && now != n.password
 }
 
 func clientTLS(t config.ClientTLS) (*tls.Config, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,13 +23,21 @@ import (
 // gone without a word, or that is cut off from the others, costs every third call its deadline: gRPC gives such a connection
 // up after 13 seconds, and one on which it can ping never. So each member is asked for itself what only the majority can
 // tell, and left out while it does not. When none answers, all are kept: then it is not for us to say whose fault that is.
+//
+// One that answers and belongs to another cluster is left out as well: leases and records that it does not know would be taken for
+// lost.
 type endpoints struct {
 	client *clientv3.Client // whose endpoints are chosen
 	set    config.Etcd
+	known  func() string // the cluster that this process has seen before, as store.Sight has it; "" if none
 	all    []string
 	probes []*clientv3.Client // one for each of all; nil: there is none yet
 	key    string             // that is asked for
 	log    hclog.Logger
+
+	silent  []int    // for each of all, probes in a row without an answer
+	cluster []string // for each of all, what it belongs to; "" if it has never said so
+	strange []string // those that are left out since they belong to another cluster
 }
 
 // The pace of the probes: a member is left out after about two seconds, and taken back within one.
@@ -38,9 +47,11 @@ const (
 	chooseAfter   = 2 // probes in a row without an answer
 )
 
-func chooseEndpoints(e config.Etcd, client *clientv3.Client, log hclog.Logger) *endpoints {
+func chooseEndpoints(e config.Etcd, client *clientv3.Client, known func() string, log hclog.Logger) *endpoints {
+	n := len(e.Endpoints)
 	return &endpoints{
-		client: client, set: e, all: e.Endpoints, probes: make([]*clientv3.Client, len(e.Endpoints)), key: e.Prefix + "/", log: log,
+		client: client, set: e, known: known, all: e.Endpoints, probes: make([]*clientv3.Client, n), key: e.Prefix + "/", log: log,
+		silent: make([]int, n), cluster: make([]string, n),
 	}
 }
 
@@ -56,45 +67,49 @@ func (c *endpoints) close() error {
 
 // run chooses until ctx ends.
 func (c *endpoints) run(ctx context.Context) error {
-	silent := make([]int, len(c.all)) // probes in a row without an answer
 	for ctx.Err() == nil {
-		for i, answers := range c.ask(ctx) {
-			if silent[i]++; answers {
-				silent[i] = 0
-			}
-		}
-		if ctx.Err() == nil {
-			c.choose(silent)
-		}
+		c.look(ctx)
 		pause(ctx, chooseEvery)
 	}
 	return nil
 }
 
-// ask probes all members side by side.
-func (c *endpoints) ask(ctx context.Context) []bool {
-	answers := make([]bool, len(c.all))
+// look probes all members side by side, and chooses.
+func (c *endpoints) look(ctx context.Context) {
 	var wg sync.WaitGroup
 	for i := range c.all {
-		wg.Go(func() { answers[i] = !mute(c.probe(ctx, i)) })
+		wg.Go(func() {
+			cluster, err := c.probe(ctx, i)
+			if c.silent[i]++; !mute(err) {
+				c.silent[i] = 0
+			}
+			if err == nil {
+				c.cluster[i] = cluster
+			}
+		})
 	}
 	wg.Wait()
-	return answers
+	if ctx.Err() == nil {
+		c.choose()
+	}
 }
 
-// probe asks one member. A client that logs in can be made only while its member answers.
-func (c *endpoints) probe(ctx context.Context, i int) (err error) {
+// probe asks one member, and returns which cluster it belongs to. A client that logs in can be made only while its member answers.
+func (c *endpoints) probe(ctx context.Context, i int) (cluster string, err error) {
 	if c.probes[i] == nil {
 		alone := c.set
 		alone.Endpoints = c.all[i : i+1]
 		if c.probes[i], err = dial(alone, chooseTimeout); err != nil {
-			return err
+			return "", err
 		}
 	}
 	try, cancel := context.WithTimeout(ctx, chooseTimeout)
 	defer cancel()
-	_, err = c.probes[i].Get(try, c.key, clientv3.WithCountOnly())
-	return err
+	resp, err := c.probes[i].Get(try, c.key, clientv3.WithCountOnly())
+	if err != nil {
+		return "", err
+	}
+	return strconv.FormatUint(resp.Header.ClusterId, 16), nil
 }
 
 // mute says whether an error means that nobody is there who could answer. A refusal is an answer.
@@ -106,25 +121,56 @@ func mute(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-func (c *endpoints) choose(silent []int) {
-	var use, out []string
+func (c *endpoints) choose() {
+	own := c.own()
+	var use, out, strange []string
 	for i, ep := range c.all {
-		if silent[i] < chooseAfter {
-			use = append(use, ep)
-		} else {
+		switch {
+		case c.silent[i] >= chooseAfter:
 			out = append(out, ep)
+		case c.cluster[i] != "" && c.cluster[i] != own:
+			strange = append(strange, ep)
+		default:
+			use = append(use, ep)
 		}
 	}
 	if len(use) == 0 {
 		use, out = c.all, nil
 	}
+	if !slices.Equal(strange, c.strange) {
+		if c.strange = strange; len(strange) > 0 {
+			c.log.Error("endpoints of another etcd cluster are left out: they do not belong into etcd.endpoints",
+				"endpoints", strings.Join(strange, ","), "cluster", own)
+		}
+	}
 	if slices.Equal(use, c.client.Endpoints()) {
 		return
 	}
 	c.client.SetEndpoints(use...)
-	if len(out) > 0 {
+	switch {
+	case len(out) > 0:
 		c.log.Warn("members of etcd that do not answer are left out", "endpoints", strings.Join(out, ","))
-	} else {
+	case len(strange) == 0:
 		c.log.Info("all members of etcd are used")
 	}
+}
+
+// own is the cluster that is ours: the one that was seen before if any member of it answers, or else that of most of those that do,
+// of the first in a tie; "" if none has ever answered. When a store is restored as another cluster, nobody answers for the old one.
+func (c *endpoints) own() (own string) {
+	members := make(map[string]int)
+	for i, cluster := range c.cluster {
+		if cluster != "" && c.silent[i] < chooseAfter {
+			members[cluster]++
+		}
+	}
+	if known := c.known(); members[known] > 0 {
+		return known
+	}
+	for _, cluster := range c.cluster {
+		if members[cluster] > members[own] {
+			own = cluster
+		}
+	}
+	return own
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store/embedded"
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
@@ -26,7 +28,7 @@ func TestAMemberThatHangsIsLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	choice := chooseEndpoints(set, client, hclog.NewNullLogger())
+	choice := chooseEndpoints(set, client, func() string { return "" }, hclog.NewNullLogger())
 	var stops closers
 	stops.add("close client", client.Close)
 	stops.add("close probes", choice.close)
@@ -53,6 +55,31 @@ func TestAMemberThatHangsIsLeftOut(t *testing.T) {
 	eventually(t, "both are used again", uses(all...))
 	if _, err := client.Get(t.Context(), "/rota/"); err != nil {
 		t.Errorf("read by the client whose endpoints were chosen: %v", err)
+	}
+}
+
+// An endpoint of another cluster answers all that it is asked, and knows nothing of ours.
+func TestAnEndpointOfAnotherClusterIsLeftOut(t *testing.T) {
+	t.Parallel()
+	stranger, _ := etcdOf(t, embedded.Config{Dir: t.TempDir(), Client: "http://127.0.0.1:0", Peer: "http://" + ports.Addr(t)})
+	own := etcd(t)
+	cfg := Config{Settings: settings(t, "q1"), Version: version}
+	cfg.Settings.Etcd.Embedded = config.Embedded{}
+	for _, endpoints := range [][]string{
+		{stranger, newLink(t, own).endpoint(), own}, // most belong to one cluster,
+		{stranger, own}, // and from then on it is known which is ours
+	} {
+		cfg.Settings.Etcd.Endpoints = endpoints
+		r := start(t, cfg)
+		r.lead(t)
+		r.put(t, "work", job.Spec{Shell: "true"})
+		r.makeHistory(t)
+		if log := r.log.String(); strings.Count(log, "another etcd cluster are left out") != 1 || !strings.Contains(log, "endpoints="+stranger) {
+			t.Errorf("with %v, the log does not name the stranger once:\n%s", endpoints, log)
+		}
+		if err := r.end(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -142,6 +169,32 @@ func TestAWrongPasswordIsNotWaitedFor(t *testing.T) {
 	set.Etcd.PasswordFile = lock(t, endpoint, set.Etcd.Username)
 	write(t, set.Etcd.PasswordFile, "wrong")
 	launch(t, Config{Settings: set, Version: version}).stopped(t, "authentication failed")
+}
+
+func TestAPasswordThatWasChangedEndsTheProcess(t *testing.T) {
+	t.Parallel()
+	endpoint := etcd(t)
+	cfg := Config{Settings: outside(t, "q1", endpoint), Version: version}
+	set := &cfg.Settings.Etcd
+	set.Username = "rota"
+	set.PasswordFile = lock(t, endpoint, set.Username)
+	r := start(t, cfg)
+	root, err := Dial(config.Etcd{Endpoints: set.Endpoints, Username: "root", PasswordFile: set.PasswordFile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if _, err := root.UserChangePassword(t.Context(), set.Username, "another"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is not ready any more", func() bool {
+		_, ok, err := r.Ready(t.Context())
+		return err == nil && !ok
+	})
+	write(t, set.PasswordFile, "another\n")
+	r.stopped(t, "etcd.password_file")
+	_ = r.end()
+	start(t, cfg).lead(t)
 }
 
 // Whoever asks for the version is answered although the endpoints that are named first are not there.

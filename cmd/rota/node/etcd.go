@@ -25,6 +25,9 @@ func (n *Node) connect(ctx context.Context, stops *closers) error {
 		return n.embed(ctx, stops)
 	}
 	err := n.awaitEtcd(ctx, func(context.Context) (err error) {
+		if n.password, err = password(n.set.Etcd); err != nil {
+			return err
+		}
 		n.client, err = Dial(n.set.Etcd)
 		return err
 	})
@@ -33,8 +36,9 @@ func (n *Node) connect(ctx context.Context, stops *closers) error {
 	}
 	stops.add("close etcd client", func() error { return ignoreCanceled(n.client.Close()) })
 	if len(n.set.Etcd.Endpoints) > 1 {
-		choice := chooseEndpoints(n.set.Etcd, n.client, n.log.Named("etcd"))
+		choice := chooseEndpoints(n.set.Etcd, n.client, func() string { return n.memory.known().Cluster }, n.log.Named("etcd"))
 		stops.add("close probes of etcd", choice.close)
+		choice.look(ctx) // before anything is asked that another cluster may answer
 		stops.background(ctx)("choose etcd endpoints", choice.run)
 	}
 	return n.awaitEtcd(ctx, func(ctx context.Context) error { return CheckVersion(ctx, n.client) })

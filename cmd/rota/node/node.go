@@ -71,6 +71,7 @@ type Node struct {
 	stopping time.Time
 
 	client    *clientv3.Client
+	password  string           // with which client was made
 	member    *embedded.Server // nil with an etcd of its own
 	store     *store.Store
 	mirror    *store.Mirror
@@ -189,7 +190,7 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 		background("run the scheduler", n.scheduler.Run)
 		n.elector = election.New(election.Config{
 			Prefix: n.store.Keys().Election(), Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, TTL: n.set.Election.TTL,
-			Clock: n.clock,
+			Clock: n.clock, Heard: n.store.Heard(),
 		}, n.client, n.log.Named("election"))
 		n.replica = newPresence(n)
 		background("show presence", n.replica.run)

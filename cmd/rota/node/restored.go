@@ -33,6 +33,7 @@ func (n *Node) admit(ctx context.Context) error {
 					n.log.Warn("the restored store is accepted", "era", seen.Era, "revision", seen.Revision)
 				}
 				seen.Era = max(seen.Era, 0)
+				n.store.Begin(seen)
 				n.keepInMind(seen)
 				return nil
 			}
@@ -57,14 +58,18 @@ func (n *Node) admit(ctx context.Context) error {
 }
 
 // remember keeps in mind how far the store has come, until ctx ends. It ends with an error when the store has gone back
-// meanwhile: the process has to begin anew, from what is there now.
+// meanwhile, or wants another password: the process has to begin anew, from what is there now.
 func (n *Node) remember(ctx context.Context) error {
 	for {
 		if pause(ctx, rememberEvery); ctx.Err() != nil {
 			return nil
 		}
 		known := n.memory.known()
+		known.Revision = max(known.Revision, n.store.Reached()) // also what came since the last look
 		seen, err := n.store.Sight(ctx, known.Job)
+		if n.rekeyed(err) {
+			return errPassword
+		}
 		if err != nil {
 			continue // others tell of it
 		}

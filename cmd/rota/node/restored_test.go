@@ -205,6 +205,29 @@ func TestAStoreThatIsRestoredUnderARunningProcessEndsIt(t *testing.T) {
 	r.lead(t)
 }
 
+// The backup is younger than what the process has on its disk, and older than what it was answered since.
+func TestAStoreThatLostItsLastWritesEndsARunningProcess(t *testing.T) {
+	t.Parallel()
+	e := newRestorable(t)
+	replica := Config{Settings: outside(t, "q1", e.endpoint), Version: version}
+	r := start(t, replica)
+	r.put(t, "work", job.Spec{Shell: "true"})
+	known := func() int64 { return r.node.memory.known().Revision }
+	for restored := false; !restored; {
+		r.makeHistory(t)
+		eventually(t, "it has looked", func() bool { return known() >= r.node.store.Reached() })
+		looked, old := known(), e.backup()
+		r.lead(t)
+		r.makeHistory(t)
+		if restored = known() == looked; restored { // it has not looked again: or else it would be nothing new
+			e.restore(old)
+		}
+	}
+	r.stopped(t, putBack)
+	_ = r.end()
+	launch(t, replica).waits(t, putBack)
+}
+
 func TestAnUnreadableMemoryIsNone(t *testing.T) {
 	dir := t.TempDir()
 	m, err := openMemory(dir)

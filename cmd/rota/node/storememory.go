@@ -17,7 +17,7 @@ import (
 // back in time.
 //
 // It is written as the store moves on, not with it: what was seen in the last rememberEvery before a crash may be missing. A
-// store that went back by no more than that is taken for the same one.
+// process that is started on a store that went back by no more than that takes it for the same one.
 type memory struct {
 	path string
 

@@ -80,6 +80,9 @@ func Split(s string) ([]Part, error) {
 	return parts, nil
 }
 
+// Has says whether s has a reference.
+func Has(s string) bool { return next(s) >= 0 }
+
 // next is the position of the first reference in s, or -1.
 func next(s string) int {
 	env, file := strings.Index(s, envPrefix), strings.Index(s, filePrefix)

@@ -21,18 +21,19 @@ import (
 // Services delivers to whatever notify.Schemes names: webhooks by itself, everything else by way of shoutrrr.
 //
 // Shoutrrr cannot be told to stop: a call that has not returned when its context ends is left behind, and nothing else is sent
-// to its URL before it returns, so that a service that hangs costs no other one its calls. Close waits for those.
+// to its URL before it returns, so that a service that hangs costs no other one its calls. The same goes for the reading of a file
+// that a URL names. Close waits for those.
 type Services struct {
-	left  chan struct{} // holds a token for each call of shoutrrr under way
+	left  chan struct{} // holds a token for each call of shoutrrr, and each reading, under way
 	calls sync.WaitGroup
 
 	mu  sync.Mutex
-	out map[string]bool // guarded by mu: URLs of the calls under way
+	out map[string]bool // guarded by mu: URLs of the calls under way, and those whose files are being read
 }
 
 var _ Sender = (*Services)(nil)
 
-// maxCalls is how many calls of shoutrrr may be under way, those that were left behind included.
+// maxCalls is how many calls of shoutrrr and readings may be under way, those that were left behind included.
 const maxCalls = 64
 
 // NewServices returns what delivers to all services.
@@ -58,12 +59,11 @@ func (s *Services) Close() {
 
 // Send delivers m to where ref leads, with its references resolved here.
 func (s *Services) Send(ctx context.Context, ref string, m notify.Message) error {
-	var values refs.Resolver
-	full, err := values.Expand(ref)
+	full, secrets, err := s.resolve(ctx, ref)
 	if err != nil {
 		return fmt.Errorf("resolve url on this replica: %w", err)
 	}
-	hide := executor.NewRedactor(nil, secretsOf(full, values.Secrets()))
+	hide := executor.NewRedactor(nil, secretsOf(full, secrets))
 	scheme, _, _ := strings.Cut(full, ":")
 	service, _, _ := strings.Cut(strings.ToLower(scheme), "+")
 	switch {
@@ -78,6 +78,34 @@ func (s *Services) Send(ctx context.Context, ref string, m notify.Message) error
 		return errors.New(flat(hide.String(err.Error())))
 	}
 	return nil
+}
+
+// resolve returns ref with its references replaced by their values, and those. A file may be on a file server that does not answer:
+// then its reading is left behind, as a call is, and no other is begun for the same ref.
+func (s *Services) resolve(ctx context.Context, ref string) (full string, secrets []string, err error) {
+	if !refs.Has(ref) {
+		return ref, nil, nil
+	}
+	if err := s.begin(ref); err != nil {
+		return "", nil, err
+	}
+	var values refs.Resolver
+	type answer struct {
+		full string
+		err  error
+	}
+	read := make(chan answer, 1)
+	s.calls.Go(func() { // waited for by Close
+		full, err := values.Expand(ref)
+		s.end(ref)
+		read <- answer{full, err}
+	})
+	select {
+	case a := <-read:
+		return a.full, values.Secrets(), a.err
+	case <-ctx.Done():
+		return "", nil, context.Cause(ctx)
+	}
 }
 
 // shout sends by way of shoutrrr.

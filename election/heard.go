@@ -1,0 +1,27 @@
+package election
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// silentTTLs is for how many TTLs a lease is kept while nothing is answered that only etcd's majority can answer. Renewals alone do
+// not vouch for it: a member that takes nothing on any more, say since its disk hangs, still passes them on to the one that leads
+// etcd, so that its leader would lead for ever and write nothing. It is longer than etcd takes to elect, twice, and than any
+// single answer that is slow.
+const silentTTLs = 2
+
+// Heard is when etcd's majority answered last, by its answers to reads and writes. The zero value has heard nothing. Its methods may
+// be called at any time from anywhere.
+type Heard struct{ at atomic.Pointer[time.Time] }
+
+// Note takes over that an answer has come now, by the monotonic clock.
+func (h *Heard) Note(now time.Time) { h.at.Store(&now) }
+
+// since returns when the majority answered last, or granted if that is later.
+func (h *Heard) since(granted time.Time) time.Time {
+	if at := h.at.Load(); at != nil && at.After(granted) {
+		return *at
+	}
+	return granted
+}

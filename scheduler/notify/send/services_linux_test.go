@@ -1,0 +1,52 @@
+package send_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A file under a lease is opened when that ends: until then, it is as if its file server did not answer.
+func TestAFileThatHangsIsLeft(t *testing.T) {
+	host, got := hook(t, 204)
+	path := filepath.Join(t.TempDir(), "token")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lease := func(kind uintptr) {
+		t.Helper()
+		if _, _, errno := syscall.Syscall(syscall.SYS_FCNTL, f.Fd(), syscall.F_SETLEASE, kind); errno != 0 {
+			t.Fatalf("lease: %v", errno)
+		}
+	}
+	lease(syscall.F_WRLCK)
+	s := services(t)
+	url := "generic+http://" + host + "/${file:" + path + "}"
+	for _, when := range []string{"hangs", "hangs still"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		sent := make(chan error, 1)
+		go func() { sent <- s.Send(ctx, url, message) }() // waited for here, unless the test fails
+		select {
+		case err := <-sent:
+			if err == nil {
+				t.Errorf("sent, although the file %s", when)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("it waits while the file %s", when)
+		}
+		cancel()
+	}
+	lease(syscall.F_UNLCK)
+	for err = s.Send(t.Context(), url, message); err != nil; err = s.Send(t.Context(), url, message) {
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	<-got
+}
