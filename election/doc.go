@@ -28,8 +28,8 @@
 //   - when the last good renewal was sent TTL minus margin ago, on the monotonic clock: etcd cannot have given the lease to
 //     expiry by then, since it began to count the TTL after the renewal was sent;
 //   - when etcd says that the lease is gone;
-//   - when nothing but renewals has been answered for twice the TTL: the member that we ask takes nothing on any more, which a
-//     renewal, passed on to the one that leads etcd, does not show;
+//   - when nothing but renewals has been answered for twice the TTL, and 10 s at least: the member that we ask takes nothing
+//     on any more, which a renewal, passed on to the one that leads etcd, does not show;
 //   - when a watch, or the read every RenewEvery that covers for a deaf watch, finds our key deleted;
 //   - when the monotonic, wall and boot clocks went more than a second apart within a quarter of one: the machine was
 //     suspended, and the deadline is further away than it should be, or the clock was set.

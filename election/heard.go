@@ -5,11 +5,17 @@ import (
 	"time"
 )
 
-// silentTTLs is for how many TTLs a lease is kept while nothing is answered that only etcd's majority can answer. Renewals alone do
-// not vouch for it: a member that takes nothing on any more, say since its disk hangs, still passes them on to the one that leads
-// etcd, so that its leader would lead for ever and write nothing. It is longer than etcd takes to elect, twice, and than any
-// single answer that is slow.
-const silentTTLs = 2
+// How long a lease is kept while nothing is answered that only etcd's majority can answer: silentTTLs of its TTLs, and leastSilence
+// at least. Renewals alone do not vouch for it: a member that takes nothing on any more, say since its disk hangs, still passes them
+// on to the one that leads etcd, so that its leader would lead for ever and write nothing. It is longer than etcd takes to elect,
+// twice, and than any single answer that is slow; where leases are short, whoever asks may do so every few seconds all the same.
+const (
+	silentTTLs   = 2
+	leastSilence = 10 * time.Second
+)
+
+// silence is that time for a lease of ttl.
+func silence(ttl time.Duration) time.Duration { return max(silentTTLs*ttl, leastSilence) }
 
 // Heard is when etcd's majority answered last, by its answers to reads and writes. The zero value has heard nothing. Its methods may
 // be called at any time from anywhere.

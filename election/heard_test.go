@@ -40,7 +40,7 @@ func TestALeaderWhoseMemberTakesNothingOnIsReplaced(t *testing.T) {
 			})
 			pass(time.Second / 2) // one after the other
 		}
-		const longest = silentTTLs*DefaultTTL + DefaultTTL + 2*time.Second // until it gives its lease up, and that has run out
+		longest := silence(DefaultTTL) + DefaultTTL + 2*time.Second // until it gives its lease up, and that has run out
 		pass(time.Minute)
 		if !leads[0].Load() {
 			t.Fatal("a leads no more, although all is well")

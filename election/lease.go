@@ -75,8 +75,8 @@ func (l *Lease) Deadline() time.Time {
 	return l.deadline
 }
 
-// Heed has the lease count as lost, too, when etcd's majority has been silent for twice the TTL, as far as h knows. It is to be
-// called before Run, by those who have something asked of the majority all the time.
+// Heed has the lease count as lost, too, when etcd's majority has been silent for twice the TTL, and 10 s at least, as far as h
+// knows. It is to be called before Run, by those who have something asked of the majority all the time.
 func (l *Lease) Heed(h *Heard) { l.heard = h }
 
 // Run renews the lease. It returns nil when ctx ends, leaving the lease as it is, and an error that wraps ErrLeaseLost and
@@ -107,7 +107,7 @@ func (l *Lease) Run(ctx context.Context) error {
 		if left <= 0 {
 			return fmt.Errorf("%w: %w", ErrLeaseLost, ErrDeadlinePassed)
 		}
-		if l.heard != nil && now.Mono.Sub(l.heard.since(l.asked.Mono)) > silentTTLs*l.TTL() {
+		if l.heard != nil && now.Mono.Sub(l.heard.since(l.asked.Mono)) > silence(l.TTL()) {
 			return fmt.Errorf("%w: %w", ErrLeaseLost, ErrSilent)
 		}
 		timer.Reset(min(left, clockTick))
