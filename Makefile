@@ -62,8 +62,8 @@ check: ## check format, vet, staticcheck, import directions, go.mod (staticcheck
 	$(GO) mod tidy -diff
 
 # What other packages prove of the rows of test/README.md; make test runs it, too. A test compares this with the table.
-ROW_PACKAGES = ./cmd/rota/node ./scheduler/planner ./scheduler/executor/... ./test/sim
-ROW_TESTS    = TestADeadWatchIsNotReady|TestALeaderThatDoesNotDispatch|TestTheNextLeaderTellsTheRest|TestAnAttemptThatIgnoresItsTimeout|TestWorkersFollowTheLoad|TestScripts|Limit|Hog|ForkBomb|Heartbeat
+ROW_PACKAGES = ./cmd/rota/node ./scheduler/planner ./scheduler/worker ./scheduler/executor/... ./test/sim
+ROW_TESTS    = TestADeadWatchIsNotReady|TestALeaderThatDoesNotDispatch|TestTheNextLeaderTellsTheRest|TestAnAttemptThatIgnoresItsTimeout|TestWorkersFollowTheLoad|TestADiskThatDoesNotAnswer|TestScripts|Limit|Hog|ForkBomb|Heartbeat
 
 .PHONY: fault
 # With FAULTS=rest, make test has run the harness under the race detector already; what the harness starts is built without it anyway.
