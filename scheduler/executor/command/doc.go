@@ -4,10 +4,10 @@
 //
 // The program runs in a process group of its own, with /dev/null as its stdin and an environment that holds nothing of
 // the worker's but a short list (see Inherited). When its context ends, the whole group and all that carries its mark (see
-// package procs) get SIGTERM, and SIGKILL after the job's kill_grace. A program that had exited by then, noticed or not, has the outcome of its exit. When Execute
-// returns, the program has been waited for, and whatever it left behind has been killed: the rest of its group, and all
-// that carries its mark. Should the worker's thread or process die, the kernel kills the program;
-// its descendants are the nanny's (procs.StartNanny).
+// package procs) get SIGTERM, and SIGKILL after the job's kill_grace. A program that had exited by then, noticed or not,
+// has the outcome of its exit. When Execute returns, the program has been waited for, and whatever it left behind has been
+// killed: the rest of its group, and all that carries its mark. Should the worker's thread or process die, the kernel kills
+// the program; its descendants are the nanny's (procs.StartNanny).
 //
 // Output is copied as it comes and never held: an endless flood costs time, not memory.
 //
