@@ -65,8 +65,9 @@ type submitter interface {
 
 // makeRun creates r. created is false if an earlier call with its key has made it.
 //
-// The identity of a run without a key is new, so what is found under it is r, from a sending that was applied without an
-// answer: by now the leader may have given it to a worker, who may have ended it.
+// What is found there may be r itself, from a sending that was applied without an answer: by now the leader may have given it to
+// a worker, who may have ended it. The identity of a run without a key is new; one with a key is r if it was asked for by the same
+// caller at the same nanosecond.
 func makeRun(ctx context.Context, s submitter, r job.Run) (made job.Run, created bool, err error) {
 	made, err = s.Submit(ctx, r)
 	switch {
@@ -75,7 +76,7 @@ func makeRun(ctx context.Context, s submitter, r job.Run) (made job.Run, created
 	case !errors.Is(err, job.ErrConflict):
 		return job.Run{}, false, asked(err)
 	case r.Key != "" && made.Key == r.Key:
-		return made, false, nil
+		return made, made.Created.Equal(r.Created) && made.By == r.By, nil
 	case r.Key != "":
 		return job.Run{}, false, asked(err)
 	case made.Rev == 0:

@@ -44,7 +44,10 @@ func (s takenStore) Submit(_ context.Context, r job.Run) (job.Run, error) {
 
 func TestASubmissionThatTookEffectIsNoConflict(t *testing.T) {
 	given := func(r job.Run) job.Run { r.State, r.Worker, r.Rev = job.Armed, "q1", 9; return r }
+	elder := func(r job.Run) job.Run { r = given(r); r.Created = r.Created.Add(-time.Nanosecond); return r }
+	others := func(r job.Run) job.Run { r = given(r); r.By = "you"; return r }
 	gone := func(job.Run) job.Run { return job.Run{} }
+	keyed := job.Run{Job: "pay", ID: "key-1", Key: "k", By: "me", Created: time.Now()}
 	for name, c := range map[string]struct {
 		run     job.Run
 		then    func(job.Run) job.Run
@@ -53,8 +56,10 @@ func TestASubmissionThatTookEffectIsNoConflict(t *testing.T) {
 	}{
 		"given to a worker":                    {job.Run{Job: "pay", ID: "a"}, given, true, nil},
 		"not there any more":                   {job.Run{Job: "pay", ID: "a"}, gone, false, context.DeadlineExceeded},
-		"with a key: the earlier one's":        {job.Run{Job: "pay", ID: "key-1", Key: "k"}, given, false, nil},
-		"with a key: nobody knows whose it is": {job.Run{Job: "pay", ID: "key-1", Key: "k"}, gone, false, job.ErrConflict},
+		"with a key: given to a worker":        {keyed, given, true, nil},
+		"with a key: an earlier one's":         {keyed, elder, false, nil},
+		"with a key: somebody else's":          {keyed, others, false, nil},
+		"with a key: nobody knows whose it is": {keyed, gone, false, job.ErrConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			made, created, err := makeRun(t.Context(), takenStore{c.then}, c.run)
