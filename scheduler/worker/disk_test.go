@@ -139,6 +139,9 @@ func TestOutputIsBounded(t *testing.T) {
 		r := newRig(t, printing)
 		place(r, 1, "old")
 		later := time.Now().Add(DefaultOutputAge + time.Hour)
+		if free, known := diskFree(r.cfg.DataDir); known && free < startNeed {
+			t.Skip("there is little room here")
+		}
 		if n, err := MakeRoom(t.Context(), r.cfg.DataDir, later); n != 0 || err != nil {
 			t.Errorf("with room: %d files were removed, %v, want none", n, err)
 		}

@@ -329,3 +329,23 @@ func BenchmarkWrite(b *testing.B) {
 		w.Write(p)
 	}
 }
+
+func TestSweepCountsWhatALongFileTakes(t *testing.T) {
+	dir := t.TempDir()
+	for i, size := range []int{3 * output.Block, 1} { // the long one is the older
+		w := output.New(dir, run, i+1, 100, 0)
+		fmt.Fprint(w, strings.Repeat("x", size))
+		w.Close()
+		f, err := output.Open(dir, run, i+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		if err := os.Chtimes(f.Name(), time.Unix(int64(i), 0), time.Unix(int64(i), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := output.Sweep(t.Context(), dir, output.Bounds{Bytes: 3 * output.Block}, time.Unix(10, 0)); n != 1 || err != nil {
+		t.Errorf("Sweep = %d, %v, want the long one removed", n, err)
+	}
+}
