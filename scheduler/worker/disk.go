@@ -93,6 +93,13 @@ func (w *Worker) checkDisk(ctx context.Context) {
 	}
 }
 
+// diskFull says whether the disk answers and takes nothing.
+func (w *Worker) diskFull() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return full(w.disk)
+}
+
 // full says whether err, of a look at the disk, is that of one which answers and takes nothing.
 func full(err error) bool { return err != nil && !errors.Is(err, errNoAnswer) }
 

@@ -138,7 +138,7 @@ func (w *Worker) sweepOutputs(ctx context.Context) {
 		w.unswept.Store(0)
 		bounds := w.cfg.outputBounds()
 		w.bounds.Store(&bounds)
-		if full(w.Refuses()) {
+		if w.diskFull() {
 			bounds = bounds.Half()
 		}
 		removed, err := output.Sweep(ctx, w.cfg.outputs(), bounds, w.now())

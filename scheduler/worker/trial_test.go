@@ -45,6 +45,9 @@ func TestAMachineThatLacksSomething(t *testing.T) {
 			if r.w.Refuses() == nil || !r.sessions.shown().Draining {
 				t.Errorf("got %v, shown %+v, want an error and a worker that drains", r.w.Refuses(), r.sessions.shown())
 			}
+			if r.w.diskFull() {
+				t.Error("the disk is said to be full, and old output would make room")
+			}
 			r.give(name) // before the leader saw it
 			after(time.Minute)
 			if got := r.wantState(name, job.Pending); got.Reason != string(errLacks) {

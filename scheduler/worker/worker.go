@@ -115,7 +115,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		close(ended)
 	}()
 	if !wait(context.WithoutCancel(ctx), ended, w.cfg.StopTimeout) {
-		err = errors.Join(err, fmt.Errorf("stop worker %s: the disk does not answer, and what waits for it is left behind", w.cfg.Name))
+		err = errors.Join(err, fmt.Errorf("stop worker %s: something does not end, such as a wait for a disk, and is left behind", w.cfg.Name))
 	}
 	stopNanny()
 	return err

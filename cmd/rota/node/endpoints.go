@@ -44,7 +44,8 @@ type endpoints struct {
 const (
 	chooseEvery   = 500 * time.Millisecond
 	chooseTimeout = 700 * time.Millisecond
-	chooseAfter   = 2 // probes in a row without an answer
+	chooseAfter   = 2  // probes in a row without an answer
+	strangeAfter  = 30 // the same of all members of our own cluster, until another one may be ours: longer than etcd takes to elect
 )
 
 func chooseEndpoints(e config.Etcd, client *clientv3.Client, known func() string, log hclog.Logger) *endpoints {
@@ -134,8 +135,11 @@ func (c *endpoints) choose() {
 			use = append(use, ep)
 		}
 	}
+	if len(use) == 0 { // our own, though they are silent
+		use, out = out, nil
+	}
 	if len(use) == 0 {
-		use, out = c.all, nil
+		use = c.all
 	}
 	if !slices.Equal(strange, c.strange) {
 		if c.strange = strange; len(strange) > 0 {
@@ -155,12 +159,12 @@ func (c *endpoints) choose() {
 	}
 }
 
-// own is the cluster that is ours: the one that was seen before if any member of it answers, or else that of most of those that do,
-// of the first in a tie; "" if none has ever answered. When a store is restored as another cluster, nobody answers for the old one.
+// own is the cluster that is ours: the one that was seen before if any member of it answered lately, or else that of most of those
+// that did, of the first in a tie; "" if none has. When a store is restored as another cluster, nobody answers for the old one.
 func (c *endpoints) own() (own string) {
 	members := make(map[string]int)
 	for i, cluster := range c.cluster {
-		if cluster != "" && c.silent[i] < chooseAfter {
+		if cluster != "" && c.silent[i] < strangeAfter {
 			members[cluster]++
 		}
 	}

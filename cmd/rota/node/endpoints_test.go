@@ -83,6 +83,29 @@ func TestAnEndpointOfAnotherClusterIsLeftOut(t *testing.T) {
 	}
 }
 
+// While etcd elects, none of its members answers, and a stranger would take all leases for lost.
+func TestAnElectionDoesNotLeaveUsToAStranger(t *testing.T) {
+	t.Parallel()
+	all := []string{"http://127.0.0.1:1", "http://127.0.0.1:2", "http://127.0.0.1:3"}
+	client, err := Dial(config.Etcd{Endpoints: all, Prefix: "/rota"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ignoreCanceled(client.Close()) })
+	c := chooseEndpoints(config.Etcd{Endpoints: all}, client, func() string { return "ours" }, hclog.NewNullLogger())
+	c.cluster = []string{"another", "ours", "ours"}
+	for probes := range strangeAfter {
+		c.silent = []int{0, probes, probes}
+		if c.choose(); !slices.Equal(client.Endpoints(), all[1:]) {
+			t.Fatalf("after %d probes without an answer: got %v, want our own", probes, client.Endpoints())
+		}
+	}
+	c.silent = []int{0, strangeAfter, strangeAfter} // the store was restored elsewhere
+	if c.choose(); !slices.Equal(client.Endpoints(), all[:1]) {
+		t.Errorf("when ours is given up: got %v, want the one that answers", client.Endpoints())
+	}
+}
+
 // A connection that cannot be had is tried again every few seconds, however long that has gone on.
 func TestAMemberThatComesBackIsFoundSoon(t *testing.T) {
 	t.Parallel()

@@ -86,17 +86,24 @@ func (m *memory) keep(seen store.Sight) error {
 	return nil
 }
 
-// write writes seen into the file. The caller has set writing.
+// write writes seen into the file, and then what has been seen meanwhile. The caller has set writing.
 func (m *memory) write(seen store.Sight) error {
-	text, err := json.Marshal(seen)
-	if err == nil {
-		err = replaceFile(m.path, append(text, '\n'))
+	for {
+		text, err := json.Marshal(seen)
+		if err == nil {
+			err = replaceFile(m.path, append(text, '\n'))
+		}
+		m.mu.Lock()
+		if err == nil {
+			m.kept = seen
+		}
+		if newest := m.seen; err == nil && newest != seen {
+			m.mu.Unlock()
+			seen = newest
+			continue
+		}
+		m.writing = false
+		m.mu.Unlock()
+		return err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.writing = false
-	if err == nil {
-		m.kept = seen
-	}
-	return err
 }

@@ -29,6 +29,7 @@ type process struct {
 	exited  chan struct{} // closed when the program has exited; on Linux it is a zombie until reap
 	mark    string        // that it and what it starts carry; "": none
 	sweeper *procs.Sweeper
+	looking chan []int // what a look for those that is under way has found; nil: none is; of end
 }
 
 // start starts the program with out as its stdout and stderr, in the cgroup if there is one.
@@ -85,7 +86,7 @@ func (p *process) signal(s syscall.Signal) error {
 // once the program has exited, and says how it came to that. A shell dies of SIGTERM at once while what it runs is still putting
 // things in order, so the grace is that of all.
 func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer) (how string) {
-	family := p.family() // as it is now: what the group starts to put things in order is not to be ended
+	family, _ := p.family() // as it is now: what the group starts to put things in order is not to be ended
 	ask := func(s syscall.Signal) error {
 		return errors.Join(p.signal(s), procs.SignalOutside(p.cmd.Process.Pid, family, p.mark, s))
 	}
@@ -107,12 +108,29 @@ func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer)
 	return fmt.Sprintf(", killed by SIGKILL after %v of grace", grace)
 }
 
-// family lists the processes that carry the mark, in the group or not.
-func (p *process) family() []int {
+// familyPatience is how long a look at all processes may take: less than executor.HurryGrace.
+const familyPatience = 200 * time.Millisecond
+
+// family lists the processes that carry the mark, in the group or not. They are not known if the look takes long: the kernel may
+// hold it up for a process that waits for a disk, and no signal must wait for that. One look is under way at most.
+func (p *process) family() (pids []int, known bool) {
 	if p.mark == "" {
-		return nil
+		return nil, true
 	}
-	return p.sweeper.Find(p.mark)
+	if p.looking == nil {
+		looking := make(chan []int, 1)
+		go func() { looking <- p.sweeper.Find(p.mark) }() // ends when the kernel answers
+		p.looking = looking
+	}
+	patience := time.NewTimer(familyPatience)
+	defer patience.Stop()
+	select {
+	case pids = <-p.looking:
+		p.looking = nil
+		return pids, true
+	case <-patience.C:
+		return nil, false
+	}
 }
 
 // How often it is looked whether a group whose first process has exited has ended, and what has left it: soon, and less often the
@@ -145,8 +163,10 @@ func (p *process) gone(grace time.Duration, hurry <-chan struct{}) (gone, hurrie
 		case <-over.C:
 			return false, hurried
 		}
-		if !procs.Alive(p.cmd.Process.Pid) && len(p.family()) == 0 {
-			return true, hurried
+		if !procs.Alive(p.cmd.Process.Pid) {
+			if left, known := p.family(); known && len(left) == 0 {
+				return true, hurried
+			}
 		}
 		look = time.After(pause)
 	}

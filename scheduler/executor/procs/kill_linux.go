@@ -150,7 +150,7 @@ func (l *looker) signal(pid int, marks map[string]bool, s syscall.Signal) error 
 		err = unix.PidfdSendSignal(fd, s, nil, 0)
 	}
 	if err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("kill process %d: %w", pid, err)
+		return fmt.Errorf("send %v to process %d: %w", s, pid, err)
 	}
 	return nil
 }
