@@ -74,7 +74,7 @@ func (w *Worker) checkDisk(ctx context.Context) {
 	case err = <-w.looking:
 		w.looking = nil
 	case <-patience.C:
-		err = fmt.Errorf("%w: %s", errNoAnswer, w.cfg.DataDir)
+		err = fmt.Errorf("%w: %s", output.ErrNoAnswer, w.cfg.DataDir)
 	case <-ctx.Done():
 		return
 	}
@@ -101,7 +101,7 @@ func (w *Worker) diskFull() bool {
 }
 
 // full says whether err, of a look at the disk, is that of one which answers and takes nothing.
-func full(err error) bool { return err != nil && !errors.Is(err, errNoAnswer) }
+func full(err error) bool { return err != nil && !errors.Is(err, output.ErrNoAnswer) }
 
 // look says whether the disk takes anything, and returns when it answers: also to the journal, since the kernel may take for a
 // while what is not synced.

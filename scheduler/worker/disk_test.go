@@ -49,6 +49,15 @@ func TestOutputIsBounded(t *testing.T) {
 		return job.Outcome{State: job.Succeeded, At: time.Now()}
 	}
 
+	begun := func(t *testing.T, blocks int64, files int) *rig {
+		t.Helper()
+		r := newRig(t, printing)
+		r.cfg.OutputBytes = blocks * output.Block
+		place(r, files, "ten bytes\n")
+		r.start()
+		return r
+	}
+
 	t.Run("as it comes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, printing)
@@ -65,10 +74,7 @@ func TestOutputIsBounded(t *testing.T) {
 	})
 	t.Run("by what files take, however short they are", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, printing)
-			r.cfg.OutputBytes = 500 * output.Block
-			place(r, 2000, "ten bytes\n")
-			r.start()
+			r := begun(t, 500, 2000)
 			if n := kept(r); n != 5000 {
 				t.Errorf("%d bytes of output are kept, want 500 files of 10 bytes of 2000", n)
 			}
@@ -76,10 +82,7 @@ func TestOutputIsBounded(t *testing.T) {
 	})
 	t.Run("so that there is room again on a disk that takes nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, printing)
-			r.cfg.OutputBytes = 8 * output.Block
-			place(r, 8, "ten bytes\n")
-			r.start()
+			r := begun(t, 8, 8)
 			if n := kept(r); n != 80 {
 				t.Errorf("%d bytes of output are kept, want all 80 that may be", n)
 			}

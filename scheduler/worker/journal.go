@@ -11,6 +11,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/rota-scheduler/rota/scheduler/executor/output"
 )
 
 // Journal keeps on disk the outcomes that the store has not acknowledged, and what the processes of attempts are marked with.
@@ -34,7 +36,6 @@ var (
 	outcomesBucket = []byte("outcomes")
 
 	errJournalClosed = errors.New("journal is closed")
-	errNoAnswer      = errors.New("the disk does not answer")
 )
 
 const (
@@ -111,22 +112,10 @@ func (j *Journal) Close() error {
 		<-j.done
 		result <- j.db.Close()
 	}()
-	if err := answer(result, journalPatience); err != nil {
+	if err := output.Answer(result, journalPatience); err != nil {
 		return fmt.Errorf("close journal: %w", err)
 	}
 	return nil
-}
-
-// answer waits for what the disk is asked for, no longer than patience: errNoAnswer.
-func answer(result <-chan error, patience time.Duration) error {
-	t := time.NewTimer(patience)
-	defer t.Stop()
-	select {
-	case err := <-result:
-		return err
-	case <-t.C:
-		return errNoAnswer
-	}
 }
 
 // answers returns once the change that is under way has been made, if there is one: it waits as long as the disk does.
@@ -168,7 +157,7 @@ func (j *Journal) lastPlace() (n uint64, err error) {
 	return n, err
 }
 
-// keep returns once r is on disk, or an error. After one that is errNoAnswer it may get there yet, and forget removes it all the
+// keep returns once r is on disk, or an error. After one that is output.ErrNoAnswer it may get there yet, and forget removes it all the
 // same.
 func (j *Journal) keep(r *report) error {
 	value, err := r.encode()
@@ -179,7 +168,7 @@ func (j *Journal) keep(r *report) error {
 	result := make(chan error, 1)
 	err = j.send(change{key: []byte(r.place), value: value, result: result})
 	if err == nil {
-		err = answer(result, journalPatience)
+		err = output.Answer(result, journalPatience)
 	}
 	if err != nil {
 		return fmt.Errorf("write journal %s: %w", r.key(), err)

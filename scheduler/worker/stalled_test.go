@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/rota-scheduler/rota/scheduler/executor/output"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -92,10 +93,10 @@ func TestADiskThatDoesNotAnswer(t *testing.T) {
 		defer tx.Rollback()
 		name, _ := s.one()
 		await(t, "the outcome is in the store", func() bool { return s.store.get(name).State == job.Failed })
-		await(t, "the worker says so", func() bool { return errors.Is(s.worker.Refuses(), errNoAnswer) })
+		await(t, "the worker says so", func() bool { return errors.Is(s.worker.Refuses(), output.ErrNoAnswer) })
 		s.stopped()
-		if err := s.journal.Close(); !errors.Is(err, errNoAnswer) {
-			t.Errorf("Close() = %v, want %v", err, errNoAnswer)
+		if err := s.journal.Close(); !errors.Is(err, output.ErrNoAnswer) {
+			t.Errorf("Close() = %v, want %v", err, output.ErrNoAnswer)
 		}
 		if err := tx.Rollback(); err != nil {
 			t.Error(err)
@@ -114,7 +115,7 @@ func TestADiskThatDoesNotAnswer(t *testing.T) {
 		goOn := probePipe(t, r.cfg.DataDir)
 		s := startStalled(t, r)
 		await(t, "the worker says so", func() bool {
-			return errors.Is(s.worker.Refuses(), errNoAnswer) && s.session() != nil && s.sessions.shown().Draining
+			return errors.Is(s.worker.Refuses(), output.ErrNoAnswer) && s.session() != nil && s.sessions.shown().Draining
 		})
 		first := s.session()
 		first.lose()

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/executor/output"
 	"github.com/rota-scheduler/rota/store"
 )
 
@@ -69,16 +70,11 @@ func (m *memory) keep(seen store.Sight) error {
 	if kept {
 		return nil
 	}
-	err := errors.New("the disk does not answer")
+	err := output.ErrNoAnswer
 	if !busy {
 		written := make(chan error, 1)
 		go func() { written <- m.write(seen) }() // waited for below
-		patience := time.NewTimer(memoryPatience)
-		defer patience.Stop()
-		select {
-		case err = <-written:
-		case <-patience.C:
-		}
+		err = output.Answer(written, memoryPatience)
 	}
 	if err != nil {
 		return fmt.Errorf("remember which store was seen: %w", err)

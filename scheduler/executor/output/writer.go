@@ -16,7 +16,20 @@ const DefaultCap = 16 << 20
 // patience is how long the disk may take for each thing that is asked of it.
 const patience = 5 * time.Second
 
-var errNoAnswer = errors.New("the disk does not answer")
+// ErrNoAnswer is a disk that has not done in time what it was asked for, and may do it yet.
+var ErrNoAnswer = errors.New("the disk does not answer")
+
+// Answer waits for what a disk is asked for, no longer than patience: ErrNoAnswer.
+func Answer(result <-chan error, patience time.Duration) error {
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case err := <-result:
+		return err
+	case <-t.C:
+		return ErrNoAnswer
+	}
+}
 
 // Writer takes the output of one attempt. It is safe for concurrent use, and keeps nobody waiting for more than patience.
 type Writer struct {
@@ -92,7 +105,7 @@ func (w *Writer) save(p []byte) {
 	case <-t.C:
 		close(late)
 		w.file, w.buf = nil, nil
-		w.giveUp(errNoAnswer)
+		w.giveUp(ErrNoAnswer)
 	}
 }
 
@@ -150,13 +163,8 @@ func (w *Writer) Close() error {
 	file, closed := w.file, make(chan error, 1)
 	w.file, w.buf = nil, nil
 	go func() { closed <- file.Close() }() // waited for below, as in save
-	t := time.NewTimer(patience)
-	defer t.Stop()
-	var err error
-	select {
-	case err = <-closed:
-	case <-t.C:
-		err = errNoAnswer
+	err := Answer(closed, patience)
+	if errors.Is(err, ErrNoAnswer) {
 		w.giveUp(err)
 	}
 	if err != nil {
