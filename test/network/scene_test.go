@@ -17,9 +17,8 @@ import (
 const (
 	lease = 5 * time.Second // the default of election.ttl
 	// takeoverTime bounds how long there may be no leader after one was cut off: its lease, and a busy machine. Where etcd has
-	// to elect too, all leases begin anew after that: electionTime comes on top.
+	// to elect too, all leases begin anew after that, and so does this.
 	takeoverTime = 2 * lease
-	electionTime = lease
 	loadRate     = 44 // jobs each second
 
 	// Jobs whose runs last for longer than a lease, so that who is cut off has something to end: two at a time on each of three
