@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -24,12 +25,12 @@ const (
 	maxPause   = time.Second
 )
 
-// hurry knows how long answers take, and ends the tries that are under way when it is called upon.
+// hurry knows how long answers take, and ends the tries that are under way when it is rung.
 type hurry struct {
+	bell bell
+
 	mu      sync.Mutex
-	ctx     context.Context    // guarded by mu: ends with the next call; nil while nothing was tried since the last one
-	cancel  context.CancelFunc // guarded by mu: of ctx
-	typical time.Duration      // guarded by mu: what answers take lately
+	typical time.Duration // guarded by mu: what answers take lately
 }
 
 // firstTry is how long the first try of a write may take: longer where etcd is far away, or busy, since what is given up
@@ -47,24 +48,9 @@ func (h *hurry) answered(took time.Duration) {
 	h.typical = max(took, h.typical-(h.typical-took)/16)
 }
 
-// call ends the tries that are under way.
-func (h *hurry) call() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.cancel != nil {
-		h.cancel()
-		h.ctx, h.cancel = nil, nil
-	}
-}
-
-// end has cancel called with the next call, unless stop is called before.
+// end has cancel called with the next ring, unless stop is called before.
 func (h *hurry) end(cancel context.CancelFunc) (stop func() bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.ctx == nil {
-		h.ctx, h.cancel = context.WithCancel(context.Background())
-	}
-	return context.AfterFunc(h.ctx, cancel)
+	return context.AfterFunc(h.bell.next(), cancel)
 }
 
 // errGone is what is left of a request whose callers have all given up.
@@ -72,7 +58,7 @@ var errGone = errors.New("outcome unknown: nobody waits for it any more")
 
 // untilDefinite sends the same request until etcd answers it or refuses it, or ctx ends. open says whether it was sent
 // before and may be applied at any time; unanswered is called for each sending after which that is so. The error is etcd's
-// refusal, or wraps the cause of ctx. A try also ends, and is followed by the next, when h is called.
+// refusal, or wraps the cause of ctx. A try also ends, and is followed by the next, when h is rung.
 func untilDefinite(ctx context.Context, open bool, h *hurry, send func(ctx context.Context) error, unanswered func()) error {
 	var last error
 	limit := h.firstTry()
@@ -142,4 +128,15 @@ func isCode(err, want error) bool {
 	}
 	var e rpctypes.EtcdError
 	return err != nil && errors.As(rpctypes.Error(err), &e) && e.Error() == want.Error()
+}
+
+// ask reads from etcd's majority, and asks again where the member that is asked comes to be doubted. Each try ends after limit.
+func (s *Store) ask(ctx context.Context, limit time.Duration, key string, how ...clientv3.OpOption) (resp *clientv3.GetResponse, err error) {
+	err = s.doubt.despite(ctx, func(ctx context.Context) (err error) {
+		try, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		resp, err = s.client.Get(try, key, how...)
+		return err
+	})
+	return resp, err
 }

@@ -11,10 +11,10 @@ func TestAHurriedWriteIsSentAgainAtOnce(t *testing.T) {
 	for _, hurried := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			var h hurry
-			h.call() // nothing is under way yet
+			h.bell.ring() // nothing is under way yet
 			began := time.Now()
 			if hurried {
-				time.AfterFunc(50*time.Millisecond, h.call)
+				time.AfterFunc(50*time.Millisecond, h.bell.ring)
 			}
 			sent, open := 0, 0
 			err := untilDefinite(t.Context(), false, &h, func(ctx context.Context) error {

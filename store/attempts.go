@@ -123,9 +123,7 @@ func (s *Store) Job(ctx context.Context, name string) (job.Job, error) {
 
 // get reads one record. job.ErrNotFound if there is none, job.ErrUnreadable if nobody can read it.
 func (s *Store) get(ctx context.Context, kind Kind, name, key string) (job.Change, error) {
-	try, cancel := context.WithTimeout(ctx, tryTimeout)
-	defer cancel()
-	resp, err := s.client.Get(try, key)
+	resp, err := s.ask(ctx, tryTimeout, key)
 	if err != nil {
 		return job.Change{}, fmt.Errorf("read %s %s: %w", kind, name, err)
 	}
@@ -145,10 +143,8 @@ func unreadable(key string, bad error) error {
 
 // Events returns the newest events of a job, the latest first, at most limit.
 func (s *Store) Events(ctx context.Context, jobName string, limit int) ([]job.Event, error) {
-	try, cancel := context.WithTimeout(ctx, tryTimeout)
-	defer cancel()
 	prefix := s.keys.events(jobName)
-	resp, err := s.client.Get(try, prefix, clientv3.WithPrefix(), clientv3.WithLimit(int64(limit)),
+	resp, err := s.ask(ctx, tryTimeout, prefix, clientv3.WithPrefix(), clientv3.WithLimit(int64(limit)),
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	if err != nil {
 		return nil, fmt.Errorf("read events of job %s: %w", jobName, err)
@@ -164,9 +160,7 @@ func (s *Store) Events(ctx context.Context, jobName string, limit int) ([]job.Ev
 
 // Revision returns the present revision of the store, asked of its majority.
 func (s *Store) Revision(ctx context.Context) (int64, error) {
-	try, cancel := context.WithTimeout(ctx, tryTimeout)
-	defer cancel()
-	resp, err := s.client.Get(try, s.keys.gate(), clientv3.WithCountOnly())
+	resp, err := s.ask(ctx, tryTimeout, s.keys.gate(), clientv3.WithCountOnly())
 	if err != nil {
 		return 0, fmt.Errorf("ask for the revision: %w", err)
 	}

@@ -24,11 +24,10 @@ type follower struct {
 // follow keeps f up to date until ctx ends: it lists, watches from the next revision on, and begins anew whenever the
 // watch is compacted away, closed, or silent. It returns only the cause of ctx.
 func (s *Store) follow(ctx context.Context, prefix string, f follower) error {
-	stream := s.ownStream(ctx)
 	pause := minPause
 	for {
 		began := time.Now()
-		err := s.followOnce(stream, prefix, f)
+		err := s.followOnce(ctx, prefix, f)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -50,24 +49,22 @@ func (s *Store) follow(ctx context.Context, prefix string, f follower) error {
 func (s *Store) followOnce(ctx context.Context, prefix string, f follower) error {
 	began := time.Now()
 	f.begin()
-	reached, err := s.pages(ctx, prefix, f.page)
+	reached, err := s.pages(clientv3.WithRequireLeader(ctx), prefix, f.page)
 	if err != nil {
 		return err
 	}
 	f.reset(reached)
 	f.current(began)
 
-	ctx, cancel := context.WithCancel(ctx)
+	watch, err := s.open(ctx, prefix, reached)
+	if err != nil {
+		return err
+	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer cancel()
-	overdue := time.AfterFunc(silence, cancel) // Watch returns when etcd has taken the watch on
-	watch := s.client.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(reached+1))
-	if !overdue.Stop() {
-		return fmt.Errorf("watch %s: not taken on for %v", prefix, silence)
-	}
+	defer watch.end()
 	marks := make(chan mark)
-	wg.Go(func() { s.probe(ctx, f.ask, marks) })
+	wg.Go(func() { s.probe(watch, f.ask, marks) })
 
 	for v := (vigil{prefix: prefix, reached: reached, heard: time.Now()}); ; {
 		select {
@@ -77,7 +74,7 @@ func (s *Store) followOnce(ctx context.Context, prefix string, f follower) error
 			if err := v.marked(m, time.Now()); err != nil {
 				return err
 			}
-		case resp, ok := <-watch:
+		case resp, ok := <-watch.told:
 			if !ok {
 				return fmt.Errorf("watch %s: closed", prefix)
 			}

@@ -38,9 +38,7 @@ func (s *Store) pages(ctx context.Context, prefix string, take func(kvs []*mvccp
 	all := clientv3.GetPrefixRangeEnd(prefix)
 	end, size := all, pageSizeOf("")
 	for from := prefix; ; {
-		try, cancel := context.WithTimeout(ctx, 10*tryTimeout)
-		resp, err := s.client.Get(try, from, clientv3.WithRange(end), clientv3.WithLimit(int64(size.keys)), clientv3.WithRev(rev))
-		cancel()
+		resp, err := s.ask(ctx, 10*tryTimeout, from, clientv3.WithRange(end), clientv3.WithLimit(int64(size.keys)), clientv3.WithRev(rev))
 		if err != nil {
 			return 0, fmt.Errorf("list %s: %w", prefix, err)
 		}
@@ -74,9 +72,7 @@ func (s *Store) each(ctx context.Context, kind Kind, do func(kvs []*mvccpb.KeyVa
 	prefix := s.keys.family(kind)
 	opts = append(opts, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(sweepPage))
 	for from := prefix; ; {
-		try, cancel := context.WithTimeout(ctx, tryTimeout)
-		resp, err := s.client.Get(try, from, opts...)
-		cancel()
+		resp, err := s.ask(ctx, tryTimeout, from, opts...)
 		if err != nil {
 			return fmt.Errorf("list %s: %w", kind, err)
 		}

@@ -591,6 +591,51 @@ func TestWatchTellsWhatHappenedSince(t *testing.T) {
 	})
 }
 
+// TestADoubtedWatch: one that gets on goes on, one that does not is replaced within seconds.
+func TestADoubtedWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := mem.New(mem.Config{})
+		defer srv.Close()
+		own, c := srv.Client(), srv.Client()
+		s := New(Config{Prefix: prefix, Process: "p"}, own, nullLog)
+		defer s.Close()
+		m := NewMirror(s)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = m.Follow(ctx) })
+		defer wg.Wait()
+		defer cancel()
+		_, changes, err := s.Watch(ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		catchUp(t, s, m)
+		synctest.Wait() // the mirror's watch is taken on
+
+		s.Doubt()
+		time.Sleep(2 * doubtFor)
+		if n := s.Counts().Relists; n != 0 {
+			t.Errorf("a doubted watch that gets on was replaced %d times", n)
+		}
+
+		time.Sleep(probeEvery / 2)
+		srv.StallWatches(own)
+		put(t, c, prefix+"/events/j/e1", `{"id":"e1","job":"j"}`)
+		rev := srv.Rev()
+		s.Doubt()
+		began := time.Now()
+		if got, ok := <-changes; ok {
+			t.Errorf("got %+v of a watch that is held up", got)
+		}
+		if err := m.WaitFor(ctx, rev); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(began); d > doubtSilence+4*doubtEvery {
+			t.Errorf("doubted watches were replaced after %v", d)
+		}
+	})
+}
+
 func TestAWatchThatTellsNothingAnyMoreEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mem.New(mem.Config{})

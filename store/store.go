@@ -37,6 +37,7 @@ type Store struct {
 
 	running running // all requests and watches under way
 	hurry   hurry   // of writes
+	doubt   bell    // of watches
 
 	mu     sync.Mutex
 	leader *group // guarded by mu: writes of leader.term
@@ -77,7 +78,14 @@ func (s *Store) Close() {
 
 // Hurry has every write that waits for its answer sent again, since what was on its way may be lost: another member leads
 // etcd. Sent twice it takes place once, like every write.
-func (s *Store) Hurry() { s.hurry.call() }
+func (s *Store) Hurry() { s.hurry.bell.ring() }
+
+// Doubt is Hurry, and has every watch prove that it gets on, or else begin anew, within seconds: a member of etcd does not answer
+// any more, and what waits for an answer may wait for that one.
+func (s *Store) Doubt() {
+	s.hurry.bell.ring()
+	s.doubt.ring()
+}
 
 // led returns the group of term. Its requests end with ctx, which is to be the context of the term.
 func (s *Store) led(ctx context.Context, term election.Term) *group {

@@ -32,7 +32,7 @@ func TestAWatchThatDoesNotGetOn(t *testing.T) {
 		now = now.Add(time.Hour) // in which nothing happened
 		dead := false
 		for step := 0; step < 20 && !dead; step++ {
-			dead = v.marked(mark{rev: 100 + int64(step), at: now}, now) != nil
+			dead = v.marked(mark{rev: 100 + int64(step), at: now, patience: silence}, now) != nil
 			v.told(c.tells(step), now)
 			if dead && step <= int(silence/probeEvery) {
 				t.Errorf("%s: given up after %v", name, time.Duration(step)*probeEvery)

@@ -25,44 +25,40 @@ func (s *Store) Watch(ctx context.Context, after int64) (from int64, changes <-c
 	if after <= 0 || after > now || s.compacted(ctx, after+1, now) {
 		from = now
 	}
-	watchCtx, cancel := context.WithCancel(s.ownStream(ctx))
-	overdue := time.AfterFunc(tryTimeout, cancel) // Watch returns when etcd has taken the watch on
-	watch := s.client.Watch(watchCtx, s.keys.All(), clientv3.WithPrefix(), clientv3.WithRev(from+1))
-	if !overdue.Stop() {
-		return 0, nil, fmt.Errorf("watch %s: not taken on for %v", s.keys.All(), tryTimeout)
+	watch, err := s.open(ctx, s.keys.All(), from)
+	if err != nil {
+		return 0, nil, err
 	}
 	out := make(chan []job.Change)
 	if !s.running.start(func() {
 		defer close(out)
-		defer cancel()
-		defer context.AfterFunc(s.ctx, cancel)()
-		s.relay(watchCtx, from, watch, out)
+		defer context.AfterFunc(s.ctx, watch.end)()
+		s.relay(watch, from, out)
 	}) {
-		cancel()
+		watch.end()
 		return 0, nil, fmt.Errorf("watch %s: store is closed: %w", s.keys.All(), context.Canceled)
 	}
 	return from, out, nil
 }
 
 // relay hands on what watch tells after a revision until one of them ends, or the watch tells nothing any more.
-func (s *Store) relay(ctx context.Context, after int64, watch clientv3.WatchChan, out chan<- []job.Change) {
-	ctx, cancel := context.WithCancel(ctx)
+func (s *Store) relay(watch *stream, after int64, out chan<- []job.Change) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer cancel()
+	defer watch.end()
 	marks := make(chan mark)
-	wg.Go(func() { s.probe(ctx, nil, marks) })
+	wg.Go(func() { s.probe(watch, nil, marks) })
 	v := vigil{prefix: s.keys.All(), reached: after, heard: time.Now()}
 	for {
 		select {
-		case <-ctx.Done():
+		case <-watch.ctx.Done():
 			return
 		case m := <-marks:
 			if err := v.marked(m, time.Now()); err != nil {
 				s.log.Info("events are not told any more", "err", err)
 				return
 			}
-		case resp, ok := <-watch:
+		case resp, ok := <-watch.told:
 			if !ok || resp.Err() != nil {
 				return
 			}
@@ -70,7 +66,7 @@ func (s *Store) relay(ctx context.Context, after int64, watch clientv3.WatchChan
 			for _, batch := range s.changes(resp.Events) {
 				select {
 				case out <- batch:
-				case <-ctx.Done():
+				case <-watch.ctx.Done():
 					return
 				}
 			}

@@ -34,6 +34,25 @@ func TestADeadWatchIsNotReady(t *testing.T) {
 	}
 }
 
+// A watch that is not taken on is begun on another stream: on its own, whatever follows would wait for the same answer.
+func TestAWatchThatIsNotTakenOnIsBegunAnew(t *testing.T) {
+	t.Parallel()
+	relay := newRelay(t, etcd(t))
+	relay.mute = 6
+	r := start(t, Config{Settings: outside(t, "q1", relay.endpoint()), Version: version})
+	r.lead(t)
+	r.put(t, "work", job.Spec{Shell: "true"})
+	r.makeHistory(t)
+	if n := r.metric(t, "rota_store_relists_total"); n > 0 {
+		t.Errorf("all was read anew %v times", n)
+	}
+	relay.mu.Lock()
+	defer relay.mu.Unlock()
+	if relay.mute > 0 {
+		t.Errorf("%d watches fewer were begun than were to be mute", relay.mute)
+	}
+}
+
 // A leader whose decisions hang, while its session lives and all else answers, says that it does not dispatch.
 func TestALeaderThatDoesNotDispatchIsNotReady(t *testing.T) {
 	t.Parallel()

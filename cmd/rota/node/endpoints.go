@@ -23,6 +23,7 @@ import (
 // gone without a word, or that is cut off from the others, costs every third call its deadline: gRPC gives such a connection
 // up after 13 seconds, and one on which it can ping never. So each member is asked for itself what only the majority can
 // tell, and left out while it does not. When none answers, all are kept: then it is not for us to say whose fault that is.
+// What is under way stays where it is: who waits for an answer, or watches, learns of it by heed.
 //
 // One that answers and belongs to another cluster is left out as well: leases and records that it does not know would be taken for
 // lost.
@@ -32,12 +33,14 @@ type endpoints struct {
 	known  func() string // the cluster that this process has seen before, as store.Sight has it; "" if none
 	all    []string
 	probes []*clientv3.Client // one for each of all; nil: there is none yet
+	left   chan struct{}      // holds one when a member that was used has been left out
 	key    string             // that is asked for
 	log    hclog.Logger
 
 	silent  []int    // for each of all, probes in a row without an answer
 	cluster []string // for each of all, what it belongs to; "" if it has never said so
 	strange []string // those that are left out since they belong to another cluster
+	fewer   bool     // a member was left out at the last look
 }
 
 // The pace of the probes: a member is left out after about two seconds, and taken back within one.
@@ -51,7 +54,8 @@ const (
 func chooseEndpoints(e config.Etcd, client *clientv3.Client, known func() string, log hclog.Logger) *endpoints {
 	n := len(e.Endpoints)
 	return &endpoints{
-		client: client, set: e, known: known, all: e.Endpoints, probes: make([]*clientv3.Client, n), key: e.Prefix + "/", log: log,
+		client: client, set: e, known: known, all: e.Endpoints, probes: make([]*clientv3.Client, n),
+		left: make(chan struct{}, 1), key: e.Prefix + "/", log: log,
 		silent: make([]int, n), cluster: make([]string, n),
 	}
 }
@@ -75,6 +79,18 @@ func (c *endpoints) run(ctx context.Context) error {
 	return nil
 }
 
+// heed calls doubt whenever a member that was used has been left out, until ctx ends.
+func (c *endpoints) heed(ctx context.Context, doubt func()) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.left:
+			doubt()
+		}
+	}
+}
+
 // look probes all members side by side, and chooses.
 func (c *endpoints) look(ctx context.Context) {
 	var wg sync.WaitGroup
@@ -91,8 +107,23 @@ func (c *endpoints) look(ctx context.Context) {
 	}
 	wg.Wait()
 	if ctx.Err() == nil {
+		before := c.client.Endpoints()
 		c.choose()
+		c.tell(before)
 	}
+}
+
+// tell has it heeded that a member that was used before has been left out: twice, since the client goes on for a moment as it did.
+func (c *endpoints) tell(before []string) {
+	now := c.client.Endpoints()
+	fewer := slices.ContainsFunc(before, func(ep string) bool { return !slices.Contains(now, ep) })
+	if fewer || c.fewer {
+		select {
+		case c.left <- struct{}{}:
+		default:
+		}
+	}
+	c.fewer = fewer
 }
 
 // probe asks one member, and returns which cluster it belongs to. A client that logs in can be made only while its member answers.

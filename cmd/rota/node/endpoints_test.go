@@ -58,6 +58,41 @@ func TestAMemberThatHangsIsLeftOut(t *testing.T) {
 	}
 }
 
+// What a node follows is told by one member or the other. Whichever falls silent, it is told by another before gRPC would notice.
+func TestWhatASilentMemberToldIsToldByAnother(t *testing.T) {
+	t.Parallel()
+	endpoint := etcd(t)
+	links := []*link{newLink(t, endpoint), newLink(t, endpoint)}
+	cfg := Config{Settings: outside(t, "q1", endpoint), Version: version}
+	cfg.Settings.Etcd.Endpoints = []string{links[0].endpoint(), links[1].endpoint()}
+	r := start(t, cfg)
+	r.lead(t)
+	r.put(t, "work", job.Spec{Shell: "true"})
+	const anew = "watch ended, listing anew"
+	heard := func(what string) int { return strings.Count(r.log.String(), what) }
+	for i, l := range links { // from the second on, all is told by the member that falls silent
+		before := heard(anew)
+		l.cut()
+		eventually(t, "the member is left out", func() bool { return heard("do not answer are left out") > i })
+		r.makeHistory(t)
+		eventually(t, "what it told is told by another", func() bool { return i == 0 || heard(anew) > before })
+		l.heal()
+		eventually(t, "both members are used", func() bool { return heard("all members of etcd are used") > i })
+	}
+	for line := range strings.Lines(r.log.String()) {
+		if !strings.Contains(line, anew) || strings.Contains(line, "not taken on") {
+			continue
+		}
+		_, quiet, _ := strings.Cut(strings.TrimSpace(line), "heard for ")
+		if d, err := time.ParseDuration(strings.TrimSuffix(quiet, `"`)); err != nil || d > 8*time.Second {
+			t.Errorf("a watch was replaced late: %s", line)
+		}
+	}
+	if got := r.metric(t, "rota_terms_total"); got != 1 {
+		t.Errorf("terms that it led: got %v, want the first alone", got)
+	}
+}
+
 // An endpoint of another cluster answers all that it is asked, and knows nothing of ours.
 func TestAnEndpointOfAnotherClusterIsLeftOut(t *testing.T) {
 	t.Parallel()

@@ -36,10 +36,10 @@ func (n *Node) connect(ctx context.Context, stops *closers) error {
 	}
 	stops.add("close etcd client", func() error { return ignoreCanceled(n.client.Close()) })
 	if len(n.set.Etcd.Endpoints) > 1 {
-		choice := chooseEndpoints(n.set.Etcd, n.client, func() string { return n.memory.known().Cluster }, n.log.Named("etcd"))
-		stops.add("close probes of etcd", choice.close)
-		choice.look(ctx) // before anything is asked that another cluster may answer
-		stops.background(ctx)("choose etcd endpoints", choice.run)
+		n.choice = chooseEndpoints(n.set.Etcd, n.client, func() string { return n.memory.known().Cluster }, n.log.Named("etcd"))
+		stops.add("close probes of etcd", n.choice.close)
+		n.choice.look(ctx) // before anything is asked that another cluster may answer
+		stops.background(ctx)("choose etcd endpoints", n.choice.run)
 	}
 	return n.awaitEtcd(ctx, func(ctx context.Context) error { return CheckVersion(ctx, n.client) })
 }

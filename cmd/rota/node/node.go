@@ -73,6 +73,7 @@ type Node struct {
 	client    *clientv3.Client
 	password  string           // with which client was made
 	member    *embedded.Server // nil with an etcd of its own
+	choice    *endpoints       // nil if there is none
 	store     *store.Store
 	mirror    *store.Mirror
 	elector   *election.Elector    // nil for a worker
@@ -169,6 +170,9 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 	background := stops.background(ctx)
 	if n.member != nil {
 		background("send writes again", n.hurryWrites)
+	}
+	if n.choice != nil {
+		background("doubt what is under way", func(ctx context.Context) error { return n.choice.heed(ctx, n.store.Doubt) })
 	}
 	background("remember the store", n.remember)
 	background("watch the space", n.space.run)

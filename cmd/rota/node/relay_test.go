@@ -22,6 +22,7 @@ type relay struct {
 
 	mu      sync.Mutex
 	watches map[chan struct{}]bool // guarded by mu: those that are well; closed when a watch dies
+	mute    int                    // guarded by mu: how many of the next watches are dead from the beginning
 	key     string                 // guarded by mu: transactions that have it hang; empty: none
 	whole   chan struct{}          // guarded by mu: closed when they go on
 }
@@ -100,7 +101,12 @@ func (r *relay) pass(_ any, near grpc.ServerStream) error {
 	dead := make(chan struct{})
 	if method == "/etcdserverpb.Watch/Watch" {
 		r.mu.Lock()
-		r.watches[dead] = true
+		if r.mute > 0 {
+			r.mute--
+			close(dead)
+		} else {
+			r.watches[dead] = true
+		}
 		r.mu.Unlock()
 		defer func() {
 			r.mu.Lock()
