@@ -266,7 +266,12 @@ func TestAnExitStatusThatWasTakenIsNoPanic(t *testing.T) {
 			}
 		}
 	})
-	o := newExecutor().Execute(t.Context(), request(t, argv("sleep", "0.1"), io.Discard))
+	var o job.Outcome
+	for range 50 { // now and then the executor is faster
+		if o = newExecutor().Execute(t.Context(), request(t, argv("sleep", "0.1"), io.Discard)); o.State != job.Succeeded {
+			break
+		}
+	}
 	if o.State != job.Failed || !o.Retry || !strings.HasPrefix(o.Reason, "exit status is unknown") {
 		t.Errorf("got %+v, want a failure that does not know the exit status", o)
 	}
