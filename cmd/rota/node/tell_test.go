@@ -111,9 +111,9 @@ func TestFailureAndRecoveryAreTold(t *testing.T) {
 	r.ends(t, r.submit(t, "a", api.RunRequest{}).Ref, job.Failed)
 	ops.hears(t, "job a failed", "job a failed", "job a succeeds again", "job a failed")
 	pager.hears(t, "job a succeeds again")
-	if n := r.metric(t, `rota_notifications_total{notifier="ops",outcome="sent"}`); n != 4 {
-		t.Errorf("%v notices are counted, want 4", n)
-	}
+	eventually(t, "four notices are counted", func() bool {
+		return r.metric(t, `rota_notifications_total{notifier="ops",outcome="sent"}`) == 4
+	})
 	r.sound(t)
 }
 
