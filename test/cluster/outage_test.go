@@ -2,9 +2,13 @@ package cluster
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -103,7 +107,10 @@ func TestOutcomeOutlivesItsWorker(t *testing.T) {
 		n.Stop()
 	}
 	touch(t, gate)
-	Await(t, 10*time.Second, "the outcome waits in the journal", func() bool { return w.Metric("rota_outcomes_unsent") == 1 })
+	Await(t, 10*time.Second, "the outcome waits in the journal", func() bool { return journalled(t, c, w) == 1 })
+	if n := w.Metric("rota_outcomes_unsent"); n != 1 {
+		t.Errorf("%v outcomes wait on %s, want 1", n, w.Name)
+	}
 	w.Kill()
 	w.Start()
 	Await(t, 20*time.Second, "w1 answers again", func() bool { // or else whoever goes on takes it for dead
@@ -129,6 +136,29 @@ func TestOutcomeOutlivesItsWorker(t *testing.T) {
 	if n := len(ledger.Effects()); n != 1 {
 		t.Errorf("executed %d times, want once", n)
 	}
+}
+
+// journalled is how many outcomes a node's journal holds. That is locked, so a copy is looked into.
+func journalled(t *testing.T, c *Cluster, n *Node) (outcomes int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(c.Dir, n.Name, "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "journal.db")
+	writeFile(t, path, string(text))
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatalf("open a copy of the journal of %s: %v", n.Name, err)
+	}
+	defer db.Close()
+	if err := db.View(func(tx *bolt.Tx) error {
+		outcomes = tx.Bucket([]byte("outcomes")).Stats().KeyN
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return outcomes
 }
 
 // answers says whether the majority of the store answers within limit.
