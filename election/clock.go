@@ -24,9 +24,31 @@ type Reading struct {
 }
 
 // SystemClock reads the clocks of the machine we run on.
-func SystemClock() Reading {
+func SystemClock() Reading { return atOnce(readClocks) }
+
+func readClocks() Reading {
 	now := time.Now()
 	return Reading{Mono: now, Wall: now.Round(0).UTC(), Boot: sinceBoot()}
+}
+
+const (
+	readFor   = 10 * time.Millisecond // how far apart the clocks of a Reading may have been read
+	readTries = 10
+)
+
+// atOnce reads the clocks without being preempted in between for long, which would look as if one of them had been set; after
+// readTries it takes what it has.
+func atOnce(read func() Reading) (r Reading) {
+	before := read().Mono
+	for range readTries {
+		r = read()
+		after := read().Mono
+		if after.Sub(before) <= readFor {
+			break
+		}
+		before = after
+	}
+	return r
 }
 
 // suspendedSince returns ErrClockJumped if the machine was suspended between the two readings, as far as the platform

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strings"
 	"time"
 
@@ -39,7 +38,7 @@ func (a *attempt) kill() {
 	}
 }
 
-// start makes the attempt that has been claimed, for the caller to perform. It takes over the room of the caller.
+// start makes the attempt that has been claimed, for the caller to begin. It takes over the room of the caller.
 func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec, begins time.Time) *attempt {
 	w := s.w
 	a := &attempt{run: claimed, begins: begins, spec: spec, shift: s}
@@ -64,16 +63,35 @@ func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec, begins time.Time
 	return a
 }
 
-// perform executes an attempt, in its time, and reports its end.
+// begin performs an attempt in its time. Whoever ends it before finds that it has not begun; and so does a machine that was
+// suspended meanwhile: nobody there has looked at the session since.
+func (w *Worker) begin(a *attempt) {
+	before := w.now()
+	wait := a.begins.Sub(before)
+	if wait <= 0 {
+		w.perform(a)
+		return
+	}
+	w.table.after(a.ctx, wait, func() {
+		if after := w.now(); after.Round(0).Sub(before.Round(0))-after.Sub(before) > maxJump {
+			a.fence(executor.ErrFenced)
+		}
+		w.perform(a)
+	})
+}
+
+// perform executes an attempt and reports its end.
 func (w *Worker) perform(a *attempt) {
-	w.await(a)
 	began := w.now()
 	o, begun := w.execute(a)
 	ended := w.now()
-	runtime.Gosched() // those whose time has come begin before this end is written down
-
 	w.count(&w.unsent, 1) // before the attempt ends, so that whoever waits for both sees no gap
 	w.leave(a)
+	w.ends.do(func() { w.conclude(a, o, begun, began, ended) })
+}
+
+// conclude decides what becomes of the run of an attempt that has ended, and sees to it that the store hears of it.
+func (w *Worker) conclude(a *attempt, o job.Outcome, begun bool, began, ended time.Time) {
 	w.cfg.Observer.Ended(&a.run, &o, ended.Sub(began))
 	if o.State != job.Succeeded {
 		// Beside the rest: a log that takes nothing, as a terminal after Ctrl-S, must not hold the outcome up.
@@ -100,21 +118,7 @@ func (w *Worker) perform(a *attempt) {
 			})
 		}
 	}
-	w.deliver(a.shift.life, r, kept)
-}
-
-// await waits for the time of an attempt that was claimed before. Whoever ends it meanwhile finds that it has not begun; and so
-// does a machine that was suspended meanwhile: nobody there has looked at the session since.
-func (w *Worker) await(a *attempt) {
-	before := w.now()
-	wait := a.begins.Sub(before)
-	if wait <= 0 {
-		return
-	}
-	_ = pause(a.ctx, wait)
-	if after := w.now(); after.Round(0).Sub(before.Round(0))-after.Sub(before) > maxJump {
-		a.fence(executor.ErrFenced)
-	}
+	w.send(a.shift.life, r, kept)
 }
 
 // maxJump is how far the wall clock may get ahead of the monotonic one, which stands still while the machine is suspended.

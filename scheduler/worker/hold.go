@@ -3,10 +3,8 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -48,37 +46,56 @@ var errRearmed = errors.New("given anew")
 // definitionTimeout is how long the definition of a run's job may take to be read before the run is handed back.
 const definitionTimeout = 5 * time.Second
 
-// attend brings a held run to its claim, or hands it back. The attempt, if there is one, is the caller's to perform.
-func (s *shift) attend(h *hold) (a *attempt) {
-	defer s.holding.add(-1)
-	for {
-		waiting, given := s.renew(h)
-		run := &given.run
-		spec, begins, err := s.ready(waiting, &given)
-		if err == nil {
-			a, err = s.claim(h, run, spec, begins)
-		}
-		var why refusal
-		switch {
-		case s.ctx.Err() != nil, fenced(err), err == nil, errors.Is(err, errRearmed):
-		case errors.Is(err, job.ErrConflict), errors.Is(err, job.ErrUnreadable): // it was changed by somebody else, as is anybody's right
-			s.w.log.Debug("run was changed before it began", "run", run.Name(), "attempt", run.Attempt, "err", err)
-			s.w.cfg.Observer.Conflicted(run)
-		case errors.Is(err, job.ErrNotFound):
-			s.cancelDeleted(*run)
-		case errors.As(err, &why):
-			s.recall(*run, string(why))
-		default:
-			s.w.log.Error("run cannot begin", "run", run.Name(), "attempt", run.Attempt, "err", err)
-		}
-		if s.release(h, run.Rev) {
-			return a
-		}
-		if a != nil { // given anew while we heard that it is ours: that is another attempt
-			begun := a
-			s.w.wg.Go(func() { s.w.perform(begun) })
-			a = nil
-		}
+// approach is one time that a held run is brought to its claim. It is another one if the run is given to us anew.
+type approach struct {
+	given
+	s      *shift
+	h      *hold
+	ctx    context.Context // ends the waiting
+	spec   *job.Spec       // shared
+	begins time.Time       // the attempt, not before
+}
+
+// attend brings a held run to its claim and what follows, or hands it back.
+func (s *shift) attend(h *hold) {
+	p := s.renew(h)
+	wait, err := p.prepare()
+	if err != nil || wait <= 0 {
+		p.arrive(err)
+		return
+	}
+	s.w.table.after(p.ctx, wait, func() { p.arrive(nil) })
+}
+
+// arrive claims a held run, if it may be, and begins the attempt. err is why it may not, as far as that is known. It is called when
+// it is time, and when the waiting was ended.
+func (p *approach) arrive(err error) {
+	s, run := p.s, &p.run
+	var a *attempt
+	if err == nil {
+		err = p.enter()
+	}
+	if err == nil {
+		a, err = p.claim()
+	}
+	var why refusal
+	switch {
+	case s.ctx.Err() != nil, fenced(err), err == nil, errors.Is(err, errRearmed):
+	case errors.Is(err, job.ErrConflict), errors.Is(err, job.ErrUnreadable): // it was changed by somebody else, as is anybody's right
+		s.w.log.Debug("run was changed before it began", "run", run.Name(), "attempt", run.Attempt, "err", err)
+		s.w.cfg.Observer.Conflicted(run)
+	case errors.Is(err, job.ErrNotFound):
+		s.cancelDeleted(*run)
+	case errors.As(err, &why):
+		s.recall(*run, string(why))
+	default:
+		s.w.log.Error("run cannot begin", "run", run.Name(), "attempt", run.Attempt, "err", err)
+	}
+	if again := !s.release(p.h, run.Rev); again { // given anew, maybe while we heard that it is ours: that is another attempt
+		s.w.table.start(func() { s.attend(p.h) })
+	}
+	if a != nil {
+		s.w.begin(a)
 	}
 }
 
@@ -100,18 +117,19 @@ func (g given) anew(run job.Run, now time.Time) given {
 }
 
 // renew begins to wait for what h holds now. The wait ends with the shift, and by wake.
-func (s *shift) renew(h *hold) (waiting context.Context, now given) {
+func (s *shift) renew(h *hold) *approach {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	h.wake(nil)
-	waiting, h.interrupt = context.WithCancelCause(s.ctx)
+	p := &approach{given: h.given, s: s, h: h}
+	p.ctx, h.interrupt = context.WithCancelCause(s.ctx)
 	if h.stopped > h.run.Rev {
 		h.interrupt(errStopped)
 	}
 	if s.retiring {
 		h.interrupt(errRetiring)
 	}
-	return waiting, h.given
+	return p
 }
 
 // release ends h, unless its run has been given to us anew after rev or the shift goes on with it.
@@ -127,45 +145,47 @@ func (s *shift) release(h *hold, rev int64) bool {
 	for _, id := range h.orders {
 		s.settle(id)
 	}
+	s.holding.add(-1)
+	s.wg.Done()
 	return true
 }
 
-// ready waits until the run may be claimed: its definition is known, its time has come or is near, and it has room, which
-// the caller then owns. It begins then, no sooner.
-func (s *shift) ready(ctx context.Context, g *given) (spec *job.Spec, begins time.Time, err error) {
-	run := &g.run
-	if spec, err = s.definition(ctx, run, g.jobRev); err != nil {
-		return nil, begins, err
+// prepare finds out what the run is to do and when, and returns how long it is until it may be claimed.
+func (p *approach) prepare() (wait time.Duration, err error) {
+	s := p.s
+	if p.spec, err = s.definition(p.ctx, &p.run, p.jobRev); err != nil {
+		return 0, err
 	}
-	begins = s.w.beginning(run, g.received)
-	if wait := begins.Sub(s.w.now()) - s.early(g, spec); wait > 0 {
-		if err := pause(ctx, wait); err != nil {
-			return nil, begins, err
-		}
-	}
-	if ctx.Err() != nil { // whatever else is ready
-		return nil, begins, context.Cause(ctx)
-	}
-	if s.w.changed(g) {
-		return nil, begins, errChanged
-	}
-	err = s.enter(ctx, begins)
-	if run.Ahead && !s.w.now().Before(begins) {
-		run.Ahead = false // its time has come: handed back, it is dispatched again, and not decided anew
-	}
-	if err != nil {
-		return nil, begins, err
-	}
-	s.w.count(&s.w.executing, 1)
-	if ctx.Err() != nil { // whoever drains, and has not seen that we execute, has ended the wait before
-		s.vacate()
-		return nil, begins, context.Cause(ctx)
-	}
-	return spec, begins, nil
+	p.begins = s.w.beginning(&p.run, p.received)
+	return p.begins.Sub(s.w.now()) - s.early(&p.given, p.spec), nil
 }
 
-// enter takes room for an attempt that begins then, and waits for it for a while after that.
-func (s *shift) enter(ctx context.Context, begins time.Time) error {
+// enter takes room for the attempt, which the caller then owns.
+func (p *approach) enter() error {
+	s := p.s
+	if p.ctx.Err() != nil { // whatever else is ready
+		return context.Cause(p.ctx)
+	}
+	if s.w.changed(&p.given) {
+		return errChanged
+	}
+	err := s.awaitRoom(p.ctx, p.begins)
+	if p.run.Ahead && !s.w.now().Before(p.begins) {
+		p.run.Ahead = false // its time has come: handed back, it is dispatched again, and not decided anew
+	}
+	if err != nil {
+		return err
+	}
+	s.w.count(&s.w.executing, 1)
+	if p.ctx.Err() != nil { // whoever drains, and has not seen that we execute, has ended the wait before
+		s.vacate()
+		return context.Cause(p.ctx)
+	}
+	return nil
+}
+
+// awaitRoom takes room for an attempt that begins then, and waits for it for a while after that.
+func (s *shift) awaitRoom(ctx context.Context, begins time.Time) error {
 	if why := s.w.refusal(); why != "" {
 		return why
 	}
@@ -214,49 +234,6 @@ func (s *shift) definition(ctx context.Context, run *job.Run, rev int64) (*job.S
 			return nil, err
 		}
 	}
-}
-
-// claim claims the attempt that run was armed for. Whatever the error, the attempt does not begin, and its room is free
-// again. job.ErrConflict means that the run is not ours to begin, errRearmed that it has been given to us anew. An attempt whose
-// claim was not answered before the session was over is taken for claimed: it does not begin, and its record has to say so.
-func (s *shift) claim(h *hold, run *job.Run, spec *job.Spec, begins time.Time) (*attempt, error) {
-	claimed, err := s.writeClaim(run, spec, begins)
-	if err == nil {
-		return s.start(h, claimed, spec, begins), nil
-	}
-	s.vacate()
-	if !errors.Is(err, job.ErrConflict) || !s.armed(&claimed) || claimed.Rev <= run.Rev {
-		return nil, err
-	}
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	if claimed.Rev > h.run.Rev {
-		h.given = h.anew(claimed, s.w.now()) // the order that tells of it is on its way
-	}
-	return nil, errRearmed
-}
-
-// writeClaim writes that the attempt begins. With job.ErrConflict it returns the record as it stands.
-func (s *shift) writeClaim(run *job.Run, spec *job.Spec, begins time.Time) (job.Run, error) {
-	if s.over() {
-		return *run, fmt.Errorf("claim run %s: %w", run.Name(), executor.ErrFenced)
-	}
-	asked := s.w.now()
-	next, err := run.Claim(run.Rev, startOf(begins, asked, s.w.claimed.Add(1)-1))
-	if err != nil {
-		return *run, fmt.Errorf("claim run %s: %w", run.Name(), err)
-	}
-	next.Bound = spec.Bound()
-	got, err := s.w.write(s.ctx, next)
-	s.w.claims.note(asked, s.w.now())
-	if !settled(err) { // the claim may be there, or come yet: the report is written in its place or behind it, and to no other attempt
-		return next, nil
-	}
-	if errors.Is(err, job.ErrConflict) && got.State == job.Running && got.Token == next.Token && got.Started.Equal(next.Started) {
-		// Ours: a first send was applied without our hearing. A claim by a copy of this order has another start.
-		return got, nil
-	}
-	return got, err
 }
 
 // vacate gives up the room of an attempt.

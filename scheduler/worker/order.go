@@ -80,13 +80,7 @@ func (s *shift) take(g given, order string) {
 		s.gather(h)
 		s.holding.add(1)
 		s.wg.Add(1)
-		s.w.crew.run(s.life, func() {
-			a := s.attend(h)
-			s.wg.Done() // the attempt outlives the shift
-			if a != nil {
-				s.w.perform(a)
-			}
-		})
+		s.w.table.start(func() { s.attend(h) })
 	} else if g.run.Rev > h.run.Rev { // given to us anew before we began
 		h.given = g
 		h.wake(errRearmed)

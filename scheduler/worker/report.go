@@ -2,15 +2,11 @@ package worker
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
@@ -191,98 +187,5 @@ func (r *report) tooLate(record *job.Run) job.Event {
 		Token:   r.Run.Token,
 		Worker:  r.Run.Worker,
 		State:   r.Outcome.State,
-	}
-}
-
-// handPause is how long an outcome waits where nobody can read the record that it belongs to, until it is sent again.
-const handPause = time.Second
-
-// deliver sends r until the store's answer is definite, and forgets it then. When ctx ends before, r stays in the
-// journal, if it was kept there. So it waits while nobody can read the run's record: when somebody puts that right, it is of a
-// run which nobody else would end. The caller has counted r as unsent; sessions and a stop wait for those, and for none that waits
-// for somebody's hand.
-func (w *Worker) deliver(ctx context.Context, r *report, kept bool) {
-	in := &w.unsent
-	defer func() { w.count(in, -1) }()
-	log := func() hclog.Logger {
-		return w.log.With("run", r.Run.Name(), "attempt", r.Run.Attempt, "token", r.Run.Token, "state", r.Outcome.State)
-	}
-	current, leave, waits := r.Run, whole, false
-	for {
-		next, err := r.apply(current, leave)
-		if err != nil { // not an arrow: the record in the journal is not one that we wrote
-			log().Error("outcome does not fit its run", "err", err)
-			break
-		}
-		current, err = w.write(ctx, next)
-		switch {
-		case err == nil:
-			if w.log.IsDebug() {
-				log().Debug("outcome written")
-			}
-		case errors.Is(err, job.ErrConflict) && r.open(&current):
-			continue // somebody, say a request to cancel, wrote the record meanwhile
-		case errors.Is(err, job.ErrConflict) && r.told(&current):
-			log().Debug("outcome was written before")
-		case errors.Is(err, job.ErrConflict) && !r.begun():
-			log().Debug("attempt had not begun when it was given up", "now", current.State)
-		case errors.Is(err, job.ErrConflict):
-			log().Warn("outcome came too late", "now", current.State)
-			w.cfg.Observer.Fenced(&r.Run, &r.Outcome)
-			if err := w.record(ctx, r.tooLate(&current)); err != nil {
-				return
-			}
-		case errors.Is(err, job.ErrUnreadable):
-			if !waits {
-				log().Error("outcome waits: somebody has put in the place of its run what nobody can read", "err", err)
-				if kept {
-					w.count(&w.stuck, 1)
-					w.count(in, -1)
-					in = &w.stuck
-				}
-			}
-			if current, waits = r.Run, true; pause(ctx, handPause) == nil {
-				continue
-			}
-			if !kept {
-				log().Error("outcome is lost, whose run nobody can read, and which the journal did not take")
-			}
-			return
-		case errors.Is(err, job.ErrTooLarge) && leave < withoutInput:
-			log().Warn("outcome is too large and is cut", "err", err)
-			current, leave = r.Run, leave+1
-			continue
-		case !kept:
-			log().Error("outcome is lost, which neither the store nor the journal took", "err", err)
-			return
-		case errors.Is(err, job.ErrTooLarge):
-			log().Error("outcome cannot be written and stays in the journal", "err", err)
-			return
-		default:
-			log().Warn("outcome waits in the journal", "err", err)
-			return
-		}
-		break
-	}
-	if w.journal != nil {
-		w.journal.forget(r)
-	}
-}
-
-// replay takes up what the journal kept when the last process ended.
-func (w *Worker) replay(ctx context.Context) {
-	if w.journal == nil {
-		return
-	}
-	reports, unreadable := w.journal.load()
-	for _, err := range unreadable {
-		w.log.Error("journal entry is left alone", "err", err)
-	}
-	if len(reports) > 0 {
-		w.log.Info("delivering outcomes of the last process", "count", len(reports))
-	}
-	for _, r := range reports {
-		w.count(&w.unsent, 1)
-		w.wg.Go(func() { w.deliver(ctx, r, true) })
 	}
 }

@@ -37,7 +37,9 @@ type Worker struct {
 	unsent      tally        // outcomes that are not yet in the store
 	stuck       tally        // and those whose runs nobody can read, which the journal has
 	wg          sync.WaitGroup
-	crew        crew         // of wg: attends to held runs and performs them
+	table       *timetable   // starts what held runs and attempts wait for, on goroutines of wg; of Run, like the queues
+	ends        *queue       // of attempts that have ended: on their way to the journal
+	outbox      *queue       // of reports, on their way to the store
 	life        string       // unique to one call of Run; what the processes of its attempts are marked with
 	former      []string     // lives that are over, of which nothing is left; the next look at the disk forgets them
 	kept        bool         // life is in the journal; of whoever looks at the disk, like former
@@ -65,6 +67,15 @@ const (
 	closeTimeout = 2 * time.Second
 )
 
+// How many outcomes are on their way to the journal, and to the store, at a time, and for how long the next ones make way for runs
+// that are due. Until it is in the journal, an outcome dies with the process.
+const (
+	endsPlaces     = 4096
+	endsPatience   = 100 * time.Millisecond
+	outboxPlaces   = 512
+	outboxPatience = 4 * time.Second
+)
+
 // New returns a worker that does nothing until Run. cfg has been validated; journal may be nil, and is the caller's to
 // close after Run.
 func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, journal *Journal, log hclog.Logger) *Worker {
@@ -84,7 +95,6 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 		sweep:       make(chan struct{}, 1),
 		attempts:    make(map[*attempt]struct{}),
 	}
-	w.crew = crew{wg: &w.wg, idle: make(chan func())}
 	return w
 }
 
@@ -98,6 +108,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	// Attempts and outcomes outlive the request to stop; life ends them.
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
+	w.startTable(life)
 	w.beginLife()
 	stopNanny := w.startNanny()
 	w.wg.Go(func() { w.sweepOutputs(life) })
@@ -119,6 +130,15 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	stopNanny()
 	return err
+}
+
+// startTable starts the timetable, which ends with life.
+func (w *Worker) startTable(life context.Context) {
+	crew := crew{wg: &w.wg, idle: make(chan func())}
+	w.table = newTimetable(func(f func()) { crew.run(life, f) })
+	w.ends = w.table.newQueue(endsPlaces, endsPatience)
+	w.outbox = w.table.newQueue(outboxPlaces, outboxPatience)
+	w.wg.Go(func() { w.table.run(life) })
 }
 
 // work goes from shift to shift until ctx ends, or another process turns out to have our name, and then drains.

@@ -39,9 +39,11 @@ func newLogCore(log hclog.Logger, dying func()) *logCore {
 }
 
 // Enabled lets warnings through whatever the log's level, which hclog applies
-// later: one of them may say why the server stopped itself.
+// later: one of them may say why the server stopped itself. A log without a
+// level takes nothing: etcd would print every request for it.
 func (c *logCore) Enabled(l zapcore.Level) bool {
-	return l >= zapcore.WarnLevel || baseLevel(l) >= c.log.GetLevel()
+	level := c.log.GetLevel()
+	return l >= zapcore.WarnLevel || level != hclog.NoLevel && baseLevel(l) >= level
 }
 
 func (c *logCore) With(fields []zapcore.Field) zapcore.Core {

@@ -49,6 +49,14 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
+// TestNobodyReadsTheLog: etcd prints each request for a log that takes everything, which costs more than the request.
+func TestNobodyReadsTheLog(t *testing.T) {
+	t.Parallel()
+	if core := newLogCore(hclog.NewNullLogger(), nil); core.Enabled(zap.InfoLevel) || !core.Enabled(zap.WarnLevel) {
+		t.Error("a log that takes nothing is written to, or warnings are not looked at")
+	}
+}
+
 func TestLogFields(t *testing.T) {
 	t.Parallel()
 	log, lines := newLog(hclog.Debug)

@@ -87,6 +87,9 @@ func (b *stampede) measure(ctx context.Context, o *options, c *cluster, led *led
 		return err
 	}
 	stop()
+	if err := o.heapProfile(); err != nil {
+		return err
+	}
 	done := usage()
 	say("begun", "the last %s after it was due", ms(time.Unix(0, led.last.Load()).Sub(due)))
 	say("settled", "all %s after they were due", ms(ended.Sub(due)))
