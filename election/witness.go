@@ -60,7 +60,7 @@ func NewWitness(cfg WitnessConfig, client *clientv3.Client, log hclog.Logger) *W
 func (w *Witness) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		h, ok, err := Leader(ctx, w.client, w.cfg.Prefix)
-		if err != nil || !ok || h.Candidate.Addr == "" || h.Candidate.Node == w.cfg.Name {
+		if err != nil || !ok {
 			wait(ctx, witnessPause)
 			continue
 		}
@@ -71,11 +71,14 @@ func (w *Witness) Run(ctx context.Context) error {
 	return nil
 }
 
+// watches says whether the death of h can be proven here: we know where it answers, and it is not ourselves.
+func (w *Witness) watches(h Holder) bool { return h.Candidate.Addr != "" && h.Candidate.Node != w.cfg.Name }
+
 // signs are the leases on which the signs of life of one process are, by key.
 type signs map[string]int64
 
 // attend returns true when the leader h is proven dead, with the signs of life that it had; and false when its term is over,
-// or ctx is.
+// or ctx is. Of one that is not watched it waits for the term's end.
 func (w *Witness) attend(ctx context.Context, h Holder) (signs, bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -83,15 +86,17 @@ func (w *Witness) attend(ctx context.Context, h Holder) (signs, bool) {
 	defer cancel()
 	alive := w.look(ctx, h, nil)
 	dead, over := make(chan struct{}), make(chan struct{})
-	wg.Go(func() {
-		for ctx.Err() == nil {
-			if w.cfg.Await(ctx, h.Candidate.Addr) {
-				close(dead)
-				return
+	if w.watches(h) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if w.cfg.Await(ctx, h.Candidate.Addr) {
+					close(dead)
+					return
+				}
+				wait(ctx, witnessPause)
 			}
-			wait(ctx, witnessPause)
-		}
-	})
+		})
+	}
 	wg.Go(func() { // the next leader may die soon, and its death is proven to those alone who have a connection by then
 		if awaitDeletion(ctx, w.client, h.Term, witnessPoll) {
 			close(over)
@@ -125,6 +130,9 @@ func (w *Witness) attend(ctx context.Context, h Holder) (signs, bool) {
 
 // look reads the signs of life of h. What cannot be read is as it was before; what never could be is left to its lease.
 func (w *Witness) look(ctx context.Context, h Holder, before signs) signs {
+	if !w.watches(h) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	seen := make(signs)
