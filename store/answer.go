@@ -31,6 +31,19 @@ type hurry struct {
 
 	mu      sync.Mutex
 	typical time.Duration // guarded by mu: what answers take lately
+	term    uint64        // guarded by mu: the last of etcd's own that was heard of; 0: none was
+}
+
+// led takes over in which of its own terms etcd answers, or tells of a change. Another one than before rings: what its members
+// have sent to their last leader may be dropped, and never be answered.
+func (h *hurry) led(term uint64) {
+	h.mu.Lock()
+	another := h.term != 0 && term > h.term
+	h.term = max(h.term, term)
+	h.mu.Unlock()
+	if another {
+		h.bell.ring()
+	}
 }
 
 // firstTry is how long the first try of a write may take: longer where etcd is far away, or busy, since what is given up

@@ -2,9 +2,13 @@ package store
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rota-scheduler/rota/store/mem"
 )
 
 func TestAHurriedWriteIsSentAgainAtOnce(t *testing.T) {
@@ -71,4 +75,53 @@ func TestSlowAnswersAreWaitedFor(t *testing.T) {
 			t.Errorf("once answers are fast again, the first try may take %v, want %v", limit, shortTry)
 		}
 	})
+}
+
+// TestAWriteThatAnotherLeaderNeverGotIsSentAgain: who is no member of etcd learns by any answer that another one leads, and does not
+// wait for what was dropped.
+func TestAWriteThatAnotherLeaderNeverGotIsSentAgain(t *testing.T) {
+	for _, told := range []string{"by a watch", "by another write"} {
+		synctest.Test(t, func(t *testing.T) {
+			var drop atomic.Bool
+			srv := mem.New(mem.Config{Faults: mem.FaultFunc(func(op mem.Op) mem.Verdict {
+				if op.Kind == mem.Txn && drop.CompareAndSwap(true, false) {
+					return mem.Verdict{Action: mem.Refuse, Hang: true}
+				}
+				return mem.Verdict{}
+			})})
+			defer srv.Close()
+			s := New(Config{Prefix: prefix, Process: "p"}, srv.Client(), nullLog)
+			other := New(Config{Prefix: prefix, Process: "q"}, srv.Client(), nullLog)
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			defer func() { cancel(); wg.Wait(); s.Close(); other.Close() }()
+			define := func(s *Store, name string) {
+				if _, err := s.PutJob(ctx, definition(name)); err != nil {
+					t.Error(err)
+				}
+			}
+			if told == "by a watch" {
+				wg.Go(func() { _ = NewMirror(s).Follow(ctx) })
+			}
+			define(s, "a") // so that it knows who leads
+			synctest.Wait()
+
+			drop.Store(true)
+			began := time.Now()
+			wg.Go(func() {
+				define(s, "b")
+				if took := time.Since(began); took >= shortTry {
+					t.Errorf("%s: the write was answered after %v", told, took)
+				}
+			})
+			synctest.Wait()
+			srv.Elect()
+			if told == "by a watch" {
+				define(other, "c")
+			} else {
+				define(s, "c")
+			}
+			time.Sleep(2 * shortTry)
+		})
+	}
 }

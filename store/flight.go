@@ -115,6 +115,7 @@ func (g *group) commit(b *batch) (resp *pb.TxnResponse, err error) {
 		resp, err = g.store.txn(ctx, held, then)
 		if err == nil {
 			g.store.hear()
+			g.store.hurry.led(resp.Header.RaftTerm)
 			g.count.reached.note(resp.Header.ClusterId, resp.Header.Revision)
 		}
 		return err

@@ -81,6 +81,7 @@ func (s *Store) followOnce(ctx context.Context, prefix string, f follower) error
 			if err := resp.Err(); err != nil {
 				return fmt.Errorf("watch %s: %w", prefix, err)
 			}
+			s.hurry.led(resp.Header.RaftTerm)
 			before := v.reached
 			if v.told(&resp, time.Now()); v.reached > before || len(resp.Events) > 0 {
 				s.count.reached.note(resp.Header.ClusterId, v.reached)

@@ -51,7 +51,7 @@ func (c clusterClient) MemberList(ctx context.Context, r *pb.MemberListRequest, 
 		}
 		defer s.mu.Unlock()
 		return &pb.MemberListResponse{
-			Header:  &pb.ResponseHeader{ClusterId: clusterID, MemberId: memberID, RaftTerm: raftTerm},
+			Header:  &pb.ResponseHeader{ClusterId: clusterID, MemberId: memberID, RaftTerm: s.term},
 			Members: []*pb.Member{{ID: memberID, Name: "mem"}},
 		}, nil
 	})
@@ -66,7 +66,7 @@ func (s *Server) status() (*pb.StatusResponse, error) {
 		Header:   s.header(nil),
 		Version:  etcd.Version,
 		Leader:   memberID,
-		RaftTerm: raftTerm,
+		RaftTerm: s.term,
 	}
 	if s.noSpace {
 		resp.Errors = []string{s.nospaceAlarm().String()}

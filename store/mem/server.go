@@ -15,7 +15,7 @@ import (
 const (
 	clusterID = 0x6d656d
 	memberID  = 1
-	raftTerm  = 2
+	firstTerm = 2
 )
 
 // Server is one etcd in memory. Its methods are safe for concurrent use.
@@ -26,6 +26,7 @@ type Server struct {
 	mu      sync.Mutex // never held while waiting
 	closed  bool
 	data    *data
+	term    uint64  // of its elections
 	links   []*link // in the order of their creation
 	ops     int64   // operations so far
 	held    []*held
@@ -40,6 +41,7 @@ func New(cfg Config) *Server {
 		cfg:   cfg.withDefaults(),
 		began: time.Now(),
 		data:  newData(),
+		term:  firstTerm,
 	}
 }
 
@@ -92,13 +94,20 @@ func (s *Server) Rev() int64 {
 	return s.data.rev
 }
 
+// Elect has another member lead, as it were: answers tell of a new term.
+func (s *Server) Elect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.term++
+}
+
 // header fills a response's header; without a revision it gets the present.
 // The caller holds mu.
 func (s *Server) header(h *pb.ResponseHeader) *pb.ResponseHeader {
 	if h == nil {
 		h = &pb.ResponseHeader{}
 	}
-	h.ClusterId, h.MemberId, h.RaftTerm = clusterID, memberID, raftTerm
+	h.ClusterId, h.MemberId, h.RaftTerm = clusterID, memberID, s.term
 	if h.Revision == 0 {
 		h.Revision = s.data.rev
 	}

@@ -114,7 +114,7 @@ func (w *watch) catchUp() {
 // holds srv.mu.
 func (w *watch) compacted(rev int64) {
 	w.cancel(clientv3.WatchResponse{
-		Header:          &pb.ResponseHeader{ClusterId: clusterID, MemberId: memberID, RaftTerm: raftTerm},
+		Header:          &pb.ResponseHeader{ClusterId: clusterID, MemberId: memberID, RaftTerm: w.l.srv.term},
 		CompactRevision: rev,
 	})
 }
