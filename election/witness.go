@@ -72,7 +72,9 @@ func (w *Witness) Run(ctx context.Context) error {
 }
 
 // watches says whether the death of h can be proven here: we know where it answers, and it is not ourselves.
-func (w *Witness) watches(h Holder) bool { return h.Candidate.Addr != "" && h.Candidate.Node != w.cfg.Name }
+func (w *Witness) watches(h Holder) bool {
+	return h.Candidate.Addr != "" && h.Candidate.Node != w.cfg.Name
+}
 
 // signs are the leases on which the signs of life of one process are, by key.
 type signs map[string]int64

@@ -31,7 +31,7 @@ func TestTakeover(t *testing.T) {
 		}
 	}
 	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string {
-		return []string{"--worker-enabled=false", "--dispatch-arm-ahead=" + cmp.Or(os.Getenv("ROTA_TAKEOVER_AHEAD"), "0s")}
+		return []string{"--worker-enabled=false", "--dispatch-arm-ahead=" + cmp.Or(os.Getenv("ROTA_TAKEOVER_AHEAD"), "0s"), "--history-success=3"}
 	}})
 	c.AddWorker("w1", "--worker-capacity=1000")
 	c.AddWorker("w2", "--worker-capacity=1000")

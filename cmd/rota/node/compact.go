@@ -20,13 +20,15 @@ type compactor struct {
 
 	every time.Duration // how often it looks
 	keep  time.Duration // how much of the past is kept whatever its size
-	share int64         // of the room beside what the last compaction left, as its divisor, that may be used before anything is forgotten
+	usual int64         // bytes that the past may always take
+	share int64         // of the room beside what the last compaction left, as its divisor, that it may take at most
 }
 
 // What compactors of a node do.
 const (
 	compactEvery = 2 * time.Second
 	compactKeep  = 10 * time.Second
+	compactUsual = 64 << 20
 	compactShare = 4
 )
 
@@ -51,7 +53,7 @@ func (c *compactor) run(ctx context.Context) {
 				seen = seen[1:]
 			}
 			left = min(left, st.DbSizeInUse) // etcd frees what it forgets little by little
-			if old := seen[0]; now.Sub(old.at) >= c.keep && old.rev > done && st.DbSizeInUse-left > (st.DbSizeQuota-left)/c.share {
+			if old := seen[0]; now.Sub(old.at) >= c.keep && old.rev > done && st.DbSizeInUse-left > c.most(left, st.DbSizeQuota) {
 				if c.compact(ctx, old.rev) {
 					done, left = old.rev, st.DbSizeInUse
 				}
@@ -59,6 +61,12 @@ func (c *compactor) run(ctx context.Context) {
 		}
 		pause(ctx, c.every)
 	}
+}
+
+// most is how much the past may take on top of what the last compaction left: as much as that, since a compaction looks through all of
+// it, and no more, since a replica that comes back is sent all of it, which slows down whoever leads.
+func (c *compactor) most(left, quota int64) int64 {
+	return min(max(left, c.usual), (quota-left)/c.share)
 }
 
 // compact forgets what was before rev, and says whether that is done.

@@ -37,7 +37,7 @@ func compacted(t *testing.T) *clientv3.Client {
 	})
 	c := &compactor{
 		client: s.Client(), endpoint: s.Endpoint(), log: hclog.NewNullLogger(),
-		every: 20 * time.Millisecond, keep: 100 * time.Millisecond, share: compactShare,
+		every: 20 * time.Millisecond, keep: 100 * time.Millisecond, usual: smallQuota, share: compactShare,
 	}
 	wg.Go(func() { c.run(ctx) })
 	return s.Client()
@@ -57,6 +57,18 @@ func fill(t *testing.T, c *clientv3.Client, n, keys int, pace time.Duration) {
 			t.Fatalf("after %d MiB: %v", k*len(value)>>20, err)
 		}
 		time.Sleep(pace)
+	}
+}
+
+// TestThePastIsBoundedByThePresent: it takes no more than what it is the past of, unless that is little, nor than its share of the
+// room.
+func TestThePastIsBoundedByThePresent(t *testing.T) {
+	t.Parallel()
+	c := &compactor{usual: 64, share: 4}
+	for left, want := range map[int64]int64{0: 64, 10: 64, 300: 300, 400: 400, 1000: 262, 2040: 2} {
+		if got := c.most(left, 2048); got != want {
+			t.Errorf("beside %d, the past may take %d, want %d", left, got, want)
+		}
 	}
 }
 

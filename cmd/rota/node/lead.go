@@ -31,7 +31,7 @@ func (n *Node) lead(ctx context.Context, term election.Term) error {
 		wg.Go(func() { n.keepApart(ctx) })
 		c := &compactor{
 			client: n.client, endpoint: n.member.Endpoint(), log: n.log.Named("etcd"),
-			every: compactEvery, keep: compactKeep, share: compactShare,
+			every: compactEvery, keep: compactKeep, usual: compactUsual, share: compactShare,
 		}
 		wg.Go(func() { c.run(ctx) })
 	}
