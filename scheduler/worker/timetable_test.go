@@ -72,8 +72,7 @@ func TestTimetable(t *testing.T) {
 func TestAHerdStartsInPortions(t *testing.T) {
 	const herd = 3*portion + 1
 	var started, waiting int
-	var table *timetable
-	table = newTimetable(func(f func()) { f() })
+	table := newTimetable(func(f func()) { f() })
 	ends := table.newQueue(10, time.Hour)
 	impatient := table.newQueue(10, 0)
 	for range herd {
