@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -42,6 +43,7 @@ type past struct {
 func (c *compactor) run(ctx context.Context) {
 	var seen []past
 	done, left := int64(0), int64(0) // up to where it has compacted, and the least that was in use since
+	found := int64(math.MaxInt64)    // the least that has been in use since it began
 	for ctx.Err() == nil {
 		now := time.Now()
 		looking, cancel := context.WithTimeout(ctx, lookTimeout)
@@ -52,8 +54,8 @@ func (c *compactor) run(ctx context.Context) {
 			for len(seen) > 1 && now.Sub(seen[1].at) >= c.keep {
 				seen = seen[1:]
 			}
-			left = min(left, st.DbSizeInUse) // etcd frees what it forgets little by little
-			if old := seen[0]; now.Sub(old.at) >= c.keep && old.rev > done && st.DbSizeInUse-left > c.most(left, st.DbSizeQuota) {
+			left, found = min(left, st.DbSizeInUse), min(found, st.DbSizeInUse) // etcd frees what it forgets little by little
+			if old := seen[0]; now.Sub(old.at) >= c.keep && old.rev > done && c.enough(st.DbSizeInUse, left, found, st.DbSizeQuota) {
 				if c.compact(ctx, old.rev) {
 					done, left = old.rev, st.DbSizeInUse
 				}
@@ -63,10 +65,12 @@ func (c *compactor) run(ctx context.Context) {
 	}
 }
 
-// most is how much the past may take on top of what the last compaction left: as much as that, since a compaction looks through all of
-// it, and no more, since a replica that comes back is sent all of it, which slows down whoever leads.
-func (c *compactor) most(left, quota int64) int64 {
-	return min(max(left, c.usual), (quota-left)/c.share)
+// enough says whether so much of the past is in use that it is to be forgotten: more than what the last compaction left, since one
+// looks through all of that; but no more, since a replica that comes back is sent all of it, which slows down whoever leads. left
+// is what the last compaction left, 0 if there was none. Then nothing is forgotten where nothing has been written since the least
+// was found in use: it may be all records.
+func (c *compactor) enough(use, left, found, quota int64) bool {
+	return use-found > c.usual/4 && use-left > min(max(left, c.usual), (quota-left)/c.share)
 }
 
 // compact forgets what was before rev, and says whether that is done.

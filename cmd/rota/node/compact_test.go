@@ -65,10 +65,15 @@ func fill(t *testing.T, c *clientv3.Client, n, keys int, pace time.Duration) {
 func TestThePastIsBoundedByThePresent(t *testing.T) {
 	t.Parallel()
 	c := &compactor{usual: 64, share: 4}
-	for left, want := range map[int64]int64{0: 64, 10: 64, 300: 300, 400: 400, 1000: 262, 2040: 2} {
-		if got := c.most(left, 2048); got != want {
-			t.Errorf("beside %d, the past may take %d, want %d", left, got, want)
+	for left, most := range map[int64]int64{0: 64, 10: 64, 300: 300, 400: 400, 1000: 262} {
+		for use, want := range map[int64]bool{left + most: false, left + most + 1: true} {
+			if got := c.enough(use, left, left, 2048); got != want {
+				t.Errorf("%d in use, of which %d were left: enough is %t", use, left, got)
+			}
 		}
+	}
+	if c.enough(1000, 0, 990, 2048) || !c.enough(1000, 0, 980, 2048) {
+		t.Error("whoever begins beside much that is there has to forget it if something is written, and only then")
 	}
 }
 
