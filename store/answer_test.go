@@ -108,7 +108,9 @@ func TestAWriteThatAnotherLeaderNeverGotIsSentAgain(t *testing.T) {
 
 			drop.Store(true)
 			began := time.Now()
+			answered := make(chan struct{})
 			wg.Go(func() {
+				defer close(answered)
 				define(s, "b")
 				if took := time.Since(began); took >= shortTry {
 					t.Errorf("%s: the write was answered after %v", told, took)
@@ -121,7 +123,7 @@ func TestAWriteThatAnotherLeaderNeverGotIsSentAgain(t *testing.T) {
 			} else {
 				define(s, "c")
 			}
-			time.Sleep(2 * shortTry)
+			<-answered
 		})
 	}
 }

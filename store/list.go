@@ -13,16 +13,18 @@ import (
 // the range with each request, so few large pages are cheaper than many small ones.
 //
 // Those before may mislead: a page that was to hold runs of a few hundred bytes may meet those that keep their output, and all
-// of it has to fit into the memory of etcd and of us. So each kind of records is listed by itself, beginning with firstPage,
-// a page is at most growth times as long as the one before it, and has room for the largest record met for each of its keys
-// within mostBytes, as far as it is longer than steadyPage. Of runs, which differ the most, it holds no more than maxRuns.
+// of it has to fit into the memory of etcd and of us, where two pages are at a time. So each kind of records is listed by
+// itself, beginning with firstPage, a page is at most growth times as long as the one before it, and has room for the largest
+// record met for each of its keys within mostBytes, as far as it is longer than steadyPage. Of runs, which differ the most, it
+// holds no more than maxRuns.
 const (
 	firstPage  = 1_000
 	minPage    = 16
 	steadyPage = 4_000
 	maxPage    = 50_000
 	maxRuns    = 10_000
-	pageBytes  = 16 << 20
+	pageBytes  = 32 << 20
+	runsBytes  = 16 << 20 // of a page of runs
 	mostBytes  = 128 << 20
 	growth     = 8
 )
@@ -33,35 +35,74 @@ func (s *Store) list(ctx context.Context, prefix string) (kvs []*mvccpb.KeyValue
 	return kvs, rev, err
 }
 
-// pages is list for those who need not have everything at once.
+// pages is list for those who need not have everything at once. The next page is read while one is taken.
 func (s *Store) pages(ctx context.Context, prefix string, take func(kvs []*mvccpb.KeyValue)) (rev int64, err error) {
-	all := clientv3.GetPrefixRangeEnd(prefix)
-	end, size := all, pageSizeOf("")
-	for from := prefix; ; {
-		resp, err := s.ask(ctx, 10*tryTimeout, from, clientv3.WithRange(end), clientv3.WithLimit(int64(size.keys)), clientv3.WithRev(rev))
-		if err != nil {
-			return 0, fmt.Errorf("list %s: %w", prefix, err)
+	l := newListing(prefix)
+	for next := s.readPage(ctx, l); ; {
+		p := <-next
+		if p.err != nil {
+			return 0, fmt.Errorf("list %s: %w", prefix, p.err)
 		}
 		s.hear()
-		if rev == 0 {
-			rev = resp.Header.Revision
+		more := l.follow(p.resp)
+		if more {
+			next = s.readPage(ctx, l)
 		}
-		take(resp.Kvs)
-		if !resp.More || len(resp.Kvs) == 0 {
-			if end == all {
-				return rev, nil
-			}
-			from, end, size = end, all, pageSizeOf("") // the first page of what follows tells of which kind that is
-			continue
-		}
-		last := string(resp.Kvs[len(resp.Kvs)-1].Key)
-		from = last + "\x00"
-		if kind, _, ok := strings.Cut(last[len(prefix):], "/"); ok && end == all {
-			end, size = clientv3.GetPrefixRangeEnd(prefix+kind+"/"), pageSizeOf(Kind(kind))
-		} else {
-			size.after(resp.Kvs)
+		if take(p.resp.Kvs); !more {
+			return l.rev, nil
 		}
 	}
+}
+
+// page is what a request of a list was answered.
+type page struct {
+	resp *clientv3.GetResponse
+	err  error
+}
+
+// readPage reads the page of a list that is next. The caller waits for it.
+func (s *Store) readPage(ctx context.Context, l listing) <-chan page {
+	answer := make(chan page, 1)
+	go func() {
+		resp, err := s.ask(ctx, 10*tryTimeout, l.from, clientv3.WithRange(l.end), clientv3.WithLimit(int64(l.size.keys)), clientv3.WithRev(l.rev))
+		answer <- page{resp, err}
+	}()
+	return answer
+}
+
+// listing is how far a list has come: the page from a key on is next, of what is before end.
+type listing struct {
+	prefix, all string // all is the end of the whole
+	from, end   string
+	size        pageSize
+	rev         int64 // as of which it is read; zero: as of the first page
+}
+
+func newListing(prefix string) listing {
+	all := clientv3.GetPrefixRangeEnd(prefix)
+	return listing{prefix: prefix, all: all, from: prefix, end: all, size: pageSizeOf("")}
+}
+
+// follow goes on behind a page, and says whether there is more.
+func (l *listing) follow(page *clientv3.GetResponse) bool {
+	if l.rev == 0 {
+		l.rev = page.Header.Revision
+	}
+	if !page.More || len(page.Kvs) == 0 {
+		if l.end == l.all {
+			return false
+		}
+		l.from, l.end, l.size = l.end, l.all, pageSizeOf("") // the first page of what follows tells of which kind that is
+		return true
+	}
+	last := string(page.Kvs[len(page.Kvs)-1].Key)
+	l.from = last + "\x00"
+	if kind, _, ok := strings.Cut(last[len(l.prefix):], "/"); ok && l.end == l.all {
+		l.end, l.size = clientv3.GetPrefixRangeEnd(l.prefix+kind+"/"), pageSizeOf(Kind(kind))
+	} else {
+		l.size.after(page.Kvs)
+	}
+	return true
 }
 
 // sweepPage is how many keys each looks at with one request.
@@ -90,15 +131,16 @@ func (s *Store) each(ctx context.Context, kind Kind, do func(kvs []*mvccpb.KeyVa
 type pageSize struct {
 	keys    int
 	most    int // keys
+	bytes   int // that it is to have
 	largest int // bytes, of one key with its value
 }
 
 // pageSizeOf is that of the first page of a kind of records.
 func pageSizeOf(kind Kind) pageSize {
 	if kind == KindRuns {
-		return pageSize{keys: firstPage, most: maxRuns}
+		return pageSize{keys: firstPage, most: maxRuns, bytes: runsBytes}
 	}
-	return pageSize{keys: firstPage, most: maxPage}
+	return pageSize{keys: firstPage, most: maxPage, bytes: pageBytes}
 }
 
 // after goes by the page that was read.
@@ -109,6 +151,6 @@ func (p *pageSize) after(kvs []*mvccpb.KeyValue) {
 		bytes += n
 		p.largest = max(p.largest, n)
 	}
-	p.keys = min(len(kvs)*pageBytes/bytes, growth*len(kvs), max(mostBytes/max(p.largest, 1), steadyPage), p.most)
+	p.keys = min(len(kvs)*p.bytes/bytes, growth*len(kvs), max(mostBytes/max(p.largest, 1), steadyPage), p.most)
 	p.keys = max(p.keys, minPage)
 }

@@ -35,10 +35,19 @@ func terminal(t *testing.T) *os.File {
 	return keyboard
 }
 
+// hangUp returns once the signal has come: one that comes after whoever waits for it has gone ends this process.
 func hangUp(t *testing.T) {
 	t.Helper()
+	came := make(chan os.Signal, 1)
+	signal.Notify(came, syscall.SIGHUP)
+	defer signal.Stop(came)
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
+	}
+	select {
+	case <-came:
+	case <-time.After(10 * time.Second):
+		t.Fatal("no signal comes")
 	}
 }
 

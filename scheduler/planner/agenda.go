@@ -20,7 +20,9 @@ func (p *Planner) agenda(now time.Time, limit int) []*jobState {
 		j.dirty = false
 	}
 	list = append(list, p.dirty[:n]...)
-	p.dirty = p.dirty[n:]
+	if p.dirty = p.dirty[n:]; len(p.dirty) == 0 {
+		p.dirty = nil // there may have been very many
+	}
 	for len(list) < limit {
 		j := p.timers.due(now)
 		if j == nil {

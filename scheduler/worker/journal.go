@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +30,7 @@ type Journal struct {
 	places atomic.Uint64 // that have been given to outcomes
 
 	mu     sync.Mutex
-	queue  []change // guarded by mu: what the writer has not taken, in the order in which it came
+	queue  []*batch // guarded by mu: what the writer has not taken, in the order in which it came
 	closed bool     // guarded by mu: nothing more is queued
 }
 
@@ -136,7 +138,8 @@ const placeMark = '#'
 
 // newPlace is a key behind all others.
 func (j *Journal) newPlace(r *report) string {
-	return fmt.Sprintf("%c%016x %s", placeMark, j.places.Add(1), r.key())
+	n := binary.BigEndian.AppendUint64(nil, j.places.Add(1))
+	return string(placeMark) + hex.EncodeToString(n) + " " + r.key()
 }
 
 // lastPlace is the number of the last outcome that is kept; 0 if there is none.
@@ -165,10 +168,9 @@ func (j *Journal) keep(r *report) error {
 		return fmt.Errorf("write journal %s: %w", r.key(), err)
 	}
 	r.place = j.newPlace(r)
-	result := make(chan error, 1)
-	err = j.send(change{key: []byte(r.place), value: value, result: result})
+	b, err := j.send(change{key: []byte(r.place), value: value}, true)
 	if err == nil {
-		err = output.Answer(result, journalPatience)
+		err = b.wait()
 	}
 	if err != nil {
 		return fmt.Errorf("write journal %s: %w", r.key(), err)
@@ -180,7 +182,7 @@ func (j *Journal) keep(r *report) error {
 // If we die before, r is sent once more, and the store's answer shows that it has been applied.
 func (j *Journal) forget(r *report) {
 	if r.place != "" {
-		_ = j.send(change{key: []byte(r.place)})
+		_, _ = j.send(change{key: []byte(r.place)}, false)
 	}
 }
 

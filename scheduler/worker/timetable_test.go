@@ -52,9 +52,9 @@ func TestTimetable(t *testing.T) {
 		table.after(t.Context(), -time.Second, r.note(0))
 		table.after(called, time.Hour, r.note(2))
 		table.after(ended, time.Hour, r.note(5))
-		time.Sleep(2 * time.Second)
+		after(2 * time.Second)
 		call()
-		time.Sleep(8 * time.Second)
+		after(8 * time.Second)
 		stop()
 		table.after(t.Context(), time.Hour, r.note(6))
 		synctest.Wait()
@@ -113,12 +113,12 @@ func TestQueue(t *testing.T) {
 			table.start(func() {
 				q.do(func() {
 					r.note(i)()
-					time.Sleep(time.Second)
+					<-time.After(time.Second)
 				})
 			})
 			synctest.Wait()
 		}
-		time.Sleep(time.Minute)
+		after(time.Minute)
 		stop()
 		if !slices.IsSorted(r.order) || len(r.order) != 6 {
 			t.Errorf("the order was %v", r.order)

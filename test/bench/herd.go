@@ -87,10 +87,10 @@ func (b *stampede) measure(ctx context.Context, o *options, c *cluster, led *led
 		return err
 	}
 	stop()
+	done := usage()
 	if err := o.heapProfile(); err != nil {
 		return err
 	}
-	done := usage()
 	say("begun", "the last %s after it was due", ms(time.Unix(0, led.last.Load()).Sub(due)))
 	say("settled", "all %s after they were due", ms(ended.Sub(due)))
 	say("late", "%s", led.late.quantiles())

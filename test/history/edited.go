@@ -17,7 +17,7 @@ func (t *timeline) checkEdited(j Job) {
 			t.report(RuleSlot, j.Name, err.Error())
 		}
 	}
-	for name, vs := range t.runs {
+	for name, vs := range t.runsOf(j.Name) {
 		born := vs[0]
 		if born.run.Job != j.Name || born.run.Kind != job.KindScheduled {
 			continue

@@ -12,7 +12,7 @@ import (
 
 // claims lists the versions of a job's runs that began an attempt, in the order of revisions.
 func (t *timeline) claims(name string) (claims []runVersion) {
-	for run, vs := range t.runs {
+	for run, vs := range t.runsOf(name) {
 		if !strings.HasPrefix(run, name+"/") {
 			continue
 		}
@@ -72,7 +72,7 @@ func (t *timeline) checkSlots(j Job) {
 		t.report(RuleSlot, j.Name, err.Error())
 		return
 	}
-	for name, vs := range t.runs {
+	for name, vs := range t.runsOf(j.Name) {
 		if r := vs[0].run; r.Job == j.Name && r.Kind == job.KindScheduled && !isSlot(slots, r) {
 			t.reportAs(Unknown, RuleSlot, name, "is no slot of the job")
 		}
@@ -86,7 +86,7 @@ func (t *timeline) checkSlots(j Job) {
 
 // slotsAround lists the slots of a job from an instant to another, and those that may be of its runs, sorted.
 func (t *timeline) slotsAround(j Job, from, to time.Time) ([]time.Time, error) {
-	for _, vs := range t.runs {
+	for _, vs := range t.runsOf(j.Name) {
 		if r := vs[0].run; r.Job == j.Name && r.Kind == job.KindScheduled {
 			if r.Slot.Before(from) {
 				from = r.Slot

@@ -61,11 +61,7 @@ func (t *timeline) checkTargets(j Job) judged {
 // effectsOf lists the effects of a job in the order in which they came, and of those that are not of runs somebody asked
 // for the first of each run. Those that do not say of which run they are are runs of their own.
 func (t *timeline) effectsOf(name string) (all, firsts []Effect) {
-	for _, e := range t.Effects {
-		if e.Job == name {
-			all = append(all, e)
-		}
-	}
+	all = slices.Clone(t.effectsOn[name])
 	slices.SortStableFunc(all, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })
 	seen := make(map[string]bool)
 	for _, e := range all {

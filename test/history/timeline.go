@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -53,8 +54,9 @@ type timeline struct {
 	History
 	runs        map[string][]runVersion // by name, without deletions
 	gone        map[string]int64        // deleted runs, by name: the revision
-	of          map[string][]string     // names of runs, by job
+	of          map[string][]string     // names of runs, by job: that of their keys, and that of their records
 	effects     map[string][]Effect     // by run
+	effectsOn   map[string][]Effect     // by job
 	cursors     map[string][]cursorVersion
 	since       map[string]time.Time // from when on a job owes its slots
 	skips       map[string][]skip
@@ -80,9 +82,11 @@ func newTimeline(h History) *timeline {
 		definitions: make(map[string][]definition), expected: make(map[string]Job),
 		decided: make(map[string][]time.Time), marks: make(map[string]Grade), of: make(map[string][]string), limits: make(map[string][]limitVersion),
 		began: make(map[int64]time.Time), effects: make(map[string][]Effect),
+		effectsOn: make(map[string][]Effect),
 	}
 	for _, e := range h.Effects {
 		t.effects[e.Run] = append(t.effects[e.Run], e)
+		t.effectsOn[e.Job] = append(t.effectsOn[e.Job], e)
 	}
 	for _, j := range h.Jobs {
 		t.expected[j.Name] = j
@@ -194,6 +198,9 @@ func (t *timeline) addRun(v Version, name string) {
 	r.Rev = v.Rev
 	if len(before) == 0 {
 		t.of[r.Job] = append(t.of[r.Job], name)
+		if key, _, _ := strings.Cut(name, "/"); key != r.Job {
+			t.of[key] = append(t.of[key], name)
+		}
 	}
 	t.runs[name] = append(before, runVersion{v, r})
 	t.wrote(r.Term, v)
@@ -247,6 +254,17 @@ func (t *timeline) addEvent(v Version) {
 func (v *runVersion) begins(before []runVersion) bool {
 	n := len(before)
 	return v.run.State == job.Running && (n == 0 || before[n-1].run.State != job.Running)
+}
+
+// runsOf yields the runs of a job with their versions.
+func (t *timeline) runsOf(name string) iter.Seq2[string, []runVersion] {
+	return func(yield func(string, []runVersion) bool) {
+		for _, run := range t.of[name] {
+			if !yield(run, t.runs[run]) {
+				return
+			}
+		}
+	}
 }
 
 // last is the run's record as it stood at the end.

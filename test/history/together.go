@@ -21,7 +21,7 @@ func (t *timeline) checkOverlap(j Job) {
 		running bool
 	}
 	var steps []step
-	for run, vs := range t.runs {
+	for run, vs := range t.runsOf(j.Name) {
 		if strings.HasPrefix(run, j.Name+"/") {
 			for _, v := range vs {
 				steps = append(steps, step{v.Rev, run, v.run.State == job.Running})

@@ -78,7 +78,11 @@ func (m *month) replay() {
 	var sizes []size
 	for time.Now().Before(end) {
 		time.Sleep(m.length / 24)
-		sizes = append(sizes, m.measure())
+		s := m.measure()
+		sizes = append(sizes, s)
+		if *monthJobs > 0 {
+			m.t.Logf("%v to go: %d keys of %d bytes", time.Until(end), s.keys, s.bytes)
+		}
 	}
 	cancel()
 	wg.Wait()
@@ -193,21 +197,16 @@ func (m *month) execute(ctx context.Context, r job.Run) {
 type size struct{ keys, bytes int }
 
 func (m *month) measure() (s size) {
-	for from, end := prefix+"/", clientv3.GetPrefixRangeEnd(prefix+"/"); ; {
-		resp, err := m.client.Get(context.Background(), from, clientv3.WithRange(end), clientv3.WithLimit(5000))
-		if err != nil {
-			m.t.Error(err)
-			return s
-		}
-		for _, kv := range resp.Kvs {
-			s.keys++
-			s.bytes += len(kv.Key) + len(kv.Value)
-			from = string(kv.Key) + "\x00"
-		}
-		if !resp.More {
-			return s
-		}
+	resp, err := m.client.Get(context.Background(), prefix+"/", clientv3.WithPrefix())
+	if err != nil {
+		m.t.Error(err)
+		return s
 	}
+	for _, kv := range resp.Kvs {
+		s.keys++
+		s.bytes += len(kv.Key) + len(kv.Value)
+	}
+	return s
 }
 
 // judge compares the sizes with what the retention allows.

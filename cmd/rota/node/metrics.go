@@ -24,7 +24,7 @@ type metrics struct {
 	givenUp   prometheus.Counter
 	conflicts prometheus.Counter
 	recalls   prometheus.Counter
-	runs      *prometheus.CounterVec // by job and outcome
+	attempts  *attemptCounts
 	notified  *prometheus.CounterVec // by notifier and outcome
 	fenced    prometheus.Counter
 	sessions  prometheus.Counter
@@ -59,8 +59,7 @@ func newMetrics(n *Node) *metrics {
 		unsent:    gauge("rota_outcomes_unsent", "Outcomes in the journal that the store has not acknowledged."),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_decisions_total", Help: "Decisions of the leader, by what became of them."}, []string{"result"}),
-		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "rota_attempts_total", Help: "Attempts that ended here, by job and outcome."}, []string{"job", "outcome"}),
+		attempts: newAttemptCounts(),
 		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_notifications_total", Help: "Notices of this leader, by notifier and what became of them."}, []string{"notifier", "outcome"}),
 		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -71,7 +70,7 @@ func newMetrics(n *Node) *metrics {
 			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600, 3600, 6 * 3600}}),
 	}
 	m.registry.MustRegister(m.terms, m.claims, m.givenUp, m.conflicts, m.recalls, m.fenced, m.sessions, m.executing, m.unsent,
-		m.decisions, m.runs, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
+		m.decisions, m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(nodeMetrics(n)...)
 	return m
@@ -181,7 +180,7 @@ func (m *metrics) Began(_ *job.Run, late time.Duration) {
 }
 
 func (m *metrics) Ended(r *job.Run, o *job.Outcome, took time.Duration) {
-	m.runs.WithLabelValues(r.Job, string(o.State)).Inc()
+	m.attempts.add(r.Job, o.State)
 	m.duration.Observe(took.Seconds())
 }
 

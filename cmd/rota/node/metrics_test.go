@@ -2,6 +2,7 @@ package node
 
 import (
 	"bufio"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -34,12 +35,17 @@ func (r *running) metric(t testing.TB, name string) float64 {
 	return 0
 }
 
+// idleMetrics are those of a node that has not been started.
+func idleMetrics() *metrics {
+	n := &Node{cfg: Config{Version: version}, now: time.Now}
+	n.backend, n.space = &backend{node: n}, &space{node: n}
+	return newMetrics(n)
+}
+
 // metricNames are the names of all metrics, those included that have labels and no value yet.
 func metricNames(t *testing.T) (names []string) {
 	t.Helper()
-	n := &Node{cfg: Config{Version: version}, now: time.Now}
-	n.backend, n.space = &backend{node: n}, &space{node: n}
-	m := newMetrics(n)
+	m := idleMetrics()
 	m.Ended(&job.Run{Job: "x"}, &job.Outcome{State: job.Succeeded}, time.Second)
 	m.Decided(job.Decision{}, job.Applied{}, time.Time{})
 	m.Notified("x", "sent", 1)
@@ -71,5 +77,30 @@ func TestMetricsAreDocumented(t *testing.T) {
 		if strings.HasPrefix(name, "rota_") && !strings.Contains(string(text), "`"+name) {
 			t.Errorf("%s is not in %s", name, page)
 		}
+	}
+}
+
+func TestAttemptsAreCountedByJobAndOutcome(t *testing.T) {
+	m := idleMetrics()
+	for _, end := range []struct {
+		job     string
+		outcome job.State
+	}{{"a", job.Succeeded}, {"a", job.Failed}, {"b", job.Succeeded}, {"a", job.Succeeded}} {
+		m.Ended(&job.Run{Job: end.job}, &job.Outcome{State: end.outcome}, time.Second)
+	}
+	families, err := m.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make(map[string]float64)
+	for _, f := range families {
+		for _, row := range f.GetMetric() {
+			if f.GetName() == "rota_attempts_total" {
+				rows[row.GetLabel()[0].GetValue()+" "+row.GetLabel()[1].GetValue()] = row.GetCounter().GetValue()
+			}
+		}
+	}
+	if want := map[string]float64{"a failed": 1, "a succeeded": 2, "b succeeded": 1}; !maps.Equal(rows, want) {
+		t.Errorf("the rows are %v, want %v", rows, want)
 	}
 }

@@ -33,9 +33,9 @@ func Answer(result <-chan error, patience time.Duration) error {
 
 // Writer takes the output of one attempt. It is safe for concurrent use, and keeps nobody waiting for more than patience.
 type Writer struct {
-	path string
-	room int64 // bytes that may still go to the file
-	kept int64 // bytes that went to it
+	path func() string // most attempts print nothing and need none
+	room int64         // bytes that may still go to the file
+	kept int64         // bytes that went to it
 
 	mu     sync.Mutex
 	file   *os.File // nil: not begun, or given up
@@ -53,7 +53,7 @@ func New(dir, run string, attempt, tailBytes int, capBytes int64) *Writer {
 	if capBytes <= 0 {
 		capBytes = DefaultCap
 	}
-	return &Writer{path: path(dir, run, attempt), room: capBytes, tail: tail{size: tailBytes}}
+	return &Writer{path: func() string { return path(dir, run, attempt) }, room: capBytes, tail: tail{size: tailBytes}}
 }
 
 // Write takes all of p and returns no error, whatever becomes of the file. After Close it does nothing.
@@ -117,9 +117,9 @@ type result struct {
 }
 
 // write writes text to the file, which it makes at path if it is nil.
-func write(path string, file *os.File, text []byte) (r result) {
+func write(path func() string, file *os.File, text []byte) (r result) {
 	if r.file = file; file == nil {
-		if r.file, r.err = create(path); r.err != nil {
+		if r.file, r.err = create(path()); r.err != nil {
 			return r
 		}
 	}
