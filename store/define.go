@@ -16,7 +16,7 @@ func (s *Store) PutJob(ctx context.Context, j job.Job) (job.Job, error) {
 	if err := w.put(s.keys.job(j.Name), j.Rev, j); err != nil {
 		return j, err
 	}
-	out, err := s.free.do(ctx, w)
+	out, err := s.exactly(ctx, w)
 	if err != nil {
 		return j, fmt.Errorf("write job %s: %w", j.Name, err)
 	}
@@ -26,13 +26,13 @@ func (s *Store) PutJob(ctx context.Context, j job.Job) (job.Job, error) {
 
 // DeleteJob removes a definition at revision rev, and its cursor with it. The leader ends what is left of its runs.
 // job.ErrConflict if it is at another one or was removed by somebody else, as far as that can be known: after a sending that
-// was not answered, a definition that is gone counts as removed by this call.
+// was not answered, a definition that was removed at rev counts as removed by this call.
 func (s *Store) DeleteJob(ctx context.Context, name string, rev int64) error {
 	w := &write{lane: name, sole: true}
 	w.drop(s.keys.job(name), rev)
 	w.dropAnyway(s.keys.cursor(name)) // wherever the leader has moved it
 	w.dropAnyway(s.keys.told(name))
-	if _, err := s.free.do(ctx, w); err != nil {
+	if _, err := s.exactly(ctx, w); err != nil {
 		return fmt.Errorf("delete job %s: %w", name, err)
 	}
 	return nil
@@ -70,7 +70,7 @@ func (s *Store) PutGate(ctx context.Context, g job.Gate) (job.Gate, error) {
 	if err := w.put(s.keys.gate(), g.Rev, g); err != nil {
 		return g, err
 	}
-	out, err := s.free.do(ctx, w)
+	out, err := s.exactly(ctx, w)
 	if err != nil {
 		return g, fmt.Errorf("write the pause of all jobs: %w", err)
 	}
@@ -85,7 +85,7 @@ func (s *Store) PutFiles(ctx context.Context, f job.Files) (job.Files, error) {
 	if err := w.put(s.keys.files(), f.Rev, f); err != nil {
 		return f, err
 	}
-	out, err := s.free.do(ctx, w)
+	out, err := s.exactly(ctx, w)
 	if err != nil {
 		return f, fmt.Errorf("write the hash of the job files: %w", err)
 	}

@@ -16,7 +16,7 @@ func (s *Store) PutLimit(ctx context.Context, l job.Limit) (job.Limit, error) {
 	if err := w.put(key, l.Rev, l); err != nil {
 		return l, err
 	}
-	out, err := s.free.do(ctx, w)
+	out, err := s.exactly(ctx, w)
 	if err != nil {
 		return l, fmt.Errorf("write limit %s: %w", l.Name, err)
 	}
@@ -30,7 +30,7 @@ func (s *Store) DeleteLimit(ctx context.Context, name string, rev int64) error {
 	key := s.keys.limit(name)
 	w := &write{lane: key, sole: true}
 	w.drop(key, rev)
-	if _, err := s.free.do(ctx, w); err != nil {
+	if _, err := s.exactly(ctx, w); err != nil {
 		return fmt.Errorf("delete limit %s: %w", name, err)
 	}
 	return nil

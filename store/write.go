@@ -35,10 +35,11 @@ type written struct {
 	seen map[string]*mvccKV // on job.ErrConflict: the records at probe, by key
 }
 
-// mvccKV is a key's value and revision.
+// mvccKV is a key's value and revision, and the one at which it came to be there.
 type mvccKV struct {
-	value []byte
-	rev   int64
+	value   []byte
+	rev     int64
+	created int64
 }
 
 // put adds the guarded replacement of one record to w. The first record put is the one by which w is recognised.
@@ -84,7 +85,7 @@ func (w *write) found(answers []*pb.ResponseOp, rev int64) *written {
 	out := &written{err: job.ErrConflict, seen: make(map[string]*mvccKV, len(w.probe))}
 	for i, r := range answers {
 		if kvs := r.GetResponseRange().GetKvs(); len(kvs) == 1 {
-			out.seen[w.probe[i]] = &mvccKV{value: kvs[0].Value, rev: kvs[0].ModRevision}
+			out.seen[w.probe[i]] = &mvccKV{value: kvs[0].Value, rev: kvs[0].ModRevision, created: kvs[0].CreateRevision}
 		}
 	}
 	return w.recognise(out, rev)
@@ -92,13 +93,12 @@ func (w *write) found(answers []*pb.ResponseOp, rev int64) *written {
 
 // recognise turns a conflict, found at rev, into success where the records show that an earlier, unanswered sending of w
 // was applied: the record is byte for byte what w puts there, with an op that no other write has; or all that w removes
-// is gone, by whomever, but for a sole one: by w, as far as can be known. If somebody has changed the record since, it stays
-// a conflict.
+// is gone, by whomever, unless it is a sole one. If somebody has changed the record since, it stays a conflict: see exactly.
 func (w *write) recognise(out *written, rev int64) *written {
 	switch {
 	case len(w.probe) == 0:
 	case w.value == nil:
-		if len(out.seen) == 0 && (w.open || !w.sole) {
+		if len(out.seen) == 0 && !w.sole {
 			return &written{rev: rev}
 		}
 	default:
