@@ -193,14 +193,19 @@ func (c *Cluster) StoreLeader() (leader *Node) {
 	c.t.Helper()
 	Await(c.t, 30*time.Second, "a member leads etcd", func() bool {
 		for _, n := range c.replicas {
-			ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
-			st, err := c.Recorder.client.Status(ctx, n.Etcd)
-			cancel()
-			if err == nil && st.Leader == st.Header.MemberId {
+			if c.leadsStore(n) {
 				leader = n
 			}
 		}
 		return leader != nil
 	})
 	return leader
+}
+
+// leadsStore says whether a replica's member says that it leads etcd.
+func (c *Cluster) leadsStore(n *Node) bool {
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
+	defer cancel()
+	st, err := c.Recorder.client.Status(ctx, n.Etcd)
+	return err == nil && st.Leader == st.Header.MemberId
 }

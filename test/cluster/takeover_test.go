@@ -37,6 +37,7 @@ func TestTakeover(t *testing.T) {
 	c.AddWorker("w2", "--worker-capacity=1000")
 	Await(t, 30*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 2*rate })
 
+	var elections []time.Duration // of etcd
 	for _, way := range []struct {
 		name string
 		end  func() *Node
@@ -56,16 +57,22 @@ func TestTakeover(t *testing.T) {
 		}, provenDeath},
 		{"the replica whose etcd member leads is killed", func() *Node {
 			n := c.StoreLeader()
+			began := time.Now()
 			n.Kill()
+			c.awaitStoreLeader(n)
+			elections = append(elections, time.Since(began))
 			return n
 		}, electionTTL}, // etcd elects first
 	} {
-		var gaps []time.Duration
+		var gaps, own []time.Duration // own: without etcd's election
 		for range times {
 			at := time.Now()
 			ended := way.end()
 			Let(8 * time.Second) // longer than a lease would have to be waited for
 			gaps = append(gaps, longestGap(sink.Requests(), at, time.Now()))
+			if n := len(elections); n > 0 {
+				own = append(own, gaps[len(gaps)-1]-elections[n-1])
+			}
 			if ended == nil {
 				continue
 			}
@@ -75,12 +82,34 @@ func TestTakeover(t *testing.T) {
 			Let(4 * time.Second) // two forced takeovers are some time apart
 		}
 		slices.Sort(gaps)
-		t.Logf("%s: nothing begins for %v (median), %v (worst of %d)", way.name, gaps[len(gaps)/2], gaps[len(gaps)-1], len(gaps))
+		t.Logf("%s: nothing begins for %s", way.name, spread(gaps))
+		if len(own) > 0 {
+			t.Logf("of these, etcd's members are without a leader for %s, and nothing begins for %s longer than that", spread(elections), spread(own))
+		}
 		if best := gaps[0]; best > way.most {
 			t.Errorf("%s: nothing begins for %v at best: a lease was waited for", way.name, best)
 		}
 	}
 	c.Check(sink.Requests, nil, nil)
+}
+
+// spread tells of some durations.
+func spread(list []time.Duration) string {
+	sorted := slices.Sorted(slices.Values(list))
+	return fmt.Sprintf("%v (median), %v (worst of %d)", sorted[len(sorted)/2].Round(time.Millisecond), sorted[len(sorted)-1].Round(time.Millisecond), len(sorted))
+}
+
+// awaitStoreLeader waits until a member other than that of a replica that has ended says that another one leads etcd.
+func (c *Cluster) awaitStoreLeader(ended *Node) {
+	c.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(poll / 10) {
+		for _, n := range c.replicas {
+			if n != ended && c.leadsStore(n) {
+				return
+			}
+		}
+	}
+	c.t.Fatal("no member leads etcd")
 }
 
 // longestGap is the longest time from from to to in which nothing arrives.
