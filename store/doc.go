@@ -10,7 +10,9 @@
 // An error from etcd that does not say "refused" leaves open whether the write took place, now or later, and reading
 // does not settle it. The same guarded transaction is sent again until the answer is definite; each record carries the
 // id of the write that made it (its op), so a write that finds its own record, byte for byte, knows that it had succeeded
-// before. If somebody has changed the record since, it is reported as a conflict with the record as it stands.
+// before. If somebody has changed the record since, it is reported as a conflict with the record as it stands: what a leader or a
+// worker does next goes by that. Who defines, pauses or removes something is told whether it took place all the same: etcd's
+// past shows what took the place of the record that was to be replaced.
 //
 // Changes that are ready together share a transaction (group commit), each nested with its own guards, so that one that
 // is stale fails alone. Two decisions about the same job never share one, since both would have the same fencing token.
@@ -21,5 +23,6 @@
 //
 // A Mirror lags behind etcd. Decisions made from it are safe because the write compares revisions, not because it is
 // current. A write whose caller gave up after it was sent may still take
-// place, but is not sent again.
+// place, but is not sent again. A record that a call created and another one removed before an answer came may be created once
+// more.
 package store
