@@ -22,7 +22,7 @@
 // A worker may get an order twice, or one whose runs were never armed; such a run cannot be claimed.
 //
 // A Mirror lags behind etcd. Decisions made from it are safe because the write compares revisions, not because it is
-// current. A write whose caller gave up after it was sent may still take
-// place, but is not sent again. A record that a call created and another one removed before an answer came may be created once
-// more.
+// current. A write whose caller gave up after it was sent may still take place, but is not sent again. A record that a call
+// created and another one removed before an answer came may be created once more. Of removals at the same time, one of which was
+// sent again, two may be told that they did it.
 package store

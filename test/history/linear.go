@@ -114,7 +114,6 @@ type seen struct {
 	exact  bool // rev is known
 	paused string
 	text   string
-	over   time.Time // of one that was removed: until when the removal may have been under way
 }
 
 // model is one run, or one job, as clients see it. What rota does with a run by itself may happen at any time:
@@ -264,12 +263,9 @@ func (s seen) put(q question) (seen, bool) {
 	return s, ok
 }
 
-// delete is an answer to who removes a job. Who is told of what was not answered that it is done may not have been the one who did
-// it, but then somebody else did it meanwhile.
+// delete is an answer to who removes a job.
 func (s seen) delete(q question) (seen, bool) {
 	switch may, must := s.meets(q); {
-	case q.Answer == Done && !s.exists:
-		return s, q.If < s.rev && q.Asked.Before(s.over)
 	case q.Answer == Absent:
 		return s, !s.exists
 	case q.Answer == Unmet:
@@ -279,15 +275,8 @@ func (s seen) delete(q question) (seen, bool) {
 	case !may || !s.exists:
 		return s, q.Answer == Open
 	}
-	over := q.Answered
-	if q.Answer == Open {
-		over = forever
-	}
-	return seen{rev: s.next(q), over: over}, true
+	return seen{rev: s.next(q)}, true
 }
-
-// forever is when a call that was not answered is over.
-var forever = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // meets says whether a job may be as a call says that it must be, and whether it is for certain.
 func (s seen) meets(q question) (may, must bool) {
