@@ -398,6 +398,10 @@ func TestWithoutSpaceOnlyDeletionsAreTaken(t *testing.T) {
 		s, term := open(t, c), reign(t, c, "a")
 		old := slot("old", 1)
 		old.Rev = commit(t, s, term, job.Decision{Job: "old", Run: old})[0].Rev
+		j, err := s.PutJob(within(t), definition("j"))
+		if err != nil {
+			t.Fatal(err)
+		}
 		fill()
 		drop := job.Decision{Job: "old", Drops: []*job.Run{old}}
 		out := commit(t, s, term, fire(slot("a", 1), 0), drop, fire(slot("b", 1), 0))
@@ -406,6 +410,12 @@ func TestWithoutSpaceOnlyDeletionsAreTaken(t *testing.T) {
 		}
 		if got := value(t, c, s.keys.run(old.Job, old.ID)); got != "" {
 			t.Errorf("the run is still there: %s", got)
+		}
+		if err := s.DeleteJob(within(t), "j", j.Rev); err != nil {
+			t.Errorf("the definition cannot be removed: %v", err)
+		}
+		if err := s.DeleteJob(within(t), "j", j.Rev); !errors.Is(err, job.ErrConflict) {
+			t.Errorf("removed once more: %v, want %v", err, job.ErrConflict)
 		}
 	}
 	t.Run("mem", func(t *testing.T) {

@@ -16,6 +16,9 @@ func (s *Store) PutJob(ctx context.Context, j job.Job) (job.Job, error) {
 	if err := w.put(s.keys.job(j.Name), j.Rev, j); err != nil {
 		return j, err
 	}
+	if j.Rev == 0 {
+		w.above(s.keys.stone(KindJobs, j.Name))
+	}
 	out, err := s.exactly(ctx, w)
 	if err != nil {
 		return j, fmt.Errorf("write job %s: %w", j.Name, err)
@@ -25,13 +28,13 @@ func (s *Store) PutJob(ctx context.Context, j job.Job) (job.Job, error) {
 }
 
 // DeleteJob removes a definition at revision rev, and its cursor with it. The leader ends what is left of its runs.
-// job.ErrConflict if it is at another one or was removed by somebody else, as far as that can be known: after a sending that
-// was not answered, a definition that was removed at rev counts as removed by this call.
+// job.ErrConflict if it is at another one, or somebody else has removed it.
 func (s *Store) DeleteJob(ctx context.Context, name string, rev int64) error {
-	w := &write{lane: name, sole: true}
+	w := &write{id: s.ops.next(), lane: name}
 	w.drop(s.keys.job(name), rev)
 	w.dropAnyway(s.keys.cursor(name)) // wherever the leader has moved it
 	w.dropAnyway(s.keys.told(name))
+	w.leave(s.keys.stone(KindJobs, name))
 	if _, err := s.exactly(ctx, w); err != nil {
 		return fmt.Errorf("delete job %s: %w", name, err)
 	}

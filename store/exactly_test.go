@@ -62,12 +62,18 @@ func TestAChangeIsToldExactly(t *testing.T) {
 		{"not replaced, since others removed it", true, refuse, []others{remove}, putting, conflict},
 		{"replaced, and nobody remembers", true, lose, []others{replace, forget}, putting, unknown},
 		{"created, and others replaced that", false, lose, []others{replace}, putting, 1},
+		{"created, and others removed that", false, lose, []others{remove}, putting, 1},
+		{"created, and others removed that and created one", false, lose, []others{remove, replace}, putting, 1},
 		{"not created, since others did", false, refuse, []others{replace}, putting, conflict},
+		{"not created, since others did and removed that, so once more", false, refuse, []others{replace, remove}, putting, 3},
 		{"removed, and others created it anew", true, lose, []others{replace}, removing, 1},
 		{"removed, and others did nothing", true, lose, nil, removing, 1},
 		{"not removed, since others replaced it", true, refuse, []others{replace}, removing, conflict},
 		{"not removed, since others replaced it and removed that", true, refuse, []others{replace, remove}, removing, conflict},
-		{"removed by others or not, which nobody can tell", true, refuse, []others{remove}, removing, 1},
+		{"not removed, since others did", true, refuse, []others{remove}, removing, conflict},
+		{"removed, and others created it anew and removed that", true, lose, []others{replace, remove}, removing, 1},
+		{"not removed, since others did and created it anew and removed that", true, refuse, []others{remove, replace, remove}, removing, conflict},
+		{"removed, and nobody remembers", true, lose, []others{replace, forget}, removing, unknown},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var c *clientv3.Client

@@ -113,27 +113,27 @@ func (g *group) commit(b *batch) (resp *pb.TxnResponse, err error) {
 		}
 		g.count.transactions.Add(1)
 		resp, err = g.store.txn(ctx, held, then)
-		if err == nil {
-			g.store.hear()
-			g.store.hurry.led(resp.Header.RaftTerm)
-			g.count.reached.note(resp.Header.ClusterId, resp.Header.Revision)
-		}
 		return err
 	}, b.unanswered)
 	return resp, err
 }
 
-// full ends a batch that etcd refused for want of space. What only deletes is still taken, if it comes without puts.
+// full ends a batch that etcd refused for want of space. What only deletes is still taken, if it comes without puts, and without
+// tombstones.
 func (g *group) full(b *batch) {
-	puts, deletes := &batch{}, &batch{}
+	puts, deletes, stones := &batch{}, &batch{}, 0
 	for _, w := range b.writes {
-		if w.deletesOnly() {
-			deletes.add(w)
-		} else {
+		switch {
+		case !w.deletesOnly():
 			puts.add(w)
+			continue
+		case w.stone != "" && !w.bare:
+			w.strip()
+			stones++
 		}
+		deletes.add(w)
 	}
-	if len(puts.writes) == 0 { // etcd does take it, by all we know
+	if len(puts.writes)+stones == 0 { // etcd does take it, by all we know
 		g.finish(b, func(int, *write) *written { return &written{err: job.ErrFull} })
 		return
 	}

@@ -21,6 +21,7 @@ const (
 	KindEvents   Kind = job.RecordEvent   // events/<job>/<id>
 	KindTold     Kind = job.RecordTold    // told/<job>
 	KindLimits   Kind = job.RecordLimit   // limits/<name>
+	KindStones   Kind = "tombstones"      // tombstones/jobs/<job>, tombstones/limits/<name>: for a while after a removal
 	KindGate     Kind = job.RecordGate
 	KindFiles    Kind = job.RecordFiles
 	KindTakeover Kind = "takeover" // leased: there for a while after a forced takeover
@@ -31,6 +32,7 @@ const (
 func Kinds() (many, single []Kind) {
 	return []Kind{
 		KindElection, KindReplicas, KindWorkers, KindJobs, KindCursors, KindRuns, KindQueues, KindEvents, KindTold, KindLimits,
+		KindStones,
 	}, []Kind{KindGate, KindFiles, KindTakeover, KindEra}
 }
 
@@ -64,9 +66,12 @@ func (k Keys) events(job string) string       { return k.family(KindEvents) + jo
 func (k Keys) event(job, id string) string    { return k.events(job) + id }
 func (k Keys) told(job string) string         { return k.family(KindTold) + job }
 func (k Keys) limit(name string) string       { return k.family(KindLimits) + name }
-func (k Keys) gate() string                   { return k.prefix + string(KindGate) }
-func (k Keys) files() string                  { return k.prefix + string(KindFiles) }
-func (k Keys) era() string                    { return k.prefix + string(KindEra) }
+func (k Keys) stone(kind Kind, name string) string {
+	return k.family(KindStones) + string(kind) + "/" + name
+}
+func (k Keys) gate() string  { return k.prefix + string(KindGate) }
+func (k Keys) files() string { return k.prefix + string(KindFiles) }
+func (k Keys) era() string   { return k.prefix + string(KindEra) }
 
 // Parse splits a key into its kind and the name within it: "runs", "backup/2026-…Z". ok is false for a key that is not
 // of a known kind.
@@ -84,7 +89,8 @@ func (k Keys) Parse(key string) (kind Kind, name string, ok bool) {
 		return "", "", false
 	}
 	switch kind = Kind(first); kind {
-	case KindElection, KindReplicas, KindWorkers, KindJobs, KindCursors, KindRuns, KindQueues, KindEvents, KindTold, KindLimits:
+	case KindElection, KindReplicas, KindWorkers, KindJobs, KindCursors, KindRuns, KindQueues, KindEvents, KindTold, KindLimits,
+		KindStones:
 		return kind, name, true
 	}
 	return "", "", false

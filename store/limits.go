@@ -16,6 +16,9 @@ func (s *Store) PutLimit(ctx context.Context, l job.Limit) (job.Limit, error) {
 	if err := w.put(key, l.Rev, l); err != nil {
 		return l, err
 	}
+	if l.Rev == 0 {
+		w.above(s.keys.stone(KindLimits, l.Name))
+	}
 	out, err := s.exactly(ctx, w)
 	if err != nil {
 		return l, fmt.Errorf("write limit %s: %w", l.Name, err)
@@ -28,8 +31,9 @@ func (s *Store) PutLimit(ctx context.Context, l job.Limit) (job.Limit, error) {
 // job.ErrConflict as from DeleteJob.
 func (s *Store) DeleteLimit(ctx context.Context, name string, rev int64) error {
 	key := s.keys.limit(name)
-	w := &write{lane: key, sole: true}
+	w := &write{id: s.ops.next(), lane: key}
 	w.drop(key, rev)
+	w.leave(s.keys.stone(KindLimits, name))
 	if _, err := s.exactly(ctx, w); err != nil {
 		return fmt.Errorf("delete limit %s: %w", name, err)
 	}

@@ -430,7 +430,7 @@ func TestWhatNobodyCanReadIsSetAside(t *testing.T) {
 	}
 	keys := []string{
 		"jobs/j", "jobs/NOT A NAME", "jobs/a/b", "cursors/j", "runs/j/" + id, "runs/j", "runs/j/a/b", "workers/w", "replicas/r",
-		"election/x", "events/j/e", "events/x", "queues/w/o", "gate", "files", "takeover", "era", "gate/x", "unknown", "unknown/x", "runs/", "jobs", "/", "//", "\xff",
+		"election/x", "events/j/e", "events/x", "queues/w/o", "gate", "files", "takeover", "era", "tombstones/jobs/j", "gate/x", "unknown", "unknown/x", "runs/", "jobs", "/", "//", "\xff",
 	}
 	for name, v := range values {
 		t.Run(name, func(t *testing.T) {

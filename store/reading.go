@@ -72,6 +72,8 @@ func glance(kind Kind, name string, kv *mvccpb.KeyValue) (event *job.Event, bad 
 		event, bad = c.Event, c.Bad
 	case KindEra:
 		_, bad = decodeEra(kv.Value)
+	case KindStones:
+		_, bad = decodeStone(kv.Value)
 	case KindQueues:
 		if !orderly(kv.Value) {
 			bad = errors.New("not an order")

@@ -13,6 +13,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -313,4 +314,35 @@ func TestOldEventsAreSwept(t *testing.T) {
 	if err != nil || len(left) != 10 {
 		t.Errorf("%d events are left (%v), want 10", len(left), err)
 	}
+}
+
+// Tombstones go with the revision that the leader was at the last time, and not before: a sending may still be on its way.
+func TestOldTombstonesAreSwept(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, c *clientv3.Client) {
+		s, ctx := open(t, c), within(t)
+		bury := func(name string) (stone string) {
+			j, err := s.PutJob(ctx, definition(name))
+			if err == nil {
+				err = s.DeleteJob(ctx, name, j.Rev)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.keys.stone(KindJobs, name)
+		}
+		first, again := bury("first"), bury("again")
+		last := s.Reached()
+		bury("again")
+		term := reign(t, c, "a")
+		if removed, err := s.SweepTombstones(ctx, term, last); err != nil || removed != 1 {
+			t.Errorf("removed %d (%v), want 1", removed, err)
+		}
+		if value(t, c, first) != "" || value(t, c, again) == "" {
+			t.Errorf("what is left is not the tombstone that was put last")
+		}
+		if _, err := s.SweepTombstones(ctx, election.Term{}, last); !errors.Is(err, election.ErrTermLost) {
+			t.Errorf("without a term: %v", err)
+		}
+	})
 }

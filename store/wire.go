@@ -23,12 +23,15 @@ func service(c *clientv3.Client) pb.KVClient {
 	return clientv3.RetryKVClient(c)
 }
 
-// txn sends one transaction, with the errors of clientv3.
+// txn sends one transaction, with the errors of clientv3, and takes note of what an answer tells of etcd.
 func (s *Store) txn(ctx context.Context, guards []*pb.Compare, then []*pb.RequestOp) (*pb.TxnResponse, error) {
 	resp, err := s.kv.Txn(ctx, &pb.TxnRequest{Compare: guards, Success: then}, callOptions...)
 	if err != nil {
 		return nil, clientv3.ContextError(ctx, err)
 	}
+	s.hear()
+	s.hurry.led(resp.Header.RaftTerm)
+	s.count.reached.note(resp.Header.ClusterId, resp.Header.Revision)
 	return resp, nil
 }
 
@@ -56,6 +59,13 @@ func unchanged(key string, rev int64) *pb.Compare {
 		return absent(key)
 	}
 	return &pb.Compare{Key: []byte(key), Target: pb.Compare_MOD, TargetUnion: &pb.Compare_ModRevision{ModRevision: rev}}
+}
+
+// notSince is the guard that nothing was put at key after revision rev and is still there.
+func notSince(key string, rev int64) *pb.Compare {
+	return &pb.Compare{
+		Key: []byte(key), Target: pb.Compare_MOD, Result: pb.Compare_LESS, TargetUnion: &pb.Compare_ModRevision{ModRevision: rev + 1},
+	}
 }
 
 // exists is the guard that there is a record at key, whichever.

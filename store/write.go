@@ -22,7 +22,8 @@ type write struct {
 	bytes  int              // of keys and values in then
 	order  *handout         // what a worker is told in the same transaction
 	urgent bool             // a run begins with it
-	sole   bool             // a removal that must be its own: that another write removed the same is a conflict
+	stone  string           // key of the tombstone that a removal leaves, and a creation must not find; "" is none
+	bare   bool             // a removal that leaves no tombstone any more, since etcd has no space left
 	done   func(w *written) // called once, from a goroutine of the group
 	open   bool             // a sending was not answered, and may be applied at any time
 	gone   atomic.Bool      // its caller gave up: it is not sent again
@@ -30,16 +31,16 @@ type write struct {
 
 // written is what became of a write.
 type written struct {
-	rev  int64              // at which it was written
-	err  error              // nil, job.ErrConflict, another definite refusal, or why the outcome is unknown
-	seen map[string]*mvccKV // on job.ErrConflict: the records at probe, by key
+	rev    int64              // at which it was written
+	err    error              // nil, job.ErrConflict, another definite refusal, or why the outcome is unknown
+	seen   map[string]*mvccKV // on job.ErrConflict: the records at probe, by key
+	looked int64              // and the revision at which they were read
 }
 
-// mvccKV is a key's value and revision, and the one at which it came to be there.
+// mvccKV is a key's value and revision.
 type mvccKV struct {
-	value   []byte
-	rev     int64
-	created int64
+	value []byte
+	rev   int64
 }
 
 // put adds the guarded replacement of one record to w. The first record put is the one by which w is recognised.
@@ -82,10 +83,10 @@ func (w *write) nested() *pb.RequestOp { return txnOp(w.guards, w.then) }
 
 // found tells w what is at its probe's keys, as etcd answered at rev, after a guard of it had failed.
 func (w *write) found(answers []*pb.ResponseOp, rev int64) *written {
-	out := &written{err: job.ErrConflict, seen: make(map[string]*mvccKV, len(w.probe))}
+	out := &written{err: job.ErrConflict, looked: rev, seen: make(map[string]*mvccKV, len(w.probe))}
 	for i, r := range answers {
 		if kvs := r.GetResponseRange().GetKvs(); len(kvs) == 1 {
-			out.seen[w.probe[i]] = &mvccKV{value: kvs[0].Value, rev: kvs[0].ModRevision, created: kvs[0].CreateRevision}
+			out.seen[w.probe[i]] = &mvccKV{value: kvs[0].Value, rev: kvs[0].ModRevision}
 		}
 	}
 	return w.recognise(out, rev)
@@ -93,12 +94,13 @@ func (w *write) found(answers []*pb.ResponseOp, rev int64) *written {
 
 // recognise turns a conflict, found at rev, into success where the records show that an earlier, unanswered sending of w
 // was applied: the record is byte for byte what w puts there, with an op that no other write has; or all that w removes
-// is gone, by whomever, unless it is a sole one. If somebody has changed the record since, it stays a conflict: see exactly.
+// is gone, by whomever, unless that was to leave a tombstone. If somebody has changed the record since, it stays a conflict: see
+// exactly.
 func (w *write) recognise(out *written, rev int64) *written {
 	switch {
 	case len(w.probe) == 0:
 	case w.value == nil:
-		if len(out.seen) == 0 && !w.sole {
+		if len(out.seen) == 0 && w.stone == "" {
 			return &written{rev: rev}
 		}
 	default:

@@ -7,8 +7,7 @@
 // Guarantees: an answer to a read may be as old as the mirror is, and says at which store revision it was written; an
 // answer of 2xx to a write means that the store has accepted it; 409, 412, 422 and 507 mean that nothing was written.
 // Not guaranteed: after 500, 503, 504 or a broken connection a write may or may not have happened. A submission with a
-// key, a definition with If-Match and every pause or cancel may then simply be sent again. Nor that of removals at the same
-// time only one is told that it did it, where the store's leader changes meanwhile: 204 says that it is gone.
+// key, a definition with If-Match and every pause or cancel may then simply be sent again.
 //
 // There is no authentication here. What is here against browsers: a page of another site cannot change anything.
 package api

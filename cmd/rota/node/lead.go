@@ -37,9 +37,7 @@ func (n *Node) lead(ctx context.Context, term election.Term) error {
 	}
 	wg.Go(func() { n.tell(ctx, term) })
 	wg.Go(func() { n.sweepOrders(ctx, term) })
-	if n.set.History.MaxAge > 0 {
-		wg.Go(func() { n.sweepEvents(ctx, term) })
-	}
+	wg.Go(func() { n.sweepPast(ctx, term) })
 	n.clocks.own.Start(n.now())
 	return n.scheduler.Lead(ctx, term)
 }
@@ -63,15 +61,19 @@ func (n *Node) awaitMirror(ctx context.Context, rev int64) error {
 	return n.mirror.WaitFor(waiting, rev)
 }
 
-// sweepEvery is how often the leader looks for events that are too old to keep.
+// sweepEvery is how often the leader looks for events that are too old to keep, and for tombstones that were there the last time.
 const sweepEvery = 10 * time.Minute
 
-func (n *Node) sweepEvents(ctx context.Context, term election.Term) {
-	for ctx.Err() == nil {
-		if _, err := n.store.SweepEvents(ctx, term, n.now().Add(-n.set.History.MaxAge)); err != nil && ctx.Err() == nil {
-			n.log.Debug("old events were not removed", "err", err)
+func (n *Node) sweepPast(ctx context.Context, term election.Term) {
+	for last := int64(0); ctx.Err() == nil; pause(ctx, sweepEvery) {
+		_, err := n.store.SweepTombstones(ctx, term, last)
+		if err == nil && n.set.History.MaxAge > 0 {
+			_, err = n.store.SweepEvents(ctx, term, n.now().Add(-n.set.History.MaxAge))
 		}
-		pause(ctx, sweepEvery)
+		if err != nil && ctx.Err() == nil {
+			n.log.Debug("what is too old to keep was not removed", "err", err)
+		}
+		last = n.store.Reached()
 	}
 }
 
