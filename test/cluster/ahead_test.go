@@ -47,7 +47,7 @@ func TestArmedSlotsNeedNoLeader(t *testing.T) {
 		}
 		return true
 	})
-	next := firstWriteOfAnotherTerm(c, killed, term)
+	next := firstWriteOfAnotherTerm(c, killed, term).Rev
 	arrived := make(map[string]time.Time)
 	for _, e := range sink.Requests() {
 		arrived[e.Run] = e.Arrived
@@ -88,17 +88,20 @@ func TestArmedSlotsNeedNoLeader(t *testing.T) {
 	c.Check(sink.Requests, nil, nil)
 }
 
-// firstWriteOfAnotherTerm is the revision at which a leader of another term wrote for the first time after rev.
-func firstWriteOfAnotherTerm(c *Cluster, rev, term int64) int64 {
+// firstWriteOfAnotherTerm is what a leader of another term wrote first after rev.
+func firstWriteOfAnotherTerm(c *Cluster, rev, term int64) history.Version {
 	for _, v := range c.Recorder.Versions() {
+		if v.Rev <= rev {
+			continue
+		}
 		var written struct{ Term int64 }
 		kind, _, _ := strings.Cut(strings.TrimPrefix(v.Key, Prefix+"/"), "/")
-		if v.Rev > rev && (kind == "runs" || kind == "cursors") && json.Unmarshal(v.Value, &written) == nil && written.Term > term {
-			return v.Rev
+		if (kind == "runs" || kind == "cursors") && json.Unmarshal(v.Value, &written) == nil && written.Term > term {
+			return v
 		}
 	}
 	c.t.Fatal("no other leader has written anything")
-	return 0
+	return history.Version{}
 }
 
 // TestAPauseRecallsWhatIsArmed pauses, edits and deletes jobs between the arming of a slot and its time: none of them begins as

@@ -40,34 +40,36 @@ func TestTakeover(t *testing.T) {
 	var elections []time.Duration // of etcd
 	for _, way := range []struct {
 		name string
-		end  func() *Node
+		whom func() *Node
+		end  func(n *Node)
 		most time.Duration
 	}{
-		{"nothing is done", func() *Node { return nil }, provenDeath}, // what the machine does by itself at that rate
-		{"the leader is asked to stop", func() *Node {
-			n := c.Leader()
-			n.Signal(syscall.SIGTERM)
-			return n
-		}, provenDeath},
+		{"nothing is done", func() *Node { return nil }, nil, provenDeath}, // what the machine does by itself at that rate
+		{"the leader is asked to stop", c.Leader, func(n *Node) { n.Signal(syscall.SIGTERM) }, provenDeath},
 		{"the leader is killed", func() *Node {
 			n := c.Leader()
 			Await(t, 20*time.Second, "etcd is led by another replica", func() bool { return c.StoreLeader() != n })
-			n.Kill()
 			return n
-		}, provenDeath},
-		{"the replica whose etcd member leads is killed", func() *Node {
-			n := c.StoreLeader()
+		}, (*Node).Kill, provenDeath},
+		{"the replica whose etcd member leads is killed", c.StoreLeader, func(n *Node) {
 			began := time.Now()
 			n.Kill()
 			c.awaitStoreLeader(n)
 			elections = append(elections, time.Since(began))
-			return n
 		}, electionTTL}, // etcd elects first
 	} {
-		var gaps, own []time.Duration // own: without etcd's election
+		var gaps, own, decided []time.Duration // own: without etcd's election; decided: until another leader decides
 		for range times {
-			at := time.Now()
-			ended := way.end()
+			ended := way.whom()
+			leader := c.Leader()
+			view, err := leader.Client.Cluster(t.Context())
+			if err != nil || view.Leader == nil {
+				t.Fatalf("%s does not tell of its term: %v", leader.Name, err)
+			}
+			rev, at := c.Recorder.Rev(), time.Now()
+			if ended != nil {
+				way.end(ended)
+			}
 			Let(8 * time.Second) // longer than a lease would have to be waited for
 			gaps = append(gaps, longestGap(sink.Requests(), at, time.Now()))
 			if n := len(elections); n > 0 {
@@ -75,6 +77,9 @@ func TestTakeover(t *testing.T) {
 			}
 			if ended == nil {
 				continue
+			}
+			if ended == leader {
+				decided = append(decided, firstWriteOfAnotherTerm(c, rev, view.Leader.Term).Seen.Sub(at))
 			}
 			ended.Await(30 * time.Second)
 			ended.Start()
@@ -85,6 +90,9 @@ func TestTakeover(t *testing.T) {
 		t.Logf("%s: nothing begins for %s", way.name, spread(gaps))
 		if len(own) > 0 {
 			t.Logf("of these, etcd's members are without a leader for %s, and nothing begins for %s longer than that", spread(elections), spread(own))
+		}
+		if len(decided) > 0 {
+			t.Logf("the first decision of the next leader is seen after %s", spread(decided))
 		}
 		if best := gaps[0]; best > way.most {
 			t.Errorf("%s: nothing begins for %v at best: a lease was waited for", way.name, best)
