@@ -66,12 +66,12 @@ func (k Keys) events(job string) string       { return k.family(KindEvents) + jo
 func (k Keys) event(job, id string) string    { return k.events(job) + id }
 func (k Keys) told(job string) string         { return k.family(KindTold) + job }
 func (k Keys) limit(name string) string       { return k.family(KindLimits) + name }
+func (k Keys) gate() string                   { return k.prefix + string(KindGate) }
+func (k Keys) files() string                  { return k.prefix + string(KindFiles) }
+func (k Keys) era() string                    { return k.prefix + string(KindEra) }
 func (k Keys) stone(kind Kind, name string) string {
 	return k.family(KindStones) + string(kind) + "/" + name
 }
-func (k Keys) gate() string  { return k.prefix + string(KindGate) }
-func (k Keys) files() string { return k.prefix + string(KindFiles) }
-func (k Keys) era() string   { return k.prefix + string(KindEra) }
 
 // Parse splits a key into its kind and the name within it: "runs", "backup/2026-…Z". ok is false for a key that is not
 // of a known kind.
