@@ -96,6 +96,8 @@ bench: ## measure whole nodes beside etcd's own limit, some 10 minutes; what the
 	$(GO) build -o bin/bench ./test/bench
 	bin/bench throughput -rate $(or $(RATE),20000)
 	bin/bench throughput -rate $(or $(RATE3),5000) -members 3
+	bin/bench floor
+	bin/bench floor -members 3
 	bin/bench herd -runs 10000
 	bin/bench herd -runs 100000
 	bin/bench herd -runs 100000 -capacity 100000 -ahead 30s

@@ -32,6 +32,7 @@ var holds = [...]time.Duration{KeyRetention, AskedRetention}
 
 // history is the runs of one job that have ended and are still in the store. What is asked on every look at the job, and
 // on every change of a run, looks at few of them: there may be a day's submissions, and a thousand failures behind a success.
+// Of a nil history, which holds nothing, len, all, get, remove and expiry may be asked.
 type history struct {
 	good, bad ordered              // those that succeeded or were skipped, and all others
 	held      *[len(holds)]ordered // those that wait until they need not be kept, and then are one of these; nil: none is
@@ -52,6 +53,9 @@ func (h *history) kind(r *job.Run) *ordered {
 }
 
 func (h *history) len() int {
+	if h == nil {
+		return 0
+	}
 	n := len(h.good.runs) + len(h.bad.runs)
 	if h.held != nil {
 		for i := range h.held {
@@ -63,6 +67,9 @@ func (h *history) len() int {
 
 // all yields each run.
 func (h *history) all(yield func(*job.Run) bool) {
+	if h == nil {
+		return
+	}
 	lists := []ordered{h.good, h.bad}
 	if h.held != nil {
 		lists = append(lists, h.held[:]...)
@@ -78,7 +85,7 @@ func (h *history) all(yield func(*job.Run) bool) {
 
 // get returns the run of that id, nil if it is not there.
 func (h *history) get(id string) *job.Run {
-	if h.byID != nil {
+	if h != nil && h.byID != nil {
 		return h.byID[id]
 	}
 	for r := range h.all {
@@ -157,6 +164,9 @@ func (h *history) over(keep Retention) (n int) {
 
 // expiry is when a run is beyond its age, or need not be held any more, false if never.
 func (h *history) expiry(keep Retention) (at time.Time, ok bool) {
+	if h == nil {
+		return at, false
+	}
 	soonest := func(o *ordered, kept time.Duration) {
 		if r := o.first(); r != nil {
 			if due := r.Ended().Add(kept + time.Millisecond); !ok || due.Before(at) {
@@ -178,7 +188,10 @@ func (h *history) expiry(keep Retention) (at time.Time, ok bool) {
 
 // prune removes what of a job's history is beyond its bounds.
 func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
-	h, keep := &j.ended, p.cfg.Retention
+	h, keep := j.ended, p.cfg.Retention
+	if h == nil {
+		return nil
+	}
 	// A few at a time while the job is active. A job that rests is pruned fully.
 	few := job.MaxDrops / 2
 	if len(j.live.order) == 0 {

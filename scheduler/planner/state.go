@@ -16,7 +16,7 @@ type jobState struct {
 	when   *schedule.Schedule // nil: no slots of its own, or none that anybody understands
 	cursor *job.Cursor        // nil: no slot has been decided yet
 	live   liveRuns
-	ended  history
+	ended  *history // nil: none has ended, as of most jobs where there are very many
 
 	wake       time.Time // when to look again, while timer > 0
 	trouble    *trouble  // nil: none
@@ -183,6 +183,9 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 		p.unblock(j, &liveRun{Run: &job.Run{ID: id}}, now)
 		p.forget(j)
 	case r.State.Terminal():
+		if j.ended == nil {
+			j.ended = new(history)
+		}
 		j.ended.add(r)
 		p.unblock(j, watch(was, r, now), now)
 	default:

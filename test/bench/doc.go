@@ -4,6 +4,7 @@
 //	go run ./test/bench herd -runs 100000
 //	go run ./test/bench scale -jobs 1000000
 //	go run ./test/bench idle
+//	go run ./test/bench floor
 //
 // Each benchmark first measures what etcd itself takes on the same machine, disk and number of members in the same
 // minute, since the figures of a shared machine mean something only side by side. It fails if a slot was lost, ran twice,
