@@ -91,7 +91,7 @@ sim: ## break whole clusters in simulated time: SEEDS=2000 of them, FROM=0 the f
 		grep --line-buffered -Ev '^(=== |    +--- PASS)'
 
 .PHONY: bench
-bench: ## measure whole nodes beside etcd's own limit, some 10 minutes; what the figures mean is in docs/performance.md
+bench: ## measure whole nodes beside etcd's own limit, some 10 minutes; what the figures mean is in docs/explanation/performance.md
 	@mkdir -p bin
 	$(GO) build -o bin/bench ./test/bench
 	bin/bench throughput -rate $(or $(RATE),20000)

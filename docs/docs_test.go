@@ -84,7 +84,7 @@ func TestEverySettingIsDescribed(t *testing.T) {
 	for key := range set.Origins() {
 		want = append(want, key)
 	}
-	same(t, "the table of settings", firstCells(t, "operations.md", "## Settings"), want)
+	same(t, "the table of settings", firstCells(t, "reference/operations.md", "## Settings"), want)
 }
 
 func TestEveryMetricIsDescribed(t *testing.T) {
@@ -102,7 +102,7 @@ func TestEveryMetricIsDescribed(t *testing.T) {
 			want = append(want, m[1])
 		}
 	}
-	same(t, "the table of metrics", firstCells(t, "operations.md", "## Metrics"), want)
+	same(t, "the table of metrics", firstCells(t, "reference/operations.md", "## Metrics"), want)
 }
 
 func TestEveryCheckOfReadinessIsDescribed(t *testing.T) {
@@ -115,12 +115,12 @@ func TestEveryCheckOfReadinessIsDescribed(t *testing.T) {
 			}
 		}
 	}
-	same(t, "the table of checks", firstCells(t, "operations.md", "\n| check | of |"), want)
+	same(t, "the table of checks", firstCells(t, "reference/operations.md", "\n| check | of |"), want)
 }
 
 func TestEveryKeyOfTheStoreIsDescribed(t *testing.T) {
 	var got []string
-	for _, key := range firstCells(t, "operations.md", "## The store") {
+	for _, key := range firstCells(t, "reference/operations.md", "## The store") {
 		kind, _, _ := strings.Cut(strings.TrimPrefix(key, "/rota/"), "/")
 		got = append(got, kind)
 	}
@@ -138,7 +138,7 @@ func TestEveryKeyOfTheStoreIsDescribed(t *testing.T) {
 func TestEveryKeyOfAJobIsDescribed(t *testing.T) {
 	var got []string
 	for _, heading := range []string{"## When", "## Under which policies", "## What"} {
-		got = append(got, firstCells(t, "job-files.md", "\n"+heading+"\n")...)
+		got = append(got, firstCells(t, "reference/job-files.md", "\n"+heading+"\n")...)
 	}
 	var want []string
 	for _, of := range []reflect.Type{
@@ -146,7 +146,7 @@ func TestEveryKeyOfAJobIsDescribed(t *testing.T) {
 	} {
 		want = append(want, keys(of)...)
 	}
-	same(t, "job-files.md", got, want)
+	same(t, "reference/job-files.md", got, want)
 }
 
 func TestEveryStateIsDescribed(t *testing.T) {
@@ -154,11 +154,11 @@ func TestEveryStateIsDescribed(t *testing.T) {
 	for _, s := range job.States() {
 		want = append(want, string(s))
 	}
-	same(t, "the table of states", firstCells(t, "job-files.md", "\n| state | |\n"), want)
+	same(t, "the table of states", firstCells(t, "reference/job-files.md", "\n| state | |\n"), want)
 }
 
 func TestTheMapHasEveryPackage(t *testing.T) {
-	got := firstCells(t, "architecture.md", "\n## Packages\n")
+	got := firstCells(t, "explanation/architecture.md", "\n## Packages\n")
 	for _, top := range []string{"cmd/rota", "config", "election", "scheduler", "store"} {
 		err := filepath.WalkDir("../"+top, func(path string, d os.DirEntry, err error) error {
 			if err != nil || !d.IsDir() {
@@ -188,7 +188,7 @@ func TestTheMapHasEveryPackage(t *testing.T) {
 }
 
 func TestLinksLeadSomewhere(t *testing.T) {
-	files, err := filepath.Glob("*.md")
+	files, err := filepath.Glob("*/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 // What the job file in the README and in job-files.md says has to be true.
 func TestJobFilesInTheDocsLoad(t *testing.T) {
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```")
-	for _, file := range []string{"job-files.md", "../README.md"} {
+	for _, file := range []string{"reference/job-files.md", "../README.md"} {
 		blocks := block.FindAllStringSubmatch(read(t, file), -1)
 		if len(blocks) == 0 {
 			t.Errorf("%s has no job file", file)
@@ -220,7 +220,7 @@ func TestJobFilesInTheDocsLoad(t *testing.T) {
 
 // TestEveryFailureIsDescribed looks for each scenario, and for the tests that the page names.
 func TestEveryFailureIsDescribed(t *testing.T) {
-	for _, file := range []string{"failures.md", "../test/README.md"} {
+	for _, file := range []string{"explanation/failures.md", "../test/README.md"} {
 		text := read(t, file)
 		for family, last := range map[string]int{"A": 3, "B": 2, "C": 10, "D": 14} {
 			for n := 1; n <= last; n++ {

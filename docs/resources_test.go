@@ -8,5 +8,5 @@ import (
 )
 
 func TestEveryResourceIsDescribed(t *testing.T) {
-	same(t, "the table of resources", firstCells(t, "job-files.md", "\n## Resources\n"), keys(reflect.TypeFor[job.Resources]()))
+	same(t, "the table of resources", firstCells(t, "reference/job-files.md", "\n## Resources\n"), keys(reflect.TypeFor[job.Resources]()))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // TestStoreIsFull fills etcd while jobs execute: everybody says so, outcomes wait, and after the runbook of
-// docs/operations.md all goes on and nothing has been forgotten or run again.
+// docs/reference/operations.md all goes on and nothing has been forgotten or run again.
 func TestStoreIsFull(t *testing.T) {
 	row(t)
 	t.Parallel()

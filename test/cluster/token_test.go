@@ -18,7 +18,7 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// guarded is a target that checks fencing tokens, as docs/guarantees.md says: it takes none below the highest it has seen.
+// guarded is a target that checks fencing tokens, as docs/explanation/guarantees.md says: it takes none below the highest it has seen.
 type guarded struct {
 	mu       sync.Mutex
 	highest  int64   // guarded by mu

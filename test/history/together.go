@@ -123,7 +123,7 @@ func (t *timeline) mayLinger(older Effect, began time.Time) bool {
 }
 
 // overBy is when an execution has ended at the latest that a fault cost its worker, where what may not run beside it began at an
-// instant; zero: nobody can tell. See docs/guarantees.md.
+// instant; zero: nobody can tell. See docs/explanation/guarantees.md.
 //
 // Who is cut off, or stops, ends what it executes before its session can be over for others: they may begin beside what heeds no
 // SIGTERM, for its kill grace. What a killed process leaves is killed at once. Who was paused, or was not told that others have

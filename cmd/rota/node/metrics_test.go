@@ -68,7 +68,7 @@ func TestMetricNames(t *testing.T) {
 }
 
 func TestMetricsAreDocumented(t *testing.T) {
-	page := filepath.Join("..", "..", "..", "docs", "operations.md")
+	page := filepath.Join("..", "..", "..", "docs", "reference", "operations.md")
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Skipf("no page to compare with: %v", err)
