@@ -7,45 +7,51 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// lockName is the file whose lock means "this directory is in use". etcd
-// itself would wait for ever for a database that another process holds.
-const lockName = "rota.lock"
+const (
+	// lockName is the file whose lock shows that a directory is in use.
+	lockName = "rota.lock"
+	// lockPoll is the time between two tries to take a lock.
+	lockPoll = 50 * time.Millisecond
+)
 
-// lockDir creates dir if need be and takes it for this process, until the file
-// is closed. The kernel drops the lock when the process dies, so a file left
-// behind blocks nobody.
-func lockDir(dir string) (*os.File, error) {
+// ErrLocked says that another process uses the directory or its database.
+var ErrLocked = errors.New("in use by another process")
+
+// LockDir creates dir if it is missing and locks it for this process. The lock lasts until the caller closes the file; if the
+// process dies, the kernel releases it. If another process holds the lock, LockDir tries again for as long as patience. Then it
+// returns an error that wraps ErrLocked and names that process.
+func LockDir(dir string, patience time.Duration) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("create data dir: %w", err)
+		return nil, fmt.Errorf("create directory %s: %w", dir, err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open lock of data dir: %w", err)
+		return nil, fmt.Errorf("open lock of %s: %w", dir, err)
 	}
-	if err := tryLock(f); err != nil {
+	err = tryLock(f)
+	for began := time.Now(); errors.Is(err, ErrLocked) && time.Since(began) < patience; err = tryLock(f) {
+		time.Sleep(lockPoll)
+	}
+	if err != nil {
 		defer f.Close()
 		holder, _ := io.ReadAll(io.LimitReader(f, 64))
-		return nil, fmt.Errorf("lock data dir %s: %w, held by %s (stop that process, or give this one another directory)",
+		return nil, fmt.Errorf("lock directory %s: %w, held by %s (stop that process, or give this one another directory)",
 			dir, err, strings.TrimSpace(string(holder)))
 	}
-	if err := checkDatabase(dir); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if err := f.Truncate(0); err != nil {
-		return nil, errors.Join(fmt.Errorf("write lock of data dir: %w", err), f.Close())
-	}
-	if _, err := fmt.Fprintf(f, "process %d\n", os.Getpid()); err != nil {
-		return nil, errors.Join(fmt.Errorf("write lock of data dir: %w", err), f.Close())
+	// The process ID is for people. A disk that is full must not prevent the start.
+	if err := f.Truncate(0); err == nil {
+		_, _ = fmt.Fprintf(f, "process %d\n", os.Getpid())
 	}
 	return f, nil
 }
 
-// checkDatabase finds out whether a plain etcd, which knows nothing of our
-// lock, has the database open.
+// checkDatabase returns an error if a plain etcd has the database in dir open. That etcd does not know the lock of LockDir, and
+// an embedded etcd would wait for its database without end.
 func checkDatabase(dir string) error {
 	path := filepath.Join(dir, "member", "snap", "db")
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -62,12 +68,11 @@ func checkDatabase(dir string) error {
 	return nil
 }
 
-var errLocked = errors.New("in use by another process")
-
+// tryLock locks f without waiting. It returns ErrLocked if another process holds the lock.
 func tryLock(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return errLocked
+		return ErrLocked
 	}
 	return err
 }

@@ -62,7 +62,7 @@ func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 
 // launch takes the directory and the ports and sets etcd going.
 func (s *Server) launch(ctx context.Context) (err error) {
-	if s.lock, err = lockDir(s.cfg.Dir); err != nil {
+	if s.lock, err = LockDir(s.cfg.Dir, 0); err != nil {
 		return err
 	}
 	defer func() {
@@ -70,6 +70,9 @@ func (s *Server) launch(ctx context.Context) (err error) {
 			err = errors.Join(err, s.lock.Close())
 		}
 	}()
+	if err := checkDatabase(s.cfg.Dir); err != nil {
+		return err
+	}
 
 	e := s.cfg.etcd()
 	lp := e.ListenPeerUrls[0]
