@@ -126,7 +126,8 @@ var reserved = map[string][]string{
 var folders = []string{".ci", ".git", "cmd", "config", "deploy", "docs", "election", "scheduler", "store", "test", "bin", ".rota"}
 
 // topFiles is all that git may keep beside them.
-var topFiles = []string{".dockerignore", ".gitignore", "CHANGELOG.md", "LICENSE", "Makefile", "README.md", "go.mod", "go.sum"}
+var topFiles = []string{".dockerignore", ".editorconfig", ".gitignore", ".golangci.yml", ".vale.ini", "CHANGELOG.md", "CONTRIBUTING.md",
+	"LICENSE", "Makefile", "README.md", "SECURITY.md", "go.mod", "go.sum"}
 
 // pkg is what `go list` says of a package.
 type pkg struct {
