@@ -39,7 +39,7 @@ func (e *Elector) runCandidacy(ctx context.Context, lead func(context.Context, T
 	if err != nil {
 		return err
 	}
-	lease.Heed(e.cfg.Heard)
+	lease.RequireContact(e.cfg.Contact)
 	e.removeLeft(ctx)
 	c := &candidacy{e: e, lease: lease, key: Term{Key: fmt.Sprintf("%s%x", e.cfg.Prefix, lease.ID())}}
 	c.life, c.end = context.WithCancelCause(context.WithoutCancel(ctx))

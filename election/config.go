@@ -80,8 +80,8 @@ type Config struct {
 
 	// Clock is replaced where a test or a simulation owns the clocks.
 	Clock Clock
-	// Heard is what else of this process notes answers of etcd's majority, by the same Clock. May be nil.
-	Heard *Heard
+	// Contact is what else of this process notes answers of etcd's majority, by the same Clock. May be nil.
+	Contact *QuorumContact
 }
 
 // WithDefaults returns c with its zero timings, clock and Heard filled.
@@ -91,8 +91,8 @@ func (c Config) WithDefaults() Config {
 	if c.Clock == nil {
 		c.Clock = SystemClock
 	}
-	if c.Heard == nil {
-		c.Heard = new(Heard)
+	if c.Contact == nil {
+		c.Contact = new(QuorumContact)
 	}
 	return c
 }

@@ -59,5 +59,5 @@
 //
 // All endpoints, and for gRPC a DialKeepAliveTime of 10 s with a timeout of 3 s, so that connections that died in silence
 // are given up. Deadlines are set here, per call. An in-process client works as well. One with a password logs in for each
-// stream that it opens, so [KeepStreams] has its renewals open few.
+// stream that it opens, so [ReuseStreams] has its renewals open few.
 package election

@@ -109,7 +109,7 @@ func (e *Elector) recovered() {
 }
 
 // hear notes an answer of etcd's majority.
-func (e *Elector) hear() { e.cfg.Heard.Note(e.cfg.Clock().Mono) }
+func (e *Elector) hear() { e.cfg.Contact.Record(e.cfg.Clock().Mono) }
 
 // wait returns after d, or when ctx ends.
 func wait(ctx context.Context, d time.Duration) {

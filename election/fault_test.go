@@ -83,7 +83,7 @@ func TestOneEndpointOfThreeThatHangsCostsNothing(t *testing.T) {
 		cfg.Prefix = fmt.Sprintf("%s%d/", prefixOf(t), i)
 		client := dial(t, links[0].addr(), links[1].addr(), links[2].addr())
 		if i >= 3 {
-			KeepStreams(client)
+			ReuseStreams(client)
 		}
 		n := start(t, client, cfg, false)
 		clusters = append(clusters, cluster{node: n, term: n.nextTerm(t), cut: links[i%3]})

@@ -8,10 +8,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Forget removes the candidacies that earlier processes called name left under prefix, so that nobody has to wait for their
+// RemoveStale removes the candidacies that earlier processes called name left under prefix, so that nobody has to wait for their
 // leases, and says how many. It is for a process that has made sure that nobody else has its name, before it campaigns.
 // Should it be wrong, the other one's term ends early, and nothing worse: its writes are refused from then on.
-func Forget(ctx context.Context, client *clientv3.Client, prefix, name string) (removed int, err error) {
+func RemoveStale(ctx context.Context, client *clientv3.Client, prefix, name string) (removed int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	resp, err := client.Get(ctx, prefix, clientv3.WithPrefix())

@@ -10,7 +10,7 @@ func TestTheCandidaciesOfAnEarlierProcessAreForgotten(t *testing.T) {
 	next := start(t, client, Config{Name: "b", TTL: longTTL}, false)
 	eventually(t, "b waits", func() bool { return next.Status().State == StateCandidate })
 	for name, want := range map[string]int{"c": 0, "a": 1} {
-		if n, err := Forget(call(t), client, prefixOf(t), name); err != nil || n != want {
+		if n, err := RemoveStale(call(t), client, prefixOf(t), name); err != nil || n != want {
 			t.Errorf("%s: got %d, %v, want %d", name, n, err, want)
 		}
 	}

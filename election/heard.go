@@ -17,15 +17,15 @@ const (
 // silence is that time for a lease of ttl.
 func silence(ttl time.Duration) time.Duration { return max(silentTTLs*ttl, leastSilence) }
 
-// Heard is when etcd's majority answered last, by its answers to reads and writes. The zero value has heard nothing. Its methods may
+// QuorumContact is when etcd's majority answered last, by its answers to reads and writes. The zero value has heard nothing. Its methods may
 // be called at any time from anywhere.
-type Heard struct{ at atomic.Pointer[time.Time] }
+type QuorumContact struct{ at atomic.Pointer[time.Time] }
 
-// Note takes over that an answer has come now, by the monotonic clock.
-func (h *Heard) Note(now time.Time) { h.at.Store(&now) }
+// Record takes over that an answer has come now, by the monotonic clock.
+func (h *QuorumContact) Record(now time.Time) { h.at.Store(&now) }
 
 // since returns when the majority answered last, or granted if that is later.
-func (h *Heard) since(granted time.Time) time.Time {
+func (h *QuorumContact) since(granted time.Time) time.Time {
 	if at := h.at.Load(); at != nil && at.After(granted) {
 		return *at
 	}

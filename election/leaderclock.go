@@ -27,9 +27,9 @@ const leaderClockAge = 10 * time.Second
 // leaderClockRest is how long what is known of a leader's clock outlives the last answer.
 const leaderClockRest = 30 * time.Second
 
-// Note takes over the answer of the replica that leads term, which its clock dates answered, and which was asked for took
+// Record takes over the answer of the replica that leads term, which its clock dates answered, and which was asked for took
 // before heard. It counts if it is the sharpest, or shows that the clock has been set.
-func (l *LeaderClock) Note(term int64, answered time.Time, took time.Duration, heard time.Time) {
+func (l *LeaderClock) Record(term int64, answered time.Time, took time.Duration, heard time.Time) {
 	if term == 0 {
 		return
 	}

@@ -23,29 +23,29 @@ func TestTheLeadersClockIsNeverSaidToShowTooMuch(t *testing.T) {
 			t.Errorf("%s: it is said to be %v behind what it shows, want %v to %v", what, behind, wantBehind, atMost)
 		}
 	}
-	l.Note(7, leader(heard.Add(-20*time.Millisecond)), 30*time.Millisecond, heard)
+	l.Record(7, leader(heard.Add(-20*time.Millisecond)), 30*time.Millisecond, heard)
 	check("an answer that took 20 ms", 20*time.Millisecond, 21*time.Millisecond)
-	l.Note(7, leader(heard.Add(-2*time.Millisecond)), 5*time.Millisecond, heard)
+	l.Record(7, leader(heard.Add(-2*time.Millisecond)), 5*time.Millisecond, heard)
 	check("a sharper one", 2*time.Millisecond, 3*time.Millisecond)
-	l.Note(7, leader(heard.Add(-40*time.Millisecond)), 50*time.Millisecond, heard)
+	l.Record(7, leader(heard.Add(-40*time.Millisecond)), 50*time.Millisecond, heard)
 	check("one that is less sharp", 2*time.Millisecond, 3*time.Millisecond)
 	if _, known := l.Now(8); known {
 		t.Error("the clock of another term's leader is known")
 	}
-	l.Note(0, time.Now(), 0, heard) // a replica that does not lead
+	l.Record(0, time.Now(), 0, heard) // a replica that does not lead
 	check("another replica's answer", 2*time.Millisecond, 3*time.Millisecond)
 
 	leader = func(at time.Time) time.Time { return at.Add(44 * time.Second) } // it was set back
-	l.Note(7, leader(heard.Add(-10*time.Millisecond)), 15*time.Millisecond, heard)
+	l.Record(7, leader(heard.Add(-10*time.Millisecond)), 15*time.Millisecond, heard)
 	check("after it was set back", 10*time.Millisecond, 11*time.Millisecond)
 
 	leader = func(at time.Time) time.Time { return at.Add(90 * time.Second) } // it was set ahead, and costs the leader its term
-	l.Note(7, leader(heard.Add(-10*time.Millisecond)), 15*time.Millisecond, heard)
+	l.Record(7, leader(heard.Add(-10*time.Millisecond)), 15*time.Millisecond, heard)
 	leader = func(at time.Time) time.Time { return at.Add(44 * time.Second) }
 	check("after it was set ahead", 10*time.Millisecond, 11*time.Millisecond)
 
 	leader = func(at time.Time) time.Time { return at.Add(-time.Second) } // another leads, by its own clock
-	l.Note(9, leader(heard), time.Millisecond, heard)
+	l.Record(9, leader(heard), time.Millisecond, heard)
 	if got, known := l.Now(9); !known || got.After(leader(time.Now())) {
 		t.Errorf("the next leader: got %v, %v", got, known)
 	}
@@ -77,7 +77,7 @@ func TestANearClockIsNotCorrected(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var l LeaderClock
 			now := time.Now()
-			l.Note(7, now.Add(tt.ahead-tt.took/2), tt.took, now)
+			l.Record(7, now.Add(tt.ahead-tt.took/2), tt.took, now)
 			o, known := l.Offset(now)
 			if !known || o.Ahead != tt.ahead || o.Beyond(tolerance) != tt.want {
 				t.Errorf("a clock that is %v ahead, as an answer of %v told: got %+v, %t; beyond the tolerance: want %t", tt.ahead, tt.took, o, known, tt.want)

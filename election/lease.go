@@ -24,9 +24,9 @@ type Lease struct {
 	cfg    LeaseConfig
 	clock  Clock
 	id     clientv3.LeaseID
-	asked  Reading       // the clocks before the grant was sent
-	hint   chan struct{} // holds at most one wish to renew now; never closed
-	heard  *Heard        // nil: renewals alone vouch for the lease
+	asked  Reading        // the clocks before the grant was sent
+	hint   chan struct{}  // holds at most one wish to renew now; never closed
+	heard  *QuorumContact // nil: renewals alone vouch for the lease
 
 	mu       sync.Mutex // guards the fields below
 	ttl      time.Duration
@@ -75,9 +75,9 @@ func (l *Lease) Deadline() time.Time {
 	return l.deadline
 }
 
-// Heed has the lease count as lost, too, when etcd's majority has been silent for twice the TTL, and 10 s at least, as far as h
+// RequireContact has the lease count as lost, too, when etcd's majority has been silent for twice the TTL, and 10 s at least, as far as h
 // knows. It is to be called before Run, by those who have something asked of the majority all the time.
-func (l *Lease) Heed(h *Heard) { l.heard = h }
+func (l *Lease) RequireContact(h *QuorumContact) { l.heard = h }
 
 // Run renews the lease. It returns nil when ctx ends, leaving the lease as it is, and an error that wraps ErrLeaseLost and
 // the reason as soon as the deadline passed, etcd says that the lease is gone, its majority is silent, or the machine was suspended.
@@ -108,7 +108,7 @@ func (l *Lease) Run(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", ErrLeaseLost, ErrDeadlinePassed)
 		}
 		if l.heard != nil && now.Mono.Sub(l.heard.since(l.asked.Mono)) > silence(l.TTL()) {
-			return fmt.Errorf("%w: %w", ErrLeaseLost, ErrSilent)
+			return fmt.Errorf("%w: %w", ErrLeaseLost, ErrNoQuorum)
 		}
 		timer.Reset(min(left, clockTick))
 		select {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrClockSet is why a clock is not trusted after Doubt.
+// ErrClockSet is why a clock is not trusted after Suspect.
 var ErrClockSet = errors.New("our clock was set, and has not been compared with the others since")
 
 // futureSlack is how far ahead of our clock a measurement may seem to be: one further ahead was made before our clock was
@@ -54,8 +54,8 @@ func (p *PeerClocks) Round() Round {
 	return Round{peers: p, began: began, doubts: p.doubts}
 }
 
-// Note takes over a measurement, in the place of the last one of the same node.
-func (r Round) Note(o Offset) {
+// Record takes over a measurement, in the place of the last one of the same node.
+func (r Round) Record(o Offset) {
 	p := r.peers
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,9 +82,9 @@ func (r Round) Judge(now time.Time, age, tolerance time.Duration) (wrong error, 
 	return p.wrong, (p.wrong == nil) != (before == nil) || errors.Is(before, ErrClockSet)
 }
 
-// Doubt forgets what was measured, since our clock was set: it is not trusted until a round that begins from now on has
+// Suspect forgets what was measured, since our clock was set: it is not trusted until a round that begins from now on has
 // judged it.
-func (p *PeerClocks) Doubt() {
+func (p *PeerClocks) Suspect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	clear(p.offsets)
@@ -114,7 +114,7 @@ func (p *PeerClocks) doubtIfSet() error {
 	}
 	err := now.jumpedSince(stood)
 	if err != nil {
-		p.Doubt()
+		p.Suspect()
 	}
 	return err
 }

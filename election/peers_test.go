@@ -16,7 +16,7 @@ const (
 func (p *PeerClocks) round(at time.Time, ahead time.Duration) Round {
 	r := p.Round()
 	for _, node := range []string{"c", "b"} {
-		r.Note(Offset{Node: node, Ahead: ahead, At: at})
+		r.Record(Offset{Node: node, Ahead: ahead, At: at})
 	}
 	return r
 }
@@ -40,7 +40,7 @@ func TestAVerdictIsNewsOnce(t *testing.T) {
 		{0, true, false, true},
 	} {
 		if step.doubt {
-			p.Doubt()
+			p.Suspect()
 		}
 		wrong, news := p.round(now, step.ahead).Judge(now, peerAge, peerTolerance)
 		if (wrong != nil) != step.wrong || news != step.news {
@@ -87,8 +87,8 @@ func TestADoubtEndsWithTheNextRound(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	p := NewPeerClocks(nil)
 	underway := p.round(now, 0)
-	p.Doubt()
-	underway.Note(Offset{Node: "d", At: now}) // asked before, answered after
+	p.Suspect()
+	underway.Record(Offset{Node: "d", At: now}) // asked before, answered after
 	if err, news := underway.Judge(now, peerAge, peerTolerance); !errors.Is(err, ErrClockSet) || news {
 		t.Errorf("the round that was under way: got %v, news %v; want %v", err, news, ErrClockSet)
 	}

@@ -14,14 +14,14 @@ import (
 // maxIdle is how many streams are kept: as many as the leases of a process that may be renewed at the same time.
 const maxIdle = 4
 
-// KeepStreams has the single renewals of a client that logs in share the streams that they are sent on. Without it each
+// ReuseStreams has the single renewals of a client that logs in share the streams that they are sent on. Without it each
 // renewal opens one, and the client logs in for each stream: a comparison with bcrypt and a proposal to raft, every second,
 // for every lease that there is.
 //
 // A stream is kept when it has answered all that was sent on it, and only then: an answer that came to an earlier renewal would
 // be taken for that of a later one, and the lease be trusted for too long. So one that is not answered in time ends, and the
 // next renewal is sent on another, which may lead to another endpoint, as without.
-func KeepStreams(client *clientv3.Client) {
+func ReuseStreams(client *clientv3.Client) {
 	shared := &streams{LeaseClient: clientv3.RetryLeaseClient(client)}
 	client.Lease = sparing{client.Lease, clientv3.NewLeaseFromLeaseClient(shared, client, time.Second)}
 }

@@ -162,7 +162,7 @@ func TestALeaseDoesNotLogInForEachRenewal(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
-	KeepStreams(client)
+	ReuseStreams(client)
 	lease, err := Grant(t.Context(), client, LeaseConfig{TTL: 5 * time.Second, RenewEvery: 200 * time.Millisecond}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -21,8 +21,8 @@ var (
 	ErrDeadlinePassed = errors.New("deadline passed")
 	// ErrLeaseGone is a lease that etcd does not know any more: it expired or was revoked.
 	ErrLeaseGone = errors.New("gone at the server")
-	// ErrSilent is a lease that is renewed while etcd's majority answers nothing else.
-	ErrSilent = errors.New("renewed, but no read or write is answered")
+	// ErrNoQuorum is a lease that is renewed while etcd's majority answers nothing else.
+	ErrNoQuorum = errors.New("renewed, but no read or write is answered")
 	// ErrKeyDeleted is an election key that is not there, or is a later one of the same name.
 	ErrKeyDeleted = errors.New("election key deleted")
 	// ErrClockJumped is a machine whose clocks went different distances in the same time: it was suspended, or its wall

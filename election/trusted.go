@@ -60,7 +60,7 @@ func (p *PeerClocks) guard(ctx context.Context, t Term, lead func(context.Contex
 	}
 	err := lead(ctx, t)
 	if errors.Is(err, ErrClockJumped) || errors.Is(context.Cause(ctx), ErrClockJumped) {
-		p.Doubt()
+		p.Suspect()
 	}
 	return err
 }

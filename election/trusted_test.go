@@ -59,7 +59,7 @@ func TestItStandsWhileTheClockIsTrusted(t *testing.T) {
 		want("wrong", 1, false)
 		judge(0)
 		want("right again", 2, true)
-		p.Doubt()
+		p.Suspect()
 		want("in doubt", 2, false)
 		judge(0)
 		want("judged anew", 3, true)

@@ -52,7 +52,7 @@ func (s *Store) present(ctx context.Context, key string, ttl time.Duration, reco
 	if err != nil {
 		return nil, err
 	}
-	lease.Heed(&s.heard) // what follows our key asks all the time
+	lease.RequireContact(&s.heard) // what follows our key asks all the time
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &Presence{store: s, lease: lease, key: key, lost: make(chan struct{}), cancel: cancel}
 	p.wg.Go(func() { // from now on, since the record may take long to be written

@@ -28,7 +28,7 @@ type Store struct {
 	keys   Keys
 	log    hclog.Logger
 	clock  election.Clock
-	heard  election.Heard
+	heard  election.QuorumContact
 	ops    ops
 	count  counters
 	free   *group          // writes that carry their own entitlement
@@ -64,10 +64,10 @@ func Process(node string, began time.Time) string {
 func (s *Store) Keys() Keys { return s.keys }
 
 // Heard is when etcd's majority answered this store last. While it follows anything, it asks every few seconds.
-func (s *Store) Heard() *election.Heard { return &s.heard }
+func (s *Store) Heard() *election.QuorumContact { return &s.heard }
 
 // hear notes an answer of etcd's majority.
-func (s *Store) hear() { s.heard.Note(s.clock().Mono) }
+func (s *Store) hear() { s.heard.Record(s.clock().Mono) }
 
 // Close gives up what is not answered yet and waits until no request is under way. Terms, mirrors and presences have to
 // be over by then. Nothing is written afterwards.

@@ -104,8 +104,8 @@ func (c *clocks) ask(ctx context.Context, round election.Round, name, addr strin
 	received, term := other.machine.clock.now(), other.scheduler.Status().Term
 	sleep(ctx, back)
 	took := time.Since(began)
-	c.leader.Note(term, received, took, began.Add(took))
-	round.Note(election.Measure(name, sent, received, received, took))
+	c.leader.Record(term, received, took, began.Add(took))
+	round.Record(election.Measure(name, sent, received, received, took))
 }
 
 // campaign stands for election while our clock is to be trusted.
@@ -141,7 +141,7 @@ func (p *process) lead(ctx context.Context, term election.Term) error {
 
 // attend ends the presence of workers whose processes are proven dead.
 func (p *process) attend(ctx context.Context, term election.Term) {
-	election.Attend(ctx, election.AttendConfig{
+	election.WatchProcesses(ctx, election.ProcessWatch{
 		Present: func() (list []election.Process) {
 			for _, w := range p.mirror.Workers() {
 				if w.Name != p.machine.name {

@@ -69,7 +69,7 @@ func newProcess(m *machine) *process {
 		}, p.store, p.mirror.Feed(), p, m.now, p.log.Named("scheduler"))
 		p.elector = election.New(election.Config{
 			Prefix: p.store.Keys().Election(), Name: m.name, Addr: m.addr(), TTL: electionTTL, Clock: m.clock.reading,
-			Heard: p.store.Heard(),
+			Contact: p.store.Heard(),
 		}, p.client, p.log.Named("election"))
 	}
 	p.clocks = newClocks(p)
@@ -131,7 +131,7 @@ func (p *process) stand(stops *stops) {
 		Answers: func(_ context.Context, addr string) bool { return p.world.listener(addr) != nil },
 	}, p.client, p.log.Named("election"))
 	p.begin(stops, witness.Run)
-	_, _ = election.Forget(p.ctx, p.client, p.store.Keys().Election(), p.machine.name) // what it cannot remove expires
+	_, _ = election.RemoveStale(p.ctx, p.client, p.store.Keys().Election(), p.machine.name) // what it cannot remove expires
 	p.begin(stops, p.campaign)
 }
 

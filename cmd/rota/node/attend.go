@@ -11,7 +11,7 @@ import (
 // attend ends the presence of workers whose processes are proven dead, so that their runs move at once and not with their
 // leases. A wrong proof costs a worker its session, which it opens anew; its runs are protected by their tokens.
 func (n *Node) attend(ctx context.Context, term election.Term) {
-	election.Attend(ctx, election.AttendConfig{
+	election.WatchProcesses(ctx, election.ProcessWatch{
 		Present: n.otherWorkers,
 		End:     func(ctx context.Context, p election.Process) error { return n.endWorker(ctx, term, p) },
 	})

@@ -66,7 +66,7 @@ func (c *clocks) measure(ctx context.Context) {
 		}
 		wg.Go(func() {
 			if o, err := c.ask(ctx, r.Name, r.Addr); err == nil {
-				round.Note(o)
+				round.Record(o)
 			}
 		})
 	}
@@ -110,7 +110,7 @@ func (c *clocks) ask(ctx context.Context, name, addr string) (election.Offset, e
 	if v.Node != name { // such as we ourselves, at an address that means another machine elsewhere
 		return election.Offset{}, fmt.Errorf("ask %s for its clock: %s answers at %s", name, v.Node, addr)
 	}
-	c.leader.Note(v.Term, v.Answered, took, began.Add(took))
+	c.leader.Record(v.Term, v.Answered, took, began.Add(took))
 	return election.Measure(name, sent, v.Received, v.Answered, took), nil
 }
 

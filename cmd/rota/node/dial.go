@@ -56,7 +56,7 @@ func dial(e config.Etcd, login time.Duration) (*clientv3.Client, error) {
 		return nil, fmt.Errorf("connect to etcd %s: %w", strings.Join(e.Endpoints, ","), err)
 	}
 	if cfg.Username != "" {
-		election.KeepStreams(client)
+		election.ReuseStreams(client)
 	}
 	return client, nil
 }

@@ -60,7 +60,7 @@ func (n *Node) checkName(ctx context.Context) error {
 
 // forget ends what an earlier process of our name left in the election: nobody answers to the name but us.
 func (n *Node) forget(ctx context.Context) {
-	removed, err := election.Forget(ctx, n.client, n.store.Keys().Election(), n.set.Node.Name)
+	removed, err := election.RemoveStale(ctx, n.client, n.store.Keys().Election(), n.set.Node.Name)
 	switch {
 	case err != nil:
 		n.log.Debug("what an earlier process left in the election ends with its lease", "err", err)

@@ -194,7 +194,7 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 		background("run the scheduler", n.scheduler.Run)
 		n.elector = election.New(election.Config{
 			Prefix: n.store.Keys().Election(), Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, TTL: n.set.Election.TTL,
-			Clock: n.clock, Heard: n.store.Heard(),
+			Clock: n.clock, Contact: n.store.Heard(),
 		}, n.client, n.log.Named("election"))
 		n.replica = newPresence(n)
 		background("show presence", n.replica.run)

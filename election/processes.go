@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The pace of Attend.
+// The pace of WatchProcesses.
 const (
 	attendPoll    = 500 * time.Millisecond // how often it looks who has come or gone
 	attendTimeout = 5 * time.Second        // of one call of End
@@ -20,9 +20,9 @@ type Process struct {
 	Session string
 }
 
-// AttendConfig says whose deaths are waited for, and what is to be done about them. Its functions are called from several
+// ProcessWatch says whose deaths are waited for, and what is to be done about them. Its functions are called from several
 // goroutines.
-type AttendConfig struct {
+type ProcessWatch struct {
 	// Present lists the processes that are there.
 	Present func() []Process
 	// End ends the presence of a process that is proven dead, and returns nil if that is done or was not needed. After an
@@ -33,9 +33,9 @@ type AttendConfig struct {
 	Await func(ctx context.Context, addr string) bool
 }
 
-// Attend ends the presence of processes that are proven dead, so that nobody has to wait for their leases. It returns when
+// WatchProcesses ends the presence of processes that are proven dead, so that nobody has to wait for their leases. It returns when
 // ctx has ended.
-func Attend(ctx context.Context, cfg AttendConfig) {
+func WatchProcesses(ctx context.Context, cfg ProcessWatch) {
 	if cfg.Await == nil {
 		cfg.Await = AwaitDeath
 	}
@@ -69,7 +69,7 @@ func Attend(ctx context.Context, cfg AttendConfig) {
 }
 
 // visit ends the presence of one process once it is proven dead.
-func (cfg AttendConfig) visit(ctx context.Context, p Process) {
+func (cfg ProcessWatch) visit(ctx context.Context, p Process) {
 	for !cfg.Await(ctx, p.Addr) {
 		if ctx.Err() != nil {
 			return

@@ -94,11 +94,11 @@ func (m *morgue) attended(t *testing.T, what string, want ...Process) {
 	m.ended = nil
 }
 
-// attending runs Attend to the end of the bubble.
+// attending runs WatchProcesses to the end of the bubble.
 func attending(t *testing.T, m *morgue) {
 	t.Helper()
 	background(t, func(ctx context.Context) error {
-		Attend(ctx, AttendConfig{Present: m.list, End: m.end, Await: m.await})
+		WatchProcesses(ctx, ProcessWatch{Present: m.list, End: m.end, Await: m.await})
 		return nil
 	})
 }
