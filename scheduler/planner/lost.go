@@ -114,21 +114,22 @@ func (p *Planner) handOver(j *jobState, r job.Run, now time.Time) *job.Decision 
 	return &job.Decision{Run: &r}
 }
 
+// afterLoss ends the attempt of r, whose worker is lost. An armed run becomes pending again.
 func (p *Planner) afterLoss(j *jobState, r *job.Run, now time.Time) (job.Run, error) {
-	outcome := job.Outcome{State: job.Lost, At: now, Reason: "worker " + r.Worker + " was lost"}
+	reason := "worker " + r.Worker + " was lost"
 	if r.State == job.Armed {
-		return r.Recall(outcome.Reason)
+		return r.Recall(reason)
 	}
-	again, reason := false, "the job was deleted"
-	if spec := j.spec(r); spec != nil || r.Cancel != nil {
-		again, reason = policy.Lost(spec, r, outcome.Reason)
+	return endAttempt(j.spec(r), r, job.Outcome{State: job.Lost, At: now, Reason: reason}, now)
+}
+
+// endAttempt gives up the attempt of r with outcome o. The run is retried if policy.DecideRetry says so. spec is nil if the job was
+// deleted.
+func endAttempt(spec *job.Spec, r *job.Run, o job.Outcome, now time.Time) (job.Run, error) {
+	const middle = 0.5 // of the jitter: few attempts are given up at one time
+	o, retry := policy.DecideRetry(policy.EndedAttempt{Spec: spec, Run: r, Outcome: o, Now: now, Random: middle, GivenUp: true})
+	if retry != nil {
+		return r.Again(o, retry.Due, retry.Reason)
 	}
-	if !again {
-		if r.Cancel != nil {
-			outcome.State = job.Canceled
-		}
-		outcome.Reason += "; " + reason
-		return r.Finish(outcome)
-	}
-	return r.Again(outcome, job.Later(now, r.Due), reason) // it may have been claimed before its time
+	return r.Finish(o)
 }

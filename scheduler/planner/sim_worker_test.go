@@ -207,8 +207,9 @@ func (x *simWorker) report() {
 func (x *simWorker) outcome(r *job.Run, o job.Outcome) (job.Run, error) {
 	if r.Cancel == nil && o.State == job.Failed {
 		if spec := x.sim.spec(r.Job); spec != nil {
-			if due, reason, again := policy.Retry(spec, r, o, x.clock(), x.sim.Float64()); again {
-				return r.Again(o, due, reason)
+			ended := policy.EndedAttempt{Spec: spec, Run: r, Outcome: o, Now: x.clock(), Random: x.sim.Float64()}
+			if _, retry := policy.DecideRetry(ended); retry != nil {
+				return r.Again(o, retry.Due, retry.Reason)
 			}
 		}
 	}

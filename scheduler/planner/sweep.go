@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
 // How often a worker is told again to stop a run whose end somebody asked for: first after StopEvery, then less and less
@@ -42,7 +41,8 @@ func (p *Planner) sweepRun(j *jobState, r *liveRun, now time.Time) *job.Decision
 		if j.undecidable(r) {
 			return nil
 		}
-		if next, err := giveUpOverdue(j.spec(r.Run), r.Run, now); err == nil {
+		o := job.Outcome{State: job.TimedOut, At: now, Reason: fmt.Sprintf("worker %s did not end it after its timeout", r.Worker)}
+		if next, err := endAttempt(j.spec(r.Run), r.Run, o, now); err == nil {
 			next = next.GiveUp()
 			return &job.Decision{Run: &next, GaveUp: true}
 		}
@@ -74,28 +74,4 @@ func (r *liveRun) overdue() time.Time {
 		bound = (job.DefaultTimeout + job.DefaultKillGrace).Std()
 	}
 	return r.began.Add(bound)
-}
-
-// giveUpOverdue ends an attempt of which nobody knows whether it goes on. Only a job that may be repeated is tried again, as
-// its retry policy says of attempts that timed out.
-func giveUpOverdue(spec *job.Spec, r *job.Run, now time.Time) (job.Run, error) {
-	o := job.Outcome{State: job.TimedOut, At: now, Reason: fmt.Sprintf("worker %s did not end it after its timeout", r.Worker)}
-	switch {
-	case r.Cancel != nil:
-		o.State, o.Reason = job.Canceled, o.Reason+"; "+r.Cancel.Reason
-	case spec == nil:
-		o.State, o.Reason = job.Lost, o.Reason+"; the job was deleted"
-	case spec.Delivery == job.AtMostOnce:
-		o.State, o.Reason = job.Lost, o.Reason+"; its delivery is at_most_once"
-	default:
-		const middle = 0.5 // of the jitter: such attempts do not come in herds
-		due, reason, again := policy.Retry(spec, r, o, now, middle)
-		if again {
-			return r.Again(o, due, reason)
-		}
-		if reason != "" {
-			o.Reason += "; " + reason
-		}
-	}
-	return r.Finish(o)
 }

@@ -1,4 +1,8 @@
-// Package policy is the arithmetic of the policies that a job names: what becomes of missed slots, of attempts that
-// failed and of attempts whose worker was lost, how far apart attempts begin, and when a breaker is open. All of it is pure:
-// time and chance are arguments.
+// Package policy computes what the policies of a job decide.
+//
+// Missed decides about missed slots, DecideRetry about retries, Breaker about a circuit breaker, and Pace keeps attempts apart. When
+// and OwedAfter read the schedule. All functions are pure: the time and random numbers are arguments.
+//
+// DecideRetry is the only place where rota decides about a retry: the worker calls it when an attempt ends (report.go), and the
+// planner when it gives an attempt up (lost.go).
 package policy

@@ -8,68 +8,106 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// ExitTempFail is the exit code with which a command asks for another attempt: EX_TEMPFAIL of sysexits.h.
+// ExitTempFail is the exit code by which a command asks for a retry: EX_TEMPFAIL of sysexits.h.
 const ExitTempFail = 75
 
-// AskedRetries is how many further attempts a command gets by ExitTempFail, and a request by what its target answers, when
-// the job has no retry policy.
+// AskedRetries is the number of retries without a retry policy, for a command that exits with ExitTempFail and for a failed request.
 const AskedRetries = 3
 
-// MaxLost is how many workers one run may cost: with the loss of the last of them the run is lost too, since then it is
-// probably the run that kills its workers. Attempts that had not begun, or whose worker was told to stop, do not count.
+// MaxLost is the number of workers that one run may cost. When it has cost so many, the run is lost too, since it probably kills its
+// workers. Attempts that had not begun, and those whose worker was asked to stop, do not count.
 const MaxLost = 5
 
-// Retry says whether an attempt that ended with o is followed by another one, not before due. run is the record with
-// that attempt still open; random, in [0,1), spreads the delay. reason says what becomes of the run where o alone does
-// not; it is empty when there is nothing to add.
+// EndedAttempt is an attempt that has ended, with everything that DecideRetry takes into account.
+type EndedAttempt struct {
+	Spec    *job.Spec   // what the run executes; nil: the job was deleted, which only a leader that gives an attempt up finds
+	Run     *job.Run    // the record, in which the attempt is still open
+	Outcome job.Outcome // how the attempt ended
+	Now     time.Time   // by the leader's clock
+	Random  float64     // in [0,1): spreads the delays of full jitter
+
+	NotBegun bool // the work never began, so it may be repeated whatever the job's delivery is
+	GivenUp  bool // the leader ended the attempt, and it may still be executing
+}
+
+// Retry is the decision that a run gets another attempt.
+type Retry struct {
+	Due    time.Time `json:"due"`    // the next attempt begins at this time at the earliest
+	Reason string    `json:"reason"` // why the run waits
+}
+
+// DecideRetry decides whether another attempt follows one that has ended. It is the only place where that is decided: a worker calls
+// it when an attempt ends, and a leader when it gives an attempt up. It returns the outcome to be recorded, whose reason says why
+// there is no retry, and the retry; nil means that the run ends with the outcome.
 //
-// An attempt that failed is tried again if its outcome allows (o.Retry); one that timed out, always. How often says the job's
-// retry policy. Without a policy nothing is tried again, but for a command that exits with ExitTempFail and a request that failed
-// and may be repeated: these get AskedRetries with the default delays. Attempts that cost their worker are not counted here; see
-// Lost. A run whose end somebody asked for is never tried again. A target's wish (o.After) is a lower bound of the delay,
-// whatever the policy.
-func Retry(spec *job.Spec, run *job.Run, o job.Outcome, now time.Time, random float64) (due time.Time, reason string, again bool) {
-	retryable := o.State == job.TimedOut || o.State == job.Failed && o.Retry
-	if !retryable || run.Cancel != nil {
-		return time.Time{}, "", false
+// A lost attempt is retried at once, unless its job is delivered at most once or the run has cost MaxLost workers. An attempt that
+// the leader gave up after its timeout may still be executing: if a retry could repeat its work and the job forbids that, it counts
+// as lost. A run whose cancellation was requested is never retried.
+func DecideRetry(e EndedAttempt) (job.Outcome, *Retry) {
+	o := e.Outcome
+	if o.State != job.Lost && !e.GivenUp {
+		return e.retryKnown(o)
 	}
-	retry := spec.Retry
-	if retry == nil && asksAgain(spec, o) {
+	switch {
+	case e.Run.Cancel != nil:
+		o.State, o.Reason = job.Canceled, JoinReasons(o.Reason, e.Run.Cancel.Reason)
+	case e.Spec == nil:
+		o.State, o.Reason = job.Lost, JoinReasons(o.Reason, "the job was deleted")
+	case e.Spec.Delivery == job.AtMostOnce && !e.NotBegun:
+		o.State, o.Reason = job.Lost, JoinReasons(o.Reason, "its delivery is at_most_once")
+	case o.State != job.Lost:
+		return e.retryKnown(o)
+	case job.CostsWorker(o.Reason) && e.Run.WorkersLost()+1 >= MaxLost:
+		o.Reason = JoinReasons(o.Reason, fmt.Sprintf("lost %d workers", e.Run.WorkersLost()+1))
+	default:
+		return o, &Retry{Due: job.Later(e.Now, e.Run.Due), Reason: "tried again after losing worker " + e.Run.Worker}
+	}
+	return o, nil
+}
+
+// retryKnown decides about an attempt whose end is known, with outcome o.
+//
+// A failed attempt is retried if its outcome allows it (o.Retry), and one that timed out always. The job's retry policy says how
+// often. Without a policy nothing is retried, with two exceptions: a command that exits with ExitTempFail, and a failed request that
+// may be repeated. These get AskedRetries with the default delays. Lost attempts do not count. The delay that a target asks for
+// (o.After) is a lower bound, whatever the policy is.
+func (e *EndedAttempt) retryKnown(o job.Outcome) (job.Outcome, *Retry) {
+	retryable := o.State == job.TimedOut || o.State == job.Failed && o.Retry
+	if !retryable || e.Run.Cancel != nil {
+		return o, nil
+	}
+	retry := e.Spec.Retry
+	if retry == nil && asksForRetry(e.Spec, o) {
 		retry = job.Spec{Retry: &job.Retry{Max: AskedRetries}}.WithDefaults().Retry
 	}
 	if retry == nil || retry.Max <= 0 {
-		return time.Time{}, "", false
+		return o, nil
 	}
-	// By number, since a record keeps only some of the attempts of a long-suffering run.
-	failed := max(1, run.Attempt-run.LostAttempts())
+	// The number of the attempt counts, since the record keeps only some of many attempts.
+	failed := max(1, e.Run.Attempt-e.Run.LostAttempts())
 	if failed > retry.Max {
-		return time.Time{}, fmt.Sprintf("gave up after %d retries", retry.Max), false
+		o.Reason = JoinReasons(o.Reason, fmt.Sprintf("gave up after %d retries", retry.Max))
+		return o, nil
 	}
 	wait := backoff(retry, failed)
 	if retry.Jitter == job.JitterFull {
-		wait = time.Duration(random * float64(wait))
+		wait = time.Duration(e.Random * float64(wait))
 	}
-	return now.Add(max(wait, o.After)), fmt.Sprintf("retry %d of %d", failed, retry.Max), true
+	due := e.Now.Add(max(wait, o.After)).Round(0)
+	return o, &Retry{Due: due, Reason: fmt.Sprintf("retry %d of %d", failed, retry.Max)}
 }
 
-// Lost says whether an attempt that was lost, as why says, is followed by another one, at once. run is the record with that
-// attempt still open. reason says why, in either case.
-func Lost(spec *job.Spec, run *job.Run, why string) (again bool, reason string) {
-	lost := run.WorkersLost() + 1
-	switch {
-	case run.Cancel != nil:
-		return false, "its end was asked for"
-	case spec.Delivery == job.AtMostOnce:
-		return false, "its delivery is at_most_once"
-	case job.CostsWorker(why) && lost >= MaxLost:
-		return false, fmt.Sprintf("lost %d workers", lost)
+// JoinReasons joins two reasons of a record, each of which may be empty.
+func JoinReasons(reason, more string) string {
+	if reason == "" || more == "" {
+		return reason + more
 	}
-	return true, fmt.Sprintf("tried again after losing worker %s", run.Worker)
+	return reason + "; " + more
 }
 
-// asksAgain says whether the attempt asked for another one in so many words. A request that failed without an answer may have
-// been served, so one that may be delivered once is not repeated.
-func asksAgain(spec *job.Spec, o job.Outcome) bool {
+// asksForRetry reports whether the attempt itself asked for a retry. A request that failed without an answer may have been served,
+// so it is not repeated if the job is delivered at most once.
+func asksForRetry(spec *job.Spec, o job.Outcome) bool {
 	if spec.HTTP != nil {
 		return o.State == job.Failed && spec.Delivery != job.AtMostOnce
 	}
@@ -77,7 +115,7 @@ func asksAgain(spec *job.Spec, o job.Outcome) bool {
 	return command && o.Exit != nil && *o.Exit == ExitTempFail
 }
 
-// backoff is the delay before the nth retry, n from 1, without jitter.
+// backoff returns the delay before the nth retry, without jitter. n counts from 1.
 func backoff(r *job.Retry, n int) time.Duration {
 	first, longest := r.Min.Std(), r.MaxDelay.Std()
 	if longest <= 0 {

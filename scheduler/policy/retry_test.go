@@ -25,15 +25,26 @@ func tried(n, lost int) *job.Run {
 	return r
 }
 
+var epoch = time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
+
+// decide calls DecideRetry at epoch, and returns the reason that it adds.
+func decide(e EndedAttempt) (due time.Time, reason string, again bool) {
+	e.Now, e.Random = epoch, 0.5
+	o, retry := DecideRetry(e)
+	if retry == nil {
+		return time.Time{}, o.Reason, false
+	}
+	return retry.Due, retry.Reason, true
+}
+
 func TestRetry(t *testing.T) {
-	now := time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
 	second := job.Duration(time.Second)
 	retry := func(max int, b job.Backoff, jitter job.RetryJitter) *job.Retry {
 		return &job.Retry{Max: max, Backoff: b, Min: second, MaxDelay: 10 * second, Jitter: jitter}
 	}
 	fixed := retry(3, job.BackoffConstant, job.JitterNone)
 	canceled := tried(1, 0)
-	canceled.Cancel = &job.Cancel{}
+	canceled.Cancel = &job.Cancel{Reason: "canceled by request"}
 	long := tried(1, 0)
 	long.Attempt = 60 // of which the record keeps a few only
 
@@ -70,13 +81,13 @@ func TestRetry(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := job.Spec{Command: []string{"x"}, Retry: c.retry}
-			due, reason, again := Retry(&spec, c.run, c.o, now, 0.5)
+			due, reason, again := decide(EndedAttempt{Spec: &spec, Run: c.run, Outcome: c.o})
 			var want time.Time
 			if c.again {
-				want = now.Add(c.wait)
+				want = epoch.Add(c.wait)
 			}
 			if !due.Equal(want) || reason != c.reason || again != c.again {
-				t.Errorf("Retry() = %v, %q, %v; want %v, %q, %v", due, reason, again, want, c.reason, c.again)
+				t.Errorf("DecideDecideRetry() = %v, %q, %v; want %v, %q, %v", due, reason, again, want, c.reason, c.again)
 			}
 		})
 	}
@@ -85,31 +96,31 @@ func TestRetry(t *testing.T) {
 		busy := outcome(job.Failed, 503, true)
 		busy.After = 2 * time.Second
 		spec := job.Spec{HTTP: &job.HTTP{}}
-		if due, reason, again := Retry(&spec, tried(1, 0), busy, now, 0.5); !again || !due.Equal(now.Add(busy.After)) || reason != "retry 1 of 3" {
-			t.Errorf("after 503 with Retry-After: Retry() = %v, %q, %v; want the target's wish", due, reason, again)
+		if due, reason, again := decide(EndedAttempt{Spec: &spec, Run: tried(1, 0), Outcome: busy}); !again || !due.Equal(epoch.Add(busy.After)) || reason != "retry 1 of 3" {
+			t.Errorf("after 503 with Retry-After: DecideRetry() = %v, %q, %v; want the target's wish", due, reason, again)
 		}
-		if _, reason, again := Retry(&spec, tried(4, 0), busy, now, 0.5); again || reason != "gave up after 3 retries" {
-			t.Errorf("after three retries: Retry() = %q, %v", reason, again)
+		if _, reason, again := decide(EndedAttempt{Spec: &spec, Run: tried(4, 0), Outcome: busy}); again || reason != "gave up after 3 retries" {
+			t.Errorf("after three retries: DecideRetry() = %q, %v", reason, again)
 		}
 		for name, o := range map[string]job.Outcome{"404": outcome(job.Failed, 404, false), "a timeout": {State: job.TimedOut, Retry: true}} {
-			if _, _, again := Retry(&spec, tried(1, 0), o, now, 0.5); again {
-				t.Errorf("after %s: Retry() grants a retry", name)
+			if _, _, again := decide(EndedAttempt{Spec: &spec, Run: tried(1, 0), Outcome: o}); again {
+				t.Errorf("after %s: DecideRetry() grants a retry", name)
 			}
 		}
 		for name, spec := range map[string]job.Spec{
 			"at_most_once": {HTTP: &job.HTTP{}, Delivery: job.AtMostOnce},
 			"max: 0":       {HTTP: &job.HTTP{}, Retry: &job.Retry{}},
 		} {
-			if _, _, again := Retry(&spec, tried(1, 0), busy, now, 0.5); again {
-				t.Errorf("with %s: Retry() grants a retry", name)
+			if _, _, again := decide(EndedAttempt{Spec: &spec, Run: tried(1, 0), Outcome: busy}); again {
+				t.Errorf("with %s: DecideRetry() grants a retry", name)
 			}
 		}
 	})
 
 	t.Run("exit code 75 of something that is not a command means nothing", func(t *testing.T) {
 		spec := job.Spec{Handler: "x"}
-		if _, _, again := Retry(&spec, tried(1, 0), outcome(job.Failed, 75, true), now, 0); again {
-			t.Error("Retry() grants a retry")
+		if _, _, again := decide(EndedAttempt{Spec: &spec, Run: tried(1, 0), Outcome: outcome(job.Failed, 75, true)}); again {
+			t.Error("DecideRetry() grants a retry")
 		}
 	})
 }
@@ -130,7 +141,7 @@ func TestBackoffNeverOverflows(t *testing.T) {
 
 func TestLost(t *testing.T) {
 	canceled := tried(1, 0)
-	canceled.Cancel = &job.Cancel{}
+	canceled.Cancel = &job.Cancel{Reason: "canceled by request"}
 	lost := func(reasons ...string) *job.Run {
 		r := tried(len(reasons)+1, len(reasons))
 		for i, reason := range reasons {
@@ -156,12 +167,46 @@ func TestLost(t *testing.T) {
 		{"nor attempts that had not begun", job.AtLeastOnce, lost(notBegun, notBegun, notBegun, notBegun, notBegun), vanished, true, "tried again after losing worker w1"},
 		{"nor the stop of the next one", job.AtLeastOnce, lost(vanished, vanished, vanished, vanished), stopped, true, "tried again after losing worker w1"},
 		{"at_most_once is not", job.AtMostOnce, tried(1, 0), vanished, false, "its delivery is at_most_once"},
-		{"a canceled run is not", job.AtLeastOnce, canceled, vanished, false, "its end was asked for"},
+		{"a canceled run is not", job.AtLeastOnce, canceled, vanished, false, "canceled by request"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			again, reason := Lost(&job.Spec{Delivery: c.delivery}, c.run, c.why)
-			if again != c.again || reason != c.reason {
-				t.Errorf("Lost() = %v, %q; want %v, %q", again, reason, c.again, c.reason)
+			_, reason, again := decide(EndedAttempt{
+				Spec: &job.Spec{Delivery: c.delivery}, Run: c.run, Outcome: job.Outcome{State: job.Lost, Reason: c.why},
+			})
+			if want := c.why + "; " + c.reason; again != c.again || reason != c.reason && (again || reason != want) {
+				t.Errorf("DecideRetry() = %v, %q; want %v, %q", again, reason, c.again, c.reason)
+			}
+		})
+	}
+}
+
+func TestRetryOfAnAttemptThatALeaderGaveUp(t *testing.T) {
+	canceled := tried(1, 0)
+	canceled.Cancel = &job.Cancel{Reason: "canceled by request"}
+	retry := &job.Retry{Max: 1, Min: job.Duration(time.Second)}
+	for _, c := range []struct {
+		name   string
+		spec   *job.Spec
+		run    *job.Run
+		state  job.State
+		reason string
+		again  bool
+	}{
+		{"is granted by the retry policy", &job.Spec{Retry: retry}, tried(1, 0), job.TimedOut, "retry 1 of 1", true},
+		{"is refused when the policy is used up", &job.Spec{Retry: retry}, tried(2, 0), job.TimedOut, "overdue; gave up after 1 retries", false},
+		{"is refused at_most_once", &job.Spec{Delivery: job.AtMostOnce, Retry: retry}, tried(1, 0), job.Lost, "overdue; its delivery is at_most_once", false},
+		{"is refused when the job was deleted", nil, tried(1, 0), job.Lost, "overdue; the job was deleted", false},
+		{"is refused when cancellation was requested", &job.Spec{Retry: retry}, canceled, job.Canceled, "overdue; canceled by request", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := EndedAttempt{Spec: c.spec, Run: c.run, Outcome: job.Outcome{State: job.TimedOut, Reason: "overdue"}, Now: epoch, GivenUp: true}
+			o, r := DecideRetry(e)
+			reason := o.Reason
+			if r != nil {
+				reason = r.Reason
+			}
+			if o.State != c.state || reason != c.reason || (r != nil) != c.again {
+				t.Errorf("DecideRetry() = %s, %q, retry %v; want %s, %q, %v", o.State, reason, r != nil, c.state, c.reason, c.again)
 			}
 		})
 	}

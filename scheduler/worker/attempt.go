@@ -100,13 +100,7 @@ func (w *Worker) conclude(a *attempt, o job.Outcome, begun bool, began, ended ti
 		})
 	}
 
-	spec := a.spec
-	if !begun { // what has not begun may be repeated, whatever the job says
-		repeatable := *spec
-		repeatable.Delivery = job.AtLeastOnce
-		spec = &repeatable
-	}
-	r := newReport(a.run, spec, o, a.byLeader(ended), w.random())
+	r := newReport(a.run, a.spec, o, !begun, a.byLeader(ended), w.random())
 	kept := false
 	if w.journal != nil {
 		// If we die before, the attempt counts as lost; after, the next process delivers its outcome.

@@ -147,10 +147,13 @@ func lead(r *rig, names []string) (open int) {
 		default:
 			spec := r.store.jobs[run.Job].Spec
 			r.store.change(name, "", func(run job.Run) (job.Run, error) {
-				o := job.Outcome{State: job.Lost, At: time.Now().UTC(), Reason: "worker lost"}
+				o, retry := policy.DecideRetry(policy.EndedAttempt{
+					Spec: spec, Run: &run, Now: time.Now(), GivenUp: true,
+					Outcome: job.Outcome{State: job.Lost, At: time.Now().UTC(), Reason: "worker lost"},
+				})
 				next, err := run.Finish(o)
-				if again, reason := policy.Lost(spec, &run, o.Reason); again {
-					next, err = run.Again(o, time.Now(), reason)
+				if retry != nil {
+					next, err = run.Again(o, retry.Due, retry.Reason)
 				}
 				return next.GiveUp(), err
 			})

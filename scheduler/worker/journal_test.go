@@ -21,6 +21,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
 func openJournal(t *testing.T, path string) *Journal {
@@ -43,7 +44,7 @@ func sampleReport(n int) *report {
 	return &report{
 		Run: run, Rev: run.Rev,
 		Outcome: job.Outcome{State: job.Failed, At: at, Reason: "exit code 3", Exit: &exit, Output: "x"},
-		Again:   &again{Due: at.Add(time.Minute), Reason: "retry 1 of 3"},
+		Again:   &policy.Retry{Due: at.Add(time.Minute), Reason: "retry 1 of 3"},
 	}
 }
 
@@ -397,7 +398,7 @@ func TestReportsAreWrittenAsEncodingJSONDoes(t *testing.T) {
 	exit := 3
 	for name, r := range map[string]report{
 		"usual":   {Run: job.Run{Job: "a", ID: "b", Slot: at, Due: at, Created: at}, Rev: 7, Outcome: job.Outcome{State: job.Succeeded, At: at}},
-		"again":   {Run: job.Run{Job: "a", ID: "b"}, Outcome: job.Outcome{At: at}, Again: &again{Due: at, Reason: "x"}},
+		"again":   {Run: job.Run{Job: "a", ID: "b"}, Outcome: job.Outcome{At: at}, Again: &policy.Retry{Due: at, Reason: "x"}},
 		"payload": {Run: job.Run{Job: "a", Payload: json.RawMessage(`{}`)}, Outcome: job.Outcome{At: at, Exit: &exit}},
 		"strange": {Run: job.Run{Job: "a"}, Outcome: job.Outcome{At: at, Output: "\x00 <ü>"}},
 	} {

@@ -15,18 +15,12 @@ import (
 // report is the end of one attempt on its way to the store. It is decided once, by the worker that executed the
 // attempt, and is sent until the store's answer is definite.
 type report struct {
-	Run     job.Run     `json:"run"` // as it was claimed
-	Rev     int64       `json:"rev"` // Run.Rev, which is not part of its JSON
-	Outcome job.Outcome `json:"outcome"`
-	Again   *again      `json:"again,omitempty"` // nil: the run has ended
+	Run     job.Run       `json:"run"` // as it was claimed
+	Rev     int64         `json:"rev"` // Run.Rev, which is not part of its JSON
+	Outcome job.Outcome   `json:"outcome"`
+	Again   *policy.Retry `json:"again,omitempty"` // nil: the run has ended
 
 	place string // its key in the journal; "": it was never there
-}
-
-// again is the decision for another attempt.
-type again struct {
-	Due    time.Time `json:"due"`
-	Reason string    `json:"reason"`
 }
 
 // size says what a report leaves out so that its record fits into the store.
@@ -38,28 +32,13 @@ const (
 	withoutInput       // nor the run's payload; so it is the run's end
 )
 
-// newReport decides what becomes of run, whose attempt has ended with o. now is the leader's time.
-func newReport(run job.Run, spec *job.Spec, o job.Outcome, now time.Time, random float64) *report {
-	o = checked(o, now)
+// newReport makes the report of an attempt that ended with outcome o. notBegun says that the attempt's work never began; now is the
+// leader's time.
+func newReport(run job.Run, spec *job.Spec, o job.Outcome, notBegun bool, now time.Time, random float64) *report {
 	r := &report{Run: run, Rev: run.Rev}
-	switch o.State {
-	case job.Lost:
-		if retry, reason := policy.Lost(spec, &run, o.Reason); retry {
-			r.Again = &again{Due: now, Reason: reason}
-			if run.Due.After(now) { // it was claimed, and had not begun
-				r.Again.Due = run.Due
-			}
-		} else {
-			o.Reason = join(o.Reason, reason)
-		}
-	case job.Failed, job.TimedOut:
-		if due, reason, retry := policy.Retry(spec, &run, o, now, random); retry {
-			r.Again = &again{Due: due.Round(0), Reason: reason}
-		} else {
-			o.Reason = join(o.Reason, reason)
-		}
-	}
-	r.Outcome = o
+	r.Outcome, r.Again = policy.DecideRetry(policy.EndedAttempt{
+		Spec: spec, Run: &r.Run, Outcome: checked(o, now), NotBegun: notBegun, Now: now, Random: random,
+	})
 	return r
 }
 
@@ -85,13 +64,6 @@ func checked(o job.Outcome, now time.Time) job.Outcome {
 		o.Output = o.Output[over:]
 	}
 	return o
-}
-
-func join(reason, more string) string {
-	if reason == "" || more == "" {
-		return reason + more
-	}
-	return reason + "; " + more
 }
 
 // encode is the report's JSON. It leaves <, > and & as they are, as the store does: a payload comes back byte for byte.
@@ -124,7 +96,7 @@ func (r *report) apply(current job.Run, leave size) (job.Run, error) {
 	if leave >= withoutInput {
 		current.Payload = nil
 		if retry != nil {
-			retry, o.Reason = nil, join(o.Reason, "not tried again, since its record is too large for the store")
+			retry, o.Reason = nil, policy.JoinReasons(o.Reason, "not tried again, since its record is too large for the store")
 		}
 	}
 	if current.Cancel != nil {
@@ -132,7 +104,7 @@ func (r *report) apply(current job.Run, leave size) (job.Run, error) {
 			o.State = job.Canceled
 		}
 		if o.State == job.Canceled {
-			o.Reason = join(o.Reason, current.Cancel.Reason)
+			o.Reason = policy.JoinReasons(o.Reason, current.Cancel.Reason)
 		}
 		retry = nil
 	}
