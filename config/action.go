@@ -2,9 +2,6 @@ package config
 
 import (
 	"fmt"
-	"net/http"
-	"net/textproto"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -15,14 +12,13 @@ import (
 // actions are the keys of which a job has exactly one.
 var actions = []string{"command", "shell", "http", "handler"}
 
-// toldEnv are the variables that a job gets from rota.
-var toldEnv = []string{
+// ownVariables are the variables that rota sets for a job.
+var ownVariables = []string{
 	"ROTA_JOB", "ROTA_RUN", "ROTA_SLOT", "ROTA_ATTEMPT", "ROTA_FENCING_TOKEN", "ROTA_IDEMPOTENCY_KEY",
 	"ROTA_DEADLINE", "ROTA_PAYLOAD", "TRACEPARENT",
 }
 
-// action checks that a job does one thing, and that nothing is said that this thing has no use for. own is the job's
-// mapping without defaults.
+// action checks that a job has one action, and no key that has no effect on it. own is the job's mapping without defaults.
 func (r *reader) action(own, key *yaml.Node, what string, s *job.Spec) {
 	var given []string
 	for _, k := range actions {
@@ -32,7 +28,7 @@ func (r *reader) action(own, key *yaml.Node, what string, s *job.Spec) {
 	}
 	switch {
 	case len(given) == 0:
-		r.fail(key, "add one of "+oneOf(actions), "%s does nothing", what)
+		r.failAbsent(key, actions[0], "add one of "+oneOf(actions), "%s does nothing", what)
 	case len(given) > 1:
 		r.fail(keyOf(own, given[1]), "keep one of them, or make two jobs", "%s has more than one action: %s", what, strings.Join(given, " and "))
 	case given[0] == "http" || given[0] == "handler":
@@ -45,158 +41,63 @@ func (r *reader) action(own, key *yaml.Node, what string, s *job.Spec) {
 	}
 }
 
-func readCommand(r *reader, n *yaml.Node, s *job.Spec) {
-	if n.Kind == yaml.ScalarNode {
-		r.fail(n, fmt.Sprintf("use shell: %s, or a list of arguments", abbreviate(n.Value)), "command must be a list, not %s", kindOf(n))
-		return
-	}
-	r.items(n, "command", false, func(i int, n *yaml.Node) {
-		arg, ok := r.scalar(n, "argument", "a text")
-		switch {
-		case !ok:
-		case i == 0 && arg == "":
-			r.fail(n, "begin the list with the program", "command has no program")
-		case i == maxArguments:
-			r.fail(n, "put them into a file that the program reads", "command has more than %d arguments", maxArguments)
-		case i < maxArguments:
-			s.Command = append(s.Command, r.told(n, "argument", arg))
-			r.references(n, "argument", arg)
+// command is the program of a job with its arguments.
+var command = kind[[]string]{
+	name: "list of texts", limits: fmt.Sprintf("1 to %d arguments", maxArguments), layout: inFlowIfShort,
+	schema: object{"type": "array", "minItems": 1, "maxItems": maxArguments, "items": ref("word")},
+	read: func(r *reader, n *yaml.Node, what string) (list []string) {
+		if n.Kind == yaml.ScalarNode {
+			hint := "write a list of arguments, or use shell"
+			if !r.src.json {
+				hint = fmt.Sprintf("use shell: %s, or a list of arguments", abbreviate(n.Value))
+			}
+			r.fail(n, hint, "%s must be a list, not %s", what, r.kindOf(n))
+			return nil
 		}
-	})
+		r.items(n, what, false, func(i int, n *yaml.Node) {
+			arg, ok := r.scalar(n, "argument", "a text")
+			switch {
+			case !ok:
+			case i == 0 && arg == "":
+				r.fail(n, "begin the list with the program", "%s has no program", what)
+			case i == maxArguments:
+				r.fail(n, "put them into a file that the program reads", "%s has more than %d arguments", what, maxArguments)
+			case i < maxArguments:
+				list = append(list, r.argument(n, "argument", arg))
+				r.references(n, "argument", arg)
+			}
+		})
+		return list
+	},
 }
 
-func readEnv(r *reader, n *yaml.Node, s *job.Spec) {
+// env reads variables of the environment.
+func (r *reader) env(n *yaml.Node, what string) map[string]string {
 	env := map[string]string{}
-	r.pairs(n, "env", func(key, value *yaml.Node) {
+	r.pairs(n, what, func(key, value *yaml.Node) {
 		name := key.Value
+		variable := what + " " + quote(name)
 		switch {
 		case name == "" || strings.ContainsAny(name, "= \t\n$\x00"):
-			r.fail(key, "letters, digits and _", "env has the name %s, which is not a variable's", quote(name))
+			r.fail(key, "letters, digits and _", "%s has the name %s, which is not a variable's", what, quote(name))
 			return
-		case slices.Contains(toldEnv, name):
-			r.fail(key, "choose another name", "env sets %s, which is set by rota", name)
+		case slices.Contains(ownVariables, name):
+			r.fail(key, "choose another name", "%s sets %s, which is set by rota", what, name)
+			return
+		case isNull(value):
+			r.fail(key, `write "" for an empty value`, "%s has no value", variable)
 			return
 		}
-		if isNull(value) {
-			r.fail(key, `write "" for an empty value`, "env %s has no value", quote(name))
-			return
-		}
-		v, ok := r.scalar(value, "env "+quote(name), "a text")
+		v, ok := r.scalar(value, variable, "a text")
 		if !ok {
 			return
 		}
-		r.references(value, "env "+quote(name), v)
-		env[name] = r.told(value, "env "+quote(name), v)
+		r.references(value, variable, v)
+		env[name] = r.argument(value, variable, v)
 	})
-	r.tooMany(n, "env", len(env))
-	if len(env) > 0 {
-		s.Env = env
+	r.tooMany(n, what, len(env))
+	if len(env) == 0 {
+		return nil
 	}
-}
-
-var methods = []string{
-	http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions,
-}
-
-// statuses are what a target may answer with.
-var statuses = job.Range[int]{Low: 100, High: 599}
-
-var httpFields = []field[job.HTTP]{
-	{"url", func(r *reader, n *yaml.Node, h *job.HTTP) {
-		h.URL = r.required(n, "url", maxURL)
-		r.url(n, h.URL)
-	}},
-	{"method", func(r *reader, n *yaml.Node, h *job.HTTP) { h.Method = choice(r, n, "method", methods) }},
-	{"headers", readHeaders},
-	{"json", func(r *reader, n *yaml.Node, h *job.HTTP) {
-		h.JSON = r.json(n, "json")
-		r.placeholdersIn(n)
-	}},
-	{"body", func(r *reader, n *yaml.Node, h *job.HTTP) {
-		h.Body = r.text(n, "body", maxText)
-		r.placeholders(n, "body", h.Body)
-	}},
-	{"expect", func(r *reader, n *yaml.Node, h *job.HTTP) {
-		r.items(n, "expect", true, func(_ int, n *yaml.Node) {
-			if status := r.count(n, "expect", statuses); status != 0 && !slices.Contains(h.Expect, status) {
-				h.Expect = append(h.Expect, status)
-			}
-		})
-	}},
-}
-
-func readHTTP(r *reader, n *yaml.Node, s *job.Spec) {
-	var h job.HTTP
-	if !readFields(r, n, "http", httpFields, nil, &h) {
-		return
-	}
-	if child(n, "url") == nil {
-		r.fail(n, "add url: https://host/path", "http has no url")
-	}
-	if child(n, "json") != nil && child(n, "body") != nil {
-		r.fail(keyOf(n, "body"), "keep one of them", "http has both json and body")
-	}
-	s.HTTP = &h
-}
-
-func readHeaders(r *reader, n *yaml.Node, h *job.HTTP) {
-	headers, seen := map[string]string{}, map[string]string{}
-	r.pairs(n, "headers", func(key, value *yaml.Node) {
-		name := key.Value
-		v, ok := r.scalar(value, "header "+quote(name), "a text")
-		canonical := textproto.CanonicalMIMEHeaderKey(name)
-		switch {
-		case !ok:
-		case !isToken(name):
-			r.fail(key, "letters, digits and dashes", "headers has the name %s, which is not a header's", quote(name))
-		case seen[canonical] != "":
-			r.fail(key, "remove one of the two", "duplicate header %s: already given as %s", quote(name), quote(seen[canonical]))
-		case strings.ContainsAny(v, "\r\n\x00"):
-			r.fail(value, "write it on one line", "header %s has a line break in its value", quote(name))
-		default:
-			seen[canonical] = name
-			headers[name] = r.limited(value, "header "+quote(name), v, maxText)
-			r.placeholders(value, "header "+quote(name), v)
-		}
-	})
-	r.tooMany(n, "headers", len(headers))
-	if len(headers) > 0 {
-		h.Headers = headers
-	}
-}
-
-func isToken(s string) bool {
-	for _, c := range s {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.ContainsRune("!#$%&'*+-.^_`|~", c):
-		default:
-			return false
-		}
-	}
-	return s != ""
-}
-
-// url checks a URL as far as it is known before its references are resolved.
-func (r *reader) url(n *yaml.Node, text string) {
-	if text == "" {
-		return
-	}
-	r.placeholders(n, "url", text)
-	known := placeholder.ReplaceAllString(text, "1")
-	if placeholder.MatchString(text) && placeholder.FindStringIndex(text)[0] == 0 {
-		return // the scheme, and maybe the host, come from a reference
-	}
-	u, err := url.Parse(known)
-	switch {
-	case err != nil:
-		reason := err
-		if e, ok := err.(*url.Error); ok {
-			reason = e.Err
-		}
-		r.fail(n, "such as https://host/path", "url %s: %v", quote(text), reason)
-	case u.Scheme != "http" && u.Scheme != "https":
-		r.fail(n, "such as https://host/path", "url %s does not begin with http:// or https://", quote(text))
-	case u.Hostname() == "":
-		r.fail(n, "such as https://host/path", "url %s has no host", quote(text))
-	}
+	return env
 }

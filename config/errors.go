@@ -17,7 +17,9 @@ type Error struct {
 	Msg     string // what is wrong
 	Hint    string // what to do instead
 	Excerpt string // the line and, below it, a caret; may be empty
-	Unread  bool   // the file could not be read, which may change though the file does not
+	Path    string // the key of a request, such as retry.max; empty for the request as a whole and for files
+	Unread  bool   // the file could not be read; this may change without a change of the file
+	Large   bool   // the value is larger than the store or a program takes
 }
 
 // Error returns the mistake with its excerpt and hint, on several lines.

@@ -23,7 +23,7 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 		switch key.Value {
 		case "version":
 			if value.Value != version || value.Tag != "!!int" {
-				r.fail(value, "write version: "+version, "version must be %s, not %s", version, kindOf(value))
+				r.fail(value, "write version: "+version, "version must be %s, not %s", version, r.kindOf(value))
 			}
 		case "defaults":
 			defaults = value
@@ -68,7 +68,7 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 }
 
 func (r *reader) unknownTop(key *yaml.Node) {
-	if slices.Contains(fieldNames(jobFields), key.Value) || slices.Contains(later, key.Value) {
+	if slices.Contains(jobKeys.names(), key.Value) || slices.Contains(later, key.Value) {
 		r.fail(key, "indent it below jobs: and the job's name", "key %s belongs to a job", quote(key.Value))
 		return
 	}
@@ -79,18 +79,20 @@ func (r *reader) notYet(key *yaml.Node) {
 	r.fail(key, "remove it", "%s is not supported yet", quote(key.Value))
 }
 
+// defaultKeys are the keys of a job that defaults may have.
+var defaultKeys = slices.DeleteFunc(slices.Clone(jobKeys), func(f row[job.Spec]) bool { return f.perJob })
+
 // defaults checks the defaults by themselves, since a file may have no job that uses them.
 func (r *reader) defaults(n *yaml.Node) {
-	fields := defaultFields()
 	var spec job.Spec
-	ok := readFields(r, n, "defaults", fields, func(key *yaml.Node) {
+	ok := readKeys(r, n, "defaults", "", defaultKeys, func(key *yaml.Node) {
 		switch {
 		case slices.Contains(later, key.Value):
 			r.notYet(key)
-		case slices.Contains(fieldNames(jobFields), key.Value):
+		case slices.Contains(jobKeys.names(), key.Value):
 			r.fail(key, "write it into each job", "%s cannot be a default", quote(key.Value))
 		default:
-			r.unknown(key, "defaults", fieldNames(fields))
+			r.unknown(key, "defaults", defaultKeys.names())
 		}
 	}, &spec)
 	if ok {
@@ -124,12 +126,12 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	value = withDefaults(value, defaults)
 	var spec job.Spec
 	misspelt := false // an action
-	ok := readFields(r, value, what, jobFields, func(key *yaml.Node) {
+	ok := readKeys(r, value, what, "", jobKeys, func(key *yaml.Node) {
 		if slices.Contains(later, key.Value) {
 			r.notYet(key)
 			return
 		}
-		names := fieldNames(jobFields)
+		names := jobKeys.names()
 		misspelt = misspelt || slices.Contains(actions, Nearest(key.Value, names))
 		r.unknown(key, what, names)
 	}, &spec)
@@ -163,7 +165,7 @@ func (l *loader) checkSizes() {
 	for _, key := range l.sound {
 		spec := l.jobs[key.node.Value].Spec
 		if size := spec.Size(); size > job.MaxSpec {
-			key.r.fail(key.node, "keep large data elsewhere and name the place", "job %s has %d bytes as JSON, at most %d are allowed",
+			key.r.failLarge(key.node, "keep large data elsewhere and name the place", "job %s has %d bytes as JSON, at most %d are allowed",
 				quote(key.node.Value), size, job.MaxSpec)
 		}
 	}
@@ -187,11 +189,10 @@ func withDefaults(own, defaults *yaml.Node) *yaml.Node {
 		filled.Content = append(append([]*yaml.Node(nil), value.Content...), missingPairs(value, inherited)...)
 		merged.Content[i+1] = &filled
 	}
-	allowed := fieldNames(defaultFields())
 	missing := missingPairs(own, defaults)
 	for i := 0; i+1 < len(missing); i += 2 {
 		// Whatever else defaults hold was reported when they were read.
-		if slices.Contains(allowed, missing[i].Value) {
+		if defaultKeys.has(missing[i].Value) {
 			merged.Content = append(merged.Content, missing[i], missing[i+1])
 		}
 	}

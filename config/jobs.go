@@ -82,6 +82,8 @@ type loader struct {
 	limits    map[string]LimitDefinition
 	used      []limitUse
 	notifiers notifiers
+	exists    Exists // nil: only the definitions of the sources exist
+	err       error  // of exists
 }
 
 func newLoader() *loader {
@@ -107,6 +109,9 @@ func (l *loader) set() (*Set, error) {
 	l.notifiers.resolve(l.jobs)
 	l.checkUses()
 	l.checkSizes()
+	if l.err != nil {
+		return nil, l.err
+	}
 	if err := l.c.err(); err != nil {
 		return nil, err
 	}

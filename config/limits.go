@@ -17,29 +17,6 @@ type LimitDefinition struct {
 	Spec job.LimitSpec
 }
 
-// limitFields are the keys of a limit, in the order in which they are written.
-var limitFields = []field[job.LimitSpec]{
-	{"concurrent", func(r *reader, n *yaml.Node, l *job.LimitSpec) {
-		l.Concurrent = r.count(n, "concurrent", job.ConcurrentRange)
-	}},
-	{"rate", func(r *reader, n *yaml.Node, l *job.LimitSpec) { l.Rate = r.rate(n, "rate") }},
-}
-
-var breakerFields = []field[job.Breaker]{
-	{"window", func(r *reader, n *yaml.Node, b *job.Breaker) { b.Window = r.count(n, "window", job.BreakerWindowRange) }},
-	{"failure_ratio", func(r *reader, n *yaml.Node, b *job.Breaker) { b.FailureRatio = r.ratio(n, "failure_ratio") }},
-	{"open_for", func(r *reader, n *yaml.Node, b *job.Breaker) {
-		b.OpenFor = r.span(n, "open_for", job.BreakerOpenForRange)
-	}},
-}
-
-func readBreaker(r *reader, n *yaml.Node, s *job.Spec) {
-	var b job.Breaker
-	if readFields(r, n, "breaker", breakerFields, nil, &b) && len(n.Content) > 0 {
-		s.Breaker = &b
-	}
-}
-
 // limitUse is where a job names a limit.
 type limitUse struct {
 	r    *reader
@@ -66,11 +43,11 @@ func (l *loader) limit(r *reader, key, value *yaml.Node) {
 		r.fail(key, "say how much it allows: concurrent, rate or both", "%s has no value", what)
 		return
 	}
-	if !readFields(r, value, what, limitFields, nil, &d.Spec) || r.mistakes() != before {
+	if !readKeys(r, value, what, "", limitKeys, nil, &d.Spec) || r.mistakes() != before {
 		return
 	}
 	if d.Spec == (job.LimitSpec{}) {
-		r.fail(key, "say how much it allows: concurrent, rate or both", "%s limits nothing", what)
+		r.failAbsent(key, limitKeys[0].Name, "say how much it allows: concurrent, rate or both", "%s limits nothing", what)
 	}
 	l.limits[name] = d
 }
@@ -97,6 +74,15 @@ func (l *loader) checkUses() {
 		if _, defined := l.limits[name]; defined || use.node.Kind != yaml.ScalarNode || job.CheckName(name) != nil {
 			continue // or reported already
 		}
+		if l.exists != nil {
+			known, err := l.exists("limit", name)
+			if err != nil {
+				l.err = err
+			}
+			if known || err != nil {
+				continue
+			}
+		}
 		hint := didYouMean(name, sortedKeys(l.limits))
 		if hint == "" {
 			hint = fmt.Sprintf("define it in a job file, beside jobs: limits: {%s: {concurrent: 4}}", name)
@@ -105,21 +91,27 @@ func (l *loader) checkUses() {
 	}
 }
 
-func readLimits(r *reader, n *yaml.Node, s *job.Spec) {
-	r.items(n, "limits", true, func(i int, n *yaml.Node) {
-		name, ok := r.scalar(n, "limits", "the name of a limit")
-		switch {
-		case !ok:
-		case job.CheckName(name) != nil:
-			r.badName(n, "limits:", job.CheckName(name))
-		case slices.Contains(s.Limits, name):
-			r.fail(n, "remove one of the two", "limits names %s twice", quote(name))
-		case i == job.MaxLimits:
-			r.fail(n, "remove some of them", "limits names more than %d", job.MaxLimits)
-		case i < job.MaxLimits:
-			s.Limits = append(s.Limits, name)
-		}
-	})
+// limitNames are the names of limits that a job holds.
+var limitNames = kind[[]string]{
+	name: "name or list", limits: fmt.Sprintf("at most %d names", job.MaxLimits), layout: inFlow,
+	schema: listOf(kind[string]{schema: object{"type": "string", "pattern": namePattern, "maxLength": job.MaxNameLength}}, plain).schema,
+	read: func(r *reader, n *yaml.Node, what string) (names []string) {
+		r.items(n, what, true, func(i int, n *yaml.Node) {
+			name, ok := r.scalar(n, what, "the name of a limit")
+			switch {
+			case !ok:
+			case job.CheckName(name) != nil:
+				r.badName(n, what+":", job.CheckName(name))
+			case slices.Contains(names, name):
+				r.fail(n, "remove one of the two", "%s names %s twice", what, quote(name))
+			case i == job.MaxLimits:
+				r.fail(n, "remove some of them", "%s names more than %d", what, job.MaxLimits)
+			case i < job.MaxLimits:
+				names = append(names, name)
+			}
+		})
+		return names
+	},
 }
 
 // rate reads a rate such as 10/s.
@@ -144,7 +136,7 @@ func (r *reader) ratio(n *yaml.Node, what string) float64 {
 	v, err := strconv.ParseFloat(s, 64)
 	switch {
 	case n.Tag != "!!float" && n.Tag != "!!int" || err != nil:
-		r.fail(n, "such as 0.5 for a half", "%s must be a number, not %s", what, kindOf(n))
+		r.fail(n, "such as 0.5 for a half", "%s must be a number, not %s", what, r.kindOf(n))
 	case !job.BreakerRatioRange.Holds(v):
 		r.fail(n, "such as 0.5 for a half", "%s %s is not above 0 and up to 1", what, abbreviate(s))
 	default:

@@ -229,7 +229,7 @@ func environment(environ []string) map[string]string {
 
 // otherVariables are the ROTA_… variables that are no settings: those of the commands, and those of jobs, since a job
 // may start rota.
-var otherVariables = append([]string{"ROTA_SERVER", "ROTA_TOKEN_FILE", "ROTA_CACERT", "ROTA_CERT", "ROTA_CERT_KEY", "ROTA_CONFIG"}, toldEnv...)
+var otherVariables = append([]string{"ROTA_SERVER", "ROTA_TOKEN_FILE", "ROTA_CACERT", "ROTA_CERT", "ROTA_CERT_KEY", "ROTA_CONFIG"}, ownVariables...)
 
 // ofKubernetes matches the variables that Kubernetes sets in every container for a Service called rota or rota-….
 var ofKubernetes = regexp.MustCompile(`^ROTA_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP|SCTP)(_.*)?)?)$`)

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -18,7 +18,7 @@ func Marshal(jobs map[string]job.Spec) ([]byte, error) { return MarshalSet(jobs,
 // MarshalSet writes jobs and limits as a job file: by name, each with its keys in the documented order and without those
 // that say what is the default anyway. ParseJobs reads the same from it.
 func MarshalSet(jobs map[string]job.Spec, limits map[string]job.LimitSpec) ([]byte, error) {
-	list := mapping()
+	list, keys := mapping(), jobKeys.keys()
 	for _, name := range sortedKeys(jobs) {
 		spec := jobs[name].WithDefaults()
 		n, err := specNode(spec)
@@ -30,7 +30,7 @@ func MarshalSet(jobs map[string]job.Spec, limits map[string]job.LimitSpec) ([]by
 			return nil, fmt.Errorf("write job %s: %w", name, err)
 		}
 		prune(n, base)
-		beautify(n)
+		beautify(n, keys)
 		list.Content = append(list.Content, scalar("!!str", name), n)
 	}
 	file := mapping()
@@ -99,49 +99,9 @@ func specNode(s any) (*yaml.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	return jsonNode(dec)
-}
-
-// jsonNode reads one JSON value, keeping the order of keys.
-func jsonNode(dec *json.Decoder) (*yaml.Node, error) {
-	token, err := dec.Token()
-	if err == io.EOF {
-		return nil, io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		return nil, err
-	}
-	switch v := token.(type) {
-	case json.Delim:
-		n := mapping()
-		if v == '[' {
-			n = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		}
-		for dec.More() {
-			child, err := jsonNode(dec) // in an object, keys and values by turns
-			if err != nil {
-				return nil, err
-			}
-			n.Content = append(n.Content, child)
-		}
-		if len(n.Content) == 0 {
-			n.Style = yaml.FlowStyle
-		}
-		_, err := dec.Token()
-		return n, err
-	case string:
-		return scalar("!!str", v), nil
-	case json.Number:
-		if strings.ContainsAny(v.String(), ".eE") {
-			return scalar("!!float", v.String()), nil
-		}
-		return scalar("!!int", v.String()), nil
-	case bool:
-		return scalar("!!bool", fmt.Sprint(v)), nil
-	}
-	return scalar("!!null", "null"), nil
+	p := jsonParser{dec: json.NewDecoder(bytes.NewReader(text))}
+	p.dec.UseNumber()
+	return p.node(0, 0)
 }
 
 // prune removes what a mapping shares with base.
@@ -173,38 +133,53 @@ func same(a, b *yaml.Node) bool {
 	return true
 }
 
-// beautify writes a job as people do: small mappings on one line, a list of one as its element, scripts as blocks.
-func beautify(n *yaml.Node) {
+// layout is how the value of a key is written in a job file.
+type layout int
+
+const (
+	plain         layout = iota // each entry on a line of its own
+	inFlow                      // on one line: {a: 1} or [a, b]
+	inFlowIfShort               // on one line if it is short
+	eachInFlow                  // each value of a mapping on one line
+	oneQuoted                   // texts in quotes; a list of one as its element
+	quotedInFlow                // texts in quotes, on one line
+	asBlock                     // a text of several lines as a block
+)
+
+// beautify writes a mapping as people do: by the layout of its keys.
+func beautify(n *yaml.Node, keys []Key) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
+		at := slices.IndexFunc(keys, func(k Key) bool { return k.Name == n.Content[i].Value })
+		if at < 0 {
+			continue
+		}
 		value := n.Content[i+1]
-		switch n.Content[i].Value {
-		case "schedule", "at", "exclude":
-			for _, item := range value.Content {
-				item.Style = yaml.DoubleQuotedStyle
-			}
-			if len(value.Content) == 1 && n.Content[i].Value != "exclude" {
-				n.Content[i+1] = value.Content[0]
-			} else if n.Content[i].Value == "exclude" {
-				value.Style = yaml.FlowStyle
-			}
-		case "notify":
-			for j := 1; j < len(value.Content); j += 2 {
-				value.Content[j].Style = yaml.FlowStyle
-			}
-		case "dst", "retry", "workers", "limits", "breaker", "resources":
+		beautify(value, keys[at].Keys)
+		switch l := keys[at].layout; l {
+		case inFlow:
 			value.Style = yaml.FlowStyle
-		case "command":
+		case inFlowIfShort:
 			if isShort(value) {
 				value.Style = yaml.FlowStyle
 			}
-		case "http":
-			if expect := child(value, "expect"); expect != nil {
-				expect.Style = yaml.FlowStyle
+		case eachInFlow:
+			for j := 1; j < len(value.Content); j += 2 {
+				value.Content[j].Style = yaml.FlowStyle
 			}
-		case "shell":
+		case oneQuoted, quotedInFlow:
+			for _, item := range value.Content {
+				item.Style = yaml.DoubleQuotedStyle
+			}
+			if l == quotedInFlow {
+				value.Style = yaml.FlowStyle
+			} else if len(value.Content) == 1 {
+				n.Content[i+1] = value.Content[0]
+			}
+		case asBlock:
 			if strings.Contains(value.Value, "\n") {
 				value.Style = yaml.LiteralStyle
 			}
+		case plain:
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -63,22 +64,6 @@ func (r *reader) notifierName(key *yaml.Node) bool {
 	return false
 }
 
-var notifierFields = []field[job.Notifier]{
-	{"url", func(r *reader, n *yaml.Node, to *job.Notifier) {
-		to.URL = r.required(n, "url", maxURL)
-		r.notifierURL(n, to.URL)
-	}},
-	{"when", func(r *reader, n *yaml.Node, to *job.Notifier) {
-		var given []job.Occasion
-		r.items(n, "when", true, func(_ int, n *yaml.Node) { given = append(given, choice(r, n, "when", job.Occasions())) })
-		for _, o := range job.Occasions() { // in one order, and each once
-			if slices.Contains(given, o) {
-				to.When = append(to.When, o)
-			}
-		}
-	}},
-}
-
 // notifier reads a definition.
 func (r *reader) notifier(key, value *yaml.Node) (to job.Notifier) {
 	what := "notifier " + quote(key.Value)
@@ -86,10 +71,20 @@ func (r *reader) notifier(key, value *yaml.Node) (to job.Notifier) {
 		r.fail(key, "give it a url", "%s has no value", what)
 		return to
 	}
-	if readFields(r, value, what, notifierFields, nil, &to) && child(value, "url") == nil {
-		r.fail(key, "such as url: slack://…, or generic://host/path for a webhook", "%s has no url", what)
+	if readKeys(r, value, what, "", notifierKeys, nil, &to) && child(value, "url") == nil {
+		r.failAbsent(key, "url", "such as url: slack://…, or generic://host/path for a webhook", "%s has no url", what)
 	}
 	return to
+}
+
+// notifierURL is the service of a notifier.
+var notifierURL = kind[string]{
+	name: "URL", schema: object{"type": "string", "maxLength": maxURL},
+	read: func(r *reader, n *yaml.Node, what string) string {
+		text := r.required(n, what, maxURL)
+		r.notifierURL(n, text)
+		return text
+	},
 }
 
 // notifierURL checks a URL as far as it is known before its references are resolved.
@@ -126,23 +121,34 @@ func (r *reader) notifierURL(n *yaml.Node, text string) {
 	}
 }
 
-// readNotify reads whom a job names, or whom it defines for itself alone. Names are left to notifiers.
-func readNotify(r *reader, n *yaml.Node, s *job.Spec) {
-	if n.Kind != yaml.MappingNode {
-		r.items(n, "notify", true, func(_ int, n *yaml.Node) { r.required(n, "notify", maxURL) })
-		r.tooManyNotifiers(n, len(n.Content))
-		return
-	}
-	list := job.Notify{}
-	r.pairs(n, "notify", func(key, value *yaml.Node) {
-		if r.notifierName(key) {
-			list[key.Value] = r.notifier(key, value)
+// notifiersOfJob are names of notifiers, or definitions for one job alone. The result has the definitions; [notifiers] adds
+// those that the names stand for.
+var notifiersOfJob = kind[job.Notify]{
+	name: "name, list of names or mapping", limits: fmt.Sprintf("at most %d notifiers", maxNotifiers), layout: eachInFlow,
+	schema: object{"anyOf": []object{
+		{"type": "string", "pattern": namePattern},
+		{"type": "array", "minItems": 1, "maxItems": maxNotifiers, "items": object{"type": "string", "pattern": namePattern}},
+		namedBy(ref("notifier")),
+	}},
+	request: namedBy(ref("notifier")),
+	read: func(r *reader, n *yaml.Node, what string) job.Notify {
+		if n.Kind != yaml.MappingNode {
+			r.items(n, what, true, func(_ int, n *yaml.Node) { r.required(n, what, maxURL) })
+			r.tooManyNotifiers(n, len(n.Content))
+			return nil
 		}
-	})
-	r.tooManyNotifiers(n, len(list))
-	if len(list) > 0 {
-		s.Notify = list
-	}
+		list := job.Notify{}
+		r.pairs(n, what, func(key, value *yaml.Node) {
+			if r.notifierName(key) {
+				list[key.Value] = r.notifier(key, value)
+			}
+		})
+		r.tooManyNotifiers(n, len(list))
+		if len(list) == 0 {
+			return nil
+		}
+		return list
+	},
 }
 
 func (r *reader) tooManyNotifiers(n *yaml.Node, count int) {
@@ -174,7 +180,10 @@ func (s *notifiers) resolve(jobs map[string]Definition) {
 		case u.name == "" || u.node.Kind != yaml.ScalarNode || u.node.Tag != "!!str": // told already
 		case !ok:
 			hint := didYouMean(u.name, names)
-			if hint == "" {
+			switch {
+			case u.reader.src.json:
+				hint = `write {"` + u.name + `": {"url": "slack://…"}}: names have a meaning in job files only`
+			case hint == "":
 				hint = "define it below notifiers:, in this file or another one that is read with it"
 			}
 			u.reader.fail(u.node, hint, "notifier %s is not defined", quote(u.name))

@@ -14,55 +14,36 @@ type reader struct {
 	c   *collector
 }
 
+// fail reports a mistake at a node, with what to do instead.
 func (r *reader) fail(n *yaml.Node, hint, format string, args ...any) {
+	r.report(n, "", false, hint, format, args...)
+}
+
+// failAbsent reports a mistake about a key that the mapping at n lacks.
+func (r *reader) failAbsent(n *yaml.Node, key, hint, format string, args ...any) {
+	r.report(n, key, false, hint, format, args...)
+}
+
+// failLarge reports a value that is larger than the store or a program takes.
+func (r *reader) failLarge(n *yaml.Node, hint, format string, args ...any) {
+	r.report(n, "", true, hint, format, args...)
+}
+
+func (r *reader) report(n *yaml.Node, absent string, large bool, hint, format string, args ...any) {
 	if r.c.full() {
 		r.c.found++
 		return
 	}
-	r.c.add(r.src.blame(n.Line, n.Column, fmt.Sprintf(format, args...), hint))
+	e := r.src.blame(n.Line, n.Column, fmt.Sprintf(format, args...), hint)
+	e.Path, e.Large = r.src.path(n, absent), large
+	r.c.add(e)
 }
 
-// mistakes is how many were found so far: a caller compares two values to learn whether a part was sound.
+// mistakes returns how many were found so far. A caller compares two values to learn whether a part is sound.
 func (r *reader) mistakes() int { return r.c.found }
 
-// field is a key of a mapping and how its value goes into a T.
-type field[T any] struct {
-	name string
-	read func(r *reader, n *yaml.Node, to *T)
-}
-
-func fieldNames[T any](fields []field[T]) []string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.name
-	}
-	return names
-}
-
-// readFields reads a mapping of known keys. unknown reports a key that is not among them; nil stands for the usual way.
-func readFields[T any](r *reader, n *yaml.Node, what string, fields []field[T], unknown func(key *yaml.Node), to *T) bool {
-	return r.pairs(n, what, func(key, value *yaml.Node) {
-		for _, f := range fields {
-			if f.name != key.Value {
-				continue
-			}
-			if isNull(value) {
-				r.fail(key, "give it one or remove the key", "%s has no value", key.Value)
-				return
-			}
-			f.read(r, value, to)
-			return
-		}
-		if unknown != nil {
-			unknown(key)
-			return
-		}
-		r.unknown(key, what, fieldNames(fields))
-	})
-}
-
 func (r *reader) unknown(key *yaml.Node, what string, known []string) {
-	if r.c.full() { // what is dear and not kept is left out
+	if r.c.full() { // to find the nearest key would cost time, and nobody would see it
 		r.c.found++
 		return
 	}
@@ -122,7 +103,7 @@ func (r *reader) items(n *yaml.Node, what string, single bool, do func(i int, n 
 }
 
 func (r *reader) wrongType(n *yaml.Node, what, want string) {
-	r.fail(n, "write "+want, "%s must be %s, not %s", what, want, kindOf(n))
+	r.fail(n, "write "+want, "%s must be %s, not %s", what, want, r.kindOf(n))
 }
 
 // badName reports what job.CheckName says of a name; what it says to use is the hint.
@@ -131,25 +112,30 @@ func (r *reader) badName(n *yaml.Node, what string, err error) {
 	r.fail(n, "use "+use, "%s %s", what, msg)
 }
 
-// kindOf names what a node is in words.
-func kindOf(n *yaml.Node) string {
+// kindOf names the type of a node in words, with its value. It leaves the value of a request out, since an answer must not
+// repeat secrets.
+func (r *reader) kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return "a mapping"
 	case yaml.SequenceNode:
 		return "a list"
 	}
+	what, value := "the text", quote(n.Value)
 	switch n.Tag {
 	case "!!null":
 		return "nothing"
 	case "!!int", "!!float":
-		return "the number " + abbreviate(n.Value)
+		what, value = "the number", abbreviate(n.Value)
 	case "!!bool":
-		return "the boolean " + abbreviate(n.Value)
+		what, value = "the boolean", abbreviate(n.Value)
 	case "!!timestamp":
-		return "the time " + abbreviate(n.Value)
+		what, value = "the time", abbreviate(n.Value)
 	}
-	return "the text " + quote(n.Value)
+	if r.src.json {
+		return "a" + strings.TrimPrefix(what, "the")
+	}
+	return what + " " + value
 }
 
 func abbreviate(s string) string {

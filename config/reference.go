@@ -1,94 +1,116 @@
 package config
 
 import (
+	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/rota-scheduler/rota/scheduler/executor/fill"
-	"go.yaml.in/yaml/v4"
 )
 
-// placeholder is what a worker replaces: a reference or a template field.
-var placeholder = regexp.MustCompile(`\$\{(env|file):[^}]*\}|\{\{[^}]*\}\}`)
+// fileKeys are the keys at the top of a job file. The keys of jobs are in jobKeys, since defaults have most of them too.
+func fileKeys() []Key {
+	return []Key{
+		{Name: "version", Type: "whole number", Range: version, Example: version, Doc: "The version of this format.",
+			Zero: "Version 1.", schema: object{"const": 1}},
+		{Name: "defaults", Type: "mapping", Example: "{timezone: Europe/Berlin}", Keys: defaultKeys.keys(),
+			Doc: "What the jobs of this file have in common. Jobs add to mappings key by key.", Zero: "The jobs share nothing.",
+			schema: mappingSchema(defaultKeys.keys(), nil)},
+		{Name: "jobs", Type: "mapping of jobs", Example: "{hello: {shell: echo hello}}", Keys: jobKeys.keys(),
+			Doc: "Jobs by name.", Zero: "The file has no jobs.", schema: definitionsOf(jobSchema(jobKeys.keys()), "adhoc")},
+		{Name: "limits", Type: "mapping of limits", Example: "{database: {concurrent: 4}}", Keys: limitKeys.keys(),
+			Doc: "Cluster-wide limits by name.", Zero: "The file has no limits.", schema: namedBy(limitSchema())},
+		{Name: "notifiers", Type: "mapping of notifiers", Example: `{ops: {url: "slack://token@channel"}}`, Keys: notifierKeys.keys(),
+			Doc: "Notifiers by name. Jobs name those that report about them.", Zero: "The file has no notifiers.",
+			schema: namedBy(ref("notifier"))},
+	}
+}
 
-var (
-	referenceStart = regexp.MustCompile(`(?i)\$\{(env|file):`)
-	variableName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	templateStart  = regexp.MustCompile(`\{\{-?\s*\.?(\w*)`)
-)
+// Keys returns the keys of a job in the order in which they are written. Keys of mappings are below them.
+func Keys() []Key { return jobKeys.keys() }
 
-// templateFields are what a template in an HTTP job may name.
-var templateFields = []string{"Job", "Run", "Slot", "Attempt", "Token"}
+// Describe returns the key at a path such as retry.max. It looks among the keys of a job first, then from the top of a job
+// file: limits.concurrent is a key of a limit. If there is no such key, near lists the paths that were probably meant.
+func Describe(path string) (k Key, near []string, ok bool) {
+	var paths []string
+	for _, keys := range [][]Key{jobKeys.keys(), fileKeys()} {
+		if k, ok := find(keys, strings.Split(path, ".")); ok {
+			return k, nil, true
+		}
+		paths = pathsOf(paths, "", keys)
+	}
+	slices.Sort(paths)
+	return Key{}, nearest(path, slices.Compact(paths)), false
+}
 
-// references checks the form of each ${env:NAME} and ${file:/path}. Any other ${ is the job's own business.
-func (r *reader) references(n *yaml.Node, what, text string) {
-	for _, at := range referenceStart.FindAllStringSubmatchIndex(text, -1) {
-		kind, rest := text[at[2]:at[3]], text[at[1]:]
-		name, _, closed := strings.Cut(rest, "}")
+func find(keys []Key, path []string) (Key, bool) {
+	for i := range keys {
 		switch {
-		case kind != strings.ToLower(kind):
-			r.fail(n, fmt.Sprintf("write ${%s:…}", strings.ToLower(kind)), "%s has an unknown reference %s", what, quote("${"+kind+":"))
-		case !closed:
-			r.fail(n, "such as ${env:NAME} or ${file:/run/secrets/name}", "%s has a reference without its closing brace", what)
-		case kind == "env" && !variableName.MatchString(name):
-			r.fail(n, "such as ${env:BILLING_TOKEN}", "%s refers to %s, which is not a variable's name", what, quote(name))
-		case kind == "file" && !strings.HasPrefix(name, "/"):
-			r.fail(n, "such as ${file:/run/secrets/name}", "%s refers to the file %s, which is not an absolute path", what, quote(name))
+		case keys[i].Name != path[0]:
+		case len(path) == 1:
+			return keys[i], true
+		default:
+			return find(keys[i].Keys, path[1:])
 		}
 	}
+	return Key{}, false
 }
 
-// placeholders checks references and templates.
-func (r *reader) placeholders(n *yaml.Node, what, text string) {
-	before := r.mistakes()
-	r.references(n, what, text)
-	r.fields(n, what, text)
-	if r.mistakes() > before {
-		return // of what follows from them there is nothing to say
+func pathsOf(paths []string, prefix string, keys []Key) []string {
+	for i := range keys {
+		paths = append(paths, prefix+keys[i].Name)
+		paths = pathsOf(paths, prefix+keys[i].Name+".", keys[i].Keys)
 	}
-	if err := fill.Check(text); err != nil {
-		r.fail(n, "a template may name "+oneOf(dotted(templateFields)), "%s has a template that fails in every run: %v", what, err)
-	}
+	return paths
 }
 
-// fields checks the names in templates, as it knows those that were meant.
-func (r *reader) fields(n *yaml.Node, what, text string) {
-	for _, at := range templateStart.FindAllStringSubmatchIndex(text, -1) {
-		name := text[at[2]:at[3]]
-		switch {
-		case !strings.Contains(text[at[1]:], "}}"):
-			r.fail(n, "such as {{ .Slot }}", "%s has a template without its closing braces", what)
-		case strings.HasSuffix(text[at[0]:at[2]], ".") && !slices.Contains(templateFields, name):
-			hint := didYouMean("."+name, dotted(templateFields))
-			if hint == "" {
-				hint = "use " + oneOf(dotted(templateFields))
-			}
-			r.fail(n, hint, "%s has an unknown template field %s", what, quote("."+name))
+// nearest returns at most three paths that are close to a word, or whose last key is the word.
+func nearest(word string, paths []string) (near []string) {
+	for _, path := range paths {
+		if path[strings.LastIndexByte(path, '.')+1:] == word {
+			near = append(near, path)
 		}
 	}
+	if one := Nearest(word, paths); one != "" && len(near) == 0 {
+		near = append(near, one)
+	}
+	return near[:min(len(near), 3)]
 }
 
-func dotted(names []string) []string {
-	out := make([]string, len(names))
-	for i, name := range names {
-		out[i] = "." + name
-	}
-	return out
-}
+// Fragment returns the JSON Schema of the key's value. It refers to no other schema.
+func (k *Key) Fragment() []byte { return encoded(inlined(k.described())) }
 
-// placeholdersIn checks every text in a tree. Keys stay as they are, but who writes a field into one means something else.
-func (r *reader) placeholdersIn(n *yaml.Node) {
-	if n.Kind == yaml.ScalarNode {
-		r.placeholders(n, "json", n.Value)
-	}
-	for i, c := range n.Content {
-		if n.Kind == yaml.MappingNode && i%2 == 0 {
-			r.references(c, "json", c.Value)
-			r.fields(c, "json", c.Value)
-			continue
+// Reference returns the reference of all keys of a job file in Markdown: a table for jobs and one for each mapping.
+func Reference() []byte {
+	var b bytes.Buffer
+	section := func(heading string, keys []Key) {
+		fmt.Fprintf(&b, "## %s\n\n| key | type | default | range | example | meaning |\n|---|---|---|---|---|---|\n", heading)
+		for i := range keys {
+			keys[i].row(&b)
 		}
-		r.placeholdersIn(c)
+		b.WriteString("\n")
 	}
+	section("Keys of a job", jobKeys.keys())
+	for _, k := range jobKeys.keys() {
+		if k.Keys != nil {
+			section("Keys of `"+k.Name+"`", k.Keys)
+		}
+	}
+	section("Keys of a limit", limitKeys.keys())
+	section("Keys of a notifier", notifierKeys.keys())
+	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n')
+}
+
+// row writes the key as a row of a table in Markdown.
+func (k *Key) row(b *bytes.Buffer) {
+	code := func(text string) string {
+		if text == "" {
+			return ""
+		}
+		return "`" + strings.ReplaceAll(text, "|", `\|`) + "`"
+	}
+	meaning := k.Doc
+	if k.Zero != "" {
+		meaning += " Without it: " + strings.ToLower(k.Zero[:1]) + k.Zero[1:]
+	}
+	fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", k.Name, k.Type, code(k.Default), k.Range, code(k.Example), meaning)
 }

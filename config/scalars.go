@@ -38,7 +38,7 @@ func (r *reader) text(n *yaml.Node, what string, limit int) string {
 		return ""
 	}
 	if n.Tag != "!!str" && n.Tag != "!!timestamp" && n.Tag != "!" {
-		r.fail(n, "put it in quotes", "%s must be a text, not %s", what, kindOf(n))
+		r.fail(n, "put it in quotes", "%s must be a text, not %s", what, r.kindOf(n))
 		return ""
 	}
 	return r.limited(n, what, s, limit)
@@ -52,8 +52,8 @@ func (r *reader) limited(n *yaml.Node, what, s string, limit int) string {
 	return s
 }
 
-// told holds what a program is told to what the kernel can pass on.
-func (r *reader) told(n *yaml.Node, what, s string) string {
+// argument refuses a text that the kernel cannot pass to a program.
+func (r *reader) argument(n *yaml.Node, what, s string) string {
 	if strings.Contains(s, "\x00") {
 		r.fail(n, "no program can be given one", "%s has a NUL byte", what)
 	}
@@ -82,7 +82,7 @@ func (r *reader) number(n *yaml.Node, what string, low, high int) int {
 	case n.Tag == "!!int" && err != nil && len(s) < 19:
 		r.fail(n, within("a whole number", may), "%s %s: write a plain decimal number", what, s)
 	case n.Tag != "!!int":
-		r.fail(n, within("a whole number", may), "%s must be a whole number, not %s", what, kindOf(n))
+		r.fail(n, within("a whole number", may), "%s must be a whole number, not %s", what, r.kindOf(n))
 	case err != nil || !may.Holds(v):
 		r.fail(n, within("a whole number", may), "%s %s is not between %d and %d", what, abbreviate(s), low, high)
 	default:
@@ -115,7 +115,7 @@ func (r *reader) boolean(n *yaml.Node, what string) bool {
 		case "no", "off", "No", "Off", "NO", "OFF":
 			hint = "write false"
 		}
-		r.fail(n, hint, "%s must be true or false, not %s", what, kindOf(n))
+		r.fail(n, hint, "%s must be true or false, not %s", what, r.kindOf(n))
 		return false
 	}
 	return s == "true" || s == "True" || s == "TRUE"

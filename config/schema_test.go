@@ -2,11 +2,14 @@ package config
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -110,49 +113,28 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 	}
 }
 
-func TestSchemaKnowsEveryKey(t *testing.T) {
-	all := keySchemas()
-	check := func(where string, properties any, fields []string) {
-		t.Helper()
-		m := properties.(object)
-		if len(m) != len(fields) {
-			t.Errorf("%s: %d keys in the schema, %d are read", where, len(m), len(fields))
+// The tables have the fields of the types that they fill, in the same order: MarshalSet depends on it.
+func TestTablesHaveEveryField(t *testing.T) {
+	for _, tc := range []struct {
+		of   any
+		keys []string
+	}{
+		{job.Spec{}, jobKeys.names()},
+		{job.DST{}, dstKeys.names()},
+		{job.Retry{}, retryKeys.names()},
+		{job.Breaker{}, breakerKeys.names()},
+		{job.HTTP{}, httpKeys.names()},
+		{job.Resources{}, resourceKeys.names()},
+		{job.LimitSpec{}, limitKeys.names()},
+		{job.Notifier{}, notifierKeys.names()},
+	} {
+		var fields []string
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(tc.of)) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			fields = append(fields, name)
 		}
-		for _, f := range fields {
-			if m[f] == nil {
-				t.Errorf("%s: no %s in the schema", where, f)
-			}
-		}
-	}
-	check("job", all, fieldNames(jobFields))
-	check("retry", all["retry"].(object)["properties"], fieldNames(retryFields))
-	check("notifier", notifierSchema()["properties"], fieldNames(notifierFields))
-	check("dst", all["dst"].(object)["properties"], fieldNames(dstFields))
-	check("breaker", all["breaker"].(object)["properties"], fieldNames(breakerFields))
-	check("limit", limitSchema()["properties"], fieldNames(limitFields))
-	check("http", all["http"].(object)["properties"], fieldNames(httpFields))
-}
-
-// A Spec's JSON names are the keys of a job: Marshal depends on it, and on their order.
-func TestSpecHasTheKeysOfAJob(t *testing.T) {
-	set, err := LoadJobs([]string{"testdata/good/contract.yaml"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, d := range set.Jobs {
-		n, err := specNode(d.Spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := 0
-		for i := 0; i < len(n.Content); i += 2 {
-			for at < len(jobFields) && jobFields[at].name != n.Content[i].Value {
-				at++
-			}
-		}
-		if at == len(jobFields) {
-			text, _ := json.Marshal(d.Spec)
-			t.Errorf("job %s: keys out of order or unknown: %s", name, text)
+		if diff := cmp.Diff(fields, tc.keys); diff != "" {
+			t.Errorf("%T (-fields +keys of its table):\n%s", tc.of, diff)
 		}
 	}
 }

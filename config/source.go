@@ -25,6 +25,10 @@ type source struct {
 	text  []byte
 	lines []string // filled when first asked for
 
+	// json says that the text is a request in JSON: its nodes have no line, their column is an index of places.
+	json   bool
+	places []place
+
 	// quotes are the columns at which quotes were added to a line before it was parsed, ascending.
 	quotes map[int][]int
 }

@@ -47,12 +47,16 @@ func (r *reader) schedule(n, key *yaml.Node, name string, s *job.Spec, isJob boo
 		if !sound && (e.Field == "every" || e.Field == "schedule") {
 			continue
 		}
-		r.refused(cmp.Or(locate(n, e), key, n), e)
+		if at := locate(n, e); at != nil {
+			r.refused(at, "", e)
+		} else {
+			r.refused(cmp.Or(key, n), e.Field, e)
+		}
 	}
 }
 
-// refused reports a reason of package schedule.
-func (r *reader) refused(n *yaml.Node, e *schedule.Error) {
+// refused reports a mistake that package schedule found. absent is the key that the mapping at n lacks, empty if n is at fault.
+func (r *reader) refused(n *yaml.Node, absent string, e *schedule.Error) {
 	hint := e.Hint
 	if e.Field == "timezone" {
 		if z := LikelyZone(e.Expr); z != "" {
@@ -66,7 +70,7 @@ func (r *reader) refused(n *yaml.Node, e *schedule.Error) {
 	if e.Field == "schedule" {
 		what += ":"
 	}
-	r.fail(n, hint, "%s %s", what, e.Msg)
+	r.failAbsent(n, absent, hint, "%s %s", what, e.Msg)
 }
 
 // scheduleErrors returns the reasons that schedule.Parse joined.

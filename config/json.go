@@ -9,16 +9,16 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// json returns a tree as compact JSON with the keys in the order in which they are written. Numbers stay what they
-// are: 1 is not turned into 1.0, and digits are not lost.
-func (r *reader) json(n *yaml.Node, what string) json.RawMessage {
+// data returns a tree as compact JSON with the keys in the order in which they are written. Numbers keep their digits: 1 does
+// not become 1.0. fail reports a value that is too large.
+func (r *reader) data(n *yaml.Node, what string, fail func(r *reader, n *yaml.Node, hint, format string, args ...any)) json.RawMessage {
 	before := r.mistakes()
 	text := r.appendJSON(nil, n, what)
 	if r.mistakes() != before {
 		return nil
 	}
 	if len(text) > maxPayload {
-		r.fail(n, "keep large data elsewhere and name the place", "%s has %d bytes as JSON, at most %d are allowed", what, len(text), maxPayload)
+		fail(r, n, "keep large data elsewhere and name the place", "%s has %d bytes as JSON, at most %d are allowed", what, len(text), maxPayload)
 		return nil
 	}
 	return text

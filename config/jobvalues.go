@@ -1,0 +1,114 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+	"go.yaml.in/yaml/v4"
+)
+
+// expression is a cron expression. Package schedule reads it.
+var expression = kind[string]{
+	name: "cron expression", schema: object{"type": "string", "minLength": 1, "maxLength": schedule.MaxExpression},
+	read: func(r *reader, n *yaml.Node, what string) string { return r.required(n, what, maxText) },
+}
+
+// date is a day of the calendar. Package schedule reads it.
+var date = kind[string]{
+	name: "date", limits: "YYYY-MM-DD", schema: object{"type": "string", "pattern": datePattern},
+	read: func(r *reader, n *yaml.Node, what string) string {
+		text, _ := r.scalar(n, what, "a date")
+		return text
+	},
+}
+
+// jitter is a duration below an open upper bound.
+var jitter = kind[job.Duration]{
+	name: "duration", limits: fmt.Sprintf("0s to less than %v", job.JitterRange.High+1), schema: ref("duration"),
+	read: func(r *reader, n *yaml.Node, what string) job.Duration {
+		d := job.Duration(r.duration(n, what, 0, job.MaxDuration.Std()))
+		if d > job.JitterRange.High {
+			r.fail(n, "such as 30s, 10m or 1h30m", "%s %v is not less than %v", what, d, job.JitterRange.High+1)
+		}
+		return d
+	},
+}
+
+// ratio is a number above zero and up to one.
+var ratio = kind[float64]{
+	name: "number", limits: "more than 0, up to 1", schema: object{"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+	read: func(r *reader, n *yaml.Node, what string) float64 { return r.ratio(n, what) },
+}
+
+// memory is a size in bytes.
+var memory = parsed("size", "size", job.MemoryRange,
+	object{"type": "string", "pattern": sizePattern, "examples": []string{"512MiB", "2GiB"}}, job.ParseSize, sizeHint)
+
+// cpus is a number of CPUs.
+var cpus = parsed("number of CPUs", "number", job.CPURange,
+	object{"type": []string{"string", "number"}, "pattern": cpuPattern, "examples": []string{"1", "0.5", "500m"}}, job.ParseCPUs,
+	func(string) string { return `such as "2", "0.5" or 500m, which is half a CPU` })
+
+// checkRetry compares the two delays.
+func checkRetry(r *reader, n *yaml.Node, retry *job.Retry, sound bool) {
+	full := job.Spec{Retry: retry}.WithDefaults().Retry
+	if sound && full.Min > full.MaxDelay {
+		r.fail(child(n, "max_delay"), "write "+full.Min.String()+" or more",
+			"retry.max_delay %v is shorter than retry.min %v", full.MaxDelay, full.Min)
+	}
+}
+
+// retry checks that a job with retry has max. If only the defaults have retry and none of them has max, the job has no retry.
+// own is the job's mapping, merged has the defaults too.
+func (r *reader) retry(own, merged *yaml.Node, s *job.Spec) {
+	if s.Retry == nil || child(child(merged, "retry"), "max") != nil {
+		return
+	}
+	if child(own, "retry") != nil {
+		r.failAbsent(keyOf(own, "retry"), "max", "add max: how many further attempts there may be", "retry has no max")
+	}
+	s.Retry = nil
+}
+
+// labels reads a mapping of words to words, such as {zone: a}.
+func (r *reader) labels(n *yaml.Node, what string) map[string]string {
+	labels := map[string]string{}
+	r.pairs(n, what, func(key, value *yaml.Node) {
+		s, ok := r.scalar(value, fmt.Sprintf("%s label %s", what, quote(key.Value)), "a text")
+		switch {
+		case !ok:
+		case key.Value == "":
+			r.fail(key, "write name: value", "%s has a label without a name", what)
+		default:
+			labels[key.Value] = r.limited(value, what, s, maxDescription)
+		}
+	})
+	r.tooMany(n, what, len(labels))
+	if len(labels) == 0 {
+		return nil
+	}
+	return labels
+}
+
+func (r *reader) tooMany(n *yaml.Node, what string, count int) {
+	if count > maxEntries {
+		r.fail(n, "remove some of them", "%s has %d entries, at most %d are allowed", what, count, maxEntries)
+	}
+}
+
+// sizeHint says how to write what looks like a size.
+func sizeHint(text string) string {
+	digits := strings.TrimRight(text, "bBkKmMgGtTi ")
+	if digits == "" || strings.Trim(digits, "0123456789.") != "" {
+		return "such as 512MiB or 2GiB"
+	}
+	switch unit := strings.ToUpper(strings.TrimSpace(text[len(digits):])); {
+	case unit == "" || unit == "B":
+		return fmt.Sprintf("add a unit: %sMiB, or another of KiB, MiB, GiB and TiB", digits)
+	case strings.Contains("KMGT", unit[:1]):
+		return fmt.Sprintf("write %s%siB: without the i it is a power of 1000 to some programs and of 1024 to others", digits, unit[:1])
+	}
+	return "such as 512MiB or 2GiB"
+}

@@ -1,0 +1,163 @@
+package config
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Key describes one key of a job file. Reading, the JSON Schema, the reference and `rota config schema` all use it.
+type Key struct {
+	Name    string
+	Doc     string // what the key does
+	Type    string // in words, such as duration
+	Default string // as YAML; empty for none
+	Range   string // the values that are allowed; empty for any value of the type
+	Example string // as YAML on one line
+	Zero    string // what leaving the key out or zero means; empty where Default says it
+	Keys    []Key  // the keys of a mapping; nil for other types
+
+	required bool   // a mapping without this key is refused
+	perJob   bool   // defaults may not have this key
+	layout   layout // how a job file is written
+	schema   object // JSON Schema without description and default
+	request  object // schema in a request to the API; nil: schema
+	standard any    // the default as a value; nil for none
+}
+
+// row is a Key with the code that reads its value into a T.
+type row[T any] struct {
+	Key
+	read  func(r *reader, n *yaml.Node, what string, to *T)
+	value func(of *T) any
+}
+
+// table lists the keys of a mapping in the order in which they are written.
+type table[T any] []row[T]
+
+// kind is a type of value: how it is read, and how the schema and people describe it.
+type kind[V any] struct {
+	name    string // Key.Type
+	limits  string // Key.Range
+	schema  object
+	request object // Key.request
+	layout  layout
+	keys    []Key
+	read    func(r *reader, n *yaml.Node, what string) V
+}
+
+// option changes a Key while its row is made.
+type option func(*Key)
+
+// key returns the row of a key whose value is kept where at points.
+func key[T, V any](name string, k kind[V], at func(*T) *V, example, doc string, options ...option) row[T] {
+	f := row[T]{
+		Key: Key{
+			Name: name, Doc: doc, Example: example, Type: k.name, Range: k.limits, Keys: k.keys,
+			layout: k.layout, schema: k.schema, request: k.request,
+		},
+		read:  func(r *reader, n *yaml.Node, what string, to *T) { *at(to) = k.read(r, n, what) },
+		value: func(of *T) any { return *at(of) },
+	}
+	for _, o := range options {
+		o(&f.Key)
+	}
+	return f
+}
+
+// zero says what it means to leave a key out or to write zero.
+func zero(text string) option { return func(k *Key) { k.Zero = text } }
+
+// required marks a key that its mapping must have.
+func required(k *Key) { k.required = true }
+
+// perJob marks a key that cannot be a default, because it says what makes a job this one.
+func perJob(k *Key) { k.perJob = true }
+
+// tableOf returns a table whose defaults are the values of full. A value of zero is no default.
+func tableOf[T any](full T, rows ...row[T]) table[T] {
+	for i := range rows {
+		v := reflect.ValueOf(rows[i].value(&full))
+		if v.IsZero() || v.Kind() == reflect.Pointer {
+			continue
+		}
+		rows[i].standard = v.Interface()
+		rows[i].Default = asYAML(rows[i].standard)
+	}
+	return rows
+}
+
+// asYAML writes a scalar or a list of scalars on one line.
+func asYAML(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil { // the defaults of this package can all be written
+		return ""
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(string(text), `"`, ""), ",", ", ")
+}
+
+// names lists the names of the keys.
+func (t table[T]) names() []string { return keyNames(t.keys()) }
+
+func (t table[T]) has(name string) bool {
+	return slices.ContainsFunc(t, func(f row[T]) bool { return f.Name == name })
+}
+
+// keys returns the descriptions alone.
+func (t table[T]) keys() []Key {
+	list := make([]Key, len(t))
+	for i := range t {
+		list[i] = t[i].Key
+	}
+	return list
+}
+
+func keyNames(keys []Key) []string {
+	names := make([]string, len(keys))
+	for i := range keys {
+		names[i] = keys[i].Name
+	}
+	return names
+}
+
+// readKeys reads a mapping into to. what names the mapping in messages, prefix comes before the names of its keys.
+// unknown reports a key that the table does not have; nil stands for the usual message.
+func readKeys[T any](r *reader, n *yaml.Node, what, prefix string, t table[T], unknown func(key *yaml.Node), to *T) bool {
+	ok := r.pairs(n, what, func(key, value *yaml.Node) {
+		for i := range t {
+			if t[i].Name != key.Value {
+				continue
+			}
+			switch {
+			case !isNull(value):
+				t[i].read(r, value, prefix+key.Value, to)
+			case !r.src.json:
+				r.fail(key, "give it one or remove the key", "%s has no value", prefix+key.Value)
+			}
+			return
+		}
+		if unknown != nil {
+			unknown(key)
+			return
+		}
+		r.unknown(key, what, t.names())
+	})
+	if ok && r.src.json {
+		removeNulls(n)
+	}
+	return ok
+}
+
+// removeNulls removes the keys of a JSON object whose value is null, since null means that nothing is given.
+func removeNulls(n *yaml.Node) {
+	kept := n.Content[:0]
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if !isNull(n.Content[i+1]) {
+			kept = append(kept, n.Content[i], n.Content[i+1])
+		}
+	}
+	n.Content = kept
+}

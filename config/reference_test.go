@@ -1,0 +1,108 @@
+package config
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A job file with the example of any key is accepted.
+func TestExamplesAreAccepted(t *testing.T) {
+	const rest = "\nlimits: {database: {concurrent: 1}}\nnotifiers: {ops: {url: 'ntfy://host/topic'}}\n"
+	try := func(path, text string) {
+		t.Helper()
+		if _, err := ParseJobs(path, []byte(text+rest)); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for _, k := range Keys() {
+		action := "shell: x, "
+		if slices.Contains(actions, k.Name) {
+			action = ""
+		}
+		try(k.Name, "jobs: {a: {"+action+k.Name+": "+k.Example+"}}")
+		for _, nested := range k.Keys {
+			text := nested.Name + ": " + nested.Example
+			switch {
+			case k.Name == "retry" && nested.Name != "max":
+				text += ", max: 1"
+			case k.Name == "http" && nested.Name != "url":
+				text += ", url: https://host"
+			}
+			try(k.Name+"."+nested.Name, "jobs: {a: {"+action+k.Name+": {"+text+"}}}")
+		}
+	}
+	for _, k := range limitKeys {
+		if _, err := ParseJobs("limits.yaml", []byte("limits: {a: {"+k.Name+": "+k.Example+"}}")); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, k := range notifierKeys {
+		text := map[string]string{"url": "", "when": "url: 'ntfy://host/topic', "}[k.Name] + k.Name + ": " + k.Example
+		if _, err := ParseJobs("notifiers.yaml", []byte("notifiers: {a: {"+text+"}}")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestEveryKeyIsDescribed(t *testing.T) {
+	var walk func(prefix string, keys []Key)
+	walk = func(prefix string, keys []Key) {
+		for _, k := range keys {
+			path := prefix + k.Name
+			if k.Doc == "" || k.Type == "" || k.Example == "" || !strings.HasSuffix(k.Doc, ".") {
+				t.Errorf("%s has no doc, type or example: %+v", path, k)
+			}
+			if got, _, ok := Describe(path); !ok || got.Name != k.Name {
+				t.Errorf("Describe(%q) finds %q, %v", path, got.Name, ok)
+			}
+			walk(path+".", k.Keys)
+		}
+	}
+	walk("", Keys())
+	walk("", fileKeys())
+}
+
+func TestDescribeSuggestsKeys(t *testing.T) {
+	for path, want := range map[string]string{"shedule": "schedule", "retry.mox": "retry.max", "max_delay": "retry.max_delay", "zzzz": ""} {
+		if _, near, ok := Describe(path); ok || !strings.Contains(strings.Join(near, " "), want) || want == "" && near != nil {
+			t.Errorf("%s: got %v, %v; want %q", path, near, ok, want)
+		}
+	}
+}
+
+// A new key of a job touches two files: its field with default and range in package job, and its row in the table. The codec of
+// package job is a third one.
+func TestAJobKeyTouchesThreeFiles(t *testing.T) {
+	names := []string{"missed_limit", "missed_window", "kill_grace", "priority", "open_for", "failure_ratio", "concurrent"}
+	found := map[string][]string{}
+	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (e.Name() == "test" || e.Name() == ".git"):
+			return filepath.SkipDir
+		case e.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, name := range names {
+			if bytes.Contains(text, []byte(`"`+name+`"`)) || bytes.Contains(text, []byte(`"`+name+`,omit`)) {
+				found[name] = append(found[name], path)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if files := found[name]; len(files) < 2 || len(files) > 3 || !slices.Contains(files, filepath.Join("..", "config", "jobkeys.go")) {
+			t.Errorf("%s is named in %v, want its type, jobkeys.go and at most one other file", name, files)
+		}
+	}
+}
