@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -78,32 +79,21 @@ type Retry struct {
 	Jitter   RetryJitter `json:"jitter,omitempty"`
 }
 
-// Kind names the executor of the job: command, shell, http or handler; "" when nothing is set.
-func (s *Spec) Kind() string {
-	switch {
-	case len(s.Command) > 0:
-		return "command"
-	case s.Shell != "":
-		return "shell"
-	case s.HTTP != nil:
-		return "http"
-	case s.Handler != "":
-		return "handler"
-	}
-	return ""
-}
+// The ranges of a job's fields. Job files and records in the store are held to them, because the code that uses a definition
+// counts on them.
+var (
+	EveryRange        = Range[Duration]{1, MaxDuration}
+	JitterRange       = Range[Duration]{0, Duration(24*time.Hour) - 1}
+	MissedWindowRange = Range[Duration]{0, MaxDuration}
+	MissedLimitRange  = Range[int]{1, 10_000}
+	TimeoutRange      = Range[Duration]{1, MaxDuration}
+	KillGraceRange    = Range[Duration]{1, Duration(time.Hour)}
+	HeartbeatRange    = Range[Duration]{Duration(time.Second), MaxDuration} // a shorter one is within the noise of a machine
+	PriorityRange     = Range[int]{-1000, 1000}
 
-// Scheduled says whether the job has slots of its own.
-func (s *Spec) Scheduled() bool { return len(s.Schedule) > 0 || s.Every != 0 || len(s.At) > 0 }
-
-// Bound is how long an attempt may take until its worker has ended it.
-func (s *Spec) Bound() Duration {
-	timeout := s.Timeout
-	if timeout <= 0 {
-		timeout = DefaultTimeout
-	}
-	return timeout + s.KillGrace
-}
+	RetryMaxRange   = Range[int]{0, 1000}
+	RetryDelayRange = Range[Duration]{1, MaxDuration}
+)
 
 // The defaults of WithDefaults.
 const (
@@ -162,4 +152,39 @@ func setDefault[T comparable](p *T, v T) {
 	if *p == zero {
 		*p = v
 	}
+}
+
+// Check returns an error if a field of s is out of its range, or if s has no action or several. It does not check the
+// schedule: package schedule does. It allocates nothing for a sound Spec, because a new leader checks all definitions.
+func (s *Spec) Check() error {
+	err := cmp.Or(
+		s.checkAction(),
+		EveryRange.check("every", s.Every),
+		JitterRange.check("jitter", s.Jitter),
+		known("missed", s.Missed, MissedPolicies()),
+		MissedWindowRange.check("missed_window", s.MissedWindow),
+		MissedLimitRange.check("missed_limit", s.MissedLimit),
+		known("overlap", s.Overlap, OverlapPolicies()),
+		known("delivery", s.Delivery, Deliveries()),
+		TimeoutRange.check("timeout", s.Timeout),
+		KillGraceRange.check("kill_grace", s.KillGrace),
+		HeartbeatRange.check("heartbeat", s.Heartbeat),
+		PriorityRange.check("priority", s.Priority),
+	)
+	if r := s.Retry; err == nil && r != nil {
+		err = cmp.Or(
+			RetryMaxRange.check("retry.max", r.Max),
+			known("retry.backoff", r.Backoff, Backoffs()),
+			RetryDelayRange.check("retry.min", r.Min),
+			RetryDelayRange.check("retry.max_delay", r.MaxDelay),
+			known("retry.jitter", r.Jitter, RetryJitters()),
+		)
+	}
+	if err == nil && s.Breaker != nil {
+		err = s.Breaker.check()
+	}
+	if err == nil && s.Resources != nil {
+		err = s.Resources.check()
+	}
+	return err
 }
