@@ -38,6 +38,7 @@ func Describe(path string) (k Key, near []string, ok bool) {
 		}
 		paths = pathsOf(paths, "", keys)
 	}
+	paths = slices.DeleteFunc(paths, func(p string) bool { return strings.HasPrefix(p, "jobs.") || strings.HasPrefix(p, "defaults.") })
 	slices.Sort(paths)
 	return Key{}, nearest(path, slices.Compact(paths)), false
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,22 +85,6 @@ func (c *cli) printSettings(s *config.Settings, origin bool) error {
 		}
 		p.table(rows)
 	})
-}
-
-func newConfigSchemaCommand(c *cli) *cobra.Command {
-	return &cobra.Command{
-		Use:   "schema",
-		Short: "The JSON Schema of job files",
-		Long: `Schema prints a JSON Schema, with which editors complete and check job files. Put this on the first line of one:
-
-  # yaml-language-server: $schema=rota.schema.json`,
-		Example: "  rota config schema > rota.schema.json",
-		Args:    takes(),
-		RunE: func(*cobra.Command, []string) error {
-			schema := config.Schema()
-			return c.print(json.RawMessage(schema), func(p *page) { p.out.Write(schema) })
-		},
-	}
 }
 
 // lookup follows a key such as node.name into a tree, nil if there is nothing.
