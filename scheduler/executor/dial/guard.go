@@ -1,0 +1,116 @@
+package dial
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"syscall"
+)
+
+// Config is what an operator says about addresses. The zero value refuses loopback and the addresses that are always refused.
+type Config struct {
+	Setting string         // the setting that Allow and Deny come from, for errors, such as worker.http
+	Allow   []netip.Prefix // accepted, unless Deny has the address too
+	Deny    []netip.Prefix // refused
+}
+
+// RefusedError says that a definition must not reach an address. Another attempt does not change that.
+type RefusedError struct {
+	Addr   netip.Addr
+	Reason string
+	Hint   string // what an operator can do; empty: nothing
+}
+
+func (e *RefusedError) Error() string {
+	text := fmt.Sprintf("target %s is refused: %s", e.Addr, e.Reason)
+	if e.Hint != "" {
+		text += " (" + e.Hint + ")"
+	}
+	return text
+}
+
+// Guard checks addresses before they are dialled. It is safe for concurrent use.
+type Guard struct {
+	cfg Config
+	own Own
+}
+
+// Own reports whether rota itself listens at an address: its API, or its etcd.
+type Own func(netip.AddrPort) bool
+
+// New returns a guard. A nil own means that rota listens nowhere.
+func New(cfg Config, own Own) *Guard {
+	if own == nil {
+		own = func(netip.AddrPort) bool { return false }
+	}
+	return &Guard{cfg: cfg, own: own}
+}
+
+// Control refuses a connection before it is opened. It is the ControlContext of a net.Dialer, which calls it with the
+// resolved address. The error is a *RefusedError.
+func (g *Guard) Control(_ context.Context, _, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("check target %s: %w", address, err)
+	}
+	return g.Check(to)
+}
+
+// Check returns a *RefusedError if the address must not be reached.
+func (g *Guard) Check(to netip.AddrPort) error {
+	refuse := func(reason, hint string) error {
+		return &RefusedError{Addr: to.Addr(), Reason: reason, Hint: hint}
+	}
+	// An address may wrap an IPv4 address. Each form is checked, since either may be what answers.
+	for _, addr := range forms(to.Addr()) {
+		if reason := never(addr); reason != "" {
+			return refuse(reason, "")
+		}
+		if g.own(netip.AddrPortFrom(addr, to.Port())) {
+			return refuse("rota itself listens there", "")
+		}
+		if contains(g.cfg.Deny, addr) {
+			return refuse("it is in "+g.cfg.Setting+".deny", "")
+		}
+	}
+	for _, addr := range forms(to.Addr()) {
+		if addr.IsLoopback() && !contains(g.cfg.Allow, addr) {
+			return refuse("it is a loopback address", "Add it to "+g.cfg.Setting+".allow if definitions may reach this machine.")
+		}
+	}
+	return nil
+}
+
+// never says why no definition may reach an address, whatever the settings are; "" if one may.
+func never(addr netip.Addr) string {
+	switch {
+	case slices.Contains(metadata, addr):
+		return "it is a metadata service"
+	case addr.IsLinkLocalUnicast():
+		return "it is a link-local address"
+	case addr.IsMulticast():
+		return "it is a multicast address"
+	case addr.IsUnspecified(), contains(unroutable, addr):
+		return "it is no address of a host"
+	}
+	return ""
+}
+
+// metadata are the addresses at which clouds give credentials to any process that asks.
+var metadata = []netip.Addr{
+	netip.MustParseAddr("169.254.169.254"),
+	netip.MustParseAddr("fd00:ec2::254"),
+	netip.MustParseAddr("100.100.100.200"),
+	netip.MustParseAddr("192.0.0.192"),
+}
+
+// unroutable are prefixes that the kernel takes for this machine or for a whole network.
+var unroutable = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),
+	netip.MustParsePrefix("255.255.255.255/32"),
+}
+
+func contains(prefixes []netip.Prefix, addr netip.Addr) bool {
+	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
