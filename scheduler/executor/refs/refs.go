@@ -24,6 +24,8 @@ const (
 // Resolver resolves references and remembers their values, so that these can be hidden. The zero value is ready to use.
 // It is for one attempt and one goroutine: files are read anew for each attempt, so that a rotated secret is seen.
 type Resolver struct {
+	Policy *Policy // which references are allowed; nil: all
+
 	secrets []string
 }
 
@@ -97,12 +99,15 @@ func (r *Resolver) Resolve(ref string) (string, error) {
 	body := strings.TrimSuffix(ref, "}")
 	var v string
 	if name, ok := strings.CutPrefix(body, envPrefix); ok {
+		if err := r.Policy.env(name); err != nil {
+			return "", fmt.Errorf("reference %s: %w", ref, err)
+		}
 		if v, ok = os.LookupEnv(name); !ok {
 			return "", fmt.Errorf("reference %s: variable is not set on this worker", ref)
 		}
 	} else if path, ok := strings.CutPrefix(body, filePrefix); ok {
 		var err error
-		if v, err = readFile(path); err != nil {
+		if v, err = r.readFile(path); err != nil {
 			return "", fmt.Errorf("reference %s: %w", ref, err)
 		}
 	} else {
@@ -117,9 +122,13 @@ func (r *Resolver) Resolve(ref string) (string, error) {
 	return v, nil
 }
 
-func readFile(path string) (string, error) {
-	if !filepath.IsAbs(path) {
+func (r *Resolver) readFile(name string) (string, error) {
+	if !filepath.IsAbs(name) {
 		return "", errors.New("path is not absolute")
+	}
+	path, err := r.Policy.file(name)
+	if err != nil {
+		return "", err
 	}
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer

@@ -1,0 +1,91 @@
+package refs
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Policy says which references a definition may use on this machine. A nil *Policy allows all of them.
+//
+// A definition comes from its author, and its values are this machine's. Without a policy, each author could read each file
+// and variable of this process, and send it to an address of the author's choice.
+type Policy struct {
+	Setting string   // the setting that Files and Env come from, for errors, such as worker.refs
+	Files   []string // patterns of absolute paths, as path.Match has them; a pattern that ends in /** means everything below
+	Env     []string // patterns of names of variables
+	Never   []string // files and directories that no pattern allows: rota's own keys and data
+}
+
+// RefusedError says that a policy does not allow a reference. Another attempt on this machine does not change that.
+type RefusedError struct{ Reason string }
+
+func (e *RefusedError) Error() string { return e.Reason }
+
+// env returns an error unless the policy allows a variable.
+func (p *Policy) env(name string) error {
+	if p == nil || slices.ContainsFunc(p.Env, func(pattern string) bool { return matches(pattern, name) }) {
+		return nil
+	}
+	return &RefusedError{"variable is not in " + p.Setting + ".env"}
+}
+
+// file returns the path to open for a file that the policy allows. Symbolic links are followed first: the path as it is written
+// and the file that it leads to both have to be allowed.
+func (p *Policy) file(name string) (string, error) {
+	if p == nil {
+		return name, nil
+	}
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		real = filepath.Clean(name) // opening it says what is wrong, if its path is allowed
+	}
+	switch {
+	case slices.ContainsFunc(p.Never, func(own string) bool { return within(real, own) }):
+		return "", &RefusedError{"file belongs to rota itself"}
+	case !p.allowed(filepath.Clean(name)) || !p.allowed(real):
+		return "", &RefusedError{"file is not in " + p.Setting + ".files"}
+	}
+	return real, nil
+}
+
+// within reports whether a file is own, or lies below it, or is another name of it.
+func within(file, own string) bool {
+	if resolved, err := filepath.EvalSymlinks(own); err == nil {
+		own = resolved
+	}
+	return file == own || strings.HasPrefix(file, strings.TrimSuffix(own, "/")+"/") || sameFile(file, own)
+}
+
+// allowed reports whether a pattern matches a path, or the directory of a pattern leads to it by symbolic links.
+func (p *Policy) allowed(name string) bool {
+	return slices.ContainsFunc(p.Files, func(pattern string) bool {
+		if matches(pattern, name) {
+			return true
+		}
+		// The operator may name a directory by a link, such as /run for /var/run.
+		dir, last := path.Split(pattern)
+		real, err := filepath.EvalSymlinks(path.Clean(dir))
+		return err == nil && matches(path.Join(real, last), name)
+	})
+}
+
+// sameFile finds a hard link to one of rota's own files.
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+func matches(pattern, name string) bool {
+	if dir, ok := strings.CutSuffix(pattern, "/**"); ok {
+		return strings.HasPrefix(name, dir+"/")
+	}
+	ok, err := path.Match(pattern, name)
+	return err == nil && ok
+}
