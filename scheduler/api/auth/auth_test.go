@@ -1,0 +1,170 @@
+package auth_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+)
+
+func TestRolesHaveTheRightsOfTheTable(t *testing.T) {
+	rights := []auth.Right{auth.Read, auth.Operate, auth.Define, auth.DefineCommand, auth.Admin}
+	for i, role := range auth.Roles() {
+		for j, right := range rights {
+			if got, want := role.Has(right), j <= i; got != want {
+				t.Errorf("%s has %s: got %v, want %v", role, right, got, want)
+			}
+		}
+		if role.Has(auth.Peer) {
+			t.Errorf("%s has the right of the cluster's processes", role)
+		}
+	}
+	if auth.Role("root").Has(auth.Read) || auth.Viewer.Has(auth.Right("write")) {
+		t.Error("an unknown role or right is accepted")
+	}
+}
+
+func TestGrantsStayWithinTheirScope(t *testing.T) {
+	bindings := []auth.Binding{
+		{Principal: "ci", Role: auth.Operator, Jobs: []string{"team-a-*"}},
+		{Group: "sre", Role: auth.Administrator},
+		{Principal: "bea", Role: auth.Viewer},
+		{Principal: "bea", Role: auth.Author, Labels: map[string]string{"team": "billing"}},
+	}
+	ci := auth.Identity{Principal: "ci", Method: auth.ByToken}
+	sre := auth.Identity{Principal: "zoe", Groups: []string{"dev", "sre"}, Method: auth.ByOIDC}
+	bea := auth.Identity{Principal: "bea", Method: auth.BySession}
+	billing := auth.Object{Job: "x", Labels: map[string]string{"team": "billing"}}
+	for _, tt := range []struct {
+		who   auth.Identity
+		right auth.Right
+		on    auth.Object
+		want  bool
+	}{
+		{ci, auth.Operate, auth.Object{Job: "team-a-backup"}, true},
+		{ci, auth.Read, auth.Object{Job: "team-a-backup"}, true},
+		{ci, auth.Define, auth.Object{Job: "team-a-backup"}, false},
+		{ci, auth.Read, auth.Object{Job: "team-b-backup"}, false},
+		{ci, auth.Read, auth.Object{}, false},
+		{sre, auth.Admin, auth.Object{}, true},
+		{sre, auth.DefineCommand, auth.Object{Job: "anything"}, true},
+		{sre, auth.Peer, auth.Object{}, false},
+		{bea, auth.Read, auth.Object{Job: "x"}, true},
+		{bea, auth.Define, auth.Object{Job: "x"}, false},
+		{bea, auth.Define, billing, true},
+		{bea, auth.DefineCommand, billing, false},
+		{auth.Identity{}, auth.Read, auth.Object{Job: "x"}, false},
+		{auth.Identity{}, auth.Anyone, auth.Object{}, true},
+		{auth.Identity{Principal: "nobody", Method: auth.ByToken}, auth.Read, auth.Object{Job: "x"}, false},
+		{auth.Identity{Principal: "replica/q1", Method: auth.ByCertificate}, auth.Peer, auth.Object{}, true},
+		{auth.Identity{Principal: "worker/w1", Method: auth.ByCluster}, auth.Peer, auth.Object{}, true},
+		{auth.Identity{Principal: "worker/w1", Method: auth.ByCluster}, auth.Read, auth.Object{Job: "x"}, false},
+		{auth.Identity{Principal: "replica/q1", Method: auth.ByToken}, auth.Peer, auth.Object{}, false}, // a name alone proves nothing
+	} {
+		if got := auth.GrantsOf(tt.who, bindings).May(tt.right, tt.on); got != tt.want {
+			t.Errorf("%s, %s on %+v: got %v, want %v", tt.who, tt.right, tt.on, got, tt.want)
+		}
+	}
+	if g := auth.GrantsOf(ci, bindings); g.All(auth.Read) || !g.Any(auth.Operate) || g.Any(auth.Define) {
+		t.Errorf("ci: all %v, any operate %v, any define %v", g.All(auth.Read), g.Any(auth.Operate), g.Any(auth.Define))
+	}
+	if (auth.Grants{}).May(auth.Read, auth.Object{Job: "x"}) || !auth.Everything().May(auth.Admin, auth.Object{}) {
+		t.Error("the zero grants, or those of everybody while authentication is off")
+	}
+}
+
+func TestTokensAreProvenByTheirSecretAlone(t *testing.T) {
+	secret, err := auth.NewSecret(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := auth.NewSecret(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := auth.Token{ID: secret.ID, Hash: secret.Hash(), Principal: "ci"}
+	sent, err := auth.ParseSecret(secret.Text())
+	if err != nil || sent != secret || !sent.Proves(&kept) {
+		t.Fatalf("%s: got %v, %v", secret.Text(), sent, err)
+	}
+	if other.Proves(&kept) || other.ID == secret.ID {
+		t.Error("another token proves the same")
+	}
+	if strings.Contains(fmt.Sprintf("%v %s %+v", sent, sent, kept), secret.Text()) || strings.Contains(fmt.Sprint(sent), strings.Split(secret.Text(), "_")[2]) {
+		t.Error("the secret is printed")
+	}
+	broken := []byte(secret.Text())
+	broken[20] ^= 1
+	for _, text := range []string{"", "rota", "rota_a_b_c", secret.Text() + "x", secret.Text()[1:], string(broken), "Bearer " + secret.Text(), strings.ToUpper(secret.Text())} {
+		if _, err := auth.ParseSecret(text); !errors.Is(err, auth.ErrToken) {
+			t.Errorf("%q: got %v, want ErrToken", text, err)
+		}
+	}
+	if _, err := auth.NewSecret(bytes.NewReader(make([]byte, 10))); err == nil {
+		t.Error("too few random bytes make a token")
+	}
+	if low, err := auth.NewSecret(bytes.NewReader(make([]byte, 100))); err != nil {
+		t.Error(err)
+	} else if _, err := auth.ParseSecret(low.Text()); err != nil {
+		t.Errorf("%s, of small bytes: %v", low.Text(), err)
+	}
+}
+
+func TestATokenExpires(t *testing.T) {
+	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		expires time.Time
+		want    bool
+	}{{time.Time{}, false}, {now.Add(time.Second), false}, {now, true}, {now.Add(-time.Hour), true}} {
+		if got := (&auth.Token{Expires: tt.expires}).Expired(now); got != tt.want {
+			t.Errorf("expires at %v: got %v", tt.expires, got)
+		}
+	}
+}
+
+func TestCertificatesNameWhomTheyProve(t *testing.T) {
+	for text, want := range map[string]auth.Identity{
+		"rota://prod/user/alice": {Principal: "alice", Method: auth.ByCertificate},
+		"rota://prod/replica/q1": {Principal: "replica/q1", Method: auth.ByCertificate},
+		"rota://prod/worker/w1":  {Principal: "worker/w1", Method: auth.ByCertificate},
+		"rota://prod/admin/a":    {},
+		"rota://prod/user":       {},
+		"rota:///user/alice":     {},
+		"rota://prod/user/a/b":   {},
+		"https://prod/user/a":    {},
+		"rota://prod/user/":      {},
+	} {
+		u, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := auth.ParseCertificateID(u)
+		switch {
+		case want.Principal == "" && err == nil:
+			t.Errorf("%s: got %+v, want an error", text, id)
+		case want.Principal != "" && (err != nil || id.Identity().String() != want.String() || id.String() != text):
+			t.Errorf("%s: got %+v, %v", text, id, err)
+		}
+	}
+}
+
+func FuzzParseSecret(f *testing.F) {
+	secret, err := auth.NewSecret(rand.Reader)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []string{"", "rota___", secret.Text(), "rota_a_b_c_d"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := auth.ParseSecret(text); err == nil && s.Text() != text {
+			t.Errorf("%q is read as %q", text, s.Text())
+		}
+	})
+}

@@ -1,0 +1,19 @@
+// Package auth decides who may do what.
+//
+// An Identity says who sends a request, and how that was proven. A Policy gives identities roles, each within a scope of jobs.
+// Grants are what one identity may do; each operation of the API names the Right that it needs, and asks them.
+//
+//	role            read  operate  define  define-command  admin
+//	viewer           x
+//	operator         x      x
+//	author           x      x        x
+//	author-command   x      x        x           x
+//	admin            x      x        x           x           x
+//
+// The package is pure: it knows neither HTTP nor the store, and takes time and randomness as arguments.
+//
+// Guaranteed: an identity without a binding may do nothing. A job outside of every scope of an identity does not exist for it.
+//
+// Not guaranteed: a job that executes commands can read what its operating-system user can read. Run commands as another user
+// (worker.run_as) where authors are not administrators.
+package auth

@@ -1,0 +1,83 @@
+package auth
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Method is how an identity was proven.
+type Method string
+
+// The methods.
+const (
+	ByNothing     Method = "none"        // anonymous
+	ByToken       Method = "token"       // a bearer token
+	ByCertificate Method = "certificate" // a client certificate
+	BySession     Method = "session"     // the cookie of a browser that signed in
+	ByOIDC        Method = "oidc"        // a token of an OpenID provider
+	BySocket      Method = "socket"      // the operating-system user at the other end of a Unix socket
+	ByCluster     Method = "cluster"     // the secret that replicas and workers share
+)
+
+// Identity says who sends a request. The zero value is anonymous.
+type Identity struct {
+	Principal string   // a person or a program; for a process of the cluster replica/<name> or worker/<name>
+	Groups    []string // of the principal
+	Method    Method
+	Token     string // the id of the token that proved it; empty with other methods
+}
+
+// Anonymous reports whether nothing proves who sends the request.
+func (i Identity) Anonymous() bool { return i.Principal == "" }
+
+// String names the identity in logs and records.
+func (i Identity) String() string {
+	if i.Anonymous() {
+		return "anonymous"
+	}
+	return i.Principal
+}
+
+// The kinds of a CertificateID.
+const (
+	KindReplica = "replica"
+	KindWorker  = "worker"
+	KindUser    = "user"
+)
+
+// CertificateID is what the URI of a certificate of the cluster's own authority says: rota://<cluster>/<kind>/<name>.
+type CertificateID struct {
+	Cluster, Kind, Name string
+}
+
+// String is the URI.
+func (c CertificateID) String() string {
+	return (&url.URL{Scheme: "rota", Host: c.Cluster, Path: "/" + c.Kind + "/" + c.Name}).String()
+}
+
+// ParseCertificateID reads the URI of a certificate.
+func ParseCertificateID(u *url.URL) (CertificateID, error) {
+	kind, name, ok := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	switch {
+	case u.Scheme != "rota", u.Host == "", !ok, name == "", strings.Contains(name, "/"):
+		return CertificateID{}, fmt.Errorf("read certificate id %s: write rota://<cluster>/<replica|worker|user>/<name>", u)
+	case kind != KindReplica && kind != KindWorker && kind != KindUser:
+		return CertificateID{}, fmt.Errorf("read certificate id %s: kind %q is neither replica, worker nor user", u, kind)
+	}
+	return CertificateID{Cluster: u.Host, Kind: kind, Name: name}, nil
+}
+
+// Identity is whom the certificate proves. Only a user has roles; replicas and workers have the right Peer.
+func (c CertificateID) Identity() Identity {
+	if c.Kind == KindUser {
+		return Identity{Principal: c.Name, Method: ByCertificate}
+	}
+	return Identity{Principal: c.Kind + "/" + c.Name, Method: ByCertificate}
+}
+
+// Peer reports whether the identity is a replica or a worker of the cluster.
+func (i Identity) Peer() bool {
+	kind, name, ok := strings.Cut(i.Principal, "/")
+	return ok && name != "" && (kind == KindReplica || kind == KindWorker) && (i.Method == ByCertificate || i.Method == ByCluster)
+}

@@ -1,0 +1,89 @@
+package auth
+
+import (
+	"path"
+	"slices"
+)
+
+// Binding gives one principal, or everybody in one group, a role within a scope.
+type Binding struct {
+	Principal string            `json:"principal,omitempty"` // exactly one of Principal and Group is set
+	Group     string            `json:"group,omitempty"`
+	Role      Role              `json:"role"`
+	Jobs      []string          `json:"jobs,omitempty"`   // patterns of job names, as path.Match has them; none: all jobs
+	Labels    map[string]string `json:"labels,omitempty"` // a job needs all of them; none: all jobs
+}
+
+// Object is the job that an operation is about. The zero value is the cluster as a whole.
+type Object struct {
+	Job    string
+	Labels map[string]string
+}
+
+// covers reports whether the binding's scope includes an object. Only a binding without a scope covers the whole cluster.
+func (b *Binding) covers(o Object) bool {
+	if o.Job == "" {
+		return len(b.Jobs) == 0 && len(b.Labels) == 0
+	}
+	for key, value := range b.Labels {
+		if o.Labels[key] != value {
+			return false
+		}
+	}
+	return len(b.Jobs) == 0 || slices.ContainsFunc(b.Jobs, func(pattern string) bool {
+		ok, err := path.Match(pattern, o.Job)
+		return err == nil && ok
+	})
+}
+
+// Grants are what one identity may do. The zero value may do nothing.
+type Grants struct {
+	everything bool // authentication is switched off
+	peer       bool
+	bindings   []Binding
+}
+
+// Everything are the grants of everybody while authentication is switched off.
+func Everything() Grants { return Grants{everything: true} }
+
+// GrantsOf returns what the bindings give an identity.
+func GrantsOf(i Identity, bindings []Binding) Grants {
+	if i.Anonymous() {
+		return Grants{}
+	}
+	g := Grants{peer: i.Peer()}
+	if i.Method == ByCluster {
+		return g // a process of the cluster asks for other processes, and needs no role
+	}
+	for _, b := range bindings {
+		if b.Principal != "" && b.Principal == i.Principal || b.Group != "" && slices.Contains(i.Groups, b.Group) {
+			g.bindings = append(g.bindings, b)
+		}
+	}
+	return g
+}
+
+// May reports whether the grants include a right over an object.
+func (g Grants) May(right Right, o Object) bool {
+	switch {
+	case g.everything, right == Anyone:
+		return true
+	case right == Peer:
+		return g.peer
+	}
+	return slices.ContainsFunc(g.bindings, func(b Binding) bool { return b.Role.Has(right) && b.covers(o) })
+}
+
+// Sees reports whether a job exists for the holder of the grants.
+func (g Grants) Sees(o Object) bool { return g.May(Read, o) }
+
+// All reports whether the grants include a right over every job, so that lists need no filter.
+func (g Grants) All(right Right) bool { return g.May(right, Object{}) }
+
+// Any reports whether the grants include a right over some job, or over the cluster.
+func (g Grants) Any(right Right) bool {
+	if g.May(right, Object{}) {
+		return true
+	}
+	return slices.ContainsFunc(g.bindings, func(b Binding) bool { return b.Role.Has(right) })
+}

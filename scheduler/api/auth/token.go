@@ -1,0 +1,112 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/big"
+	"strings"
+	"time"
+)
+
+// The form of a token: rota_<id>_<secret>_<checksum>. Scanners for leaked secrets recognise it.
+const (
+	tokenPrefix  = "rota"
+	idLength     = 12
+	secretBytes  = 32 // 256 random bits, so that no slow hash is needed
+	secretLength = 43 // of secretBytes in base 62
+	crcLength    = 6
+)
+
+// ErrToken is returned for a text that is no token of rota's. It never holds the text.
+var ErrToken = errors.New("token is malformed: it does not have the form rota_<id>_<secret>_<checksum>")
+
+// Token is what is kept of a token. The secret itself is kept nowhere.
+type Token struct {
+	ID        string    `json:"id"`
+	Hash      string    `json:"sha256"` // of the secret, in hexadecimal
+	Principal string    `json:"principal"`
+	Groups    []string  `json:"groups,omitempty"`
+	Bindings  []Binding `json:"bindings,omitempty"` // besides those of the policy; their principal is the token's
+	Created   time.Time `json:"created,omitzero"`
+	By        string    `json:"by,omitempty"`     // who created it
+	Expires   time.Time `json:"expires,omitzero"` // zero: never
+	Note      string    `json:"note,omitempty"`
+}
+
+// Expired reports whether the token is of no use any more at now.
+func (t *Token) Expired(now time.Time) bool { return !t.Expires.IsZero() && !now.Before(t.Expires) }
+
+// Identity is whom the token proves.
+func (t *Token) Identity() Identity {
+	return Identity{Principal: t.Principal, Groups: t.Groups, Method: ByToken, Token: t.ID}
+}
+
+// Secret is a token that was just made, or that a client sent.
+type Secret struct {
+	ID     string
+	secret string
+}
+
+// NewSecret makes a token from random bytes. The error is that of random.
+func NewSecret(random io.Reader) (Secret, error) {
+	var raw [secretBytes + idLength]byte
+	if _, err := io.ReadFull(random, raw[:]); err != nil {
+		return Secret{}, fmt.Errorf("make token: %w", err)
+	}
+	id := make([]byte, idLength)
+	for i, b := range raw[secretBytes:] {
+		id[i] = idAlphabet[int(b)%len(idAlphabet)]
+	}
+	return Secret{ID: string(id), secret: base62(raw[:secretBytes], secretLength)}, nil
+}
+
+// idAlphabet has 32 characters, so that each byte gives one of them with equal chance.
+const idAlphabet = "abcdefghijkmnpqrstuvwxyz23456789"
+
+// ParseSecret reads the text of a token. The error is ErrToken.
+func ParseSecret(text string) (Secret, error) {
+	parts := strings.Split(text, "_")
+	if len(parts) != 4 || parts[0] != tokenPrefix || len(parts[1]) != idLength || len(parts[2]) != secretLength {
+		return Secret{}, ErrToken
+	}
+	s := Secret{ID: parts[1], secret: parts[2]}
+	if subtle.ConstantTimeCompare([]byte(s.checksum()), []byte(parts[3])) != 1 {
+		return Secret{}, ErrToken
+	}
+	return s, nil
+}
+
+// Text is the token as its owner keeps it. It is a secret.
+func (s Secret) Text() string {
+	return strings.Join([]string{tokenPrefix, s.ID, s.secret, s.checksum()}, "_")
+}
+
+// String hides the secret, so that a log line cannot leak it.
+func (s Secret) String() string { return tokenPrefix + "_" + s.ID + "_…" }
+
+// Hash is what is kept of the token.
+func (s Secret) Hash() string {
+	sum := sha256.Sum256([]byte(s.secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// Proves reports, in a time that does not depend on the secret, whether the secret is that of a token.
+func (s Secret) Proves(t *Token) bool {
+	return subtle.ConstantTimeCompare([]byte(s.Hash()), []byte(strings.ToLower(t.Hash))) == 1
+}
+
+func (s Secret) checksum() string {
+	sum := crc32.ChecksumIEEE([]byte(s.ID + "_" + s.secret))
+	return base62([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}, crcLength)
+}
+
+// base62 writes bytes with letters and digits, filled with zeros to a length.
+func base62(b []byte, length int) string {
+	text := new(big.Int).SetBytes(b).Text(62)
+	return strings.Repeat("0", max(0, length-len(text))) + text
+}
