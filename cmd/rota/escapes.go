@@ -1,0 +1,135 @@
+package main
+
+import "io"
+
+// safeWriter writes the output of a job to a terminal. It passes text, tabs, carriage returns, and the sequences that set colours.
+// It drops every other control sequence: a job that could send one would write to the reader's clipboard, change the title of
+// the window, or hide what it printed. A sequence may be split over several writes.
+type safeWriter struct {
+	to       io.Writer
+	state    escapeState
+	sequence []byte // of a control sequence that has not ended
+}
+
+// escapeState says within what kind of sequence the next byte stands.
+type escapeState int
+
+const (
+	inText       escapeState = iota
+	afterEscape              // ESC was the last byte
+	inControl                // ESC [ …, which ends with a letter
+	inString                 // ESC ] … and the like, which end with BEL or ESC \
+	stringEscape             // ESC within inString
+	afterC2                  // the first byte of U+0080 to U+00BF; the first half of those are control characters
+)
+
+const (
+	bell        = 0x07
+	escape      = 0x1b
+	maxSequence = 64 // bytes of a sequence that sets colours
+)
+
+// Write returns len(b), or the error of the underlying writer.
+func (w *safeWriter) Write(b []byte) (int, error) {
+	out := make([]byte, 0, len(b))
+	for _, c := range b {
+		out = w.next(out, c)
+	}
+	if len(out) == 0 {
+		return len(b), nil
+	}
+	if _, err := w.to.Write(out); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// next adds to out what a byte lets through.
+func (w *safeWriter) next(out []byte, c byte) []byte {
+	switch w.state {
+	case afterEscape:
+		return w.begin(out, c)
+	case inControl:
+		return w.control(out, c)
+	case inString:
+		switch c {
+		case bell:
+			w.state = inText
+		case escape:
+			w.state = stringEscape
+		case '\n': // a string without an end must not hide the lines behind it
+			w.state = inText
+			return append(out, c)
+		}
+		return out
+	case stringEscape:
+		if c == '\\' {
+			w.state = inText
+			return out
+		}
+		return w.begin(out, c)
+	case afterC2:
+		w.state = inText
+		if c >= 0x80 && c < 0xa0 {
+			return out
+		}
+		return w.text(append(out, 0xc2), c)
+	}
+	return w.text(out, c)
+}
+
+// text handles a byte outside of any sequence.
+func (w *safeWriter) text(out []byte, c byte) []byte {
+	switch {
+	case c == escape:
+		w.state = afterEscape
+	case c == 0xc2:
+		w.state = afterC2
+	case c >= 0x20 && c != 0x7f, c == '\n', c == '\t', c == '\r':
+		return append(out, c)
+	}
+	return out
+}
+
+// begin handles the byte after ESC.
+func (w *safeWriter) begin(out []byte, c byte) []byte {
+	switch c {
+	case '[':
+		w.state, w.sequence = inControl, append(w.sequence[:0], escape, '[')
+	case ']', 'P', 'X', '^', '_':
+		w.state = inString
+	case escape:
+		w.state = afterEscape
+	case '\n':
+		w.state = inText
+		return append(out, c)
+	default:
+		if c < 0x20 || c > 0x2f { // the bytes between announce one more
+			w.state = inText
+		}
+	}
+	return out
+}
+
+// control handles a byte of ESC [ …, and lets the sequence through if it sets colours.
+func (w *safeWriter) control(out []byte, c byte) []byte {
+	switch {
+	case c == escape:
+		w.state = afterEscape
+	case c == '\n':
+		w.state = inText
+		return append(out, c)
+	case c == 'm' && w.sequence != nil:
+		w.state = inText
+		return append(append(out, w.sequence...), c)
+	case c >= 0x40 && c <= 0x7e:
+		w.state = inText
+	case c >= '0' && c <= ';' && len(w.sequence) < maxSequence:
+		if w.sequence != nil {
+			w.sequence = append(w.sequence, c)
+		}
+	default:
+		w.sequence = nil // it is no sequence that sets colours
+	}
+	return out
+}
