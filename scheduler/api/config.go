@@ -11,7 +11,7 @@ import (
 // Config is the data of a Server. DefaultConfig has a value for everything.
 type Config struct {
 	Listen string      // host:port; an empty host means all addresses
-	Hosts  []string    // names by which browsers may reach a loopback address, besides localhost
+	Hosts  []string    // names of this process in requests, besides localhost; *.domain means all below a domain
 	TLS    *tls.Config // nil: plain HTTP
 
 	Version VersionView

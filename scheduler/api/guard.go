@@ -8,9 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -88,32 +86,7 @@ func (s *Server) sameSite(next http.Handler) http.Handler {
 			writeProblem(w, http.StatusForbidden, fmt.Sprintf("a page of %s may not change anything here", r.Header.Get("Origin")))
 			return
 		}
-		if !safe(r.Method) && r.Header.Get("Origin") != "" && !s.ownName(r) {
-			writeProblem(w, http.StatusForbidden, fmt.Sprintf(
-				"a browser may not change anything here under the name %s: use localhost, or set http.advertise to that name", r.Host))
-			return
-		}
 		next.ServeHTTP(w, r)
-	})
-}
-
-func safe(method string) bool {
-	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
-}
-
-// ownName stops pages of a foreign name that was pointed at a loopback address: to the browser they are of one origin
-// with us, though their author is somebody else.
-func (s *Server) ownName(r *http.Request) bool {
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	if !ok || !local.IP.IsLoopback() {
-		return true
-	}
-	host := (&url.URL{Host: r.Host}).Hostname()
-	if ip := net.ParseIP(host); ip != nil {
-		return true
-	}
-	return strings.EqualFold(host, "localhost") || slices.ContainsFunc(s.cfg.Hosts, func(own string) bool {
-		return strings.EqualFold(host, own)
 	})
 }
 

@@ -33,14 +33,14 @@ func (s *Server) routes() http.Handler {
 
 	interfaces := s.sameSite(s.takeBody(showEmptyKey(s.known(v1))))
 	others := s.sameSite(s.known(root))
-	return s.contain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.contain(s.knownHost(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/v1/") {
 			w.Header().Set("Cache-Control", "no-store")
 			interfaces.ServeHTTP(w, r)
 			return
 		}
 		others.ServeHTTP(w, r)
-	}))
+	})))
 }
 
 // known answers for paths and methods that mux does not have, as a problem.

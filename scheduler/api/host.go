@@ -1,0 +1,43 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// knownHost refuses requests whose Host is a name that this process does not have.
+//
+// A web page can point a name of its own at any address, also at a loopback address behind a port of this machine. Then the
+// browser takes rota for a part of that page's site, and lets the page read and change everything. The browser sends the page's
+// name as Host, and no page can change that. An address instead of a name is safe, since nobody can point it elsewhere.
+func (s *Server) knownHost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if host := (&url.URL{Host: r.Host}).Hostname(); !s.isOwnName(host) {
+			w.Header().Set("Connection", "close") // or else the server would wait for the rest of the body
+			writeProblem(w, http.StatusMisdirectedRequest, fmt.Sprintf(
+				"this process does not answer under the name %q: use its address, or add the name to http.hosts", host))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isOwnName reports whether a host is an address, localhost, or one of Config.Hosts. A client of HTTP/1.0 names none, which no
+// browser does.
+func (s *Server) isOwnName(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if _, err := netip.ParseAddr(host); err == nil || host == "" || host == "localhost" {
+		return true
+	}
+	return slices.ContainsFunc(s.cfg.Hosts, func(own string) bool {
+		own = strings.ToLower(own)
+		if domain, ok := strings.CutPrefix(own, "*."); ok {
+			return strings.HasSuffix(host, "."+domain)
+		}
+		return host == own
+	})
+}

@@ -1,0 +1,27 @@
+package api_test
+
+import (
+	"testing"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+)
+
+// A name that somebody pointed at this process must not read anything, nor change anything.
+func TestRequestsUnderAForeignNameAreRefused(t *testing.T) {
+	srv := serve(t, newFake().backend(), func(c *api.Config) { c.Hosts = []string{"q1.internal", "*.rota.svc"} })
+	for host, want := range map[string]int{
+		"127.0.0.1": 200, "127.0.0.1:8470": 200, "[::1]:8470": 200, "10.1.2.3:80": 200, "localhost": 200, "LOCALHOST:1": 200, "localhost.": 200,
+		"q1.internal": 200, "Q1.Internal:8470": 200, "a.rota.svc": 200, "a.b.rota.svc:1": 200,
+		"evil.example": 421, "evil.example:8470": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421,
+		"q1.internal.evil.example": 421, "xq1.internal": 421, "rota.svc": 421, "xrota.svc": 421, "2130706433": 421,
+	} {
+		for _, path := range []string{"/v1/jobs", "/v1/cluster", "/version"} {
+			if a := ask(t, srv, "GET", path, "", "Host", host); a.status != want {
+				t.Errorf("GET %s under %s: got %d, want %d", path, host, a.status, want)
+			}
+		}
+		if a := ask(t, srv, "POST", "/v1/jobs/backup/pause", "", "Host", host); a.status != want {
+			t.Errorf("POST under %s: got %d, want %d", host, a.status, want)
+		}
+	}
+}
