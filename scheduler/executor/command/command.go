@@ -24,21 +24,25 @@ const (
 	vanishLimit = 5 * time.Second
 )
 
+// Config says how programs are executed. The zero value gives them no variable of the worker.
+type Config struct {
+	Environ []string      // the worker's own environment, in the form of os.Environ; programs inherit what Inherited allows of it
+	Groups  *cgroups.Tree // where resources are limited; the caller closes it; nil: resources cannot be limited
+	Refs    *refs.Policy  // which references jobs may use; nil: all
+}
+
 // Executor executes the kinds command and shell.
 type Executor struct {
-	environ []string
-	groups  *cgroups.Tree // nil: resources cannot be limited
+	cfg     Config
 	now     func() time.Time
 	sweeper procs.Sweeper
 }
 
 var _ executor.Executor = (*Executor)(nil)
 
-// New returns an executor whose programs inherit what Inherited allows of environ, which is the worker's own
-// environment in the form of os.Environ. groups, which stays the caller's to close, is where resources are limited; nil if
-// they cannot be.
-func New(environ []string, groups *cgroups.Tree, now func() time.Time) *Executor {
-	return &Executor{environ: environ, groups: groups, now: now}
+// New returns an executor. It starts nothing.
+func New(cfg Config, now func() time.Time) *Executor {
+	return &Executor{cfg: cfg, now: now}
 }
 
 // Execute runs the program to its end. Exit is its exit code, or 128 plus the number of the signal that killed it.
@@ -47,7 +51,7 @@ func New(environ []string, groups *cgroups.Tree, now func() time.Time) *Executor
 // mend: a program that is not there (127) or cannot be executed (126), and a working directory that is not there.
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
 	var (
-		resolver refs.Resolver
+		resolver = refs.Resolver{Policy: e.cfg.Refs}
 		notify   string
 	)
 	if req.Spec.Heartbeat > 0 {
@@ -77,7 +81,7 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 
 // program resolves what the job says into what the kernel is told.
 func (e *Executor) program(req *executor.Request, notify string, resolver *refs.Resolver) (program, error) {
-	env, err := environment(e.environ, req, notify, resolver)
+	env, err := environment(e.cfg.Environ, req, notify, resolver)
 	if err != nil {
 		return program{}, err
 	}
@@ -162,7 +166,7 @@ func (e *Executor) group(req *executor.Request) (*cgroups.Group, error) {
 	if len(res.Kinds()) == 0 {
 		return nil, nil
 	}
-	return e.groups.Make(req.Run.Job, cgroups.Limits{Memory: int64(res.Memory), CPU: int(res.CPU), PIDs: res.PIDs})
+	return e.cfg.Groups.Make(req.Run.Job, cgroups.Limits{Memory: int64(res.Memory), CPU: int(res.CPU), PIDs: res.PIDs})
 }
 
 // dissolve removes an attempt's cgroup, if it has one.

@@ -18,13 +18,14 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/executor/output"
+	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 var at = time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
 
 func newExecutor() *command.Executor {
-	return command.New([]string{"PATH=" + os.Getenv("PATH"), "HOME=/home/rota", "LC_ALL=C", "SECRET_OF_THE_WORKER=x"}, nil,
+	return command.New(command.Config{Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=/home/rota", "LC_ALL=C", "SECRET_OF_THE_WORKER=x"}},
 		func() time.Time { return at })
 }
 
@@ -221,5 +222,22 @@ func TestThousandCommandsLeaveNothing(t *testing.T) {
 	wg.Wait()
 	if kids := children(t); len(kids) > 0 {
 		t.Errorf("children are left: %v", kids)
+	}
+}
+
+func TestAReferenceThatIsNotAllowedFailsForGood(t *testing.T) {
+	t.Setenv("DB_PASSWORD", "hunter2")
+	t.Setenv("ROTA_SECRET_TOKEN", "s3cret")
+	e := command.New(command.Config{Refs: &refs.Policy{Setting: "worker.refs", Env: []string{"ROTA_SECRET_*"}}}, func() time.Time { return at })
+	spec := shell(`echo "$VALUE"`)
+	spec.Env = map[string]string{"VALUE": "${env:DB_PASSWORD}"}
+	var out lockedBuffer
+	o := e.Execute(t.Context(), request(t, spec, &out))
+	if o.State != job.Failed || o.Retry || !strings.Contains(o.Reason, "not in worker.refs.env") || strings.Contains(out.String(), "hunter2") {
+		t.Errorf("got %+v with the output %q", o, out.String())
+	}
+	spec.Env["VALUE"] = "${env:ROTA_SECRET_TOKEN}"
+	if o := e.Execute(t.Context(), request(t, spec, &out)); o.State != job.Succeeded {
+		t.Errorf("a reference that is allowed: got %+v", o)
 	}
 }

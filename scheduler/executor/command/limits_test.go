@@ -34,7 +34,7 @@ func limiting(t *testing.T) *command.Executor {
 		}
 		t.Skipf("NOT TESTED: there are no cgroups: %v", err)
 	}
-	return command.New([]string{"PATH=" + os.Getenv("PATH")}, tree, func() time.Time { return at })
+	return command.New(command.Config{Environ: []string{"PATH=" + os.Getenv("PATH")}, Groups: tree}, func() time.Time { return at })
 }
 
 // hog eats memory in a child of the shell until it is killed.

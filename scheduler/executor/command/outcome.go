@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -82,6 +83,10 @@ func failure(err error) job.Outcome {
 		return executor.NotBegun(err)
 	}
 	o := job.Outcome{State: job.Failed, Reason: err.Error(), Retry: true}
+	var refused *refs.RefusedError
+	if errors.As(err, &refused) {
+		o.Retry = false
+	}
 	var h *hopeless
 	if errors.As(err, &h) {
 		o.Retry = false

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/dial"
 	"github.com/rota-scheduler/rota/scheduler/executor/fill"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -32,6 +33,9 @@ const (
 type Config struct {
 	Version string      // of rota, for User-Agent
 	TLS     *tls.Config // nil: the system's roots
+
+	Refs  *refs.Policy // which references jobs may use; nil: all
+	Reach *dial.Guard  // which addresses jobs may reach; nil: all
 }
 
 // Executor executes the kind http.
@@ -39,6 +43,7 @@ type Executor struct {
 	client *http.Client
 	agent  string
 	now    func() time.Time
+	refs   *refs.Policy
 }
 
 var _ executor.Executor = (*Executor)(nil)
@@ -49,12 +54,17 @@ func New(cfg Config, now func() time.Time) *Executor {
 	if cfg.Version != "" {
 		agent += "/" + cfg.Version
 	}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	if cfg.Reach != nil {
+		dialer.ControlContext = cfg.Reach.Control
+	}
 	return &Executor{
 		agent: agent,
 		now:   now,
+		refs:  cfg.Refs,
 		client: &http.Client{
 			Transport: &http.Transport{ // which speaks HTTP/1.1 alone: see wire
-				DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+				DialContext:            dialer.DialContext,
 				TLSClientConfig:        cfg.TLS,
 				TLSHandshakeTimeout:    10 * time.Second,
 				MaxIdleConns:           512,
@@ -74,7 +84,7 @@ func (e *Executor) Close() { e.client.CloseIdleConnections() }
 
 // Execute makes the request and reads the response to its end. Exit is the status.
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
-	var resolver refs.Resolver
+	resolver := refs.Resolver{Policy: e.refs}
 	r, err := e.request(ctx, &req, &resolver)
 	out := executor.NewRedactor(req.Output, resolver.Secrets())
 	var o job.Outcome
@@ -82,7 +92,8 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	if err != nil {
 		o = job.Outcome{State: job.Failed, Reason: err.Error()}
 		var broken *fill.Mistake
-		o.Retry = !errors.As(err, &broken) // a reference may resolve later, or on another worker
+		var refused *refs.RefusedError
+		o.Retry = !errors.As(err, &broken) && !errors.As(err, &refused) // a reference may resolve later, or on another worker
 	} else {
 		o, ruled = e.exchange(r, &req, out)
 	}
@@ -102,6 +113,10 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 	defer release()
 	resp, err := e.client.Do(r)
 	if err != nil {
+		var refused *dial.RefusedError
+		if errors.As(err, &refused) { // another attempt would be refused too
+			return job.Outcome{State: job.Failed, Reason: refused.Error()}, true
+		}
 		return job.Outcome{State: job.Failed, Reason: "request: " + plain(err), Retry: true}, false
 	}
 	defer resp.Body.Close()
