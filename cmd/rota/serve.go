@@ -99,6 +99,9 @@ const goThreads = 10_000
 
 // runNode runs a node until ctx ends.
 func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
+	if err := harden(); err != nil {
+		return err
+	}
 	log := newLogger(c.lines, cfg.Settings)
 	for _, w := range cfg.Settings.Warnings {
 		log.Warn(w)

@@ -244,7 +244,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	requests := httpexec.New(httpexec.Config{Version: n.cfg.Version.Version}, n.now)
 	groups := n.openGroups()
 	stops.add("remove cgroups", groups.Close)
-	commands := command.New(os.Environ(), groups, n.now)
+	commands := command.New(command.Config{Environ: os.Environ(), Groups: groups}, n.now)
 	exec := executor.NewSet(map[string]executor.Executor{
 		"command": commands, "shell": commands, "http": requests, "handler": funcs,
 	}, n.now)

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// hardenedChild is the variable that makes a test binary play the process which executes jobs.
+const hardenedChild = "ROTA_TEST_HARDENED_CHILD"
+
+// nobody is a user without rights. Root could read everything.
+const nobody = 65534
+
+// TestHardenedChild is the other process of TestJobsCannotReadTheProcessThatRunsThem.
+func TestHardenedChild(t *testing.T) {
+	if os.Getenv(hardenedChild) == "" {
+		t.Skip("it is a process of another test")
+	}
+	if os.Getuid() == 0 {
+		if err := syscall.Setreuid(nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) // as after a start by that user
+	if err := errors.Join(err, harden()); err != nil {
+		t.Fatal(err)
+	}
+	job := exec.CommandContext(t.Context(), "/bin/sh", "-c", `tr '\0' '\n' </proc/$PPID/environ 2>&1; ls /proc/$$/fd`)
+	job.Stdout, job.Stderr, job.Env = os.Stdout, os.Stdout, []string{"PATH=" + os.Getenv("PATH")}
+	if err := job.Run(); err != nil {
+		t.Fatal(err)
+	}
+	os.Exit(0) // this user cannot clean up; the other process does
+}
+
+func TestJobsCannotReadTheProcessThatRunsThem(t *testing.T) {
+	open, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestHardenedChild$")
+	cmd.Env = append(os.Environ(), hardenedChild+"=1", "TMPDIR="+t.TempDir(), "DB_PASSWORD=hunter2")
+	cmd.ExtraFiles = []*os.File{nil, nil, nil, nil, open} // the last is descriptor 7
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if strings.Contains(string(out), "hunter2") {
+		t.Errorf("a job reads the variables of the process that runs it:\n%s", out)
+	}
+	if slices.Contains(strings.Fields(string(out)), "7") {
+		t.Errorf("a job has an inherited descriptor:\n%s", out)
+	}
+	if !strings.Contains(string(out), "denied") {
+		t.Errorf("the job was not refused:\n%s", out)
+	}
+}
