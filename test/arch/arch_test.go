@@ -59,6 +59,7 @@ var rules = map[string]rule{
 	"scheduler/executor/output":  {external: system},
 	"scheduler/executor/procs":   {external: system},
 	"scheduler/executor/refs":    {},
+	"scheduler/executor/dial":    {},
 	"scheduler/executor/fill":    {own: []string{"scheduler/job", "scheduler/executor/refs"}},
 	"scheduler/notify/send": {
 		own:      []string{"scheduler/job", "scheduler/notify", "scheduler/executor", "scheduler/executor/refs"}, // of executor the Redactor only
@@ -68,6 +69,7 @@ var rules = map[string]rule{
 		own:      []string{"scheduler/job"},
 		external: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/hashicorp/go-hclog"},
 	},
+	"scheduler/api/auth":   {},
 	"scheduler/api/client": {own: []string{"scheduler/job", "scheduler/api"}},
 
 	// What knows etcd.
@@ -109,7 +111,7 @@ var rules = map[string]rule{
 const etcdClient = "go.etcd.io/etcd/client/v3"
 
 var (
-	executing = []string{"scheduler/job", "scheduler/executor", "scheduler/executor/procs", "scheduler/executor/refs", "scheduler/executor/fill", "scheduler/executor/output"}
+	executing = []string{"scheduler/job", "scheduler/executor", "scheduler/executor/procs", "scheduler/executor/refs", "scheduler/executor/dial", "scheduler/executor/fill", "scheduler/executor/output"}
 	system    = []string{"golang.org/x/sys/unix"}
 )
 
