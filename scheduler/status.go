@@ -9,32 +9,31 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/planner"
 )
 
-// Status is how the loop is doing, for health checks and display.
+// Status describes the loop, for health checks and display.
 type Status struct {
 	Term    int64     // zero: not leading
-	Since   time.Time // of the term, or of the loop
+	Since   time.Time // start of the term, or of following
 	Pending int       // decisions under way
-	Asked   time.Time // when the oldest of those was handed to the store; zero: none is
-	Due     time.Time // when the next thing has to be decided, or had to be; zero: nothing has
+	Oldest  time.Time // when the oldest of those was sent to the store; zero: none is under way
+	Due     time.Time // when the next decision is due, past or future; zero: none is
 
-	Refused     time.Time // since when the store refuses decisions and takes none; zero: it takes them
-	RefusedLast time.Time // when it refused one last
+	Refused     time.Time // since when the store has refused all decisions; zero: it accepts them
+	RefusedLast time.Time // when it last refused one
 
 	Load     planner.Load    // zero without a term
-	Breakers map[string]bool // jobs that have one, and whether it is open; nil without a term; must not be changed
+	Breakers map[string]bool // jobs that have a breaker, and whether it is open; nil without a term; must not be changed
 }
 
-// refusalAge is how long a refusal counts after which nothing was decided. What is refused is decided again sooner.
+// refusalAge is how long a refusal counts if no decision follows. A refused decision is normally repeated sooner.
 const refusalAge = 30 * time.Second
 
-// Behind is how late a leader is at now: with deciding what is due, with a decision that the store does not answer, or with
-// all of them, since the store refuses them. It grows also if the loop itself is stuck. Zero if nothing is late, and without
-// a term.
+// Behind returns how late a leader is at now: with a due decision, with a decision that the store does not answer, or with
+// all decisions because the store refuses them. It also grows while the loop is stuck. Zero means on time, or no term.
 func (s Status) Behind(now time.Time) (late time.Duration) {
 	if s.Term == 0 {
 		return 0
 	}
-	waiting := []time.Time{s.Asked, s.Due}
+	waiting := []time.Time{s.Oldest, s.Due}
 	if now.Sub(s.RefusedLast) < refusalAge {
 		waiting = append(waiting, s.Refused)
 	}
@@ -46,11 +45,11 @@ func (s Status) Behind(now time.Time) (late time.Duration) {
 	return late
 }
 
-// refusals notes since when the store has refused decisions.
+// refusals records since when the store has refused decisions.
 type refusals struct{ since, last time.Time }
 
-// note takes over an answer. A conflict is a normal one, and a record that is too large is its job's affair.
-func (r *refusals) note(err error, now time.Time) {
+// record takes the error of an answer. Conflicts are normal, and a record that is too large concerns only its job.
+func (r *refusals) record(err error, now time.Time) {
 	switch {
 	case err == nil:
 		*r = refusals{}
@@ -63,13 +62,13 @@ func (r *refusals) note(err error, now time.Time) {
 	}
 }
 
-// flight is the decisions that were handed to the store together.
+// flight is a batch of decisions that was sent to the store.
 type flight struct {
-	asked time.Time
-	left  int // that have not been answered
+	sent time.Time
+	left int // decisions without an answer
 }
 
-// flights are those under way, the oldest first.
+// flights are the batches under way, the oldest first.
 type flights struct{ list []*flight }
 
 func (f *flights) add(next *flight) {
@@ -78,7 +77,7 @@ func (f *flights) add(next *flight) {
 	}
 }
 
-// count is how many decisions are under way.
+// count returns how many decisions are under way, and forgets the batches that are answered.
 func (f *flights) count() (n int) {
 	f.list = slices.DeleteFunc(f.list, func(f *flight) bool { return f.left == 0 })
 	for _, f := range f.list {
@@ -87,11 +86,11 @@ func (f *flights) count() (n int) {
 	return n
 }
 
-// oldest is when the oldest of them was handed over, zero if there is none.
+// oldest returns when the oldest batch under way was sent, zero if there is none.
 func (f *flights) oldest() time.Time {
 	for _, f := range f.list {
 		if f.left > 0 {
-			return f.asked
+			return f.sent
 		}
 	}
 	return time.Time{}

@@ -9,19 +9,47 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// agenda takes up to limit jobs that have to be looked at: those that waited for room or a limit where there is some now,
-// those that changed, and those whose time has come. The more urgent come first, since they take the room; and those that
-// waited are among them in any case, or else others that change all the time would take it again and again.
+// markDirty schedules j for the next Plan.
+func (p *Planner) markDirty(j *jobState) {
+	if !j.dirty {
+		j.dirty = true
+		p.dirty = append(p.dirty, j)
+	}
+}
+
+// wakeAt schedules j for at, or earlier if it already has an earlier timer.
+func (p *Planner) wakeAt(j *jobState, at time.Time) {
+	if j.timer == 0 || at.Before(j.wake) {
+		p.timers.set(j, at)
+	}
+}
+
+// setFollowerTimers sets the timer of each job that changed, so that a new leader finds them ready.
+func (p *Planner) setFollowerTimers() {
+	for _, j := range p.dirty {
+		j.dirty = false
+		p.timers.set(j, time.Time{})
+		if due, ok := p.nextDue(j); ok {
+			p.wakeAt(j, due.Add(-p.cfg.ArmAhead))
+		}
+		p.wakeToPrune(j)
+	}
+	p.dirty = nil
+}
+
+// agenda takes up to limit jobs to decide now: jobs that waited for room or for a limit and can have it, jobs that changed,
+// and jobs whose timer has expired. The more urgent come first, because they take the room. Jobs that waited are always
+// among them; otherwise jobs that change all the time would take the room for ever.
 func (p *Planner) agenda(now time.Time, limit int) []*jobState {
-	list := p.roomFor(limit)
-	list = append(list, p.turns(limit-len(list), now)...)
+	list := p.withRoom(limit)
+	list = append(list, p.withLimits(limit-len(list), now)...)
 	n := min(limit-len(list), len(p.dirty))
 	for _, j := range p.dirty[:n] {
 		j.dirty = false
 	}
 	list = append(list, p.dirty[:n]...)
 	if p.dirty = p.dirty[n:]; len(p.dirty) == 0 {
-		p.dirty = nil // there may have been very many
+		p.dirty = nil // frees a list that may have been very long
 	}
 	for len(list) < limit {
 		j := p.timers.due(now)
@@ -33,7 +61,7 @@ func (p *Planner) agenda(now time.Time, limit int) []*jobState {
 	return p.urgentFirst(list, now)
 }
 
-// urgentFirst puts jobs into the order in which they take what there is, each of them once.
+// urgentFirst sorts jobs by urgency, removes doubles and clears their timers.
 func (p *Planner) urgentFirst(list []*jobState, now time.Time) []*jobState {
 	type urgent struct {
 		job   *jobState
@@ -56,7 +84,7 @@ func (p *Planner) urgentFirst(list []*jobState, now time.Time) []*jobState {
 	return list
 }
 
-// dueSince is since when a run of the job waits that is due; if there is none, since when the job was to be looked at.
+// dueSince returns when the first waiting run of the job came due. If none is due, it returns the job's timer.
 func (j *jobState) dueSince(now time.Time) time.Time {
 	for _, r := range j.live.order {
 		if r.Due.After(now) {

@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// cancelOrphans ends what a deleted job left behind and nobody has begun.
+// cancelOrphans ends a run of a deleted job that has not started.
 func (p *Planner) cancelOrphans(j *jobState, now time.Time) *job.Decision {
 	if j.def != nil {
 		return nil
@@ -16,24 +16,23 @@ func (p *Planner) cancelOrphans(j *jobState, now time.Time) *job.Decision {
 		if r.Spec != nil || r.State == job.Running {
 			continue
 		}
-		if next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: "the job was deleted"}); err == nil {
+		if next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: reasonJobDeleted}); err == nil {
 			return &job.Decision{Run: &next}
 		}
 	}
 	return nil
 }
 
-// assign gives a pending run whose time has come to a worker, or writes down why it has to wait. Unless runs of the job
-// may overlap, one that was begun goes before all others, and the others wait for its end. The first of those whose time
-// comes soon is armed ahead.
+// assign assigns a due run to a worker, or records why it waits. Unless runs of the job may overlap, a run that has begun
+// goes first and the others wait for its end. If no run is due, assign arms the next one ahead.
 func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 	var waiting explanation
-	lacking := 0
+	unplaced := 0
 	paused, begun := p.paused(j), j.live.haveBegun()
-	full := make(map[string]string)   // why those wait that need a certain worker
-	barred := make(map[string]string) // why those wait that name certain limits
+	full := make(map[string]string)      // by demandKey: why those runs get no worker
+	throttled := make(map[string]string) // by names of limits: why those runs wait
 	for _, r := range j.live.order {
-		if r.State != job.Pending || r.Ahead { // decideSlot sees to those
+		if r.State != job.Pending || r.Ahead { // decideSlot handles Ahead
 			continue
 		}
 		if r.Due.After(now) {
@@ -42,9 +41,9 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			}
 			break
 		}
-		if j.obscure(r.Run) {
-			if waiting.runs++; waits(r.Reason) {
-				waiting.tell(r.Run, reasonUnreadable)
+		if j.unreadableSpec(r.Run) {
+			if waiting.runs++; isWaitReason(r.Reason) {
+				waiting.add(r.Run, reasonUnreadable)
 			}
 			continue
 		}
@@ -52,49 +51,50 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 		if spec == nil {
 			continue
 		}
-		if r.ID == j.told().oversized {
-			return giveUp(r.Run, now)
+		if r.ID == j.trouble().oversized {
+			return cancelOversized(r.Run, now)
 		}
 		waiting.runs++
-		if paused || held(r, begun, spec) {
-			waiting.tellHeld(r.Run, paused)
+		if paused || isBlocked(r, begun, spec) {
+			waiting.addBlocked(r.Run, paused)
 			continue
 		}
 		limits := strings.Join(spec.Limits, " ")
-		why, known := barred[limits]
+		why, known := throttled[limits]
 		if !known {
-			why = p.bar(j, r.Run, spec, now, true)
+			why = p.throttleReason(j, r.Run, spec, now, true)
 		}
 		if why != "" {
-			barred[limits] = why
-			if !known || r.Reason == "" || r.Reason == job.ReasonNotYet || r.Reason == job.ReasonNew { // of those behind it, what they were told is near enough
-				waiting.tell(r.Run, why)
+			throttled[limits] = why
+			// The reason of a run further back may stay out of date: only its details differ.
+			if !known || r.Reason == "" || r.Reason == job.ReasonNotYet || r.Reason == job.ReasonNew {
+				waiting.add(r.Run, why)
 			}
 			continue
 		}
 		key := demandKey(spec)
 		if _, tried := full[key]; !tried {
-			w, anybody := p.choose(j, spec, r.Run, now)
+			w, accepted := p.choose(j, spec, r.Run, now)
 			if w != nil {
-				if next := j.give(*r.Run, w, now); next != nil {
+				if next := j.assignTo(w, *r.Run, now); next != nil {
 					return &job.Decision{Run: next, JobRev: j.rev(r.Run)}
 				}
 				continue
 			}
-			p.wait(j, key, spec, r.Due, now)
-			full[key] = waitReason(spec, anybody)
+			p.waitForRoom(j, key, spec, r.Due, now)
+			full[key] = noWorkerReason(spec, accepted)
 		}
-		lacking++
-		waiting.tell(r.Run, full[key])
+		unplaced++
+		waiting.add(r.Run, full[key])
 	}
-	p.lack(j, lacking)
+	p.setUnplaced(j, unplaced)
 	return waiting.decision
 }
 
-// giveUp ends a run that can never be given to a worker, so that it does not keep others from being: the API admits none
-// that is so large, but a hand may have put it there.
-func giveUp(r *job.Run, now time.Time) *job.Decision {
-	next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: "its record is too large for the store"})
+// cancelOversized ends a run that is too large to be assigned, so that it does not block others. The API admits no such run,
+// but it may have been written by hand.
+func cancelOversized(r *job.Run, now time.Time) *job.Decision {
+	next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: reasonTooLarge})
 	if err != nil {
 		return nil
 	}
@@ -102,8 +102,8 @@ func giveUp(r *job.Run, now time.Time) *job.Decision {
 	return &job.Decision{Run: &next}
 }
 
-// held says whether r has to wait for another run of its job, given those that have begun.
-func held(r *liveRun, begun []*liveRun, spec *job.Spec) bool {
+// isBlocked reports whether r has to wait for one of the runs of its job that have begun.
+func isBlocked(r *liveRun, begun []*liveRun, spec *job.Spec) bool {
 	if spec.Overlap == job.OverlapAllow || r.Job == job.AdHoc {
 		return false
 	}

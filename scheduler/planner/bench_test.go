@@ -49,7 +49,7 @@ func benchmarkPlan(b *testing.B, jobs int) {
 			}
 			for _, d := range ds {
 				rev++
-				p.Settle(d, job.Applied{Rev: rev}, now)
+				p.Resolve(d, job.Applied{Rev: rev}, now)
 			}
 			rev++
 			for _, d := range ds { // each ends at once, and leaves history

@@ -2,35 +2,35 @@ package planner
 
 import "github.com/rota-scheduler/rota/scheduler/job"
 
-// applyCursor takes over how far the slots of a job are decided.
+// applyCursor applies the cursor's record: up to where the job's slots are decided.
 func (p *Planner) applyCursor(c job.Change) {
 	j := p.job(c.Name)
 	if j.cursor != nil && c.Rev <= j.cursor.Rev {
 		return
 	}
-	p.touch(j)
-	j.calm()
+	p.markDirty(j)
+	j.clearBackoff()
 	switch {
-	case c.Bad != nil: // what we knew is still true, and will replace what nobody can read
+	case c.Bad != nil: // the known cursor is still true, and will replace the unreadable record
 		j.cursor = cursorAt(j.cursor, c.Name, c.Rev)
-	case c.Deleted() && j.def != nil && j.cursor != nil: // by hand: what we knew is still true
+	case c.Deleted() && j.def != nil && j.cursor != nil: // deleted by hand: the known cursor is still true
 		j.cursor = cursorAt(j.cursor, c.Name, 0)
 	case c.Deleted():
 		j.cursor = nil
-		p.forget(j)
+		p.forgetJob(j)
 	default:
-		j.cursor = j.trued(j.onward(c.Cursor))
+		j.cursor = j.withNext(j.furthest(c.Cursor))
 	}
 }
 
-// trued is a cursor with the next slot that its job's schedule has. Who wrote it may have known other rules of a time zone, or
-// been of another version. Under another definition the slot is computed in any case: see position.
-func (j *jobState) trued(c *job.Cursor) *job.Cursor {
-	if j.def == nil || j.when == nil || !tells(c) || c.Generation != j.def.Generation {
+// withNext returns c with the next slot of this planner's schedule. The writer of c may have had other time zone rules or
+// another version of rota. Under another definition, position computes the next slot in any case.
+func (j *jobState) withNext(c *job.Cursor) *job.Cursor {
+	if j.def == nil || j.when == nil || !isKnown(c) || c.Generation != j.def.Generation {
 		return c
 	}
 	next, _ := j.when.Next(c.After)
-	if next.Equal(c.Next) { // as nearly always
+	if next.Equal(c.Next) { // nearly always
 		return c
 	}
 	right := *c
@@ -38,9 +38,9 @@ func (j *jobState) trued(c *job.Cursor) *job.Cursor {
 	return &right
 }
 
-// onward is a cursor's record, or what was known of it if that is further on: a cursor only moves forward, so a hand has put
-// it back. The runs of the slots behind it may have been removed from history.
-func (j *jobState) onward(c *job.Cursor) *job.Cursor {
+// furthest returns c, or the known cursor if that is further. A cursor only moves forward, so c was put back by hand. The
+// runs of the slots after it may have been removed from history.
+func (j *jobState) furthest(c *job.Cursor) *job.Cursor {
 	if j.cursor == nil || !c.After.Before(j.cursor.After) {
 		return c
 	}
@@ -49,8 +49,8 @@ func (j *jobState) onward(c *job.Cursor) *job.Cursor {
 	return &known
 }
 
-// cursorAt is what was known of a cursor, whose record now stands at rev. Its next slot is computed anew, should the job
-// have been made anew.
+// cursorAt returns the known cursor with its record at revision rev. Generation zero has its next slot computed again,
+// because the job may have been created anew.
 func cursorAt(known *job.Cursor, name string, rev int64) *job.Cursor {
 	c := job.Cursor{Job: name}
 	if known != nil {
@@ -59,3 +59,6 @@ func cursorAt(known *job.Cursor, name string, rev int64) *job.Cursor {
 	c.Rev, c.Generation = rev, 0
 	return &c
 }
+
+// isKnown reports whether c says up to where slots are decided. It does not if it is missing or was never readable.
+func isKnown(c *job.Cursor) bool { return c != nil && !c.After.IsZero() }

@@ -11,39 +11,39 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// demandKind is what jobs that wait for room have in common.
+// demandKind is what jobs that wait for the same room have in common.
 type demandKind struct {
-	key   string // demandKey
-	early bool   // they want it for runs whose time has not come
+	key   string // see demandKey
+	early bool   // the room is for runs that are due later
 }
 
-// demand is the jobs that wait for room at workers that accept the same things.
+// demand is a set of jobs that wait for room at workers that accept the same specs.
 type demand struct {
 	spec    *job.Spec
 	jobs    waitHeap
-	members map[*jobState]waiter // the jobs in it, each as it waits now: what else is there of one is out of date
+	members map[*jobState]waiter // how each job waits now; other entries of the heap are out of date
 }
 
-// wait queues j, which has a run of spec due at the given time, until a worker that accepts spec has room.
-func (p *Planner) wait(j *jobState, key string, spec *job.Spec, since, now time.Time) {
-	kind := demandKind{key, since.After(now)}
+// waitForRoom queues j until a worker that accepts spec has room for a run that is due then.
+func (p *Planner) waitForRoom(j *jobState, key string, spec *job.Spec, due, now time.Time) {
+	kind := demandKind{key, due.After(now)}
 	d := p.waiting[kind]
 	if d == nil {
 		d = &demand{spec: spec, members: make(map[*jobState]waiter)}
 		p.waiting[kind] = d
 	}
-	if w := (waiter{job: j, priority: spec.Priority, since: since}); d.members[j] != w {
+	if w := (waiter{job: j, priority: spec.Priority, since: due}); d.members[j] != w {
 		d.members[j] = w
 		heap.Push(&d.jobs, w)
 	}
-	if len(d.jobs) > 2*len(d.members)+fewRuns { // or else what is out of date would gather for as long as there is no room
+	if len(d.jobs) > 2*len(d.members)+fewRuns { // without room, entries out of date would pile up
 		d.jobs = slices.Collect(maps.Values(d.members))
 		heap.Init(&d.jobs)
 	}
 }
 
-// roomFor takes up to n waiting jobs for which there is room.
-func (p *Planner) roomFor(n int) (list []*jobState) {
+// withRoom takes up to n waiting jobs for which there is room.
+func (p *Planner) withRoom(n int) (list []*jobState) {
 	for kind, d := range p.waiting {
 		room := 0
 		for _, w := range p.workers {
@@ -70,7 +70,7 @@ func (p *Planner) roomFor(n int) (list []*jobState) {
 	return list
 }
 
-// demandKey is equal for specs that the same workers accept.
+// demandKey returns a key that is equal for specs that the same workers accept.
 func demandKey(s *job.Spec) string {
 	kinds := s.Resources.Kinds()
 	if s.Handler == "" && len(s.Workers) == 0 && len(kinds) == 0 {
@@ -83,7 +83,7 @@ func demandKey(s *job.Spec) string {
 	return key
 }
 
-// waiter is a job that waits, with what decides who is first.
+// waiter is a job that waits for room.
 type waiter struct {
 	job      *jobState
 	priority int
@@ -104,10 +104,36 @@ func (h waitHeap) Less(i, k int) bool {
 }
 func (h waitHeap) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
 func (h *waitHeap) Push(x any)   { *h = append(*h, x.(waiter)) }
-func (h *waitHeap) Pop() any {
-	old := *h
-	w := old[len(old)-1]
-	old[len(old)-1] = waiter{}
-	*h = old[:len(old)-1]
-	return w
+func (h *waitHeap) Pop() any     { return popLast(h) }
+
+// Load is the capacity of all workers and the work for it. An autoscaler needs no more.
+type Load struct {
+	Capacity int // runs that the workers execute at a time, draining workers left out
+	Held     int // due runs at workers
+	Waiting  int // due runs for which no worker has room
+}
+
+// Load returns the load as of the last decision of each job. A run that waits for something else than room, such as an
+// earlier run of its job, does not count.
+func (p *Planner) Load() Load {
+	l := Load{Waiting: p.unplaced}
+	for _, w := range p.workers {
+		if w.present != nil && !w.present.Draining {
+			l.Capacity += w.present.Capacity
+		}
+		for session, assigned := range w.assigned {
+			l.Held += assigned - w.early[session]
+		}
+	}
+	return l
+}
+
+// setUnplaced records for how many due runs of j no worker has room.
+func (p *Planner) setUnplaced(j *jobState, n int) {
+	before := j.trouble().unplaced
+	if n == before {
+		return
+	}
+	p.unplaced += n - before
+	j.ensureTrouble().unplaced = n
 }

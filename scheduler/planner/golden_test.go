@@ -192,7 +192,7 @@ func (st *stage) do(line string) {
 	case "crash":
 		st.leader = nil
 	case "silent":
-		st.leader.Silent(span(name))
+		st.leader.SetFeedLag(span(name))
 	case "advance":
 		st.advance(span(name))
 	case "clock":
@@ -368,7 +368,7 @@ func (st *stage) settle() {
 			ds := st.leader.Plan(st.now, 100)
 			if len(ds) > 0 {
 				for i, a := range st.store.commit(st.store.term, ds) {
-					st.leader.Settle(ds[i], a, st.now)
+					st.leader.Resolve(ds[i], a, st.now)
 				}
 				busy = true
 			}

@@ -7,17 +7,21 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// KeyRetention is how long a run that was submitted with an idempotency key is kept at least, whatever the retention: as
-// long as its record is there, the same key makes no other run.
+// KeyRetention is how long a run that was submitted with an idempotency key is kept at least, whatever Retention says. While
+// its record exists, the same key creates no other run.
 const KeyRetention = 24 * time.Hour
 
-// AskedRetention is how long any other run that somebody asked for is kept at least. Who made it may not have been answered and
-// send it again for as long as somebody waits for that: as long as its record is there, it is not made twice. The runs of slots
-// are guarded by their cursors.
+// AskedRetention is how long any other submitted run is kept at least, whatever Retention says. A client without an answer
+// may repeat its request. While the record exists, the repetition creates no other run. The cursor does this for the runs of
+// slots.
 const AskedRetention = time.Minute
 
-// heldFor is how long a run that has ended is kept whatever the retention: one of holds, zero for that of a slot.
-func heldFor(r *job.Run) time.Duration {
+// protections are the times for which runs are protected from removal.
+var protections = [...]time.Duration{KeyRetention, AskedRetention}
+
+// protection returns how long r is kept after its end whatever Retention says: one of protections, zero for the run of a
+// slot.
+func protection(r *job.Run) time.Duration {
 	switch {
 	case r.Key != "":
 		return KeyRetention
@@ -27,26 +31,21 @@ func heldFor(r *job.Run) time.Duration {
 	return 0
 }
 
-// holds are the times for which runs are held.
-var holds = [...]time.Duration{KeyRetention, AskedRetention}
-
-// history is the runs of one job that have ended and are still in the store. What is asked on every look at the job, and
-// on every change of a run, looks at few of them: there may be a day's submissions, and a thousand failures behind a success.
-// Of a nil history, which holds nothing, len, all, get, remove and expiry may be asked.
+// history is the runs of one job that have ended and are still in the store. The operations of every decision and every
+// change touch few runs, because there may be a day's submissions and a thousand failures. A nil history is empty; add
+// needs one.
 type history struct {
-	good, bad ordered              // those that succeeded or were skipped, and all others
-	held      *[len(holds)]ordered // those that wait until they need not be kept, and then are one of these; nil: none is
-	byID      map[string]*job.Run  // all of them; nil while they are few
+	good, bad ordered                    // runs that succeeded or were skipped, and all others
+	protected *[len(protections)]ordered // protected runs, which later move to good or bad; nil: there are none
+	byID      map[string]*job.Run        // all runs; nil while they are few
 }
 
-// fewRuns is how many runs are found by looking at each of them.
+// fewRuns is up to how many runs one is searched for in the lists.
 const fewRuns = 64
 
-func good(r *job.Run) bool { return r.State == job.Succeeded || r.State == job.Skipped }
-
-// kind is the list that r belongs to once it is not held.
-func (h *history) kind(r *job.Run) *ordered {
-	if good(r) {
+// list returns the list that r belongs to once it is not protected.
+func (h *history) list(r *job.Run) *ordered {
+	if r.State == job.Succeeded || r.State == job.Skipped {
 		return &h.good
 	}
 	return &h.bad
@@ -57,9 +56,9 @@ func (h *history) len() int {
 		return 0
 	}
 	n := len(h.good.runs) + len(h.bad.runs)
-	if h.held != nil {
-		for i := range h.held {
-			n += len(h.held[i].runs)
+	if h.protected != nil {
+		for i := range h.protected {
+			n += len(h.protected[i].runs)
 		}
 	}
 	return n
@@ -71,8 +70,8 @@ func (h *history) all(yield func(*job.Run) bool) {
 		return
 	}
 	lists := []ordered{h.good, h.bad}
-	if h.held != nil {
-		lists = append(lists, h.held[:]...)
+	if h.protected != nil {
+		lists = append(lists, h.protected[:]...)
 	}
 	for _, list := range lists {
 		for _, r := range list.runs {
@@ -98,13 +97,13 @@ func (h *history) get(id string) *job.Run {
 
 // add adds a run whose id is not there.
 func (h *history) add(r *job.Run) {
-	if i := slices.Index(holds[:], heldFor(r)); i < 0 {
-		h.kind(r).add(r)
+	if i := slices.Index(protections[:], protection(r)); i < 0 {
+		h.list(r).add(r)
 	} else {
-		if h.held == nil {
-			h.held = new([len(holds)]ordered)
+		if h.protected == nil {
+			h.protected = new([len(protections)]ordered)
 		}
-		h.held[i].add(r)
+		h.protected[i].add(r)
 	}
 	switch n := h.len(); {
 	case h.byID != nil:
@@ -123,36 +122,31 @@ func (h *history) remove(id string) {
 	if r == nil {
 		return
 	}
-	if !h.release(r) {
-		h.kind(r).remove(r)
+	i := slices.Index(protections[:], protection(r))
+	if i < 0 || h.protected == nil || !h.protected[i].remove(r) {
+		h.list(r).remove(r)
 	}
 	if delete(h.byID, id); h.len() == 0 {
-		h.byID, h.held = nil, nil
+		h.byID, h.protected = nil, nil
 	}
 }
 
-// release removes r from those that are held, and says whether it was among them.
-func (h *history) release(r *job.Run) bool {
-	i := slices.Index(holds[:], heldFor(r))
-	return i >= 0 && h.held != nil && h.held[i].remove(r)
-}
-
-// ripen takes those among the others that need not be kept any more.
-func (h *history) ripen(now time.Time) {
-	if h.held == nil {
+// endProtection moves the runs whose protection has expired to the other lists.
+func (h *history) endProtection(now time.Time) {
+	if h.protected == nil {
 		return
 	}
-	for i := range h.held {
-		o := &h.held[i]
-		for r := o.first(); r != nil && now.Sub(r.Ended()) >= holds[i]; r = o.first() {
+	for i := range h.protected {
+		o := &h.protected[i]
+		for r := o.first(); r != nil && now.Sub(r.Ended()) >= protections[i]; r = o.first() {
 			o.remove(r)
-			h.kind(r).add(r)
+			h.list(r).add(r)
 		}
 	}
 }
 
-// over is how many runs are beyond the numbers to be kept, at most.
-func (h *history) over(keep Retention) (n int) {
+// excess returns how many runs are beyond the numbers to be kept, at most.
+func (h *history) excess(keep Retention) (n int) {
 	if keep.Success > 0 {
 		n += max(0, len(h.good.runs)-keep.Success)
 	}
@@ -162,7 +156,7 @@ func (h *history) over(keep Retention) (n int) {
 	return n
 }
 
-// expiry is when a run is beyond its age, or need not be held any more, false if never.
+// expiry returns when the next run reaches its maximal age or the end of its protection; false if none will.
 func (h *history) expiry(keep Retention) (at time.Time, ok bool) {
 	if h == nil {
 		return at, false
@@ -178,59 +172,25 @@ func (h *history) expiry(keep Retention) (at time.Time, ok bool) {
 		soonest(&h.good, keep.MaxAge)
 		soonest(&h.bad, keep.MaxAge)
 	}
-	if h.held != nil && keep != (Retention{}) {
-		for i := range h.held {
-			soonest(&h.held[i], holds[i])
+	if h.protected != nil && keep != (Retention{}) {
+		for i := range h.protected {
+			soonest(&h.protected[i], protections[i])
 		}
 	}
 	return at, ok
 }
 
-// prune removes what of a job's history is beyond its bounds.
-func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
-	h, keep := j.ended, p.cfg.Retention
-	if h == nil {
-		return nil
-	}
-	// A few at a time while the job is active. A job that rests is pruned fully.
-	few := job.MaxDrops / 2
-	if len(j.live.order) == 0 {
-		few = 1
-	}
-	h.ripen(now)
-	at, any := h.expiry(keep)
-	if aged := any && !now.Before(at); !aged && h.over(keep) < few {
-		p.expect(j)
-		return nil
-	}
-	drops := h.beyond(keep, j.lookBack(), now)
-	if len(drops) == 0 {
-		p.expect(j)
-	}
-	if len(drops) < few {
-		return nil
-	}
-	return &job.Decision{Drops: drops}
-}
-
-// expect has the job looked at when its history is to be.
-func (p *Planner) expect(j *jobState) {
-	if at, ok := j.ended.expiry(p.cfg.Retention); ok {
-		p.wakeAt(j, at)
-	}
-}
-
-// beyond lists runs beyond the bounds, those that ended first first, as many as one decision removes. The latest tried ones
-// that began are kept whatever their number: a breaker goes by them.
-func (h *history) beyond(keep Retention, tried int, now time.Time) []*job.Run {
-	spared := h.lastBegun(tried)
+// beyond lists runs beyond the bounds by their ends, at most as many as one decision removes. The last spare runs that
+// started are kept whatever the numbers say, because a breaker needs them.
+func (h *history) beyond(keep Retention, spare int, now time.Time) []*job.Run {
+	spared := h.lastStarted(spare)
 	drops := append(h.good.beyond(keep.Success, keep.MaxAge, spared, now), h.bad.beyond(keep.Failed, keep.MaxAge, spared, now)...)
 	slices.SortStableFunc(drops, byEnd)
 	return drops[:min(len(drops), job.MaxDrops)]
 }
 
-// lastBegun is from which end on runs that began are among the last n of them, zero if none is. Those that are held are left out.
-func (h *history) lastBegun(n int) (from time.Time) {
+// lastStarted returns the end of the first of the last n runs that started; zero if there is none. It ignores protected runs.
+func (h *history) lastStarted(n int) (from time.Time) {
 	h.good.sort()
 	h.bad.sort()
 	for i, k := len(h.good.runs)-1, len(h.bad.runs)-1; n > 0 && (i >= 0 || k >= 0); {
@@ -245,4 +205,38 @@ func (h *history) lastBegun(n int) (from time.Time) {
 		}
 	}
 	return from
+}
+
+// prune removes the runs of a job's history that are beyond its bounds.
+func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
+	h, keep := j.ended, p.cfg.Retention
+	if h == nil {
+		return nil
+	}
+	// Several at a time while the job is active; the last one too once it is idle.
+	batch := job.MaxDrops / 2
+	if len(j.live.order) == 0 {
+		batch = 1
+	}
+	h.endProtection(now)
+	at, any := h.expiry(keep)
+	if aged := any && !now.Before(at); !aged && h.excess(keep) < batch {
+		p.wakeToPrune(j)
+		return nil
+	}
+	drops := h.beyond(keep, j.breakerWindow(), now)
+	if len(drops) == 0 {
+		p.wakeToPrune(j)
+	}
+	if len(drops) < batch {
+		return nil
+	}
+	return &job.Decision{Drops: drops}
+}
+
+// wakeToPrune sets the job's timer for the next removal from its history.
+func (p *Planner) wakeToPrune(j *jobState) {
+	if at, ok := j.ended.expiry(p.cfg.Retention); ok {
+		p.wakeAt(j, at)
+	}
 }

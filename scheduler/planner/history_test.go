@@ -52,7 +52,7 @@ func lifeOfARun(n int) (least time.Duration) {
 		for ds := p.Plan(now, 9); len(ds) > 0; ds = p.Plan(now, 9) {
 			for _, d := range ds {
 				rev++
-				p.Settle(d, job.Applied{Rev: rev}, now)
+				p.Resolve(d, job.Applied{Rev: rev}, now)
 			}
 		}
 		r := *p.jobs[job.AdHoc].live.order[0].Run
@@ -137,7 +137,7 @@ func TestHistory(t *testing.T) {
 			h.add(r)
 			model = append(model, r)
 			now = now.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "pause")) * time.Minute)
-			h.ripen(now)
+			h.endProtection(now)
 		}
 		if h.len() != len(model) {
 			t.Fatalf("it has %d runs, want %d", h.len(), len(model))
@@ -177,7 +177,7 @@ func byTheLetter(runs []*job.Run, keep Retention, tried int, now time.Time) (dro
 			continue
 		}
 		var over bool
-		if good(r) {
+		if r.State == job.Succeeded || r.State == job.Skipped {
 			success++
 			over = keep.Success > 0 && success > keep.Success
 		} else {

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -10,23 +9,23 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// limitState is what the planner knows of one limit. Which runs hold it stands in their records, so that every replica
-// knows the same.
+// limitState is what the planner knows of one limit. The records of runs say which runs hold it, so every replica knows the
+// same.
 type limitState struct {
 	name     string
-	def      *job.Limit // nil: there is none
-	held     int        // runs that are with workers and hold it
+	def      *job.Limit // nil: it is not defined
+	held     int        // runs at workers that hold it
 	reserved int        // decisions under way that give it to a run
 	pace     policy.Pace
-	waiting  []*limitWaiter // runs that are due and wait for it, those first that go first
+	waiting  []*limitWaiter // due runs that wait for it, the next one first
 }
 
-// full says whether as many runs hold the limit as may; own is how many of them do not count.
+// full reports whether the limit has no place left. own is how many of its holders do not count.
 func (l *limitState) full(own int) bool {
 	return l.def.Spec.Concurrent > 0 && l.held+l.reserved-own >= l.def.Spec.Concurrent
 }
 
-// free is how many more runs may take the limit at the given time; own is how many of those that hold it do not count.
+// free returns how many more runs may take the limit at the given time. own is how many of its holders do not count.
 func (l *limitState) free(at time.Time, own int) int {
 	switch {
 	case l.def == nil, l.full(own):
@@ -41,15 +40,15 @@ func (l *limitState) free(at time.Time, own int) int {
 	return 1
 }
 
-// why says why a run has to wait that finds the limit with so many runs that hold it, and so many that go before it.
-func (l *limitState) why(held, before int) string {
+// reason returns why a run has to wait for the limit, with so many holders and so many runs before it in the queue.
+func (l *limitState) reason(held, before int) string {
 	if l.def == nil {
-		return "limit " + l.name + " is not defined"
+		return reasonUndefined(l.name)
 	}
-	if c := l.def.Spec.Concurrent; c > 0 && held+before >= c { // those that go before it are about to take what is free
-		return fmt.Sprintf("limit %s is full (%d of %d)", l.name, max(held, c), c)
+	if c := l.def.Spec.Concurrent; c > 0 && held+before >= c { // the runs before it are about to take the free places
+		return reasonLimitFull(l.name, max(held, c), c)
 	}
-	return fmt.Sprintf("limit %s: at most %v begin", l.name, l.def.Spec.Rate)
+	return reasonLimitRate(l.name, l.def.Spec.Rate)
 }
 
 func (p *Planner) limit(name string) *limitState {
@@ -62,37 +61,39 @@ func (p *Planner) limit(name string) *limitState {
 }
 
 func (p *Planner) applyLimit(c job.Change) {
-	if c.Bad != nil {
-		return // what we knew is still what was asked for
+	if c.Bad != nil { // keep the last readable definition
+		return
 	}
 	l := p.limit(c.Name)
 	l.def = c.Limit
-	for _, w := range l.waiting { // at least what they are told is another thing now
-		p.touch(w.job)
+	for _, w := range l.waiting { // their reasons change in any case
+		p.markDirty(w.job)
 	}
 	p.forgetLimit(l)
 }
 
-// forgetLimit removes a limit of which nothing is left. One that somebody may define again knows when runs have begun.
+// forgetLimit removes a limit that nothing refers to. An undefined limit remembers recent starts, in case it is defined
+// again.
 func (p *Planner) forgetLimit(l *limitState) {
 	if l.def == nil && l.held == 0 && l.reserved == 0 && len(l.waiting) == 0 && l.pace.Blank() {
 		delete(p.limits, l.name)
 	}
 }
 
-// occupy takes over which limits r holds, which was old, and when its attempt begins. Either may be nil.
-func (p *Planner) occupy(old, r *job.Run, now time.Time) {
+// countHolders counts which limits r holds, and when its attempt starts. old is the run before the change. Either may be
+// nil.
+func (p *Planner) countHolders(old, r *job.Run, now time.Time) {
 	var had, has []string
 	if old != nil && isAssigned(old) {
 		had = old.Limits
 	}
 	if r != nil {
-		has = r.Limits // or had
+		has = r.Limits // holds, or held
 	}
 	for _, name := range had {
 		l := p.limit(name)
 		l.held--
-		if r != nil && old.State == job.Armed && !slices.Contains(has, name) { // it was not begun, and will not be
+		if r != nil && old.State == job.Armed && !slices.Contains(has, name) { // this attempt never starts
 			l.pace.Unmark(old.Name(), old.Attempt)
 		}
 		p.forgetLimit(l)
@@ -103,8 +104,8 @@ func (p *Planner) occupy(old, r *job.Run, now time.Time) {
 			l.held++
 		}
 		if !l.paced() {
-			if isAssigned(r) { // all that matters of it, should the limit get a rate
-				l.pace.Past(begins(r))
+			if isAssigned(r) { // remembered in case the limit gets a rate
+				l.pace.Past(startsAt(r))
 			}
 			continue
 		}
@@ -112,17 +113,17 @@ func (p *Planner) occupy(old, r *job.Run, now time.Time) {
 			l.pace.Forget(now, l.def.Spec.Rate.Interval())
 		}
 		if slices.Contains(had, name) {
-			keepPace(&l.pace, old, r, now)
+			markStart(&l.pace, old, r, now)
 		} else {
-			keepPace(&l.pace, nil, r, now)
+			markStart(&l.pace, nil, r, now)
 		}
 	}
 }
 
-// paced says whether it matters when runs begin that hold the limit, or may turn out to matter.
+// paced reports whether the limit has a rate, or may get one.
 func (l *limitState) paced() bool { return l.def == nil || !l.def.Spec.Rate.IsZero() }
 
-// reserveLimits counts a decision that arms r as one that holds its limits and begins in its time.
+// reserveLimits counts a decision that arms r as a holder of its limits, and as a start.
 func (p *Planner) reserveLimits(j *jobState, r *job.Run) {
 	if r == nil || r.State != job.Armed {
 		return
@@ -130,12 +131,12 @@ func (p *Planner) reserveLimits(j *jobState, r *job.Run) {
 	for _, name := range r.Limits {
 		p.limit(name).reserved++
 	}
-	p.paces(j, r, func(pace *policy.Pace) { pace.Mark(r.Name(), r.Attempt, begins(r)) })
+	p.eachPace(j, r, func(pace *policy.Pace) { pace.Mark(r.Name(), r.Attempt, startsAt(r)) })
 }
 
-// settleLimits ends what reserveLimits began. If the decision was refused its attempt does not begin, unless the record
-// tells of one with its number: it was written without our hearing, and may be over by now.
-func (p *Planner) settleLimits(j *jobState, r *job.Run, refused bool) {
+// releaseLimits undoes reserveLimits. If the decision was refused, its attempt does not start. But if the record shows an
+// attempt of the same number, the decision was written before, and the attempt may even be over.
+func (p *Planner) releaseLimits(j *jobState, r *job.Run, refused bool) {
 	if r == nil || r.State != job.Armed {
 		return
 	}
@@ -144,17 +145,13 @@ func (p *Planner) settleLimits(j *jobState, r *job.Run, refused bool) {
 		l.reserved = max(0, l.reserved-1)
 		p.forgetLimit(l)
 	}
-	known := j.live.get(r.ID)
-	if known == nil {
-		known = j.ended.get(r.ID)
-	}
-	if refused && (known == nil || known.Attempt < r.Attempt) {
-		p.paces(j, r, func(pace *policy.Pace) { pace.Unmark(r.Name(), r.Attempt) })
+	if known := j.run(r.ID); refused && (known == nil || known.Attempt < r.Attempt) {
+		p.eachPace(j, r, func(pace *policy.Pace) { pace.Unmark(r.Name(), r.Attempt) })
 	}
 }
 
-// paces calls do for each pace that the attempt of r has to keep.
-func (p *Planner) paces(j *jobState, r *job.Run, do func(*policy.Pace)) {
+// eachPace calls do for each rate that the attempt of r counts for.
+func (p *Planner) eachPace(j *jobState, r *job.Run, do func(*policy.Pace)) {
 	for _, name := range r.Limits {
 		if l := p.limit(name); l.paced() {
 			do(&l.pace)

@@ -26,7 +26,7 @@ func TestLoad(t *testing.T) {
 		for ds := r.Plan(r.now, 10); len(ds) > 0; ds = r.Plan(r.now, 10) {
 			for _, d := range ds {
 				a := r.commit(d)
-				r.Settle(d, a, r.now)
+				r.Resolve(d, a, r.now)
 			}
 			r.feed()
 		}

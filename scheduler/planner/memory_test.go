@@ -10,9 +10,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/planner"
 )
 
-// TestJobsAtRest bounds what a planner takes for a job that is not due, besides its definition: with a million of them,
+// TestIdleJobMemory bounds what a planner takes for a job that is not due, besides its definition: with a million of them,
 // 100 bytes are 100 MB.
-func TestJobsAtRest(t *testing.T) {
+func TestIdleJobMemory(t *testing.T) {
 	const jobs, most = 20_000, 300 // bytes for each of them
 	list := make([]*job.Job, jobs)
 	for i := range list {

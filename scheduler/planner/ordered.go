@@ -7,14 +7,14 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// ordered is runs in the order of their ends. Nearly all come in that order, or in none at all, when a replica starts: only
-// then are they put into it all at once, when somebody asks.
+// ordered is a list of runs by their ends. Runs nearly always come in this order. When a replica starts they come in any
+// order; then the list is sorted once, when it is first read.
 type ordered struct {
 	runs     []*job.Run
 	unsorted bool
 }
 
-// maxMoved is how many runs may be moved to put one into its place.
+// maxMoved bounds how many runs are moved to insert one. Beyond it the list is sorted later.
 const maxMoved = 4096
 
 func compareEnds(r *job.Run, at time.Time) int { return r.Ended().Compare(at) }
@@ -31,7 +31,7 @@ func (o *ordered) add(r *job.Run) {
 	o.runs = slices.Insert(o.runs, at, r)
 }
 
-// remove says whether r was there.
+// remove removes r and reports whether it was there.
 func (o *ordered) remove(r *job.Run) bool {
 	o.sort()
 	i, _ := slices.BinarySearchFunc(o.runs, r.Ended(), compareEnds)
@@ -44,7 +44,7 @@ func (o *ordered) remove(r *job.Run) bool {
 	switch i {
 	case len(o.runs):
 		return false
-	case 0: // what is removed from history is the oldest, as a rule
+	case 0: // the usual case: history removes the oldest run
 		o.runs[0] = nil
 		o.runs = o.runs[1:]
 	default:
@@ -60,7 +60,7 @@ func (o *ordered) sort() {
 	}
 }
 
-// first is the run that ended first, nil if there is none.
+// first returns the run that ended first, nil if there is none.
 func (o *ordered) first() *job.Run {
 	o.sort()
 	if len(o.runs) == 0 {
@@ -69,8 +69,8 @@ func (o *ordered) first() *job.Run {
 	return o.runs[0]
 }
 
-// beyond lists those that are too many, but for what began and ended at spared (zero: never) or later, and those that are too
-// old, as many as one decision removes. Zero is no bound.
+// beyond lists the runs beyond the number many and beyond age, at most as many as one decision removes. Zero means no bound.
+// A run that started is spared by the number, though not by age, if it ended at spared or later. Zero spares none.
 func (o *ordered) beyond(many int, age time.Duration, spared, now time.Time) (drops []*job.Run) {
 	o.sort()
 	for i, r := range o.runs {

@@ -47,7 +47,7 @@ func TestAnAttemptThatEndedBeforeItsAnswerKeepsItsRate(t *testing.T) {
 				r.feed()
 			}
 			r.now = r.now.Add(time.Second)
-			r.Settle(d, r.commit(d), r.now) // sent again, it is refused
+			r.Resolve(d, r.commit(d), r.now) // sent again, it is refused
 			r.feed()
 			r.now = r.now.Add(time.Second)
 			want := job.Armed

@@ -6,147 +6,94 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Config holds what a planner does not learn from the store.
-type Config struct {
-	// WorkerTTL is the longest time for which a worker that died is still present: the TTL of its lease and what etcd
-	// and the watch may add. DefaultWorkerTTL if zero.
-	WorkerTTL time.Duration
-	// ReturnGrace is how long after the beginning of a term a worker that has been absent ever since this planner looks
-	// may return, before its runs are lost. DefaultReturnGrace if zero.
-	ReturnGrace time.Duration
-	// ClaimTimeout is how long a worker that is present may have a run whose time has come without beginning it or
-	// handing it back, before the run is taken from it. DefaultClaimTimeout if zero.
-	ClaimTimeout time.Duration
-	// StopMargin is how long after its timeout and its kill grace an attempt that goes on at a worker that is present is
-	// asked to end, and StopPatience how long after that it is given up. A worker whose clock is behind, or that heard late
-	// of its claim, has to be within StopMargin. DefaultStopMargin and DefaultStopPatience if zero.
-	StopMargin, StopPatience time.Duration
-	// ArmAhead is how long before its time a run may be given to a worker. Zero: not before.
-	ArmAhead time.Duration
-	// Retention bounds the history of each job.
-	Retention Retention
-}
-
-// Retention says how many ended runs of each job are kept, and how long. Zero means without bound.
-type Retention struct {
-	Success int // succeeded and skipped
-	Failed  int // all others
-	MaxAge  time.Duration
-}
-
-// The defaults of Config. That of WorkerTTL is a lease of 5 s and what etcd and the watch add as a rule: where etcd's leader may
-// die with the worker, it takes more. That of ClaimTimeout is longer than a worker tries to read a definition and waits for room.
-const (
-	DefaultWorkerTTL    = 7 * time.Second
-	DefaultReturnGrace  = 7 * time.Second
-	DefaultClaimTimeout = time.Minute
-	DefaultStopMargin   = time.Minute
-	DefaultStopPatience = 2 * time.Minute
-)
-
 // Planner is the state machine. It is not safe for concurrent use.
 type Planner struct {
 	cfg     Config
 	jobs    map[string]*jobState
 	workers map[string]*workerState
-	garbled map[*workerState]time.Time // present workers whose record nobody can read, and when they are taken for absent
+	invalid published[error] // jobs whose schedule cannot be parsed, and why
 	gate    job.Gate
-	gateRev int64            // of its record, readable or not; 0: there is none
-	misfits map[string]error // never changed, but replaced
+	gateRev int64 // revision of the gate's record, readable or not; zero: there is none
+	// unreadableWorkers are present workers with an unreadable record, and when each counts as absent.
+	unreadableWorkers map[*workerState]time.Time
 
 	leading    bool
-	leadSince  time.Time     // slots due before it passed while nobody could dispatch
-	seen       int64         // every change up to this revision has been applied
-	silence    time.Duration // so long ago everything was known; see Silent
-	unfinished bool          // the last Plan left work for the next
+	leadSince  time.Time     // no leader dispatched slots that were due before this time
+	seen       int64         // all changes up to this revision have been applied
+	feedLag    time.Duration // see SetFeedLag
+	unfinished bool          // the last Plan left work for the next one
 
-	dirty   []*jobState            // to be looked at
-	timers  timers                 // when else to look at a job
-	waiting map[demandKind]*demand // jobs that wait for room at a worker, by what they need
-	early   earlyRuns              // runs that are armed ahead of their time
-	leaving earlyRuns              // those that decisions under way arm ahead of their time
-	lacking int                    // runs that are due and for which no worker has room
-
+	dirty     []*jobState            // jobs to decide in the next Plan
+	timers    timers                 // when to decide the other jobs
+	waiting   map[demandKind]*demand // jobs that wait for room at a worker
+	early     earlyRuns              // runs that are armed ahead of their time
+	arming    earlyRuns              // runs that decisions under way arm ahead of their time
+	unplaced  int                    // due runs for which no worker has room
 	limits    map[string]*limitState
-	contended map[*limitState]bool // those for which runs wait
-	turnAt    time.Time            // when one of them is free again; zero: when something happens
-	breakers  map[string]bool      // jobs that have one, and whether it is open
-	shown     map[string]bool      // breakers as Breakers returned them last; nil if they have changed since
+	contended map[*limitState]bool // limits that runs wait for
+	nextFree  time.Time            // when a rate next frees one of those limits; zero: only a change can
+	breakers  published[bool]      // jobs that have a breaker, and whether it is open
 }
-
-// Silent says for how long the store may have kept something from us: all that was in it so long ago has been applied. What is
-// proven by having heard of nothing is proven as of then.
-func (p *Planner) Silent(silence time.Duration) { p.silence = silence }
 
 // New returns a planner that knows nothing yet.
 func New(cfg Config) *Planner {
-	if cfg.WorkerTTL == 0 {
-		cfg.WorkerTTL = DefaultWorkerTTL
-	}
-	if cfg.ReturnGrace == 0 {
-		cfg.ReturnGrace = DefaultReturnGrace
-	}
-	if cfg.ClaimTimeout == 0 {
-		cfg.ClaimTimeout = DefaultClaimTimeout
-	}
-	if cfg.StopMargin == 0 {
-		cfg.StopMargin = DefaultStopMargin
-	}
-	if cfg.StopPatience == 0 {
-		cfg.StopPatience = DefaultStopPatience
-	}
 	return &Planner{
-		cfg: cfg, jobs: make(map[string]*jobState), workers: make(map[string]*workerState), waiting: make(map[demandKind]*demand),
-		garbled: make(map[*workerState]time.Time), limits: make(map[string]*limitState), contended: make(map[*limitState]bool),
+		cfg: cfg.withDefaults(), jobs: make(map[string]*jobState), workers: make(map[string]*workerState),
+		unreadableWorkers: make(map[*workerState]time.Time), waiting: make(map[demandKind]*demand),
+		limits: make(map[string]*limitState), contended: make(map[*limitState]bool),
 	}
 }
 
-// Lead begins a term at now. All that is in the store has to have been applied.
+// Lead starts a term at now. The whole content of the store must have been applied before.
 func (p *Planner) Lead(now time.Time) {
 	p.leading, p.leadSince = true, now
 	for _, w := range p.workers {
 		w.reserved, w.reservedEarly = 0, 0
 	}
 	clear(p.waiting)
-	p.leaving = earlyRuns{}
+	p.arming = earlyRuns{}
 	clear(p.contended)
 	for _, l := range p.limits {
 		l.reserved, l.waiting = 0, nil
 	}
 	for _, j := range p.jobs {
 		j.busy = false
-		p.lack(j, 0)
-		j.forgive()
+		p.setUnplaced(j, 0)
+		j.resetTrouble()
 		if j.throttle != nil {
 			j.throttle.queued, j.throttle.left = nil, nil
-			p.sortOut(j, now)
+			p.rebuildBreaker(j, now)
 		}
 		if len(j.live.order) > 0 {
-			p.touch(j)
+			p.markDirty(j)
 		}
 	}
 }
 
-// Follow ends the term: Plan decides nothing until Lead is called again.
+// Follow ends the term: Plan decides nothing until the next Lead.
 func (p *Planner) Follow() { p.leading = false }
 
-// Plan returns what to do at now, at most limit decisions, each of another job. Every decision has to be settled. Call
-// it again at Next, after every Apply and after every Settle.
+// SetFeedLag tells the planner how far its view may lag behind the store. A conclusion from the absence of a change holds
+// only for the time before that.
+func (p *Planner) SetFeedLag(lag time.Duration) { p.feedLag = lag }
+
+// Plan returns what to do at now: at most limit decisions, each about another job. Each decision must be passed to Resolve.
+// Call Plan again at Next, and after every Apply and Resolve.
 func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 	now = now.UTC()
-	p.ripen(now)
-	p.bury(now)
+	p.countDue(now)
+	p.expireUnreadable(now)
 	if !p.leading {
-		p.refresh()
+		p.setFollowerTimers()
 		return nil
 	}
-	defer func() { p.turnAt = p.nextTurn(now) }()
+	defer func() { p.nextFree = p.nextTurn(now) }()
 	var ds []job.Decision
-	// Several rounds, since a job that waited for room may not want it any more.
-	for looks := 0; ; {
+	// Several rounds are needed: a job that waited for room may no longer want it.
+	for decided := 0; ; {
 		list := p.agenda(now, limit-len(ds))
 		for _, j := range list {
-			if d := p.look(j, now); d != nil {
+			if d := p.decide(j, now); d != nil {
 				d.Job = j.name
 				if d.Run != nil && d.Run.State == job.Armed {
 					d.Run.Armed = now
@@ -158,31 +105,59 @@ func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 				ds = append(ds, *d)
 			}
 		}
-		looks += len(list)
-		p.unfinished = len(ds) >= limit || looks >= looksPerDecision*limit
+		decided += len(list)
+		p.unfinished = len(ds) >= limit || decided >= jobsPerDecision*limit
 		if len(list) == 0 || p.unfinished {
 			return ds
 		}
 	}
 }
 
-// looksPerDecision bounds the work of one Plan, in jobs looked at for each decision that it may return.
-const looksPerDecision = 16
+// jobsPerDecision bounds the work of one Plan: how many jobs it examines per decision that it may return.
+const jobsPerDecision = 16
 
-// refresh lets a standby know when each job that changed would have to be looked at.
-func (p *Planner) refresh() {
-	for _, j := range p.dirty {
-		j.dirty = false
-		p.timers.set(j, time.Time{})
-		if due, ok := p.nextDue(j); ok {
-			p.wakeAt(j, due.Add(-p.cfg.ArmAhead))
-		}
-		p.expect(j)
-	}
-	p.dirty = nil
+// decider examines one concern of a job. It returns a decision, or nil if there is none now. Before it returns nil, it sets
+// the timer for its next decision.
+type decider func(*Planner, *jobState, time.Time) *job.Decision
+
+// deciders are all concerns of a job, the most urgent first.
+var deciders = []decider{
+	(*Planner).recoverLost,   // runs whose worker is lost
+	(*Planner).stopOverdue,   // runs that should have ended
+	(*Planner).cancelOrphans, // runs of a deleted job
+	(*Planner).recall,        // runs that are armed ahead and may not start
+	(*Planner).decideSlot,    // the next slot
+	(*Planner).assign,        // runs that wait for a worker
+	(*Planner).prune,         // history
 }
 
-// Next returns when Plan has to be called at the latest, if nothing else happens; false means not at all.
+// unreadableDeciders are the concerns of a job whose definition cannot be read. Its slots are unknown, and so is whether
+// it still exists.
+var unreadableDeciders = []decider{(*Planner).recoverLost, (*Planner).stopOverdue, (*Planner).assign, (*Planner).prune}
+
+// decide returns the most urgent decision about j at now, or nil if there is none.
+func (p *Planner) decide(j *jobState, now time.Time) *job.Decision {
+	if j.busy { // its runs keep their places in the queues
+		return nil
+	}
+	p.leaveQueues(j)
+	if at := j.trouble().retryAt; now.Before(at) {
+		p.wakeAt(j, at)
+		return nil
+	}
+	list := deciders
+	if j.unreadable {
+		list = unreadableDeciders
+	}
+	for _, decide := range list {
+		if d := decide(p, j, now); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// Next returns when Plan must be called at the latest, if nothing changes before; false means never.
 func (p *Planner) Next() (time.Time, bool) {
 	if !p.leading {
 		return time.Time{}, false
@@ -191,30 +166,15 @@ func (p *Planner) Next() (time.Time, bool) {
 		return time.Time{}, true
 	}
 	at, ok := p.timers.first()
-	if !p.turnAt.IsZero() && (!ok || p.turnAt.Before(at)) {
-		return p.turnAt, true
+	if !p.nextFree.IsZero() && (!ok || p.nextFree.Before(at)) {
+		return p.nextFree, true
 	}
 	return at, ok
 }
 
-// Due returns when the job that has been waiting longest has to be looked at, or had to be; the zero time if none has.
-// Unlike Next it does not tell of what merely changed.
+// Due returns the earliest timer of a job, past or future; zero if there is none. Unlike Next, it ignores jobs that merely
+// changed.
 func (p *Planner) Due() time.Time {
 	due, _ := p.timers.first()
 	return due
-}
-
-// touch has the job looked at in the next Plan.
-func (p *Planner) touch(j *jobState) {
-	if !j.dirty {
-		j.dirty = true
-		p.dirty = append(p.dirty, j)
-	}
-}
-
-// wakeAt has the job looked at not later than at.
-func (p *Planner) wakeAt(j *jobState, at time.Time) {
-	if j.timer == 0 || at.Before(j.wake) {
-		p.timers.set(j, at)
-	}
 }

@@ -97,7 +97,7 @@ func TestACursorsNextSlotIsComputed(t *testing.T) {
 				if d.Run == nil || !d.Run.Slot.Equal(r.now) {
 					t.Fatalf("got %+v, want the run of the slot", d)
 				}
-				r.Settle(d, r.commit(d), r.now)
+				r.Resolve(d, r.commit(d), r.now)
 				r.feed()
 				r.now = midnight.Add(90 * time.Second)
 				for _, d := range r.Plan(r.now, 10) {
@@ -132,7 +132,7 @@ func TestDecisionsNameTheGate(t *testing.T) {
 		if d.Run == nil || d.Run.State != job.Armed || a.Err != nil {
 			t.Fatalf("with the gate %s: got %+v, and then %v", gate.what, d, a.Err)
 		}
-		r.Settle(d, a, r.now)
+		r.Resolve(d, a, r.now)
 		r.feed()
 	}
 }
@@ -187,7 +187,7 @@ func TestAJobHasOneDecisionUnderWay(t *testing.T) {
 	if a.Err == nil {
 		t.Fatal("a decision from an old definition was committed")
 	}
-	r.Settle(d, a, r.now)
+	r.Resolve(d, a, r.now)
 	r.feed()
 	r.now = r.now.Add(time.Second)
 	r.plan()
@@ -204,7 +204,7 @@ func TestARefusedDecisionRests(t *testing.T) {
 			for began := r.now; r.now.Sub(began) < time.Minute; {
 				d := r.plan()
 				tries = append(tries, r.now.Sub(began))
-				r.Settle(d, job.Applied{Err: err}, r.now)
+				r.Resolve(d, job.Applied{Err: err}, r.now)
 				r.rests()
 				next, ok := r.Next()
 				if !ok || !next.After(r.now) {
@@ -223,7 +223,7 @@ func TestARefusedDecisionRests(t *testing.T) {
 		r.define("j", job.Spec{Every: minutely})
 		r.lead()
 		r.now = r.now.Add(time.Minute)
-		r.Settle(r.plan(), job.Applied{Err: job.ErrConflict}, r.now)
+		r.Resolve(r.plan(), job.Applied{Err: job.ErrConflict}, r.now)
 		r.define("j", job.Spec{Every: minutely})
 		r.feed()
 		r.now = r.now.Add(time.Minute)
@@ -237,7 +237,7 @@ func TestSlotsThatTheStoreDidNotTakeAreMissed(t *testing.T) {
 	r.lead()
 	for end := r.now.Add(10 * time.Minute); r.now.Before(end); r.now, _ = r.Next() {
 		for _, d := range r.Plan(r.now, 10) {
-			r.Settle(d, job.Applied{Err: job.ErrFull}, r.now)
+			r.Resolve(d, job.Applied{Err: job.ErrFull}, r.now)
 		}
 	}
 	d := r.plan()
@@ -262,7 +262,7 @@ func TestARunThatIsTooLargeHoldsUpNothing(t *testing.T) {
 			if d.Run == nil || d.Run.ID != "a-large" || d.Run.State != job.Armed {
 				a = r.commit(d)
 			}
-			r.Settle(d, a, r.now)
+			r.Resolve(d, a, r.now)
 			r.feed()
 		}
 	}
@@ -286,7 +286,7 @@ func TestAnOldChangeIsPassedOver(t *testing.T) {
 	r.lead()
 	r.now = r.now.Add(time.Minute)
 	d := r.plan()
-	r.Settle(d, r.commit(d), r.now)
+	r.Resolve(d, r.commit(d), r.now)
 	armed := *r.store.run(d.Run.Name())
 	cursor := *r.store.cursor("j")
 	claimed, _ := armed.Claim(armed.Rev, r.now)
@@ -308,7 +308,7 @@ func TestAnOldChangeIsPassedOver(t *testing.T) {
 	if d.Run.State != job.Armed {
 		t.Fatalf("got %s: want the slot armed, since the run before it has ended", describe(d.Run))
 	}
-	r.Settle(d, r.commit(d), r.now)
+	r.Resolve(d, r.commit(d), r.now)
 	r.Apply(job.Change{Kind: job.RecordCursor, Name: "j", Rev: cursor.Rev, Cursor: &cursor}, r.now)
 	r.Apply(job.Change{Kind: job.RecordCursor, Name: "j", Rev: cursor.Rev}, r.now)
 	r.rests()
@@ -330,7 +330,7 @@ func TestAConflictShowsTheCursor(t *testing.T) {
 	if a.Err == nil {
 		t.Fatal("a slot was decided twice")
 	}
-	r.Settle(d, a, r.now)
+	r.Resolve(d, a, r.now)
 	r.now = r.now.Add(time.Second)
 	r.rests() // though nothing has been fed
 }
@@ -361,7 +361,7 @@ func TestARetryIsNotBuriedUnderWhatWaitsForIt(t *testing.T) {
 			}
 			return
 		}
-		r.Settle(d, r.commit(d), r.now)
+		r.Resolve(d, r.commit(d), r.now)
 		r.feed()
 	}
 	t.Fatal("the retry was never given to a worker")
@@ -376,7 +376,7 @@ func TestWhatWasAskedForIsToldWhyItWaits(t *testing.T) {
 	}{
 		"paused":     {job.Spec{Every: minutely}, true, "paused"},
 		"for a run":  {job.Spec{Every: minutely}, false, "overlap: waits for an earlier run of the job"},
-		"for a rate": {job.Spec{Every: minutely, Overlap: job.OverlapAllow, Rate: rate("1/m")}, false, "rate 1/m of job j"},
+		"for a rate": {job.Spec{Every: minutely, Overlap: job.OverlapAllow, Rate: rate("1/m")}, false, "rate of job j: at most 1/m may start"},
 		"for room":   {job.Spec{Every: minutely, Overlap: job.OverlapAllow}, false, "no worker has room"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -397,7 +397,7 @@ func TestWhatWasAskedForIsToldWhyItWaits(t *testing.T) {
 			}
 			r.feed()
 			for ds := r.Plan(r.now, 10); len(ds) > 0; ds = r.Plan(r.now, 10) {
-				r.Settle(ds[0], r.commit(ds[0]), r.now)
+				r.Resolve(ds[0], r.commit(ds[0]), r.now)
 				r.feed()
 			}
 			if got := r.store.run("j/m2"); got.State != job.Pending || got.Reason != c.want {
@@ -431,7 +431,7 @@ func TestSlotsBeforeTheBlockingRunBeganAreMissed(t *testing.T) {
 	r.lead()
 	r.now = r.now.Add(time.Second)
 	d := r.plan()
-	r.Settle(d, r.commit(d), r.now)
+	r.Resolve(d, r.commit(d), r.now)
 	r.feed()
 	r.now = r.now.Add(3 * time.Second) // its worker takes its time
 	r.rests()
@@ -462,7 +462,7 @@ func TestADecisionOfADeletedJobLeavesNothingBehind(t *testing.T) {
 	d := r.plan()
 	r.store.deleteJob("j")
 	r.feed()
-	r.Settle(d, r.commit(d), r.now)
+	r.Resolve(d, r.commit(d), r.now)
 	r.now = r.now.Add(time.Hour)
 	r.rests()
 	if next, ok := r.Next(); ok {
@@ -476,7 +476,7 @@ func TestAJobMadeAnewHasItsOwnSchedule(t *testing.T) {
 	r.lead()
 	r.now = r.now.Add(time.Minute)
 	d := r.plan()
-	r.Settle(d, r.commit(d), r.now)
+	r.Resolve(d, r.commit(d), r.now)
 	r.feed()
 	// The watch breaks; what comes of deletion and creation is the difference only: the generation is 1 again.
 	r.store.deleteJob("j")
@@ -513,7 +513,7 @@ func TestAnAnswerThatIsOlderThanTheFeedTellsNothing(t *testing.T) {
 	r.lead()
 	r.now = r.now.Add(time.Minute)
 	d := r.plan()
-	r.Settle(d, r.commit(d), r.now)
+	r.Resolve(d, r.commit(d), r.now)
 	r.feed()
 	r.now = r.now.Add(time.Minute)
 	d = r.plan()
@@ -521,7 +521,7 @@ func TestAnAnswerThatIsOlderThanTheFeedTellsNothing(t *testing.T) {
 	a := r.commit(d)
 	r.store.remove(job.RecordCursor, "j") // by hand, after that
 	r.feed()
-	r.Settle(d, a, r.now)
+	r.Resolve(d, a, r.now)
 	r.now = r.now.Add(time.Minute)
 	d = r.plan()
 	if d.Cursor == nil {
@@ -560,7 +560,7 @@ func TestWhatVanishedUntoldIsNotDecidedFromForEver(t *testing.T) {
 		for range 5 {
 			for _, d := range r.Plan(r.now, 10) {
 				a := r.commit(d)
-				r.Settle(d, a, r.now)
+				r.Resolve(d, a, r.now)
 				armed = armed || a.Err == nil && d.Run != nil && d.Run.State == job.Armed
 			}
 			r.now = r.now.Add(time.Second)
@@ -627,7 +627,7 @@ func TestAWorkerThatDidNotBeginARunIsNotGivenItAgain(t *testing.T) {
 	if d.Run.Worker != "ghost" {
 		t.Fatalf("got it given to %q, want the one with most room", d.Run.Worker)
 	}
-	r.Settle(d, r.commit(d), r.now)
+	r.Resolve(d, r.commit(d), r.now)
 	r.feed()
 	r.now = r.now.Add(planner.DefaultClaimTimeout)
 	if run := r.plan().Run; run.Worker != "w" || run.State != job.Armed {

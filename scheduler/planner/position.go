@@ -7,19 +7,19 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// position is where a job stands among its slots: all up to after are decided, next is the next one, zero if there is
-// none. rev is that of the cursor's record.
+// position says where a job stands among its slots. All slots up to after are decided. next is the slot after it, zero if
+// there is none. rev is the revision of the cursor's record.
 type position struct {
 	after, next time.Time
 	rev         int64
 }
 
-// paused says whether the job decides no slots and begins no runs.
+// paused reports whether the job decides no slots and starts no runs.
 func (p *Planner) paused(j *jobState) bool {
 	return p.gate.Paused != nil || j.def != nil && j.def.Paused != nil
 }
 
-// pausedAt is since when the job, which is paused, is.
+// pausedAt returns when the pause of a paused job started.
 func (p *Planner) pausedAt(j *jobState) time.Time {
 	own, all := j.def.Paused, p.gate.Paused
 	switch {
@@ -31,40 +31,37 @@ func (p *Planner) pausedAt(j *jobState) time.Time {
 	return job.Earlier(own.At, all.At)
 }
 
-// since is the instant from which the job's slots are owed, but for those before a pause, and why.
-func (p *Planner) since(j *jobState) (time.Time, string) {
-	if p.gate.Since.After(j.def.Since) {
-		return p.gate.Since, job.SinceResumed
-	}
-	return j.def.Since, j.def.SinceReason
-}
+// since returns the time of the last change after which the job's slots count anew: its creation, a new schedule, or the
+// end of a pause.
+func (p *Planner) since(j *jobState) time.Time { return job.Later(p.gate.Since, j.def.Since) }
 
-// pauses are where the slots after after lie that are not owed, since the job or all jobs were paused.
+// pauses returns the stretches after the given time in which slots do not count, because the job or all jobs were paused.
 func (p *Planner) pauses(j *jobState, after time.Time) []policy.Stretch {
-	if since, _ := p.since(j); !since.After(after) || j.when == nil {
+	if !p.since(j).After(after) || j.when == nil {
 		return nil
 	}
 	return policy.Paused(j.when.Offset(), after, j.def.Halted(), p.gate.Halted())
 }
 
-// owedAfter is the first slot after after that is owed, as far as pauses go, and up to where those before it are not.
-func (p *Planner) owedAfter(j *jobState, after time.Time) (next, passed time.Time, more bool) {
+// nextUnpaused returns the first slot after the given time that lies in no pause. skippedTo is the end of the last pause
+// with slots before it, zero if there is none.
+func (p *Planner) nextUnpaused(j *jobState, after time.Time) (next, skippedTo time.Time, more bool) {
 	next, more = j.when.Next(after)
 	for _, s := range p.pauses(j, after) {
 		if more && s.Holds(next) {
-			passed = s.UpTo
-			next, more = j.when.Next(passed)
+			skippedTo = s.UpTo
+			next, more = j.when.Next(skippedTo)
 		}
 	}
-	return next, passed, more
+	return next, skippedTo, more
 }
 
-// position derives where the job stands from its cursor and from what happened to its definition since.
+// position derives where the job stands from its cursor and from later changes of its definition.
 func (p *Planner) position(j *jobState) position {
-	c := j.cursor
-	if !tells(c) {
-		after := job.Later(j.scheduled(), j.lastSlot())
-		if j.scheduled().IsZero() { // a record of an earlier build
+	c, scheduled := j.cursor, j.scheduledAfter()
+	if !isKnown(c) {
+		after := job.Later(scheduled, j.lastSlot())
+		if scheduled.IsZero() { // a record of an earlier build
 			after = job.Later(after, j.def.Since)
 		}
 		at := j.from(after, 0)
@@ -73,8 +70,8 @@ func (p *Planner) position(j *jobState) position {
 		}
 		return at
 	}
-	if changed := j.scheduled(); changed.After(c.After) {
-		return j.from(changed, c.Rev)
+	if scheduled.After(c.After) {
+		return j.from(scheduled, c.Rev)
 	}
 	if c.Generation != j.def.Generation {
 		return j.from(c.After, c.Rev)
@@ -82,16 +79,16 @@ func (p *Planner) position(j *jobState) position {
 	return position{after: c.After, next: c.Next, rev: c.Rev}
 }
 
-// tells says whether a cursor is there, and somebody can read it or has known it.
-func tells(c *job.Cursor) bool { return c != nil && !c.After.IsZero() }
-
 func (j *jobState) from(after time.Time, rev int64) position {
 	next, _ := j.when.Next(after)
 	return position{after: after, next: next, rev: rev}
 }
 
-// lastSlot is the latest slot that has a run, should the cursor that knew it be gone or put back. What was armed ahead, or ended
-// before its slot, is left out: there may be slots before it, and those that have a run are passed anyway.
+// scheduledAfter returns the slot after which the job's present schedule applies; zero if the record does not say.
+func (j *jobState) scheduledAfter() time.Time { return policy.OwedAfter(j.def, j.when) }
+
+// lastSlot returns the latest slot that has a run, for a cursor that is gone or was put back. It ignores runs that were
+// armed ahead or ended before their slot: slots before them may be open, and a slot with a run is passed in any case.
 func (j *jobState) lastSlot() (last time.Time) {
 	for _, r := range j.live.order {
 		if r.Kind == job.KindScheduled && !r.Ahead {
@@ -106,14 +103,14 @@ func (j *jobState) lastSlot() (last time.Time) {
 	return last
 }
 
-// nextDue is when the job's next slot is due, or those that are owed no longer have to be written off.
+// nextDue returns when the job's next slot is due. If slots must be recorded as skipped first, it returns a time that has
+// passed. false means that there is no next slot, or the job is paused.
 func (p *Planner) nextDue(j *jobState) (time.Time, bool) {
 	if j.when == nil || j.def == nil || p.paused(j) {
 		return time.Time{}, false
 	}
-	if p.writeOff(j) != nil {
-		since, _ := p.since(j)
-		return since, true
+	if p.skipObsolete(j) != nil {
+		return p.since(j), true
 	}
 	next := p.position(j).next
 	if next.IsZero() {

@@ -9,10 +9,11 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// limitWaiter is a run that is due and stands in the queues of limits, for all of its job's that name the same ones. It
-// stands in those of all limits that it has had to wait for, until it begins: where its turn has come, a place is kept for
-// it while it waits for another limit, or else it might be passed by for ever. Of two runs the same goes first everywhere,
-// so that they never wait for each other.
+// limitWaiter is a due run in the queues of limits. It stands for all runs of its job that name the same limits.
+//
+// It stays in the queue of every limit that it has had to wait for, until it starts. So it keeps its place at one limit
+// while it waits for another, and cannot be overtaken for ever. All queues have the same order, so two runs never wait for
+// each other.
 type limitWaiter struct {
 	job      *jobState
 	run      string
@@ -22,22 +23,22 @@ type limitWaiter struct {
 }
 
 func compareWaiters(a, b *limitWaiter) int {
-	return cmp.Or(cmp.Compare(b.priority, a.priority), a.since.Compare(b.since), strings.Compare(a.job.name, b.job.name), strings.Compare(a.run, b.run))
+	return cmp.Or(cmp.Compare(b.priority, a.priority), a.since.Compare(b.since),
+		strings.Compare(a.job.name, b.job.name), strings.Compare(a.run, b.run))
 }
 
-// ahead is how many of those that wait go before w.
+// ahead returns how many runs in the queue go before w.
 func (l *limitState) ahead(w *limitWaiter) int {
 	i, _ := slices.BinarySearchFunc(l.waiting, w, compareWaiters)
 	return i
 }
 
-// bar says why r may not begin though it has or will have a worker: for its job's breaker or rate, or a limit. "" if it
-// may. A run that is due is asked about now, another one about its time. One that is due takes its place in the queues of
-// the limits for which it has to wait, if asked to.
-func (p *Planner) bar(j *jobState, r *job.Run, spec *job.Spec, now time.Time, queue bool) string {
+// throttleReason returns why the job's breaker or rate, or a limit, keeps r from starting; "" if nothing does. If r is due
+// later, it judges by the time when r is due. With queue, a run that has to wait takes its place in the limits' queues.
+func (p *Planner) throttleReason(j *jobState, r *job.Run, spec *job.Spec, now time.Time, queue bool) string {
 	at := job.Later(r.Due, now)
 	if r.Spec == nil {
-		if why, until := j.heldBack(r, at); why != "" {
+		if why, until := j.throttled(r, at); why != "" {
 			if !until.IsZero() {
 				p.wakeAt(j, until)
 			}
@@ -55,17 +56,17 @@ func (p *Planner) bar(j *jobState, r *job.Run, spec *job.Spec, now time.Time, qu
 			own = 1
 		}
 		before := l.ahead(w)
-		if at.After(now) { // what is armed ahead goes before nobody
+		if at.After(now) { // a run that is armed ahead overtakes no waiting run
 			before = len(l.waiting)
 		}
 		if l.free(at, own) > before {
 			continue
 		}
 		if why == "" {
-			why = l.why(l.held+l.reserved-own, before)
+			why = l.reason(l.held+l.reserved-own, before)
 		}
-		if l.def == nil && !undefined { // nobody knows for how long: no place is kept for it at the others
-			undefined, why, w.at = true, l.why(0, 0), nil
+		if l.def == nil && !undefined { // it may stay undefined for ever, so r keeps no place at the other limits
+			undefined, why, w.at = true, l.reason(0, 0), nil
 		}
 		if undefined && l.def != nil {
 			continue
@@ -73,42 +74,39 @@ func (p *Planner) bar(j *jobState, r *job.Run, spec *job.Spec, now time.Time, qu
 		w.at = append(w.at, l)
 	}
 	if why != "" && queue {
-		if undefined {
-			p.keepPlaces(w)
-		} else {
-			p.enqueue(w, spec)
+		if !undefined {
+			p.addEarlierQueues(w, spec)
 		}
+		p.enqueue(w)
 	}
 	return why
 }
 
-// enqueue gives w its place in the queues of the limits for which it has to wait, and of those for which it had to.
-func (p *Planner) enqueue(w *limitWaiter, spec *job.Spec) {
-	th := w.job.need()
-	for _, old := range th.left {
+// addEarlierQueues adds to w the limits that its run had to wait for before.
+func (p *Planner) addEarlierQueues(w *limitWaiter, spec *job.Spec) {
+	for _, old := range w.job.ensureThrottle().left {
 		for _, l := range old.at {
 			if old.run != w.run || !slices.Contains(spec.Limits, l.name) {
 				continue
 			}
-			if l = p.limit(l.name); !slices.Contains(w.at, l) { // another one, if it was forgotten meanwhile
+			if l = p.limit(l.name); !slices.Contains(w.at, l) { // a new limitState if the old one was forgotten
 				w.at = append(w.at, l)
 			}
 		}
 	}
-	p.keepPlaces(w)
 }
 
-// keepPlaces puts w into the queues that it is to stand in.
-func (p *Planner) keepPlaces(w *limitWaiter) {
+// enqueue puts w into the queues of its limits.
+func (p *Planner) enqueue(w *limitWaiter) {
 	for _, l := range w.at {
 		l.waiting = slices.Insert(l.waiting, l.ahead(w), w)
 		p.contended[l] = true
 	}
-	th := w.job.need()
+	th := w.job.ensureThrottle()
 	th.queued = append(th.queued, w)
 }
 
-// leaveQueues takes the runs of j out of the queues of limits, since they are looked at.
+// leaveQueues takes the runs of j out of the queues of limits, because j is about to be decided.
 func (p *Planner) leaveQueues(j *jobState) {
 	if j.throttle == nil {
 		return
@@ -127,11 +125,13 @@ func (p *Planner) leaveQueues(j *jobState) {
 	}
 }
 
-// turns takes up to n jobs whose runs waited for limits and may have them now.
-func (p *Planner) turns(n int, now time.Time) (list []*jobState) {
+// withLimits returns up to n jobs whose runs waited for limits and can have them now.
+func (p *Planner) withLimits(n int, now time.Time) (list []*jobState) {
 	for l := range p.contended {
 		for i := 0; i < min(l.free(now, 0), len(l.waiting)) && len(list) < n; i++ {
-			if w := l.waiting[i]; !w.job.busy && !slices.ContainsFunc(w.at, func(l *limitState) bool { return l.free(now, 0) <= l.ahead(w) }) {
+			w := l.waiting[i]
+			waits := func(l *limitState) bool { return l.free(now, 0) <= l.ahead(w) }
+			if !w.job.busy && !slices.ContainsFunc(w.at, waits) {
 				list = append(list, w.job)
 			}
 		}
@@ -139,7 +139,7 @@ func (p *Planner) turns(n int, now time.Time) (list []*jobState) {
 	return list
 }
 
-// nextTurn is when a limit for which runs wait is free again by the mere passing of time; zero if there is none.
+// nextTurn returns when the rate of a limit next lets a waiting run start; zero if only a change can.
 func (p *Planner) nextTurn(now time.Time) (first time.Time) {
 	for l := range p.contended {
 		if l.def == nil || l.def.Spec.Rate.IsZero() || l.full(0) {

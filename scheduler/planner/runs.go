@@ -11,83 +11,84 @@ import (
 // liveRuns are the runs of one job that have not ended.
 type liveRuns struct {
 	byID  map[string]*liveRun // nil until there is one
-	order []*liveRun          // those due first first
+	order []*liveRun          // by due time
 	begun int                 // how many of them have begun
 }
 
-// liveRun is a run that has not ended.
+// liveRun is a run that has not ended. Its times are by the planner's clock, because a worker's clock may be wrong.
 type liveRun struct {
 	*job.Run
-	since time.Time // when the planner learnt that it is as it is
-	first time.Time // when its first attempt began, zero if none has; see watch
-	began time.Time // when the latest one that has begun did
-	tried int       // its number
+	since   time.Time // when the planner learnt the present record
+	first   time.Time // when the first attempt started, zero if none has
+	number  int       // the latest attempt that has started
+	started time.Time // when it started
 
-	returned []string // workers that had it since, and did not begin it, the last one last
+	returned []string // workers that gave the present attempt back unstarted, the latest last
 }
 
-// clockSlack is how far behind ours a worker's clock may be without our calling it wrong.
+// clockSlack is how far a worker's clock may be behind before its times are not used.
 const clockSlack = time.Second
 
-// watch returns r as it stands from now on, was being what was known of it before: nil if nothing. When an attempt began it
-// tells by our own clock, since its worker's may be wrong: what that says is believed if it lies between the attempt's time
-// and now.
-func watch(was *liveRun, r *job.Run, now time.Time) *liveRun {
+// newLiveRun returns r as known from now on. was is the run before the change; nil if it is new. A start time from a worker's
+// clock is believed if it lies between the due time of the attempt and now.
+func newLiveRun(was *liveRun, r *job.Run, now time.Time) *liveRun {
 	l := &liveRun{Run: r, since: now}
 	if was != nil {
-		l.first, l.began, l.tried = was.first, was.began, was.tried
+		l.first, l.started, l.number = was.first, was.started, was.number
 	}
-	last, tried := len(r.Attempts)-1, l.tried
+	last, before := len(r.Attempts)-1, l.number
 	switch {
-	case r.State == job.Running && r.Attempt > l.tried:
-		l.tried, l.began = r.Attempt, r.Began()
-		if was != nil { // we hear of it as it begins
-			l.began = r.Started
-			if r.Started.Before(begins(r).Add(-clockSlack)) {
-				l.began = now
+	case r.State == job.Running && r.Attempt > l.number:
+		l.number, l.started = r.Attempt, r.Began()
+		if was != nil { // the start is seen live
+			l.started = r.Started
+			if r.Started.Before(startsAt(r).Add(-clockSlack)) {
+				l.started = now
 			}
 		}
-		l.began = job.Later(job.Earlier(l.began, now), begins(r))
-	case r.State != job.Running && last >= 0 && r.Attempts[last].Number > l.tried:
-		l.tried, l.began = r.Attempts[last].Number, began(r, now)
+		l.started = job.Later(job.Earlier(l.started, now), startsAt(r))
+	case r.State != job.Running && last >= 0 && r.Attempts[last].Number > l.number:
+		l.number, l.started = r.Attempts[last].Number, startedAt(r, now)
 	}
 	if l.first.IsZero() {
-		l.first = l.began
+		l.first = l.started
 		if last >= 0 {
 			at, _ := r.Span(0)
 			l.first = job.Earlier(at, now)
 		}
 	}
-	if was != nil && l.tried == tried { // no attempt has begun
+	if was != nil && l.number == before { // no attempt has started since
 		l.returned = was.returned
 		if was.State == job.Armed {
-			l.returned = returnedBy(was.Worker, was.returned)
+			l.returned = moveToEnd(was.returned, was.Worker)
 		}
 	}
 	return l
 }
 
-// returnedBy is list with worker as its last.
-func returnedBy(worker string, list []string) []string {
-	others := slices.DeleteFunc(slices.Clone(list), func(name string) bool { return name == worker })
-	return append(others, worker)
+// moveToEnd returns a copy of list with name as its last element, and nowhere else.
+func moveToEnd(list []string, name string) []string {
+	others := slices.DeleteFunc(slices.Clone(list), func(other string) bool { return other == name })
+	return append(others, name)
 }
 
-// ended is when the run, which has ended, did by our own clock: as long after it began as its worker says, but not after now.
-func (r *liveRun) ended(now time.Time) time.Time {
+// endedAt returns when the run ended, by the planner's clock and not after now. How long the run took is what its worker
+// says.
+func (r *liveRun) endedAt(now time.Time) time.Time {
 	at := r.Finished
 	if n := len(r.Attempts); n > 0 && r.Attempts[n-1].Finished.Equal(at) && !r.Attempts[n-1].GivenUp {
-		at = r.began.Add(at.Sub(r.Attempts[n-1].Started))
+		at = r.started.Add(at.Sub(r.Attempts[n-1].Started))
 	}
 	return job.Earlier(at, now)
 }
 
-// begun says whether the run is with a worker, or was and waits for another attempt.
+// begun reports whether the run is at a worker, or was and waits for another attempt.
 func (r *liveRun) begun() bool { return r.State != job.Pending || r.Attempt > 0 }
 
-// assigned says whether the run is with a worker.
-func (r *liveRun) assigned() bool { return r.State == job.Armed || r.State == job.Running }
+// assigned reports whether the run is at a worker.
+func (r *liveRun) assigned() bool { return isAssigned(r.Run) }
 
+// get returns the run of that id, nil if it is not there.
 func (s *liveRuns) get(id string) *job.Run {
 	if r := s.byID[id]; r != nil {
 		return r.Run
@@ -95,7 +96,7 @@ func (s *liveRuns) get(id string) *job.Run {
 	return nil
 }
 
-// put adds the run, in the place of the one that had its id.
+// put adds the run, and replaces the one of the same id.
 func (s *liveRuns) put(r *liveRun) {
 	s.remove(r.ID)
 	if s.byID == nil {
@@ -109,6 +110,7 @@ func (s *liveRuns) put(r *liveRun) {
 	}
 }
 
+// remove removes the run of that id, if it is there.
 func (s *liveRuns) remove(id string) {
 	r := s.byID[id]
 	if r == nil {
@@ -123,7 +125,7 @@ func (s *liveRuns) remove(id string) {
 	}
 }
 
-// haveBegun returns those that have begun.
+// haveBegun returns the runs that have begun.
 func (s *liveRuns) haveBegun() []*liveRun {
 	list := make([]*liveRun, 0, s.begun)
 	for _, r := range s.order {

@@ -290,7 +290,7 @@ func (r *simReplica) depose() {
 	r.sim.log("%s follows", r.name)
 	for _, f := range r.flights {
 		for i := range f.ds {
-			r.planner.Settle(f.ds[i], job.Applied{Err: errTermLost}, r.clock())
+			r.planner.Resolve(f.ds[i], job.Applied{Err: errTermLost}, r.clock())
 		}
 	}
 	r.late()
@@ -405,7 +405,7 @@ func (r *simReplica) answers() {
 			continue
 		}
 		for i := range f.ds {
-			r.planner.Settle(f.ds[i], f.applied[i], r.clock())
+			r.planner.Resolve(f.ds[i], f.applied[i], r.clock())
 		}
 	}
 	r.flights = under

@@ -1,8 +1,6 @@
 package planner
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -10,20 +8,18 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// throttle is what keeps runs of a job from beginning beside their time, each other and want of room: its rate and its
-// breaker. All of it follows from the records of its runs, so that every replica knows the same. A job without either, and
-// that waits for no limit, has none.
+// throttle is a job's rate and breaker, and its places in the queues of limits. It follows from the records of the job's
+// runs, so every replica knows the same. A job that needs none of this has no throttle.
 type throttle struct {
-	pace    policy.Pace
-	tried   []policy.Tried // what the breaker goes by, in the order of their ends
-	forgot  time.Time      // when the last one ended that is left out, since it is too long ago; zero: none is
-	jumbled bool           // some came out of order after that, so that another one may have been left out than should
-	breaker policy.BreakerState
-	queued  []*limitWaiter // runs of the job that stand in the queues of limits
-	left    []*limitWaiter // those that did until the job was looked at
+	pace         policy.Pace
+	attempts     []policy.Tried // ended attempts for the breaker, by their ends
+	droppedUpTo  time.Time      // end of the last attempt that was dropped from attempts; zero: none was
+	outOfOrder   bool           // an older attempt came after a drop, so attempts may lack the wrong one
+	breaker      policy.BreakerState
+	queued, left []*limitWaiter // the job's places in the queues of limits: now, and until the present decision
 }
 
-// rate is the interval of the job's rate, zero if it has none.
+// rate returns the interval of the job's rate, zero if it has none.
 func (j *jobState) rate() time.Duration {
 	if j.def == nil || j.throttle == nil {
 		return 0
@@ -31,94 +27,102 @@ func (j *jobState) rate() time.Duration {
 	return j.def.Spec.Rate.Interval()
 }
 
-// throttles says whether the job has a rate or a breaker.
-func (j *jobState) throttles() bool {
+// hasThrottle reports whether the job's definition has a rate or a breaker.
+func (j *jobState) hasThrottle() bool {
 	return j.def != nil && (!j.def.Spec.Rate.IsZero() || j.def.Spec.Breaker != nil)
 }
 
-// need returns the job's throttle, which it has from now on.
-func (j *jobState) need() *throttle {
+// ensureThrottle returns the job's throttle for changes.
+func (j *jobState) ensureThrottle() *throttle {
 	if j.throttle == nil {
 		j.throttle = &throttle{}
 	}
 	return j.throttle
 }
 
-// applyThrottle takes over that the job's definition has changed from old. The breaker of a job that was changed is closed.
+// applyThrottle applies a change of the job's definition from old. It closes the breaker of a job that was changed.
 func (p *Planner) applyThrottle(j *jobState, old *job.Job, now time.Time) {
 	switch {
-	case !j.throttles():
+	case !j.hasThrottle():
 		p.leaveQueues(j)
 		j.throttle = nil
 	case old == nil || j.throttle == nil || old.Generation != j.def.Generation:
 		p.leaveQueues(j)
 		j.throttle = &throttle{}
-		for r := range j.ended.all {
-			p.observe(j, nil, r, now)
+		for r := range j.all {
+			p.observeAttempts(j, nil, r, now)
 		}
-		for _, r := range j.live.order {
-			p.observe(j, nil, r.Run, now)
-		}
-		p.sortOut(j, now)
+		p.rebuildBreaker(j, now)
 	}
-	p.showBreaker(j)
+	p.publishBreaker(j)
 }
 
-// sortOut has the breaker go by all records at once, if they came in such an order that it may be wrong.
-func (p *Planner) sortOut(j *jobState, now time.Time) {
-	if j.throttle == nil || !j.throttle.jumbled || j.def == nil || j.def.Spec.Breaker == nil {
-		return
-	}
-	j.throttle.tried, j.throttle.forgot, j.throttle.jumbled = nil, time.Time{}, false
+// all yields each run of the job, the ended ones first.
+func (j *jobState) all(yield func(*job.Run) bool) {
 	for r := range j.ended.all {
-		j.tell(nil, r, now)
+		if !yield(r) {
+			return
+		}
 	}
 	for _, r := range j.live.order {
-		j.tell(nil, r.Run, now)
+		if !yield(r.Run) {
+			return
+		}
 	}
-	j.judge()
-	p.showBreaker(j)
 }
 
-// observe takes over what r, which was old, tells of the attempts of its job: when they began and how they ended. Either
-// may be nil.
-func (p *Planner) observe(j *jobState, old, r *job.Run, now time.Time) {
-	if j.throttle == nil || !j.throttles() {
+// rebuildBreaker computes the breaker again from all records, if they came in an order that may have made it wrong.
+func (p *Planner) rebuildBreaker(j *jobState, now time.Time) {
+	if j.throttle == nil || !j.throttle.outOfOrder || j.def == nil || j.def.Spec.Breaker == nil {
+		return
+	}
+	j.throttle.attempts, j.throttle.droppedUpTo, j.throttle.outOfOrder = nil, time.Time{}, false
+	for r := range j.all {
+		j.addAttempts(nil, r, now)
+	}
+	j.updateBreaker()
+	p.publishBreaker(j)
+}
+
+// observeAttempts updates rate and breaker with the attempts of r: when they started and how they ended. old is the run
+// before the change. Either may be nil.
+func (p *Planner) observeAttempts(j *jobState, old, r *job.Run, now time.Time) {
+	if j.throttle == nil || !j.hasThrottle() {
 		return
 	}
 	if interval := j.rate(); interval > 0 {
 		j.throttle.pace.Forget(now, interval)
-		keepPace(&j.throttle.pace, old, r, now)
+		markStart(&j.throttle.pace, old, r, now)
 	}
 	if j.def.Spec.Breaker != nil && r != nil {
-		j.tell(old, r, now)
-		j.judge()
-		p.showBreaker(j)
+		j.addAttempts(old, r, now)
+		j.updateBreaker()
+		p.publishBreaker(j)
 	}
 }
 
-// keepPace marks in pace when the attempt of r begins, which was old. Either may be nil.
-func keepPace(pace *policy.Pace, old, r *job.Run, now time.Time) {
-	if old != nil && old.State == job.Armed && r != nil && r.Attempt < old.Attempt { // it was not begun, and will not be
+// markStart marks in pace when the attempt of r starts. old is the run before the change. Either may be nil.
+func markStart(pace *policy.Pace, old, r *job.Run, now time.Time) {
+	if old != nil && old.State == job.Armed && r != nil && r.Attempt < old.Attempt { // the attempt of old never starts
 		pace.Unmark(old.Name(), old.Attempt)
 	}
 	switch {
 	case r == nil:
 	case isAssigned(r):
-		pace.Mark(r.Name(), r.Attempt, begins(r))
-	case r.Attempt == 0 || old != nil && r.Attempt <= old.Attempt: // never begun, or known
+		pace.Mark(r.Name(), r.Attempt, startsAt(r))
+	case r.Attempt == 0 || old != nil && r.Attempt <= old.Attempt: // never started, or counted already
 	default:
-		pace.Past(began(r, now))
+		pace.Past(startedAt(r, now))
 	}
 }
 
 func isAssigned(r *job.Run) bool { return r.State == job.Armed || r.State == job.Running }
 
-// begins is from when on the worker that has r may begin it.
-func begins(r *job.Run) time.Time { return job.Later(r.Due, r.Armed) }
+// startsAt returns the earliest time at which the worker of r may start it.
+func startsAt(r *job.Run) time.Time { return job.Later(r.Due, r.Armed) }
 
-// began is when the last attempt of r began, which has ended, as far as its record tells at now.
-func began(r *job.Run, now time.Time) time.Time {
+// startedAt returns when the last ended attempt of r started, as its record says, but not after now.
+func startedAt(r *job.Run, now time.Time) time.Time {
 	at := r.Armed
 	if n := len(r.Attempts); n > 0 {
 		at, _ = r.Span(n - 1)
@@ -126,9 +130,9 @@ func began(r *job.Run, now time.Time) time.Time {
 	return job.Earlier(at, now)
 }
 
-// tell adds the attempts of r that have ended since it was old, nil if it is seen for the first time. Those that ended
-// before the job got its present definition do not count, nor do those that say nothing of the target.
-func (j *jobState) tell(old, r *job.Run, now time.Time) {
+// addAttempts adds the attempts of r that have ended since it was old; nil means that all are new. An attempt does not count
+// if it ended before the job got its present definition, or if its end says nothing about the target.
+func (j *jobState) addAttempts(old, r *job.Run, now time.Time) {
 	known := 0
 	if old != nil && len(old.Attempts) > 0 {
 		known = old.Attempts[len(old.Attempts)-1].Number
@@ -139,8 +143,8 @@ func (j *jobState) tell(old, r *job.Run, now time.Time) {
 			continue
 		}
 		t := policy.Tried{Failed: a.State != job.Succeeded}
-		if old != nil && isAssigned(old) && old.Attempt == a.Number { // we saw it begin and end, by our own clock
-			t.Began, t.Ended = begins(old), now
+		if old != nil && isAssigned(old) && old.Attempt == a.Number { // seen live, so this clock tells its times
+			t.Began, t.Ended = startsAt(old), now
 		} else {
 			began, ended := r.Span(i)
 			t.Began, t.Ended = job.Earlier(began, now), job.Earlier(ended, now)
@@ -148,94 +152,83 @@ func (j *jobState) tell(old, r *job.Run, now time.Time) {
 		if t.Ended.Before(j.def.Updated) {
 			continue
 		}
-		if t.Ended.Before(th.forgot) {
-			th.jumbled = true
+		if t.Ended.Before(th.droppedUpTo) {
+			th.outOfOrder = true
 			continue
 		}
-		i, _ := slices.BinarySearchFunc(th.tried, t, func(a, b policy.Tried) int {
+		i, _ := slices.BinarySearchFunc(th.attempts, t, func(a, b policy.Tried) int {
 			if a.Ended.After(b.Ended) {
 				return 1
 			}
 			return -1
 		})
-		th.jumbled = th.jumbled || i < len(th.tried) && !th.forgot.IsZero()
-		th.tried = slices.Insert(th.tried, i, t)
+		th.outOfOrder = th.outOfOrder || i < len(th.attempts) && !th.droppedUpTo.IsZero()
+		th.attempts = slices.Insert(th.attempts, i, t)
 	}
 }
 
-// judge says how the breaker stands, and leaves out what is too long ago to matter.
-func (j *jobState) judge() {
+// updateBreaker computes the breaker's state, and drops attempts that are too old to matter.
+func (j *jobState) updateBreaker() {
 	th := j.throttle
 	for counted := 0; ; {
-		if th.breaker, counted = policy.Breaker(j.def.Spec.Breaker, th.tried); counted <= j.lookBack() {
+		if th.breaker, counted = policy.Breaker(j.def.Spec.Breaker, th.attempts); counted <= j.breakerWindow() {
 			return
 		}
-		th.forgot = th.tried[0].Ended
-		th.tried = slices.Delete(th.tried, 0, 1)
+		th.droppedUpTo = th.attempts[0].Ended
+		th.attempts = slices.Delete(th.attempts, 0, 1)
 	}
 }
 
-// lookBack is how many of the job's latest attempts are kept for its breaker.
-func (j *jobState) lookBack() int {
+// breakerWindow returns how many of the job's latest attempts are kept for its breaker.
+func (j *jobState) breakerWindow() int {
 	if j.def == nil {
 		return 0
 	}
 	return policy.BreakerLookBack(j.def.Spec.Breaker)
 }
 
-// heldBack says why r may not begin at the given time, though its time has come: for the breaker or the rate of its job.
-// until is when to look again, zero if that is when a run has ended. "" if it may.
-func (j *jobState) heldBack(r *job.Run, at time.Time) (why string, until time.Time) {
-	if j.throttle == nil || !j.throttles() {
+// throttled returns why the job's breaker or rate keeps r from starting at the given time; "" if nothing does. until is when
+// to decide again, zero if that is when a run ends.
+func (j *jobState) throttled(r *job.Run, at time.Time) (why string, until time.Time) {
+	if j.throttle == nil || !j.hasThrottle() {
 		return "", time.Time{}
 	}
 	if b := j.throttle.breaker; b.Open && at.Before(b.Until) {
-		return j.isOpen(), b.Until
+		return j.breakerReason(), b.Until
 	} else if probe := j.probe(r); b.Open && probe != nil {
-		return "breaker open: run " + probe.ID + " tries first", time.Time{}
+		return reasonBreakerProbe(probe.ID), time.Time{}
 	}
 	if next := j.throttle.pace.Next(at, j.rate()); next.After(at) {
-		return fmt.Sprintf("rate %v of job %s", j.def.Spec.Rate, j.name), next
+		return reasonJobRate(j.name, j.def.Spec.Rate), next
 	}
 	return "", time.Time{}
 }
 
-func (j *jobState) isOpen() string {
-	b := j.throttle.breaker
-	return fmt.Sprintf("breaker open until %s: %d of the latest attempts failed", b.Until.UTC().Format(time.RFC3339), b.Failed)
+func (j *jobState) breakerReason() string {
+	return reasonBreakerOpen(j.throttle.breaker.Until, j.throttle.breaker.Failed)
 }
 
-// probe is the run, other than r, that was given out since the breaker may be tried; nil if there is none.
+// probe returns the run, other than r, that probes whether the half-open breaker may close; nil if there is none.
 func (j *jobState) probe(r *job.Run) *liveRun {
 	for _, o := range j.live.order {
-		if o.ID != r.ID && o.assigned() && !begins(o.Run).Before(j.throttle.breaker.Until) {
+		if o.ID != r.ID && o.assigned() && !startsAt(o.Run).Before(j.throttle.breaker.Until) {
 			return o
 		}
 	}
 	return nil
 }
 
-// Breakers are the jobs that have one, and whether it is open or being tried. What it returns does not change any more.
-func (p *Planner) Breakers() map[string]bool {
-	if p.shown == nil {
-		p.shown = maps.Clone(p.breakers)
-	}
-	return p.shown
-}
+// Breakers returns the jobs that have a breaker, and whether it is open or half-open. Later changes do not affect the map
+// that it returns.
+func (p *Planner) Breakers() map[string]bool { return p.breakers.current() }
 
-func (p *Planner) showBreaker(j *jobState) {
+func (p *Planner) publishBreaker(j *jobState) {
 	has := j.def != nil && j.def.Spec.Breaker != nil
 	open := has && j.throttle != nil && j.throttle.breaker.Open
-	if was, had := p.breakers[j.name]; had == has && was == open {
-		return
+	switch was, had := p.breakers.values[j.name]; {
+	case !has:
+		p.breakers.remove(j.name)
+	case !had || was != open:
+		p.breakers.set(j.name, open)
 	}
-	p.shown = nil
-	if !has {
-		delete(p.breakers, j.name)
-		return
-	}
-	if p.breakers == nil {
-		p.breakers = make(map[string]bool)
-	}
-	p.breakers[j.name] = open
 }

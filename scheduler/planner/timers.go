@@ -3,12 +3,14 @@ package planner
 import (
 	"container/heap"
 	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// timers is a heap of jobs by when they are to be looked at. A job is in it at most once.
+// timers is a heap of jobs by the time of their next decision. A job is in it at most once.
 type timers struct{ heap wakeHeap }
 
-// set has j come due at the given time, or never if it is zero.
+// set sets the timer of j, or removes it if at is zero.
 func (t *timers) set(j *jobState, at time.Time) {
 	switch {
 	case at.IsZero() && j.timer > 0:
@@ -23,7 +25,7 @@ func (t *timers) set(j *jobState, at time.Time) {
 	}
 }
 
-// due takes a job whose time has come, or returns nil.
+// due removes and returns a job whose timer has expired, or nil if there is none.
 func (t *timers) due(now time.Time) *jobState {
 	if len(t.heap) == 0 || t.heap[0].wake.After(now) {
 		return nil
@@ -31,7 +33,7 @@ func (t *timers) due(now time.Time) *jobState {
 	return heap.Pop(&t.heap).(*jobState)
 }
 
-// first returns when the next job comes due.
+// first returns the earliest timer, false if there is none.
 func (t *timers) first() (time.Time, bool) {
 	if len(t.heap) == 0 {
 		return time.Time{}, false
@@ -39,7 +41,7 @@ func (t *timers) first() (time.Time, bool) {
 	return t.heap[0].wake, true
 }
 
-// wakeHeap keeps in jobState.timer the position of each job, counted from 1.
+// wakeHeap keeps the position of each job in jobState.timer, counted from 1.
 type wakeHeap []*jobState
 
 func (h wakeHeap) Len() int { return len(h) }
@@ -61,10 +63,56 @@ func (h *wakeHeap) Push(x any) {
 }
 
 func (h *wakeHeap) Pop() any {
-	old := *h
-	j := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
+	j := popLast(h)
 	j.timer = 0
 	return j
+}
+
+// earlyRuns are runs whose time has not come, ordered by it. The zero value is empty.
+type earlyRuns struct {
+	heap dueHeap           // may still contain removed runs
+	live map[*job.Run]bool // runs that were not removed
+}
+
+func (e *earlyRuns) put(r *job.Run) {
+	if e.live == nil {
+		e.live = make(map[*job.Run]bool)
+	}
+	e.live[r] = true
+	heap.Push(&e.heap, r)
+}
+
+// remove removes r and reports whether it was there.
+func (e *earlyRuns) remove(r *job.Run) bool {
+	was := e.live[r]
+	delete(e.live, r)
+	return was
+}
+
+// due removes and returns a run whose time has come, or nil if there is none.
+func (e *earlyRuns) due(now time.Time) *job.Run {
+	for len(e.heap) > 0 && !e.heap[0].Due.After(now) {
+		if r := heap.Pop(&e.heap).(*job.Run); e.remove(r) {
+			return r
+		}
+	}
+	return nil
+}
+
+type dueHeap []*job.Run
+
+func (h dueHeap) Len() int           { return len(h) }
+func (h dueHeap) Less(i, k int) bool { return h[i].Due.Before(h[k].Due) }
+func (h dueHeap) Swap(i, k int)      { h[i], h[k] = h[k], h[i] }
+func (h *dueHeap) Push(x any)        { *h = append(*h, x.(*job.Run)) }
+func (h *dueHeap) Pop() any          { return popLast(h) }
+
+// popLast removes and returns the last element, and drops the heap's reference to it.
+func popLast[S ~[]T, T any](h *S) T {
+	var none T
+	last := len(*h) - 1
+	x := (*h)[last]
+	(*h)[last] = none
+	*h = (*h)[:last]
+	return x
 }

@@ -2,19 +2,20 @@ package planner
 
 import "time"
 
-// trouble is what is known of a job whose decisions were refused, or whose slots wait or had to. Most jobs have none.
+// trouble holds what is known of a job whose decisions were refused, or whose slots wait or had to wait. Most jobs have
+// none.
 type trouble struct {
-	refusals     int        // decisions that were refused since one was committed
-	retryAt      time.Time  // after a refusal: not before it, unless something changes
-	missedBefore time.Time  // slots due before it passed while they could not be decided by no fault of the job
-	blockedBy    string     // id of the run for which the next slot waits
-	overlapped   overlapped // what that run's ordinary end tells of the slots that waited for it
-	taken        string     // id of a slot that was found to have a record already
-	oversized    string     // id of a run that the store does not take with a worker's name in it
-	lacking      int        // runs that are due and for which no worker has room, when we last looked
+	refusals     int        // refused decisions since the last committed one
+	retryAt      time.Time  // after a refusal: no decision before this time, unless something changes
+	missedBefore time.Time  // slots due before this time could not be decided, through no fault of the job
+	blockedBy    string     // id of the run that the next slot waits for
+	overlapped   overlapped // what the normal end of that run says about the slots that waited
+	taken        string     // id of a slot that already has a record
+	oversized    string     // id of a run that is too large for the store once it names a worker
+	unplaced     int        // due runs for which no worker had room at the last decision
 }
 
-// overlapped says that run was alive at every slot from from to upTo, by the job's own fault.
+// overlapped says that run was active at every slot between from and upTo, through the job's own fault.
 type overlapped struct {
 	run        string
 	from, upTo time.Time
@@ -24,41 +25,40 @@ func (o overlapped) covers(due time.Time) bool {
 	return o.run != "" && !due.Before(o.from) && !due.After(o.upTo)
 }
 
-// told is the job's trouble as it is.
-func (j *jobState) told() trouble {
-	if j.trouble == nil {
+// trouble returns a copy of the job's trouble.
+func (j *jobState) trouble() trouble {
+	if j.maybeTrouble == nil {
 		return trouble{}
 	}
-	return *j.trouble
+	return *j.maybeTrouble
 }
 
-// note is the job's trouble, to be changed.
-func (j *jobState) note() *trouble {
-	if j.trouble == nil {
-		j.trouble = new(trouble)
+// ensureTrouble returns the job's trouble for changes.
+func (j *jobState) ensureTrouble() *trouble {
+	if j.maybeTrouble == nil {
+		j.maybeTrouble = new(trouble)
 	}
-	return j.trouble
+	return j.maybeTrouble
 }
 
-// calm lets the job be decided about again at once, since something has changed.
-func (j *jobState) calm() {
-	if j.trouble != nil {
-		j.trouble.retryAt = time.Time{}
+// clearBackoff allows the next decision at once, because something has changed.
+func (j *jobState) clearBackoff() {
+	if j.maybeTrouble != nil {
+		j.maybeTrouble.retryAt = time.Time{}
 	}
 }
 
-// forgive forgets what an earlier term met with.
-func (j *jobState) forgive() {
-	if j.trouble == nil {
-		return
+// resetTrouble drops what belongs to an earlier term.
+func (j *jobState) resetTrouble() {
+	if j.maybeTrouble != nil {
+		*j.maybeTrouble = trouble{taken: j.maybeTrouble.taken, oversized: j.maybeTrouble.oversized}
+		j.dropEmptyTrouble()
 	}
-	*j.trouble = trouble{taken: j.trouble.taken, oversized: j.trouble.oversized}
-	j.relieve()
 }
 
-// relieve lets go of trouble that is over.
-func (j *jobState) relieve() {
-	if j.trouble != nil && *j.trouble == (trouble{}) {
-		j.trouble = nil
+// dropEmptyTrouble frees the memory of trouble that is over.
+func (j *jobState) dropEmptyTrouble() {
+	if j.maybeTrouble != nil && *j.maybeTrouble == (trouble{}) {
+		j.maybeTrouble = nil
 	}
 }

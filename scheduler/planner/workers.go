@@ -12,84 +12,81 @@ import (
 type workerState struct {
 	name     string
 	present  *job.Worker       // nil: absent
-	seen     bool              // it has been present as long as this planner looks
-	held     map[string]int    // runs that are with it, by session
-	early    map[string]int    // those of them whose time has not come
-	jobs     map[*jobState]int // runs that are with it, by job
-	reserved int               // decisions under way that give it a run
+	seen     bool              // this planner has seen it present
+	assigned map[string]int    // runs at it, by session
+	early    map[string]int    // those of them that are not due yet
+	jobs     map[*jobState]int // runs at it, by job
 
-	reservedEarly int // decisions under way that give it a run ahead of its time
+	reserved      int // decisions under way that assign it a run
+	reservedEarly int // decisions under way that arm a run there ahead of its time
 }
 
-// room is how many runs may begin there now. What is armed ahead of its time keeps nothing that is due from its place.
+// room returns how many due runs may be assigned to the worker now. Runs that are armed ahead take no room from due runs.
 func (w *workerState) room() int {
 	if w.present == nil {
 		return 0
 	}
-	return w.present.Capacity - w.held[w.present.Session] + w.early[w.present.Session] - w.reserved
+	return w.present.Capacity - w.assigned[w.present.Session] + w.early[w.present.Session] - w.reserved
 }
 
-// free is how many more runs may be armed there ahead of their time.
-func (w *workerState) free() int { return w.room() - w.early[w.session()] - w.reservedEarly }
-
-// session is the present one; "" if there is none.
-func (w *workerState) session() string {
+// free returns how many more runs may be armed there ahead of their time.
+func (w *workerState) free() int {
 	if w.present == nil {
-		return ""
+		return -w.reservedEarly
 	}
-	return w.present.Session
+	return w.room() - w.early[w.present.Session] - w.reservedEarly
 }
 
 func (p *Planner) worker(name string) *workerState {
 	w := p.workers[name]
 	if w == nil {
-		w = &workerState{name: name, held: make(map[string]int), early: make(map[string]int), jobs: make(map[*jobState]int)}
+		w = &workerState{name: name, assigned: make(map[string]int), early: make(map[string]int), jobs: make(map[*jobState]int)}
 		p.workers[name] = w
 	}
 	return w
 }
 
-// dismiss forgets a worker of which nothing is left.
-func (p *Planner) dismiss(w *workerState) {
-	if w.present == nil && len(w.held) == 0 && w.reserved == 0 && w.reservedEarly == 0 {
+// forgetWorker removes an absent worker without runs.
+func (p *Planner) forgetWorker(w *workerState) {
+	if w.present == nil && len(w.assigned) == 0 && w.reserved == 0 && w.reservedEarly == 0 {
 		delete(p.workers, w.name)
 	}
 }
 
 func (p *Planner) applyWorker(c job.Change, now time.Time) {
 	w := p.worker(c.Name)
-	_, known := p.garbled[w]
+	_, known := p.unreadableWorkers[w]
 	switch {
 	case c.Bad == nil:
-		delete(p.garbled, w)
+		delete(p.unreadableWorkers, w)
 		w.present = c.Worker
 		w.seen = w.seen || c.Worker != nil
-	case w.present != nil && !known: // its process puts the record right, if it lives
-		p.garbled[w] = now.Add(p.cfg.WorkerTTL)
+	case w.present != nil && !known: // a live worker repairs its record within this time
+		p.unreadableWorkers[w] = now.Add(p.cfg.WorkerTTL)
 	}
-	for j := range w.jobs { // their runs may be lost now, or will be
-		p.touch(j)
+	for j := range w.jobs { // their runs may be lost, now or soon
+		p.markDirty(j)
 	}
-	p.dismiss(w)
+	p.forgetWorker(w)
 }
 
-// bury takes workers for absent whose record nobody has put right in time: a hand that wrote over it may have detached it from its
-// lease, and then it outlives them.
-func (p *Planner) bury(now time.Time) {
-	for w, at := range p.garbled {
+// expireUnreadable counts workers as absent whose unreadable record was not repaired in time. A record that was overwritten
+// by hand may have lost its lease; then it would never expire.
+func (p *Planner) expireUnreadable(now time.Time) {
+	for w, at := range p.unreadableWorkers {
 		if !now.Before(at) {
 			p.applyWorker(job.Change{Name: w.name}, now)
 		}
 	}
 }
 
-// hold counts r as with its worker, n times: 1 or -1.
-func (p *Planner) hold(j *jobState, r *job.Run, n int, now time.Time) {
-	if r == nil || r.State != job.Armed && r.State != job.Running {
+// countAssigned counts r at its worker n times; n is 1 or -1.
+func (p *Planner) countAssigned(j *jobState, r *job.Run, n int, now time.Time) {
+	if r == nil || !isAssigned(r) {
 		return
 	}
 	w := p.worker(r.Worker)
-	add(w.held, r.Session, n)
+	add(w.assigned, r.Session, n)
 	add(w.jobs, j, n)
 	if n > 0 && r.State == job.Armed && r.Due.After(now) {
 		p.early.put(r)
@@ -98,15 +95,15 @@ func (p *Planner) hold(j *jobState, r *job.Run, n int, now time.Time) {
 	if n < 0 && p.early.remove(r) {
 		add(w.early, r.Session, -1)
 	}
-	p.dismiss(w)
+	p.forgetWorker(w)
 }
 
-// ripen counts the runs that were armed ahead, and whose time has come, as all others.
-func (p *Planner) ripen(now time.Time) {
+// countDue counts the runs that were armed ahead and have come due as due runs.
+func (p *Planner) countDue(now time.Time) {
 	for r := p.early.due(now); r != nil; r = p.early.due(now) {
 		add(p.worker(r.Worker).early, r.Session, -1)
 	}
-	for r := p.leaving.due(now); r != nil; r = p.leaving.due(now) {
+	for r := p.arming.due(now); r != nil; r = p.arming.due(now) {
 		w := p.worker(r.Worker)
 		w.reservedEarly--
 		w.reserved++
@@ -119,7 +116,7 @@ func add[K comparable](counts map[K]int, key K, n int) {
 	}
 }
 
-// reserve counts a decision that arms a run as room taken, until it is settled.
+// reserve counts the room that a decision under way takes n times; n is 1 or -1.
 func (p *Planner) reserve(r *job.Run, n int) {
 	if r == nil || r.State != job.Armed {
 		return
@@ -127,39 +124,39 @@ func (p *Planner) reserve(r *job.Run, n int) {
 	w := p.worker(r.Worker)
 	switch {
 	case n > 0 && r.Due.After(r.Armed):
-		p.leaving.put(r)
+		p.arming.put(r)
 		w.reservedEarly += n
-	case n < 0 && p.leaving.remove(r):
+	case n < 0 && p.arming.remove(r):
 		w.reservedEarly += n
 	default:
 		w.reserved = max(0, w.reserved+n)
 	}
-	p.dismiss(w)
+	p.forgetWorker(w)
 }
 
-// present says whether the worker that has r is there, in the session that was given r.
+// present reports whether the worker of r is present, in the session that r was assigned to.
 func (p *Planner) present(r *job.Run) bool {
 	w := p.workers[r.Worker]
 	return w != nil && w.present != nil && w.present.Session == r.Session
 }
 
-// lost says whether the worker that has r cannot be expected to end it any more.
+// lost reports whether the worker of r cannot be expected to end it any more.
 func (p *Planner) lost(r *job.Run, now time.Time) bool {
 	switch w := p.workers[r.Worker]; {
 	case w != nil && w.present != nil:
 		return w.present.Session != r.Session
-	case w != nil && w.seen: // we saw it go
+	case w != nil && w.seen: // this planner has seen it leave
 		return true
 	}
-	// A worker that has been absent ever since we look may be about to return, with outcomes in its journal.
+	// A worker that was absent from the start may be about to return, with outcomes in its journal.
 	return !now.Before(p.leadSince.Add(p.cfg.ReturnGrace))
 }
 
-// choose returns the worker for a run of spec: the one with most room, but not again one that the run was lost with or that
-// had it and did not begin it, if there is another. nil if none has room; anybody says whether there is one that accepts such
-// runs at all. A run whose time has not come gets free room only.
-func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time) (best *job.Worker, anybody bool) {
-	var most, avoid int
+// choose returns the worker for a run of spec: of those with room, the one with the lowest avoidRank, and among these the one
+// with most room. A run that is due later gets free room only. nil means that no worker has room; accepted says whether one
+// accepts such runs at all.
+func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time) (best *job.Worker, accepted bool) {
+	var most, lowest int
 	var returned []string
 	if l := j.live.byID[r.ID]; l != nil {
 		returned = l.returned
@@ -169,27 +166,27 @@ func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time)
 		if w.present == nil || !w.present.Accepts(spec) {
 			continue
 		}
-		anybody = true
+		accepted = true
 		free := w.free()
 		if w.room() <= 0 || early && free <= 0 {
 			continue
 		}
-		shun := shuns(r, returned, w.name)
-		better := best == nil || shun < avoid ||
-			avoid == shun && (free > most || free == most && w.name < best.Name)
+		rank := avoidRank(r, returned, w.name)
+		better := best == nil || rank < lowest ||
+			rank == lowest && (free > most || free == most && w.name < best.Name)
 		if better {
-			best, most, avoid = w.present, free, shun
+			best, most, lowest = w.present, free, rank
 		}
 	}
-	return best, anybody
+	return best, accepted
 }
 
-// shuns says how little a worker is wanted for r, which others have returned; 0 if there is nothing against it. A worker may
-// have less room than its record says, since what it could not end occupies it: so those that did not begin r come last, and
-// among them the one that had it last, or else two of them might hand it back for ever while a third idles.
-func shuns(r *job.Run, returned []string, worker string) int {
+// avoidRank returns how much a worker is to be avoided for r; 0 if not at all. The record of a worker may show more room than
+// it has, because attempts that it could not end still take room. So workers that gave r back unstarted come last, and among
+// them the latest one. Otherwise two of them might hand r back for ever while a third is idle.
+func avoidRank(r *job.Run, returned []string, worker string) int {
 	const lost = 1
-	if r.Reason != "" && r.Reason == didNotBegin(worker) { // in this very decision, or before we looked
+	if r.Reason != "" && r.Reason == reasonNotStarted(worker) { // given back in this decision, or before this planner started
 		return math.MaxInt
 	}
 	if i := slices.Index(returned, worker); i >= 0 {

@@ -240,7 +240,7 @@ func (w *world) decide() {
 		for _, r := range d.Drops {
 			w.tell(job.Change{Kind: job.RecordRun, Name: r.Name()})
 		}
-		w.planner.Settle(d, job.Applied{Rev: w.rev}, w.now)
+		w.planner.Resolve(d, job.Applied{Rev: w.rev}, w.now)
 	}
 }
 

@@ -83,7 +83,7 @@ jobs:
 	})
 	t.Run("attempts of a job begin no faster than its rate", func(t *testing.T) {
 		runs := r.submitAll(t, "paced", 4)
-		r.waitsFor(t, runs[3], "rate 4/s of job paced")
+		r.waitsFor(t, runs[3], "rate of job paced: at most 4/s may start")
 		var begins []time.Time
 		for _, run := range runs {
 			v := r.ends(t, run, job.Succeeded)

@@ -51,7 +51,7 @@ func (b *backend) quarantined() (list []api.QuarantineView) {
 	for _, q := range b.node.mirror.Quarantine() {
 		list = append(list, api.QuarantineView{Key: q.Key, Revision: q.Revision, Error: q.Error})
 	}
-	misfits := b.node.scheduler.Misfits()
+	misfits := b.node.scheduler.InvalidSchedules()
 	for _, name := range slices.Sorted(maps.Keys(misfits)) {
 		if j, ok := b.node.mirror.Job(name); ok {
 			key := b.node.set.Etcd.Prefix + "/" + string(job.RecordJob) + "/" + name

@@ -1,0 +1,164 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// lead plans and commits for one term, until the term or run ends. It returns the reason once every commit is answered.
+func (s *Scheduler) lead(run context.Context, r leadRequest) error {
+	ctx, end := context.WithCancelCause(r.ctx)
+	defer end(nil)
+	defer context.AfterFunc(run, func() { end(errStopped) })()
+
+	s.applyFeed()
+	began := s.now()
+	clocks := readClocks(began)
+	s.planner.Lead(began)
+	s.log.Info("leading", "term", r.term.Rev)
+	defer func() {
+		s.planner.Follow()
+		s.status.Store(&Status{Since: s.now()})
+		s.log.Info("no longer leading", "term", r.term.Rev, "reason", context.Cause(ctx))
+	}()
+
+	in := &answers{ready: make(chan struct{}, 1)}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var inFlight flights
+	var refused refusals
+	for done := ctx.Done(); ; {
+		now := s.now()
+		if err := clocks.check(now); err != nil {
+			end(err)
+		}
+		for _, a := range in.take() {
+			a.flight.left--
+			s.resolve(a, now)
+			refused.record(a.applied.Err, now)
+			if errors.Is(a.applied.Err, election.ErrTermLost) {
+				end(a.applied.Err)
+			}
+		}
+		if ctx.Err() != nil {
+			if inFlight.count() == 0 {
+				return context.Cause(ctx)
+			}
+			done = nil
+		} else {
+			s.applyFeed()
+			inFlight.add(s.plan(ctx, r.term, in, now))
+		}
+		s.status.Store(&Status{
+			Term: r.term.Rev, Since: began, Pending: inFlight.count(), Oldest: inFlight.oldest(), Due: s.planner.Due(),
+			Refused: refused.since, RefusedLast: refused.last, Load: s.planner.Load(), Breakers: s.planner.Breakers(),
+		})
+		if next, ok := s.planner.Next(); ok && done != nil {
+			timer.Reset(max(0, next.Sub(s.now())))
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-done:
+		case <-in.ready:
+		case <-s.feed.Ready():
+		case <-timer.C:
+		}
+	}
+}
+
+// plan commits what the planner decides at now.
+func (s *Scheduler) plan(ctx context.Context, term election.Term, in *answers, now time.Time) *flight {
+	ds := s.planner.Plan(now, planBatch)
+	f := &flight{sent: now, left: len(ds)}
+	if len(ds) > 0 {
+		s.store.Commit(ctx, term, ds, func(i int, a job.Applied) { in.add(answer{ds[i], a, f}) })
+	}
+	return f
+}
+
+// resolve passes an answer of the store to the planner, the observer and the log.
+func (s *Scheduler) resolve(a answer, now time.Time) {
+	s.planner.Resolve(a.decision, a.applied, now)
+	if s.observe != nil {
+		s.observe.Decided(a.decision, a.applied, now)
+	}
+	switch err, d := a.applied.Err, a.decision; {
+	case err == nil && d.GaveUp:
+		last := d.Run.Attempts[len(d.Run.Attempts)-1]
+		s.log.Warn("attempt was given up", "run", d.Run.Name(), "attempt", last.Number, "worker", last.Worker,
+			"state", last.State, "reason", last.Reason)
+	case err == nil && d.Stop:
+		s.log.Info("worker was asked to stop a run", "run", d.Run.Name(), "worker", d.Run.Worker, "reason", d.Run.Reason)
+	case err == nil:
+	case errors.Is(err, job.ErrConflict): // a lost race is normal
+		s.log.Debug("decision lost a race", "job", a.decision.Job)
+	case errors.Is(err, election.ErrTermLost): // lead logs this once
+		s.log.Debug("decision was refused", "job", a.decision.Job, "err", err)
+	default:
+		s.log.Warn("decision was not committed", "job", a.decision.Job, "err", err)
+	}
+}
+
+// answer is a decision with the store's answer.
+type answer struct {
+	decision job.Decision
+	applied  job.Applied
+	flight   *flight
+}
+
+// answers collects the store's answers.
+type answers struct {
+	mu    sync.Mutex
+	list  []answer      // guarded by mu
+	ready chan struct{} // holds a token while list is not empty
+}
+
+func (a *answers) add(next answer) {
+	a.mu.Lock()
+	a.list = append(a.list, next)
+	a.mu.Unlock()
+	select {
+	case a.ready <- struct{}{}:
+	default:
+	}
+}
+
+func (a *answers) take() []answer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list := a.list
+	a.list = nil
+	return list
+}
+
+// How far the wall clock and the monotonic clock may come apart between two checks: maxJump, plus a maxDrift-th of the time
+// between them.
+const (
+	maxJump  = time.Second
+	maxDrift = 1000 // twice as fast as a clock is slewed
+)
+
+// clocks detects that the wall clock was set, before anything is decided by it. By a wrong clock, slots would be skipped or
+// started for good. The elector detects it too, but up to 0.25 s later.
+type clocks struct{ wall, mono time.Time }
+
+func readClocks(now time.Time) clocks { return clocks{wall: now.Round(0), mono: time.Now()} }
+
+// check returns election.ErrClockJumped if the wall clock, which shows now, was set since the last check.
+func (c *clocks) check(now time.Time) error {
+	next := readClocks(now)
+	elapsed := next.mono.Sub(c.mono)
+	jump := next.wall.Sub(c.wall) - elapsed
+	*c = next
+	if jump.Abs() <= maxJump+elapsed/maxDrift {
+		return nil
+	}
+	return fmt.Errorf("%w: wall clock set by %v", election.ErrClockJumped, jump)
+}

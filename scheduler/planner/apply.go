@@ -1,0 +1,153 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// Apply applies one change of the store at now. The changes of one record must come in the order of their revisions. A
+// change of a cursor or a run is ignored if a newer one is known.
+func (p *Planner) Apply(c job.Change, now time.Time) {
+	p.seen = max(p.seen, c.Rev)
+	switch c.Kind {
+	case job.RecordJob:
+		p.applyJob(c, now)
+	case job.RecordCursor:
+		p.applyCursor(c)
+	case job.RecordRun:
+		if name, id, err := job.ParseRunName(c.Name); err == nil {
+			p.applyRun(name, id, c.Run, c.Rev, now)
+		}
+	case job.RecordWorker:
+		p.applyWorker(c, now)
+	case job.RecordLimit:
+		p.applyLimit(c)
+	case job.RecordGate:
+		p.applyGate(c, now)
+	}
+}
+
+func (p *Planner) applyGate(c job.Change, now time.Time) {
+	p.gateRev = c.Rev
+	if c.Deleted() {
+		p.gateRev = 0
+	}
+	switch {
+	case c.Gate != nil: // the record, or the last readable one
+		p.gate = *c.Gate
+	case c.Bad != nil: // keep the last readable gate
+		return
+	case p.gate.Paused != nil: // a deletion by hand also resumes the jobs
+		p.gate, _ = p.gate.Halt(nil, now)
+	}
+	for _, j := range p.jobs {
+		p.markDirty(j)
+	}
+}
+
+func (p *Planner) applyJob(c job.Change, now time.Time) {
+	if c.Name == job.AdHoc { // ad hoc runs carry their spec, so such a record was written by hand
+		return
+	}
+	j := p.job(c.Name)
+	p.markDirty(j)
+	j.clearBackoff()
+	if j.unreadable && c.Bad == nil {
+		j.ensureTrouble().missedBefore = now // nobody could dispatch its slots meanwhile
+	}
+	old := j.def
+	j.unreadable, j.when = c.Bad != nil, nil
+	if !j.unreadable {
+		j.def = c.Job
+	}
+	p.applyThrottle(j, old, now)
+	if c.Job == nil {
+		p.invalid.remove(c.Name)
+		if c.Deleted() && j.cursor != nil && j.cursor.Rev == 0 {
+			j.cursor = nil
+		}
+		p.forgetJob(j)
+		return
+	}
+	// The schedule is parsed even if it seems unchanged: the job may have been created anew, or edited by hand.
+	when, err := policy.When(c.Name, c.Job.Spec)
+	j.when = when
+	j.cursor = j.withNext(j.cursor)
+	if err != nil {
+		p.invalid.set(c.Name, err)
+	} else {
+		p.invalid.remove(c.Name)
+	}
+}
+
+// InvalidSchedules returns the jobs whose schedule cannot be parsed, and why. They have no slots. Later changes do not
+// affect the map that it returns.
+func (p *Planner) InvalidSchedules() map[string]error { return p.invalid.current() }
+
+// applyRun applies a run's record; nil means that the record is gone or unreadable.
+func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time) {
+	j := p.job(name)
+	was, known := j.live.byID[id], j.run(id)
+	if known != nil && rev <= known.Rev {
+		return
+	}
+	p.markDirty(j)
+	j.clearBackoff()
+	p.countAssigned(j, j.live.get(id), -1, now)
+	p.countHolders(known, r, now)
+	p.observeAttempts(j, known, r, now)
+	j.live.remove(id)
+	j.ended.remove(id)
+	switch {
+	case r == nil:
+		p.unblock(j, &liveRun{Run: &job.Run{ID: id}}, now)
+		p.forgetJob(j)
+	case r.State.Terminal():
+		if j.ended == nil {
+			j.ended = new(history)
+		}
+		j.ended.add(r)
+		p.unblock(j, newLiveRun(was, r, now), now)
+	default:
+		j.live.put(newLiveRun(was, r, now))
+		p.countAssigned(j, r, 1, now)
+	}
+}
+
+// unblock records what the end of r says about the slot that waited for r.
+func (p *Planner) unblock(j *jobState, r *liveRun, now time.Time) {
+	if j.trouble().blockedBy != r.ID {
+		return
+	}
+	t := j.ensureTrouble()
+	t.blockedBy = ""
+	if r.State == job.Lost || disturbed(r) {
+		t.missedBefore = now
+		return
+	}
+	// Slots before the start of r also waited for it, but r was not running then. A run that was claimed ahead of its time
+	// may have ended before it.
+	t.missedBefore = job.Later(t.missedBefore, job.Earlier(r.first, now))
+	t.overlapped = overlapped{run: r.ID, from: r.first, upTo: r.endedAt(now).Add(-j.delay(r))}
+}
+
+// disturbed reports whether r was late, never started, or lost a worker. A slot that waits for such a run does not wait
+// through the job's own fault.
+func disturbed(r *liveRun) bool {
+	return r.Late || r.first.IsZero() || r.LostAttempts() > 0
+}
+
+// delay returns how much later than due r started. A slot that r would not have reached without this delay does not wait
+// through the job's own fault.
+func (j *jobState) delay(r *liveRun) time.Duration {
+	due := r.Due
+	switch {
+	case r.Kind == job.KindScheduled && j.when != nil:
+		due = r.Slot.Add(j.when.Offset())
+	case r.Attempt > 1: // Due is that of the latest attempt
+		due = r.first
+	}
+	return max(0, r.first.Sub(due))
+}

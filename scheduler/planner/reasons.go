@@ -1,0 +1,140 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Reasons in the records of runs and of skipped ranges. Those of the missed policy, of retries and of lost workers are in
+// package policy.
+
+// Why a due run waits. A run waits for its time with job.ReasonNotYet, and after a submission with job.ReasonNew.
+const (
+	reasonNoRoom     = "no worker has room"
+	reasonNoWorker   = "no worker accepts it: none present has its labels or handler"
+	reasonNoLimits   = "no worker accepts it: none present has its labels and can limit its resources"
+	reasonOverlap    = "overlap: waits for an earlier run of the job"
+	reasonBehind     = "overlap: waits for run " // followed by the run's id
+	reasonPaused     = "paused"
+	reasonUnreadable = "the job's definition cannot be read"
+)
+
+// Why a slot is skipped after its schedule was changed.
+const (
+	reasonChanged   = "the schedule was changed before its time could be used"
+	reasonOvertaken = "the schedule was changed after a later slot was armed"
+)
+
+// Why a slot is skipped for an earlier or a later run of its job.
+const reasonLaterSlot = "overlap: a later slot replaces it"
+
+func reasonActive(run string) string    { return "overlap: run " + run + " is still active" }
+func reasonWasActive(run string) string { return "overlap: run " + run + " was still active" }
+func reasonQueueFull() string           { return fmt.Sprintf("overlap: %d runs are queued already", MaxQueued) }
+
+// reasonReplaced is why a run is stopped for a later slot. hasReplaced recognizes it.
+func reasonReplaced(slot string) string { return "overlap: replaced by slot " + slot }
+
+// Why a run is taken back from its worker, or ended.
+const (
+	reasonJobChanged = "the job was changed"
+	reasonJobDeleted = "the job was deleted"
+	reasonTooLarge   = "its record is too large for the store"
+
+	// reasonOverdue marks a run whose worker was asked to stop it. stopOverdueRun recognizes it.
+	reasonOverdue = "still running after its timeout; its worker was asked to stop it"
+	// reasonUnknown is why a run whose worker was lost has not ended.
+	reasonUnknown = "its worker was lost, and the job's definition cannot be read: nobody knows whether it may run again"
+)
+
+// reasonNotStarted is why a run waits that a present worker held for too long. While a run has this reason, avoidRank puts
+// that worker last.
+func reasonNotStarted(worker string) string { return "worker " + worker + " did not begin it" }
+
+func reasonDraining(worker string) string { return "worker " + worker + " is draining" }
+func reasonLost(worker string) string     { return "worker " + worker + " was lost" }
+func reasonNotStopped(worker string) string {
+	return "worker " + worker + " did not stop it after its timeout"
+}
+
+// Why a limit, a rate or a breaker holds a run back. isWaitReason recognizes the first words.
+
+func reasonUndefined(limit string) string { return "limit " + limit + " is not defined" }
+
+func reasonLimitFull(limit string, held, concurrent int) string {
+	return fmt.Sprintf("limit %s is full (%d of %d)", limit, held, concurrent)
+}
+
+func reasonLimitRate(limit string, rate job.Rate) string {
+	return fmt.Sprintf("limit %s: at most %v may start", limit, rate)
+}
+
+func reasonJobRate(job string, rate job.Rate) string {
+	return fmt.Sprintf("rate of job %s: at most %v may start", job, rate)
+}
+
+func reasonBreakerOpen(until time.Time, failed int) string {
+	return fmt.Sprintf("breaker open until %s: %d of the latest attempts failed", until.UTC().Format(time.RFC3339), failed)
+}
+
+func reasonBreakerProbe(run string) string {
+	return "breaker half-open: waits for the result of run " + run
+}
+
+// noWorkerReason returns why no worker takes a run of spec. accepted says whether some worker would if it had room.
+func noWorkerReason(spec *job.Spec, accepted bool) string {
+	switch {
+	case accepted:
+		return reasonNoRoom
+	case spec.Resources != nil:
+		return reasonNoLimits
+	}
+	return reasonNoWorker
+}
+
+// isWaitReason reports whether reason only says that a run waits. A newer reason may replace it.
+func isWaitReason(reason string) bool {
+	switch reason {
+	case "", reasonNoRoom, reasonNoWorker, reasonNoLimits, reasonOverlap, reasonPaused, reasonUnreadable,
+		job.ReasonNotYet, job.ReasonNew:
+		return true
+	}
+	for _, start := range []string{"limit ", "rate ", "breaker "} {
+		if strings.HasPrefix(reason, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxExplained is how many waiting runs of a job get a reason. The runs after them wait for the runs before them.
+const maxExplained = 100
+
+// explanation collects why a job's runs wait. One decision can change one reason.
+type explanation struct {
+	runs     int           // waiting runs seen up to now
+	decision *job.Decision // gives the first of them whose reason changes its new one; nil: none changes
+}
+
+// add records why r waits.
+func (e *explanation) add(r *job.Run, reason string) {
+	if e.decision == nil && e.runs <= maxExplained && r.Reason != reason {
+		next := *r
+		next.Reason = reason
+		e.decision = &job.Decision{Run: &next}
+	}
+}
+
+// addBlocked records that r waits for another run of its job, or for the end of a pause.
+func (e *explanation) addBlocked(r *job.Run, paused bool) {
+	why := reasonOverlap
+	if paused {
+		why = reasonPaused
+	}
+	if isWaitReason(r.Reason) || paused && strings.HasPrefix(r.Reason, reasonBehind) {
+		e.add(r, why)
+	}
+}

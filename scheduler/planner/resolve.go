@@ -1,0 +1,97 @@
+package planner
+
+import (
+	"errors"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Resolve takes the store's answer to a decision that Plan returned.
+func (p *Planner) Resolve(d job.Decision, a job.Applied, now time.Time) {
+	p.reserve(d.Run, -1)
+	j := p.job(d.Job)
+	p.releaseLimits(j, d.Run, a.Err != nil)
+	j.busy = false
+	p.markDirty(j)
+	if a.Err != nil {
+		p.applyRefusal(j, d, a, now)
+		return
+	}
+	if j.maybeTrouble != nil {
+		j.maybeTrouble.refusals = 0
+		j.dropEmptyTrouble()
+	}
+	if a.Rev > p.seen { // otherwise the feed has brought the same records, or newer ones
+		p.applyWritten(j, d, a.Rev, now)
+	}
+	p.forgetJob(j)
+}
+
+// applyWritten applies a decision that was written at rev.
+func (p *Planner) applyWritten(j *jobState, d job.Decision, rev int64, now time.Time) {
+	if d.Run != nil {
+		r := *d.Run
+		r.Rev = rev
+		p.applyRun(r.Job, r.ID, &r, rev, now)
+	}
+	if d.Cursor != nil {
+		c := *d.Cursor
+		c.Rev = rev
+		j.cursor = &c
+	}
+	for _, r := range d.Drops {
+		j.ended.remove(r.ID)
+	}
+}
+
+// applyRefusal applies the records that made the store refuse a decision, unless the feed has brought later ones. Then it
+// lets the job back off: until the feed brings the rest, the same decision would only be refused again.
+func (p *Planner) applyRefusal(j *jobState, d job.Decision, a job.Applied, now time.Time) {
+	if a.Run != nil && a.Run.Rev > p.seen {
+		p.applyRun(a.Run.Job, a.Run.ID, a.Run, a.Run.Rev, now)
+	}
+	if a.Cursor != nil && a.Cursor.Rev > p.seen {
+		j.cursor = j.furthest(a.Cursor)
+	}
+	conflict, tooLarge := errors.Is(a.Err, job.ErrConflict), errors.Is(a.Err, job.ErrTooLarge)
+	if conflict {
+		p.applyDeletions(j, d, a, now)
+	}
+	// A slot that already has a record gets no other: the cursor moves past it.
+	if d.Run != nil && d.Cursor != nil && (a.Unreadable || a.Run != nil) {
+		j.ensureTrouble().taken = d.Run.ID
+		return
+	}
+	switch {
+	case tooLarge && d.Run != nil && d.Run.State == job.Armed:
+		j.ensureTrouble().oversized = d.Run.ID
+	case !tooLarge && !conflict && j.trouble().refusals > 0:
+		j.ensureTrouble().missedBefore = now // the store takes nothing, so nobody could dispatch
+	}
+	p.backOff(j, now)
+}
+
+// applyDeletions applies that records which d was to replace are gone. The feed may never report this: it reports the
+// difference of two lists, and the records may have come and gone between them.
+func (p *Planner) applyDeletions(j *jobState, d job.Decision, a job.Applied, now time.Time) {
+	if r := d.Run; r != nil && r.Rev != 0 && a.Run == nil && !a.Unreadable {
+		p.applyRun(r.Job, r.ID, nil, r.Rev+1, now) // ignored if a later record is known
+	}
+	if c := d.Cursor; c != nil && c.Rev != 0 && a.Cursor == nil && !a.BadCursor {
+		p.applyCursor(job.Change{Kind: job.RecordCursor, Name: j.name, Rev: c.Rev + 1})
+	}
+}
+
+// How long a job backs off after a refused decision, unless the feed brings a change of it.
+const (
+	minBackoff = 50 * time.Millisecond
+	maxBackoff = 5 * time.Second
+)
+
+// backOff delays the next decision about j, longer each time until one is committed.
+func (p *Planner) backOff(j *jobState, now time.Time) {
+	t := j.ensureTrouble()
+	t.retryAt = now.Add(min(minBackoff<<min(t.refusals, 10), maxBackoff))
+	t.refusals++
+}
