@@ -1,6 +1,3 @@
-// Package scheduler is the loop that turns changes of the store into decisions while its replica leads.
-//
-// It feeds a planner and commits what the planner decides.
 package scheduler
 
 import (
