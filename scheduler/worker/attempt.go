@@ -2,7 +2,10 @@ package worker
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -10,26 +13,27 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// attempt is a claimed run that executes, or is about to.
+// attempt is a claimed run that executes, or waits for its start.
 type attempt struct {
-	run      job.Run   // as it was claimed
-	begins   time.Time // not before
-	received time.Time
+	run      job.Run   // as claimed
+	startAt  time.Time // the attempt starts at this time at the earliest
+	received time.Time // when the order of the run was received
 	spec     *job.Spec // shared
-	shift    *shift    // under which it was claimed
+	shift    *shift    // in which the run was claimed
 	ctx      context.Context
-	cancel   context.CancelCauseFunc // of ctx, with one of the causes of package executor
-	yours    context.Context         // parent of ctx: done when others may execute the run, or the worker's life is over
-	fence    context.CancelCauseFunc // of yours, and so of ctx, with executor.ErrFenced
-	killed   bool                    // guarded by w.mu: counted in shift.killed
+	cancel   context.CancelCauseFunc // of ctx, with a cause of package executor
+	owned    context.Context         // parent of ctx; ends when another worker may execute the run, or the worker stops
+	fence    context.CancelCauseFunc // of owned, with executor.ErrFenced
+	killed   bool                    // guarded by Worker.mu: counted in shift.killed
 }
 
-// outlives says whether the attempt goes on when its session is over: nobody repeats it, and nobody waits for its end.
-func (a *attempt) outlives() bool {
+// outlivesSession reports whether the attempt goes on after its session: no worker repeats it, and no other run waits for
+// its end.
+func (a *attempt) outlivesSession() bool {
 	return a.spec.Delivery == job.AtMostOnce && a.spec.Overlap == job.OverlapAllow
 }
 
-// kill ends the attempt because its session is over. w.mu is held.
+// kill ends the attempt because its session is over. Worker.mu is held.
 func (a *attempt) kill() {
 	if !a.killed {
 		a.killed = true
@@ -38,23 +42,22 @@ func (a *attempt) kill() {
 	}
 }
 
-// start makes the attempt that has been claimed, for the caller to begin. It takes over the room of the caller.
-func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec, begins time.Time) *attempt {
-	w := s.w
-	a := &attempt{run: claimed, begins: begins, spec: spec, shift: s}
-	a.yours, a.fence = context.WithCancelCause(s.life)
-	a.ctx, a.cancel = context.WithCancelCause(a.yours)
+// newAttempt returns the attempt of r, whose claim has succeeded. It takes over the caller's room.
+func (r *armedRun) newAttempt(claimed job.Run) *attempt {
+	s, w := r.shift, r.shift.w
+	a := &attempt{run: claimed, startAt: r.startAt, received: r.received, spec: r.spec, shift: s}
+	a.owned, a.fence = context.WithCancelCause(s.life)
+	a.ctx, a.cancel = context.WithCancelCause(a.owned)
 
 	w.mu.Lock()
 	w.attempts[a] = struct{}{}
 	if w.stopping {
 		a.cancel(executor.ErrStopping)
 	}
-	if s.ctx.Err() != nil { // what the session's end killed did not include it yet; it never begins
+	if s.ctx.Err() != nil { // the end of the session did not see this attempt, so it must not start
 		a.kill()
 	}
-	stopped := h.stopped > claimed.Token
-	a.received = h.received
+	stopped := r.stopRev > claimed.Token
 	w.mu.Unlock()
 
 	if stopped {
@@ -63,17 +66,21 @@ func (s *shift) start(h *hold, claimed job.Run, spec *job.Spec, begins time.Time
 	return a
 }
 
-// begin performs an attempt in its time. Whoever ends it before finds that it has not begun; and so does a machine that was
-// suspended meanwhile: nobody there has looked at the session since.
-func (w *Worker) begin(a *attempt) {
+// maxClockJump is the largest growth of the wall clock over the monotonic clock that does not count as a suspension of the
+// machine.
+const maxClockJump = time.Second
+
+// scheduleAttempt performs an attempt at its start. An attempt that is canceled before does not begin. Neither does one
+// whose machine was suspended meanwhile, since no one watched the session then.
+func (w *Worker) scheduleAttempt(a *attempt) {
 	before := w.now()
-	wait := a.begins.Sub(before)
+	wait := a.startAt.Sub(before)
 	if wait <= 0 {
 		w.perform(a)
 		return
 	}
 	w.table.after(a.ctx, wait, func() {
-		if after := w.now(); after.Round(0).Sub(before.Round(0))-after.Sub(before) > maxJump {
+		if after := w.now(); after.Round(0).Sub(before.Round(0))-after.Sub(before) > maxClockJump {
 			a.fence(executor.ErrFenced)
 		}
 		w.perform(a)
@@ -85,58 +92,13 @@ func (w *Worker) perform(a *attempt) {
 	began := w.now()
 	o, begun := w.execute(a)
 	ended := w.now()
-	w.count(&w.unsent, 1) // before the attempt ends, so that whoever waits for both sees no gap
-	w.leave(a)
-	w.ends.do(func() { w.conclude(a, o, begun, began, ended) })
+	w.count(&w.unsent, 1) // before the attempt leaves, so that a drain waits for one of both at every moment
+	w.remove(a)
+	w.ends.submit(func() { w.conclude(a, o, begun, began, ended) })
 }
 
-// conclude decides what becomes of the run of an attempt that has ended, and sees to it that the store hears of it.
-func (w *Worker) conclude(a *attempt, o job.Outcome, begun bool, began, ended time.Time) {
-	w.cfg.Observer.Ended(&a.run, &o, ended.Sub(began))
-	if o.State != job.Succeeded {
-		// Beside the rest: a log that takes nothing, as a terminal after Ctrl-S, must not hold the outcome up.
-		w.wg.Go(func() {
-			w.log.Info("attempt ended", "run", a.run.Name(), "attempt", a.run.Attempt, "state", o.State, "reason", o.Reason)
-		})
-	}
-
-	r := newReport(a.run, a.spec, o, !begun, a.byLeader(ended), w.random())
-	kept := false
-	if w.journal != nil {
-		// If we die before, the attempt counts as lost; after, the next process delivers its outcome.
-		err := w.journal.keep(r)
-		if kept = err == nil; !kept {
-			w.doubt()
-			w.wg.Go(func() {
-				w.log.Error("outcome is kept in memory only", "run", a.run.Name(), "attempt", a.run.Attempt, "err", err)
-			})
-		}
-	}
-	w.send(a.shift.life, r, kept)
-}
-
-// maxJump is how far the wall clock may get ahead of the monotonic one, which stands still while the machine is suspended.
-const maxJump = time.Second
-
-// travel is how long an order is under way at most, as a rule.
-const travel = 2 * time.Second
-
-// byLeader turns now into what the leader's clock says, by which runs become due. That clock was read when the run was given
-// to us, and what has passed since is counted on the monotonic clock. A difference that may be the order's time on its way
-// is none.
-func (a *attempt) byLeader(now time.Time) time.Time {
-	if a.run.Armed.IsZero() {
-		return now
-	}
-	theirs := a.run.Armed.Add(now.Sub(a.received))
-	if ahead := now.Sub(theirs); 0 <= ahead && ahead <= travel {
-		return now
-	}
-	return theirs
-}
-
-// execute carries the attempt out, unless its end was asked for or its session was over before it could begin, or the machine
-// lacks what it takes.
+// execute executes the attempt. begun is false if the work never began: the attempt was canceled or its session ended
+// before, or the machine could not start it.
 func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 	timeout := a.spec.Timeout
 	if timeout <= 0 {
@@ -154,35 +116,35 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		Spec:        *a.spec,
 		Deadline:    a.run.Started.Add(timeout.Std()),
 		Beat:        beat,
-		Hurry:       a.yours.Done(),
-		Marker:      w.mark(),
+		Hurry:       a.owned.Done(),
+		Marker:      w.marker(),
 		TraceParent: traceParent(&a.run),
 	}
 	if o, ended := executor.Interrupted(ctx, &req, w.now()); ended {
 		o.Reason += " " + job.NotBegun
 		return o, false
 	}
-	w.cfg.Observer.Began(&a.run, w.now().Sub(a.begins))
-	printed := w.capture(&a.run)
-	req.Output = printed
+	w.cfg.Observer.Began(&a.run, w.now().Sub(a.startAt))
+	out := w.capture(&a.run)
+	req.Output = out
 	o = w.exec.Execute(ctx, req)
-	if err := printed.Close(); err != nil {
+	if err := out.Close(); err != nil {
 		w.log.Warn("output is incomplete", "run", a.run.Name(), "attempt", a.run.Attempt, "err", err)
 	}
-	w.printed(printed.Kept())
-	o.Output = printed.Tail()
+	w.countOutput(out.Kept())
+	o.Output = out.Tail()
 	if o.State == job.Lost && strings.Contains(o.Reason, job.NotBegun) {
-		w.lack(errors.New(o.Reason))
+		w.startFailed(errors.New(o.Reason))
 		return o, false
 	}
 	return o, true
 }
 
-// leave gives up the attempt's room and place.
-func (w *Worker) leave(a *attempt) {
+// remove removes an attempt that has ended, and gives its room back.
+func (w *Worker) remove(a *attempt) {
 	a.cancel(nil)
 	a.fence(nil)
-	a.shift.vacate() // before the end of its shift may go on
+	w.releaseRoom() // before the end of the shift may go on
 	w.mu.Lock()
 	delete(w.attempts, a)
 	if a.killed {
@@ -191,44 +153,38 @@ func (w *Worker) leave(a *attempt) {
 	w.mu.Unlock()
 }
 
-// stop ends the run called name, which an order that was made at rev asks for. w.mu is held.
-func (s *shift) stop(name string, rev int64) {
-	if h := s.holds[name]; h != nil && rev > h.run.Rev {
-		h.stopped = rev
-		h.wake(errStopped)
+// conclude makes the report of an attempt that has ended, puts it into the journal and sends it.
+func (w *Worker) conclude(a *attempt, o job.Outcome, begun bool, began, ended time.Time) {
+	w.cfg.Observer.Ended(&a.run, &o, ended.Sub(began))
+	if o.State != job.Succeeded {
+		// In the background, since a blocked log, such as a terminal after Ctrl-S, must not delay the outcome.
+		w.wg.Go(func() {
+			w.log.Info("attempt ended", "run", a.run.Name(), "attempt", a.run.Attempt, "state", o.State, "reason", o.Reason)
+		})
 	}
-	for a := range s.w.attempts {
-		if a.run.Name() == name {
-			s.w.wg.Go(func() { s.w.confirmStop(a) })
+	r := newReport(a.run, a.spec, o, !begun, a.leaderTime(ended), w.random())
+	if w.journal != nil {
+		// If the process dies before this, the attempt counts as lost. If it dies after, the next process sends the outcome.
+		err := w.journal.add(r)
+		if r.journaled = err == nil; !r.journaled {
+			w.suspectDisk()
+			w.wg.Go(func() {
+				w.log.Error("outcome is kept in memory only", "run", a.run.Name(), "attempt", a.run.Attempt, "err", err)
+			})
 		}
 	}
+	w.send(a.shift.life, r)
 }
 
-// confirmStop ends an attempt if its record says so: an order may tell of a change that was refused.
-func (w *Worker) confirmStop(a *attempt) {
-	pauses := newPauses()
-	for {
-		record, err := w.store.Run(a.ctx, a.run.Job, a.run.ID)
-		switch {
-		case err == nil && record.State == job.Running && record.Token == a.run.Token:
-			switch {
-			case record.Cancel != nil:
-				a.cancel(executor.ErrCanceled)
-			case w.now().After(a.run.Started.Add(a.run.Bound.Std())): // by the wall clock, which ran on while the machine slept
-				a.cancel(executor.ErrTimeout)
-			}
-			return
-		case err == nil, errors.Is(err, job.ErrNotFound): // given up; what we do has no effect any more
-			if a.outlives() { // and is never repeated
-				a.cancel(executor.ErrFenced)
-			} else {
-				a.fence(executor.ErrFenced)
-			}
-			return
-		}
-		w.log.Debug("request to stop is not confirmed yet", "run", a.run.Name(), "err", err)
-		if pause(a.ctx, min(pauses.NextBackOff(), time.Second)) != nil {
-			return
-		}
-	}
+// marker returns the unique marker of the next attempt's processes.
+func (w *Worker) marker() string { return w.life + "." + strconv.FormatInt(w.markers.Add(1), 10) }
+
+// traceParent returns the W3C trace context of an attempt. All attempts of a run are spans of one trace, so a tracing
+// system shows them side by side.
+func traceParent(run *job.Run) string {
+	trace := sha256.Sum256([]byte(run.Name()))
+	span := sha256.Sum256([]byte(run.Name() + "@" + strconv.FormatInt(run.Token, 10)))
+	b := append(make([]byte, 0, 55), "00-"...)
+	b = append(hex.AppendEncode(b, trace[:16]), '-')
+	return string(append(hex.AppendEncode(b, span[:8]), "-01"...))
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -9,45 +10,111 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// claim claims the attempt that the run was armed for. Whatever the error, the attempt does not begin, and its room is free
-// again. job.ErrConflict means that the run is not ours to begin, errRearmed that it has been given to us anew. An attempt whose
-// claim was not answered before the session was over is taken for claimed: it does not begin, and its record has to say so.
-func (p *approach) claim() (*attempt, error) {
-	s := p.s
-	claimed, err := s.writeClaim(&p.run, p.spec, p.begins)
-	if err == nil {
-		return s.start(p.h, claimed, p.spec, p.begins), nil
+// takeRoom takes a place among the executing attempts. On success the caller owns the place and must call releaseRoom.
+func (r *armedRun) takeRoom() error {
+	s := r.shift
+	if r.wait.Err() != nil {
+		return context.Cause(r.wait)
 	}
-	s.vacate()
-	if !errors.Is(err, job.ErrConflict) || !s.armed(&claimed) || claimed.Rev <= p.run.Rev {
+	if s.w.definitionChanged(&r.assignment) {
+		return errChanged
+	}
+	err := s.awaitRoom(r.wait, r.startAt)
+	if r.run.Ahead && !s.w.now().Before(r.startAt) {
+		r.run.Ahead = false // its time has come: if it is handed back, the leader dispatches it and does not decide again
+	}
+	if err != nil {
+		return err
+	}
+	s.w.count(&s.w.executing, 1)
+	if r.wait.Err() != nil { // a drain that did not count this attempt had ended the wait before
+		s.w.releaseRoom()
+		return context.Cause(r.wait)
+	}
+	return nil
+}
+
+// awaitRoom takes a place for an attempt that starts at startAt. It waits until RoomTimeout after that.
+func (s *shift) awaitRoom(ctx context.Context, startAt time.Time) error {
+	if why := s.w.refusal(); why != "" {
+		return why
+	}
+	select {
+	case s.w.room <- struct{}{}:
+		return nil
+	default:
+	}
+	full := time.NewTimer(max(0, startAt.Sub(s.w.now())) + s.w.cfg.RoomTimeout)
+	defer full.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case s.w.room <- struct{}{}:
+		return nil
+	case <-full.C:
+		return errNoRoom
+	}
+}
+
+// releaseRoom gives the place of an attempt back.
+func (w *Worker) releaseRoom() {
+	<-w.room
+	w.count(&w.executing, -1)
+}
+
+// definitionChanged reports whether the definition has changed since the leader armed the run ahead of its time. If it has,
+// a leader must decide about the run again.
+func (w *Worker) definitionChanged(a *assignment) bool {
+	if w.cfg.Known == nil || a.jobRev == 0 || !a.run.Due.After(a.run.Armed) {
+		return false
+	}
+	j, known := w.cfg.Known(a.run.Job, a.jobRev)
+	return known && j.Rev > a.jobRev
+}
+
+// claim claims the attempt for which the run was armed. It takes over the caller's room. On an error the attempt does not
+// start, and its room is free again.
+//
+// The error is job.ErrConflict if the run may not be claimed, and errReassigned if a leader has assigned it again. If the
+// session ends before the store answers, the attempt counts as claimed: it never starts, and its report says so.
+func (r *armedRun) claim() (*attempt, error) {
+	s := r.shift
+	claimed, err := r.writeClaim()
+	if err == nil {
+		return r.newAttempt(claimed), nil
+	}
+	s.w.releaseRoom()
+	if !errors.Is(err, job.ErrConflict) || !s.assigned(&claimed) || claimed.Rev <= r.run.Rev {
 		return nil, err
 	}
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	if h := p.h; claimed.Rev > h.run.Rev {
-		h.given = h.anew(claimed, s.w.now()) // the order that tells of it is on its way
+	if claimed.Rev > r.latest.run.Rev {
+		r.latest = r.latest.reassigned(claimed, s.w.now()) // its order is still on the way
 	}
-	return nil, errRearmed
+	return nil, errReassigned
 }
 
-// writeClaim writes that the attempt begins. With job.ErrConflict it returns the record as it stands.
-func (s *shift) writeClaim(run *job.Run, spec *job.Spec, begins time.Time) (job.Run, error) {
+// writeClaim writes the claim. With job.ErrConflict it returns the record as it stands.
+func (r *armedRun) writeClaim() (job.Run, error) {
+	s, w := r.shift, r.shift.w
 	if s.over() {
-		return *run, fmt.Errorf("claim run %s: %w", run.Name(), executor.ErrFenced)
+		return r.run, fmt.Errorf("claim run %s: %w", r.run.Name(), executor.ErrFenced)
 	}
-	asked := s.w.now()
-	next, err := run.Claim(run.Rev, startOf(begins, asked, s.w.claimed.Add(1)-1))
+	sent := w.now()
+	next, err := r.run.Claim(r.run.Rev, recordedStart(r.startAt, sent, w.claimed.Add(1)-1))
 	if err != nil {
-		return *run, fmt.Errorf("claim run %s: %w", run.Name(), err)
+		return r.run, fmt.Errorf("claim run %s: %w", r.run.Name(), err)
 	}
-	next.Bound = spec.Bound()
-	got, err := s.w.write(s.ctx, next)
-	s.w.claims.note(asked, s.w.now())
-	if !settled(err) { // the claim may be there, or come yet: the report is written in its place or behind it, and to no other attempt
+	next.Bound = r.spec.Bound()
+	got, err := w.write(s.ctx, next)
+	w.claims.record(sent, w.now())
+	if !definite(err) { // the claim may still be applied: the report replaces it or follows it, and fits no other attempt
 		return next, nil
 	}
 	if errors.Is(err, job.ErrConflict) && got.State == job.Running && got.Token == next.Token && got.Started.Equal(next.Started) {
-		// Ours: a first send was applied without our hearing. A claim by a copy of this order has another start.
+		// The claim is ours: the store applied an earlier send without an answer. Each claim has its own start, so this is
+		// no other one.
 		return got, nil
 	}
 	return got, err

@@ -9,53 +9,54 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Config is what a Worker is told about itself.
+// Config configures a Worker.
 type Config struct {
-	Name     string            // unique in the cluster; a second process under it takes the first one's orders away
-	Addr     string            // where its API answers, for output; may be empty
+	Name     string            // unique in the cluster; a second process of this name takes the presence of the first one away
+	Addr     string            // of the API of this process, which serves the attempts' output; may be empty
 	Version  string            // of the program
-	Capacity int               // attempts that execute at a time
-	Labels   map[string]string // that jobs may ask for
-	Handlers []string          // Go handlers that the executor knows, sorted
+	Capacity int               // of attempts that execute at a time
+	Labels   map[string]string // for jobs that select workers
+	Handlers []string          // names of the Go handlers that the executor knows, sorted
 	Limits   []string          // kinds of resources that the executor can limit, sorted
 	DataDir  string            // holds the attempts' output
 
-	OutputCap int64         // bytes of one attempt's output that are kept
-	OutputAge time.Duration // how long they are
-	// OutputBytes is how much of the disk all attempts' output takes, and no more than a tenth of the file system; nor are there
-	// more than a tenth of the files that it can have.
+	OutputCap int64         // bytes that are kept of one attempt's output
+	OutputAge time.Duration // how long output is kept
+	// OutputBytes is how many bytes all output may use. It may also use at most a tenth of the file system's bytes and a
+	// tenth of its files.
 	OutputBytes int64
 
-	// ShutdownGrace is how long a stopping worker lets its attempts run before it stops them; 0: not at all.
+	// ShutdownGrace is how long attempts may go on when the worker stops; 0: they are stopped at once.
 	ShutdownGrace time.Duration
-	// StopTimeout is how long a stopping worker waits for the end of attempts that it has killed, beyond the kill grace of
-	// their jobs, and a fenced one beyond executor.HurryGrace; and for what waits for a disk. Those that do not end are left behind.
+	// StopTimeout is how long the worker waits for attempts that it has stopped, in addition to the kill grace of their
+	// jobs, and in addition to executor.HurryGrace if their session is over. It also bounds waits for a disk that does not
+	// answer.
 	StopTimeout time.Duration
-	// SettleTimeout is how long outcomes in the journal may hold up the end of a session, a new one, and a shutdown.
+	// SettleTimeout is how long undelivered outcomes may delay the end of a session, a new session, and a shutdown.
 	SettleTimeout time.Duration
-	// RoomTimeout is how long after its time a run waits for room before it is handed back.
+	// RoomTimeout is how long after its time a run waits for room. Then it is handed back.
 	RoomTimeout time.Duration
 
-	// NannyCommand is the argv of the process that kills what a killed worker leaves behind; empty: none.
+	// NannyCommand is the argv of the process that kills the processes of a killed worker's attempts; empty: there is none.
 	NannyCommand []string
 
-	// Known returns the definition of a job that this process has in memory anyway, if that is not older than the revision
-	// rev. What it returns is shared. nil: definitions are read from the store.
+	// Known returns the definition of a job from the memory of this process, if it has one at revision rev or later. The
+	// definition is shared. nil: definitions are read from the store.
 	Known func(name string, rev int64) (*job.Job, bool)
 
-	// Trial says why attempts cannot begin, nil if they can. It is asked every second once one could not, until they can. nil: they
-	// can the next time.
-	Trial func() error
+	// StartCheck returns why attempts cannot start; nil if they can. After a failed start the worker calls it every second
+	// until it returns nil. nil: the worker assumes after a second that attempts can start.
+	StartCheck func() error
 
-	Observer Observer // nil: nobody
-	// Now is the wall clock, with the reading of the monotonic one; time.Now if nil.
+	Observer Observer // nil: none
+	// Now returns the time of the wall clock with a reading of the monotonic clock. nil: time.Now.
 	Now func() time.Time
-	// LeaderNow returns the least that the clock of a term's leader may show now, false if that is not known. With it, a
-	// run begins no later because its order took long. May be nil.
+	// LeaderNow returns the least time that the clock of the term's leader may show now; false if that is unknown. With it
+	// the time that an order is under way does not delay a run. May be nil.
 	LeaderNow func(term int64) (time.Time, bool)
 }
 
-// The defaults of Config.
+// Defaults of Config.
 const (
 	DefaultCapacity      = 64
 	DefaultOutputCap     = 16 << 20
@@ -66,7 +67,7 @@ const (
 	DefaultRoomTimeout   = time.Second
 )
 
-// Defaults returns c with everything set that has a default.
+// Defaults returns c with a default in the place of each zero field that has one.
 func (c Config) Defaults() Config {
 	c.Capacity = cmp.Or(c.Capacity, DefaultCapacity)
 	c.OutputCap = cmp.Or(c.OutputCap, DefaultOutputCap)
@@ -76,7 +77,7 @@ func (c Config) Defaults() Config {
 	c.SettleTimeout = cmp.Or(c.SettleTimeout, DefaultSettleTimeout)
 	c.RoomTimeout = cmp.Or(c.RoomTimeout, DefaultRoomTimeout)
 	if c.Observer == nil {
-		c.Observer = silent{}
+		c.Observer = noObserver{}
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -84,7 +85,7 @@ func (c Config) Defaults() Config {
 	return c
 }
 
-// Validate says everything that is wrong with c, defaults applied.
+// Validate returns all errors of c, which has its defaults.
 func (c Config) Validate() error {
 	var errs []error
 	if err := job.CheckName(c.Name); err != nil {

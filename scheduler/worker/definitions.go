@@ -7,43 +7,71 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// How long a definition is kept. One that was read stands for the revision that an order names, however old; definitionAge
-// is for orders that name none. Generations tell an edited job apart at once; the age is for a job that was deleted and
-// created anew, whose generations begin again. What nobody has asked for in definitionRest is thrown away.
 const (
-	definitionAge  = time.Second
-	definitionRest = time.Minute
+	// definitionAge is how long a definition is used for orders that name no revision. Generations already distinguish the
+	// edits of a job. The age is for a job that was deleted and created again, whose generations begin again. For an order
+	// that names a revision, a definition of that revision is used at any age.
+	definitionAge = time.Second
+	// definitionIdle is how long an unused definition is cached.
+	definitionIdle = time.Minute
+	// definitionTimeout is how long a run waits for its definition. Then it is handed back.
+	definitionTimeout = 5 * time.Second
 )
 
 // errOutdated is returned when the store's definition is older than the run that refers to it.
 var errOutdated = errors.New("definition is older than the run")
 
-// definitions keeps the jobs that were read lately.
+// definitions caches the definitions that were read lately.
 type definitions struct {
 	read  func(ctx context.Context, name string) (job.Job, error)
 	known func(name string, rev int64) (*job.Job, bool) // Config.Known
+	now   func() time.Time
+	log   hclog.Logger
 
 	mu    sync.Mutex
-	kept  map[string]definition // guarded by mu
-	swept time.Time             // guarded by mu: when those that rest were last thrown away
+	cache map[string]definition // guarded by mu: by job
+	swept time.Time             // guarded by mu: when unused definitions were last removed
 }
 
 type definition struct {
 	job  *job.Job
-	read time.Time // when it was
-	used time.Time // when it was last asked for
+	read time.Time
+	used time.Time // last use
 }
 
-// spec returns what run is to do: its own spec, or that of its job. rev is the revision of the definition that the run was
-// armed from; 0 if that is not known. What it returns is shared. The error is job.ErrNotFound if the job is gone and
-// errOutdated if the store's answer is older than the run.
-func (d *definitions) spec(ctx context.Context, run *job.Run, rev int64, now time.Time) (*job.Spec, error) {
-	if spec := d.atHand(run, rev, now); spec != nil {
+// await returns the spec that run executes. It reads the job until the answer is recent enough. rev is the revision of the
+// definition from which the run was armed; 0 if that is unknown. The spec is shared. The error is job.ErrNotFound if the
+// job is gone, and errNoSpec after definitionTimeout.
+func (d *definitions) await(ctx context.Context, run *job.Run, rev int64) (*job.Spec, error) {
+	if spec := d.cached(run, rev); spec != nil {
 		return spec, nil
 	}
+	limit, cancel := context.WithTimeoutCause(ctx, definitionTimeout, errNoSpec)
+	defer cancel()
+	delays := newBackoff()
+	for {
+		spec, err := d.spec(limit, run, rev)
+		if err == nil || errors.Is(err, job.ErrNotFound) {
+			return spec, err
+		}
+		d.log.Debug("definition is not there yet", "run", run.Name(), "err", err)
+		if err := sleep(limit, delays.NextBackOff()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// spec is await with a single read. Its error is errOutdated if the store's answer is older than the run.
+func (d *definitions) spec(ctx context.Context, run *job.Run, rev int64) (*job.Spec, error) {
+	if spec := d.cached(run, rev); spec != nil {
+		return spec, nil
+	}
+	asked := d.now()
 	j, err := d.read(ctx, run.Job)
 	if err != nil {
 		return nil, fmt.Errorf("read job %s: %w", run.Job, err)
@@ -52,12 +80,12 @@ func (d *definitions) spec(ctx context.Context, run *job.Run, rev int64, now tim
 		return nil, fmt.Errorf("read job %s: generation %d at revision %d, want %d at %d: %w",
 			run.Job, j.Generation, j.Rev, run.Generation, rev, errOutdated)
 	}
-	d.keep(&j, now)
+	d.add(&j, asked)
 	return j.Spec, nil
 }
 
-// atHand is spec without the store's help; nil if that takes the store.
-func (d *definitions) atHand(run *job.Run, rev int64, now time.Time) *job.Spec {
+// cached is spec without a read; nil if a read is needed.
+func (d *definitions) cached(run *job.Run, rev int64) *job.Spec {
 	if run.Spec != nil {
 		return run.Spec
 	}
@@ -66,32 +94,34 @@ func (d *definitions) atHand(run *job.Run, rev int64, now time.Time) *job.Spec {
 			return j.Spec
 		}
 	}
+	now := d.now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	have, ok := d.kept[run.Job]
+	have, ok := d.cache[run.Job]
 	if !ok || have.job.Generation < run.Generation || have.job.Rev < rev || rev <= 0 && now.Sub(have.read) >= definitionAge {
 		return nil
 	}
 	have.used = now
-	d.kept[run.Job] = have
+	d.cache[run.Job] = have
 	return have.job.Spec
 }
 
-func (d *definitions) keep(j *job.Job, now time.Time) {
+// add caches j, which was read at now, unless the cache has a later definition. It removes unused definitions.
+func (d *definitions) add(j *job.Job, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.kept == nil {
-		d.kept = make(map[string]definition)
+	if d.cache == nil {
+		d.cache = make(map[string]definition)
 	}
-	if now.Sub(d.swept) > definitionRest {
-		for name, have := range d.kept {
-			if now.Sub(have.used) > definitionRest {
-				delete(d.kept, name)
+	if now.Sub(d.swept) > definitionIdle {
+		for name, have := range d.cache {
+			if now.Sub(have.used) > definitionIdle {
+				delete(d.cache, name)
 			}
 		}
 		d.swept = now
 	}
-	if have, ok := d.kept[j.Name]; !ok || j.Rev >= have.job.Rev { // a slow answer does not hide a later one
-		d.kept[j.Name] = definition{job: j, read: now, used: now}
+	if have, ok := d.cache[j.Name]; !ok || j.Rev >= have.job.Rev {
+		d.cache[j.Name] = definition{job: j, read: now, used: now}
 	}
 }

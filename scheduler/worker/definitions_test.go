@@ -11,13 +11,16 @@ import (
 
 func TestDefinitionsAreReadOncePerRevision(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
-	inStore := job.Job{Name: "j", Generation: 1, Rev: 5, Spec: &job.Spec{Shell: "one"}}
+	stored := job.Job{Name: "j", Generation: 1, Rev: 5, Spec: &job.Spec{Shell: "one"}}
 	reads := 0
-	d := &definitions{read: func(context.Context, string) (job.Job, error) { reads++; return inStore, nil }}
+	d := &definitions{
+		read: func(context.Context, string) (job.Job, error) { reads++; return stored, nil },
+		now:  func() time.Time { return now },
+	}
 	run := &job.Run{Job: "j", Generation: 1}
-	ask := func(rev int64) (string, error) {
+	shell := func(rev int64) (string, error) {
 		t.Helper()
-		spec, err := d.spec(t.Context(), run, rev, now)
+		spec, err := d.spec(t.Context(), run, rev)
 		if err != nil {
 			return "", err
 		}
@@ -31,45 +34,47 @@ func TestDefinitionsAreReadOncePerRevision(t *testing.T) {
 		reads int // in all
 	}{
 		{"the first run of a revision reads it", func() {}, 5, "one", 1},
-		{"the next does not, however late", func() { now = now.Add(time.Hour) }, 5, "one", 1},
-		{"an order that names none trusts what is fresh only", func() {}, 0, "one", 2},
-		{"and then goes by it", func() {}, 0, "one", 2},
-		{"a later revision is read", func() { inStore.Rev, inStore.Spec = 6, &job.Spec{Shell: "two"} }, 6, "two", 3},
-		{"an order of an earlier revision gets what is known now", func() {}, 5, "two", 3},
+		{"the next run uses the cache at any age", func() { now = now.Add(time.Hour) }, 5, "one", 1},
+		{"an order without a revision reads an old definition again", func() {}, 0, "one", 2},
+		{"an order without a revision uses a fresh definition", func() {}, 0, "one", 2},
+		{"a later revision is read", func() { stored.Rev, stored.Spec = 6, &job.Spec{Shell: "two"} }, 6, "two", 3},
+		{"an order of an earlier revision gets the latest definition", func() {}, 5, "two", 3},
 	} {
 		step.do()
-		got, err := ask(step.rev)
+		got, err := shell(step.rev)
 		if err != nil || got != step.want || reads != step.reads {
 			t.Errorf("%s: got %q (%v) after %d reads, want %q after %d", step.what, got, err, reads, step.want, step.reads)
 		}
 	}
-	if _, err := ask(7); !errors.Is(err, errOutdated) {
+	if _, err := shell(7); !errors.Is(err, errOutdated) {
 		t.Errorf("the store is behind the order: got %v, want errOutdated", err)
 	}
 	run.Generation = 2
-	if _, err := ask(6); !errors.Is(err, errOutdated) {
-		t.Errorf("the job was made anew: got %v, want errOutdated", err)
+	if _, err := shell(6); !errors.Is(err, errOutdated) {
+		t.Errorf("the job was deleted and created again: got %v, want errOutdated", err)
 	}
 }
 
-func TestDefinitionsOfThisProcessAreNotRead(t *testing.T) {
+func TestDefinitionsInMemoryAreNotRead(t *testing.T) {
 	known := &job.Job{Name: "j", Generation: 1, Rev: 5, Spec: &job.Spec{Shell: "one"}}
 	d := &definitions{
 		read:  func(context.Context, string) (job.Job, error) { return job.Job{}, job.ErrNotFound },
 		known: func(_ string, rev int64) (*job.Job, bool) { return known, known.Rev >= rev },
+		now:   time.Now,
 	}
 	run := &job.Run{Job: "j", Generation: 1}
-	if spec, err := d.spec(t.Context(), run, 5, time.Now()); err != nil || spec != known.Spec {
-		t.Errorf("got %v, %v; want the one that is known", spec, err)
+	if spec, err := d.spec(t.Context(), run, 5); err != nil || spec != known.Spec {
+		t.Errorf("got %v, %v; want the definition in memory", spec, err)
 	}
-	for rev, gen := range map[int64]int64{6: 1, 5: 2, 0: 1} { // too old, of another job of that name, an order that names none
+	// The definition in memory is too old, or of an earlier job of that name, or the order names no revision.
+	for rev, gen := range map[int64]int64{6: 1, 5: 2, 0: 1} {
 		run.Generation = gen
-		if _, err := d.spec(t.Context(), run, rev, time.Now()); !errors.Is(err, job.ErrNotFound) {
+		if _, err := d.spec(t.Context(), run, rev); !errors.Is(err, job.ErrNotFound) {
 			t.Errorf("revision %d, generation %d: got %v, want the store's answer", rev, gen, err)
 		}
 	}
 	own := &job.Run{Job: "j", Spec: &job.Spec{Shell: "own"}}
-	if spec, err := d.spec(t.Context(), own, 0, time.Now()); err != nil || spec.Shell != "own" {
+	if spec, err := d.spec(t.Context(), own, 0); err != nil || spec.Shell != "own" {
 		t.Errorf("got %v, %v; want the run's own", spec, err)
 	}
 }

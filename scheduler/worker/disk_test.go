@@ -89,7 +89,7 @@ func TestOutputIsBounded(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(r.cfg.DataDir, "probe", "a"), 0o700); err != nil { // in the way of the probe
 				t.Fatal(err)
 			}
-			after(diskEvery + time.Second)
+			after(probeEvery + time.Second)
 			if n := kept(r); n != 40 {
 				t.Errorf("%d bytes of output are kept, want half of what may be, 40", n)
 			}
@@ -109,7 +109,7 @@ func TestOutputIsBounded(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "x.1.out"), make([]byte, 2000), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			after(diskEvery + time.Second)
+			after(probeEvery + time.Second)
 			if n := kept(r); n != 0 {
 				t.Errorf("%d bytes of output are kept, want none of 2000: no more than 1000", n)
 			}
@@ -129,12 +129,12 @@ func TestOutputIsBounded(t *testing.T) {
 		// A tenth of the files sweeps as a tenth of the bytes does.
 		w.bounds.Store(&output.Bounds{Bytes: 1 << 40, Files: 100})
 		for range 10 {
-			w.printed(1)
+			w.countOutput(1)
 		}
-		if len(w.sweep) != 0 {
+		if len(w.sweepSoon) != 0 {
 			t.Error("ten files of 100 that may be there are looked for")
 		}
-		if w.printed(1); len(w.sweep) != 1 {
+		if w.countOutput(1); len(w.sweepSoon) != 1 {
 			t.Error("eleven files of 100 that may be there are not looked for")
 		}
 	})
@@ -142,7 +142,7 @@ func TestOutputIsBounded(t *testing.T) {
 		r := newRig(t, printing)
 		place(r, 1, "old")
 		later := time.Now().Add(DefaultOutputAge + time.Hour)
-		if free, known := diskFree(r.cfg.DataDir); known && free < startNeed {
+		if free, known := diskFree(r.cfg.DataDir); known && free < roomForEtcd {
 			t.Skip("there is little room here")
 		}
 		if n, err := MakeRoom(t.Context(), r.cfg.DataDir, later); n != 0 || err != nil {
@@ -172,7 +172,7 @@ func TestFullDisk(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(inTheWay, "a"), nil, 0o600); err != nil { // it cannot be removed
 			t.Fatal(err)
 		}
-		after(diskEvery)
+		after(probeEvery)
 		if r.w.Refuses() == nil || !r.sessions.shown().Draining {
 			t.Fatalf("with a disk that takes nothing: got %v, shown %+v, want an error and a worker that drains", r.w.Refuses(), r.sessions.shown())
 		}
@@ -187,12 +187,12 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.sessions.refuseUpdates(job.ErrFull) // etcd is full as well
-		after(2 * diskEvery)
+		after(2 * probeEvery)
 		if r.w.Refuses() != nil || !r.sessions.shown().Draining {
 			t.Errorf("with a presence that cannot be changed: got %v, shown %+v", r.w.Refuses(), r.sessions.shown())
 		}
 		r.sessions.refuseUpdates(nil)
-		after(2 * fullEvery)
+		after(2 * unhealthyProbeEvery)
 		if r.w.Refuses() != nil || r.sessions.shown().Draining {
 			t.Errorf("with room on the disk: got %v, shown %+v, want neither", r.w.Refuses(), r.sessions.shown())
 		}

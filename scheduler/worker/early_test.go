@@ -29,7 +29,7 @@ func TestClaims(t *testing.T) {
 			r.cfg.Capacity = n
 			r.start()
 			names := hold(r, "backup", n)
-			after(2*time.Second - claimAhead - n*claimCost - time.Nanosecond)
+			after(2*time.Second - minLead - n*claimCost - time.Nanosecond)
 			for _, name := range names {
 				r.wantState(name, job.Armed)
 			}
@@ -37,7 +37,7 @@ func TestClaims(t *testing.T) {
 			for _, name := range names {
 				r.wantState(name, job.Running)
 			}
-			after(claimAhead - time.Nanosecond)
+			after(minLead - time.Nanosecond)
 			r.wantExecutions(0)
 			after(time.Nanosecond)
 			r.wantExecutions(n)
@@ -47,7 +47,7 @@ func TestClaims(t *testing.T) {
 	t.Run("come earlier where they take long, for a while", func(t *testing.T) {
 		for _, c := range []struct{ took, want time.Duration }{
 			{60 * time.Millisecond, 120 * time.Millisecond},
-			{time.Second, claimMost},
+			{time.Second, maxLead},
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lasting(time.Millisecond))
@@ -61,13 +61,13 @@ func TestClaims(t *testing.T) {
 				r.start()
 				hold(r, "backup", 1)
 				after(4 * time.Second)
-				for _, ahead := range []time.Duration{c.want, claimAhead} {
+				for _, ahead := range []time.Duration{c.want, minLead} {
 					name := hold(r, "backup", 1)[0]
 					after(2*time.Second - ahead - time.Nanosecond)
 					r.wantState(name, job.Armed)
 					after(time.Nanosecond)
 					r.wantState(name, job.Running)
-					after(3 * lately)
+					after(3 * latencyWindow)
 				}
 			})
 		}
@@ -92,11 +92,11 @@ func TestClaims(t *testing.T) {
 			r := newRig(t, lasting(time.Second))
 			r.start()
 			name := hold(r, "backup", 1)[0]
-			after(2*time.Second - claimAhead/2)
+			after(2*time.Second - minLead/2)
 			r.store.change(name, r.session().id, func(run job.Run) (job.Run, error) {
 				return run.Stop(job.Cancel{At: time.Now(), Reason: "not today"})
 			})
-			after(claimAhead)
+			after(minLead)
 			r.wantState(name, job.Canceled)
 			r.wantExecutions(0)
 		})
@@ -107,9 +107,9 @@ func TestClaims(t *testing.T) {
 			r := newRig(t, lasting(time.Second))
 			r.start()
 			name := hold(r, "backup", 1)[0]
-			after(2*time.Second - claimAhead/2)
+			after(2*time.Second - minLead/2)
 			r.session().lose()
-			after(claimAhead)
+			after(minLead)
 			r.wantExecutions(0)
 			got := r.wantState(name, job.Pending)
 			if len(got.Attempts) != 1 || got.Attempts[0].State != job.Lost {
@@ -132,14 +132,14 @@ func TestNothingBeginsEarlyHoweverLongItTakesToReadTheClock(t *testing.T) {
 	w := &Worker{now: read}
 	w.cfg.LeaderNow = func(int64) (time.Time, bool) { return read(), true }
 	run := job.Run{Due: start.Add(2 * time.Second).Round(0), Armed: start.Round(0)}
-	if got := w.beginning(&run, start); got.Before(run.Due) {
+	if got := w.startTime(&run, start); got.Before(run.Due) {
 		t.Errorf("begins %v before its time", run.Due.Sub(got))
 	}
 }
 
 // lateness notes how late attempts begin.
 type lateness struct {
-	silent
+	noObserver
 	mu   sync.Mutex
 	late []time.Duration
 }
@@ -198,7 +198,7 @@ func TestWhatIsGivenAnewUntoldBeginsInItsTime(t *testing.T) {
 
 func TestNoTwoClaimsHaveTheSameStart(t *testing.T) {
 	now := time.Now()
-	if a, b := startOf(now.Add(time.Second), now, 1), startOf(now.Add(time.Second), now, 2); a.Equal(b) {
+	if a, b := recordedStart(now.Add(time.Second), now, 1), recordedStart(now.Add(time.Second), now, 2); a.Equal(b) {
 		t.Errorf("both are %v", a)
 	}
 }

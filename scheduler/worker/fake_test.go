@@ -559,14 +559,14 @@ func (r *rig) wantState(name string, want job.State) job.Run {
 	return got
 }
 
-// wantBeginning fails the test unless the only run is claimed claimAhead before it has waited for so long, and begins then.
+// wantBeginning fails the test unless the only run is claimed minLead before it has waited for so long, and begins then.
 func (r *rig) wantBeginning(name string, wait time.Duration) {
 	r.t.Helper()
-	after(wait - claimAhead - time.Nanosecond)
+	after(wait - minLead - time.Nanosecond)
 	r.wantState(name, job.Armed)
 	after(time.Nanosecond)
 	r.wantState(name, job.Running)
-	after(claimAhead - time.Nanosecond)
+	after(minLead - time.Nanosecond)
 	r.wantExecutions(0)
 	after(time.Nanosecond)
 	r.wantExecutions(1)

@@ -17,21 +17,20 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/output"
 )
 
-// Journal keeps on disk the outcomes that the store has not acknowledged, and what the processes of attempts are marked with.
-// One process has it open at a time.
+// Journal stores outcomes on disk until the store has acknowledged them. It also stores the lives whose processes may still
+// run. One process has it open at a time.
 //
-// Changes that come while the disk is busy share the next sync, so its cost per outcome falls as load rises.
-//
-// Neither an outcome nor Close waits longer than journalPatience for a disk that does not answer.
+// Changes that arrive while the disk is busy share the next sync, so the cost per outcome falls as load rises. An outcome,
+// and Close, wait at most journalTimeout for a disk that does not answer.
 type Journal struct {
-	db     *bolt.DB
-	wake   chan struct{} // holds a token while there is something for the writer to see
-	done   chan struct{} // closed when the writer has ended
-	places atomic.Uint64 // that have been given to outcomes
+	db      *bolt.DB
+	wake    chan struct{} // holds a token when the writer must look at the queue
+	done    chan struct{} // closed when the writer has ended
+	lastKey atomic.Uint64 // number of the last key that newKey made
 
 	mu     sync.Mutex
-	queue  []*batch // guarded by mu: what the writer has not taken, in the order in which it came
-	closed bool     // guarded by mu: nothing more is queued
+	queue  []*batch // guarded by mu: batches for the writer, the oldest first
+	closed bool     // guarded by mu: the queue takes no more changes
 }
 
 var (
@@ -41,19 +40,19 @@ var (
 )
 
 const (
-	// journalLockTimeout is how long OpenJournal waits for another process to let go of the file.
+	// journalLockTimeout is how long OpenJournal waits for another process to release the file.
 	journalLockTimeout = 5 * time.Second
-	// journalPatience is how long the disk may take for an outcome, and to close the file. One that has stalled, as it may for
-	// minutes, is not waited for: the outcome is sent from memory.
-	journalPatience = 2 * time.Second
-	// journalPage is the size of a new journal's pages, and journalBirth that of a whole new one, in bytes.
-	journalPage  = 4096
-	journalBirth = 4 * journalPage
+	// journalTimeout is how long an outcome, or Close, waits for the disk. A disk may stall for minutes; then the outcome
+	// is sent from memory.
+	journalTimeout = 2 * time.Second
+	// journalPage is the page size of a new journal, in bytes, and newJournalSize the size of its file.
+	journalPage    = 4096
+	newJournalSize = 4 * journalPage
 )
 
-// OpenJournal opens or creates the journal in the file path. It must be closed.
+// OpenJournal opens or creates the journal in the file path. The caller must close it.
 func OpenJournal(path string) (*Journal, error) {
-	if err := removeUnborn(path); err != nil {
+	if err := removeIncomplete(path); err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
 	db, err := bolt.Open(path, 0o600, &bolt.Options{
@@ -62,28 +61,28 @@ func OpenJournal(path string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}
-	if err := initiate(db); err != nil {
+	if err := createBucket(db); err != nil {
 		return nil, errors.Join(fmt.Errorf("open journal %s: %w", path, err), db.Close())
 	}
 	j := &Journal{db: db, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	last, err := j.lastPlace()
+	last, err := j.lastKeyNumber()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open journal %s: %w", path, err), db.Close())
 	}
-	j.places.Store(last)
-	go j.write() // waited for by Close
+	j.lastKey.Store(last)
+	go j.write() // Close waits for it
 	return j, nil
 }
 
-// initiate makes what a new journal lacks. One that lacks nothing is not written to, since that takes room on the disk, and what
-// it holds is to be delivered also where there is none.
-func initiate(db *bolt.DB) error {
-	born := false
+// createBucket creates the bucket of a new journal. It does not write to an existing journal, since a write needs room, and
+// outcomes must be delivered from a full disk too.
+func createBucket(db *bolt.DB) error {
+	exists := false
 	err := db.View(func(tx *bolt.Tx) error {
-		born = tx.Bucket(outcomesBucket) != nil
+		exists = tx.Bucket(outcomesBucket) != nil
 		return nil
 	})
-	if err != nil || born {
+	if err != nil || exists {
 		return err
 	}
 	return db.Update(func(tx *bolt.Tx) error {
@@ -92,36 +91,36 @@ func initiate(db *bolt.DB) error {
 	})
 }
 
-// removeUnborn removes a journal that was not made to the end, as on a full disk. It has never held an outcome, bbolt refuses
-// it for ever, and to read what it lacks would end the process.
-func removeUnborn(path string) error {
+// removeIncomplete removes a journal whose creation did not finish, for example on a full disk. It has never held an
+// outcome. bbolt would refuse it for ever, or end the process by reading beyond its end.
+func removeIncomplete(path string) error {
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || info.Size() >= journalBirth {
-		return nil // bbolt says what is wrong, if anything is
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || info.Size() >= newJournalSize {
+		return nil // bbolt reports an error, if there is one
 	}
 	return os.Remove(path)
 }
 
-// Close waits for the changes under way and closes the file. A disk that does not answer has it return an error: then the writer,
-// which nothing can end, is left behind with the file, and ends when the disk answers.
+// Close waits for the changes under way and closes the file. If the disk does not answer, Close returns an error and leaves
+// the writer behind, which ends when the disk answers.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	j.closed = true
 	j.mu.Unlock()
-	j.nudge()
+	wake(j.wake)
 	result := make(chan error, 1)
-	go func() { // waited for below
+	go func() { // Close waits for it below
 		<-j.done
 		result <- j.db.Close()
 	}()
-	if err := output.Answer(result, journalPatience); err != nil {
+	if err := output.Answer(result, journalTimeout); err != nil {
 		return fmt.Errorf("close journal: %w", err)
 	}
 	return nil
 }
 
-// answers returns once the change that is under way has been made, if there is one: it waits as long as the disk does.
-func (j *Journal) answers() error {
+// awaitDisk returns when the change under way has been written, or at once if there is none. It waits as long as the disk does.
+func (j *Journal) awaitDisk() error {
 	tx, err := j.db.Begin(true)
 	if err == nil {
 		err = tx.Rollback()
@@ -132,27 +131,27 @@ func (j *Journal) answers() error {
 	return nil
 }
 
-// placeMark is what the key of an outcome begins with, before its number and the attempt's own key. Outcomes that are kept one
-// after another lie side by side, so that a sync writes few pages however many there are: they go in about the same order.
-const placeMark = '#'
+// keyMark begins the key of an outcome; its number and the name of its attempt follow. Numbers grow, so outcomes that are
+// written one after another lie side by side, and a sync writes few pages.
+const keyMark = '#'
 
-// newPlace is a key behind all others.
-func (j *Journal) newPlace(r *report) string {
-	n := binary.BigEndian.AppendUint64(nil, j.places.Add(1))
-	return string(placeMark) + hex.EncodeToString(n) + " " + r.key()
+// newKey returns a key after all others.
+func (j *Journal) newKey(r *report) string {
+	n := binary.BigEndian.AppendUint64(nil, j.lastKey.Add(1))
+	return string(keyMark) + hex.EncodeToString(n) + " " + r.key()
 }
 
-// lastPlace is the number of the last outcome that is kept; 0 if there is none.
-func (j *Journal) lastPlace() (n uint64, err error) {
+// lastKeyNumber returns the number in the last key; 0 if there is none.
+func (j *Journal) lastKeyNumber() (n uint64, err error) {
 	err = j.db.View(func(tx *bolt.Tx) error {
 		c := tx.Bucket(outcomesBucket).Cursor()
-		key, _ := c.Seek([]byte{placeMark + 1})
+		key, _ := c.Seek([]byte{keyMark + 1})
 		if key == nil {
 			key, _ = c.Last()
 		} else {
 			key, _ = c.Prev()
 		}
-		if len(key) > 17 && key[0] == placeMark { // or it is of an earlier build
+		if len(key) > 17 && key[0] == keyMark { // keys of earlier builds have no number
 			n, _ = strconv.ParseUint(string(key[1:17]), 16, 64)
 		}
 		return nil
@@ -160,15 +159,14 @@ func (j *Journal) lastPlace() (n uint64, err error) {
 	return n, err
 }
 
-// keep returns once r is on disk, or an error. After one that is output.ErrNoAnswer it may get there yet, and forget removes it all the
-// same.
-func (j *Journal) keep(r *report) error {
+// add returns when r is on disk, or with an error. After output.ErrNoAnswer the disk may still write r, and remove removes it.
+func (j *Journal) add(r *report) error {
 	value, err := r.encode()
 	if err != nil {
 		return fmt.Errorf("write journal %s: %w", r.key(), err)
 	}
-	r.place = j.newPlace(r)
-	b, err := j.send(change{key: []byte(r.place), value: value}, true)
+	r.journalKey = j.newKey(r)
+	b, err := j.enqueue(change{key: []byte(r.journalKey), value: value}, true)
 	if err == nil {
 		err = b.wait()
 	}
@@ -178,15 +176,15 @@ func (j *Journal) keep(r *report) error {
 	return nil
 }
 
-// forget removes r, which was kept or loaded, or may be yet, at some time soon: changes are made in the order in which they came.
-// If we die before, r is sent once more, and the store's answer shows that it has been applied.
-func (j *Journal) forget(r *report) {
-	if r.place != "" {
-		_, _ = j.send(change{key: []byte(r.place)}, false)
+// remove removes r soon, whether it was added, loaded, or is still being written: changes are made in their order. If the
+// process dies before, the next one sends r again, and the store's answer shows that it has been applied.
+func (j *Journal) remove(r *report) {
+	if r.journalKey != "" {
+		_, _ = j.enqueue(change{key: []byte(r.journalKey)}, false)
 	}
 }
 
-// load returns what is kept, and an error for each entry that cannot be read; those stay in the file.
+// load returns the reports in the journal, and an error for each entry that cannot be read. Such entries stay in the file.
 func (j *Journal) load() (reports []*report, unreadable []error) {
 	err := j.db.View(func(tx *bolt.Tx) error {
 		return tx.Bucket(outcomesBucket).ForEach(func(key, value []byte) error {
@@ -195,7 +193,7 @@ func (j *Journal) load() (reports []*report, unreadable []error) {
 				unreadable = append(unreadable, fmt.Errorf("read journal %s: %w", key, err))
 				return nil
 			}
-			r.Run.Rev, r.place = r.Rev, string(key)
+			r.Run.Rev, r.journalKey, r.journaled = r.Rev, string(key), true
 			reports = append(reports, r)
 			return nil
 		})

@@ -55,11 +55,11 @@ func TestJournal(t *testing.T) {
 		var kept []*report
 		for n := range 3 {
 			kept = append(kept, sampleReport(n))
-			if err := j.keep(kept[n]); err != nil {
+			if err := j.add(kept[n]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		j.forget(kept[1])
+		j.remove(kept[1])
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestJournal(t *testing.T) {
 		const n = 500
 		for i := range n {
 			wg.Go(func() {
-				if err := j.keep(sampleReport(i)); err != nil {
+				if err := j.add(sampleReport(i)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -105,7 +105,7 @@ func TestJournal(t *testing.T) {
 			j := openJournal(t, path)
 			for _, n := range life {
 				r := sampleReport(n)
-				if err := j.keep(r); err != nil {
+				if err := j.add(r); err != nil {
 					t.Fatal(err)
 				}
 				want = append(want, r.Run.ID)
@@ -133,7 +133,7 @@ func TestJournal(t *testing.T) {
 		if len(got) != 1 {
 			t.Fatalf("journal holds %d outcomes, want 1", len(got))
 		}
-		j.forget(got[0])
+		j.remove(got[0])
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestJournal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := j.keep(sampleReport(1)); err != nil {
+		if err := j.add(sampleReport(1)); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -184,7 +184,7 @@ func TestJournal(t *testing.T) {
 				t.Fatal(err)
 			}
 			j := openJournal(t, path)
-			if err := j.keep(sampleReport(1)); err != nil {
+			if err := j.add(sampleReport(1)); err != nil {
 				t.Fatal(err)
 			}
 			if got, unreadable := j.load(); len(got) != 1 || len(unreadable) > 0 {
@@ -196,7 +196,7 @@ func TestJournal(t *testing.T) {
 	t.Run("is not written to by being opened, as a full disk would not take it", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "journal.db")
 		j := openJournal(t, path)
-		if err := errors.Join(j.keep(sampleReport(1)), j.Close()); err != nil {
+		if err := errors.Join(j.add(sampleReport(1)), j.Close()); err != nil {
 			t.Fatal(err)
 		}
 		before, err := os.ReadFile(path)
@@ -215,7 +215,7 @@ func TestJournal(t *testing.T) {
 		j := openJournal(t, filepath.Join(t.TempDir(), "journal.db"))
 		r := sampleReport(1)
 		r.Run.Payload = json.RawMessage(`{"text":"a<b> & ü\u2028"}`)
-		if err := j.keep(r); err != nil {
+		if err := j.add(r); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := j.load(); len(got) != 1 || string(got[0].Run.Payload) != string(r.Run.Payload) {
@@ -226,10 +226,10 @@ func TestJournal(t *testing.T) {
 	t.Run("says when it is closed", func(t *testing.T) {
 		j := openJournal(t, filepath.Join(t.TempDir(), "journal.db"))
 		j.Close()
-		if err := j.keep(sampleReport(1)); err == nil {
+		if err := j.add(sampleReport(1)); err == nil {
 			t.Error("keep() = nil after Close, want an error")
 		}
-		j.forget(sampleReport(1))
+		j.remove(sampleReport(1))
 	})
 }
 
@@ -312,7 +312,7 @@ func TestRestart(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Second))
 			j := openJournal(t, r.cfg.DataDir+"/journal.db")
-			if err := j.keep(sampleReport(1)); err != nil {
+			if err := j.add(sampleReport(1)); err != nil {
 				t.Fatal(err)
 			}
 			j.Close()

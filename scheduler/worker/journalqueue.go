@@ -9,28 +9,28 @@ import (
 )
 
 const (
-	// forgetDelay is how long a removal waits for a sync to share.
-	forgetDelay = time.Second
-	// journalPace is the least time from one commit to the next: under load, more outcomes share the pages that each writes.
-	journalPace = 4 * time.Millisecond
-	// journalBatch is how many changes share one sync at most.
+	// removeDelay is how long a removal waits for other changes that share its sync.
+	removeDelay = time.Second
+	// commitInterval is the least time from one commit to the next. Under load, more outcomes share the pages of a commit.
+	commitInterval = 4 * time.Millisecond
+	// journalBatch is the largest number of changes in one sync.
 	journalBatch = 1024
 )
 
 // change puts value at key, or removes key where value is nil.
 type change struct{ key, value []byte }
 
-// batch is changes that share a sync.
+// batch is a group of changes that share a sync.
 type batch struct {
-	changes  []change      // guarded by Journal.mu until it is taken
-	patience *time.Timer   // likewise: closes late; nil: nobody waits
-	began    time.Time     // when the first change came
-	late     chan struct{} // closed when whoever waits has waited for long enough
-	done     chan struct{} // closed when err says what has become of the changes
-	err      error
+	changes []change      // guarded by Journal.mu until the writer takes the batch
+	timeout *time.Timer   // likewise: closes late; nil: no caller waits for the batch
+	began   time.Time     // when the first change was queued
+	late    chan struct{} // closed after journalTimeout
+	done    chan struct{} // closed when err is set
+	err     error         // result of the commit
 }
 
-// wait waits for the batch to be on disk, no longer than journalPatience: output.ErrNoAnswer.
+// wait returns when the batch is on disk, or output.ErrNoAnswer after journalTimeout.
 func (b *batch) wait() error {
 	select {
 	case <-b.done:
@@ -40,9 +40,9 @@ func (b *batch) wait() error {
 	}
 }
 
-// send queues c, and returns the batch that it is in, which the caller waits for if it is awaited. It never waits itself: while
-// the disk does not answer, the worker takes nothing new, which bounds the queue.
-func (j *Journal) send(c change, awaited bool) (*batch, error) {
+// enqueue queues c and returns its batch. With awaited the caller waits for the batch. enqueue itself never waits. The
+// queue stays bounded, since the worker accepts no runs while the disk does not answer.
+func (j *Journal) enqueue(c change, awaited bool) (*batch, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
@@ -50,33 +50,25 @@ func (j *Journal) send(c change, awaited bool) (*batch, error) {
 	}
 	if n := len(j.queue); n == 0 || len(j.queue[n-1].changes) == journalBatch {
 		j.queue = append(j.queue, &batch{began: time.Now(), late: make(chan struct{}), done: make(chan struct{})})
-		j.nudge()
+		wake(j.wake)
 	}
 	b := j.queue[len(j.queue)-1]
 	b.changes = append(b.changes, c)
-	if awaited && b.patience == nil {
-		b.patience = time.AfterFunc(journalPatience, func() { close(b.late) })
-		j.nudge()
+	if awaited && b.timeout == nil {
+		b.timeout = time.AfterFunc(journalTimeout, func() { close(b.late) })
+		wake(j.wake)
 	}
 	return b, nil
 }
 
-// nudge has the writer look at the queue.
-func (j *Journal) nudge() {
-	select {
-	case j.wake <- struct{}{}:
-	default: // it will
-	}
-}
-
-// write is the journal's goroutine. It ends when the journal is closed.
+// write writes batches until the journal is closed. It is the journal's goroutine.
 func (j *Journal) write() {
 	defer close(j.done)
 	var last time.Time // commit
-	timer := time.NewTimer(forgetDelay)
+	timer := time.NewTimer(removeDelay)
 	defer timer.Stop()
 	for {
-		wait, over := j.due()
+		wait, over := j.nextWrite()
 		switch {
 		case over:
 			return
@@ -87,28 +79,28 @@ func (j *Journal) write() {
 			case <-timer.C:
 			}
 		default:
-			time.Sleep(journalPace - time.Since(last)) // what comes meanwhile is in the same batch
+			time.Sleep(commitInterval - time.Since(last)) // changes that are queued meanwhile join the batch
 			j.commit(j.take())
 			last = time.Now()
 		}
 	}
 }
 
-// due says how long the first batch may wait, and whether there never is one again. A removal waits for company, since nobody
-// waits for it.
-func (j *Journal) due() (wait time.Duration, over bool) {
+// nextWrite returns how long the first batch may wait. over means that there is none and never will be. Removals wait for other
+// changes, since no caller waits for a removal.
+func (j *Journal) nextWrite() (wait time.Duration, over bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
 	case len(j.queue) == 0:
-		return forgetDelay, j.closed
-	case j.closed, len(j.queue) > 1, j.queue[0].patience != nil:
+		return removeDelay, j.closed
+	case j.closed, len(j.queue) > 1, j.queue[0].timeout != nil:
 		return 0, false
 	}
-	return time.Until(j.queue[0].began.Add(forgetDelay)), false
+	return time.Until(j.queue[0].began.Add(removeDelay)), false
 }
 
-// take takes the first batch.
+// take removes the first batch from the queue.
 func (j *Journal) take() *batch {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -117,7 +109,7 @@ func (j *Journal) take() *batch {
 	return b
 }
 
-// commit makes the changes durable, and tells those who wait for them.
+// commit writes the changes to disk and wakes the callers that wait for them.
 func (j *Journal) commit(b *batch) {
 	b.err = j.db.Update(func(tx *bolt.Tx) error {
 		outcomes := tx.Bucket(outcomesBucket)
@@ -128,8 +120,8 @@ func (j *Journal) commit(b *batch) {
 		}
 		return nil
 	})
-	if b.patience != nil {
-		b.patience.Stop()
+	if b.timeout != nil {
+		b.timeout.Stop()
 	}
 	close(b.done)
 }

@@ -3,19 +3,20 @@ package worker
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 )
 
-// livesBucket has a key for each life whose processes may still be there.
+// livesBucket has a key for each life whose processes may still run. A life is one call of Run.
 var livesBucket = []byte("lives")
 
-// beginLife gives this process's life a name, which its attempts' processes are marked with, and kills what earlier lives
-// of this data directory have left. Their nannies do that too, as a rule; but whoever kills a worker by the name of its
-// program kills its nanny with it. The journal's lock, which a process has between fork and exec as well, says that those
-// lives are over and that what they have begun is marked.
+// beginLife chooses the name of this life, which begins the markers of its attempts' processes, and kills the processes
+// that earlier lives of this data directory have left. Usually their nannies did that before, but `pkill -9 rota` kills a
+// worker together with its nanny. The lock of the journal proves that those lives are over and that all their processes are
+// marked: a process has the lock between fork and exec too.
 func (w *Worker) beginLife() {
 	w.life = fmt.Sprintf("%s-%016x", w.cfg.Name, rand.Uint64())
 	if w.journal == nil {
@@ -23,30 +24,43 @@ func (w *Worker) beginLife() {
 	}
 	former, err := w.journal.lives()
 	if err == nil && len(former) > 0 {
-		if err := procs.KillMarked(former...); err != nil {
-			w.log.Error("attempts of the last process may still execute", "err", err)
-			former = nil // they are the next one's, too
+		if err = procs.KillMarked(former...); err != nil {
+			former = nil // the next life tries again
 		}
 	}
 	if err != nil {
 		w.log.Error("attempts of the last process may still execute", "err", err)
 	}
-	w.former = former
+	w.formerLives = former
 }
 
-// keepLife puts this life into the journal in the place of those that are over, unless it is there. Nothing begins before: what a
-// killed worker has left would be known to nobody.
-func (w *Worker) keepLife() error {
-	if w.journal == nil || w.kept {
+// recordLife puts this life into the journal, unless it is there, and removes those whose processes are gone. No attempt
+// starts before: if the worker were killed, the next life would not know about its processes.
+func (w *Worker) recordLife() error {
+	if w.journal == nil || w.lifeRecorded {
 		return nil
 	}
-	// If we die before, nothing of this life has begun; after, the next one finds it.
-	err := w.journal.begin(w.life, w.former)
-	w.kept = err == nil
+	err := w.journal.replaceLives(w.life, w.formerLives)
+	w.lifeRecorded = err == nil
 	return err
 }
 
-// lives lists the lives whose processes may still be there.
+// startNanny starts the process that kills the attempts' processes if this process is killed. Its last argument is the
+// prefix of their markers. Without Config.NannyCommand it does nothing.
+func (w *Worker) startNanny() (stop func()) {
+	if len(w.cfg.NannyCommand) == 0 {
+		return func() {}
+	}
+	exe, args := w.cfg.NannyCommand[0], w.cfg.NannyCommand[1:]
+	stop, err := procs.StartNanny(exe, append(slices.Clone(args), w.life), w.life)
+	if err != nil {
+		w.log.Error("attempts will outlive this process if it is killed", "err", err)
+		return func() {}
+	}
+	return stop
+}
+
+// lives returns the lives whose processes may still run.
 func (j *Journal) lives() (names []string, err error) {
 	err = j.db.View(func(tx *bolt.Tx) error {
 		b := tx.Bucket(livesBucket)
@@ -64,8 +78,8 @@ func (j *Journal) lives() (names []string, err error) {
 	return names, nil
 }
 
-// begin returns once the life is on disk, and those that are over are not.
-func (j *Journal) begin(life string, over []string) error {
+// replaceLives puts life into the journal and removes the lives that are over. It returns when the disk has both.
+func (j *Journal) replaceLives(life string, over []string) error {
 	err := j.db.Update(func(tx *bolt.Tx) error {
 		b, err := tx.CreateBucketIfNotExists(livesBucket)
 		if err != nil {

@@ -10,15 +10,14 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Old output is looked for so often, and when a share of what may be kept has come, one in sweepShare, and when the disk is
-// found full.
+// Old output is swept every sweepEvery, after new output of 1/sweepShare of the bound, and when the disk is full.
 const (
 	sweepEvery = 10 * time.Minute
 	sweepShare = 10
 )
 
-// Log opens what an attempt of the run (<job>/<slot or id>) has printed on this worker. The error is fs.ErrNotExist if
-// there is nothing: it printed nothing, ran elsewhere, or its output was swept.
+// Log opens the output of an attempt of the run (<job>/<slot or id>) on this worker. The error is fs.ErrNotExist if there
+// is none: the attempt printed nothing, ran on another worker, or its output was swept.
 func (w *Worker) Log(run string, attempt int) (io.ReadCloser, error) {
 	f, err := output.Open(w.cfg.outputs(), run, attempt)
 	if err != nil {
@@ -27,56 +26,57 @@ func (w *Worker) Log(run string, attempt int) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// Follow copies what an attempt prints on this worker to out, what is there and what comes, until the attempt has ended
-// or ctx is done. over asks the attempt's record whether it is over; its error ends the copying.
+// Follow copies the output of an attempt on this worker to out, until the attempt has ended or ctx ends. over reads the
+// attempt's record and reports whether the attempt is over; an error of over ends the copying.
 func (w *Worker) Follow(ctx context.Context, run string, attempt int, out io.Writer, over func() (bool, error)) error {
-	f := &follower{executes: func() bool { return w.executes(run, attempt) }, over: over}
+	f := &logFollower{executes: func() bool { return w.executes(run, attempt) }, over: over}
 	if err := output.Follow(ctx, w.cfg.outputs(), run, attempt, out, f.ended); err != nil {
 		return err
 	}
 	return f.err
 }
 
-// How a follower asks for an attempt's record.
 const (
-	askEvery = time.Second // at most, and sooner in the beginning
-	askSoon  = 200 * time.Millisecond
-	tooLong  = 5 * time.Second // an attempt that is over and goes on for so long is followed no further
+	recordPoll     = time.Second            // between two reads of an attempt's record, at most
+	recordPollStep = 200 * time.Millisecond // by which the first intervals grow
+	// maxOvertime is how long an attempt is followed after its record says that it is over.
+	maxOvertime = 5 * time.Second
 )
 
-// follower knows when an attempt has ended. Whether it executes does not say that: it may not have begun, and it may not end
-// although the leader has given it up.
-type follower struct {
+// logFollower finds out when an attempt has ended. Only both sources together show that: an attempt that does not execute
+// may not have begun yet, and one that the leader gave up may still execute.
+type logFollower struct {
 	executes func() bool
 	over     func() (bool, error)
 
-	begun bool      // it was seen to execute
-	asks  int       // for its record
-	asked time.Time // the last time
-	since time.Time // its record has said that it is over; zero: it has not
-	err   error     // why there is nothing more to follow here
+	begun  bool      // it has been executing
+	reads  int       // of its record
+	readAt time.Time // the last read
+	since  time.Time // first read that said that it is over; zero: none
+	err    error     // of over
 }
 
-func (f *follower) ended() bool {
+// ended reports whether the attempt has ended.
+func (f *logFollower) ended() bool {
 	executes := f.executes()
 	if f.begun = f.begun || executes; f.begun && !executes {
 		return true
 	}
-	if f.since.IsZero() && time.Since(f.asked) >= min(askEvery, time.Duration(f.asks)*askSoon) {
+	if f.since.IsZero() && time.Since(f.readAt) >= min(recordPoll, time.Duration(f.reads)*recordPollStep) {
 		over, err := f.over()
 		if f.err = err; err != nil {
 			return true
 		}
-		f.asks++
-		if f.asked = time.Now(); over {
-			f.since = f.asked
-			executes = f.executes() // it may have begun and ended while we asked
+		f.reads++
+		if f.readAt = time.Now(); over {
+			f.since = f.readAt
+			executes = f.executes() // it may have begun and ended during the read
 		}
 	}
-	return !f.since.IsZero() && (!executes || time.Since(f.since) > tooLong)
+	return !f.since.IsZero() && (!executes || time.Since(f.since) > maxOvertime)
 }
 
-// executes says whether an attempt of a run executes here now.
+// executes reports whether an attempt of a run executes on this worker now.
 func (w *Worker) executes(run string, number int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,15 +88,15 @@ func (w *Worker) executes(run string, number int) bool {
 	return false
 }
 
-// outputs is the directory of all attempts' output.
+// outputs returns the directory of all attempts' output.
 func (c *Config) outputs() string { return filepath.Join(c.DataDir, "output") }
 
-// capture returns the writer of an attempt's output.
+// capture returns a writer for the output of an attempt.
 func (w *Worker) capture(run *job.Run) *output.Writer {
 	return output.New(w.cfg.outputs(), run.Name(), run.Attempt, job.OutputTail, w.cfg.OutputCap)
 }
 
-// outputBounds is how much output is kept: of the disk's room, and of the files that it can have, a tenth at most.
+// outputBounds returns how much output is kept: at most a tenth of the disk's bytes and a tenth of its files.
 func (c *Config) outputBounds() output.Bounds {
 	b := output.Bounds{Age: c.OutputAge, Bytes: c.OutputBytes}
 	bytes, files := diskSize(c.DataDir)
@@ -107,9 +107,9 @@ func (c *Config) outputBounds() output.Bounds {
 	return b
 }
 
-// printed counts the output of an attempt that has come, and has old output swept if that is much. A file counts for
-// the bytes that there are for each file, at least, so that one sum stands for both bounds.
-func (w *Worker) printed(bytes int64) {
+// countOutput counts the output of an attempt, and starts a sweep after much new output. A file counts for its share of the
+// bytes at least, so that one sum covers the bounds of bytes and of files.
+func (w *Worker) countOutput(bytes int64) {
 	b := w.bounds.Load()
 	if bytes == 0 || b == nil {
 		return
@@ -119,20 +119,12 @@ func (w *Worker) printed(bytes int64) {
 		least = max(least, b.Bytes/b.Files)
 	}
 	if w.unswept.Add(max(bytes, least)) > b.Bytes/sweepShare {
-		w.sweepSoon()
+		wake(w.sweepSoon)
 	}
 }
 
-// sweepSoon has old output looked for now.
-func (w *Worker) sweepSoon() {
-	select {
-	case w.sweep <- struct{}{}:
-	default: // it will be
-	}
-}
-
-// sweepOutputs removes output that is too old or too much, until ctx ends. On a disk that takes nothing half as much is too much,
-// so that there is room again.
+// sweepOutputs removes output that exceeds its age or bounds, until ctx ends. On a full disk the bounds are halved, so that
+// it has room again.
 func (w *Worker) sweepOutputs(ctx context.Context) {
 	for {
 		w.unswept.Store(0)
@@ -150,7 +142,7 @@ func (w *Worker) sweepOutputs(ctx context.Context) {
 		}
 		select {
 		case <-time.After(sweepEvery):
-		case <-w.sweep:
+		case <-w.sweepSoon:
 		case <-ctx.Done():
 			return
 		}

@@ -10,112 +10,107 @@ import (
 
 // order is what a shift remembers of a job.Order.
 type order struct {
-	left   int       // runs that are neither claimed nor refused
-	closed time.Time // when it was removed from the queue
+	unresolved int       // runs that are neither claimed nor handed back
+	closed     time.Time // when it was removed from the queue; zero: it is still there
 }
 
 const (
-	// orderMemory is for how long a closed order is recognized: a list of the queue that was read before may yet
-	// deliver it.
+	// orderMemory is how long a shift remembers a closed order: an older list of the queue may still deliver it.
 	orderMemory = time.Minute
-	// closers is how many orders are removed at a time. The store gathers them into few transactions.
+	// closers is how many orders are closed at a time. The store gathers them into few transactions.
 	closers = 32
 )
 
-// takeOrders listens for orders as long as the shift lasts.
-func (s *shift) takeOrders() {
-	pauses := newPauses()
+// receiveOrders receives orders as long as the shift lasts.
+func (s *shift) receiveOrders() {
+	delays := newBackoff()
 	for s.ctx.Err() == nil {
-		err := s.w.store.Orders(s.ctx, s.w.cfg.Name, s.deliver)
+		err := s.w.store.Orders(s.ctx, s.w.cfg.Name, s.receive)
 		if s.ctx.Err() != nil {
 			return
 		}
 		s.w.log.Warn("orders are not being received", "err", err)
-		_ = pause(s.ctx, pauses.NextBackOff())
+		_ = sleep(s.ctx, delays.NextBackOff())
 	}
 }
 
-// deliver takes an order in. The same order may come twice.
-func (s *shift) deliver(o job.Order) {
+// receive takes in an order, which may be delivered twice.
+func (s *shift) receive(o job.Order) {
 	now := s.w.now()
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	if s.ctx.Err() != nil {
 		return
 	}
-	known := s.orders[o.ID]
-	if known != nil {
-		if !known.closed.IsZero() { // it is there again: its transaction was applied twice, or a hand put it there
-			*known = order{left: 1}
-			s.settle(o.ID)
+	if known := s.orders[o.ID]; known != nil {
+		if !known.closed.IsZero() { // it is in the queue again: its transaction was applied twice, or somebody put it there
+			*known = order{unresolved: 1}
+			s.resolve(o.ID)
 		}
 		return
 	}
-	known = &order{left: 1} // the order itself, until all of it is taken in
-	s.orders[o.ID] = known
+	entry := &order{unresolved: 1} // the order itself, until all its runs are taken in
+	s.orders[o.ID] = entry
 	for _, name := range o.Stop {
-		s.stop(name, o.Rev)
+		s.requestStop(name, o.Rev)
 	}
-	// What was handed to an earlier session of ours is no longer ours: the leader takes it back.
+	// The leader takes back runs that it assigned to an earlier session of this worker.
 	if o.Session == s.session.ID() {
-		known.left += len(o.Runs)
+		entry.unresolved += len(o.Runs)
 		for i := range o.Runs {
-			g := given{run: o.Runs[i], received: now}
+			a := assignment{run: o.Runs[i], received: now}
 			if len(o.JobRevs) == len(o.Runs) {
-				g.jobRev = o.JobRevs[i]
+				a.jobRev = o.JobRevs[i]
 			}
-			s.take(g, o.ID)
+			s.assign(a, o.ID)
 		}
 	}
-	s.settle(o.ID)
+	s.resolve(o.ID)
 }
 
-// take holds a run. w.mu is held.
-func (s *shift) take(g given, order string) {
-	name := g.run.Name()
-	h := s.holds[name]
-	if h == nil {
-		h = &hold{given: g}
-		s.holds[name] = h
-		s.gather(h)
-		s.holding.add(1)
+// assign adds a run to the armed runs of the shift. Worker.mu is held.
+func (s *shift) assign(a assignment, orderID string) {
+	name := a.run.Name()
+	r := s.armed[name]
+	if r == nil {
+		r = &armedRun{shift: s, latest: a}
+		s.armed[name] = r
+		s.countDue(r)
+		s.unclaimed.add(1)
 		s.wg.Add(1)
-		s.w.table.start(func() { s.attend(h) })
-	} else if g.run.Rev > h.run.Rev { // given to us anew before we began
-		h.given = g
-		h.wake(errRearmed)
+		s.w.table.start(r.prepareClaim)
+	} else if a.run.Rev > r.latest.run.Rev {
+		r.latest = a
+		r.interruptWait(errReassigned)
 	}
-	h.orders = append(h.orders, order)
+	r.orders = append(r.orders, orderID)
 }
 
-// settle notes that one more run of an order is claimed or refused. w.mu is held.
-func (s *shift) settle(id string) {
+// resolve counts one more run of an order as claimed or handed back. Worker.mu is held.
+func (s *shift) resolve(id string) {
 	o := s.orders[id]
-	o.left--
-	if o.left > 0 {
+	o.unresolved--
+	if o.unresolved > 0 {
 		return
 	}
-	s.closing = append(s.closing, id)
-	select {
-	case s.settled <- struct{}{}:
-	default:
-	}
+	s.toClose = append(s.toClose, id)
+	wake(s.closeSoon)
 }
 
-// closeOrders removes settled orders from the queue as long as the shift lasts.
+// closeOrders removes resolved orders from the queue as long as the shift lasts.
 func (s *shift) closeOrders() {
 	swept := s.w.now()
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
-		case <-s.settled:
+		case <-s.closeSoon:
 		}
-		if s.over() { // another incarnation may own the queue
+		if s.over() { // another session may own the queue
 			return
 		}
-		if !s.closeSettled(s.ctx) {
-			_ = pause(s.ctx, time.Second)
+		if !s.closeResolved(s.ctx) {
+			_ = sleep(s.ctx, time.Second)
 		}
 		if now := s.w.now(); now.Sub(swept) > orderMemory {
 			s.forgetOrders(now)
@@ -124,11 +119,11 @@ func (s *shift) closeOrders() {
 	}
 }
 
-// closeSettled removes what is settled, and says whether all of it is gone. What is not stays for the next time.
-func (s *shift) closeSettled(ctx context.Context) bool {
+// closeResolved removes the resolved orders from the queue. It returns false if some are left for the next call.
+func (s *shift) closeResolved(ctx context.Context) bool {
 	s.w.mu.Lock()
-	ids := s.closing
-	s.closing = nil
+	ids := s.toClose
+	s.toClose = nil
 	s.w.mu.Unlock()
 
 	next := make(chan string)
@@ -136,7 +131,7 @@ func (s *shift) closeSettled(ctx context.Context) bool {
 	for range min(closers, len(ids)) {
 		wg.Go(func() {
 			for id := range next {
-				s.closed(id, s.w.store.CloseOrder(ctx, s.w.cfg.Name, id))
+				s.closeOrder(ctx, id)
 			}
 		})
 	}
@@ -148,11 +143,12 @@ func (s *shift) closeSettled(ctx context.Context) bool {
 
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	return len(s.closing) == 0
+	return len(s.toClose) == 0
 }
 
-// closed notes what became of the removal of an order.
-func (s *shift) closed(id string, err error) {
+// closeOrder removes one order from the queue, or leaves it for the next call of closeResolved.
+func (s *shift) closeOrder(ctx context.Context, id string) {
+	err := s.w.store.CloseOrder(ctx, s.w.cfg.Name, id)
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	if err == nil {
@@ -160,11 +156,11 @@ func (s *shift) closed(id string, err error) {
 		return
 	}
 	s.w.log.Debug("order is not closed yet", "order", id, "err", err)
-	s.orders[id].left = 1
-	s.settle(id)
+	s.orders[id].unresolved = 1
+	s.resolve(id)
 }
 
-// forgetOrders drops the memory of orders that cannot be delivered again.
+// forgetOrders forgets the closed orders that cannot be delivered again.
 func (s *shift) forgetOrders(now time.Time) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()

@@ -5,60 +5,59 @@ import (
 	"time"
 )
 
-// queue runs functions in the order in which they came, so many at a time. One that waits costs no goroutine. They make way for
-// what is due in a timetable, each for a while.
+// queue runs functions in the order of their submission, with a limit of how many run at a time. A waiting function costs
+// no goroutine. While a timetable is behind, functions of the queue yield to it, each for a bounded time.
 type queue struct {
-	table    *timetable
-	places   int           // how many functions run at a time
-	patience time.Duration // how long one makes way
+	table *timetable
+	limit int           // of functions that run at a time
+	yield time.Duration // how long a function waits at most while the timetable is behind
 
 	mu      sync.Mutex
-	waiting []waiter // guarded by mu
-	taken   int      // guarded by mu: places
+	waiting []submission // guarded by mu
+	running int          // guarded by mu
 }
 
-// waiter is a function that waits for a place.
-type waiter struct {
-	f     func()
-	since time.Time
+// submission is a function that waits in a queue.
+type submission struct {
+	f  func()
+	at time.Time
 }
 
-// newQueue returns a queue whose functions make way for what is due in t, which starts them. t does not run
-// yet.
-func (t *timetable) newQueue(places int, patience time.Duration) *queue {
-	q := &queue{table: t, places: places, patience: patience}
+// newQueue returns a queue whose functions yield to t, and are started by t. It must be called before t runs.
+func (t *timetable) newQueue(limit int, yield time.Duration) *queue {
+	q := &queue{table: t, limit: limit, yield: yield}
 	t.queues = append(t.queues, q)
 	return q
 }
 
-// do runs f on the caller's goroutine, if nothing is before it, or in the background later.
-func (q *queue) do(f func()) {
+// submit runs f on the caller's goroutine if nothing is ahead of it, and in the background later if something is.
+func (q *queue) submit(f func()) {
 	q.mu.Lock()
-	if len(q.waiting) > 0 || q.taken >= q.places || q.table.behind() {
-		q.waiting = append(q.waiting, waiter{f: f, since: time.Now()})
+	if len(q.waiting) > 0 || q.running >= q.limit || q.table.behind() {
+		q.waiting = append(q.waiting, submission{f: f, at: time.Now()})
 		q.mu.Unlock()
 		return
 	}
-	q.taken++
+	q.running++
 	q.mu.Unlock()
 	q.work(f)
 }
 
-// work runs f in the place that the caller has taken, and then whatever may follow in it.
+// work runs f, which the caller has counted as running, and then the functions that may follow it.
 func (q *queue) work(f func()) {
 	for f != nil {
 		f()
 		q.mu.Lock()
-		q.taken--
+		q.running--
 		f = q.nextLocked(time.Now())
 		q.mu.Unlock()
 	}
 }
 
-// startSome starts a portion of what may run, and says whether more may.
-func (q *queue) startSome() (more bool) {
+// startBatch starts up to batchSize functions. It reports whether more may start.
+func (q *queue) startBatch() (more bool) {
 	now := time.Now()
-	for range portion {
+	for range batchSize {
 		q.mu.Lock()
 		f := q.nextLocked(now)
 		q.mu.Unlock()
@@ -70,17 +69,17 @@ func (q *queue) startSome() (more bool) {
 	return true
 }
 
-// nextLocked takes a place for the next function that may run, and returns it; nil if there is none. q.mu is held.
+// nextLocked removes the next function that may run, counts it as running and returns it; nil if there is none. q.mu is held.
 func (q *queue) nextLocked(now time.Time) func() {
-	if len(q.waiting) == 0 || q.taken >= q.places {
+	if len(q.waiting) == 0 || q.running >= q.limit {
 		return nil
 	}
 	next := q.waiting[0]
-	if q.table.behind() && now.Sub(next.since) < q.patience {
+	if q.table.behind() && now.Sub(next.at) < q.yield {
 		return nil
 	}
-	q.waiting[0] = waiter{}
+	q.waiting[0] = submission{}
 	q.waiting = q.waiting[1:]
-	q.taken++
+	q.running++
 	return next.f
 }

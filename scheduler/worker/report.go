@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -12,28 +13,23 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// report is the end of one attempt on its way to the store. It is decided once, by the worker that executed the
-// attempt, and is sent until the store's answer is definite.
+// report is the end of one attempt on its way to the store. The worker that executed the attempt decides it once, and sends
+// it until the store's answer is definite. The exported fields are its form in the journal.
 type report struct {
-	Run     job.Run       `json:"run"` // as it was claimed
-	Rev     int64         `json:"rev"` // Run.Rev, which is not part of its JSON
+	Run     job.Run       `json:"run"` // as claimed
+	Rev     int64         `json:"rev"` // Run.Rev, which the JSON of a run leaves out
 	Outcome job.Outcome   `json:"outcome"`
 	Again   *policy.Retry `json:"again,omitempty"` // nil: the run has ended
 
-	place string // its key in the journal; "": it was never there
+	journalKey string          // "": it was never in the journal
+	journaled  bool            // it is certainly in the journal
+	ctx        context.Context // ends the delivery
+	blocked    bool            // the run's record is unreadable, and delivery waits until an operator repairs it
+	countedIn  *tally          // Worker.unsent or Worker.blocked
 }
 
-// size says what a report leaves out so that its record fits into the store.
-type size int
-
-const (
-	whole         size = iota
-	withoutOutput      // of the attempt
-	withoutInput       // nor the run's payload; so it is the run's end
-)
-
-// newReport makes the report of an attempt that ended with outcome o. notBegun says that the attempt's work never began; now is the
-// leader's time.
+// newReport makes the report of an attempt that ended with outcome o. notBegun says that the attempt's work never began;
+// now is the leader's time.
 func newReport(run job.Run, spec *job.Spec, o job.Outcome, notBegun bool, now time.Time, random float64) *report {
 	r := &report{Run: run, Rev: run.Rev}
 	r.Outcome, r.Again = policy.DecideRetry(policy.EndedAttempt{
@@ -42,21 +38,22 @@ func newReport(run job.Run, spec *job.Spec, o job.Outcome, notBegun bool, now ti
 	return r
 }
 
-// maxReason is how much of the reason for an attempt's end is kept, in bytes: a Go handler's error may be of any length, and
-// the record keeps that of many attempts.
+// maxReason is the longest reason of an attempt that is recorded, in bytes. The error of a Go handler may have any length,
+// and a record holds the reasons of many attempts.
 const maxReason = 1 << 10
 
-// checked makes sure that an outcome ends the attempt and fits into the record, whatever an executor returns.
+// checked returns o with a terminal state, a time, and texts that fit into the record, whatever an executor returns.
 func checked(o job.Outcome, now time.Time) job.Outcome {
 	switch o.State {
 	case job.Succeeded, job.Failed, job.TimedOut, job.Canceled, job.Lost:
 	default:
-		o = job.Outcome{State: job.Failed, Reason: fmt.Sprintf("executor ended with the impossible state %q", o.State), Output: o.Output}
+		reason := fmt.Sprintf("executor ended with the impossible state %q", o.State)
+		o = job.Outcome{State: job.Failed, Reason: reason, Output: o.Output}
 	}
 	if o.At.IsZero() {
 		o.At = now
 	}
-	o.At = o.At.UTC().Round(0) // as it comes back from the store, to be recognized
+	o.At = o.At.UTC().Round(0) // as it comes back from the store, so that recorded recognizes it
 	if len(o.Reason) > maxReason {
 		o.Reason = strings.ToValidUTF8(o.Reason[:maxReason], "") + "…"
 	}
@@ -66,7 +63,7 @@ func checked(o job.Outcome, now time.Time) job.Outcome {
 	return o
 }
 
-// encode is the report's JSON. It leaves <, > and & as they are, as the store does: a payload comes back byte for byte.
+// encode returns the report's JSON. Like the store it does not escape <, > and &, so that a payload keeps its bytes.
 func (r *report) encode() ([]byte, error) {
 	if r.Again == nil {
 		run, ok := r.Run.AppendJSON(append(make([]byte, 0, 1024), `{"run":`...))
@@ -84,23 +81,32 @@ func (r *report) encode() ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// key is unique to the attempt.
+// key returns a name that is unique to the attempt.
 func (r *report) key() string { return r.Run.Name() + "@" + strconv.FormatInt(r.Run.Token, 10) }
 
-// apply moves current, the attempt's record as it stands, to where the report says.
-func (r *report) apply(current job.Run, leave size) (job.Run, error) {
+// trim is what a report leaves out so that its record fits into the store.
+type trim int
+
+const (
+	trimNothing trim = iota
+	trimOutput       // the attempt's output
+	trimPayload      // also the run's payload, so the run ends
+)
+
+// apply returns current, the record of the attempt, with the report applied to it.
+func (r *report) apply(current job.Run, leaveOut trim) (job.Run, error) {
 	o, retry := r.Outcome, r.Again
-	if leave >= withoutOutput {
+	if leaveOut >= trimOutput {
 		o.Output = ""
 	}
-	if leave >= withoutInput {
+	if leaveOut >= trimPayload {
 		current.Payload = nil
 		if retry != nil {
 			retry, o.Reason = nil, policy.JoinReasons(o.Reason, "not tried again, since its record is too large for the store")
 		}
 	}
 	if current.Cancel != nil {
-		if o.State == job.Lost { // we killed what somebody wanted to end
+		if o.State == job.Lost { // the worker killed an attempt that was to be canceled anyway
 			o.State = job.Canceled
 		}
 		if o.State == job.Canceled {
@@ -114,14 +120,14 @@ func (r *report) apply(current job.Run, leave size) (job.Run, error) {
 	return current.Finish(o)
 }
 
-// open says whether record is still in the attempt that the report ends.
+// open reports whether record is still in the attempt that the report ends.
 func (r *report) open(record *job.Run) bool {
-	// The start as well: in a store that was restored from a backup, another attempt may have been given the same token.
+	// The start counts too: a store that was restored from a backup may have given the same token to another attempt.
 	return record.State == job.Running && record.Token == r.Run.Token && record.Started.Equal(r.Run.Started)
 }
 
-// told says whether record already has the report: an earlier send of it was applied without our hearing.
-func (r *report) told(record *job.Run) bool {
+// recorded reports whether record contains the report: the store applied an earlier send without an answer.
+func (r *report) recorded(record *job.Run) bool {
 	for _, a := range record.Attempts {
 		if a.Token == r.Run.Token {
 			return a.Finished.Equal(r.Outcome.At) && !a.GivenUp
@@ -130,7 +136,7 @@ func (r *report) told(record *job.Run) bool {
 	return false
 }
 
-// begun says whether the attempt had begun when it ended.
+// begun reports whether the attempt's work had begun when the attempt ended.
 func (r *report) begun() bool {
 	switch r.Outcome.State {
 	case job.Succeeded, job.Failed:
@@ -139,8 +145,8 @@ func (r *report) begun() bool {
 	return !strings.Contains(r.Outcome.Reason, job.NotBegun)
 }
 
-// tooLate is the event that tells of an outcome that came too late for record.
-func (r *report) tooLate(record *job.Run) job.Event {
+// fencedEvent returns the event of an outcome that came too late for record. The zero record means that the run is gone.
+func (r *report) fencedEvent(record *job.Run) job.Event {
 	reason := "the run is gone"
 	if record.ID != "" {
 		reason = fmt.Sprintf("the run is %s, attempt %d", record.State, record.Attempt)

@@ -17,14 +17,14 @@ func TestAWorkerEndsWhenAnotherProcessHasItsName(t *testing.T) {
 		want   error
 	}{
 		{"its presence is taken again and again", (*fakeSession).rob, 10 * time.Second, ErrNameTaken},
-		{"its presence is taken now and then", (*fakeSession).rob, theftsWithin, nil},
+		{"its presence is taken now and then", (*fakeSession).rob, lossWindow, nil},
 		{"its session is lost again and again", (*fakeSession).lose, 10 * time.Second, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lasting(time.Second))
 				r.start()
-				for range maxThefts {
+				for range maxLosses {
 					name := r.store.pending("backup", time.Now().Format("150405"), time.Now())
 					r.give(name)
 					after(2 * time.Second)

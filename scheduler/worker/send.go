@@ -12,66 +12,65 @@ import (
 )
 
 // write sends run until the answer is definite: nil, job.ErrConflict with the record as it stands, job.ErrUnreadable or
-// job.ErrTooLarge. After job.ErrFull it goes on, as there may be room again. Any other error means that ctx has ended and
-// that the write may or may not happen.
-func (w *Worker) write(ctx context.Context, run job.Run) (job.Run, error) {
-	got, err := w.store.Write(ctx, run)
-	if settled(err) {
+// job.ErrTooLarge. After job.ErrFull it tries again, since the store may get room. Any other error means that ctx has ended
+// and that the write may or may not happen.
+func (w *Worker) write(ctx context.Context, run job.Run) (got job.Run, err error) {
+	if got, err = w.store.Write(ctx, run); definite(err) {
 		return got, err
 	}
 	return w.writeAgain(ctx, run)
 }
 
-// writeAgain is write after the first try.
+// writeAgain is write after the first try. It is a function of its own so that a first try allocates no closure.
 func (w *Worker) writeAgain(ctx context.Context, run job.Run) (got job.Run, err error) {
-	err = w.insist(ctx, "write run "+run.Name(), func() (err error) {
+	err = w.untilDefinite(ctx, "write run "+run.Name(), func() (err error) {
 		got, err = w.store.Write(ctx, run)
 		return err
 	})
 	return got, err
 }
 
-// record creates ev, and returns an error only if ctx ends before.
+// record creates ev. It returns an error only if ctx ends before.
 func (w *Worker) record(ctx context.Context, ev job.Event) error {
-	err := w.insist(ctx, "record event "+ev.Job+"/"+ev.ID, func() error { return w.store.Record(ctx, ev) })
+	err := w.untilDefinite(ctx, "record event "+ev.Job+"/"+ev.ID, func() error { return w.store.Record(ctx, ev) })
 	if errors.Is(err, job.ErrConflict) || errors.Is(err, job.ErrTooLarge) {
-		return nil // it exists, or never will
+		return nil // it exists already, or never will
 	}
 	return err
 }
 
-// insist calls do until it succeeds or is refused for good, with pauses, as long as ctx lasts.
-func (w *Worker) insist(ctx context.Context, what string, do func() error) error {
-	pauses := newPauses()
+// untilDefinite calls do, with growing delays, until its answer is definite or ctx ends.
+func (w *Worker) untilDefinite(ctx context.Context, what string, do func() error) error {
+	delays := newBackoff()
 	for tries := 1; ; tries++ {
 		err := do()
-		if settled(err) {
+		if definite(err) {
 			return err
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w (%w)", what, context.Cause(ctx), err)
 		}
-		w.log.Debug("store did not take it yet", "what", what, "tries", tries, "err", err)
-		if err := pause(ctx, pauses.NextBackOff()); err != nil {
+		w.log.Debug("store gave no definite answer, trying again", "what", what, "tries", tries, "err", err)
+		if err := sleep(ctx, delays.NextBackOff()); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
 }
 
-// settled says whether err is the store's definite answer.
-func settled(err error) bool {
+// definite reports whether err is a definite answer of the store.
+func definite(err error) bool {
 	return err == nil || errors.Is(err, job.ErrConflict) || errors.Is(err, job.ErrUnreadable) || errors.Is(err, job.ErrTooLarge)
 }
 
-// newPauses returns short and growing pauses: short, since a session may depend on what is waiting.
-func newPauses() *backoff.ExponentialBackOff {
+// newBackoff returns growing delays from 50 ms to 1 s. They are short, since a session may depend on the next try.
+func newBackoff() *backoff.ExponentialBackOff {
 	return &backoff.ExponentialBackOff{
 		InitialInterval: 50 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: time.Second,
 	}
 }
 
-// pause waits for d, and returns the cause if ctx ends before.
-func pause(ctx context.Context, d time.Duration) error {
+// sleep waits for d. It returns the cause of ctx if ctx ends before.
+func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -79,5 +78,31 @@ func pause(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// wait waits until done is closed, for limit at most and as long as ctx lasts. It reports whether done is closed.
+func wait(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
+	select {
+	case <-done: // also if limit is zero or negative
+		return true
+	default:
+	}
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// wake puts a token into c, which has room for one. A token that is there already is enough.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }

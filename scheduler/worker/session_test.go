@@ -302,8 +302,8 @@ func TestShutdown(t *testing.T) {
 			begun := time.Now()
 			r.stop()
 			after(time.Millisecond)
-			if got := r.wantState(ahead, job.Pending); got.Reason != string(errRetiring) {
-				t.Errorf("reason = %q, want %q", got.Reason, errRetiring)
+			if got := r.wantState(ahead, job.Pending); got.Reason != string(errDraining) {
+				t.Errorf("reason = %q, want %q", got.Reason, errDraining)
 			}
 			r.sessions.mu.Lock()
 			draining := r.sessions.presence.Draining

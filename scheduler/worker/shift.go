@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,52 +11,52 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// shift is the worker's time under one session. What was handed to the worker and has not begun belongs to the shift.
+// shift is the time of the worker under one session. Armed runs belong to the shift. Attempts and outcomes outlive it.
 type shift struct {
-	w       *Worker
-	session Session
-	life    context.Context         // of the worker's attempts and outcomes
-	ctx     context.Context         // ends with the session, for others or for real; its cause is executor.ErrFenced then
-	cancel  context.CancelCauseFunc // of ctx
-	wg      sync.WaitGroup          // everything that ends with ctx
-	holding tally                   // runs that are held
-	killed  tally                   // attempts of this shift that were killed when it ended, and have not ended yet
-	settled chan struct{}           // holds a token while there is an order to close
+	w         *Worker
+	session   Session
+	life      context.Context         // of the worker's attempts and outcomes
+	ctx       context.Context         // ends when others may think the session over; its cause is executor.ErrFenced then
+	cancel    context.CancelCauseFunc // of ctx
+	wg        sync.WaitGroup          // everything that ends with ctx
+	unclaimed tally                   // armed runs
+	killed    tally                   // attempts that were killed when the shift ended, and have not ended yet
+	closeSoon chan struct{}           // holds a token when there is an order to close
 
-	presenting chan struct{} // holds a token while the presence is changed
+	publishing chan struct{} // holds a token while the presence is being published
 
-	// Guarded by w.mu.
-	holds    map[string]*hold  // by run
-	crowds   map[int64]int     // how many of them were given for one instant
-	orders   map[string]*order // by id: those that are known, and for a while those that were closed
-	closing  []string          // orders with nothing left to claim
-	retiring bool              // what is held is handed back
-	drains   bool              // as leaders see it, by the last change of the presence that was answered
-	unsure   bool              // there was a later one, which was not or was refused
+	// Guarded by Worker.mu.
+	armed             map[string]*armedRun // by run
+	dueCounts         map[int64]int        // how many of them are due at one instant, by dueKey
+	orders            map[string]*order    // by id, and for orderMemory after they were closed
+	toClose           []string             // ids of resolved orders
+	draining          bool                 // armed runs are handed back
+	shownDraining     bool                 // what the presence says, by the last answer of the store
+	presenceUncertain bool                 // a later change of the presence has failed, or has no answer yet
 }
 
 func newShift(w *Worker, session Session, life context.Context) *shift {
 	ctx, cancel := context.WithCancelCause(life)
 	return &shift{
 		w: w, session: session, life: life, ctx: ctx, cancel: cancel,
-		settled: make(chan struct{}, 1), presenting: make(chan struct{}, 1),
-		drains: w.Refuses() != nil, // as the session was opened
-		holds:  make(map[string]*hold),
-		crowds: make(map[int64]int),
-		orders: make(map[string]*order),
+		closeSoon: make(chan struct{}, 1), publishing: make(chan struct{}, 1),
+		shownDraining: w.Refuses() != nil, // as in the presence with which the session was opened
+		armed:         make(map[string]*armedRun),
+		dueCounts:     make(map[int64]int),
+		orders:        make(map[string]*order),
 	}
 }
 
-// begin starts to take orders.
-func (s *shift) begin() {
-	s.wg.Go(s.guard)
-	s.wg.Go(s.takeOrders)
+// start starts the goroutines of the shift.
+func (s *shift) start() {
+	s.wg.Go(s.watchSession)
+	s.wg.Go(s.receiveOrders)
 	s.wg.Go(s.closeOrders)
-	s.wg.Go(s.watchDisk)
+	s.wg.Go(s.watchHealth)
 }
 
-// guard ends the shift as soon as others may think the session over, before they can act on it.
-func (s *shift) guard() {
+// watchSession ends the shift as soon as others may think the session over, and before they can act on it.
+func (s *shift) watchSession() {
 	for {
 		left := s.session.Deadline().Sub(s.w.now())
 		if left <= 0 {
@@ -63,7 +65,7 @@ func (s *shift) guard() {
 		select {
 		case <-s.ctx.Done():
 			return
-		case <-time.After(left): // by now the session has been renewed, as a rule
+		case <-time.After(left): // the session has usually been renewed by now
 			continue
 		case <-s.session.Done():
 		}
@@ -74,8 +76,8 @@ func (s *shift) guard() {
 	s.w.log.Warn("session is over", "session", s.session.ID(), "killed", killed)
 }
 
-// over says whether others may think the session over. Between the guard's timer and its call the process may have been
-// stopped for hours, so whoever is about to begin something asks.
+// over reports whether others may think the session over. The process may have been suspended for hours since watchSession
+// looked, so code that is about to start something asks again.
 func (s *shift) over() bool {
 	if s.ctx.Err() != nil || !s.w.now().Before(s.session.Deadline()) {
 		return true
@@ -88,14 +90,12 @@ func (s *shift) over() bool {
 	}
 }
 
-// kill ends the attempts of the shift that others may repeat, or that others rely on to have ended, and returns how
-// many. An attempt that nobody repeats, of a job that may overlap with itself, goes on and reports what its token still
-// allows.
+// kill kills the attempts of the shift, except those that outlive their session, and returns how many it killed.
 func (s *shift) kill() (n int) {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	for a := range s.w.attempts {
-		if a.shift == s && !a.outlives() {
+		if a.shift == s && !a.outlivesSession() {
 			a.kill()
 			n++
 		}
@@ -103,26 +103,25 @@ func (s *shift) kill() (n int) {
 	return n
 }
 
-// retire hands back what is held, says to leaders that nothing more is taken, and goes on listening for requests to
-// stop what executes.
-func (s *shift) retire() {
+// drain hands armed runs back and tells leaders that the worker accepts no more. The shift goes on to receive stop requests.
+func (s *shift) drain() {
 	s.w.mu.Lock()
-	s.retiring = true
-	for _, h := range s.holds {
-		h.wake(errRetiring)
+	s.draining = true
+	for _, r := range s.armed {
+		r.interruptWait(errDraining)
 	}
 	s.w.mu.Unlock()
-	s.wg.Go(s.present)
+	s.wg.Go(s.publishPresence)
 }
 
-// end ends the shift. It waits for what it killed, and for outcomes unless ctx ends, within bounds: once the session is
-// closed, or another one is opened, others repeat those attempts.
+// end ends the shift. It waits, for a bounded time, for the attempts that were killed, and for outcomes unless ctx ends.
+// Once the session is closed or another one is opened, other workers repeat these attempts.
 func (s *shift) end(ctx context.Context) {
 	s.cancel(executor.ErrStopping)
 	s.wg.Wait()
 	if !fenced(context.Cause(s.ctx)) {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), closeTimeout)
-		s.closeSettled(closing)
+		s.closeResolved(closing)
 		cancel()
 	}
 	if !wait(s.life, s.killed.empty(), executor.HurryGrace+s.w.cfg.StopTimeout) {
@@ -132,11 +131,33 @@ func (s *shift) end(ctx context.Context) {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), closeTimeout)
 	defer cancel()
 	if err := s.session.Close(closing); err != nil {
-		s.w.log.Warn("session could not be closed and has to run out", "session", s.session.ID(), "err", err)
+		s.w.log.Warn("session could not be closed and has to expire", "session", s.session.ID(), "err", err)
 	}
 }
 
-// armed says whether the record r is an attempt that this session has been given and has not begun.
-func (s *shift) armed(r *job.Run) bool {
+// assigned reports whether the record r is armed for this session.
+func (s *shift) assigned(r *job.Run) bool {
 	return r.State == job.Armed && r.Session == s.session.ID()
+}
+
+// ErrNameTaken is the error of Run when another process of the same name replaces the worker's presence again and again.
+// Neither process would finish a long job, since each replacement ends the attempts of the other one.
+var ErrNameTaken = errors.New("another process uses this name and replaces its presence again and again")
+
+// A worker ends when its presence was replaced maxLosses times within lossWindow. A single replacement is normal: a process
+// hung, and another one was started in its place. Of two processes that take turns, the other one has counted one loss less
+// and stays.
+const (
+	maxLosses  = 3
+	lossWindow = 5 * time.Minute
+)
+
+// recentLosses holds the times at which the worker lost its presence to another process.
+type recentLosses []time.Time
+
+// add adds a loss, and reports whether the worker has to end.
+func (l *recentLosses) add(now time.Time) bool {
+	*l = slices.DeleteFunc(*l, func(at time.Time) bool { return now.Sub(at) > lossWindow })
+	*l = append(*l, now)
+	return len(*l) >= maxLosses
 }

@@ -7,40 +7,39 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Store is what a worker asks of the store.
+// Store is the part of the store that a worker uses.
 type Store interface {
-	// Orders delivers the orders that are queued for worker, then new ones until ctx ends. An order may be delivered
-	// twice. Its Rev, and that of each of its runs, is the revision that created it. deliver does not block.
+	// Orders delivers the orders in the queue of worker, and then new ones until ctx ends. An order may be delivered twice.
+	// Its Rev, and that of each of its runs, is the revision that created it. deliver does not block.
 	Orders(ctx context.Context, worker string, deliver func(job.Order)) error
 	// CloseOrder removes an order from the queue. Removing one that is gone is no error.
 	CloseOrder(ctx context.Context, worker, id string) error
-	// Write replaces the record at revision run.Rev and returns it with its new Rev, also when an earlier send of the
-	// same write turns out to have been applied. It blocks until the answer is definite or ctx ends; then the write
-	// may or may not happen. With job.ErrConflict it returns the record as it stands, the zero Run if it is gone;
-	// job.ErrTooLarge, job.ErrFull, and job.ErrUnreadable if nobody can read what is there now, are definite refusals.
+	// Write replaces the record at revision run.Rev and returns it with its new Rev, also if an earlier send of the same
+	// write has been applied. It blocks until the answer is definite or ctx ends. If ctx ends, the write may or may not
+	// happen. With job.ErrConflict it returns the record as it stands, the zero Run if there is none. job.ErrTooLarge,
+	// job.ErrFull, and job.ErrUnreadable for an unreadable record are definite refusals.
 	Write(ctx context.Context, run job.Run) (job.Run, error)
-	// Run reads a record, with every write that was made before the call.
+	// Run reads a record. It sees every write that was made before the call.
 	Run(ctx context.Context, jobName, id string) (job.Run, error)
-	// Job reads a definition, job.ErrNotFound if there is none. Leaders set Run.Generation to the job's when they arm
-	// a run, so that the worker can tell an outdated answer.
+	// Job reads a definition; job.ErrNotFound if there is none. A leader that arms a run copies the job's Generation into
+	// it, so that the worker can recognize an outdated answer.
 	Job(ctx context.Context, name string) (job.Job, error)
-	// Record creates an event. One that exists under the same job and id is this one, and no error.
+	// Record creates an event. If it exists under the same job and id, that is no error.
 	Record(ctx context.Context, ev job.Event) error
 }
 
-// Session is one incarnation of the worker: a lease with the presence record workers/<name> on it, renewed by its
-// owner.
+// Session is a lease that holds the presence record workers/<name>. Its owner, outside this package, renews it.
 type Session interface {
-	// ID is what orders and runs name as their Session.
+	// ID returns the name of the session in orders and runs.
 	ID() string
-	// Deadline is when others may think us dead. It moves forward with each renewal, carries a monotonic reading, and
-	// lies safely before the end of the lease.
+	// Deadline returns the time from which others may think the worker dead. Each renewal moves it forward. It carries a
+	// monotonic reading and lies safely before the end of the lease.
 	Deadline() time.Time
 	// Done is closed when the lease is known to be gone.
 	Done() <-chan struct{}
-	// Taken says, of a session that is done, whether it is because another one has its presence in the place of ours.
+	// Taken reports, after Done, whether another session has replaced the presence.
 	Taken() bool
-	// Close gives the lease back at once, so that what this session still holds is handed to others.
+	// Close revokes the lease at once, so that leaders assign the runs of this session to other workers.
 	Close(ctx context.Context) error
 }
 

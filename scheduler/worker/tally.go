@@ -2,29 +2,29 @@ package worker
 
 import "sync"
 
-// tally counts what is in progress, and lets one wait until nothing is.
+// tally counts what is in progress. Its users can wait until the count is zero. The zero value counts zero.
 type tally struct {
 	mu   sync.Mutex
-	n    int
-	none chan struct{} // closed when n falls to zero; nil while nobody waits
+	n    int           // guarded by mu
+	zero chan struct{} // guarded by mu: closed when n falls to zero; nil while no one waits
 }
 
-// add counts d more, which may be negative, and returns how many are in progress.
+// add adds d, which may be negative, and returns the count.
 func (t *tally) add(d int) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.n += d
-	if t.n == 0 && t.none != nil {
-		close(t.none)
-		t.none = nil
+	if t.n == 0 && t.zero != nil {
+		close(t.zero)
+		t.zero = nil
 	}
 	return t.n
 }
 
-// count is how many are in progress.
+// count returns the count.
 func (t *tally) count() int { return t.add(0) }
 
-// empty returns a channel that is closed as soon as nothing is in progress.
+// empty returns a channel that is closed when the count is zero, or falls to zero.
 func (t *tally) empty() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,8 +33,8 @@ func (t *tally) empty() <-chan struct{} {
 		close(now)
 		return now
 	}
-	if t.none == nil {
-		t.none = make(chan struct{})
+	if t.zero == nil {
+		t.zero = make(chan struct{})
 	}
-	return t.none
+	return t.zero
 }

@@ -9,36 +9,37 @@ import (
 	"time"
 )
 
-// portion is how many functions of one kind are started before whatever else is ready to run has its turn.
-const portion = 64
+// batchSize is how many functions a timetable or a queue starts before it yields to the other goroutines that are ready to run.
+const batchSize = 64
 
-// timetable starts functions at their times. One that waits costs no goroutine. Of many that are due at one instant, few at a
-// time are ready to run: what renews a lease has to run several times for that, and would wait behind all of them each time.
+// timetable starts functions at their times. A waiting function costs no goroutine. Of many functions that are due at one
+// instant, it makes only a few ready to run at a time: the goroutine that renews the session must run several times and
+// would wait behind all of them each time.
 type timetable struct {
 	start  func(f func()) // runs f in the background
-	queues []*queue       // of what makes way for what is due
+	queues []*queue       // whose functions yield to those of the timetable
 
-	wake chan struct{} // holds a token when there is something sooner than before
-	late atomic.Bool   // more is due than has been started
+	changed chan struct{} // holds a token when the first entry has changed
+	late    atomic.Bool   // see behind
 
 	mu      sync.Mutex
 	waiting entries // guarded by mu
-	over    bool    // guarded by mu: nothing waits any more
+	over    bool    // guarded by mu: functions start at once from now on
 }
 
 // entry is a function that waits for its time.
 type entry struct {
 	at    time.Time
 	f     func()
-	stop  func() bool // listening to its context
-	place int         // in the heap; -1: not in it
+	stop  func() bool // ends the watch of its context
+	index int         // in the heap; -1: it has been started
 }
 
 func newTimetable(start func(f func())) *timetable {
-	return &timetable{start: start, wake: make(chan struct{}, 1)}
+	return &timetable{start: start, changed: make(chan struct{}, 1)}
 }
 
-// after has f started once d has passed or ctx has ended, whichever comes first.
+// after starts f when d has passed or ctx has ended, whichever comes first.
 func (t *timetable) after(ctx context.Context, d time.Duration, f func()) {
 	t.mu.Lock()
 	if t.over {
@@ -49,36 +50,28 @@ func (t *timetable) after(ctx context.Context, d time.Duration, f func()) {
 	e := &entry{at: time.Now().Add(d), f: f}
 	e.stop = context.AfterFunc(ctx, func() { t.hasten(e) })
 	heap.Push(&t.waiting, e)
-	first := e.place == 0
+	first := e.index == 0
 	t.mu.Unlock()
 	if first {
-		t.nudge()
+		wake(t.changed)
 	}
 }
 
-// hasten has e come due now, if it has not.
+// hasten makes e due now, unless it was started already.
 func (t *timetable) hasten(e *entry) {
 	t.mu.Lock()
-	if e.place >= 0 {
+	if e.index >= 0 {
 		e.at = time.Time{}
-		heap.Fix(&t.waiting, e.place)
+		heap.Fix(&t.waiting, e.index)
 	}
 	t.mu.Unlock()
-	t.nudge()
+	wake(t.changed)
 }
 
-// nudge has run look again.
-func (t *timetable) nudge() {
-	select {
-	case t.wake <- struct{}{}:
-	default: // it will
-	}
-}
-
-// behind says whether more is due than has been started.
+// behind reports whether some functions are due and not started.
 func (t *timetable) behind() bool { return t.late.Load() }
 
-// run starts what is due until ctx ends, and then all the rest. Whatever comes after that is started at once.
+// run starts the functions that are due until ctx ends, and then all others. After that, after starts functions at once.
 func (t *timetable) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -86,7 +79,7 @@ func (t *timetable) run(ctx context.Context) {
 		wait, more := t.startDue(ctx.Err() != nil)
 		t.late.Store(more)
 		for _, q := range t.queues {
-			more = q.startSome() || more
+			more = q.startBatch() || more
 		}
 		switch {
 		case more:
@@ -98,14 +91,14 @@ func (t *timetable) run(ctx context.Context) {
 		timer.Reset(wait)
 		select {
 		case <-timer.C:
-		case <-t.wake:
+		case <-t.changed:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// startDue starts a portion of what is due, which is everything at the end. It returns whether more is due, and how long it is
-// until something is.
+// startDue starts up to batchSize functions that are due, which all are if end is true. It reports whether more are due,
+// and returns how long it is until the next one is.
 func (t *timetable) startDue(end bool) (wait time.Duration, more bool) {
 	now := time.Now()
 	for n := 0; ; n++ {
@@ -115,7 +108,7 @@ func (t *timetable) startDue(end bool) (wait time.Duration, more bool) {
 		if len(t.waiting) > 0 {
 			wait = t.waiting[0].at.Sub(now)
 		}
-		if due := len(t.waiting) > 0 && (wait <= 0 || end); !due || n == portion {
+		if due := len(t.waiting) > 0 && (wait <= 0 || end); !due || n == batchSize {
 			t.mu.Unlock()
 			return wait, due
 		}
@@ -133,12 +126,12 @@ func (h entries) Len() int           { return len(h) }
 func (h entries) Less(i, k int) bool { return h[i].at.Before(h[k].at) }
 func (h entries) Swap(i, k int) {
 	h[i], h[k] = h[k], h[i]
-	h[i].place, h[k].place = i, k
+	h[i].index, h[k].index = i, k
 }
 
 func (h *entries) Push(x any) {
 	e := x.(*entry)
-	e.place = len(*h)
+	e.index = len(*h)
 	*h = append(*h, e)
 }
 
@@ -147,6 +140,6 @@ func (h *entries) Pop() any {
 	e := old[len(old)-1]
 	old[len(old)-1] = nil
 	*h = old[:len(old)-1]
-	e.place = -1
+	e.index = -1
 	return e
 }

@@ -67,10 +67,10 @@ func TestTimetable(t *testing.T) {
 	})
 }
 
-// TestAHerdStartsInPortions: what is due at one instant is not all made ready to run at once, and what has ended makes way for it,
-// for a while.
+// TestAHerdStartsInPortions: what is due at one instant is not all made ready to run at once, and what has ended makes way
+// for it, for a while.
 func TestAHerdStartsInPortions(t *testing.T) {
-	const herd = 3*portion + 1
+	const herd = 3*batchSize + 1
 	var started, waiting int
 	table := newTimetable(func(f func()) { f() })
 	ends := table.newQueue(10, time.Hour)
@@ -78,18 +78,18 @@ func TestAHerdStartsInPortions(t *testing.T) {
 	for range herd {
 		table.after(t.Context(), 0, func() {
 			started++
-			ends.do(func() { waiting++ })
+			ends.submit(func() { waiting++ })
 		})
 	}
 	for i, want := range []struct{ started, waiting int }{
-		{portion, portion}, // it is not known yet that more are due
-		{2 * portion, portion},
-		{3 * portion, portion},
+		{batchSize, batchSize}, // it is not known yet that more are due
+		{2 * batchSize, batchSize},
+		{3 * batchSize, batchSize},
 		{herd, herd},
 	} {
 		_, more := table.startDue(false)
 		table.late.Store(more)
-		ends.startSome()
+		ends.startBatch()
 		if got := (struct{ started, waiting int }{started, waiting}); got != want {
 			t.Errorf("after %d portions %+v, want %+v", i+1, got, want)
 		}
@@ -97,8 +97,8 @@ func TestAHerdStartsInPortions(t *testing.T) {
 			t.Errorf("after %d portions, more are due: %t", i+1, more)
 		}
 		ran := false
-		impatient.do(func() { ran = true })
-		impatient.startSome()
+		impatient.submit(func() { ran = true })
+		impatient.startBatch()
 		if !ran {
 			t.Errorf("after %d portions, what has no patience makes way", i+1)
 		}
@@ -111,7 +111,7 @@ func TestQueue(t *testing.T) {
 		r := newRecord()
 		for i := range 6 { // two at a time, each of which takes a second
 			table.start(func() {
-				q.do(func() {
+				q.submit(func() {
 					r.note(i)()
 					<-time.After(time.Second)
 				})

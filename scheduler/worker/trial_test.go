@@ -28,7 +28,7 @@ func TestAMachineThatLacksSomething(t *testing.T) {
 				return lasting(time.Second)(ctx, req)
 			})
 			r.store.define("backup", job.Spec{Command: []string{"backup"}, Delivery: delivery})
-			r.cfg.Trial = func() error {
+			r.cfg.StartCheck = func() error {
 				trials.Add(1)
 				if full.Load() {
 					return syscall.EAGAIN
@@ -50,15 +50,15 @@ func TestAMachineThatLacksSomething(t *testing.T) {
 			}
 			r.give(name) // before the leader saw it
 			after(time.Minute)
-			if got := r.wantState(name, job.Pending); got.Reason != string(errLacks) {
-				t.Errorf("run was handed back with %q, want %q", got.Reason, errLacks)
+			if got := r.wantState(name, job.Pending); got.Reason != string(errCannotStart) {
+				t.Errorf("run was handed back with %q, want %q", got.Reason, errCannotStart)
 			}
 			r.wantExecutions(1)
 			if n := trials.Load(); n < 55 || n > 60 {
 				t.Errorf("tried %d times in a minute, want once a second", n)
 			}
 			full.Store(false)
-			after(2 * fullEvery)
+			after(2 * unhealthyProbeEvery)
 			if r.w.Refuses() != nil || r.sessions.shown().Draining {
 				t.Errorf("got %v, shown %+v, want neither", r.w.Refuses(), r.sessions.shown())
 			}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,72 +13,71 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/output"
-	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Worker claims, executes and reports the attempts that leaders hand to this process.
+// Worker claims and executes the attempts that leaders assign to this process, and reports how they ended.
 type Worker struct {
 	cfg      Config
 	store    Store
 	sessions Sessions
 	exec     executor.Executor
-	journal  *Journal // nil: outcomes that the store has not acknowledged die with the process
+	journal  *Journal // nil: outcomes that are not in the store are lost with the process
 	log      hclog.Logger
 	now      func() time.Time
 	random   func() float64 // in [0,1)
 
 	definitions definitions
 	room        chan struct{} // holds a token for each attempt that executes or is being claimed
-	executing   tally         // those attempts
-	claims      pace
-	claimed     atomic.Int64 // claims so far
-	unsent      tally        // outcomes that are not yet in the store
-	stuck       tally        // and those whose runs nobody can read, which the journal has
+	executing   tally         // these attempts
+	claims      claimLatency
+	claimed     atomic.Int64 // number of claims
+	unsent      tally        // outcomes that are not in the store yet
+	blocked     tally        // outcomes in the journal whose runs have unreadable records
 	wg          sync.WaitGroup
-	table       *timetable   // starts what held runs and attempts wait for, on goroutines of wg; of Run, like the queues
-	ends        *queue       // of attempts that have ended: on their way to the journal
-	outbox      *queue       // of reports, on their way to the store
-	life        string       // unique to one call of Run; what the processes of its attempts are marked with
-	former      []string     // lives that are over, of which nothing is left; the next look at the disk forgets them
-	kept        bool         // life is in the journal; of whoever looks at the disk, like former
-	looking     chan error   // what a look at the disk that is under way has found; nil: none is; of checkDisk
-	marks       atomic.Int64 // attempts marked so far
+	table       *timetable   // starts what armed runs and attempts wait for, on goroutines of wg; made by Run, like the queues
+	ends        *queue       // of ended attempts, whose outcomes go to the journal
+	outbox      *queue       // of reports, which go to the store
+	life        string       // unique name of this call of Run, which begins the markers of its attempts' processes
+	markers     atomic.Int64 // number of markers
 
-	suspect chan struct{}                 // holds a token while the disk is to be looked at soon
-	sweep   chan struct{}                 // holds a token while old output is to be looked for soon
-	unswept atomic.Int64                  // output that has come since that was begun last, in bytes as Sweep counts them
-	bounds  atomic.Pointer[output.Bounds] // of the output that is kept, as of then; nil: it never was
+	// Used only by the goroutine that probes the disk.
+	formerLives  []string   // whose processes are gone: the next probe removes them from the journal
+	lifeRecorded bool       // life is in the journal
+	probing      chan error // result of the probe under way; nil: none is. Of checkDisk
+
+	probeSoon chan struct{}                 // holds a token when the disk must be probed soon
+	sweepSoon chan struct{}                 // holds a token when old output must be swept soon
+	unswept   atomic.Int64                  // output since the last sweep, in bytes as output.Sweep counts them
+	bounds    atomic.Pointer[output.Bounds] // of the output, as of the last sweep; nil: there was none
 
 	mu       sync.Mutex
-	attempts map[*attempt]struct{} // guarded by mu: those that execute
-	stopping bool                  // guarded by mu: what begins from now on is stopped at once
-	disk     error                 // guarded by mu: why nothing can be written to it; nil: it takes what comes
-	lacks    error                 // guarded by mu: why attempts cannot begin; nil: they can, for all that is known
+	attempts map[*attempt]struct{} // guarded by mu
+	stopping bool                  // guarded by mu: new attempts are stopped at once
+	diskErr  error                 // guarded by mu: why the disk cannot be written to; nil: it can
+	startErr error                 // guarded by mu: why attempts cannot start; nil: they can, as far as is known
 }
 
-// steady is how long a session has to last for the next one to be opened without a pause.
-const steady = 5 * time.Second
+// steadySession is how long a session must last so that the next one is opened without a delay.
+const steadySession = 5 * time.Second
 
-// openTimeout bounds each try to open a session, and closeTimeout each farewell to the store.
 const (
-	openTimeout  = 10 * time.Second
-	closeTimeout = 2 * time.Second
+	openTimeout  = 10 * time.Second // of one try to open a session
+	closeTimeout = 2 * time.Second  // of each last call to the store
 )
 
-// How many outcomes are on their way to the journal, and to the store, at a time, and for how long the next ones make way for runs
-// that are due. Until it is in the journal, an outcome dies with the process.
+// How many outcomes are written to the journal, and sent to the store, at a time, and how long one yields to runs that are
+// due. Until it is in the journal, an outcome is lost with the process.
 const (
-	endsPlaces     = 4096
-	endsPatience   = 100 * time.Millisecond
-	outboxPlaces   = 512
-	outboxPatience = 4 * time.Second
+	endsLimit   = 4096
+	endsYield   = 100 * time.Millisecond
+	outboxLimit = 512
+	outboxYield = 4 * time.Second
 )
 
-// New returns a worker that does nothing until Run. cfg has been validated; journal may be nil, and is the caller's to
-// close after Run.
+// New returns a worker, which does nothing until Run. cfg must be valid. journal may be nil; the caller closes it after Run.
 func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, journal *Journal, log hclog.Logger) *Worker {
 	cfg = cfg.Defaults()
-	w := &Worker{
+	return &Worker{
 		cfg:         cfg,
 		store:       store,
 		sessions:    sessions,
@@ -89,23 +86,22 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 		log:         log,
 		now:         cfg.Now,
 		random:      rand.Float64,
-		definitions: definitions{read: store.Job, known: cfg.Known},
+		definitions: definitions{read: store.Job, known: cfg.Known, now: cfg.Now, log: log},
 		room:        make(chan struct{}, cfg.Capacity),
-		suspect:     make(chan struct{}, 1),
-		sweep:       make(chan struct{}, 1),
+		probeSoon:   make(chan struct{}, 1),
+		sweepSoon:   make(chan struct{}, 1),
 		attempts:    make(map[*attempt]struct{}),
 	}
-	return w
 }
 
-// Run works until ctx ends, and then gives back what is not claimed, lets run what is for ShutdownGrace, stops
-// the rest, and delivers what outcomes it can. It is called once.
+// Run works until ctx ends. Then it hands back the runs that are not claimed, lets attempts run for ShutdownGrace, stops
+// the rest, and delivers the outcomes that it can. It is called once.
 //
-// It returns when all that it started has ended; only an attempt that ignores being stopped is left behind, and what waits for a
-// disk that does not answer, which nothing can end, and makes for an error. Outcomes that could not be delivered stay in the
-// journal and are no error. Before ctx ends it returns ErrNameTaken alone.
+// When it returns, all its goroutines have ended, with two exceptions: an attempt that ignores its end, and a wait for a
+// disk that does not answer. Both are left behind and make Run return an error. Outcomes that could not be delivered stay
+// in the journal and are no error. Before ctx ends, Run returns only ErrNameTaken.
 func (w *Worker) Run(ctx context.Context) error {
-	// Attempts and outcomes outlive the request to stop; life ends them.
+	// Attempts and outcomes outlive ctx; life ends them.
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	w.startTable(life)
@@ -114,19 +110,19 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.wg.Go(func() { w.sweepOutputs(life) })
 	w.replay(life)
 
-	w.checkDisk(ctx) // before anybody is told that we are there
+	w.checkDisk(ctx) // before the first presence shows whether the worker accepts runs
 	err := w.work(ctx, life)
 	end(executor.ErrStopping)
 	if left := w.executing.count(); left > 0 {
 		return errors.Join(err, fmt.Errorf("stop worker %s: %d attempts ignore being stopped", w.cfg.Name, left))
 	}
 	ended := make(chan struct{})
-	go func() { // waited for below, as what it waits for
+	go func() { // Run waits for it below
 		w.wg.Wait()
 		close(ended)
 	}()
 	if !wait(context.WithoutCancel(ctx), ended, w.cfg.StopTimeout) {
-		err = errors.Join(err, fmt.Errorf("stop worker %s: something does not end, such as a wait for a disk, and is left behind", w.cfg.Name))
+		err = errors.Join(err, fmt.Errorf("stop worker %s: a goroutine does not end, as when a disk does not answer", w.cfg.Name))
 	}
 	stopNanny()
 	return err
@@ -134,24 +130,24 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // startTable starts the timetable, which ends with life.
 func (w *Worker) startTable(life context.Context) {
-	crew := crew{wg: &w.wg, idle: make(chan func())}
-	w.table = newTimetable(func(f func()) { crew.run(life, f) })
-	w.ends = w.table.newQueue(endsPlaces, endsPatience)
-	w.outbox = w.table.newQueue(outboxPlaces, outboxPatience)
+	goroutines := pool{wg: &w.wg, idle: make(chan func())}
+	w.table = newTimetable(func(f func()) { goroutines.run(life, f) })
+	w.ends = w.table.newQueue(endsLimit, endsYield)
+	w.outbox = w.table.newQueue(outboxLimit, outboxYield)
 	w.wg.Go(func() { w.table.run(life) })
 }
 
-// work goes from shift to shift until ctx ends, or another process turns out to have our name, and then drains.
+// work runs one shift after another until ctx ends, or until another process uses the worker's name, and then drains.
 func (w *Worker) work(ctx, life context.Context) error {
-	pauses := newPauses()
-	var taken thefts
+	delays := newBackoff()
+	var taken recentLosses
 	for ctx.Err() == nil {
-		// Outcomes land before a new session shows others that the old one is over, and they judge its attempts lost.
+		// A new session shows others that the old one is over, and they judge its attempts lost. Outcomes must arrive before.
 		wait(ctx, w.unsent.empty(), w.cfg.SettleTimeout)
-		s, err := w.open(ctx, life)
+		s, err := w.openShift(ctx, life)
 		if err != nil {
 			w.log.Warn("session could not be opened", "err", err)
-			_ = pause(ctx, pauses.NextBackOff())
+			_ = sleep(ctx, delays.NextBackOff())
 			continue
 		}
 		opened := w.now()
@@ -163,24 +159,24 @@ func (w *Worker) work(ctx, life context.Context) error {
 				w.drain(w.unsent.empty)
 				return fmt.Errorf("worker %s: %w", w.cfg.Name, ErrNameTaken)
 			}
-			if w.now().Sub(opened) > steady {
-				pauses.Reset()
+			if w.now().Sub(opened) > steadySession {
+				delays.Reset()
 				continue
 			}
-			_ = pause(ctx, pauses.NextBackOff()) // another process may have our name
+			_ = sleep(ctx, delays.NextBackOff()) // another process may use the name
 		case <-ctx.Done():
-			s.retire()
-			w.drain(s.holding.empty)
+			s.drain()
+			w.drain(s.unclaimed.empty)
 			s.end(ctx)
 			return nil
 		}
 	}
-	w.drain(w.unsent.empty) // nothing is held without a session
+	w.drain(w.unsent.empty) // without a session no run is armed
 	return nil
 }
 
-// open begins a shift.
-func (w *Worker) open(ctx, life context.Context) (*shift, error) {
+// openShift opens a session and starts its shift.
+func (w *Worker) openShift(ctx, life context.Context) (*shift, error) {
 	opening, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	session, err := w.sessions.Open(opening, w.presence())
@@ -189,78 +185,12 @@ func (w *Worker) open(ctx, life context.Context) (*shift, error) {
 	}
 	w.log.Info("session opened", "session", session.ID())
 	s := newShift(w, session, life)
-	s.begin()
+	s.start()
 	return s, nil
 }
 
-// presence is what others see of this worker.
-func (w *Worker) presence() job.Worker {
-	return job.Worker{
-		Name: w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
-		Limits:  w.cfg.Limits,
-		Started: w.now().UTC(), Version: w.cfg.Version, PID: os.Getpid(), Draining: w.Refuses() != nil,
-	}
-}
-
-// drain ends what executes, gently and then not, and waits for the runs that are handed back and for outcomes, each
-// within its bounds.
-func (w *Worker) drain(handedBack func() <-chan struct{}) {
-	always := context.Background()
-	if n := w.executing.count(); n > 0 {
-		w.log.Info("waiting for attempts to end", "executing", n, "grace", w.cfg.ShutdownGrace)
-	}
-	if !wait(always, w.executing.empty(), w.cfg.ShutdownGrace) {
-		patience := w.stopAll()
-		if !wait(always, w.executing.empty(), patience) {
-			w.log.Error("attempts ignore being stopped", "executing", w.executing.count())
-		}
-	}
-	settled := w.now().Add(w.cfg.SettleTimeout)
-	wait(always, handedBack(), settled.Sub(w.now()))
-	if !wait(always, w.unsent.empty(), settled.Sub(w.now())) {
-		w.log.Warn("outcomes could not be delivered before stopping", "unsent", w.unsent.count())
-	}
-}
-
-// stopAll stops every attempt, also those that are about to begin, and returns how long their end may take.
-func (w *Worker) stopAll() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.stopping = true
-	var grace time.Duration
-	for a := range w.attempts {
-		grace = max(grace, a.spec.KillGrace.Std())
-		a.cancel(executor.ErrStopping)
-	}
-	return grace + w.cfg.StopTimeout
-}
-
-// count moves one of the worker's tallies and tells the observer.
+// count adds d to one of the worker's tallies and notifies the observer.
 func (w *Worker) count(t *tally, d int) {
 	t.add(d)
-	w.cfg.Observer.Load(w.executing.count(), w.unsent.count()+w.stuck.count())
+	w.cfg.Observer.Load(w.executing.count(), w.unsent.count()+w.blocked.count())
 }
-
-// wait waits until done is closed, at most for limit and as long as ctx lasts, and says whether it is.
-func wait(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
-	select {
-	case <-done: // however short the limit
-		return true
-	default:
-	}
-	t := time.NewTimer(limit)
-	defer t.Stop()
-	select {
-	case <-done:
-		return true
-	case <-t.C:
-	case <-ctx.Done():
-	}
-	return false
-}
-
-// mark returns the mark of the next attempt's processes.
-func (w *Worker) mark() string { return w.life + "." + strconv.FormatInt(w.marks.Add(1), 10) }
-
-// fenced says whether cause is the end of a session.
-func fenced(cause error) bool { return errors.Is(cause, executor.ErrFenced) }

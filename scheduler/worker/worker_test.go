@@ -76,7 +76,7 @@ func TestAttempt(t *testing.T) {
 				due := time.Now().Add(2 * time.Second)
 				r.cfg.Known = func(name string, least int64) (*job.Job, bool) {
 					j := r.store.jobs[name]
-					if j.Rev = 7; !time.Now().Before(due.Add(-claimAhead)) {
+					if j.Rev = 7; !time.Now().Before(due.Add(-minLead)) {
 						j.Rev = rev
 					}
 					return &j, j.Rev >= least
@@ -84,9 +84,9 @@ func TestAttempt(t *testing.T) {
 				r.start()
 				name := r.store.pending("backup", "a", due)
 				r.give(name)
-				after(2*time.Second - claimAhead - time.Nanosecond)
+				after(2*time.Second - minLead - time.Nanosecond)
 				r.wantState(name, job.Armed)
-				after(claimAhead + time.Nanosecond)
+				after(minLead + time.Nanosecond)
 				if got := r.wantState(name, want); want == job.Pending && got.Reason != string(errChanged) {
 					t.Errorf("handed back since %q", got.Reason)
 				}

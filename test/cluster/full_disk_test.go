@@ -49,7 +49,7 @@ func TestWorkersDiskIsFull(t *testing.T) {
 		return true
 	})
 	Await(t, 10*time.Second, "the worker says that its journal cannot be written", func() bool {
-		return strings.Contains(w.Log(), "outcome is kept in memory only") && strings.Contains(w.Log(), "nothing new is taken")
+		return strings.Contains(w.Log(), "outcome is kept in memory only") && strings.Contains(w.Log(), "worker accepts no runs")
 	})
 	c.Replicas()[0].Cont()
 	over()
@@ -73,7 +73,7 @@ func TestWorkersDiskIsFull(t *testing.T) {
 		return r.State == job.Pending && r.Reason != ""
 	})
 	text, ready, err := w.Client.Ready(t.Context())
-	if err != nil || ready || !strings.Contains(text, "takes nothing") {
+	if err != nil || ready || !strings.Contains(text, "cannot be written to") {
 		t.Errorf("readiness of a worker whose disk is full: got %v, %v: %s, want a no that names the disk", ready, err, text)
 	}
 	Let(3 * time.Second)

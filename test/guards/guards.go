@@ -64,7 +64,7 @@ var Guards = []Guard{
 	{
 		Name: "the journal",
 		File: "scheduler/worker/attempt.go",
-		Code: "w.journal.keep(r)",
+		Code: "w.journal.add(r)",
 		Cut:  "error(nil)",
 		Pkg:  "./scheduler/worker", Test: "TestRestart",
 	},

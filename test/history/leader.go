@@ -9,7 +9,7 @@ import (
 // byWorker are the reasons for which a worker hands back what it was given.
 var byWorker = []string{
 	"worker is stopping", "stopped before it began", "worker has no room", "worker could not read its definition",
-	"the job was changed", "worker's disk takes nothing", "worker's machine lacks what it takes to begin it",
+	"the job was changed", "worker's disk cannot be written to", "worker cannot start attempts",
 }
 
 // byLeader says whether only a leader makes such a step. That is the birth of a slot's run and its end before anybody began it,

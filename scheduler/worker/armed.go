@@ -1,0 +1,186 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// assignment is a run as a leader gave it to this worker.
+type assignment struct {
+	run      job.Run
+	jobRev   int64     // revision of the definition from which the leader armed the run; 0: unknown, or the run has its own spec
+	received time.Time // by this worker
+}
+
+// reassigned returns the assignment of run, a newer record of a.run, before its order arrives. The run counts as received
+// now, or earlier: a leader of the same term cannot have armed it before the time that its clock must have shown.
+func (a assignment) reassigned(run job.Run, now time.Time) assignment {
+	received := now
+	if least := a.run.Armed.Add(now.Sub(a.received)); run.Term == a.run.Term && least.After(run.Armed) {
+		received = now.Add(run.Armed.Sub(least))
+	}
+	return assignment{run: run, received: received}
+}
+
+// armedRun is a run that was assigned to this worker and is not claimed yet. If a leader assigns the run again before its
+// claim, the same armedRun continues with the new assignment.
+type armedRun struct {
+	shift *shift
+
+	// Guarded by Worker.mu.
+	latest    assignment
+	dueKey    int64                   // under which shift.dueCounts counts it
+	orders    []string                // ids of the orders that assigned it
+	stopRev   int64                   // revision of the latest request to stop it; 0: none
+	interrupt context.CancelCauseFunc // ends the wait and leaves the claim alone; nil: it does not wait yet
+
+	// Used only by the goroutine that brings the run to its claim.
+	assignment                 // the one that is being claimed
+	wait       context.Context // ends when the wait must end early
+	spec       *job.Spec       // shared
+	startAt    time.Time       // the attempt starts at this time at the earliest
+}
+
+// interruptWait ends the wait of r, if it has begun. A wait that begins later checks by itself. Worker.mu is held.
+func (r *armedRun) interruptWait(cause error) {
+	if r.interrupt != nil {
+		r.interrupt(cause)
+	}
+}
+
+// refusal is the reason, as the record states it, for which a worker hands a run back.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+const (
+	errDraining    refusal = "worker is stopping"
+	errStopped     refusal = "stopped before it began"
+	errNoRoom      refusal = "worker has no room"
+	errNoSpec      refusal = "worker could not read its definition"
+	errChanged     refusal = "the job was changed"
+	errNoDisk      refusal = "worker's disk cannot be written to"
+	errCannotStart refusal = "worker cannot start attempts"
+)
+
+// errReassigned is returned when a leader has assigned an armed run to this worker again.
+var errReassigned = errors.New("assigned again")
+
+// prepareClaim waits until the run may be claimed, and then goes on with tryClaim.
+func (r *armedRun) prepareClaim() {
+	r.startWait()
+	wait, err := r.plan()
+	if err != nil || wait <= 0 {
+		r.tryClaim(err)
+		return
+	}
+	r.shift.w.table.after(r.wait, wait, func() { r.tryClaim(nil) })
+}
+
+// startWait begins the wait for the latest assignment. The wait ends with the shift, or by interruptWait.
+func (r *armedRun) startWait() {
+	s := r.shift
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	r.interruptWait(nil)
+	r.assignment = r.latest
+	r.wait, r.interrupt = context.WithCancelCause(s.ctx)
+	if r.stopRev > r.run.Rev {
+		r.interrupt(errStopped)
+	}
+	if s.draining {
+		r.interrupt(errDraining)
+	}
+}
+
+// plan finds out what the run executes and when it starts. It returns how long to wait before the claim.
+func (r *armedRun) plan() (wait time.Duration, err error) {
+	w := r.shift.w
+	if r.spec, err = w.definitions.await(r.wait, &r.run, r.jobRev); err != nil {
+		return 0, err
+	}
+	r.startAt = w.startTime(&r.run, r.received)
+	return r.startAt.Sub(w.now()) - r.shift.claimLead(&r.run, r.spec), nil
+}
+
+// tryClaim claims the run and schedules its attempt, or hands the run back. It is called when the wait is over. If err is
+// not nil, the run cannot be claimed.
+func (r *armedRun) tryClaim(err error) {
+	s := r.shift
+	if err == nil {
+		err = r.takeRoom()
+	}
+	var a *attempt
+	if err == nil {
+		a, err = r.claim()
+	}
+	var why refusal
+	switch {
+	case s.ctx.Err() != nil, fenced(err), err == nil, errors.Is(err, errReassigned):
+	case errors.Is(err, job.ErrConflict), errors.Is(err, job.ErrUnreadable):
+		s.w.log.Debug("run was changed before its claim", "run", r.run.Name(), "attempt", r.run.Attempt, "err", err)
+		s.w.cfg.Observer.Conflicted(&r.run)
+	case errors.Is(err, job.ErrNotFound):
+		s.cancelDeleted(r.run)
+	case errors.As(err, &why):
+		s.recall(r.run, string(why))
+	default:
+		s.w.log.Error("run cannot be claimed", "run", r.run.Name(), "attempt", r.run.Attempt, "err", err)
+	}
+	if !r.release() { // the new assignment is another attempt
+		s.w.table.start(r.prepareClaim)
+	}
+	if a != nil {
+		s.w.scheduleAttempt(a)
+	}
+}
+
+// release removes r from the shift and returns true. It returns false if a leader has assigned the run again and the shift
+// goes on.
+func (r *armedRun) release() bool {
+	s := r.shift
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	if r.latest.run.Rev > r.run.Rev && s.ctx.Err() == nil {
+		return false
+	}
+	r.interruptWait(nil)
+	delete(s.armed, r.run.Name())
+	s.uncountDue(r)
+	for _, id := range r.orders {
+		s.resolve(id)
+	}
+	s.unclaimed.add(-1)
+	s.wg.Done()
+	return true
+}
+
+// recall hands run back to the leader.
+func (s *shift) recall(run job.Run, reason string) {
+	next, err := run.Recall(reason)
+	if err == nil {
+		_, err = s.w.write(s.ctx, next)
+	}
+	if err != nil { // the record has changed, or the session has ended and the leader takes the run back by itself
+		s.w.log.Debug("run was not handed back", "run", run.Name(), "attempt", run.Attempt, "err", err)
+		return
+	}
+	s.w.log.Info("run handed back", "run", run.Name(), "attempt", run.Attempt, "reason", reason)
+	s.w.cfg.Observer.Recalled(&run, reason)
+}
+
+// cancelDeleted cancels a run whose job was deleted.
+func (s *shift) cancelDeleted(run job.Run) {
+	next, err := run.Stop(job.Cancel{At: s.w.now().UTC(), Reason: "job deleted"})
+	if err == nil {
+		_, err = s.w.write(s.ctx, next)
+	}
+	if err != nil {
+		s.w.log.Debug("run of a deleted job was not canceled", "run", run.Name(), "err", err)
+		return
+	}
+	s.w.log.Info("run canceled because its job was deleted", "run", run.Name())
+}

@@ -1,0 +1,138 @@
+package worker
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Refuses returns why the worker accepts no runs; nil if it accepts them. Its disk is full, broken or does not answer, or
+// its machine cannot start attempts. Executing attempts go on, and their outcomes are sent from memory if the journal
+// cannot take them.
+func (w *Worker) Refuses() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.refusesLocked()
+}
+
+// refusesLocked is Refuses. w.mu is held.
+func (w *Worker) refusesLocked() error {
+	if w.diskErr != nil {
+		return w.diskErr
+	}
+	return w.startErr
+}
+
+// refusal returns the reason for which armed runs are handed back; "" if they are claimed.
+func (w *Worker) refusal() refusal {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.diskErr != nil:
+		return errNoDisk
+	case w.startErr != nil:
+		return errCannotStart
+	}
+	return ""
+}
+
+// startFailed records that the machine could not start an attempt. The worker accepts no runs until checkStart succeeds.
+func (w *Worker) startFailed(err error) {
+	w.mu.Lock()
+	changed := w.startErr == nil
+	w.startErr = err
+	w.mu.Unlock()
+	if changed {
+		w.log.Error("worker accepts no runs, since an attempt could not start", "err", err)
+	}
+	w.suspectDisk() // wakes watchHealth, which publishes the presence
+}
+
+// checkStart checks whether attempts can start again, if one could not.
+func (w *Worker) checkStart() {
+	w.mu.Lock()
+	failed := w.startErr != nil
+	w.mu.Unlock()
+	if !failed {
+		return
+	}
+	var err error
+	if w.cfg.StartCheck != nil {
+		err = w.cfg.StartCheck()
+	}
+	w.mu.Lock()
+	w.startErr = err
+	w.mu.Unlock()
+	if err == nil {
+		w.log.Info("attempts can start again, and the worker accepts runs")
+	}
+}
+
+// watchHealth checks the disk, and after a failed start the machine, as long as the shift lasts. When the result changes,
+// it publishes the presence until that succeeds.
+func (s *shift) watchHealth() {
+	for {
+		every := probeEvery
+		if s.w.Refuses() != nil || s.presenceOutdated() {
+			every = unhealthyProbeEvery
+		}
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-time.After(every):
+			s.w.checkStart()
+		case <-s.w.probeSoon:
+		}
+		s.w.checkDisk(s.ctx)
+		s.publishPresence()
+	}
+}
+
+// presence returns the record by which others know this worker.
+func (w *Worker) presence() job.Worker {
+	return job.Worker{
+		Name: w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
+		Limits:  w.cfg.Limits,
+		Started: w.now().UTC(), Version: w.cfg.Version, PID: os.Getpid(), Draining: w.Refuses() != nil,
+	}
+}
+
+// publishPresence writes the presence if the store may have an outdated one.
+func (s *shift) publishPresence() {
+	select {
+	case s.publishing <- struct{}{}: // one at a time, so that the latest presence is written last
+		defer func() { <-s.publishing }()
+	case <-s.ctx.Done():
+		return
+	}
+	if !s.presenceOutdated() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, closeTimeout)
+	defer cancel()
+	w := s.w.presence()
+	w.Session = s.session.ID()
+	s.w.mu.Lock()
+	w.Draining = w.Draining || s.draining
+	again := s.presenceUncertain
+	s.presenceUncertain = true
+	s.w.mu.Unlock()
+	if err := s.w.sessions.Update(ctx, s.session, w); err != nil {
+		if !again && s.ctx.Err() == nil {
+			s.w.log.Warn("presence could not be changed, trying again", "draining", w.Draining, "err", err)
+		}
+		return
+	}
+	s.w.mu.Lock()
+	s.shownDraining, s.presenceUncertain = w.Draining, false
+	s.w.mu.Unlock()
+}
+
+// presenceOutdated reports whether leaders may believe that the worker accepts runs while it does not, or the other way round.
+func (s *shift) presenceOutdated() bool {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return s.presenceUncertain || s.shownDraining != (s.draining || s.w.refusesLocked() != nil)
+}

@@ -1,0 +1,90 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// requestStop stops the run called name, for a request that was made at revision rev. Worker.mu is held.
+func (s *shift) requestStop(name string, rev int64) {
+	if r := s.armed[name]; r != nil && rev > r.latest.run.Rev {
+		r.stopRev = rev
+		r.interruptWait(errStopped)
+	}
+	for a := range s.w.attempts {
+		if a.run.Name() == name {
+			s.w.wg.Go(func() { s.w.confirmStop(a) })
+		}
+	}
+}
+
+// confirmStop ends an attempt if its record says so. The record decides, since the write that an order announces may have
+// failed.
+func (w *Worker) confirmStop(a *attempt) {
+	delays := newBackoff()
+	for {
+		record, err := w.store.Run(a.ctx, a.run.Job, a.run.ID)
+		switch {
+		case err == nil && record.State == job.Running && record.Token == a.run.Token:
+			switch {
+			case record.Cancel != nil:
+				a.cancel(executor.ErrCanceled)
+			// By the wall clock, which runs on while the machine is suspended.
+			case w.now().After(a.run.Started.Add(a.run.Bound.Std())):
+				a.cancel(executor.ErrTimeout)
+			}
+			return
+		case err == nil, errors.Is(err, job.ErrNotFound): // the leader gave the attempt up
+			if a.outlivesSession() {
+				a.cancel(executor.ErrFenced)
+			} else {
+				a.fence(executor.ErrFenced)
+			}
+			return
+		}
+		w.log.Debug("stop request is not confirmed yet", "run", a.run.Name(), "err", err)
+		if sleep(a.ctx, min(delays.NextBackOff(), time.Second)) != nil {
+			return
+		}
+	}
+}
+
+// fenced reports whether cause is the end of a session.
+func fenced(cause error) bool { return errors.Is(cause, executor.ErrFenced) }
+
+// drain waits until the executing attempts have ended, stops them after ShutdownGrace, and then waits for the recalled runs
+// and for the outcomes, each for a bounded time. recalled returns a channel that is closed when no assigned run is left.
+func (w *Worker) drain(recalled func() <-chan struct{}) {
+	always := context.Background()
+	if n := w.executing.count(); n > 0 {
+		w.log.Info("waiting for attempts to end", "executing", n, "grace", w.cfg.ShutdownGrace)
+	}
+	if !wait(always, w.executing.empty(), w.cfg.ShutdownGrace) {
+		limit := w.stopAll()
+		if !wait(always, w.executing.empty(), limit) {
+			w.log.Error("attempts ignore being stopped", "executing", w.executing.count())
+		}
+	}
+	deadline := w.now().Add(w.cfg.SettleTimeout)
+	wait(always, recalled(), deadline.Sub(w.now()))
+	if !wait(always, w.unsent.empty(), deadline.Sub(w.now())) {
+		w.log.Warn("outcomes could not be delivered before stopping", "unsent", w.unsent.count())
+	}
+}
+
+// stopAll stops every attempt, also those that have not started. It returns how long they may take to end.
+func (w *Worker) stopAll() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopping = true
+	var grace time.Duration
+	for a := range w.attempts {
+		grace = max(grace, a.spec.KillGrace.Std())
+		a.cancel(executor.ErrStopping)
+	}
+	return grace + w.cfg.StopTimeout
+}
