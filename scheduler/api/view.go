@@ -122,7 +122,7 @@ type ExplainView struct {
 	Job     string     `json:"job"`
 	Asked   time.Time  `json:"asked"`
 	Slot    *time.Time `json:"slot" doc:"null if there is none at that time"`
-	Verdict string     `json:"verdict" doc:"One word or two: ran, ran late, skipped, waits, is no slot, …"`
+	Verdict string     `json:"verdict" doc:"One to three words: ran, ran late, skipped, waits, not a slot, …"`
 	State   job.State  `json:"state,omitempty" doc:"Of its run"`
 	Ref     string     `json:"run,omitempty"`
 	Text    []string   `json:"text" doc:"Lines for people"`

@@ -1,4 +1,4 @@
 // Package explain says in words what became, or will become, of a slot.
 //
-// It judges by what is in the store when it is asked. What history no longer holds it does not guess: then it says so.
+// It judges by the store's present content. If history no longer has what it needs, it says so instead of guessing.
 package explain

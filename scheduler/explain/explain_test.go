@@ -9,7 +9,6 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/explain"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
-	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
 func at(text string) time.Time {
@@ -20,7 +19,7 @@ func at(text string) time.Time {
 	return t
 }
 
-// backup is a job of 02:30 UTC, made the day before, looked at in the morning.
+// backup is a job with a slot at 02:30 UTC. It was created the day before, and is explained in the morning.
 func backup(change func(*job.Job)) explain.Facts {
 	j := &job.Job{
 		Name: "backup", Generation: 1, Since: at("12:00:00").AddDate(0, 0, -1), SinceReason: job.SinceCreated,
@@ -39,7 +38,7 @@ func with(f explain.Facts, change func(*explain.Facts)) explain.Facts {
 	return f
 }
 
-// rescheduled is the job, which had another schedule when the slots were written off.
+// rescheduled is the job with a new schedule. e skipped slots of the old one.
 func rescheduled(e job.Event) explain.Facts {
 	f := backup(func(j *job.Job) {
 		j.Since, j.SinceReason, j.Scheduled = at("01:17:00"), job.SinceRescheduled, at("01:17:00")
@@ -62,7 +61,7 @@ func ended(reason string) func(*job.Run) {
 	return func(r *job.Run) { r.Started, r.Finished, r.Reason = at("02:30:00"), at("02:31:00"), reason }
 }
 
-// began is a run whose only attempt was given out and, by its worker's clock, began at those times.
+// began is a run with one attempt: when the leader armed it, and when it started by its worker's clock.
 func began(armed, started string) func(*job.Run) {
 	return func(r *job.Run) {
 		ended("")(r)
@@ -88,24 +87,24 @@ func TestExplain(t *testing.T) {
 			"It succeeded at 2026-11-21T02:31:00Z."},
 		{"ran with a delay", with(usual, slotRun(job.Succeeded, began("02:30:05", "02:30:07"))), "02:30:00", "ran", `
 			It succeeded at 2026-11-21T02:31:00Z.
-			Its last attempt began 7s after it was due.
+			Its last attempt started 7s after it was due.
 			Attempt 1 on worker w1 with token 41: succeeded.`},
-		{"ran in time at a worker whose clock is ahead", with(usual, slotRun(job.Succeeded, began("02:29:58", "02:30:45"))), "02:30:00", "ran", `
+		{"ran in time on a worker whose clock is ahead", with(usual, slotRun(job.Succeeded, began("02:29:58", "02:30:45"))), "02:30:00", "ran", `
 			It succeeded at 2026-11-21T02:31:00Z.
 			Attempt 1 on worker w1 with token 41: succeeded.`},
-		{"ran with a delay at a worker whose clock is behind", with(usual, slotRun(job.Succeeded, began("02:30:30", "02:29:45"))), "02:30:00", "ran", `
+		{"ran with a delay on a worker whose clock is behind", with(usual, slotRun(job.Succeeded, began("02:30:30", "02:29:45"))), "02:30:00", "ran", `
 			It succeeded at 2026-11-21T02:31:00Z.
-			Its last attempt began 30s after it was due.
+			Its last attempt started 30s after it was due.
 			Attempt 1 on worker w1 with token 41: succeeded.`},
 		{"running with a delay", with(usual, slotRun(job.Running, func(r *job.Run) {
 			r.Worker, r.Armed, r.Started = "w1", at("02:30:30"), at("02:30:30")
 		})), "02:30:00", "running", `
-			It is running on worker w1 since 2026-11-21T02:30:30Z.
-			Its last attempt began 30s after it was due.`},
+			It has been running on worker w1 since 2026-11-21T02:30:30Z.
+			Its last attempt started 30s after it was due.`},
 		{"ran late", with(usual, slotRun(job.Succeeded, func(r *job.Run) { ended("")(r); r.Late = true })), "02:30:00", "ran late", `
 			It succeeded at 2026-11-21T02:31:00Z.
-			It is late: its time passed while nobody could dispatch it, or behind a run that was late. The job's policy for missed slots is latest.`},
-		{"failed, and why, attempt by attempt", with(usual, slotRun(job.Failed, func(r *job.Run) {
+			It is late: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is latest.`},
+		{"failed, with the reason of each attempt", with(usual, slotRun(job.Failed, func(r *job.Run) {
 			ended("gave up after 1 retries")(r)
 			r.Attempts = []job.Attempt{
 				{Number: 1, Worker: "w1", Token: 41, State: job.Lost, Reason: "worker w1 was lost"},
@@ -121,7 +120,7 @@ func TestExplain(t *testing.T) {
 			"It was canceled at 2026-11-21T02:31:00Z: canceled by request."},
 		{"lost", with(usual, slotRun(job.Lost, ended("worker w1 was lost"))), "02:30:00", "lost",
 			"It was lost at 2026-11-21T02:31:00Z: worker w1 was lost."},
-		{"skipped by itself", with(usual, slotRun(job.Skipped, ended("overlap: run x is still active"))), "02:30:00", "skipped",
+		{"skipped alone", with(usual, slotRun(job.Skipped, ended("overlap: run x is still active"))), "02:30:00", "skipped",
 			"It did not run: overlap: run x is still active."},
 		{"pending", with(usual, slotRun(job.Pending, func(r *job.Run) { r.Reason = "no worker has room" })), "02:30:00", "pending",
 			"It is pending: no worker has room."},
@@ -129,23 +128,25 @@ func TestExplain(t *testing.T) {
 			It is pending: retry 1 of 3.
 			It is due in 30s.`},
 		{"armed", with(usual, slotRun(job.Armed, func(r *job.Run) { r.Worker = "w1" })), "02:30:00", "armed",
-			"It was given to worker w1, which has not begun it yet."},
+			"It is assigned to worker w1, which has not started it yet."},
 		{"armed ahead", with(usual, slotRun(job.Armed, func(r *job.Run) { r.Worker, r.Due = "w1", at("08:00:01") })), "02:30:00", "armed", `
-			It was given to worker w1, which has not begun it yet.
-			It is armed ahead: the worker begins it in 1s.`},
+			It is assigned to worker w1, which has not started it yet.
+			It is armed ahead: the worker starts it in 1s.`},
 		{"running", with(usual, slotRun(job.Running, func(r *job.Run) { r.Worker, r.Started = "w1", at("02:30:00") })), "02:30:00", "running",
-			"It is running on worker w1 since 2026-11-21T02:30:00Z."},
+			"It has been running on worker w1 since 2026-11-21T02:30:00Z."},
 		{"running and being stopped", with(usual, slotRun(job.Running, func(r *job.Run) {
 			r.Worker, r.Started, r.Cancel = "w1", at("02:30:00"), &job.Cancel{Reason: "canceled by request"}
 		})), "02:30:00", "running",
-			"It is running on worker w1 since 2026-11-21T02:30:00Z: its end was asked for (canceled by request)."},
+			`
+			It has been running on worker w1 since 2026-11-21T02:30:00Z.
+			It is being stopped: canceled by request.`},
 		{"run of a deleted job", with(with(usual, slotRun(job.Succeeded, ended(""))), func(f *explain.Facts) { f.Job, f.When = nil, nil }), "02:30:00", "ran",
 			"It succeeded at 2026-11-21T02:31:00Z."},
 		{"unknown job", explain.Facts{Now: at("08:00:00")}, "02:30:00", "no such job",
-			"There is no job of that name, and nothing is known of it at that time."},
+			"There is no job of that name, and no record of it at that time."},
 		{"unreadable job", explain.Facts{Now: at("08:00:00"), Broken: errors.New("record is unreadable: /rota/jobs/j: what?")}, "02:30:00", "unreadable",
 			`The job's definition cannot be read: record is unreadable: /rota/jobs/j: what?.
-			It has no slots until somebody repairs the record or deletes it, with ` + "`rota etcdctl`" + `. Slots that pass meanwhile are missed.`},
+			It has no slots until its record is repaired or deleted with ` + "`rota etcdctl`" + `. Slots that pass until then are missed.`},
 		{"skipped with others", with(usual, func(f *explain.Facts) {
 			f.Events = []job.Event{
 				{Kind: job.EventFenced, At: at("02:45:00"), From: at("00:00:00"), To: at("23:00:00")},
@@ -154,99 +155,99 @@ func TestExplain(t *testing.T) {
 			}
 		}), "02:30:00", "skipped", `
 			It did not run: missed: a later slot runs instead.
-			Written down at 2026-11-21T07:00:00Z for the slots from 2026-11-18T02:30:00Z to 2026-11-21T02:30:00Z (4), in term 12.`},
-		{"skipped with nobody knows how many others", with(usual, func(f *explain.Facts) {
+			Recorded at 2026-11-21T07:00:00Z in term 12, for the slots from 2026-11-18T02:30:00Z to 2026-11-21T02:30:00Z (4).`},
+		{"skipped with an unknown number of others", with(usual, func(f *explain.Facts) {
 			f.Events = []job.Event{{Kind: job.EventSkipped, At: at("07:00:00"), Reason: "paused", From: at("02:30:00"), To: at("02:30:00"), Count: 1, Partial: true, Term: 12}}
 		}), "02:30:00", "skipped", `
 			It did not run: paused.
-			Written down at 2026-11-21T07:00:00Z for the slots from 2026-11-21T02:30:00Z to 2026-11-21T02:30:00Z (at least 1), in term 12.`},
-		{"written off under an earlier schedule", rescheduled(changed), "01:15:00", "skipped", `
+			Recorded at 2026-11-21T07:00:00Z in term 12, for the slots from 2026-11-21T02:30:00Z to 2026-11-21T02:30:00Z (at least 1).`},
+		{"skipped under an earlier schedule", rescheduled(changed), "01:15:00", "skipped", `
 			It did not run: the schedule was changed before its time could be used.
-			Written down at 2026-11-21T01:20:00Z for the slots from 2026-11-21T01:15:00Z to 2026-11-21T01:15:00Z (at least 1), in term 12.
+			Recorded at 2026-11-21T01:20:00Z in term 12, for the slots from 2026-11-21T01:15:00Z to 2026-11-21T01:15:00Z (at least 1).
 			The job's present schedule has no slot at that time.`},
-		{"written off in the minute of a slot", with(rescheduled(changed), func(f *explain.Facts) {
+		{"skipped in the minute of a slot", with(rescheduled(changed), func(f *explain.Facts) {
 			f.Events[0].From, f.Events[0].To = at("02:30:40"), at("02:30:40")
 			slotRun(job.Succeeded, ended(""))(f)
 		}), "02:30:40", "skipped", `
 			It did not run: the schedule was changed before its time could be used.
-			Written down at 2026-11-21T01:20:00Z for the slots from 2026-11-21T02:30:40Z to 2026-11-21T02:30:40Z (at least 1), in term 12.
+			Recorded at 2026-11-21T01:20:00Z in term 12, for the slots from 2026-11-21T02:30:40Z to 2026-11-21T02:30:40Z (at least 1).
 			The job's present schedule has no slot at that time.`},
 		{"in a range of an earlier schedule", rescheduled(hours), "01:15:00", "skipped", `
 			If it was a slot, it did not run: missed.
-			Written down at 2026-11-21T01:16:00Z for the slots from 2026-11-21T00:15:00Z to 2026-11-21T03:15:00Z (4), in term 12.
+			Recorded at 2026-11-21T01:16:00Z in term 12, for the slots from 2026-11-21T00:15:00Z to 2026-11-21T03:15:00Z (4).
 			The job's present schedule has no slot at that time.`},
-		{"no slot in a range of the present schedule", with(usual, func(f *explain.Facts) { f.Events = []job.Event{hours} }), "01:15:00", "is no slot", `
+		{"not a slot, in a range of the present schedule", with(usual, func(f *explain.Facts) { f.Events = []job.Event{hours} }), "01:15:00", "not a slot", `
 			2026-11-21T01:15:00Z is not a slot of the job (zone UTC).
 			The next slot after it is 2026-11-21T02:30:00Z.
 			The last slot before it is 2026-11-20T02:30:00Z.`},
-		{"written off before its job was deleted", explain.Facts{Now: at("08:00:00"), Events: []job.Event{changed}}, "01:15:00", "skipped", `
+		{"skipped before its job was deleted", explain.Facts{Now: at("08:00:00"), Events: []job.Event{changed}}, "01:15:00", "skipped", `
 			It did not run: the schedule was changed before its time could be used.
-			Written down at 2026-11-21T01:20:00Z for the slots from 2026-11-21T01:15:00Z to 2026-11-21T01:15:00Z (at least 1), in term 12.`},
+			Recorded at 2026-11-21T01:20:00Z in term 12, for the slots from 2026-11-21T01:15:00Z to 2026-11-21T01:15:00Z (at least 1).`},
 		{"another time of a deleted job", explain.Facts{Now: at("08:00:00"), Events: []job.Event{changed}}, "01:14:59", "no such job",
-			"There is no job of that name, and nothing is known of it at that time."},
-		{"written off before its job became unreadable", explain.Facts{Now: at("08:00:00"), Events: []job.Event{changed}, Broken: errors.New("what?")}, "01:15:30", "skipped", `
+			"There is no job of that name, and no record of it at that time."},
+		{"skipped before its job became unreadable", explain.Facts{Now: at("08:00:00"), Events: []job.Event{changed}, Broken: errors.New("what?")}, "01:15:30", "skipped", `
 			It did not run: the schedule was changed before its time could be used.
-			Written down at 2026-11-21T01:20:00Z for the slots from 2026-11-21T01:15:00Z to 2026-11-21T01:15:00Z (at least 1), in term 12.
+			Recorded at 2026-11-21T01:20:00Z in term 12, for the slots from 2026-11-21T01:15:00Z to 2026-11-21T01:15:00Z (at least 1).
 			The job's definition cannot be read: what?.`},
-		{"before the job was", backup(func(j *job.Job) { j.Since = at("02:30:00") }), "02:30:00", "not owed",
-			"It was not owed: the job was created at 2026-11-21T02:30:00Z."},
-		{"of an earlier schedule", backup(func(j *job.Job) { j.Since, j.SinceReason = at("03:00:00"), job.SinceRescheduled }), "02:30:00", "not owed",
-			"It was not owed: the job got its present schedule at 2026-11-21T03:00:00Z."},
-		{"while it was paused", backup(func(j *job.Job) { j.Since, j.SinceReason = at("03:00:00"), job.SinceResumed }), "02:30:00", "not owed",
-			"It was not owed: the job was paused until 2026-11-21T03:00:00Z."},
-		{"while all were paused", with(usual, func(f *explain.Facts) { f.Gate.Since = at("03:00:00") }), "02:30:00", "not owed",
-			"It was not owed: all jobs were paused until 2026-11-21T03:00:00Z."},
+		{"before the job was created", backup(func(j *job.Job) { j.Since = at("02:30:00") }), "02:30:00", "not scheduled",
+			"Not scheduled: the job was created later, at 2026-11-21T02:30:00Z."},
+		{"of an earlier schedule", backup(func(j *job.Job) { j.Since, j.SinceReason = at("03:00:00"), job.SinceRescheduled }), "02:30:00", "not scheduled",
+			"Not scheduled: the job got its present schedule later, at 2026-11-21T03:00:00Z."},
+		{"while it was paused", backup(func(j *job.Job) { j.Since, j.SinceReason = at("03:00:00"), job.SinceResumed }), "02:30:00", "not scheduled",
+			"Not scheduled: the job was paused until 2026-11-21T03:00:00Z."},
+		{"while all were paused", with(usual, func(f *explain.Facts) { f.Gate.Since = at("03:00:00") }), "02:30:00", "not scheduled",
+			"Not scheduled: all jobs were paused until 2026-11-21T03:00:00Z."},
 		{"before it was paused", backup(func(j *job.Job) {
 			*j, _ = j.Halt(&job.Pause{At: at("02:30:00")}, at("02:30:00"))
 			*j, _ = j.Halt(nil, at("03:00:00"))
 		}), "02:30:00", "waits",
-			"It is due since 2026-11-21T02:30:00Z and not decided yet: nobody leads."},
+			"It has been due since 2026-11-21T02:30:00Z and is not decided yet: no replica leads."},
 		{"before all were paused", with(usual, func(f *explain.Facts) {
 			f.Gate, _ = f.Gate.Halt(&job.Pause{At: at("02:30:00")}, at("02:30:00"))
 			f.Gate, _ = f.Gate.Halt(nil, at("03:00:00"))
 		}), "02:30:00", "waits",
-			"It is due since 2026-11-21T02:30:00Z and not decided yet: nobody leads."},
-		{"out of history", with(usual, func(f *explain.Facts) { f.Cursor = &job.Cursor{After: at("02:30:00")} }), "02:30:00", "decided",
-			"It was decided (the cursor is at 2026-11-21T02:30:00Z), but its record is gone: history is bounded. " +
-				"If it is younger than what is kept, somebody removed it by hand; `rota verify` lists such slots."},
-		{"behind a cursor that a hand put ahead", with(usual, func(f *explain.Facts) {
+			"It has been due since 2026-11-21T02:30:00Z and is not decided yet: no replica leads."},
+		{"removed from history", with(usual, func(f *explain.Facts) { f.Cursor = &job.Cursor{After: at("02:30:00")} }), "02:30:00", "decided",
+			"It was decided, because the cursor is at 2026-11-21T02:30:00Z, but history no longer has its record. " +
+				"If the slot is recent, its record was removed by hand. `rota verify` lists such slots."},
+		{"behind a cursor that was moved ahead by hand", with(usual, func(f *explain.Facts) {
 			f.Cursor, f.Now = &job.Cursor{After: at("02:30:00")}, at("02:00:00")
 		}), "02:30:00", "decided",
-			"The cursor is at 2026-11-21T02:30:00Z, past it before its time, and it has no run: it will not run. " +
-				"Somebody removed its run or moved the cursor by hand; `rota verify` lists such slots."},
+			"It will not run: the cursor, at 2026-11-21T02:30:00Z, passed it before its time, and it has no run. " +
+				"Its run was removed or the cursor was moved by hand. `rota verify` lists such slots."},
 		{"paused", backup(func(j *job.Job) { j.Paused = paused }), "02:30:00", "paused",
 			"It does not run while the job is paused (since 2026-11-21T01:00:00Z, by alice: migration)."},
 		{"all paused", with(usual, func(f *explain.Facts) { f.Gate.Paused = paused }), "02:30:00", "paused",
 			"It does not run while all jobs are paused (since 2026-11-21T01:00:00Z, by alice: migration)."},
-		{"to come", with(usual, func(f *explain.Facts) { f.Now = at("02:00:00") }), "02:30:00", "to come",
+		{"upcoming", with(usual, func(f *explain.Facts) { f.Now = at("02:00:00") }), "02:30:00", "upcoming",
 			"It is due in 30m0s."},
 		{"waits for a leader", usual, "02:30:00", "waits",
-			"It is due since 2026-11-21T02:30:00Z and not decided yet: nobody leads."},
+			"It has been due since 2026-11-21T02:30:00Z and is not decided yet: no replica leads."},
 		{"waits for the leader", with(usual, func(f *explain.Facts) { f.Leader = "q1" }), "02:30:00", "waits",
-			"It is due since 2026-11-21T02:30:00Z and not decided yet: q1 leads and has not come to it."},
+			"It has been due since 2026-11-21T02:30:00Z and is not decided yet: leader q1 has not reached it."},
 		{"waits for an earlier run", with(usual, func(f *explain.Facts) {
 			f.Leader = "q1"
 			f.Active = []*job.Run{{Job: "backup", ID: "m1", State: job.Pending}, {Job: "backup", ID: "m0", State: job.Running, Attempt: 1}}
 		}), "02:30:00", "waits",
-			"It is due since 2026-11-21T02:30:00Z and not decided yet: it waits for run backup/m0, which is running."},
-		{"waits behind one that waits", with(usual, func(f *explain.Facts) {
+			"It has been due since 2026-11-21T02:30:00Z and is not decided yet: it waits for run backup/m0, which is running."},
+		{"waits behind a waiting run", with(usual, func(f *explain.Facts) {
 			f.Leader = "q1"
 			f.Active = []*job.Run{{Job: "backup", ID: "m1", State: job.Pending, Reason: "no worker has room"}}
 		}), "02:30:00", "waits",
-			"It is due since 2026-11-21T02:30:00Z and not decided yet: it waits behind run backup/m1, which is pending: no worker has room."},
-		{"no slot", usual, "02:31:00", "is no slot", `
+			"It has been due since 2026-11-21T02:30:00Z and is not decided yet: it waits behind run backup/m1, which is pending: no worker has room."},
+		{"not a slot", usual, "02:31:00", "not a slot", `
 			2026-11-21T02:31:00Z is not a slot of the job (zone UTC).
 			The next slot after it is 2026-11-22T02:30:00Z.
 			The last slot before it is 2026-11-21T02:30:00Z.`},
-		{"excluded", backup(func(j *job.Job) { j.Spec.Exclude = []string{"2026-11-21"} }), "02:30:00", "is no slot", `
+		{"excluded", backup(func(j *job.Job) { j.Spec.Exclude = []string{"2026-11-21"} }), "02:30:00", "not a slot", `
 			2026-11-21T02:30:00Z is not a slot of the job (zone UTC).
 			The next slot after it is 2026-11-22T02:30:00Z.
 			The last slot before it is 2026-11-20T02:30:00Z.
-			2026-11-21 is excluded by the job.`},
-		{"no schedule", backup(func(j *job.Job) { j.Spec.Schedule = nil }), "02:30:00", "is no slot",
-			"The job has no schedule of its own: it runs when asked."},
-		{"a schedule that cannot be read", with(usual, func(f *explain.Facts) { f.When, f.Bad = nil, errors.New("schedule: what?") }), "02:30:00", "has no slots",
-			"The job has no slots, since its schedule cannot be read: schedule: what?"},
+			The job excludes 2026-11-21.`},
+		{"no schedule", backup(func(j *job.Job) { j.Spec.Schedule = nil }), "02:30:00", "not a slot",
+			"The job has no schedule: it runs only on request."},
+		{"a schedule that cannot be parsed", with(usual, func(f *explain.Facts) { f.When, f.Bad = nil, errors.New("schedule: what?") }), "02:30:00", "no slots",
+			"The job has no slots, because its schedule cannot be parsed: schedule: what?"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := explain.Explain(tc.facts, at(tc.at))
@@ -254,70 +255,11 @@ func TestExplain(t *testing.T) {
 			if got.Verdict != tc.verdict || strings.Join(got.Text, "\n") != strings.Join(want, "\n") {
 				t.Errorf("got %q:\n%s\nwant %q:\n%s", got.Verdict, strings.Join(got.Text, "\n"), tc.verdict, strings.Join(want, "\n"))
 			}
-			noSlot := tc.verdict == "is no slot" || tc.verdict == "has no slots" || tc.verdict == "no such job" || tc.verdict == "unreadable" ||
+			noSlot := tc.verdict == "not a slot" || tc.verdict == "no slots" || tc.verdict == "no such job" || tc.verdict == "unreadable" ||
 				strings.Contains(tc.text, "If it was a slot")
 			if noSlot != got.Slot.IsZero() {
 				t.Errorf("slot: got %v", got.Slot)
 			}
 		})
-	}
-}
-
-func TestJitterIsTold(t *testing.T) {
-	f := backup(func(j *job.Job) { j.Spec.Jitter = job.Duration(10 * time.Minute) })
-	f.Now = at("02:00:00")
-	got := explain.Explain(f, at("02:30:00"))
-	if want := "The job's jitter adds " + f.When.Offset().String() + "."; len(got.Text) != 2 || got.Text[1] != want {
-		t.Errorf("got %q, want the second line %q", got.Text, want)
-	}
-}
-
-func TestAPauseBeforeTheTimeOfASlot(t *testing.T) {
-	f := backup(func(j *job.Job) { j.Spec.Jitter = job.Duration(4 * time.Hour) })
-	slot := at("02:30:00")
-	due := slot.Add(f.When.Offset())
-	paused := func(from, until time.Time) explain.Answer {
-		g := f
-		g.Now = until
-		g.Gate, _ = g.Gate.Halt(&job.Pause{At: from}, from)
-		g.Gate, _ = g.Gate.Halt(nil, until)
-		return explain.Explain(g, slot)
-	}
-	if got := paused(slot.Add(time.Minute), slot.Add(2*time.Minute)); got.Verdict != "to come" {
-		t.Errorf("it is over by then: got %+v", got)
-	}
-	until := due.Add(time.Minute).Truncate(time.Second)
-	want := "It was not owed: all jobs were paused until " + until.Format(time.RFC3339) + "."
-	if got := paused(due.Add(-time.Minute), until); got.Verdict != "not owed" || got.Text[0] != want {
-		t.Errorf("it is not: got %+v, want %s", got, want)
-	}
-}
-
-func TestSlot(t *testing.T) {
-	parse := func(spec job.Spec) *schedule.Schedule {
-		when, err := policy.When("x", &spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return when
-	}
-	daily := parse(job.Spec{Schedule: []string{"30 2 * * *"}})
-	often := parse(job.Spec{Every: job.Duration(20 * time.Second)})
-	for _, tc := range []struct {
-		name     string
-		when     *schedule.Schedule
-		at, want string
-	}{
-		{"the slot itself", daily, "02:30:00", "02:30:00"},
-		{"a second of its minute", daily, "02:30:41", "02:30:00"},
-		{"the minute before", daily, "02:29:59", ""},
-		{"one of several in a minute", often, "02:30:20", "02:30:20"},
-		{"between several: the one before", often, "02:30:39", "02:30:20"},
-		{"no schedule", nil, "02:30:00", ""},
-	} {
-		got, ok := explain.Slot(tc.when, at(tc.at))
-		if ok != (tc.want != "") || ok && !got.Equal(at(tc.want)) {
-			t.Errorf("%s: got %v %t, want %q", tc.name, got, ok, tc.want)
-		}
 	}
 }

@@ -120,8 +120,8 @@ func TestAReplicaOnItsOwn(t *testing.T) {
 			t.Errorf("next: got %v, %v", next, err)
 		}
 		why, err := r.Explain(t.Context(), "tick", next.Slots[0].Add(-10*time.Minute))
-		if err != nil || why.Verdict != "not owed" {
-			t.Errorf("explain: got %+v, %v; want not owed", why, err)
+		if err != nil || why.Verdict != "not scheduled" {
+			t.Errorf("explain: got %+v, %v; want not scheduled", why, err)
 		}
 	})
 	t.Run("a pause skips slots, and says so", func(t *testing.T) {

@@ -1,0 +1,79 @@
+package explain
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// explainRun explains a slot by its run.
+func explainRun(f Facts, r *job.Run) Answer {
+	a := Answer{Slot: r.Slot, Verdict: string(r.State)}
+	add := func(format string, args ...any) { a.Text = append(a.Text, fmt.Sprintf(format, args...)) }
+	switch {
+	case r.State == job.Skipped:
+		add("It did not run: %s.", r.Reason)
+	case r.State.Terminal():
+		if r.State == job.Succeeded {
+			a.Verdict = verdictRan
+		}
+		add("It %s at %s%s.", past(r.State), stamp(r.Finished), because(r.Reason))
+	case r.State == job.Running:
+		add("It has been running on worker %s since %s%s.", r.Worker, stamp(r.Started), because(r.Reason))
+		if r.Cancel != nil {
+			add("It is being stopped%s.", because(r.Cancel.Reason))
+		}
+	case r.State == job.Armed:
+		add("It is assigned to worker %s, which has not started it yet.", r.Worker)
+		if left := r.Due.Sub(f.Now); left > 0 {
+			add("It is armed ahead: the worker starts it in %s.", left.Round(time.Millisecond))
+		}
+	default:
+		add("It is %s%s.", r.State, because(r.Reason))
+		if f.Now.Before(r.Due) {
+			add("It is due in %s.", r.Due.Sub(f.Now).Round(time.Second))
+		}
+	}
+	if r.Late {
+		policy := "unknown"
+		if f.Job != nil {
+			policy = string(f.Job.Spec.Missed)
+		}
+		add("It is late: no leader could dispatch it in time, or it waited behind a late run. The job's missed policy is %s.", policy)
+		if r.State == job.Succeeded {
+			a.Verdict = verdictRanLate
+		}
+	} else if late := lateBy(r); late > time.Second {
+		add("Its last attempt started %s after it was due.", late.Round(time.Millisecond))
+	}
+	for _, t := range r.Attempts {
+		add("Attempt %d on worker %s with token %d: %s%s.", t.Number, t.Worker, t.Token, t.State, because(t.Reason))
+	}
+	return a
+}
+
+// lateBy returns how long after it was due the last attempt started, by the leaders' clocks. Zero means that it is neither
+// running nor the one that ended the run.
+func lateBy(r *job.Run) time.Duration {
+	n := len(r.Attempts)
+	switch {
+	case r.State == job.Running:
+		return r.Began().Sub(r.Due)
+	case n > 0 && r.Attempts[n-1].Finished.Equal(r.Finished):
+		began, _ := r.Span(n - 1)
+		return began.Sub(r.Due)
+	}
+	return 0
+}
+
+// past returns a verb in the past tense for a state in which a run has ended.
+func past(s job.State) string {
+	switch s {
+	case job.TimedOut:
+		return "timed out"
+	case job.Canceled, job.Lost:
+		return "was " + string(s)
+	}
+	return string(s)
+}
