@@ -98,7 +98,7 @@ var rules = map[string]rule{
 
 	// What operators write.
 	"config": {
-		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/notify", "scheduler/executor/fill"}, // of notify the Schemes only, of fill the Check
+		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth"}, // of notify the Schemes only, of fill the Check
 		external: []string{"github.com/spf13/viper", "github.com/spf13/pflag", "go.yaml.in/yaml/v4/..."},
 	},
 

@@ -67,12 +67,16 @@ func TestGrantsStayWithinTheirScope(t *testing.T) {
 		{auth.Identity{Principal: "worker/w1", Method: auth.ByCluster}, auth.Read, auth.Object{Job: "x"}, false},
 		{auth.Identity{Principal: "replica/q1", Method: auth.ByToken}, auth.Peer, auth.Object{}, false}, // a name alone proves nothing
 	} {
-		if got := auth.GrantsOf(tt.who, bindings).May(tt.right, tt.on); got != tt.want {
+		if got := auth.GrantsOf(tt.who, bindings, nil).May(tt.right, tt.on); got != tt.want {
 			t.Errorf("%s, %s on %+v: got %v, want %v", tt.who, tt.right, tt.on, got, tt.want)
 		}
 	}
-	if g := auth.GrantsOf(ci, bindings); g.All(auth.Read) || !g.Any(auth.Operate) || g.Any(auth.Define) {
+	if g := auth.GrantsOf(ci, bindings, nil); g.All(auth.Read) || !g.Any(auth.Operate) || g.Any(auth.Define) {
 		t.Errorf("ci: all %v, any operate %v, any define %v", g.All(auth.Read), g.Any(auth.Operate), g.Any(auth.Define))
+	}
+	token := &auth.Token{Principal: "ci", Role: auth.Viewer, Jobs: []string{"team-b-*"}}
+	if g := auth.GrantsOf(ci, nil, token); !g.Sees(auth.Object{Job: "team-b-x"}) || g.Sees(auth.Object{Job: "team-a-x"}) || g.Any(auth.Operate) {
+		t.Error("a token gives more or less than its role")
 	}
 	if (auth.Grants{}).May(auth.Read, auth.Object{Job: "x"}) || !auth.Everything().May(auth.Admin, auth.Object{}) {
 		t.Error("the zero grants, or those of everybody while authentication is off")

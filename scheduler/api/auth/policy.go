@@ -46,14 +46,17 @@ type Grants struct {
 // Everything are the grants of everybody while authentication is switched off.
 func Everything() Grants { return Grants{everything: true} }
 
-// GrantsOf returns what the bindings give an identity.
-func GrantsOf(i Identity, bindings []Binding) Grants {
+// GrantsOf returns what bindings give an identity, and its token if one proved it. A nil token gives nothing.
+func GrantsOf(i Identity, bindings []Binding, token *Token) Grants {
 	if i.Anonymous() {
 		return Grants{}
 	}
 	g := Grants{peer: i.Peer()}
 	if i.Method == ByCluster {
 		return g // a process of the cluster asks for other processes, and needs no role
+	}
+	if token != nil && token.Role != "" {
+		g.bindings = append(g.bindings, Binding{Principal: i.Principal, Role: token.Role, Jobs: token.Jobs})
 	}
 	for _, b := range bindings {
 		if b.Principal != "" && b.Principal == i.Principal || b.Group != "" && slices.Contains(i.Groups, b.Group) {

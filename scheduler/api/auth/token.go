@@ -31,9 +31,10 @@ type Token struct {
 	Hash      string    `json:"sha256"` // of the secret, in hexadecimal
 	Principal string    `json:"principal"`
 	Groups    []string  `json:"groups,omitempty"`
-	Bindings  []Binding `json:"bindings,omitempty"` // besides those of the policy; their principal is the token's
+	Role      Role      `json:"role,omitempty"` // besides those that bindings give the principal; empty: none
+	Jobs      []string  `json:"jobs,omitempty"` // the scope of Role, as in Binding
 	Created   time.Time `json:"created,omitzero"`
-	By        string    `json:"by,omitempty"`     // who created it
+	By        string    `json:"by,omitempty"`     // the principal that created it
 	Expires   time.Time `json:"expires,omitzero"` // zero: never
 	Note      string    `json:"note,omitempty"`
 }
