@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ var settings = []setting{
 	{"node.data_dir", "directory for everything that is kept on this machine", "", func(s *Settings) any { return &s.Node.DataDir }},
 	{"http.listen", "host:port of the API", "127.0.0.1:8470", func(s *Settings) any { return &s.HTTP.Listen }},
 	{"http.advertise", "host:port under which others reach the API", "", func(s *Settings) any { return &s.HTTP.Advertise }},
+	{"http.hosts", "further names under which the API answers; *.domain for all below a domain; by commas", "", func(s *Settings) any { return &s.HTTP.Hosts }},
 	{"http.tls.cert", "PEM file with the certificate of the API", "", func(s *Settings) any { return &s.HTTP.TLS.Cert }},
 	{"http.tls.key", "PEM file with the key of the API", "", func(s *Settings) any { return &s.HTTP.TLS.Key }},
 	{"http.tls.client_ca", "PEM file with the authority of clients' certificates", "", func(s *Settings) any { return &s.HTTP.TLS.ClientCA }},
@@ -47,6 +49,14 @@ var settings = []setting{
 	{"worker.capacity", "attempts executed at a time", "64", func(s *Settings) any { return &s.Worker.Capacity }},
 	{"worker.labels", "labels that jobs can ask for: name=value, by commas", "", func(s *Settings) any { return &s.Worker.Labels }},
 	{"worker.shutdown_grace", "time that running attempts get at shutdown", "25s", func(s *Settings) any { return &s.Worker.ShutdownGrace }},
+	{"worker.refs.files", "patterns of files that jobs may name by ${file:}, by commas", "/run/secrets/*", func(s *Settings) any { return &s.Worker.Refs.Files }},
+	{"worker.refs.env", "patterns of variables that jobs may name by ${env:}, by commas", "ROTA_SECRET_*", func(s *Settings) any { return &s.Worker.Refs.Env }},
+	{"worker.http.allow", "networks that jobs may reach, loopback too, by commas", "", func(s *Settings) any { return &s.Worker.HTTP.Allow }},
+	{"worker.http.deny", "networks that jobs may not reach, by commas", "", func(s *Settings) any { return &s.Worker.HTTP.Deny }},
+	{"notify.refs.files", "patterns of files that notifiers may name by ${file:}, by commas", "/run/secrets/*", func(s *Settings) any { return &s.Notify.Refs.Files }},
+	{"notify.refs.env", "patterns of variables that notifiers may name by ${env:}, by commas", "ROTA_SECRET_*", func(s *Settings) any { return &s.Notify.Refs.Env }},
+	{"notify.http.allow", "networks that notifiers may reach, loopback too, by commas", "", func(s *Settings) any { return &s.Notify.HTTP.Allow }},
+	{"notify.http.deny", "networks that notifiers may not reach, by commas", "", func(s *Settings) any { return &s.Notify.HTTP.Deny }},
 	{"jobs", "job file or directory", "", func(s *Settings) any { return &s.Jobs }},
 	{"history.success", "runs kept of each job that succeeded", "100", func(s *Settings) any { return &s.History.Success }},
 	{"history.failed", "runs kept of each job that did not succeed", "1000", func(s *Settings) any { return &s.History.Failed }},
@@ -101,6 +111,8 @@ func (s setting) read(r *reader, n *yaml.Node, to *Settings) {
 		*p = r.labels(n, s.key)
 	case *[]string:
 		r.items(n, s.key, true, func(_ int, n *yaml.Node) { *p = append(*p, r.required(n, s.key, maxURL)) })
+	case *[]netip.Prefix:
+		r.items(n, s.key, true, func(_ int, n *yaml.Node) { *p = append(*p, r.network(n, s.key)) })
 	}
 }
 
@@ -130,15 +142,43 @@ func (s setting) node(from *Settings) *yaml.Node {
 			return n
 		}
 	case *[]string:
-		if len(*p) > 0 {
-			n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-			for _, v := range *p {
-				n.Content = append(n.Content, scalar("!!str", v))
-			}
-			return n
+		return listNode(*p)
+	case *[]netip.Prefix:
+		texts := make([]string, len(*p))
+		for i, network := range *p {
+			texts[i] = network.String()
 		}
+		return listNode(texts)
 	}
 	return nil
+}
+
+// listNode writes a list; nil for an empty one.
+func listNode(values []string) *yaml.Node {
+	if len(values) == 0 {
+		return nil
+	}
+	n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	for _, v := range values {
+		n.Content = append(n.Content, scalar("!!str", v))
+	}
+	return n
+}
+
+// network reads a network such as 10.0.0.0/8, or one address.
+func (r *reader) network(n *yaml.Node, what string) netip.Prefix {
+	text := r.required(n, what, maxURL)
+	if text == "" {
+		return netip.Prefix{}
+	}
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(addr, addr.BitLen())
+	}
+	network, err := netip.ParsePrefix(text)
+	if err != nil {
+		r.fail(n, "such as 10.0.0.0/8, fd00::/8 or 127.0.0.1", "%s %s is no network", what, quote(text))
+	}
+	return network.Masked()
 }
 
 // parse makes of the text of a flag, a variable or a default the node that a file would have there.
@@ -160,7 +200,7 @@ func (s setting) parse(text string) *yaml.Node {
 		if _, err := strconv.Atoi(text); err == nil {
 			tag = "!!int"
 		}
-	case *[]string:
+	case *[]string, *[]netip.Prefix:
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		for part := range strings.SplitSeq(text, ",") {
 			n.Content = append(n.Content, scalar("!!str", strings.TrimSpace(part)))

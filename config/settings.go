@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // Settings are the settings of one process. LoadSettings returns them complete and checked.
 type Settings struct {
@@ -10,6 +13,7 @@ type Settings struct {
 	Election Election
 	Dispatch Dispatch
 	Worker   Worker
+	Notify   Notify
 	Jobs     string // job file or directory; empty: jobs come by the API alone
 	History  History
 	Log      Log
@@ -28,8 +32,9 @@ type Node struct {
 
 // HTTP is where the API is.
 type HTTP struct {
-	Listen    string // host:port
-	Advertise string // host:port under which others reach it; default: made from Listen
+	Listen    string   // host:port
+	Advertise string   // host:port under which others reach it; default: made from Listen
+	Hosts     []string // names under which it answers, besides addresses, Advertise and the node's name; *.domain for all below
 	TLS       ServerTLS
 }
 
@@ -93,6 +98,27 @@ type Worker struct {
 	Capacity      int               // attempts at a time
 	Labels        map[string]string // for the workers key of jobs
 	ShutdownGrace time.Duration     // time that running attempts are given when the process stops
+	Refs          Refs
+	HTTP          Reach
+}
+
+// Notify says what notifiers may use and reach. The leader sends from its own machine.
+type Notify struct {
+	Refs Refs
+	HTTP Reach
+}
+
+// Refs says which references definitions may use on this machine.
+type Refs struct {
+	Files []string // patterns of absolute paths, as path.Match has them; a pattern that ends in /** means everything below
+	Env   []string // patterns of names of variables
+}
+
+// Reach says which addresses definitions may reach from this machine. Without it, everything but loopback, link-local addresses,
+// metadata services, and rota's own API and etcd.
+type Reach struct {
+	Allow []netip.Prefix // also loopback
+	Deny  []netip.Prefix // wins over Allow
 }
 
 // History is how much of the past is kept.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,9 @@ func load(t *testing.T, text string, args []string, environ ...string) (Settings
 	return LoadSettings(path, flags, append(environ, "HOME=/home/u"))
 }
 
+// compareSettings is how cmp compares settings.
+var compareSettings = []cmp.Option{cmpopts.IgnoreUnexported(Settings{}), cmpopts.EquateComparable(netip.Prefix{})}
+
 func TestDefaultsStandWithoutAnything(t *testing.T) {
 	got, err := LoadSettings("", nil, []string{"HOME=/home/u", "ROTA_NODE_NAME=q1"})
 	if err != nil {
@@ -36,24 +40,26 @@ func TestDefaultsStandWithoutAnything(t *testing.T) {
 	if os.Geteuid() == 0 {
 		dir = "/var/lib/rota"
 	}
+	refs := Refs{Files: []string{"/run/secrets/*"}, Env: []string{"ROTA_SECRET_*"}}
 	want := Settings{
 		Node:     Node{Name: "q1", DataDir: dir},
 		HTTP:     HTTP{Listen: "127.0.0.1:8470", Advertise: "127.0.0.1:8470"},
 		Etcd:     Etcd{Prefix: "/rota", Embedded: Embedded{Client: "http://127.0.0.1:2379", Peer: "http://127.0.0.1:2380"}},
 		Election: Election{TTL: 5 * time.Second, FastTakeover: true},
 		Dispatch: Dispatch{ArmAhead: 2 * time.Second, MaxClockOffset: 500 * time.Millisecond},
-		Worker:   Worker{Enabled: true, Capacity: 64, ShutdownGrace: 25 * time.Second},
+		Worker:   Worker{Enabled: true, Capacity: 64, ShutdownGrace: 25 * time.Second, Refs: refs},
+		Notify:   Notify{Refs: refs},
 		History:  History{Success: 100, Failed: 1000, MaxAge: 168 * time.Hour},
 		Log:      Log{Level: "info", Format: "json"},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Settings{})); diff != "" {
+	if diff := cmp.Diff(want, got, compareSettings...); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 const contractSettings = `
 node: {name: q1, data_dir: /var/lib/rota}
-http: {listen: 0.0.0.0:8470, advertise: "q1:8470", tls: {cert: /c, key: /k, client_ca: /ca}}
+http: {listen: 0.0.0.0:8470, advertise: "q1:8470", hosts: ["*.example.com"], tls: {cert: /c, key: /k, client_ca: /ca}}
 etcd:
   endpoints: [https://etcd-1:2379]
   prefix: /rota
@@ -62,7 +68,13 @@ etcd:
   password_file: /run/secrets/etcd
 election: {ttl: 5s}
 dispatch: {arm_ahead: 2s, max_clock_offset: 500ms}
-worker: {enabled: true, capacity: 64, labels: {Zone: A, disk.type: ssd}}
+worker:
+  enabled: true
+  capacity: 64
+  labels: {Zone: A, disk.type: ssd}
+  refs: {files: [/run/secrets/*], env: [ROTA_SECRET_*]}
+  http: {allow: [10.0.0.0/8, "::1"], deny: [169.254.0.0/16]}
+notify: {refs: {files: [/etc/tokens/**]}, http: {deny: [10.1.2.3/8]}}
 jobs: /etc/rota/jobs.d
 history: {success: 100, failed: 1000, max_age: 168h}
 auth: {}
@@ -82,7 +94,7 @@ func TestEverySettingIsReadAndWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(first, second, cmpopts.IgnoreUnexported(Settings{})); diff != "" {
+	if diff := cmp.Diff(first, second, compareSettings...); diff != "" {
 		t.Errorf("written and read again it differs (-before +after):\n%s", diff)
 	}
 }
