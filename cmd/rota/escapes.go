@@ -16,10 +16,10 @@ type escapeState int
 
 const (
 	inText       escapeState = iota
-	afterEscape              // ESC was the last byte
-	inControl                // ESC [ …, which ends with a letter
-	inString                 // ESC ] … and the like, which end with BEL or ESC \
-	stringEscape             // ESC within inString
+	afterEscape              // ESC was the last byte.
+	inControl                // ESC [ …, which ends with a letter.
+	inString                 // ESC ] … and the like, which end with BEL or ESC \.
+	stringEscape             // ESC within inString.
 	afterC2                  // the first byte of U+0080 to U+00BF; the first half of those are control characters
 )
 

@@ -59,13 +59,13 @@ func run(tree fs.FS, seed uint64, comments, sentences int) error {
 		return fmt.Errorf("read tree: %w", err)
 	}
 	random := rand.New(rand.NewPCG(seed, 0))
-	print("comments", random, fromCode, comments)
-	print("sentences", random, fromDocs, sentences)
+	show("comments", random, fromCode, comments)
+	show("sentences", random, fromDocs, sentences)
 	return nil
 }
 
-// print writes n of the list, in the order in which they were drawn.
-func print(what string, random *rand.Rand, list []found, n int) {
+// show writes n of the list, in the order in which they were drawn.
+func show(what string, random *rand.Rand, list []found, n int) {
 	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	n = min(n, len(list))
 	fmt.Printf("# %d of %d %s\n\n", n, len(list), what)

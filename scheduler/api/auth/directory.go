@@ -90,8 +90,8 @@ func (d *Directory) ByUser(name string) Caller {
 // clusterPrefix begins the token of a process of the cluster: rota-cluster:<replica|worker>/<name>:<secret>.
 const clusterPrefix = "rota-cluster:"
 
-// ProcessToken is what a process of the cluster shows to another one. Who can read the store can make one: access to the store
-// is access to everything.
+// ProcessToken is what a process of the cluster shows to another one. A reader of the store can make one: access to the
+// store is access to everything.
 func (d *Directory) ProcessToken(kind, name string) string {
 	return clusterPrefix + kind + "/" + name + ":" + d.Secret
 }

@@ -3,12 +3,12 @@
 // An Identity says who sends a request, and how that was proven. A Policy gives identities roles, each within a scope of jobs.
 // Grants are what one identity may do; each operation of the API names the Right that it needs, and asks them.
 //
-//	role            read  operate  define  define-command  admin
-//	viewer           x
-//	operator         x      x
-//	author           x      x        x
-//	author-command   x      x        x           x
-//	admin            x      x        x           x           x
+//	role             rights
+//	viewer           read
+//	operator         read, operate
+//	author           read, operate, define
+//	author-command   read, operate, define, define-command
+//	admin            read, operate, define, define-command, admin
 //
 // The package is pure: it knows neither HTTP nor the store, and takes time and randomness as arguments.
 //

@@ -11,13 +11,13 @@ type Method string
 
 // The methods.
 const (
-	ByNothing     Method = "none"        // anonymous
-	ByToken       Method = "token"       // a bearer token
-	ByCertificate Method = "certificate" // a client certificate
-	BySession     Method = "session"     // the cookie of a browser that signed in
-	ByOIDC        Method = "oidc"        // a token of an OpenID provider
-	BySocket      Method = "socket"      // the operating-system user at the other end of a Unix socket
-	ByCluster     Method = "cluster"     // the secret that replicas and workers share
+	ByNothing     Method = "none"        // Anonymous.
+	ByToken       Method = "token"       // A bearer token.
+	ByCertificate Method = "certificate" // A client certificate.
+	BySession     Method = "session"     // The cookie of a browser that signed in.
+	ByOIDC        Method = "oidc"        // A token of an OpenID provider.
+	BySocket      Method = "socket"      // The user at the other end of a Unix socket.
+	ByCluster     Method = "cluster"     // The secret that replicas and workers share.
 )
 
 // Identity says who sends a request. The zero value is anonymous.

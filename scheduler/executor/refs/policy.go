@@ -13,10 +13,10 @@ import (
 // A definition comes from its author, and its values are this machine's. Without a policy, each author could read each file
 // and variable of this process, and send it to an address of the author's choice.
 type Policy struct {
-	Setting string   // the setting that Files and Env come from, for errors, such as worker.refs
-	Files   []string // patterns of absolute paths, as path.Match has them; a pattern that ends in /** means everything below
-	Env     []string // patterns of names of variables
-	Never   []string // files and directories that no pattern allows: rota's own keys and data
+	Setting string   // The setting that Files and Env come from, such as worker.refs, for errors.
+	Files   []string // Patterns of absolute paths, for path.Match. A pattern that ends in /** means everything below.
+	Env     []string // Patterns of names of variables.
+	Never   []string // Files and directories that no pattern allows: rota's own keys and data.
 }
 
 // RefusedError says that a policy does not allow a reference. Another attempt on this machine does not change that.
@@ -38,17 +38,17 @@ func (p *Policy) file(name string) (string, error) {
 	if p == nil {
 		return name, nil
 	}
-	real, err := filepath.EvalSymlinks(name)
+	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
-		real = filepath.Clean(name) // opening it says what is wrong, if its path is allowed
+		target = filepath.Clean(name) // opening it says what is wrong, if its path is allowed
 	}
 	switch {
-	case slices.ContainsFunc(p.Never, func(own string) bool { return within(real, own) }):
+	case slices.ContainsFunc(p.Never, func(own string) bool { return within(target, own) }):
 		return "", &RefusedError{"file belongs to rota itself"}
-	case !p.allowed(filepath.Clean(name)) || !p.allowed(real):
+	case !p.allowed(filepath.Clean(name)) || !p.allowed(target):
 		return "", &RefusedError{"file is not in " + p.Setting + ".files"}
 	}
-	return real, nil
+	return target, nil
 }
 
 // within reports whether a file is own, or lies below it, or is another name of it.
@@ -67,8 +67,8 @@ func (p *Policy) allowed(name string) bool {
 		}
 		// The operator may name a directory by a link, such as /run for /var/run.
 		dir, last := path.Split(pattern)
-		real, err := filepath.EvalSymlinks(path.Clean(dir))
-		return err == nil && matches(path.Join(real, last), name)
+		target, err := filepath.EvalSymlinks(path.Clean(dir))
+		return err == nil && matches(path.Join(target, last), name)
 	})
 }
 

@@ -23,9 +23,9 @@ func TestAPolicyDecidesWhichReferencesResolve(t *testing.T) {
 		}
 		return p
 	}
-	link := func(to, name string, make func(string, string) error) string {
+	link := func(to, name string, create func(string, string) error) string {
 		p := filepath.Join(dir, name)
-		if err := make(to, p); err != nil {
+		if err := create(to, p); err != nil {
 			t.Fatal(err)
 		}
 		return p

@@ -124,7 +124,8 @@ func (a *Authority) Issue(dir string, req Request, now time.Time) error {
 		URIs:        []*url.URL{uri},
 	}
 	if template.NotAfter.After(a.cert.NotAfter) {
-		return fmt.Errorf("issue certificate of %s: it would outlive the authority, which expires at %s", req.Name, a.cert.NotAfter.Format(time.RFC3339))
+		return fmt.Errorf("issue certificate of %s: it would outlive the authority, which expires at %s",
+			req.Name, a.cert.NotAfter.Format(time.RFC3339))
 	}
 	if req.Kind != auth.KindUser {
 		addHosts(template, append([]string{req.Name, "localhost", "127.0.0.1", "::1"}, req.Hosts...))
