@@ -11,48 +11,46 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Book is what a leader has told of the jobs of which somebody is told, and has to tell. A job has a page only while there is
-// something about it that has not been settled, or that a later change may turn out to end: of a million jobs that do well
-// there are none. It is not safe for concurrent use.
+// Book holds what a leader has reported about jobs with notifiers, and what it has to report.
+//
+// A job has a page only while it has an open notice, or while a later change may end a failure. Of a million jobs without
+// failures, none has one. A Book is not safe for concurrent use.
 type Book struct {
-	began int64 // the revision up to which pages were opened when the term began
-	last  int64 // that of the latest change
+	began int64 // revision of the store with which the term started
+	last  int64 // revision of the latest change
 	find  Find
 	pages map[string]*page
 	ready []*Notice        // not taken yet
-	dirty map[string]*page // those with something to write down
+	dirty map[string]*page // pages with something to record
 }
 
-// Find returns the definition of a job and what has been told about it, as they are known now; nil where there is none.
+// Find returns the present definition of a job and the record of what was reported about it; nil where there is none.
 type Find func(name string) (*job.Job, *job.Told)
 
-// NewBook returns a book without pages. Open is to be called for each job of which somebody is told as of a revision, and then
-// Apply with every change after it.
-func NewBook(after int64, find Find) *Book {
-	return &Book{began: after, last: after, find: find, pages: make(map[string]*page), dirty: make(map[string]*page)}
+// NewBook returns a book without pages. Call Open for each job with notifiers, with the store's content at revision at or
+// later. Then call Apply with every change after at.
+func NewBook(at int64, find Find) *Book {
+	return &Book{began: at, last: at, find: find, pages: make(map[string]*page), dirty: make(map[string]*page)}
 }
 
-// slack is how far the clocks may differ by which a run ended and a definition was made.
+// slack is how far the clocks of a run's end and of a definition may differ.
 const slack = 2 * time.Second
 
-// Open takes over what the store had of a job when the term began, at the revision of NewBook or later: what has been told
-// (nil: nothing), and its runs and events. What is newer than that revision is left out, as Apply has to tell of it.
-func (b *Book) Open(j *job.Job, told *job.Told, runs []*job.Run, events []*job.Event) {
-	p := b.page(j, told, b.began)
+// Open takes what the store had of a job when the term started: the record of what was reported (nil: nothing was), its runs
+// and its events. It ignores what is newer than the revision of NewBook, because Apply brings it.
+func (b *Book) Open(j *job.Job, record *job.Told, runs []*job.Run, events []*job.Event) {
+	p := b.openPage(j, record, b.began)
 	since := j.Notified.Add(-slack)
-	alive := func(id string) bool {
-		return slices.ContainsFunc(runs, func(r *job.Run) bool { return r.ID == id && (r.Rev > b.began || !r.State.Terminal()) })
-	}
 	var news []job.Change
 	for _, r := range runs {
 		switch {
 		case r.Rev > b.began:
-		case !r.State.Terminal(), r.Rev > p.told.UpTo && !r.Ended().Before(since):
+		case !r.State.Terminal(), r.Rev > p.record.UpTo && !r.Ended().Before(since):
 			news = append(news, job.Change{Rev: r.Rev, Run: r})
 		}
 	}
 	for _, e := range events {
-		if e.Rev <= b.began && e.Rev > p.told.UpTo && !e.At.Before(since) {
+		if e.Rev <= b.began && e.Rev > p.record.UpTo && !e.At.Before(since) {
 			news = append(news, job.Change{Rev: e.Rev, Event: e})
 		}
 	}
@@ -60,38 +58,37 @@ func (b *Book) Open(j *job.Job, told *job.Told, runs []*job.Run, events []*job.E
 	for _, c := range news {
 		b.add(p, c)
 	}
-	maps.DeleteFunc(p.given, func(id string, _ int) bool { return !alive(id) })
-	b.leave(p)
+	maps.DeleteFunc(p.givenUp, func(id string, _ int) bool {
+		return !slices.ContainsFunc(runs, func(r *job.Run) bool { return r.ID == id && (r.Rev > b.began || !r.State.Terminal()) })
+	})
+	b.closeIdle(p)
 }
 
-// page begins the page of a job, as of a revision.
-func (b *Book) page(j *job.Job, told *job.Told, at int64) *page {
+// openPage adds the page of a job, as of a revision.
+func (b *Book) openPage(j *job.Job, record *job.Told, at int64) *page {
 	p := &page{job: j, seen: at}
 	b.pages[j.Name] = p
-	if told != nil {
-		p.told = *told
-		p.given, p.settled = maps.Clone(told.Attempts), maps.Clone(told.Attempts)
-		if !told.At.Before(j.Notified.Add(-slack)) {
-			p.failing = told.Failing
+	if record != nil {
+		p.record = *record
+		p.givenUp, p.reported = maps.Clone(record.Attempts), maps.Clone(record.Attempts)
+		if !record.At.Before(j.Notified.Add(-slack)) {
+			p.failing = record.Failing
 		}
 	}
 	return p
 }
 
-// leave removes a page about which there is nothing to remember.
-func (b *Book) leave(p *page) {
-	if _, dirty := b.dirty[p.job.Name]; !dirty && p.atRest() {
+// closeIdle removes a page that the store's records can replace.
+func (b *Book) closeIdle(p *page) {
+	if _, dirty := b.dirty[p.job.Name]; !dirty && p.isIdle() {
 		delete(b.pages, p.job.Name)
 	}
 }
 
-// stale says whether a change was told before: after a gap in the watch, all events come again.
-func (b *Book) stale(c job.Change) bool { return c.Rev < b.last || c.Rev <= b.began }
-
-// Apply takes over a change of the store. They have to come in the order of their revisions; those that are older than others
-// are passed over.
+// Apply applies a change of the store. Changes must come in the order of their revisions. An older one is ignored: after a gap
+// in the watch, all events come again.
 func (b *Book) Apply(c job.Change) {
-	if b.stale(c) {
+	if c.Rev < b.last || c.Rev <= b.began {
 		return
 	}
 	b.last = c.Rev
@@ -101,45 +98,44 @@ func (b *Book) Apply(c job.Change) {
 	}
 	p := b.pages[name]
 	if p == nil {
-		if p = b.begin(name, c); p == nil {
+		if p = b.openFor(name, c); p == nil {
 			return
 		}
 	}
 	switch c.Kind {
 	case job.RecordJob:
 		b.define(p, c)
-		return
 	case job.RecordTold:
-		p.found(c)
+		p.applyRecord(c)
 	case job.RecordRun, job.RecordEvent:
-		if c.Rev < p.seen { // outcomes of several runs of a job may share a revision
+		if c.Rev < p.seen { // several runs of a job may end at one revision, so an equal one is new
 			return
 		}
 		p.seen = c.Rev
 		b.add(p, c)
-		b.leave(p)
+		b.closeIdle(p)
 	}
 }
 
-// begin begins the page of a job that has none, if a change may have to be told; nil if not. Had anything been open, or
-// failing, there would be one.
-func (b *Book) begin(name string, c job.Change) *page {
-	if (c.Run == nil || !troubled(c.Run)) && (c.Event == nil || !missed(c.Event)) {
+// openFor opens the page of a job that has none, if a change may have to be reported; nil if not. A job with an open notice or
+// a failure has a page already.
+func (b *Book) openFor(name string, c job.Change) *page {
+	if (c.Run == nil || !mayReport(c.Run)) && (c.Event == nil || !isMissed(c.Event)) {
 		return nil
 	}
-	j, told := b.find(name)
+	j, record := b.find(name)
 	if j == nil || len(j.Spec.Notify) == 0 {
 		return nil
 	}
-	p := b.page(j, told, c.Rev-1)
-	p.given, p.failing = nil, "" // of runs that are over
+	p := b.openPage(j, record, c.Rev-1)
+	p.givenUp, p.failing = nil, "" // they belong to runs that have ended
 	return p
 }
 
-// define takes over the definition of a job.
+// define applies a job's definition.
 func (b *Book) define(p *page, c job.Change) {
 	switch {
-	case c.Bad != nil: // nobody can read it: what was asked for before is as good as any
+	case c.Bad != nil: // keep the last readable definition
 	case c.Job == nil || len(c.Job.Spec.Notify) == 0:
 		delete(b.pages, p.job.Name)
 		delete(b.dirty, p.job.Name)
@@ -152,19 +148,19 @@ func (b *Book) define(p *page, c job.Change) {
 	}
 }
 
-// add makes a notice of what a change says, if somebody is to be told of it.
+// add makes a notice of a change, if a notifier wants it.
 func (b *Book) add(p *page, c job.Change) {
 	n := &Notice{Job: p.job.Name, Rev: c.Rev, Run: c.Run, Event: c.Event, page: p}
 	switch {
 	case c.Run != nil:
-		p.judge(n)
+		p.evaluate(n)
 	case c.Event != nil:
-		if missed(c.Event) {
+		if isMissed(c.Event) {
 			n.Occasions = []job.Occasion{job.OnMissed}
 		}
 	case c.Kind == job.RecordRun: // gone, or unreadable
 		_, id, _ := strings.Cut(c.Name, "/")
-		delete(p.given, id)
+		delete(p.givenUp, id)
 	}
 	n.failing = p.failing
 	if n.address(p.job.Spec.Notify) {
@@ -173,65 +169,63 @@ func (b *Book) add(p *page, c job.Change) {
 	}
 }
 
-// Take returns what is to be told and has not been taken yet. Each of its targets has to be settled.
+// Take returns the notices that are to be sent and were not taken before. Call Done for each of their targets.
 func (b *Book) Take() []*Notice {
 	list := b.ready
 	b.ready = nil
 	return slices.DeleteFunc(list, func(n *Notice) bool { return n.page.gone })
 }
 
-// Settle notes that one target of n was told, or is not going to be.
-func (b *Book) Settle(n *Notice) {
+// Done reports that n was sent to one of its targets, or given up.
+func (b *Book) Done(n *Notice) {
 	p := n.page
 	if n.left--; n.left > 0 || p.gone {
 		return
 	}
 	for len(p.open) > 0 && p.open[0].left <= 0 {
-		p.pass(p.open[0])
+		p.advance(p.open[0])
 		p.open[0] = nil
 		p.open = p.open[1:]
 		b.dirty[p.job.Name] = p
 	}
-	if len(p.open) > 0 && p.open[0].Rev == p.told.UpTo { // its revision has more to tell
-		p.told.UpTo--
+	if len(p.open) > 0 && p.open[0].Rev == p.record.UpTo { // another notice of this revision is open
+		p.record.UpTo--
 	}
 }
 
-// Marks returns what is to be written down as of now, at most one record of each job. Each has to be answered by Marked.
-func (b *Book) Marks(now time.Time) (list []job.Told) {
+// Records returns what is to be stored at now, at most one record of each job. Call Recorded for each.
+func (b *Book) Records(now time.Time) (list []job.Told) {
 	for name, p := range b.dirty {
 		if !p.writing {
 			p.writing = true
 			delete(b.dirty, name)
-			list = append(list, p.mark(now))
+			list = append(list, p.nextRecord(now))
 		}
 	}
 	slices.SortFunc(list, func(x, y job.Told) int { return strings.Compare(x.Job, y.Job) })
 	return list
 }
 
-// Marked says what became of a record of Marks: rev is that at which it was written, or of the one that is there instead. One
-// that was refused comes again with the next Marks, in the place of that.
-func (b *Book) Marked(t job.Told, rev int64, err error) {
+// Recorded takes the store's answer to a record. rev is the revision of the record, or of the one that is there instead. The
+// next Records returns a refused one again, to replace that.
+func (b *Book) Recorded(t job.Told, rev int64, err error) {
 	p := b.pages[t.Job]
 	if p == nil {
 		return
 	}
 	p.writing = false
-	switch {
-	case err == nil:
-		p.told.Rev = max(p.told.Rev, rev)
-		b.leave(p)
-	case errors.Is(err, job.ErrConflict):
-		p.told.Rev = max(p.told.Rev, rev)
-		b.dirty[t.Job] = p
-	case errors.Is(err, job.ErrTooLarge):
-		clear(p.settled) // some attempts may be told of twice
-		b.dirty[t.Job] = p
-	default:
-		b.dirty[t.Job] = p
+	if err == nil || errors.Is(err, job.ErrConflict) {
+		p.record.Rev = max(p.record.Rev, rev)
 	}
+	if err == nil {
+		b.closeIdle(p)
+		return
+	}
+	if errors.Is(err, job.ErrTooLarge) {
+		clear(p.reported) // some attempts may be reported twice
+	}
+	b.dirty[t.Job] = p
 }
 
-// Pages is how many jobs have one.
+// Pages returns how many jobs have a page.
 func (b *Book) Pages() int { return len(b.pages) }

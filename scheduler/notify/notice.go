@@ -7,30 +7,30 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Notice is one thing that is to be told about a job.
+// Notice is one thing to report about a job.
 type Notice struct {
 	Job       string
-	Rev       int64          // at which it came about
-	Occasions []job.Occasion // what it is: each notifier is told by the first that it wants
+	Rev       int64          // the revision of its run or event
+	Occasions []job.Occasion // what happened; each notifier gets the first that it wants
 	Run       *job.Run       // nil for a range of slots
-	Event     *job.Event     // a range of slots that were passed over; nil otherwise
-	Attempt   int            // the last of Run's attempts that was given up since something was told of it; 0: none
-	After     string         // of a recovery: the run that failed
+	Event     *job.Event     // a range of slots that were skipped; nil otherwise
+	Attempt   int            // the last attempt of Run that was given up and is not reported yet; 0: none
+	After     string         // for a recovery: the run that failed before
 	To        []Target
 
 	page    *page
-	left    int    // of To, those that are not settled
-	failing string // Told.Failing once it is told
+	left    int    // targets in To that are not done
+	failing string // value of Told.Failing once the notice is done
 }
 
-// Target is a notifier that is to be told.
+// Target is a notifier that gets a notice.
 type Target struct {
 	Name     string
 	URL      string
 	Occasion job.Occasion
 }
 
-// address sets whom n concerns, and says whether that is anybody.
+// address sets the targets of n, and reports whether there are any.
 func (n *Notice) address(to job.Notify) bool {
 	for _, name := range slices.Sorted(maps.Keys(to)) {
 		if o, ok := to[name].Wants(n.Occasions); ok {
@@ -41,8 +41,8 @@ func (n *Notice) address(to job.Notify) bool {
 	return n.left > 0
 }
 
-// givenUp is the attempt that n tells of, nil if it tells of none.
-func (n *Notice) givenUp() *job.Attempt {
+// attempt returns the attempt that n reports, nil if there is none.
+func (n *Notice) attempt() *job.Attempt {
 	if n.Run == nil || n.Attempt == 0 {
 		return nil
 	}
@@ -52,4 +52,14 @@ func (n *Notice) givenUp() *job.Attempt {
 		}
 	}
 	return nil
+}
+
+// Schemes returns the schemes of notifier URLs, each standing for a service. generic is a plain webhook. It may carry its own
+// scheme after a plus sign, as in generic+https://host/path.
+func Schemes() []string {
+	return []string{
+		"bark", "discord", "generic", "googlechat", "gotify", "hangouts", "ifttt", "join", "lark", "matrix", "mattermost",
+		"notifiarr", "ntfy", "opsgenie", "pagerduty", "pushbullet", "pushover", "rocketchat", "signal", "slack", "smtp",
+		"teams", "telegram", "wecom", "zulip",
+	}
 }

@@ -12,21 +12,21 @@ import (
 // page is what a book knows of one job.
 type page struct {
 	job     *job.Job
-	seen    int64          // changes up to this revision are in
-	failing string         // the run that failed last, if none has succeeded since; as of seen
-	given   map[string]int // the last attempt that was given up, by runs that have not ended; as of seen
-	open    []*Notice      // those not settled, and those behind them, in the order of revisions
-	gone    bool           // the job is, or nobody is told of it any more
+	seen    int64          // changes up to this revision are applied
+	failing string         // at seen: the run that failed last, if none has succeeded since
+	givenUp map[string]int // at seen: the last attempt that was given up, of each run that has not ended
+	open    []*Notice      // notices that are not done, and those after them, by revision
+	gone    bool           // the job was deleted, or has no notifiers any more
 
-	told    job.Told       // as it is to be written; Rev is that of the record that is there
-	settled map[string]int // what of given is told
-	writing bool
+	record   job.Told       // the record to be written; Rev is that of the record in the store
+	reported map[string]int // what of givenUp is reported
+	writing  bool
 }
 
-// judge says what a run's record tells, and to what state it brings the job.
-func (p *page) judge(n *Notice) {
+// evaluate sets the occasions of a notice from its run, and updates the job's state.
+func (p *page) evaluate(n *Notice) {
 	r := n.Run
-	if last := lastGivenUp(r, p.job.Notified.Add(-slack)); last > p.given[r.ID] {
+	if last := lastGivenUp(r, p.job.Notified.Add(-slack)); last > p.givenUp[r.ID] {
 		n.Attempt = last
 	}
 	switch r.State {
@@ -51,22 +51,27 @@ func (p *page) judge(n *Notice) {
 	}
 	switch {
 	case r.State.Terminal():
-		delete(p.given, r.ID)
+		delete(p.givenUp, r.ID)
 	case n.Attempt > 0:
-		if p.given == nil {
-			p.given = make(map[string]int)
-		}
-		p.given[r.ID] = n.Attempt
+		set(&p.givenUp, r.ID, n.Attempt)
 	}
 }
 
-// atRest says whether a page has nothing that the store does not have.
-func (p *page) atRest() bool {
-	return len(p.open) == 0 && len(p.given) == 0 && p.failing == "" && !p.writing
+// set sets a value in a map that may be nil.
+func set(m *map[string]int, key string, value int) {
+	if *m == nil {
+		*m = make(map[string]int)
+	}
+	(*m)[key] = value
 }
 
-// troubled says whether a run's record alone may be something to tell.
-func troubled(r *job.Run) bool {
+// isIdle reports whether a page has nothing that the store does not have.
+func (p *page) isIdle() bool {
+	return len(p.open) == 0 && len(p.givenUp) == 0 && p.failing == "" && !p.writing
+}
+
+// mayReport reports whether a run's record alone may have to be reported.
+func mayReport(r *job.Run) bool {
 	switch r.State {
 	case job.Failed, job.TimedOut, job.Lost:
 		return true
@@ -76,10 +81,10 @@ func troubled(r *job.Run) bool {
 	return slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.GivenUp })
 }
 
-// missed says whether slots were passed over since nobody could dispatch.
-func missed(e *job.Event) bool { return e.Kind == job.EventSkipped && policy.IsMissed(e.Reason) }
+// isMissed reports whether the event skipped slots by the missed policy.
+func isMissed(e *job.Event) bool { return e.Kind == job.EventSkipped && policy.IsMissed(e.Reason) }
 
-// lastGivenUp is the number of the last of r's attempts that was given up since an instant; 0 if there is none.
+// lastGivenUp returns the number of the last attempt of r that was given up at since or later; 0 if there is none.
 func lastGivenUp(r *job.Run, since time.Time) (last int) {
 	for _, a := range r.Attempts {
 		if a.GivenUp && !a.Finished.Before(since) {
@@ -89,33 +94,30 @@ func lastGivenUp(r *job.Run, since time.Time) (last int) {
 	return last
 }
 
-// pass moves what is told up to n.
-func (p *page) pass(n *Notice) {
-	p.told.UpTo = max(p.told.UpTo, n.Rev)
-	p.told.Failing = n.failing
+// advance moves the record past n, which is done.
+func (p *page) advance(n *Notice) {
+	p.record.UpTo = max(p.record.UpTo, n.Rev)
+	p.record.Failing = n.failing
 	if n.Attempt > 0 {
-		if p.settled == nil {
-			p.settled = make(map[string]int)
-		}
-		p.settled[n.Run.ID] = n.Attempt
+		set(&p.reported, n.Run.ID, n.Attempt)
 	}
 }
 
-// mark is the record that says so. Of runs that have ended the revision says enough.
-func (p *page) mark(now time.Time) job.Told {
-	maps.DeleteFunc(p.settled, func(id string, _ int) bool { return p.given[id] == 0 })
-	t := p.told
-	t.Job, t.At, t.Attempts = p.job.Name, now.UTC(), maps.Clone(p.settled)
+// nextRecord returns the record to write. It leaves out attempts of runs that have ended, because UpTo covers them.
+func (p *page) nextRecord(now time.Time) job.Told {
+	maps.DeleteFunc(p.reported, func(id string, _ int) bool { return p.givenUp[id] == 0 })
+	t := p.record
+	t.Job, t.At, t.Attempts = p.job.Name, now.UTC(), maps.Clone(p.reported)
 	return t
 }
 
-// found takes over the record that is there, whoever wrote it.
-func (p *page) found(c job.Change) {
-	if c.Rev <= p.told.Rev {
+// applyRecord applies the revision of the record in the store. Anybody may have written it.
+func (p *page) applyRecord(c job.Change) {
+	if c.Rev <= p.record.Rev {
 		return
 	}
-	p.told.Rev = c.Rev
+	p.record.Rev = c.Rev
 	if c.Deleted() {
-		p.told.Rev = 0
+		p.record.Rev = 0
 	}
 }

@@ -9,37 +9,35 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Message is what is sent.
+// Message is the text of a notification.
 type Message struct {
 	Title string // one line
-	Body  string // what there is to say besides; several lines
+	Body  string // the details, in several lines
 }
 
-// Text is the whole message.
+// Text returns title and body.
 func (m Message) Text() string { return m.Title + "\n" + m.Body }
 
-// How much of a run's output a message has: its last lines.
+// How much of a run's output a message contains: its last lines.
 const (
 	outputLines = 20
 	outputBytes = 1500
 )
 
-// Message returns what is to be told of n on occasion o. output is the tail of the run's output, api the address of a replica
-// that answers, such as http://q1:8470; either may be empty.
+// Message returns the text of n for occasion o. output is the end of the run's output. api is the address of a replica, such
+// as http://q1:8470, for links. Either may be empty.
 func (n *Notice) Message(o job.Occasion, output, api string) Message {
 	m := Message{Title: "rota: " + n.title(o)}
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	switch {
-	case n.Event != nil:
-		e := n.Event
+	if e := n.Event; e != nil {
 		line("slots: %s, from %s to %s", slots(e), stamp(e.From), stamp(e.To))
 		line("reason: %s", e.Reason)
 		if api != "" {
 			line("%s/v1/jobs/%s", api, n.Job)
 		}
-	default:
-		n.describe(line)
+	} else {
+		n.describeRun(line)
 		if api != "" {
 			line("%s/v1/runs/%s", api, n.Run.Name())
 		}
@@ -51,7 +49,7 @@ func (n *Notice) Message(o job.Occasion, output, api string) Message {
 	return m
 }
 
-// title is what happened, in a few words.
+// title returns what happened, in a few words.
 func (n *Notice) title(o job.Occasion) string {
 	switch {
 	case n.Event != nil:
@@ -70,25 +68,24 @@ func (n *Notice) title(o job.Occasion) string {
 	return fmt.Sprintf("job %s failed", n.Job)
 }
 
-// describe tells of a run.
-func (n *Notice) describe(line func(format string, args ...any)) {
+// describeRun writes the details of the notice's run.
+func (n *Notice) describeRun(line func(format string, args ...any)) {
 	r := n.Run
 	line("run: %s", r.Name())
 	line("slot: %s", stamp(r.Slot))
-	state := string(r.State)
+	line("state: %s", r.State)
 	if n.After != "" {
-		state += ", after " + n.Job + "/" + n.After + " did not"
+		line("last failure: %s/%s", n.Job, n.After)
 	}
-	line("state: %s", state)
 	if r.Reason != "" {
 		line("reason: %s", r.Reason)
 	}
-	if a := n.givenUp(); a != nil {
-		line("given up: attempt %d at worker %s: %s", a.Number, a.Worker, a.Reason)
+	if a := n.attempt(); a != nil {
+		line("given up: attempt %d on worker %s: %s", a.Number, a.Worker, a.Reason)
 	}
 	switch {
 	case r.Attempt > 0 && r.Worker != "":
-		line("attempt: %d, at worker %s", r.Attempt, r.Worker)
+		line("attempt: %d, on worker %s", r.Attempt, r.Worker)
 	case r.Attempt > 0:
 		line("attempts: %d", r.Attempt)
 	}
@@ -109,7 +106,7 @@ func slots(e *job.Event) string {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// tail is the end of an output: whole lines, if they are not too long.
+// tail returns the end of an output: whole lines, unless they are too long.
 func tail(output string) string {
 	output = strings.ToValidUTF8(strings.TrimRight(output, "\n\r\t "), "\uFFFD")
 	if lines := strings.Split(output, "\n"); len(lines) > outputLines {
@@ -125,7 +122,10 @@ func tail(output string) string {
 	return "…" + output[at:]
 }
 
-// Line is one notice in a summary.
+// lineBytes bounds a line of a summary.
+const lineBytes = 200
+
+// Line returns the line of n in a summary.
 func (n *Notice) Line(o job.Occasion) string {
 	text := n.title(o)
 	if n.Run != nil {
@@ -134,13 +134,6 @@ func (n *Notice) Line(o job.Occasion) string {
 			text += ": " + n.Run.Reason
 		}
 	}
-	return short(text)
-}
-
-// lineBytes bounds a line of a summary.
-const lineBytes = 200
-
-func short(text string) string {
 	if len(text) <= lineBytes {
 		return text
 	}
@@ -151,10 +144,10 @@ func short(text string) string {
 	return text[:at] + "…"
 }
 
-// summaryLines is how many notices a summary names.
+// summaryLines is how many notices a summary shows.
 const summaryLines = 20
 
-// Summary tells of many notices at once: how many there are on each occasion, and the first of them.
+// Summary returns the text for many notices at once: how many there are of each occasion, and the first of them.
 func Summary(counts map[job.Occasion]int, lines []string) Message {
 	total := 0
 	var parts []string
@@ -164,13 +157,13 @@ func Summary(counts map[job.Occasion]int, lines []string) Message {
 			parts = append(parts, fmt.Sprintf("%s: %d", o, counts[o]))
 		}
 	}
-	m := Message{Title: fmt.Sprintf("rota: and %d more", total), Body: strings.Join(parts, ", ")}
+	m := Message{Title: fmt.Sprintf("rota: %d more notifications", total), Body: strings.Join(parts, ", ")}
 	shown := lines[:min(len(lines), summaryLines)]
 	for _, line := range shown {
 		m.Body += "\n- " + line
 	}
 	if rest := total - len(shown); rest > 0 {
-		m.Body += fmt.Sprintf("\n- and %d others: rota runs", rest)
+		m.Body += fmt.Sprintf("\n- and %d others: see rota runs", rest)
 	}
 	return m
 }

@@ -154,7 +154,7 @@ func (t *teller) output(ctx context.Context, n *notify.Notice) string {
 
 // mark writes down what has been told.
 func (t *teller) mark(ctx context.Context) {
-	list := t.book.Marks(t.node.now())
+	list := t.book.Records(t.node.now())
 	if len(list) == 0 {
 		return
 	}
@@ -173,10 +173,10 @@ func (t *teller) answers() {
 	t.settled, t.marked = nil, nil
 	t.mu.Unlock()
 	for _, n := range settled {
-		t.book.Settle(n)
+		t.book.Done(n)
 	}
 	for _, m := range written {
-		t.book.Marked(m.told, m.rev, m.err)
+		t.book.Recorded(m.told, m.rev, m.err)
 		if m.err != nil {
 			t.rest = time.Now().Add(tellRest)
 			t.node.log.Debug("what was told is not written down", "job", m.told.Job, "err", m.err)

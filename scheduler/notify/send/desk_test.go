@@ -107,7 +107,7 @@ func TestManyAreSummedUp(t *testing.T) {
 		done := items(ctx, d, "a", 46)
 		close(gate)
 		synctest.Wait()
-		if got := w.titles("a"); len(got) != 10 || got[0] != "a 0" || got[9] != "rota: and 37 more" {
+		if got := w.titles("a"); len(got) != 10 || got[0] != "a 0" || got[9] != "rota: 37 more notifications" {
 			t.Fatalf("got %q, want nine and a summary", got)
 		}
 		if done.Load() != 46 || w.counted(send.Sent) != 9 || w.counted(send.Summed) != 37 {
@@ -227,7 +227,7 @@ func TestTooManyAreCounted(t *testing.T) {
 		}
 		close(gate)
 		synctest.Wait()
-		if got := w.titles("a"); len(got) != 2 || got[1] != "rota: and 100 more" {
+		if got := w.titles("a"); len(got) != 2 || got[1] != "rota: 100 more notifications" {
 			t.Errorf("got %q", got)
 		}
 		if w.counted(send.Summed) != 100 || done.Load() != 100 {
