@@ -51,6 +51,7 @@ var rules = map[string]rule{
 		// bbolt is a file on this machine: the journal. It is etcd's by name alone.
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "go.etcd.io/bbolt"},
 	},
+	"scheduler/target":           {}, // services import it: it has no dependencies
 	"scheduler/executor":         {own: []string{"scheduler/job"}},
 	"scheduler/executor/cgroups": {external: system},
 	"scheduler/executor/command": {own: append([]string{"scheduler/executor/cgroups"}, executing...), external: system},
