@@ -65,6 +65,10 @@ check: ## check format, vet, staticcheck, import directions, go.mod (staticcheck
 ROW_PACKAGES = ./cmd/rota/node ./scheduler/planner ./scheduler/worker ./scheduler/executor/... ./test/sim
 ROW_TESTS    = TestADeadWatchIsNotReady|TestALeaderThatDoesNotDispatch|TestTheNextLeaderTellsTheRest|TestAnAttemptThatIgnoresItsTimeout|TestWorkersFollowTheLoad|TestADiskThatDoesNotAnswer|TestScripts|Limit|Hog|ForkBomb|Heartbeat
 
+.PHONY: docs
+docs: ## write the generated parts of the documentation: job keys, settings, metrics, commands, API
+	$(GO) test -count=1 -run Reference ./docs ./cmd/rota ./scheduler/api -update
+
 .PHONY: fault
 # With FAULTS=rest, make test has run the harness under the race detector already; what the harness starts is built without it anyway.
 fault: ## run the tests that break things: processes, links, clocks, disks, containers; FAULTS=rest: what make test leaves out

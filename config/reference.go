@@ -1,14 +1,12 @@
 package config
 
 import (
-	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 )
 
-// fileKeys are the keys at the top of a job file. The keys of jobs are in jobKeys, since defaults have most of them too.
-func fileKeys() []Key {
+// FileKeys returns the keys at the top of a job file. Those of a job are in Keys, because defaults have most of them too.
+func FileKeys() []Key {
 	return []Key{
 		{Name: "version", Type: "whole number", Range: version, Example: version, Doc: "The version of this format.",
 			Zero: "Version 1.", schema: object{"const": 1}},
@@ -32,7 +30,7 @@ func Keys() []Key { return jobKeys.keys() }
 // file: limits.concurrent is a key of a limit. If there is no such key, near lists the paths that were probably meant.
 func Describe(path string) (k Key, near []string, ok bool) {
 	var paths []string
-	for _, keys := range [][]Key{jobKeys.keys(), fileKeys()} {
+	for _, keys := range [][]Key{jobKeys.keys(), FileKeys()} {
 		if k, ok := find(keys, strings.Split(path, ".")); ok {
 			return k, nil, true
 		}
@@ -79,39 +77,3 @@ func nearest(word string, paths []string) (near []string) {
 
 // Fragment returns the JSON Schema of the key's value. It refers to no other schema.
 func (k *Key) Fragment() []byte { return encoded(inlined(k.described())) }
-
-// Reference returns the reference of all keys of a job file in Markdown: a table for jobs and one for each mapping.
-func Reference() []byte {
-	var b bytes.Buffer
-	section := func(heading string, keys []Key) {
-		fmt.Fprintf(&b, "## %s\n\n| key | type | default | range | example | meaning |\n|---|---|---|---|---|---|\n", heading)
-		for i := range keys {
-			keys[i].row(&b)
-		}
-		b.WriteString("\n")
-	}
-	section("Keys of a job", jobKeys.keys())
-	for _, k := range jobKeys.keys() {
-		if k.Keys != nil {
-			section("Keys of `"+k.Name+"`", k.Keys)
-		}
-	}
-	section("Keys of a limit", limitKeys.keys())
-	section("Keys of a notifier", notifierKeys.keys())
-	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n')
-}
-
-// row writes the key as a row of a table in Markdown.
-func (k *Key) row(b *bytes.Buffer) {
-	code := func(text string) string {
-		if text == "" {
-			return ""
-		}
-		return "`" + strings.ReplaceAll(text, "|", `\|`) + "`"
-	}
-	meaning := k.Doc
-	if k.Zero != "" {
-		meaning += " Without it: " + strings.ToLower(k.Zero[:1]) + k.Zero[1:]
-	}
-	fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", k.Name, k.Type, code(k.Default), k.Range, code(k.Example), meaning)
-}

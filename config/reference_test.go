@@ -64,7 +64,7 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 		}
 	}
 	walk("", Keys())
-	walk("", fileKeys())
+	walk("", FileKeys())
 }
 
 func TestDescribeSuggestsKeys(t *testing.T) {

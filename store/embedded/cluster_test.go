@@ -180,7 +180,7 @@ func TestAClusterOfOneDoesNotBecomeTwo(t *testing.T) {
 	put(t, one.Client(), "k", "1")
 
 	_, err := tryStart(t, cfgs[1])
-	wantError(t, err, "none of q1", "docs/reference/operations.md")
+	wantError(t, err, "none of q1", "docs/how-to/grow-to-three.md")
 	if !errors.Is(err, ErrMembers) {
 		t.Errorf("a second member: got %v, want %v", err, ErrMembers)
 	}

@@ -20,7 +20,7 @@ const lostData = "%[4]s member %[1]s, and %[2]s holds no data of it: restore the
 	"them: member list, member remove ID, member add %[1]s --peer-urls=%[3]s), empty the directory and start again"
 
 // otherMembers is what an operator does about settings that do not fit the cluster.
-const otherMembers = "correct etcd.embedded.cluster, or do what docs/reference/operations.md says: \"From one machine to three\", \"A lost member\""
+const otherMembers = "correct etcd.embedded.cluster, or follow docs/how-to/grow-to-three.md or docs/how-to/replace-a-member.md"
 
 // added says whether the other members wait for this one, which has no data, to join their cluster: an operator has removed
 // the member that had its URL and lost its data, and has added it anew (etcdctl member add). A member with data goes by that,

@@ -14,7 +14,7 @@ import (
 )
 
 // TestStoreIsFull fills etcd while jobs execute: everybody says so, outcomes wait, and after the runbook of
-// docs/reference/operations.md all goes on and nothing has been forgotten or run again.
+// docs/how-to/recover-a-full-store.md all goes on and nothing has been forgotten or run again.
 func TestStoreIsFull(t *testing.T) {
 	row(t)
 	t.Parallel()

@@ -19,10 +19,10 @@ import (
 	"github.com/rota-scheduler/rota/store/embedded"
 )
 
-// bumpRevision is by how much docs/reference/operations.md has revisions raised when a snapshot is restored.
+// bumpRevision is by how much docs/how-to/back-up-and-restore.md has revisions raised when a snapshot is restored.
 const bumpRevision = 1_000_000_000
 
-// restoreSnapshot makes of a snapshot the data of an etcd of one member, in the place of what it had. It is what docs/reference/operations.md
+// restoreSnapshot makes of a snapshot the data of an etcd of one member, in the place of what it had. It is what docs/how-to/back-up-and-restore.md
 // has done by `etcdutl snapshot restore --initial-cluster-token NEW --bump-revision … --mark-compacted`, a program that is none of
 // ours: what etcd knows of its members and its log is left out, another cluster begins with the records, and their revisions are
 // raised. It returns the revision of the snapshot, and to which it was raised.

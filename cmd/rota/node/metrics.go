@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// metrics is what /metrics shows. docs/reference/operations.md lists the names.
+// metrics is what /metrics shows. docs/reference/metrics.md lists the names.
 type metrics struct {
 	registry  *prometheus.Registry
 	terms     prometheus.Counter

@@ -1,0 +1,62 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// link finds the targets of links, without those to other hosts.
+var link = regexp.MustCompile(`\]\(([^):]+)\)`)
+
+// TestLinksHaveTargets follows every link within the tree, to its file and to its heading.
+func TestLinksHaveTargets(t *testing.T) {
+	for _, page := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(withoutCode(read(t, page)), -1) {
+			path, anchor, _ := strings.Cut(m[1], "#")
+			target := page
+			if path != "" {
+				target = filepath.Join(filepath.Dir(page), path)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: the link to %s has no target", page, m[1])
+				continue
+			}
+			if anchor != "" && !anchors(t, target)[anchor] {
+				t.Errorf("%s: %s has no heading for #%s", page, target, anchor)
+			}
+		}
+	}
+}
+
+// TestEveryPageIsInTheIndex holds docs/README.md to the pages that exist.
+func TestEveryPageIsInTheIndex(t *testing.T) {
+	index := read(t, "README.md")
+	for _, page := range pages(t) {
+		if !strings.HasPrefix(page, "../") && page != "README.md" && !strings.Contains(index, "("+page) {
+			t.Errorf("docs/README.md has no link to %s", page)
+		}
+	}
+}
+
+var (
+	fence   = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+)
+
+// withoutCode removes blocks of code, in which brackets and # mean something else.
+func withoutCode(text string) string { return fence.ReplaceAllString(text, "") }
+
+// anchors returns the anchors of a page's headings, made as GitHub makes them.
+func anchors(t *testing.T, page string) map[string]bool {
+	t.Helper()
+	found := make(map[string]bool)
+	for _, m := range heading.FindAllStringSubmatch(withoutCode(read(t, page)), -1) {
+		title := regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`).ReplaceAllString(m[1], "$1")
+		title = strings.ToLower(regexp.MustCompile(`[^\p{L}\p{N}_ -]`).ReplaceAllString(title, ""))
+		found[strings.ReplaceAll(title, " ", "-")] = true
+	}
+	return found
+}

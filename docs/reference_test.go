@@ -1,0 +1,96 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+func TestEveryCheckOfReadinessIsDescribed(t *testing.T) {
+	same(t, "health.md", firstCells(t, "reference/health.md", "## Checks of readiness"),
+		matches(t, `Name: "(\w+)", Probe`, "cmd/rota/node", "scheduler/api"))
+}
+
+func TestEveryKeyOfTheStoreIsDescribed(t *testing.T) {
+	var got []string
+	for _, key := range firstCells(t, "reference/etcd-keys.md", "## Keys") {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(key, "/rota/"), "/")
+		got = append(got, kind)
+	}
+	// Kinds that store takes from job are constants there.
+	same(t, "etcd-keys.md", got, matches(t, `(?m)^\s*(?:Kind|Record)\w+\s+(?:Kind|RecordKind)\s*=\s*"(\w+)"`, "store", "scheduler/job"))
+}
+
+func TestEveryStateIsDescribed(t *testing.T) {
+	var want []string
+	for _, s := range job.States() {
+		want = append(want, string(s))
+	}
+	same(t, "job-files.md", firstCells(t, "reference/job-files.md", "## States of a run"), want)
+}
+
+func TestEveryResourceIsDescribed(t *testing.T) {
+	_, table, _ := strings.Cut(read(t, "reference/job-files.md"), "\n## Resources\n")
+	table, _, _ = strings.Cut(table, "\n\nEach limit")
+	var got []string
+	for _, name := range jsonNames(reflect.TypeFor[job.Resources]()) {
+		if strings.Contains(table, "\n| `"+name+"` |") {
+			got = append(got, name)
+		}
+	}
+	same(t, "job-files.md", got, jsonNames(reflect.TypeFor[job.Resources]()))
+}
+
+func TestEveryVerdictIsDescribed(t *testing.T) {
+	same(t, "reasons.md", firstCells(t, "reference/reasons.md", "## Verdicts"), matches(t, `(?m)^\s*(?:verdict\w+|Unknown)\s*= "([^"]+)"`, "scheduler/explain"))
+}
+
+// TestEveryReasonIsInTheCode looks for each quoted reason in the production code, up to its first placeholder.
+func TestEveryReasonIsInTheCode(t *testing.T) {
+	var all strings.Builder
+	sources(t, func(_, text string) { all.WriteString(text) }, "scheduler", "cmd/rota")
+	for _, heading := range []string{"## Why a run waits", "## Why a slot was skipped", "## Why an attempt ended", "## Why a run ended"} {
+		for _, reason := range firstCells(t, "reference/reasons.md", heading) {
+			fixed, _, _ := strings.Cut(reason, "…")
+			if !strings.Contains(all.String(), strings.TrimSpace(fixed)) {
+				t.Errorf("reasons.md has %q, which no production file has", reason)
+			}
+		}
+	}
+}
+
+func TestTheMapHasEveryPackage(t *testing.T) {
+	const page = "explanation/architecture.md"
+	got := firstCells(t, page, "## Packages")
+	for _, top := range []string{"cmd/rota", "config", "election", "scheduler", "store"} {
+		err := filepath.WalkDir("../"+top, func(path string, d os.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return err
+			}
+			path = strings.TrimPrefix(path, "../")
+			files, err := filepath.Glob("../" + path + "/*.go")
+			switch {
+			case err != nil:
+				return err
+			case len(files) == 0 || slices.Contains(got, path):
+			case strings.HasPrefix(path, "scheduler/executor/"), path == "scheduler/api/client": // described in the row above
+			default:
+				t.Errorf("the map does not describe %s", path)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for _, path := range got {
+		if _, err := os.Stat("../" + path); strings.Contains(path, "/") && err != nil && !strings.HasPrefix(path, "api/") {
+			t.Errorf("the map describes %s, which does not exist", path)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package docpage
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Check compares the generated block called name of a page with want. If update is set, it writes want instead.
+func Check(t *testing.T, file, name, want string, update bool) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, got, after, err := cut(string(text), name)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	want = "\n" + strings.TrimSpace(want) + "\n"
+	switch {
+	case got == want:
+	case !update:
+		t.Errorf("%s: the block %q differs from the code: run `make docs`", file, name)
+	default:
+		if err := os.WriteFile(file, []byte(before+want+after), 0o644); err != nil { //nolint:gosec // A page is for everybody.
+			t.Fatal(err)
+		}
+	}
+}
+
+// cut splits a page around the text between the two comments of a block.
+func cut(page, name string) (before, block, after string, err error) {
+	begin := fmt.Sprintf("<!-- generated: %s -->", name)
+	const end = "<!-- end -->"
+	before, rest, ok := strings.Cut(page, begin)
+	if !ok {
+		return "", "", "", fmt.Errorf("no block begins with %s", begin)
+	}
+	block, after, ok = strings.Cut(rest, end)
+	if !ok {
+		return "", "", "", fmt.Errorf("the block %s does not end with %s", name, end)
+	}
+	return before + begin, block, end + after, nil
+}
