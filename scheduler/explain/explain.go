@@ -149,7 +149,9 @@ func explainNoRecord(f Facts, due time.Time) string {
 // explainNoSlot explains a time that is not a slot.
 func explainNoSlot(f Facts, at time.Time) Answer {
 	if f.Bad != nil {
-		return Answer{Verdict: verdictNoSlots, Text: []string{"The job has no slots, because its schedule cannot be parsed: " + f.Bad.Error()}}
+		return Answer{Verdict: verdictNoSlots, Text: []string{
+			"The job has no slots, because its schedule cannot be parsed: " + f.Bad.Error(),
+		}}
 	}
 	a := Answer{Verdict: verdictNotASlot}
 	if f.When == nil {

@@ -67,7 +67,8 @@ func explainSkip(f Facts, e *job.Event, slot time.Time) Answer {
 		count = "at least " + count
 	}
 	a.Text = append(a.Text, fmt.Sprintf("%s: %s.", did, e.Reason),
-		fmt.Sprintf("Recorded at %s in term %d, for the slots from %s to %s (%s).", stamp(e.At), e.Term, stamp(e.From), stamp(e.To), count))
+		fmt.Sprintf("Recorded at %s in term %d, for the slots from %s to %s (%s).",
+			stamp(e.At), e.Term, stamp(e.From), stamp(e.To), count))
 	present, ok := Slot(f.When, slot)
 	switch {
 	case f.Broken != nil:

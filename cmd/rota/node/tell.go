@@ -17,11 +17,11 @@ var _ send.Observer = (*metrics)(nil)
 // teller tells, for one term, what is to be told about jobs. It goes on from what earlier leaders have written down, and
 // holds up nothing else.
 type teller struct {
-	node *Node
-	term election.Term
-	book *notify.Book // owned by run
-	desk *send.Desk
-	rest time.Time // owned by run: nothing is written down before it, since the store refused something
+	node   *Node
+	term   election.Term
+	book   *notify.Book // owned by run
+	queues *send.Queues
+	rest   time.Time // owned by run: nothing is written down before it, since the store refused something
 
 	mu      sync.Mutex
 	settled []*notify.Notice // guarded by mu
@@ -44,10 +44,10 @@ const tellRest = time.Second
 func (n *Node) tell(ctx context.Context, term election.Term) {
 	t := &teller{
 		node: n, term: term, ready: make(chan struct{}, 1),
-		desk: send.NewDesk(send.DefaultConfig(), n.services, n.metrics, n.log.Named("notify")),
+		queues: send.NewQueues(send.DefaultConfig(), n.services, n.metrics, n.log.Named("notify")),
 	}
 	t.run(ctx)
-	t.desk.Wait()
+	t.queues.Wait()
 }
 
 func (t *teller) run(ctx context.Context) {
@@ -119,7 +119,7 @@ func (t *teller) open(ctx context.Context, at int64) bool {
 // post has a notice sent to all whom it concerns.
 func (t *teller) post(ctx context.Context, n *notify.Notice) {
 	for _, to := range n.To {
-		t.desk.Post(ctx, to.Name, to.URL, send.Item{
+		t.queues.Post(ctx, to.Name, to.URL, send.Item{
 			Occasion: to.Occasion,
 			Line:     n.Line(to.Occasion),
 			Message: func(ctx context.Context) notify.Message {

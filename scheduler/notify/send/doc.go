@@ -1,15 +1,15 @@
-// Package send delivers what is to be told: each notifier has a queue and a pace of its own.
+// Package send delivers notifications. Each notifier has a queue and a pace of its own.
 //
-// A Desk paces, sums up and repeats; it does not know how a message travels. Services does: it speaks to everything that
-// the library shoutrrr speaks to, and to plain webhooks.
+// Queues paces, sums up and repeats messages; it does not know how they travel. Services does: it sends plain webhooks itself,
+// and everything else through the library shoutrrr.
 //
 // # Guarantees
 //
-// Post never waits. A notifier that hangs or refuses holds nobody up but itself: every sending has a deadline and is repeated,
-// at ever longer distances, for Config.GiveUp. A notifier is sent at most Config.PerMinute messages a minute; the last of them
-// sums up everything that waits. Where more than Config.Waiting notices wait, the others are only counted.
+// Post never waits. A notifier that hangs or refuses delays only itself: every sending has a deadline, and is repeated with
+// growing pauses for Config.GiveUp. A notifier gets at most Config.PerMinute messages a minute. The last of them sums up all
+// notices that wait. Beyond Config.MaxWaiting notices, further ones are only counted.
 //
 // # Not guaranteed
 //
-// A sending that was not answered in time may have arrived all the same, and arrives again when it is repeated.
+// A sending without an answer may have arrived. Then its repetition arrives as well.
 package send

@@ -18,36 +18,36 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/notify"
 )
 
-// Services delivers to whatever notify.Schemes names: webhooks by itself, everything else by way of shoutrrr.
+// Services delivers to all services of notify.Schemes: to webhooks itself, to everything else through shoutrrr.
 //
-// Shoutrrr cannot be told to stop: a call that has not returned when its context ends is left behind, and nothing else is sent
-// to its URL before it returns, so that a service that hangs costs no other one its calls. The same goes for the reading of a file
-// that a URL names. Close waits for those.
+// A call of shoutrrr cannot be canceled. If it has not returned when its context ends, Services abandons it, and makes no
+// other call for its URL before it returns. So a service that hangs takes no calls from another one. The same holds for
+// reading a file that a URL names. Close waits for abandoned calls.
 type Services struct {
-	left  chan struct{} // holds a token for each call of shoutrrr, and each reading, under way
+	slots chan struct{} // holds a token for each call under way
 	calls sync.WaitGroup
 
-	mu  sync.Mutex
-	out map[string]bool // guarded by mu: URLs of the calls under way, and those whose files are being read
+	mu   sync.Mutex
+	busy map[string]bool // guarded by mu: URLs with a call under way
 }
 
 var _ Sender = (*Services)(nil)
 
-// maxCalls is how many calls of shoutrrr and readings may be under way, those that were left behind included.
+// maxCalls is how many calls may be under way, abandoned ones included.
 const maxCalls = 64
 
-// NewServices returns what delivers to all services.
+// NewServices returns a sender for all services.
 func NewServices() *Services {
-	return &Services{left: make(chan struct{}, maxCalls), out: make(map[string]bool)}
+	return &Services{slots: make(chan struct{}, maxCalls), busy: make(map[string]bool)}
 }
 
-// closeTimeout bounds the wait for calls that were left behind. Most services of shoutrrr return within it.
+// closeTimeout bounds the wait for abandoned calls. Most services of shoutrrr return within it.
 const closeTimeout = 2 * time.Second
 
-// Close waits for what was left behind, for a while. Nothing may be sent any more.
+// Close waits a short time for abandoned calls. Send must not be called afterwards.
 func (s *Services) Close() {
 	returned := make(chan struct{})
-	go func() { // ends with the last call; the process ends if one never returns
+	go func() { // ends with the last call; a call that never returns ends with the process
 		defer close(returned)
 		s.calls.Wait()
 	}()
@@ -57,7 +57,7 @@ func (s *Services) Close() {
 	}
 }
 
-// Send delivers m to where ref leads, with its references resolved here.
+// Send delivers m to the URL ref. References in ref are resolved on this replica.
 func (s *Services) Send(ctx context.Context, ref string, m notify.Message) error {
 	full, secrets, err := s.resolve(ctx, ref)
 	if err != nil {
@@ -68,55 +68,45 @@ func (s *Services) Send(ctx context.Context, ref string, m notify.Message) error
 	service, _, _ := strings.Cut(strings.ToLower(scheme), "+")
 	switch {
 	case !slices.Contains(notify.Schemes(), service):
-		err = errors.New("url has no scheme that is known")
+		err = errors.New("url has no known scheme")
 	case service == webhookScheme:
 		err = webhook(ctx, full, m)
 	default:
-		err = s.shout(ctx, service, full, m)
+		err = s.call(ctx, full, func() error { return shout(service, full, m) })
 	}
 	if err != nil {
-		return errors.New(flat(hide.String(err.Error())))
+		return errors.New(oneLine(hide.String(err.Error())))
 	}
 	return nil
 }
 
-// resolve returns ref with its references replaced by their values, and those. A file may be on a file server that does not answer:
-// then its reading is left behind, as a call is, and no other is begun for the same ref.
+// resolve returns ref with its references replaced by their values, and these values. A file may be on a file server that does
+// not answer, so reading it is a call that may be abandoned.
 func (s *Services) resolve(ctx context.Context, ref string) (full string, secrets []string, err error) {
 	if !refs.Has(ref) {
 		return ref, nil, nil
 	}
-	if err := s.begin(ref); err != nil {
+	var values refs.Resolver
+	var expanded string
+	err = s.call(ctx, ref, func() (err error) {
+		expanded, err = values.Expand(ref)
+		return err
+	})
+	if err != nil { // the call may still be under way, so its results must not be read
 		return "", nil, err
 	}
-	var values refs.Resolver
-	type answer struct {
-		full string
-		err  error
-	}
-	read := make(chan answer, 1)
-	s.calls.Go(func() { // waited for by Close
-		full, err := values.Expand(ref)
-		s.end(ref)
-		read <- answer{full, err}
-	})
-	select {
-	case a := <-read:
-		return a.full, values.Secrets(), a.err
-	case <-ctx.Done():
-		return "", nil, context.Cause(ctx)
-	}
+	return expanded, values.Secrets(), nil
 }
 
-// shout sends by way of shoutrrr.
-func (s *Services) shout(ctx context.Context, service, full string, m notify.Message) error {
-	if err := s.begin(full); err != nil {
+// call runs f, and abandons it if ctx ends before f returns. It refuses a call for a URL that has one under way.
+func (s *Services) call(ctx context.Context, url string, f func() error) error {
+	if err := s.acquire(url); err != nil {
 		return err
 	}
 	result := make(chan error, 1)
-	s.calls.Go(func() { // waited for by Close
-		err := guarded(service, full, m)
-		s.end(full)
+	s.calls.Go(func() { // Close waits for it
+		err := f()
+		s.release(url)
 		result <- err
 	})
 	select {
@@ -127,43 +117,38 @@ func (s *Services) shout(ctx context.Context, service, full string, m notify.Mes
 	}
 }
 
-// begin takes a call's place.
-func (s *Services) begin(full string) error {
+func (s *Services) acquire(url string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.out[full] {
+	if s.busy[url] {
 		return errors.New("the last sending has not returned")
 	}
 	select {
-	case s.left <- struct{}{}:
+	case s.slots <- struct{}{}:
 	default:
 		return fmt.Errorf("%d sendings have not returned", maxCalls)
 	}
-	s.out[full] = true
+	s.busy[url] = true
 	return nil
 }
 
-func (s *Services) end(full string) {
+func (s *Services) release(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.out, full)
-	<-s.left
+	delete(s.busy, url)
+	<-s.slots
 }
 
-// titled are the services that show a title, so that it need not be the first line of the text.
+// titled are the services with a field for the title. For others it is the first line of the text.
 var titled = []string{"bark", "gotify", "ntfy", "pushbullet", "pushover", "smtp"}
 
-// guarded is call without its panics: they are not ours, and a replica must not end by them.
-func guarded(service, full string, m notify.Message) (err error) {
+// shout sends m through shoutrrr. A panic of the library becomes an error, so that it does not end the replica.
+func shout(service, full string, m notify.Message) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%s panicked: %v", service, v)
 		}
 	}()
-	return call(service, full, m)
-}
-
-func call(service, full string, m notify.Message) error {
 	located, err := new(router.ServiceRouter).Locate(full)
 	if err != nil {
 		return err
@@ -176,15 +161,16 @@ func call(service, full string, m notify.Message) error {
 	return located.Send(m.Text(), &params)
 }
 
-// minPart is the length from which a part of a URL is taken for a token, in bytes, rather than for a word such as "v1".
-const minPart = 4
+// minSecret is the length in bytes from which a part of a URL may be a secret. Shorter parts are words such as "v1".
+const minSecret = 4
 
-// secretsOf are the parts of a URL that no error may show, besides the values of its references: all but scheme and host,
-// since many services have their tokens in the path. Where the host is none, as with slack://, it is one, too.
+// secretsOf returns the parts of a URL that no error may show: the values of its references, and everything except scheme and
+// host, because many services have their token in the path. If the host is no address, as in slack://, it may be a token too.
 func secretsOf(full string, values []string) []string {
 	parts := []string{full}
 	if u, err := url.Parse(full); err == nil {
-		if service, _, _ := strings.Cut(u.Scheme, "+"); !strings.Contains(u.Hostname(), ".") && service != webhookScheme && service != "smtp" {
+		service, _, _ := strings.Cut(u.Scheme, "+")
+		if !strings.Contains(u.Hostname(), ".") && service != webhookScheme && service != "smtp" {
 			parts = append(parts, u.Host)
 		}
 		if u.User != nil {
@@ -197,7 +183,7 @@ func secretsOf(full string, values []string) []string {
 			parts = append(parts, values...)
 		}
 	}
-	parts = slices.DeleteFunc(parts, func(p string) bool { return len(p) < minPart })
+	parts = slices.DeleteFunc(parts, func(p string) bool { return len(p) < minSecret })
 	parts = append(parts, values...)
 	for _, p := range slices.Clone(parts) {
 		parts = append(parts, url.QueryEscape(p), url.PathEscape(p))
@@ -205,11 +191,11 @@ func secretsOf(full string, values []string) []string {
 	return parts
 }
 
-// maxError bounds what an error says, in bytes.
+// maxError bounds the text of an error, in bytes.
 const maxError = 300
 
-// flat is a text in one line.
-func flat(text string) string {
+// oneLine returns text in one line, shortened to maxError.
+func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > maxError {
 		text = strings.ToValidUTF8(text[:maxError], "") + "…"

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A file under a lease is opened when that ends: until then, it is as if its file server did not answer.
-func TestAFileThatHangsIsLeft(t *testing.T) {
+// A file under a write lease cannot be opened until the lease ends. So it behaves as on a file server that does not answer.
+func TestHangingFileIsAbandoned(t *testing.T) {
 	host, got := hook(t, 204)
 	path := filepath.Join(t.TempDir(), "token")
 	f, err := os.Create(path)
@@ -27,17 +27,17 @@ func TestAFileThatHangsIsLeft(t *testing.T) {
 	lease(syscall.F_WRLCK)
 	s := services(t)
 	url := "generic+http://" + host + "/${file:" + path + "}"
-	for _, when := range []string{"hangs", "hangs still"} {
+	for _, when := range []string{"hangs", "still hangs"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		sent := make(chan error, 1)
-		go func() { sent <- s.Send(ctx, url, message) }() // waited for here, unless the test fails
+		go func() { sent <- s.Send(ctx, url, message) }() // ends here, unless the test fails
 		select {
 		case err := <-sent:
 			if err == nil {
 				t.Errorf("sent, although the file %s", when)
 			}
 		case <-time.After(5 * time.Second):
-			t.Errorf("it waits while the file %s", when)
+			t.Errorf("Send waits while the file %s", when)
 		}
 		cancel()
 	}

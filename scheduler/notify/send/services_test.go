@@ -18,13 +18,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/notify/send"
 )
 
-// request is what a webhook was sent.
+// request is a request to a webhook.
 type request struct {
 	method, path, body string
 	header             http.Header
 }
 
-// hook is a webhook that answers with a status; it hangs if that is 0.
+// hook starts a webhook that answers with a status. With status 0 it hangs.
 func hook(t *testing.T, status int) (host string, got chan request) {
 	t.Helper()
 	got = make(chan request, 10)
@@ -77,8 +77,8 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// Errors are logged, so they name no secret.
-func TestErrorsTellNoSecret(t *testing.T) {
+// Errors are logged, so they must contain no secret.
+func TestErrorsContainNoSecret(t *testing.T) {
 	t.Setenv("ROTA_TEST_HOOK", "s3cret/to ken")
 	refusing, _ := hook(t, http.StatusForbidden)
 	moved, _ := hook(t, http.StatusFound)
@@ -91,10 +91,10 @@ func TestErrorsTellNoSecret(t *testing.T) {
 	for name, tt := range map[string]struct{ url, want string }{
 		"refused":            {"generic+http://user:passw0rd@" + refusing + "/s3cret-path?key=hidden", "answer is 403"},
 		"moved":              {"generic+http://" + moved + "/s3cret-path", "answer is 302"},
-		"nobody there":       {"generic+http://" + gone.Addr().String() + "/s3cret-path?key=hidden", "connection refused"},
+		"nothing listens":    {"generic+http://" + gone.Addr().String() + "/s3cret-path?key=hidden", "connection refused"},
 		"reference":          {"generic+http://" + gone.Addr().String() + "/${env:ROTA_TEST_HOOK}", ""},
 		"missing reference":  {"slack://${env:ROTA_TEST_MISSING}", "variable is not set"},
-		"whole reference":    {"${env:ROTA_TEST_HOOK}", "no scheme that is known"},
+		"whole reference":    {"${env:ROTA_TEST_HOOK}", "no known scheme"},
 		"service":            {"slack://s3cret-token-of-no-form", ""},
 		"library":            {"ntfy://user:passw0rd@" + gone.Addr().String() + "/s3cret-path?scheme=http", ""},
 		"chat in the path":   {"telegram://s3cret@telegram?chats=hidden", ""},
@@ -108,7 +108,7 @@ func TestErrorsTellNoSecret(t *testing.T) {
 			}
 			for _, secret := range []string{"s3cret", "passw0rd", "hidden", "to ken", "to%20ken", "to+ken"} {
 				if strings.Contains(err.Error(), secret) {
-					t.Errorf("it tells %s: %v", secret, err)
+					t.Errorf("the error contains %s: %v", secret, err)
 				}
 			}
 			t.Log(err)
@@ -116,8 +116,8 @@ func TestErrorsTellNoSecret(t *testing.T) {
 	}
 }
 
-// Whoever hangs is left when the context ends, the library's services too.
-func TestServicesThatHang(t *testing.T) {
+// Send returns when its context ends, even if the service hangs.
+func TestHangingServiceIsAbandoned(t *testing.T) {
 	host, got := hook(t, 0)
 	for name, url := range map[string]string{
 		"webhook": "generic+http://" + host + "/",
@@ -127,8 +127,8 @@ func TestServicesThatHang(t *testing.T) {
 			s := services(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
-			stop := context.AfterFunc(ctx, func() { t.Error("it was not asked") })
-			go func() { <-got; stop(); cancel() }() // ends when the hook was asked
+			stop := context.AfterFunc(ctx, func() { t.Error("the service got no request") })
+			go func() { <-got; stop(); cancel() }() // ends with the request
 			if err := s.Send(ctx, url, message); err == nil {
 				t.Error("no error")
 			}
@@ -136,8 +136,8 @@ func TestServicesThatHang(t *testing.T) {
 	}
 }
 
-// A server that takes connections and says nothing costs nobody else his alerts.
-func TestAServiceThatHangsHoldsUpItselfAlone(t *testing.T) {
+// A server that accepts connections and never answers does not delay other services.
+func TestHangingServiceDelaysOnlyItself(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestAServiceThatHangsHoldsUpItselfAlone(t *testing.T) {
 	for range 100 {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		if err := s.Send(ctx, url, message); err == nil {
-			t.Error("a server that says nothing took a mail")
+			t.Error("a server that never answers took a mail")
 		}
 		cancel()
 	}
@@ -157,14 +157,14 @@ func TestAServiceThatHangsHoldsUpItselfAlone(t *testing.T) {
 	defer cancel()
 	err = s.Send(ctx, "ntfy://"+host+"/topic?scheme=http", message)
 	select {
-	case <-got: // what it made of the answer does not matter
+	case <-got: // the result does not matter
 	case <-ctx.Done():
-		t.Errorf("another service was not asked: %v", err)
+		t.Errorf("another service got no request: %v", err)
 	}
 }
 
-// The list of schemes is the library's, but for one that tells nobody.
-func TestSchemesAreThoseOfTheLibrary(t *testing.T) {
+// The schemes are those of the library, without logger, which notifies nobody.
+func TestSchemesMatchTheLibrary(t *testing.T) {
 	want := (&router.ServiceRouter{}).ListServices()
 	want = slices.DeleteFunc(want, func(s string) bool { return s == "logger" })
 	slices.Sort(want)

@@ -2,6 +2,7 @@ package send
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,12 +18,12 @@ import (
 // webhookScheme is shoutrrr's name for a plain webhook.
 const webhookScheme = "generic"
 
-// webhook sends m as shoutrrr does to a URL such as generic://host/path or generic+http://host/path, of which it takes the
-// meaning from there: template=json, @header and so on. But it ends with ctx, and follows no redirect.
+// webhook posts m to a URL such as generic://host/path or generic+http://host/path. It reads the URL as shoutrrr does, with
+// template=json, @header and so on. Unlike shoutrrr, it stops when ctx ends and follows no redirect.
 func webhook(ctx context.Context, full string, m notify.Message) error {
 	u, err := url.Parse(full)
 	if err != nil {
-		return fmt.Errorf("url cannot be read")
+		return errors.New("url cannot be parsed")
 	}
 	var service generic.Service
 	header := headers(u)
@@ -58,14 +59,14 @@ func webhook(ctx context.Context, full string, m notify.Message) error {
 		return err
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the other side can end in good order
+	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // lets the server finish its answer
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return fmt.Errorf("answer is %s", resp.Status)
 	}
 	return nil
 }
 
-// headers are those that a URL asks for by @Name=value.
+// headers returns the headers that a URL sets with @Name=value.
 func headers(u *url.URL) http.Header {
 	h := http.Header{}
 	for key, values := range u.Query() {

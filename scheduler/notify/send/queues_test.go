@@ -20,13 +20,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/notify/send"
 )
 
-// wire is a sender that records what is sent, by URL, and counts what became of it.
+// wire is a Sender and an Observer. It records what arrived, by URL, and counts outcomes.
 type wire struct {
-	answer func(ctx context.Context, url string) error // nil: it arrives
+	answer func(ctx context.Context, url string) error // nil: everything arrives
 
 	mu     sync.Mutex
-	sent   map[string][]string    // guarded by mu: titles of what arrived
-	at     map[string][]time.Time // guarded by mu: when it did
+	sent   map[string][]string    // guarded by mu: titles of the messages that arrived
+	at     map[string][]time.Time // guarded by mu: when they arrived
 	counts map[string]int         // guarded by mu, by outcome
 	tries  int                    // guarded by mu
 }
@@ -53,21 +53,21 @@ func (w *wire) Notified(_, outcome string, n int) {
 	w.counts[outcome] += n
 }
 
-// titles are those of what arrived at a URL.
+// titles returns the titles of the messages that arrived at a URL.
 func (w *wire) titles(url string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.sent[url])
 }
 
-// times are when that was.
+// times returns when they arrived.
 func (w *wire) times(url string) []time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.at[url])
 }
 
-// counted is how many notices came to an outcome.
+// counted returns how many notices had an outcome.
 func (w *wire) counted(outcome string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,16 +78,16 @@ func newWire(answer func(context.Context, string) error) *wire {
 	return &wire{answer: answer, sent: make(map[string][]string), at: make(map[string][]time.Time), counts: make(map[string]int)}
 }
 
-// open returns a desk that ends with the test.
-func open(t *testing.T, w *wire, cfg send.Config) (*send.Desk, context.Context) {
+// open returns queues that end with the test.
+func open(t *testing.T, w *wire, cfg send.Config) (*send.Queues, context.Context) {
 	ctx, cancel := context.WithCancel(t.Context())
-	d := send.NewDesk(cfg, w, w, hclog.NewNullLogger())
+	d := send.NewQueues(cfg, w, w, hclog.NewNullLogger())
 	t.Cleanup(func() { cancel(); d.Wait() })
 	return d, ctx
 }
 
-// items posts n items to a URL, and counts those that are done.
-func items(ctx context.Context, d *send.Desk, url string, n int) *atomic.Int64 {
+// items posts n items to a URL. It returns how many of them are done.
+func items(ctx context.Context, d *send.Queues, url string, n int) *atomic.Int64 {
 	var done atomic.Int64
 	for i := range n {
 		text := fmt.Sprintf("%s %d", url, i)
@@ -99,9 +99,9 @@ func items(ctx context.Context, d *send.Desk, url string, n int) *atomic.Int64 {
 	return &done
 }
 
-func TestManyAreSummedUp(t *testing.T) {
+func TestManyNoticesAreSummedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gate := make(chan struct{}) // nothing is sent before all are there
+		gate := make(chan struct{}) // nothing is sent before all are posted
 		w := newWire(func(context.Context, string) error { <-gate; return nil })
 		d, ctx := open(t, w, send.DefaultConfig())
 		done := items(ctx, d, "a", 46)
@@ -113,11 +113,11 @@ func TestManyAreSummedUp(t *testing.T) {
 		if done.Load() != 46 || w.counted(send.Sent) != 9 || w.counted(send.Summed) != 37 {
 			t.Errorf("%d are done, counted %v", done.Load(), w.counts)
 		}
-		// The next ones wait until the minute is over, and are told together.
+		// The next notices wait until the minute is over.
 		items(ctx, d, "a", 2)
 		synctest.Wait()
 		if n := len(w.titles("a")); n != 10 {
-			t.Errorf("%d within a minute", n)
+			t.Errorf("%d messages within a minute", n)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -127,12 +127,12 @@ func TestManyAreSummedUp(t *testing.T) {
 		items(ctx, d, "a", 1)
 		synctest.Wait()
 		if got := w.titles("a"); got[len(got)-1] != "a 0" {
-			t.Errorf("a single one is summed up: %q", got[len(got)-1])
+			t.Errorf("a single notice is summed up: %q", got[len(got)-1])
 		}
 	})
 }
 
-func TestAMinuteHasNoMoreThanItsNumber(t *testing.T) {
+func TestPaceHoldsInEveryMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire(nil)
 		d, ctx := open(t, w, send.DefaultConfig())
@@ -144,16 +144,16 @@ func TestAMinuteHasNoMoreThanItsNumber(t *testing.T) {
 		synctest.Wait()
 		for i, at := range w.times("a") {
 			if j := i + 10; j < len(w.times("a")) && w.times("a")[j].Sub(at) < time.Minute {
-				t.Errorf("eleven within %v", w.times("a")[j].Sub(at))
+				t.Errorf("eleven messages within %v", w.times("a")[j].Sub(at))
 			}
 		}
 		if w.counted(send.Sent)+w.counted(send.Summed) != 600 {
-			t.Errorf("told: %v, want all 600", w.counts)
+			t.Errorf("counted %v, want all 600", w.counts)
 		}
 	})
 }
 
-func TestANotifierThatHangsHoldsUpNobodyElse(t *testing.T) {
+func TestHangingNotifierDelaysOnlyItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire(func(ctx context.Context, url string) error {
 			if url == "hangs" {
@@ -186,7 +186,7 @@ func TestANotifierThatHangsHoldsUpNobodyElse(t *testing.T) {
 	})
 }
 
-func TestWhatFailsIsRepeated(t *testing.T) {
+func TestFailedSendingIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left := 3
 		w := newWire(func(context.Context, string) error {
@@ -209,7 +209,7 @@ func TestWhatFailsIsRepeated(t *testing.T) {
 	})
 }
 
-func TestTooManyAreCounted(t *testing.T) {
+func TestNoticesBeyondMaxWaitingAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		w := newWire(func(ctx context.Context, _ string) error {
@@ -217,10 +217,10 @@ func TestTooManyAreCounted(t *testing.T) {
 			return nil
 		})
 		cfg := send.DefaultConfig()
-		cfg.Waiting = 5
+		cfg.MaxWaiting = 5
 		d, ctx := open(t, w, cfg)
 		items(ctx, d, "a", 1)
-		synctest.Wait() // it is under way
+		synctest.Wait() // the first is under way
 		done := items(ctx, d, "a", 100)
 		if done.Load() != 0 {
 			t.Errorf("%d are done before anything was sent", done.Load())
@@ -236,17 +236,17 @@ func TestTooManyAreCounted(t *testing.T) {
 	})
 }
 
-func TestItEndsWithItsTerm(t *testing.T) {
+func TestSendingEndsWithTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire(func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() })
 		ctx, cancel := context.WithCancel(t.Context())
-		d := send.NewDesk(send.DefaultConfig(), w, nil, hclog.NewNullLogger())
+		d := send.NewQueues(send.DefaultConfig(), w, nil, hclog.NewNullLogger())
 		done := items(ctx, d, "a", 3)
 		synctest.Wait()
 		cancel()
 		d.Wait()
 		if done.Load() != 0 {
-			t.Error("what was not told is done")
+			t.Error("an item that was not sent is done")
 		}
 	})
 }
@@ -263,7 +263,7 @@ func TestManyNotifiers(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := len(slices.Collect(maps.Keys(w.sent))); n != 3000 {
-			t.Errorf("%d of 3000 were told", n)
+			t.Errorf("%d of 3000 notifiers got a message", n)
 		}
 		for url, titles := range w.sent {
 			if len(titles) != 1 || !strings.HasPrefix(titles[0], url+" ") {

@@ -1,0 +1,162 @@
+package send
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/notify"
+)
+
+// queue is the queue of one notifier. Its fields are guarded by Queues.mu.
+type queue struct {
+	queues  *Queues
+	to      target
+	active  bool                 // a goroutine runs
+	waiting []Item               // in the order of their posting
+	counts  map[job.Occasion]int // items beyond MaxWaiting
+	counted []func()             // Done of those
+	sent    []time.Time          // when messages of the last minute were sent
+}
+
+// window is the time that PerMinute is about.
+const window = time.Minute
+
+// budget returns how many messages may be sent now.
+func (q *queue) budget(now time.Time) int {
+	q.sent = slices.DeleteFunc(q.sent, func(at time.Time) bool { return now.Sub(at) >= window })
+	return q.queues.cfg.PerMinute - len(q.sent)
+}
+
+// run sends until the queue is empty or ctx ends.
+func (q *queue) run(ctx context.Context) {
+	for {
+		b, wait := q.take(time.Now())
+		switch {
+		case wait > 0:
+			if !sleep(ctx, wait) {
+				return
+			}
+		case b == nil:
+			return
+		case !q.deliver(ctx, b):
+			return
+		}
+	}
+}
+
+// batch is what one message reports.
+type batch struct {
+	items   []Item
+	summary *notify.Message // nil: the message is that of the only item
+	counted []func()        // Done of notices beyond items
+}
+
+// take removes the next batch from the queue, or returns how long to wait for it. A nil batch and no wait mean that the queue
+// is empty and no longer active. The last message of the budget sums up everything, and so does one with counted items.
+func (q *queue) take(now time.Time) (b *batch, wait time.Duration) {
+	q.queues.mu.Lock()
+	defer q.queues.mu.Unlock()
+	n, budget := len(q.waiting), q.budget(now)
+	switch {
+	case n == 0:
+		q.active = false
+		return nil, 0
+	case budget <= 0:
+		return nil, q.sent[0].Add(window).Sub(now)
+	case len(q.counted) == 0 && (budget > 1 || n == 1):
+		b = &batch{items: q.waiting[:1:1]}
+		q.waiting = q.waiting[1:]
+		return b, 0
+	}
+	b = &batch{items: q.waiting, counted: q.counted}
+	var lines []string
+	for _, it := range q.waiting {
+		q.counts[it.Occasion]++
+		lines = append(lines, it.Line)
+	}
+	m := notify.Summary(q.counts, lines)
+	b.summary = &m
+	q.waiting, q.counted = nil, nil
+	clear(q.counts)
+	return b, 0
+}
+
+// deliver sends b until it arrives or is given up. It returns false if ctx has ended.
+func (q *queue) deliver(ctx context.Context, b *batch) bool {
+	qs, pause := q.queues, q.queues.cfg.MinPause
+	for began := time.Now(); ; {
+		err := q.send(ctx, b)
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case err == nil:
+			q.recordSent()
+			if b.summary != nil {
+				qs.count(q.to.name, Summed, b.size())
+			} else {
+				qs.count(q.to.name, Sent, 1)
+			}
+			b.done()
+			return true
+		case time.Since(began) >= qs.cfg.GiveUp:
+			qs.log.Error("notification was given up", "notifier", q.to.name, "err", err, "notices", b.size(), "first", b.items[0].Line)
+			qs.count(q.to.name, Failed, b.size())
+			b.done()
+			return true
+		}
+		qs.log.Warn("notification was not sent and will be repeated", "notifier", q.to.name, "err", err, "pause", pause)
+		qs.count(q.to.name, Repeated, 1)
+		if !sleep(ctx, pause) {
+			return false
+		}
+		pause = min(2*pause, qs.cfg.MaxPause)
+	}
+}
+
+// send sends b once.
+func (q *queue) send(ctx context.Context, b *batch) error {
+	select {
+	case q.queues.sending <- struct{}{}:
+		defer func() { <-q.queues.sending }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, q.queues.cfg.Deadline)
+	defer cancel()
+	if b.summary != nil {
+		return q.queues.sender.Send(ctx, q.to.url, *b.summary)
+	}
+	return q.queues.sender.Send(ctx, q.to.url, b.items[0].Message(ctx))
+}
+
+func (q *queue) recordSent() {
+	q.queues.mu.Lock()
+	defer q.queues.mu.Unlock()
+	q.sent = append(q.sent, time.Now())
+}
+
+// size returns how many notices the batch reports.
+func (b *batch) size() int { return len(b.items) + len(b.counted) }
+
+func (b *batch) done() {
+	for _, it := range b.items {
+		it.Done()
+	}
+	for _, done := range b.counted {
+		done()
+	}
+}
+
+// sleep waits for d. It returns false if ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,128 @@
+package send
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/notify"
+)
+
+// Sender delivers one message to a URL. It returns when ctx ends at the latest. Its errors contain no secrets.
+type Sender interface {
+	Send(ctx context.Context, url string, m notify.Message) error
+}
+
+// Observer counts what became of notices. Several goroutines call its method.
+type Observer interface {
+	// Notified adds n notices with an outcome of Sent, Summed, Repeated or Failed.
+	Notified(notifier, outcome string, n int)
+}
+
+// The outcomes of notices.
+const (
+	Sent     = "sent"
+	Summed   = "summed"   // sent in a summary of many
+	Repeated = "repeated" // a sending failed and is repeated
+	Failed   = "failed"   // given up
+)
+
+// Config is the pace of Queues.
+type Config struct {
+	PerMinute          int           // messages to one notifier
+	Deadline           time.Duration // of one sending
+	GiveUp             time.Duration // how long a message is repeated
+	MinPause, MaxPause time.Duration // between two sendings of a message
+	MaxWaiting         int           // notices that wait for one notifier; further ones are only counted
+	MaxConcurrent      int           // sendings under way, to all notifiers
+}
+
+// DefaultConfig returns the pace for people who read the messages.
+func DefaultConfig() Config {
+	return Config{
+		PerMinute: 10, Deadline: 15 * time.Second, GiveUp: time.Hour, MinPause: time.Second, MaxPause: time.Minute,
+		MaxWaiting: 10_000, MaxConcurrent: 16,
+	}
+}
+
+// Item is one notice for one notifier.
+type Item struct {
+	Occasion job.Occasion
+	Line     string                                   // its line in a summary
+	Message  func(ctx context.Context) notify.Message // its text outside a summary; called for each sending
+	Done     func()                                   // called once, from any goroutine, when it was sent or given up
+}
+
+// Queues holds the queues of all notifiers for one term.
+type Queues struct {
+	cfg     Config
+	sender  Sender
+	observe Observer
+	log     hclog.Logger
+	sending chan struct{} // holds a token for each sending under way
+	wg      sync.WaitGroup
+
+	mu     sync.Mutex
+	queues map[target]*queue // guarded by mu
+}
+
+// target identifies a queue. Jobs may have different notifiers of the same name.
+type target struct{ name, url string }
+
+// NewQueues returns queues that deliver through sender. observe may be nil.
+func NewQueues(cfg Config, sender Sender, observe Observer, log hclog.Logger) *Queues {
+	return &Queues{
+		cfg: cfg, sender: sender, observe: observe, log: log,
+		sending: make(chan struct{}, cfg.MaxConcurrent), queues: make(map[target]*queue),
+	}
+}
+
+// maxQueues is the number of queues from which idle ones are removed.
+const maxQueues = 1000
+
+// Post queues an item for the notifier called name at url. Sending stops when ctx ends; Done is not called for the items that
+// are left.
+func (qs *Queues) Post(ctx context.Context, name, url string, it Item) {
+	to := target{name, url}
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	q := qs.queues[to]
+	if q == nil {
+		if len(qs.queues) >= maxQueues {
+			qs.removeIdleLocked(time.Now())
+		}
+		q = &queue{queues: qs, to: to, counts: make(map[job.Occasion]int)}
+		qs.queues[to] = q
+	}
+	if len(q.waiting) >= qs.cfg.MaxWaiting {
+		q.counts[it.Occasion]++
+		q.counted = append(q.counted, it.Done)
+	} else {
+		q.waiting = append(q.waiting, it)
+	}
+	if !q.active {
+		q.active = true
+		qs.wg.Go(func() { q.run(ctx) })
+	}
+}
+
+// removeIdleLocked removes the empty queues that may send at full pace, so that nothing about them must be remembered.
+func (qs *Queues) removeIdleLocked(now time.Time) {
+	for to, q := range qs.queues {
+		if !q.active && q.budget(now) == qs.cfg.PerMinute {
+			delete(qs.queues, to)
+		}
+	}
+}
+
+// Wait waits until no sending is under way. The contexts of all Posts must have ended before.
+func (qs *Queues) Wait() { qs.wg.Wait() }
+
+func (qs *Queues) count(name, outcome string, n int) {
+	if qs.observe != nil && n > 0 {
+		qs.observe.Notified(name, outcome, n)
+	}
+}
