@@ -6,24 +6,24 @@ import (
 )
 
 const (
-	// clockTick is how often clocks are compared, and so how long a jump can go unnoticed.
+	// clockTick is the time between two comparisons of the clocks. A jump is found at most this much later.
 	clockTick = 250 * time.Millisecond
-	// maxJump is how far two clocks may drift apart within one tick. It is generous towards a preempted process, whose
-	// readings are not taken at one instant, and small against any margin.
+	// maxJump is how far two clocks may drift apart within one tick. It tolerates a process that is preempted between reading
+	// one clock and the next, and it is small compared with any margin.
 	maxJump = time.Second
 )
 
-// Clock reads this machine's clocks. The zero Clock of a config means SystemClock.
+// Clock reads the clocks of this machine. The zero Clock of a config means SystemClock.
 type Clock func() Reading
 
-// Reading is what the three clocks say at one instant.
+// Reading is what the three clocks show at one instant.
 type Reading struct {
-	Mono time.Time     // deadlines are computed on it; carries Go's monotonic reading, which stands still in suspend
-	Wall time.Time     // civil time without a monotonic reading; may be set to anything at any time
-	Boot time.Duration // since boot, suspension included; zero where the platform does not offer it
+	Mono time.Time     // for deadlines; has Go's monotonic reading, which stops while the machine is suspended
+	Wall time.Time     // civil time without a monotonic reading; an operator may set it to anything at any time
+	Boot time.Duration // since boot, including suspension; zero if the platform does not offer it
 }
 
-// SystemClock reads the clocks of the machine we run on.
+// SystemClock reads the clocks of the machine that this process runs on.
 func SystemClock() Reading { return atOnce(readClocks) }
 
 func readClocks() Reading {
@@ -32,12 +32,12 @@ func readClocks() Reading {
 }
 
 const (
-	readFor   = 10 * time.Millisecond // how far apart the clocks of a Reading may have been read
+	readFor   = 10 * time.Millisecond // the clocks of one Reading are read within this time
 	readTries = 10
 )
 
-// atOnce reads the clocks without being preempted in between for long, which would look as if one of them had been set; after
-// readTries it takes what it has.
+// atOnce reads the clocks within readFor of each other. A longer preemption between two clocks would look as if one of them had
+// been set. After readTries, atOnce returns the last reading as it is.
 func atOnce(read func() Reading) (r Reading) {
 	before := read().Mono
 	for range readTries {
@@ -51,8 +51,8 @@ func atOnce(read func() Reading) (r Reading) {
 	return r
 }
 
-// suspendedSince returns ErrClockJumped if the machine was suspended between the two readings, as far as the platform
-// tells: a deadline on the monotonic clock then looks further away than it is.
+// suspendedSince returns ErrClockJumped if the machine was suspended between the two readings. A deadline on the monotonic clock
+// then seems further away than it is. Without a boot clock it returns nil.
 func (r Reading) suspendedSince(earlier Reading) error {
 	if r.Boot == 0 || earlier.Boot == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot reads CLOCK_BOOTTIME, which goes on in suspend, unlike Go's monotonic clock.
+// sinceBoot reads CLOCK_BOOTTIME, which continues while the machine is suspended. Go's monotonic clock does not.
 func sinceBoot() time.Duration {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {

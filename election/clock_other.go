@@ -4,5 +4,5 @@ package election
 
 import "time"
 
-// sinceBoot has no portable source: a suspended machine shows in its wall clock alone.
+// sinceBoot returns zero: there is no portable boot clock. Here only the wall clock shows that the machine was suspended.
 func sinceBoot() time.Duration { return 0 }

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// TestClocksAreReadAtOnce: who is preempted between two clocks reads them again, and does not find that one has jumped.
+// TestClocksAreReadAtOnce preempts the process between two clocks. It must read them again instead of finding a jump.
 func TestClocksAreReadAtOnce(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	var passed time.Duration
 	var reads int
-	// A reading whose wall clock is read, then the others after a preemption.
+	// machine reads the wall clock first, and the others after a preemption.
 	machine := func(preempted func(read int) time.Duration) func() Reading {
 		passed, reads = 0, 0
 		return func() Reading {
@@ -35,6 +35,6 @@ func TestClocksAreReadAtOnce(t *testing.T) {
 	}
 	atOnce(machine(func(int) time.Duration { return time.Second }))
 	if most := 1 + 2*readTries; reads != most {
-		t.Errorf("on a machine that preempts always, the clocks were read %d times, want %d", reads, most)
+		t.Errorf("with a preemption in each read, the clocks were read %d times, want %d", reads, most)
 	}
 }

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,40 +11,32 @@ import (
 // Limits and defaults of the timings.
 const (
 	DefaultTTL = 5 * time.Second
-	// MinTTL is the shortest lease an etcd with its default election timeout grants.
+	// MinTTL is the shortest lease that an etcd with its default election timeout grants.
 	MinTTL = 2 * time.Second
 
 	maxRenewTimeout = 700 * time.Millisecond
 )
 
-// LeaseConfig says how a lease is kept alive. Zero fields mean their defaults.
+// LeaseConfig says how a lease is renewed. Zero fields mean their defaults.
 type LeaseConfig struct {
-	// TTL is how long etcd keeps the lease after a renewal. It is asked for in whole seconds, rounded up; what etcd grants
-	// is what counts. Default 5 s, at least 2 s.
+	// TTL is how long etcd keeps the lease after a renewal. It is requested in whole seconds, rounded up; the TTL that etcd
+	// grants is the one that counts. Default 5 s, at least 2 s.
 	TTL time.Duration
-	// RenewEvery is the time from one good renewal to the next. Default TTL/5.
+	// RenewEvery is the time from one successful renewal to the next. Default TTL/5.
 	RenewEvery time.Duration
-	// RenewTimeout bounds one renewal; the next try goes to another endpoint. Default TTL/5, at most 700 ms.
+	// RenewTimeout bounds one renewal; the next try uses another endpoint. Default TTL/5, at most 700 ms.
 	RenewTimeout time.Duration
-	// Margin is how long before etcd may give the lease up its holder does: time to stop in, and allowance for clocks that
-	// do not run equally fast. Default TTL/5.
+	// Margin is how long before etcd may expire the lease its holder gives it up. It is the time to stop in, and it allows for
+	// clocks that run at different speeds. Default TTL/5.
 	Margin time.Duration
 }
 
 // WithDefaults returns c with its zero fields filled.
 func (c LeaseConfig) WithDefaults() LeaseConfig {
-	if c.TTL == 0 {
-		c.TTL = DefaultTTL
-	}
-	if c.RenewEvery == 0 {
-		c.RenewEvery = c.TTL / 5
-	}
-	if c.RenewTimeout == 0 {
-		c.RenewTimeout = min(c.TTL/5, maxRenewTimeout)
-	}
-	if c.Margin == 0 {
-		c.Margin = c.TTL / 5
-	}
+	c.TTL = cmp.Or(c.TTL, DefaultTTL)
+	c.RenewEvery = cmp.Or(c.RenewEvery, c.TTL/5)
+	c.RenewTimeout = cmp.Or(c.RenewTimeout, min(c.TTL/5, maxRenewTimeout))
+	c.Margin = cmp.Or(c.Margin, c.TTL/5)
 	return c
 }
 
@@ -57,7 +50,7 @@ func (c LeaseConfig) Validate() error {
 		errs = append(errs, fmt.Errorf("renew every %v, renew timeout %v and margin %v must be positive",
 			c.RenewEvery, c.RenewTimeout, c.Margin))
 	}
-	// A lease must survive one renewal that is never answered: a pause, a try in vain, and a second try.
+	// A lease must survive one renewal without an answer: an interval, a failed try, and a second try.
 	if need := c.RenewEvery + 2*c.RenewTimeout + c.Margin; need > c.TTL {
 		errs = append(errs, fmt.Errorf("ttl %v is too short for renew every %v, two tries of %v and margin %v",
 			c.TTL, c.RenewEvery, c.RenewTimeout, c.Margin))
@@ -65,11 +58,11 @@ func (c LeaseConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Config says where an Elector campaigns, as whom, and how fast. Zero timings mean their defaults, as in LeaseConfig.
+// Config says where an Elector campaigns, under which name, and how fast. Zero timings mean their defaults, as in LeaseConfig.
 type Config struct {
 	// Prefix is the folder of the election keys, for example "/rota/election/". It ends with a slash.
 	Prefix string
-	// Name and Addr are shown to others as the candidate's value; they decide nothing.
+	// Name and Addr are shown to others as the candidate's value. No decision depends on them.
 	Name string
 	Addr string
 
@@ -80,11 +73,12 @@ type Config struct {
 
 	// Clock is replaced where a test or a simulation owns the clocks.
 	Clock Clock
-	// Contact is what else of this process notes answers of etcd's majority, by the same Clock. May be nil.
+	// Contact is shared with other parts of the process that get answers from the quorum. They read the same Clock. Nil means
+	// that only the Elector's own answers count.
 	Contact *QuorumContact
 }
 
-// WithDefaults returns c with its zero timings, clock and Heard filled.
+// WithDefaults returns c with its zero timings, clock and contact filled.
 func (c Config) WithDefaults() Config {
 	l := c.lease().WithDefaults()
 	c.TTL, c.RenewEvery, c.RenewTimeout, c.Margin = l.TTL, l.RenewEvery, l.RenewTimeout, l.Margin

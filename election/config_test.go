@@ -25,7 +25,7 @@ func TestDefaultsFollowTheTTL(t *testing.T) {
 	}
 }
 
-func TestAConfigThatCannotWorkIsRefused(t *testing.T) {
+func TestAConfigThatCannotWorkIsRejected(t *testing.T) {
 	good := Config{Prefix: "/rota/election/", Name: "a"}.WithDefaults()
 	if err := good.Validate(); err != nil {
 		t.Fatalf("Validate of a good config: got %v", err)
@@ -43,7 +43,7 @@ func TestAConfigThatCannotWorkIsRefused(t *testing.T) {
 		c := good
 		change(&c)
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Validate: got %v, want one that says %q", err, want)
+			t.Errorf("Validate: got %v, want an error with %q", err, want)
 		}
 	}
 }

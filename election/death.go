@@ -8,38 +8,39 @@ import (
 	"time"
 )
 
-// What proves that a process is dead: the connection to it broke, and then so many dials in a row were refused.
+// A process is proven dead when the connection to it broke and then this many dials in a row were refused.
 const (
 	refusals     = 3
 	refusalPause = 10 * time.Millisecond
-	unclearPause = 100 * time.Millisecond // after a dial that failed otherwise, and at most
-	shortest     = time.Second            // life of a connection to somebody who serves
+	unclearPause = 100 * time.Millisecond // after a dial that failed in another way; also the longest pause
+	shortest     = time.Second            // a connection that lasts longer leads to a process that serves
 	dialTimeout  = time.Second
 )
 
-// AwaitDeath returns true once the process that listens at addr is proven dead: a connection that was established broke,
-// and after it nobody listens any more where that connection led, nor answers at addr. It returns false when ctx ends, and when
-// no connection could be had in the first place; the caller may then ask again.
+// AwaitDeath returns true when the process that listens at addr is proven dead. The proof has two parts: an established
+// connection broke, and afterwards nothing listens at the address of that connection or answers at addr. It returns false when
+// ctx ends, or if it got no connection at the start; the caller may then try again.
 //
-// A host that vanishes refuses nothing, so it is never proven dead. The proof may be wrong where addr is that of a
-// load balancer, or where a process closes its listener and lives on; so act on it only by a guarded write.
+// A host that vanishes refuses no connection, so its processes are never proven dead. The proof may be wrong if addr is that of
+// a load balancer, or if a process closes its listener and lives on. So act on it only by a guarded write.
 func AwaitDeath(ctx context.Context, addr string) bool {
 	dialer := net.Dialer{Timeout: dialTimeout}
 	return awaitDeath(ctx, addr, func(addr string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) })
 }
 
-// awaitDeath never gives up once it had a connection: nobody can have one to a dead process, so the proof would be lost.
+// awaitDeath continues until ctx ends once it had a connection. A dead process takes no second connection, so the proof would
+// be lost.
 //
-// Only the address that the connection led to is asked for refusals. A name may have others, at which nobody ever listened, as
-// the IPv6 one of a process that listens for IPv4: those refuse for as long as the process lives, and a dial by name that fails
-// tells of one address alone.
+// Only refusals at the remote address of the connection count. A name may have other addresses where nothing ever listened, such
+// as the IPv6 address of a process that listens on IPv4. Those refuse while the process lives, and a failed dial by name reports
+// only one address.
 func awaitDeath(ctx context.Context, addr string, dial func(addr string) (net.Conn, error)) bool {
 	conn, err := dial(addr)
 	if err != nil {
 		return false
 	}
 	at := conn.RemoteAddr().String()
-	hold(ctx, conn)
+	awaitBreak(ctx, conn)
 	pause := refusalPause
 	for refused := 0; ctx.Err() == nil; wait(ctx, pause) {
 		conn, err := dial(at)
@@ -49,7 +50,7 @@ func awaitDeath(ctx context.Context, addr string, dial func(addr string) (net.Co
 				continue
 			}
 		}
-		if err != nil && at != addr { // it may answer elsewhere by now
+		if err != nil && at != addr { // the process may answer at another address of the same name
 			if moved, err2 := dial(addr); err2 == nil {
 				conn, err = moved, nil
 			}
@@ -61,14 +62,14 @@ func awaitDeath(ctx context.Context, addr string, dial func(addr string) (net.Co
 		began := time.Now()
 		if err == nil {
 			at = conn.RemoteAddr().String()
-			hold(ctx, conn)
+			awaitBreak(ctx, conn)
 		}
 		switch {
 		case err == nil && time.Since(began) > shortest:
 			pause = refusalPause
 		case err == nil, errors.Is(err, syscall.ECONNRESET):
-			// The kernel closes a dead process's connections, and then its listener. But a balancer whose process is gone may
-			// take connections and close them at once for as long as it likes.
+			// The kernel closes the connections of a dead process before its listener. But a load balancer without a process
+			// behind it may accept and close connections for ever.
 			pause = min(2*pause, unclearPause)
 		default:
 			pause = unclearPause
@@ -77,7 +78,7 @@ func awaitDeath(ctx context.Context, addr string, dial func(addr string) (net.Co
 	return false
 }
 
-// Listens says whether a connection to addr can be had.
+// Listens reports whether a process accepts a connection at addr.
 func Listens(ctx context.Context, addr string) bool {
 	dialer := net.Dialer{Timeout: dialTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
@@ -88,9 +89,9 @@ func Listens(ctx context.Context, addr string) bool {
 	return true
 }
 
-// hold returns when the connection has broken, or ctx has ended.
-func hold(ctx context.Context, conn net.Conn) {
+// awaitBreak returns when the connection has broken or ctx has ended. It closes the connection.
+func awaitBreak(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	_, _ = conn.Read(make([]byte, 1)) // nothing is ever sent: this waits for the end, however it comes
+	_, _ = conn.Read(make([]byte, 1)) // the peer never sends; the read returns when the connection breaks
 }

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// TestAProofOfDeathIsNotLost has dials fail in ways that prove nothing, after the connection broke: the dials that prove it
-// come later, and nobody can have another connection to who is dead.
+// TestAProofOfDeathIsNotLost makes dials fail in ways that prove nothing after the connection broke. The dials that prove the death
+// come later. Nothing can connect to a dead process again, so the watch must continue.
 func TestAProofOfDeathIsNotLost(t *testing.T) {
 	for name, unclear := range map[string]error{
-		"reset":     syscall.ECONNRESET, // seen when a process is killed: its listener is the last to be closed
+		"reset":     syscall.ECONNRESET, // happens when a process is killed: the kernel closes its listener last
 		"timed out": os.ErrDeadlineExceeded,
 		"no route":  syscall.EHOSTUNREACH,
 	} {
@@ -26,23 +26,23 @@ func TestAProofOfDeathIsNotLost(t *testing.T) {
 				defer cancel()
 				dials := []error{nil, syscall.ECONNREFUSED, unclear, syscall.ECONNREFUSED, syscall.ECONNREFUSED, syscall.ECONNREFUSED}
 				if !awaitDeath(ctx, pipeAddr, script(&dials)) {
-					t.Error("the process is dead, and this was not proven")
+					t.Error("the process is dead, but its death was not proven")
 				}
 				if len(dials) > 0 {
-					t.Errorf("proven although %d dials were not made yet", len(dials))
+					t.Errorf("death was proven before the last %d dials", len(dials))
 				}
 			})
 		})
 	}
 }
 
-// TestNoProofOfDeath has the process answer, or never have answered.
+// TestNoProofOfDeath has processes that answer again, and processes that never answered.
 func TestNoProofOfDeath(t *testing.T) {
 	refused := syscall.ECONNREFUSED
 	for name, dials := range map[string][]error{
-		"never there":  {refused, refused, refused, refused},
-		"comes back":   {nil, refused, refused, nil, refused, refused, syscall.ETIMEDOUT},
-		"only unclear": {nil, syscall.ETIMEDOUT},
+		"never listened": {refused, refused, refused, refused},
+		"answers again":  {nil, refused, refused, nil, refused, refused, syscall.ETIMEDOUT},
+		"only timeouts":  {nil, syscall.ETIMEDOUT},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -56,9 +56,9 @@ func TestNoProofOfDeath(t *testing.T) {
 	}
 }
 
-// TestWhoClosesAtOnceIsNotDialledTooOften has somebody listen who takes no part in any talk, like a balancer without a process
-// behind it.
-func TestWhoClosesAtOnceIsNotDialledTooOften(t *testing.T) {
+// TestAPeerThatClosesAtOnceIsNotDialledTooOften has a peer that accepts connections and closes them at once, as a load balancer does
+// without a process behind it.
+func TestAPeerThatClosesAtOnceIsNotDialledTooOften(t *testing.T) {
 	for name, err := range map[string]error{"after the connection": nil, "with a reset": syscall.ECONNRESET} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -77,20 +77,20 @@ func TestWhoClosesAtOnceIsNotDialledTooOften(t *testing.T) {
 	}
 }
 
-// TestOnlyWhereItListenedIsARefusalOfAProcess has a name with two addresses, at the first of which nobody ever listened: a dial by
-// name that fails says what that one did.
-func TestOnlyWhereItListenedIsARefusalOfAProcess(t *testing.T) {
+// TestOnlyARefusalAtTheRemoteAddressCounts has a name with two addresses, and nothing ever listened at the first. A failed dial by
+// name reports the error of the first.
+func TestOnlyARefusalAtTheRemoteAddressCounts(t *testing.T) {
 	const name, first, second = "q1:8470", "10.0.0.1:8470", "10.0.0.2:8470"
 	refused, silent := syscall.ECONNREFUSED, syscall.ETIMEDOUT
 	for what, test := range map[string]struct {
-		dials map[string][]error // by what is dialled; the last stays
-		leads []string           // where dials by name lead, if they do; the last stays
+		dials map[string][]error // by address; the last repeats
+		leads []string           // where successful dials by name lead; the last repeats
 		dead  bool
 	}{
-		"it is cut off":             {map[string][]error{name: {nil, refused}, first: {silent}}, []string{first}, false},
-		"it is dead":                {map[string][]error{name: {nil, refused}, first: {refused}}, []string{first}, true},
-		"it answers elsewhere":      {map[string][]error{name: {nil}, first: {refused}, second: {silent}}, []string{first, second}, false},
-		"it is elsewhere, and dies": {map[string][]error{name: {nil, nil, refused}, first: {silent}, second: {refused}}, []string{first, second}, true},
+		"partitioned":                         {map[string][]error{name: {nil, refused}, first: {silent}}, []string{first}, false},
+		"dead":                                {map[string][]error{name: {nil, refused}, first: {refused}}, []string{first}, true},
+		"answers at the other address":        {map[string][]error{name: {nil}, first: {refused}, second: {silent}}, []string{first, second}, false},
+		"moves to the other address and dies": {map[string][]error{name: {nil, nil, refused}, first: {silent}, second: {refused}}, []string{first, second}, true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestOnlyWhereItListenedIsARefusalOfAProcess(t *testing.T) {
 						addr = leads[0]
 						leads = leads[min(1, len(leads)-1):]
 					}
-					return led{conn, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(strings.Replace(addr, name, first, 1)))}, err
+					return routed{conn, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(strings.Replace(addr, name, first, 1)))}, err
 				})
 				if got != test.dead {
 					t.Errorf("proven dead: got %v, want %v", got, test.dead)
@@ -116,18 +116,18 @@ func TestOnlyWhereItListenedIsARefusalOfAProcess(t *testing.T) {
 	}
 }
 
-// led is a connection that leads to an address.
-type led struct {
+// routed is a connection with a given remote address.
+type routed struct {
 	net.Conn
 	to net.Addr
 }
 
-func (l led) RemoteAddr() net.Addr { return l.to }
+func (l routed) RemoteAddr() net.Addr { return l.to }
 
-// pipeAddr is where the connections of script lead.
+// pipeAddr is the remote address of the connections of script.
 const pipeAddr = "pipe"
 
-// script dials with these errors in turn, and has the last stay; a connection that is had breaks at once.
+// script returns a dial function with these errors in turn; the last repeats. Each connection breaks at once.
 func script(dials *[]error) func(string) (net.Conn, error) {
 	var err error
 	return func(string) (net.Conn, error) {

@@ -14,12 +14,12 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 )
 
-// quick is a config whose electors look at the queue often and whose leases do not expire within a test.
+// quick is a config for electors that read the queue often. Their leases do not expire within a test.
 func quick(name string) Config {
 	return Config{Name: name, Addr: name + ":8470", TTL: longTTL, RenewEvery: 200 * time.Millisecond, RenewTimeout: 700 * time.Millisecond}
 }
 
-// slow is a config whose electors look and renew too rarely to notice anything by it.
+// slow is a config for electors that read and renew too rarely to notice a change by it.
 func slow(name string) Config {
 	return Config{Name: name, TTL: longTTL, RenewEvery: 20 * time.Second, RenewTimeout: 700 * time.Millisecond}
 }
@@ -45,7 +45,7 @@ func TestOneOfFiveCandidatesLeadsAtATime(t *testing.T) {
 				most.Store(max(most.Load(), leading.Add(1)))
 				defer leading.Add(-1)
 				if !guarded(t, client, term) {
-					t.Errorf("term %d began without holding", term.Rev)
+					t.Errorf("term %d began, but its guard does not hold", term.Rev)
 				}
 				mu.Lock()
 				defer mu.Unlock()
@@ -71,14 +71,14 @@ func TestOneOfFiveCandidatesLeadsAtATime(t *testing.T) {
 		}
 	}
 	if len(leaders) < 2 {
-		t.Errorf("leaders: got %v, want that a lead that fails gives others their turn", leaders)
+		t.Errorf("leaders: got %v, want others to lead after a lead that fails", leaders)
 	}
 	if left := queue(t, dial(t)); len(left) != 0 {
 		t.Errorf("keys after all have stopped: got %v, want none", left)
 	}
 }
 
-func TestRunWaitsForALeadThatIsSlowToReturn(t *testing.T) {
+func TestRunWaitsForASlowLead(t *testing.T) {
 	t.Parallel()
 	client := dial(t)
 	a := start(t, client, quick("a"), true)
@@ -87,7 +87,7 @@ func TestRunWaitsForALeadThatIsSlowToReturn(t *testing.T) {
 	if cause := first.lost(t); !errors.Is(cause, ErrTermLost) || !errors.Is(cause, ErrKeyDeleted) {
 		t.Errorf("cause: got %v, want a term lost by a deleted key", cause)
 	}
-	// Another leads three times meanwhile, so there was ample opportunity.
+	// b leads three times meanwhile, so a had ample opportunity to lead again.
 	b := start(t, client, quick("b"), false)
 	for range 3 {
 		held := b.nextTerm(t)
@@ -107,7 +107,7 @@ func TestRunWaitsForALeadThatIsSlowToReturn(t *testing.T) {
 	}
 }
 
-func TestAStopDrainsUnderItsTermAndThenHandsOver(t *testing.T) {
+func TestAStopDrainsUnderItsTermThenHandsOver(t *testing.T) {
 	t.Parallel()
 	client := dial(t)
 	a := start(t, client, quick("a"), true)
@@ -137,7 +137,7 @@ func TestAStopDrainsUnderItsTermAndThenHandsOver(t *testing.T) {
 	if err := receive(t, "Run to return", a.result); err != nil {
 		t.Errorf("Run: got %v, want nil", err)
 	}
-	// The lease could not have expired within the test's patience; it is gone because it was revoked.
+	// The lease outlasts the patience of the test, so it is gone because it was revoked.
 	ttl, err := client.TimeToLive(call(t), lease)
 	if err != nil || ttl.TTL != -1 {
 		t.Errorf("lease after the stop: got %+v, %v, want it revoked", ttl, err)
@@ -152,14 +152,14 @@ func TestAStopDrainsUnderItsTermAndThenHandsOver(t *testing.T) {
 	}
 }
 
-// stuck is an etcd whose leases cannot be revoked.
+// stuck is an etcd on which the revocation of a lease hangs.
 type stuck struct{ clientv3.Lease }
 
 func (stuck) Revoke(ctx context.Context, _ clientv3.LeaseID) (*clientv3.LeaseRevokeResponse, error) {
 	return nil, hang(ctx)
 }
 
-func TestAStopHandsOverWithoutWaitingForTheLease(t *testing.T) {
+func TestAStopHandsOverBeforeTheLeaseIsRevoked(t *testing.T) {
 	t.Parallel()
 	client, sound := dial(t), dial(t)
 	half := clientv3.NewCtxClient(t.Context())
@@ -199,166 +199,6 @@ func history(t *testing.T, client *clientv3.Client, key string, rev int64) []int
 	return nil
 }
 
-func TestAWinWithADeadLeaseIsNotBelieved(t *testing.T) {
-	t.Parallel()
-	client := dial(t)
-	leader := rival(t, client)
-	b := start(t, client, slow("b"), false)
-	eventually(t, "b waits", func() bool { return b.Status().State == StateCandidate })
-	phantom := queue(t, client)[1]
-	// b renews and looks every 20 s only: nothing but Campaign's success tells it that anything happened.
-	revoke(t, client, leaseOf(t, client, phantom.Key))
-	if err := leader.Resign(call(t)); err != nil {
-		t.Fatalf("resign: %v", err)
-	}
-	term := b.nextTerm(t)
-	if term.Key == phantom.Key {
-		t.Errorf("term: got the phantom's key %s", term.Key)
-	}
-	if !guarded(t, client, term.Term) {
-		t.Errorf("term %v began without holding", term.Term)
-	}
-}
-
-// lookHook calls then with each answer to a transaction that compares nothing, which is how a candidate looks at the queue.
-type lookHook struct {
-	clientv3.KV
-	then func(*clientv3.TxnResponse)
-}
-
-func (h lookHook) Txn(ctx context.Context) clientv3.Txn {
-	return &hookedTxn{Txn: h.KV.Txn(ctx), hook: h}
-}
-
-type hookedTxn struct {
-	clientv3.Txn
-	hook     lookHook
-	compares bool
-}
-
-func (t *hookedTxn) If(cs ...clientv3.Cmp) clientv3.Txn {
-	t.compares, t.Txn = true, t.Txn.If(cs...)
-	return t
-}
-
-func (t *hookedTxn) Then(ops ...clientv3.Op) clientv3.Txn {
-	t.Txn = t.Txn.Then(ops...)
-	return t
-}
-
-func (t *hookedTxn) Commit() (*clientv3.TxnResponse, error) {
-	resp, err := t.Txn.Commit()
-	if err == nil && !t.compares {
-		t.hook.then(resp)
-	}
-	return resp, err
-}
-
-func TestAKeyThatVanishesBeforeTheConfirmationIsNoWin(t *testing.T) {
-	t.Parallel()
-	client, hooked := dial(t), dial(t)
-	stolen := make(chan string, 1)
-	var once sync.Once
-	hooked.KV = lookHook{hooked.KV, func(resp *clientv3.TxnResponse) {
-		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) == 1 { // first in the queue, as it has just read
-			once.Do(func() {
-				remove(t, client, string(kvs[0].Key))
-				stolen <- string(kvs[0].Key)
-			})
-		}
-	}}
-	a := start(t, hooked, quick("a"), false)
-	key := receive(t, "the key to be stolen", stolen)
-	if term := a.nextTerm(t); term.Key == key {
-		t.Errorf("term %v began with a key that was gone", term.Term)
-	}
-}
-
-func TestAWaitingCandidateThatLostItsPlaceQueuesAgain(t *testing.T) {
-	for name, lose := range map[string]func(*testing.T, *clientv3.Client, string){
-		"its lease is revoked": func(t *testing.T, c *clientv3.Client, key string) { revoke(t, c, leaseOf(t, c, key)) },
-		"its key is deleted":   remove,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			client := dial(t)
-			leader := rival(t, client)
-			b := start(t, client, quick("b"), false)
-			eventually(t, "b waits", func() bool { return b.Status().State == StateCandidate })
-			old := queue(t, client)[1]
-			lose(t, client, old.Key)
-			eventually(t, "b waits under a new lease", func() bool {
-				keys := queue(t, client)
-				return len(keys) == 2 && keys[1].Key != old.Key && b.Status().State == StateCandidate
-			})
-			if got := len(b.terms); got != 0 {
-				t.Fatalf("terms while another leads: got %d, want 0", got)
-			}
-			if err := leader.Resign(call(t)); err != nil {
-				t.Fatalf("resign: %v", err)
-			}
-			b.nextTerm(t)
-		})
-	}
-}
-
-func TestALeaderWhoseProofIsTakenStopsAtOnce(t *testing.T) {
-	for name, test := range map[string]struct {
-		take func(*testing.T, *clientv3.Client, string)
-		want []error
-	}{
-		"its key is deleted by hand":   {remove, []error{ErrKeyDeleted}},
-		"its lease is revoked by hand": {func(t *testing.T, c *clientv3.Client, key string) { revoke(t, c, leaseOf(t, c, key)) }, []error{ErrKeyDeleted, ErrLeaseGone}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			client := dial(t)
-			// It renews and reads every 20 s only, so it is the watch that tells.
-			a := start(t, client, slow("a"), false)
-			term := a.nextTerm(t)
-			test.take(t, client, term.Key)
-			cause := term.lost(t)
-			reason := false
-			for _, want := range test.want {
-				reason = reason || errors.Is(cause, want)
-			}
-			if !errors.Is(cause, ErrTermLost) || !reason {
-				t.Errorf("cause: got %v, want ErrTermLost by one of %v", cause, test.want)
-			}
-			if next := a.nextTerm(t); next.Rev <= term.Rev {
-				t.Errorf("next term: got %d, want above %d", next.Rev, term.Rev)
-			}
-		})
-	}
-}
-
-// deaf is a watcher that never hears anything, as one whose endpoint hangs.
-type deaf struct{ clientv3.Watcher }
-
-func (deaf) Watch(ctx context.Context, _ string, _ ...clientv3.OpOption) clientv3.WatchChan {
-	ch := make(chan clientv3.WatchResponse)
-	context.AfterFunc(ctx, func() { close(ch) })
-	return ch
-}
-
-func TestADeafWatchHidesNothing(t *testing.T) {
-	t.Parallel()
-	client, hearing := dial(t), dial(t)
-	hard := clientv3.NewCtxClient(t.Context())
-	hard.KV, hard.Lease, hard.Watcher = hearing.KV, hearing.Lease, deaf{}
-	leader := rival(t, client)
-	b := start(t, hard, quick("b"), false)
-	eventually(t, "b waits", func() bool { return b.Status().State == StateCandidate })
-	if err := leader.Resign(call(t)); err != nil {
-		t.Fatalf("resign: %v", err)
-	}
-	term := b.nextTerm(t)
-	remove(t, client, term.Key)
-	if cause := term.lost(t); !errors.Is(cause, ErrKeyDeleted) {
-		t.Errorf("cause: got %v, want ErrKeyDeleted", cause)
-	}
-}
-
 func TestALeadThatReturnsGivesUpItsTerm(t *testing.T) {
 	for name, result := range map[string]error{"with nil": nil, "with an error": errors.New("cannot dispatch")} {
 		t.Run(name, func(t *testing.T) {
@@ -392,22 +232,22 @@ func TestPausesGrowWhileLeadFails(t *testing.T) {
 	}
 }
 
-func TestElectorsStandInOneQueueWithPackageConcurrency(t *testing.T) {
+func TestElectorsShareTheQueueWithPackageConcurrency(t *testing.T) {
 	t.Parallel()
 	client := dial(t)
 	a := start(t, client, quick("a"), false)
 	a.nextTerm(t)
-	other, ctx := stranger(t, client), call(t)
+	other, ctx := foreign(t, client), call(t)
 	won := make(chan error, 1)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { won <- other.Campaign(ctx, "stranger") })
-	eventually(t, "the stranger waits", func() bool { return len(queue(t, client)) == 2 })
+	wg.Go(func() { won <- other.Campaign(ctx, "foreign") })
+	eventually(t, "the foreign candidate waits", func() bool { return len(queue(t, client)) == 2 })
 	if got := len(won); got != 0 {
-		t.Error("the stranger's campaign returned while an elector leads")
+		t.Error("the foreign campaign returned while an elector leads")
 	}
 	a.stop()
-	if err := receive(t, "the stranger to lead", won); err != nil {
+	if err := receive(t, "the foreign candidate to lead", won); err != nil {
 		t.Errorf("Campaign: got %v, want nil", err)
 	}
 }
@@ -435,8 +275,8 @@ func TestAnInProcessClientElectsToo(t *testing.T) {
 	}
 }
 
-func TestRunReportsWhatNoRetryMends(t *testing.T) {
-	t.Run("an impossible config", func(t *testing.T) {
+func TestRunReportsPermanentErrors(t *testing.T) {
+	t.Run("an invalid config", func(t *testing.T) {
 		err := New(Config{Prefix: "/no-slash", Name: "a"}, dial(t), hclog.NewNullLogger()).Run(t.Context(), nil)
 		if err == nil {
 			t.Error("Run: got nil, want an error")
@@ -447,7 +287,7 @@ func TestRunReportsWhatNoRetryMends(t *testing.T) {
 		client.Close()
 		a := start(t, client, quick("a"), false)
 		if err := receive(t, "Run to return", a.result); !errors.Is(err, context.Canceled) {
-			t.Errorf("Run: got %v, want one that says the client is closed", err)
+			t.Errorf("Run: got %v, want an error about the closed client", err)
 		}
 	})
 }

@@ -18,14 +18,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// patience is how long a test waits for what must happen. Tests that must tell a hand-over from an expiry use a longTTL,
-// which is longer than all patience.
+// patience is how long a test waits for an event. Tests that must distinguish a handover from an expiry use longTTL, which is
+// longer than patience.
 const (
 	patience = 15 * time.Second
 	longTTL  = 60 * time.Second
 )
 
-// server is the one etcd of the whole test binary; each test has a prefix of its own.
+// server is the etcd of the whole test binary. Each test has its own prefix.
 var server *embed.Etcd
 
 func TestMain(m *testing.M) {
@@ -49,7 +49,7 @@ func run(m *testing.M) int {
 	if code != 0 {
 		return code
 	}
-	// The embedded server leaves none of ours behind; what it leaves of its own is named here.
+	// The package must leave no goroutine behind. The embedded server leaves these two of its own.
 	if err := goleak.Find(
 		goleak.IgnoreAnyFunction("go.etcd.io/etcd/pkg/v3/schedule.(*fifo).run"),
 		goleak.IgnoreAnyFunction("gopkg.in/natefinch/lumberjack%2ev2.(*Logger).millRun"),
@@ -69,7 +69,7 @@ func startEtcd(dir string) (*embed.Etcd, error) {
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.TickMs, cfg.ElectionMs = 50, 500
 	cfg.UnsafeNoFsync = true
-	cfg.BcryptCost = 4 // the least: the race detector makes a second of the default
+	cfg.BcryptCost = 4 // the minimum: under the race detector the default costs a second
 	cfg.EnableGRPCGateway = false
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	etcd, err := embed.StartEtcd(cfg)
@@ -87,7 +87,7 @@ func startEtcd(dir string) (*embed.Etcd, error) {
 
 func serverAddr() string { return server.Clients[0].Addr().String() }
 
-// dial returns a gRPC client of the endpoints, or of the server itself.
+// dial returns a gRPC client for the endpoints, or for server if there are none.
 func dial(t *testing.T, endpoints ...string) *clientv3.Client {
 	t.Helper()
 	if len(endpoints) == 0 {
@@ -106,12 +106,12 @@ func dial(t *testing.T, endpoints ...string) *clientv3.Client {
 	return client
 }
 
-// prefixOf is the election of the test.
+// prefixOf returns the election prefix of the test.
 func prefixOf(t *testing.T) string {
 	return "/" + strings.ReplaceAll(t.Name(), "/", "-") + "/election/"
 }
 
-// call bounds one request of a test.
+// call returns a context that bounds one request of a test.
 func call(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -119,7 +119,7 @@ func call(t *testing.T) context.Context {
 	return ctx
 }
 
-// eventually polls until ok.
+// eventually polls until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
@@ -131,7 +131,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// receive takes one value.
+// receive returns the next value of a channel.
 func receive[T any](t *testing.T, what string, from <-chan T) T {
 	t.Helper()
 	select {
@@ -143,22 +143,22 @@ func receive[T any](t *testing.T, what string, from <-chan T) T {
 	}
 }
 
-// heldTerm is one call of a node's lead.
+// heldTerm is one call of the lead function of a node.
 type heldTerm struct {
 	Term
 	ctx  context.Context
-	done chan error // what is sent, lead returns
+	done chan error // lead returns the value that is sent
 }
 
-// node is an elector that runs, with its terms delivered one by one.
+// node is a running elector that delivers its terms one by one.
 type node struct {
 	*Elector
 	terms  chan heldTerm
 	stop   context.CancelFunc
-	result chan error // what Run returned
+	result chan error // the result of Run
 }
 
-// start runs an elector. Its lead returns when its context ends, unless drain is set: then only when told to.
+// start runs an elector. Its lead returns when its context ends. With drain set, it returns only when the test sends on done.
 func start(t *testing.T, client *clientv3.Client, cfg Config, drain bool) *node {
 	t.Helper()
 	return startLogged(t, client, cfg, drain, hclog.NewNullLogger())
@@ -174,7 +174,7 @@ func startLogged(t *testing.T, client *clientv3.Client, cfg Config, drain bool, 
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	n := &node{Elector: New(cfg, client, log), terms: make(chan heldTerm, 100), stop: stop, result: make(chan error, 1)}
-	over := make(chan struct{}) // closed at the end of the test, to let every lead go
+	over := make(chan struct{}) // closed at the end of the test, so that every lead returns
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		n.result <- n.Run(ctx, func(ctx context.Context, term Term) error {
@@ -214,8 +214,8 @@ func (h heldTerm) lost(t *testing.T) error {
 	return context.Cause(h.ctx)
 }
 
-// stranger stands in the test's election by package concurrency alone, as etcdctl elect would.
-func stranger(t *testing.T, client *clientv3.Client) *concurrency.Election {
+// foreign returns a candidate in the test's election that uses only package concurrency, as etcdctl elect does.
+func foreign(t *testing.T, client *clientv3.Client) *concurrency.Election {
 	t.Helper()
 	session, err := concurrency.NewSession(client, concurrency.WithTTL(60))
 	if err != nil {
@@ -225,17 +225,17 @@ func stranger(t *testing.T, client *clientv3.Client) *concurrency.Election {
 	return concurrency.NewElection(session, strings.TrimSuffix(prefixOf(t), "/"))
 }
 
-// rival is a stranger that leads.
-func rival(t *testing.T, client *clientv3.Client) *concurrency.Election {
+// contender is a foreign candidate that leads.
+func contender(t *testing.T, client *clientv3.Client) *concurrency.Election {
 	t.Helper()
-	election := stranger(t, client)
-	if err := election.Campaign(call(t), "rival"); err != nil {
+	election := foreign(t, client)
+	if err := election.Campaign(call(t), "contender"); err != nil {
 		t.Fatalf("campaign: %v", err)
 	}
 	return election
 }
 
-// queue lists the election's keys, first in the queue first.
+// queue lists the keys of the election, the first in the queue first.
 func queue(t *testing.T, client *clientv3.Client) []Term {
 	t.Helper()
 	resp, err := client.Get(call(t), prefixOf(t), clientv3.WithPrefix(),
@@ -250,7 +250,7 @@ func queue(t *testing.T, client *clientv3.Client) []Term {
 	return terms
 }
 
-// leaseOf is the lease a key hangs on.
+// leaseOf returns the lease of a key.
 func leaseOf(t *testing.T, client *clientv3.Client, key string) clientv3.LeaseID {
 	t.Helper()
 	resp, err := client.Get(call(t), key)

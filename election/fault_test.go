@@ -13,12 +13,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// short is a config whose leases do expire within a test.
+// short is a config for electors whose leases expire within a test.
 func short(name string) Config {
 	return Config{Name: name, TTL: 2 * time.Second}
 }
 
-func TestACutOffLeaderStopsBeforeItCanBeReplaced(t *testing.T) {
+func TestAPartitionedLeaderStopsBeforeItsKeyExpires(t *testing.T) {
 	t.Parallel()
 	healthy, link := dial(t), newProxy(t)
 	a := start(t, dial(t, link.addr()), short("a"), false)
@@ -29,7 +29,7 @@ func TestACutOffLeaderStopsBeforeItCanBeReplaced(t *testing.T) {
 		return b.Status().State == StateCandidate && a.Status().LeaseDeadline.After(granted)
 	})
 
-	// Two observers draw numbers from one counter: the order is what is proved, not a duration.
+	// Two observers draw numbers from one counter. So the test proves the order and needs no duration.
 	var clock, stopped, deleted atomic.Int64
 	watch := healthy.Watch(call(t), term.Key, clientv3.WithRev(term.Rev+1), clientv3.WithFilterPut())
 	var wg sync.WaitGroup
@@ -51,7 +51,7 @@ func TestACutOffLeaderStopsBeforeItCanBeReplaced(t *testing.T) {
 		t.Errorf("cause: got %v, want ErrTermLost by ErrDeadlinePassed", cause)
 	}
 	if link.held.Load() == 0 {
-		t.Error("the cut held nothing back: the fault did not bite")
+		t.Error("the partition delayed nothing: the fault took no effect")
 	}
 	if next.Rev <= term.Rev {
 		t.Errorf("next term: got %d, want above %d", next.Rev, term.Rev)
@@ -66,20 +66,20 @@ func TestACutOffLeaderStopsBeforeItCanBeReplaced(t *testing.T) {
 	a.nextTerm(t)
 }
 
-func TestOneEndpointOfThreeThatHangsCostsNothing(t *testing.T) {
+func TestALeaderSurvivesOneHangingEndpointOfThree(t *testing.T) {
 	t.Parallel()
-	// Three clusters of three links, so that whichever endpoint a session's stream stays on, it hangs in one of them; and three
-	// more, whose renewals stay on one, too.
+	// Three clusters have three links each, and another link hangs in each. So in one of them the endpoint of the session's stream
+	// hangs. In three more clusters, the renewals stay on one endpoint too.
 	type cluster struct {
 		node *node
 		term heldTerm
 		cut  *proxy
-		from time.Time // the lease's deadline when the link was cut
+		from time.Time // the lease's deadline when the link began to hang
 	}
 	var clusters []cluster
 	for i := range 6 {
 		links := []*proxy{newProxy(t), newProxy(t), newProxy(t)}
-		cfg := Config{Name: "a", TTL: 5 * time.Second} // what a loaded machine takes for one try is no reason to fail
+		cfg := Config{Name: "a", TTL: 5 * time.Second} // a loaded machine may need long for one try
 		cfg.Prefix = fmt.Sprintf("%s%d/", prefixOf(t), i)
 		client := dial(t, links[0].addr(), links[1].addr(), links[2].addr())
 		if i >= 3 {
@@ -98,37 +98,37 @@ func TestOneEndpointOfThreeThatHangsCostsNothing(t *testing.T) {
 			return c.term.ctx.Err() != nil || c.node.Status().LeaseDeadline.Sub(c.from) > 6*time.Second
 		})
 		if c.term.ctx.Err() != nil {
-			t.Errorf("term with endpoint %d hanging: got %v, want it to go on", i, context.Cause(c.term.ctx))
+			t.Errorf("term with endpoint %d hanging: got %v, want it to continue", i, context.Cause(c.term.ctx))
 		}
 		if c.cut.held.Load() == 0 {
-			t.Errorf("endpoint %d: the hole held nothing back, so the fault did not bite", i)
+			t.Errorf("endpoint %d: the hole delayed nothing, so the fault took no effect", i)
 		}
 	}
 }
 
-func TestRunEndsInTimeWhileEtcdIsOutOfReach(t *testing.T) {
-	// Removing key and lease may take two seconds and no more; the rest is for a busy machine.
+func TestRunReturnsInTimeWhileEtcdDoesNotAnswer(t *testing.T) {
+	// Removing the key and the lease takes at most two seconds. The rest is for a busy machine.
 	const bound = 2*deleteTimeout + 2*time.Second
 	for _, state := range []State{StateFollower, StateCandidate, StateLeader} {
 		t.Run("as "+state.String(), func(t *testing.T) {
 			t.Parallel()
 			link, healthy := newProxy(t), dial(t)
-			t.Cleanup(func() { // what could not be removed would wait here for the next -count
+			t.Cleanup(func() { // a key that was not removed would disturb the next -count
 				if _, err := healthy.Delete(context.Background(), prefixOf(t), clientv3.WithPrefix()); err != nil {
-					t.Errorf("delete what is left: %v", err)
+					t.Errorf("delete the remaining keys: %v", err)
 				}
 			})
 			switch state {
 			case StateFollower:
 				link.hole()
 			case StateCandidate:
-				rival(t, healthy)
+				contender(t, healthy)
 			}
 			a := start(t, dial(t, link.addr()), quick("a"), false)
 			if state == StateLeader {
 				a.nextTerm(t)
 			}
-			eventually(t, "it is a "+state.String(), func() bool { return a.Status().State == state })
+			eventually(t, "state is "+state.String(), func() bool { return a.Status().State == state })
 			link.hole()
 			began := time.Now()
 			a.stop()
@@ -142,7 +142,7 @@ func TestRunEndsInTimeWhileEtcdIsOutOfReach(t *testing.T) {
 	}
 }
 
-func TestWhatACutOffLeaderLeftIsNotWaitedFor(t *testing.T) {
+func TestAPartitionedLeaderLeadsAgainBeforeItsOldLeaseExpires(t *testing.T) {
 	t.Parallel()
 	link := newProxy(t)
 	cfg := Config{Name: "a", TTL: longTTL, RenewEvery: 200 * time.Millisecond, RenewTimeout: 200 * time.Millisecond, Margin: longTTL - 2*time.Second}
@@ -150,19 +150,19 @@ func TestWhatACutOffLeaderLeftIsNotWaitedFor(t *testing.T) {
 	first := a.nextTerm(t)
 	link.hole()
 	first.lost(t)
-	eventually(t, "it has given up", func() bool { return a.Status().State == StateFollower })
+	eventually(t, "the candidacy has ended", func() bool { return a.Status().State == StateFollower })
 	link.lose()
 	link.heal()
 	if link.held.Load() == 0 {
-		t.Error("the cut held nothing back: the fault did not bite")
+		t.Error("the partition delayed nothing: the fault took no effect")
 	}
-	second := a.nextTerm(t) // in less time than the lease of the first one lasts
+	second := a.nextTerm(t) // before the first lease expires
 	if keys := queue(t, dial(t)); len(keys) != 1 || keys[0].Rev != second.Rev {
-		t.Errorf("keys in the election: got %v, want that of the second term, %v, alone", keys, second.Term)
+		t.Errorf("keys in the election: got %v, want only that of the second term, %v", keys, second.Term)
 	}
 }
 
-func TestAnOutageIsLoggedOnceAndSurvived(t *testing.T) {
+func TestAnOutageIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	link := newProxy(t)
 	link.hole()
@@ -176,7 +176,7 @@ func TestAnOutageIsLoggedOnceAndSurvived(t *testing.T) {
 	a.stop()
 	receive(t, "Run to return", a.result)
 	if err := a.Status().Err; err != nil {
-		t.Errorf("error shown after the recovery: got %v, want none", err)
+		t.Errorf("error in the status after the recovery: got %v, want none", err)
 	}
 	story.check(t, `
 [WARN] candidacy failed
@@ -189,7 +189,7 @@ func TestAnOutageIsLoggedOnceAndSurvived(t *testing.T) {
 `)
 }
 
-// skewed is a machine whose clocks can be moved.
+// skewed is a machine whose clocks a test can move.
 type skewed struct{ wall, boot atomic.Int64 }
 
 func (s *skewed) read() Reading {
@@ -208,7 +208,7 @@ func TestAJumpOfTheClocksEndsTheTerm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var clocks skewed
-			clocks.boot.Store(int64(time.Hour)) // so that platforms without the clock test it as well
+			clocks.boot.Store(int64(time.Hour)) // so that platforms without a boot clock run this test too
 			cfg := quick("a")
 			cfg.Clock = clocks.read
 			a := start(t, dial(t), cfg, false)
@@ -222,7 +222,7 @@ func TestAJumpOfTheClocksEndsTheTerm(t *testing.T) {
 	}
 }
 
-func TestAKeyPutByHandDoesNotHoldUpTheElection(t *testing.T) {
+func TestAKeyWrittenByHandDoesNotBlockTheElection(t *testing.T) {
 	t.Parallel()
 	client := dial(t)
 	a := start(t, client, short("a"), false)
@@ -239,11 +239,11 @@ func TestAKeyPutByHandDoesNotHoldUpTheElection(t *testing.T) {
 	}
 	resp, err := client.Get(call(t), prefix+"garbage")
 	if err != nil || len(resp.Kvs) != 0 {
-		t.Errorf("the key put by hand is still there: %v, %v", resp.Kvs, err)
+		t.Errorf("the key written by hand still exists: %v, %v", resp.Kvs, err)
 	}
 }
 
-func TestAStandbyThatQueuesAgainShowsNoError(t *testing.T) {
+func TestACandidateThatQueuesAgainShowsNoError(t *testing.T) {
 	t.Parallel()
 	a := start(t, dial(t), Config{Name: "a", TTL: longTTL}, false)
 	a.nextTerm(t)

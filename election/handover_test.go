@@ -13,9 +13,9 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-// TestAHandoverWaitsForNoLookAtTheQueue has a standby whose looks at the queue are not answered any more when the leader resigns:
-// it proves its win by its write alone, which asks for all that a look would tell.
-func TestAHandoverWaitsForNoLookAtTheQueue(t *testing.T) {
+// TestAHandoverNeedsNoReadOfTheQueue has a standby whose reads of the queue fail when the leader resigns. Its confirming write alone
+// proves the win.
+func TestAHandoverNeedsNoReadOfTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var blind atomic.Bool
 		etcd := mem.New(mem.Config{Faults: mem.FaultFunc(func(op mem.Op) mem.Verdict {
@@ -37,16 +37,16 @@ func TestAHandoverWaitsForNoLookAtTheQueue(t *testing.T) {
 					return context.Cause(ctx)
 				})
 			})
-			pass(time.Second / 2) // one after the other
+			pass(time.Second / 2) // so that they queue in this order
 		}
 		if !leads[0].Load() || leads[1].Load() {
-			t.Fatalf("leading: got a %v, b %v, want a alone", leads[0].Load(), leads[1].Load())
+			t.Fatalf("leading: got a %v, b %v, want only a", leads[0].Load(), leads[1].Load())
 		}
 		blind.Store(true)
 		stops[0]()
 		pass(100 * time.Millisecond)
 		if !leads[1].Load() {
-			t.Error("the standby waits for a look at the queue")
+			t.Error("the standby waits for a read of the queue")
 		}
 	})
 }

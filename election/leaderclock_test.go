@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-func TestTheLeadersClockIsNeverSaidToShowTooMuch(t *testing.T) {
+func TestLeaderClockIsALowerBound(t *testing.T) {
 	var l LeaderClock
 	if _, known := l.Now(7); known {
-		t.Error("known before anybody has told")
+		t.Error("known before the first answer")
 	}
 	// Its clock is 45 s ahead of ours. The answers took different times to come back, after the clock was read.
-	heard := time.Now()
+	received := time.Now()
 	leader := func(at time.Time) time.Time { return at.Add(45 * time.Second) }
 	check := func(what string, wantBehind, atMost time.Duration) {
 		t.Helper()
@@ -20,49 +20,49 @@ func TestTheLeadersClockIsNeverSaidToShowTooMuch(t *testing.T) {
 		got, known := l.Now(7)
 		behind := leader(before).Sub(got)
 		if !known || got.After(leader(time.Now())) || behind < wantBehind-time.Millisecond || behind > atMost {
-			t.Errorf("%s: it is said to be %v behind what it shows, want %v to %v", what, behind, wantBehind, atMost)
+			t.Errorf("%s: %v behind the true clock, want %v to %v", what, behind, wantBehind, atMost)
 		}
 	}
-	l.Record(7, leader(heard.Add(-20*time.Millisecond)), 30*time.Millisecond, heard)
+	l.Record(7, leader(received.Add(-20*time.Millisecond)), 30*time.Millisecond, received)
 	check("an answer that took 20 ms", 20*time.Millisecond, 21*time.Millisecond)
-	l.Record(7, leader(heard.Add(-2*time.Millisecond)), 5*time.Millisecond, heard)
-	check("a sharper one", 2*time.Millisecond, 3*time.Millisecond)
-	l.Record(7, leader(heard.Add(-40*time.Millisecond)), 50*time.Millisecond, heard)
-	check("one that is less sharp", 2*time.Millisecond, 3*time.Millisecond)
+	l.Record(7, leader(received.Add(-2*time.Millisecond)), 5*time.Millisecond, received)
+	check("a more exact answer", 2*time.Millisecond, 3*time.Millisecond)
+	l.Record(7, leader(received.Add(-40*time.Millisecond)), 50*time.Millisecond, received)
+	check("a less exact answer", 2*time.Millisecond, 3*time.Millisecond)
 	if _, known := l.Now(8); known {
-		t.Error("the clock of another term's leader is known")
+		t.Error("the clock of the leader of another term is known")
 	}
-	l.Record(0, time.Now(), 0, heard) // a replica that does not lead
+	l.Record(0, time.Now(), 0, received) // of a replica that does not lead
 	check("another replica's answer", 2*time.Millisecond, 3*time.Millisecond)
 
-	leader = func(at time.Time) time.Time { return at.Add(44 * time.Second) } // it was set back
-	l.Record(7, leader(heard.Add(-10*time.Millisecond)), 15*time.Millisecond, heard)
+	leader = func(at time.Time) time.Time { return at.Add(44 * time.Second) } // the clock was set back
+	l.Record(7, leader(received.Add(-10*time.Millisecond)), 15*time.Millisecond, received)
 	check("after it was set back", 10*time.Millisecond, 11*time.Millisecond)
 
-	leader = func(at time.Time) time.Time { return at.Add(90 * time.Second) } // it was set ahead, and costs the leader its term
-	l.Record(7, leader(heard.Add(-10*time.Millisecond)), 15*time.Millisecond, heard)
+	leader = func(at time.Time) time.Time { return at.Add(90 * time.Second) } // the clock was set ahead, which ends the term
+	l.Record(7, leader(received.Add(-10*time.Millisecond)), 15*time.Millisecond, received)
 	leader = func(at time.Time) time.Time { return at.Add(44 * time.Second) }
 	check("after it was set ahead", 10*time.Millisecond, 11*time.Millisecond)
 
-	leader = func(at time.Time) time.Time { return at.Add(-time.Second) } // another leads, by its own clock
-	l.Record(9, leader(heard), time.Millisecond, heard)
+	leader = func(at time.Time) time.Time { return at.Add(-time.Second) } // another replica leads, by its own clock
+	l.Record(9, leader(received), time.Millisecond, received)
 	if got, known := l.Now(9); !known || got.After(leader(time.Now())) {
 		t.Errorf("the next leader: got %v, %v", got, known)
 	}
 }
 
-func TestALeadersOwnClockThatIsSetBeginsNothingEarly(t *testing.T) {
+func TestOwnClockIgnoresALaterStepAhead(t *testing.T) {
 	var o OwnClock
 	start := time.Now()
 	o.Start(start)
 	for by, want := range map[time.Duration]time.Duration{45 * time.Second: 0, 0: 0, -45 * time.Second: -45 * time.Second} {
 		if got := o.Now(time.Now().Add(by)); got.Before(start.Add(want)) || got.After(time.Now().Add(want)) {
-			t.Errorf("set by %v: it is said to show %v more than before, want %v", by, got.Sub(start), want)
+			t.Errorf("set by %v: shows %v more than before, want %v", by, got.Sub(start), want)
 		}
 	}
 }
 
-func TestANearClockIsNotCorrected(t *testing.T) {
+func TestAnOffsetWithinTheToleranceIsNotBeyond(t *testing.T) {
 	const tolerance = 500 * time.Millisecond
 	for _, tt := range []struct {
 		ahead, took time.Duration
@@ -70,7 +70,7 @@ func TestANearClockIsNotCorrected(t *testing.T) {
 	}{
 		{300 * time.Millisecond, 5 * time.Millisecond, false},
 		{-300 * time.Millisecond, 5 * time.Millisecond, false},
-		{500 * time.Millisecond, 900 * time.Millisecond, false}, // the answer may have been under way for as long
+		{500 * time.Millisecond, 900 * time.Millisecond, false}, // the answer may have taken as long
 		{500 * time.Millisecond, 5 * time.Millisecond, true},
 		{-45 * time.Second, time.Second, true},
 	} {
@@ -80,7 +80,7 @@ func TestANearClockIsNotCorrected(t *testing.T) {
 			l.Record(7, now.Add(tt.ahead-tt.took/2), tt.took, now)
 			o, known := l.Offset(now)
 			if !known || o.Ahead != tt.ahead || o.Beyond(tolerance) != tt.want {
-				t.Errorf("a clock that is %v ahead, as an answer of %v told: got %+v, %t; beyond the tolerance: want %t", tt.ahead, tt.took, o, known, tt.want)
+				t.Errorf("%v ahead by an answer that took %v: got %+v, %t; want beyond the tolerance: %t", tt.ahead, tt.took, o, known, tt.want)
 			}
 		})
 	}

@@ -10,14 +10,14 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// reign calls lead under a confirmed term and returns when it has returned. How the term ended is logged and shown here;
-// none of it is a failure of the candidacy.
-func (c *candidacy) reign(ctx context.Context, t Term, lead func(context.Context, Term) error) {
+// lead calls the elector's lead function under a confirmed term and waits until it has returned. It logs and shows how the term
+// ended. The end of a term is no failure of the candidacy.
+func (c *candidacy) lead(ctx context.Context, t Term, lead func(context.Context, Term) error) {
 	leading, stop := c.until(ctx)
 	defer stop(nil)
 	c.wg.Go(func() { c.watchKey(t) })
 	c.wg.Go(func() { c.checkKey(t) })
-	began := c.e.cfg.Clock() // read before lead begins, so that no jump under it is missed
+	began := c.e.cfg.Clock() // read before lead starts, so that every jump during lead is found
 	c.wg.Go(func() { c.watchClocks(began) })
 
 	log := c.e.log.With("term", t.Rev)
@@ -47,8 +47,8 @@ func (c *candidacy) reign(ctx context.Context, t Term, lead func(context.Context
 	}
 }
 
-// until returns a context that ends with life, for its reason, or with ctx, for ErrStopped, whichever is first. The caller
-// must cancel it.
+// until returns a context that ends when life ends, with the same cause, or when ctx ends, with ErrStopped. The caller must
+// cancel it.
 func (c *candidacy) until(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	until, cancel := context.WithCancelCause(c.life)
 	unhook := context.AfterFunc(ctx, func() {
@@ -60,16 +60,16 @@ func (c *candidacy) until(ctx context.Context) (context.Context, context.CancelC
 	}
 }
 
-// watchKey ends life as soon as a watch sees our key deleted. What it misses, checkKey sees.
+// watchKey ends life as soon as a watch finds our key deleted. If the watch misses it, checkKey finds it.
 func (c *candidacy) watchKey(t Term) {
 	if awaitDeletion(c.life, c.e.client, t, c.e.cfg.RenewEvery) {
 		c.end(termLost(ErrKeyDeleted))
 	}
 }
 
-// awaitDeletion returns true as soon as a watch sees the term's key deleted: milliseconds after it happened, while the watch's
-// endpoint is healthy. A watch that breaks off is opened again after a pause, and may miss it. It returns false when ctx ends,
-// which has to be soon after it has returned anyway.
+// awaitDeletion returns true as soon as a watch finds the term's key deleted: within milliseconds while the endpoint of the watch
+// is healthy. A watch that breaks is opened again after a pause, and may miss the deletion. It returns false when ctx ends. The
+// caller must end ctx soon after awaitDeletion has returned.
 func awaitDeletion(ctx context.Context, client *clientv3.Client, t Term, pause time.Duration) bool {
 	ctx = clientv3.WithRequireLeader(ctx)
 	from := t.Rev + 1
@@ -85,29 +85,30 @@ func awaitDeletion(ctx context.Context, client *clientv3.Client, t Term, pause t
 	return false
 }
 
-// checkKey ends life when a read shows that our key is gone, every RenewEvery. A read that fails shows nothing by itself: the lease
-// is lost when nothing else is answered for long.
+// checkKey reads our key every RenewEvery and ends life when it is gone. A failed read has no consequence: if etcd answers nothing
+// for long, the lease is lost.
 func (c *candidacy) checkKey(t Term) {
 	for c.life.Err() == nil {
 		wait(c.life, c.e.cfg.RenewEvery)
-		if held, err := c.holds(t); err == nil && !held {
+		if stands, err := c.keyStands(t); err == nil && !stands {
 			c.end(termLost(ErrKeyDeleted))
 		}
 	}
 }
 
-func (c *candidacy) holds(t Term) (bool, error) {
+// keyStands reports whether the key of the term exists.
+func (c *candidacy) keyStands(t Term) (bool, error) {
 	ctx, cancel := context.WithTimeout(c.life, c.e.cfg.RenewTimeout)
 	defer cancel()
 	resp, err := c.e.client.Get(ctx, t.Key, clientv3.WithKeysOnly())
 	if err != nil {
 		return false, fmt.Errorf("read election key %s: %w", t.Key, err)
 	}
-	c.e.hear()
+	c.e.recordContact()
 	return len(resp.Kvs) == 1 && resp.Kvs[0].CreateRevision == t.Rev, nil
 }
 
-// watchClocks ends life when the clocks disagree: a leader decides by the wall clock and stops by the monotonic one.
+// watchClocks ends life when the clocks disagree: a leader decides by the wall clock and stops by the monotonic clock.
 func (c *candidacy) watchClocks(last Reading) {
 	ticker := time.NewTicker(clockTick)
 	defer ticker.Stop()

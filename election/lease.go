@@ -5,36 +5,64 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// requestTimeout bounds the calls that are not renewals: grants, revokes, entering the election.
+// requestTimeout bounds calls other than renewals: to grant or revoke a lease, and to enter the election.
 const requestTimeout = 2 * time.Second
 
-// Lease keeps one etcd lease alive and knows how long others certainly believe in it.
+// A lease is given up when the quorum has answered only renewals for silentTTLs of its TTLs, and for at least leastSilence. A
+// renewal does not prove contact with the quorum. A member that hangs, for example because of its disk, still forwards renewals
+// to etcd's leader. A leader on such a member would stay leader for ever and write nothing. The time is longer than two elections
+// of etcd and than any single slow answer. The minimum matters where leases are short, because reads come only every few seconds.
+const (
+	silentTTLs   = 2
+	leastSilence = 10 * time.Second
+)
+
+// maxSilence returns how long a lease of ttl is kept without contact with the quorum.
+func maxSilence(ttl time.Duration) time.Duration { return max(silentTTLs*ttl, leastSilence) }
+
+// QuorumContact records when the quorum of etcd last answered a read or a write. The zero value has no answer. Its methods are
+// safe for concurrent use.
+type QuorumContact struct{ at atomic.Pointer[time.Time] }
+
+// Record records an answer that has arrived at now, on the monotonic clock.
+func (c *QuorumContact) Record(now time.Time) { c.at.Store(&now) }
+
+// since returns when the quorum answered last, or granted if that is later.
+func (c *QuorumContact) since(granted time.Time) time.Time {
+	if at := c.at.Load(); at != nil && at.After(granted) {
+		return *at
+	}
+	return granted
+}
+
+// Lease renews one etcd lease and knows until when etcd certainly keeps it.
 //
-// Renewals are single calls with short deadlines, each of which may take another endpoint, and one that is not answered
-// soon is not waited for before the next is sent. So a member that hangs costs some tries and not the lease, which it would
-// cost the client's own keep-alive stream.
+// Renewals are single calls with short deadlines, and each may use another endpoint. If an answer is late, the next renewal is
+// sent before it arrives. So a member that hangs costs some tries. With the client's own keep-alive stream it would cost the
+// lease.
 type Lease struct {
-	client *clientv3.Client
-	cfg    LeaseConfig
-	clock  Clock
-	id     clientv3.LeaseID
-	asked  Reading        // the clocks before the grant was sent
-	hint   chan struct{}  // holds at most one wish to renew now; never closed
-	heard  *QuorumContact // nil: renewals alone vouch for the lease
+	client  *clientv3.Client
+	cfg     LeaseConfig
+	clock   Clock
+	id      clientv3.LeaseID
+	asked   Reading        // the clocks before the grant was sent
+	hint    chan struct{}  // contains at most one request to renew now; never closed
+	contact *QuorumContact // nil: renewals alone keep the lease
 
 	mu       sync.Mutex // guards the fields below
 	ttl      time.Duration
 	deadline time.Time
 }
 
-// Grant obtains a lease. Nothing renews it until Run is called, and its time is running. A nil clock means SystemClock.
-// On an error a lease may exist all the same; nothing hangs on it and it expires.
+// Grant obtains a lease. Its time runs from now, and nothing renews it before Run is called. A nil clock means SystemClock.
+// After an error the lease may exist, without a key; it then expires.
 func Grant(ctx context.Context, client *clientv3.Client, cfg LeaseConfig, clock Clock) (*Lease, error) {
 	cfg = cfg.WithDefaults()
 	if err := cfg.Validate(); err != nil {
@@ -50,51 +78,53 @@ func Grant(ctx context.Context, client *clientv3.Client, cfg LeaseConfig, clock 
 	if err != nil {
 		return nil, fmt.Errorf("grant lease: %w", err)
 	}
-	l := &Lease{client: client, cfg: cfg, clock: clock, id: resp.ID, asked: asked, hint: make(chan struct{}, 1)}
-	l.ttl = time.Duration(resp.TTL) * time.Second
-	l.deadline = asked.Mono.Add(l.ttl - cfg.Margin)
-	return l, nil
+	ttl := time.Duration(resp.TTL) * time.Second
+	return &Lease{
+		client: client, cfg: cfg, clock: clock, id: resp.ID, asked: asked, hint: make(chan struct{}, 1),
+		ttl: ttl, deadline: asked.Mono.Add(ttl - cfg.Margin),
+	}, nil
 }
 
-// ID is the lease's id in etcd.
+// ID returns the ID of the lease in etcd.
 func (l *Lease) ID() clientv3.LeaseID { return l.id }
 
-// TTL is how long etcd keeps the lease after a renewal, as granted; it may be more than was asked for.
+// TTL returns how long etcd keeps the lease after a renewal, as granted. It may be more than was requested.
 func (l *Lease) TTL() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ttl
 }
 
-// Deadline is the instant, on the monotonic clock, after which the holder must assume that others think it dead: the time
-// before the last good renewal was sent, plus the TTL, minus the margin. etcd counts the same TTL from when it handled that
-// renewal, which is later. Once passed it does not move again.
+// Deadline returns the instant, on the monotonic clock, after which the holder must assume that the lease has expired: the time
+// before the last successful renewal was sent, plus the TTL, minus the margin. etcd counts the same TTL from when it handled
+// that renewal, which is later. After the deadline has passed, it does not move again.
 func (l *Lease) Deadline() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.deadline
 }
 
-// RequireContact has the lease count as lost, too, when etcd's majority has been silent for twice the TTL, and 10 s at least, as far as h
-// knows. It is to be called before Run, by those who have something asked of the majority all the time.
-func (l *Lease) RequireContact(h *QuorumContact) { l.heard = h }
+// RequireContact makes the lease count as lost too if c records no answer of the quorum for twice the TTL, and for at least 10 s.
+// Call it before Run, and only if this process sends requests to the quorum all the time.
+func (l *Lease) RequireContact(c *QuorumContact) { l.contact = c }
 
-// Run renews the lease. It returns nil when ctx ends, leaving the lease as it is, and an error that wraps ErrLeaseLost and
-// the reason as soon as the deadline passed, etcd says that the lease is gone, its majority is silent, or the machine was suspended.
+// Run renews the lease. It returns nil when ctx ends, and leaves the lease as it is. It returns an error that wraps ErrLeaseLost
+// and the reason as soon as the deadline has passed, etcd says that the lease is gone, the quorum is silent, or the machine was
+// suspended.
 func (l *Lease) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
-	gone := make(chan struct{}) // closed by the renewing goroutine when etcd does not know the lease
+	gone := make(chan struct{}) // closed by the renewing goroutine if etcd does not know the lease
 	wg.Go(func() {
 		if l.renewUntilGone(ctx) {
 			close(gone)
 		}
 	})
 
-	// The deadline is watched apart from the renewals, so that no call that hangs can hold it up.
+	// The deadline is watched in this goroutine, so that a renewal that hangs cannot delay it.
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for last := l.asked; ; {
@@ -107,7 +137,7 @@ func (l *Lease) Run(ctx context.Context) error {
 		if left <= 0 {
 			return fmt.Errorf("%w: %w", ErrLeaseLost, ErrDeadlinePassed)
 		}
-		if l.heard != nil && now.Mono.Sub(l.heard.since(l.asked.Mono)) > silence(l.TTL()) {
+		if l.contact != nil && now.Mono.Sub(l.contact.since(l.asked.Mono)) > maxSilence(l.TTL()) {
 			return fmt.Errorf("%w: %w", ErrLeaseLost, ErrNoQuorum)
 		}
 		timer.Reset(min(left, clockTick))
@@ -121,7 +151,7 @@ func (l *Lease) Run(ctx context.Context) error {
 	}
 }
 
-// Revoke ends the lease and deletes the keys on it. A lease that is gone already counts as revoked.
+// Revoke ends the lease and deletes its keys. A lease that is gone already counts as revoked.
 func (l *Lease) Revoke(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -132,7 +162,7 @@ func (l *Lease) Revoke(ctx context.Context) error {
 	return nil
 }
 
-// renewSoon asks for a renewal now, where something hints that the lease is in doubt.
+// renewSoon requests a renewal now. Call it when the lease may be lost.
 func (l *Lease) renewSoon() {
 	select {
 	case l.hint <- struct{}{}:
@@ -140,17 +170,16 @@ func (l *Lease) renewSoon() {
 	}
 }
 
-// renewUntilGone renews until ctx ends (false) or etcd says that there is no such lease (true).
+// renewUntilGone renews until ctx ends (false) or etcd says that the lease is gone (true).
 //
-// Tries overlap: one by one, those that the client's other calls happen to leave to a member that hangs would use up the
-// time that the lease has.
+// Tries overlap. If each waited for the one before, a few tries at a member that hangs would use up the time of the lease.
 func (l *Lease) renewUntilGone(ctx context.Context) bool {
 	var tries sync.WaitGroup
 	defer tries.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers := make(chan error)
-	// A lease may have been granted long before Run: its first renewal is due by then, not by now.
+	// The first renewal is due RenewEvery after the grant, which may be long before Run.
 	timer := time.NewTimer(l.asked.Mono.Add(l.cfg.RenewEvery).Sub(l.clock().Mono))
 	defer timer.Stop()
 	for {
@@ -166,7 +195,7 @@ func (l *Lease) renewUntilGone(ctx context.Context) bool {
 			case errors.Is(err, rpctypes.ErrLeaseNotFound):
 				return true
 			}
-			// Why else a renewal failed does not matter: the deadline decides, and the next try is due already.
+			// Other errors need no action: the next try is scheduled, and Run watches the deadline.
 			continue
 		}
 		timer.Reset(l.cfg.RenewEvery / 5)
@@ -192,8 +221,8 @@ func (l *Lease) renew(ctx context.Context) error {
 	return nil
 }
 
-// extend moves the deadline after a good renewal, never back: answers may overtake each other. A lease past its deadline is
-// not revived, since its holder may have been told that it is lost; so the clock is read under the lock.
+// extend moves the deadline forward after a successful renewal. An older answer that arrives late does not move it back. A lease
+// past its deadline stays lost, because its holder may already know that it is lost; so the clock is read under the lock.
 func (l *Lease) extend(sent time.Time, ttl time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

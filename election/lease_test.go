@@ -12,11 +12,11 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// lessor is an etcd of one lease whose answers a test decides.
+// lessor is an etcd with one lease whose answers a test decides.
 type lessor struct {
 	clientv3.Lease
 	granted time.Duration
-	answer  func(ctx context.Context, try int) error // of the renewals, counted from 1
+	answer  func(ctx context.Context, try int) error // to a renewal; tries are counted from 1
 
 	mu    sync.Mutex // guards the fields below
 	tries []time.Time
@@ -41,16 +41,16 @@ func (l *lessor) Revoke(context.Context, clientv3.LeaseID) (*clientv3.LeaseRevok
 	return nil, rpctypes.ErrLeaseNotFound
 }
 
-// hang answers nothing until the caller gives up.
+// hang waits until the caller gives up.
 func hang(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// bubbleClock is the fake clock of a synctest bubble, with no clock for suspension.
+// bubbleClock is the fake clock of a synctest bubble, without a boot clock.
 func bubbleClock() Reading { return Reading{Mono: time.Now(), Wall: time.Now()} }
 
-// grant returns a lease on l of the default config: renewed every second, tries of 700 ms, margin 1 s.
+// grant returns a lease of l with the default config: renewed every second, tries of 700 ms, margin 1 s.
 func grant(t *testing.T, l *lessor, clock Clock) *Lease {
 	t.Helper()
 	client := clientv3.NewCtxClient(t.Context())
@@ -65,7 +65,7 @@ func grant(t *testing.T, l *lessor, clock Clock) *Lease {
 func TestLeaseCountsFromBeforeTheRenewalIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lessor{granted: 5 * time.Second, answer: func(context.Context, int) error {
-			time.Sleep(150 * time.Millisecond) // the way there and back, in the bubble's time
+			time.Sleep(150 * time.Millisecond) // the round trip, in the bubble's time
 			return nil
 		}}
 		lease, began := grant(t, l, bubbleClock), time.Now()
@@ -87,7 +87,7 @@ func TestALeaseThatWaitedIsRenewedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lessor{granted: 5 * time.Second, answer: func(context.Context, int) error { return nil }}
 		lease, began := grant(t, l, bubbleClock), time.Now()
-		time.Sleep(3500 * time.Millisecond) // what was to be put on it took so long to be written
+		time.Sleep(3500 * time.Millisecond) // the write of its key took this long
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := lease.Run(ctx); err != nil {
@@ -122,12 +122,12 @@ func TestLeaseSurvivesRenewalsThatHang(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if err := grant(t, l, bubbleClock).Run(ctx); err != nil {
-			t.Errorf("Run: got %v, want two hanging endpoints of three to be survived", err)
+			t.Errorf("Run: got %v, want the lease to survive two hanging endpoints of three", err)
 		}
 	})
 }
 
-func TestLeaseSurvivesAHangingEndpointThatOneTryAfterTheOtherMeets(t *testing.T) {
+func TestLeaseSurvivesNineTriesInARowThatHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lessor{granted: 5 * time.Second, answer: func(ctx context.Context, try int) error {
 			if try%10 != 0 {
@@ -138,7 +138,7 @@ func TestLeaseSurvivesAHangingEndpointThatOneTryAfterTheOtherMeets(t *testing.T)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if err := grant(t, l, bubbleClock).Run(ctx); err != nil {
-			t.Errorf("Run: got %v, want nine tries in a row that hang to be survived", err)
+			t.Errorf("Run: got %v, want the lease to survive nine tries in a row that hang", err)
 		}
 	})
 }
@@ -209,7 +209,7 @@ func TestALostLeaseIsNotRevived(t *testing.T) {
 func TestASuspendedMachineLosesItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		clock := func() Reading { // suspended for a minute after 10 s, which only the boot clock knows
+		clock := func() Reading { // after 10 s the machine is suspended for a minute, which only the boot clock shows
 			boot := time.Hour + time.Since(began)
 			if time.Since(began) > 10*time.Second {
 				boot += time.Minute
@@ -222,12 +222,12 @@ func TestASuspendedMachineLosesItsLease(t *testing.T) {
 			t.Errorf("Run: got %v, want ErrLeaseLost by ErrClockJumped", err)
 		}
 		if took := time.Since(began); took > 10*time.Second+2*clockTick {
-			t.Errorf("noticed after %v, want within a tick of 10 s", took)
+			t.Errorf("found after %v, want within two ticks of 10 s", took)
 		}
 	})
 }
 
-func TestRevokingALeaseThatIsGoneIsDone(t *testing.T) {
+func TestRevokeOfALeaseThatIsGoneSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if err := grant(t, &lessor{granted: 5 * time.Second}, bubbleClock).Revoke(t.Context()); err != nil {
 			t.Errorf("Revoke: got %v, want nil", err)
@@ -251,7 +251,7 @@ func TestLeaseLivesInEtcd(t *testing.T) {
 	if err := receive(t, "Run to return", result); err != nil {
 		t.Errorf("Run: got %v, want nil", err)
 	}
-	for range 2 { // the second finds it gone
+	for range 2 { // the second call finds it gone
 		if err := lease.Revoke(call(t)); err != nil {
 			t.Errorf("Revoke: got %v, want nil", err)
 		}

@@ -14,11 +14,11 @@ func TestMeasure(t *testing.T) {
 		took               time.Duration
 		ahead, uncertainty time.Duration
 	}{
-		"equal clocks":               {at(10 * time.Millisecond), at(10 * time.Millisecond), 20 * time.Millisecond, 0, 10 * time.Millisecond},
-		"it is ahead by 45 s":        {at(45010 * time.Millisecond), at(45010 * time.Millisecond), 20 * time.Millisecond, 45 * time.Second, 10 * time.Millisecond},
-		"it is behind by 45 s":       {at(-44990 * time.Millisecond), at(-44990 * time.Millisecond), 20 * time.Millisecond, -45 * time.Second, 10 * time.Millisecond},
-		"it takes time to answer":    {at(10 * time.Millisecond), at(510 * time.Millisecond), 520 * time.Millisecond, 0, 10 * time.Millisecond},
-		"the way back is the longer": {at(0), at(0), 100 * time.Millisecond, -50 * time.Millisecond, 50 * time.Millisecond},
+		"equal clocks":    {at(10 * time.Millisecond), at(10 * time.Millisecond), 20 * time.Millisecond, 0, 10 * time.Millisecond},
+		"ahead by 45 s":   {at(45010 * time.Millisecond), at(45010 * time.Millisecond), 20 * time.Millisecond, 45 * time.Second, 10 * time.Millisecond},
+		"behind by 45 s":  {at(-44990 * time.Millisecond), at(-44990 * time.Millisecond), 20 * time.Millisecond, -45 * time.Second, 10 * time.Millisecond},
+		"a slow answer":   {at(10 * time.Millisecond), at(510 * time.Millisecond), 520 * time.Millisecond, 0, 10 * time.Millisecond},
+		"a slow way back": {at(0), at(0), 100 * time.Millisecond, -50 * time.Millisecond, 50 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Measure("b", base, tt.received, tt.answered, tt.took)
@@ -45,7 +45,7 @@ func TestSkewed(t *testing.T) {
 		"two of four others differ":   {[]time.Duration{off, -off, on, on}, false},
 		"three of four others differ": {[]time.Duration{off, off, off, on}, true},
 		"more than 80 % of tolerance": {[]time.Duration{401 * time.Millisecond, 401 * time.Millisecond}, true},
-		"just 80 % of the tolerance":  {[]time.Duration{400 * time.Millisecond, 400 * time.Millisecond}, false},
+		"exactly 80 % of tolerance":   {[]time.Duration{400 * time.Millisecond, 400 * time.Millisecond}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var offsets []Offset

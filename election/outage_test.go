@@ -14,8 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-// TestSomebodyLeadsSoonAfterAnOutage has outages that are long enough for pauses to grow.
-func TestSomebodyLeadsSoonAfterAnOutage(t *testing.T) {
+// TestAReplicaLeadsSoonAfterAnOutage has outages that are long enough for the pauses to grow.
+func TestAReplicaLeadsSoonAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, leading atomic.Bool
 		etcd := mem.New(mem.Config{Faults: mem.FaultFunc(func(mem.Op) mem.Verdict {
@@ -41,21 +41,21 @@ func TestSomebodyLeadsSoonAfterAnOutage(t *testing.T) {
 			time.Sleep(1500 * time.Millisecond)
 			synctest.Wait()
 			if !leading.Load() {
-				t.Fatal("nobody leads 1.5 s after the outage")
+				t.Fatal("no leader 1.5 s after the outage")
 			}
 		}
 	})
 }
 
-// TestAKeyThatWasNeverSeenIsNotWaitedFor has a candidate cut off after its key was written, and before it has read it. The key
-// outlives the candidacy, since the lease does, as it does where etcd had no majority meanwhile.
-func TestAKeyThatWasNeverSeenIsNotWaitedFor(t *testing.T) {
+// TestAKeyThatWasNeverReadIsRemoved partitions a candidate after its key was written and before it has read it. Lease and key outlive
+// the candidacy, as they do after a time without a quorum.
+func TestAKeyThatWasNeverReadIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var blind, out, leading atomic.Bool
 		var own *clientv3.Client
 		etcd := mem.New(mem.Config{Faults: mem.FaultFunc(func(op mem.Op) mem.Verdict {
 			txn, ok := op.Request.(*pb.TxnRequest)
-			if look := ok && len(txn.Compare) == 0; op.Client == own && (out.Load() || look && blind.Load()) {
+			if read := ok && len(txn.Compare) == 0; op.Client == own && (out.Load() || read && blind.Load()) {
 				return mem.Verdict{Action: mem.Refuse}
 			}
 			return mem.Verdict{}
@@ -82,7 +82,7 @@ func TestAKeyThatWasNeverSeenIsNotWaitedFor(t *testing.T) {
 		out.Store(false)
 		pass(5 * time.Second)
 		if !leading.Load() {
-			t.Error("it waits for a key of its own")
+			t.Error("the candidate waits for its own old key")
 		}
 	})
 }

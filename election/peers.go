@@ -11,25 +11,25 @@ import (
 // ErrClockSet is why a clock is not trusted after Suspect.
 var ErrClockSet = errors.New("our clock was set, and has not been compared with the others since")
 
-// futureSlack is how far ahead of our clock a measurement may seem to be: one further ahead was made before our clock was
-// set back.
+// futureSlack is how far ahead of our clock the time of a measurement may be. If it is further ahead, our clock was set back after
+// the measurement.
 const futureSlack = time.Second
 
-// PeerClocks is what one replica knows of the others' clocks, and whether its own may be led by. Make it with
-// NewPeerClocks; all methods may be called at any time from anywhere.
+// PeerClocks has the measured offsets of the other replicas' clocks, and judges from them whether our clock can be trusted. Make it
+// with NewPeerClocks. Its methods are safe for concurrent use.
 type PeerClocks struct {
 	clock  Clock
 	first  sync.Once
 	judged chan struct{} // closed by the first Judge
 
-	mu      sync.Mutex
-	offsets map[string]Offset // guarded by mu, by node
-	wrong   error             // guarded by mu: why our clock is not to be trusted
-	stood   Reading           // guarded by mu: our clock, when the round began that judged it last; zero: none has
-	doubts  int               // guarded by mu: how often it was in doubt
+	mu         sync.Mutex
+	offsets    map[string]Offset // guarded by mu, by node
+	wrong      error             // guarded by mu: why our clock is not trusted; nil: it is trusted
+	judgedAt   Reading           // guarded by mu: our clock at the start of the round that judged it last; zero: no round has
+	suspicions int               // guarded by mu: number of calls of Suspect
 }
 
-// NewPeerClocks returns clocks of which none has been measured. Ours is read by clock, the one that the Elector has: nil means
+// NewPeerClocks returns clocks without a measurement. clock is our clock and must be the one of the Elector; nil means
 // SystemClock.
 func NewPeerClocks(clock Clock) *PeerClocks {
 	if clock == nil {
@@ -38,95 +38,95 @@ func NewPeerClocks(clock Clock) *PeerClocks {
 	return &PeerClocks{clock: clock, judged: make(chan struct{}), offsets: make(map[string]Offset)}
 }
 
-// Round is one turn of asking all others for their clocks. If ours was brought in doubt since it began, what was measured is
-// of another clock, and changes nothing.
+// Round is one measurement of the clocks of all other replicas. If Suspect was called after its start, it measured another clock
+// than ours is now, and it changes nothing.
 type Round struct {
-	peers  *PeerClocks
-	began  Reading // of our clock
-	doubts int     // at its beginning
+	peers      *PeerClocks
+	began      Reading // of our clock
+	suspicions int     // at the start
 }
 
-// Round begins one, before anybody is asked.
+// Round starts a round. Call it before the first request to another replica.
 func (p *PeerClocks) Round() Round {
 	began := p.clock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Round{peers: p, began: began, doubts: p.doubts}
+	return Round{peers: p, began: began, suspicions: p.suspicions}
 }
 
-// Record takes over a measurement, in the place of the last one of the same node.
+// Record takes a measurement. It replaces the earlier measurement of the same node.
 func (r Round) Record(o Offset) {
 	p := r.peers
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if r.doubts == p.doubts {
+	if r.suspicions == p.suspicions {
 		p.offsets[o.Node] = o
 	}
 }
 
-// Judge ends the round: it compares our clock, which says now, with those that were measured no longer than age ago, and
-// forgets the others. It returns what Skewed says of them with that tolerance, or else ErrClockSet, and whether that is news.
+// Judge ends the round. It discards measurements older than age, and compares our clock, which shows now, with the rest. It
+// returns the result of Skewed with that tolerance, or ErrClockSet, and whether that is news.
 func (r Round) Judge(now time.Time, age, tolerance time.Duration) (wrong error, news bool) {
 	p := r.peers
 	defer p.first.Do(func() { close(p.judged) })
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if r.doubts != p.doubts {
+	if r.suspicions != p.suspicions {
 		return p.wrong, false
 	}
 	maps.DeleteFunc(p.offsets, func(_ string, o Offset) bool {
 		return now.Sub(o.At) > age || o.At.After(now.Add(futureSlack))
 	})
 	before := p.wrong
-	p.wrong, p.stood = Skewed(p.sorted(), tolerance), r.began
+	p.wrong, p.judgedAt = Skewed(p.sorted(), tolerance), r.began
 	return p.wrong, (p.wrong == nil) != (before == nil) || errors.Is(before, ErrClockSet)
 }
 
-// Suspect forgets what was measured, since our clock was set: it is not trusted until a round that begins from now on has
+// Suspect discards all measurements because our clock was set. Our clock is trusted again after a round that starts later has
 // judged it.
 func (p *PeerClocks) Suspect() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	clear(p.offsets)
 	p.wrong = ErrClockSet
-	p.doubts++
+	p.suspicions++
 }
 
-// Judged is closed when our clock has been judged for the first time.
+// Judged returns a channel that is closed when our clock has been judged for the first time.
 func (p *PeerClocks) Judged() <-chan struct{} { return p.judged }
 
-// Trusted returns nil if our clock may be led by, and otherwise why not: ErrClockSet, or what Skewed said. A clock that was
-// never judged is trusted.
+// Trusted returns nil if our clock is trusted, and otherwise the reason: ErrClockSet, or the error of Skewed. A clock is trusted
+// before the first round has judged it.
 func (p *PeerClocks) Trusted() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.wrong
 }
 
-// doubtIfSet brings our clock in doubt if it was set since it was judged, and says so.
-func (p *PeerClocks) doubtIfSet() error {
+// suspectIfSet calls Suspect and returns the reason if our clock was set after it was judged.
+func (p *PeerClocks) suspectIfSet() error {
 	now := p.clock()
 	p.mu.Lock()
-	stood := p.stood
+	judgedAt := p.judgedAt
 	p.mu.Unlock()
-	if stood.Mono.IsZero() {
+	if judgedAt.Mono.IsZero() {
 		return nil
 	}
-	err := now.jumpedSince(stood)
+	err := now.jumpedSince(judgedAt)
 	if err != nil {
 		p.Suspect()
 	}
 	return err
 }
 
-// Offsets lists what is known of the others, by their names.
+// Offsets lists the measured offsets in the order of the nodes' names.
 func (p *PeerClocks) Offsets() []Offset {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.sorted()
 }
 
-// sorted is Offsets for those who hold mu.
+// sorted is Offsets for callers that have locked mu.
 func (p *PeerClocks) sorted() []Offset {
 	var list []Offset
 	for _, node := range slices.Sorted(maps.Keys(p.offsets)) {

@@ -12,7 +12,7 @@ const (
 	peerTolerance = 500 * time.Millisecond
 )
 
-// round is one in which b and c were measured at some time, so far ahead of ours. It has not ended.
+// round returns a round that has measured b and c at a time, both ahead of our clock by ahead. It has not ended.
 func (p *PeerClocks) round(at time.Time, ahead time.Duration) Round {
 	r := p.Round()
 	for _, node := range []string{"c", "b"} {
@@ -21,13 +21,13 @@ func (p *PeerClocks) round(at time.Time, ahead time.Duration) Round {
 	return r
 }
 
-func TestAVerdictIsNewsOnce(t *testing.T) {
+func TestAJudgementIsNewsOnce(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	p := NewPeerClocks(nil)
 	for i, step := range []struct {
 		ahead       time.Duration // of both others
-		doubt       bool          // our clock was set before
+		suspect     bool          // our clock was set before
 		wrong, news bool
 	}{
 		{0, false, false, false},
@@ -39,7 +39,7 @@ func TestAVerdictIsNewsOnce(t *testing.T) {
 		{time.Minute, true, true, true},
 		{0, true, false, true},
 	} {
-		if step.doubt {
+		if step.suspect {
 			p.Suspect()
 		}
 		wrong, news := p.round(now, step.ahead).Judge(now, peerAge, peerTolerance)
@@ -52,24 +52,24 @@ func TestAVerdictIsNewsOnce(t *testing.T) {
 	}
 }
 
-func TestOldMeasurementsAreForgotten(t *testing.T) {
+func TestOldMeasurementsAreDiscarded(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
-		after time.Duration // our clock, since the measurement
+		after time.Duration // by our clock, after the measurement
 		known bool
 	}{
-		"at once":                       {0, true},
-		"as old as may be":              {peerAge, true},
-		"too old":                       {peerAge + 1, false},
-		"of the future, by very little": {-futureSlack, true},
-		"of the future":                 {-futureSlack - 1, false},
+		"at once":                   {0, true},
+		"exactly as old as allowed": {peerAge, true},
+		"too old":                   {peerAge + 1, false},
+		"slightly in the future":    {-futureSlack, true},
+		"in the future":             {-futureSlack - 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := NewPeerClocks(nil)
 			wrong, _ := p.round(at, time.Minute).Judge(at.Add(tt.after), peerAge, peerTolerance)
 			if (wrong != nil) != tt.known {
-				t.Errorf("got %v, want it judged by what was measured: %v", wrong, tt.known)
+				t.Errorf("got %v, want an error by the measurements: %v", wrong, tt.known)
 			}
 			var names []string
 			for _, o := range p.Offsets() {
@@ -82,20 +82,20 @@ func TestOldMeasurementsAreForgotten(t *testing.T) {
 	}
 }
 
-func TestADoubtEndsWithTheNextRound(t *testing.T) {
+func TestASuspicionEndsWithTheNextRound(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	p := NewPeerClocks(nil)
 	underway := p.round(now, 0)
 	p.Suspect()
-	underway.Record(Offset{Node: "d", At: now}) // asked before, answered after
+	underway.Record(Offset{Node: "d", At: now}) // requested before Suspect, answered after it
 	if err, news := underway.Judge(now, peerAge, peerTolerance); !errors.Is(err, ErrClockSet) || news {
-		t.Errorf("the round that was under way: got %v, news %v; want %v", err, news, ErrClockSet)
+		t.Errorf("the round before Suspect: got %v, news %v; want %v", err, news, ErrClockSet)
 	}
 	if err, got := p.Trusted(), p.Offsets(); !errors.Is(err, ErrClockSet) || got != nil {
 		t.Errorf("after it: got %v, offsets %v; want %v and none", err, got, ErrClockSet)
 	}
 	if err, news := p.Round().Judge(now, peerAge, peerTolerance); err != nil || !news {
-		t.Errorf("the next round: got %v, news %v; want that nobody contradicts", err, news)
+		t.Errorf("the next round: got %v, news %v; want a clock that is trusted again", err, news)
 	}
 }

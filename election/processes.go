@@ -6,83 +6,78 @@ import (
 	"time"
 )
 
-// The pace of WatchProcesses.
+// Times of WatchProcesses.
 const (
-	attendPoll    = 500 * time.Millisecond // how often it looks who has come or gone
-	attendTimeout = 5 * time.Second        // of one call of End
-	attendPause   = 100 * time.Millisecond // after one that failed
+	processPoll     = 500 * time.Millisecond // between two reads of the list of processes
+	endCallTimeout  = 5 * time.Second        // of one call of End
+	endCallInterval = 100 * time.Millisecond // after a call of End that failed
 )
 
-// Process is one life of a process: the next one of its name has another session.
+// Process is one life of an operating-system process. If a process with the same name starts again, it has another session.
 type Process struct {
 	Name    string
-	Addr    string // where it listens; without one, its death cannot be proven
+	Addr    string // the address where it listens; empty: its death cannot be proven
 	Session string
 }
 
-// ProcessWatch says whose deaths are waited for, and what is to be done about them. Its functions are called from several
-// goroutines.
+// ProcessWatch says which processes WatchProcesses watches and how it ends their presence. Its functions must be safe for
+// concurrent use.
 type ProcessWatch struct {
-	// Present lists the processes that are there.
+	// Present lists the processes that are present.
 	Present func() []Process
-	// End ends the presence of a process that is proven dead, and returns nil if that is done or was not needed. After an
-	// error it is called again, while the process is present: who is dead cannot be proven dead another time. It must bear
-	// proofs that are wrong.
+	// End ends the presence of a process that is proven dead. It returns nil if the presence is ended, or was ended before. After
+	// an error, WatchProcesses calls it again while the process is present, because a death can be proven only once. End must
+	// tolerate a wrong proof.
 	End func(ctx context.Context, p Process) error
-	// Await is AwaitDeath, unless a simulation owns the network.
+	// Await waits for the death of the process at an address. Nil means AwaitDeath; a simulation replaces it.
 	Await func(ctx context.Context, addr string) bool
 }
 
-// WatchProcesses ends the presence of processes that are proven dead, so that nobody has to wait for their leases. It returns when
-// ctx has ended.
+// WatchProcesses ends the presence of each process that is proven dead, so that nothing waits for its lease to expire. It
+// returns when ctx has ended.
 func WatchProcesses(ctx context.Context, cfg ProcessWatch) {
 	if cfg.Await == nil {
 		cfg.Await = AwaitDeath
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	attended := make(map[string]context.CancelFunc) // by session
-	defer func() {
-		for _, leave := range attended {
-			leave()
-		}
-	}()
+	watched := make(map[string]context.CancelFunc) // by session
 	for ctx.Err() == nil {
 		present := make(map[string]bool)
 		for _, p := range cfg.Present() {
 			present[p.Session] = true
-			if attended[p.Session] != nil || p.Addr == "" {
+			if watched[p.Session] != nil || p.Addr == "" {
 				continue
 			}
-			visit, leave := context.WithCancel(ctx)
-			attended[p.Session] = leave
-			wg.Go(func() { cfg.visit(visit, p) })
+			watching, stop := context.WithCancel(ctx)
+			watched[p.Session] = stop
+			wg.Go(func() { cfg.watch(watching, p) })
 		}
-		for session, leave := range attended {
+		for session, stop := range watched {
 			if !present[session] {
-				leave()
-				delete(attended, session)
+				stop()
+				delete(watched, session)
 			}
 		}
-		wait(ctx, attendPoll)
+		wait(ctx, processPoll)
 	}
 }
 
-// visit ends the presence of one process once it is proven dead.
-func (cfg ProcessWatch) visit(ctx context.Context, p Process) {
+// watch waits until p is proven dead, and then ends its presence.
+func (cfg ProcessWatch) watch(ctx context.Context, p Process) {
 	for !cfg.Await(ctx, p.Addr) {
 		if ctx.Err() != nil {
 			return
 		}
-		wait(ctx, attendPoll)
+		wait(ctx, processPoll)
 	}
 	for ctx.Err() == nil {
-		ending, cancel := context.WithTimeout(ctx, attendTimeout)
+		ending, cancel := context.WithTimeout(ctx, endCallTimeout)
 		err := cfg.End(ending, p)
 		cancel()
 		if err == nil {
 			return
 		}
-		wait(ctx, attendPause)
+		wait(ctx, endCallInterval)
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// morgue is a set of processes to attend to.
-type morgue struct {
+// processes is a set of processes that a test watches and kills.
+type processes struct {
 	mu      sync.Mutex
 	present []Process
 	dead    map[string]chan struct{} // by address: closed when the process is dead
-	ended   []Process                // those whose presence End was asked to end
-	refuse  int                      // so many calls of End fail
+	ended   []Process                // the arguments of End, in order
+	refuse  int                      // this many calls of End fail
 }
 
-func (m *morgue) enter(p Process) {
+func (m *processes) enter(p Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dead == nil {
@@ -29,34 +29,34 @@ func (m *morgue) enter(p Process) {
 	m.dead[p.Addr] = make(chan struct{})
 }
 
-func (m *morgue) leave(p Process) {
+func (m *processes) leave(p Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.present = slices.DeleteFunc(m.present, func(q Process) bool { return q == p })
 }
 
-func (m *morgue) die(p Process) {
+func (m *processes) die(p Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	close(m.dead[p.Addr])
 }
 
-func (m *morgue) list() []Process {
+func (m *processes) list() []Process {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.present)
 }
 
-// await proves nothing of one that is dead already, like AwaitDeath.
-func (m *morgue) await(ctx context.Context, addr string) bool {
+// await proves only a death that happens after the call, like AwaitDeath.
+func (m *processes) await(ctx context.Context, addr string) bool {
 	m.mu.Lock()
 	dead := m.dead[addr]
 	m.mu.Unlock()
-	return seenToDie(ctx, dead)
+	return closedAfterCall(ctx, dead)
 }
 
-// seenToDie says whether dead is closed from now on, before ctx ends.
-func seenToDie(ctx context.Context, dead <-chan struct{}) bool {
+// closedAfterCall reports whether dead is closed after the call and before ctx ends.
+func closedAfterCall(ctx context.Context, dead <-chan struct{}) bool {
 	select {
 	case <-dead:
 		return false
@@ -70,7 +70,7 @@ func seenToDie(ctx context.Context, dead <-chan struct{}) bool {
 	}
 }
 
-func (m *morgue) end(_ context.Context, p Process) error {
+func (m *processes) end(_ context.Context, p Process) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended = append(m.ended, p)
@@ -81,10 +81,10 @@ func (m *morgue) end(_ context.Context, p Process) error {
 	return nil
 }
 
-// attended wants End to have been called for exactly these, since the last call.
-func (m *morgue) attended(t *testing.T, what string, want ...Process) {
+// wantEnded checks the calls of End after the last wantEnded.
+func (m *processes) wantEnded(t *testing.T, what string, want ...Process) {
 	t.Helper()
-	time.Sleep(2 * attendPoll)
+	time.Sleep(2 * processPoll)
 	synctest.Wait()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,8 +94,8 @@ func (m *morgue) attended(t *testing.T, what string, want ...Process) {
 	m.ended = nil
 }
 
-// attending runs WatchProcesses to the end of the bubble.
-func attending(t *testing.T, m *morgue) {
+// watchAll runs WatchProcesses to the end of the test.
+func watchAll(t *testing.T, m *processes) {
 	t.Helper()
 	background(t, func(ctx context.Context) error {
 		WatchProcesses(ctx, ProcessWatch{Present: m.list, End: m.end, Await: m.await})
@@ -103,53 +103,53 @@ func attending(t *testing.T, m *morgue) {
 	})
 }
 
-func TestThePresenceOfTheDeadIsEnded(t *testing.T) {
+func TestThePresenceOfADeadProcessIsEnded(t *testing.T) {
 	t.Parallel()
 	a, b := Process{Name: "a", Addr: "a:1", Session: "1"}, Process{Name: "b", Addr: "b:1", Session: "2"}
 	again := Process{Name: "a", Addr: "a:2", Session: "3"}
 	synctest.Test(t, func(t *testing.T) {
-		m := &morgue{}
-		attending(t, m)
+		m := &processes{}
+		watchAll(t, m)
 		m.enter(a)
 		m.enter(b)
-		m.attended(t, "while all live")
+		m.wantEnded(t, "while all live")
 		m.die(a)
-		m.attended(t, "after a has died", a)
-		m.attended(t, "while a is still listed")
+		m.wantEnded(t, "after the death of a", a)
+		m.wantEnded(t, "while a is still listed")
 		m.leave(a)
 		m.enter(again)
-		m.attended(t, "while the next a lives")
+		m.wantEnded(t, "while the next a lives")
 		m.die(again)
-		m.attended(t, "after it has died", again)
+		m.wantEnded(t, "after its death", again)
 	})
 }
 
-func TestADeathThatCouldNotBeActedUponIsNotForgotten(t *testing.T) {
+func TestEndIsCalledAgainAfterAnError(t *testing.T) {
 	t.Parallel()
 	a := Process{Name: "a", Addr: "a:1", Session: "1"}
 	synctest.Test(t, func(t *testing.T) {
-		m := &morgue{refuse: 2}
-		attending(t, m)
+		m := &processes{refuse: 2}
+		watchAll(t, m)
 		m.enter(a)
-		m.attended(t, "while it lives")
+		m.wantEnded(t, "while it lives")
 		m.die(a)
-		m.attended(t, "after it has died", a, a, a)
+		m.wantEnded(t, "after its death", a, a, a)
 	})
 }
 
-func TestWhoHasLeftIsNotAttendedTo(t *testing.T) {
+func TestAProcessThatHasLeftIsNotWatched(t *testing.T) {
 	t.Parallel()
 	a, nowhere := Process{Name: "a", Addr: "a:1", Session: "1"}, Process{Name: "b", Session: "2"}
 	synctest.Test(t, func(t *testing.T) {
-		m := &morgue{}
-		attending(t, m)
+		m := &processes{}
+		watchAll(t, m)
 		m.enter(a)
 		m.enter(nowhere)
-		m.attended(t, "while it is there")
+		m.wantEnded(t, "while it is present")
 		m.leave(a)
-		m.attended(t, "after it has left")
+		m.wantEnded(t, "after it has left")
 		m.die(a)
 		m.die(nowhere)
-		m.attended(t, "after it has died")
+		m.wantEnded(t, "after its death")
 	})
 }

@@ -1,20 +1,19 @@
 package election
 
 import (
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
 )
 
-// proxy stands between a client and the server, and can turn into a black hole: connections stay open, new ones are
-// accepted, and nothing passes either way until it heals; then what was sent arrives, late.
+// proxy forwards connections between a client and the server. As a black hole it keeps connections open and accepts new ones, but
+// no byte passes either way. After it heals, the delayed bytes arrive.
 type proxy struct {
 	listener net.Listener
 	target   string
 	wg       sync.WaitGroup
-	held     atomic.Int64 // reads that found the hole: proof that the fault bit
+	held     atomic.Int64 // reads that the hole delayed: proof that the fault took effect
 
 	mu     sync.Mutex // guards the fields below
 	open   chan struct{}
@@ -38,7 +37,7 @@ func newProxy(t *testing.T) *proxy {
 
 func (p *proxy) addr() string { return p.listener.Addr().String() }
 
-// hole cuts both ways.
+// hole stops both directions.
 func (p *proxy) hole() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +55,7 @@ func (p *proxy) heal() {
 	}
 }
 
-// lose ends the connections, and with them what the hole has kept.
+// lose closes the connections and discards the delayed bytes.
 func (p *proxy) lose() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,13 +119,13 @@ func (p *proxy) copy(to, from net.Conn) {
 				return
 			}
 		}
-		if err == io.EOF || err != nil {
+		if err != nil {
 			return
 		}
 	}
 }
 
-// pass waits while the hole is there; false when the proxy is closed.
+// pass waits until the hole heals. It returns false when the proxy is closed.
 func (p *proxy) pass() bool {
 	p.mu.Lock()
 	open, holed := p.open, p.holed

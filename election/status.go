@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// State is where an Elector stands. The machine is drawn in the package's documentation.
+// State is a state of an Elector. The documentation of the package has the diagram.
 type State int
 
 const (
-	StateFollower   State = iota // no key of ours in the election
+	StateFollower   State = iota // our key is not in the election
 	StateCandidate               // our key waits in the queue
-	StateConfirming              // first in the queue; not believed yet
-	StateLeader                  // confirmed; lead runs
-	StateResigning               // lead was told to stop, or returned; the key is being removed
+	StateConfirming              // our key is the first in the queue; the win is not proved yet
+	StateLeader                  // the win is confirmed; lead runs
+	StateResigning               // lead's context has ended, or lead has returned; the key is being removed
 )
 
 // States lists every state, in the order of a full turn.
@@ -39,7 +39,7 @@ func (s State) String() string {
 	}
 }
 
-// after is the transition table: the states that may follow s.
+// after returns the states that may follow s. It is the transition table.
 func (s State) after() []State {
 	switch s {
 	case StateFollower:
@@ -57,20 +57,20 @@ func (s State) after() []State {
 	}
 }
 
-// Status is what an Elector tells people about itself. It is out of date when it is returned: show it, measure it, answer
-// health checks with it, and decide nothing by it. What may be done only by the leader takes a Term.
+// Status describes an Elector for display, metrics and health checks. It is out of date when it is returned, so no decision may
+// depend on it. Code that only the leader may run takes a Term.
 type Status struct {
 	State State
 	// Term is set in the states leader and resigning.
 	Term Term
-	// LeaseDeadline is the local deadline of the lease held now, or zero without one.
+	// LeaseDeadline is the local deadline of the present lease; zero without a lease.
 	LeaseDeadline time.Time
-	// Err is why the last candidacy ended, or why etcd cannot be asked; nil after a good one.
+	// Err is why the last candidacy ended, or why etcd does not answer; nil after a good one.
 	Err error
 }
 
-// Status returns what the elector shows; it never waits for etcd. A healthy standby is in state candidate: its key was
-// found in etcd when it last looked, at most RenewEvery ago while etcd answers.
+// Status returns the present status without waiting for etcd. A healthy standby is in state candidate: the last read of the queue
+// found its key in etcd, at most RenewEvery ago while etcd answers.
 func (e *Elector) Status() Status {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -93,7 +93,7 @@ func (e *Elector) setErr(err error) {
 	e.status.Err = err
 }
 
-// enter moves the state machine. Entering the present state again changes nothing and logs nothing.
+// enter moves the state machine and logs the change. If the elector is in that state already, only the term is set.
 func (e *Elector) enter(next State, t Term) {
 	e.mu.Lock()
 	prev := e.status.State

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// story is what an elector told at Info and above, without times, terms and error texts.
+// story is the log of an elector at Info and above, without times, terms and error texts.
 type story struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -52,7 +52,7 @@ func (s *story) check(t *testing.T, want string) {
 func TestTheStoryOfTwoTerms(t *testing.T) {
 	t.Parallel()
 	client, story := dial(t), newStory()
-	leader := rival(t, client)
+	leader := contender(t, client)
 	a := startLogged(t, client, quick("a"), false, story.logger())
 	eventually(t, "a waits", func() bool { return a.Status().State == StateCandidate })
 	if err := leader.Resign(call(t)); err != nil {
@@ -85,11 +85,11 @@ func TestTheTransitionTableIsTheMachine(t *testing.T) {
 		}
 		for _, to := range from.after() {
 			if to == from {
-				t.Errorf("%v becomes itself", from)
+				t.Errorf("%v may follow itself", from)
 			}
 		}
 		if len(from.after()) == 0 {
-			t.Errorf("%v has no way out", from)
+			t.Errorf("no state may follow %v", from)
 		}
 	}
 	if State(len(States())).String() != "unknown" {
@@ -115,7 +115,7 @@ func TestStatusShowsTheTermAndTheLease(t *testing.T) {
 	}
 }
 
-// A program reads the log too, and knows no numbers of states.
+// TestStatesHaveNamesInAnyLog reads the log as JSON, where a number would not say which state it is.
 func TestStatesHaveNamesInAnyLog(t *testing.T) {
 	var out bytes.Buffer
 	log := hclog.New(&hclog.LoggerOptions{Output: &out, JSONFormat: true})

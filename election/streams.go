@@ -11,40 +11,40 @@ import (
 	"google.golang.org/grpc"
 )
 
-// maxIdle is how many streams are kept: as many as the leases of a process that may be renewed at the same time.
+// maxIdle is the number of idle streams in the pool: as many as the leases that one process renews at the same time.
 const maxIdle = 4
 
-// ReuseStreams has the single renewals of a client that logs in share the streams that they are sent on. Without it each
-// renewal opens one, and the client logs in for each stream: a comparison with bcrypt and a proposal to raft, every second,
-// for every lease that there is.
+// ReuseStreams makes the single renewals of a client reuse the streams that they are sent on. Without it each renewal opens a
+// stream. A client with a password logs in for each stream, which costs a comparison with bcrypt and a raft proposal, every
+// second for every lease.
 //
-// A stream is kept when it has answered all that was sent on it, and only then: an answer that came to an earlier renewal would
-// be taken for that of a later one, and the lease be trusted for too long. So one that is not answered in time ends, and the
-// next renewal is sent on another, which may lead to another endpoint, as without.
+// A stream returns to the pool only after it has answered all that was sent on it. Otherwise the answer to an earlier renewal
+// would be taken for that of a later one, and the lease would be trusted for too long. A stream that does not answer in time ends.
+// The next renewal uses another stream, which may lead to another endpoint.
 func ReuseStreams(client *clientv3.Client) {
-	shared := &streams{LeaseClient: clientv3.RetryLeaseClient(client)}
-	client.Lease = sparing{client.Lease, clientv3.NewLeaseFromLeaseClient(shared, client, time.Second)}
+	pool := &streamPool{LeaseClient: clientv3.RetryLeaseClient(client)}
+	client.Lease = pooledLease{client.Lease, clientv3.NewLeaseFromLeaseClient(pool, client, time.Second)}
 }
 
-// sparing shares streams for single renewals, and for nothing else: what is kept alive by the client itself has one of its own,
-// on which it sends whether it is answered or not.
-type sparing struct {
+// pooledLease uses the pool for single renewals only. The client's own keep-alive has a stream of its own, on which it sends
+// without waiting for answers.
+type pooledLease struct {
 	clientv3.Lease
 	once clientv3.Lease
 }
 
-func (s sparing) KeepAliveOnce(ctx context.Context, id clientv3.LeaseID) (*clientv3.LeaseKeepAliveResponse, error) {
+func (s pooledLease) KeepAliveOnce(ctx context.Context, id clientv3.LeaseID) (*clientv3.LeaseKeepAliveResponse, error) {
 	return s.once.KeepAliveOnce(ctx, id)
 }
 
-func (s sparing) Close() error { return errors.Join(s.once.Close(), s.Lease.Close()) }
+func (s pooledLease) Close() error { return errors.Join(s.once.Close(), s.Lease.Close()) }
 
-// streams is an etcd whose streams of renewals are used more than once.
-type streams struct {
+// streamPool is a lease client that opens a stream for renewals only if none is idle.
+type streamPool struct {
 	pb.LeaseClient
 
 	mu   sync.Mutex
-	idle []*stream // guarded by mu: they have answered all that was sent on them
+	idle []*stream // guarded by mu: streams that have answered all that was sent on them
 }
 
 type stream struct {
@@ -52,11 +52,11 @@ type stream struct {
 	end context.CancelFunc
 }
 
-// LeaseKeepAlive is for one request and its answer, by one goroutine, and for as long as ctx.
-func (s *streams) LeaseKeepAlive(ctx context.Context, opts ...grpc.CallOption) (pb.Lease_LeaseKeepAliveClient, error) {
-	r := &renewal{streams: s, ctx: ctx, opts: opts}
-	if r.stream = s.take(); r.stream != nil {
-		r.kept, r.stop = true, context.AfterFunc(ctx, r.stream.end)
+// LeaseKeepAlive returns a stream for one request and its answer, for one goroutine, until ctx ends.
+func (s *streamPool) LeaseKeepAlive(ctx context.Context, opts ...grpc.CallOption) (pb.Lease_LeaseKeepAliveClient, error) {
+	r := &renewal{pool: s, ctx: ctx, opts: opts}
+	if r.stream = s.get(); r.stream != nil {
+		r.reused, r.detach = true, context.AfterFunc(ctx, r.stream.end)
 		return r, nil
 	}
 	if err := r.open(); err != nil {
@@ -65,20 +65,21 @@ func (s *streams) LeaseKeepAlive(ctx context.Context, opts ...grpc.CallOption) (
 	return r, nil
 }
 
-// take returns the stream that was used last, nil if there is none.
-func (s *streams) take() *stream {
+// get takes the stream that was used last out of the pool. It returns nil if the pool is empty.
+func (s *streamPool) get() *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := len(s.idle) - 1
 	if last < 0 {
 		return nil
 	}
-	kept := s.idle[last]
+	idle := s.idle[last]
 	s.idle = s.idle[:last]
-	return kept
+	return idle
 }
 
-func (s *streams) keep(answered *stream) {
+// put returns a stream to the pool, or ends it if the pool is full.
+func (s *streamPool) put(answered *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.idle) == maxIdle {
@@ -91,43 +92,43 @@ func (s *streams) keep(answered *stream) {
 // renewal is one use of a stream.
 type renewal struct {
 	*stream
-	streams *streams
-	ctx     context.Context // of this use
-	opts    []grpc.CallOption
-	stop    func() bool // has the stream outlive ctx; false: it does not
+	pool   *streamPool
+	ctx    context.Context // of this use
+	opts   []grpc.CallOption
+	detach func() bool // lets the stream outlive ctx; false: ctx has ended, and the stream ends with it
 
-	kept     bool // the stream was used before, and may have ended since: its member is gone, or its login is too old
-	asked    *pb.LeaseKeepAliveRequest
+	reused   bool // the stream is from the pool and may have ended there: its member is gone, or its login has expired
+	request  *pb.LeaseKeepAliveRequest
 	answered bool
 }
 
-// open begins a stream, which ends with ctx unless it is kept.
+// open opens a stream. It ends with ctx unless detach is called before.
 func (r *renewal) open() error {
 	life, end := context.WithCancel(context.WithoutCancel(r.ctx))
-	stop := context.AfterFunc(r.ctx, end)
-	opened, err := r.streams.LeaseClient.LeaseKeepAlive(life, r.opts...)
+	detach := context.AfterFunc(r.ctx, end)
+	opened, err := r.pool.LeaseClient.LeaseKeepAlive(life, r.opts...)
 	if err != nil {
-		stop()
+		detach()
 		end()
 		return err
 	}
-	r.stream, r.stop = &stream{opened, end}, stop
+	r.stream, r.detach = &stream{opened, end}, detach
 	return nil
 }
 
 func (r *renewal) Send(req *pb.LeaseKeepAliveRequest) error {
-	r.asked, r.answered = req, false
+	r.request, r.answered = req, false
 	err := r.stream.Send(req)
-	if err != nil && r.kept {
-		err = r.sendAnew()
+	if err != nil && r.reused {
+		err = r.resend()
 	}
 	return err
 }
 
 func (r *renewal) Recv() (*pb.LeaseKeepAliveResponse, error) {
 	resp, err := r.stream.Recv()
-	if err != nil && r.kept && r.ctx.Err() == nil {
-		if err = r.sendAnew(); err == nil {
+	if err != nil && r.reused && r.ctx.Err() == nil {
+		if err = r.resend(); err == nil {
 			resp, err = r.stream.Recv()
 		}
 	}
@@ -135,21 +136,21 @@ func (r *renewal) Recv() (*pb.LeaseKeepAliveResponse, error) {
 	return resp, err
 }
 
-// sendAnew puts a new stream in the place of one that has ended while it was kept.
-func (r *renewal) sendAnew() error {
-	r.kept = false
-	r.stop()
+// resend replaces a stream that ended while it was idle, and sends the request again.
+func (r *renewal) resend() error {
+	r.reused = false
+	r.detach()
 	r.stream.end()
 	if err := r.open(); err != nil {
 		return err
 	}
-	return r.stream.Send(r.asked)
+	return r.stream.Send(r.request)
 }
 
-// CloseSend ends the use.
+// CloseSend ends the use of the stream.
 func (r *renewal) CloseSend() error {
-	if r.stop() && r.answered {
-		r.streams.keep(r.stream)
+	if r.detach() && r.answered {
+		r.pool.put(r.stream)
 	} else {
 		r.stream.end()
 	}

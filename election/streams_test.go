@@ -16,10 +16,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// member is an etcd whose streams a test answers for: streams are counted from 1, and so are the requests on each.
+// member is an etcd whose renewal streams a test answers. Streams are counted from 1, and so are the requests on each.
 type member struct {
 	pb.LeaseClient
-	answer func(stream, request int) (time.Duration, error) // how long it takes
+	answer func(stream, request int) (time.Duration, error) // how long the answer takes
 	opened int
 }
 
@@ -36,7 +36,7 @@ func (m *member) LeaseKeepAlive(ctx context.Context, _ ...grpc.CallOption) (pb.L
 	return &memberStream{member: m, ctx: ctx, n: m.opened, answers: make(chan *pb.LeaseKeepAliveResponse, 10)}, nil
 }
 
-// Send has the answer come in its time, whoever waits for it by then.
+// Send schedules the answer. The answer arrives even if the request that it belongs to has been given up.
 func (s *memberStream) Send(req *pb.LeaseKeepAliveRequest) error {
 	s.sent++
 	after, err := s.member.answer(s.n, s.sent)
@@ -57,21 +57,21 @@ func (s *memberStream) Recv() (*pb.LeaseKeepAliveResponse, error) {
 	}
 }
 
-func TestRenewalsShareStreams(t *testing.T) {
+func TestRenewalsReuseStreams(t *testing.T) {
 	soon := func(int, int) (time.Duration, error) { return 10 * time.Millisecond, nil }
 	for name, test := range map[string]struct {
 		answer func(stream, request int) (time.Duration, error)
-		want   []int // of each renewal, the stream that is open by its end
-		fails  int   // the renewal that is not answered, from 1
+		want   []int // for each renewal, the number of streams opened when it ends
+		fails  int   // the renewal without an answer, from 1; 0: all are answered
 	}{
-		"that answer": {soon, []int{1, 1, 1}, 0},
-		"but none that has not answered, since its answer may come later": {func(stream, request int) (time.Duration, error) {
+		"a stream that answers is reused": {soon, []int{1, 1, 1}, 0},
+		"a stream without an answer is not reused": {func(stream, request int) (time.Duration, error) {
 			if stream == 1 && request == 2 {
 				return time.Second, nil
 			}
 			return soon(stream, request)
 		}, []int{1, 1, 2, 2}, 2},
-		"and are sent at once on a new one in the place of one that has ended": {func(stream, request int) (time.Duration, error) {
+		"a stream that has ended is replaced at once": {func(stream, request int) (time.Duration, error) {
 			if stream == 1 && request == 3 {
 				return 0, io.EOF
 			}
@@ -81,7 +81,7 @@ func TestRenewalsShareStreams(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &member{answer: test.answer}
-				lease := clientv3.NewLeaseFromLeaseClient(&streams{LeaseClient: m}, nil, time.Second)
+				lease := clientv3.NewLeaseFromLeaseClient(&streamPool{LeaseClient: m}, nil, time.Second)
 				defer lease.Close()
 				for i, want := range test.want {
 					ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
@@ -92,7 +92,7 @@ func TestRenewalsShareStreams(t *testing.T) {
 						t.Errorf("renewal %d: got %v after %v", i+1, err, time.Since(began))
 					}
 					if m.opened != want {
-						t.Errorf("renewal %d: %d streams were opened, want %d", i+1, m.opened, want)
+						t.Errorf("renewal %d: opened %d streams, want %d", i+1, m.opened, want)
 					}
 				}
 			})
@@ -100,10 +100,10 @@ func TestRenewalsShareStreams(t *testing.T) {
 	}
 }
 
-func TestRenewalsAtTheSameTimeHaveStreamsOfTheirOwn(t *testing.T) {
+func TestConcurrentRenewalsUseSeparateStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &member{answer: func(int, int) (time.Duration, error) { return time.Second, nil }}
-		s := &streams{LeaseClient: m}
+		s := &streamPool{LeaseClient: m}
 		var all []pb.Lease_LeaseKeepAliveClient
 		for range maxIdle + 1 {
 			r, err := s.LeaseKeepAlive(t.Context())
@@ -121,12 +121,12 @@ func TestRenewalsAtTheSameTimeHaveStreamsOfTheirOwn(t *testing.T) {
 			}
 		}
 		if m.opened != maxIdle+1 || len(s.idle) != maxIdle {
-			t.Errorf("%d streams were opened and %d are kept, want %d and %d", m.opened, len(s.idle), maxIdle+1, maxIdle)
+			t.Errorf("opened %d streams and kept %d, want %d and %d", m.opened, len(s.idle), maxIdle+1, maxIdle)
 		}
 	})
 }
 
-// TestALeaseDoesNotLogInForEachRenewal renews a lease on an etcd that wants passwords.
+// TestALeaseDoesNotLogInForEachRenewal renews a lease on an etcd that requires passwords.
 func TestALeaseDoesNotLogInForEachRenewal(t *testing.T) {
 	t.Parallel()
 	etcd, err := startEtcd(t.TempDir())
@@ -170,16 +170,16 @@ func TestALeaseDoesNotLogInForEachRenewal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)
 	go func() { result <- lease.Run(ctx) }()
-	own, err := client.KeepAlive(ctx, lease.ID()) // as sessions of package concurrency do
+	own, err := client.KeepAlive(ctx, lease.ID()) // as a session of package concurrency does
 	if err != nil {
 		t.Fatal(err)
 	}
 	granted, alive := lease.Deadline(), 0
-	eventually(t, "it was renewed 25 times", func() bool {
+	eventually(t, "the lease is renewed 25 times", func() bool {
 		select {
 		case _, open := <-own:
 			if !open {
-				t.Fatal("the client's own stream has ended")
+				t.Fatal("the client's own stream ended")
 			}
 			alive++
 		default:

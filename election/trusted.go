@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// trustPoll is how often it is asked whether our clock is still, or again, to be trusted.
+// trustPoll is the time between two checks whether our clock is trusted.
 const trustPoll = 500 * time.Millisecond
 
-// RunTrusted is Run for a leader that decides by its wall clock. It stands for election only while clocks trusts ours, and
-// not before that was judged for the first time. A leader whose clock turns out to be wrong stops as if ctx had ended. One
-// whose term ended because its clock was set leads again only after its clock has been judged anew.
+// RunTrusted is Run for a leader that decides by its wall clock. It campaigns only while clocks trusts our clock, and waits for the
+// first judgement. If our clock turns out to be wrong, the leader stops as if ctx had ended. If its term ended because its clock
+// was set, it leads again only after a new judgement.
 func (e *Elector) RunTrusted(ctx context.Context, clocks *PeerClocks, lead func(ctx context.Context, t Term) error) error {
-	return clocks.whileTrusted(ctx, func(standing context.Context) error {
-		return e.Run(standing, func(ctx context.Context, t Term) error { return clocks.guard(ctx, t, lead) })
+	return clocks.whileTrusted(ctx, func(trusted context.Context) error {
+		return e.Run(trusted, func(ctx context.Context, t Term) error { return clocks.guard(ctx, t, lead) })
 	})
 }
 
-// whileTrusted calls run, once at a time, while our clock is trusted, and cancels its context when it no longer is. It
-// returns nil after ctx ended, and otherwise the first error of run.
+// whileTrusted calls run, one call at a time, while our clock is trusted, and cancels its context when it no longer is. It returns
+// nil after ctx has ended, and otherwise the first error of run.
 func (p *PeerClocks) whileTrusted(ctx context.Context, run func(context.Context) error) error {
 	select {
 	case <-p.judged:
@@ -31,16 +31,16 @@ func (p *PeerClocks) whileTrusted(ctx context.Context, run func(context.Context)
 			wait(ctx, trustPoll)
 			continue
 		}
-		standing, withdraw := context.WithCancel(ctx)
+		trusted, cancel := context.WithCancel(ctx)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			defer withdraw()
-			for standing.Err() == nil && p.Trusted() == nil {
-				wait(standing, trustPoll)
+			defer cancel()
+			for trusted.Err() == nil && p.Trusted() == nil {
+				wait(trusted, trustPoll)
 			}
 		})
-		err := run(standing)
-		withdraw()
+		err := run(trusted)
+		cancel()
 		wg.Wait()
 		if err != nil {
 			return err
@@ -49,13 +49,13 @@ func (p *PeerClocks) whileTrusted(ctx context.Context, run func(context.Context)
 	return nil
 }
 
-// guard leads unless our clock is in doubt, and brings it in doubt if it was set meanwhile, or since it was judged: what was
-// found then says nothing of it any more.
+// guard calls lead if our clock is trusted and was not set after it was judged. If the clock was set, the judgement is void, and
+// guard calls Suspect: before lead, or after a term that ended because of it.
 func (p *PeerClocks) guard(ctx context.Context, t Term, lead func(context.Context, Term) error) error {
 	if err := p.Trusted(); err != nil {
 		return err
 	}
-	if err := p.doubtIfSet(); err != nil {
+	if err := p.suspectIfSet(); err != nil {
 		return err
 	}
 	err := lead(ctx, t)

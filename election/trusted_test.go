@@ -11,17 +11,17 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// standings runs whileTrusted in a bubble. It tells how often run was begun, and whether it stands now.
-func standings(t *testing.T, p *PeerClocks) (begun *int, stands *bool) {
+// campaigns runs whileTrusted in a bubble. It counts the calls of run, and shows whether one is running.
+func campaigns(t *testing.T, p *PeerClocks) (calls *int, running *bool) {
 	t.Helper()
-	begun, stands = new(int), new(bool)
+	calls, running = new(int), new(bool)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { // awaited below
 		ended <- p.whileTrusted(ctx, func(ctx context.Context) error {
-			*begun, *stands = *begun+1, true
+			*calls, *running = *calls+1, true
 			<-ctx.Done()
-			*stands = false
+			*running = false
 			return nil
 		})
 	}()
@@ -31,26 +31,26 @@ func standings(t *testing.T, p *PeerClocks) (begun *int, stands *bool) {
 			t.Errorf("after the end of its context: got %v, want nil", err)
 		}
 	})
-	return begun, stands
+	return calls, running
 }
 
-func TestItStandsWhileTheClockIsTrusted(t *testing.T) {
+func TestItCampaignsWhileTheClockIsTrusted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPeerClocks(nil)
-		begun, stands := standings(t, p)
-		want := func(what string, wantBegun int, wantStands bool) {
+		calls, running := campaigns(t, p)
+		want := func(what string, wantCalls int, wantRunning bool) {
 			t.Helper()
 			time.Sleep(trustPoll)
 			synctest.Wait()
-			if *begun != wantBegun || *stands != wantStands {
-				t.Fatalf("%s: begun %d times, stands: %v; want %d, %v", what, *begun, *stands, wantBegun, wantStands)
+			if *calls != wantCalls || *running != wantRunning {
+				t.Fatalf("%s: %d calls, running: %v; want %d, %v", what, *calls, *running, wantCalls, wantRunning)
 			}
 		}
 		judge := func(ahead time.Duration) { p.round(time.Now(), ahead).Judge(time.Now(), peerAge, peerTolerance) }
-		want("before anything was measured", 0, false)
+		want("before the first judgement", 0, false)
 		judge(time.Minute)
-		want("judged for the first time, and wrong", 0, false)
+		want("judged for the first time, as wrong", 0, false)
 		judge(0)
 		want("right", 1, true)
 		judge(0)
@@ -60,33 +60,33 @@ func TestItStandsWhileTheClockIsTrusted(t *testing.T) {
 		judge(0)
 		want("right again", 2, true)
 		p.Suspect()
-		want("in doubt", 2, false)
+		want("suspected", 2, false)
 		judge(0)
-		want("judged anew", 3, true)
+		want("judged again", 3, true)
 	})
 }
 
-func TestItStandsNoMoreAfterAnError(t *testing.T) {
+func TestItReturnsAfterAnError(t *testing.T) {
 	t.Parallel()
 	p := NewPeerClocks(nil)
 	p.Round().Judge(time.Now(), peerAge, peerTolerance)
 	broken := errors.New("client is closed")
-	if err := p.whileTrusted(t.Context(), func(context.Context) error { return broken }); err != broken {
+	if err := p.whileTrusted(t.Context(), func(context.Context) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("got %v, want %v", err, broken)
 	}
 }
 
-func TestAClockThatWasSetIsInDoubt(t *testing.T) {
+func TestAClockThatWasSetIsSuspected(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		err, cause error // what lead returns, and why its context ends
-		doubt      bool
+		err, cause error // the result of lead, and the cause of its context
+		suspected  bool
 	}{
-		"it was stopped":                        {nil, ErrStopped, false},
-		"it fails":                              {errors.New("cannot dispatch"), nil, false},
-		"the key was deleted":                   {termLost(ErrKeyDeleted), termLost(ErrKeyDeleted), false},
-		"the clock was set, and it says so":     {fmt.Errorf("lead: %w", ErrClockJumped), nil, true},
-		"the clock was set, and it says so not": {nil, termLost(fmt.Errorf("%w: wall clock set by 1h", ErrClockJumped)), true},
+		"stopped":                             {nil, ErrStopped, false},
+		"lead fails":                          {errors.New("cannot dispatch"), nil, false},
+		"the key was deleted":                 {termLost(ErrKeyDeleted), termLost(ErrKeyDeleted), false},
+		"lead reports that the clock was set": {fmt.Errorf("lead: %w", ErrClockJumped), nil, true},
+		"only the context reports it":         {nil, termLost(fmt.Errorf("%w: wall clock set by 1h", ErrClockJumped)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := NewPeerClocks(nil)
@@ -98,17 +98,17 @@ func TestAClockThatWasSetIsInDoubt(t *testing.T) {
 				}
 				return tt.err
 			})
-			if err != tt.err {
+			if !errors.Is(err, tt.err) {
 				t.Errorf("got %v, want %v", err, tt.err)
 			}
-			if got := errors.Is(p.Trusted(), ErrClockSet); got != tt.doubt {
-				t.Errorf("in doubt: got %v, want %v", got, tt.doubt)
+			if got := errors.Is(p.Trusted(), ErrClockSet); got != tt.suspected {
+				t.Errorf("suspected: got %v, want %v", got, tt.suspected)
 			}
 		})
 	}
 }
 
-// A clock may be set between two rounds, and its replica win before the next.
+// TestAClockThatWasSetSinceItWasJudgedDoesNotLead sets the clock between two rounds, and its replica wins before the next round.
 func TestAClockThatWasSetSinceItWasJudgedDoesNotLead(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]time.Duration{"ahead": time.Minute, "behind": -time.Minute} {
@@ -121,26 +121,26 @@ func TestAClockThatWasSetSinceItWasJudgedDoesNotLead(t *testing.T) {
 			}
 			p.Round().Judge(machine.read().Wall, peerAge, peerTolerance)
 			if err := win(); err != nil || led != 1 {
-				t.Fatalf("judged: led %d times (%v), want once", led, err)
+				t.Fatalf("after the judgement: led %d times (%v), want once", led, err)
 			}
 			under := p.Round()
 			machine.wall.Add(int64(set))
 			if err := win(); !errors.Is(err, ErrClockJumped) || led != 1 {
-				t.Errorf("set: led %d times (%v), want ErrClockJumped", led, err)
+				t.Errorf("after the clock was set: led %d times (%v), want ErrClockJumped", led, err)
 			}
 			under.Judge(machine.read().Wall, peerAge, peerTolerance)
 			if err := win(); !errors.Is(err, ErrClockSet) || led != 1 {
-				t.Errorf("after a round that began before: led %d times (%v), want ErrClockSet", led, err)
+				t.Errorf("after a round that began before that: led %d times (%v), want ErrClockSet", led, err)
 			}
 			p.Round().Judge(machine.read().Wall, peerAge, peerTolerance)
 			if err := win(); err != nil || led != 2 {
-				t.Errorf("judged anew: led %d times (%v), want twice", led, err)
+				t.Errorf("after a new judgement: led %d times (%v), want twice", led, err)
 			}
 		})
 	}
 }
 
-func TestALeaderWhoseClockWasSetLeadsAfterItWasJudged(t *testing.T) {
+func TestALeaderWhoseClockWasSetLeadsAfterAJudgement(t *testing.T) {
 	t.Parallel()
 	var machine skewed
 	cfg := quick("a")
@@ -157,8 +157,8 @@ func TestALeaderWhoseClockWasSetLeadsAfterItWasJudged(t *testing.T) {
 	})
 	first := receive(t, "a term", terms)
 	machine.wall.Add(int64(time.Hour))
-	eventually(t, "the clock is in doubt", func() bool { return errors.Is(peers.Trusted(), ErrClockSet) })
-	eventually(t, "it does not stand any more", func() bool { return elector.Status().State == StateFollower && len(queue(t, dial(t))) == 0 })
+	eventually(t, "the clock is suspected", func() bool { return errors.Is(peers.Trusted(), ErrClockSet) })
+	eventually(t, "it has left the queue", func() bool { return elector.Status().State == StateFollower && len(queue(t, dial(t))) == 0 })
 	judged, err := dial(t).Put(call(t), "/"+t.Name()+"/judged", "")
 	if err != nil {
 		t.Fatal(err)

@@ -11,41 +11,41 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// WitnessConfig says which election is watched, and by whom.
+// WitnessConfig says which election a Witness watches, and under which name.
 type WitnessConfig struct {
 	Prefix string // of the election
-	Name   string // the candidate that watches: it does not watch itself
-	Limit  string // key that is there, on a lease, for a while after each forced takeover, so that terms do not flap
-	// Signs are prefixes under which each process has a leased key of its candidate's name, as a sign of life. Those of the
-	// dead process are removed with its term, but not those of another one that has begun under its name since.
+	Name   string // the candidate of this process; a witness does not watch itself
+	Limit  string // a key with a lease, present for a while after each forced takeover, so that terms do not flap
+	// Signs are prefixes under which each process has a key with a lease and the name of its candidate, as a sign of life. The
+	// keys of the dead process are removed with its term. The keys of a later process with the same name stay.
 	Signs []string
-	// Await is AwaitDeath, unless a simulation owns the network.
+	// Await waits for the death of the process at an address. Nil means AwaitDeath; a simulation replaces it.
 	Await func(ctx context.Context, addr string) bool
-	// Answers is whether somebody listens at an address: Listens, unless a simulation owns the network.
+	// Answers reports whether a process listens at an address. Nil means Listens; a simulation replaces it.
 	Answers func(ctx context.Context, addr string) bool
 }
 
-// The pace of a Witness.
+// Times of a Witness.
 const (
-	witnessPoll  = time.Second            // how often it looks whether another one leads
-	witnessPause = 250 * time.Millisecond // after a look that showed nobody to watch, or a connection that could not be had
+	witnessPoll  = time.Second            // between two reads of the leader
+	witnessPause = 250 * time.Millisecond // after a read without a leader to watch, or a failed connection
 	limitTTL     = 3                      // seconds between two forced takeovers in the whole cluster
-	endTimeout   = 3 * time.Second        // of one takeover, before it is asked anew whether it is still due
-	limitPoll    = 100 * time.Millisecond // how often it asks whether the next takeover may be
+	endTimeout   = 3 * time.Second        // for one takeover, before the witness checks whether it is still due
+	limitPoll    = 100 * time.Millisecond // between two checks whether the next takeover is allowed
 )
 
-// Witness ends the term of a leader whose process is proven dead, so that nobody has to wait for its lease.
+// Witness ends the term of a leader whose process is proven dead, so that no candidate waits for its lease to expire.
 //
-// Safety does not rest on the proof: the term is ended by a transaction that deletes the leader's key if it is still the
-// one that was watched, and every write of the old leader, dead or not, compares that key. A wrong proof costs a change of
-// leader, and no more than one in limitTTL seconds.
+// Safety does not depend on the proof. A transaction ends the term: it deletes the leader's key if that is still the watched one.
+// Every write of the old leader compares that key, whether the leader is dead or not. A wrong proof costs a change of leader, at
+// most once in limitTTL seconds.
 type Witness struct {
 	cfg    WitnessConfig
 	client *clientv3.Client
 	log    hclog.Logger
 }
 
-// NewWitness returns a witness that starts nothing.
+// NewWitness returns a witness that does nothing until Run is called.
 func NewWitness(cfg WitnessConfig, client *clientv3.Client, log hclog.Logger) *Witness {
 	if cfg.Await == nil {
 		cfg.Await = AwaitDeath
@@ -56,7 +56,7 @@ func NewWitness(cfg WitnessConfig, client *clientv3.Client, log hclog.Logger) *W
 	return &Witness{cfg: cfg, client: client, log: log}
 }
 
-// Run watches whoever leads until ctx ends, and returns nil.
+// Run watches each leader in turn until ctx ends, and returns nil.
 func (w *Witness) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		h, ok, err := Leader(ctx, w.client, w.cfg.Prefix)
@@ -64,29 +64,29 @@ func (w *Witness) Run(ctx context.Context) error {
 			wait(ctx, witnessPause)
 			continue
 		}
-		if signs, dead := w.attend(ctx, h); dead {
-			w.end(ctx, h, signs)
+		if signs, dead := w.awaitLeaderDeath(ctx, h); dead {
+			w.endTerm(ctx, h, signs)
 		}
 	}
 	return nil
 }
 
-// watches says whether the death of h can be proven here: we know where it answers, and it is not ourselves.
+// watches reports whether this witness can prove the death of h: its address is known, and it is another process.
 func (w *Witness) watches(h Holder) bool {
 	return h.Candidate.Addr != "" && h.Candidate.Node != w.cfg.Name
 }
 
-// signs are the leases on which the signs of life of one process are, by key.
+// signs are the leases of one process's signs of life, by key.
 type signs map[string]int64
 
-// attend returns true when the leader h is proven dead, with the signs of life that it had; and false when its term is over,
-// or ctx is. Of one that is not watched it waits for the term's end.
-func (w *Witness) attend(ctx context.Context, h Holder) (signs, bool) {
+// awaitLeaderDeath returns true when the leader h is proven dead, with its last signs of life. It returns false when its term or
+// ctx has ended. If the witness cannot watch h, it waits for the end of the term.
+func (w *Witness) awaitLeaderDeath(ctx context.Context, h Holder) (signs, bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	alive := w.look(ctx, h, nil)
+	alive := w.readSigns(ctx, h, nil)
 	dead, over := make(chan struct{}), make(chan struct{})
 	if w.watches(h) {
 		wg.Go(func() {
@@ -99,7 +99,9 @@ func (w *Witness) attend(ctx context.Context, h Holder) (signs, bool) {
 			}
 		})
 	}
-	wg.Go(func() { // the next leader may die soon, and its death is proven to those alone who have a connection by then
+	// A watch finds the end of the term at once. The next leader may die soon, and only a witness that is connected by then can
+	// prove its death.
+	wg.Go(func() {
 		if awaitDeletion(ctx, w.client, h.Term, witnessPoll) {
 			close(over)
 		}
@@ -117,55 +119,56 @@ func (w *Witness) attend(ctx context.Context, h Holder) (signs, bool) {
 		case <-poll.C:
 		}
 		now, ok, err := Leader(ctx, w.client, w.cfg.Prefix)
-		if err == nil && (!ok || now.Term.Rev != h.Term.Rev) { // the watch may be deaf
+		if err == nil && (!ok || now.Term.Rev != h.Term.Rev) { // the watch may hang
 			return nil, false
 		}
-		seen := w.look(ctx, h, alive)
+		latest := w.readSigns(ctx, h, alive)
 		select {
-		case <-dead: // and what was seen may be of the next process
+		case <-dead: // latest may be the signs of the next process
 			return alive, true
 		default:
-			alive = seen
+			alive = latest
 		}
 	}
 }
 
-// look reads the signs of life of h. What cannot be read is as it was before; what never could be is left to its lease.
-func (w *Witness) look(ctx context.Context, h Holder, before signs) signs {
+// readSigns reads the signs of life of h. If a sign cannot be read, the value from before stays. A sign that was never read is
+// left to the expiry of its lease.
+func (w *Witness) readSigns(ctx context.Context, h Holder, before signs) signs {
 	if !w.watches(h) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	seen := make(signs)
+	found := make(signs)
 	for _, prefix := range w.cfg.Signs {
 		key := prefix + h.Candidate.Node
 		resp, err := w.client.Get(ctx, key)
 		switch lease, known := before[key]; {
 		case err == nil && len(resp.Kvs) == 1 && resp.Kvs[0].Lease != 0:
-			seen[key] = resp.Kvs[0].Lease
+			found[key] = resp.Kvs[0].Lease
 		case err != nil && known:
-			seen[key] = lease
+			found[key] = lease
 		}
 	}
-	return seen
+	return found
 }
 
-// verdict is what came of trying to end a term.
+// verdict is the outcome of a try to end a term.
 type verdict int
 
 const (
-	ended   verdict = iota // by us
-	over                   // without us
-	refused                // another takeover was forced just now
+	ended   verdict = iota // this witness ended the term
+	over                   // the term had ended before
+	refused                // another takeover was forced recently
 )
 
-// end deletes the key of a dead leader, unless it has ended already. If etcd does not answer, which may be as dead as the
-// leader was, or another takeover was forced just now, it tries again when that has changed, as long as nobody answers in the
-// dead one's place: who is dead cannot be proven dead another time.
-func (w *Witness) end(ctx context.Context, h Holder, alive signs) {
+// endTerm deletes the key of a dead leader. If etcd does not answer, or another takeover was forced recently, it tries again
+// later, because a death can be proven only once. It gives up when the term is over or a process answers at the address of the
+// dead one. (etcd may not answer because it ran on the same machine.)
+func (w *Witness) endTerm(ctx context.Context, h Holder, alive signs) {
 	log := w.log.With("leader", h.Candidate.Node, "term", h.Term.Rev)
-	for told := false; ctx.Err() == nil; told = true {
+	for logged := false; ctx.Err() == nil; logged = true {
 		switch v, err := w.force(ctx, h, alive); {
 		case err == nil && v == ended:
 			log.Warn("the leader's process is dead, its term was ended")
@@ -173,36 +176,37 @@ func (w *Witness) end(ctx context.Context, h Holder, alive signs) {
 		case err == nil && v == over:
 			log.Debug("the dead leader's term was not ended here")
 			return
-		case told:
+		case logged:
 		case err != nil:
-			log.Info("the leader's process is dead, but etcd does not take the end of its term yet", "err", err)
+			log.Info("the leader's process is dead, but etcd does not accept the end of its term yet", "err", err)
 		default:
-			log.Info("the leader's process is dead, but another takeover was forced just now")
+			log.Info("the leader's process is dead, but another takeover was forced recently")
 		}
-		if !w.mayForce(ctx, h) || w.cfg.Answers(ctx, h.Candidate.Addr) {
-			log.Debug("the dead leader's term is over, or somebody answers in its place")
+		if !w.awaitAllowed(ctx, h) || w.cfg.Answers(ctx, h.Candidate.Addr) {
+			log.Debug("the dead leader's term is over, or a process answers in its place")
 			return
 		}
 	}
 }
 
-// force tries to end the term of h until etcd says what came of it, but not for long. After an error that is not known.
+// force tries to end the term of h until etcd's answer is definite, for at most endTimeout. After an error the outcome is unknown.
 func (w *Witness) force(ctx context.Context, h Holder, alive signs) (v verdict, err error) {
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
 	note, err := json.Marshal(map[string]any{"dead": h.Candidate.Node, "term": h.Term.Rev, "by": w.cfg.Name})
 	if err != nil {
-		return over, fmt.Errorf("encode the note of a takeover: %w", err)
+		return over, fmt.Errorf("encode the record of a takeover: %w", err)
 	}
 	for {
-		if v, err = w.tryEnd(ctx, h, alive, string(note)); err == nil || ctx.Err() != nil {
+		if v, err = w.tryForce(ctx, h, alive, string(note)); err == nil || ctx.Err() != nil {
 			return v, err
 		}
 		wait(ctx, refusalPause) // etcd may be electing; the same transaction again does no harm
 	}
 }
 
-func (w *Witness) tryEnd(ctx context.Context, h Holder, alive signs, note string) (verdict, error) {
+// tryForce sends the transaction of force once.
+func (w *Witness) tryForce(ctx context.Context, h Holder, alive signs, note string) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	lease, err := w.client.Grant(ctx, limitTTL)
@@ -214,45 +218,42 @@ func (w *Witness) tryEnd(ctx context.Context, h Holder, alive signs, note string
 		clientv3.OpPut(w.cfg.Limit, note, clientv3.WithLease(lease.ID)),
 	}
 	for key, lease := range alive {
-		still := clientv3.Compare(clientv3.LeaseValue(key), "=", lease)
-		then = append(then, clientv3.OpTxn([]clientv3.Cmp{still}, []clientv3.Op{clientv3.OpDelete(key)}, nil))
+		unchanged := clientv3.Compare(clientv3.LeaseValue(key), "=", lease)
+		then = append(then, clientv3.OpTxn([]clientv3.Cmp{unchanged}, []clientv3.Op{clientv3.OpDelete(key)}, nil))
 	}
-	resp, err := w.client.Txn(ctx).If(h.Term.Held()).Then(
-		clientv3.OpTxn([]clientv3.Cmp{w.unlimited()}, then, nil),
-	).Commit()
+	stands, allowed, err := w.ifAllowed(ctx, h, then)
 	switch {
 	case err != nil:
 		return over, fmt.Errorf("end term %d: %w", h.Term.Rev, err)
-	case !resp.Succeeded:
+	case !stands:
 		return over, nil
-	case !resp.Responses[0].GetResponseTxn().Succeeded:
+	case !allowed:
 		return refused, nil
 	}
 	return ended, nil
 }
 
-// unlimited holds when a takeover may be forced: Limit is not there, or has no lease. That one would stay for ever, and only
-// somebody's hand can have put it there.
-func (w *Witness) unlimited() clientv3.Cmp {
-	return clientv3.Compare(clientv3.LeaseValue(w.cfg.Limit), "=", 0)
+// ifAllowed executes then if the term of h stands and a takeover is allowed. A takeover is allowed if the key Limit is missing or
+// has no lease. A key without a lease would stay for ever, and only a person can have written it.
+func (w *Witness) ifAllowed(ctx context.Context, h Holder, then []clientv3.Op) (stands, allowed bool, err error) {
+	noLease := clientv3.Compare(clientv3.LeaseValue(w.cfg.Limit), "=", 0)
+	resp, err := w.client.Txn(ctx).If(h.Term.Held()).Then(clientv3.OpTxn([]clientv3.Cmp{noLease}, then, nil)).Commit()
+	if err != nil || !resp.Succeeded {
+		return false, false, err
+	}
+	return true, resp.Responses[0].GetResponseTxn().Succeeded, nil
 }
 
-// mayForce waits until a takeover may be forced, and returns true if the term of h still stands then. It asks for no longer
-// than that: at the latest the lease ends it.
-func (w *Witness) mayForce(ctx context.Context, h Holder) bool {
+// awaitAllowed waits until a takeover is allowed, and returns true if the term of h still stands then. It waits at most until the
+// lease of h has expired, because that ends the term.
+func (w *Witness) awaitAllowed(ctx context.Context, h Holder) bool {
 	for ctx.Err() == nil {
 		wait(ctx, limitPoll)
 		asking, cancel := context.WithTimeout(ctx, requestTimeout)
-		resp, err := w.client.Txn(asking).If(h.Term.Held()).Then(
-			clientv3.OpTxn([]clientv3.Cmp{w.unlimited()}, nil, nil),
-		).Commit()
+		stands, allowed, err := w.ifAllowed(asking, h, nil)
 		cancel()
-		switch {
-		case err != nil: // it may answer the next time
-		case !resp.Succeeded:
-			return false
-		case resp.Responses[0].GetResponseTxn().Succeeded:
-			return true
+		if err == nil && (!stands || allowed) { // after an error etcd may answer the next time
+			return stands
 		}
 	}
 	return false

@@ -11,7 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// listener is a process that can be asked whether it lives.
+// listener is a process that accepts connections.
 type listener struct {
 	net.Listener
 	mu    sync.Mutex
@@ -41,7 +41,7 @@ func listen(t *testing.T) *listener {
 	return l
 }
 
-// hangUp breaks every connection, and goes on listening.
+// hangUp breaks every connection and continues to listen.
 func (l *listener) hangUp() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,14 +53,15 @@ func (l *listener) hangUp() int {
 	return n
 }
 
-// die is what the kernel does to the sockets of a process that is killed.
+// die closes all sockets, as the kernel does when a process is killed.
 func (l *listener) die() {
 	l.Close()
 	l.wg.Wait()
 	l.hangUp()
 }
 
-// witnessed starts a leader at an address, a candidate behind it, and a witness beside the candidate. Leases outlast the test.
+// witnessed starts a leader at an address, a candidate next in the queue, and a witness with the candidate. The leases outlast the
+// test.
 func witnessed(t *testing.T, signed ...string) (process *listener, leader, next *node, term heldTerm) {
 	t.Helper()
 	process = listen(t)
@@ -82,12 +83,12 @@ func witnessed(t *testing.T, signed ...string) (process *listener, leader, next 
 	return process, leader, next, term
 }
 
-func TestALeaderThatIsProvenDeadIsReplacedAtOnce(t *testing.T) {
+func TestADeadLeaderIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	process, leader, next, term := witnessed(t, "a", "b")
 	client := dial(t)
 	process.die()
-	got := next.nextTerm(t) // its lease would have lasted longer than the test's patience
+	got := next.nextTerm(t) // its lease lasts longer than the patience of the test
 	if got.Rev <= term.Rev {
 		t.Errorf("next term: got %d, want above %d", got.Rev, term.Rev)
 	}
@@ -96,18 +97,18 @@ func TestALeaderThatIsProvenDeadIsReplacedAtOnce(t *testing.T) {
 			t.Errorf("signs of life of %s: got %v, %v, want %d", name, resp, err, want)
 		}
 	}
-	// The proof was wrong, in truth: the old leader still runs. Then it learns that its term is over.
+	// In this test the proof is wrong: the old leader still runs. It must learn that its term is over.
 	if cause := term.lost(t); cause == nil {
-		t.Error("the old leader leads on")
+		t.Error("the old leader still leads")
 	}
 	eventually(t, "the old leader queues again", func() bool { return leader.Status().State == StateCandidate })
 }
 
-func TestTheSignsOfLifeOfTheNextProcessStay(t *testing.T) {
+func TestTheSignsOfLifeOfALaterProcessStay(t *testing.T) {
 	t.Parallel()
 	process, _, next, _ := witnessed(t, "a")
 	client := dial(t)
-	sign(t, client, "a") // of another process, though the witness has not seen the first one go
+	sign(t, client, "a") // of a later process; the witness still has the signs of the first one
 	process.die()
 	next.nextTerm(t)
 	if resp, err := client.Get(call(t), "/signs"+prefixOf(t)+"a"); err != nil || resp.Count != 1 {
@@ -115,7 +116,7 @@ func TestTheSignsOfLifeOfTheNextProcessStay(t *testing.T) {
 	}
 }
 
-func TestATakeoverKeyWithoutALeaseIsInNobodysWay(t *testing.T) {
+func TestALimitKeyWithoutALeaseBlocksNoTakeover(t *testing.T) {
 	t.Parallel()
 	process, _, next, _ := witnessed(t)
 	client, limit := dial(t), "/limit"+prefixOf(t)
@@ -129,22 +130,22 @@ func TestATakeoverKeyWithoutALeaseIsInNobodysWay(t *testing.T) {
 	}
 }
 
-func TestADeathSoonAfterAnotherIsNotForgotten(t *testing.T) {
+func TestADeathSoonAfterATakeoverIsNotLost(t *testing.T) {
 	t.Parallel()
 	process, _, next, term := witnessed(t)
 	client := dial(t)
 	earlier := forced(t, client, "/limit"+prefixOf(t))
 	process.die()
-	next.nextTerm(t) // after a few seconds, though the leader's lease would have lasted for a minute
+	next.nextTerm(t) // after a few seconds; the lease of the leader lasts a minute
 	if resp, err := client.TimeToLive(call(t), earlier); err != nil || resp.TTL >= 0 {
 		t.Errorf("the lease of the earlier takeover: got %+v, %v, want it gone first", resp, err)
 	}
 	if term.lost(t) == nil {
-		t.Error("the old leader leads on")
+		t.Error("the old leader still leads")
 	}
 }
 
-func TestADeathThatHasToWaitIsProvenAgain(t *testing.T) {
+func TestADelayedTakeoverChecksTheProcessAgain(t *testing.T) {
 	t.Parallel()
 	client := dial(t)
 	term := start(t, client, Config{Name: "a", Addr: "nowhere:1", TTL: longTTL}, false).nextTerm(t)
@@ -156,18 +157,18 @@ func TestADeathThatHasToWaitIsProvenAgain(t *testing.T) {
 	forced(t, client, limit)
 	w := NewWitness(WitnessConfig{Prefix: prefixOf(t), Name: "b", Limit: limit, Answers: func(context.Context, string) bool {
 		asked++
-		return true // the next process is there, or the proof was wrong
+		return true // a later process listens, or the proof was wrong
 	}}, client, hclog.NewNullLogger())
-	w.end(call(t), h, nil)
+	w.endTerm(call(t), h, nil)
 	if asked != 1 || term.ctx.Err() != nil {
-		t.Errorf("asked %d times whether the process answers, want once; the term: %v, want it to stand", asked, context.Cause(term.ctx))
+		t.Errorf("checked %d times whether a process answers, want once; the term: %v, want it to stand", asked, context.Cause(term.ctx))
 	}
 	if resp, err := client.Get(call(t), limit); err != nil || resp.Count != 0 {
-		t.Errorf("limit: got %v, %v, want it gone before the process was asked", resp, err)
+		t.Errorf("limit: got %v, %v, want it gone before the check", resp, err)
 	}
 }
 
-// forced leaves behind what a takeover does that was forced just now, and returns its lease.
+// forced writes the limit key as a recent takeover does, and returns its lease.
 func forced(t *testing.T, client *clientv3.Client, limit string) clientv3.LeaseID {
 	t.Helper()
 	lease, err := client.Grant(call(t), limitTTL)
@@ -180,12 +181,12 @@ func forced(t *testing.T, client *clientv3.Client, limit string) clientv3.LeaseI
 	return lease.ID
 }
 
-func TestABrokenConnectionAloneProvesNothing(t *testing.T) {
+func TestABrokenConnectionProvesNothing(t *testing.T) {
 	t.Parallel()
 	process, _, next, term := witnessed(t)
 	for range 3 {
 		if process.hangUp() == 0 {
-			t.Fatal("there was no connection to break")
+			t.Fatal("there is no connection to break")
 		}
 		eventually(t, "the witness connects again", func() bool {
 			process.mu.Lock()
@@ -194,11 +195,11 @@ func TestABrokenConnectionAloneProvesNothing(t *testing.T) {
 		})
 	}
 	if term.ctx.Err() != nil || next.Status().State != StateCandidate {
-		t.Errorf("the leader was replaced, though its process answers: %v, next is %v", context.Cause(term.ctx), next.Status())
+		t.Errorf("the leader was replaced although its process answers: %v, next is %v", context.Cause(term.ctx), next.Status())
 	}
 }
 
-// sign writes the sign of life of a new process called name.
+// sign writes the sign of life of a new process with this name.
 func sign(t *testing.T, client *clientv3.Client, name string) {
 	t.Helper()
 	lease, err := client.Grant(call(t), int64(longTTL/time.Second))

@@ -17,31 +17,31 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-// deathbed is an election in memory with a witness, whose etcd may refuse and whose processes die when they are told to.
-type deathbed struct {
+// fakeElection is an election in memory with a witness. A test decides which requests etcd refuses and which processes die.
+type fakeElection struct {
 	etcd    *mem.Server
 	client  *clientv3.Client
 	witness *Witness
 
 	mu      sync.Mutex
-	refuse  func(mem.Op) bool        // nil: etcd takes everything
+	refuse  func(mem.Op) bool        // nil: etcd refuses nothing
 	dead    map[string]chan struct{} // by address: closed when the process is dead
-	watched []string                 // addresses, in the order in which the witness dialled them
-	answers bool                     // somebody listens in the dead one's place
+	watched []string                 // addresses, in the order in which the witness dials them
+	answers bool                     // a process listens at the address of the dead one
 }
 
-const deathbedPrefix = "/rota/election/"
+const fakePrefix = "/rota/election/"
 
-// bed runs a test in a bubble, with a witness called w beside the candidates.
-func bed(t *testing.T, test func(t *testing.T, d *deathbed)) {
+// withWitness runs a test in a bubble, with a witness called w.
+func withWitness(t *testing.T, test func(t *testing.T, d *fakeElection)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		d := &deathbed{dead: make(map[string]chan struct{})}
+		d := &fakeElection{dead: make(map[string]chan struct{})}
 		d.etcd = mem.New(mem.Config{Faults: mem.FaultFunc(d.verdict)})
 		t.Cleanup(func() { _ = d.etcd.Close() })
 		d.client = d.etcd.Client()
 		d.witness = NewWitness(WitnessConfig{
-			Prefix: deathbedPrefix, Name: "w", Limit: "/rota/takeover", Signs: []string{"/rota/workers/"}, Await: d.await,
+			Prefix: fakePrefix, Name: "w", Limit: "/rota/takeover", Signs: []string{"/rota/workers/"}, Await: d.await,
 			Answers: func(context.Context, string) bool {
 				d.mu.Lock()
 				defer d.mu.Unlock()
@@ -52,32 +52,32 @@ func bed(t *testing.T, test func(t *testing.T, d *deathbed)) {
 	})
 }
 
-func (d *deathbed) verdict(op mem.Op) mem.Verdict {
+func (d *fakeElection) verdict(op mem.Op) mem.Verdict {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.refuse != nil && d.refuse(op) && op.Client != d.client { // the test's own requests get through
+	if d.refuse != nil && d.refuse(op) && op.Client != d.client { // the test's own requests succeed
 		return mem.Verdict{Action: mem.Refuse}
 	}
 	return mem.Verdict{}
 }
 
-func (d *deathbed) refusing(refuse func(mem.Op) bool) {
+func (d *fakeElection) refusing(refuse func(mem.Op) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.refuse = refuse
 }
 
-// await proves nothing of one that is dead already, like AwaitDeath.
-func (d *deathbed) await(ctx context.Context, addr string) bool {
+// await proves only a death that happens after the call, like AwaitDeath.
+func (d *fakeElection) await(ctx context.Context, addr string) bool {
 	d.mu.Lock()
 	d.watched = append(d.watched, addr)
 	dead := d.dead[addr]
 	d.mu.Unlock()
-	return seenToDie(ctx, dead)
+	return closedAfterCall(ctx, dead)
 }
 
-// stand puts a candidate into the queue, with a sign of life.
-func (d *deathbed) stand(t *testing.T, name string) (key string) {
+// enter puts a candidate with a sign of life into the queue.
+func (d *fakeElection) enter(t *testing.T, name string) (key string) {
 	t.Helper()
 	addr := name + ":1"
 	d.mu.Lock()
@@ -87,7 +87,7 @@ func (d *deathbed) stand(t *testing.T, name string) (key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key = deathbedPrefix + name
+	key = fakePrefix + name
 	for k, v := range map[string]string{key: fmt.Sprintf(`{"node":%q,"addr":%q}`, name, addr), "/rota/workers/" + name: "alive"} {
 		if _, err := d.client.Put(t.Context(), k, v, clientv3.WithLease(lease.ID)); err != nil {
 			t.Fatal(err)
@@ -96,17 +96,17 @@ func (d *deathbed) stand(t *testing.T, name string) (key string) {
 	return key
 }
 
-// connected are the addresses that were dialled so far.
-func (d *deathbed) connected() []string {
+// dialled returns the addresses that the witness has dialled.
+func (d *fakeElection) dialled() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.watched)
 }
 
-func (d *deathbed) die(name string) { close(d.dead[name+":1"]) }
+func (d *fakeElection) die(name string) { close(d.dead[name+":1"]) }
 
-// stands says whether there is such a key.
-func (d *deathbed) stands(t *testing.T, key string) bool {
+// exists reports whether a key exists.
+func (d *fakeElection) exists(t *testing.T, key string) bool {
 	t.Helper()
 	resp, err := d.client.Get(t.Context(), key)
 	if err != nil {
@@ -115,31 +115,31 @@ func (d *deathbed) stands(t *testing.T, key string) bool {
 	return resp.Count == 1
 }
 
-// pass lets time go by.
+// pass lets a time of the bubble pass.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-func TestAProofOfDeathOutlastsAnOutageOfEtcd(t *testing.T) {
-	for name, answers := range map[string]bool{"while the process is dead": false, "unless somebody answers in its place": true} {
+func TestAProofOfDeathSurvivesAnOutageOfEtcd(t *testing.T) {
+	for name, answers := range map[string]bool{"while the process is dead": false, "unless a process answers in its place": true} {
 		t.Run(name, func(t *testing.T) {
-			bed(t, func(t *testing.T, d *deathbed) {
-				key := d.stand(t, "a")
+			withWitness(t, func(t *testing.T, d *fakeElection) {
+				key := d.enter(t, "a")
 				background(t, d.witness.Run)
 				pass(time.Second / 2)
-				d.refusing(func(mem.Op) bool { return true }) // the process led etcd as well
+				d.refusing(func(mem.Op) bool { return true }) // etcd ran on the same machine
 				d.die("a")
 				pass(4 * endTimeout)
 				d.mu.Lock()
 				d.answers = answers
 				d.mu.Unlock()
-				if !d.stands(t, key) {
-					t.Fatal("the term ended while etcd took nothing")
+				if !d.exists(t, key) {
+					t.Fatal("the term ended while etcd refused everything")
 				}
 				d.refusing(nil)
 				pass(time.Second / 2)
-				if got := d.stands(t, key); got != answers {
+				if got := d.exists(t, key); got != answers {
 					t.Errorf("the term stands: got %v, want %v", got, answers)
 				}
 			})
@@ -147,9 +147,9 @@ func TestAProofOfDeathOutlastsAnOutageOfEtcd(t *testing.T) {
 	}
 }
 
-func TestASignOfLifeOutlastsAReadThatFails(t *testing.T) {
-	bed(t, func(t *testing.T, d *deathbed) {
-		key := d.stand(t, "a")
+func TestASignOfLifeSurvivesAFailedRead(t *testing.T) {
+	withWitness(t, func(t *testing.T, d *fakeElection) {
+		key := d.enter(t, "a")
 		background(t, d.witness.Run)
 		pass(time.Second / 2)
 		d.refusing(func(op mem.Op) bool {
@@ -159,8 +159,8 @@ func TestASignOfLifeOutlastsAReadThatFails(t *testing.T) {
 		pass(3 * witnessPoll)
 		d.die("a")
 		pass(time.Second / 2)
-		if d.stands(t, key) || d.stands(t, "/rota/workers/a") {
-			t.Error("the dead process's term or its sign of life stands")
+		if d.exists(t, key) || d.exists(t, "/rota/workers/a") {
+			t.Error("the term or the sign of life of the dead process remains")
 		}
 	})
 }
@@ -169,25 +169,25 @@ func TestTheNextLeaderIsWatchedAtOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		deaf bool
 		by   time.Duration
-	}{"by the watch": {false, 10 * time.Millisecond}, "or soon, if that is deaf": {true, witnessPoll + witnessPause}} {
+	}{"by a watch": {false, 10 * time.Millisecond}, "soon, if the watch hangs": {true, witnessPoll + witnessPause}} {
 		t.Run(name, func(t *testing.T) {
-			bed(t, func(t *testing.T, d *deathbed) {
-				a, b := d.stand(t, "a"), d.stand(t, "b")
+			withWitness(t, func(t *testing.T, d *fakeElection) {
+				a, b := d.enter(t, "a"), d.enter(t, "b")
 				background(t, d.witness.Run)
 				pass(time.Second / 2)
 				if test.deaf {
 					d.etcd.StallWatches(d.witness.client)
 				}
-				if _, err := d.client.Delete(t.Context(), a); err != nil { // it hands over
+				if _, err := d.client.Delete(t.Context(), a); err != nil { // a resigns
 					t.Fatal(err)
 				}
 				pass(test.by)
 				d.die("b")
 				pass(time.Second / 2)
-				if got, want := d.connected(), []string{"a:1", "b:1"}; !slices.Equal(got, want) {
+				if got, want := d.dialled(), []string{"a:1", "b:1"}; !slices.Equal(got, want) {
 					t.Errorf("dialled %v, want %v", got, want)
 				}
-				if d.stands(t, b) {
+				if d.exists(t, b) {
 					t.Error("the next leader's death was not proven")
 				}
 			})
@@ -195,14 +195,14 @@ func TestTheNextLeaderIsWatchedAtOnce(t *testing.T) {
 	}
 }
 
-// TestAnAddressThatRefusesIsNotDialledTooOften has a leader that is dead already when the witness comes.
+// TestAnAddressThatRefusesIsNotDialledTooOften has a leader that is dead before the witness starts.
 func TestAnAddressThatRefusesIsNotDialledTooOften(t *testing.T) {
-	bed(t, func(t *testing.T, d *deathbed) {
-		d.stand(t, "a")
+	withWitness(t, func(t *testing.T, d *fakeElection) {
+		d.enter(t, "a")
 		d.die("a")
 		background(t, d.witness.Run)
 		pass(10*witnessPause - 1)
-		if got := len(d.connected()); got != 10 {
+		if got := len(d.dialled()); got != 10 {
 			t.Errorf("dialled %d times, want 10", got)
 		}
 	})

@@ -2,7 +2,7 @@ package election
 
 import "testing"
 
-func TestTheCandidaciesOfAnEarlierProcessAreForgotten(t *testing.T) {
+func TestTheKeysOfAnEarlierProcessAreRemoved(t *testing.T) {
 	t.Parallel()
 	client := dial(t)
 	leader := start(t, client, Config{Name: "a", TTL: longTTL}, false)

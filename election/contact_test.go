@@ -13,9 +13,9 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-// TestALeaderWhoseMemberTakesNothingOnIsReplaced has the member of a replica answer renewals and nothing else, as one does whose disk
-// hangs: it passes them on to the one that leads etcd.
-func TestALeaderWhoseMemberTakesNothingOnIsReplaced(t *testing.T) {
+// TestALeaderWithoutContactIsReplaced has members that answer only renewals. A member whose disk hangs does that: it forwards
+// renewals to etcd's leader.
+func TestALeaderWithoutContactIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hung atomic.Pointer[clientv3.Client]
 		etcd := mem.New(mem.Config{Faults: mem.FaultFunc(func(op mem.Op) mem.Verdict {
@@ -38,12 +38,12 @@ func TestALeaderWhoseMemberTakesNothingOnIsReplaced(t *testing.T) {
 					return context.Cause(ctx)
 				})
 			})
-			pass(time.Second / 2) // one after the other
+			pass(time.Second / 2) // so that they queue in this order
 		}
-		longest := silence(DefaultTTL) + DefaultTTL + 2*time.Second // until it gives its lease up, and that has run out
+		longest := maxSilence(DefaultTTL) + DefaultTTL + 2*time.Second // until it gives up its lease, and the lease has expired
 		pass(time.Minute)
 		if !leads[0].Load() {
-			t.Fatal("a leads no more, although all is well")
+			t.Fatal("a lost its term without a fault")
 		}
 		hung.Store(clients[1])
 		pass(longest)
