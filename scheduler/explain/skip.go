@@ -85,7 +85,7 @@ func explainSkip(f Facts, e *job.Event, slot time.Time) Answer {
 // notScheduled returns why a slot does not count for its job; "" if it counts.
 func notScheduled(f Facts, slot time.Time) string {
 	j := f.Job
-	switch early := !slot.After(policy.OwedAfter(j, f.When)); {
+	switch early := !slot.After(policy.SlotsAfter(j, f.When)); {
 	case early && j.SinceReason == job.SinceResumed:
 		return "the job got its present schedule later, at " + stamp(j.Scheduled)
 	case early && j.SinceReason == job.SinceRescheduled:

@@ -206,5 +206,5 @@ func (p *Planner) decideAgain(j *jobState, r *liveRun, now time.Time) *job.Decis
 
 // wasPaused reports whether the slot lies in a pause that is over.
 func (p *Planner) wasPaused(j *jobState, slot time.Time) bool {
-	return slices.ContainsFunc(p.pauses(j, slot.Add(-1)), func(s policy.Stretch) bool { return s.Holds(slot) })
+	return slices.ContainsFunc(p.pauses(j, slot.Add(-1)), func(s policy.Interval) bool { return s.Holds(slot) })
 }

@@ -75,7 +75,7 @@ func (p *Planner) applyLimit(c job.Change) {
 // forgetLimit removes a limit that nothing refers to. An undefined limit remembers recent starts, in case it is defined
 // again.
 func (p *Planner) forgetLimit(l *limitState) {
-	if l.def == nil && l.held == 0 && l.reserved == 0 && len(l.waiting) == 0 && l.pace.Blank() {
+	if l.def == nil && l.held == 0 && l.reserved == 0 && len(l.waiting) == 0 && l.pace.Empty() {
 		delete(p.limits, l.name)
 	}
 }
@@ -94,7 +94,7 @@ func (p *Planner) countHolders(old, r *job.Run, now time.Time) {
 		l := p.limit(name)
 		l.held--
 		if r != nil && old.State == job.Armed && !slices.Contains(has, name) { // this attempt never starts
-			l.pace.Unmark(old.Name(), old.Attempt)
+			l.pace.Remove(old.Name(), old.Attempt)
 		}
 		p.forgetLimit(l)
 	}
@@ -105,7 +105,7 @@ func (p *Planner) countHolders(old, r *job.Run, now time.Time) {
 		}
 		if !l.paced() {
 			if isAssigned(r) { // remembered in case the limit gets a rate
-				l.pace.Past(startsAt(r))
+				l.pace.AddEnded(startsAt(r))
 			}
 			continue
 		}
@@ -131,7 +131,7 @@ func (p *Planner) reserveLimits(j *jobState, r *job.Run) {
 	for _, name := range r.Limits {
 		p.limit(name).reserved++
 	}
-	p.eachPace(j, r, func(pace *policy.Pace) { pace.Mark(r.Name(), r.Attempt, startsAt(r)) })
+	p.eachPace(j, r, func(pace *policy.Pace) { pace.Add(r.Name(), r.Attempt, startsAt(r)) })
 }
 
 // releaseLimits undoes reserveLimits. If the decision was refused, its attempt does not start. But if the record shows an
@@ -146,7 +146,7 @@ func (p *Planner) releaseLimits(j *jobState, r *job.Run, refused bool) {
 		p.forgetLimit(l)
 	}
 	if known := j.run(r.ID); refused && (known == nil || known.Attempt < r.Attempt) {
-		p.eachPace(j, r, func(pace *policy.Pace) { pace.Unmark(r.Name(), r.Attempt) })
+		p.eachPace(j, r, func(pace *policy.Pace) { pace.Remove(r.Name(), r.Attempt) })
 	}
 }
 

@@ -36,7 +36,7 @@ func (p *Planner) pausedAt(j *jobState) time.Time {
 func (p *Planner) since(j *jobState) time.Time { return job.Later(p.gate.Since, j.def.Since) }
 
 // pauses returns the stretches after the given time in which slots do not count, because the job or all jobs were paused.
-func (p *Planner) pauses(j *jobState, after time.Time) []policy.Stretch {
+func (p *Planner) pauses(j *jobState, after time.Time) []policy.Interval {
 	if !p.since(j).After(after) || j.when == nil {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (j *jobState) from(after time.Time, rev int64) position {
 }
 
 // scheduledAfter returns the slot after which the job's present schedule applies; zero if the record does not say.
-func (j *jobState) scheduledAfter() time.Time { return policy.OwedAfter(j.def, j.when) }
+func (j *jobState) scheduledAfter() time.Time { return policy.SlotsAfter(j.def, j.when) }
 
 // lastSlot returns the latest slot that has a run, for a cursor that is gone or was put back. It ignores runs that were
 // armed ahead or ended before their slot: slots before them may be open, and a slot with a run is passed in any case.

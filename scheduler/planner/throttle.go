@@ -12,7 +12,7 @@ import (
 // runs, so every replica knows the same. A job that needs none of this has no throttle.
 type throttle struct {
 	pace         policy.Pace
-	attempts     []policy.Tried // ended attempts for the breaker, by their ends
+	attempts     []policy.BreakerAttempt // ended attempts for the breaker, by their ends
 	droppedUpTo  time.Time      // end of the last attempt that was dropped from attempts; zero: none was
 	outOfOrder   bool           // an older attempt came after a drop, so attempts may lack the wrong one
 	breaker      policy.BreakerState
@@ -104,15 +104,15 @@ func (p *Planner) observeAttempts(j *jobState, old, r *job.Run, now time.Time) {
 // markStart marks in pace when the attempt of r starts. old is the run before the change. Either may be nil.
 func markStart(pace *policy.Pace, old, r *job.Run, now time.Time) {
 	if old != nil && old.State == job.Armed && r != nil && r.Attempt < old.Attempt { // the attempt of old never starts
-		pace.Unmark(old.Name(), old.Attempt)
+		pace.Remove(old.Name(), old.Attempt)
 	}
 	switch {
 	case r == nil:
 	case isAssigned(r):
-		pace.Mark(r.Name(), r.Attempt, startsAt(r))
+		pace.Add(r.Name(), r.Attempt, startsAt(r))
 	case r.Attempt == 0 || old != nil && r.Attempt <= old.Attempt: // never started, or counted already
 	default:
-		pace.Past(startedAt(r, now))
+		pace.AddEnded(startedAt(r, now))
 	}
 }
 
@@ -142,7 +142,7 @@ func (j *jobState) addAttempts(old, r *job.Run, now time.Time) {
 		if a.Number <= known || a.State != job.Succeeded && a.State != job.Failed && a.State != job.TimedOut {
 			continue
 		}
-		t := policy.Tried{Failed: a.State != job.Succeeded}
+		t := policy.BreakerAttempt{Failed: a.State != job.Succeeded}
 		if old != nil && isAssigned(old) && old.Attempt == a.Number { // seen live, so this clock tells its times
 			t.Began, t.Ended = startsAt(old), now
 		} else {
@@ -156,7 +156,7 @@ func (j *jobState) addAttempts(old, r *job.Run, now time.Time) {
 			th.outOfOrder = true
 			continue
 		}
-		i, _ := slices.BinarySearchFunc(th.attempts, t, func(a, b policy.Tried) int {
+		i, _ := slices.BinarySearchFunc(th.attempts, t, func(a, b policy.BreakerAttempt) int {
 			if a.Ended.After(b.Ended) {
 				return 1
 			}

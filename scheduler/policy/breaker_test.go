@@ -11,12 +11,12 @@ import (
 
 var epoch = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
-// tries makes attempts of letters, one each second and a second long: s succeeds, f fails, - is a second without one.
-func tries(letters string) (list []policy.Tried) {
+// tries makes attempts from letters, one each second and one second long: s succeeds, f fails, - is a second without an attempt.
+func tries(letters string) (list []policy.BreakerAttempt) {
 	for i, c := range letters {
 		if c != '-' {
 			began := epoch.Add(time.Duration(i) * time.Second)
-			list = append(list, policy.Tried{Began: began, Ended: began.Add(time.Second), Failed: c == 'f'})
+			list = append(list, policy.BreakerAttempt{Began: began, Ended: began.Add(time.Second), Failed: c == 'f'})
 		}
 	}
 	return list
@@ -29,18 +29,18 @@ func TestBreaker(t *testing.T) {
 		"":                                     0,
 		"ssss":                                 0,
 		"f":                                    0,
-		"ff":                                   12, // two failures are enough, whatever is not known
+		"ff":                                   12, // two failures are enough, even with fewer attempts than the window
 		"fsf":                                  13,
 		"fssf":                                 14,
-		"fsssf":                                0, // the first is too long ago
+		"fsssf":                                0, // the first failure has left the window
 		"sssssssff":                            19,
-		"ffff":                                 12, // what began before it opened changes nothing
+		"ffff":                                 12, // attempts that began before it opened do not count
 		"ffss":                                 12,
-		"ff" + pause + "f":                     23, // the one that tried failed
+		"ff" + pause + "f":                     23, // the trial run failed
 		"ff" + pause + "f" + "ss":              23,
 		"ff" + pause + "f" + pause + "f":       34,
-		"ff" + pause + "s":                     0, // the one that tried succeeded
-		"ff" + pause + "sf":                    0, // and what was before is forgotten
+		"ff" + pause + "s":                     0, // the trial run succeeded
+		"ff" + pause + "sf":                    0, // which forgets all earlier attempts
 		"ff" + pause + "sff":                   25,
 		"ff" + pause + "f" + pause + "s" + "f": 0,
 	} {
@@ -55,7 +55,7 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-func TestABreakerThatHasForgottenOpensNoEarlier(t *testing.T) {
+func TestABreakerWithFewerAttemptsOpensNoEarlier(t *testing.T) {
 	b := &job.Breaker{Window: 10, FailureRatio: 0.3, OpenFor: job.Duration(time.Second)}
 	all := tries(strings.Repeat("ssfsssfsss", 10))
 	for i := range all {
@@ -65,7 +65,7 @@ func TestABreakerThatHasForgottenOpensNoEarlier(t *testing.T) {
 	}
 }
 
-func TestWhatBeganBeforeABreakerOpenedDoesNotCount(t *testing.T) {
+func TestAttemptsFromBeforeABreakerOpenedDoNotCount(t *testing.T) {
 	b := &job.Breaker{Window: 4, FailureRatio: 0.5, OpenFor: job.Duration(10 * time.Second)}
 	for letters, want := range map[string]int{"": 0, "sfs": 3, "ffsfs": 2, "ff----------f": 3, "ff----------ss": 4} {
 		if _, got := policy.Breaker(b, tries(letters)); got != want {

@@ -5,70 +5,70 @@ import (
 	"time"
 )
 
-// Pace keeps the attempts under one rate apart. Between the beginnings of two of them lies at least the interval of the
-// rate, whatever the order in which they are marked: so no span of time, however short, sees more of them than the rate
-// allows, and nothing but the latest beginnings has to be remembered. There are no bursts. The zero Pace has no beginnings.
+// Pace keeps the attempts under one rate apart: the starts of two attempts lie at least the rate's interval apart, in
+// whatever order they are added. So no span of time has more starts than the rate allows, there are no bursts, and only the
+// latest starts must be remembered. The zero Pace is empty.
 type Pace struct {
-	past   time.Time // the latest of Past
-	begins []begin   // in their order
+	ended  time.Time // start of the latest attempt that has ended
+	starts []start   // of the other attempts, in their order
 }
 
-// begin is when an attempt begins; those that are armed ahead begin in the future.
-type begin struct {
+// start is the start of an attempt, which lies in the future if the run is armed ahead.
+type start struct {
 	at      time.Time
 	run     string
 	attempt int
 }
 
-// Mark notes when an attempt begins, in the place of what was noted of it before.
-func (p *Pace) Mark(run string, attempt int, at time.Time) {
-	p.Unmark(run, attempt)
-	i, _ := slices.BinarySearchFunc(p.begins, at, func(b begin, at time.Time) int {
-		if b.at.After(at) {
+// Add adds the start of an attempt. It replaces an earlier start of the same attempt.
+func (p *Pace) Add(run string, attempt int, at time.Time) {
+	p.Remove(run, attempt)
+	i, _ := slices.BinarySearchFunc(p.starts, at, func(s start, at time.Time) int {
+		if s.at.After(at) {
 			return 1
 		}
 		return -1
 	})
-	p.begins = slices.Insert(p.begins, i, begin{at, run, attempt})
+	p.starts = slices.Insert(p.starts, i, start{at, run, attempt})
 }
 
-// Past notes when an attempt began that has ended. Only the latest of those is remembered.
-func (p *Pace) Past(at time.Time) {
-	if at.After(p.past) {
-		p.past = at
+// AddEnded adds the start of an attempt that has ended. Only the latest of these is remembered.
+func (p *Pace) AddEnded(at time.Time) {
+	if at.After(p.ended) {
+		p.ended = at
 	}
 }
 
-// Blank says that nothing is noted.
-func (p *Pace) Blank() bool { return p.past.IsZero() && len(p.begins) == 0 }
+// Empty reports whether no start is remembered.
+func (p *Pace) Empty() bool { return p.ended.IsZero() && len(p.starts) == 0 }
 
-// Unmark takes an attempt back that has not begun and will not.
-func (p *Pace) Unmark(run string, attempt int) {
-	p.begins = slices.DeleteFunc(p.begins, func(b begin) bool { return b.run == run && b.attempt == attempt })
+// Remove removes the start of an attempt that will not begin.
+func (p *Pace) Remove(run string, attempt int) {
+	p.starts = slices.DeleteFunc(p.starts, func(s start) bool { return s.run == run && s.attempt == attempt })
 }
 
-// Next is the first instant, not before from, at which one more attempt may begin.
+// Next returns the first time at which one more attempt may start, from at the earliest.
 func (p *Pace) Next(from time.Time, interval time.Duration) time.Time {
-	if after := p.past.Add(interval); after.After(from) && p.past.Add(-interval).Before(from) {
+	if after := p.ended.Add(interval); after.After(from) && p.ended.Add(-interval).Before(from) {
 		from = after
 	}
-	for _, b := range p.begins {
-		if !b.at.Add(interval).After(from) {
+	for _, s := range p.starts {
+		if !s.at.Add(interval).After(from) {
 			continue
 		}
-		if !b.at.Add(-interval).Before(from) {
+		if !s.at.Add(-interval).Before(from) {
 			break
 		}
-		from = b.at.Add(interval)
+		from = s.at.Add(interval)
 	}
 	return from
 }
 
-// Forget drops what cannot matter any more at now.
+// Forget removes the starts that have no effect after now.
 func (p *Pace) Forget(now time.Time, interval time.Duration) {
 	n := 0
-	for n < len(p.begins) && !p.begins[n].at.Add(interval).After(now) {
+	for n < len(p.starts) && !p.starts[n].at.Add(interval).After(now) {
 		n++
 	}
-	p.begins = slices.Delete(p.begins, 0, n)
+	p.starts = slices.Delete(p.starts, 0, n)
 }

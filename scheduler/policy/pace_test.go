@@ -29,8 +29,8 @@ func TestPaceKeepsAttemptsApart(t *testing.T) {
 				t.Fatalf("seed %d: next is %v before %v", seed, at, from)
 			}
 			if at.Equal(p.Next(from, interval)) && r.IntN(4) > 0 {
-				p.Mark(fmt.Sprint("run", i), 1, at.Add(time.Millisecond))
-				p.Mark(fmt.Sprint("run", i), 1, at) // told twice
+				p.Add(fmt.Sprint("run", i), 1, at.Add(time.Millisecond))
+				p.Add(fmt.Sprint("run", i), 1, at) // a second Add replaces the first
 				begins = append(begins, at)
 			}
 		}
@@ -43,29 +43,29 @@ func TestPaceKeepsAttemptsApart(t *testing.T) {
 	}
 }
 
-func TestPaceWaitsNoLongerThanItHasTo(t *testing.T) {
+func TestPaceWaitsNoLongerThanNeeded(t *testing.T) {
 	at := func(ms int) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
 	var p policy.Pace
 	if got := p.Next(at(0), time.Second); got != at(0) {
 		t.Errorf("the first begins at %v", got)
 	}
-	p.Mark("a", 1, at(0))
-	p.Mark("b", 1, at(2500)) // armed ahead
+	p.Add("a", 1, at(0))
+	p.Add("b", 1, at(2500)) // armed ahead
 	for from, want := range map[int]int{-1000: -1000, -999: 1000, 0: 1000, 1000: 1000, 1500: 1500, 1501: 3500, 2500: 3500, 4000: 4000} {
 		if got := p.Next(at(from), time.Second); got != at(want) {
 			t.Errorf("from %d: got %v, want %v", from, got.Sub(epoch), at(want).Sub(epoch))
 		}
 	}
-	p.Unmark("b", 2)
+	p.Remove("b", 2)
 	if got := p.Next(at(2000), time.Second); got != at(3500) {
-		t.Errorf("another attempt was taken back, and next is %v", got.Sub(epoch))
+		t.Errorf("another attempt was removed, and next is %v", got.Sub(epoch))
 	}
-	p.Unmark("b", 1)
+	p.Remove("b", 1)
 	if got := p.Next(at(2000), time.Second); got != at(2000) {
-		t.Errorf("it was taken back, and next is %v", got.Sub(epoch))
+		t.Errorf("it was removed, and next is %v", got.Sub(epoch))
 	}
-	p.Past(at(600))
-	p.Past(at(-100))
+	p.AddEnded(at(600))
+	p.AddEnded(at(-100))
 	if got := p.Next(at(1000), time.Second); got != at(1600) {
 		t.Errorf("after one that has ended, next is %v", got.Sub(epoch))
 	}

@@ -11,11 +11,12 @@ import (
 // ExitTempFail is the exit code by which a command asks for a retry: EX_TEMPFAIL of sysexits.h.
 const ExitTempFail = 75
 
-// AskedRetries is the number of retries without a retry policy, for a command that exits with ExitTempFail and for a failed request.
+// AskedRetries is the number of retries without a retry policy, for a command that exits with ExitTempFail and for a failed
+// request.
 const AskedRetries = 3
 
-// MaxLost is the number of workers that one run may cost. When it has cost so many, the run is lost too, since it probably kills its
-// workers. Attempts that had not begun, and those whose worker was asked to stop, do not count.
+// MaxLost is the number of workers that one run may cost. When it has cost so many, the run is lost too, since it probably
+// kills its workers. Attempts that had not begun, and those whose worker was asked to stop, do not count.
 const MaxLost = 5
 
 // EndedAttempt is an attempt that has ended, with everything that DecideRetry takes into account.
@@ -36,13 +37,13 @@ type Retry struct {
 	Reason string    `json:"reason"` // why the run waits
 }
 
-// DecideRetry decides whether another attempt follows one that has ended. It is the only place where that is decided: a worker calls
-// it when an attempt ends, and a leader when it gives an attempt up. It returns the outcome to be recorded, whose reason says why
-// there is no retry, and the retry; nil means that the run ends with the outcome.
+// DecideRetry decides whether another attempt follows one that has ended. It is the only place where that is decided: a
+// worker calls it when an attempt ends, and a leader when it gives an attempt up. It returns the outcome to be recorded,
+// whose reason says why there is no retry, and the retry; nil means that the run ends with the outcome.
 //
-// A lost attempt is retried at once, unless its job is delivered at most once or the run has cost MaxLost workers. An attempt that
-// the leader gave up after its timeout may still be executing: if a retry could repeat its work and the job forbids that, it counts
-// as lost. A run whose cancellation was requested is never retried.
+// A lost attempt is retried at once, unless its job is delivered at most once or the run has cost MaxLost workers. An
+// attempt that the leader gave up after its timeout may still be executing: if a retry could repeat its work and the job
+// forbids that, it counts as lost. A run whose cancellation was requested is never retried.
 func DecideRetry(e EndedAttempt) (job.Outcome, *Retry) {
 	o := e.Outcome
 	if o.State != job.Lost && !e.GivenUp {
@@ -67,10 +68,10 @@ func DecideRetry(e EndedAttempt) (job.Outcome, *Retry) {
 
 // retryKnown decides about an attempt whose end is known, with outcome o.
 //
-// A failed attempt is retried if its outcome allows it (o.Retry), and one that timed out always. The job's retry policy says how
-// often. Without a policy nothing is retried, with two exceptions: a command that exits with ExitTempFail, and a failed request that
-// may be repeated. These get AskedRetries with the default delays. Lost attempts do not count. The delay that a target asks for
-// (o.After) is a lower bound, whatever the policy is.
+// A failed attempt is retried if its outcome allows it (o.Retry), and one that timed out always. The job's retry policy
+// says how often. Without a policy nothing is retried, with two exceptions: a command that exits with ExitTempFail, and a
+// failed request that may be repeated. These get AskedRetries with the default delays. Lost attempts do not count. The
+// delay that a target asks for (o.After) is a lower bound, whatever the policy is.
 func (e *EndedAttempt) retryKnown(o job.Outcome) (job.Outcome, *Retry) {
 	retryable := o.State == job.TimedOut || o.State == job.Failed && o.Retry
 	if !retryable || e.Run.Cancel != nil {
@@ -105,8 +106,8 @@ func JoinReasons(reason, more string) string {
 	return reason + "; " + more
 }
 
-// asksForRetry reports whether the attempt itself asked for a retry. A request that failed without an answer may have been served,
-// so it is not repeated if the job is delivered at most once.
+// asksForRetry reports whether the attempt itself asked for a retry. A request that failed without an answer may have been
+// served, so it is not repeated if the job is delivered at most once.
 func asksForRetry(spec *job.Spec, o job.Outcome) bool {
 	if spec.HTTP != nil {
 		return o.State == job.Failed && spec.Delivery != job.AtMostOnce

@@ -12,7 +12,7 @@ func outcome(state job.State, exit int, retry bool) job.Outcome {
 	return job.Outcome{State: state, Exit: &exit, Retry: retry}
 }
 
-// tried is a run that executes its nth attempt, after so many that cost their worker.
+// tried returns a run that executes its nth attempt, of which lost attempts cost their worker.
 func tried(n, lost int) *job.Run {
 	r := &job.Run{Job: "backup", ID: "a", State: job.Running, Attempt: n, Worker: "w1"}
 	for i := range n - 1 {
@@ -46,7 +46,7 @@ func TestRetry(t *testing.T) {
 	canceled := tried(1, 0)
 	canceled.Cancel = &job.Cancel{Reason: "canceled by request"}
 	long := tried(1, 0)
-	long.Attempt = 60 // of which the record keeps a few only
+	long.Attempt = 60 // of which the record keeps only a few
 
 	for _, c := range []struct {
 		name   string
@@ -59,25 +59,25 @@ func TestRetry(t *testing.T) {
 	}{
 		{"a failure is tried again", fixed, tried(1, 0), outcome(job.Failed, 1, true), time.Second, "retry 1 of 3", true},
 		{"the last retry is granted", fixed, tried(3, 0), outcome(job.Failed, 1, true), time.Second, "retry 3 of 3", true},
-		{"one more is not", fixed, tried(4, 0), outcome(job.Failed, 1, true), 0, "gave up after 3 retries", false},
+		{"one more retry is refused", fixed, tried(4, 0), outcome(job.Failed, 1, true), 0, "gave up after 3 retries", false},
 		{"lost attempts do not count", fixed, tried(4, 2), outcome(job.Failed, 1, true), time.Second, "retry 2 of 3", true},
 		{"attempts that the record dropped count", retry(50, job.BackoffConstant, job.JitterNone), long,
 			outcome(job.Failed, 1, true), 0, "gave up after 50 retries", false},
 		{"a timeout is tried again", fixed, tried(1, 0), outcome(job.TimedOut, 0, false), time.Second, "retry 1 of 3", true},
-		{"a hopeless failure is not", fixed, tried(1, 0), outcome(job.Failed, 127, false), 0, "", false},
-		{"a success is not", fixed, tried(1, 0), outcome(job.Succeeded, 0, true), 0, "", false},
-		{"a canceled attempt is not", fixed, tried(1, 0), outcome(job.Canceled, 0, true), 0, "", false},
-		{"a canceled run is not", fixed, canceled, outcome(job.Failed, 1, true), 0, "", false},
+		{"a failure that forbids a retry is final", fixed, tried(1, 0), outcome(job.Failed, 127, false), 0, "", false},
+		{"a success is not retried", fixed, tried(1, 0), outcome(job.Succeeded, 0, true), 0, "", false},
+		{"a canceled attempt is not retried", fixed, tried(1, 0), outcome(job.Canceled, 0, true), 0, "", false},
+		{"a canceled run is not retried", fixed, canceled, outcome(job.Failed, 1, true), 0, "", false},
 		{"without a policy a failure is final", nil, tried(1, 0), outcome(job.Failed, 1, true), 0, "", false},
-		{"and a timeout", nil, tried(1, 0), outcome(job.TimedOut, 0, true), 0, "", false},
+		{"without a policy a timeout is final", nil, tried(1, 0), outcome(job.TimedOut, 0, true), 0, "", false},
 		{"without a policy exit code 75 is obeyed", nil, tried(1, 0), outcome(job.Failed, 75, true), time.Second / 2, "retry 1 of 3", true},
-		{"three times", nil, tried(4, 0), outcome(job.Failed, 75, true), 0, "gave up after 3 retries", false},
+		{"without a policy exit code 75 is obeyed three times", nil, tried(4, 0), outcome(job.Failed, 75, true), 0, "gave up after 3 retries", false},
 		{"a policy that grants none is obeyed", &job.Retry{}, tried(1, 0), outcome(job.Failed, 75, true), 0, "", false},
 		{"linear", retry(9, job.BackoffLinear, job.JitterNone), tried(3, 0), outcome(job.Failed, 1, true), 3 * time.Second, "retry 3 of 9", true},
 		{"exponential", retry(9, job.BackoffExponential, job.JitterNone), tried(4, 0), outcome(job.Failed, 1, true), 8 * time.Second, "retry 4 of 9", true},
 		{"capped", retry(9, job.BackoffExponential, job.JitterNone), tried(5, 0), outcome(job.Failed, 1, true), 10 * time.Second, "retry 5 of 9", true},
 		{"with jitter", retry(9, job.BackoffExponential, job.JitterFull), tried(4, 0), outcome(job.Failed, 1, true), 4 * time.Second, "retry 4 of 9", true},
-		{"the target's wish is a lower bound", fixed, tried(1, 0), job.Outcome{State: job.Failed, Retry: true, After: time.Minute}, time.Minute, "retry 1 of 3", true},
+		{"the delay that the target asks for is a lower bound", fixed, tried(1, 0), job.Outcome{State: job.Failed, Retry: true, After: time.Minute}, time.Minute, "retry 1 of 3", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := job.Spec{Command: []string{"x"}, Retry: c.retry}
@@ -92,7 +92,7 @@ func TestRetry(t *testing.T) {
 		})
 	}
 
-	t.Run("without a policy a request is tried again if that may help", func(t *testing.T) {
+	t.Run("without a policy a request is retried if its outcome allows it", func(t *testing.T) {
 		busy := outcome(job.Failed, 503, true)
 		busy.After = 2 * time.Second
 		spec := job.Spec{HTTP: &job.HTTP{}}
@@ -117,7 +117,7 @@ func TestRetry(t *testing.T) {
 		}
 	})
 
-	t.Run("exit code 75 of something that is not a command means nothing", func(t *testing.T) {
+	t.Run("exit code 75 of a handler means nothing", func(t *testing.T) {
 		spec := job.Spec{Handler: "x"}
 		if _, _, again := decide(EndedAttempt{Spec: &spec, Run: tried(1, 0), Outcome: outcome(job.Failed, 75, true)}); again {
 			t.Error("DecideRetry() grants a retry")
@@ -159,15 +159,15 @@ func TestLost(t *testing.T) {
 		reason   string
 	}{
 		{"at_least_once is tried again", job.AtLeastOnce, tried(1, 0), vanished, true, "tried again after losing worker w1"},
-		{"also after failures", job.AtLeastOnce, tried(9, 3), vanished, true, "tried again after losing worker w1"},
-		{"not after the fifth loss", job.AtLeastOnce, tried(5, 4), vanished, false, "lost 5 workers"},
-		{"not when the fifth vanishes among those that were stopped", job.AtLeastOnce,
+		{"at_least_once is tried again after failures", job.AtLeastOnce, tried(9, 3), vanished, true, "tried again after losing worker w1"},
+		{"the fifth loss is final", job.AtLeastOnce, tried(5, 4), vanished, false, "lost 5 workers"},
+		{"the fifth loss is final also among stopped workers", job.AtLeastOnce,
 			lost(vanished, stopped, vanished, vanished, notBegun, vanished), vanished, false, "lost 5 workers"},
 		{"workers that were stopped do not count", job.AtLeastOnce, lost(stopped, stopped, stopped, stopped, stopped), vanished, true, "tried again after losing worker w1"},
-		{"nor attempts that had not begun", job.AtLeastOnce, lost(notBegun, notBegun, notBegun, notBegun, notBegun), vanished, true, "tried again after losing worker w1"},
-		{"nor the stop of the next one", job.AtLeastOnce, lost(vanished, vanished, vanished, vanished), stopped, true, "tried again after losing worker w1"},
-		{"at_most_once is not", job.AtMostOnce, tried(1, 0), vanished, false, "its delivery is at_most_once"},
-		{"a canceled run is not", job.AtLeastOnce, canceled, vanished, false, "canceled by request"},
+		{"attempts that had not begun do not count", job.AtLeastOnce, lost(notBegun, notBegun, notBegun, notBegun, notBegun), vanished, true, "tried again after losing worker w1"},
+		{"a stopped worker after four losses does not count", job.AtLeastOnce, lost(vanished, vanished, vanished, vanished), stopped, true, "tried again after losing worker w1"},
+		{"at_most_once is not retried", job.AtMostOnce, tried(1, 0), vanished, false, "its delivery is at_most_once"},
+		{"a canceled run is not retried", job.AtLeastOnce, canceled, vanished, false, "canceled by request"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, reason, again := decide(EndedAttempt{

@@ -7,8 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// When parses what a spec says about time. It returns nil for a job without a schedule of its own, and the errors of
-// schedule.Parse.
+// When parses the schedule of a spec. It returns nil for a job without a schedule of its own, and the errors of schedule.Parse.
 func When(name string, s *job.Spec) (*schedule.Schedule, error) {
 	if !s.Scheduled() {
 		return nil, nil
@@ -23,11 +22,13 @@ func When(name string, s *job.Spec) (*schedule.Schedule, error) {
 	return schedule.Parse(spec)
 }
 
-// OwedAfter is after which slot those of the job's present schedule, which is when, are owed; zero if the record does not tell.
-// One that took the place of another begins with the first slot whose time had not come then, offset as it was: an edit between
-// a slot and its time costs a run only if the slot goes, and one of the jitter alone neither takes a slot nor brings one back.
-// A new job has no slots from before it was made.
-func OwedAfter(j *job.Job, when *schedule.Schedule) time.Time {
+// SlotsAfter returns the time after which the slots of the job's present schedule run; zero if the record does not say.
+// when is that schedule.
+//
+// An edited schedule begins with the first slot whose time, with the jitter of the old schedule, had not come at the edit.
+// So an edit between a slot and its time loses the run only if the new schedule lacks the slot. An edit of the jitter alone
+// neither loses nor repeats a slot. A new job has no slots before its creation.
+func SlotsAfter(j *job.Job, when *schedule.Schedule) time.Time {
 	at := j.Scheduled
 	if at.IsZero() && j.SinceReason != job.SinceResumed {
 		at = j.Since
