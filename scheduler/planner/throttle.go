@@ -13,8 +13,8 @@ import (
 type throttle struct {
 	pace         policy.Pace
 	attempts     []policy.BreakerAttempt // ended attempts for the breaker, by their ends
-	droppedUpTo  time.Time      // end of the last attempt that was dropped from attempts; zero: none was
-	outOfOrder   bool           // an older attempt came after a drop, so attempts may lack the wrong one
+	droppedUpTo  time.Time               // end of the last attempt that was dropped from attempts; zero: none was
+	outOfOrder   bool                    // an older attempt came after a drop, so attempts may lack the wrong one
 	breaker      policy.BreakerState
 	queued, left []*limitWaiter // the job's places in the queues of limits: now, and until the present decision
 }
