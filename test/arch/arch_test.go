@@ -63,7 +63,7 @@ var rules = map[string]rule{
 	"scheduler/executor/dial":    {},
 	"scheduler/executor/fill":    {own: []string{"scheduler/job", "scheduler/executor/refs"}},
 	"scheduler/notify/send": {
-		own:      []string{"scheduler/job", "scheduler/notify", "scheduler/executor", "scheduler/executor/refs"}, // of executor the Redactor only
+		own:      []string{"scheduler/job", "scheduler/notify", "scheduler/executor", "scheduler/executor/refs", "scheduler/executor/dial"}, // of executor the Redactor only
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},
 	},
 	"scheduler/api": {

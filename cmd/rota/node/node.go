@@ -184,7 +184,7 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 				return nil
 			})
 		}
-		n.services = send.NewServices()
+		n.services = send.NewServices(send.ServicesConfig{})
 		stops.add("wait for notifications", func() error { n.services.Close(); return nil })
 		n.scheduler = scheduler.New(planner.Config{
 			WorkerTTL: workerTTL, ArmAhead: n.set.Dispatch.Lead(),

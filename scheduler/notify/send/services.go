@@ -14,6 +14,7 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/dial"
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/notify"
 )
@@ -24,6 +25,7 @@ import (
 // other call for its URL before it returns. So a service that hangs takes no calls from another one. The same holds for
 // reading a file that a URL names. Close waits for abandoned calls.
 type Services struct {
+	cfg   ServicesConfig
 	slots chan struct{} // holds a token for each call under way
 	calls sync.WaitGroup
 
@@ -36,9 +38,15 @@ var _ Sender = (*Services)(nil)
 // maxCalls is how many calls may be under way, abandoned ones included.
 const maxCalls = 64
 
+// ServicesConfig says what notifiers may use and reach. The zero value allows everything.
+type ServicesConfig struct {
+	Refs  *refs.Policy // references in URLs; nil: all
+	Reach *dial.Guard  // addresses; nil: all
+}
+
 // NewServices returns a sender for all services.
-func NewServices() *Services {
-	return &Services{slots: make(chan struct{}, maxCalls), busy: make(map[string]bool)}
+func NewServices(cfg ServicesConfig) *Services {
+	return &Services{cfg: cfg, slots: make(chan struct{}, maxCalls), busy: make(map[string]bool)}
 }
 
 // closeTimeout bounds the wait for abandoned calls. Most services of shoutrrr return within it.
@@ -66,18 +74,26 @@ func (s *Services) Send(ctx context.Context, ref string, m notify.Message) error
 	hide := executor.NewRedactor(nil, secretsOf(full, secrets))
 	scheme, _, _ := strings.Cut(full, ":")
 	service, _, _ := strings.Cut(strings.ToLower(scheme), "+")
-	switch {
-	case !slices.Contains(notify.Schemes(), service):
+	if slices.Contains(notify.Schemes(), service) {
+		err = s.deliver(ctx, service, full, m)
+	} else {
 		err = errors.New("url has no known scheme")
-	case service == webhookScheme:
-		err = webhook(ctx, full, m)
-	default:
-		err = s.call(ctx, full, func() error { return shout(service, full, m) })
 	}
 	if err != nil {
 		return errors.New(oneLine(hide.String(err.Error())))
 	}
 	return nil
+}
+
+// deliver sends m to the URL full, unless the guard refuses its host.
+func (s *Services) deliver(ctx context.Context, service, full string, m notify.Message) error {
+	if err := s.checkHost(ctx, service, full); err != nil {
+		return err
+	}
+	if service == webhookScheme {
+		return webhook(ctx, full, m, s.cfg.Reach)
+	}
+	return s.call(ctx, full, func() error { return shout(service, full, m) })
 }
 
 // resolve returns ref with its references replaced by their values, and these values. A file may be on a file server that does
@@ -86,7 +102,7 @@ func (s *Services) resolve(ctx context.Context, ref string) (full string, secret
 	if !refs.Has(ref) {
 		return ref, nil, nil
 	}
-	var values refs.Resolver
+	values := refs.Resolver{Policy: s.cfg.Refs}
 	var expanded string
 	err = s.call(ctx, ref, func() (err error) {
 		expanded, err = values.Expand(ref)

@@ -45,7 +45,11 @@ func hook(t *testing.T, status int) (host string, got chan request) {
 var message = notify.Message{Title: "rota: job a failed", Body: "run: a/1\nstate: failed"}
 
 func services(t *testing.T) *send.Services {
-	s := send.NewServices()
+	return guarded(t, send.ServicesConfig{})
+}
+
+func guarded(t *testing.T, cfg send.ServicesConfig) *send.Services {
+	s := send.NewServices(cfg)
 	t.Cleanup(s.Close)
 	return s
 }

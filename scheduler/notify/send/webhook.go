@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/specialized/generic"
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 
+	"github.com/rota-scheduler/rota/scheduler/executor/dial"
 	"github.com/rota-scheduler/rota/scheduler/notify"
 )
 
@@ -20,7 +23,7 @@ const webhookScheme = "generic"
 
 // webhook posts m to a URL such as generic://host/path or generic+http://host/path. It reads the URL as shoutrrr does, with
 // template=json, @header and so on. Unlike shoutrrr, it stops when ctx ends and follows no redirect.
-func webhook(ctx context.Context, full string, m notify.Message) error {
+func webhook(ctx context.Context, full string, m notify.Message, reach *dial.Guard) error {
 	u, err := url.Parse(full)
 	if err != nil {
 		return errors.New("url cannot be parsed")
@@ -50,8 +53,14 @@ func webhook(ctx context.Context, full string, m notify.Message) error {
 	}
 	req.Header = header
 	req.Header.Set("Content-Type", contentType)
+	dialer := net.Dialer{Timeout: 10 * time.Second}
+	if reach != nil {
+		dialer.ControlContext = reach.Control
+	}
 	client := http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, DisableKeepAlives: true,
+		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	resp, err := client.Do(req)
