@@ -31,6 +31,15 @@ func TestLinksHaveTargets(t *testing.T) {
 	}
 }
 
+// TestNoPageHasAConflict finds what a merge has left behind.
+func TestNoPageHasAConflict(t *testing.T) {
+	for _, page := range pages(t) {
+		if strings.Contains(read(t, page), "\n<<<<<<< ") {
+			t.Errorf("%s has an unresolved conflict", page)
+		}
+	}
+}
+
 // TestEveryPageIsInTheIndex holds docs/README.md to the pages that exist.
 func TestEveryPageIsInTheIndex(t *testing.T) {
 	index := read(t, "README.md")

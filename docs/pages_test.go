@@ -92,8 +92,8 @@ func same(t *testing.T, where string, got, want []string) {
 
 // jsonNames returns the names that a type's fields have in JSON.
 func jsonNames(of reflect.Type) (names []string) {
-	for i := range of.NumField() {
-		tag, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+	for field := range of.Fields() {
+		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if tag != "" && tag != "-" {
 			names = append(names, tag)
 		}
