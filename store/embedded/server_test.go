@@ -103,6 +103,7 @@ func tryStart(t *testing.T, cfg Config) (*Server, error) {
 // eventually polls until ok, because other goroutines decide when.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
+	// A poll with a deadline.
 	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("still not: %s", what)

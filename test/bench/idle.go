@@ -49,7 +49,8 @@ func (b *rest) run(ctx context.Context, o *options) error {
 }
 
 func (b *rest) measure(ctx context.Context, o *options, c *cluster) error {
-	time.Sleep(5 * time.Second) // what a start leaves to do is done
+	// The nodes finish the work of their start. They report no end of it that could be polled.
+	time.Sleep(5 * time.Second)
 	before, err := c.counters(ctx)
 	if err != nil {
 		return err
@@ -63,6 +64,7 @@ func (b *rest) measure(ctx context.Context, o *options, c *cluster) error {
 		return err
 	}
 	used := usage()
+	// The measured window has a fixed length.
 	time.Sleep(b.lasts)
 	used = usage() - used
 	stop()

@@ -83,6 +83,7 @@ func (c *cluster) settle(ctx context.Context) (ended time.Time, err error) {
 		return ended, err
 	}
 	defer client.Close()
+	// A poll; ctx has the deadline.
 	for last := int64(0); ; time.Sleep(20 * time.Millisecond) {
 		rev, err := revision(ctx, client)
 		if err != nil {

@@ -77,9 +77,11 @@ func (b *hoard) measure(ctx context.Context, o *options, c *cluster, led *ledger
 	if time.Until(due) < idle+before {
 		return errors.New("the nodes were ready too late")
 	}
+	// The idle window begins at an instant of the clock.
 	time.Sleep(time.Until(due.Add(-idle - before)))
 	say("resident", "%.0f MiB of its own, %.0f of files (etcd's database, which is reclaimed at need)", memory("RssAnon"), memory("RssFile"))
 	used := usage()
+	// The measured window has a fixed length.
 	time.Sleep(idle)
 	say("idle", "%.2f %% of a core", 100*(usage()-used).Seconds()/idle.Seconds())
 	runtime.GC()

@@ -95,6 +95,7 @@ func (l *ledger) await(ctx context.Context, runs int, limit time.Time) error {
 		if time.Now().After(limit) || ctx.Err() != nil {
 			return fmt.Errorf("only %d of %d runs have begun", l.all.Load(), runs)
 		}
+		// A poll with a deadline.
 		time.Sleep(5 * time.Millisecond)
 	}
 	return nil

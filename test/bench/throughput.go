@@ -76,6 +76,7 @@ func (b *sustained) run(ctx context.Context, o *options) error {
 	if late := time.Since(start); late > 0 {
 		return errors.Join(fmt.Errorf("the nodes were ready %v after the first slot", late), c.close())
 	}
+	// The first slot is an instant of the clock.
 	time.Sleep(time.Until(start))
 	begin, err := c.spent(ctx)
 	if err == nil {
@@ -93,6 +94,7 @@ func (b *sustained) run(ctx context.Context, o *options) error {
 
 // measure reports what happens between led.from and led.to.
 func (b *sustained) measure(ctx context.Context, o *options, c *cluster, led *ledger, limit float64, cost time.Duration) error {
+	// The measured window begins at an instant of the clock.
 	time.Sleep(time.Until(led.from))
 	stop, err := o.profiled()
 	if err != nil {
@@ -103,6 +105,7 @@ func (b *sustained) measure(ctx context.Context, o *options, c *cluster, led *le
 		return err
 	}
 	used := usage()
+	// The measured window ends at an instant of the clock.
 	time.Sleep(time.Until(led.to))
 	used = usage() - used
 	after, err := c.counters(ctx)
@@ -146,6 +149,7 @@ func (c *cluster) total(ctx context.Context, led *ledger, begin spent, runs int)
 	if err := led.await(ctx, runs, limit); err != nil {
 		return err
 	}
+	// A poll with a deadline.
 	for ; ; time.Sleep(100 * time.Millisecond) {
 		end, err := c.spent(ctx)
 		if err != nil {
@@ -165,6 +169,7 @@ func (c *cluster) total(ctx context.Context, led *ledger, begin spent, runs int)
 func (b *sustained) account(ctx context.Context, c *cluster, led *ledger, start, end time.Time) error {
 	var missing, repeated, want, behind, events int
 	var states map[job.State]int
+	// A poll with a deadline.
 	for limit := time.Now().Add(2 * time.Minute); ; time.Sleep(500 * time.Millisecond) {
 		if want, missing, repeated = led.check(start, end, b.every); missing > 0 && time.Now().Before(limit) {
 			continue

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// poll is how often a condition is looked at.
+// poll is the time between two checks of a condition.
 const poll = 50 * time.Millisecond
 
 // Await waits until ok holds, and fails the test if it does not within limit.
@@ -16,8 +16,9 @@ func Await(t testing.TB, limit time.Duration, what string, ok func() bool) {
 	}
 }
 
-// Within says whether ok holds within limit.
+// Within reports whether ok holds within limit.
 func Within(limit time.Duration, ok func() bool) bool {
+	// This is the poll of all tests of clusters.
 	for deadline := time.Now().Add(limit); ; time.Sleep(poll) {
 		if ok() {
 			return true
@@ -28,5 +29,9 @@ func Within(limit time.Duration, ok func() bool) bool {
 	}
 }
 
-// Let lets time pass in which the cluster works, or is left harmed. It is no way to wait for something.
-func Let(d time.Duration) { time.Sleep(d) }
+// Let lets time pass in which the cluster works, with or without a fault. Use it where the length itself is part of the test, for
+// example the length of a fault. To wait for a condition, use Await.
+func Let(d time.Duration) {
+	// The caller needs a length of time and has no condition to poll.
+	time.Sleep(d)
+}

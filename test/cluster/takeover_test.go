@@ -110,6 +110,7 @@ func spread(list []time.Duration) string {
 // awaitStoreLeader waits until a member other than that of a replica that has ended says that another one leads etcd.
 func (c *Cluster) awaitStoreLeader(ended *Node) {
 	c.t.Helper()
+	// A poll with a deadline, faster than Await: the test measures this time.
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(poll / 10) {
 		for _, n := range c.replicas {
 			if n != ended && c.leadsStore(n) {

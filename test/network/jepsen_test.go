@@ -74,11 +74,14 @@ func TestJepsen(t *testing.T) {
 		s.run(began.Add(plan.submit))
 	}()
 
+	// Jepsen's timetable: jobs are submitted without a fault first.
 	time.Sleep(time.Until(began.Add(plan.calm)))
 	p := halve(t, rng, lab, c)
+	// Jepsen's timetable: the length of the partition.
 	time.Sleep(time.Until(p.from.Add(plan.partition)))
 	p.heal(c)
 	<-submitted
+	// Jepsen's timetable: the last runs need time to end before the final read.
 	time.Sleep(time.Until(began.Add(plan.submit + plan.quiet)))
 	for _, n := range c.Replicas() {
 		if text, ok := ready(t, n); !ok {
@@ -159,6 +162,7 @@ func (s *submitter) run(until time.Time) {
 		_, _, sub.err = through.Client.PutJob(s.t.Context(), sub.Name, sub.spec, api.Precondition{Absent: true})
 		sub.taken = sub.err == nil
 		s.jobs = append(s.jobs, sub)
+		// Jepsen's timetable: the rate of submissions, with jitter.
 		time.Sleep(s.plan.every/2 + time.Duration(s.rng.Int64N(int64(s.plan.every))))
 	}
 }

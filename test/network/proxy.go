@@ -152,6 +152,7 @@ func (p *Proxy) pump(c *carrier, to, from net.Conn) {
 		defer to.Close()
 		defer from.Close()
 		for piece := range way {
+			// The proxy delays data; this is the delay.
 			time.Sleep(time.Until(piece.due))
 			p.awaitPass(c)
 			if _, err := to.Write(piece.data); err != nil {

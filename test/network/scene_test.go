@@ -87,7 +87,8 @@ func (s *scene) row(name string, harm func(t *testing.T)) {
 	s.t.Run(name, func(t *testing.T) {
 		before := len(s.effects())
 		began := time.Now()
-		time.Sleep(time.Duration(s.rng.Int64N(int64(time.Second)))) // so that it comes at any phase of the second
+		// The fault comes at a random phase of the second. There is no condition to poll.
+		time.Sleep(time.Duration(s.rng.Int64N(int64(time.Second))))
 		harm(t)
 		s.c.WaitReady()
 		s.awaitCaughtUp(t)
@@ -199,6 +200,7 @@ func (s *scene) termsSince(since time.Time) (terms []int64) {
 func (s *scene) steady(t *testing.T, leader *cluster.Node, d time.Duration) {
 	t.Helper()
 	since, term := time.Now(), s.term()
+	// The leader must keep its term for the whole time, which cannot be polled.
 	time.Sleep(d)
 	s.c.Recorder.Sync()
 	if terms := s.termsSince(since); len(terms) != 1 || terms[0] != term {

@@ -105,7 +105,8 @@ func (s *scene) deposed(t *testing.T, leader *cluster.Node, cut *Cut) {
 	over := s.outage(leader.Name)
 	s.takeover(t, leader, since, takeoverTime)
 	awaitUnready(t, leader, 5*time.Second)
-	time.Sleep(time.Second) // both sides go on as they are
+	// Both sides continue while the partition lasts. There is no condition to poll.
+	time.Sleep(time.Second)
 	cut.Heal()
 	leader.WaitReady()
 	over()
@@ -137,6 +138,7 @@ func (s *scene) oneLink(t *testing.T) {
 	since := time.Now()
 	cut := s.lab.Split([]string{leader.Name}, []string{follower.Name})
 	over := s.outage(leader.Name, follower.Name)
+	// The leader must not flap for the whole time, which cannot be polled.
 	time.Sleep(lasting(2*lease, 12*lease))
 	s.c.Recorder.Sync()
 	if terms := s.termsSince(since); len(terms) > 2 {

@@ -66,6 +66,7 @@ func (s *storeScene) leadingMemberHangs(t *testing.T) {
 	t.Logf("etcd has another leader after %v", time.Since(began).Round(10*time.Millisecond))
 	s.awaitCaughtUp(t)
 	over()
+	// The length of the hang is the fault, so the test waits exactly that long.
 	time.Sleep(time.Until(began.Add(lasting(lease+3*time.Second, 6*lease))))
 	if s.etcd.Answers(member) {
 		t.Error("the member answers: the fault did not bite")
@@ -151,7 +152,8 @@ func (s *storeScene) lateWrite(t *testing.T, try int) (late int) {
 	leader := s.leadingMember(t)
 	through := s.etcd.clients[(leader+1)%len(s.hosts)]
 	slot := time.Now().Truncate(time.Second).Add(time.Second + time.Duration(s.rng.IntN(20))*time.Millisecond)
-	time.Sleep(time.Until(slot)) // in the middle of what the leader of rota decides
+	// The fault must come while rota's leader decides the slot, which is an instant of the clock.
+	time.Sleep(time.Until(slot))
 	s.etcd.Stop(leader)
 	const writes = 20
 	key := func(i int) string { return fmt.Sprintf("/canary/%d/%d", try, i) }
@@ -204,6 +206,7 @@ func (s *storeScene) noMajority(t *testing.T) {
 	if all() {
 		length = time.Minute
 	}
+	// Without a quorum nothing may start for the whole time, and the absence of an event cannot be polled.
 	time.Sleep(time.Until(began.Add(length)))
 	if n := len(s.effects()); n > before {
 		t.Errorf("%d executions began while nobody led", n-before)

@@ -99,6 +99,7 @@ func remove(n int) error {
 	var errs []error
 	for _, path := range names {
 		name := filepath.Base(path)
+		// A poll with a deadline: processes that were killed leave the namespace some time later.
 		for deadline := time.Now().Add(leaveTime); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 			left := strings.Fields(inhabitants(name))
 			if len(left) == 0 {

@@ -249,6 +249,7 @@ func (c *caller) insist(do func(ctx context.Context) error) error {
 		if err == nil || errors.Is(err, job.ErrNotFound) {
 			return nil
 		}
+		// Simulated time: a client waits between two tries.
 		time.Sleep(200 * time.Millisecond)
 	}
 }

@@ -61,9 +61,11 @@ func (w *world) runUntil(end time.Time) {
 	for len(w.agenda) > 0 && !w.agenda[0].at.After(end) {
 		next := w.agenda[0]
 		w.agenda = w.agenda[1:]
+		// Simulated time.
 		time.Sleep(time.Until(next.at))
 		next.do()
 	}
+	// Simulated time.
 	time.Sleep(time.Until(end))
 }
 

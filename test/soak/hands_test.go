@@ -50,6 +50,7 @@ func (n *nemesis) garbage() (string, error) {
 	}
 	named := 0
 	bit := cluster.Within(10*time.Second, func() bool { named = n.quarantined(); return named >= 5 })
+	// The garbage stays for a random time, which is the fault. There is no condition to poll.
 	time.Sleep(n.some(3 * time.Second))
 	for _, key := range families() {
 		n.write("delete "+key, func(ctx context.Context) error {
@@ -158,6 +159,7 @@ func (n *nemesis) revokeLease(id clientv3.LeaseID) {
 func (n *nemesis) compact() (string, error) {
 	victim := n.worker()
 	victim.Stop()
+	// The process must miss changes of the store. A stopped process shows nothing that could be polled.
 	time.Sleep(lease / 2)
 	rev := n.c.Recorder.Rev() // the head, or else the recorder would miss something
 	n.write("compact", func(ctx context.Context) error {

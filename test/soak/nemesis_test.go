@@ -80,6 +80,7 @@ func (n *nemesis) run(until time.Time) {
 	for round := uint64(0); ; round++ {
 		for k, i := range n.chance(round, 0).Perm(len(list)) {
 			n.rng = n.chance(round, uint64(k)+1)
+			// The time between two faults is part of the load: in it the cluster works without a fault. There is no condition to poll.
 			time.Sleep(after + 2*time.Second + n.some(3*time.Second))
 			if time.Now().After(until) {
 				return

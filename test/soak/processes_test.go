@@ -35,6 +35,7 @@ func (n *nemesis) some(most time.Duration) time.Duration {
 func (n *nemesis) kill(victim *cluster.Node) (string, error) {
 	before, pid := n.session(victim), victim.PID()
 	victim.Kill()
+	// The process stays dead for a random time, which is the fault. There is no condition to poll.
 	time.Sleep(n.some(6 * time.Second))
 	victim.Start()
 	if victim.PID() == pid {
@@ -50,6 +51,7 @@ func (n *nemesis) terminate(victim *cluster.Node) (string, error) {
 		n.c.Harm(history.Fault{Kind: history.Drain, Node: victim.Name, At: asked.Add(grace)})
 		n.c.Heal(victim.Name)
 	}
+	// The process stays down for a random time, which is the fault. There is no condition to poll.
 	time.Sleep(n.some(3 * time.Second))
 	victim.Start()
 	return n.newSession(victim, before)
@@ -90,8 +92,10 @@ func (n *nemesis) pause(victim *cluster.Node, length time.Duration) (string, err
 	leader, _ := n.storeLeader()
 	others := n.sessions(victim)
 	victim.Stop()
+	// The length of the pause is the fault, so the test waits exactly that long.
 	time.Sleep(length / 2)
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", victim.PID()))
+	// The second half of the pause.
 	time.Sleep(length / 2)
 	resumed := time.Now()
 	victim.Cont()
@@ -146,6 +150,7 @@ func (n *nemesis) outage() (string, error) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), 2*time.Second)
 	_, err := n.etcd.Get(ctx, cluster.Prefix)
 	cancel()
+	// The length of the outage is the fault, so the test waits exactly that long.
 	time.Sleep(time.Until(began.Add(length)))
 	for i, r := range n.c.Replicas() {
 		if i != spared {

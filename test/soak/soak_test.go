@@ -81,6 +81,7 @@ func TestSoak(t *testing.T) {
 	wg.Wait()
 
 	edits := e.check()
+	// The load lasts until end, which the operator chose. There is no condition to poll.
 	time.Sleep(time.Until(end))
 	if !cluster.Within(quiet, func() bool { return len(undecided(c, e.jobs)) == 0 && len(c.Recorder.Open()) == 0 }) {
 		open := c.Recorder.Open()
