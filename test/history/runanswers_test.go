@@ -1,0 +1,126 @@
+package history
+
+import "github.com/rota-scheduler/rota/scheduler/job"
+
+// runAnswers are calls that submit, read, cancel and retry a run.
+var runAnswers = []answerCase{
+	{"done again when it had ended", true, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		callRetry(1, 3, 4, Early),
+		callRetry(0, 5, 6, Done),
+		said(1, CallRun, 7, 8, Done, shows(job.Failed, 9)),
+		callRetry(0, 9, 10, Done),
+		callRetry(0, 11, 12, Open),
+	}},
+	{"done again before it had ended", false, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		callRetry(0, 3, 4, Done),
+		said(1, CallRun, 5, 6, Done, shows(job.Running, 9)),
+	}},
+	{"not done again, though it had ended", false, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		said(1, CallRun, 3, 4, Done, shows(job.Succeeded, 9)),
+		callRetry(0, 5, 6, Early),
+	}},
+	{"done again, and there was no such run", false, []Call{
+		callRetry(0, 1, 2, Done),
+		said(0, CallSubmit, 3, 4, Done, creates(5)),
+	}},
+	{"a run's life", true, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		said(0, CallRun, 3, 4, Done, shows(job.Pending, 5)),
+		said(1, CallRun, 5, 6, Done, shows(job.Running, 7)),
+		said(0, CallRun, 7, 8, Done, shows(job.Succeeded, 9)),
+		said(1, CallSubmit, 9, 10, Done, shows(job.Succeeded, 9)),
+	}},
+	{"a stale read", false, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		said(0, CallRun, 3, 4, Done, shows(job.Running, 7)),
+		said(1, CallRun, 5, 6, Done, shows(job.Pending, 5)),
+	}},
+	{"no stale read, since they overlap", true, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		said(0, CallRun, 3, 6, Done, shows(job.Running, 7)),
+		said(1, CallRun, 5, 7, Done, shows(job.Pending, 5)),
+	}},
+	{"a lost submission", false, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		said(1, CallRun, 3, 4, Absent, nil),
+	}},
+	{"made twice", false, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		said(1, CallSubmit, 3, 4, Done, creates(6)),
+	}},
+	{"found before it was made", false, []Call{
+		said(1, CallSubmit, 1, 2, Done, shows(job.Pending, 5)),
+		said(0, CallSubmit, 3, 4, Done, creates(5)),
+	}},
+	{"one of two at a time makes it", true, []Call{
+		said(0, CallSubmit, 1, 4, Done, creates(5)),
+		said(1, CallSubmit, 2, 3, Done, shows(job.Pending, 5)),
+	}},
+	{"an open submission took place", true, []Call{
+		said(0, CallSubmit, 1, 2, Open, nil),
+		said(0, CallSubmit, 3, 4, Done, shows(job.Pending, 5)),
+	}},
+	{"an open submission did not", true, []Call{
+		said(0, CallSubmit, 1, 2, Open, nil),
+		said(0, CallSubmit, 3, 4, Done, creates(5)),
+	}},
+	{"an open submission takes place late", true, []Call{
+		said(0, CallSubmit, 1, 2, Open, nil),
+		said(1, CallRun, 3, 4, Absent, nil),
+		said(1, CallSubmit, 5, 6, Done, shows(job.Pending, 5)),
+	}},
+	{"a refused submission took place", false, []Call{
+		said(0, CallSubmit, 1, 2, Refused, nil),
+		said(0, CallSubmit, 3, 4, Done, shows(job.Pending, 5)),
+	}},
+	{"an end is taken back", false, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		said(0, CallRun, 3, 4, Done, shows(job.Failed, 7)),
+		said(0, CallRun, 5, 6, Done, shows(job.Succeeded, 8)),
+	}},
+	{"canceled", true, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		said(0, CallCancel, 3, 4, Done, canceled(job.Canceled, 6)),
+		said(1, CallRun, 5, 6, Done, canceled(job.Canceled, 6)),
+		said(1, CallCancel, 7, 8, Ended, nil),
+	}},
+	{"canceled while it runs, and it ends well all the same", true, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		said(0, CallCancel, 3, 4, Done, canceled(job.Running, 8)),
+		said(1, CallCancel, 4, 5, Done, canceled(job.Running, 8)),
+		said(1, CallRun, 5, 6, Done, canceled(job.Succeeded, 9)),
+	}},
+	{"a lost cancel", false, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		said(0, CallCancel, 3, 4, Done, canceled(job.Running, 8)),
+		said(1, CallRun, 5, 6, Done, shows(job.Running, 9)),
+	}},
+	{"an open cancel, that took place", true, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		said(0, CallCancel, 3, 4, Open, nil),
+		said(1, CallRun, 5, 6, Done, shows(job.Running, 8)),
+		said(1, CallRun, 7, 8, Done, canceled(job.Canceled, 9)),
+	}},
+	{"canceled by nobody", false, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		said(1, CallRun, 5, 6, Done, canceled(job.Canceled, 9)),
+		said(1, CallCancel, 7, 8, Ended, nil),
+	}},
+	{"a cancel that was refused as too late, and was not", false, []Call{
+		said(0, CallSubmit, 1, 2, Done, creates(5)),
+		said(0, CallCancel, 3, 4, Ended, nil),
+		said(1, CallRun, 5, 6, Done, shows(job.Running, 9)),
+	}},
+	{"a slot's run, which nobody submitted", true, []Call{
+		said(0, CallRun, 1, 2, Absent, nil),
+		said(0, CallRun, 3, 4, Done, shows(job.Running, 9)),
+		said(0, CallCancel, 5, 6, Done, canceled(job.Running, 10)),
+	}},
+	{"a slot's run, and a stale read", false, []Call{
+		said(0, CallRun, 3, 4, Done, shows(job.Running, 9)),
+		said(0, CallRun, 5, 6, Done, shows(job.Armed, 8)),
+	}},
+}
