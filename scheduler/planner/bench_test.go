@@ -10,8 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/planner"
 )
 
-// BenchmarkPlan decides 1000 due slots, commits and settles them, with ever more jobs that are not due. The time for
-// each slot must not depend on their number; B/job is what a job costs.
+// BenchmarkPlan decides, commits and resolves 1000 due slots, beside more and more jobs that are not due. The time of a slot
+// must not depend on their number. B/job is the memory of a job.
 func BenchmarkPlan(b *testing.B) {
 	for _, jobs := range []int{1_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) { benchmarkPlan(b, jobs) })
@@ -35,7 +35,7 @@ func benchmarkPlan(b *testing.B, jobs int) {
 	rev := int64(jobs + 1)
 	w := &job.Worker{Name: "w", Session: "s", Capacity: 2 * due, Rev: rev}
 	apply(job.Change{Kind: job.RecordWorker, Name: "w", Rev: rev, Worker: w})
-	p.Plan(now, due) // as a standby
+	p.Plan(now, due) // as a follower
 	p.Lead(now)
 	cost := heap() - before
 
@@ -52,7 +52,7 @@ func benchmarkPlan(b *testing.B, jobs int) {
 				p.Resolve(d, job.Applied{Rev: rev}, now)
 			}
 			rev++
-			for _, d := range ds { // each ends at once, and leaves history
+			for _, d := range ds { // each ends at once, and its record is removed
 				if d.Run == nil || d.Run.State != job.Armed {
 					continue
 				}

@@ -1,4 +1,4 @@
 package planner
 
-// Workers is how many workers the planner knows.
+// Workers returns how many workers the planner knows.
 func (p *Planner) Workers() int { return len(p.workers) }

@@ -14,15 +14,16 @@ import (
 
 var epoch = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
-// TestADaysSubmissionsCostNothing lives the life of one more run of a job that has ever more runs which are kept for their keys.
-func TestADaysSubmissionsCostNothing(t *testing.T) {
+// TestKeptRunsDoNotSlowSubmissions measures one more run of a job, while more and more of its runs are kept for their keys.
+func TestKeptRunsDoNotSlowSubmissions(t *testing.T) {
 	few, many := lifeOfARun(100), lifeOfARun(100_000)
 	if many > 20*few+time.Millisecond {
-		t.Errorf("one more run takes %v behind 100 that are kept, and %v behind 100,000", few, many)
+		t.Errorf("one more run takes %v with 100 kept runs, and %v with 100,000", few, many)
 	}
 }
 
-// lifeOfARun is the least time for which a leader is busy with a run that is submitted with a key, behind n such runs of its job.
+// lifeOfARun returns the shortest time that a leader spends on one submission, while n runs of its job are kept for their
+// keys.
 func lifeOfARun(n int) (least time.Duration) {
 	p, rev, now := New(Config{Retention: Retention{Success: 100, Failed: 1000, MaxAge: 7 * 24 * time.Hour}}), int64(0), epoch
 	apply := func(r job.Run) {
@@ -68,15 +69,15 @@ func lifeOfARun(n int) (least time.Duration) {
 	return least
 }
 
-// TestWhatStaysIsNotLookedAt removes the one success that is too many, behind ever more failures that are kept.
-func TestWhatStaysIsNotLookedAt(t *testing.T) {
+// TestPruningSkipsKeptRuns removes one success, while more and more failures are kept.
+func TestPruningSkipsKeptRuns(t *testing.T) {
 	few, many := removal(t, 100), removal(t, 100_000)
 	if many > 20*few+time.Millisecond {
-		t.Errorf("what is beyond the bounds is found in %v behind 100 failures, and in %v behind 100,000", few, many)
+		t.Errorf("the success is found in %v with 100 failures, and in %v with 100,000", few, many)
 	}
 }
 
-// removal is the least time that it takes to find the one success that is too many behind n failures.
+// removal returns the shortest time to find the one success beyond the bound, with n failures.
 func removal(t *testing.T, n int) (least time.Duration) {
 	var h history
 	keep := Retention{Success: 100, Failed: n, MaxAge: 7 * 24 * time.Hour}
@@ -94,13 +95,13 @@ func removal(t *testing.T, n int) (least time.Duration) {
 			least = took
 		}
 		if len(drops) != 1 || drops[0].ID != fmt.Sprint(n) {
-			t.Fatalf("beyond the bounds are %d runs, want the first success alone", len(drops))
+			t.Fatalf("%d runs are beyond the bounds, want only the first success", len(drops))
 		}
 	}
 	return least
 }
 
-// ended are runs that have ended.
+// ended generates runs that have ended.
 var ended = rapid.Custom(func(t *rapid.T) *job.Run {
 	at := epoch.Add(time.Duration(rapid.IntRange(0, 40*60).Draw(t, "ended")) * time.Minute)
 	r := job.Run{State: rapid.SampledFrom([]job.State{job.Succeeded, job.Skipped, job.Failed, job.Lost}).Draw(t, "state"), Finished: at}
@@ -114,7 +115,7 @@ var ended = rapid.Custom(func(t *rapid.T) *job.Run {
 	return &r
 })
 
-// TestHistory compares what is removed with the rule by its letter.
+// TestHistory compares the removed runs with a simple implementation of the rule.
 func TestHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h history
@@ -124,7 +125,7 @@ func TestHistory(t *testing.T) {
 			Success: bounds.Draw(t, "success"), Failed: bounds.Draw(t, "failed"),
 			MaxAge: rapid.SampledFrom([]time.Duration{0, time.Hour, 30 * time.Hour}).Draw(t, "age"),
 		}
-		now, tried := epoch, rapid.IntRange(0, 5).Draw(t, "tried")
+		now, spare := epoch, rapid.IntRange(0, 5).Draw(t, "spare")
 		for i := range rapid.IntRange(0, 150).Draw(t, "steps") {
 			if len(model) > 0 && rapid.IntRange(0, 4).Draw(t, "what") == 0 {
 				k := rapid.IntRange(0, len(model)-1).Draw(t, "which")
@@ -133,42 +134,42 @@ func TestHistory(t *testing.T) {
 				continue
 			}
 			r := ended.Draw(t, "run")
-			r.ID, r.Finished = fmt.Sprint(i), r.Finished.Add(time.Duration(i)) // no two end together
+			r.ID, r.Finished = fmt.Sprint(i), r.Finished.Add(time.Duration(i)) // no two runs end at the same time
 			h.add(r)
 			model = append(model, r)
 			now = now.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "pause")) * time.Minute)
 			h.endProtection(now)
 		}
 		if h.len() != len(model) {
-			t.Fatalf("it has %d runs, want %d", h.len(), len(model))
+			t.Fatalf("the history has %d runs, want %d", h.len(), len(model))
 		}
 		for _, r := range model {
 			if h.get(r.ID) != r {
 				t.Fatalf("run %s: got %v", r.ID, h.get(r.ID))
 			}
 		}
-		got, want := h.beyond(keep, tried, now), byTheLetter(model, keep, tried, now)
+		got, want := h.beyond(keep, spare, now), simpleBeyond(model, keep, spare, now)
 		if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b *job.Run) bool { return a == b })); diff != "" {
 			t.Errorf("removed under %+v at %v (-want +got):\n%s", keep, now, diff)
 		}
 		at, ok := h.expiry(keep)
 		for at := now; len(got) == 0 && len(model) > 0 && at.Before(now.Add(80*time.Hour)); at = at.Add(20 * time.Minute) {
-			if due := byTheLetter(model, keep, tried, at); len(due) == 0 {
+			if due := simpleBeyond(model, keep, spare, at); len(due) == 0 {
 				continue
 			}
 			if first, ok := h.expiry(keep); !ok || first.After(at.Add(time.Millisecond)) {
-				t.Fatalf("something is to be removed at %v, and is looked at %v (%v)", at, first, ok)
+				t.Fatalf("a run is to be removed at %v, but expiry returns %v (%v)", at, first, ok)
 			}
 			break
 		}
 		if ok && len(got) == 0 && at.Before(now) {
-			t.Errorf("nothing is to be removed at %v, and it was to be looked at %v", now, at)
+			t.Errorf("no run is to be removed at %v, but expiry returns %v", now, at)
 		}
 	})
 }
 
-// byTheLetter lists what one decision removes: the first of the runs beyond the bounds.
-func byTheLetter(runs []*job.Run, keep Retention, tried int, now time.Time) (drops []*job.Run) {
+// simpleBeyond returns the runs that one decision removes: the first of the runs beyond the bounds.
+func simpleBeyond(runs []*job.Run, keep Retention, spare int, now time.Time) (drops []*job.Run) {
 	runs = slices.Clone(runs)
 	slices.SortStableFunc(runs, func(a, b *job.Run) int { return a.Ended().Compare(b.Ended()) })
 	success, failed := 0, 0
@@ -184,8 +185,8 @@ func byTheLetter(runs []*job.Run, keep Retention, tried int, now time.Time) (dro
 			failed++
 			over = keep.Failed > 0 && failed > keep.Failed
 		}
-		if len(r.Attempts) > 0 && tried > 0 {
-			tried--
+		if len(r.Attempts) > 0 && spare > 0 {
+			spare--
 			over = false
 		}
 		if over || keep.MaxAge > 0 && now.Sub(r.Ended()) > keep.MaxAge {

@@ -15,14 +15,14 @@ func TestLoad(t *testing.T) {
 	}
 	r.worker("w", 1)
 	r.lead()
-	r.rests()
+	r.expectNone()
 	want := func(when string, load planner.Load) {
 		t.Helper()
 		if got := r.Load(); got != load {
-			t.Errorf("%s there is %+v, want %+v", when, got, load)
+			t.Errorf("%s: got %+v, want %+v", when, got, load)
 		}
 	}
-	settle := func() {
+	decideAll := func() {
 		for ds := r.Plan(r.now, 10); len(ds) > 0; ds = r.Plan(r.now, 10) {
 			for _, d := range ds {
 				a := r.commit(d)
@@ -34,20 +34,20 @@ func TestLoad(t *testing.T) {
 	want("at first", planner.Load{Capacity: 1})
 
 	r.now = r.now.Add(time.Minute)
-	settle()
+	decideAll()
 	want("with three runs due", planner.Load{Capacity: 1, Held: 1, Waiting: 2})
 
 	r.worker("v", 4)
 	r.feed()
-	settle()
-	want("with another worker", planner.Load{Capacity: 5, Held: 3})
+	decideAll()
+	want("with a second worker", planner.Load{Capacity: 5, Held: 3})
 
 	r.worker("w", 1)
 	r.store.putWorker(job.Worker{Name: "v", Session: "v-1", Capacity: 4, Draining: true})
 	r.feed()
-	settle()
-	want("with one that drains", planner.Load{Capacity: 1, Held: 3})
+	decideAll()
+	want("with a draining worker", planner.Load{Capacity: 1, Held: 3})
 
 	r.lead()
-	want("in the next term, before it has looked", planner.Load{Capacity: 1, Held: 3})
+	want("in the next term, before the first Plan", planner.Load{Capacity: 1, Held: 3})
 }

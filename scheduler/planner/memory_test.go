@@ -10,10 +10,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/planner"
 )
 
-// TestIdleJobMemory bounds what a planner takes for a job that is not due, besides its definition: with a million of them,
-// 100 bytes are 100 MB.
+// TestIdleJobMemory bounds the memory of a job that is not due, without its definition. With a million jobs, 100 bytes are
+// 100 MB.
 func TestIdleJobMemory(t *testing.T) {
-	const jobs, most = 20_000, 300 // bytes for each of them
+	const jobs, most = 20_000, 300 // bytes for each job
 	list := make([]*job.Job, jobs)
 	for i := range list {
 		spec := job.Spec{Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Jitter: job.Duration(time.Hour)}
@@ -24,10 +24,10 @@ func TestIdleJobMemory(t *testing.T) {
 	for _, j := range list {
 		p.Apply(job.Change{Kind: job.RecordJob, Name: j.Name, Rev: j.Rev, Job: j}, midnight)
 	}
-	p.Plan(midnight, jobs) // as a standby
+	p.Plan(midnight, jobs) // as a follower
 	p.Lead(midnight)
 	if got := (heap() - before) / jobs; got > most {
-		t.Errorf("a job takes %d bytes, at most %d were expected", got, most)
+		t.Errorf("a job takes %d bytes, want at most %d", got, most)
 	}
 	runtime.KeepAlive(list)
 	runtime.KeepAlive(p)

@@ -2,5 +2,5 @@
 
 package planner_test
 
-// simulations is how many a normal test runs.
+// simulations is the number of simulations of a normal test.
 const simulations = 300

@@ -7,15 +7,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// An attempt that was given out, without the leader's hearing that it was, keeps the ones after it at their distance, also if it
-// is over by the time at which the store says that the decision is overtaken.
-func TestAnAttemptThatEndedBeforeItsAnswerKeepsItsRate(t *testing.T) {
+// The answer to a decision is lost. The armed attempt counts for its rate all the same, even if it has ended by the time at
+// which the store refuses the repeated decision.
+func TestAttemptThatEndedBeforeItsAnswerCounts(t *testing.T) {
 	sparse := job.Rate{Count: 10, Per: time.Minute}
 	for what, spec := range map[string]job.Spec{
-		"its job's rate":  {Rate: sparse},
-		"a limit's rate":  {Limits: []string{"api"}},
-		"no rate at all":  {},
-		"a limit without": {Limits: []string{"db"}},
+		"its job's rate":         {Rate: sparse},
+		"a limit's rate":         {Limits: []string{"api"}},
+		"no rate at all":         {},
+		"a limit without a rate": {Limits: []string{"db"}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			r := newRig(t)
@@ -28,7 +28,7 @@ func TestAnAttemptThatEndedBeforeItsAnswerKeepsItsRate(t *testing.T) {
 			r.lead()
 			r.now = r.now.Add(2 * time.Second)
 			d := r.plan()
-			r.commit(d) // and its answer is lost
+			r.commit(d) // the answer is lost
 			r.feed()
 			run := *r.store.run(d.Run.Name())
 			for _, step := range []func(job.Run) (job.Run, error){
@@ -47,7 +47,7 @@ func TestAnAttemptThatEndedBeforeItsAnswerKeepsItsRate(t *testing.T) {
 				r.feed()
 			}
 			r.now = r.now.Add(time.Second)
-			r.Resolve(d, r.commit(d), r.now) // sent again, it is refused
+			r.Resolve(d, r.commit(d), r.now) // the repetition is refused
 			r.feed()
 			r.now = r.now.Add(time.Second)
 			want := job.Armed
@@ -55,7 +55,7 @@ func TestAnAttemptThatEndedBeforeItsAnswerKeepsItsRate(t *testing.T) {
 				want = job.Pending
 			}
 			if d := r.plan(); d.Run == nil || d.Run.State != want {
-				t.Errorf("2 s after the attempt before it: got %+v, want it %s", d.Run, want)
+				t.Errorf("2 s after the last attempt: got %+v, want %s", d.Run, want)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package planner_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,166 +10,6 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/planner"
 )
-
-// rig is a planner that leads, with its store and a clock that stands still unless told.
-type rig struct {
-	*testing.T
-	*planner.Planner
-	store *fakeStore
-	now   time.Time
-	fed   int
-}
-
-func newRig(t *testing.T) *rig {
-	return &rig{T: t, Planner: planner.New(planner.Config{}), store: newFakeStore(), now: midnight}
-}
-
-func (r *rig) feed() {
-	for ; r.fed < len(r.store.log); r.fed++ {
-		r.Apply(r.store.log[r.fed], r.now)
-	}
-}
-
-func (r *rig) lead() {
-	r.feed()
-	r.store.term++
-	r.Lead(r.now)
-}
-
-func (r *rig) define(name string, spec job.Spec) {
-	spec.Command = []string{"true"}
-	r.store.putJob(job.Job{Name: name, Generation: 1, Since: r.now, SinceReason: job.SinceCreated, Spec: new(spec.WithDefaults())})
-}
-
-func (r *rig) worker(name string, capacity int) {
-	r.store.putWorker(job.Worker{Name: name, Session: name + "-1", Capacity: capacity})
-}
-
-// plan returns the one decision that there has to be.
-func (r *rig) plan() job.Decision {
-	r.Helper()
-	ds := r.Plan(r.now, 10)
-	if len(ds) != 1 {
-		r.Fatalf("got %d decisions, want 1: %+v", len(ds), ds)
-	}
-	return ds[0]
-}
-
-func (r *rig) rests() {
-	r.Helper()
-	if ds := r.Plan(r.now, 10); len(ds) != 0 {
-		r.Fatalf("got %d decisions, want none: %+v", len(ds), ds[0])
-	}
-}
-
-// commit sends a decision and returns the answer, without telling the planner.
-func (r *rig) commit(d job.Decision) job.Applied {
-	return r.store.commit(r.store.term, []job.Decision{d})[0]
-}
-
-// The next slot that a cursor names is not taken on trust: whoever wrote it may have known other rules of a time zone.
-func TestACursorsNextSlotIsComputed(t *testing.T) {
-	for what, next := range map[string]time.Duration{"early": 30 * time.Second, "late": 90 * time.Second, "none": 0} {
-		for _, jobFirst := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, job first %t", what, jobFirst), func(t *testing.T) {
-				r := newRig(t)
-				c := job.Cursor{Job: "j", After: midnight, Generation: 1}
-				if next > 0 {
-					c.Next = midnight.Add(next)
-				}
-				if jobFirst {
-					r.define("j", job.Spec{Every: minutely})
-				}
-				r.store.put(job.Change{Kind: job.RecordCursor, Name: "j", Cursor: &c})
-				if !jobFirst {
-					r.define("j", job.Spec{Every: minutely})
-				}
-				r.lead()
-				r.rests()
-				r.now = midnight.Add(30 * time.Second)
-				r.rests()
-				if at, ok := r.Next(); !ok || !at.Equal(midnight.Add(time.Minute)) {
-					t.Errorf("it looks again at %v, %t", at, ok)
-				}
-				r.now = midnight.Add(time.Minute)
-				d := r.plan()
-				if d.Run == nil || !d.Run.Slot.Equal(r.now) {
-					t.Fatalf("got %+v, want the run of the slot", d)
-				}
-				r.Resolve(d, r.commit(d), r.now)
-				r.feed()
-				r.now = midnight.Add(90 * time.Second)
-				for _, d := range r.Plan(r.now, 10) {
-					if d.Cursor != nil {
-						t.Errorf("it decides another slot: %+v", d)
-					}
-				}
-			})
-		}
-	}
-}
-
-// Whatever becomes of the gate's record, what is armed is guarded by its revision.
-func TestDecisionsNameTheGate(t *testing.T) {
-	r := newRig(t)
-	r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapAllow})
-	r.worker("w", 10)
-	r.lead()
-	for _, gate := range []struct {
-		what   string
-		change job.Change
-	}{
-		{"resumed", job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: midnight}}},
-		{"unreadable", job.Change{Kind: job.RecordGate, Bad: errors.New("garbage")}},
-		{"deleted", job.Change{Kind: job.RecordGate}},
-	} {
-		r.store.put(gate.change)
-		r.feed()
-		r.now = r.now.Add(time.Minute)
-		d := r.plan()
-		a := r.commit(d)
-		if d.Run == nil || d.Run.State != job.Armed || a.Err != nil {
-			t.Fatalf("with the gate %s: got %+v, and then %v", gate.what, d, a.Err)
-		}
-		r.Resolve(d, a, r.now)
-		r.feed()
-	}
-}
-
-// What the feed says of a gate that nobody can read holds.
-func TestAGateThatWasNeverReadMayBeClosed(t *testing.T) {
-	r := newRig(t)
-	r.define("j", job.Spec{Every: minutely})
-	r.worker("w", 10)
-	r.store.put(job.Change{Kind: job.RecordGate, Bad: errors.New("garbage"), Gate: &job.Gate{Paused: &job.Pause{Reason: "nobody knows"}}})
-	r.lead()
-	r.now = r.now.Add(time.Minute)
-	if ds := r.Plan(r.now, 1); len(ds) > 0 {
-		t.Errorf("got %+v, want nothing", ds[0])
-	}
-	r.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: r.now}})
-	r.feed()
-	r.now = r.now.Add(time.Minute)
-	if d := r.plan(); d.Event == nil || d.Event.Reason != "paused" {
-		t.Errorf("after it was opened: got %+v, want the slot of the meantime skipped as paused", d)
-	}
-}
-
-// A slot's run that only waits is guarded by it, too: a slot of a pause of which the leader has not heard may not run later.
-func TestASlotsRunThatWaitsNamesTheGate(t *testing.T) {
-	r := newRig(t)
-	r.define("j", job.Spec{Every: minutely})
-	r.lead()
-	r.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: midnight}})
-	r.feed()
-	r.now = r.now.Add(time.Minute)
-	d := r.plan()
-	if a := r.commit(d); d.Run == nil || d.Run.State != job.Pending || a.Err != nil {
-		t.Errorf("got %+v, and then %v, want a pending run", d, a.Err)
-	}
-}
-
-const minutely = job.Duration(time.Minute)
 
 func TestAJobHasOneDecisionUnderWay(t *testing.T) {
 	r := newRig(t)
@@ -182,10 +21,10 @@ func TestAJobHasOneDecisionUnderWay(t *testing.T) {
 	r.now = r.now.Add(5 * time.Minute)
 	r.store.putJob(*r.store.job("j"))
 	r.feed()
-	r.rests()
+	r.expectNone()
 	a := r.commit(d)
 	if a.Err == nil {
-		t.Fatal("a decision from an old definition was committed")
+		t.Fatal("a decision by an old definition was committed")
 	}
 	r.Resolve(d, a, r.now)
 	r.feed()
@@ -193,7 +32,7 @@ func TestAJobHasOneDecisionUnderWay(t *testing.T) {
 	r.plan()
 }
 
-func TestARefusedDecisionRests(t *testing.T) {
+func TestRefusedDecisionBacksOff(t *testing.T) {
 	for name, err := range map[string]error{"after a conflict": job.ErrConflict, "after a refusal": job.ErrFull} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -205,10 +44,10 @@ func TestARefusedDecisionRests(t *testing.T) {
 				d := r.plan()
 				tries = append(tries, r.now.Sub(began))
 				r.Resolve(d, job.Applied{Err: err}, r.now)
-				r.rests()
+				r.expectNone()
 				next, ok := r.Next()
 				if !ok || !next.After(r.now) {
-					t.Fatalf("Next = %v, %v at %v: want a while later", next, ok, r.now)
+					t.Fatalf("Next = %v, %v at %v: want a later time", next, ok, r.now)
 				}
 				r.now = next
 			}
@@ -218,7 +57,7 @@ func TestARefusedDecisionRests(t *testing.T) {
 		})
 	}
 
-	t.Run("until the store tells something new", func(t *testing.T) {
+	t.Run("until the job changes", func(t *testing.T) {
 		r := newRig(t)
 		r.define("j", job.Spec{Every: minutely})
 		r.lead()
@@ -231,7 +70,7 @@ func TestARefusedDecisionRests(t *testing.T) {
 	})
 }
 
-func TestSlotsThatTheStoreDidNotTakeAreMissed(t *testing.T) {
+func TestSlotsRefusedByTheStoreAreMissed(t *testing.T) {
 	r := newRig(t)
 	r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapAllow, Missed: job.MissedLatest})
 	r.lead()
@@ -246,7 +85,7 @@ func TestSlotsThatTheStoreDidNotTakeAreMissed(t *testing.T) {
 	}
 }
 
-func TestARunThatIsTooLargeHoldsUpNothing(t *testing.T) {
+func TestOversizedRunBlocksNothing(t *testing.T) {
 	r := newRig(t)
 	r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapAllow, Missed: job.MissedNone})
 	r.worker("w", 10)
@@ -273,69 +112,13 @@ func TestARunThatIsTooLargeHoldsUpNothing(t *testing.T) {
 		}
 	}
 	large, want := r.store.run("j/a-large"), outOfScripts[0]
-	told := explain.Explain(explain.Facts{Job: r.store.job("j"), Run: large, Now: r.now}, large.Slot)
-	if text := strings.Join(told.Text, "\n"); large.Reason != want || !strings.Contains(text, want) {
+	answer := explain.Explain(explain.Facts{Job: r.store.job("j"), Run: large, Now: r.now}, large.Slot)
+	if text := strings.Join(answer.Text, "\n"); large.Reason != want || !strings.Contains(text, want) {
 		t.Errorf("got the reason %q, explained as %q, want %q", large.Reason, text, want)
 	}
 }
 
-func TestAnOldChangeIsPassedOver(t *testing.T) {
-	r := newRig(t)
-	r.define("j", job.Spec{Every: minutely})
-	r.worker("w", 1)
-	r.lead()
-	r.now = r.now.Add(time.Minute)
-	d := r.plan()
-	r.Resolve(d, r.commit(d), r.now)
-	armed := *r.store.run(d.Run.Name())
-	cursor := *r.store.cursor("j")
-	claimed, _ := armed.Claim(armed.Rev, r.now)
-	claimed, err := r.store.writeRun(claimed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := claimed
-	done, _ := claimed.Finish(job.Outcome{State: job.Succeeded, At: r.now})
-	if _, err := r.store.writeRun(done); err != nil {
-		t.Fatal(err)
-	}
-	r.feed()
-	r.Apply(job.Change{Kind: job.RecordRun, Name: old.Name(), Rev: old.Rev, Run: &old}, r.now)
-	r.Apply(job.Change{Kind: job.RecordRun, Name: old.Name(), Rev: armed.Rev, Run: &armed}, r.now)
-
-	r.now = r.now.Add(time.Minute)
-	d = r.plan()
-	if d.Run.State != job.Armed {
-		t.Fatalf("got %s: want the slot armed, since the run before it has ended", describe(d.Run))
-	}
-	r.Resolve(d, r.commit(d), r.now)
-	r.Apply(job.Change{Kind: job.RecordCursor, Name: "j", Rev: cursor.Rev, Cursor: &cursor}, r.now)
-	r.Apply(job.Change{Kind: job.RecordCursor, Name: "j", Rev: cursor.Rev}, r.now)
-	r.rests()
-}
-
-func TestAConflictShowsTheCursor(t *testing.T) {
-	r := newRig(t)
-	r.define("j", job.Spec{Every: minutely})
-	r.worker("w", 1)
-	r.lead()
-	r.now = r.now.Add(time.Minute)
-	d := r.plan()
-	other := d
-	other.Run = nil
-	if a := r.commit(other); a.Err != nil { // an earlier leader's request lands
-		t.Fatal(a.Err)
-	}
-	a := r.commit(d)
-	if a.Err == nil {
-		t.Fatal("a slot was decided twice")
-	}
-	r.Resolve(d, a, r.now)
-	r.now = r.now.Add(time.Second)
-	r.rests() // though nothing has been fed
-}
-
-func TestARetryIsNotBuriedUnderWhatWaitsForIt(t *testing.T) {
+func TestRetryGoesBeforeWaitingRuns(t *testing.T) {
 	r := newRig(t)
 	r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapQueue})
 	r.worker("w", 1)
@@ -353,22 +136,22 @@ func TestARetryIsNotBuriedUnderWhatWaitsForIt(t *testing.T) {
 	r.store.put(job.Change{Kind: job.RecordRun, Name: retry.Name(), Run: &retry})
 	r.feed()
 	r.now = r.now.Add(2 * time.Second)
-	for range 200 { // what waits is told why
+	for range 200 { // each waiting run gets a reason
 		d := r.plan()
 		if d.Run.State == job.Armed {
 			if d.Run.ID != "retry" {
-				t.Fatalf("got %s before the run that was begun", describe(d.Run))
+				t.Fatalf("got %s before the run that has begun", describe(d.Run))
 			}
 			return
 		}
 		r.Resolve(d, r.commit(d), r.now)
 		r.feed()
 	}
-	t.Fatal("the retry was never given to a worker")
+	t.Fatal("the retry was never armed")
 }
 
-// What a run was told when it was asked for gives way to why it waits.
-func TestWhatWasAskedForIsToldWhyItWaits(t *testing.T) {
+// The reason of a new submission is replaced by the reason why it waits.
+func TestSubmittedRunSaysWhyItWaits(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec   job.Spec
 		paused bool
@@ -407,7 +190,7 @@ func TestWhatWasAskedForIsToldWhyItWaits(t *testing.T) {
 	}
 }
 
-func TestASlotIsNotPassedOverForALaterManualRun(t *testing.T) {
+func TestSlotGoesBeforeALaterManualRun(t *testing.T) {
 	r := newRig(t)
 	r.define("j", job.Spec{Every: minutely, Missed: job.MissedAll})
 	r.worker("w", 1)
@@ -420,11 +203,11 @@ func TestASlotIsNotPassedOverForALaterManualRun(t *testing.T) {
 	r.feed()
 	r.now = r.now.Add(time.Second)
 	if d := r.plan(); d.Run.Kind != job.KindScheduled || d.Run.State != job.Armed {
-		t.Errorf("got %s, want the slot armed: it was due first", describe(d.Run))
+		t.Errorf("got %s, want the slot armed, because it was due first", describe(d.Run))
 	}
 }
 
-func TestSlotsBeforeTheBlockingRunBeganAreMissed(t *testing.T) {
+func TestSlotsBeforeTheStartOfTheBlockingRunAreMissed(t *testing.T) {
 	r := newRig(t)
 	r.define("j", job.Spec{Every: job.Duration(time.Second), Missed: job.MissedNone})
 	r.worker("w", 1)
@@ -433,16 +216,16 @@ func TestSlotsBeforeTheBlockingRunBeganAreMissed(t *testing.T) {
 	d := r.plan()
 	r.Resolve(d, r.commit(d), r.now)
 	r.feed()
-	r.now = r.now.Add(3 * time.Second) // its worker takes its time
-	r.rests()
+	r.now = r.now.Add(3 * time.Second) // its worker starts it late
+	r.expectNone()
 	claimed, _ := r.store.run(d.Run.Name()).Claim(d.Run.Rev, r.now.Add(-time.Second/2))
 	if _, err := r.store.writeRun(claimed); err != nil {
 		t.Fatal(err)
 	}
 	r.feed()
-	r.rests()
+	r.expectNone()
 	r.now = r.now.Add(8 * time.Second)
-	r.rests() // it was not active when the next slot was due, however long it runs
+	r.expectNone() // it had not started when the next slot was due
 	done, _ := r.store.run(d.Run.Name()).Finish(job.Outcome{State: job.Succeeded, At: r.now})
 	if _, err := r.store.writeRun(done); err != nil {
 		t.Fatal(err)
@@ -450,153 +233,26 @@ func TestSlotsBeforeTheBlockingRunBeganAreMissed(t *testing.T) {
 	r.feed()
 	d = r.plan()
 	if d.Event == nil || d.Event.Count != 2 {
-		t.Errorf("got %+v, want the two slots before it began written off", d)
+		t.Errorf("got %+v, want the two slots before its start skipped", d)
 	}
 }
 
-func TestADecisionOfADeletedJobLeavesNothingBehind(t *testing.T) {
-	r := newRig(t)
-	r.define("j", job.Spec{Every: minutely})
-	r.lead()
-	r.now = r.now.Add(time.Minute)
-	d := r.plan()
-	r.store.deleteJob("j")
-	r.feed()
-	r.Resolve(d, r.commit(d), r.now)
-	r.now = r.now.Add(time.Hour)
-	r.rests()
-	if next, ok := r.Next(); ok {
-		t.Errorf("Next = %v, want nothing to wait for", next)
-	}
-}
-
-func TestAJobMadeAnewHasItsOwnSchedule(t *testing.T) {
-	r := newRig(t)
-	r.define("j", job.Spec{Every: minutely})
-	r.lead()
-	r.now = r.now.Add(time.Minute)
-	d := r.plan()
-	r.Resolve(d, r.commit(d), r.now)
-	r.feed()
-	// The watch breaks; what comes of deletion and creation is the difference only: the generation is 1 again.
-	r.store.deleteJob("j")
-	r.define("j", job.Spec{Every: job.Duration(time.Hour), Overlap: job.OverlapAllow})
-	r.fed = len(r.store.log)
-	r.Apply(job.Change{Kind: job.RecordCursor, Name: "j", Rev: r.store.rev}, r.now)
-	c := r.store.records[recordKey{job.RecordJob, "j"}]
-	r.Apply(c, r.now)
-	r.now = midnight.Add(59 * time.Minute)
-	for _, d := range r.Plan(r.now, 10) {
-		if d.Cursor != nil {
-			t.Errorf("the old schedule is followed: %+v", d)
-		}
-	}
-}
-
-func TestStrangersAreForgotten(t *testing.T) {
+func TestAbsentWorkersAreForgotten(t *testing.T) {
 	r := newRig(t)
 	r.lead()
-	for i := range 100 { // names of pods, say
+	for i := range 100 { // as with names of pods
 		name := fmt.Sprintf("pod-%d", i)
 		r.worker(name, 1)
 		r.store.remove(job.RecordWorker, name)
 	}
 	r.feed()
 	if n := r.Workers(); n != 0 {
-		t.Errorf("the planner remembers %d workers, want none", n)
+		t.Errorf("the planner knows %d workers, want none", n)
 	}
 }
 
-func TestAnAnswerThatIsOlderThanTheFeedTellsNothing(t *testing.T) {
-	r := newRig(t)
-	r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapAllow})
-	r.lead()
-	r.now = r.now.Add(time.Minute)
-	d := r.plan()
-	r.Resolve(d, r.commit(d), r.now)
-	r.feed()
-	r.now = r.now.Add(time.Minute)
-	d = r.plan()
-	r.store.putJob(*r.store.job("j")) // so that d is refused
-	a := r.commit(d)
-	r.store.remove(job.RecordCursor, "j") // by hand, after that
-	r.feed()
-	r.Resolve(d, a, r.now)
-	r.now = r.now.Add(time.Minute)
-	d = r.plan()
-	if d.Cursor == nil {
-		t.Fatalf("got %+v, want the next slot decided", d)
-	}
-	if a := r.commit(d); a.Err != nil {
-		t.Errorf("the decision is refused for ever: %v, cursor at revision %d in it, gone from the store", a.Err, d.Cursor.Rev)
-	}
-}
-
-// A standby that was told of the end of a pause writes off what passed as soon as it leads, though nothing is due by then.
-func TestAStandbyKnowsWhatIsToBeWrittenOff(t *testing.T) {
-	r := newRig(t)
-	end := midnight.Add(90 * time.Second)
-	r.define("a", job.Spec{Every: minutely, End: &end})
-	j := *r.store.job("a")
-	j.Paused, j.Scheduled = &job.Pause{At: r.now}, r.now
-	r.store.putJob(j)
-	r.now = r.now.Add(time.Hour)
-	j = *r.store.job("a")
-	j.Paused, j.Since, j.SinceReason = nil, r.now, job.SinceResumed
-	r.store.putJob(j)
-	r.feed()
-	r.rests() // follows
-	r.lead()
-	d := r.plan()
-	if d.Event == nil || d.Event.Reason != "paused" || !d.Event.From.Equal(midnight.Add(time.Minute)) || d.Event.Count != 1 {
-		t.Fatalf("got %+v, want the slot of the pause written off", d.Event)
-	}
-}
-
-// What a leader wrote and somebody removed may never be told: a watch that is built anew tells the difference between two
-// lists. Then only refusals show it.
-func TestWhatVanishedUntoldIsNotDecidedFromForEver(t *testing.T) {
-	play := func(r *rig) (armed bool) {
-		for range 5 {
-			for _, d := range r.Plan(r.now, 10) {
-				a := r.commit(d)
-				r.Resolve(d, a, r.now)
-				armed = armed || a.Err == nil && d.Run != nil && d.Run.State == job.Armed
-			}
-			r.now = r.now.Add(time.Second)
-		}
-		return armed
-	}
-	for name, vanish := range map[string]func(r *rig){
-		"cursor": func(r *rig) { r.store.deleteJob("j") },
-		"runs": func(r *rig) {
-			for _, run := range r.store.runs() {
-				r.store.remove(job.RecordRun, run.Name())
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t)
-			r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapQueue})
-			r.lead()
-			r.now = r.now.Add(time.Minute)
-			play(r) // the slot's run waits for a worker
-			r.feed()
-			vanish(r)
-			r.fed = len(r.store.log)
-			r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapQueue})
-			r.worker("w", 10)
-			r.feed()
-			r.now = r.now.Add(time.Minute)
-			if !play(r) {
-				t.Fatal("slots are decided from what is not there any more, and refused for ever")
-			}
-		})
-	}
-}
-
-// A job that was made anew begins with generation 1, and its worker would wait for ever for the generation of the old one.
-func TestARunIsGivenOutWithTheGenerationOfItsJob(t *testing.T) {
+// A recreated job starts with generation 1. A worker would wait for ever for the generation of the old one.
+func TestRunIsArmedWithTheGenerationOfItsJob(t *testing.T) {
 	r := newRig(t)
 	r.define("j", job.Spec{})
 	old := *r.store.job("j")
@@ -615,8 +271,8 @@ func TestARunIsGivenOutWithTheGenerationOfItsJob(t *testing.T) {
 	}
 }
 
-// A worker with most room that begins nothing may keep a run waiting once, and not for ever.
-func TestAWorkerThatDidNotBeginARunIsNotGivenItAgain(t *testing.T) {
+// The worker with most room starts nothing. A run is assigned to it once, and then to another worker.
+func TestRunAvoidsTheWorkerThatDidNotStartIt(t *testing.T) {
 	r := newRig(t)
 	r.define("j", job.Spec{Every: job.Duration(time.Hour)})
 	r.worker("ghost", 10_000)
@@ -625,12 +281,12 @@ func TestAWorkerThatDidNotBeginARunIsNotGivenItAgain(t *testing.T) {
 	r.now = r.now.Add(time.Hour)
 	d := r.plan()
 	if d.Run.Worker != "ghost" {
-		t.Fatalf("got it given to %q, want the one with most room", d.Run.Worker)
+		t.Fatalf("got worker %q, want the one with most room", d.Run.Worker)
 	}
 	r.Resolve(d, r.commit(d), r.now)
 	r.feed()
 	r.now = r.now.Add(planner.DefaultClaimTimeout)
 	if run := r.plan().Run; run.Worker != "w" || run.State != job.Armed {
-		t.Errorf("got %s at %q, want it given to the other one", run.State, run.Worker)
+		t.Errorf("got %s on %q, want it armed on the other worker", run.State, run.Worker)
 	}
 }

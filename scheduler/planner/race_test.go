@@ -2,5 +2,5 @@
 
 package planner_test
 
-// simulations is how many a normal test runs: the race detector makes them ten times slower.
+// simulations is the number of simulations of a normal test. The race detector makes them ten times slower.
 const simulations = 60

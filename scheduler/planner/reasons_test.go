@@ -17,22 +17,22 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// outOfScripts are reasons that no script can bring about: TestARunThatIsTooLargeHoldsUpNothing does, and has it explained.
+// outOfScripts are reasons that no script can produce. TestOversizedRunBlocksNothing produces and explains them.
 var outOfScripts = []string{"its record is too large for the store"}
 
-// Every reason that stands in the source of the planner and of the policies is given in some script, and `rota explain`
-// tells it.
+// TestEveryReasonIsGivenAndExplained looks for every reason in the source of the planner and of the policies. Some script must
+// produce it, and `rota explain` must show it.
 func TestEveryReasonIsGivenAndExplained(t *testing.T) {
-	told := append(explanations(t), outOfScripts...)
+	explained := append(explanations(t), outOfScripts...)
 	for _, reason := range reasons(t) {
-		if !slices.ContainsFunc(told, reason.MatchString) {
-			t.Errorf("no script makes the planner say %q, or explain does not repeat it", reason)
+		if !slices.ContainsFunc(explained, reason.MatchString) {
+			t.Errorf("no script produces the reason %q, or explain does not show it", reason)
 		}
 	}
 }
 
-// explanations is what explain says of everything that happens in the scripts, wherever there is a reason for it.
-func explanations(t *testing.T) (told []string) {
+// explanations returns the explanation of every decision of the scripts.
+func explanations(t *testing.T) (texts []string) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -57,15 +57,15 @@ func explanations(t *testing.T) (told []string) {
 			}
 			text := strings.Join(explain.Explain(facts, slot).Text, "\n")
 			if !strings.Contains(text, reason) {
-				t.Errorf("%s: the planner says %q of %s, explain:\n%s", file, reason, d.Job, text)
+				t.Errorf("%s: the planner gives the reason %q for %s, explain shows:\n%s", file, reason, d.Job, text)
 			}
-			told = append(told, text)
+			texts = append(texts, text)
 		})
 	}
-	return told
+	return texts
 }
 
-// reasons are the texts for people in the source: what has more than one word. Formats match whatever they are given.
+// reasons returns the texts for people in the source: every literal of more than one word. A verb of a format matches any text.
 func reasons(t *testing.T) (list []*regexp.Regexp) {
 	t.Helper()
 	verb := regexp.MustCompile(`%[a-z]`)
@@ -101,7 +101,7 @@ func reasons(t *testing.T) (list []*regexp.Regexp) {
 		}
 	}
 	if len(list) < 20 {
-		t.Fatalf("found %d reasons only", len(list))
+		t.Fatalf("found only %d reasons", len(list))
 	}
 	return list
 }

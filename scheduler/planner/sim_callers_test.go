@@ -7,10 +7,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// defineJobs makes a handful of jobs. Those that operate leaves alone are called after what they show.
+// defineJobs defines several jobs. operate leaves the job all alone.
 func (w *sim) defineJobs() {
 	w.defineLimits()
-	// Quick, and every slot of it has to run.
+	// Its runs are short, and every slot has to run.
 	w.define("all", job.Spec{Every: job.Duration(10 * time.Second), Missed: job.MissedAll, MissedLimit: 1000})
 	for i := range 1 + w.n(6) {
 		spec := job.Spec{
@@ -48,10 +48,10 @@ func (w *sim) define(name string, spec job.Spec) {
 	})
 }
 
-// apiClock is the clock of the replica that answers a caller.
+// apiClock returns the time of a random replica, which answers a client.
 func (w *sim) apiClock() time.Time { return w.replicas[w.n(len(w.replicas))].clock().UTC() }
 
-// operate does what a caller may do.
+// operate does what a client may do.
 func (w *sim) operate() {
 	name := w.jobs[w.n(len(w.jobs))]
 	j := w.store.job(name)
@@ -118,7 +118,7 @@ func (w *sim) operate() {
 	}
 }
 
-// redefine replaces the job's definition as a caller would.
+// redefine replaces the job's definition as a client does.
 func (w *sim) redefine(j *job.Job, spec job.Spec) {
 	next, changed := job.Define(j, j.Name, spec, j.Origin, w.apiClock())
 	if !changed {
@@ -128,7 +128,7 @@ func (w *sim) redefine(j *job.Job, spec job.Spec) {
 	w.store.putJob(next)
 }
 
-// edited is spec with another policy.
+// edited returns spec with another policy.
 func (w *sim) edited(spec job.Spec) job.Spec {
 	switch w.n(7) {
 	case 0:
@@ -189,7 +189,7 @@ func (w *sim) resumeAll() {
 	}
 }
 
-// tamper plays with etcdctl.
+// tamper changes records by hand.
 func (w *sim) tamper() {
 	name := w.jobs[w.n(len(w.jobs))]
 	if w.store.job(name) == nil {
@@ -227,7 +227,7 @@ func (w *sim) tamper() {
 	}
 }
 
-// repair puts the definitions back that were overwritten.
+// repair restores the definitions that were overwritten.
 func (w *sim) repair() {
 	for name, j := range w.broken {
 		w.log("%s is repaired", name)

@@ -10,25 +10,25 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// checker follows every write of a simulation, and says at its end which invariants of the contract were broken.
+// checker follows every write of a simulation, and reports the broken invariants at its end.
 type checker struct {
 	sim     *sim
 	errs    []error
-	runs    map[string]*job.Run     // the latest version of each run that ever was
+	runs    map[string]*job.Run     // the latest version of each run
 	tokens  map[string]int64        // the last armed revision of each job
 	specs   map[string]job.Spec     // of deleted jobs
 	execs   map[string][]*execution // by job
 	created map[string]int          // records of each run that were created
-	garbage map[string]bool         // runs that somebody has overwritten
-	skips   map[string][]*job.Event // slots of each job that were passed over with a reason
+	garbage map[string]bool         // runs that were overwritten by hand
+	skips   map[string][]*job.Event // skipped ranges of each job
 	limits  limitChecker
-	orphans []*flight // requests of dead leaders that may yet arrive
+	orphans []*flight // requests of former leaders that may still arrive
 }
 
-// execution is the time for which an attempt ran, as its worker sees it.
+// execution is the time for which an attempt ran, by its worker.
 type execution struct {
 	run        string
-	begin, end time.Time // end zero: still
+	begin, end time.Time // end zero: it still runs
 }
 
 func newChecker(w *sim) *checker {
@@ -44,7 +44,7 @@ func (c *checker) fail(format string, args ...any) {
 	}
 }
 
-// change checks one record that was written.
+// change checks one written record.
 func (c *checker) change(ch job.Change) {
 	for _, f := range c.orphans {
 		c.sim.land(f)
@@ -58,7 +58,7 @@ func (c *checker) change(ch job.Change) {
 	c.runs[name] = r
 	if old == nil {
 		if !job.State("").May(r.State) {
-			c.fail("run %s is born %s", name, r.State)
+			c.fail("run %s is created %s", name, r.State)
 		}
 	} else {
 		c.compare(old, r)
@@ -73,8 +73,7 @@ func (c *checker) change(ch job.Change) {
 	}
 }
 
-// room checks that a worker is not given more than it takes. A run whose time has come may take the place of those that were
-// armed ahead.
+// room checks that a worker gets no more runs than its capacity. A due run may take the place of one that is armed ahead.
 func (c *checker) room(r *job.Run) {
 	w := c.sim.store.records[recordKey{job.RecordWorker, r.Worker}].Worker
 	if w == nil || w.Session != r.Session {
@@ -101,12 +100,12 @@ func (c *checker) compare(old, r *job.Run) {
 		c.fail("run %s was %s and is %s", name, old.State, r.State)
 	case r.Attempt < old.Attempt-1:
 		c.fail("run %s: attempt %d after %d", name, r.Attempt, old.Attempt)
-	case old.State == job.Running && r.State == job.Armed: // lost and given away at once
+	case old.State == job.Running && r.State == job.Armed: // lost, and assigned again in the same decision
 	case old.State != r.State && !old.State.May(r.State):
 		c.fail("run %s: %s after %s", name, r.State, old.State)
 	}
 	if old.Reason == r.Reason && old.State == r.State && old.State == job.Pending && (old.Cancel == nil) == (r.Cancel == nil) {
-		c.fail("run %s was written for nothing: %s", name, describe(r))
+		c.fail("run %s was written without a change: %s", name, describe(r))
 	}
 	for i := 1; i < len(r.Attempts); i++ {
 		if r.Attempts[i].Token <= r.Attempts[i-1].Token {
@@ -115,13 +114,13 @@ func (c *checker) compare(old, r *job.Run) {
 	}
 }
 
-// decision checks one that is about to take effect.
+// decision checks a decision that is about to take effect.
 func (c *checker) decision(d job.Decision) {
 	s := c.sim.store
 	if d.Run != nil && d.Run.Rev == 0 {
 		name := d.Run.Name()
 		if old := c.runs[name]; old != nil && c.sim.tampered[d.Job] && s.run(name) == nil && !c.garbage[name] {
-			delete(c.runs, name) // history has forgotten it, and what the cursor knew is lost
+			delete(c.runs, name) // it left history, and the cursor was changed by hand
 			delete(c.created, name)
 		}
 		if c.created[name]++; c.created[name] > 1 {
@@ -138,7 +137,7 @@ func (c *checker) decision(d job.Decision) {
 	}
 }
 
-// cursor checks that a cursor moves forward, and over no slot that is not accounted for.
+// cursor checks that a cursor moves forward, and only past slots with a run or a reason.
 func (c *checker) cursor(d job.Decision) {
 	s := c.sim.store
 	if e := d.Event; e != nil && e.Reason != "" {
@@ -146,50 +145,50 @@ func (c *checker) cursor(d job.Decision) {
 	}
 	j := s.job(d.Job)
 	if j == nil || j.Rev != d.JobRev {
-		c.fail("cursor of %s is moved by another definition than is in force", d.Job)
+		c.fail("cursor of %s is moved by an old definition", d.Job)
 		return
 	}
 	if w := c.sim; w.tampered[d.Job] && s.cursor(d.Job) == nil {
-		return // what it was is lost; that no slot has two runs is checked all the same
+		return // its old value is lost
 	}
 	when, err := policy.When(j.Name, j.Spec)
 	if err != nil {
 		c.fail("%v", err)
 		return
 	}
-	began := begins(j)
-	from := began
+	start := scheduledAfter(j)
+	from := start
 	if old := s.cursor(d.Job); old != nil {
 		from = old.After
 		if d.Cursor.After.Before(from) {
 			c.fail("cursor of %s goes back from %v to %v", d.Job, from, d.Cursor.After)
 		}
 	}
-	since := began
+	since := start
 	if old := s.cursor(d.Job); old == nil || old.Generation >= j.SinceGeneration {
-		since = job.Later(from, since) // or else it is the first move under this schedule, which owes all of its slots
+		since = job.Later(from, since) // otherwise it is the first move under this schedule
 	}
 	from = since
 	for slot, ok := when.Next(from); ok && !slot.After(d.Cursor.After); slot, ok = when.Next(slot) {
 		name := d.Job + "/" + job.SlotID(slot)
 		e := d.Event
-		told := e != nil && e.Reason != "" && covers(slot)(e)
+		skipped := e != nil && e.Reason != "" && covers(slot)(e)
 		if here := d.Run != nil && d.Run.Name() == name; !here && !slices.ContainsFunc(c.skips[d.Job], covers(slot)) && c.runs[name] == nil && !c.garbage[name] {
 			c.fail("slot %s has neither a run nor a reason", name)
 		}
-		if told && e.Reason == "paused" && !c.paused(j, slot, when.Offset()) {
-			c.fail("slot %s was owed: it passed in no pause", name)
+		if skipped && e.Reason == "paused" && !c.paused(j, slot, when.Offset()) {
+			c.fail("slot %s is skipped as paused, but lies in no pause", name)
 		}
-		if told && d.Job == "all" && e.Reason != "paused" {
-			c.fail("slot %s is passed over: %s", name, e.Reason)
+		if skipped && d.Job == "all" && e.Reason != "paused" {
+			c.fail("slot %s is skipped: %s", name, e.Reason)
 		}
 	}
 	if next, _ := when.Next(d.Cursor.After); !next.Equal(d.Cursor.Next) {
-		c.fail("cursor of %s: next is %v, not %v", d.Job, d.Cursor.Next, next)
+		c.fail("cursor of %s: next is %v, want %v", d.Job, d.Cursor.Next, next)
 	}
 }
 
-// paused says whether a slot, or its time, came in a pause.
+// paused reports whether a slot or its due time lies in a pause.
 func (c *checker) paused(j *job.Job, slot time.Time, offset time.Duration) bool {
 	g := c.sim.store.gate()
 	return slices.ContainsFunc(append(slices.Clone(j.Halted()), g.Halted()...), func(p job.PastPause) bool {
@@ -198,24 +197,25 @@ func (c *checker) paused(j *job.Job, slot time.Time, offset time.Duration) bool 
 	})
 }
 
-// begins is after which slot the job's schedule is in force: one that replaced another owes what had not come due by then.
-func begins(j *job.Job) time.Time {
+// scheduledAfter returns the slot after which the job's schedule applies. A schedule that replaced another one has the slots
+// that were not due then.
+func scheduledAfter(j *job.Job) time.Time {
 	if j.SinceGeneration == 1 {
 		return j.Scheduled
 	}
 	return job.Later(j.Created, j.Scheduled.Add(-schedule.Offset(j.Name, j.Jittered.Std())))
 }
 
-// covers says of an event whether slot is among those it tells of.
+// covers returns a function that reports whether an event skipped slot.
 func covers(slot time.Time) func(*job.Event) bool {
 	return func(e *job.Event) bool { return !slot.Before(e.From) && !slot.After(e.To) }
 }
 
-// executes notes that an attempt begins.
+// executes records that an attempt starts.
 func (c *checker) executes(r *job.Run, now time.Time) *execution {
 	e := &execution{run: r.Name(), begin: now}
 	if now.Before(r.Due.Add(-simOffset)) {
-		c.fail("run %s begins at %v, before its time %v", r.Name(), now, r.Due)
+		c.fail("run %s starts at %v, before its time %v", r.Name(), now, r.Due)
 	}
 	spec := c.sim.spec(r.Job)
 	for _, o := range c.execs[r.Job] {
@@ -232,67 +232,66 @@ func (c *checker) executes(r *job.Run, now time.Time) *execution {
 	return e
 }
 
-// verify checks the end, when all has been well for some minutes.
+// verify checks the final state, some minutes after the last fault.
 func (c *checker) verify(w *sim) []error {
-	settled := w.now.Add(-30 * time.Second)
+	healed := w.now.Add(-30 * time.Second)
 	for _, r := range w.store.runs() {
-		if !r.State.Terminal() && r.Due.Before(settled) && !job.Later(r.Created, r.Due).After(settled) && !c.behind(r.Job, settled) {
+		if !r.State.Terminal() && r.Due.Before(healed) && !job.Later(r.Created, r.Due).After(healed) && !c.behind(r.Job, healed) {
 			c.fail("run %s is stuck: %s", r.Name(), describe(r))
 		}
 	}
 	for _, ch := range w.store.snapshot() {
 		if j := ch.Job; j != nil {
-			c.decided(j, settled)
+			c.decided(j, healed)
 		}
 	}
 	for name, r := range c.runs {
-		paused := r.State == job.Skipped && r.Reason == "paused" // armed ahead, and taken back
-		if w.roomy && r.Job == "all" && r.State != job.Succeeded && r.Due.Before(settled) && !c.gone(r) && !paused {
+		paused := r.State == job.Skipped && r.Reason == "paused" // armed ahead and taken back
+		if w.roomy && r.Job == "all" && r.State != job.Succeeded && r.Due.Before(healed) && !c.costTooMuch(r) && !paused {
 			c.fail("slot %s ended %s", name, describe(r))
 		}
 	}
 	if w.leader == nil {
-		c.fail("nobody leads")
+		c.fail("no replica leads")
 	}
 	return c.errs
 }
 
-// gone says whether a run of job all was lost with five workers, as it may be.
-func (c *checker) gone(r *job.Run) bool { return r.WorkersLost() >= policy.MaxLost }
+// costTooMuch reports whether a run was lost because it cost MaxLost workers.
+func (c *checker) costTooMuch(r *job.Run) bool { return r.WorkersLost() >= policy.MaxLost }
 
-// behind says whether the job works off what has gathered, as one does whose runs take longer than its period, or waits for
-// limits that others are busy with.
-func (c *checker) behind(name string, settled time.Time) bool {
+// behind reports whether the job still catches up: its runs take longer than its period, or wait for limits of other jobs.
+func (c *checker) behind(name string, healed time.Time) bool {
 	spec := c.sim.spec(name)
 	if name == "all" || spec == nil || spec.Overlap == job.OverlapAllow {
 		return false
 	}
 	for _, r := range c.runs {
 		shared := slices.ContainsFunc(r.Limits, func(limit string) bool { return slices.Contains(spec.Limits, limit) })
-		if (r.Job == name || shared) && r.Ended().After(settled) && r.State != job.Skipped {
+		if (r.Job == name || shared) && r.Ended().After(healed) && r.State != job.Skipped {
 			return true
 		}
 	}
 	return false
 }
 
-// decided checks that all slots of a job but the latest have been decided.
-func (c *checker) decided(j *job.Job, settled time.Time) {
+// decided checks that all slots of a job except the latest are decided.
+func (c *checker) decided(j *job.Job, healed time.Time) {
 	when, err := policy.When(j.Name, j.Spec)
 	if err != nil {
 		c.fail("%v", err)
 		return
 	}
-	from := begins(j)
+	from := scheduledAfter(j)
 	if cursor := c.sim.store.cursor(j.Name); cursor != nil {
 		from = job.Later(from, cursor.After)
 	}
 	next, ok := when.Next(from)
 	for ok && (c.runs[j.Name+"/"+job.SlotID(next)] != nil || slices.ContainsFunc(c.skips[j.Name], covers(next))) {
-		// The cursor was removed or put back after the last slot, and nothing moved it since.
+		// The cursor was removed or put back by hand after the last slot, and has not moved since.
 		next, ok = when.Next(next)
 	}
-	if ok && next.Add(when.Offset()).Before(settled) && !c.behind(j.Name, settled) {
+	if ok && next.Add(when.Offset()).Before(healed) && !c.behind(j.Name, healed) {
 		c.fail("slot %s/%s is not decided at %v", j.Name, job.SlotID(next), c.sim.now)
 	}
 }

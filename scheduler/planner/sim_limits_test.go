@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// simLimits are the limits of every simulation. Their rates are slow, so that clocks that differ cannot hide a mistake.
+// simLimits are the limits of every simulation. Their rates are slow, so that different clocks cannot hide a mistake.
 var simLimits = map[string]job.LimitSpec{
 	"few":  {Concurrent: 2},
 	"one":  {Concurrent: 1},
@@ -21,10 +21,10 @@ func (w *sim) defineLimits() {
 	}
 }
 
-// bound gives a job limits, a rate or a breaker, now and then.
+// bound gives a job limits, a rate or a breaker at random.
 func (w *sim) bound(spec *job.Spec) {
 	if spec.Overlap == job.OverlapAllow {
-		return // they would gather more than they can work off
+		return // its runs would pile up for ever
 	}
 	for _, name := range []string{"few", "one", "slow"} {
 		if w.chance(0.2) {
@@ -39,10 +39,10 @@ func (w *sim) bound(spec *job.Spec) {
 	}
 }
 
-// limitChecker checks that limits and rates hold, whoever leads.
+// limitChecker checks that limits and rates hold under every leader.
 type limitChecker struct {
 	tokens map[string]int64                // the last armed revision of each limit
-	begins map[string]map[string]time.Time // when attempts begin, by rate and run
+	begins map[string]map[string]time.Time // when attempts start, by rate and run
 }
 
 func (l *limitChecker) change(c *checker, old, r *job.Run) {
@@ -62,7 +62,7 @@ func (l *limitChecker) change(c *checker, old, r *job.Run) {
 		return
 	}
 	if spec := c.sim.spec(r.Job); spec != nil && r.Spec == nil && !slices.Equal(spec.Limits, r.Limits) {
-		c.fail("run %s holds the limits %v, and its job names %v", r.Name(), r.Limits, spec.Limits)
+		c.fail("run %s holds the limits %v, but its job names %v", r.Name(), r.Limits, spec.Limits)
 	}
 	for _, name := range r.Limits {
 		if last := l.tokens[name]; r.Rev <= last {
@@ -76,25 +76,25 @@ func (l *limitChecker) change(c *checker, old, r *job.Run) {
 			}
 		}
 		if most := simLimits[name].Concurrent; held > most {
-			c.fail("limit %s is held by %d runs, and at most %d may, with run %s", name, held, most, r.Name())
+			c.fail("limit %s is held by %d runs, at most %d may, with run %s", name, held, most, r.Name())
 		}
 		paces["limit "+name] = simLimits[name].Rate
 	}
 	for pace, rate := range paces {
 		if !rate.IsZero() {
-			l.begin(c, pace, rate, r)
+			l.starts(c, pace, rate, r)
 		}
 	}
 }
 
-// begin checks that an attempt begins as far from the others of its rate as it has to. Of an attempt that ended before a
-// leader looked, that knows no more than its worker's clock.
-func (l *limitChecker) begin(c *checker, pace string, rate job.Rate, r *job.Run) {
+// starts checks that an attempt starts at least one interval from the others of its rate. If an attempt ended before a leader
+// saw it, the leader knows only its worker's clock.
+func (l *limitChecker) starts(c *checker, pace string, rate job.Rate, r *job.Run) {
 	const slack = 3 * simOffset
 	at := job.Later(r.Due, r.Armed)
 	for run, other := range l.begins[pace] {
 		if apart := at.Sub(other).Abs(); run != r.Name() && apart < rate.Interval()-slack {
-			c.fail("%s: runs %s and %s begin within %v at %v", pace, run, r.Name(), apart, at)
+			c.fail("%s: runs %s and %s start within %v at %v", pace, run, r.Name(), apart, at)
 		}
 	}
 	if l.begins[pace] == nil {

@@ -9,23 +9,23 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// simWorker is one worker: its session, what it has been given, and what it executes.
+// simWorker is one worker: its session, its orders, and its attempts.
 type simWorker struct {
 	sim        *sim
 	name       string
 	offset     time.Duration // of its clock
-	wrong      time.Duration // what its clock adds in records; what is due it knows by the leader's
+	wrong      time.Duration // the error of the times that it writes; due times are by the leader's clock
 	session    string        // "": its process is dead
-	renewed    time.Time     // its lease, last
-	gone       bool          // its presence has been deleted
+	renewed    time.Time     // when its lease was last renewed
+	gone       bool          // its record was deleted
 	pausedTill time.Time     // cut off from the store, or stopped
 	inbox      []order       // of the present session
-	read       int           // orders of the store that have been looked at
+	read       int           // how many orders of the store are read
 	attempts   []*simAttempt
-	journal    []*simAttempt // ended, and not told to the store yet
+	journal    []*simAttempt // ended attempts that are not reported yet
 }
 
-// simAttempt is an attempt that a worker executes.
+// simAttempt is an attempt on a worker.
 type simAttempt struct {
 	run     job.Run
 	ends    time.Time
@@ -35,7 +35,7 @@ type simAttempt struct {
 
 func (x *simWorker) clock() time.Time { return x.sim.now.Add(x.offset).UTC() }
 
-// revive starts the process, or a new session of it.
+// revive starts the process, or a new session.
 func (x *simWorker) revive() {
 	w := x.sim
 	x.pausedTill = time.Time{}
@@ -45,17 +45,17 @@ func (x *simWorker) revive() {
 		x.read = len(w.store.orders)
 	}
 	w.store.putWorker(job.Worker{Name: x.name, Session: x.session, Capacity: w.capacity()})
-	w.log("%s comes, session %s", x.name, x.session)
+	w.log("%s starts, session %s", x.name, x.session)
 }
 
 func (w *sim) capacity() int {
-	if w.roomy || w.calm {
+	if w.roomy || w.healed {
 		return 1000
 	}
 	return 1 + w.n(10)
 }
 
-// die ends the process and all that it executes. The journal stays.
+// die kills the process and its attempts. The journal stays.
 func (x *simWorker) die() {
 	x.sim.log("%s dies", x.name)
 	x.killAll()
@@ -80,7 +80,7 @@ func (x *simWorker) step() {
 	if !x.gone && w.now.Sub(x.renewed) >= simLease-500*time.Millisecond && x.session != "" {
 		w.log("%s fences itself", x.name)
 		x.killAll()
-		x.session = "" // comes back in a new one
+		x.session = "" // it returns in a new one
 	}
 	if !x.gone && w.now.Sub(x.renewed) >= simLease {
 		x.gone = true
@@ -92,7 +92,7 @@ func (x *simWorker) step() {
 		return
 	}
 	x.report()
-	if x.session == "" && w.calm {
+	if x.session == "" && w.healed {
 		x.revive()
 	}
 	if x.session == "" {
@@ -113,20 +113,20 @@ func (x *simWorker) receive() {
 	}
 }
 
-// begin claims what has been given, or hands it back, or forgets it.
+// begin claims, hands back or loses assigned runs.
 func (x *simWorker) begin() {
 	w := x.sim
 	var later []order
 	for _, o := range x.inbox {
 		switch {
-		case !w.calm && w.chance(0.3):
+		case !w.healed && w.chance(0.3):
 			later = append(later, o)
 		case o.stop:
 			x.stop(o.run.Name())
-		case w.now.Sub(o.received) < o.run.Due.Sub(o.run.Armed) && (w.calm || w.chance(0.99)):
-			later = append(later, o) // its time has not come
-		case !w.calm && w.chance(0.002): // a fault of its own
-		case !w.calm && w.chance(0.02) || w.now.Sub(o.received) < o.run.Due.Sub(o.run.Armed):
+		case w.now.Sub(o.received) < o.run.Due.Sub(o.run.Armed) && (w.healed || w.chance(0.99)):
+			later = append(later, o) // not due yet
+		case !w.healed && w.chance(0.002): // the worker loses it
+		case !w.healed && w.chance(0.02) || w.now.Sub(o.received) < o.run.Due.Sub(o.run.Armed):
 			if r, err := o.run.Recall("worker has no room"); err == nil {
 				_, _ = w.store.writeRun(r)
 			}
@@ -149,11 +149,11 @@ func (x *simWorker) claim(r job.Run) {
 		return
 	}
 	took := 50*time.Millisecond + w.upTo(2*time.Second)
-	if spec := w.spec(r.Job); spec != nil && spec.Description == "slow" && !w.calm {
+	if spec := w.spec(r.Job); spec != nil && spec.Description == "slow" && !w.healed {
 		took = w.upTo(90 * time.Second)
 	}
 	o := job.Outcome{State: job.Succeeded}
-	if !w.calm && w.chance(0.1) && r.Job != "all" {
+	if !w.healed && w.chance(0.1) && r.Job != "all" {
 		o = job.Outcome{State: job.Failed, Retry: w.chance(0.7), Reason: "bad luck"}
 	}
 	a := &simAttempt{run: claimed, ends: w.now.Add(took), outcome: o}
@@ -182,12 +182,12 @@ func (x *simWorker) end() {
 	})
 }
 
-// report writes the outcomes of what has ended onto records that still carry the attempt's token.
+// report writes the outcomes of ended attempts to records that still have the attempt's token.
 func (x *simWorker) report() {
 	w := x.sim
 	x.journal = slices.DeleteFunc(x.journal, func(a *simAttempt) bool {
-		if !w.calm && w.chance(0.2) {
-			return false // later
+		if !w.healed && w.chance(0.2) {
+			return false // it is reported later
 		}
 		current := w.store.run(a.run.Name())
 		if current == nil || current.State != job.Running || current.Token != a.run.Token {

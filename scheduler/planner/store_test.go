@@ -10,16 +10,16 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// fakeStore has the semantics of store.Store: records with revisions, guarded writes, one revision for all that is
-// committed together, and a log of every change.
+// fakeStore behaves like store.Store: records have revisions, writes are guarded, a transaction has one revision, and a log
+// has every change.
 type fakeStore struct {
 	rev     int64
-	term    int64 // of the leader whose writes are accepted
+	term    int64 // the term whose writes are accepted
 	records map[recordKey]job.Change
 	log     []job.Change
 	orders  []order
 
-	// onCommit is told of every decision that takes effect, before it does.
+	// onCommit is called for every decision that takes effect, before it does.
 	onCommit func(d job.Decision)
 }
 
@@ -28,10 +28,10 @@ type recordKey struct {
 	name string
 }
 
-// order is one thing that a worker is told.
+// order is a message to a worker.
 type order struct {
 	worker, session string
-	run             job.Run // armed; or the run to stop
+	run             job.Run // the armed run, or the run to stop
 	stop            bool
 	received        time.Time // by its worker
 }
@@ -46,7 +46,7 @@ func (s *fakeStore) put(c job.Change) int64 {
 	return s.rev
 }
 
-// write makes a record at the present revision.
+// write writes a record at the present revision.
 func (s *fakeStore) write(c job.Change) {
 	c.Rev = s.rev
 	switch {
@@ -106,7 +106,7 @@ func (s *fakeStore) gate() job.Gate {
 	return job.Gate{}
 }
 
-// runs returns all runs in the order of their names.
+// runs returns all runs by name.
 func (s *fakeStore) runs() (list []*job.Run) {
 	for _, c := range s.records {
 		if c.Run != nil {
@@ -119,7 +119,7 @@ func (s *fakeStore) runs() (list []*job.Run) {
 	return list
 }
 
-// writeRun replaces a run at the revision that it carries.
+// writeRun replaces a run if its record still has the revision of r.
 func (s *fakeStore) writeRun(r job.Run) (job.Run, error) {
 	if have := s.records[recordKey{job.RecordRun, r.Name()}]; have.Rev != r.Rev {
 		if have.Run != nil {
@@ -131,7 +131,7 @@ func (s *fakeStore) writeRun(r job.Run) (job.Run, error) {
 	return *s.run(r.Name()), nil
 }
 
-// stopRun writes a request to end a run, and tells its worker.
+// stopRun writes a request to stop a run, and sends it to the worker.
 func (s *fakeStore) stopRun(r job.Run) error {
 	r, err := s.writeRun(r)
 	if err == nil && r.State == job.Running {
@@ -140,7 +140,7 @@ func (s *fakeStore) stopRun(r job.Run) error {
 	return err
 }
 
-// commit applies decisions as one transaction of a term, each with guards of its own.
+// commit applies decisions in one transaction of a term. Each has its own guards.
 func (s *fakeStore) commit(term int64, ds []job.Decision) []job.Applied {
 	out := make([]job.Applied, len(ds))
 	if term != s.term {
@@ -150,10 +150,10 @@ func (s *fakeStore) commit(term int64, ds []job.Decision) []job.Applied {
 		return out
 	}
 	s.rev++
-	armed := false // one with limits, at this revision
+	armed := false // a run with limits was armed at this revision
 	for i, d := range ds {
 		if limited := d.Run != nil && d.Run.State == job.Armed && len(d.Run.Limits) > 0; limited && armed {
-			s.rev++ // no two holders of a limit share a transaction
+			s.rev++ // two holders of a limit never share a revision
 		} else {
 			armed = armed || limited
 		}
@@ -203,10 +203,10 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 	return job.Applied{Rev: s.rev}
 }
 
-// snapshot is every record, in an order that is none.
+// snapshot returns every record, in random order.
 func (s *fakeStore) snapshot() []job.Change { return slices.Collect(maps.Values(s.records)) }
 
-// putGarbage makes a record that nobody can read.
+// putGarbage writes an unreadable record.
 func (s *fakeStore) putGarbage(kind job.RecordKind, name string) {
 	s.put(job.Change{Kind: kind, Name: name, Bad: fmt.Errorf("garbage")})
 }

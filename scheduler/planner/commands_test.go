@@ -1,0 +1,244 @@
+package planner_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/planner"
+)
+
+// do executes one command: a verb, names, and key=value pairs.
+func (st *stage) do(line string) {
+	st.t.Helper()
+	var names []string
+	opts := make(map[string]string)
+	for _, word := range strings.Fields(line) {
+		if k, v, ok := strings.Cut(word, "="); ok {
+			opts[k] = v
+		} else {
+			names = append(names, word)
+		}
+	}
+	name := ""
+	if len(names) > 1 {
+		name = names[1]
+	}
+	switch names[0] {
+	case "arm-ahead":
+		st.config.ArmAhead = span(name)
+	case "retention":
+		st.config.Retention = planner.Retention{Success: number(opts["success"]), Failed: number(opts["failed"]), MaxAge: span(opts["max_age"])}
+	case "job":
+		st.define(name, opts)
+	case "limit":
+		l := job.Limit{Name: name, Generation: 1, Updated: st.now, Spec: job.LimitSpec{Concurrent: number(opts["concurrent"]), Rate: rate(opts["rate"])}}
+		st.store.put(job.Change{Kind: job.RecordLimit, Name: name, Limit: &l})
+	case "delete":
+		st.store.deleteJob(name)
+	case "pause":
+		j, _ := st.store.job(name).Halt(&job.Pause{At: st.now}, st.now)
+		st.store.putJob(j)
+	case "resume":
+		j, _ := st.store.job(name).Halt(nil, st.now)
+		st.store.putJob(j)
+	case "pause-all":
+		g, _ := st.store.gate().Halt(&job.Pause{At: st.now}, st.now)
+		st.store.put(job.Change{Kind: job.RecordGate, Gate: &g})
+	case "resume-all":
+		g, _ := st.store.gate().Halt(nil, st.now)
+		st.store.put(job.Change{Kind: job.RecordGate, Gate: &g})
+	case "worker":
+		st.join(name, opts)
+	case "lose":
+		delete(st.workers, name)
+		st.store.remove(job.RecordWorker, name)
+	case "lead":
+		st.leader, st.fed = planner.New(st.config), len(st.store.log)
+		st.store.term++
+		for _, c := range st.store.snapshot() {
+			st.leader.Apply(c, st.now)
+		}
+		st.leader.Lead(st.now)
+	case "crash":
+		st.leader = nil
+	case "silent":
+		st.leader.SetFeedLag(span(name))
+	case "advance":
+		st.advance(span(name))
+	case "clock":
+		st.now = st.now.Add(span(name))
+	case "claim":
+		st.claim(st.runID(name))
+	case "recall":
+		r := st.mustRun(st.runID(name))
+		st.write(r.Recall("worker " + r.Worker + " is stopping"))
+	case "finish":
+		st.finish(st.runID(name), names[2], opts)
+	case "submit":
+		st.submit(name, opts)
+	case "cancel":
+		st.cancel(st.runID(name))
+	case "garbage":
+		st.store.putGarbage(split(st.runID(name)))
+	case "remove":
+		st.store.remove(split(st.runID(name)))
+	case "restore":
+		kind, key := split(st.runID(name))
+		for _, c := range slices.Backward(st.store.log) {
+			if c.Kind == kind && c.Name == key && c.Bad == nil {
+				st.store.put(c)
+				break
+			}
+		}
+	case "rewind":
+		for _, c := range st.store.log {
+			if c.Kind == job.RecordCursor && c.Name == name && c.Cursor != nil {
+				st.store.put(c)
+				break
+			}
+		}
+	case "runs":
+		st.runUntilIdle()
+		st.showRuns(name)
+		return
+	default:
+		st.t.Fatalf("unknown command %q", line)
+	}
+	st.runUntilIdle()
+}
+
+func (st *stage) define(name string, opts map[string]string) {
+	j := job.Job{Name: name, Created: st.now, Since: st.now, SinceReason: job.SinceCreated, SinceGeneration: 1, Scheduled: st.now}
+	j.Spec = &job.Spec{Command: []string{"true"}}
+	if old := st.store.job(name); old != nil {
+		j = *old
+		j.Spec = new(*old.Spec)
+	}
+	j.Generation++
+	for key, value := range opts {
+		switch key {
+		case "every":
+			j.Spec.Every = job.Duration(span(value))
+		case "at":
+			j.Spec.At = []time.Time{clock(value)}
+		case "exclude":
+			j.Spec.Exclude = strings.Split(value, ",")
+		case "jitter":
+			j.Spec.Jitter = job.Duration(span(value))
+		case "command":
+			j.Spec.Command = []string{value}
+		case "overlap":
+			j.Spec.Overlap = job.Overlap(value)
+		case "missed":
+			j.Spec.Missed = job.Missed(value)
+		case "missed_limit":
+			j.Spec.MissedLimit = number(value)
+		case "missed_window":
+			j.Spec.MissedWindow = job.Duration(span(value))
+		case "delivery":
+			j.Spec.Delivery = job.Delivery(value)
+		case "timeout":
+			j.Spec.Timeout = job.Duration(span(value))
+		case "kill_grace":
+			j.Spec.KillGrace = job.Duration(span(value))
+		case "retry":
+			j.Spec.Retry = &job.Retry{Max: number(value), Jitter: job.JitterNone}
+		case "priority":
+			j.Spec.Priority = number(value)
+		case "limits":
+			j.Spec.Limits = strings.Split(value, ",")
+		case "rate":
+			j.Spec.Rate = rate(value)
+		case "breaker": // window:ratio:open_for
+			part := append(strings.Split(value, ":"), "", "")
+			ratio, _ := strconv.ParseFloat(part[1], 64)
+			j.Spec.Breaker = &job.Breaker{Window: number(part[0]), FailureRatio: ratio, OpenFor: job.Duration(span(part[2]))}
+		case "zone":
+			j.Spec.Workers = map[string]string{"zone": value}
+		case "memory":
+			size, err := job.ParseSize(value)
+			if err != nil {
+				st.t.Fatal(err)
+			}
+			j.Spec.Resources = &job.Resources{Memory: size}
+		default:
+			st.t.Fatalf("job %s: unknown key %q", name, key)
+		}
+		if (key == "every" || key == "at" || key == "exclude") && j.Generation > 1 {
+			j.Since, j.SinceReason, j.SinceGeneration, j.Scheduled, j.Pauses = st.now, job.SinceRescheduled, j.Generation, st.now, nil
+			j.Jittered = &j.Spec.Jitter
+		}
+	}
+	*j.Spec, j.Updated = j.Spec.WithDefaults(), st.now
+	st.store.putJob(j)
+}
+
+func (st *stage) join(name string, opts map[string]string) {
+	w := &job.Worker{Name: name, Session: fmt.Sprintf("s%d", st.store.rev+1), Capacity: 10, Started: st.now}
+	if opts["session"] == "same" {
+		w.Session = st.workers[name].Session
+	}
+	if c, ok := opts["capacity"]; ok {
+		w.Capacity = number(c)
+	}
+	if zone, ok := opts["zone"]; ok {
+		w.Labels = map[string]string{"zone": zone}
+	}
+	if limits, ok := opts["limits"]; ok {
+		w.Limits = strings.Split(limits, "+")
+	}
+	w.Draining = opts["draining"] == "yes"
+	delete(st.auto, name)
+	if d, ok := opts["takes"]; ok {
+		st.auto[name] = span(d)
+	}
+	st.workers[name] = w
+	st.store.putWorker(*w)
+}
+
+// runID turns a name such as nightly/00:01:00 into the name of the slot's run.
+func (st *stage) runID(name string) string {
+	prefix, id, _ := cutLast(name)
+	if t, err := time.Parse(time.TimeOnly, id); err == nil {
+		return prefix + "/" + job.SlotID(midnight.Add(t.Sub(t.Truncate(24*time.Hour))))
+	}
+	return name
+}
+
+func cutLast(name string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(name, '/')
+	if i < 0 {
+		return name, "", false
+	}
+	return name[:i], name[i+1:], true
+}
+
+func split(key string) (job.RecordKind, string) {
+	kind, name, _ := strings.Cut(key, "/")
+	return job.RecordKind(kind), name
+}
+
+func span(s string) time.Duration {
+	d, _ := time.ParseDuration(cmp.Or(s, "0"))
+	return d
+}
+
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}
+
+func rate(s string) job.Rate {
+	r, _ := job.ParseRate(s)
+	return r
+}
+
+func clock(s string) time.Time {
+	t, _ := time.Parse(time.TimeOnly, s)
+	return midnight.Add(t.Sub(t.Truncate(24 * time.Hour)))
+}

@@ -1,0 +1,69 @@
+package planner_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// A decision to arm a run names the revision of the gate's record, in whatever state the record is.
+func TestDecisionsNameTheGate(t *testing.T) {
+	r := newRig(t)
+	r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapAllow})
+	r.worker("w", 10)
+	r.lead()
+	for _, gate := range []struct {
+		what   string
+		change job.Change
+	}{
+		{"resumed", job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: midnight}}},
+		{"unreadable", job.Change{Kind: job.RecordGate, Bad: errors.New("garbage")}},
+		{"deleted", job.Change{Kind: job.RecordGate}},
+	} {
+		r.store.put(gate.change)
+		r.feed()
+		r.now = r.now.Add(time.Minute)
+		d := r.plan()
+		a := r.commit(d)
+		if d.Run == nil || d.Run.State != job.Armed || a.Err != nil {
+			t.Fatalf("with the gate %s: got %+v, and then %v", gate.what, d, a.Err)
+		}
+		r.Resolve(d, a, r.now)
+		r.feed()
+	}
+}
+
+// If the gate cannot be read, the feed says what applies: here that all jobs are paused.
+func TestAGateThatCannotBeReadStaysClosed(t *testing.T) {
+	r := newRig(t)
+	r.define("j", job.Spec{Every: minutely})
+	r.worker("w", 10)
+	r.store.put(job.Change{Kind: job.RecordGate, Bad: errors.New("garbage"), Gate: &job.Gate{Paused: &job.Pause{Reason: "unreadable"}}})
+	r.lead()
+	r.now = r.now.Add(time.Minute)
+	if ds := r.Plan(r.now, 1); len(ds) > 0 {
+		t.Errorf("got %+v, want nothing", ds[0])
+	}
+	r.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: r.now}})
+	r.feed()
+	r.now = r.now.Add(time.Minute)
+	if d := r.plan(); d.Event == nil || d.Event.Reason != "paused" {
+		t.Errorf("after the pause: got %+v, want its slot skipped as paused", d)
+	}
+}
+
+// A pending run of a slot names the gate too: a slot in a pause that the leader does not know yet must not run later.
+func TestPendingRunNamesTheGate(t *testing.T) {
+	r := newRig(t)
+	r.define("j", job.Spec{Every: minutely})
+	r.lead()
+	r.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: midnight}})
+	r.feed()
+	r.now = r.now.Add(time.Minute)
+	d := r.plan()
+	if a := r.commit(d); d.Run == nil || d.Run.State != job.Pending || a.Err != nil {
+		t.Errorf("got %+v, and then %v, want a pending run", d, a.Err)
+	}
+}
