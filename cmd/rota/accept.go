@@ -1,33 +1,34 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
 
-// newAcceptCommand lets a cluster go on whose store was restored from a backup.
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/spf13/cobra"
+)
+
+// newAcceptCommand returns the command that resumes a cluster whose store was restored from a backup.
 func newAcceptCommand(c *cli) *cobra.Command {
+	accept := func(ctx context.Context, cl *client.Client, _ []string) (api.RestoredView, error) {
+		return cl.AcceptRestored(ctx)
+	}
 	return &cobra.Command{
 		Use:   "accept-restored-store",
-		Short: "Go on with a store that was restored from a backup",
-		Long: `Replicas and workers that find their store older than they have seen it, or another one in its place, wait: runs since the
-backup are forgotten, and fencing tokens may be given out a second time. When you have looked at what the store holds
-now, accept it at any one process that waits; all of them go on. The manual says under Backup what to look at.`,
+		Short: "Accept a store that was restored from a backup",
+		Long: `Accept a store that was restored from a backup or replaced.
+
+Replicas and workers stop when their store is older than before, or another one. Runs since the backup are forgotten
+then, and the leader may issue a fencing token twice. Check the records of the store first: the manual says how under
+"Backup". Then accept the store at any one waiting process. All processes resume.`,
 		Example: "  rota accept-restored-store --server http://q1:8470",
 		Args:    takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cl, err := c.changer()
-			if err != nil {
-				return err
+		RunE: c.changing(show(c, accept, func(p *page, v *api.RestoredView) {
+			p.line("accepted: etcd cluster %s at revision %d", v.Cluster, v.Revision)
+			if v.Lost > 0 {
+				p.line("the store is %d revisions behind the latest known one; "+
+					"until it passes that, targets that check fencing tokens may reject new runs", v.Lost)
 			}
-			defer cl.Close()
-			v, err := cl.AcceptRestored(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return c.print(v, func(p *page) {
-				p.line("accepted: etcd cluster %s at revision %d", v.Cluster, v.Revision)
-				if v.Lost > 0 {
-					p.line("it is %d revisions behind what was seen: until it has passed them, targets that check fencing tokens may refuse new ones", v.Lost)
-				}
-			})
-		},
+		})),
 	}
 }

@@ -17,40 +17,37 @@ func newApplyCommand(c *cli) *cobra.Command {
 	var prune, dryRun, yes bool
 	cmd := &cobra.Command{
 		Use:   "apply PATH...",
-		Short: "Make the cluster's jobs those of job files",
-		Long: `Apply creates and changes jobs so that they are as the files say, and with --prune removes those that came by the API
-and are in no file. Nothing is changed if a file has a mistake, or if a job is defined by a replica's own files. Each
-job is only changed as long as it is as it was compared.`,
+		Short: "Apply job files to the cluster",
+		Long: `Create and change jobs and limits until the cluster has the definitions of the files. With --prune, also remove
+definitions that the API created and no file contains.
+
+Apply changes nothing if a file has a mistake, or if a replica's own files define one of the jobs. If a job changes in
+the meantime, apply stops there.`,
 		Example: "  rota apply jobs.yaml",
 		Args:    takes("PATH..."),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cl, err := c.changer()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			changes, err := c.changes(cmd.Context(), cl, args, prune)
+		RunE: c.changing(func(ctx context.Context, cl *client.Client, paths []string) error {
+			changes, err := c.changes(ctx, cl, paths, prune)
 			if err != nil {
 				return err
 			}
 			if dryRun {
 				return c.printChanges(changes)
 			}
-			return c.apply(cmd.Context(), cl, changes, yes)
-		},
+			return c.apply(ctx, cl, changes, yes)
+		}),
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&prune, "prune", false, "remove jobs that came by the API and are in no file")
-	flags.BoolVar(&dryRun, "dry-run", false, "show what would change, like rota diff")
-	flags.BoolVarP(&yes, "yes", "y", false, "remove jobs without asking")
+	flags.BoolVar(&prune, "prune", false, "remove definitions that the API created and no file contains")
+	flags.BoolVar(&dryRun, "dry-run", false, "show the changes without making them, like rota diff")
+	flags.BoolVarP(&yes, "yes", "y", false, "remove without asking")
 	return cmd
 }
 
-// refusals is a conflict that names every job that cannot be changed, or nil.
+// refusals returns a conflict that names every refused change, or nil.
 func refusals(changes []change) error {
 	var lines []string
-	for _, ch := range only(changes, refused) {
-		lines = append(lines, fmt.Sprintf("%s: %s", ch.named(), ch.Reason))
+	for _, ch := range ofKind(changes, refused) {
+		lines = append(lines, fmt.Sprintf("%s: %s", ch.fullTitle(), ch.Reason))
 	}
 	if len(lines) == 0 {
 		return nil
@@ -58,10 +55,10 @@ func refusals(changes []change) error {
 	return &codedError{code: exitConflict, hint: "nothing was changed", err: errors.New(strings.Join(lines, "\n"))}
 }
 
-// confirm asks a yes-or-no question.
+// confirm asks a question and reports whether the answer is yes.
 func (c *cli) confirm(question string) bool {
 	_, _ = fmt.Fprintf(c.err, "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(c.in).ReadString('\n') // no answer is a no
+	answer, _ := bufio.NewReader(c.in).ReadString('\n') // an error means no
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
 		return true
@@ -69,7 +66,7 @@ func (c *cli) confirm(question string) bool {
 	return false
 }
 
-// apply shows the changes and makes them, if nothing is against it.
+// apply shows the changes and makes them, unless one is refused.
 func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, yes bool) error {
 	if c.forPeople() {
 		if err := c.print(nil, func(p *page) { writeChanges(p, changes) }); err != nil {
@@ -82,12 +79,12 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, ye
 		}
 		return err
 	}
-	if n := len(only(changes, removed)); n > 0 && !yes && c.asks() && !c.confirm("remove "+counted(n, "definition")+"?") {
+	if n := len(ofKind(changes, removed)); n > 0 && !yes && c.interactive() && !c.confirm("remove "+counted(n, "definition")+"?") {
 		return errors.New("nothing was changed")
 	}
 	err := applyAll(ctx, cl, changes)
 	if !c.forPeople() {
-		return errors.Join(err, c.printChanges(changes)) // data says how far it came
+		return errors.Join(err, c.printChanges(changes)) // the data shows which changes were made
 	}
 	if err != nil {
 		return err
@@ -95,7 +92,7 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, ye
 	return c.print(nil, func(p *page) { p.line("%s", summary(changes)) })
 }
 
-// applyAll makes the changes one after the other, and ends with the first that fails: it says how far it came.
+// applyAll makes the changes in order. It stops at the first failure, and its error lists the finished and the open changes.
 func applyAll(ctx context.Context, cl *client.Client, changes []change) error {
 	var done []string
 	for i := range changes {
@@ -104,39 +101,38 @@ func applyAll(ctx context.Context, cl *client.Client, changes []change) error {
 			continue
 		}
 		if err := applyOne(ctx, cl, ch); err != nil {
-			return stopped(ch.named(), done, changes[i+1:], err)
+			return partialFailure(ch.fullTitle(), done, changes[i+1:], err)
 		}
 		ch.Applied = true
-		done = append(done, ch.what())
+		done = append(done, ch.title())
 	}
 	return nil
 }
 
 func applyOne(ctx context.Context, cl *client.Client, ch *change) error {
-	var err error
-	if ch.Limit != "" {
-		return applyLimit(ctx, cl, ch)
+	pre := api.Precondition{Revision: ch.revision, Absent: ch.Kind == created}
+	switch {
+	case ch.Kind == removed && ch.Limit != "":
+		return cl.DeleteLimit(ctx, ch.Limit, pre)
+	case ch.Kind == removed:
+		return cl.DeleteJob(ctx, ch.Job, pre)
+	case ch.Limit != "":
+		_, err := cl.PutLimit(ctx, ch.Limit, ch.limit, pre)
+		return err
 	}
-	switch ch.Kind {
-	case created:
-		_, _, err = cl.PutJob(ctx, ch.Job, ch.spec, api.Precondition{Absent: true})
-	case changed:
-		_, _, err = cl.PutJob(ctx, ch.Job, ch.spec, api.Precondition{Revision: ch.revision})
-	case removed:
-		err = cl.DeleteJob(ctx, ch.Job, api.Precondition{Revision: ch.revision})
-	}
+	_, _, err := cl.PutJob(ctx, ch.Job, ch.spec, pre)
 	return err
 }
 
-// stopped tells of a change that failed, of those before it, and of those that were not tried.
-func stopped(name string, done []string, rest []change, err error) error {
+// partialFailure returns the error of a failed change, with the changes before it and those that were not tried.
+func partialFailure(name string, done []string, rest []change, err error) error {
 	var left []string
 	for _, ch := range rest {
 		if ch.Kind != unchanged {
-			left = append(left, ch.what())
+			left = append(left, ch.title())
 		}
 	}
-	text := fmt.Sprintf("done before it: %s; not tried: %s", orDash(strings.Join(done, ", ")), orDash(strings.Join(left, ", ")))
+	text := fmt.Sprintf("done before: %s; not tried: %s", orDash(strings.Join(done, ", ")), orDash(strings.Join(left, ", ")))
 	err = fmt.Errorf("apply %s: %w\n%s", name, err, text)
 	var answer *client.Error
 	if errors.As(err, &answer) && answer.Status == http.StatusUnprocessableEntity {

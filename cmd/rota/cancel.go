@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/spf13/cobra"
@@ -19,31 +20,19 @@ func newCancelCommand(c *cli) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "cancel RUN",
-		Short: "End a run",
-		Long: `Cancel asks for the end of a run. One that waits ends at once; one that runs, when its worker has stopped it.
-With --wait it waits for that, and fails if the run ended otherwise before.`,
+		Short: "Cancel a run",
+		Long: `Cancel a run. A pending run ends at once. A started run ends after its worker has stopped it. With --wait, wait for
+that, and fail if the run ended in another state before.`,
 		Example:           "  rota cancel nightly-backup/2026-01-31T02:30:00Z --wait",
-		Args:              takes("RUN"),
+		Args:              takesRun,
 		ValidArgsFunction: c.completeRuns,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := runName(args[0])
-			if err != nil {
-				return err
-			}
-			cl, err := c.changer()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			r, err := cl.Cancel(cmd.Context(), name, reason)
-			if errors.Is(err, job.ErrConflict) {
-				return alreadyEnded(cmd.Context(), cl, name, err)
-			}
+		RunE: c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
+			r, err := cancelRun(ctx, cl, args[0], reason)
 			if err != nil {
 				return err
 			}
 			if wait {
-				if r, err = c.await(cmd.Context(), cl, name, false, timeout); err != nil {
+				if r, err = c.await(ctx, cl, args[0], false, timeout); err != nil {
 					return err
 				}
 			}
@@ -58,19 +47,22 @@ With --wait it waits for that, and fails if the run ended otherwise before.`,
 				return fmt.Errorf("run %s ended before it was canceled: it is %s", r.Ref, r.State)
 			}
 			return err
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the run has ended")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after this time (default: wait as long as it takes)")
-	cmd.Flags().StringVar(&reason, "reason", "", "why; shown to whoever asks")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after this time (default: no limit)")
+	cmd.Flags().StringVar(&reason, "reason", "", "text that is shown with the run")
 	return cmd
 }
 
-// alreadyEnded says how a run has ended that cannot be canceled. If it has not, refusal is all there is to say.
-func alreadyEnded(ctx context.Context, cl *client.Client, name string, refusal error) error {
-	r, err := cl.Run(ctx, name)
-	if err != nil || !r.State.Terminal() {
-		return refusal
+// cancelRun cancels a run. If the run has ended already, the error has the state in which it ended.
+func cancelRun(ctx context.Context, cl *client.Client, name, reason string) (api.RunView, error) {
+	r, err := cl.Cancel(ctx, name, reason)
+	if !errors.Is(err, job.ErrConflict) {
+		return r, err
 	}
-	return &codedError{code: exitConflict, err: fmt.Errorf("run %s has ended already: it is %s", r.Ref, r.State)}
+	if r, readErr := cl.Run(ctx, name); readErr == nil && r.State.Terminal() {
+		return r, &codedError{code: exitConflict, err: fmt.Errorf("run %s has ended already: it is %s", r.Ref, r.State)}
+	}
+	return r, err
 }

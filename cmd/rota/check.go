@@ -13,12 +13,12 @@ import (
 func newCheckCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check PATH...",
-		Short: "Check job files",
-		Long: `Check reads job files, directories of them, or stdin (-), and prints every mistake with its place.
-It asks no cluster. With -o wide or json it lists the jobs with their next slots; json and yaml also hold the mistakes.`,
+		Short: "Check job files, without a cluster",
+		Long: `Read job files, directories of them, or stdin (-), and print every mistake with its place. With -o wide or json, list
+the jobs with their next slots. json and yaml contain the mistakes, too.`,
 		Example: "  rota check /etc/rota/jobs.d",
 		Args:    takes("PATH..."),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			set, err := c.loadJobs(args)
 			var mistakes config.Errors
 			switch {
@@ -32,7 +32,7 @@ It asks no cluster. With -o wide or json it lists the jobs with their next slots
 	}
 }
 
-// checkedSet is what check prints as data: jobs, or mistakes.
+// checkedSet is the data that check prints: jobs, or mistakes.
 type checkedSet struct {
 	Hash     string       `json:"hash,omitempty"` // of a set without mistakes
 	Jobs     []checkedJob `json:"jobs"`
@@ -41,14 +41,14 @@ type checkedSet struct {
 
 type mistake struct {
 	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"` // from 1; none if no line is to blame
+	Line    int    `json:"line,omitempty"` // from 1; 0 if the mistake is in no line
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
 	Excerpt string `json:"excerpt,omitempty"` // the line and, below it, a caret
 	Hint    string `json:"hint,omitempty"`
 }
 
-// printMistakes prints mistakes as data. The error that it returns leaves only their number to be told.
+// printMistakes prints mistakes as data. Its error has only their number.
 func (c *cli) printMistakes(found config.Errors) error {
 	checked := checkedSet{Jobs: []checkedJob{}}
 	for _, e := range found {
@@ -84,13 +84,9 @@ func (c *cli) printChecked(set *config.Set) error {
 		checked.Jobs = append(checked.Jobs, j)
 	}
 	return c.print(checked, func(p *page) {
-		verb := "are"
-		if len(set.Jobs) == 1 {
-			verb = "is"
-		}
-		p.line("%s in %s %s right", counted(len(set.Jobs), "job"), counted(len(files), "file"), verb)
+		p.line("valid: %s in %s", counted(len(set.Jobs), "job"), counted(len(files), "file"))
 		if !p.wide {
-			writeOver(p, set, checked.Jobs)
+			writeEnded(p, set, checked.Jobs)
 			return
 		}
 		rows := [][]any{{"NAME", "FILE", "SCHEDULE", "NEXT"}}
@@ -106,9 +102,8 @@ func (c *cli) printChecked(set *config.Set) error {
 	})
 }
 
-// writeOver warns of jobs that have a schedule and no slot to come, such as one at a time that has passed. Among the notes it is
-// the first.
-func writeOver(p *page, set *config.Set, jobs []checkedJob) {
+// writeEnded warns of jobs whose schedule has no future slot, such as a job at one past time. The first note says why.
+func writeEnded(p *page, set *config.Set, jobs []checkedJob) {
 	for _, j := range jobs {
 		if spec := set.Jobs[j.Name].Spec; spec.Scheduled() && len(j.Slots) == 0 && len(j.Notes) > 0 {
 			p.line("warning: %s:%d: job %s %s", j.File, j.Line, j.Name, j.Notes[0])

@@ -55,7 +55,7 @@ func TestASlotThatHasPassedIsWarnedOf(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := "3 jobs in 1 file are right\nwarning: " + file + ":3: job gone never fires again after 2026-11-21T11:00:00Z\n"
+	want := "valid: 3 jobs in 1 file\nwarning: " + file + ":3: job gone never fires again after 2026-11-21T11:00:00Z\n"
 	if code, out, _ := runHere(nil, "check", file); code != exitOK || out != want {
 		t.Errorf("check: got %d, %q; want %q", code, out, want)
 	}
@@ -65,13 +65,13 @@ func TestASlotThatHasPassedIsWarnedOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	c := &cli{out: &out, now: func() time.Time { return time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC) }}
-	changes, err := compare(set, nil, false, c.now())
+	c := &cli{now: func() time.Time { return time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC) }}
+	changes, err := compareJobs(set, nil, false, c.now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	writeChanges(&page{out: &out, now: c.now()}, changes)
-	if got := out.String(); strings.Count(got, "warning:") != 1 || !strings.Contains(got, "+ gone created\n    warning: its schedule has no slot any more") {
+	if got := out.String(); strings.Count(got, "warning:") != 1 || !strings.Contains(got, "+ gone created\n    warning: the schedule has no more slots") {
 		t.Errorf("apply: got %q", got)
 	}
 }

@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// wallClock is what this process takes for the time.
+// wallClock returns the time of this machine. Builds with the tag faultclock have another one.
 func wallClock() time.Time { return time.Now() }

@@ -9,13 +9,12 @@ import (
 	"unsafe"
 )
 
-// faultClock is the variable that names the file with the error of this process's clock, such as 45s or -336h, in whole
-// seconds. The file may be written anew at any time, as a clock may be set. Only builds with the tag faultclock know of it:
-// tests of wrong clocks use them.
+// faultClock is the variable with the name of a file. The file holds the error of this process's clock in whole seconds, such as
+// 45s or -336h. A test may rewrite the file at any time. Only builds with the tag faultclock read it.
 const faultClock = "FAULT_CLOCK_FILE"
 
-// wallClock is a clock that is wrong by what the file says, and right without one. As on a machine whose clock was set, the
-// monotonic clock goes on unmoved.
+// wallClock returns a time that is wrong by the value in the file, and correct without a file. The monotonic clock does not
+// change, as on a machine whose clock was set.
 func wallClock() time.Time {
 	now := time.Now()
 	text, err := os.ReadFile(os.Getenv(faultClock))
@@ -26,7 +25,7 @@ func wallClock() time.Time {
 	if err != nil {
 		return now
 	}
-	// The first word of a time with a monotonic reading holds the seconds of the wall clock, from bit 30 on (time.Time).
+	// In a time with a monotonic reading, the first word holds the seconds of the wall clock, from bit 30 (see time.Time).
 	*(*uint64)(unsafe.Pointer(&now)) += uint64(int64(wrong/time.Second)) << 30
 	return now
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completionTime is how long a shell may be kept waiting for names.
+// completionTime is how long a shell waits for names.
 const completionTime = time.Second
 
-// completeJobs offers the names of the cluster's jobs for the first argument. Without an answer it offers nothing.
+// completeJobs offers the names of the cluster's jobs for the first argument. If the cluster does not answer, it offers none.
 func (c *cli) completeJobs(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return c.complete(cmd, args, func(ctx context.Context, cl *client.Client) (names []cobra.Completion) {
 		jobs, err := cl.Jobs(ctx)
@@ -28,7 +28,7 @@ func (c *cli) completeJobs(cmd *cobra.Command, args []string, prefix string) ([]
 	})
 }
 
-// completeRuns offers the names of the latest runs, of one job once its name is typed.
+// completeRuns offers the names of the latest runs: of all jobs, or of the job whose name stands before a slash.
 func (c *cli) completeRuns(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return c.complete(cmd, args, func(ctx context.Context, cl *client.Client) (names []cobra.Completion) {
 		f := client.RunFilter{Limit: 50}
@@ -48,7 +48,9 @@ func (c *cli) completeRuns(cmd *cobra.Command, args []string, prefix string) ([]
 	})
 }
 
-func (c *cli) complete(cmd *cobra.Command, args []string, names func(context.Context, *client.Client) []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (c *cli) complete(
+	cmd *cobra.Command, args []string, names func(context.Context, *client.Client) []cobra.Completion,
+) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -14,7 +14,7 @@ import (
 func newConfigCommand(c *cli) *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "config",
-		Short:   "Settings of a replica, and the schema of job files",
+		Short:   "Show the settings of a replica and the schema of job files",
 		Example: "  rota config show --config /etc/rota/rota.yaml --origin",
 	}, newConfigShowCommand(c), newConfigSchemaCommand(c))
 }
@@ -24,9 +24,9 @@ func newConfigShowCommand(c *cli) *cobra.Command {
 	var origin bool
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "The settings that a replica would have, as YAML",
-		Long: `Show prints the settings that rota serve would have here, from its flags, the ROTA_… environment, the file and the
-defaults, in this order. With --origin it says which of them each value comes from.`,
+		Short: "Show the settings of a replica, as YAML",
+		Long: `Print the settings that ` + "`rota serve`" + ` would use on this machine. They come from flags, ROTA_… variables, the
+file and the defaults; the first of them wins. With --origin, print the source of each value.`,
 		Example: "  rota config show --config /etc/rota/rota.yaml --origin",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -35,21 +35,21 @@ defaults, in this order. With --origin it says which of them each value comes fr
 				return err
 			}
 			for _, w := range s.Warnings {
-				c.note("warning: %s", w)
+				c.printErr("warning: %s", w)
 			}
 			return c.printSettings(&s, origin)
 		},
 	}
 	config.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&file, "config", "", "settings file (ROTA_CONFIG)")
-	cmd.Flags().BoolVar(&origin, "origin", false, "say where each value comes from")
+	cmd.Flags().BoolVar(&origin, "origin", false, "print the source of each value")
 	return cmd
 }
 
-// settingsFile is the settings file: the flag's, or that of the environment; "" for none.
+// settingsFile returns the settings file of the flag or of the environment, "" for none.
 func (c *cli) settingsFile(flag string) string { return cmp.Or(flag, c.getenv("ROTA_CONFIG")) }
 
-// settingList is what config show --origin prints.
+// settingList is the data that config show --origin prints.
 type settingList struct {
 	Settings []settingOrigin `json:"settings"`
 }
@@ -87,7 +87,7 @@ func (c *cli) printSettings(s *config.Settings, origin bool) error {
 	})
 }
 
-// lookup follows a key such as node.name into a tree, nil if there is nothing.
+// lookup returns the value of a key such as node.name in a tree, nil if there is none.
 func lookup(tree map[string]any, key string) any {
 	name, rest, deeper := strings.Cut(key, ".")
 	if !deeper {

@@ -11,14 +11,14 @@ import (
 func newConfigSchemaCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [KEY]",
-		Short: "The JSON Schema of job files, or the description of one key",
-		Long: `Schema prints a JSON Schema, with which editors complete and check job files. Put this on the first line of a job file:
+		Short: "Print the JSON Schema of job files, or describe one key",
+		Long: `Print a JSON Schema, with which editors complete and check job files. Put this on the first line of a job file:
 
   # yaml-language-server: $schema=rota.schema.json
 
-With KEY it describes one key of a job: what it does, its type, default, range and an example. Dots lead into mappings, as
-in retry.max. limits.concurrent is a key of a limit, and notifiers.url one of a notifier. With -o json it prints the part of
-the schema that is about the key.`,
+With KEY, describe one key of a job: its purpose, type, default, range and an example. Dots lead into mappings, as in
+retry.max. limits.concurrent is a key of a limit, and notifiers.url one of a notifier. With -o json, print the part of
+the schema for that key.`,
 		Example: "  rota config schema > rota.schema.json\n  rota config schema retry.max",
 		Args:    takes("[KEY]"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -31,7 +31,7 @@ the schema that is about the key.`,
 			case ok:
 				return c.print(json.RawMessage(key.Fragment()), func(p *page) { describeKey(p, args[0], &key) })
 			case near == nil:
-				return usagef("no key %q in a job file: rota config schema jobs lists the keys of a job", args[0])
+				return usagef("no key %q in a job file: `rota config schema jobs` lists the keys of a job", args[0])
 			}
 			return usagef("no key %q in a job file: did you mean %s?", args[0], strings.Join(near, " or "))
 		},

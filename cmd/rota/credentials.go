@@ -8,13 +8,14 @@ import (
 	"os"
 )
 
-// credentials returns whom the commands take for a cluster, and who they are to it. nil: the system's authorities, and
-// no certificate of ours.
+// credentials returns the authorities that the commands trust, and the certificate that they present to replicas. nil means the
+// system's authorities and no certificate.
 func (c *cli) credentials() (*tls.Config, error) {
 	ca := cmp.Or(c.cacert, c.getenv("ROTA_CACERT"))
 	cert, key := cmp.Or(c.cert, c.getenv("ROTA_CERT")), cmp.Or(c.certKey, c.getenv("ROTA_CERT_KEY"))
 	if (cert == "") != (key == "") {
-		return nil, usageError{"a client's certificate and its key go together", "name both, with --cert and --cert-key or ROTA_CERT and ROTA_CERT_KEY"}
+		hint := "name both, with --cert and --cert-key or ROTA_CERT and ROTA_CERT_KEY"
+		return nil, usageError{"a client certificate needs its key", hint}
 	}
 	if ca == "" && cert == "" {
 		return nil, nil
@@ -29,7 +30,8 @@ func (c *cli) credentials() (*tls.Config, error) {
 			t.RootCAs = x509.NewCertPool()
 		}
 		if !t.RootCAs.AppendCertsFromPEM(text) {
-			return nil, &codedError{exitBadConfig, "it is a PEM file", fmt.Errorf("read --cacert %s: no certificate in it", ca)}
+			err = fmt.Errorf("read --cacert %s: no certificate in it", ca)
+			return nil, &codedError{exitBadConfig, "name a PEM file with certificates", err}
 		}
 	}
 	if cert != "" {

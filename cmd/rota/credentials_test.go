@@ -88,7 +88,7 @@ func TestReplicasThatWantCertificates(t *testing.T) {
 		{"a missing certificate", []string{"health", "--cert", missing, "--cert-key", key}, exitBadConfig, missing},
 		{"a file without a certificate", []string{"health", "--cacert", key}, exitBadConfig, key},
 		{"a key that is of another kind", []string{"jobs", "--cert", cert, "--cert-key", cert}, exitBadConfig, cert},
-		{"a certificate without a key", []string{"jobs", "--cert", cert}, exitUsage, "go together"},
+		{"a certificate without a key", []string{"jobs", "--cert", cert}, exitUsage, "needs its key"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var stderr bytes.Buffer

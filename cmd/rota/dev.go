@@ -18,7 +18,7 @@ import (
 	"github.com/rota-scheduler/rota/config"
 )
 
-// Where the replicas of `rota dev` are: the first at these ports of loopback, the next at the following ones.
+// The loopback ports of the first replica of `rota dev`. Each further replica has the next port.
 const (
 	devPort        = 8470
 	devClientPort  = 23790
@@ -26,13 +26,13 @@ const (
 	devMaxReplicas = 9
 )
 
-// devHistory is how many runs of each job are kept: on one machine, to look at, more than a cluster would.
+// devHistory is the number of successful runs that are kept per job. It is larger than in a cluster, for people who try rota.
 const devHistory = 1000
 
-// devGrace is how long running attempts get when `rota dev` ends.
+// devGrace is the grace period of running attempts when `rota dev` ends.
 const devGrace = 3 * time.Second
 
-// dev is everything on one machine.
+// dev runs a whole cluster on one machine.
 type dev struct {
 	cli      *cli
 	replicas int
@@ -41,22 +41,24 @@ type dev struct {
 	level    string
 }
 
-// newDevCommand runs everything on one machine.
+// newDevCommand returns the command that runs a whole cluster on one machine.
 func newDevCommand(c *cli) *cobra.Command {
 	d := &dev{cli: c}
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Everything on one machine, with embedded etcd: the quickest start",
-		Long: `Run everything on this machine, with embedded etcd: one replica in this process, or several real replica processes on
-loopback, of which any may be killed. It shows who leads, which jobs there are, and a line for each run. Ctrl-C ends it, and
-so does the end of its terminal; the next start goes on where it stopped. Its settings are its own: ROTA_… variables are left out.`,
+		Short: "Run a whole cluster on this machine: the quickest start",
+		Long: `Run a whole cluster on this machine, with embedded etcd: one replica in this process, or several replica processes on
+loopback, any of which you may kill. It prints the leader, the jobs, and a line for each run.
+
+Ctrl-C or closing the terminal stops it; the next start continues with the same data. It makes its own settings and
+ignores ROTA_… variables.`,
 		Example: `  rota dev --jobs jobs.yaml
   rota dev --replicas 3 --jobs jobs.d`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
-	cmd.Flags().IntVar(&d.replicas, "replicas", 1, "real replica processes to run")
-	cmd.Flags().StringVar(&d.jobs, "jobs", "", "job `file` or directory; it is followed while rota dev runs")
+	cmd.Flags().IntVar(&d.replicas, "replicas", 1, "number of replica processes")
+	cmd.Flags().StringVar(&d.jobs, "jobs", "", "job `file` or directory; changes take effect at once")
 	cmd.Flags().StringVar(&d.dataDir, "data-dir", "", "directory for the data (default $XDG_STATE_HOME/rota/dev)")
 	cmd.Flags().StringVar(&d.level, "log-level", "warn", "trace, debug, info, warn or error")
 	return cmd
@@ -67,32 +69,11 @@ func (d *dev) run(ctx context.Context) error {
 		return usagef("--replicas %d: use 1 to %d", d.replicas, devMaxReplicas)
 	}
 	if unused := config.Variables(d.cli.environ); len(unused) > 0 {
-		d.cli.note("rota dev makes its own settings, and leaves out %s", strings.Join(unused, ", "))
+		d.cli.printErr("rota dev makes its own settings and ignores %s", strings.Join(unused, ", "))
 	}
-	if d.dataDir == "" {
-		state := d.cli.getenv("XDG_STATE_HOME")
-		if home := d.cli.getenv("HOME"); state == "" && home != "" {
-			state = filepath.Join(home, ".local", "state")
-		}
-		if state == "" {
-			return usageError{"there is no place for the data: neither XDG_STATE_HOME nor HOME is set", "name a directory with --data-dir"}
-		}
-		d.dataDir = filepath.Join(state, "rota", "dev")
-	}
-	var err error
-	if d.dataDir, err = filepath.Abs(d.dataDir); err != nil {
+	files, err := d.resolvePaths()
+	if err != nil {
 		return err
-	}
-	files := ""
-	if d.jobs != "" {
-		set, err := config.LoadJobs([]string{d.jobs})
-		if err != nil {
-			return err
-		}
-		files = set.Hash
-		if d.jobs, err = filepath.Abs(d.jobs); err != nil {
-			return err
-		}
 	}
 	if err := d.checkPorts(); err != nil {
 		return err
@@ -100,7 +81,7 @@ func (d *dev) run(ctx context.Context) error {
 	d.cli.queueErr()
 	ctx, reload, end := d.cli.untilHangup(ctx)
 	defer end()
-	defer context.AfterFunc(ctx, func() { d.cli.note("stopping; runs get %s to end", devGrace) })()
+	defer context.AfterFunc(ctx, func() { d.cli.printErr("stopping; runs have %s to end", devGrace) })()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	console := newConsole(d.cli, d.servers(), files)
@@ -111,10 +92,34 @@ func (d *dev) run(ctx context.Context) error {
 	if d.replicas == 1 {
 		return d.runHere(ctx, reload)
 	}
-	return d.runApart(ctx, reload)
+	return d.runProcesses(ctx, reload)
 }
 
-// checkPorts makes sure that nobody listens where the replicas will: otherwise the console would show another cluster.
+// resolvePaths makes the paths of the data and the job files absolute. It returns the hash of the job files, "" for none.
+func (d *dev) resolvePaths() (hash string, err error) {
+	if d.dataDir == "" {
+		state := d.cli.getenv("XDG_STATE_HOME")
+		if home := d.cli.getenv("HOME"); state == "" && home != "" {
+			state = filepath.Join(home, ".local", "state")
+		}
+		if state == "" {
+			const msg = "no directory for the data: neither XDG_STATE_HOME nor HOME is set"
+			return "", usageError{msg, "name a directory with --data-dir"}
+		}
+		d.dataDir = filepath.Join(state, "rota", "dev")
+	}
+	if d.dataDir, err = filepath.Abs(d.dataDir); err != nil || d.jobs == "" {
+		return "", err
+	}
+	set, err := config.LoadJobs([]string{d.jobs})
+	if err != nil {
+		return "", err
+	}
+	d.jobs, err = filepath.Abs(d.jobs)
+	return set.Hash, err
+}
+
+// checkPorts returns an error if another process uses a port of the replicas. The console would show its cluster instead.
 func (d *dev) checkPorts() error {
 	first := []int{devPort, devClientPort}
 	if d.replicas > 1 {
@@ -133,7 +138,7 @@ func (d *dev) checkPorts() error {
 func checkFree(addr string) error {
 	l, err := net.Listen("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return &codedError{exitFailed, "stop it, if it is another `rota dev`; `rota serve` can be given other ports",
+		return &codedError{exitFailed, "stop the other `rota dev`, or use `rota serve` with other ports",
 			fmt.Errorf("another process listens on %s", addr)}
 	}
 	if err != nil {
@@ -142,7 +147,7 @@ func checkFree(addr string) error {
 	return l.Close()
 }
 
-// servers are the URLs of all replicas.
+// servers returns the URLs of all replicas, separated by commas.
 func (d *dev) servers() string {
 	var urls []string
 	for i := range d.replicas {
@@ -151,12 +156,12 @@ func (d *dev) servers() string {
 	return strings.Join(urls, ",")
 }
 
-// flags are the settings of replica i, from 0, as the flags of `rota serve`.
+// flags returns the settings of replica i, from 0, as flags of `rota serve`.
 func (d *dev) flags(i int) []string {
 	name := fmt.Sprintf("q%d", i+1)
 	flags := []string{
 		"--node-name=" + name,
-		// The members of an etcd cluster are fixed when it begins, so each number of replicas has data of its own.
+		// An etcd cluster has fixed members, so each number of replicas has its own data.
 		fmt.Sprintf("--node-data-dir=%s", filepath.Join(d.dataDir, fmt.Sprintf("of-%d", d.replicas), name)),
 		fmt.Sprintf("--http-listen=127.0.0.1:%d", devPort+i),
 		fmt.Sprintf("--etcd-embedded-client=http://127.0.0.1:%d", devClientPort+i),
@@ -179,7 +184,7 @@ func (d *dev) flags(i int) []string {
 	return flags
 }
 
-// runHere is one replica in this process.
+// runHere runs one replica in this process.
 func (d *dev) runHere(ctx context.Context, reload <-chan os.Signal) error {
 	serve := &cobra.Command{}
 	config.AddFlags(serve.Flags())
@@ -193,7 +198,7 @@ func (d *dev) runHere(ctx context.Context, reload <-chan os.Signal) error {
 	return d.cli.runNode(ctx, node.Config{Role: node.Replica, Settings: set, Reload: reload})
 }
 
-// environ is our environment without settings, which `rota dev` makes itself.
+// environ returns the environment without the settings, which `rota dev` makes itself.
 func (d *dev) environ() (kept []string) {
 	for _, kv := range d.cli.environ {
 		if !strings.HasPrefix(kv, "ROTA_") {
@@ -203,8 +208,8 @@ func (d *dev) environ() (kept []string) {
 	return kept
 }
 
-// runApart runs every replica as a process of its own, and starts it again when it dies.
-func (d *dev) runApart(ctx context.Context, reload <-chan os.Signal) error {
+// runProcesses runs each replica as a process of its own, and restarts it after its death.
+func (d *dev) runProcesses(ctx context.Context, reload <-chan os.Signal) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find own program: %w", err)
@@ -218,7 +223,7 @@ func (d *dev) runApart(ctx context.Context, reload <-chan os.Signal) error {
 	for i := range replicas {
 		replicas[i] = &replica{
 			name: fmt.Sprintf("q%d", i+1), cli: d.cli, drained: &drained, all: all,
-			self: self, args: append([]string{"serve", "--leash"}, d.flags(i)...), env: d.environ(),
+			self: self, args: append([]string{"serve", "--leash"}, d.flags(i)...), environ: d.environ(),
 		}
 		wg.Go(func() {
 			if err := replicas[i].run(ctx); err != nil {
@@ -226,7 +231,7 @@ func (d *dev) runApart(ctx context.Context, reload <-chan os.Signal) error {
 			}
 		})
 	}
-	wg.Go(func() { // each counts itself off when it ends, at the latest
+	wg.Go(func() { // ends because each replica counts as drained when it ends
 		drained.Wait()
 		close(all)
 	})
@@ -243,8 +248,7 @@ func (d *dev) runApart(ctx context.Context, reload <-chan os.Signal) error {
 		}
 	})
 	wg.Wait()
-	var failed *codedError
-	if errors.As(context.Cause(ctx), &failed) {
+	if failed, ok := errors.AsType[*codedError](context.Cause(ctx)); ok {
 		return failed
 	}
 	return nil

@@ -13,39 +13,39 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// console shows what happens in a cluster, as lines: who leads, which jobs there are, and every run.
+// console prints the events of a cluster as lines: changes of the leader, changes of jobs, and every run.
 type console struct {
 	cli     *cli
 	servers string
-	files   string    // hash of the job files, which are waited for; "" for none
-	began   time.Time // who led before is of an earlier start, and its term has not yet run out
+	files   string    // hash of the job files that must be in force first; "" for none
+	started time.Time // an older leader belongs to the previous start, and its term is about to expire
 	client  *client.Client
 	leader  api.LeaderView
-	seen    int64                // revision up to which everything has been shown
-	jobs    map[string]*shownJob // as they were shown last
+	seen    int64               // the events up to this revision are printed
+	jobs    map[string]shownJob // by name, in their latest printed state
 }
 
-// shownJob is what has been told of a job.
+// shownJob is the printed state of a job.
 type shownJob struct {
 	generation int64
 	paused     bool
 }
 
 func newConsole(c *cli, servers, files string) *console {
-	return &console{cli: c, servers: servers, files: files, began: time.Now(), jobs: map[string]*shownJob{}}
+	return &console{cli: c, servers: servers, files: files, started: time.Now(), jobs: map[string]shownJob{}}
 }
 
-// How often it is asked who leads, and how long the job files may take to be in force before the jobs are shown.
+// How often the console polls the cluster, and how long it waits for the job files.
 const (
-	consolePoll = 200 * time.Millisecond
-	filesInTime = 5 * time.Second
+	consolePoll  = 200 * time.Millisecond
+	filesTimeout = 5 * time.Second
 )
 
 // run prints until ctx ends.
 func (c *console) run(ctx context.Context) {
 	var err error
 	if c.client, err = client.New(client.Config{Servers: c.servers, Timeout: 2 * time.Second}); err != nil {
-		c.cli.note("%v", err)
+		c.cli.printErr("%v", err)
 		return
 	}
 	defer c.client.Close()
@@ -53,7 +53,7 @@ func (c *console) run(ctx context.Context) {
 		return
 	}
 	done := make(chan struct{})
-	go func() { // waited for below
+	go func() { // the deferred function waits for it
 		defer close(done)
 		c.followLeader(ctx)
 	}()
@@ -61,59 +61,53 @@ func (c *console) run(ctx context.Context) {
 	c.followChanges(ctx)
 }
 
-// greet waits for a leader and shows the cluster.
+// greet waits for a leader and its job files, and then shows the cluster. It reports false if ctx ends before.
 func (c *console) greet(ctx context.Context) bool {
-	for {
+	var deadline time.Time // of the job files; zero before there is a leader
+	for ; ; _ = sleep(ctx, consolePoll) {
 		v, err := c.client.Cluster(ctx)
-		if err == nil && v.Leader != nil && v.Ready && !v.Leader.Since.Before(c.began) {
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case err != nil || v.Leader == nil || !v.Ready || v.Leader.Since.Before(c.started):
+			continue
+		case deadline.IsZero():
 			c.leader, c.seen = *v.Leader, v.Store.Revision
 			c.line("leader %s · term %d · %s", v.Leader.Node, v.Leader.Term, strings.Split(c.servers, ",")[0])
+			deadline = time.Now().Add(filesTimeout)
+		}
+		if c.files == "" || v.Files.Hash == c.files || time.Now().After(deadline) {
 			break
 		}
-		if sleep(ctx, consolePoll) != nil {
-			return false
-		}
 	}
-	c.awaitFiles(ctx)
 	jobs, err := c.client.Jobs(ctx)
 	if err != nil {
 		return ctx.Err() == nil
 	}
 	if len(jobs) == 0 {
-		c.line("no jobs yet: write a job file and start with --jobs FILE, or `rota apply FILE`")
+		c.line("no jobs yet: write a job file and start with --jobs FILE, or run `rota apply FILE`")
 		return true
 	}
 	c.line("%s:", counted(len(jobs), "job"))
 	name, when := 0, 0
 	for i := range jobs {
-		name, when = max(name, len(jobs[i].Name)), max(when, len(whenText(&jobs[i])))
+		name, when = max(name, len(jobs[i].Name)), max(when, len(scheduleAndZone(&jobs[i])))
 	}
 	for i := range jobs {
 		j := &jobs[i]
-		c.jobs[j.Name] = &shownJob{j.Generation, j.Paused != nil}
-		c.line("%s", strings.TrimRight(fmt.Sprintf("  %-*s   %-*s   %s", name, j.Name, when, whenText(j), nextText(j)), " "))
+		c.jobs[j.Name] = shownJob{j.Generation, j.Paused != nil}
+		text := fmt.Sprintf("  %-*s   %-*s   %s", name, j.Name, when, scheduleAndZone(j), nextText(j))
+		c.line("%s", strings.TrimRight(text, " "))
 	}
 	return true
 }
 
-// awaitFiles waits until the leader has put the job files in force.
-func (c *console) awaitFiles(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, filesInTime)
-	defer cancel()
-	for c.files != "" {
-		v, err := c.client.Cluster(ctx)
-		if err == nil && v.Files.Hash == c.files || sleep(ctx, consolePoll) != nil {
-			return
-		}
-	}
-}
-
-// whenText is a job's schedule, and the zone in which it is to be read.
-func whenText(j *api.JobView) string {
+// scheduleAndZone returns a job's schedule with its time zone.
+func scheduleAndZone(j *api.JobView) string {
 	text := scheduleOf(j.Spec)
 	switch {
 	case text == "":
-		return "when asked"
+		return "on request"
 	case len(j.Spec.Schedule) > 0 && j.Spec.Timezone != "" && j.Spec.Timezone != "UTC":
 		return text + " " + j.Spec.Timezone
 	}
@@ -132,7 +126,7 @@ func nextText(j *api.JobView) string {
 	return ""
 }
 
-// followLeader says when somebody else leads.
+// followLeader prints each new leader.
 func (c *console) followLeader(ctx context.Context) {
 	for sleep(ctx, consolePoll) == nil {
 		v, err := c.client.Cluster(ctx)
@@ -144,13 +138,13 @@ func (c *console) followLeader(ctx context.Context) {
 	}
 }
 
-// followChanges prints a line for each run as it begins and ends, and for each job as it changes.
+// followChanges prints a line for each start and end of a run, and for each change of a job.
 func (c *console) followChanges(ctx context.Context) {
 	for ctx.Err() == nil {
 		for e, err := range c.client.Events(ctx, client.EventFilter{After: c.seen, Kinds: []string{api.KindRun, api.KindJob}}) {
 			if err != nil {
 				if ctx.Err() == nil && !errors.Is(err, api.ErrUnavailable) {
-					c.cli.note("events: %v", err)
+					c.cli.printErr("events: %v", err)
 				}
 				break
 			}
@@ -168,48 +162,44 @@ func (c *console) followChanges(ctx context.Context) {
 	}
 }
 
-// showJob tells what has changed of a job.
+// showJob prints the change of a job.
 func (c *console) showJob(e api.Event) {
-	known := c.jobs[e.Name]
+	known, exists := c.jobs[e.Name]
 	if e.Deleted {
-		if known != nil {
+		if exists {
 			c.line("job %s removed", e.Name)
 		}
 		delete(c.jobs, e.Name)
 		return
 	}
 	var j api.JobView
-	if json.Unmarshal(e.Value, &j) != nil || known != nil && j.Generation < known.generation {
+	if json.Unmarshal(e.Value, &j) != nil || exists && j.Generation < known.generation {
 		return
 	}
-	now := &shownJob{j.Generation, j.Paused != nil}
+	now := shownJob{j.Generation, j.Paused != nil}
 	c.jobs[e.Name] = now
-	change := ""
+	text := scheduleAndZone(&j)
+	if next := nextText(&j); next != "" {
+		text += ", " + next
+	}
 	switch {
-	case known == nil:
-		change = "added"
+	case !exists:
+		c.line("job %s added: %s", j.Name, text)
 	case known.generation < now.generation:
-		change = "changed"
+		c.line("job %s changed: %s", j.Name, text)
 	case known.paused != now.paused && now.paused:
 		c.line("job %s paused", j.Name)
 	case known.paused != now.paused:
 		c.line("job %s resumed", j.Name)
 	}
-	if change == "" {
-		return
-	}
-	text := whenText(&j)
-	if next := nextText(&j); next != "" {
-		text += ", " + next
-	}
-	c.line("job %s %s: %s", j.Name, change, text)
 }
 
+// show prints the state of a run.
 func (c *console) show(r *api.RunView) {
 	switch {
 	case r.State == job.Running && r.Cancel == nil:
 		at := time.Now()
-		if r.Started.After(at) { // it is claimed a little before its time
+		if r.Started.After(at) { // the worker claims it shortly before its time
 			at = r.Started.Local()
 		}
 		c.lineAt(at, "%s started on %s (attempt %d, token %d)", r.Name(), r.Worker, r.Attempt, r.Token)
@@ -239,6 +229,6 @@ func (c *console) show(r *api.RunView) {
 func (c *console) line(format string, args ...any) { c.lineAt(time.Now(), format, args...) }
 
 func (c *console) lineAt(at time.Time, format string, args ...any) {
-	// Whoever closed stdout does not want to know.
+	// A closed stdout is no error.
 	_, _ = fmt.Fprintf(c.cli.out, "%s %s\n", at.Format(time.TimeOnly), printable(fmt.Sprintf(format, args...)))
 }

@@ -12,48 +12,47 @@ import (
 	"time"
 )
 
-// replica is one child process.
+// replica is one child process of `rota dev`.
 type replica struct {
 	name    string
 	self    string
 	args    []string
-	env     []string
+	environ []string
 	cli     *cli
-	drained *sync.WaitGroup // counts the replicas that still need etcd's majority in order to end
+	drained *sync.WaitGroup // counts the replicas that still need the majority of etcd
 	all     <-chan struct{} // closed when that count is zero
-	once    sync.Once       // of being counted off
+	once    sync.Once       // counts this replica as drained
 
 	mu  sync.Mutex
-	cmd *exec.Cmd // guarded by mu: while it runs
+	cmd *exec.Cmd // guarded by mu; nil while no process runs
 }
 
-// How a child that died is started again, how long one has to drain and then to end, and how soon a first start that
-// fails is final.
+// The times of a child process.
 const (
-	restartPause = time.Second
-	drainGrace   = devGrace + 5*time.Second
-	childGrace   = 5 * time.Second
-	firstStart   = 3 * time.Second
+	restartPause = time.Second              // between its death and its restart
+	drainGrace   = devGrace + 5*time.Second // for all replicas to drain
+	exitGrace    = 5 * time.Second          // for the process to exit after that
+	firstStart   = 3 * time.Second          // if the first process dies earlier, `rota dev` fails
 )
 
-// run keeps the replica running until ctx ends. A first start that fails at once is an error.
+// run runs the replica until ctx ends, and restarts it after its death. It fails if the first process dies at once.
 func (r *replica) run(ctx context.Context) error {
 	defer r.once.Do(r.drained.Done)
 	for first := true; ctx.Err() == nil; first = false {
-		began := time.Now()
-		err := r.live(ctx)
+		started := time.Now()
+		err := r.runOnce(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if first && time.Since(began) < firstStart {
+		if first && time.Since(started) < firstStart {
 			code := exitFailed
 			var exit *exec.ExitError
 			if errors.As(err, &exit) && exit.ExitCode() > 0 {
 				code = exit.ExitCode()
 			}
-			return &codedError{code, "", fmt.Errorf("replica %s could not start: %w", r.name, err)}
+			return &codedError{code, "", fmt.Errorf("start replica %s: %w", r.name, err)}
 		}
-		r.cli.note("replica %s ended (%v), starting it again", r.name, err)
+		r.cli.printErr("replica %s ended (%v), restarting it", r.name, err)
 		if sleep(ctx, restartPause) != nil {
 			return nil
 		}
@@ -61,33 +60,33 @@ func (r *replica) run(ctx context.Context) error {
 	return nil
 }
 
-// live runs the replica until it ends, or ctx does. Then all replicas drain before the first of them leaves etcd, since
-// without a majority the others could not write down how their attempts ended.
-func (r *replica) live(ctx context.Context) error {
+// runOnce runs the process until it or ctx ends. After the end of ctx, all replicas drain before the first one leaves etcd:
+// without a majority the others could not record the outcomes of their attempts.
+func (r *replica) runOnce(ctx context.Context) error {
 	cmd := exec.Command(r.self, r.args...)
-	cmd.Env, cmd.Stderr = r.env, r.cli.lines.to
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches us alone, and we tell them
-	leash, err := cmd.StdinPipe()                         // if we die, it ends, and the replica with it
+	cmd.Env, cmd.Stderr = r.environ, r.cli.lines.to
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches only this process, which signals the children
+	leash, err := cmd.StdinPipe()                         // it closes if this process dies, and the replica ends
 	if err != nil {
-		return fmt.Errorf("start replica %s: %w", r.name, err)
+		return err
 	}
 	defer leash.Close()
-	news, err := cmd.StdoutPipe()
+	stdout, err := cmd.StdoutPipe()
 	if err != nil {
-		return fmt.Errorf("start replica %s: %w", r.name, err)
+		return err
 	}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start replica %s: %w", r.name, err)
+		return err
 	}
-	r.cli.note("replica %s is process %d", r.name, cmd.Process.Pid)
+	r.cli.printErr("replica %s is process %d", r.name, cmd.Process.Pid)
 	r.setProcess(cmd)
 	defer r.setProcess(nil)
 	ended := make(chan error, 1)
-	go func() { // ends with the process, which every way out of here waits for
-		if line, _ := bufio.NewReader(news).ReadString('\n'); line == drainedLine {
+	go func() { // ends with the process; every return below waits for it
+		if line, _ := bufio.NewReader(stdout).ReadString('\n'); line == drainedLine {
 			r.once.Do(r.drained.Done)
 		}
-		_, _ = io.Copy(io.Discard, news)
+		_, _ = io.Copy(io.Discard, stdout)
 		ended <- cmd.Wait()
 	}()
 	select {
@@ -106,7 +105,7 @@ func (r *replica) live(ctx context.Context) error {
 	select {
 	case err := <-ended:
 		return err
-	case <-time.After(childGrace):
+	case <-time.After(exitGrace):
 		r.signal(syscall.SIGKILL)
 		return <-ended
 	}
@@ -122,6 +121,6 @@ func (r *replica) signal(sig syscall.Signal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cmd != nil {
-		_ = r.cmd.Process.Signal(sig) // one that has ended needs none
+		_ = r.cmd.Process.Signal(sig) // an error means that the process has ended
 	}
 }

@@ -67,15 +67,15 @@ func TestConsoleTellsWhatChangesOfJobs(t *testing.T) {
 	}
 }
 
-func TestDevSaysWhichSettingsItLeavesOut(t *testing.T) {
+func TestDevNamesTheSettingsThatItIgnores(t *testing.T) {
 	environ := []string{"HOME=" + t.TempDir(), "ROTA_SERVER=http://q1:8470", "ROTA_TEST_SEED=1", "ROTA_WORKER_CAPACITY=",
 		"ROTA_ELECTION_TTL=9s", "ROTA_CONFIG=/etc/rota/q1.yaml"}
-	const want = "rota dev makes its own settings, and leaves out ROTA_CONFIG, ROTA_ELECTION_TTL\n"
+	const want = "rota dev makes its own settings and ignores ROTA_CONFIG, ROTA_ELECTION_TTL\n"
 	code, _, stderr := runHere(environ, "dev", "--jobs", "missing.yaml")
 	if code != exitBadConfig || strings.Count(stderr, want) != 1 {
 		t.Errorf("got %d, %q; want %d and %q once", code, stderr, exitBadConfig, want)
 	}
-	if _, _, stderr := runHere(environ[:4], "dev", "--jobs", "missing.yaml"); strings.Contains(stderr, "leaves out") {
+	if _, _, stderr := runHere(environ[:4], "dev", "--jobs", "missing.yaml"); strings.Contains(stderr, "ignores") {
 		t.Errorf("got %q, want nothing left out", stderr)
 	}
 }

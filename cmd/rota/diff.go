@@ -12,28 +12,24 @@ func newDiffCommand(c *cli) *cobra.Command {
 	var prune bool
 	cmd := &cobra.Command{
 		Use:     "diff PATH...",
-		Short:   "What apply would change",
-		Long:    "Diff compares job files with the jobs of the cluster, and shows the next runs before and after. It changes nothing.",
+		Short:   "Show the changes that apply would make",
+		Long:    "Compare job files with the jobs of the cluster, and show the next runs before and after. Diff changes nothing.",
 		Example: "  rota diff jobs.yaml",
 		Args:    takes("PATH..."),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cl, err := c.reader()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			changes, err := c.changes(cmd.Context(), cl, args, prune)
+		RunE: c.reading(func(ctx context.Context, cl *client.Client, paths []string) error {
+			changes, err := c.changes(ctx, cl, paths, prune)
 			if err != nil {
 				return err
 			}
 			return c.printChanges(changes)
-		},
+		}),
 	}
-	cmd.Flags().BoolVar(&prune, "prune", false, "as if jobs that are in no file were removed")
+	cmd.Flags().BoolVar(&prune, "prune", false, "include the removals of apply --prune")
 	return cmd
 }
 
-// changes reads the files first, so that nobody is asked about files that are wrong.
+// changes compares files with the cluster. It reads the files first, and asks no cluster if they have mistakes.
+// Changes of limits stand before the jobs that name them, removals of limits after all jobs.
 func (c *cli) changes(ctx context.Context, cl *client.Client, paths []string, prune bool) ([]change, error) {
 	set, err := c.loadJobs(paths)
 	if err != nil {
@@ -43,15 +39,21 @@ func (c *cli) changes(ctx context.Context, cl *client.Client, paths []string, pr
 	if err != nil {
 		return nil, err
 	}
-	first, last, err := limitChanges(ctx, cl, set, prune)
-	if err != nil {
-		return nil, err
+	var limits, removals []change
+	if len(set.Limits) > 0 || prune {
+		known, err := cl.Limits(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if limits, removals, err = compareLimits(set, known, prune); err != nil {
+			return nil, err
+		}
 	}
-	jobs, err := compare(set, present, prune, c.now())
-	return slices.Concat(first, jobs, last), err
+	jobs, err := compareJobs(set, present, prune, c.now())
+	return slices.Concat(limits, jobs, removals), err
 }
 
-// changeList is what diff and apply print as data.
+// changeList is the data that diff and apply print.
 type changeList struct {
 	Changes []change `json:"changes"`
 }

@@ -1,5 +1,6 @@
-// Command rota is cron for more than one machine: the replicas, the workers, and the tools to operate them.
+// Command rota is cron for more than one machine.
 //
-// There is one file per command. A command turns flags into calls and answers into text; what it decides by itself is
-// pure and tested as such. Only main knows signals and exit codes.
+// It runs the replicas and the workers, and has the tools to operate them. Each command has a file of its own. A command turns
+// flags into calls of the API, and answers into text; call.go has the shared steps. Only main.go, signals.go and exit.go deal
+// with signals and exit codes.
 package main

@@ -11,20 +11,20 @@ import (
 	"go.etcd.io/etcd/etcdctl/v3/ctlv3"
 
 	"github.com/rota-scheduler/rota/cmd/rota/node"
-	"github.com/rota-scheduler/rota/scheduler/api/client"
 )
 
-// newEtcdctlCommand is etcd's own etcdctl, pointed at this cluster's store.
+// newEtcdctlCommand returns etcd's own etcdctl, pointed at this cluster's store.
 func newEtcdctlCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "etcdctl [--server URL | --config FILE] ARGS...",
-		Short: "etcd's own etcdctl, pointed at this cluster's store",
-		Long: `Run etcd's own etcdctl, linked in; ` + "`rota etcdctl help`" + ` lists its commands. The store is that of --server, of --config or at
---endpoints, and without any of them that of ETCDCTL_ENDPOINTS, ROTA_CONFIG, ROTA_SERVER, a local ` + "`rota dev`" + ` or a replica at
-` + client.DefaultServer + `. With both --config and --endpoints the file says how to log in, and --endpoints where; with --server
-and one of them, nothing is done unless it is the store of that server.
+		Short: "Run etcd's own etcdctl on this cluster's store",
+		Long: `Run etcd's own etcdctl, which is part of this binary. ` + "`rota etcdctl help`" + ` lists its commands.
 
-Records are JSON and may be read by anybody. A value that makes no sense is set aside and shown by ` + "`rota status`" + `.`,
+` + whichStore + `
+ETCDCTL_ENDPOINTS wins over the other variables. If both --config and --endpoints are given, the file has the
+credentials, and --endpoints the address.
+
+Records are JSON. rota quarantines an invalid value, and ` + "`rota status`" + ` shows it.`,
 		Example: `  rota etcdctl get --prefix /rota/jobs/
   rota etcdctl watch --prefix /rota/runs/`,
 		DisableFlagParsing: true,
@@ -36,7 +36,7 @@ Records are JSON and may be read by anybody. A value that makes no sense is set 
 			if err != nil {
 				return err
 			}
-			// etcdctl reads its arguments from there, and ends the process by itself.
+			// etcdctl reads its arguments from os.Args, and ends the process itself.
 			os.Args = append([]string{"etcdctl"}, args...)
 			ctlv3.MustStart()
 			return nil
@@ -44,14 +44,14 @@ Records are JSON and may be read by anybody. A value that makes no sense is set 
 	}
 }
 
-// etcdctlArgs adds what is needed to reach the store, unless args or the environment say it as etcd's own do.
+// etcdctlArgs adds the address and the credentials of the store, unless args or etcdctl's own variables have them.
 func (c *cli) etcdctlArgs(ctx context.Context, args []string) ([]string, error) {
 	ours := map[string]string{"--config": "", "--endpoints": "", "--server": "", "--token-file": ""}
 	rest, err := takeFlags(args, ours)
 	if err != nil {
 		return nil, err
 	}
-	if ofItself(rest) {
+	if needsNoStore(rest) {
 		return rest, nil
 	}
 	file, where := ours["--config"], ours["--endpoints"]
@@ -72,7 +72,8 @@ func (c *cli) etcdctlArgs(ctx context.Context, args []string) ([]string, error) 
 		return nil, err
 	}
 	flags := []string{"--endpoints=" + strings.Join(etcd.Endpoints, ",")}
-	for name, value := range map[string]string{"cert": etcd.TLS.Cert, "key": etcd.TLS.Key, "cacert": etcd.TLS.CA, "user": etcd.Username} {
+	login := map[string]string{"cert": etcd.TLS.Cert, "key": etcd.TLS.Key, "cacert": etcd.TLS.CA, "user": etcd.Username}
+	for name, value := range login {
 		if value != "" {
 			flags = append(flags, "--"+name+"="+value)
 		}
@@ -89,17 +90,18 @@ func (c *cli) etcdctlArgs(ctx context.Context, args []string) ([]string, error) 
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "--help" }
 
-// ofItself says whether etcdctl is only to tell of itself, for which it needs no store.
-func ofItself(args []string) bool {
+// needsNoStore reports whether args are an etcdctl command that needs no store, such as help.
+func needsNoStore(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
 	first := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
-	return first < 0 || slices.Contains([]string{"help", "version", "completion", "options"}, args[first]) || slices.ContainsFunc(args, isHelp)
+	return first < 0 || slices.ContainsFunc(args, isHelp) ||
+		slices.Contains([]string{"help", "version", "completion", "options"}, args[first])
 }
 
-// takeFlags takes the flags that have an entry in ours out of args, and puts their values there. Cobra does not parse the
-// flags of this command, since most of them are etcd's.
+// takeFlags moves the values of the flags in ours from args to ours, and returns the other arguments. Cobra does not parse the
+// flags of this command, because most of them belong to etcdctl.
 func takeFlags(args []string, ours map[string]string) (rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		name, value, joined := strings.Cut(args[i], "=")

@@ -56,7 +56,7 @@ func TestEtcdctlArgs(t *testing.T) {
 	}
 }
 
-// What etcd's own parser does not know must not reach it.
+// The flags of rota must not reach etcdctl's own parser.
 func TestEtcdctlTakesTheServerItself(t *testing.T) {
 	for _, args := range [][]string{
 		{"--server", "http://127.0.0.1:1", "get", "/x"},

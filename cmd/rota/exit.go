@@ -29,17 +29,17 @@ const (
 	exitSignal      = 128 // plus the signal's number
 )
 
-// usageError is a command line that makes no sense.
+// usageError reports an invalid command line.
 type usageError struct {
 	msg  string
-	hint string // "": the command's help is pointed out
+	hint string // "": the hint names the command's help
 }
 
 func (e usageError) Error() string { return e.msg }
 
 func usagef(format string, args ...any) error { return usageError{msg: fmt.Sprintf(format, args...)} }
 
-// codedError ends the process with a code of its own.
+// codedError sets the exit code of the process.
 type codedError struct {
 	code int
 	hint string // may be empty
@@ -54,7 +54,7 @@ type interrupted struct{ signal syscall.Signal }
 
 func (e interrupted) Error() string { return "interrupted" }
 
-// exitCode is what the process says to its caller about err.
+// exitCode returns the exit code of the process for err.
 func exitCode(ctx context.Context, err error) int {
 	var (
 		signal interrupted
@@ -89,20 +89,20 @@ func exitCode(ctx context.Context, err error) int {
 	return exitFailed
 }
 
-// codeOf tells the refusals apart that have no sentinel.
+// codeOf returns the exit code of an answer without a sentinel error.
 func codeOf(e *client.Error) int {
 	switch {
 	case e.Foreign:
-		return exitUnavailable // the cluster is not where it was looked for
+		return exitUnavailable // another program answers at this address
 	case e.Status == http.StatusUnprocessableEntity && len(e.Fields) == 0:
-		return exitConflict // an idempotency key that belongs to other work
+		return exitConflict // the idempotency key belongs to another run
 	case e.Status == http.StatusUnprocessableEntity, e.Status == http.StatusBadRequest:
 		return exitUsage
 	}
 	return exitFailed
 }
 
-// report tells people what went wrong, and what to do about it.
+// report prints an error and a hint.
 func (c *cli) report(err error, command string) {
 	var (
 		coded  *codedError
@@ -113,30 +113,30 @@ func (c *cli) report(err error, command string) {
 	msg, hint := err.Error(), ""
 	switch {
 	case errors.Is(err, syscall.EPIPE):
-		return // the reader of our output has gone, and knows
+		return // nobody reads the output any more
 	case errors.As(err, &usage):
 		hint = usage.hint
 		if hint == "" {
-			hint = fmt.Sprintf("`%s --help` shows how it is used", command)
+			hint = fmt.Sprintf("run `%s --help`", command)
 		}
 	case errors.As(err, &files):
-		// The places come first on their lines, so that editors find them.
-		c.note("%v", files)
+		// Each line begins with the place, so that editors find it.
+		c.printErr("%v", files)
 		msg = counted(len(files), "mistake") + " found"
 	case scheduleHint(err) != "":
 		msg, hint = scheduleText(err), scheduleHint(err)
 	case errors.As(err, &coded):
 		hint = coded.hint
 	case errors.As(err, &answer) && answer.RetryAfter > 0:
-		hint = fmt.Sprintf("ask again in %s", answer.RetryAfter)
+		hint = fmt.Sprintf("try again in %s", answer.RetryAfter)
 	}
-	c.note("rota: %s", indented(msg))
+	c.printErr("rota: %s", indented(msg))
 	if hint != "" {
-		c.note("hint: %s", hint)
+		c.printErr("hint: %s", hint)
 	}
 }
 
-// scheduleHint is the advice of the only reason for which a schedule was refused, "" if there is none.
+// scheduleHint returns the hint of onlyReason, "" if there is none.
 func scheduleHint(err error) string {
 	if one := onlyReason(err); one != nil {
 		return one.Hint
@@ -144,7 +144,7 @@ func scheduleHint(err error) string {
 	return ""
 }
 
-// onlyReason is the reason for which a schedule was refused; nil if err is something else, and if there are several.
+// onlyReason returns the only error of a schedule. It returns nil for several errors, and for errors of another kind.
 func onlyReason(err error) *schedule.Error {
 	var one *schedule.Error
 	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 1 || !errors.As(err, &one) {
@@ -153,7 +153,7 @@ func onlyReason(err error) *schedule.Error {
 	return one
 }
 
-// scheduleText is that reason without its advice.
+// scheduleText returns err without the hint of onlyReason.
 func scheduleText(err error) string {
 	var one *schedule.Error
 	errors.As(err, &one)
@@ -162,10 +162,10 @@ func scheduleText(err error) string {
 	return strings.Replace(err.Error(), one.Error(), bare.Error(), 1)
 }
 
-// indented keeps the further lines of a message visibly its own.
+// indented indents every line but the first.
 func indented(msg string) string { return strings.ReplaceAll(msg, "\n", "\n      ") }
 
-// counted is "1 job", "2 jobs".
+// counted formats a number with its noun: "1 job", "2 jobs".
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

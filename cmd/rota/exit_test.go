@@ -94,7 +94,7 @@ type onWrite func(text string) error
 
 func (f onWrite) Write(b []byte) (int, error) { return len(b), f(string(b)) }
 
-func TestInterruptedWaitSaysThatTheRunGoesOn(t *testing.T) {
+func TestInterruptedWaitSaysThatTheRunContinues(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	var stderr bytes.Buffer
 	stdout := onWrite(func(string) error {
@@ -105,8 +105,8 @@ func TestInterruptedWaitSaysThatTheRunGoesOn(t *testing.T) {
 	if got != 130 {
 		t.Errorf("got exit code %d, want 130", got)
 	}
-	if text := stderr.String(); !strings.Contains(text, "rota: interrupted\n") || !strings.Contains(text, "goes on") {
-		t.Errorf("got on stderr:\n%s\nwant that it was interrupted and that the run goes on", text)
+	if text := stderr.String(); !strings.Contains(text, "rota: interrupted\n") || !strings.Contains(text, "continues") {
+		t.Errorf("got on stderr:\n%s\nwant that it was interrupted and that the run continues", text)
 	}
 }
 
@@ -191,9 +191,9 @@ func TestRefusalIsOneMessageAndOneHint(t *testing.T) {
 		err  error
 		want string
 	}{
-		"usage":            {usagef("--limit -1: no"), "rota: --limit -1: no\nhint: `rota runs --help` shows how it is used\n"},
+		"usage":            {usagef("--limit -1: no"), "rota: --limit -1: no\nhint: run `rota runs --help`\n"},
 		"one reason":       {&schedule.Error{Field: "jitter", Expr: "-1s", Msg: "is negative", Hint: "leave it out"}, "rota: jitter \"-1s\": is negative\nhint: leave it out\n"},
-		"retry later":      {&client.Error{Status: 503, Detail: "not ready", RetryAfter: 2 * time.Second}, "rota: not ready\nhint: ask again in 2s\n"},
+		"retry later":      {&client.Error{Status: 503, Detail: "not ready", RetryAfter: 2 * time.Second}, "rota: not ready\nhint: try again in 2s\n"},
 		"several lines":    {errors.New("one\ntwo"), "rota: one\n      two\n"},
 		"mistakes in file": {config.Errors{{File: "a.yaml", Line: 1, Col: 2, Msg: "bad"}}, "a.yaml:1:2: bad\nrota: 1 mistake found\n"},
 	} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -12,63 +13,67 @@ import (
 func newExplainCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain JOB TIME",
-		Short: "Why a slot ran, ran late, or did not run",
-		Long: `Explain tells what became of the slot at a time, or what will. A time without a zone is one of the job's own zone;
-"now" and "2h ago" work too. Of a job that was deleted the runs and skipped slots that history keeps are known, and its times are read as UTC.`,
+		Short: "Explain why a slot ran, ran late, or did not run",
+		Long: `Explain what happened at a past slot, or what will happen at a future one. A time without a zone is in the job's zone;
+"now" and "2h ago" work, too. For a deleted job, rota knows the runs and skipped slots that history keeps, and a time
+without a zone is UTC.`,
 		Example:           `  rota explain nightly-backup "2026-11-21 02:30"`,
 		Args:              takes("JOB", "TIME"),
 		ValidArgsFunction: c.completeJobs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name := args[0]
-			if _, err := parseInstant(args[1], c.now(), time.UTC); err != nil {
-				return err
-			}
-			cl, err := c.reader()
+		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
+			v, err := c.explain(ctx, cl, args[0], args[1])
 			if err != nil {
 				return err
 			}
-			defer cl.Close()
-			zone := time.UTC
-			j, missing := cl.Job(cmd.Context(), name)
-			var answer *client.Error
-			switch {
-			case cmd.Context().Err() != nil, errors.Is(missing, api.ErrUnavailable), errors.As(missing, &answer) && answer.Foreign:
-				return missing
-			case missing == nil:
-				if zone, err = loadZone(j.Spec.Timezone); err != nil {
-					return err
-				}
-			}
-			at, err := parseInstant(args[1], c.now(), zone)
-			if err != nil {
-				return err
-			}
-			v, err := cl.Explain(cmd.Context(), name, at)
-			switch {
-			case err != nil && missing != nil: // nothing is known of that time either
-				return missing
-			case err != nil:
-				return err
-			case missing != nil && c.forPeople():
-				c.note("job %s is not there any more, so a time without a zone is one of UTC", name)
-			}
-			return c.print(v, func(p *page) {
-				slot := ""
-				if v.Slot != nil {
-					slot = p.moment(*v.Slot)
-				}
-				p.facts(
-					"Job", v.Job,
-					"Asked", p.moment(v.Asked),
-					"Slot", slot,
-					"Verdict", v.Verdict,
-					"Run", v.Ref,
-					"State", string(v.State),
-				)
-				for _, line := range v.Text {
-					p.line("  %s", printable(line))
-				}
-			})
-		},
+			return c.print(v, func(p *page) { writeExplanation(p, &v) })
+		}),
+	}
+}
+
+func (c *cli) explain(ctx context.Context, cl *client.Client, name, text string) (v api.ExplainView, _ error) {
+	if _, err := parseInstant(text, c.now(), time.UTC); err != nil {
+		return v, err
+	}
+	zone := time.UTC
+	j, missing := cl.Job(ctx, name)
+	var answer *client.Error
+	switch {
+	case ctx.Err() != nil, errors.Is(missing, api.ErrUnavailable), errors.As(missing, &answer) && answer.Foreign:
+		return v, missing
+	case missing == nil:
+		var err error
+		if zone, err = loadZone(j.Spec.Timezone); err != nil {
+			return v, err
+		}
+	}
+	at, err := parseInstant(text, c.now(), zone)
+	if err != nil {
+		return v, err
+	}
+	v, err = cl.Explain(ctx, name, at)
+	switch {
+	case err != nil && missing != nil: // the history does not know the slot either
+		return v, missing
+	case err == nil && missing != nil && c.forPeople():
+		c.printErr("job %s does not exist any more; a time without a zone is UTC", name)
+	}
+	return v, err
+}
+
+func writeExplanation(p *page, v *api.ExplainView) {
+	slot := ""
+	if v.Slot != nil {
+		slot = p.moment(*v.Slot)
+	}
+	p.facts(
+		"Job", v.Job,
+		"Asked", p.moment(v.Asked),
+		"Slot", slot,
+		"Verdict", v.Verdict,
+		"Run", v.Ref,
+		"State", string(v.State),
+	)
+	for _, line := range v.Text {
+		p.line("  %s", printable(line))
 	}
 }

@@ -21,8 +21,8 @@ func TestExplainOfADeletedJob(t *testing.T) {
 		code      int
 		out, err  string
 	}{
-		{"ok", "2026-01-31T02:30:00+01:00", exitOK, "It ran.", "is not there any more"},
-		{"ok", "2026-01-31 01:30", exitOK, "It ran.", "is one of UTC"},
+		{"ok", "2026-01-31T02:30:00+01:00", exitOK, "It ran.", "does not exist any more"},
+		{"ok", "2026-01-31 01:30", exitOK, "It ran.", "a time without a zone is UTC"},
 		{"ok", "2026-01-31 02:30", exitNotFound, "", `no job "ok"`},
 		{"never", "2026-01-31 01:30", exitNotFound, "", `no job "never"`},
 	} {

@@ -25,12 +25,17 @@ import (
 // storeTimeout is how long etcd may take to answer at first.
 const storeTimeout = 5 * time.Second
 
-// nameStore is what to do when there is no store where it was looked for.
+// whichStore is the part of help texts about the choice of the store.
+const whichStore = `The store is that of --server or --config, or is at --endpoints. Without these flags it is that of
+ROTA_CONFIG, of ROTA_SERVER, of a local ` + "`rota dev`" + ` or of a replica at ` + client.DefaultServer + `.
+If --server stands beside --config or --endpoints, both must lead to the same store.`
+
+// nameStore is the hint when no store answers.
 const nameStore = "start `rota dev`, or name the store with --server, --endpoints or --config"
 
-// findStore says how the store is reached. What names etcd itself, file or endpoints, comes before a server that knows where
-// it is, and a flag before the environment; without any of them it is that of a local `rota dev`, or of the default server. If
-// --server says as well whose store it is to be, it has to be that.
+// findStore returns the address and the credentials of the store. Endpoints or a file win over a server, and flags win over the
+// environment. Without any of them it is the store of a local `rota dev` or of the default server. If --server is given as
+// well, the store must belong to that server.
 func (c *cli) findStore(ctx context.Context, file string, endpoints []string) (config.Etcd, error) {
 	named := file != "" || len(endpoints) > 0
 	file = c.settingsFile(file)
@@ -41,7 +46,7 @@ func (c *cli) findStore(ctx context.Context, file string, endpoints []string) (c
 	switch {
 	case len(endpoints) > 0:
 		etcd.Endpoints = endpoints
-	case c.server != "" && !named: // the environment may say how to log in, but not where
+	case c.server != "" && !named: // the environment may have the credentials, but not the address
 		etcd.Endpoints = nil
 	case len(etcd.Endpoints) == 0 && file != "":
 		etcd.Endpoints = []string{etcd.Embedded.Client}
@@ -58,23 +63,23 @@ func (c *cli) findStore(ctx context.Context, file string, endpoints []string) (c
 	return c.storeOfDefault(ctx, etcd, client.DefaultServer)
 }
 
-// storeOfDefault is storeOf for a server that nobody has named.
+// storeOfDefault is storeOf for the default server.
 func (c *cli) storeOfDefault(ctx context.Context, etcd config.Etcd, server string) (config.Etcd, error) {
 	c.server = server
 	found, err := c.storeOf(ctx, etcd)
 	if errors.Is(err, api.ErrUnavailable) {
 		err = &codedError{exitUnavailable, nameStore,
-			fmt.Errorf("no etcd of a local `rota dev` answers at 127.0.0.1:%d, and no rota at %s", devClientPort, server)}
+			fmt.Errorf("neither the etcd of a local `rota dev` answers at 127.0.0.1:%d, nor rota at %s", devClientPort, server)}
 	}
 	return found, err
 }
 
-// storeOf asks the server for its store, and proves that this is what answers: the addresses that a server has for its etcd,
-// a loopback one above all, may be another cluster's here.
+// storeOf asks the server for the address of its store, and proves that this store answers there. From this machine, the address
+// that the server uses, such as a loopback one, may lead to another cluster.
 func (c *cli) storeOf(ctx context.Context, etcd config.Etcd) (config.Etcd, error) {
-	const hint = "name its etcd as it is reached from here with --endpoints, or its settings with --config"
+	const hint = "name the address of its etcd, seen from this machine, with --endpoints, or its settings with --config"
 	server := cmp.Or(c.server, c.getenv("ROTA_SERVER"))
-	cl, err := c.reader()
+	cl, err := c.client(readTimeout)
 	if err != nil {
 		return config.Etcd{}, err
 	}
@@ -82,7 +87,8 @@ func (c *cli) storeOf(ctx context.Context, etcd config.Etcd) (config.Etcd, error
 	cluster, err := cl.Cluster(ctx)
 	switch {
 	case errors.Is(err, api.ErrUnavailable):
-		return config.Etcd{}, &codedError{exitUnavailable, "its store can be read without it: name etcd with --endpoints or --config alone", err}
+		hint := "the store can be read without the server: name etcd with --endpoints or --config alone"
+		return config.Etcd{}, &codedError{exitUnavailable, hint, err}
 	case err != nil:
 		return config.Etcd{}, err
 	}
@@ -91,59 +97,61 @@ func (c *cli) storeOf(ctx context.Context, etcd config.Etcd) (config.Etcd, error
 		etcd.Endpoints = cluster.Store.Members
 	}
 	if len(etcd.Endpoints) == 0 || len(cluster.Replicas) == 0 {
-		return config.Etcd{}, &codedError{exitUnavailable, hint, fmt.Errorf("%s does not say enough to find its store", server)}
+		return config.Etcd{}, &codedError{exitUnavailable, hint, fmt.Errorf("%s does not report where its store is", server)}
 	}
 	where := strings.Join(etcd.Endpoints, ", ")
 	switch there, err := replicasAt(ctx, etcd); {
 	case node.IsConfig(err):
 		return config.Etcd{}, err
 	case err != nil:
-		return config.Etcd{}, &codedError{exitUnavailable, hint, fmt.Errorf("the etcd of %s does not answer here at %s: %w", server, where, err)}
+		err = fmt.Errorf("the etcd of %s does not answer at %s from this machine: %w", server, where, err)
+		return config.Etcd{}, &codedError{exitUnavailable, hint, err}
 	case !shareReplica(cluster.Replicas, there):
-		return config.Etcd{}, usageError{fmt.Sprintf("what answers here at %s is not the etcd of %s: none of its replicas is there", where, server), hint}
+		msg := fmt.Sprintf("the etcd at %s is not the one of %s: it has none of its replicas", where, server)
+		return config.Etcd{}, usageError{msg, hint}
 	}
 	return etcd, nil
 }
 
-// replicasAt reads which replicas are present in a store.
+// replicasAt returns the replicas that are present in a store.
 func replicasAt(ctx context.Context, etcd config.Etcd) ([]*job.Replica, error) {
-	reached, err := reachStore(ctx, etcd)
+	etcdClient, err := dialStore(ctx, etcd)
 	if err != nil {
 		return nil, err
 	}
-	defer reached.Close()
+	defer func() { _ = etcdClient.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "look"}, reached, hclog.NewNullLogger())
+	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "find"}, etcdClient, hclog.NewNullLogger())
 	defer s.Close()
 	return s.Replicas(ctx)
 }
 
-// reachStore returns a client of an etcd that answers and may be used. An error is one of configuration (node.IsConfig) if etcd
-// is too old, or does not let us in.
-func reachStore(ctx context.Context, etcd config.Etcd) (*clientv3.Client, error) {
-	reached, err := node.Dial(etcd)
+// dialStore returns a client of an etcd that answers. It is an error of configuration (node.IsConfig) if etcd is too old or
+// rejects the credentials.
+func dialStore(ctx context.Context, etcd config.Etcd) (*clientv3.Client, error) {
+	etcdClient, err := node.Dial(etcd)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
-		if err = node.CheckVersion(ctx, reached); err != nil {
-			reached.Close()
+		if err = node.CheckVersion(ctx, etcdClient); err != nil {
+			_ = etcdClient.Close()
 		}
 	}
 	where := strings.Join(etcd.Endpoints, ", ")
 	switch {
 	case errors.Is(err, rpctypes.ErrAuthFailed):
-		return nil, &node.ConfigError{Err: fmt.Errorf("etcd at %s refuses the password of %s: %w", where, etcd.Username, err)}
+		return nil, &node.ConfigError{Err: fmt.Errorf("etcd at %s rejects the password of %s: %w", where, etcd.Username, err)}
 	case errors.Is(err, rpctypes.ErrUserEmpty):
-		return nil, &node.ConfigError{Err: fmt.Errorf("etcd at %s wants etcd.username and etcd.password_file: %w", where, err)}
+		return nil, &node.ConfigError{Err: fmt.Errorf("etcd at %s requires etcd.username and etcd.password_file: %w", where, err)}
 	case err != nil:
 		return nil, err
 	}
-	return reached, nil
+	return etcdClient, nil
 }
 
-// shareReplica says whether a replica that a cluster shows is there. Names alone are the same in many clusters; sessions are
-// leases of one etcd.
+// shareReplica reports whether a replica of a cluster is present in a store. Many clusters have the same names, but a session is a
+// lease of one etcd.
 func shareReplica(shown []api.ReplicaView, there []*job.Replica) bool {
 	return slices.ContainsFunc(there, func(r *job.Replica) bool {
 		return slices.ContainsFunc(shown, func(v api.ReplicaView) bool {

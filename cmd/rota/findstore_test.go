@@ -25,7 +25,7 @@ import (
 	"github.com/rota-scheduler/rota/store/embedded"
 )
 
-// teller is a cluster that says about itself what it is told to.
+// teller is a cluster with a given description of itself.
 type teller struct {
 	*fakeCluster
 	view api.ClusterView
@@ -49,7 +49,7 @@ func TestWhichStoreIsMeant(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := startTeller(t, api.ClusterView{Name: "/rota"})
-	const asked = "does not say enough to find its store" // what such a server comes to
+	const asked = "does not report where its store is" // what such a server comes to
 	inEnv := []string{"HOME=/", "ROTA_NODE_NAME=x", "ROTA_SERVER=" + server}
 	for name, tc := range map[string]struct {
 		environ   []string
@@ -90,8 +90,8 @@ func TestWhichStoreIsMeant(t *testing.T) {
 
 func TestTheDefaultServerIsAskedLast(t *testing.T) {
 	for server, want := range map[string]string{
-		startTeller(t, api.ClusterView{Name: "/rota"}): "does not say enough to find its store",
-		"http://127.0.0.1:1":                           "no etcd of a local `rota dev` answers at 127.0.0.1:23790, and no rota at http://127.0.0.1:1",
+		startTeller(t, api.ClusterView{Name: "/rota"}): "does not report where its store is",
+		"http://127.0.0.1:1":                           "neither the etcd of a local `rota dev` answers at 127.0.0.1:23790, nor rota at http://127.0.0.1:1",
 	} {
 		got, err := new(cli).storeOfDefault(t.Context(), config.Etcd{}, server)
 		if err == nil || !strings.Contains(err.Error(), want) || exitCode(t.Context(), err) != exitUnavailable {
@@ -170,8 +170,8 @@ func TestWhatEtcdWantsIsSaid(t *testing.T) {
 		want string
 	}{
 		"the right password": {[]string{"verify", "--config", settings(e.Endpoint(), "rota", right)}, exitOK, ""},
-		"a wrong password":   {[]string{"verify", "--config", settings(e.Endpoint(), "rota", wrong)}, exitBadConfig, "refuses the password of rota"},
-		"no password":        {[]string{"verify", "--endpoints", e.Endpoint()}, exitBadConfig, "wants etcd.username and etcd.password_file"},
+		"a wrong password":   {[]string{"verify", "--config", settings(e.Endpoint(), "rota", wrong)}, exitBadConfig, "rejects the password of rota"},
+		"no password":        {[]string{"verify", "--endpoints", e.Endpoint()}, exitBadConfig, "requires etcd.username and etcd.password_file"},
 		"no file of it":      {[]string{"verify", "--config", settings(e.Endpoint(), "rota", dir+"/none")}, exitBadConfig, "read etcd.password_file"},
 		"nor for etcdctl":    {[]string{"etcdctl", "get", "/x", "--config", settings(e.Endpoint(), "rota", dir+"/none")}, exitBadConfig, "read etcd.password_file"},
 		"nobody is there":    {[]string{"verify", "--config", settings("http://127.0.0.1:1", "rota", right)}, exitUnavailable, "etcd at http://127.0.0.1:1 does not answer"},
@@ -187,14 +187,14 @@ func TestWhatEtcdWantsIsSaid(t *testing.T) {
 }
 
 func TestAnEtcdThatIsNotReachedFromHereIsSaidSo(t *testing.T) {
-	t.Parallel() // it waits for etcd, in vain
+	t.Parallel() // it waits for the timeout of etcd
 	server := startTeller(t, api.ClusterView{
 		Name: "/rota", Replicas: []api.ReplicaView{{Replica: job.Replica{Name: "q1", Session: "694d"}}},
 		Store: api.StoreView{Members: []string{"http://127.0.0.1:1"}},
 	})
 	code, out, stderr := runHere([]string{"HOME=/", "ROTA_NODE_NAME=x"}, "verify", "--server", server)
-	want := "rota: the etcd of " + server + " does not answer here at http://127.0.0.1:1: "
-	if code != exitUnavailable || out != "" || !strings.HasPrefix(stderr, want) || !strings.Contains(stderr, "\nhint: name its etcd") {
+	want := "rota: the etcd of " + server + " does not answer at http://127.0.0.1:1 from this machine: "
+	if code != exitUnavailable || out != "" || !strings.HasPrefix(stderr, want) || !strings.Contains(stderr, "\nhint: name the address of its etcd") {
 		t.Errorf("got %d, %q, %q; want %d, %q", code, out, stderr, exitUnavailable, want)
 	}
 }

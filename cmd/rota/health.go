@@ -16,25 +16,25 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 )
 
-// maxHealth bounds the answer of a probe that is shown.
+// maxHealth is the largest part of an answer that is shown, in bytes.
 const maxHealth = 4 << 10
 
-// healthView is what the command health prints of one server.
+// healthView is the data that health prints for one server.
 type healthView struct {
 	Server  string `json:"server"`
 	Healthy bool   `json:"healthy"`
-	Text    string `json:"text" doc:"What the server answered, or why it did not"`
+	Text    string `json:"text"` // the answer, or the reason why there is none
 }
 
-// newHealthCommand is the probe of machines that have no curl, such as our container image.
+// newHealthCommand returns the probe for machines without curl, such as the container image.
 func newHealthCommand(c *cli) *cobra.Command {
 	var ready bool
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "health",
-		Short: "Ask one process whether it is alive or ready, for probes",
-		Long: `Ask the process at --server whether it is alive (/livez), or with --ready whether it should be given requests (/readyz).
-Exit code 0 if so, 1 if not, also when nobody answers. Of several servers all have to be.`,
+		Short: "Probe a process: is it alive, is it ready",
+		Long: `Ask the process at --server if it is alive (/livez), or with --ready if it can serve requests (/readyz). The exit code
+is 0 for yes, and 1 for no or for no answer. If --server names several servers, all of them must say yes.`,
 		Example: "  rota health --ready",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -45,7 +45,7 @@ Exit code 0 if so, 1 if not, also when nobody answers. Of several servers all ha
 			return c.health(cmd.Context(), path, timeout)
 		},
 	}
-	cmd.Flags().BoolVar(&ready, "ready", false, "ask for readiness")
+	cmd.Flags().BoolVar(&ready, "ready", false, "probe readiness instead of liveness")
 	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Second, "how long to wait for an answer")
 	return cmd
 }
@@ -60,12 +60,12 @@ func (c *cli) health(ctx context.Context, path string, timeout time.Duration) er
 	if err != nil {
 		return err
 	}
-	// No proxy: what is asked for is this process, not somebody's idea of it.
-	asker := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: credentials}}
+	// The probe uses no proxy: it must reach the process itself.
+	prober := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: credentials}}
 	var views []healthView
 	var bad []string
 	for _, server := range cl.Servers() {
-		v := probe(ctx, asker, server, path, timeout)
+		v := probe(ctx, prober, server, path, timeout)
 		views = append(views, v)
 		if !v.Healthy {
 			bad = append(bad, fmt.Sprintf("%s: %s", v.Server, v.Text))
@@ -86,8 +86,8 @@ func (c *cli) health(ctx context.Context, path string, timeout time.Duration) er
 	return nil
 }
 
-// probe asks one server.
-func probe(ctx context.Context, asker *http.Client, server, path string, timeout time.Duration) healthView {
+// probe sends one request to one server.
+func probe(ctx context.Context, prober *http.Client, server, path string, timeout time.Duration) healthView {
 	v := healthView{Server: server}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -96,7 +96,7 @@ func probe(ctx context.Context, asker *http.Client, server, path string, timeout
 		v.Text = err.Error()
 		return v
 	}
-	res, err := asker.Do(req)
+	res, err := prober.Do(req)
 	if err != nil {
 		v.Text = "no answer: " + withoutURL(err).Error()
 		return v
@@ -111,11 +111,10 @@ func probe(ctx context.Context, asker *http.Client, server, path string, timeout
 	return v
 }
 
-// withoutURL is the reason for which a request failed: what was asked is known.
+// withoutURL returns the cause of a failed request, without the URL, which the caller prints.
 func withoutURL(err error) error {
-	var asked *url.Error
-	if errors.As(err, &asked) {
-		return asked.Err
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return failed.Err
 	}
 	return err
 }

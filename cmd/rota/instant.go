@@ -11,10 +11,10 @@ import (
 
 const day = 24 * time.Hour
 
-// stamp is an instant as rota writes it everywhere: RFC 3339, UTC.
+// stamp formats an instant as rota does everywhere: RFC 3339, UTC.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// relative says how far away an instant is: "in 3m", "2s ago", "now".
+// relative formats the distance of an instant: "in 3m", "2s ago", "now".
 func relative(t, now time.Time) string {
 	switch d := t.Sub(now); {
 	case d >= time.Second:
@@ -25,7 +25,7 @@ func relative(t, now time.Time) string {
 	return "now"
 }
 
-// roughly is a time span in its largest unit, rounded down.
+// roughly formats a time span in its largest unit, rounded down.
 func roughly(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -40,11 +40,11 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%dy", d/(365*day))
 }
 
-// took is how long something lasted, to three digits or so.
-func took(d time.Duration) string {
+// formatDuration formats how long something lasted, in about three digits.
+func formatDuration(d time.Duration) string {
 	switch {
 	case d < 0:
-		return "0s" // clocks of two machines
+		return "0s" // the clocks of two machines differ
 	case d < time.Second:
 		d = d.Round(time.Millisecond)
 	case d < time.Minute:
@@ -55,7 +55,7 @@ func took(d time.Duration) string {
 	return job.Duration(d).String()
 }
 
-// parseSpan reads a time span: Go's notation, or whole or broken days, as in 7d.
+// parseSpan reads a time span: in Go's notation, or in days, such as 7d or 0.5d.
 func parseSpan(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseFloat(days, 64)
@@ -65,7 +65,7 @@ func parseSpan(text string) (time.Duration, error) {
 	} else if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return d, nil
 	}
-	return 0, usageError{fmt.Sprintf("%q is no time span", text), "write it with a unit, for example 90s, 2h or 7d"}
+	return 0, usageError{fmt.Sprintf("%q is not a time span", text), "write it with a unit, for example 90s, 2h or 7d"}
 }
 
 // wallLayouts are the ways to write a time without its zone.
@@ -97,7 +97,7 @@ func parseInstant(text string, now time.Time, zone *time.Location) (time.Time, e
 			return t, nil
 		}
 	}
-	return time.Time{}, usageError{fmt.Sprintf("%q is no time", text),
+	return time.Time{}, usageError{fmt.Sprintf("%q is not a time", text),
 		`write it as 2026-01-31T02:30:00Z, "2026-01-31 02:30", now, "2h ago" or "in 10m"`}
 }
 
@@ -105,7 +105,7 @@ func parseInstant(text string, now time.Time, zone *time.Location) (time.Time, e
 func loadZone(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, usageError{fmt.Sprintf("time zone %q is not known", name), "use an IANA name, such as Europe/Berlin"}
+		return nil, usageError{fmt.Sprintf("unknown time zone %q", name), "use an IANA name, such as Europe/Berlin"}
 	}
 	return zone, nil
 }

@@ -37,8 +37,8 @@ func TestTook(t *testing.T) {
 		90*time.Second + 400*time.Millisecond: "1m30s",
 		2 * time.Hour:                         "2h",
 	} {
-		if got := took(d); got != want {
-			t.Errorf("took(%v): got %q, want %q", d, got, want)
+		if got := formatDuration(d); got != want {
+			t.Errorf("formatDuration(%v): got %q, want %q", d, got, want)
 		}
 	}
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/spf13/cobra"
 )
@@ -14,17 +16,12 @@ import (
 func newJobCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:               "job NAME",
-		Short:             "One job in full",
+		Short:             "Show one job with its definition and next slots",
 		Example:           "  rota job nightly-backup",
 		Args:              takes("NAME"),
 		ValidArgsFunction: c.completeJobs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cl, err := c.reader()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			v, err := cl.Job(cmd.Context(), args[0])
+		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
+			v, err := cl.Job(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -32,12 +29,12 @@ func newJobCommand(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			running, err := runningJobs(cmd.Context(), cl, args[0])
+			running, err := runningJobs(ctx, cl, args[0])
 			if err != nil {
 				return err
 			}
 			return c.print(v, func(p *page) { writeJob(p, &v, running[v.Job.Name], string(definition)) })
-		},
+		}),
 	}
 }
 
@@ -61,7 +58,7 @@ func writeJob(p *page, v *api.JobView, running bool, definition string) {
 		"Active", strings.Join(v.Active, ", "),
 		"Origin", originOf(&v.Job),
 		"Updated", fmt.Sprintf("%s, generation %d, revision %d", p.moment(v.Updated), v.Generation, v.Revision),
-		"Owed since", fmt.Sprintf("%s, %s", p.moment(v.Since), v.SinceReason),
+		"Slots count since", fmt.Sprintf("%s, %s", p.moment(v.Since), v.SinceReason),
 	)
 	p.line("")
 	p.out.WriteString(definition)
@@ -88,13 +85,13 @@ func pauseText(p *page, pause *job.Pause) string {
 	return text
 }
 
-// lasted is how long something took that may still go on.
+// lasted formats the time from started to finished, or to now while it lasts. It returns "" before the start.
 func lasted(started, finished, now time.Time) string {
 	switch {
 	case started.IsZero():
 		return ""
 	case finished.IsZero():
-		return took(now.Sub(started))
+		return formatDuration(now.Sub(started))
 	}
-	return took(finished.Sub(started))
+	return formatDuration(finished.Sub(started))
 }

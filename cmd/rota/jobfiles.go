@@ -19,7 +19,7 @@ func (c *cli) loadJobs(paths []string) (*config.Set, error) {
 		return config.LoadJobs(paths)
 	}
 	if len(paths) > 1 {
-		return nil, usagef("- reads stdin, and cannot be combined with other paths")
+		return nil, usagef("- reads stdin, and does not combine with other paths")
 	}
 	text, err := io.ReadAll(c.in)
 	if err != nil {
@@ -37,7 +37,7 @@ func definitions(set *config.Set) []config.Definition {
 	return list
 }
 
-// upcoming returns the first n slots of a job after now: none if it has no schedule, or one that does not parse.
+// upcoming returns the first n slots of a job after now. It returns none if the schedule is missing or invalid.
 func upcoming(name string, spec *job.Spec, now time.Time, n int) []time.Time {
 	slots := []time.Time{}
 	s, err := policy.When(name, spec)
@@ -50,7 +50,7 @@ func upcoming(name string, spec *job.Spec, now time.Time, n int) []time.Time {
 	return slots
 }
 
-// scheduleOf says in one line when a job runs.
+// scheduleOf returns the schedule of a job in one line, "" if it has none.
 func scheduleOf(s *job.Spec) string {
 	switch {
 	case len(s.Schedule) > 0:

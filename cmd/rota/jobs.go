@@ -16,29 +16,25 @@ func newJobsCommand(c *cli) *cobra.Command {
 		Short:   "List jobs",
 		Example: "  rota jobs -o wide",
 		Args:    takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cl, err := c.reader()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			jobs, err := cl.Jobs(cmd.Context())
+		RunE: c.reading(func(ctx context.Context, cl *client.Client, _ []string) error {
+			jobs, err := cl.Jobs(ctx)
 			if err != nil {
 				return err
 			}
 			running := map[string]bool{}
 			if c.forPeople() {
-				if running, err = runningJobs(cmd.Context(), cl, ""); err != nil {
+				if running, err = runningJobs(ctx, cl, ""); err != nil {
 					return err
 				}
 			}
-			return c.print(api.JobList{Jobs: append([]api.JobView{}, jobs...)}, func(p *page) { writeJobs(p, jobs, running) })
-		},
+			list := api.JobList{Jobs: append([]api.JobView{}, jobs...)} // never null in JSON
+			return c.print(list, func(p *page) { writeJobs(p, jobs, running) })
+		}),
 	}
 }
 
-// runningJobs are the jobs, or the one job, with a run that a worker has and whose time has come. JobView.Active does not
-// tell: a run that was submitted for next week is active too.
+// runningJobs returns the jobs with a run that is due and assigned to a worker. A name selects one job, "" means all jobs.
+// JobView.Active does not show this: a run that was submitted for next week is active, too.
 func runningJobs(ctx context.Context, cl *client.Client, name string) (map[string]bool, error) {
 	running := map[string]bool{}
 	for r, err := range cl.AllRuns(ctx, client.RunFilter{Job: name, States: []job.State{job.Armed, job.Running}, Limit: pageSize}) {
@@ -54,7 +50,7 @@ func runningJobs(ctx context.Context, cl *client.Client, name string) (map[strin
 
 func writeJobs(p *page, jobs []api.JobView, running map[string]bool) {
 	if len(jobs) == 0 {
-		p.line("no jobs: `rota apply FILE` brings some")
+		p.line("no jobs; `rota apply FILE` creates some")
 		return
 	}
 	header := []any{"NAME", "SCHEDULE", "NEXT", "LAST", tinted{"STATE", plain}}
@@ -81,7 +77,7 @@ func writeJobs(p *page, jobs []api.JobView, running map[string]bool) {
 	p.table(rows)
 }
 
-// stateOf says in a word how a job is doing: what it does now, or else how it went last.
+// stateOf returns one word for a job: its present activity, or else the state of its last run.
 func stateOf(v *api.JobView, running bool) (string, color) {
 	switch {
 	case v.Paused != nil:

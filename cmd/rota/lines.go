@@ -8,44 +8,44 @@ import (
 	"time"
 )
 
-// How much is kept of what nobody has taken yet, in bytes, and how long the end of a process waits for it to be taken.
+// The limits of a queue that its reader does not empty.
 const (
-	lineRoom  = 1 << 20
-	lastWords = time.Second
+	maxQueued = 1 << 20     // bytes
+	endGrace  = time.Second // the time for the last lines at the end of the process
 )
 
-// lineQueue is a writer that keeps nobody waiting: a goroutine of its own passes on what is written, each piece by itself and
-// in the order in which it came. A leader must not stand still because a pipe is full. What finds no room is dropped; once
-// there is room, it is told how many pieces that were, where they would have stood.
+// lineQueue is a writer that never blocks. A goroutine of its own writes the lines to another writer, in order, one at a time. A
+// leader must not stop because a pipe is full. If the queue is full, it drops lines, and later reports their number at
+// their place.
 type lineQueue struct {
 	to   io.Writer
-	more chan struct{} // holds one when there may be something to pass on; closed by end
-	done chan struct{} // closed when all is passed on after end
+	more chan struct{} // holds a value when there may be work; end closes it
+	done chan struct{} // closed when everything is written after end
 
-	mu      sync.Mutex      // guards what follows
-	queued  []piece         // what is to be passed on
-	held    int             // bytes, of these and of those that are being passed on
-	dropped int             // after all that is queued
-	tell    func(lines int) // says that so many were dropped
+	mu      sync.Mutex      // guards the fields below
+	queued  []piece         // not yet written
+	size    int             // bytes that are queued or being written
+	dropped int             // lines that were dropped after the queued ones
+	report  func(lines int) // reports the number of dropped lines
 	ended   bool
 }
 
-// piece is one line, or whoever waits until those before it are passed on.
+// piece is one line, or a marker for a caller that waits until all lines before it are written.
 type piece struct {
 	text   []byte
-	passed chan<- struct{} // nil for a line; closed
+	passed chan<- struct{} // nil for a line; closed at a marker
 }
 
-// newLineQueue starts the goroutine that writes to another writer. The caller must end it.
+// newLineQueue starts the goroutine that writes to another writer. The caller must call end.
 func newLineQueue(to io.Writer) *lineQueue {
 	l := &lineQueue{to: to, more: make(chan struct{}, 1), done: make(chan struct{})}
-	l.tell = func(n int) {
-		_, _ = fmt.Fprintf(to, "rota: nobody took what was said here in time: %s dropped\n", counted(n, "line"))
+	l.report = func(n int) {
+		_, _ = fmt.Fprintf(to, "rota: %s dropped: the reader was too slow\n", counted(n, "line"))
 	}
-	go func() { // waited for by end
+	go func() { // end waits for it
 		defer close(l.done)
 		for range l.more {
-			l.passOn()
+			l.drain()
 		}
 	}()
 	return l
@@ -57,18 +57,18 @@ func (l *lineQueue) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	switch {
 	case l.ended:
-	case l.dropped > 0 || l.held+len(p) > lineRoom: // nothing overtakes what was dropped before it
+	case l.dropped > 0 || l.size+len(p) > maxQueued: // keep the order: nothing may follow until the drop is reported
 		l.dropped++
 		l.wake()
 	default:
-		l.held += len(p)
+		l.size += len(p)
 		l.queued = append(l.queued, piece{text: bytes.Clone(p)})
 		l.wake()
 	}
 	return len(p), nil
 }
 
-// wake has the goroutine look for what there is to do. The caller holds mu, and end has not been called.
+// wake wakes the goroutine. The caller holds mu, and end has not been called.
 func (l *lineQueue) wake() {
 	select {
 	case l.more <- struct{}{}:
@@ -76,37 +76,37 @@ func (l *lineQueue) wake() {
 	}
 }
 
-// passOn writes what is queued.
-func (l *lineQueue) passOn() {
+// drain writes the queued lines.
+func (l *lineQueue) drain() {
 	l.mu.Lock()
-	now, dropped, tell := l.queued, l.dropped, l.tell
+	queued, dropped, report := l.queued, l.dropped, l.report
 	l.queued, l.dropped = nil, 0
 	l.mu.Unlock()
 	written := 0
-	for _, p := range now {
+	for _, p := range queued {
 		if p.passed != nil {
 			close(p.passed)
 			continue
 		}
-		_, _ = l.to.Write(p.text) // whoever closed stderr does not want to know
+		_, _ = l.to.Write(p.text) // a closed stderr is no error
 		written += len(p.text)
 	}
 	l.mu.Lock()
-	l.held -= written
+	l.size -= written
 	l.mu.Unlock()
 	if dropped > 0 {
-		tell(dropped)
+		report(dropped)
 	}
 }
 
-// setTell says how it is told that lines were dropped. f runs in the goroutine that writes.
-func (l *lineQueue) setTell(f func(lines int)) {
+// setReport sets the function that reports dropped lines. The writing goroutine calls it.
+func (l *lineQueue) setReport(f func(lines int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tell = f
+	l.report = f
 }
 
-// flush waits for what has been written so far, but not for long: for those who are about to end the process.
+// flush waits until the lines so far are written, at most endGrace. Callers use it before they end the process.
 func (l *lineQueue) flush() {
 	passed := make(chan struct{})
 	l.mu.Lock()
@@ -117,11 +117,10 @@ func (l *lineQueue) flush() {
 	l.queued = append(l.queued, piece{passed: passed})
 	l.wake()
 	l.mu.Unlock()
-	waitFor(passed, lastWords)
+	waitFor(passed, endGrace)
 }
 
-// end is flush, after which everything is dropped. A goroutine that writes to somebody who takes nothing goes on until the
-// process ends.
+// end flushes the queue, which drops all later lines. If the reader is stuck, the goroutine lives until the process ends.
 func (l *lineQueue) end() {
 	l.mu.Lock()
 	if !l.ended {
@@ -129,7 +128,7 @@ func (l *lineQueue) end() {
 		close(l.more)
 	}
 	l.mu.Unlock()
-	waitFor(l.done, lastWords)
+	waitFor(l.done, endGrace)
 }
 
 func waitFor(done <-chan struct{}, atMost time.Duration) {

@@ -20,46 +20,37 @@ func newLogsCommand(c *cli) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "logs RUN",
-		Short: "An attempt's output",
-		Long: `Logs prints the output of a run's latest attempt, or of another with --attempt. With -f it goes on until the run has
-ended, through all attempts that follow.`,
+		Short: "Print the output of an attempt",
+		Long: `Print the output of a run's latest attempt, or of another one with --attempt. With -f, follow the output until the run
+has ended, through all later attempts.`,
 		Example:           "  rota logs -f nightly-backup/2026-01-31T02:30:00Z",
-		Args:              takes("RUN"),
+		Args:              takesRun,
 		ValidArgsFunction: c.completeRuns,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := runName(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
 			if !c.forPeople() {
-				return usageError{"logs prints what the attempt has printed, in no other format", "leave -o " + string(c.format) + " out"}
+				return usageError{"logs prints an attempt's output unchanged, without a format", "leave -o " + string(c.format) + " out"}
 			}
 			if attempt < 0 {
 				return usagef("--attempt %d: attempts are numbered from 1", attempt)
 			}
-			cl, err := c.reader()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
 			if follow && attempt == 0 {
-				_, err := c.await(cmd.Context(), cl, name, true, 0)
+				_, err := c.await(ctx, cl, args[0], true, 0)
 				return err
 			}
-			return copyLogs(cmd.Context(), cl, name, attempt, follow, c.out)
-		},
+			return copyLogs(ctx, cl, args[0], attempt, follow, c.out)
+		}),
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the output until the run has ended")
 	cmd.Flags().IntVar(&attempt, "attempt", 0, "number of the attempt (default: the latest)")
 	return cmd
 }
 
-// showAttempts prints the output of the attempts after the one numbered shown, each until it ends, and returns the
-// number of the last. Output that cannot be had is made up for by the end of it that the run's record keeps.
+// showAttempts prints the output of the attempts after number shown, each until it ends. It returns the number of the last
+// attempt that it printed. If the output is unavailable, it prints the end that the run's record keeps.
 func (c *cli) showAttempts(ctx context.Context, cl *client.Client, r *api.RunView, shown int) (int, error) {
-	for n := shown + 1; n <= begun(&r.Run); n++ {
+	for n := shown + 1; n <= lastStarted(&r.Run); n++ {
 		if n > 1 {
-			c.note("attempt %d", n)
+			c.printErr("attempt %d", n)
 		}
 		err := copyLogs(ctx, cl, r.Ref, n, true, c.out)
 		var broken *outputError
@@ -68,22 +59,22 @@ func (c *cli) showAttempts(ctx context.Context, cl *client.Client, r *api.RunVie
 		case ctx.Err() != nil, errors.As(err, &broken):
 			return shown, err
 		case r.State.Terminal() && n == r.Attempt && r.Output != "":
-			c.note("the output of attempt %d is not to be had, this is the end of it: %v", n, err)
+			c.printErr("the output of attempt %d is unavailable, this is the end of it: %v", n, err)
 			if _, err := io.WriteString(c.out, r.Output); err != nil {
 				return shown, err
 			}
 		case r.State.Terminal() || n < r.Attempt || !errors.Is(err, job.ErrNotFound) && !errors.Is(err, api.ErrUnavailable):
-			c.note("the output of attempt %d is not to be had: %v", n, err)
+			c.printErr("the output of attempt %d is unavailable: %v", n, err)
 		default:
-			return shown, nil // it may come yet
+			return shown, nil // it may still arrive
 		}
 		shown = n
 	}
 	return shown, nil
 }
 
-// begun is the number of the latest attempt that has begun, 0 if none has.
-func begun(r *job.Run) int {
+// lastStarted returns the number of the latest attempt that has started, 0 if none has.
+func lastStarted(r *job.Run) int {
 	if r.State == job.Running {
 		return r.Attempt
 	}
@@ -96,27 +87,27 @@ func begun(r *job.Run) int {
 	return n
 }
 
-// outputError says that our own output cannot be written.
+// outputError reports that this process cannot write its own output.
 type outputError struct{ err error }
 
 func (e *outputError) Error() string { return fmt.Sprintf("write output: %v", e.err) }
 func (e *outputError) Unwrap() error { return e.err }
 
-// copyLogs writes an attempt's output. A stream that breaks is taken up where it broke.
+// copyLogs writes an attempt's output. It resumes a broken stream at the same byte.
 func copyLogs(ctx context.Context, cl *client.Client, run string, attempt int, follow bool, to io.Writer) error {
 	const tries = 10
-	var written int64
-	opened := false
+	open := func() (io.ReadCloser, error) { return cl.Logs(ctx, run, attempt, follow) }
+	l := logCopy{run: run, open: open, to: to}
 	for failures := 0; ; {
-		before := written
-		err := copyOnce(ctx, cl, run, attempt, follow, to, &opened, &written)
+		before := l.written
+		err := l.copy()
 		var broken *outputError
 		switch {
 		case err == nil, ctx.Err() != nil, errors.As(err, &broken):
 			return err
-		case !opened: // nobody ever had it: there is nothing to take up
+		case !l.opened: // the output does not exist
 			return err
-		case written > before:
+		case l.written > before:
 			failures = 0
 		}
 		if failures++; failures > tries {
@@ -128,31 +119,42 @@ func copyLogs(ctx context.Context, cl *client.Client, run string, attempt int, f
 	}
 }
 
-// copyOnce copies one stream from where *written says, and sets *opened if there is one. The server sends all of it each time.
-func copyOnce(ctx context.Context, cl *client.Client, run string, attempt int, follow bool, to io.Writer, opened *bool, written *int64) error {
-	stream, err := cl.Logs(ctx, run, attempt, follow)
+// logCopy is an output that is being copied, over as many streams as it takes.
+type logCopy struct {
+	run     string
+	open    func() (io.ReadCloser, error) // starts a stream at the first byte
+	to      io.Writer
+	opened  bool  // a stream was open at least once
+	written int64 // bytes
+}
+
+// copy copies one stream, without the bytes that were written before.
+func (l *logCopy) copy() error {
+	stream, err := l.open()
 	if err != nil {
 		return err
 	}
-	*opened = true
+	l.opened = true
 	defer stream.Close()
-	if _, err := io.CopyN(io.Discard, stream, *written); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read output of run %s: %w", run, err)
+	if _, err := io.CopyN(io.Discard, stream, l.written); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read output of run %s: %w", l.run, err)
 	}
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := stream.Read(buf)
-		if n > 0 {
-			if _, err := to.Write(buf[:n]); err != nil {
-				return &outputError{err}
-			}
-			*written += int64(n)
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read output of run %s: %w", run, err)
-		}
+	n, err := io.Copy(outputWriter{l.to}, stream)
+	l.written += n
+	var broken *outputError
+	if err != nil && !errors.As(err, &broken) {
+		return fmt.Errorf("read output of run %s: %w", l.run, err)
 	}
+	return err
+}
+
+// outputWriter marks the errors of its writer as outputError.
+type outputWriter struct{ to io.Writer }
+
+func (o outputWriter) Write(b []byte) (int, error) {
+	n, err := o.to.Write(b)
+	if err != nil {
+		return n, &outputError{err}
+	}
+	return n, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// nextFlags is what the command next is asked for.
+// nextFlags are the flags of next.
 type nextFlags struct {
 	file     string
 	timezone string
@@ -28,9 +28,10 @@ func newNextCommand(c *cli) *cobra.Command {
 	var f nextFlags
 	cmd := &cobra.Command{
 		Use:   `next JOB|"EXPR"`,
-		Short: "The next slots of a job or of an expression",
-		Long: `Next lists the slots to come. An expression, or a job of a file (--file), is computed here; a job by name, by the
-cluster. It warns of clock changes that move, drop or double a slot, and of an expression that never fires.`,
+		Short: "Show the next slots of a job or an expression",
+		Long: `List the next slots. rota computes the slots of an expression, or of a job in a file (--file), on this machine. For the
+name of a job it asks the cluster. It warns of clock changes that move, drop or double a slot, and of an expression
+that never fires.`,
 		Example: `  rota next "30 2 * * *" --timezone Europe/Berlin --from 2026-03-28 -n 3
   rota next --every 90s
   rota next nightly-backup`,
@@ -57,21 +58,21 @@ cluster. It warns of clock changes that move, drop or double a slot, and of an e
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.file, "file", "", "take the job from this job file, without asking a cluster")
-	flags.StringVar(&f.timezone, "timezone", "", "IANA zone of the expression (default UTC)")
+	flags.StringVar(&f.file, "file", "", "read the job from this job file, without a cluster")
+	flags.StringVar(&f.timezone, "timezone", "", "IANA time zone of the expression (default UTC)")
 	flags.StringVar(&f.from, "from", "", "slots strictly after this time (default now)")
-	flags.DurationVar(&f.every, "every", 0, "the slots of every: D instead of an expression")
-	flags.StringVar(&f.gap, "gap", "", "what becomes of a time that the clock jumps over: run or skip (default run)")
-	flags.StringVar(&f.fold, "fold", "", "what becomes of a time that the clock shows twice: first, last or both (default first)")
-	flags.IntVarP(&f.n, "number", "n", 5, "how many slots")
+	flags.DurationVar(&f.every, "every", 0, "fixed interval, instead of an expression")
+	flags.StringVar(&f.gap, "gap", "", "action for a time that the clock jumps over: run or skip (default run)")
+	flags.StringVar(&f.fold, "fold", "", "action for a time that the clock shows twice: first, last or both (default first)")
+	flags.IntVarP(&f.n, "number", "n", 5, "number of slots")
 	return cmd
 }
 
-// next returns the slots and the zone in which people think of them.
+// next returns the slots and the zone in which to show them.
 func (c *cli) next(ctx context.Context, arg string, f nextFlags) (api.NextView, *time.Location, error) {
 	const most = 1000
 	if f.n < 1 || f.n > most {
-		return api.NextView{}, nil, usagef("-n %d: ask for 1 to %d slots", f.n, most)
+		return api.NextView{}, nil, usagef("-n %d: use 1 to %d", f.n, most)
 	}
 	isExpr := isExpression(arg)
 	if own := f.timezone != "" || f.gap != "" || f.fold != "" || f.every != 0; own && arg != "" && !isExpr {
@@ -81,7 +82,7 @@ func (c *cli) next(ctx context.Context, arg string, f nextFlags) (api.NextView, 
 	case f.every != 0 && arg != "":
 		return api.NextView{}, nil, usagef("give either an expression or --every")
 	case f.every == 0 && strings.TrimSpace(arg) == "":
-		return api.NextView{}, nil, usageError{"the expression is empty", `five fields, such as "30 2 * * *"`}
+		return api.NextView{}, nil, usageError{"the expression is empty", `write five fields, such as "30 2 * * *"`}
 	case f.file != "" && (isExpr || arg == ""):
 		return api.NextView{}, nil, usagef("--file needs the name of a job in it")
 	case f.file != "":
@@ -94,7 +95,7 @@ func (c *cli) next(ctx context.Context, arg string, f nextFlags) (api.NextView, 
 		s, err := schedule.Parse(spec)
 		why := onlyReason(err)
 		switch {
-		case why != nil && why.NeverFires(): // a job would be refused; a question is answered
+		case why != nil && why.NeverFires(): // only a job with this schedule is rejected
 			return c.slots(nil, why.Msg, f.timezone, f)
 		case err != nil:
 			return api.NextView{}, nil, wrongFlags(err, f.timezone)
@@ -106,7 +107,7 @@ func (c *cli) next(ctx context.Context, arg string, f nextFlags) (api.NextView, 
 	return c.nextOfJob(ctx, arg, f)
 }
 
-// isExpression tells an expression from the name of a job, which never has such characters.
+// isExpression reports whether arg is an expression: the name of a job has none of these characters.
 func isExpression(arg string) bool {
 	return strings.ContainsAny(arg, " \t") || strings.HasPrefix(arg, "@") || strings.ContainsAny(arg, "*/,?#")
 }
@@ -127,7 +128,7 @@ func (c *cli) nextOfFile(name string, f nextFlags) (api.NextView, *time.Location
 	return c.slots(s, unscheduled, d.Spec.Timezone, f)
 }
 
-// slots computes the answer here. s is nil if there are no slots, and why then says so.
+// slots computes the answer on this machine. If s is nil, there are no slots, and why is the reason.
 func (c *cli) slots(s *schedule.Schedule, why, timezone string, f nextFlags) (api.NextView, *time.Location, error) {
 	const notes = 10
 	view := api.NextView{Slots: []time.Time{}, Notes: []string{}}
@@ -156,13 +157,13 @@ func (c *cli) slots(s *schedule.Schedule, why, timezone string, f nextFlags) (ap
 	return view, zone, nil
 }
 
-const unscheduled = "has no schedule: it runs when it is asked to"
+const unscheduled = "has no schedule: it runs only on request"
 
 func (c *cli) nextOfJob(ctx context.Context, name string, f nextFlags) (api.NextView, *time.Location, error) {
 	if err := job.CheckName(name); err != nil {
 		return api.NextView{}, nil, usageError{err.Error(), "put an expression in quotes"}
 	}
-	cl, err := c.reader()
+	cl, err := c.client(readTimeout)
 	if err != nil {
 		return api.NextView{}, nil, err
 	}
@@ -173,7 +174,7 @@ func (c *cli) nextOfJob(ctx context.Context, name string, f nextFlags) (api.Next
 	}
 	zone, err := time.LoadLocation(j.Spec.Timezone)
 	if err != nil {
-		zone = time.UTC // the zone is for reading only, and this machine may know fewer than the cluster
+		zone = time.UTC // only the display needs the zone; this machine may know fewer zones than the cluster
 	}
 	from, err := c.fromFlag(f.from, zone)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// page is text for people while it is being written. It knows what they asked for: how much, in color, at what time.
+// page is a text for people while a command writes it.
 type page struct {
 	out   *bytes.Buffer
 	now   time.Time
-	wide  bool
+	wide  bool // more columns, absolute times, full texts
 	color bool
 }
 
-// color is the SGR parameter of a foreground color. All have the same length, so that they do not disturb columns.
+// color is the SGR parameter of a foreground color. All have the same length, so columns stay aligned.
 type color string
 
 const (
@@ -30,13 +30,13 @@ const (
 	cyan   color = "36"
 )
 
-// tinted is a cell in a color. All cells of its column must be tinted, the header too.
+// tinted is a colored cell. All cells of its column must be tinted, including the header.
 type tinted struct {
 	text  string
 	color color
 }
 
-// tint returns text in a color, if there are colors.
+// tint returns text in a color, or unchanged on a page without colors.
 func (p *page) tint(text string, c color) string {
 	if !p.color {
 		return text
@@ -47,7 +47,7 @@ func (p *page) tint(text string, c color) string {
 // line writes one line.
 func (p *page) line(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", args...) }
 
-// table writes rows in columns as wide as their widest cell. The first row is the header.
+// table writes rows in columns. The first row is the header.
 func (p *page) table(rows [][]any) {
 	w := tabwriter.NewWriter(p.out, 0, 8, 3, ' ', 0)
 	for _, row := range rows {
@@ -63,10 +63,10 @@ func (p *page) table(rows [][]any) {
 		}
 		fmt.Fprintln(w)
 	}
-	_ = w.Flush() // a buffer takes everything
+	_ = w.Flush() // a write to a buffer cannot fail
 }
 
-// facts writes names and values, one pair per line. Pairs without a value are left out.
+// facts writes names and values, one pair per line. It skips pairs without a value.
 func (p *page) facts(pairs ...string) {
 	w := tabwriter.NewWriter(p.out, 0, 8, 3, ' ', 0)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -77,7 +77,7 @@ func (p *page) facts(pairs ...string) {
 	_ = w.Flush()
 }
 
-// when is an instant: relative to now, absolute where it is wide, "" if it is zero.
+// when formats an instant: relative to now, absolute on a wide page, "" for zero.
 func (p *page) when(t time.Time) string {
 	switch {
 	case t.IsZero():
@@ -88,7 +88,7 @@ func (p *page) when(t time.Time) string {
 	return relative(t, p.now)
 }
 
-// moment is an instant in full: absolute, and how far away.
+// moment formats an instant in full: absolute and relative, "" for zero.
 func (p *page) moment(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -103,7 +103,7 @@ func orDash(s string) string {
 	return s
 }
 
-// printable keeps what others have written from disturbing a table or a terminal.
+// printable replaces control characters, which would disturb a table or a terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -113,7 +113,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// shortened cuts text for a cell that is last in its row.
+// shortened cuts the text of the last cell in a row. A wide page shows all of it.
 func (p *page) shortened(s string) string {
 	const most = 60
 	if runes := []rune(s); !p.wide && len(runes) > most {
@@ -122,7 +122,7 @@ func (p *page) shortened(s string) string {
 	return s
 }
 
-// colorOf is the color of a run's state.
+// colorOf returns the color of a run's state.
 func colorOf(s job.State) color {
 	switch s {
 	case job.Succeeded:

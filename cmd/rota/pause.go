@@ -11,8 +11,8 @@ import (
 func newPauseCommand(c *cli) *cobra.Command {
 	return newSwitchCommand(c, &cobra.Command{
 		Use:     "pause JOB | --all",
-		Short:   "Dispatch nothing of a job, or of all jobs",
-		Long:    "Pause stops dispatching. Slots that pass meanwhile are skipped; what runs goes on.",
+		Short:   "Stop dispatching one job or all jobs",
+		Long:    "Stop dispatching one job or all jobs. Slots during the pause are skipped. Started runs continue.",
 		Example: "  rota pause charge --reason 'billing is down'",
 	}, "paused", (*client.Client).PauseJob, (*client.Client).PauseAll)
 }
@@ -25,7 +25,7 @@ func newResumeCommand(c *cli) *cobra.Command {
 	}, "resumed", (*client.Client).ResumeJob, (*client.Client).ResumeAll)
 }
 
-// newSwitchCommand makes pause or resume: one does it to a job, all to the whole cluster.
+// newSwitchCommand completes pause or resume: one changes a job, all changes the whole cluster.
 func newSwitchCommand(c *cli, cmd *cobra.Command, done string,
 	one func(*client.Client, context.Context, string, string) (api.JobView, error),
 	all func(*client.Client, context.Context, string) (api.GateView, error),
@@ -42,26 +42,21 @@ func newSwitchCommand(c *cli, cmd *cobra.Command, done string,
 		return takes("JOB")(cmd, args)
 	}
 	cmd.ValidArgsFunction = c.completeJobs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cl, err := c.changer()
-		if err != nil {
-			return err
-		}
-		defer cl.Close()
+	cmd.RunE = c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
 		if every {
-			g, err := all(cl, cmd.Context(), reason)
+			g, err := all(cl, ctx, reason)
 			if err != nil {
 				return err
 			}
 			return c.print(g, func(p *page) { p.line("all jobs %s", done) })
 		}
-		v, err := one(cl, cmd.Context(), args[0], reason)
+		v, err := one(cl, ctx, args[0], reason)
 		if err != nil {
 			return err
 		}
 		return c.print(v, func(p *page) { p.line("job %s %s", v.Job.Name, done) })
-	}
+	})
 	cmd.Flags().BoolVar(&every, "all", false, "all jobs of the cluster")
-	cmd.Flags().StringVar(&reason, "reason", "", "why; shown to whoever asks")
+	cmd.Flags().StringVar(&reason, "reason", "", "text that is shown with the pause")
 	return cmd
 }

@@ -10,13 +10,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// format is how a command prints. It is the value of the flag --output.
+// format is an output format, the value of the flag --output.
 type format string
 
 const (
 	formatTable format = "table" // for people
 	formatWide  format = "wide"  // for people, with more columns and absolute times
-	formatJSON  format = "json"  // the document that the API answers
+	formatJSON  format = "json"  // the document of the API
 	formatYAML  format = "yaml"  // the same in YAML
 )
 
@@ -44,7 +44,7 @@ func (f *format) Set(s string) error {
 // Type implements pflag.Value.
 func (f *format) Type() string { return "format" }
 
-// forPeople says that text is wanted and not data.
+// forPeople reports whether the format is text for people, not data.
 func (c *cli) forPeople() bool { return c.format != formatJSON && c.format != formatYAML }
 
 // print writes v as data, or calls text to write it for people.
@@ -68,7 +68,7 @@ func (c *cli) print(v any, text func(p *page)) error {
 	return err
 }
 
-// encode writes v as JSON for reading.
+// encode writes v as indented JSON.
 func encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -80,7 +80,7 @@ func encode(v any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// toYAML rewrites a JSON document, keeping the order of its keys.
+// toYAML turns a JSON document into YAML, with its keys in the same order.
 func toYAML(doc []byte) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	dec.UseNumber()
@@ -88,14 +88,15 @@ func toYAML(doc []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read json: %w", err)
 	}
-	out, err := yaml.Dump(root, yaml.WithV4Defaults(), yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false), yaml.WithQuotePreference(yaml.QuoteDouble))
+	out, err := yaml.Dump(root, yaml.WithV4Defaults(), yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false),
+		yaml.WithQuotePreference(yaml.QuoteDouble))
 	if err != nil {
 		return nil, fmt.Errorf("write yaml: %w", err)
 	}
 	return out, nil
 }
 
-// yamlNode reads one JSON value. YAML's own reader does not do, since it knows no pairs of surrogates.
+// yamlNode reads one JSON value. YAML's own reader cannot: it does not know surrogate pairs.
 func yamlNode(dec *json.Decoder) (*yaml.Node, error) {
 	token, err := dec.Token()
 	if err != nil {
@@ -108,7 +109,7 @@ func yamlNode(dec *json.Decoder) (*yaml.Node, error) {
 			n = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		}
 		for dec.More() {
-			child, err := yamlNode(dec) // in an object, keys and values by turns
+			child, err := yamlNode(dec) // in an object, keys and values alternate
 			if err != nil {
 				return nil, err
 			}

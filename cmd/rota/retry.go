@@ -1,33 +1,29 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/spf13/cobra"
+)
 
 func newRetryCommand(c *cli) *cobra.Command {
 	var wait waitFlags
 	cmd := &cobra.Command{
 		Use:   "retry RUN",
-		Short: "Do again what a run did",
-		Long: `Retry makes a new run that names the old one, and prints its name. What has ended stays as it is. With --wait it exits
-with the job's code.`,
+		Short: "Repeat a run that has ended",
+		Long: `Create a new run that repeats an ended one, and print its name. The old run does not change. With --wait, wait for
+the end and exit with the job's code.`,
 		Example:           "  rota retry nightly-backup/2026-01-31T02:30:00Z",
-		Args:              takes("RUN"),
+		Args:              takesRun,
 		ValidArgsFunction: c.completeRuns,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := runName(args[0])
+		RunE: c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
+			r, err := cl.Retry(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			cl, err := c.changer()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			r, err := cl.Retry(cmd.Context(), name)
-			if err != nil {
-				return err
-			}
-			return c.submitted(cmd.Context(), cl, r, wait)
-		},
+			return c.submitted(ctx, cl, r, wait)
+		}),
 	}
 	wait.add(cmd)
 	return cmd

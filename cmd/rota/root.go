@@ -24,21 +24,23 @@ func newRoot(c *cli) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "rota",
 		Short: "Cron for more than one machine",
-		Long: `rota is cron for more than one machine: one leader decides, any worker runs, nothing runs twice unseen.
+		Long: `rota is cron for more than one machine. One leader schedules the runs, any worker executes them. Every slot runs once; a
+repeated attempt is always recorded.
 
 Start with:  rota dev`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&c.server, "server", "", "URL of a replica, or several joined by commas (ROTA_SERVER; default http://127.0.0.1:8470)")
-	flags.StringVar(&c.tokenFile, "token-file", "", "file with a bearer token for a proxy that checks it; rota itself checks none (ROTA_TOKEN_FILE)")
-	flags.StringVar(&c.cacert, "cacert", "", "file with authorities to trust beside the system's (ROTA_CACERT)")
-	flags.StringVar(&c.cert, "cert", "", "file with the certificate to show to replicas (ROTA_CERT)")
+	flags.StringVar(&c.server, "server", "", "URLs of replicas, separated by commas (ROTA_SERVER; default http://127.0.0.1:8470)")
+	flags.StringVar(&c.tokenFile, "token-file", "",
+		"file with a bearer token, for a proxy that checks it; rota checks no tokens (ROTA_TOKEN_FILE)")
+	flags.StringVar(&c.cacert, "cacert", "", "file with certificate authorities, trusted besides the system's (ROTA_CACERT)")
+	flags.StringVar(&c.cert, "cert", "", "file with the client certificate for replicas (ROTA_CERT)")
 	flags.StringVar(&c.certKey, "cert-key", "", "file with the key of --cert (ROTA_CERT_KEY)")
-	flags.VarP(&c.format, "output", "o", "how to print: table, wide, json or yaml")
+	flags.VarP(&c.format, "output", "o", "output format: table, wide, json or yaml")
 	flags.BoolVar(&c.noColor, "no-color", false, "print without colors (NO_COLOR)")
-	// The names are fixed, so that this cannot fail.
+	// This cannot fail: the flag exists.
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
 
 	add := func(group, title string, commands ...*cobra.Command) {
@@ -75,7 +77,7 @@ Start with:  rota dev`,
 	return root
 }
 
-// refuseUnknown has cobra's own help refuse what is no command, instead of telling of all of them.
+// refuseUnknown makes cobra's help command reject an unknown command, instead of listing all commands.
 func refuseUnknown(help *cobra.Command) {
 	show := help.Run
 	help.RunE = func(cmd *cobra.Command, args []string) error {
@@ -96,11 +98,11 @@ func (c *cli) run(ctx context.Context, args []string) int {
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.SetFlagErrorFunc(flagError)
-	began := false
-	watch(root, &began)
+	started := false
+	watch(root, &started)
 
 	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && !began {
+	if err != nil && !started {
 		err = asUsage(err)
 	}
 	if err != nil {
@@ -109,23 +111,22 @@ func (c *cli) run(ctx context.Context, args []string) int {
 	return exitCode(ctx, err)
 }
 
-// watch sets *began when any command of the tree begins: an error before that is cobra's, about the command line.
-func watch(cmd *cobra.Command, began *bool) {
+// watch sets *started when a command of the tree starts. An error before that is cobra's, about the command line.
+func watch(cmd *cobra.Command, started *bool) {
 	if do := cmd.RunE; do != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			*began = true
+			*started = true
 			return do(cmd, args)
 		}
 	}
 	for _, sub := range cmd.Commands() {
-		watch(sub, began)
+		watch(sub, started)
 	}
 }
 
-// asUsage turns cobra's own errors into ours. Its suggestions follow an empty line, one per line.
+// asUsage turns an error of cobra into a usageError. Cobra's suggestions follow an empty line, one per line.
 func asUsage(err error) error {
-	var usage usageError
-	if errors.As(err, &usage) {
+	if _, ok := errors.AsType[usageError](err); ok {
 		return err
 	}
 	msg, suggestions, _ := strings.Cut(err.Error(), "\n\n")
@@ -136,7 +137,7 @@ func asUsage(err error) error {
 	return usageError{msg, fmt.Sprintf("did you mean %s?", strings.Join(strings.Fields(names), " or "))}
 }
 
-// flagError suggests the flag that an unknown one was probably meant to be.
+// flagError suggests the flag that is most similar to an unknown one.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
@@ -154,7 +155,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// takes checks the number of arguments by their names: "[JOB]" may be missing, "PATH..." may be repeated.
+// takes returns a check of the number of arguments, by their names. "[JOB]" may be missing, "PATH..." may be repeated.
 func takes(names ...string) cobra.PositionalArgs {
 	least, most := 0, len(names)
 	for _, name := range names {
@@ -176,7 +177,7 @@ func takes(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// group is a command that only holds others.
+// group completes a command that only has subcommands.
 func group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(subs...)
 	cmd.SuggestionsMinimumDistance = 2

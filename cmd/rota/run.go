@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/spf13/cobra"
 )
 
@@ -19,28 +21,23 @@ func newRunCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run JOB",
 		Short: "Run a job now",
-		Long: `Run makes a run of a job at once and prints its name. With --wait it waits for the end and exits with the job's
-code: the command's own, 124 if it timed out, 1 for everything else that did not succeed.`,
+		Long: `Create a run of a job now and print its name. With --wait, wait for the end and exit with the job's code: the exit code
+of a command, 124 after a timeout, 1 for every other failure.`,
 		Example:           "  rota run nightly-backup --wait --logs",
 		Args:              takes("JOB"),
 		ValidArgsFunction: c.completeJobs,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
 			body, err := c.payload(payload)
 			if err != nil {
 				return err
 			}
-			cl, err := c.changer()
+			r, created, err := cl.Submit(ctx, args[0], api.RunRequest{Key: key, Payload: body})
 			if err != nil {
 				return err
 			}
-			defer cl.Close()
-			r, created, err := cl.Submit(cmd.Context(), args[0], api.RunRequest{Key: key, Payload: body})
-			if err != nil {
-				return err
-			}
-			c.noteRepeated(created, &r)
-			return c.submitted(cmd.Context(), cl, r, wait)
-		},
+			c.printRepeated(created, &r)
+			return c.submitted(ctx, cl, r, wait)
+		}),
 	}
 	addSubmitFlags(cmd, &key, &payload)
 	wait.add(cmd)
@@ -48,37 +45,41 @@ code: the command's own, 124 if it timed out, 1 for everything else that did not
 }
 
 func addSubmitFlags(cmd *cobra.Command, key, payload *string) {
-	cmd.Flags().Var(&givenFlag{key, "a key"}, "key", "idempotency key: asking again with it makes no second run")
+	cmd.Flags().Var(&givenFlag{key, "a key"}, "key", "idempotency key: a second request with the same key returns the first run")
 	cmd.Flags().StringVar(payload, "payload", "", "JSON for the run, @FILE to read it from a file, @- from stdin")
 }
 
-// givenFlag is a text that is refused if it is given and empty: that is a variable which was not set. Without its key each
-// submission would be another run, and without its time one would run at once.
+// givenFlag is a text that must not be empty when it is given. An empty value is an unset variable in a script: without its
+// key each submission would create another run, and without its time the run would start at once.
 type givenFlag struct {
 	text *string
-	what string // it is to be
+	want string // the kind of value that is expected
 }
 
+// Set implements pflag.Value.
 func (f *givenFlag) Set(s string) error {
 	if s == "" {
-		return fmt.Errorf("it is empty: give %s, or leave the flag out", f.what)
+		return fmt.Errorf("it is empty: give %s, or leave the flag out", f.want)
 	}
 	*f.text = s
 	return nil
 }
 
+// String implements pflag.Value. pflag also calls it on the zero value.
 func (f *givenFlag) String() string {
-	if f.text == nil { // pflag compares with the zero value
+	if f.text == nil {
 		return ""
 	}
 	return *f.text
 }
 
+// Type implements pflag.Value.
 func (f *givenFlag) Type() string { return "string" }
 
-func (c *cli) noteRepeated(created bool, r *api.RunView) {
+// printRepeated reports that an earlier request with the same key has created the run.
+func (c *cli) printRepeated(created bool, r *api.RunView) {
 	if !created {
-		c.note("run %s was made earlier with the key %q", r.Ref, r.Key)
+		c.printErr("an earlier request with the key %q created run %s", r.Key, r.Ref)
 	}
 }
 
@@ -93,7 +94,7 @@ func (c *cli) payload(flag string) (json.RawMessage, error) {
 			text, err = os.ReadFile(name)
 		}
 		if err != nil {
-			return nil, usageError{fmt.Sprintf("--payload %s: %v", flag, err), "name a file that can be read"}
+			return nil, usageError{fmt.Sprintf("--payload %s: %v", flag, err), "name a readable file"}
 		}
 	}
 	switch {
@@ -102,7 +103,8 @@ func (c *cli) payload(flag string) (json.RawMessage, error) {
 	case len(text) > api.MaxPayload:
 		return nil, usagef("--payload has more than %d bytes", api.MaxPayload)
 	case !json.Valid(text):
-		return nil, usageError{"--payload is no JSON", `such as --payload '{"month":"2026-01"}'; text needs its own quotes`}
+		hint := `write it like --payload '{"month":"2026-01"}'; a text needs its own quotes`
+		return nil, usageError{"--payload is not valid JSON", hint}
 	}
 	return text, nil
 }

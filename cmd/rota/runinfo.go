@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/spf13/cobra"
 )
@@ -12,46 +14,36 @@ import (
 func newRunInfoCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:               "run-info RUN",
-		Short:             "One run with its attempts and reasons",
+		Short:             "Show one run with its attempts and reasons",
 		Example:           "  rota run-info nightly-backup/2026-01-31T02:30:00Z",
-		Args:              takes("RUN"),
+		Args:              takesRun,
 		ValidArgsFunction: c.completeRuns,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := runName(args[0])
-			if err != nil {
-				return err
-			}
-			cl, err := c.reader()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			r, err := cl.Run(cmd.Context(), name)
-			if err != nil {
-				return err
-			}
-			return c.print(r, func(p *page) { writeRun(p, &r) })
-		},
+		RunE: c.reading(show(c, func(ctx context.Context, cl *client.Client, args []string) (api.RunView, error) {
+			return cl.Run(ctx, args[0])
+		}, writeRun)),
 	}
 }
 
-// runName checks the form of a run's name.
-func runName(text string) (string, error) {
-	if _, _, err := job.ParseRunName(text); err != nil {
-		return "", usageError{err.Error(), "`rota runs` lists them"}
+// takesRun checks that the only argument has the form of a run's name.
+func takesRun(cmd *cobra.Command, args []string) error {
+	if err := takes("RUN")(cmd, args); err != nil {
+		return err
 	}
-	return text, nil
+	if _, _, err := job.ParseRunName(args[0]); err != nil {
+		return usageError{err.Error(), "`rota runs` lists the names of runs"}
+	}
+	return nil
 }
 
 func writeRun(p *page, r *api.RunView) {
-	started := begunAt(&r.Run)
+	started := startedAt(&r.Run)
 	p.facts(
 		"Run", r.Ref,
 		"State", string(r.State),
 		"Reason", r.Reason,
 		"Kind", string(r.Kind)+lateness(r),
 		"Retry of", r.RetryOf,
-		"Asked by", r.By,
+		"Requested by", r.By,
 		"Idempotency key", r.Key,
 		"Command", commandText(r.Spec),
 		"Payload", string(r.Payload),
@@ -68,14 +60,14 @@ func writeRun(p *page, r *api.RunView) {
 		p.table(attemptRows(p, r))
 	}
 	if r.Output != "" {
-		p.line("\nOutput (the end of it; `rota logs %s` has all):", r.Ref)
+		p.line("\nEnd of the output (`rota logs %s` prints all of it):", r.Ref)
 		for _, line := range p.lastLines(r.Output) {
 			p.line("  %s", printable(line))
 		}
 	}
 }
 
-// lastLines is the end of an output, all that the record has of it where it is wide.
+// lastLines returns the end of an output. A wide page shows everything that the record holds.
 func (p *page) lastLines(output string) []string {
 	const most = 20
 	lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
@@ -85,7 +77,7 @@ func (p *page) lastLines(output string) []string {
 	return lines
 }
 
-// writer says who wrote a record: a leader in its term, or a replica that was asked to.
+// writer returns the author of a record: the leader of a term, or a client's request.
 func writer(term int64) string {
 	if term == 0 {
 		return "request"
@@ -93,7 +85,7 @@ func writer(term int64) string {
 	return fmt.Sprintf("term %d", term)
 }
 
-// attemptRows lists the attempts that ended, and the present one.
+// attemptRows lists the ended attempts and the present one.
 func attemptRows(p *page, r *api.RunView) [][]any {
 	rows := [][]any{{"ATTEMPT", tinted{"STATE", plain}, "WORKER", "TOKEN", "STARTED", "TOOK", "EXIT", "REASON"}}
 	for _, a := range r.Attempts {
@@ -118,7 +110,7 @@ func lateness(r *api.RunView) string {
 	return ""
 }
 
-// commandText is the command of an ad hoc run.
+// commandText returns the command of an ad hoc run, "" for the run of a job.
 func commandText(s *job.Spec) string {
 	if s == nil {
 		return ""

@@ -25,36 +25,31 @@ func newRunsCommand(c *cli) *cobra.Command {
 		Example:           "  rota runs charge --state failed --since 24h",
 		Args:              takes("[JOB]"),
 		ValidArgsFunction: c.completeJobs,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
 			filter, err := c.runFilter(args, states, since, limit)
 			if err != nil {
 				return err
 			}
-			cl, err := c.reader()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			runs, more, err := collect(cmd.Context(), cl, filter, limit)
+			runs, more, err := collect(ctx, cl, filter, limit)
 			if err != nil {
 				return err
 			}
 			if more {
-				c.note("note: there are more; --limit %d shows more of them, --limit 0 all", 4*limit)
+				c.printErr("note: there are more runs; use --limit %d, or --limit 0 for all", 4*limit)
 			}
 			return c.print(api.RunList{Runs: runs}, func(p *page) { writeRuns(p, runs) })
-		},
+		}),
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&states, "state", nil, "only in this state; may be given several times")
-	flags.StringVar(&since, "since", "", `only slots since then: a span (24h, 7d) or a time`)
-	flags.IntVar(&limit, "limit", 50, "at most so many; 0: all")
-	// The flag was defined two lines above, so that this cannot fail.
+	flags.StringSliceVar(&states, "state", nil, "only runs in this state; may be repeated")
+	flags.StringVar(&since, "since", "", "only slots since a time, or since a span ago (24h, 7d)")
+	flags.IntVar(&limit, "limit", 50, "maximum number of runs; 0 for all")
+	// This cannot fail: the flag exists.
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// pageSize is the most that the API returns at once.
+// pageSize is the largest number of runs in one answer of the API.
 const pageSize = 1000
 
 func (c *cli) runFilter(args, states []string, since string, limit int) (client.RunFilter, error) {
@@ -86,7 +81,8 @@ func (c *cli) runFilter(args, states []string, since string, limit int) (client.
 	}
 	t, err := parseInstant(since, c.now(), time.Local)
 	if err != nil {
-		return f, usageError{fmt.Sprintf("--since %q is neither a time span nor a time", since), "write it as 24h, 7d or 2026-01-31T02:30:00Z"}
+		msg := fmt.Sprintf("--since %q is neither a time span nor a time", since)
+		return f, usageError{msg, "write it as 24h, 7d or 2026-01-31T02:30:00Z"}
 	}
 	f.Since = t.UTC().Format(time.RFC3339Nano)
 	return f, nil
@@ -100,7 +96,7 @@ func stateNames() []string {
 	return names
 }
 
-// collect reads pages until there are limit runs, and says whether there are more. limit 0 reads all.
+// collect reads pages until it has limit runs, and reports whether there are more. Limit 0 reads all.
 func collect(ctx context.Context, cl *client.Client, f client.RunFilter, limit int) (runs []api.RunView, more bool, err error) {
 	runs = []api.RunView{}
 	next := ""
@@ -131,8 +127,9 @@ func writeRuns(p *page, runs []api.RunView) {
 	rows := [][]any{append(header, "REASON")}
 	for i := range runs {
 		r := &runs[i]
-		started := begunAt(&r.Run)
-		row := []any{r.Ref, tinted{string(r.State), colorOf(r.State)}, p.when(started), lasted(started, r.Finished, p.now), r.Attempt}
+		started := startedAt(&r.Run)
+		state := tinted{string(r.State), colorOf(r.State)}
+		row := []any{r.Ref, state, p.when(started), lasted(started, r.Finished, p.now), r.Attempt}
 		if p.wide {
 			row = append(row, string(r.Kind), p.when(r.Due), p.when(r.Finished), r.Worker, r.Token, exitText(r.Exit), r.By)
 		}
@@ -141,8 +138,8 @@ func writeRuns(p *page, runs []api.RunView) {
 	p.table(rows)
 }
 
-// begunAt is when a run's first attempt began, zero if none did.
-func begunAt(r *job.Run) time.Time {
+// startedAt returns the start of a run's first attempt, zero if none has started.
+func startedAt(r *job.Run) time.Time {
 	for _, a := range r.Attempts {
 		if !a.Started.IsZero() && !strings.Contains(a.Reason, job.NotBegun) {
 			return a.Started

@@ -20,7 +20,7 @@ func TestARunBeganWithTheFirstAttemptThatDid(t *testing.T) {
 		"its first attempt never began":       {job.Run{State: job.Pending, Started: first, Attempts: []job.Attempt{unbegun}}, time.Time{}},
 		"its second was the first that began": {job.Run{State: job.Running, Started: second, Attempts: []job.Attempt{unbegun}}, second},
 	} {
-		if got := begunAt(&tc.run); !got.Equal(tc.want) {
+		if got := startedAt(&tc.run); !got.Equal(tc.want) {
 			t.Errorf("%s: got %v, want %v", name, got, tc.want)
 		}
 	}

@@ -21,52 +21,54 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// newServeCommand runs one replica.
+// newServeCommand returns the command that runs one replica.
 func newServeCommand(c *cli) *cobra.Command {
 	return newNodeCommand(c, node.Replica, &cobra.Command{
 		Use:   "serve",
-		Short: "Run one replica: it campaigns, serves the API, and works",
-		Long: `Run one replica of a cluster. It campaigns for leadership, serves the API, and executes runs unless worker.enabled is
+		Short: "Run a replica: it can lead, serves the API and executes runs",
+		Long: `Run one replica of a cluster. It can become the leader, serves the API, and executes runs unless worker.enabled is
 false. Without etcd.endpoints it is a member of an embedded etcd cluster.
 
-Settings come from flags, ROTA_… variables, --config (ROTA_CONFIG) and defaults, in this order; ` + "`rota config show`" + ` prints them.
-SIGTERM resigns and drains; SIGHUP reads the job files again.`,
+Settings come from flags, ROTA_… variables, --config (ROTA_CONFIG) and defaults; the first of them wins.
+` + "`rota config show`" + ` prints them. On SIGTERM the replica resigns and drains. On SIGHUP it reads the job files again.`,
 		Example: "  rota serve --config /etc/rota/q1.yaml",
 	})
 }
 
-// newWorkerCommand runs a worker only.
+// newWorkerCommand returns the command that runs a worker only.
 func newWorkerCommand(c *cli) *cobra.Command {
 	return newNodeCommand(c, node.WorkerOnly, &cobra.Command{
 		Use:     "worker",
-		Short:   "Run a worker only: it executes runs and never leads",
+		Short:   "Run a worker: it executes runs and never leads",
+		Long:    `Run a worker that executes runs and never leads. It needs etcd.endpoints: the etcd of the cluster.`,
 		Example: "  rota worker --config /etc/rota/worker.yaml",
 	})
 }
 
 func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
 	file := cmd.Flags().String("config", "", "settings file (ROTA_CONFIG)")
-	leash := cmd.Flags().Bool("leash", false, "be a child of rota dev: stop when stdin ends, and leave etcd not before")
+	leash := cmd.Flags().Bool("leash", false, "run as a child of rota dev: drain when stdin ends, then leave etcd")
 	_ = cmd.Flags().MarkHidden("leash")
 	config.AddFlags(cmd.Flags())
 	cmd.Args = takes()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		outliveReaders()
+		surviveBrokenPipes()
 		c.queueErr()
 		set, err := config.LoadSettings(c.settingsFile(*file), cmd.Flags(), c.environ)
 		if err != nil {
 			return err
 		}
 		if role == node.WorkerOnly && len(set.Etcd.Endpoints) == 0 {
-			return &codedError{exitBadConfig, "set etcd.endpoints to the cluster's etcd", errors.New("a worker needs etcd.endpoints")}
+			hint := "set etcd.endpoints to the cluster's etcd"
+			return &codedError{exitBadConfig, hint, errors.New("a worker needs etcd.endpoints")}
 		}
 		ctx, cfg := cmd.Context(), node.Config{Role: role, Settings: set}
 		if *leash {
-			var parentLetGo <-chan struct{}
-			ctx, parentLetGo = leashed(ctx, c.in)
+			var released <-chan struct{}
+			ctx, released = leashed(ctx, c.in)
 			cfg.Drained = func() {
 				fmt.Fprint(c.out, drainedLine)
-				<-parentLetGo
+				<-released
 			}
 		}
 		reload := make(chan os.Signal, 1)
@@ -78,15 +80,15 @@ func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// drainedLine is what a child of `rota dev` says when it needs etcd no more.
+// drainedLine is the line that a child of `rota dev` prints when it has drained: it does not need etcd any more.
 const drainedLine = "drained\n"
 
-// leashed returns a context that ends with ctx or when in does, and a channel that is closed when in ends: a parent that
-// dies, however it does, takes its children with it.
+// leashed returns a context that ends with ctx or at the end of in, and a channel that is closed at the end of in. The parent
+// holds the other end of in, so its children end even if it is killed.
 func leashed(ctx context.Context, in io.Reader) (context.Context, <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	go func() { // nobody waits for it: nothing but our parent ends a read of stdin, and the process ends without
+	go func() { // ends with the process at the latest: only the parent can end a read of stdin
 		_, _ = io.Copy(io.Discard, in)
 		close(ended)
 		cancel()
@@ -94,10 +96,10 @@ func leashed(ctx context.Context, in io.Reader) (context.Context, <-chan struct{
 	return ctx, ended
 }
 
-// goThreads is how many threads Go lets a process have: it ends one that has more.
+// goThreads is the default limit of threads in a Go process. Go ends a process that exceeds it.
 const goThreads = 10_000
 
-// runNode runs a node until ctx ends.
+// runNode runs a process of the cluster until ctx ends.
 func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
 	if err := harden(); err != nil {
 		return err
@@ -112,10 +114,10 @@ func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
 	cfg.Version = buildVersion()
 	cfg.Now = wallClock
 	cfg.Dying = c.lines.flush
-	debug.SetMaxThreads(goThreads + cfg.Settings.Worker.Capacity) // each command that is at work takes one
-	sparing, stop := context.WithCancel(ctx)
+	debug.SetMaxThreads(goThreads + cfg.Settings.Worker.Capacity) // each executing command needs one
+	memoryCtx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { node.SpareMemory(sparing) })
+	wg.Go(func() { node.SpareMemory(memoryCtx) })
 	err := node.Run(ctx, cfg, log)
 	stop()
 	wg.Wait()
@@ -123,14 +125,15 @@ func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
 	var restored *store.RestoredError
 	switch {
 	case errors.As(err, &restored):
-		return &codedError{exitFailed, "start it again: it waits until the store is accepted with `rota accept-restored-store`", err}
+		hint := "start it again: it waits until `rota accept-restored-store` accepts the store"
+		return &codedError{exitFailed, hint, err}
 	case errors.As(err, &taken):
-		return &codedError{exitBadConfig, "give each process a node.name of its own", err}
+		return &codedError{exitBadConfig, "give each process its own node.name", err}
 	}
 	return err
 }
 
-// newLogger returns a logger that waits for nobody, and that tells of lines that were dropped as it does of everything else.
+// newLogger returns a logger that never waits for its reader. It logs the number of lines that it dropped.
 func newLogger(l *lineQueue, set config.Settings) hclog.Logger {
 	opts := hclog.LoggerOptions{
 		Name:       "rota",
@@ -139,23 +142,23 @@ func newLogger(l *lineQueue, set config.Settings) hclog.Logger {
 		Output:     l,
 		TimeFormat: "2006-01-02T15:04:05.000Z07:00",
 	}
-	straight := opts
-	straight.Level, straight.Output = hclog.Warn, l.to
-	teller := hclog.New(&straight)
-	l.setTell(func(lines int) { teller.Warn("log lines were dropped: nobody took them in time", "lines", lines) })
+	direct := opts
+	direct.Level, direct.Output = hclog.Warn, l.to
+	directLog := hclog.New(&direct)
+	l.setReport(func(lines int) { directLog.Warn("log lines were dropped: their reader was too slow", "lines", lines) })
 	return hclog.New(&opts)
 }
 
-// newNannyCommand is the process that kills what a killed worker leaves behind.
+// newNannyCommand returns the process that kills the commands of a worker that was killed.
 func newNannyCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:    "nanny SESSION",
-		Short:  "Kill what a worker leaves behind (started by the worker itself)",
+		Short:  "Kill the commands of a killed worker (a worker starts it)",
 		Hidden: true,
 		Args:   takes("SESSION"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] == "" {
-				return fmt.Errorf("no session")
+				return errors.New("no session")
 			}
 			procs.Nanny(c.in, args[0])
 			return cgroups.Sweep()

@@ -1,39 +1,32 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/spf13/cobra"
 )
 
 func newStatusCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status",
-		Short:   "The cluster: leader, replicas, lag, and what is wrong",
+		Short:   "Show the cluster: leader, replicas, lag and problems",
 		Example: "  rota status",
 		Args:    takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cl, err := c.reader()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			v, err := cl.Cluster(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return c.print(v, func(p *page) { writeCluster(p, &v) })
-		},
+		RunE: c.reading(show(c, func(ctx context.Context, cl *client.Client, _ []string) (api.ClusterView, error) {
+			return cl.Cluster(ctx)
+		}, writeCluster)),
 	}
 }
 
 func writeCluster(p *page, v *api.ClusterView) {
 	p.facts(
-		"Cluster", fmt.Sprintf("%s, as %s sees it, version %s", v.Name, v.Node, v.Version),
+		"Cluster", fmt.Sprintf("%s, seen by %s, version %s", v.Name, v.Node, v.Version),
 		"Ready", readyText(v),
 		"Leader", leaderText(p, v.Leader),
 		"Jobs", fmt.Sprint(v.Jobs),
@@ -51,18 +44,19 @@ func writeCluster(p *page, v *api.ClusterView) {
 		p.line("note: %s", printable(n))
 	}
 	for _, q := range v.Quarantined {
-		p.line("\n%s", p.tint("set aside: "+printable(q.Key), red))
+		key := printable(q.Key)
+		p.line("\n%s", p.tint("quarantined: "+key, red))
 		p.line("  %s (revision %d)", printable(q.Error), q.Revision)
-		p.line("  all else goes on; look with `rota etcdctl get %s`, remove with `rota etcdctl del %s`", printable(q.Key), printable(q.Key))
+		p.line("  everything else works; inspect it with `rota etcdctl get %s`, delete it with `rota etcdctl del %s`", key, key)
 	}
 }
 
-// lagText is how far the leader is behind; a dash if nobody knows.
+// lagText returns how late the leader dispatches, a dash if the replica does not know.
 func lagText(seconds *float64) string {
 	if seconds == nil {
 		return orDash("")
 	}
-	return took(time.Duration(*seconds * float64(time.Second)))
+	return formatDuration(time.Duration(*seconds * float64(time.Second)))
 }
 
 func readyText(v *api.ClusterView) string {
@@ -77,7 +71,7 @@ func readyText(v *api.ClusterView) string {
 
 func leaderText(p *page, l *api.LeaderView) string {
 	if l == nil {
-		return "none: nothing is dispatched"
+		return "none: the cluster dispatches no runs"
 	}
 	text := l.Node
 	if l.Addr != "" {
@@ -114,15 +108,14 @@ func filesText(p *page, v *api.ClusterView) string {
 	if f.Hash == "" {
 		return "none in force"
 	}
-	const shown = 12
-	text := fmt.Sprintf("%s by %s, %s", f.Hash[:min(shown, len(f.Hash))], f.By, p.moment(f.At))
+	text := fmt.Sprintf("%s by %s, %s", shortHash(f.Hash), f.By, p.moment(f.At))
 	switch {
 	case f.Agree && len(v.Replicas) < 2:
 		return text
 	case f.Agree:
 		return text + "; all replicas agree"
 	case len(v.Replicas) < 2:
-		return text + "; an edit is not in force"
+		return text + "; a newer version is not in force"
 	}
 	return text + "; the replicas do not agree"
 }
@@ -139,8 +132,7 @@ func replicaRows(p *page, v *api.ClusterView) [][]any {
 		if r.Leader {
 			role = tinted{"leader", green}
 		}
-		const shown = 12
-		files := r.FilesHash[:min(shown, len(r.FilesHash))]
+		files := shortHash(r.FilesHash)
 		if r.FilesNote != "" {
 			files += ", see the note"
 		}
@@ -149,7 +141,10 @@ func replicaRows(p *page, v *api.ClusterView) [][]any {
 	return rows
 }
 
-// size is a number of bytes for reading.
+// shortHash returns the first digits of a hash, enough to compare two by eye.
+func shortHash(hash string) string { return hash[:min(12, len(hash))] }
+
+// size formats a number of bytes for people.
 func size(n int64) string {
 	switch {
 	case n >= 1<<30:

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/spf13/cobra"
 )
 
@@ -14,9 +16,9 @@ func newSubmitCommand(c *cli) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "submit JOB | -- ARGV...",
-		Short: "Run a job or a command once, later",
-		Long: `Submit makes one run of a job, or of a command that is no job, and prints its name. It is kept in the store until its
-time has come. With --key it is idempotent: submitting again returns the first run.`,
+		Short: "Run a job or a command once, now or later",
+		Long: `Create one run of a job, or of a command that belongs to no job, and print its name. The store keeps the run until its
+time. With --key the request is idempotent: a second one returns the first run.`,
 		Example: `  rota submit --in 10m nightly-backup
   rota submit --in 10m --key greeting -- echo hello`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -26,43 +28,39 @@ time has come. With --key it is idempotent: submitting again returns the first r
 			case len(args) == 0:
 				return usagef("%s: JOB is missing, or -- and a command", cmd.Name())
 			case dash < 0 && len(args) > 1:
-				return usageError{"one job at a time", "a command goes after --, as in: rota submit --in 10m -- echo hello"}
+				return usageError{"submit takes one job", "put a command after --, as in: rota submit --in 10m -- echo hello"}
 			}
 			return nil
 		},
 		ValidArgsFunction: c.completeJobs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			request, err := c.request(in, at, key, payload)
-			if err != nil {
-				return err
-			}
-			cl, err := c.changer()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			var r api.RunView
-			var created bool
-			if cmd.ArgsLenAtDash() == 0 {
-				r, created, err = cl.SubmitCommand(cmd.Context(), api.AdHocRequest{Command: args, RunRequest: request})
-			} else {
-				r, created, err = cl.Submit(cmd.Context(), args[0], request)
-			}
-			if err != nil {
-				return err
-			}
-			c.noteRepeated(created, &r)
-			return c.submitted(cmd.Context(), cl, r, wait)
-		},
 	}
-	cmd.Flags().Var(&givenFlag{&in, "a time span"}, "in", "not before so long from now: 90s, 2h, 7d")
-	cmd.Flags().Var(&givenFlag{&at, "a time"}, "at", "not before this time")
+	cmd.RunE = c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
+		request, err := c.request(in, at, key, payload)
+		if err != nil {
+			return err
+		}
+		var r api.RunView
+		var created bool
+		if cmd.ArgsLenAtDash() == 0 {
+			r, created, err = cl.SubmitCommand(ctx, api.AdHocRequest{Command: args, RunRequest: request})
+		} else {
+			r, created, err = cl.Submit(ctx, args[0], request)
+		}
+		if err != nil {
+			return err
+		}
+		c.printRepeated(created, &r)
+		return c.submitted(ctx, cl, r, wait)
+	})
+	cmd.Flags().Var(&givenFlag{&in, "a time span"}, "in", "earliest start, from now: 90s, 2h, 7d")
+	cmd.Flags().Var(&givenFlag{&at, "a time"}, "at", "earliest start, as a time")
 	cmd.MarkFlagsMutuallyExclusive("in", "at")
 	addSubmitFlags(cmd, &key, &payload)
 	wait.add(cmd)
 	return cmd
 }
 
+// request returns the request that the flags describe. A time without a zone is in the zone of this machine.
 func (c *cli) request(in, at, key, payload string) (api.RunRequest, error) {
 	r := api.RunRequest{In: in, Key: key}
 	if in != "" {
@@ -75,8 +73,7 @@ func (c *cli) request(in, at, key, payload string) (api.RunRequest, error) {
 		if err != nil {
 			return r, err
 		}
-		t = t.UTC()
-		r.At = &t
+		r.At = new(t.UTC())
 	}
 	var err error
 	r.Payload, err = c.payload(payload)

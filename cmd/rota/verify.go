@@ -11,29 +11,32 @@ import (
 
 	"github.com/rota-scheduler/rota/cmd/rota/node"
 	"github.com/rota-scheduler/rota/scheduler/api"
-	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/verify"
 	"github.com/rota-scheduler/rota/store"
 )
 
-// verifyTimeout bounds the reading of the store.
+// verifyTimeout is how long the reading of the store may take.
 const verifyTimeout = 2 * time.Minute
 
-// newVerifyCommand proves the invariants on live data.
+// newVerifyCommand returns the command that proves the invariants on live data.
 func newVerifyCommand(c *cli) *cobra.Command {
 	var file string
 	var endpoints []string
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Read the store and prove the invariants on live data",
-		Long: `Read the store itself, all records and the log of changes as far as etcd still knows it, and prove the invariants: no slot
-has two runs, tokens only rise, no cursor went back or passed a slot without a reason, no ended run was changed, runs ended
-as their attempts did, and nothing was repeated that must not be.
-Exit code 1 and a list if any is broken.
+		Short: "Check the invariants on the data in the store",
+		Long: `Read the store, all records and the changes that etcd still keeps, and check the invariants:
 
-The store is that of --server, of --config or at --endpoints, and without any of them that of ROTA_CONFIG, ROTA_SERVER, a
-local ` + "`rota dev`" + ` or a replica at ` + client.DefaultServer + `. With --server and one of the others, it is not read
-unless it is the store of that server.`,
+  - no slot has two runs
+  - fencing tokens only rise
+  - no cursor went back, or passed a slot without a reason
+  - no ended run changed
+  - each run ended like its last attempt
+  - no run was repeated whose job forbids it
+
+If one is broken, print a list and exit with code 1.
+
+` + whichStore,
 		Example: `  rota verify --endpoints http://127.0.0.1:2379
   rota verify --server http://q1:8470`,
 		Args: takes(),
@@ -41,7 +44,7 @@ unless it is the store of that server.`,
 			return c.verify(cmd.Context(), file, endpoints)
 		},
 	}
-	cmd.Flags().StringVar(&file, "config", "", "settings file that names the store (ROTA_CONFIG)")
+	cmd.Flags().StringVar(&file, "config", "", "settings file with the address of the store (ROTA_CONFIG)")
 	cmd.Flags().StringSliceVar(&endpoints, "endpoints", nil, "URLs of etcd")
 	return cmd
 }
@@ -51,32 +54,33 @@ func (c *cli) verify(ctx context.Context, file string, endpoints []string) error
 	if err != nil {
 		return err
 	}
-	reached, err := reachStore(ctx, etcd)
+	etcdClient, err := dialStore(ctx, etcd)
 	if node.IsConfig(err) {
 		return err
 	}
 	if err != nil {
-		return &codedError{exitUnavailable, nameStore, fmt.Errorf("etcd at %s does not answer: %w", strings.Join(etcd.Endpoints, ", "), err)}
+		err = fmt.Errorf("etcd at %s does not answer: %w", strings.Join(etcd.Endpoints, ", "), err)
+		return &codedError{exitUnavailable, nameStore, err}
 	}
-	defer reached.Close()
-	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "verify"}, reached, hclog.NewNullLogger())
+	defer func() { _ = etcdClient.Close() }()
+	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "verify"}, etcdClient, hclog.NewNullLogger())
 	defer s.Close()
 
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
 	records, rev, err := s.Snapshot(ctx)
 	if err != nil {
-		return fmt.Errorf("%w: %v", api.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 	}
 	from, log, err := s.Log(ctx, rev)
 	if err != nil {
-		return fmt.Errorf("%w: %v", api.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 	}
 	report := verify.Check(verify.Input{Records: records, Log: log, Now: c.now()})
 	return c.showReport(report, from, rev)
 }
 
-// showReport prints what was found.
+// showReport prints a report.
 func (c *cli) showReport(r verify.Report, from, rev int64) error {
 	err := c.print(struct {
 		verify.Report
@@ -89,7 +93,7 @@ func (c *cli) showReport(r verify.Report, from, rev int64) error {
 		for _, n := range r.Notes {
 			fmt.Fprintf(p.out, "note: %s\n", n)
 		}
-		fmt.Fprintf(p.out, "%d jobs, %d runs, %d slots and %d changes (revisions %d to %d) looked at: %d invariants broken\n",
+		fmt.Fprintf(p.out, "checked %d jobs, %d runs, %d slots and %d changes (revisions %d to %d): %d invariants broken\n",
 			r.Jobs, r.Runs, r.Slots, r.Changes, from, rev, len(r.Violations))
 	})
 	if err == nil && len(r.Violations) > 0 {

@@ -139,7 +139,7 @@ func (b *book) sound() {
 	}, nil)
 }
 
-// compacted forgets how the store came to be as it is.
+// compacted drops the history of the store.
 func (b *book) compacted() {
 	b.t.Helper()
 	resp, err := b.client.Get(b.t.Context(), b.prefix)

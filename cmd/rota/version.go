@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// versionView is what the command version prints: the API's, and what matters on this machine.
+// versionView is the data that version prints: the version of the API, the platform and the time zone database.
 type versionView struct {
 	api.VersionView
 	Platform string `json:"platform"`
@@ -21,7 +21,7 @@ type versionView struct {
 func newVersionCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "What this binary is made of",
+		Short:   "Show the version of this binary",
 		Example: "  rota version -o json",
 		Args:    takes(),
 		RunE: func(*cobra.Command, []string) error {
@@ -37,7 +37,7 @@ func newVersionCommand(c *cli) *cobra.Command {
 	}
 }
 
-// buildVersion reads what the toolchain has stamped into this binary.
+// buildVersion reads the version that the Go toolchain wrote into this binary.
 func buildVersion() api.VersionView {
 	v := api.VersionView{Version: "(devel)", Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
@@ -60,7 +60,7 @@ func buildVersion() api.VersionView {
 	return v
 }
 
-// zoneSource says which time zone database package time uses here: the first that exists of its own list.
+// zoneSource returns the time zone database that package time uses: the first that exists of its list.
 func zoneSource(zoneinfo string) string {
 	for _, place := range []string{
 		zoneinfo, "/usr/share/zoneinfo/", "/usr/share/lib/zoneinfo/", "/usr/lib/locale/TZ/", "/etc/zoneinfo",

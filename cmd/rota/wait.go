@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// waitFlags say whether and how a command stays until its run has ended.
+// waitFlags are the flags of commands that can wait for the end of a run.
 type waitFlags struct {
 	wait    bool
 	logs    bool
@@ -22,28 +22,28 @@ type waitFlags struct {
 func (w *waitFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&w.wait, "wait", false, "wait for the end, and exit with the job's code")
-	flags.BoolVar(&w.logs, "logs", false, "print the output while it comes; implies --wait")
-	flags.DurationVar(&w.timeout, "timeout", 0, "stop waiting after this time; the run goes on (default: wait as long as it takes)")
+	flags.BoolVar(&w.logs, "logs", false, "follow the output; implies --wait")
+	flags.DurationVar(&w.timeout, "timeout", 0, "stop waiting after this time; the run continues (default: no limit)")
 }
 
-// How a run is looked at until it has ended.
+// How often the command polls a run until it has ended.
 const (
-	firstLook = 50 * time.Millisecond
-	slowestBy = time.Second
-	outage    = time.Minute // a cluster that is silent for so long is given up
+	firstPoll = 50 * time.Millisecond
+	maxPoll   = time.Second
+	maxOutage = time.Minute // the command fails if the cluster is silent for longer
 )
 
-// errWaited is the cause with which --timeout ends the waiting.
+// errWaited is the cause of the context when --timeout has passed.
 var errWaited = errors.New("waited long enough")
 
-// submitted prints a new run's name, or waits for its end, as the flags say. The error carries the job's exit code.
+// submitted prints a new run's name and, if the flags say so, waits for its end. Its error has the job's exit code.
 func (c *cli) submitted(ctx context.Context, cl *client.Client, r api.RunView, w waitFlags) error {
 	if !w.wait && !w.logs {
 		return c.print(r, func(p *page) { p.line("%s", r.Ref) })
 	}
 	if c.forPeople() {
 		if w.logs {
-			c.note("run %s", r.Ref) // stdout is the job's
+			c.printErr("run %s", r.Ref) // stdout has the job's output
 		} else if _, err := fmt.Fprintln(c.out, r.Ref); err != nil {
 			return err
 		}
@@ -58,14 +58,14 @@ func (c *cli) submitted(ctx context.Context, cl *client.Client, r api.RunView, w
 		}
 	}
 	if r.State == job.Succeeded {
-		c.note("run %s succeeded after %s", r.Ref, lasted(begunAt(&r.Run), r.Finished, c.now()))
+		c.printErr("run %s succeeded after %s", r.Ref, lasted(startedAt(&r.Run), r.Finished, c.now()))
 		return nil
 	}
 	return &codedError{code: c.jobCode(ctx, cl, &r), err: errors.New(outcomeText(&r))}
 }
 
-// await returns the run once it has ended. It outlasts replicas that come and go; with logs it prints the output of
-// every attempt as it comes.
+// await returns the run after its end. It continues over outages of replicas of up to maxOutage. With logs it prints the output
+// of every attempt.
 func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bool, timeout time.Duration) (api.RunView, error) {
 	outer := ctx
 	if timeout > 0 {
@@ -75,9 +75,9 @@ func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bo
 	}
 	var (
 		last        api.RunView
-		unreachable time.Time // since when; zero: it answers
-		shown       int       // the last attempt whose output was printed
-		pause       = firstLook
+		unreachable time.Time // start of the outage; zero if there is none
+		shown       int       // number of the last attempt whose output was printed
+		pause       = firstPoll
 	)
 	for {
 		r, err := cl.Run(ctx, name)
@@ -90,8 +90,8 @@ func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bo
 			return r, err
 		case unreachable.IsZero():
 			unreachable = c.now()
-			c.note("no answer, still waiting for run %s: %v", name, err)
-		case c.now().Sub(unreachable) > outage:
+			c.printErr("no answer, still waiting for run %s: %v", name, err)
+		case c.now().Sub(unreachable) > maxOutage:
 			return r, err
 		}
 		if err == nil {
@@ -105,13 +105,13 @@ func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bo
 			}
 		}
 		if sleep(ctx, pause) != nil {
-			continue // the look that follows tells why
+			continue // the next poll returns the error
 		}
-		pause = min(2*pause, slowestBy)
+		pause = min(2*pause, maxPoll)
 	}
 }
 
-// unfinished says why nobody waits any longer.
+// unfinished returns the error of a wait that ended before the run.
 func unfinished(outer, ctx context.Context, name string, last *job.Run, timeout time.Duration) error {
 	if outer.Err() == nil {
 		state := orDash(string(last.State))
@@ -120,18 +120,18 @@ func unfinished(outer, ctx context.Context, name string, last *job.Run, timeout 
 		}
 		return &codedError{
 			code: exitFailed,
-			hint: fmt.Sprintf("`rota run-info %s` shows how it goes on, `rota cancel %s` ends it", name, name),
+			hint: fmt.Sprintf("`rota run-info %s` shows its progress, `rota cancel %s` cancels it", name, name),
 			err:  fmt.Errorf("run %s is %s after %s", name, state, timeout),
 		}
 	}
 	return &codedError{
-		code: exitFailed, // a signal has its own
-		hint: fmt.Sprintf("run %s goes on; `rota cancel %s` ends it", name, name),
+		code: exitFailed, // exitCode replaces it for a signal
+		hint: fmt.Sprintf("run %s continues; `rota cancel %s` cancels it", name, name),
 		err:  context.Cause(ctx),
 	}
 }
 
-// jobCode is the code with which a run that did not succeed lets the command exit.
+// jobCode returns the exit code of the command for a run that did not succeed.
 func (c *cli) jobCode(ctx context.Context, cl *client.Client, r *api.RunView) int {
 	switch {
 	case r.State == job.TimedOut:
@@ -143,21 +143,21 @@ func (c *cli) jobCode(ctx context.Context, cl *client.Client, r *api.RunView) in
 	if spec == nil {
 		j, err := cl.Job(ctx, r.Job)
 		if err != nil {
-			return *r.Exit // it is gone, or nobody answers: most jobs are commands
+			return *r.Exit // the job is unknown: most jobs are commands
 		}
 		spec = j.Spec
 	}
 	if spec.Kind() == "http" {
-		return exitFailed // Exit is the status
+		return exitFailed // Exit is the HTTP status
 	}
 	return *r.Exit
 }
 
-// outcomeText says how a run ended.
+// outcomeText describes the end of a run.
 func outcomeText(r *api.RunView) string {
 	text := fmt.Sprintf("run %s %s", r.Ref, outcomeWord(r.State))
 	switch {
-	case r.Reason != "": // it tells of the exit code
+	case r.Reason != "": // it contains the exit code
 		text += ": " + printable(r.Reason)
 	case r.Exit != nil:
 		text += fmt.Sprintf(" (%d)", *r.Exit)

@@ -8,8 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// wrongFlags says which flags are to blame for a schedule that is refused, which itself names the keys of a job file: a usage
-// error, or err itself if something is wrong with the expression. The zone is the one that was given.
+// wrongFlags turns the errors of a schedule, which name keys of a job file, into a usage error that names the flags. If the
+// expression itself is wrong, it returns err. The zone is the value of --timezone.
 func wrongFlags(err error, zone string) error {
 	reasons := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -17,8 +17,8 @@ func wrongFlags(err error, zone string) error {
 	}
 	var wrong []schedule.Error
 	for _, reason := range reasons {
-		var why *schedule.Error
-		if !errors.As(reason, &why) {
+		why, ok := errors.AsType[*schedule.Error](reason)
+		if !ok {
 			return err
 		}
 		named := *why

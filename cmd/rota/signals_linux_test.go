@@ -35,7 +35,7 @@ func terminal(t *testing.T) *os.File {
 	return keyboard
 }
 
-// hangUp returns once the signal has come: one that comes after whoever waits for it has gone ends this process.
+// hangUp sends a hangup and returns after its arrival. A hangup without a receiver would end this process.
 func hangUp(t *testing.T) {
 	t.Helper()
 	came := make(chan os.Signal, 1)
@@ -63,9 +63,9 @@ func TestDevEndsWithItsTerminal(t *testing.T) {
 			select {
 			case <-ctx.Done():
 			case <-reload:
-				t.Fatal("it is told to read its files again")
+				t.Fatal("a hangup asks to read the files again")
 			case <-time.After(10 * time.Second):
-				t.Fatal("it goes on")
+				t.Fatal("the context is not canceled")
 			}
 		}
 	})
@@ -76,7 +76,7 @@ func TestDevEndsWithItsTerminal(t *testing.T) {
 		select {
 		case <-reload:
 		case <-time.After(10 * time.Second):
-			t.Fatal("the hangup is not told")
+			t.Fatal("no hangup arrives")
 		}
 		if err := ctx.Err(); err != nil {
 			t.Errorf("it ends: %v", err)

@@ -1,38 +1,32 @@
 package main
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/spf13/cobra"
 )
 
 func newWorkersCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:     "workers",
-		Short:   "List the workers that are present",
+		Short:   "List the workers of the cluster",
 		Example: "  rota workers -o wide",
 		Args:    takes(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cl, err := c.reader()
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			workers, err := cl.Workers(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return c.print(api.WorkerList{Workers: append([]api.WorkerView{}, workers...)}, func(p *page) { writeWorkers(p, workers) })
-		},
+		RunE: c.reading(show(c, func(ctx context.Context, cl *client.Client, _ []string) (api.WorkerList, error) {
+			workers, err := cl.Workers(ctx)
+			return api.WorkerList{Workers: append([]api.WorkerView{}, workers...)}, err // never null in JSON
+		}, writeWorkers)),
 	}
 }
 
-func writeWorkers(p *page, workers []api.WorkerView) {
-	if len(workers) == 0 {
-		p.line("no workers: nothing can run")
+func writeWorkers(p *page, list *api.WorkerList) {
+	if len(list.Workers) == 0 {
+		p.line("no workers: the cluster cannot execute runs")
 		return
 	}
 	header := []any{"NAME", tinted{"STATE", plain}, "RUNNING", "ARMED", "FREE", "CAPACITY", "STARTED"}
@@ -40,8 +34,8 @@ func writeWorkers(p *page, workers []api.WorkerView) {
 		header = append(header, "ADDRESS", "VERSION", "PID", "SESSION", "LIMITS", "HANDLERS")
 	}
 	rows := [][]any{append(header, "LABELS")}
-	for i := range workers {
-		w := &workers[i]
+	for i := range list.Workers {
+		w := &list.Workers[i]
 		state := tinted{"ready", green}
 		switch {
 		case w.Draining:

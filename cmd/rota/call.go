@@ -1,0 +1,101 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/spf13/cobra"
+)
+
+// How long a command waits for one server. A change may take as long as the store needs to elect its leader.
+const (
+	dialTimeout   = 2 * time.Second
+	readTimeout   = 4 * time.Second
+	changeTimeout = 15 * time.Second
+)
+
+// call is the body of a command that asks the cluster. It does not close the client.
+type call func(ctx context.Context, cl *client.Client, args []string) error
+
+// reading returns the RunE of a command that only reads: it gives a silent server up after readTimeout.
+func (c *cli) reading(do call) func(*cobra.Command, []string) error {
+	return c.calling(readTimeout, do)
+}
+
+// changing returns the RunE of a command that changes something: it waits for a server up to changeTimeout.
+func (c *cli) changing(do call) func(*cobra.Command, []string) error {
+	return c.calling(changeTimeout, do)
+}
+
+func (c *cli) calling(timeout time.Duration, do call) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		cl, err := c.client(timeout)
+		if err != nil {
+			return err
+		}
+		defer cl.Close()
+		return do(cmd.Context(), cl, args)
+	}
+}
+
+// show returns the call that gets one answer and prints it: as data, or by write for people.
+func show[T any](
+	c *cli, get func(ctx context.Context, cl *client.Client, args []string) (T, error), write func(p *page, v *T),
+) call {
+	return func(ctx context.Context, cl *client.Client, args []string) error {
+		v, err := get(ctx, cl, args)
+		if err != nil {
+			return err
+		}
+		return c.print(v, func(p *page) { write(p, &v) })
+	}
+}
+
+// client returns a client of the servers that the flags or the environment name. The caller closes it.
+func (c *cli) client(timeout time.Duration) (*client.Client, error) {
+	tokenFile := cmp.Or(c.tokenFile, c.getenv("ROTA_TOKEN_FILE"))
+	if tokenFile != "" {
+		if _, err := os.Stat(tokenFile); err != nil {
+			hint := "name a file that holds the token with --token-file or ROTA_TOKEN_FILE"
+			return nil, usageError{fmt.Sprintf("token file: %v", err), hint}
+		}
+	}
+	credentials, err := c.credentials()
+	if err != nil {
+		return nil, err
+	}
+	cl, err := client.New(client.Config{
+		Servers:   cmp.Or(c.server, c.getenv("ROTA_SERVER")),
+		TokenFile: tokenFile,
+		By:        whoami(),
+		Agent:     "rota/" + buildVersion().Version,
+		Timeout:   timeout,
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			TLSClientConfig:     credentials,
+			TLSHandshakeTimeout: dialTimeout,
+			ForceAttemptHTTP2:   true,
+		},
+	})
+	if err != nil {
+		return nil, usageError{err.Error(), ""}
+	}
+	return cl, nil
+}
+
+// whoami returns the name of the user, which records show. If it is empty, records show the client's address.
+func whoami() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username
+}
