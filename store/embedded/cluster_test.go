@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// trio is three members that know each other, with half the default times.
+// trio returns three members of one cluster, with half the default times.
 func trio(t *testing.T) []Config {
 	t.Helper()
 	cfgs := make([]Config, 3)
@@ -83,7 +83,7 @@ func TestThreeMembers(t *testing.T) {
 		t.Error("still leads after YieldLeader")
 	}
 
-	// Stop the leader: the others go on at once, without an election.
+	// When the leader stops, the others continue at once, without an election.
 	eventually(t, "a leader", func() bool { return leader(servers) >= 0 })
 	l = leader(servers)
 	rest := servers[(l+1)%3]
@@ -108,7 +108,7 @@ func TestRemovedMemberEndsByItself(t *testing.T) {
 	servers := startAll(t, trio(t))
 	l := leader(servers)
 	out, rest := servers[(l+1)%3], servers[l]
-	// The strict check wants all members connected for five seconds or more.
+	// The strict check requires that all members are connected for at least five seconds.
 	eventually(t, "member removed", func() bool {
 		_, err := rest.Client().MemberRemove(withTimeout(t, 5*time.Second), out.ID())
 		return err == nil
@@ -124,7 +124,7 @@ func TestRemovedMemberEndsByItself(t *testing.T) {
 	}
 }
 
-func TestAMemberThatLostItsDataComesBack(t *testing.T) {
+func TestAMemberThatLostItsDataJoinsAgain(t *testing.T) {
 	t.Parallel()
 	cfgs := trio(t)
 	servers := startAll(t, cfgs)
@@ -144,7 +144,7 @@ func TestAMemberThatLostItsDataComesBack(t *testing.T) {
 	url := cfgs[2].withDefaults().Peer
 	wantError(t, err, "member add q3 --peer-urls="+url)
 
-	// The strict check wants the others connected for five seconds or more.
+	// The strict check requires that the others are connected for at least five seconds.
 	eventually(t, "member removed", func() bool {
 		_, err := rest.MemberRemove(withTimeout(t, 5*time.Second), lost.ID())
 		return err == nil
@@ -156,10 +156,10 @@ func TestAMemberThatLostItsDataComesBack(t *testing.T) {
 	empty()
 	again := start(t, cfgs[2])
 	if again.ID() == lost.ID() || again.MemberCount() != 3 {
-		t.Errorf("got member %x of %d, want another one than %x of 3", again.ID(), again.MemberCount(), lost.ID())
+		t.Errorf("got member %x of %d, want a new member instead of %x, of 3", again.ID(), again.MemberCount(), lost.ID())
 	}
 	wantValue(t, again.Client(), "k", "1")
-	if err := servers[1].Close(); err != nil { // and its vote counts
+	if err := servers[1].Close(); err != nil { // so the vote of the new member counts
 		t.Fatal(err)
 	}
 	put(t, rest, "k", "2")
@@ -168,7 +168,7 @@ func TestAMemberThatLostItsDataComesBack(t *testing.T) {
 	if err := again.Close(); err != nil {
 		t.Fatal(err)
 	}
-	start(t, cfgs[2]) // like any other
+	start(t, cfgs[2]) // as any member starts
 }
 
 func TestAClusterOfOneDoesNotBecomeTwo(t *testing.T) {

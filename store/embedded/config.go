@@ -14,13 +14,13 @@ import (
 
 // Defaults of a Config.
 //
-// The heartbeat and election times are etcd's own. Three members in a process
-// on two cores took writes again 1.1 to 1.7 s after their leader died without
-// Close, and 0.5 to 0.6 s with half these times. But a machine that is shared
-// or has a slow disk then deposes healthy leaders, and every change of leader
-// gives all leases their full time again. The election time also bounds leases
-// from below: etcd grants none shorter than one and a half election times,
-// rounded up to seconds (two seconds here).
+// The heartbeat and election times are etcd's own. With them, three members in
+// one process on two cores accepted writes 1.1 to 1.7 s after their leader died
+// without Close. With half these times they needed 0.5 to 0.6 s. But on a shared
+// machine or a slow disk, short times depose healthy leaders, and every change of
+// leader extends all leases to their full TTL. The election time is also a lower
+// bound of leases: etcd grants no lease shorter than one and a half election
+// times, rounded up to seconds (two seconds here).
 const (
 	DefaultName       = "rota"
 	DefaultClient     = "http://127.0.0.1:2379"
@@ -30,11 +30,11 @@ const (
 	DefaultRetention  = 5 * time.Minute
 )
 
-// How many commits stay in memory: those since the last raft snapshot, and as
-// many before it as a member that was away can catch up with; one that was
-// away for longer gets the whole database. rota's commits hold up to a hundred
-// changes each, so that etcd's own numbers, 10,000 and 5,000, would be a
-// gigabyte of memory under load.
+// Numbers of commits in memory: those since the last raft snapshot, and those
+// before it. A member that was away catches up with the latter; if it was away
+// for longer, it gets the whole database. A commit of rota has up to a hundred
+// changes, so etcd's own numbers, 10,000 and 5,000, would need a gigabyte of
+// memory under load.
 const (
 	DefaultSnapshotCount = 2_500
 	catchUpCommits       = 1_000
@@ -48,9 +48,9 @@ const (
 
 const (
 	clusterToken = "rota"
-	// soloPeer is where a single member listens for peers it will never have.
-	// Port 0 is stored as such in the member's own record, which stays true
-	// from one start to the next; a chosen port would not.
+	// soloPeer is the peer address of a single member, which has no peers. The
+	// member's own record stores port 0 as it is, so the record stays valid at
+	// the next start. A chosen port would not.
 	soloPeer = "http://127.0.0.1:0"
 )
 
@@ -59,57 +59,56 @@ const (
 type Config struct {
 	// Name is the member's name, unique in the cluster.
 	Name string
-	// Dir holds the member's data. It is created, readable by its owner only.
-	// One process at a time may use it.
+	// Dir is the directory of the member's data. It is created, and only its
+	// owner can read it. Only one process at a time may use it.
 	Dir string
 	// Client is the URL that clients of this member use, for example
 	// http://127.0.0.1:2379. Port 0 picks a free port; see Server.Endpoint.
 	Client string
-	// Peer is the URL that other members use for this one. It may be left out:
-	// it is this member's URL in Cluster, and a single member needs none.
+	// Peer is the URL that other members use for this one. Empty means this
+	// member's URL in Cluster; a single member needs none.
 	Peer string
 	// ListenClient and ListenPeer are URLs to listen on instead of Client and
-	// Peer. By default a member listens where it is reached, except that it
-	// listens on all addresses of the port when it is reached by a name other
-	// than localhost, as in containers.
+	// Peer. By default a member listens on the address of Client and Peer. If
+	// that is a name other than localhost, as in containers, it listens on all
+	// addresses of the machine.
 	ListenClient string
 	ListenPeer   string
-	// Cluster lists all first members, this one too, as
+	// Cluster lists all first members, including this one, as
 	// "q1=http://q1:2380,q2=http://q2:2380,q3=http://q3:2380". Empty means a
-	// single member. Only the first start reads it: after that the members are
-	// those that Dir records. A member that was added to a running cluster
-	// (etcdctl member add) finds that out by asking the others.
+	// single member. Only the first start reads it; later the members are those
+	// in Dir. A member without data asks the others whether an operator has
+	// added it to a running cluster (etcdctl member add).
 	Cluster string
-	// KnownBy is a file that shows that this process has been in a cluster
-	// before; empty if there is none. Where it is, a Dir without data has lost
-	// it, and does not begin a cluster of several members.
+	// KnownBy is a file that proves that this process has been in a cluster
+	// before; empty if there is none. If it is set, a Dir without data has lost
+	// its data, and the member does not form a new cluster of several members.
 	KnownBy string
 
-	// Heartbeat is how often the leader calls; Election is how long followers
-	// wait for it. Election must be at least five heartbeats, and all members
-	// must agree on both. Whole milliseconds.
+	// Heartbeat is the time between two heartbeats of the leader; Election is
+	// how long followers wait for one. Election must be at least five
+	// heartbeats, and all members must agree on both. Whole milliseconds.
 	Heartbeat time.Duration
 	Election  time.Duration
-	// QuotaBytes is the size of the database at which etcd stops taking
-	// writes until an operator compacts, defragments and disarms the alarm.
+	// QuotaBytes is the size of the database at which etcd rejects writes until
+	// an operator compacts it, defragments it and disarms the alarm.
 	QuotaBytes int64
 	// SnapshotCount is the number of commits between two raft snapshots.
 	SnapshotCount uint64
-	// CompactionRetention is how much history of past revisions to keep. A
-	// watch that resumes from an older revision is told ErrCompacted.
+	// CompactionRetention is how long past revisions are kept. A watch that
+	// resumes from an older revision ends with ErrCompacted.
 	CompactionRetention time.Duration
 
-	// Dying is called when etcd is about to end the process, or panics, after
-	// it has logged why. May be nil.
+	// Dying is called when etcd is about to end the process or panics, after it
+	// has logged the reason. May be nil.
 	Dying func()
 
-	// ClientTLS and PeerTLS serve https URLs and nothing else.
+	// ClientTLS and PeerTLS are for https URLs only.
 	ClientTLS TLS
 	PeerTLS   TLS
 
-	// NoSync skips fsync, and hashes passwords as cheaply as possible. It is
-	// for tests only: a crash of the machine then loses or corrupts data that
-	// was acknowledged.
+	// NoSync skips fsync and hashes passwords at the lowest cost. It is for tests
+	// only: a crash of the machine loses or corrupts acknowledged data.
 	NoSync bool
 }
 
@@ -146,7 +145,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// peers reads Cluster; it is empty for a single member.
+// peers parses Cluster. It returns nil for a single member.
 func (c Config) peers() ([]peer, error) {
 	if c.Cluster == "" {
 		return nil, nil
@@ -170,13 +169,13 @@ func (c Config) peers() ([]peer, error) {
 	return peers, nil
 }
 
-// others lists the first members except this one, for people to read.
+// others lists the first members except this one.
 func (c Config) others() []peer {
-	peers, _ := c.peers() // validated by now
+	peers, _ := c.peers() // Validate reports a bad list
 	return slices.DeleteFunc(peers, func(p peer) bool { return p.name == c.Name })
 }
 
-// listenURL is where to bind for an advertised URL.
+// listenURL returns the URL to listen on for an advertised URL.
 func listenURL(advertise, listen url.URL) url.URL {
 	if listen.Host != "" {
 		return listen
@@ -190,9 +189,9 @@ func listenURL(advertise, listen url.URL) url.URL {
 	return advertise
 }
 
-// etcd translates a valid config with defaults applied. What it leaves alone
-// is etcd's default on purpose: pre-vote and the strict reconfiguration check
-// are on, 128 operations per transaction, 1.5 MiB per request.
+// etcd translates a valid config with defaults into etcd's config. Some of
+// etcd's defaults stay on purpose: pre-vote, the strict reconfiguration check,
+// 128 operations per transaction and 1.5 MiB per request.
 func (c Config) etcd() *embed.Config {
 	e := embed.NewConfig()
 	e.Name, e.Dir = c.Name, c.Dir
@@ -213,7 +212,7 @@ func (c Config) etcd() *embed.Config {
 	e.AutoCompactionRetention = c.CompactionRetention.String()
 	e.EnableGRPCGateway = false
 	if c.NoSync {
-		e.UnsafeNoFsync, e.BcryptCost = true, 4 // the least that there is
+		e.UnsafeNoFsync, e.BcryptCost = true, 4 // the minimum
 	}
 
 	e.ClientTLSInfo.CertFile, e.ClientTLSInfo.KeyFile = c.ClientTLS.Cert, c.ClientTLS.Key

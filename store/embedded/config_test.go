@@ -12,7 +12,7 @@ func TestValidate(t *testing.T) {
 	tests := []struct {
 		name string
 		cfg  Config
-		want string // part of the error; empty for none
+		want string // part of the error; empty: no error
 	}{
 		{"only a dir", Config{Dir: "d"}, ""},
 		{"one of three", Config{Dir: "d", Name: "q1", Cluster: three}, ""},
@@ -51,7 +51,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestListensWhereItIsReachedUnlessThatIsAName(t *testing.T) {
+func TestAMemberListensOnItsAddressUnlessThatIsAName(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ advertise, listen, want string }{
 		{"http://127.0.0.1:2379", "", "http://127.0.0.1:2379"},

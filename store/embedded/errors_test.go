@@ -12,7 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// clients are the two ways to reach a member, whose errors must not differ.
+// clients returns the two clients of a member. Their errors must be the same.
 func clients(t *testing.T, s *Server) map[string]*clientv3.Client {
 	return map[string]*clientv3.Client{"in process": s.Client(), "over grpc": dial(t, s.Endpoint())}
 }
@@ -79,7 +79,7 @@ func TestErrorsOfBothClientsAreTheSame(t *testing.T) {
 			_, err := c.Put(ctx, "k", "v")
 			return err
 		}},
-		// Last, because nothing can be written afterwards.
+		// This case is the last, because later writes fail.
 		{"database full", rpctypes.ErrNoSpace, func(ctx context.Context, c *clientv3.Client) error {
 			for {
 				if _, err := c.Put(ctx, "full", strings.Repeat("x", 1<<20)); err != nil {
@@ -152,17 +152,17 @@ func TestErrorsWithoutAQuorum(t *testing.T) {
 				t.Errorf("got %v, want %v", r.Err(), rpctypes.ErrNoLeader)
 			}
 		case <-time.After(10 * time.Second):
-			t.Error("the watch over grpc goes on")
+			t.Error("the watch over grpc is still open")
 		}
 		select {
 		case r, ok := <-watches["in process"]:
-			t.Errorf("the watch in process said %v, %v (open %v): the package documentation is out of date", r, r.Err(), ok)
+			t.Errorf("the watch in process returned %v, %v (open %v): the package documentation is out of date", r, r.Err(), ok)
 		default:
 		}
 	})
 }
 
-func TestCallsAfterCloseSayStopped(t *testing.T) {
+func TestCallsAfterCloseReturnErrStopped(t *testing.T) {
 	t.Parallel()
 	s := start(t, solo(t))
 	if err := s.Close(); err != nil {

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// checkPort binds u for a moment, because etcd's own error for a busy port
-// comes late and does not say which setting to change. It returns u with a
-// real port in place of port 0.
+// checkPort listens on u for a moment. etcd's own error for a busy port comes
+// late and does not name the setting to change. It returns u with a real port
+// instead of port 0.
 func checkPort(what string, u url.URL) (url.URL, error) {
 	l, err := net.Listen("tcp", u.Host)
 	if err != nil {

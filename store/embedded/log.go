@@ -9,25 +9,25 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// Phases of a server's life, as far as its log cares.
+// Phases of a server that its log distinguishes.
 const (
 	starting = iota
 	serving
 	closing
 )
 
-// slow is how long a request or a disk sync takes before it is worth a
-// warning; etcd itself warns from 100 ms, which a shared disk does all day.
+// slow is the duration from which a slow request or disk sync is a warning.
+// etcd warns from 100 ms, which a shared disk often needs.
 const slow = time.Second
 
-// logState is what all cores derived from one server's logger share.
+// logState is shared by all cores that derive from the logger of one server.
 type logState struct {
 	phase   atomic.Int32
 	failure atomic.Pointer[error] // why the server stopped itself
 }
 
-// logCore writes etcd's zap log to hclog, one level lower where etcd is
-// chatty: its Info is our Debug, its Debug our Trace.
+// logCore writes etcd's zap log to hclog. etcd's Info becomes our Debug, and its
+// Debug our Trace.
 type logCore struct {
 	log   hclog.Logger
 	state *logState
@@ -38,9 +38,9 @@ func newLogCore(log hclog.Logger, dying func()) *logCore {
 	return &logCore{log: log, state: new(logState), dying: dying}
 }
 
-// Enabled lets warnings through whatever the log's level, which hclog applies
-// later: one of them may say why the server stopped itself. A log without a
-// level takes nothing: etcd would print every request for it.
+// Enabled accepts warnings at every level of the log, because one of them may be
+// the reason why the server stopped itself; hclog applies the level later. A log
+// without a level accepts nothing else: etcd would print every request for it.
 func (c *logCore) Enabled(l zapcore.Level) bool {
 	level := c.log.GetLevel()
 	return l >= zapcore.WarnLevel || level != hclog.NoLevel && baseLevel(l) >= level
@@ -73,7 +73,7 @@ func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 
 func (c *logCore) Sync() error { return nil }
 
-// level demotes lines that etcd warns of although nobody need act.
+// level demotes warnings that need no action of an operator.
 func (c *logCore) level(e zapcore.Entry, fields []zapcore.Field) hclog.Level {
 	base, phase := baseLevel(e.Level), c.state.phase.Load()
 	switch {
@@ -101,7 +101,7 @@ func baseLevel(l zapcore.Level) hclog.Level {
 	return hclog.Error
 }
 
-// noisy names warnings that say nothing an operator could act on, in a phase.
+// noisy reports whether a warning needs no action of an operator in a phase.
 func noisy(msg string, phase int32) bool {
 	switch msg {
 	case "Running http and grpc server on single port. This is not recommended for production.",
@@ -136,7 +136,7 @@ func aboutTime(msg string) bool {
 
 func isError(f zapcore.Field) bool { return f.Type == zapcore.ErrorType }
 
-// took is the duration that a line about slowness gives, under whichever name.
+// took returns the duration in a warning about slowness, which has one of several names.
 func took(fields []zapcore.Field) time.Duration {
 	for _, f := range fields {
 		switch f.Key {
@@ -152,7 +152,7 @@ func took(fields []zapcore.Field) time.Duration {
 	return 0
 }
 
-// args turns fields into hclog's key/value pairs, with our name for errors.
+// args converts fields to hclog's key/value pairs. The key of an error is err.
 func args(fields []zapcore.Field) []any {
 	var out []any
 	for _, f := range fields {

@@ -49,8 +49,8 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
-// TestNobodyReadsTheLog: etcd prints each request for a log that takes everything, which costs more than the request.
-func TestNobodyReadsTheLog(t *testing.T) {
+// TestALogWithoutALevelIsDisabled: etcd prints each request for an enabled log, which costs more than the request.
+func TestALogWithoutALevelIsDisabled(t *testing.T) {
 	t.Parallel()
 	if core := newLogCore(hclog.NewNullLogger(), nil); core.Enabled(zap.InfoLevel) || !core.Enabled(zap.WarnLevel) {
 		t.Error("a log that takes nothing is written to, or warnings are not looked at")
@@ -70,17 +70,17 @@ func TestLogFields(t *testing.T) {
 	}
 }
 
-func TestTheLastLineIsThereWhenTheProcessEnds(t *testing.T) {
+func TestTheLastLineIsWrittenBeforeTheProcessEnds(t *testing.T) {
 	t.Parallel()
 	log, lines := newLog(hclog.Info)
 	said := ""
 	l := zap.New(newLogCore(log, func() { said = lines.String() })).With(zap.String("member", "q1"))
 	if l.Error("m"); said != "" {
-		t.Errorf("after an error: got %q, want nobody told", said)
+		t.Errorf("after an error: got %q, want no call of Dying", said)
 	}
 	defer func() {
 		if recover() == nil || !strings.Contains(said, "the disk is gone: member=q1") {
-			t.Errorf("got %q, want the last line to have been written before", said)
+			t.Errorf("got %q, want the last line written before", said)
 		}
 	}()
 	l.Panic("the disk is gone")

@@ -14,21 +14,21 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Bounds of Close, one after the other.
+// Bounds of the steps of Close, in their order.
 const (
-	callGrace    = 500 * time.Millisecond // for calls inside, local and remote
-	transferTime = 2 * time.Second        // for handing etcd's leadership over
+	callGrace    = 500 * time.Millisecond // for active calls, local and remote
+	transferTime = 2 * time.Second        // to hand over etcd's leadership
 	stopTime     = 15 * time.Second       // for etcd to stop, disk included
 )
 
-// Server is one running member. Its methods may be called from any goroutine.
+// Server is one running member. Its methods are safe for concurrent use.
 type Server struct {
 	cfg      Config
 	log      hclog.Logger
 	core     *logCore
 	lock     *os.File
 	etcd     *embed.Etcd
-	gate     *gate
+	guard    *callGuard
 	client   *clientv3.Client
 	endpoint string
 
@@ -36,7 +36,7 @@ type Server struct {
 	grpc   []*grpc.Server // guarded by grpcMu; etcd's servers for client traffic
 
 	wg      sync.WaitGroup // the watcher and leadership transfers; Close waits
-	closing chan struct{}  // closed by Close, first of all
+	closing chan struct{}  // closed by Close, as its first step
 
 	endOnce sync.Once
 	done    chan struct{} // closed when the member has ended, after err is set
@@ -46,19 +46,20 @@ type Server struct {
 	closeErr  error
 }
 
-// Client is the in-process client: it costs no gRPC and no TCP, and reaches
-// this member only. The package documentation says how its errors and watches
+// Client returns the in-process client. It uses neither gRPC nor TCP, and reaches
+// only this member. The package documentation says how its errors and watches
 // differ from those of a client over the network. Close closes it.
 func (s *Server) Client() *clientv3.Client { return s.client }
 
-// Endpoint is the URL at which other clients reach this member.
+// Endpoint returns the URL at which other clients reach this member.
 func (s *Server) Endpoint() string { return s.endpoint }
 
-// Done is closed when the member has ended: by itself, as when it was removed
-// from its cluster, or because Close is done. Err then tells which.
+// Done returns a channel that is closed when the member has ended: by Close, or by
+// itself, for example when it was removed from its cluster. Err then says which.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err is why the member ended by itself; nil while it runs and after Close.
+// Err returns why the member ended by itself. It is nil while the member runs and
+// after Close.
 func (s *Server) Err() error {
 	select {
 	case <-s.done:
@@ -68,23 +69,24 @@ func (s *Server) Err() error {
 	}
 }
 
-// ID is this member's id in the cluster.
+// ID returns the ID of this member in the cluster.
 func (s *Server) ID() uint64 { return uint64(s.etcd.Server.MemberID()) }
 
-// LeaderID is the id of the member that leads etcd, as far as this one knows;
-// zero while it knows of none.
+// LeaderID returns the ID of the member that leads etcd, as this member knows it;
+// zero if it knows no leader.
 func (s *Server) LeaderID() uint64 { return s.etcd.Server.Lead() }
 
-// IsLeader reports whether this member believes it leads etcd. It may be wrong
-// for up to an election time; nothing that matters may rest on it.
+// IsLeader reports whether this member believes that it leads etcd. It may be
+// wrong for up to an election time, so no guarantee may depend on it.
 func (s *Server) IsLeader() bool { return s.LeaderID() == s.ID() }
 
-// MemberCount is the number of members of the cluster, running or not.
+// MemberCount returns the number of members of the cluster, running or not.
 func (s *Server) MemberCount() int { return len(s.etcd.Server.Cluster().Members()) }
 
-// MoveLeader makes member to lead etcd and returns when this member has seen
-// it lead, or ctx ended. Writes wait meanwhile, usually for milliseconds; when
-// to does not answer, for up to an election time.
+// MoveLeader makes the member with ID to lead etcd. It returns when this member
+// knows the new leader, or ctx has ended. Writes wait meanwhile, usually for
+// milliseconds. If the other member does not answer, they wait for up to an
+// election time.
 func (s *Server) MoveLeader(ctx context.Context, to uint64) error {
 	if err := s.etcd.Server.MoveLeader(ctx, s.LeaderID(), to); err != nil {
 		return fmt.Errorf("move etcd leadership to %x: %w", to, err)
@@ -92,7 +94,7 @@ func (s *Server) MoveLeader(ctx context.Context, to uint64) error {
 	return nil
 }
 
-// MemberID is the id of the member that is called name, false if there is none.
+// MemberID returns the ID of the member called name; false if there is none.
 func (s *Server) MemberID(name string) (uint64, bool) {
 	for _, m := range s.etcd.Server.Cluster().Members() {
 		if m.Name == name {
@@ -102,12 +104,13 @@ func (s *Server) MemberID(name string) (uint64, bool) {
 	return 0, false
 }
 
-// LeaderChanged returns a channel that is closed when another member leads
-// etcd. What was on its way to the last one may be lost without an answer.
+// LeaderChanged returns a channel that is closed when another member leads etcd.
+// Requests that were under way to the previous leader may be lost without an
+// answer.
 func (s *Server) LeaderChanged() <-chan struct{} { return s.etcd.Server.LeaderChangedNotify() }
 
-// YieldLeader makes the member that has been connected longest lead etcd in
-// this one's place. It does nothing if this member does not lead or is alone.
+// YieldLeader hands etcd's leadership to the member that has been connected
+// longest. It does nothing if this member does not lead or is alone.
 func (s *Server) YieldLeader(ctx context.Context) error {
 	moved := make(chan error, 1)
 	s.wg.Go(func() { moved <- s.etcd.Server.TryTransferLeadershipOnShutdown() })
@@ -122,7 +125,7 @@ func (s *Server) YieldLeader(ctx context.Context) error {
 	}
 }
 
-// watch notices when the member ends by itself.
+// watch ends the server when the member ends by itself.
 func (s *Server) watch() {
 	stopping := s.etcd.Server.StoppingNotify()
 	select {
@@ -139,8 +142,8 @@ func (s *Server) watch() {
 	default:
 	}
 	s.core.state.phase.Store(closing)
-	// etcd closes its database next: keep calls away from it.
-	s.gate.close(0)
+	// etcd closes its database next, so no call may be active.
+	s.guard.close(0)
 	<-s.etcd.Server.StopNotify()
 	err := errors.New("stopped by itself")
 	if p := s.core.state.failure.Load(); p != nil {
@@ -156,12 +159,12 @@ func (s *Server) end(err error) {
 	})
 }
 
-// Close hands etcd's leadership to another member if this one holds it, stops
-// the member and frees its directory and ports. It takes milliseconds as a
-// rule, a second more with other members, and at most the sum of its bounds
-// (18 s, when a disk hangs). Calls under way get half a second to finish.
-// Calling it again returns the same error. The last connections from other
-// members may take five seconds more to time out, which holds nothing up.
+// Close hands etcd's leadership to another member if this one leads, stops the
+// member, and frees its directory and ports. It usually takes milliseconds, or a
+// second with other members. It takes at most the sum of its bounds (18 s, if a
+// disk hangs). Active calls have half a second to finish. A second call returns
+// the same error. The last connections from other members may need five seconds
+// more to time out, which delays nothing.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() { s.closeErr = s.close() })
 	return s.closeErr
@@ -173,22 +176,22 @@ func (s *Server) close() error {
 
 	var errs []error
 	ctx, cancel := context.WithTimeout(context.Background(), transferTime)
-	// Without a healthy member to take over there is an election to wait for
-	// whatever we do, so this error is not the caller's.
+	// If no healthy member can take over, an election follows in any case. So
+	// the caller does not get this error.
 	if err := s.YieldLeader(ctx); err != nil {
 		s.log.Info("etcd leadership was not handed over", "err", err)
 	}
 	cancel()
 
 	stopped := make(chan struct{})
-	go func() { // ends with stopped, which is waited for below
+	go func() { // closes stopped, for which Close waits below
 		defer close(stopped)
 		s.stop()
 	}()
 	select {
 	case <-stopped:
 	case <-time.After(stopTime):
-		// The lock stays with us: etcd may still write.
+		// The directory stays locked, because etcd may still write.
 		return fmt.Errorf("close etcd member %s: not stopped after %s", s.cfg.Name, stopTime)
 	}
 	if err := s.lock.Close(); err != nil {
@@ -198,13 +201,13 @@ func (s *Server) close() error {
 	return errors.Join(errs...)
 }
 
-// stop takes the member down: callers first, then etcd. The order matters.
-// etcd's own Close waits seven seconds for remote watches that never end, and
-// for ever if the member was never ready, unless its server is stopped before.
+// stop stops the member: first its callers, then etcd. The order matters. If the
+// server still runs, etcd's own Close waits seven seconds for remote watches that
+// never end, and for ever if the member was never ready.
 func (s *Server) stop() {
 	var callers sync.WaitGroup
-	if s.gate != nil {
-		callers.Go(func() { s.gate.close(callGrace) })
+	if s.guard != nil {
+		callers.Go(func() { s.guard.close(callGrace) })
 	}
 	s.grpcMu.Lock()
 	for _, g := range s.grpc {
@@ -213,17 +216,17 @@ func (s *Server) stop() {
 	s.grpcMu.Unlock()
 	callers.Wait()
 	if s.client != nil {
-		s.client.Close() // reports only that its context is cancelled
+		s.client.Close() // its error only says that its context is cancelled
 	}
 	s.etcd.Server.HardStop()
 	s.etcd.Close()
 	s.wg.Wait()
 }
 
-// stopGRPC lets calls finish for the grace, then cuts them and all streams.
+// stopGRPC lets calls finish within the grace period. Then it ends them and all streams.
 func (s *Server) stopGRPC(g *grpc.Server) {
 	if s.cfg.ClientTLS.Cert != "" {
-		g.Stop() // served through net/http, where it cannot drain
+		g.Stop() // TLS is served through net/http, which cannot drain
 		return
 	}
 	t := time.AfterFunc(callGrace, g.Stop)

@@ -3,12 +3,9 @@ package embedded
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,17 +14,16 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
-	"golang.org/x/sys/unix"
 )
 
-// TestMain wants no goroutine left. Connections between members may outlive
-// Close by five seconds, etcd's read timeout, hence the patience.
+// TestMain fails if a goroutine is left. Connections between members may outlive
+// Close by five seconds, etcd's read timeout, so it waits.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
 		err := goleak.Find()
 		for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); {
-			err = goleak.Find() // waits a while by itself
+			err = goleak.Find() // retries for a while
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -37,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// logBuffer collects a server's log, which several goroutines write.
+// logBuffer collects the log of a server. Several goroutines write it.
 type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -100,13 +96,13 @@ func tryStart(t *testing.T, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// eventually polls until ok, because other goroutines decide when.
+// eventually polls until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	// A poll with a deadline.
+	// The poll has a deadline.
 	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("still not: %s", what)
+			t.Fatalf("not within the deadline: %s", what)
 		}
 	}
 }
@@ -129,7 +125,7 @@ func wantValue(t *testing.T, c *clientv3.Client, key, want string) {
 	}
 }
 
-// dial is a client over the network, as other processes use.
+// dial returns a client over the network, as other processes use it.
 func dial(t *testing.T, endpoint string) *clientv3.Client {
 	t.Helper()
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
@@ -180,7 +176,7 @@ func TestCreatesDirForOwnerOnly(t *testing.T) {
 func TestCloseIsQuickAndIdempotent(t *testing.T) {
 	t.Parallel()
 	s := start(t, solo(t))
-	// A remote watch never ends by itself; it must not hold Close up.
+	// A remote watch does not end by itself, and must not delay Close.
 	w := dial(t, s.Endpoint()).Watch(withTimeout(t, time.Minute), "k", clientv3.WithCreatedNotify())
 	<-w
 	local := s.Client().Watch(withTimeout(t, time.Minute), "k", clientv3.WithCreatedNotify())
@@ -205,7 +201,7 @@ func TestCloseIsQuickAndIdempotent(t *testing.T) {
 	if err := s.Err(); err != nil {
 		t.Errorf("Err after Close: got %v, want nil", err)
 	}
-	for range local { // must be closed, or this hangs
+	for range local { // the channel must be closed, or this loop hangs
 	}
 }
 
@@ -234,105 +230,4 @@ func TestCallsDuringCloseNeitherPanicNorHang(t *testing.T) {
 		t.Error(err)
 	}
 	wg.Wait()
-}
-
-func TestPortInUseNamesTheAddress(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	busy := l.Addr().String()
-	for _, what := range []string{"client", "peer"} {
-		t.Run(what, func(t *testing.T) {
-			cfg := solo(t)
-			if what == "client" {
-				cfg.Client = "http://" + busy
-			} else {
-				cfg.Peer = "http://" + busy
-			}
-			_, err := Start(withTimeout(t, 10*time.Second), cfg, hclog.NewNullLogger())
-			wantError(t, err, busy, "etcd.embedded."+what)
-
-			cfg.Client, cfg.Peer = "http://127.0.0.1:0", ""
-			start(t, cfg) // the failed start must have freed the directory
-		})
-	}
-}
-
-func TestLockedDirIsAnError(t *testing.T) {
-	t.Parallel()
-	t.Run("held by another rota", func(t *testing.T) {
-		cfg := solo(t)
-		start(t, cfg)
-		_, err := Start(withTimeout(t, 10*time.Second), cfg, hclog.NewNullLogger())
-		wantError(t, err, cfg.Dir, fmt.Sprintf("process %d", os.Getpid()))
-	})
-	t.Run("held by a plain etcd", func(t *testing.T) {
-		cfg := solo(t)
-		if err := start(t, cfg).Close(); err != nil {
-			t.Fatal(err)
-		}
-		db := filepath.Join(cfg.Dir, "member", "snap", "db")
-		f, err := os.OpenFile(db, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil { // as bbolt does
-			t.Fatal(err)
-		}
-		_, err = Start(withTimeout(t, 10*time.Second), cfg, hclog.NewNullLogger())
-		wantError(t, err, db)
-	})
-}
-
-func wantError(t *testing.T, err error, parts ...string) {
-	t.Helper()
-	if err == nil {
-		t.Fatal("got no error")
-	}
-	for _, part := range parts {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("error %q does not say %q", err, part)
-		}
-	}
-}
-
-func TestStartAloneOfThreeEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	cfg := trio(t)[0]
-	log, lines := newLog(hclog.Info)
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cause := errors.New("enough")
-	defer cancel(nil)
-	failed := make(chan error, 1)
-	go func() {
-		_, err := Start(ctx, cfg, log)
-		failed <- err
-	}()
-	eventually(t, "says that it waits", func() bool {
-		return strings.Contains(lines.String(), "waiting for other members")
-	})
-	for _, name := range []string{"q2", "q3"} {
-		if !strings.Contains(lines.String(), name) {
-			t.Errorf("log does not name %s:\n%s", name, lines)
-		}
-	}
-	began := time.Now()
-	cancel(cause)
-	err := <-failed
-	if !errors.Is(err, cause) {
-		t.Errorf("got %v, want %v", err, cause)
-	}
-	wantError(t, err, "q2", "q3")
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("took %s after cancel", took)
-	} else {
-		t.Logf("took %s after cancel", took)
-	}
-	if n := strings.Count(lines.String(), "\n"); n > 5 {
-		t.Errorf("log has %d lines, want a handful:\n%s", n, lines)
-	}
 }

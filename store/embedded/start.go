@@ -20,16 +20,16 @@ import (
 	"google.golang.org/grpc"
 )
 
-// patience is how long a member waits for the others before it says so.
+// patience is how long a member waits for the others before it logs that it waits.
 const patience = time.Second
 
-// Start runs a member and returns when it serves: it has joined its cluster
-// and knows a leader. At the first start of a cluster that takes until a
-// majority of its members has been started, so ctx should bound it. If ctx
-// ends first, Start takes everything down again and returns; that is prompt,
-// but for up to a second for each other member that swallows packets.
+// Start starts a member and returns when it serves: it has joined its cluster and
+// knows a leader. At the first start of a cluster this takes until a majority of
+// its members has started, so ctx should bound it. If ctx ends first, Start stops
+// the member and returns. That is prompt, plus up to a second for each other
+// member that drops packets.
 //
-// After Start, ctx has no further effect: the caller must Close the Server.
+// After Start, ctx has no further effect. The caller must Close the Server.
 func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.Validate(); err != nil {
@@ -50,17 +50,17 @@ func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 	}
 	s.core.state.phase.Store(serving)
 
-	s.gate = newGate(
+	s.guard = newCallGuard(
 		adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(s.etcd.Server)),
 		func() bool { return s.LeaderID() != 0 })
 	s.client = v3client.New(s.etcd.Server)
-	s.client.KV = kv{clientv3.NewKVFromKVClient(s.gate, s.client), s.gate}
+	s.client.KV = kv{clientv3.NewKVFromKVClient(s.guard, s.client), s.guard}
 	s.wg.Go(s.watch)
 	s.log.Info("etcd serves", "node", cfg.Name, "endpoint", s.endpoint, "members", s.MemberCount())
 	return s, nil
 }
 
-// launch takes the directory and the ports and sets etcd going.
+// launch locks the directory, checks the ports and starts etcd.
 func (s *Server) launch(ctx context.Context) (err error) {
 	if s.lock, err = LockDir(s.cfg.Dir, 0); err != nil {
 		return err
@@ -144,8 +144,8 @@ func (s *Server) await(ctx context.Context) error {
 	}
 }
 
-// others names the other members: those that the directory records, or those
-// of the first start.
+// others names the other members: those in the directory, or those of the config
+// at the first start.
 func (s *Server) others() string {
 	var names []string
 	for _, m := range s.etcd.Server.Cluster().Members() {

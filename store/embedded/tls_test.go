@@ -50,7 +50,7 @@ func selfSigned(t *testing.T) TLS {
 	return TLS{Cert: c, Key: write("key.pem", "EC PRIVATE KEY", keyDER), CA: c}
 }
 
-func TestTLSAsksForACertificateAndClosesQuickly(t *testing.T) {
+func TestTLSRequiresACertificateAndClosesQuickly(t *testing.T) {
 	t.Parallel()
 	cfg := solo(t)
 	cfg.Client, cfg.ClientTLS = "https://127.0.0.1:0", selfSigned(t)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Validate reports everything that is wrong with the config, without touching
-// disk or network.
+// Validate reports everything that is wrong with the config. It uses neither disk
+// nor network.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	var errs []error

@@ -18,7 +18,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// answers is what the other members say, by host, as time passes.
+// answers returns what the other members answer, by host and time since the start.
 type answers func(host string, since time.Duration) (string, error)
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -28,10 +28,10 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 var (
 	errRefused = &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 	errNoRoute = &net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH}
-	errSilent  = errors.New("no answer") // comes late
+	errSilent  = errors.New("no answer") // the query waits until its timeout
 )
 
-// Members as etcd lists them: of a cluster that begins, of one that serves, and one that was added.
+// Members as etcd lists them: of a new cluster, of one that serves, and one that was added.
 const (
 	q1 = `{"id":1,"peerURLs":["http://q1:2380"],"name":"q1","clientURLs":["http://q1:2379"]}`
 	q2 = `{"id":2,"peerURLs":["http://q2:2380"],"name":"q2","clientURLs":["http://q2:2379"]}`
@@ -43,15 +43,15 @@ const (
 
 func list(members ...string) string { return "[" + strings.Join(members, ",") + "]" }
 
-// always is what everybody says all the time.
+// always returns the same answer for each member at each time.
 func always(text string, err error) answers {
 	return func(string, time.Duration) (string, error) { return text, err }
 }
 
-// census is q3, which has no data and asks q1 and q2.
-func (a answers) census(known bool) census {
+// query returns the query of q3, which has no data and asks q1 and q2.
+func (a answers) query(known bool) query {
 	began := time.Now()
-	return census{self: "http://q3:2380", others: []peer{{"q1", "http://q1:2380"}, {"q2", "http://q2:2380"}}, known: known,
+	return query{self: "http://q3:2380", others: []peer{{"q1", "http://q1:2380"}, {"q2", "http://q2:2380"}}, known: known,
 		log: hclog.NewNullLogger(),
 		rt: roundTripper(func(r *http.Request) (*http.Response, error) {
 			text, err := a(r.URL.Hostname(), time.Since(began))
@@ -66,82 +66,82 @@ func (a answers) census(known bool) census {
 		})}
 }
 
-func TestWhatAMemberWithoutDataIs(t *testing.T) {
+func TestAMemberWithoutDataIsToldApart(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		known bool // it has been in a cluster
+		known bool // the member has been in a cluster
 		says  answers
 		added bool
 		err   error
 		after time.Duration // at the latest
 	}{
-		{name: "nobody is there", says: always("", errRefused)},
-		{name: "they begin too", says: always(list(q1, q2, q3Begins), nil)},
-		{name: "it was added", says: always(list(q1, q2, q3Added), nil), added: true},
-		{name: "it was added, and knew the cluster", known: true, says: always(list(q1, q2, q3Added), nil), added: true},
-		{name: "it has served", says: always(list(q1, q2, q3Serves), nil), err: errLost},
-		{name: "one was alone before", says: func(host string, _ time.Duration) (string, error) {
+		{name: "no other member runs", says: always("", errRefused)},
+		{name: "the others start for the first time too", says: always(list(q1, q2, q3Begins), nil)},
+		{name: "the member was added", says: always(list(q1, q2, q3Added), nil), added: true},
+		{name: "the member was added, and knew the cluster", known: true, says: always(list(q1, q2, q3Added), nil), added: true},
+		{name: "the member has served", says: always(list(q1, q2, q3Serves), nil), err: errLost},
+		{name: "another member was a cluster of one", says: func(host string, _ time.Duration) (string, error) {
 			if host == "q1" {
 				return list(`{"id":1,"peerURLs":["http://127.0.0.1:0"],"name":"q1","clientURLs":["http://q1:2379"]}`), nil
 			}
 			return "", errRefused
 		}, err: ErrMembers, after: 5 * time.Second},
-		{name: "it was removed", says: always(list(q1, q2), nil), err: ErrMembers, after: 5 * time.Second},
-		{name: "one learns late that it was added", says: func(host string, since time.Duration) (string, error) {
+		{name: "the member was removed", says: always(list(q1, q2), nil), err: ErrMembers, after: 5 * time.Second},
+		{name: "the others learn late that the member was added", says: func(host string, since time.Duration) (string, error) {
 			if since < 2*time.Second {
 				return list(q1, q2), nil
 			}
 			return list(q1, q2, q3Added), nil
 		}, added: true, after: 3 * time.Second},
-		{name: "they are about to know", says: func(host string, since time.Duration) (string, error) {
+		{name: "the others learn their members late", says: func(host string, since time.Duration) (string, error) {
 			if since < 2*time.Second {
 				return "[]", nil
 			}
 			return list(q1, q2, q3Begins), nil
 		}, after: 3 * time.Second},
-		{name: "the network is not up for ten seconds", says: func(host string, since time.Duration) (string, error) {
+		{name: "the network needs ten seconds to start", says: func(host string, since time.Duration) (string, error) {
 			if since < 10*time.Second {
 				return "", errNoRoute
 			}
 			return list(q1, q2, q3Added), nil
 		}, added: true, after: 11 * time.Second},
-		{name: "nothing is heard", says: always("", errSilent), after: 17 * time.Second},
-		{name: "nothing is heard of one", says: func(host string, _ time.Duration) (string, error) {
+		{name: "no member answers", says: always("", errSilent), after: 17 * time.Second},
+		{name: "one member does not answer", says: func(host string, _ time.Duration) (string, error) {
 			if host == "q1" {
 				return "", errSilent
 			}
 			return "", errRefused
 		}, after: 17 * time.Second},
-		{name: "nothing is heard, and it knew the cluster", known: true, says: always("", errSilent), err: errLost, after: 17 * time.Second},
-		{name: "nobody is there, and it knew the cluster", known: true, says: always("", errRefused), err: errLost, after: 17 * time.Second},
+		{name: "no member answers, and the member knew the cluster", known: true, says: always("", errSilent), err: errLost, after: 17 * time.Second},
+		{name: "no other member runs, and the member knew the cluster", known: true, says: always("", errRefused), err: errLost, after: 17 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				added, err := tt.says.census(tt.known).take(t.Context())
+				added, err := tt.says.query(tt.known).resolve(t.Context())
 				if added != tt.added || !errors.Is(err, tt.err) {
 					t.Errorf("got %t, %v; want %t, %v", added, err, tt.added, tt.err)
 				}
 				if took := time.Since(began); took > tt.after {
-					t.Errorf("it took %s, want at most %s", took, tt.after)
+					t.Errorf("took %s, want at most %s", took, tt.after)
 				}
 			})
 		})
 	}
-	t.Run("it ends with its context", func(t *testing.T) {
+	t.Run("the query ends with its context", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			cause := errors.New("enough")
 			ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, cause)
 			defer cancel()
 			began := time.Now()
-			if _, err := always("", errSilent).census(false).take(ctx); !errors.Is(err, cause) || time.Since(began) > 2*time.Second {
+			if _, err := always("", errSilent).query(false).resolve(ctx); !errors.Is(err, cause) || time.Since(began) > 2*time.Second {
 				t.Errorf("got %v after %s", err, time.Since(began))
 			}
 		})
 	})
 }
 
-func TestADirectoryOfOneMemberIsNoneOfSeveral(t *testing.T) {
+func TestADirectoryOfAClusterOfOneIsRecognized(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
@@ -186,7 +186,7 @@ func TestADirectoryOfOneMemberIsNoneOfSeveral(t *testing.T) {
 	}
 }
 
-// openBackend makes the file in which etcd keeps its members.
+// openBackend creates the file in which etcd stores its members.
 func openBackend(t *testing.T, dir string) *bolt.DB {
 	t.Helper()
 	path := filepath.Join(dir, "member", "snap", "db")

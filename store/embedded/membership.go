@@ -1,0 +1,156 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/membership"
+)
+
+// Times of the query of a member without data.
+const (
+	queryTimeout  = time.Second            // for one answer
+	queryInterval = 500 * time.Millisecond // between two rounds
+	// listPatience is how long members may need to learn that this one was added. After that, it belongs to another cluster.
+	listPatience = 3 * time.Second
+	// silencePatience is how long the network may need to start. After that, no other member counts as running.
+	silencePatience = 15 * time.Second
+)
+
+// query asks the other members what a member without data is to them.
+type query struct {
+	rt     http.RoundTripper
+	self   string // our peer URL, as etcd writes it
+	others []peer
+	known  bool // this process has been in a cluster, so this is not its first start
+	log    hclog.Logger
+}
+
+// standing is what this member is to the others. If their answers differ, the greatest counts.
+type standing int
+
+const (
+	noAnswer   standing = iota // a process may run there, but does not answer
+	notRunning                 // no other member runs
+	foreign                    // the others are a cluster without this member
+	joining                    // an operator has added this member, and it has not started since, so it has no name there
+	forming                    // the others start for the first time, like this member
+	served                     // this member has served in their cluster
+)
+
+var (
+	// ErrMembers says, wrapped, that the configured members differ from those of the cluster. A restart does not help.
+	ErrMembers = errors.New("the members of an embedded cluster are fixed at its first start")
+
+	errLost = errors.New("data is lost")
+)
+
+// resolve asks until it knows whether this member was added to a running cluster (true) or starts for the first time (false). It
+// returns errLost if this member had data and has none, and ErrMembers if the others are another cluster.
+func (q query) resolve(ctx context.Context) (added bool, err error) {
+	var strangers []*membership.Member
+	for began, logged := time.Now(), false; ; {
+		s, members := q.askAll(ctx)
+		if s == foreign {
+			strangers = members
+		}
+		waited := time.Since(began)
+		switch {
+		case ctx.Err() != nil:
+			return false, fmt.Errorf("ask for the members of the cluster: %w", context.Cause(ctx))
+		case s == joining:
+			return true, nil
+		case s == forming, s == notRunning && !q.known:
+			return false, nil
+		case s == served:
+			return false, errLost
+		case len(strangers) > 0 && waited >= listPatience:
+			return false, fmt.Errorf("%s is none of %s: %w", q.self, names(strangers), ErrMembers)
+		case waited >= silencePatience && q.known:
+			return false, errLost
+		case waited >= silencePatience:
+			return false, nil
+		}
+		if waited > patience && !logged {
+			logged = true
+			q.log.Info("asking the other members whether this one was added", "peer", q.self)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(queryInterval):
+		}
+	}
+}
+
+// askAll asks all other members once.
+func (q query) askAll(ctx context.Context) (standing, []*membership.Member) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	answers, errs := make([][]*membership.Member, len(q.others)), make([]error, len(q.others))
+	var wg sync.WaitGroup
+	for i, p := range q.others {
+		wg.Go(func() { answers[i], errs[i] = members(ctx, q.rt, p.url) })
+	}
+	wg.Wait()
+	result := notRunning
+	for _, err := range errs {
+		if !errors.Is(err, syscall.ECONNREFUSED) {
+			result = noAnswer
+		}
+	}
+	all := slices.Concat(answers...)
+	for _, m := range all {
+		result = max(result, q.standing(m))
+	}
+	return result, all
+}
+
+// standing returns what this member is by one entry of a list of members.
+func (q query) standing(m *membership.Member) standing {
+	switch {
+	case !slices.Contains(m.PeerURLs, q.self):
+		return foreign
+	case len(m.ClientURLs) > 0: // a member publishes these when it serves for the first time
+		return served
+	case m.Name != "":
+		return forming
+	}
+	return joining
+}
+
+// members asks one member for the list of members of its cluster.
+func members(ctx context.Context, rt http.RoundTripper, peer string) (list []*membership.Member, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(peer, "/")+"/members", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answered %s", peer, resp.Status)
+	}
+	err = json.NewDecoder(resp.Body).Decode(&list)
+	return list, err
+}
+
+// names formats members for people.
+func names(members []*membership.Member) string {
+	var out []string
+	for _, m := range members {
+		out = append(out, fmt.Sprintf("%s (%s)", m.Name, strings.Join(m.PeerURLs, " ")))
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), ", ")
+}
