@@ -101,7 +101,7 @@ func (c *cli) next(ctx context.Context, arg string, f nextFlags) (api.NextView, 
 			return api.NextView{}, nil, wrongFlags(err, f.timezone)
 		}
 		view, zone, err := c.slots(s, "", f.timezone, f)
-		view.Notes = append(view.Notes, schedule.Doubts(arg)...)
+		view.Notes = append(view.Notes, schedule.Pitfalls(arg)...)
 		return view, zone, err
 	}
 	return c.nextOfJob(ctx, arg, f)

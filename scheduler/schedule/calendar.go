@@ -33,8 +33,8 @@ func weekday(day int64) int {
 	return int(w)
 }
 
-// dayNumber is the inverse of date. Both follow Howard Hinnant's "chrono-compatible low-level date algorithms",
-// in which a year begins in March so that the leap day comes last.
+// dayNumber returns the day of a date. Like date, it follows Howard Hinnant's "chrono-compatible low-level date algorithms",
+// in which a year starts in March, so that the leap day comes last.
 func dayNumber(year, month, dom int) int64 {
 	y, m := int64(year), int64(month)
 	if m <= 2 {
@@ -48,6 +48,7 @@ func dayNumber(year, month, dom int) int64 {
 	return era*146097 + dayOfEra - 719468
 }
 
+// date returns the date of a day. It is the inverse of dayNumber.
 func date(day int64) (year, month, dom int) {
 	day += 719468
 	era := floorDiv(day, 146097)

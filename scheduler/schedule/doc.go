@@ -6,31 +6,31 @@
 // # Guarantees
 //
 //   - [Schedule.Next] returns a slot strictly after its argument, or says that there is none. Slots are a set:
-//     however many expressions or wall times lead to one instant, it is one slot.
+//     an instant is one slot, even if several expressions or wall times lead to it.
 //   - A slot is a whole millisecond; the slots of a cron expression are whole seconds.
 //   - A job with a fixed time of day has exactly one slot for each day of its zone's calendar (dst defaults).
-//   - Every call does a bounded amount of work, also for expressions that never fire.
+//   - Every call does a bounded amount of work, even for expressions that never fire.
 //
 // # What is not guaranteed
 //
-//   - Zones come from the machine's database, and from the copy in the binary (time/tzdata) where the machine has
-//     none. Replicas whose databases differ compute different slots where the rules differ.
-//   - Next looks 100 years ahead of its argument (or of start) and no further, and never past the year 9999.
+//   - Zones come from the machine's database. If the machine has none, they come from the copy in the binary
+//     (time/tzdata). Replicas with different databases compute different slots where the rules differ.
+//   - Next searches the 100 years after its argument (or after start), and at most until the year 9999.
 //
 // # Cron expressions
 //
 // Five fields (minute, hour, day of month, month, day of week) or six (second first). Names, lists, ranges, ranges
 // that wrap (22-2), steps, L, L-3, LW, 15W, FRI#2, FRI#L and 5L (the last Friday), and @hourly, @daily, @midnight,
 // @weekly, @monthly, @yearly, @annually, @every D. H is a number hashed from the job's name, the same on every
-// replica, so that jobs spread out; H(0-29), H/15 and H(0-29)/10 work too; H in day of month is at most 28.
+// replica, so that jobs are spread out; H(0-29), H/15 and H(0-29)/10 work too; H in day of month is at most 28.
 //
 // When day of month and day of week are both restricted, either one is enough, as in every cron. A field is
 // unrestricted only if it is *, ? or */1: "*/2" is a restriction like any other (Vixie cron takes it for a star).
 //
 // # Clock changes
 //
-// An expression is matched against the wall clock of the job's zone; what happens when that clock is put forward
-// or back depends on its kind, as in Vixie cron.
+// An expression is matched against the wall clock of the job's zone. When that clock is put forward or back, the
+// result depends on the kind of expression, as in Vixie cron.
 //
 // An expression with a fixed time of day has a wall time for each day. One that the clock jumps over is moved
 // forward by the length of the jump (gap: run; 02:30 becomes 03:30) or dropped (gap: skip). One that the clock
@@ -40,11 +40,11 @@
 // An expression whose minute or hour is *, */n or H/n follows elapsed time: it has a slot whenever the clock really
 // shows a matching time, so that "*/30 * * * *" is every 30 real minutes on both days of the change. Such a schedule
 // ignores gap and fold. If its hour is restricted too ("*/15 2 * * *", "0 */2 * * *"), the slots of an hour that the
-// clock jumps over do not occur, and those of an hour shown twice occur twice; [Schedule.Notes] tells. To have gap
-// and fold instead, spell the field out: "0,15,30,45 2 * * *", "0 0-22/2 * * *".
+// clock jumps over do not occur, and those of an hour shown twice occur twice. [Schedule.Notes] reports this. To
+// use gap and fold instead, spell the field out: "0,15,30,45 2 * * *", "0 0-22/2 * * *".
 //
-// "every" counts milliseconds since 1970-01-01T00:00:00Z and knows no clock changes at all.
+// "every" counts milliseconds since 1970-01-01T00:00:00Z and ignores clock changes.
 //
-// An excluded date drops the slots that fall on it in the job's zone: of a slot that was moved past midnight, the date
+// An excluded date drops the slots that fall on it in the job's zone. For a slot that was moved past midnight, the date
 // on which it runs counts.
 package schedule

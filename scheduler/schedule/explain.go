@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// explained says what is wrong with a field, in upper case and as it was written, that the library refuses. It returns
-// nil if it does not know: the library's own message has to do then.
+// explained returns what is wrong with a field that the library refuses. text is the field as written, in upper case. nil means
+// that it does not know; then the library's own message is used.
 func explained(k kind, text string) *refusal {
 	for part := range strings.SplitSeq(text, ",") {
 		ends, step, stepped := strings.Cut(part, "/")
@@ -20,15 +20,15 @@ func explained(k kind, text string) *refusal {
 		low, high := k.limits()
 		switch n, err := strconv.Atoi(step); {
 		case err != nil || n < 1:
-			return k.refused(part, fmt.Sprintf("such as %s/%d", ends, min(5, high)), "a step is a number from 1 on")
+			return k.refused(part, fmt.Sprintf("such as %s/%d", ends, min(5, high)), "a step is a number, 1 or more")
 		case n > high-low:
-			return k.refused(part, k.longStep(n), "a step of %d leaves the %ss' %d-%d", n, k, low, high)
+			return k.refused(part, k.longStep(n), "a step of %d exceeds the range of %ss, %d-%d", n, k, low, high)
 		}
 	}
 	return nil
 }
 
-// explainedEnds looks at what stands before the step.
+// explainedEnds is explained for the part before the step.
 func explainedEnds(k kind, part, ends string) *refusal {
 	switch {
 	case ends == "*", ends == "?", strings.HasPrefix(ends, "H"):
@@ -58,7 +58,7 @@ func explainedEnds(k kind, part, ends string) *refusal {
 	return k.explainedValue(to)
 }
 
-// explainedValue says why a single value is none of the field's, or returns nil.
+// explainedValue returns why the field cannot have a value, nil if it can.
 func (k kind) explainedValue(text string) *refusal {
 	low, high := k.limits()
 	if digits := strings.TrimLeft(text, "0123456789"); text != "" && digits == "" {
@@ -77,7 +77,7 @@ func (k kind) explainedValue(text string) *refusal {
 	return refused(k.values(), "%s %q is not %s", k, text, what)
 }
 
-// names are the field's names, three letters each, "" if it has none.
+// names returns the names of the field's values, three letters each; "" if they have none.
 func (k kind) names() string {
 	switch k {
 	case month:
@@ -88,7 +88,7 @@ func (k kind) names() string {
 	return ""
 }
 
-// values says what the field may hold.
+// values returns a hint on the values of the field.
 func (k kind) values() string {
 	low, high := k.limits()
 	switch k {
@@ -102,7 +102,7 @@ func (k kind) values() string {
 	return fmt.Sprintf("%ss go from %d to %d", k, low, high)
 }
 
-// longStep says how to have a period that no field can express, "" if nothing says it better than the message.
+// longStep returns a hint how to express a period that is too long for a step of the field.
 func (k kind) longStep(n int) string {
 	switch k {
 	case second, minute, hour:

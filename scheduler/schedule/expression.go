@@ -9,7 +9,7 @@ import (
 	cron "github.com/netresearch/go-cron"
 )
 
-// refusal is what is wrong with an expression, and what to write instead.
+// refusal says what is wrong with an expression, with a hint what to write instead.
 type refusal struct{ msg, hint string }
 
 func refused(hint, format string, args ...any) *refusal {
@@ -42,7 +42,7 @@ func parseExpression(text, seed string, gap Gap, fold Fold) (rule, *refusal) {
 		if r, err = parseWritten(text, seed); err != nil {
 			return rule{}, err
 		}
-		if !strings.Contains(text, "H") { // or else it is another one for each job
+		if !strings.Contains(text, "H") { // an expression with H differs between jobs
 			expressions.put(text, r)
 		}
 	}
@@ -53,7 +53,7 @@ func parseExpression(text, seed string, gap Gap, fold Fold) (rule, *refusal) {
 	return r, nil
 }
 
-// parseWritten parses an expression of five or six fields, in upper case. What it returns has no gap and no fold yet.
+// parseWritten parses an expression of five or six fields, in upper case. The rule has no gap and no fold yet.
 func parseWritten(text, seed string) (rule, *refusal) {
 	parts, err := splitFields(text)
 	if err != nil {
@@ -96,8 +96,8 @@ func splitFields(text string) ([]string, *refusal) {
 	return nil, refused("minute, hour, day of month, month, day of week", "has %d fields, 5 or 6 are allowed", len(parts))
 }
 
-// parseFields hands six rewritten fields to the library. Its messages do not say which field they are about, so the
-// culprit is found by parsing the fields one at a time. written is the same before it was rewritten.
+// parseFields passes six rewritten fields to the library. The library's messages do not name a field, so the wrong one
+// is found by parsing the fields one at a time. written has the fields as they were written.
 func parseFields(parts, written []string) (*fields, *refusal) {
 	parser, err := cron.TryNewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow |
 		cron.Extended | cron.DowOrDom)
@@ -121,7 +121,7 @@ func parseFields(parts, written []string) (*fields, *refusal) {
 	return nil, refused("minute, hour, day of month, month, day of week", "cannot be parsed: %v", err)
 }
 
-// plainMessage is the library's message without its Go and without the repeated expression at its end.
+// plainMessage returns the library's message without terms of Go and without the repeated expression at its end.
 func plainMessage(err error) string {
 	msg := err.Error()
 	switch {
@@ -138,7 +138,7 @@ func plainMessage(err error) string {
 	return msg
 }
 
-// descriptor returns the expression that an @ word stands for.
+// descriptor returns the expression of a word such as @DAILY.
 func descriptor(word string) (string, *refusal) {
 	switch word {
 	case "@HOURLY":

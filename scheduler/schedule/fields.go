@@ -9,12 +9,12 @@ type fields struct {
 	firstSecond          int64 // of a matching day: its earliest matching second
 }
 
-// days says which days match.
+// days is the set of matching days.
 type days struct {
 	month, dom, dow bitset
-	domRules        []cron.DomConstraint // L, L-3, LW, 15W: they depend on the month
+	domRules        []cron.DomConstraint // L, L-3, LW, 15W, which depend on the month
 	dowRules        []cron.DowConstraint // FRI#2, FRI#L
-	either          bool                 // day of month and day of week are both restricted: one of them is enough
+	either          bool                 // both day of month and day of week are restricted, and one match is enough
 }
 
 func newFields(s *cron.SpecSchedule) *fields {
@@ -48,7 +48,7 @@ func (f *fields) next(wall int64) (int64, bool) {
 		}
 	}
 	dom++
-	// One month more than the cycle: the rest of the first month is not all of it.
+	// One month more than the cycle, because the first month is not searched completely.
 	for range calendarMonths + 1 {
 		if d := matching.from(dom); d > 0 {
 			return dayNumber(year, month, d)*secondsPerDay + f.firstSecond, true
@@ -94,7 +94,7 @@ func (d *days) in(year, month int) bitset {
 	for _, c := range d.domRules {
 		dom |= domRule(c, n, first)
 	}
-	// The week, turned so that bit 0 is the weekday of the 1st, and laid five times over the month.
+	// The week, rotated so that bit 0 is the weekday of the 1st, and repeated over the month.
 	week := (d.dow | d.dow<<7) >> uint(first) & 0x7f
 	dow := (week | week<<7 | week<<14 | week<<21 | week<<28) << 1
 	for _, c := range d.dowRules {
@@ -118,7 +118,7 @@ func domRule(c cron.DomConstraint, n, first int) bitset {
 		if c.Type == cron.DomNearestWeekday {
 			day = c.N
 		}
-		// The nearest weekday of the same month: it never leaves the month.
+		// The nearest weekday in the same month.
 		switch {
 		case day > n:
 			return 0

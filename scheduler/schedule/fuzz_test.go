@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// FuzzNext looks for a panic, an endless search, or a slot that is not after its argument.
+// FuzzNext searches for a panic, an endless search, or a slot that is not after its argument.
 func FuzzNext(f *testing.F) {
 	for _, expr := range []string{
 		"* * * * *", "45 3 * * *", "0 0 29 2 *", "H(0-29)/10 H * * *", "0 0 L-3,15W,LW * 5L", "*/7 22-2 1-31/2 NOV-FEB FRI-MON",
@@ -53,7 +53,7 @@ func FuzzNext(f *testing.F) {
 			}
 		}
 		s.Notes(from, from, 3)
-		if took := time.Since(began); took > time.Minute { // it would never end
+		if took := time.Since(began); took > time.Minute { // an endless search
 			t.Fatalf("%+v from %v took %v", spec, from, took)
 		}
 	})

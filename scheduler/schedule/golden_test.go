@@ -36,7 +36,7 @@ func with(s schedule.Spec, gap schedule.Gap, fold schedule.Fold) schedule.Spec {
 	return s
 }
 
-// TestNext lists slots as the job's wall clock shows them: a reader checks them against a calendar.
+// TestNext lists slots by the job's wall clock, so that a reader can check them against a calendar.
 func TestNext(t *testing.T) {
 	const run, skip, first, last, both = schedule.GapRun, schedule.GapSkip, schedule.FoldFirst, schedule.FoldLast, schedule.FoldBoth
 	for _, tc := range []struct {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Notes says in plain words what may surprise about the slots from one time until another, and of a year at least: clock changes
-// that move, drop or double one, both day fields at work, no slot left. It returns at most n notes, the soonest first, or all of
-// them if n is not positive.
+// Notes returns what may surprise about the slots from one time until another, at least for a year: clock changes that move,
+// drop or double a slot, two day fields, no further slot. It returns at most n notes, the soonest first. If n is not positive,
+// it returns all.
 func (s *Schedule) Notes(from, until time.Time, n int) []string {
 	var notes []string
 	add := func(note string) {
@@ -28,7 +28,7 @@ func (s *Schedule) Notes(from, until time.Time, n int) []string {
 		}
 	}
 	start := floorDiv(s.clamp(from), 1000)
-	// What is shown twice is shown for the first time before the clock is set.
+	// One day more: a wall time that is shown twice is first shown before the clock is set.
 	end := max(start+366*secondsPerDay, floorDiv(s.clamp(until), 1000)+secondsPerDay)
 	for at := start; at < end && (n <= 0 || len(notes) < n); {
 		before := bounds(s.zone, at)
@@ -47,17 +47,17 @@ func (s *Schedule) Notes(from, until time.Time, n int) []string {
 	return notes
 }
 
-// Doubts says in plain words what whoever wrote an expression, which parses, may have taken for something else.
-func Doubts(expression string) (doubts []string) {
+// Pitfalls returns what the author of a valid expression may have meant differently.
+func Pitfalls(expression string) (list []string) {
 	parts := strings.Fields(strings.ToUpper(expression))
 	if len(parts) != 5 && len(parts) != 6 {
 		return nil
 	}
-	inAny := func(list []string, holds func(item string) bool) bool {
-		return slices.ContainsFunc(list, func(part string) bool { return slices.ContainsFunc(strings.Split(part, ","), holds) })
+	inAny := func(parts []string, holds func(item string) bool) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return slices.ContainsFunc(strings.Split(part, ","), holds) })
 	}
 	if inAny(parts, func(item string) bool { return strings.HasPrefix(item, "H") }) {
-		doubts = append(doubts, "H is a number made from the job's name: these are the slots of no job; ask by its name, also with --file")
+		list = append(list, "H depends on the job's name, so these are not the slots of any job; name the job instead, also with --file")
 	}
 	numbered := func(item string) bool {
 		item, _, _ = strings.Cut(item, "#")
@@ -65,21 +65,21 @@ func Doubts(expression string) (doubts []string) {
 		return strings.ContainsAny(item, "1234567")
 	}
 	if len(parts) == 6 && inAny(parts[5:], numbered) {
-		doubts = append(doubts, "day of week: 1 is Monday, as in cron; in Quartz it is Sunday")
+		list = append(list, "day of week: 1 is Monday, as in cron; in Quartz it is Sunday")
 	}
-	return doubts
+	return list
 }
 
 // change is an instant at which a zone's clock is set; the offsets are in seconds.
 type change struct{ at, before, after int64 }
 
-// noteOn returns what a clock change does to a rule's slots after from, or nothing if it does nothing.
+// noteOn returns what a clock change does to a rule's slots after from; "" if it does nothing.
 func (s *Schedule) noteOn(c change, r *rule, from int64) string {
 	if r.fields == nil || c.before == c.after {
 		return ""
 	}
 	if r.elapsed && r.everyHour() && (c.after-c.before)%3600 == 0 {
-		return "" // the same minutes of some other hour: nobody sees a difference
+		return "" // the same minutes of another hour: no visible difference
 	}
 	low, high := c.at+min(c.before, c.after), c.at+max(c.before, c.after)
 	var walls []int64
@@ -126,7 +126,7 @@ func (s *Schedule) open(slot int64) bool {
 // everyHour reports whether an expression matches in every hour of the day.
 func (r *rule) everyHour() bool { return r.fields.hour == 1<<24-1 }
 
-// clock formats a wall time, with its date if that is not the day of the other wall time.
+// clock formats a wall time, with its date if the other wall time is on another day.
 func clock(wall, other int64) string {
 	layout := "15:04"
 	if wall%60 != 0 {

@@ -34,15 +34,15 @@ func TestNotes(t *testing.T) {
 			"2026-03-29: the clock in Europe/Berlin goes from 02:00 to 03:00; 02:00 does not occur",
 			"2026-10-25: the clock in Europe/Berlin goes from 03:00 to 02:00; 02:00 is shown twice and runs both times",
 		}},
-		{"elapsed time all day is not touched", cron("*/30 * * * *", "Europe/Berlin"), nil},
-		{"other hours are not touched", cron("0 9 * * *", "Europe/Berlin"), nil},
-		{"other days are not touched", cron("30 2 1 * *", "Europe/Berlin"), nil},
+		{"elapsed time all day is not affected", cron("*/30 * * * *", "Europe/Berlin"), nil},
+		{"other hours are not affected", cron("0 9 * * *", "Europe/Berlin"), nil},
+		{"other days are not affected", cron("30 2 1 * *", "Europe/Berlin"), nil},
 		{"into the next day", cron("30 23 28 3 *", "America/Nuuk"), []string{
 			"2026-03-28: the clock in America/Nuuk goes from 23:00 to 2026-03-29 00:00; 23:30 runs at 2026-03-29 00:30",
 		}},
-		{"excluded days are not touched", schedule.Spec{Cron: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Exclude: []string{"2026-03-29", "2026-10-25"}}, nil},
+		{"excluded days are not affected", schedule.Spec{Cron: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Exclude: []string{"2026-03-29", "2026-10-25"}}, nil},
 		{"either day", cron("0 9 13 * 5", ""), []string{"day of month and day of week are both set: a day that matches either one counts"}},
-		{"over", schedule.Spec{At: []time.Time{from}}, []string{"never fires again after 2026-01-01T00:00:00Z"}},
+		{"no further slot", schedule.Spec{At: []time.Time{from}}, []string{"never fires again after 2026-01-01T00:00:00Z"}},
 		{"rare", cron("0 9 29 2 *", ""), []string{"fires next on 2028-02-29, more than a year away"}},
 	} {
 		t.Run(tc.claim, func(t *testing.T) {
@@ -67,9 +67,9 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-func TestDoubts(t *testing.T) {
+func TestPitfalls(t *testing.T) {
 	const (
-		hash   = "H is a number made from the job's name: these are the slots of no job; ask by its name, also with --file"
+		hash   = "H depends on the job's name, so these are not the slots of any job; name the job instead, also with --file"
 		quartz = "day of week: 1 is Monday, as in cron; in Quartz it is Sunday"
 	)
 	for expression, want := range map[string][]string{
@@ -84,7 +84,7 @@ func TestDoubts(t *testing.T) {
 		"0 30 2 ? * 2-6":    {quartz},
 		"0 H 2 * * SUN,6#2": {hash, quartz},
 	} {
-		if diff := cmp.Diff(want, schedule.Doubts(expression)); diff != "" {
+		if diff := cmp.Diff(want, schedule.Pitfalls(expression)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", expression, diff)
 		}
 	}

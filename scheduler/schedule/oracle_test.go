@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// TestNextAgreesWithBruteForce compares random expressions with an oracle that looks at every minute of a few weeks.
+// TestNextAgreesWithBruteForce compares random expressions with an oracle that tries every minute of a few weeks.
 func TestNextAgreesWithBruteForce(t *testing.T) {
 	windows := []struct {
 		zone, from string
@@ -156,11 +156,11 @@ func (e expression) matches(wall time.Time) bool {
 	return day && e.values[0][wall.Minute()] && e.values[1][wall.Hour()] && e.values[3][int(wall.Month())]
 }
 
-// oracle knows for every wall minute when the clock of a zone shows it, from watching that clock minute by minute.
+// oracle knows when the clock of a zone shows each wall minute, because it reads that clock minute by minute.
 type oracle struct {
 	from, to time.Time
 	shown    map[time.Time][]int64 // wall time, as if UTC → instants
-	low      time.Time             // wall times to look at
+	low      time.Time             // range of wall times
 	high     time.Time
 }
 

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Parse checks a Spec and returns its schedule. It returns every reason for which it refuses it, joined by
-// [errors.Join], each an *[Error]. A Spec that has no slot at all is refused; one that recurs is judged from start on,
-// or from 1970 if it has none, because Parse knows no present.
+// Parse checks a Spec and returns its schedule. If it refuses the Spec, the error joins every reason with [errors.Join],
+// each an *[Error]. A Spec without any slot is refused. A recurring Spec must have a slot after its start, or after 1970
+// if it has none, because Parse does not know the present time.
 func Parse(spec Spec) (*Schedule, error) {
 	var p parser
 	s := &Schedule{plan: &plan{first: firstSlot, last: lastSlot}}
@@ -40,7 +40,7 @@ func Parse(spec Spec) (*Schedule, error) {
 	return s, nil
 }
 
-// Hints that several refusals have.
+// Hints of several refusals.
 const (
 	roundHint = "round it to milliseconds"
 	yearHint  = "write a year from 1 to 9999"
@@ -87,7 +87,7 @@ func (p *parser) window(s *Schedule, start, end time.Time) {
 	}
 }
 
-// bound returns t in milliseconds, rounded up: a slot before that is before t.
+// bound returns t in milliseconds, rounded up, so that a slot before it is before t.
 func (p *parser) bound(field string, t time.Time) int64 {
 	if !inRange(t) {
 		p.refuse(Error{field, -1, "", "is outside the years 1 to 9999", yearHint})
@@ -144,7 +144,7 @@ func (p *parser) slots(s *Schedule, spec Spec, gap Gap, fold Fold) {
 	}
 	if len(spec.Cron) > MaxExpressions {
 		p.refuse(Error{"schedule", -1, "", fmt.Sprintf("has %d expressions, at most %d are allowed", len(spec.Cron), MaxExpressions),
-			"one may stand for several, such as 0,30 8-18 * * *"})
+			"combine several, such as 0,30 8-18 * * *"})
 		return
 	}
 	for i, text := range spec.Cron {
@@ -176,7 +176,7 @@ func (p *parser) slots(s *Schedule, spec Spec, gap Gap, fold Fold) {
 	s.at = slices.Compact(s.at)
 }
 
-// refuseEmpty refuses a schedule whose rules fire, but never inside its window and outside its excluded dates.
+// refuseEmpty refuses a schedule that has no slot between start and end and outside its excluded dates.
 func (p *parser) refuseEmpty(s *Schedule, spec Spec) {
 	from := int64(-1) // a slot in the first millisecond of 1970 counts
 	if len(s.at) > 0 || !spec.Start.IsZero() {
@@ -210,7 +210,7 @@ func (p *parser) refuseEmpty(s *Schedule, spec Spec) {
 	p.refuse(Error{field, -1, expr, msg, hint})
 }
 
-// abbreviated keeps a value that is far too long out of an error message.
+// abbreviated shortens a value that is too long for an error message.
 func abbreviated(text string) string {
 	if len(text) <= MaxExpression {
 		return text

@@ -59,15 +59,15 @@ func TestExpressionsAreRefused(t *testing.T) {
 		{"* * * * L", `L needs a day here`},
 		{"* * * * 9L", `day of week 9 is not in 0-7`},
 		{"* * * * 5-1/2", `cannot have a step`},
-		{"1,,2 * * * *", `minute "1,,2": has an empty place`},
-		{"1, * * * *", `has an empty place`},
+		{"1,,2 * * * *", `minute "1,,2": has an empty entry`},
+		{"1, * * * *", `has an empty entry`},
 		{"+5 * * * *", `minute "+5": has a character`},
 		{"٣ * * * *", `has a character`},
 		{"*5 * * * *", `only a step can follow *`},
 		{"*-5 * * * *", `only a step can follow *`},
-		{"*/0 * * * *", `minute "*/0": a step is a number from 1 on`},
-		{"*/100 * * * *", `a step of 100 leaves the minutes' 0-59 (for every 100 minutes write every: 100m)`},
-		{"*/-5 * * * *", `minute "*/-5": a step is a number from 1 on`},
+		{"*/0 * * * *", `minute "*/0": a step is a number, 1 or more`},
+		{"*/100 * * * *", `a step of 100 exceeds the range of minutes, 0-59 (for every 100 minutes write every: 100m)`},
+		{"*/-5 * * * *", `minute "*/-5": a step is a number, 1 or more`},
 		{"1-2-3 * * * *", `minute "1-2-3": a range has two ends`},
 		{"99999999999999999999 * * * *", `minute 99999999999999999999 is not in 0-59`},
 		{"foo * * * *", `minute "FOO" is not a number`},
@@ -176,7 +176,7 @@ func TestSpecsAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatNeverFiresIsToldFromWhatIsWrong(t *testing.T) {
+func TestNeverFiresDiffersFromInvalid(t *testing.T) {
 	for _, tc := range []struct {
 		claim string
 		spec  schedule.Spec
@@ -195,7 +195,7 @@ func TestWhatNeverFiresIsToldFromWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestInstantsInThePastAreFine(t *testing.T) {
+func TestInstantsInThePastAreValid(t *testing.T) {
 	for _, at := range []time.Time{time.Unix(0, 0), time.Date(1815, 6, 18, 0, 0, 0, 0, time.UTC), time.Date(2815, 6, 18, 0, 0, 0, 0, time.UTC)} {
 		s := parse(t, schedule.Spec{At: []time.Time{at}})
 		if got, ok := s.Next(time.Time{}); !ok || !got.Equal(at) {

@@ -2,6 +2,5 @@
 
 package schedule_test
 
-// sampled makes the exhaustive tests take a sample: the race detector slows pure arithmetic down by ten, and finds
-// nothing in it.
+// sampled makes the exhaustive tests use a sample. The race detector makes arithmetic ten times slower and finds nothing in it.
 const sampled = true

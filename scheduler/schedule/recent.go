@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// What was made lately is kept, and shared by all who want the same: a million jobs have a few thousand expressions in a
-// few zones, and need not have one each. None of it ever changes.
+// Parsed values are kept and shared. A million jobs have a few thousand expressions in a few zones, so they need not have one
+// each. The values never change.
 var (
-	expressions recent[string, rule]           // by the text of an expression, unless it has H in it
-	parsed      recent[string, *fields]        // by that text without H
+	expressions recent[string, rule]           // by the text of an expression without H
+	parsed      recent[string, *fields]        // by the text of an expression, with H replaced
 	zones       recent[string, *time.Location] // by name
-	recurred    recent[recurrence, *plan]      // by all that is in it
+	recurred    recent[recurrence, *plan]      // by its content
 )
 
-// recurrence is a plan that is nothing but one rule.
+// recurrence is a plan of a single rule.
 type recurrence struct {
 	zone *time.Location
 	rule rule
 }
 
-// maxRecent bounds how many values of a kind are kept.
+// maxRecent bounds how many values of one kind are kept.
 const maxRecent = 10_000
 
-// recent is values that were made lately.
+// recent is a cache. When it is full, it is emptied.
 type recent[K comparable, V any] struct {
 	mu   sync.Mutex
 	kept map[K]V // guarded by mu

@@ -9,16 +9,16 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// TestSchedulesAreShared bounds what one more job costs whose slots are like those of others: neither its zone, of several
-// KB, nor its expression, parsed, may be its own.
+// TestSchedulesAreShared bounds the memory of one more job with the slots of another job. It may have neither its own zone, of
+// several KB, nor its own parsed expression.
 func TestSchedulesAreShared(t *testing.T) {
-	const jobs, most = 10_000, 64 // bytes for each of them
+	const jobs, most = 10_000, 64 // bytes for each job
 	for name, spec := range map[string]schedule.Spec{
-		"an expression":             {Cron: []string{"30 2 * * 1-5"}},
-		"an expression in a zone":   {Cron: []string{"30 2 * * 1-5"}, Timezone: "Europe/Berlin"},
-		"a minute of each job's":    {Cron: []string{"H 2 * * *"}, Timezone: "America/New_York"},
-		"a period":                  {Every: time.Hour},
-		"with an offset of its own": {Cron: []string{"@daily"}, Jitter: time.Hour},
+		"an expression":           {Cron: []string{"30 2 * * 1-5"}},
+		"an expression in a zone": {Cron: []string{"30 2 * * 1-5"}, Timezone: "Europe/Berlin"},
+		"a hashed minute":         {Cron: []string{"H 2 * * *"}, Timezone: "America/New_York"},
+		"a period":                {Every: time.Hour},
+		"with jitter":             {Cron: []string{"@daily"}, Jitter: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := make([]*schedule.Schedule, jobs)
@@ -32,14 +32,14 @@ func TestSchedulesAreShared(t *testing.T) {
 				list[i] = s
 			}
 			if got := (live() - before) / jobs; got > most {
-				t.Errorf("a schedule takes %d bytes, at most %d were expected", got, most)
+				t.Errorf("a schedule takes %d bytes, want at most %d", got, most)
 			}
 			runtime.KeepAlive(list)
 		})
 	}
 }
 
-// TestSharedSchedulesDiffer holds jobs apart whose schedules differ in one thing.
+// TestSharedSchedulesDiffer compares schedules that differ in one setting.
 func TestSharedSchedulesDiffer(t *testing.T) {
 	after := time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC) // before the clocks of Berlin jump from 2:00 to 3:00
 	start := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -55,11 +55,11 @@ func TestSharedSchedulesDiffer(t *testing.T) {
 		{Every: 7 * time.Hour},
 		{Every: 11 * time.Hour},
 	} {
-		for range 2 { // the second time it is known
+		for range 2 { // the second time it comes from the cache
 			next, ok := parse(t, spec).Next(after)
 			what := fmt.Sprintf("%+v", spec)
 			if other, known := seen[next]; !ok || known && other != what {
-				t.Errorf("%s: next is %v, as that of %s", what, next, other)
+				t.Errorf("%s: next is %v, the same as for %s", what, next, other)
 			}
 			seen[next] = what
 		}

@@ -2,6 +2,9 @@ package schedule
 
 import (
 	"fmt"
+	"hash/fnv"
+	"io"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -38,7 +41,7 @@ type rewritten struct {
 	stars bool // a part of it is *, */n or H/n
 }
 
-// rewriteField turns a field in upper case into the library's dialect, and refuses what the library wrongly accepts.
+// rewriteField turns a field in upper case into the library's dialect. It refuses what the library accepts by mistake.
 func rewriteField(k kind, text, seed string) (rewritten, *refusal) {
 	var out rewritten
 	parts := strings.Split(text, ",")
@@ -46,9 +49,9 @@ func rewriteField(k kind, text, seed string) (rewritten, *refusal) {
 		var err *refusal
 		switch {
 		case part == "":
-			return out, k.refused(text, "remove a comma, or write what is missing beside it", "has an empty place in its list")
+			return out, k.refused(text, "remove a comma, or write the missing value", "has an empty entry in its list")
 		case strings.ContainsFunc(part, notInField):
-			return out, k.refused(text, k.values(), "has a character that no field has")
+			return out, k.refused(text, k.values(), "has a character that is not allowed")
 		case part[0] == '*', part[0] == '?':
 			if len(part) > 1 && part[1] != '/' {
 				return out, k.refused(text, fmt.Sprintf("such as %c/5", part[0]), "only a step can follow %c", part[0])
@@ -72,14 +75,14 @@ func notInField(r rune) bool {
 	return !(r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("*?/-#()", r))
 }
 
-// hashed replaces H, H(a-b), H/n and H(a-b)/n by the numbers that the job named seed has there.
+// hashed replaces H, H(a-b), H/n and H(a-b)/n by the numbers of the job named seed.
 func hashed(k kind, part, seed string) (string, *refusal) {
 	low, high := k.limits()
 	switch k {
 	case dayOfMonth:
-		high = 28 // every month has these
+		high = 28 // every month has these days
 	case dayOfWeek:
-		high = 6 // Sunday shall not count twice
+		high = 6 // 7 would be Sunday again
 	}
 	within, step, stepped := strings.Cut(part[1:], "/")
 	if within != "" {
@@ -106,8 +109,8 @@ func hashed(k kind, part, seed string) (string, *refusal) {
 	return strings.Join(values, ","), nil
 }
 
-// rewriteWeekday turns 5L into 5#L. It refuses a wrapped range with a step, in which the library takes Sunday for two
-// days, 0 and 7.
+// rewriteWeekday turns 5L into 5#L. It refuses a wrapped range with a step, because the library counts Sunday twice in it,
+// as 0 and 7.
 func rewriteWeekday(part string) (string, *refusal) {
 	day, isLast := strings.CutSuffix(part, "L")
 	switch {
@@ -134,4 +137,28 @@ func weekdayNumber(text string) int {
 		return n
 	}
 	return -1
+}
+
+// jitterSalt makes the number for jitter independent of those for the fields of an expression, whose salt is their index.
+const jitterSalt = 0xff
+
+// draw returns a number in [0, n) that depends only on seed and salt. It must never change, because the times of every
+// job with H or jitter depend on it.
+func draw(seed string, salt byte, n uint64) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte{salt}) // hash.Hash never returns an error
+	_, _ = io.WriteString(h, seed)
+	hi, _ := bits.Mul64(mix(h.Sum64()), n)
+	return hi
+}
+
+// mix spreads every input bit over the whole word, by the finalizer of MurmurHash3. With FNV alone, the names job-1 and
+// job-2 would get numbers next to each other.
+func mix(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	x ^= x >> 33
+	return x
 }

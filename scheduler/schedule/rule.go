@@ -6,8 +6,8 @@ import "time"
 type rule struct {
 	period int64   // milliseconds; 0 if the rule is an expression
 	fields *fields // nil if the rule is a period
-	// elapsed marks an expression that follows elapsed time. Its gap is GapSkip and its fold FoldBoth: it has a slot
-	// whenever the clock shows a match.
+	// elapsed marks an expression that follows elapsed time. Its gap is GapSkip and its fold is FoldBoth, so it has a
+	// slot whenever the clock shows a match.
 	elapsed bool
 	gap     Gap
 	fold    Fold
@@ -25,9 +25,9 @@ func (r *rule) next(zone *time.Location, after, limit int64) (int64, bool) {
 
 // nextSecond is next in seconds, for an expression.
 //
-// Instants are grouped into spans of one offset. Within a span the wall clock runs evenly, and a span has two kinds
-// of slots: the times its clock shows, and, if a gap precedes it, the times the clock jumped over, moved forward. Both
-// kinds are mixed there, so the earlier candidate wins. Later spans have only later slots.
+// Time is divided into spans of one offset, within which the wall clock runs evenly. A span has two kinds of slots: the
+// times that its clock shows, and, after a gap, the skipped times, moved forward. The two kinds mix, so the earlier
+// candidate is the next slot. Later spans have only later slots.
 func (r *rule) nextSecond(zone *time.Location, after, limit int64) (int64, bool) {
 	for pos := after + 1; pos <= limit; {
 		s := spanAt(zone, pos)
@@ -40,7 +40,7 @@ func (r *rule) nextSecond(zone *time.Location, after, limit int64) (int64, bool)
 				wall, ok := r.fields.next(pos + before - 1)
 				slot, found = wall-before, ok && wall < s.start+s.offset
 			case before > s.offset && r.fold == FoldFirst:
-				from = max(from, s.start+before-s.offset) // until then the clock repeats itself
+				from = max(from, s.start+before-s.offset) // until then the clock shows times again
 			}
 		}
 		wall, ok := r.fields.next(from + s.offset - 1)
@@ -55,8 +55,8 @@ func (r *rule) nextSecond(zone *time.Location, after, limit int64) (int64, bool)
 		}
 		next := s.end
 		if s.end-from > reach {
-			// No time between here and wall matches, and the clock of the spans that follow is past here, so
-			// nothing can happen until shortly before wall.
+			// No time between here and wall matches. The clocks of the spans that follow are past here, so
+			// there is no slot until shortly before wall.
 			next = max(next, wall-2*reach)
 		}
 		pos = next
@@ -64,7 +64,7 @@ func (r *rule) nextSecond(zone *time.Location, after, limit int64) (int64, bool)
 	return 0, false
 }
 
-// repeated reports whether the clock will show t again after s ends and the rule waits for that.
+// repeated reports whether the clock shows t again after s, and the rule waits for that.
 func (r *rule) repeated(zone *time.Location, s span, t int64) bool {
 	if r.fold != FoldLast || s.end-t > reach {
 		return false

@@ -12,14 +12,13 @@ const lookAhead = 100 * 366 * secondsPerDay * 1000
 
 // Schedule is a parsed Spec. It does not change and may be used by several goroutines.
 //
-// Inside, instants are milliseconds since 1970 UTC: no schedule is finer than that, and they compare and subtract in
-// one instruction.
+// Inside the package, instants are milliseconds since 1970 UTC. No schedule is finer, and integers are fast to compare.
 type Schedule struct {
 	*plan
 	offset time.Duration
 }
 
-// plan is which slots there are: what jobs with the same slots have in common.
+// plan determines the slots. Jobs with the same slots share it.
 type plan struct {
 	zone    *time.Location
 	rules   []rule
@@ -29,7 +28,7 @@ type plan struct {
 	exclude []int64 // days, ascending
 }
 
-// recurrence says whether the plan is nothing but one rule, and which.
+// recurrence returns the only rule of the plan with its zone; false if the plan has more.
 func (p *plan) recurrence() (recurrence, bool) {
 	if len(p.rules) != 1 || len(p.at) > 0 || len(p.exclude) > 0 || p.first != firstSlot || p.last != lastSlot {
 		return recurrence{}, false
@@ -45,21 +44,20 @@ func (s *Schedule) Next(after time.Time) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	t := time.UnixMilli(slot).UTC()
-	// The one promise that a caller's loop hangs on.
-	return t, t.After(after)
+	return t, t.After(after) // the loops of callers depend on this
 }
 
-// Offset returns the job's jitter, in whole milliseconds: the same on every replica and for every slot, at least 0
-// and less than Spec.Jitter. Slots are not moved by it; a run starts at its slot plus Offset.
+// Offset returns the job's jitter in whole milliseconds: the same on every replica and for every slot, at least 0 and
+// less than Spec.Jitter. It does not move slots: a run starts at its slot plus Offset.
 func (s *Schedule) Offset() time.Duration { return s.offset }
 
-// Offset is the Schedule.Offset of a job named seed whose jitter, in whole milliseconds, is the given one.
+// Offset returns the Schedule.Offset of a job named seed with the given jitter, in whole milliseconds.
 func Offset(seed string, jitter time.Duration) time.Duration {
 	return time.Duration(draw(seed, jitterSalt, uint64(jitter.Milliseconds()))) * time.Millisecond
 }
 
-// Count returns the number of slots in (after, upTo]. It stops counting at limit and then reports false, unless it
-// knows the number without counting (a single period without excluded dates, a list of instants).
+// Count returns the number of slots in (after, upTo]. It stops at limit and then returns false. The number
+// of a list, or of a single period without excluded dates, is known without counting; then limit does not matter.
 func (s *Schedule) Count(after, upTo time.Time, limit int) (n int, exact bool) {
 	from, to := s.clamp(after), min(s.clamp(upTo), s.last)
 	if len(s.rules) == 1 && s.rules[0].period > 0 && len(s.exclude) == 0 {
@@ -82,8 +80,8 @@ func (s *Schedule) Count(after, upTo time.Time, limit int) (n int, exact bool) {
 	}
 }
 
-// Last returns the last n slots in (after, upTo], the earliest first. The work grows with n, hardly with the length
-// of the interval.
+// Last returns the last n slots in (after, upTo], the earliest first. Its work depends on n, and little on the length of
+// the interval.
 func (s *Schedule) Last(after, upTo time.Time, n int) []time.Time {
 	from, to := s.clamp(after), min(s.clamp(upTo), s.last)
 	var slots []time.Time
@@ -93,15 +91,15 @@ func (s *Schedule) Last(after, upTo time.Time, n int) []time.Time {
 			break
 		}
 		slots = append(slots, time.UnixMilli(slot).UTC())
-		step = max(1, to+1-slot) // slots tend to be evenly spaced
+		step = max(1, to+1-slot) // a good guess, because slots tend to be evenly spaced
 		to = slot - 1
 	}
 	slices.Reverse(slots)
 	return slots
 }
 
-// lastIn returns the last slot in (from, to]. It probes backwards in steps that double until it finds a slot, and
-// then halves the distance between what is known to be followed by a slot and what is not.
+// lastIn returns the last slot in (from, to]. It searches backwards in steps that double until it finds a slot. Then a
+// binary search finds the last one.
 func (s *Schedule) lastIn(from, to, step int64) (int64, bool) {
 	low, high := to, to // no slot in (high, to]
 	var slot int64
@@ -167,13 +165,13 @@ func (s *Schedule) dayAt(slot int64) (day, end int64) {
 	return day, 1000 * min(sp.end, (day+1)*secondsPerDay-sp.offset)
 }
 
-// Slots exist from the year 1 to the year 9999, because RFC 3339 cannot write others.
+// Slots exist from the year 1 to the year 9999, the range of RFC 3339.
 const (
 	firstSlot = -62135596800_000
 	lastSlot  = 253402300799_999
 )
 
-// clamp returns t in milliseconds, rounded down, and no further from the slots than one millisecond.
+// clamp returns t in milliseconds, rounded down, and at most one millisecond outside the range of slots.
 func (s *Schedule) clamp(t time.Time) int64 {
 	switch {
 	case t.Before(time.UnixMilli(firstSlot)):

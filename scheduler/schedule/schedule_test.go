@@ -54,7 +54,7 @@ func TestHashedStepsAndRanges(t *testing.T) {
 			s := parse(t, schedule.Spec{Cron: []string{tc.expr}, Seed: seed})
 			slots := s.Last(from.Add(-time.Second), from.Add(time.Hour-time.Second), 60)
 			if tc.expr == "H/45 * * * *" && len(slots) == 2 {
-				continue // the phase decides
+				continue // one or two, by the hash
 			}
 			if len(slots) != tc.want {
 				t.Fatalf("%s, seed %s: slots %v, want %d", tc.expr, seed, slots, tc.want)
@@ -175,7 +175,7 @@ func TestNextDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestNeverFiringIsFoundQuickly guards the bound on Parse and Next, generously.
+// TestNeverFiringIsFoundQuickly guards the bounded work of Parse and Next, with a generous margin.
 func TestNeverFiringIsFoundQuickly(t *testing.T) {
 	if sampled {
 		t.Skip("times mean nothing under the race detector")
@@ -192,6 +192,6 @@ func TestNeverFiringIsFoundQuickly(t *testing.T) {
 		}
 	}
 	if each := time.Since(began) / rounds; each > 40*time.Millisecond {
-		t.Errorf("finding out takes %v", each)
+		t.Errorf("Parse and Next take %v", each)
 	}
 }

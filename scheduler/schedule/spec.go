@@ -15,11 +15,11 @@ const (
 	MaxExclude     = 10_000                    // excluded dates of one job
 )
 
-// Spec is what a job file says about when a job runs. Exactly one of Cron, Every and At is set.
+// Spec says when a job runs. Exactly one of Cron, Every and At is set.
 type Spec struct {
 	Cron     []string      // one or more expressions; the slots are those of all of them
 	Every    time.Duration // slots at the multiples of Every since 1970-01-01T00:00:00Z; whole milliseconds
-	At       []time.Time   // the slots themselves; whole milliseconds
+	At       []time.Time   // the slots; whole milliseconds
 	Timezone string        // IANA name; empty means UTC
 	Gap      Gap           // empty means GapRun
 	Fold     Fold          // empty means FoldFirst
@@ -30,7 +30,7 @@ type Spec struct {
 	Jitter   time.Duration // upper bound (exclusive) of Offset; whole milliseconds; zero means no offset
 }
 
-// Gap says what becomes of a wall time that the clock jumps over.
+// Gap is the policy for a wall time that the clock jumps over.
 type Gap string
 
 // The gap policies.
@@ -42,7 +42,7 @@ const (
 // Gaps lists every gap policy, the default first.
 func Gaps() []Gap { return []Gap{GapRun, GapSkip} }
 
-// Fold says what becomes of a wall time that the clock shows twice.
+// Fold is the policy for a wall time that the clock shows twice.
 type Fold string
 
 // The fold policies.
@@ -64,10 +64,10 @@ type Error struct {
 	Hint  string // what to write instead
 }
 
-// neverFires begins Msg where all is well formed, and no slot comes of it.
+// neverFires is the start of Msg for a valid value without any slot.
 const neverFires = "never fires"
 
-// NeverFires says that the value is well formed, and refused only because no slot comes of it.
+// NeverFires reports whether the value is valid and is refused only because it has no slot.
 func (e *Error) NeverFires() bool { return strings.HasPrefix(e.Msg, neverFires) }
 
 // Error returns the reason in one line.

@@ -8,8 +8,8 @@ import (
 	_ "time/tzdata" // zones exist on machines without a database of their own
 )
 
-// reach is more than the largest change of a zone's offset (24 hours, where a zone crossed the date line): no
-// transition matters to wall times further away than this.
+// reach is more than the largest change of a zone's offset, which is 24 hours at the date line. A change does not affect
+// wall times further away than this.
 const reach = 26 * 60 * 60
 
 // span is a stretch of time, in seconds since 1970 UTC, throughout which a zone has one offset.
@@ -44,9 +44,9 @@ func extended(zone *time.Location, s span) span {
 	return s
 }
 
-// bounds is Time.ZoneBounds in seconds, with its one flaw mended. After the last change in its table a zone follows
-// a yearly rule, and bounds end with the year, though not every year has 365 days: on December 31 of a leap year
-// ZoneBounds returns an end that has passed. The offset holds until that year does end.
+// bounds is Time.ZoneBounds in seconds, with one fix. After the last change in its table a zone follows a yearly rule, and
+// bounds end with the year. But on December 31 of a leap year ZoneBounds returns an end that has passed. Then the offset
+// holds until the end of that day.
 func bounds(zone *time.Location, t int64) span {
 	const farPast, farFuture = math.MinInt64 / 4, math.MaxInt64 / 4
 	if zone == time.UTC {
@@ -68,8 +68,8 @@ func bounds(zone *time.Location, t int64) span {
 	return s
 }
 
-// loadZone returns the zone of an IANA name, UTC for the empty one. It refuses names whose meaning depends on the
-// machine, because all replicas must compute the same slots.
+// loadZone returns the zone of an IANA name, UTC for the empty one. It refuses names that depend on the machine, because
+// all replicas must compute the same slots.
 func loadZone(name string) (*time.Location, error) {
 	switch {
 	case name == "", name == "UTC":

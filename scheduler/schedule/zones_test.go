@@ -47,7 +47,7 @@ func zoneNames(t testing.TB) []string {
 		}
 	}
 	if len(names) < 300 {
-		t.Fatalf("found %d zones, the database has more", len(names))
+		t.Fatalf("found only %d zones", len(names))
 	}
 	return names
 }
@@ -95,7 +95,7 @@ func walkDaily(t *testing.T, s *schedule.Schedule, zone *time.Location, hour, mi
 	}
 }
 
-// expected returns the one slot of a wall time (given as if it were UTC), from the instants around it alone.
+// expected returns the slot of a wall time, given as if it were UTC.
 func expected(wall time.Time, zone *time.Location, fold schedule.Fold) time.Time {
 	_, before := wall.Add(-26 * time.Hour).In(zone).Zone()
 	_, after := wall.Add(26 * time.Hour).In(zone).Zone()
@@ -115,7 +115,7 @@ func expected(wall time.Time, zone *time.Location, fold schedule.Fold) time.Time
 	return early // the only one, the first of two, or a time jumped over, moved forward
 }
 
-// TestZonesChangeTheirOffsetRarely guards the assumption that at most one change of offset bears on a wall time.
+// TestZonesChangeTheirOffsetRarely guards the assumption that at most one change of offset affects a wall time.
 func TestZonesChangeTheirOffsetRarely(t *testing.T) {
 	for _, name := range zoneNames(t) {
 		zone, err := time.LoadLocation(name)
