@@ -26,7 +26,7 @@ func TestJobExamplesLoad(t *testing.T) {
 			}
 			for name, d := range set.Jobs {
 				if d.Spec.Description == "" && path != "examples/handlers/jobs.yaml" {
-					t.Errorf("job %s explains nothing: it has no description", name)
+					t.Errorf("job %s has no description", name)
 				}
 			}
 		})
@@ -77,7 +77,7 @@ func TestSettingsExamplesLoad(t *testing.T) {
 	}
 }
 
-// full.yaml names all settings, of which those of an etcd of its own can be given in another file only.
+// TestFullExampleHasEverySetting looks for each setting in full.yaml. Those of an external etcd are in a file of their own.
 func TestFullExampleHasEverySetting(t *testing.T) {
 	full, external := load(t, "examples/replicas/full.yaml"), load(t, "examples/replicas/external-etcd.yaml")
 	text, err := os.ReadFile("examples/replicas/full.yaml")
@@ -95,7 +95,7 @@ func TestFullExampleHasEverySetting(t *testing.T) {
 	}
 }
 
-// The values that full.yaml shows for what has a default are the defaults, but for what has to differ in a cluster.
+// TestFullExampleShowsDefaults compares the values of full.yaml with the defaults, except those that differ in a cluster.
 func TestFullExampleShowsDefaults(t *testing.T) {
 	full := load(t, "examples/replicas/full.yaml")
 	bare, err := config.LoadSettings("", nil, []string{"HOME=/home/x", "ROTA_NODE_NAME=q1"})
@@ -121,13 +121,14 @@ func TestFullExampleShowsDefaults(t *testing.T) {
 	}
 }
 
-// Three replicas find each other only if all of them say the same of the cluster.
+// TestReplicaExamplesMakeOneCluster compares the members that the three files list. Replicas find each other only if the lists
+// are equal.
 func TestReplicaExamplesMakeOneCluster(t *testing.T) {
 	first := load(t, "examples/replicas/q1.yaml")
 	for _, name := range []string{"q1", "q2", "q3"} {
 		set := load(t, "examples/replicas/"+name+".yaml")
 		if set.Node.Name != name {
-			t.Errorf("%s.yaml is of %s", name, set.Node.Name)
+			t.Errorf("%s.yaml has the node name %s", name, set.Node.Name)
 		}
 		if set.Etcd.Embedded.Cluster != first.Etcd.Embedded.Cluster {
 			t.Errorf("%s.yaml: got cluster %s, want that of q1.yaml, %s", name, set.Etcd.Embedded.Cluster, first.Etcd.Embedded.Cluster)
@@ -135,7 +136,7 @@ func TestReplicaExamplesMakeOneCluster(t *testing.T) {
 	}
 }
 
-// What compose.yaml mounts has to be there: Docker would make an empty directory of it.
+// TestComposeMountsWhatExists looks for each mounted path. Docker makes an empty directory of a path that does not exist.
 func TestComposeMountsWhatExists(t *testing.T) {
 	text, err := os.ReadFile("compose.yaml")
 	if err != nil {

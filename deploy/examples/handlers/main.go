@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// run is a worker until ctx ends. Settings come from ROTA_… variables over what suits a local `rota dev`.
+// run runs a worker until ctx ends. ROTA_… variables win over these settings, which suit a local `rota dev`.
 func run(ctx context.Context, environ []string) error {
 	settings, err := config.LoadSettings("", nil, append([]string{
 		"ROTA_NODE_NAME=handlers",
@@ -48,12 +48,12 @@ func run(ctx context.Context, environ []string) error {
 	}, hclog.New(&hclog.LoggerOptions{Name: "handlers"}))
 }
 
-// greet is what `handler: greet` runs. It has to stand being called again for the same run: t.Key is the same for all
-// attempts, and t.Token is higher for every later one, so that what it changes can refuse an attempt that comes late.
+// greet does the work of `handler: greet`. It must tolerate a second call for the same run: t.Key is the same for all
+// attempts, and t.Token is higher for every later one. A target can use both to refuse repetitions and late attempts.
 func greet(ctx context.Context, t handler.Task) error {
 	var payload struct{ Who string }
 	if err := json.Unmarshal(t.Payload, &payload); err != nil {
-		return handler.Permanent(fmt.Errorf("read payload: %w", err)) // another attempt would not mend it
+		return handler.Permanent(fmt.Errorf("read payload: %w", err)) // another attempt would not help
 	}
 	if payload.Who == "" {
 		return handler.Permanent(errors.New("payload has no who"))
@@ -62,5 +62,5 @@ func greet(ctx context.Context, t handler.Task) error {
 		return err // an error that is not permanent asks for another attempt
 	}
 	fmt.Fprintf(t.Output, "hello %s, from attempt %d of %s\n", payload.Who, t.Attempt, t.Run)
-	return nil // it is done, whatever ended ctx meanwhile
+	return nil // the work is done, even if ctx has ended
 }
