@@ -116,8 +116,8 @@ func run(t *testing.T, f func(t *testing.T, r *rig)) {
 		go func() { r.ended <- r.Run(ctx) }()
 		spec := job.Spec{Every: job.Duration(time.Minute), Overlap: job.OverlapAllow, Command: []string{"true"}}.WithDefaults()
 		r.feed.add(
-			job.Change{Kind: job.RecordJob, Name: "j", Rev: 1, Job: &job.Job{Name: "j", Generation: 1, Since: time.Now(), Spec: &spec, Rev: 1}},
-			job.Change{Kind: job.RecordWorker, Name: "w", Rev: 2, Worker: &job.Worker{Name: "w", Session: "s", Capacity: 100, Rev: 2}},
+			job.Change{Kind: job.RecordJob, Name: "j", Rev: 1, Value: &job.Job{Name: "j", Generation: 1, Since: time.Now(), Spec: &spec, Rev: 1}},
+			job.Change{Kind: job.RecordWorker, Name: "w", Rev: 2, Value: &job.Worker{Name: "w", Session: "s", Capacity: 100, Rev: 2}},
 		)
 		synctest.Wait()
 		f(t, r)
@@ -197,7 +197,7 @@ func TestLeadReturnsWhenEverythingIsAnswered(t *testing.T) {
 		if sent[0].ctx.Err() == nil {
 			t.Error("the commit's context goes on after the term")
 		}
-		r.feed.add(job.Change{Kind: job.RecordWorker, Name: "x", Rev: 3, Worker: &job.Worker{Name: "x", Session: "x", Rev: 3}})
+		r.feed.add(job.Change{Kind: job.RecordWorker, Name: "x", Rev: 3, Value: &job.Worker{Name: "x", Session: "x", Rev: 3}})
 		time.Sleep(10 * time.Minute)
 		r.mustLead(ended)
 		sent[0].answer(job.Applied{Err: errOver})
@@ -292,7 +292,7 @@ func TestObserverIsToldOfEveryAnswer(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { _ = s.Run(ctx) })
 		spec := job.Spec{Every: job.Duration(time.Second), Overlap: job.OverlapAllow, Command: []string{"true"}}.WithDefaults()
-		f.add(job.Change{Kind: job.RecordJob, Name: "j", Rev: 1, Job: &job.Job{Name: "j", Generation: 1, Since: time.Now(), Spec: &spec, Rev: 1}})
+		f.add(job.Change{Kind: job.RecordJob, Name: "j", Rev: 1, Value: &job.Job{Name: "j", Generation: 1, Since: time.Now(), Spec: &spec, Rev: 1}})
 		wg.Go(func() { _ = s.Lead(ctx, election.Term{Rev: 1}) })
 		time.Sleep(10*time.Second + time.Millisecond)
 		cancel()
@@ -389,7 +389,7 @@ func TestWhatTheLeaderEndsInTheWorkersPlaceIsMarked(t *testing.T) {
 		over := make(chan error, 1)
 		go func() { over <- r.Lead(ctx, election.Term{Key: "k", Rev: 5}) }()
 		began := time.Now()
-		r.feed.add(job.Change{Kind: job.RecordRun, Name: "j/m1", Rev: 50, Run: &job.Run{
+		r.feed.add(job.Change{Kind: job.RecordRun, Name: "j/m1", Rev: 50, Value: &job.Run{
 			Job: "j", ID: "m1", Kind: job.KindManual, State: job.Running, Attempt: 1, Worker: "w", Session: "s", Token: 40,
 			Due: began, Started: began, Rev: 50,
 		}})
@@ -418,7 +418,7 @@ func TestNothingIsDecidedByAClockThatWasSet(t *testing.T) {
 			time.Sleep(90 * time.Second)
 			before := len(r.store.commits())
 			r.ahead.Store(int64(by))
-			r.feed.add(job.Change{Kind: job.RecordGate, Rev: 200, Gate: &job.Gate{Rev: 200}}) // wakes the loop
+			r.feed.add(job.Change{Kind: job.RecordGate, Rev: 200, Value: &job.Gate{Rev: 200}}) // wakes the loop
 			synctest.Wait()
 			select {
 			case err := <-ended:

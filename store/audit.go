@@ -20,7 +20,7 @@ func (s *Store) Snapshot(ctx context.Context) (records []job.Change, rev int64, 
 	}
 	for _, kv := range kvs {
 		kind, name, ok := s.keys.Parse(string(kv.Key))
-		if ok && !mirrored(kind) && kind != KindEvents {
+		if ok && !familyOf(kind).reported() {
 			continue
 		}
 		c := decodeKV(kind, name, kv)

@@ -25,7 +25,7 @@ func TestASnapshotNamesItsKeys(t *testing.T) {
 		found[r.Key] = r
 	}
 	good, upper, unknown := found[prefix+"/jobs/good"], found[prefix+"/jobs/UPPER"], found[prefix+"/unknown/x"]
-	if good.Job == nil || good.Create == 0 || good.Create != good.Rev {
+	if good.Value == nil || good.Create == 0 || good.Create != good.Rev {
 		t.Errorf("a definition: got %+v", good)
 	}
 	if upper.Kind != job.RecordJob || upper.Bad == nil {

@@ -72,7 +72,7 @@ func (s *Store) decideRun(w *write, d *job.Decision, term election.Term) error {
 		return err
 	}
 	if r.State == job.Armed || d.Cursor != nil {
-		w.guards = append(w.guards, unchanged(s.keys.gate(), d.Gate))
+		w.guards = append(w.guards, unchanged(s.keys.record(KindGate, ""), d.Gate))
 	}
 	switch {
 	case d.Stop:
@@ -89,11 +89,11 @@ func (s *Store) applied(d *job.Decision, out *written) job.Applied {
 	a := job.Applied{Rev: out.rev, Err: out.err}
 	if d.Run != nil {
 		c := s.seen(out, KindRuns, d.Run.Name(), s.keys.run(d.Run.Job, d.Run.ID))
-		a.Run, a.Unreadable = c.Run, c.Bad != nil
+		a.Run, a.Unreadable = job.ValueOf[job.Run](c), c.Bad != nil
 	}
 	if d.Cursor != nil {
 		c := s.seen(out, KindCursors, d.Job, s.keys.cursor(d.Job))
-		a.Cursor, a.BadCursor = c.Cursor, c.Bad != nil
+		a.Cursor, a.BadCursor = job.ValueOf[job.Cursor](c), c.Bad != nil
 	}
 	return a
 }

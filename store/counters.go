@@ -65,12 +65,3 @@ func (s *Store) Counts() Counts {
 		Conflicts: c.conflicts.Load(), Fenced: c.fenced.Load(), Relists: c.relists.Load(),
 	}
 }
-
-// OrdersHeard is an instant at which Orders had delivered every order that there was, the zero time before the first:
-// while all is well, not longer ago than a few seconds.
-func (s *Store) OrdersHeard() time.Time {
-	if at := s.count.orders.Load(); at != nil {
-		return *at
-	}
-	return time.Time{}
-}

@@ -4,136 +4,168 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// PutJob creates or replaces a definition: j.Rev is the revision that it replaces, zero if there must be none.
-// job.ErrConflict if it is otherwise.
+// PutJob creates or replaces a definition: j.Rev is the revision that it replaces, zero if there must be none. The error is
+// job.ErrConflict if the record is at another revision. j comes back with its new revision.
 func (s *Store) PutJob(ctx context.Context, j job.Job) (job.Job, error) {
-	w := &write{id: s.ops.next(), lane: j.Name}
-	j.Op = w.id
-	if err := w.put(s.keys.job(j.Name), j.Rev, j); err != nil {
-		return j, err
-	}
-	if j.Rev == 0 {
-		w.above(s.keys.stone(KindJobs, j.Name))
-	}
-	out, err := s.exactly(ctx, w)
+	err := s.put(ctx, KindJobs, j.Name, &j, &j.Op, &j.Rev)
+	return j, err
+}
+
+// DeleteJob removes a definition at revision rev, with its cursor and the record of its notifications. The leader ends its runs.
+// The error is job.ErrConflict if the record is at another revision, or another client has removed it.
+func (s *Store) DeleteJob(ctx context.Context, name string, rev int64) error {
+	return s.remove(ctx, KindJobs, name, rev)
+}
+
+// Job reads a definition. The error is job.ErrNotFound if there is none. It is job.ErrUnreadable if the record is unreadable: then
+// only Rev is set.
+func (s *Store) Job(ctx context.Context, name string) (job.Job, error) {
+	j, rev, err := get[job.Job](ctx, s, KindJobs, name)
 	if err != nil {
-		return j, fmt.Errorf("write job %s: %w", j.Name, err)
+		return job.Job{Rev: rev}, err
 	}
-	j.Rev = out.rev
+	j.Spec = new(*j.Spec) // callers may change it, and decodeJob shares it between jobs
 	return j, nil
 }
 
-// DeleteJob removes a definition at revision rev, and its cursor with it. The leader ends what is left of its runs.
-// job.ErrConflict if it is at another one, or somebody else has removed it.
-func (s *Store) DeleteJob(ctx context.Context, name string, rev int64) error {
-	w := &write{id: s.ops.next(), lane: name}
-	w.drop(s.keys.job(name), rev)
-	w.dropAnyway(s.keys.cursor(name)) // wherever the leader has moved it
-	w.dropAnyway(s.keys.told(name))
-	w.leave(s.keys.stone(KindJobs, name))
-	if _, err := s.exactly(ctx, w); err != nil {
-		return fmt.Errorf("delete job %s: %w", name, err)
-	}
-	return nil
+// PutLimit is PutJob for a limit.
+func (s *Store) PutLimit(ctx context.Context, l job.Limit) (job.Limit, error) {
+	err := s.put(ctx, KindLimits, l.Name, &l, &l.Op, &l.Rev)
+	return l, err
 }
 
-// Submit creates a run. If there is one of that name already, it comes back as it stands with job.ErrConflict: to a
-// caller who gave an idempotency key, that is the run which an earlier call made. It may also be the caller's own: others
-// may have changed it between a sending that was not answered and the next one.
-func (s *Store) Submit(ctx context.Context, r job.Run) (job.Run, error) {
-	w := &write{id: s.ops.next(), lane: r.Job}
-	r.Op, r.Rev = w.id, 0
-	if err := w.put(s.keys.run(r.Job, r.ID), 0, &r); err != nil {
-		return r, err
-	}
-	return s.writeRun(ctx, w, r)
+// DeleteLimit is DeleteJob for a limit. Runs that name it wait until it is defined again.
+func (s *Store) DeleteLimit(ctx context.Context, name string, rev int64) error {
+	return s.remove(ctx, KindLimits, name, rev)
 }
 
-// Stop writes a request to end run r, which an attempt executes, and tells its worker in the same transaction.
-// Results are those of Write.
-func (s *Store) Stop(ctx context.Context, r job.Run) (job.Run, error) {
-	key := s.keys.run(r.Job, r.ID)
-	w := &write{id: s.ops.next(), lane: key}
-	r.Op = w.id
-	if err := w.put(key, r.Rev, &r); err != nil {
-		return r, err
+// Limit is Job for a limit.
+func (s *Store) Limit(ctx context.Context, name string) (job.Limit, error) {
+	l, rev, err := get[job.Limit](ctx, s, KindLimits, name)
+	if err != nil {
+		return job.Limit{Rev: rev}, err
 	}
-	w.order = &handout{id: w.id, queue: s.keys.queue(r.Worker), session: r.Session, stop: r.Name()}
-	return s.writeRun(ctx, w, r)
+	return l, nil
 }
 
 // PutGate replaces the cluster-wide pause.
 func (s *Store) PutGate(ctx context.Context, g job.Gate) (job.Gate, error) {
-	w := &write{id: s.ops.next(), lane: s.keys.gate()}
-	g.Op = w.id
-	if err := w.put(s.keys.gate(), g.Rev, g); err != nil {
-		return g, err
+	err := s.put(ctx, KindGate, "", &g, &g.Op, &g.Rev)
+	return g, err
+}
+
+// Gate reads the cluster-wide pause; the zero Gate if it was never written. Unreadable as Job.
+func (s *Store) Gate(ctx context.Context) (job.Gate, error) {
+	g, rev, err := get[job.Gate](ctx, s, KindGate, "")
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return job.Gate{}, nil
+	case err != nil:
+		return job.Gate{Rev: rev}, err
 	}
-	out, err := s.exactly(ctx, w)
-	if err != nil {
-		return g, fmt.Errorf("write the pause of all jobs: %w", err)
-	}
-	g.Rev = out.rev
 	return g, nil
 }
 
 // PutFiles replaces the record of the job files in force.
 func (s *Store) PutFiles(ctx context.Context, f job.Files) (job.Files, error) {
-	w := &write{id: s.ops.next(), lane: s.keys.files()}
-	f.Op = w.id
-	if err := w.put(s.keys.files(), f.Rev, f); err != nil {
-		return f, err
-	}
-	out, err := s.exactly(ctx, w)
-	if err != nil {
-		return f, fmt.Errorf("write the hash of the job files: %w", err)
-	}
-	f.Rev = out.rev
-	return f, nil
+	err := s.put(ctx, KindFiles, "", &f, &f.Op, &f.Rev)
+	return f, err
 }
 
-// Files reads which job files are in force; the zero Files if none ever were. job.ErrUnreadable if nobody can read it.
+// Files reads which job files are in force; the zero Files if none ever were. Unreadable as Job.
 func (s *Store) Files(ctx context.Context) (job.Files, error) {
-	c, err := s.get(ctx, KindFiles, "", s.keys.files())
+	f, rev, err := get[job.Files](ctx, s, KindFiles, "")
 	switch {
 	case errors.Is(err, job.ErrNotFound):
 		return job.Files{}, nil
 	case err != nil:
-		return job.Files{Rev: c.Rev}, err
+		return job.Files{Rev: rev}, err
 	}
-	return *c.Files, nil
+	return f, nil
 }
 
-// Gate reads the cluster-wide pause; the zero Gate if there never was one. job.ErrUnreadable if nobody can read it.
-func (s *Store) Gate(ctx context.Context) (job.Gate, error) {
-	c, err := s.get(ctx, KindGate, "", s.keys.gate())
-	switch {
-	case errors.Is(err, job.ErrNotFound):
-		return job.Gate{}, nil
-	case err != nil:
-		return job.Gate{Rev: c.Rev}, err
-	}
-	return *c.Gate, nil
-}
-
-// Worker reads a worker's presence. job.ErrNotFound if it is not there.
+// Worker reads a worker's presence. The error is job.ErrNotFound if the worker is not present.
 func (s *Store) Worker(ctx context.Context, name string) (job.Worker, error) {
-	c, err := s.get(ctx, KindWorkers, name, s.keys.worker(name))
-	if err != nil {
-		return job.Worker{}, err
-	}
-	return *c.Worker, nil
+	w, _, err := get[job.Worker](ctx, s, KindWorkers, name)
+	return w, err
 }
 
-// Replica reads a replica's presence. job.ErrNotFound if it is not there.
+// Replica is Worker for a replica.
 func (s *Store) Replica(ctx context.Context, name string) (job.Replica, error) {
-	c, err := s.get(ctx, KindReplicas, name, s.keys.replica(name))
-	if err != nil {
-		return job.Replica{}, err
+	r, _, err := get[job.Replica](ctx, s, KindReplicas, name)
+	return r, err
+}
+
+// put creates or replaces a record: v points to it. It replaces revision *rev, zero if there must be none. *op and *rev are fields
+// of v; put sets both.
+func (s *Store) put(ctx context.Context, kind Kind, name string, v any, op *string, rev *int64) error {
+	w := s.writeOf(kind, name)
+	*op = w.id
+	if err := w.put(s.keys.record(kind, name), *rev, v); err != nil {
+		return err
 	}
-	return *c.Replica, nil
+	if *rev == 0 && familyOf(kind).tombstones {
+		w.above(s.keys.stone(kind, name))
+	}
+	out, err := s.exactly(ctx, w)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", title(kind, name), err)
+	}
+	*rev = out.rev
+	return nil
+}
+
+// remove removes a record at revision rev and its companions at any revision, and leaves a tombstone.
+func (s *Store) remove(ctx context.Context, kind Kind, name string, rev int64) error {
+	w := s.writeOf(kind, name)
+	w.drop(s.keys.record(kind, name), rev)
+	for _, companion := range familyOf(kind).companions {
+		w.dropAnyway(s.keys.record(companion, name))
+	}
+	w.leave(s.keys.stone(kind, name))
+	if _, err := s.exactly(ctx, w); err != nil {
+		return fmt.Errorf("delete %s: %w", title(kind, name), err)
+	}
+	return nil
+}
+
+// writeOf returns an empty write for one record. Writes of one job share a lane with the leader's decisions about it.
+func (s *Store) writeOf(kind Kind, name string) *write {
+	lane := s.keys.record(kind, name)
+	if kind == KindJobs {
+		lane = name
+	}
+	return &write{id: s.ops.next(), lane: lane}
+}
+
+// get reads one record, with its revision. The error is job.ErrNotFound if there is none. It is job.ErrUnreadable if the record is
+// unreadable: then only the revision is valid.
+func get[T any](ctx context.Context, s *Store, kind Kind, name string) (record T, rev int64, err error) {
+	key := s.keys.record(kind, name)
+	resp, err := s.ask(ctx, tryTimeout, key)
+	if err != nil {
+		return record, 0, fmt.Errorf("read %s: %w", title(kind, name), err)
+	}
+	if len(resp.Kvs) == 0 {
+		return record, 0, fmt.Errorf("%s: %w", title(kind, name), job.ErrNotFound)
+	}
+	c := decodeKV(kind, name, resp.Kvs[0])
+	if c.Bad != nil {
+		return record, c.Rev, unreadable(key, c.Bad)
+	}
+	return *job.ValueOf[T](c), c.Rev, nil
+}
+
+// title names a record in error messages: "job backup".
+func title(kind Kind, name string) string {
+	return strings.TrimSpace(familyOf(kind).noun + " " + name)
+}
+
+func unreadable(key string, bad error) error {
+	return fmt.Errorf("%w: %s: %w", job.ErrUnreadable, key, bad)
 }

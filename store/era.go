@@ -9,6 +9,8 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // Sight is which store somebody sees, and how far its history has come. Of one store, later sights follow earlier ones.
@@ -79,15 +81,15 @@ type era struct {
 
 // Sight asks the store's majority what it is, and looks at the cursor of job, unless that is "". No later Sight of the same
 // store shows less, whichever member answers.
-func (s *Store) Sight(ctx context.Context, job string) (Sight, error) {
-	seen, _, err := s.sight(ctx, job)
+func (s *Store) Sight(ctx context.Context, jobName string) (Sight, error) {
+	seen, _, err := s.sight(ctx, jobName)
 	return seen, err
 }
 
-func (s *Store) sight(ctx context.Context, job string) (seen Sight, rev int64, err error) {
-	gets := []clientv3.Op{clientv3.OpGet(s.keys.era())}
-	if job != "" {
-		gets = append(gets, clientv3.OpGet(s.keys.cursor(job), clientv3.WithKeysOnly()))
+func (s *Store) sight(ctx context.Context, jobName string) (seen Sight, rev int64, err error) {
+	gets := []clientv3.Op{clientv3.OpGet(s.keys.record(KindEra, ""))}
+	if jobName != "" {
+		gets = append(gets, clientv3.OpGet(s.keys.cursor(jobName), clientv3.WithKeysOnly()))
 	}
 	try, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
@@ -97,30 +99,20 @@ func (s *Store) sight(ctx context.Context, job string) (seen Sight, rev int64, e
 	}
 	s.hear()
 	s.count.reached.note(resp.Header.ClusterId, resp.Header.Revision)
-	seen = Sight{Cluster: strconv.FormatUint(resp.Header.ClusterId, 16), Revision: resp.Header.Revision, Job: job}
+	seen = Sight{Cluster: strconv.FormatUint(resp.Header.ClusterId, 16), Revision: resp.Header.Revision, Job: jobName}
 	if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
 		rev = kvs[0].ModRevision
-		if seen.Era, err = decodeEra(kvs[0].Value); err != nil {
-			seen.Era = -1
+		seen.Era = -1
+		if e := job.ValueOf[era](decode(KindEra, "", kvs[0].Value, rev)); e != nil {
+			seen.Era = e.Era
 		}
 	}
-	if job != "" {
+	if jobName != "" {
 		if kvs := resp.Responses[1].GetResponseRange().Kvs; len(kvs) > 0 {
 			seen.Cursor = kvs[0].ModRevision
 		}
 	}
 	return seen, rev, nil
-}
-
-func decodeEra(value []byte) (int64, error) {
-	var e era
-	if err := unmarshal(value, &e); err != nil {
-		return 0, err
-	}
-	if e.Era < 1 {
-		return 0, fmt.Errorf("era %d: they begin at 1", e.Era)
-	}
-	return e.Era, nil
 }
 
 // Accept begins a new era: whoever saw the store before now, up to what known says, takes it as it is from now on.
@@ -134,7 +126,7 @@ func (s *Store) Accept(ctx context.Context, known Sight, at time.Time, by string
 	if err != nil {
 		return seen, fmt.Errorf("accept the store: %w", err)
 	}
-	key := s.keys.era()
+	key := s.keys.record(KindEra, "")
 	w := &write{lane: key, guards: []*pb.Compare{unchanged(key, rev)}}
 	w.putAnyway(key, value, clientv3.NoLease)
 	out, err := s.free.do(ctx, w)

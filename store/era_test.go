@@ -124,7 +124,7 @@ func TestAStoreIsAccepted(t *testing.T) {
 	if s.Reached() != 7 {
 		t.Errorf("reached %d, want that of the store that was accepted", s.Reached())
 	}
-	put(t, c, s.keys.era(), `{"era":"five"}`)
+	put(t, c, s.keys.record(KindEra, ""), `{"era":"five"}`)
 	if bad, err := s.Sight(ctx, ""); err != nil || bad.Era != -1 {
 		t.Errorf("garbage: got %+v, %v", bad, err)
 	}

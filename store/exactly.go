@@ -89,11 +89,11 @@ func (s *Store) removedBy(ctx context.Context, w *write, rev int64) (int64, erro
 		return 0, err
 	}
 	if modRevision(resp.Kvs) == rev {
-		stone, err := decodeStone(resp.Kvs[0].Value)
-		if err == nil && stone.Op == w.id {
+		c := decode(KindStones, "", resp.Kvs[0].Value, rev)
+		if stone := job.ValueOf[tombstone](c); stone != nil && stone.Op == w.id {
 			return rev, nil
 		}
-		return 0, err
+		return 0, c.Bad
 	}
 	if w.bare {
 		return 0, errForgotten

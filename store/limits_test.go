@@ -94,9 +94,9 @@ func TestLimits(t *testing.T) {
 		if got, ok := m.Limit("database"); !ok || *got != l || len(m.Limits()) != 1 {
 			t.Errorf("the mirror has %+v", got)
 		}
-		put(t, c, s.keys.limit("nothing"), `{"name":"nothing","spec":{}}`)
-		put(t, c, s.keys.limit("other"), `{"name":"database","spec":{"concurrent":1}}`)
-		rev := put(t, c, s.keys.limit("text"), `limit`)
+		put(t, c, s.keys.record(KindLimits, "nothing"), `{"name":"nothing","spec":{}}`)
+		put(t, c, s.keys.record(KindLimits, "other"), `{"name":"database","spec":{"concurrent":1}}`)
+		rev := put(t, c, s.keys.record(KindLimits, "text"), `limit`)
 		if err := m.WaitFor(within(t), rev); err != nil {
 			t.Fatal(err)
 		}

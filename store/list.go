@@ -154,3 +154,13 @@ func (p *pageSize) after(kvs []*mvccpb.KeyValue) {
 	p.keys = min(len(kvs)*p.bytes/bytes, growth*len(kvs), max(mostBytes/max(p.largest, 1), steadyPage), p.most)
 	p.keys = max(p.keys, minPage)
 }
+
+// Revision returns the present revision of the store, asked of its majority.
+func (s *Store) Revision(ctx context.Context) (int64, error) {
+	resp, err := s.ask(ctx, tryTimeout, s.keys.record(KindGate, ""), clientv3.WithCountOnly())
+	if err != nil {
+		return 0, fmt.Errorf("ask for the revision: %w", err)
+	}
+	s.hear()
+	return resp.Header.Revision, nil
+}

@@ -55,7 +55,7 @@ func TestAPageIsBounded(t *testing.T) {
 	fill(1500, func(n int) string { return s.keys.job(fmt.Sprintf("j%06d", n)) }, 500)
 	fill(300, func(n int) string { return s.keys.run("a", fmt.Sprintf("%06d", n)) }, 300)
 	fill(8000, func(n int) string { return s.keys.run("b", fmt.Sprintf("%06d", n)) }, large)
-	for _, key := range []string{s.keys.gate(), s.keys.files(), prefix + "/runs", prefix + "/runs0", prefix + "/zzz"} { // around the kinds
+	for _, key := range []string{s.keys.record(KindGate, ""), s.keys.record(KindFiles, ""), prefix + "/runs", prefix + "/runs0", prefix + "/zzz"} { // around the kinds
 		put(t, c, key, "{}")
 		want[key] = true
 	}

@@ -94,8 +94,8 @@ func (s *Store) Replicas(ctx context.Context) (replicas []*job.Replica, err erro
 	prefix := s.keys.family(KindReplicas)
 	kvs, _, err := s.list(ctx, prefix)
 	for _, kv := range kvs {
-		if c := decodeKV(KindReplicas, string(kv.Key[len(prefix):]), kv); c.Replica != nil {
-			replicas = append(replicas, c.Replica)
+		if r := job.ValueOf[job.Replica](decodeKV(KindReplicas, string(kv.Key[len(prefix):]), kv)); r != nil {
+			replicas = append(replicas, r)
 		}
 	}
 	return replicas, err

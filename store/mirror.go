@@ -63,16 +63,6 @@ func (m *Mirror) Follow(ctx context.Context) error {
 	})
 }
 
-// mirrored says which keys are copied. Orders are their worker's affair, events and tombstones are read when asked for,
-// candidates belong to the election, and the era is asked of etcd itself: those are only glanced at.
-func mirrored(kind Kind) bool {
-	switch kind {
-	case KindElection, KindTakeover, KindQueues, KindEvents, KindStones, KindEra:
-		return false
-	}
-	return true
-}
-
 func (m *Mirror) apply(rev int64, events []*clientv3.Event) {
 	list := make([]reading, len(events))
 	for i, ev := range events {

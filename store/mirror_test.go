@@ -482,13 +482,14 @@ func TestAGateThatNobodyCanRead(t *testing.T) {
 			catchUp(t, s, m)
 			changes := feed.Take()
 			last := changes[len(changes)-1]
-			if last.Bad == nil || last.Gate == nil || (last.Gate.Paused != nil) != paused || (m.Gate().Paused != nil) != paused {
+			gate := job.ValueOf[job.Gate](last)
+			if last.Bad == nil || gate == nil || (gate.Paused != nil) != paused || (m.Gate().Paused != nil) != paused {
 				t.Errorf("%s: got %+v, and the feed tells %+v; paused: want %t", what, m.Gate(), last, paused)
 			}
 		}
-		put(t, c, s.keys.gate(), "garbage")
+		put(t, c, s.keys.record(KindGate, ""), "garbage")
 		check("there was none", m, feed, false)
-		put(t, c, s.keys.gate(), "more garbage")
+		put(t, c, s.keys.record(KindGate, ""), "more garbage")
 		check("it was garbage", m, feed, false)
 
 		late := NewMirror(s)
@@ -512,7 +513,7 @@ func TestAGateThatNobodyCanRead(t *testing.T) {
 		if _, err := s.PutGate(within(t), g); err != nil {
 			t.Fatal(err)
 		}
-		put(t, c, s.keys.gate(), "garbage again")
+		put(t, c, s.keys.record(KindGate, ""), "garbage again")
 		check("it was closed", m, feed, true)
 		if p := m.Gate().Paused; p == nil || p.Reason != "upgrade" {
 			t.Errorf("got %+v, want the pause that was known", p)
@@ -551,7 +552,7 @@ func TestWatchTellsWhatHappenedSince(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := <-changes; from != first || len(got) != 1 || got[0].Rev != second || got[0].Event.ID != "e2" {
+		if got := <-changes; from != first || len(got) != 1 || got[0].Rev != second || got[0].Value.(*job.Event).ID != "e2" {
 			t.Errorf("from %d: got %+v, want e2 at %d", from, got, second)
 		}
 		cancel()
@@ -651,7 +652,7 @@ func TestAWatchThatTellsNothingAnyMoreEnds(t *testing.T) {
 		}
 		time.Sleep(time.Hour) // nothing happens: that is no reason
 		put(t, c, prefix+"/events/j/e1", `{"id":"e1","job":"j"}`)
-		if got, ok := <-changes; !ok || got[0].Event == nil {
+		if got, ok := <-changes; !ok || job.ValueOf[job.Event](got[0]) == nil {
 			t.Fatalf("got %+v, open %t", got, ok)
 		}
 		srv.StallWatches(own)

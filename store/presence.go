@@ -39,12 +39,12 @@ type Presence struct {
 // PresentWorker grants a lease of ttl and puts w on it, in the place of whatever another incarnation left there.
 // The record's session is the presence's ID.
 func (s *Store) PresentWorker(ctx context.Context, w job.Worker, ttl time.Duration) (*Presence, error) {
-	return s.present(ctx, s.keys.worker(w.Name), ttl, func(session string) any { w.Session = session; return w })
+	return s.present(ctx, s.keys.record(KindWorkers, w.Name), ttl, func(session string) any { w.Session = session; return w })
 }
 
 // PresentReplica is PresentWorker for a replica.
 func (s *Store) PresentReplica(ctx context.Context, r job.Replica, ttl time.Duration) (*Presence, error) {
-	return s.present(ctx, s.keys.replica(r.Name), ttl, func(session string) any { r.Session = session; return r })
+	return s.present(ctx, s.keys.record(KindReplicas, r.Name), ttl, func(session string) any { r.Session = session; return r })
 }
 
 func (s *Store) present(ctx context.Context, key string, ttl time.Duration, record func(session string) any) (*Presence, error) {
@@ -214,7 +214,7 @@ func (s *Store) EndWorker(ctx context.Context, term election.Term, w *job.Worker
 	if term.Rev <= 0 {
 		return election.ErrTermLost
 	}
-	key := s.keys.worker(w.Name)
+	key := s.keys.record(KindWorkers, w.Name)
 	wr := &write{lane: key}
 	wr.drop(key, w.Rev)
 	// A group of its own, since that of the term ends with the context of whoever comes first.

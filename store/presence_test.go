@@ -41,7 +41,7 @@ func isLost(p *Presence) bool {
 func TestAPresenceIsLost(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, s *Store, c *clientv3.Client, p *Presence){
 		"when its record is deleted": func(t *testing.T, s *Store, c *clientv3.Client, _ *Presence) {
-			remove(t, c, s.keys.worker("w"))
+			remove(t, c, s.keys.record(KindWorkers, "w"))
 		},
 		"when its lease is revoked": func(t *testing.T, _ *Store, c *clientv3.Client, p *Presence) {
 			if _, err := c.Revoke(t.Context(), p.lease.ID()); err != nil {
@@ -82,7 +82,7 @@ func TestAPresenceIsPutRight(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)
 		p := present(t, s)
-		key := s.keys.worker("w")
+		key := s.keys.record(KindWorkers, "w")
 		ours := value(t, c, key)
 		for _, v := range []string{"garbage", "", "{}", "null", strings.Replace(ours, `"capacity":1`, `"capacity":9`, 1)} {
 			rev := put(t, c, key, v)
@@ -175,7 +175,7 @@ func TestALatePresenceReplacesNoLaterOne(t *testing.T) {
 	if w, err := s.Worker(t.Context(), "w"); err != nil || w.Session != p.ID() {
 		t.Errorf("got session %s (%v), want the later one, %s", w.Session, err, p.ID())
 	}
-	put(t, c, s.keys.worker("w"), "garbage") // so that its watch has to be heard of
+	put(t, c, s.keys.record(KindWorkers, "w"), "garbage") // so that its watch has to be heard of
 	eventually(t, "put right", func() bool {
 		w, err := s.Worker(t.Context(), "w")
 		return err == nil && w.Session == p.ID()
@@ -188,7 +188,7 @@ func TestALatePresenceReplacesNoLaterOne(t *testing.T) {
 func TestAPresenceThatCannotBePutRightIsLost(t *testing.T) {
 	_, s, c := scripted(t, nil, strike(mem.Verdict{Action: mem.Refuse, Err: rpctypes.ErrGRPCNoSpace}))
 	p := present(t, s)
-	put(t, c, s.keys.worker("w"), "garbage")
+	put(t, c, s.keys.record(KindWorkers, "w"), "garbage")
 	eventually(t, "lost", func() bool { return isLost(p) })
 }
 
@@ -254,8 +254,8 @@ func TestAPresenceWithoutALeaseIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close(t.Context())
-	put(t, c, s.keys.worker("ghost"), `{"name":"ghost","session":"1","capacity":100,"started":"2026-01-01T00:00:00Z"}`)
-	put(t, c, s.keys.replica("ghost"), `{"name":"ghost","session":"1","started":"2026-01-01T00:00:00Z"}`)
+	put(t, c, s.keys.record(KindWorkers, "ghost"), `{"name":"ghost","session":"1","capacity":100,"started":"2026-01-01T00:00:00Z"}`)
+	put(t, c, s.keys.record(KindReplicas, "ghost"), `{"name":"ghost","session":"1","started":"2026-01-01T00:00:00Z"}`)
 	catchUp(t, s, m)
 	if workers := m.Workers(); len(workers) != 1 || workers[0].Name != "w" || len(m.Replicas()) != 0 {
 		t.Errorf("got %d workers and %d replicas, want the one on a lease", len(workers), len(m.Replicas()))

@@ -152,8 +152,8 @@ func (x *chaos) lead(c *clientv3.Client, name string) {
 func (x *chaos) decide(ctx context.Context, name, mark string) job.Decision {
 	reader := &Store{client: x.clean, keys: NewKeys(prefix)}
 	n, rev := 1, int64(0)
-	if c, err := reader.get(ctx, KindCursors, name, reader.keys.cursor(name)); err == nil {
-		n, rev = int(c.Cursor.After.Sub(epoch)/time.Minute)+1, c.Rev
+	if c, at, err := get[job.Cursor](ctx, reader, KindCursors, name); err == nil {
+		n, rev = int(c.After.Sub(epoch)/time.Minute)+1, at
 	}
 	r := given(slot(name, n), fmt.Sprint("worker", x.roll(2)))
 	r.By = mark
@@ -233,7 +233,7 @@ func (x *chaos) judge(history clientv3.WatchChan, rev int64) {
 			case kind == KindElection:
 				current = ev.Kv.CreateRevision
 			case kind == KindCursors:
-				c := decode(kind, name, ev.Kv.Value, ev.Kv.ModRevision).Cursor
+				c := job.ValueOf[job.Cursor](decode(kind, name, ev.Kv.Value, ev.Kv.ModRevision))
 				if !c.After.After(cursors[name]) {
 					x.Errorf("revision %d: cursor of %s goes back from %v to %v", c.Rev, name, cursors[name], c.After)
 				}
@@ -242,7 +242,7 @@ func (x *chaos) judge(history clientv3.WatchChan, rev int64) {
 				}
 				cursors[name] = c.After
 			case kind == KindRuns:
-				r := decode(kind, name, ev.Kv.Value, ev.Kv.ModRevision).Run
+				r := job.ValueOf[job.Run](decode(kind, name, ev.Kv.Value, ev.Kv.ModRevision))
 				written[r.By] = append(written[r.By], r.Rev)
 				if !states[name].May(r.State) {
 					x.Errorf("revision %d: run %s went from %q to %s", r.Rev, name, states[name], r.State)

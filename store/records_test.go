@@ -286,8 +286,8 @@ func FuzzDecode(f *testing.F) {
 				if c.Deleted() || c.Kind != kind || c.Name != n || c.Rev != 7 {
 					t.Errorf("%s %q: got %+v, want a record or a reason", kind, n, c)
 				}
-				if c.Run != nil && (c.Run.Name() != n || strings.Count(n, "/") != 1) {
-					t.Errorf("run %q passes for %q", c.Run.Name(), n)
+				if r := job.ValueOf[job.Run](c); r != nil && (r.Name() != n || strings.Count(n, "/") != 1) {
+					t.Errorf("run %q passes for %q", r.Name(), n)
 				}
 			}
 		}

@@ -32,7 +32,7 @@ func TestOrdersOfWorkersThatAreGoneAreRemoved(t *testing.T) {
 		if err != nil || len(resp.Kvs) != 1 || string(resp.Kvs[0].Key)[:len(s.keys.queue("w"))] != s.keys.queue("w") {
 			t.Errorf("got %v (%v), want the order of the worker that is there", resp.Kvs, err)
 		}
-		remove(t, c, s.keys.worker("w"))
+		remove(t, c, s.keys.record(KindWorkers, "w"))
 		remove(t, c, term.Key)
 		if removed, err := s.SweepOrders(within(t), term); removed != 0 || !errors.Is(err, election.ErrTermLost) {
 			t.Errorf("after the term: %d removed, %v", removed, err)

@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"strings"
-
-	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -18,7 +15,7 @@ func (s *Store) PutTold(ctx context.Context, term election.Term, list []job.Told
 	g := s.led(ctx, term)
 	ws := make([]*write, 0, len(list))
 	for i, t := range list {
-		key := s.keys.told(t.Job)
+		key := s.keys.record(KindTold, t.Job)
 		w := &write{id: s.ops.next(), lane: key}
 		t.Op, t.Term = w.id, term.Rev
 		if term.Rev <= 0 {
@@ -39,25 +36,4 @@ func (s *Store) PutTold(ctx context.Context, term election.Term, list []job.Told
 		ws = append(ws, w)
 	}
 	g.enqueue(ws...)
-}
-
-// EventsOf reads the events of some jobs, up to a revision. It looks at the keys of all events, so it is nothing to do often.
-func (s *Store) EventsOf(ctx context.Context, jobs map[string]bool, upTo int64) (events []*job.Event, err error) {
-	prefix := s.keys.family(KindEvents)
-	err = s.each(ctx, KindEvents, func(kvs []*mvccpb.KeyValue) error {
-		for _, kv := range kvs {
-			name := string(kv.Key[len(prefix):])
-			if of, _, _ := strings.Cut(name, "/"); !jobs[of] || kv.ModRevision > upTo {
-				continue
-			}
-			if c := decode(KindEvents, name, kv.Value, kv.ModRevision); c.Event != nil {
-				events = append(events, c.Event)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return events, nil
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -48,16 +47,6 @@ func (w *write) above(key string) {
 func (w *write) since(rev int64) {
 	others := w.guards[:len(w.guards)-1]
 	w.guards = append(slices.Clip(others), notSince(w.stone, rev)) // etcd may still be reading those that were sent
-}
-
-// decodeStone reads a tombstone.
-func decodeStone(value []byte) (*tombstone, error) {
-	return read(value, tombstone{}, func(t *tombstone) error {
-		if t.Op == "" {
-			return errors.New("it does not say who removed what was there")
-		}
-		return nil
-	})
 }
 
 // SweepTombstones removes the tombstones that were there at revision upTo, and says how many. It is the leader's to do, with ctx

@@ -83,7 +83,7 @@ func (s *Store) compacted(ctx context.Context, rev, now int64) bool {
 	}
 	try, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	_, err := s.client.Get(try, s.keys.gate(), clientv3.WithCountOnly(), clientv3.WithRev(rev))
+	_, err := s.client.Get(try, s.keys.record(KindGate, ""), clientv3.WithCountOnly(), clientv3.WithRev(rev))
 	return isCode(err, rpctypes.ErrCompacted)
 }
 
@@ -92,7 +92,7 @@ func (s *Store) changes(events []*clientv3.Event) (batches [][]job.Change) {
 	var last int64
 	for _, ev := range events {
 		kind, name, ok := s.keys.Parse(string(ev.Kv.Key))
-		if !ok || !mirrored(kind) && kind != KindEvents {
+		if !ok || !familyOf(kind).reported() {
 			continue
 		}
 		c := job.Change{Kind: kind, Name: name, Rev: ev.Kv.ModRevision}

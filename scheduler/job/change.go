@@ -3,7 +3,7 @@ package job
 // RecordKind names a family of records in the store.
 type RecordKind string
 
-// The families whose changes a mirror tells.
+// The kinds of records that a mirror copies, and events.
 const (
 	RecordJob     RecordKind = "jobs"
 	RecordCursor  RecordKind = "cursors"
@@ -17,33 +17,28 @@ const (
 	RecordTold    RecordKind = "told"
 )
 
-// Change is one record of a mirrored kind at one revision. Exactly one of the pointers is set; none if the record is gone, or
-// cannot be read: then Bad says why. For an unreadable gate, Gate is what holds nonetheless. What they point to is shared and
-// must not be changed.
+// Change is one record of a mirrored kind at one revision.
 type Change struct {
 	Kind RecordKind
 	Name string
 	Rev  int64
 
-	// Only a snapshot tells these two.
-	Key    string // the whole key, as etcdctl shows it
-	Create int64  // the revision at which it was made
+	// Only a snapshot sets these two.
+	Key    string // the whole key, as etcdctl prints it
+	Create int64  // the revision at which the record was created
 
-	Job     *Job
-	Cursor  *Cursor
-	Run     *Run
-	Worker  *Worker
-	Replica *Replica
-	Limit   *Limit
-	Gate    *Gate
-	Files   *Files
-	Event   *Event
-	Told    *Told
-	Bad     error
+	// Value points to the record: *Job, *Cursor, *Run and so on, by Kind. Others share the record, so readers must not change
+	// it. Value is nil if the record is gone or unreadable, with one exception: for an unreadable gate, it is the gate that
+	// applies nonetheless.
+	Value any
+	Bad   error // why the record is unreadable; nil if it is readable or gone
 }
 
-// Deleted says whether the record is gone.
-func (c Change) Deleted() bool {
-	return c.Bad == nil && c.Job == nil && c.Cursor == nil && c.Run == nil && c.Worker == nil && c.Replica == nil &&
-		c.Limit == nil && c.Gate == nil && c.Files == nil && c.Event == nil && c.Told == nil
+// Deleted reports whether the record is gone.
+func (c Change) Deleted() bool { return c.Value == nil && c.Bad == nil }
+
+// ValueOf returns the record of a change as a *T; nil if the record is of another kind, gone, or unreadable.
+func ValueOf[T any](c Change) *T {
+	v, _ := c.Value.(*T)
+	return v
 }

@@ -110,8 +110,8 @@ func TestChangeDeleted(t *testing.T) {
 		t.Error("a change without a record is not a deletion")
 	}
 	for name, c := range map[string]job.Change{
-		"job": {Job: &job.Job{}}, "cursor": {Cursor: &job.Cursor{}}, "run": {Run: &job.Run{}}, "worker": {Worker: &job.Worker{}},
-		"replica": {Replica: &job.Replica{}}, "gate": {Gate: &job.Gate{}}, "files": {Files: &job.Files{}}, "event": {Event: &job.Event{}},
+		"job": {Value: &job.Job{}}, "cursor": {Value: &job.Cursor{}}, "run": {Value: &job.Run{}}, "worker": {Value: &job.Worker{}},
+		"replica": {Value: &job.Replica{}}, "gate": {Value: &job.Gate{}}, "files": {Value: &job.Files{}}, "event": {Value: &job.Event{}},
 		"garbage": {Bad: job.ErrNotFound},
 	} {
 		if c.Deleted() {

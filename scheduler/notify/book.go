@@ -46,12 +46,12 @@ func (b *Book) Open(j *job.Job, record *job.Told, runs []*job.Run, events []*job
 		switch {
 		case r.Rev > b.began:
 		case !r.State.Terminal(), r.Rev > p.record.UpTo && !r.Ended().Before(since):
-			news = append(news, job.Change{Rev: r.Rev, Run: r})
+			news = append(news, job.Change{Rev: r.Rev, Value: r})
 		}
 	}
 	for _, e := range events {
 		if e.Rev <= b.began && e.Rev > p.record.UpTo && !e.At.Before(since) {
-			news = append(news, job.Change{Rev: e.Rev, Event: e})
+			news = append(news, job.Change{Rev: e.Rev, Value: e})
 		}
 	}
 	slices.SortFunc(news, func(a, b job.Change) int { return cmp.Compare(a.Rev, b.Rev) })
@@ -120,7 +120,8 @@ func (b *Book) Apply(c job.Change) {
 // openFor opens the page of a job that has none, if a change may have to be reported; nil if not. A job with an open notice or
 // a failure has a page already.
 func (b *Book) openFor(name string, c job.Change) *page {
-	if (c.Run == nil || !mayReport(c.Run)) && (c.Event == nil || !isMissed(c.Event)) {
+	run, event := job.ValueOf[job.Run](c), job.ValueOf[job.Event](c)
+	if (run == nil || !mayReport(run)) && (event == nil || !isMissed(event)) {
 		return nil
 	}
 	j, record := b.find(name)
@@ -134,28 +135,29 @@ func (b *Book) openFor(name string, c job.Change) *page {
 
 // define applies a job's definition.
 func (b *Book) define(p *page, c job.Change) {
+	def := job.ValueOf[job.Job](c)
 	switch {
 	case c.Bad != nil: // keep the last readable definition
-	case c.Job == nil || len(c.Job.Spec.Notify) == 0:
+	case def == nil || len(def.Spec.Notify) == 0:
 		delete(b.pages, p.job.Name)
 		delete(b.dirty, p.job.Name)
 		p.gone = true
 	default:
-		if !c.Job.Notified.Equal(p.job.Notified) {
+		if !def.Notified.Equal(p.job.Notified) {
 			p.failing = ""
 		}
-		p.job = c.Job
+		p.job = def
 	}
 }
 
 // add makes a notice of a change, if a notifier wants it.
 func (b *Book) add(p *page, c job.Change) {
-	n := &Notice{Job: p.job.Name, Rev: c.Rev, Run: c.Run, Event: c.Event, page: p}
+	n := &Notice{Job: p.job.Name, Rev: c.Rev, Run: job.ValueOf[job.Run](c), Event: job.ValueOf[job.Event](c), page: p}
 	switch {
-	case c.Run != nil:
+	case n.Run != nil:
 		p.evaluate(n)
-	case c.Event != nil:
-		if isMissed(c.Event) {
+	case n.Event != nil:
+		if isMissed(n.Event) {
 			n.Occasions = []job.Occasion{job.OnMissed}
 		}
 	case c.Kind == job.RecordRun: // gone, or unreadable

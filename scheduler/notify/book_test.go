@@ -38,7 +38,7 @@ func gaveUp(r *job.Run, numbers ...int) *job.Run {
 }
 
 func change(r *job.Run) job.Change {
-	return job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: r.Rev, Run: r}
+	return job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: r.Rev, Value: r}
 }
 
 // book is a book at a revision. Its only job is j, and nothing was reported about it.
@@ -105,7 +105,7 @@ func TestMissedSlotsAreReported(t *testing.T) {
 	b := book(6, defined())
 	for rev, reason := range []string{"missed: a later slot runs instead", "paused", "overlap: a later slot replaces it", "missed: older than the window of 1h"} {
 		e := skipped(reason, int64(10+rev))
-		b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: e.Rev, Event: e})
+		b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: e.Rev, Value: e})
 	}
 	r := ended("1", job.Skipped, 20)
 	r.Reason = "missed: nobody could dispatch at its time, and the job's policy is none"
@@ -142,7 +142,7 @@ func TestRepeatedChangesAreReportedOnce(t *testing.T) {
 	b.Open(defined(), nil, []*job.Run{run, ended("2", job.Failed, 30)}, []*job.Event{event})
 	for range 2 { // as after a new list
 		b.Apply(change(run))
-		b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: 11, Event: event})
+		b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: 11, Value: event})
 	}
 	b.Apply(change(ended("2", job.Failed, 30)))
 	want := []string{"ops failure 1", "ops missed event", "ops failure 2"}
@@ -163,7 +163,7 @@ func TestJobWithoutNotifiersIsNotReported(t *testing.T) {
 	all := b.Take()
 	j = defined()
 	j.Spec.Notify = nil
-	b.Apply(job.Change{Kind: job.RecordJob, Name: "a", Rev: 13, Job: j})
+	b.Apply(job.Change{Kind: job.RecordJob, Name: "a", Rev: 13, Value: j})
 	b.Done(all[0])
 	if len(b.Records(later)) != 0 {
 		t.Error("a record for a job that lost its notifiers")
@@ -179,7 +179,7 @@ func TestJobWithoutNotifiersIsNotReported(t *testing.T) {
 func TestOldEventsAreNotReportedAgain(t *testing.T) {
 	b := book(6, defined())
 	for _, rev := range []int64{5, 10} {
-		b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: rev, Event: skipped("missed: x", rev)})
+		b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: rev, Value: skipped("missed: x", rev)})
 	}
 	all := b.Take()
 	if diff := cmp.Diff([]string{"ops missed event"}, summarize(all)); diff != "" {
@@ -187,12 +187,12 @@ func TestOldEventsAreNotReportedAgain(t *testing.T) {
 	}
 	b.Done(all[0])
 	b.Recorded(b.Records(later)[0], 11, nil)
-	b.Apply(job.Change{Kind: job.RecordTold, Name: "a", Rev: 11, Told: &job.Told{Job: "a", UpTo: 10}})
+	b.Apply(job.Change{Kind: job.RecordTold, Name: "a", Rev: 11, Value: &job.Told{Job: "a", UpTo: 10}})
 	if b.Pages() != 0 {
 		t.Fatal("the page is still open")
 	}
 	for _, rev := range []int64{5, 10} {
-		b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: rev, Event: skipped("missed: x", rev)})
+		b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: rev, Value: skipped("missed: x", rev)})
 	}
 	if got := summarize(b.Take()); len(got) != 0 {
 		t.Errorf("reported again: %v", got)

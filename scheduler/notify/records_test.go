@@ -110,7 +110,7 @@ func TestRefusedRecordIsWrittenAgain(t *testing.T) {
 	if len(b.Records(later)) != 0 {
 		t.Error("two records are under way")
 	}
-	b.Apply(job.Change{Kind: job.RecordTold, Name: "a", Rev: 15, Told: &job.Told{Job: "a"}}) // written by hand
+	b.Apply(job.Change{Kind: job.RecordTold, Name: "a", Rev: 15, Value: &job.Told{Job: "a"}}) // written by hand
 	b.Recorded(first[0], 0, job.ErrConflict)
 	if again := b.Records(later); len(again) != 1 || again[0].Rev != 15 || again[0].UpTo != 10 {
 		t.Errorf("got %+v, want the same record to replace revision 15", again)

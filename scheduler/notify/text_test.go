@@ -26,7 +26,7 @@ func TestMessages(t *testing.T) {
 	b.Apply(change(good))
 	b.Apply(change(lost))
 	e := skipped("missed: a later slot runs instead", 13)
-	b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: e.Rev, Event: e})
+	b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: e.Rev, Value: e})
 	var got strings.Builder
 	for _, n := range b.Take() {
 		fmt.Fprintf(&got, "%s\n\n", n.Message(n.To[0].Occasion, strings.Repeat("noise\n", 50)+"it broke\n", "http://q1:8470").Text())

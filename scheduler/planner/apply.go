@@ -18,7 +18,7 @@ func (p *Planner) Apply(c job.Change, now time.Time) {
 		p.applyCursor(c)
 	case job.RecordRun:
 		if name, id, err := job.ParseRunName(c.Name); err == nil {
-			p.applyRun(name, id, c.Run, c.Rev, now)
+			p.applyRun(name, id, job.ValueOf[job.Run](c), c.Rev, now)
 		}
 	case job.RecordWorker:
 		p.applyWorker(c, now)
@@ -34,9 +34,10 @@ func (p *Planner) applyGate(c job.Change, now time.Time) {
 	if c.Deleted() {
 		p.gateRev = 0
 	}
+	gate := job.ValueOf[job.Gate](c)
 	switch {
-	case c.Gate != nil: // the record, or the last readable one
-		p.gate = *c.Gate
+	case gate != nil: // the record, or the last readable one
+		p.gate = *gate
 	case c.Bad != nil: // keep the last readable gate
 		return
 	case p.gate.Paused != nil: // a deletion by hand also resumes the jobs
@@ -57,13 +58,13 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 	if j.unreadable && c.Bad == nil {
 		j.ensureTrouble().missedBefore = now // nobody could dispatch its slots meanwhile
 	}
-	old := j.def
+	old, def := j.def, job.ValueOf[job.Job](c)
 	j.unreadable, j.when = c.Bad != nil, nil
 	if !j.unreadable {
-		j.def = c.Job
+		j.def = def
 	}
 	p.applyThrottle(j, old, now)
-	if c.Job == nil {
+	if def == nil {
 		p.invalid.remove(c.Name)
 		if c.Deleted() && j.cursor != nil && j.cursor.Rev == 0 {
 			j.cursor = nil
@@ -72,7 +73,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 		return
 	}
 	// The schedule is parsed even if it seems unchanged: the job may have been created anew, or edited by hand.
-	when, err := policy.When(c.Name, c.Job.Spec)
+	when, err := policy.When(c.Name, def.Spec)
 	j.when = when
 	j.cursor = j.withNext(j.cursor)
 	if err != nil {

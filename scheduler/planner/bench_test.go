@@ -30,11 +30,11 @@ func benchmarkPlan(b *testing.B, jobs int) {
 			spec.Every = job.Duration(time.Minute)
 		}
 		j := &job.Job{Name: fmt.Sprintf("job-%d", i), Generation: 1, Since: now, Spec: new(spec.WithDefaults()), Rev: int64(i + 1)}
-		apply(job.Change{Kind: job.RecordJob, Name: j.Name, Rev: j.Rev, Job: j})
+		apply(job.Change{Kind: job.RecordJob, Name: j.Name, Rev: j.Rev, Value: j})
 	}
 	rev := int64(jobs + 1)
 	w := &job.Worker{Name: "w", Session: "s", Capacity: 2 * due, Rev: rev}
-	apply(job.Change{Kind: job.RecordWorker, Name: "w", Rev: rev, Worker: w})
+	apply(job.Change{Kind: job.RecordWorker, Name: "w", Rev: rev, Value: w})
 	p.Plan(now, due) // as a follower
 	p.Lead(now)
 	cost := heap() - before
@@ -59,7 +59,7 @@ func benchmarkPlan(b *testing.B, jobs int) {
 				slots++
 				r := *d.Run
 				r.State, r.Started, r.Finished, r.Rev = job.Succeeded, now, now, rev
-				apply(job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: rev, Run: &r})
+				apply(job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: rev, Value: &r})
 				apply(job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: rev + 1})
 			}
 			rev++

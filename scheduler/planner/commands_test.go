@@ -37,7 +37,7 @@ func (st *stage) do(line string) {
 		st.define(name, opts)
 	case "limit":
 		l := job.Limit{Name: name, Generation: 1, Updated: st.now, Spec: job.LimitSpec{Concurrent: number(opts["concurrent"]), Rate: rate(opts["rate"])}}
-		st.store.put(job.Change{Kind: job.RecordLimit, Name: name, Limit: &l})
+		st.store.put(job.Change{Kind: job.RecordLimit, Name: name, Value: &l})
 	case "delete":
 		st.store.deleteJob(name)
 	case "pause":
@@ -48,10 +48,10 @@ func (st *stage) do(line string) {
 		st.store.putJob(j)
 	case "pause-all":
 		g, _ := st.store.gate().Halt(&job.Pause{At: st.now}, st.now)
-		st.store.put(job.Change{Kind: job.RecordGate, Gate: &g})
+		st.store.put(job.Change{Kind: job.RecordGate, Value: &g})
 	case "resume-all":
 		g, _ := st.store.gate().Halt(nil, st.now)
-		st.store.put(job.Change{Kind: job.RecordGate, Gate: &g})
+		st.store.put(job.Change{Kind: job.RecordGate, Value: &g})
 	case "worker":
 		st.join(name, opts)
 	case "lose":
@@ -97,7 +97,7 @@ func (st *stage) do(line string) {
 		}
 	case "rewind":
 		for _, c := range st.store.log {
-			if c.Kind == job.RecordCursor && c.Name == name && c.Cursor != nil {
+			if c.Kind == job.RecordCursor && c.Name == name && c.Value != nil {
 				st.store.put(c)
 				break
 			}

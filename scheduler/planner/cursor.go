@@ -19,7 +19,7 @@ func (p *Planner) applyCursor(c job.Change) {
 		j.cursor = nil
 		p.forgetJob(j)
 	default:
-		j.cursor = j.withNext(j.furthest(c.Cursor))
+		j.cursor = j.withNext(j.furthest(job.ValueOf[job.Cursor](c)))
 	}
 }
 

@@ -21,7 +21,7 @@ func TestNextSlotOfACursorIsComputed(t *testing.T) {
 				if jobFirst {
 					r.define("j", job.Spec{Every: minutely})
 				}
-				r.store.put(job.Change{Kind: job.RecordCursor, Name: "j", Cursor: &c})
+				r.store.put(job.Change{Kind: job.RecordCursor, Name: "j", Value: &c})
 				if !jobFirst {
 					r.define("j", job.Spec{Every: minutely})
 				}
@@ -71,8 +71,8 @@ func TestOldChangeIsIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.feed()
-	r.Apply(job.Change{Kind: job.RecordRun, Name: old.Name(), Rev: old.Rev, Run: &old}, r.now)
-	r.Apply(job.Change{Kind: job.RecordRun, Name: old.Name(), Rev: armed.Rev, Run: &armed}, r.now)
+	r.Apply(job.Change{Kind: job.RecordRun, Name: old.Name(), Rev: old.Rev, Value: &old}, r.now)
+	r.Apply(job.Change{Kind: job.RecordRun, Name: old.Name(), Rev: armed.Rev, Value: &armed}, r.now)
 
 	r.now = r.now.Add(time.Minute)
 	d = r.plan()
@@ -80,7 +80,7 @@ func TestOldChangeIsIgnored(t *testing.T) {
 		t.Fatalf("got %s: want the slot armed, since the run before it has ended", describe(d.Run))
 	}
 	r.Resolve(d, r.commit(d), r.now)
-	r.Apply(job.Change{Kind: job.RecordCursor, Name: "j", Rev: cursor.Rev, Cursor: &cursor}, r.now)
+	r.Apply(job.Change{Kind: job.RecordCursor, Name: "j", Rev: cursor.Rev, Value: &cursor}, r.now)
 	r.Apply(job.Change{Kind: job.RecordCursor, Name: "j", Rev: cursor.Rev}, r.now)
 	r.expectNone()
 }

@@ -18,7 +18,7 @@ func TestDecisionsNameTheGate(t *testing.T) {
 		what   string
 		change job.Change
 	}{
-		{"resumed", job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: midnight}}},
+		{"resumed", job.Change{Kind: job.RecordGate, Value: &job.Gate{Since: midnight}}},
 		{"unreadable", job.Change{Kind: job.RecordGate, Bad: errors.New("garbage")}},
 		{"deleted", job.Change{Kind: job.RecordGate}},
 	} {
@@ -40,13 +40,13 @@ func TestAGateThatCannotBeReadStaysClosed(t *testing.T) {
 	r := newRig(t)
 	r.define("j", job.Spec{Every: minutely})
 	r.worker("w", 10)
-	r.store.put(job.Change{Kind: job.RecordGate, Bad: errors.New("garbage"), Gate: &job.Gate{Paused: &job.Pause{Reason: "unreadable"}}})
+	r.store.put(job.Change{Kind: job.RecordGate, Bad: errors.New("garbage"), Value: &job.Gate{Paused: &job.Pause{Reason: "unreadable"}}})
 	r.lead()
 	r.now = r.now.Add(time.Minute)
 	if ds := r.Plan(r.now, 1); len(ds) > 0 {
 		t.Errorf("got %+v, want nothing", ds[0])
 	}
-	r.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: r.now}})
+	r.store.put(job.Change{Kind: job.RecordGate, Value: &job.Gate{Since: r.now}})
 	r.feed()
 	r.now = r.now.Add(time.Minute)
 	if d := r.plan(); d.Event == nil || d.Event.Reason != "paused" {
@@ -59,7 +59,7 @@ func TestPendingRunNamesTheGate(t *testing.T) {
 	r := newRig(t)
 	r.define("j", job.Spec{Every: minutely})
 	r.lead()
-	r.store.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: midnight}})
+	r.store.put(job.Change{Kind: job.RecordGate, Value: &job.Gate{Since: midnight}})
 	r.feed()
 	r.now = r.now.Add(time.Minute)
 	d := r.plan()

@@ -29,7 +29,7 @@ func lifeOfARun(n int) (least time.Duration) {
 	apply := func(r job.Run) {
 		rev++
 		r.Rev = rev
-		p.Apply(job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: rev, Run: &r}, now)
+		p.Apply(job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: rev, Value: &r}, now)
 	}
 	submission := func(i int) job.Run {
 		return job.Run{
@@ -44,7 +44,7 @@ func lifeOfARun(n int) (least time.Duration) {
 		now = now.Add(time.Second / 2)
 	}
 	rev++
-	p.Apply(job.Change{Kind: job.RecordWorker, Name: "q1", Rev: rev, Worker: &job.Worker{Name: "q1", Session: "s", Capacity: 9, Rev: rev}}, now)
+	p.Apply(job.Change{Kind: job.RecordWorker, Name: "q1", Rev: rev, Value: &job.Worker{Name: "q1", Session: "s", Capacity: 9, Rev: rev}}, now)
 	p.Lead(now)
 	p.Plan(now, 9)
 	for i := range 20 {

@@ -65,7 +65,7 @@ func (p *Planner) applyLimit(c job.Change) {
 		return
 	}
 	l := p.limit(c.Name)
-	l.def = c.Limit
+	l.def = job.ValueOf[job.Limit](c)
 	for _, w := range l.waiting { // their reasons change in any case
 		p.markDirty(w.job)
 	}

@@ -22,7 +22,7 @@ func TestIdleJobMemory(t *testing.T) {
 	before := heap()
 	p := planner.New(planner.Config{})
 	for _, j := range list {
-		p.Apply(job.Change{Kind: job.RecordJob, Name: j.Name, Rev: j.Rev, Job: j}, midnight)
+		p.Apply(job.Change{Kind: job.RecordJob, Name: j.Name, Rev: j.Rev, Value: j}, midnight)
 	}
 	p.Plan(midnight, jobs) // as a follower
 	p.Lead(midnight)

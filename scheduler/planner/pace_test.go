@@ -20,7 +20,7 @@ func TestAttemptThatEndedBeforeItsAnswerCounts(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			r := newRig(t)
 			for name, l := range map[string]job.LimitSpec{"api": {Rate: sparse}, "db": {Concurrent: 1}} {
-				r.store.put(job.Change{Kind: job.RecordLimit, Name: name, Limit: &job.Limit{Name: name, Generation: 1, Spec: l}})
+				r.store.put(job.Change{Kind: job.RecordLimit, Name: name, Value: &job.Limit{Name: name, Generation: 1, Spec: l}})
 			}
 			spec.Every = job.Duration(2 * time.Second)
 			r.define("j", spec)

@@ -90,7 +90,7 @@ func TestOversizedRunBlocksNothing(t *testing.T) {
 	r.define("j", job.Spec{Every: minutely, Overlap: job.OverlapAllow, Missed: job.MissedNone})
 	r.worker("w", 10)
 	for _, id := range []string{"a-large", "b-small"} {
-		r.store.put(job.Change{Kind: job.RecordRun, Name: "j/" + id, Run: &job.Run{
+		r.store.put(job.Change{Kind: job.RecordRun, Name: "j/" + id, Value: &job.Run{
 			Job: "j", ID: id, Kind: job.KindManual, Slot: r.now, Due: r.now, State: job.Pending,
 		}})
 	}
@@ -125,7 +125,7 @@ func TestRetryGoesBeforeWaitingRuns(t *testing.T) {
 	r.lead()
 	for i := range 200 {
 		id := fmt.Sprintf("m%03d", i)
-		r.store.put(job.Change{Kind: job.RecordRun, Name: "j/" + id, Run: &job.Run{
+		r.store.put(job.Change{Kind: job.RecordRun, Name: "j/" + id, Value: &job.Run{
 			Job: "j", ID: id, Kind: job.KindManual, Slot: r.now, Due: r.now, State: job.Pending,
 		}})
 	}
@@ -133,7 +133,7 @@ func TestRetryGoesBeforeWaitingRuns(t *testing.T) {
 		Job: "j", ID: "retry", Kind: job.KindManual, Slot: r.now, Due: r.now.Add(time.Second), State: job.Pending, Attempt: 1,
 		Attempts: []job.Attempt{{Number: 1, Worker: "w", Token: 1, Started: r.now, Finished: r.now, State: job.Failed}},
 	}
-	r.store.put(job.Change{Kind: job.RecordRun, Name: retry.Name(), Run: &retry})
+	r.store.put(job.Change{Kind: job.RecordRun, Name: retry.Name(), Value: &retry})
 	r.feed()
 	r.now = r.now.Add(2 * time.Second)
 	for range 200 { // each waiting run gets a reason
@@ -169,7 +169,7 @@ func TestSubmittedRunSaysWhyItWaits(t *testing.T) {
 			r.lead()
 			for i := range 3 {
 				id := fmt.Sprint("m", i)
-				r.store.put(job.Change{Kind: job.RecordRun, Name: "j/" + id, Run: &job.Run{
+				r.store.put(job.Change{Kind: job.RecordRun, Name: "j/" + id, Value: &job.Run{
 					Job: "j", ID: id, Kind: job.KindManual, Slot: r.now, Due: r.now, State: job.Pending, Reason: job.ReasonNew, Created: r.now,
 				}})
 			}
@@ -199,7 +199,7 @@ func TestSlotGoesBeforeALaterManualRun(t *testing.T) {
 	later := job.Run{
 		Job: "j", ID: "m", Kind: job.KindManual, Slot: r.now, Due: r.now.Add(time.Millisecond), State: job.Pending,
 	}
-	r.store.put(job.Change{Kind: job.RecordRun, Name: later.Name(), Run: &later})
+	r.store.put(job.Change{Kind: job.RecordRun, Name: later.Name(), Value: &later})
 	r.feed()
 	r.now = r.now.Add(time.Second)
 	if d := r.plan(); d.Run.Kind != job.KindScheduled || d.Run.State != job.Armed {
@@ -258,7 +258,7 @@ func TestRunIsArmedWithTheGenerationOfItsJob(t *testing.T) {
 	old := *r.store.job("j")
 	old.Generation = 3
 	r.store.putJob(old)
-	r.store.put(job.Change{Kind: job.RecordRun, Name: "j/x", Run: &job.Run{
+	r.store.put(job.Change{Kind: job.RecordRun, Name: "j/x", Value: &job.Run{
 		Job: "j", ID: "x", Kind: job.KindManual, State: job.Pending, Slot: r.now, Due: r.now, Created: r.now, Generation: 3,
 	}})
 	r.lead()

@@ -101,7 +101,7 @@ func (w *sim) operate() {
 			w.log("pause all")
 			now := w.apiClock()
 			g, _ := w.store.gate().Halt(&job.Pause{At: now}, now)
-			w.store.put(job.Change{Kind: job.RecordGate, Gate: &g})
+			w.store.put(job.Change{Kind: job.RecordGate, Value: &g})
 		} else {
 			w.resumeGate()
 		}
@@ -176,7 +176,7 @@ func (w *sim) resumeGate() {
 	if w.store.gate().Paused != nil {
 		w.log("resume all")
 		g, _ := w.store.gate().Halt(nil, w.apiClock())
-		w.store.put(job.Change{Kind: job.RecordGate, Gate: &g})
+		w.store.put(job.Change{Kind: job.RecordGate, Value: &g})
 	}
 }
 
@@ -198,8 +198,9 @@ func (w *sim) tamper() {
 	switch w.n(5) {
 	case 4:
 		for _, c := range w.store.log {
-			if c.Cursor != nil && c.Name == name && c.Cursor.After.After(w.store.job(name).Since) && w.chance(0.3) {
-				w.log("cursor of %s is put back to %v", name, c.Cursor.After)
+			cursor := job.ValueOf[job.Cursor](c)
+			if cursor != nil && c.Name == name && cursor.After.After(w.store.job(name).Since) && w.chance(0.3) {
+				w.log("cursor of %s is put back to %v", name, cursor.After)
 				w.tampered[name] = true
 				w.store.put(c)
 				break

@@ -49,7 +49,7 @@ func (c *checker) change(ch job.Change) {
 	for _, f := range c.orphans {
 		c.sim.land(f)
 	}
-	r := ch.Run
+	r := job.ValueOf[job.Run](ch)
 	if r == nil {
 		return
 	}
@@ -75,7 +75,7 @@ func (c *checker) change(ch job.Change) {
 
 // room checks that a worker gets no more runs than its capacity. A due run may take the place of one that is armed ahead.
 func (c *checker) room(r *job.Run) {
-	w := c.sim.store.records[recordKey{job.RecordWorker, r.Worker}].Worker
+	w := job.ValueOf[job.Worker](c.sim.store.records[recordKey{job.RecordWorker, r.Worker}])
 	if w == nil || w.Session != r.Session {
 		return
 	}
@@ -241,7 +241,7 @@ func (c *checker) verify(w *sim) []error {
 		}
 	}
 	for _, ch := range w.store.snapshot() {
-		if j := ch.Job; j != nil {
+		if j := job.ValueOf[job.Job](ch); j != nil {
 			c.decided(j, healed)
 		}
 	}

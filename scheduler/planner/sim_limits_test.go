@@ -17,7 +17,7 @@ var simLimits = map[string]job.LimitSpec{
 func (w *sim) defineLimits() {
 	for name, spec := range simLimits {
 		l := job.Limit{Name: name, Generation: 1, Updated: w.now, Spec: spec}
-		w.store.put(job.Change{Kind: job.RecordLimit, Name: name, Limit: &l})
+		w.store.put(job.Change{Kind: job.RecordLimit, Name: name, Value: &l})
 	}
 }
 

@@ -162,8 +162,8 @@ func (w *sim) step() {
 	for ; w.checked < len(w.store.log); w.checked++ {
 		c := w.store.log[w.checked]
 		w.check.change(c)
-		if c.Run != nil {
-			w.log("%d %s", c.Rev, describe(c.Run))
+		if r := job.ValueOf[job.Run](c); r != nil {
+			w.log("%d %s", c.Rev, describe(r))
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (x *simWorker) step() {
 	}
 	if !x.gone && w.now.Sub(x.renewed) >= simLease {
 		x.gone = true
-		if c := w.store.records[recordKey{job.RecordWorker, x.name}]; c.Worker != nil {
+		if c := w.store.records[recordKey{job.RecordWorker, x.name}]; c.Value != nil {
 			w.store.remove(job.RecordWorker, x.name)
 		}
 	}

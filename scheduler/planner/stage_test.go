@@ -194,9 +194,10 @@ func (st *stage) mustRun(name string) *job.Run {
 // show prints the changes since the last call.
 func (st *stage) show() {
 	for ; st.shown < len(st.store.log); st.shown++ {
-		switch c := st.store.log[st.shown]; {
-		case c.Run != nil:
-			st.print("%s", describe(c.Run))
+		c := st.store.log[st.shown]
+		switch r := job.ValueOf[job.Run](c); {
+		case r != nil:
+			st.print("%s", describe(r))
 		case c.Kind == job.RecordRun && c.Bad == nil:
 			st.print("run %s removed", c.Name)
 		}

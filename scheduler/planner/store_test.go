@@ -49,19 +49,19 @@ func (s *fakeStore) put(c job.Change) int64 {
 // write writes a record at the present revision.
 func (s *fakeStore) write(c job.Change) {
 	c.Rev = s.rev
-	switch {
-	case c.Job != nil:
-		v := *c.Job
-		v.Rev, c.Job = s.rev, &v
-	case c.Run != nil:
-		v := *c.Run
-		v.Rev, c.Run = s.rev, &v
-	case c.Cursor != nil:
-		v := *c.Cursor
-		v.Rev, c.Cursor = s.rev, &v
-	case c.Worker != nil:
-		v := *c.Worker
-		v.Rev, c.Worker = s.rev, &v
+	switch v := c.Value.(type) {
+	case *job.Job:
+		r := *v
+		r.Rev, c.Value = s.rev, &r
+	case *job.Run:
+		r := *v
+		r.Rev, c.Value = s.rev, &r
+	case *job.Cursor:
+		r := *v
+		r.Rev, c.Value = s.rev, &r
+	case *job.Worker:
+		r := *v
+		r.Rev, c.Value = s.rev, &r
 	}
 	key := recordKey{c.Kind, c.Name}
 	if c.Deleted() {
@@ -75,10 +75,12 @@ func (s *fakeStore) write(c job.Change) {
 	s.log = append(s.log, c)
 }
 
-func (s *fakeStore) putJob(j job.Job) { s.put(job.Change{Kind: job.RecordJob, Name: j.Name, Job: &j}) }
+func (s *fakeStore) putJob(j job.Job) {
+	s.put(job.Change{Kind: job.RecordJob, Name: j.Name, Value: &j})
+}
 
 func (s *fakeStore) putWorker(w job.Worker) {
-	s.put(job.Change{Kind: job.RecordWorker, Name: w.Name, Worker: &w})
+	s.put(job.Change{Kind: job.RecordWorker, Name: w.Name, Value: &w})
 }
 
 func (s *fakeStore) remove(kind job.RecordKind, name string) {
@@ -91,16 +93,20 @@ func (s *fakeStore) deleteJob(name string) {
 	s.write(job.Change{Kind: job.RecordCursor, Name: name})
 }
 
-func (s *fakeStore) job(name string) *job.Job { return s.records[recordKey{job.RecordJob, name}].Job }
+func (s *fakeStore) job(name string) *job.Job {
+	return job.ValueOf[job.Job](s.records[recordKey{job.RecordJob, name}])
+}
 
-func (s *fakeStore) run(name string) *job.Run { return s.records[recordKey{job.RecordRun, name}].Run }
+func (s *fakeStore) run(name string) *job.Run {
+	return job.ValueOf[job.Run](s.records[recordKey{job.RecordRun, name}])
+}
 
 func (s *fakeStore) cursor(name string) *job.Cursor {
-	return s.records[recordKey{job.RecordCursor, name}].Cursor
+	return job.ValueOf[job.Cursor](s.records[recordKey{job.RecordCursor, name}])
 }
 
 func (s *fakeStore) gate() job.Gate {
-	if g := s.records[recordKey{job.RecordGate, ""}].Gate; g != nil {
+	if g := job.ValueOf[job.Gate](s.records[recordKey{job.RecordGate, ""}]); g != nil {
 		return *g
 	}
 	return job.Gate{}
@@ -109,8 +115,8 @@ func (s *fakeStore) gate() job.Gate {
 // runs returns all runs by name.
 func (s *fakeStore) runs() (list []*job.Run) {
 	for _, c := range s.records {
-		if c.Run != nil {
-			list = append(list, c.Run)
+		if r := job.ValueOf[job.Run](c); r != nil {
+			list = append(list, r)
 		}
 	}
 	slices.SortFunc(list, func(a, b *job.Run) int {
@@ -122,12 +128,12 @@ func (s *fakeStore) runs() (list []*job.Run) {
 // writeRun replaces a run if its record still has the revision of r.
 func (s *fakeStore) writeRun(r job.Run) (job.Run, error) {
 	if have := s.records[recordKey{job.RecordRun, r.Name()}]; have.Rev != r.Rev {
-		if have.Run != nil {
-			return *have.Run, job.ErrConflict
+		if there := job.ValueOf[job.Run](have); there != nil {
+			return *there, job.ErrConflict
 		}
 		return job.Run{}, job.ErrConflict
 	}
-	s.put(job.Change{Kind: job.RecordRun, Name: r.Name(), Run: &r})
+	s.put(job.Change{Kind: job.RecordRun, Name: r.Name(), Value: &r})
 	return *s.run(r.Name()), nil
 }
 
@@ -168,12 +174,12 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 	if d.Run != nil {
 		have := s.records[recordKey{job.RecordRun, d.Run.Name()}]
 		holds = holds && have.Rev == d.Run.Rev && (d.Run.State != job.Armed && d.Cursor == nil || s.records[recordKey{job.RecordGate, ""}].Rev == d.Gate)
-		a.Run, a.Unreadable = have.Run, have.Bad != nil
+		a.Run, a.Unreadable = job.ValueOf[job.Run](have), have.Bad != nil
 	}
 	if d.Cursor != nil {
 		have := s.records[recordKey{job.RecordCursor, d.Job}]
 		holds = holds && have.Rev == d.Cursor.Rev
-		a.Cursor, a.BadCursor = have.Cursor, have.Bad != nil
+		a.Cursor, a.BadCursor = job.ValueOf[job.Cursor](have), have.Bad != nil
 	}
 	for _, r := range d.Drops {
 		holds = holds && s.records[recordKey{job.RecordRun, r.Name()}].Rev == r.Rev
@@ -187,7 +193,7 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 	}
 	if d.Run != nil {
 		r := *d.Run
-		s.write(job.Change{Kind: job.RecordRun, Name: r.Name(), Run: &r})
+		s.write(job.Change{Kind: job.RecordRun, Name: r.Name(), Value: &r})
 		r = *s.run(r.Name())
 		if d.Stop || r.State == job.Armed {
 			s.orders = append(s.orders, order{worker: r.Worker, session: r.Session, run: r, stop: d.Stop})
@@ -195,7 +201,7 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 	}
 	if d.Cursor != nil {
 		c := *d.Cursor
-		s.write(job.Change{Kind: job.RecordCursor, Name: d.Job, Cursor: &c})
+		s.write(job.Change{Kind: job.RecordCursor, Name: d.Job, Value: &c})
 	}
 	for _, r := range d.Drops {
 		s.write(job.Change{Kind: job.RecordRun, Name: r.Name()})

@@ -59,8 +59,8 @@ func (p *Planner) applyWorker(c job.Change, now time.Time) {
 	switch {
 	case c.Bad == nil:
 		delete(p.unreadableWorkers, w)
-		w.present = c.Worker
-		w.seen = w.seen || c.Worker != nil
+		w.present = job.ValueOf[job.Worker](c)
+		w.seen = w.seen || w.present != nil
 	case w.present != nil && !known: // a live worker repairs its record within this time
 		p.unreadableWorkers[w] = now.Add(p.cfg.WorkerTTL)
 	}

@@ -51,10 +51,11 @@ func heldWith(r *job.Run) int64 {
 func (c *checker) checkHolders(batch []job.Change) {
 	given := map[string]string{}
 	for _, ch := range batch {
-		if ch.Run == nil || ch.Run.State != job.Armed {
+		r := job.ValueOf[job.Run](ch)
+		if r == nil || r.State != job.Armed {
 			continue
 		}
-		for _, limit := range slices.Compact(slices.Clone(ch.Run.Limits)) {
+		for _, limit := range slices.Compact(slices.Clone(r.Limits)) {
 			if other := given[limit]; other != "" {
 				c.broken(4, ch.Name, ch.Rev, "it was given limit %s in the same transaction as run %s", limit, other)
 			}

@@ -28,7 +28,7 @@ func TestHoldersOfALimit(t *testing.T) {
 	}
 	t.Run("of different transactions are sound", func(t *testing.T) {
 		h := usual()
-		h.write(job.Change{Kind: job.RecordLimit, Name: "x", Limit: limit})
+		h.write(job.Change{Kind: job.RecordLimit, Name: "x", Value: limit})
 		for _, name := range []string{"a", "b"} {
 			r := h.holder(name, "x", "y")
 			h.finish(claimed(h, h.write(of(r)), r)[0], job.Succeeded, 21)
@@ -41,7 +41,7 @@ func TestHoldersOfALimit(t *testing.T) {
 	})
 	t.Run("of one transaction are told of", func(t *testing.T) {
 		h := usual()
-		h.write(job.Change{Kind: job.RecordLimit, Name: "x", Limit: limit})
+		h.write(job.Change{Kind: job.RecordLimit, Name: "x", Value: limit})
 		a, b := h.holder("a", "y", "x"), h.holder("b", "x")
 		rs := claimed(h, h.write(of(a), of(b)), a, b)
 		want := func(in verify.Input, n int) {

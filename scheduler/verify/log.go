@@ -55,8 +55,8 @@ func (c *checker) checkLog(log [][]job.Change) {
 			case job.RecordGate:
 				if !gated {
 					gated, l.gate = true, nil
-					if ch.Gate != nil && ch.Gate.Paused != nil {
-						l.gate = &job.Gate{Since: ch.Gate.Since}
+					if gate := job.ValueOf[job.Gate](ch); gate != nil && gate.Paused != nil {
+						l.gate = &job.Gate{Since: gate.Since}
 					}
 				}
 			case job.RecordRun:
@@ -80,60 +80,81 @@ func (l *replay) define(batch []job.Change) {
 	for _, ch := range batch {
 		switch ch.Kind {
 		case job.RecordJob:
-			if before := l.defs[ch.Name]; before == nil || ch.Job == nil || before.Generation != ch.Job.Generation || !before.Created.Equal(ch.Job.Created) {
+			before, j := l.defs[ch.Name], job.ValueOf[job.Job](ch)
+			if before == nil || j == nil || before.Generation != j.Generation || !before.Created.Equal(j.Created) {
 				delete(l.claimed, ch.Name)
 			}
-			l.defs[ch.Name] = ch.Job
-			if j := ch.Job; j != nil && j.Generation == 1 && j.SinceReason == job.SinceCreated && j.Created.Equal(j.Updated) && j.Paused == nil {
+			l.defs[ch.Name] = j
+			if j != nil && j.Generation == 1 && j.SinceReason == job.SinceCreated && j.Created.Equal(j.Updated) && j.Paused == nil {
 				l.born[ch.Name] = l.cursors[ch.Name] == nil
 			}
 		case job.RecordGate:
-			l.gate = ch.Gate
+			l.gate = job.ValueOf[job.Gate](ch)
 		}
 	}
 }
 
 func (l *replay) check(ch job.Change, batch []job.Change) {
 	switch {
-	case ch.Kind == job.RecordRun && ch.Deleted():
-		if r := l.runs[ch.Name]; r != nil && !r.State.Terminal() {
-			l.broken(7, ch.Name, ch.Rev, "it was removed while it was %s", r.State)
-		}
-		delete(l.runs, ch.Name)
-		l.gone[ch.Name] = true
-	case ch.Run != nil:
-		if l.gone[ch.Name] && ch.Run.Kind == job.KindScheduled {
-			l.broken(1, ch.Name, ch.Rev, "it was made a second time")
-		}
-		l.checkMove(l.runs[ch.Name], ch.Run)
-		l.checkDelivery(l.runs[ch.Name], ch.Run)
-		l.checkRise(l.runs[ch.Name], ch.Run)
-		l.runs[ch.Name] = ch.Run
-		if ch.Run.State == job.Armed {
-			l.checkTerm(ch.Name, ch.Rev, ch.Run.Term)
-		}
-	case ch.Kind == job.RecordCursor && ch.Deleted():
-		if l.defs[ch.Name] != nil && l.cursors[ch.Name] != nil && !l.spoilt[ch.Name] {
-			l.broken(5, ch.Name, ch.Rev, "its cursor was removed, and the job was not")
-		}
-		delete(l.cursors, ch.Name)
-		delete(l.spoilt, ch.Name)
+	case ch.Deleted():
+		l.checkDeletion(ch)
+		return
 	case ch.Kind == job.RecordCursor && ch.Bad != nil:
 		l.spoilt[ch.Name] = true
-	case ch.Cursor != nil:
+		return
+	}
+	switch v := ch.Value.(type) {
+	case *job.Run:
+		l.checkRunChange(ch, v)
+	case *job.Cursor:
 		before := l.cursors[ch.Name]
-		if before == nil && l.born[ch.Name] { // the first cursor of a job that was made before our eyes
+		if before == nil && l.born[ch.Name] { // the first cursor of a job whose creation the log shows
 			before = &job.Cursor{Job: ch.Name}
 		}
 		delete(l.born, ch.Name)
 		delete(l.spoilt, ch.Name)
 		if before != nil {
-			l.checkAdvance(before, ch.Cursor, batch)
+			l.checkAdvance(before, v, batch)
 		}
-		l.cursors[ch.Name] = ch.Cursor
-		l.checkTerm(ch.Name, ch.Rev, ch.Cursor.Term)
-	case ch.Event != nil && ch.Event.Kind == job.EventSkipped:
-		l.checkTerm(ch.Name, ch.Rev, ch.Event.Term)
+		l.cursors[ch.Name] = v
+		l.checkTerm(ch.Name, ch.Rev, v.Term)
+	case *job.Event:
+		if v.Kind == job.EventSkipped {
+			l.checkTerm(ch.Name, ch.Rev, v.Term)
+		}
+	}
+}
+
+// checkDeletion checks that a run was removed after its end, and a cursor together with its job.
+func (l *replay) checkDeletion(ch job.Change) {
+	switch ch.Kind {
+	case job.RecordRun:
+		if r := l.runs[ch.Name]; r != nil && !r.State.Terminal() {
+			l.broken(7, ch.Name, ch.Rev, "it was removed while it was %s", r.State)
+		}
+		delete(l.runs, ch.Name)
+		l.gone[ch.Name] = true
+	case job.RecordCursor:
+		if l.defs[ch.Name] != nil && l.cursors[ch.Name] != nil && !l.spoilt[ch.Name] {
+			l.broken(5, ch.Name, ch.Rev, "its cursor was removed, and the job was not")
+		}
+		delete(l.cursors, ch.Name)
+		delete(l.spoilt, ch.Name)
+	}
+}
+
+// checkRunChange checks the new record r of a run against the one before it.
+func (l *replay) checkRunChange(ch job.Change, r *job.Run) {
+	if l.gone[ch.Name] && r.Kind == job.KindScheduled {
+		l.broken(1, ch.Name, ch.Rev, "it was made a second time")
+	}
+	before := l.runs[ch.Name]
+	l.checkMove(before, r)
+	l.checkDelivery(before, r)
+	l.checkRise(before, r)
+	l.runs[ch.Name] = r
+	if r.State == job.Armed {
+		l.checkTerm(ch.Name, ch.Rev, r.Term)
 	}
 }
 
@@ -222,7 +243,7 @@ func (l *replay) checkAdvance(before, after *job.Cursor, batch []job.Change) {
 // all up to which.
 func (c *checker) skipped(batch []job.Change, name string, slot time.Time) (end time.Time, ok bool) {
 	for _, ch := range batch {
-		if e := ch.Event; e != nil && e.Job == name && covers(e, slot) {
+		if e := job.ValueOf[job.Event](ch); e != nil && e.Job == name && covers(e, slot) {
 			return e.To, true
 		}
 	}

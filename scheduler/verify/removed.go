@@ -68,7 +68,7 @@ func (l *replay) checkRemoved(batch []job.Change) {
 		if r := l.runs[ch.Name]; l.drop(r) && ch.Deleted() && endedByWorker(r) {
 			removed = append(removed, r)
 		}
-		l.keep(ch.Run)
+		l.keep(job.ValueOf[job.Run](ch))
 	}
 	for _, r := range removed {
 		list := *l.ended[r.Job].of(r)

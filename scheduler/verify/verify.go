@@ -101,24 +101,28 @@ func (c *checker) record(r job.Change) {
 	if r.Kind == job.RecordRun {
 		c.known[r.Name], c.made[r.Name] = true, r.Create
 	}
-	switch {
-	case r.Bad != nil:
+	if r.Bad != nil {
 		c.note("%s cannot be read and is set aside: %v", r.Key, r.Bad)
-	case r.Job != nil:
+		return
+	}
+	switch v := r.Value.(type) {
+	case *job.Job:
 		c.report.Jobs++
-		c.subject(r.Name).def = r.Job
-	case r.Cursor != nil:
-		c.subject(r.Name).cursor = r.Cursor
-	case r.Run != nil:
+		c.subject(r.Name).def = v
+	case *job.Cursor:
+		c.subject(r.Name).cursor = v
+	case *job.Run:
 		c.report.Runs++
-		s := c.subject(r.Run.Job)
-		s.runs = append(s.runs, r.Run)
-	case r.Limit != nil:
-		c.limits = append(c.limits, r.Limit)
-	case r.Gate != nil:
-		c.gate = *r.Gate
-	case r.Event != nil && r.Event.Kind == job.EventSkipped:
-		s := c.subject(r.Event.Job)
-		s.skips = append(s.skips, r.Event)
+		s := c.subject(v.Job)
+		s.runs = append(s.runs, v)
+	case *job.Limit:
+		c.limits = append(c.limits, v)
+	case *job.Gate:
+		c.gate = *v
+	case *job.Event:
+		if v.Kind == job.EventSkipped {
+			s := c.subject(v.Job)
+			s.skips = append(s.skips, v)
+		}
 	}
 }

@@ -40,7 +40,7 @@ func (h *history) def(change func(*job.Job)) job.Change {
 	if change != nil {
 		change(j)
 	}
-	return job.Change{Kind: job.RecordJob, Name: j.Name, Job: j}
+	return job.Change{Kind: job.RecordJob, Name: j.Name, Value: j}
 }
 
 // write is one transaction.
@@ -50,17 +50,17 @@ func (h *history) write(changes ...job.Change) int64 {
 		c := &changes[i]
 		c.Rev = h.rev
 		key := string(c.Kind) + "/" + c.Name
-		switch {
-		case c.Job != nil:
-			c.Job.Rev = h.rev
-		case c.Run != nil:
-			r := *c.Run
+		switch v := c.Value.(type) {
+		case *job.Job:
+			v.Rev = h.rev
+		case *job.Run:
+			r := *v
 			r.Rev = h.rev
-			c.Run = &r
-		case c.Cursor != nil:
-			cur := *c.Cursor
+			c.Value = &r
+		case *job.Cursor:
+			cur := *v
 			cur.Rev = h.rev
-			c.Cursor = &cur
+			c.Value = &cur
 			h.cursor = cur
 		}
 		if c.Deleted() {
@@ -77,15 +77,15 @@ func (h *history) write(changes ...job.Change) int64 {
 	return h.rev
 }
 
-func of(r job.Run) job.Change { return job.Change{Kind: job.RecordRun, Name: r.Name(), Run: &r} }
+func of(r job.Run) job.Change { return job.Change{Kind: job.RecordRun, Name: r.Name(), Value: &r} }
 
 func (h *history) move(n int) job.Change {
-	return job.Change{Kind: job.RecordCursor, Name: "tick", Cursor: &job.Cursor{Job: "tick", After: minute(n), Next: minute(n + 1), Generation: 1, Term: h.term}}
+	return job.Change{Kind: job.RecordCursor, Name: "tick", Value: &job.Cursor{Job: "tick", After: minute(n), Next: minute(n + 1), Generation: 1, Term: h.term}}
 }
 
 func (h *history) skip(from, to int) job.Change {
 	e := &job.Event{ID: fmt.Sprint("e", from), Kind: job.EventSkipped, Job: "tick", At: minute(to), Reason: "missed", From: minute(from), To: minute(to), Count: to - from + 1, Term: h.term}
-	return job.Change{Kind: job.RecordEvent, Name: "tick/" + e.ID, Event: e}
+	return job.Change{Kind: job.RecordEvent, Name: "tick/" + e.ID, Value: e}
 }
 
 func (h *history) slot(n int) job.Run {
@@ -125,7 +125,7 @@ func (h *history) finish(r job.Run, s job.State, n int) job.Run {
 // lose loses the worker of a slot's run, which is tried again.
 func (h *history) lose(n int, reason ...string) job.Run {
 	r := h.slot(n)
-	if def := h.records["jobs/tick"].Job; def != nil {
+	if def := job.ValueOf[job.Job](h.records["jobs/tick"]); def != nil {
 		r.Generation = def.Generation
 	}
 	r = h.claim(h.arm(r, h.move(n)))
@@ -359,7 +359,7 @@ func (h *history) forge(n int, token int64) {
 	change := h.records["runs/"+r.Name()]
 	r.Attempts = slices.Clone(r.Attempts)
 	r.Token, r.Attempts[0].Token = token, token
-	change.Run = &r
+	change.Value = &r
 	h.records["runs/"+r.Name()], h.log = change, nil
 }
 
@@ -368,7 +368,7 @@ func (h *history) prune() bool {
 	var first *job.Run
 	n := 0
 	for _, c := range h.records {
-		if r := c.Run; r != nil && (r.State == job.Succeeded || r.State == job.Skipped) {
+		if r := job.ValueOf[job.Run](c); r != nil && (r.State == job.Succeeded || r.State == job.Skipped) {
 			if n++; first == nil || r.Finished.Before(first.Finished) {
 				first = r
 			}
@@ -414,7 +414,7 @@ func TestCorruptionIsFound(t *testing.T) {
 		}},
 		{"a deposed leader skips slots", 2, func(h *history) {
 			e := h.skip(21, 22)
-			e.Event.Term = 2
+			e.Value.(*job.Event).Term = 2
 			h.write(e, h.move(22))
 		}},
 		{"a cursor names a term of the future", 2, func(h *history) { h.term = 1 << 40; h.write(of(h.slot(21)), h.move(21)) }},
@@ -472,7 +472,7 @@ func TestCorruptionIsFound(t *testing.T) {
 		{"a run is removed before one that had ended earlier", 5, func(h *history) { h.write(gone(h.slotName(2))...) }},
 		{"a run in history is gone", 5, func(h *history) { delete(h.records, "runs/"+h.slotName(15)); h.log = nil }},
 		{"a run lies beyond the cursor", 5, func(h *history) { h.write(of(h.slot(21))) }},
-		{"a cursor's next slot is behind it", 5, func(h *history) { c := h.move(20); c.Cursor.Next = minute(20); h.write(c) }},
+		{"a cursor's next slot is behind it", 5, func(h *history) { c := h.move(20); c.Value.(*job.Cursor).Next = minute(20); h.write(c) }},
 		{"a run succeeded without an attempt", 3, func(h *history) {
 			r := h.fire(21)
 			r.Attempts = nil

@@ -133,14 +133,17 @@ func settled(ctx context.Context, list []member, n int, last time.Time) (behind 
 	}
 	behind, states = n, make(map[job.State]int)
 	for _, c := range records {
-		switch {
-		case c.Bad != nil:
+		if c.Bad != nil {
 			return 0, nil, 0, fmt.Errorf("%s/%s: %w", c.Kind, c.Name, c.Bad)
-		case c.Cursor != nil && !c.Cursor.After.Before(last):
-			behind--
-		case c.Run != nil:
-			states[c.Run.State]++
-		case c.Event != nil:
+		}
+		switch v := c.Value.(type) {
+		case *job.Cursor:
+			if !v.After.Before(last) {
+				behind--
+			}
+		case *job.Run:
+			states[v.State]++
+		case *job.Event:
 			events++
 		}
 	}

@@ -117,7 +117,7 @@ func newWorld(seed uint64) *world {
 		s := j.Spec
 		w.tellf("%s: every %v %v jitter %v missed %s window %v limit %d overlap %s %s", j.Name, s.Every, s.Schedule, s.Jitter, s.Missed,
 			s.MissedWindow, s.MissedLimit, s.Overlap, s.Delivery)
-		w.put(job.Change{Kind: job.RecordJob, Name: j.Name, Job: &j})
+		w.put(job.Change{Kind: job.RecordJob, Name: j.Name, Value: &j})
 	}
 	w.revive("w1")
 	w.revive("w2")
@@ -137,23 +137,23 @@ func (w *world) put(c job.Change) {
 
 func (w *world) tell(c job.Change) {
 	c.Rev = w.rev
-	switch {
-	case c.Job != nil:
-		c.Job.Rev = w.rev
-	case c.Run != nil:
-		c.Run.Rev = w.rev
-		w.runs[c.Name] = *c.Run
-	case c.Cursor != nil:
-		c.Cursor.Rev = w.rev
-	case c.Worker != nil:
-		c.Worker.Rev = w.rev
+	switch v := c.Value.(type) {
+	case *job.Job:
+		v.Rev = w.rev
+	case *job.Run:
+		v.Rev = w.rev
+		w.runs[c.Name] = *v
+	case *job.Cursor:
+		v.Rev = w.rev
+	case *job.Worker:
+		v.Rev = w.rev
 	}
 	w.planner.Apply(c, w.now)
 }
 
 func (w *world) save(r job.Run, err error) {
 	if err == nil {
-		w.put(job.Change{Kind: job.RecordRun, Name: r.Name(), Run: &r})
+		w.put(job.Change{Kind: job.RecordRun, Name: r.Name(), Value: &r})
 	}
 }
 
@@ -165,7 +165,7 @@ func (w *world) lead() {
 func (w *world) revive(name string) {
 	c := w.workers[name]
 	c.session = fmt.Sprint(name, w.rev)
-	w.put(job.Change{Kind: job.RecordWorker, Name: name, Worker: &job.Worker{Name: name, Session: c.session, Capacity: 1000}})
+	w.put(job.Change{Kind: job.RecordWorker, Name: name, Value: &job.Worker{Name: name, Session: c.session, Capacity: 1000}})
 }
 
 // run lets time pass, with a fault or a pause now and then, and none at the end.
@@ -187,7 +187,7 @@ func (w *world) run(length time.Duration) {
 		case !resumed.IsZero() && w.now.After(resumed):
 			resumed = time.Time{}
 			w.halts[len(w.halts)-1].Until = w.now
-			w.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Since: w.now}})
+			w.put(job.Change{Kind: job.RecordGate, Value: &job.Gate{Since: w.now}})
 		case quiet || !healed.IsZero() || !back.IsZero() || !resumed.IsZero() || w.IntN(1000) > 0:
 		case w.IntN(3) == 0:
 			healed = w.now.Add(time.Duration(w.IntN(20_000)) * time.Millisecond)
@@ -204,7 +204,7 @@ func (w *world) run(length time.Duration) {
 			resumed = w.now.Add(time.Duration(w.IntN(10_000)) * time.Millisecond)
 			w.halts = append(w.halts, Halt{From: w.now})
 			w.tellf("paused until %s", stamp(resumed))
-			w.put(job.Change{Kind: job.RecordGate, Gate: &job.Gate{Paused: &job.Pause{At: w.now}}})
+			w.put(job.Change{Kind: job.RecordGate, Value: &job.Gate{Paused: &job.Pause{At: w.now}}})
 		}
 		for _, name := range []string{"w1", "w2"} {
 			w.work(w.workers[name])
@@ -224,7 +224,7 @@ func (w *world) decide() {
 		w.rev++
 		if d.Run != nil {
 			r := *d.Run
-			w.tell(job.Change{Kind: job.RecordRun, Name: r.Name(), Run: &r})
+			w.tell(job.Change{Kind: job.RecordRun, Name: r.Name(), Value: &r})
 			c := w.workers[r.Worker]
 			switch {
 			case r.State == job.Armed && c.session == r.Session:
@@ -235,7 +235,7 @@ func (w *world) decide() {
 		}
 		if d.Cursor != nil {
 			c := *d.Cursor
-			w.tell(job.Change{Kind: job.RecordCursor, Name: d.Job, Cursor: &c})
+			w.tell(job.Change{Kind: job.RecordCursor, Name: d.Job, Value: &c})
 		}
 		for _, r := range d.Drops {
 			w.tell(job.Change{Kind: job.RecordRun, Name: r.Name()})

@@ -54,20 +54,19 @@ func (b *backend) event(c job.Change) (api.Event, bool) {
 	if c.Deleted() {
 		return api.Removed(kind, c.Name, c.Rev), true
 	}
-	var value any
-	switch {
-	case c.Job != nil:
-		value = b.jobView(c.Job)
-	case c.Run != nil:
-		value = api.NewRunView(*c.Run)
-	case c.Worker != nil:
-		value = api.WorkerView{Worker: *c.Worker, Revision: c.Rev}
-	case c.Replica != nil:
-		value = api.ReplicaView{Replica: *c.Replica}
-	case c.Gate != nil:
-		value = api.GateView{Paused: c.Gate.Paused, Since: c.Gate.Since}
-	case c.Event != nil:
-		value = c.Event
+	value := c.Value
+	switch v := value.(type) {
+	case *job.Job:
+		value = b.jobView(v)
+	case *job.Run:
+		value = api.NewRunView(*v)
+	case *job.Worker:
+		value = api.WorkerView{Worker: *v, Revision: c.Rev}
+	case *job.Replica:
+		value = api.ReplicaView{Replica: *v}
+	case *job.Gate:
+		value = api.GateView{Paused: v.Paused, Since: v.Since}
+	case *job.Event:
 	default:
 		return api.Event{}, false
 	}

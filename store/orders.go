@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -12,6 +13,59 @@ import (
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
+
+// Orders delivers the orders of a worker, those that wait and then new ones, until ctx ends. An order may be delivered
+// more than once. An order that cannot be read is removed, since nobody else would. OrdersHeard says how current it is.
+func (s *Store) Orders(ctx context.Context, worker string, deliver func(job.Order)) error {
+	prefix := s.keys.queue(worker)
+	take := func(kv *mvccpb.KeyValue) {
+		id := string(kv.Key[len(prefix):])
+		o, err := decodeOrder(id, kv.Value, kv.ModRevision)
+		if err != nil {
+			s.log.Error("order is unreadable and removed", "key", string(kv.Key), "err", err)
+			_ = s.CloseOrder(ctx, worker, id)
+			return
+		}
+		deliver(o)
+	}
+	return s.follow(ctx, prefix, follower{
+		begin: func() {},
+		page: func(kvs []*mvccpb.KeyValue) {
+			for _, kv := range kvs {
+				take(kv)
+			}
+		},
+		reset: func(int64) {},
+		apply: func(_ int64, events []*clientv3.Event) {
+			for _, ev := range events {
+				if ev.Type == clientv3.EventTypePut {
+					take(ev.Kv)
+				}
+			}
+		},
+		current: s.count.ordered,
+	})
+}
+
+// CloseOrder removes an order that has nothing left to claim.
+func (s *Store) CloseOrder(ctx context.Context, worker, id string) error {
+	key := s.keys.order(worker, id)
+	w := &write{}
+	w.dropAnyway(key)
+	if _, err := s.free.do(ctx, w); err != nil {
+		return fmt.Errorf("close order %s of worker %s: %w", id, worker, err)
+	}
+	return nil
+}
+
+// OrdersHeard is an instant at which Orders had delivered every order that there was, the zero time before the first:
+// while all is well, not longer ago than a few seconds.
+func (s *Store) OrdersHeard() time.Time {
+	if at := s.count.orders.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
+}
 
 // SweepOrders removes the orders of workers that are not there, and says how many: a worker closes its own, those of its earlier
 // sessions too, but one that never comes back closes none. It is the leader's to do, with ctx that of the term.
@@ -38,7 +92,7 @@ func (s *Store) SweepOrders(ctx context.Context, term election.Term) (removed in
 				continue
 			}
 			w := &write{lane: string(kv.Key)}
-			w.guards = append(w.guards, absent(s.keys.worker(worker)))
+			w.guards = append(w.guards, absent(s.keys.record(KindWorkers, worker)))
 			w.drop(string(kv.Key), kv.ModRevision)
 			switch _, err := s.led(ctx, term).do(ctx, w); {
 			case errors.Is(err, job.ErrConflict):
@@ -58,7 +112,7 @@ func (s *Store) SweepOrders(ctx context.Context, term election.Term) (removed in
 func (s *Store) isThere(ctx context.Context, worker string) (bool, error) {
 	try, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	resp, err := s.client.Get(try, s.keys.worker(worker), clientv3.WithCountOnly())
+	resp, err := s.client.Get(try, s.keys.record(KindWorkers, worker), clientv3.WithCountOnly())
 	if err != nil {
 		return false, fmt.Errorf("look for worker %s: %w", worker, err)
 	}

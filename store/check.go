@@ -1,0 +1,160 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// The checks of single kinds: whether this version can act on a record. Each also sets the record's revision.
+
+func same(field, got, want string) error {
+	if got != want {
+		return fmt.Errorf("%s is %.80q, but the key says %.160q", field, got, want)
+	}
+	return nil
+}
+
+// maxCount is more than we ever count to, so that what is counted up stays above zero.
+const maxCount = 1 << 30
+
+func checkJob(j *job.Job, name string, rev int64) error {
+	j.Rev = rev
+	if err := job.CheckName(name); err != nil {
+		return err
+	}
+	if name == job.AdHoc {
+		return errors.New("the name is that of commands without a job")
+	}
+	if j.Generation < 1 || j.Generation > maxCount {
+		return fmt.Errorf("generation is %d, and begins at 1", j.Generation)
+	}
+	if j.Spec == nil {
+		return errors.New("it does not say what to do")
+	}
+	if err := j.Spec.Check(); err != nil {
+		return err
+	}
+	return same("name", j.Name, name)
+}
+
+func checkLimit(l *job.Limit, name string, rev int64) error {
+	l.Rev = rev
+	if err := job.CheckName(name); err != nil {
+		return err
+	}
+	if l.Spec == (job.LimitSpec{}) {
+		return errors.New("it limits nothing")
+	}
+	if err := l.Spec.Check(); err != nil {
+		return err
+	}
+	return same("name", l.Name, name)
+}
+
+func checkCursor(c *job.Cursor, name string, rev int64) error {
+	c.Rev = rev
+	if c.After.IsZero() {
+		return errors.New("it does not say up to when slots are decided")
+	}
+	if !c.Next.IsZero() && !c.Next.After(c.After) { // it would go backwards
+		return errors.New("its next slot is decided already")
+	}
+	return same("job", c.Job, name)
+}
+
+func checkRun(r *job.Run, name string, rev int64) error {
+	r.Rev = rev
+	jobName, id, ok := strings.Cut(name, "/")
+	if !ok || strings.Contains(id, "/") {
+		return errors.New("the key is not runs/<job>/<slot or id>")
+	}
+	if !r.State.Valid() {
+		return fmt.Errorf("state %.40q is not known", r.State)
+	}
+	if (r.State == job.Armed || r.State == job.Running) && (r.Worker == "" || r.Attempt < 1) {
+		return fmt.Errorf("it is %s, but has no worker or no attempt", r.State)
+	}
+	if r.Attempt < 0 || r.Attempt > maxCount || r.Bound < 0 {
+		return fmt.Errorf("attempt is %d, bound %v", r.Attempt, r.Bound)
+	}
+	if r.Spec != nil { // or else its job says what to do
+		if err := r.Spec.Check(); err != nil {
+			return err
+		}
+	}
+	if r.Job != jobName || r.ID != id {
+		return same("run", r.Name(), name)
+	}
+	return nil
+}
+
+func checkWorker(w *job.Worker, name string, rev int64) error {
+	w.Rev = rev
+	if w.Session == "" || !job.CapacityRange.Holds(w.Capacity) {
+		return fmt.Errorf("no session, or a capacity that is not between %d and %d", job.CapacityRange.Low, job.CapacityRange.High)
+	}
+	return same("name", w.Name, name)
+}
+
+func checkReplica(r *job.Replica, name string, rev int64) error {
+	r.Rev = rev
+	return same("name", r.Name, name)
+}
+
+func checkGate(g *job.Gate, _ string, rev int64) error {
+	g.Rev = rev
+	if g.Paused == nil && g.Since.IsZero() {
+		return errors.New("it is neither closed nor says since when it is open")
+	}
+	return nil
+}
+
+func checkFiles(f *job.Files, _ string, rev int64) error {
+	f.Rev = rev
+	if f.Hash == "" {
+		return errors.New("no hash")
+	}
+	return nil
+}
+
+func checkEvent(e *job.Event, name string, rev int64) error {
+	e.Rev = rev
+	return same("key", e.Job+"/"+e.ID, name)
+}
+
+func checkTold(t *job.Told, name string, rev int64) error {
+	t.Rev = rev
+	return same("job", t.Job, name)
+}
+
+func checkTombstone(t *tombstone, _ string, _ int64) error {
+	if t.Op == "" {
+		return errors.New("it does not say who removed what was there")
+	}
+	return nil
+}
+
+func checkEra(e *era, _ string, _ int64) error {
+	if e.Era < 1 {
+		return fmt.Errorf("era %d: they begin at 1", e.Era)
+	}
+	return nil
+}
+
+// checkOrder checks whether a value looks like an order. If it begins and ends as rota writes orders, the rest is not parsed: its
+// worker reads all of it. The record is the value itself.
+func checkOrder(_ string, value []byte, _ int64) (any, error) {
+	if bytes.HasPrefix(value, []byte(`{"id":"`)) && bytes.HasSuffix(value, []byte(`]}`)) {
+		return value, nil
+	}
+	var order struct{ Session string }
+	if json.Unmarshal(value, &order) != nil || order.Session == "" {
+		return nil, errors.New("not an order")
+	}
+	return value, nil
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"errors"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Kind names a family of records. Its keys lie under <prefix>/<kind>/.
+type Kind = job.RecordKind
+
+// The kinds of records. Each has a row in families.
+const (
+	KindElection Kind = "election"        // candidates; the create revision of the winner is the term
+	KindReplicas Kind = job.RecordReplica // replicas/<name>
+	KindWorkers  Kind = job.RecordWorker  // workers/<name>
+	KindJobs     Kind = job.RecordJob     // jobs/<job>
+	KindCursors  Kind = job.RecordCursor  // cursors/<job>
+	KindRuns     Kind = job.RecordRun     // runs/<job>/<slot or id>
+	KindQueues   Kind = "queues"          // queues/<worker>/<order>
+	KindEvents   Kind = job.RecordEvent   // events/<job>/<id>
+	KindTold     Kind = job.RecordTold    // told/<job>
+	KindLimits   Kind = job.RecordLimit   // limits/<name>
+	KindStones   Kind = "tombstones"      // tombstones/jobs/<job>, tombstones/limits/<name>: for a while after a removal
+	KindGate     Kind = job.RecordGate
+	KindFiles    Kind = job.RecordFiles
+	KindTakeover Kind = "takeover" // for a while after a forced takeover
+	KindEra      Kind = "era"      // how often a restored store has been accepted
+)
+
+// family describes one kind of records.
+type family struct {
+	kind     Kind
+	single   bool   // there is one record, without a name
+	mirrored bool   // a Mirror copies the records; it only checks those of other kinds
+	leased   bool   // every record is on a lease, unless somebody wrote it by hand
+	noun     string // what error messages call a record
+	// tombstones: a removal leaves a tombstone, and a creation fails if there is a newer one.
+	tombstones bool
+	companions []Kind // records of the same name that are removed with a record
+	// decode returns a pointer to the record. It refuses what this version cannot act on. nil: any value is accepted as it is.
+	decode func(name string, value []byte, rev int64) (any, error)
+}
+
+// families has all kinds. Workers read their own orders, events and tombstones are read on demand, candidates belong to the
+// election, and the era is always read from etcd: a Mirror copies none of these.
+var families = []family{
+	{kind: KindElection, leased: true},
+	{kind: KindReplicas, mirrored: true, leased: true, noun: "replica", decode: decoder(checkReplica)},
+	{kind: KindWorkers, mirrored: true, leased: true, noun: "worker", decode: decoder(checkWorker)},
+	{
+		kind: KindJobs, mirrored: true, noun: "job", tombstones: true, companions: []Kind{KindCursors, KindTold}, decode: decodeJob,
+	},
+	{kind: KindCursors, mirrored: true, decode: decoder(checkCursor)},
+	{kind: KindRuns, mirrored: true, noun: "run", decode: decoder(checkRun)},
+	{kind: KindQueues, decode: checkOrder},
+	{kind: KindEvents, decode: decoder(checkEvent)},
+	{kind: KindTold, mirrored: true, decode: decoder(checkTold)},
+	{kind: KindLimits, mirrored: true, noun: "limit", tombstones: true, decode: decoder(checkLimit)},
+	{kind: KindStones, decode: decoder(checkTombstone)},
+	{kind: KindGate, single: true, mirrored: true, noun: "the pause of all jobs", decode: decoder(checkGate)},
+	{kind: KindFiles, single: true, mirrored: true, noun: "the record of the job files", decode: decoder(checkFiles)},
+	{kind: KindTakeover, single: true, leased: true},
+	{kind: KindEra, single: true, decode: decoder(checkEra)},
+}
+
+var familyByKind = func() map[Kind]*family {
+	byKind := make(map[Kind]*family, len(families))
+	for i := range families {
+		byKind[families[i].kind] = &families[i]
+	}
+	return byKind
+}()
+
+// unknownFamily is that of keys at which rota keeps nothing. A Mirror reports them as unreadable.
+var unknownFamily = &family{mirrored: true, decode: func(string, []byte, int64) (any, error) {
+	return nil, errors.New("no records belong here")
+}}
+
+// familyOf returns the family of a kind; unknownFamily for "", which is no kind.
+func familyOf(kind Kind) *family {
+	if f := familyByKind[kind]; f != nil {
+		return f
+	}
+	return unknownFamily
+}
+
+// reported reports whether Watch, Snapshot and Log include the records of a kind.
+func (f *family) reported() bool { return f.mirrored || f.kind == KindEvents }
+
+// Kinds returns all kinds of records: those of which there are many, each with a name, and those of which there is one.
+func Kinds() (many, single []Kind) {
+	for _, f := range families {
+		if f.single {
+			single = append(single, f.kind)
+		} else {
+			many = append(many, f.kind)
+		}
+	}
+	return many, single
+}
