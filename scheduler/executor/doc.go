@@ -1,15 +1,16 @@
-// Package executor carries out attempts: a command, an HTTP request or a Go function, behind one interface.
+// Package executor executes attempts behind one interface: a command, an HTTP request or a Go function.
 //
-// # What it guarantees
+// # Guarantees
 //
-// Execute returns when the attempt has ended, whatever way: of its own accord, or because its context did. It never
-// panics, never retries by itself, and reports what it saw as a job.Outcome with the reason in plain words. Values of
-// ${env:} and ${file:} references are hidden in the captured output and in reasons where they stand as they are; what a program
-// encodes, splits or abbreviates gets through (see Redactor).
+//   - Execute returns when the attempt has ended, by itself or because its context ended.
+//   - It never panics and never retries. It reports what happened as a job.Outcome with a reason in plain words.
+//   - Values of ${env:} and ${file:} references are hidden in the captured output and in reasons. A value that a
+//     program encodes, splits or abbreviates is not hidden: see Redactor.
 //
-// # What it does not
+// # Not guaranteed
 //
-// It does not know the store, leases, tokens' validity or retry policies: the worker cancels the context with one of
-// the causes below, and decides what an outcome means for the run. What an attempt has done to the world is not undone:
-// a request that was given up may still be served, and a Go function that ignores its context is waited for.
+//   - This package does not know the store, leases, tokens or retry policies. The worker cancels the context with one
+//     of the causes of interrupt.go, and decides what an outcome means for the run.
+//   - The effects of an attempt are not undone. The target may still serve a canceled request, and Execute waits for
+//     a Go function that ignores its context.
 package executor

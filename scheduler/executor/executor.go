@@ -10,32 +10,32 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// HurryGrace is how long an attempt that others may repeat has to put things in order: see Request.Hurry. With it the attempt is
-// gone before the lease of a worker that stops in time has run out.
+// HurryGrace is how long an attempt may go on after another worker may execute its run: see Request.Hurry. With it the
+// attempt is gone before the lease of its worker has expired.
 const HurryGrace = 500 * time.Millisecond
 
 // Request is one attempt to execute.
 type Request struct {
-	Run      job.Run   // with Attempt and Token of this attempt
-	Spec     job.Spec  // complete, as after WithDefaults
-	Deadline time.Time // when the attempt times out; what the job is told, since the context enforces it
+	Run      job.Run   // the record, with Attempt and Token of this attempt
+	Spec     job.Spec  // complete, with its defaults
+	Deadline time.Time // when the attempt times out, for the job; the context enforces it
 
-	// Output receives stdout and stderr, or the response's body. It is safe for concurrent use, does not block for
-	// long, and its errors are ignored: output never decides an outcome.
+	// Output receives stdout and stderr, or the body of the response. It is safe for concurrent use and does not block
+	// for long. Its errors are ignored, since output never decides an outcome.
 	Output io.Writer
 
-	// Beat is told that the attempt gets on: see WithHeartbeat and Progress. nil: nobody listens.
+	// Beat reports progress of the attempt: see WithHeartbeat and Progress. nil: progress does not matter.
 	Beat func()
 
-	// Hurry is closed when others may execute the attempt's run: then nothing of the attempt may live for more than HurryGrace,
-	// whatever grace its job has. nil: they never may.
+	// Hurry is closed when another worker may execute the run. Then all processes of the attempt end within HurryGrace,
+	// whatever grace the job has. nil: no other worker ever may.
 	Hurry <-chan struct{}
 
-	Marker      string // unique mark of the attempt's processes, see package procs
-	TraceParent string // W3C trace context, made by the worker; empty: none
+	Mark        string // unique marker of the attempt's processes: see package procs
+	TraceParent string // W3C trace context; empty: none
 }
 
-// Payload is what the job is given to work on: the run's, else the job's, else nil.
+// Payload returns the input of the attempt: the run's payload, else the job's, else nil.
 func (r *Request) Payload() json.RawMessage {
 	if len(r.Run.Payload) > 0 {
 		return r.Run.Payload
@@ -48,8 +48,9 @@ func (r *Request) Payload() json.RawMessage {
 
 // Executor executes attempts. It is safe for concurrent use.
 type Executor interface {
-	// Execute returns when nothing of the attempt lives any more. It ends the attempt when ctx is done, and then
-	// context.Cause(ctx) decides the outcome: see Interrupted. Outcome.Output stays empty: what came is in Output.
+	// Execute executes the attempt and returns when no part of it is alive. When ctx ends, it ends the attempt, and
+	// context.Cause(ctx) decides the outcome: see Interrupted. It writes output to req.Output and leaves Outcome.Output
+	// empty.
 	Execute(ctx context.Context, req Request) job.Outcome
 }
 
@@ -59,19 +60,19 @@ type Set struct {
 	now   func() time.Time
 }
 
-// NewSet returns the executor of all kinds (see job.Spec.Kind), each by its own.
+// NewSet returns an executor that uses one executor for each kind of job (see job.Spec.Kind).
 func NewSet(kinds map[string]Executor, now func() time.Time) *Set {
 	return &Set{kinds: kinds, now: now}
 }
 
-// Execute hands the attempt to the executor of its kind. A kind that there is none for fails the attempt, and asks for
-// another one: another worker may be of another version.
+// Execute passes the attempt to the executor of its kind. If there is none, the attempt fails and asks for a retry, since
+// a worker of another version may have one.
 func (s *Set) Execute(ctx context.Context, req Request) job.Outcome {
 	kind := req.Spec.Kind()
 	if e, ok := s.kinds[kind]; ok {
 		return e.Execute(ctx, req)
 	}
-	reason := "job says nothing to execute"
+	reason := "job has nothing to execute"
 	if kind != "" {
 		reason = fmt.Sprintf("worker cannot execute jobs of kind %q", kind)
 	}

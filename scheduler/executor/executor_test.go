@@ -62,7 +62,7 @@ func TestSetDispatchesByKind(t *testing.T) {
 	if diff := cmp.Diff(want, set.Execute(t.Context(), executor.Request{Spec: job.Spec{Handler: "x"}})); diff != "" {
 		t.Errorf("unknown kind (-want +got):\n%s", diff)
 	}
-	want = job.Outcome{State: job.Failed, At: at, Reason: "job says nothing to execute"}
+	want = job.Outcome{State: job.Failed, At: at, Reason: "job has nothing to execute"}
 	if diff := cmp.Diff(want, set.Execute(t.Context(), executor.Request{})); diff != "" {
 		t.Errorf("no kind (-want +got):\n%s", diff)
 	}

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// silence is the cause of the end of an attempt that has not reported progress for so long. It is an ErrTimeout.
+// silence is the cause of an attempt's end when it has reported no progress for limit. It is an ErrTimeout.
 type silence struct{ limit time.Duration }
 
 func (e *silence) Error() string        { return fmt.Sprintf("no heartbeat for %v", e.limit) }
 func (e *silence) Is(target error) bool { return target == ErrTimeout }
 
-// WithHeartbeat returns a context that ends with an ErrTimeout when beat has not been called for limit, on the monotonic
-// clock. beat is safe for concurrent use, is cheap, and does nothing once the context has ended; stop releases what this
-// takes. Without a limit nothing has to beat.
+// WithHeartbeat returns a context that ends with an ErrTimeout when beat was not called for limit, by the monotonic
+// clock. beat is cheap and safe for concurrent use, and does nothing after the context has ended. stop releases the
+// resources. If limit is zero, no heartbeat is needed.
 func WithHeartbeat(parent context.Context, limit time.Duration) (ctx context.Context, beat func(), stop func()) {
 	if limit <= 0 {
 		return parent, func() {}, func() {}
@@ -33,22 +33,22 @@ func WithHeartbeat(parent context.Context, limit time.Duration) (ctx context.Con
 	}
 }
 
-// Progress reports that the attempt gets on, which a job with a heartbeat has to do every so often.
+// Progress reports progress of the attempt. A job with a heartbeat must report it in time.
 func (r *Request) Progress() {
 	if r.Beat != nil {
 		r.Beat()
 	}
 }
 
-// Heard returns a reader of what the job says, of which every byte is progress.
-func (r *Request) Heard(from io.Reader) io.Reader { return heard{from, r} }
+// ReportReads returns a reader that reads from and reports progress for every read of data.
+func (r *Request) ReportReads(from io.Reader) io.Reader { return reportingReader{from, r} }
 
-type heard struct {
+type reportingReader struct {
 	from io.Reader
 	req  *Request
 }
 
-func (h heard) Read(p []byte) (int, error) {
+func (h reportingReader) Read(p []byte) (int, error) {
 	n, err := h.from.Read(p)
 	if n > 0 {
 		h.req.Progress()

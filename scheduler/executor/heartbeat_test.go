@@ -63,7 +63,7 @@ func TestWithoutAHeartbeatNobodyListens(t *testing.T) {
 func TestWhatIsReadIsProgress(t *testing.T) {
 	beats := 0
 	req := executor.Request{Beat: func() { beats++ }}
-	if b, err := io.ReadAll(req.Heard(strings.NewReader("hello"))); string(b) != "hello" || err != nil || beats != 1 {
+	if b, err := io.ReadAll(req.ReportReads(strings.NewReader("hello"))); string(b) != "hello" || err != nil || beats != 1 {
 		t.Errorf("read %q, %v, with %d beats; want one", b, err, beats)
 	}
 }

@@ -10,44 +10,44 @@ import (
 )
 
 const (
-	// minSecret is the length from which a value is hidden wherever it stands. A shorter one is hidden where it is a word:
-	// hiding every "1" would make the output unreadable and tell more than it hides.
+	// minSecret is the least length, in bytes, of a value that is hidden everywhere. A shorter value is hidden only where it is
+	// a whole word: hiding every "1" would make the output unreadable and reveal more than it hides.
 	minSecret = 4
-	// minSecretLine is the length from which single lines of a value are hidden too, since programs print a key file
-	// line by line.
+	// minSecretLine is the least length of a line of a value that is hidden by itself, since programs print a key file line by
+	// line.
 	minSecretLine = 8
 	mask          = "***"
 )
 
-// Redactor is a writer that passes on what it is given, with every secret replaced by ***, also one that is split
-// across writes. Bytes that may be the beginning of a secret wait for the next Write or for Flush.
+// Redactor is a writer that replaces every secret by ***, also a secret that is split across writes. Bytes that may begin
+// a secret wait for the next Write or for Flush.
 //
-// It knows values as they are: what a program encodes, splits or abbreviates gets through.
+// It knows the exact values only: a secret that a program encodes, splits or abbreviates is not hidden.
 type Redactor struct {
 	secrets [][]byte  // longest first
-	first   [256]bool // bytes that a secret begins with
+	first   [256]bool // first bytes of secrets
 
-	mu   sync.Mutex
-	w    io.Writer
-	held []byte // seen and not yet passed on
-	prev byte   // before that; 0: nothing, or a secret
+	mu      sync.Mutex
+	w       io.Writer
+	pending []byte // not passed on yet, since it may begin a secret
+	prev    byte   // the byte before pending; 0: none, or a secret
 }
 
-// NewRedactor returns a redactor that hides the secrets from w: those of less than four bytes only as whole words, which
-// no letter or digit stands next to.
+// NewRedactor returns a redactor that hides the secrets from w. A secret of less than four bytes is hidden only as a
+// whole word, with no letter or digit beside it.
 func NewRedactor(w io.Writer, secrets []string) *Redactor {
 	r := &Redactor{w: w}
-	hide := func(s string, atLeast int) {
-		if len(s) >= atLeast {
+	add := func(s string, least int) {
+		if len(s) >= least {
 			r.secrets = append(r.secrets, []byte(s))
 			r.first[s[0]] = true
 		}
 	}
 	for _, s := range secrets {
-		hide(s, 1)
+		add(s, 1)
 		if strings.ContainsRune(s, '\n') {
 			for line := range strings.Lines(s) {
-				hide(strings.TrimSpace(line), minSecretLine)
+				add(strings.TrimSpace(line), minSecretLine)
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func NewRedactor(w io.Writer, secrets []string) *Redactor {
 	return r
 }
 
-// Write passes p on. It always takes all of p: errors of the underlying writer are not the job's.
+// Write passes p on. It always takes all of p, and ignores errors of the underlying writer, which are not the job's.
 func (r *Redactor) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,24 +64,24 @@ func (r *Redactor) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	data := p
-	if len(r.held) > 0 {
-		data = append(r.held, p...)
+	if len(r.pending) > 0 {
+		data = append(r.pending, p...)
 	}
 	clean, rest, prev := r.redact(data, r.prev, false)
 	r.w.Write(clean)
-	r.held, r.prev = bytes.Clone(rest), prev
+	r.pending, r.prev = bytes.Clone(rest), prev
 	return len(p), nil
 }
 
-// Flush passes on what was held back. Call it when no more is to come.
+// Flush passes on the pending bytes. Call it after the last Write.
 func (r *Redactor) Flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.held) > 0 {
-		clean, _, prev := r.redact(r.held, r.prev, true)
+	if len(r.pending) > 0 {
+		clean, _, prev := r.redact(r.pending, r.prev, true)
 		r.w.Write(clean)
 		r.prev = prev
-		r.held = nil
+		r.pending = nil
 	}
 }
 
@@ -91,10 +91,10 @@ func (r *Redactor) String(s string) string {
 	return string(clean)
 }
 
-// redact returns data, which follows the byte prev, without its secrets, up to the point from where the rest may be the
-// beginning of one, and the byte before that rest. With last set there is no such rest.
+// redact returns data without its secrets. data follows the byte prev. The rest of data may begin a secret, and before is
+// the byte in front of it. If last is set, there is no rest.
 func (r *Redactor) redact(data []byte, prev byte, last bool) (clean, rest []byte, before byte) {
-	from := 0 // data[from:i] is to be copied
+	from := 0 // data[from:i] is not copied yet
 	for i := 0; i < len(data); {
 		n, wait := r.match(data[i:], prev)
 		switch {
@@ -115,8 +115,8 @@ func (r *Redactor) redact(data []byte, prev byte, last bool) (clean, rest []byte
 	return append(clean, data[from:]...), nil, prev
 }
 
-// match says how long the longest secret is that data, which follows the byte prev, begins with, or 0; wait: what comes
-// after data may change that.
+// match returns the length of the longest secret with which data begins; 0 if there is none. data follows the byte prev.
+// wait reports that later bytes may change the answer.
 func (r *Redactor) match(data []byte, prev byte) (n int, wait bool) {
 	if !r.first[data[0]] {
 		return 0, false
@@ -137,7 +137,7 @@ func (r *Redactor) match(data []byte, prev byte) (n int, wait bool) {
 	return 0, wait
 }
 
-// inWord says whether b is a digit or (part of) a letter.
+// inWord reports whether b is a digit or a part of a letter.
 func inWord(b byte) bool {
 	return '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || b >= utf8.RuneSelf
 }

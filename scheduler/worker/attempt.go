@@ -117,7 +117,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		Deadline:    a.run.Started.Add(timeout.Std()),
 		Beat:        beat,
 		Hurry:       a.owned.Done(),
-		Marker:      w.marker(),
+		Mark:        w.mark(),
 		TraceParent: traceParent(&a.run),
 	}
 	if o, ended := executor.Interrupted(ctx, &req, w.now()); ended {
@@ -176,8 +176,8 @@ func (w *Worker) conclude(a *attempt, o job.Outcome, begun bool, began, ended ti
 	w.send(a.shift.life, r)
 }
 
-// marker returns the unique marker of the next attempt's processes.
-func (w *Worker) marker() string { return w.life + "." + strconv.FormatInt(w.markers.Add(1), 10) }
+// mark returns the unique mark of the next attempt's processes.
+func (w *Worker) mark() string { return w.life + "." + strconv.FormatInt(w.marks.Add(1), 10) }
 
 // traceParent returns the W3C trace context of an attempt. All attempts of a run are spans of one trace, so a tracing
 // system shows them side by side.

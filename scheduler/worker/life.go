@@ -13,7 +13,7 @@ import (
 // livesBucket has a key for each life whose processes may still run. A life is one call of Run.
 var livesBucket = []byte("lives")
 
-// beginLife chooses the name of this life, which begins the markers of its attempts' processes, and kills the processes
+// beginLife chooses the name of this life, which begins the marks of its attempts' processes, and kills the processes
 // that earlier lives of this data directory have left. Usually their nannies did that before, but `pkill -9 rota` kills a
 // worker together with its nanny. The lock of the journal proves that those lives are over and that all their processes are
 // marked: a process has the lock between fork and exec too.
@@ -46,7 +46,7 @@ func (w *Worker) recordLife() error {
 }
 
 // startNanny starts the process that kills the attempts' processes if this process is killed. Its last argument is the
-// prefix of their markers. Without Config.NannyCommand it does nothing.
+// prefix of their marks. Without Config.NannyCommand it does nothing.
 func (w *Worker) startNanny() (stop func()) {
 	if len(w.cfg.NannyCommand) == 0 {
 		return func() {}

@@ -56,7 +56,7 @@ func TestAWorkerEndsWhatEarlierLivesHaveLeftBeforeItOpensASession(t *testing.T) 
 		ended := make(chan error, 1)
 		go func() { ended <- w.Run(ctx) }() // waited for below
 		<-opened
-		mark = w.marker()
+		mark = w.mark()
 		stop()
 		if err := errors.Join(<-ended, journal.Close()); err != nil {
 			t.Error(err)

@@ -37,8 +37,8 @@ type Worker struct {
 	table       *timetable   // starts what armed runs and attempts wait for, on goroutines of wg; made by Run, like the queues
 	ends        *queue       // of ended attempts, whose outcomes go to the journal
 	outbox      *queue       // of reports, which go to the store
-	life        string       // unique name of this call of Run, which begins the markers of its attempts' processes
-	markers     atomic.Int64 // number of markers
+	life        string       // unique name of this call of Run, which begins the marks of its attempts' processes
+	marks       atomic.Int64 // number of marks
 
 	// Used only by the goroutine that probes the disk.
 	formerLives  []string   // whose processes are gone: the next probe removes them from the journal

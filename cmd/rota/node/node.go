@@ -253,7 +253,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 		Capacity: n.set.Worker.Capacity, Labels: n.set.Worker.Labels, Handlers: funcs.Names(),
 		Limits:  groups.Controllers(),
 		DataDir: n.set.Node.DataDir, ShutdownGrace: n.set.Worker.ShutdownGrace,
-		NannyCommand: n.cfg.Nanny, StartCheck: command.Trial, Observer: n.metrics, Now: n.now, LeaderNow: n.leaderNow,
+		NannyCommand: n.cfg.Nanny, StartCheck: command.CheckStart, Observer: n.metrics, Now: n.now, LeaderNow: n.leaderNow,
 	}.Defaults()
 	if n.cfg.Role == Replica {
 		cfg.Known = n.known

@@ -11,22 +11,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is where, in one hierarchy, this process may make cgroups.
+// place is where this process may create cgroups in one hierarchy.
 type place struct {
 	unified     bool     // v2
-	dir         string   // the cgroup below which to make them; in v1 the one of this process
-	controllers []string // those of this package's that are there
+	dir         string   // the parent of the new cgroups; in v1 the cgroup of this process
+	controllers []string // available ones of known
 }
 
-// mount is a line of /proc/self/mountinfo that is about cgroups.
+// mount is a line of /proc/self/mountinfo about cgroups.
 type mount struct {
 	unified bool
-	root    string // the cgroup that is mounted, as this process sees it
+	root    string // path of the mounted cgroup, as this process sees it
 	dir     string
-	options []string // of the hierarchy: in v1 the names of its controllers
+	options []string // of the hierarchy; in v1 the names of its controllers
 }
 
-// find lists the places of this process, and says why controllers have none. v1 counts only if v2 has nothing for us.
+// find returns the places of this process, and why controllers have none. v1 counts only if v2 has no controller for this
+// process.
 func find() (places []place, missing []error) {
 	mounts, err := mounted()
 	if err != nil {
@@ -60,7 +61,7 @@ func find() (places []place, missing []error) {
 			continue
 		}
 		dir := mounts[i].path(own[c])
-		if k := slices.IndexFunc(places, func(p place) bool { return p.dir == dir }); k >= 0 { // two in one hierarchy
+		if k := slices.IndexFunc(places, func(p place) bool { return p.dir == dir }); k >= 0 { // two controllers in one hierarchy
 			places[k].controllers = append(places[k].controllers, c)
 			continue
 		}
@@ -69,7 +70,7 @@ func find() (places []place, missing []error) {
 	return places, missing
 }
 
-// path is where a cgroup is to be found.
+// path returns the directory of a cgroup.
 func (m mount) path(cgroup string) string {
 	rel, err := filepath.Rel(m.root, cgroup)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
@@ -78,14 +79,14 @@ func (m mount) path(cgroup string) string {
 	return filepath.Join(m.dir, rel)
 }
 
-// mounted lists the hierarchies.
+// mounted returns the mounted hierarchies.
 func mounted() (list []mount, err error) {
 	b, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, fmt.Errorf("find cgroups: %w", err)
 	}
 	for line := range strings.Lines(string(b)) {
-		// id parent major:minor root dir options [tags…] - type source options-of-all
+		// The fields are: id parent major:minor root dir options [tags…] - type source options-of-all
 		left, right, _ := strings.Cut(line, " - ")
 		f, kind := strings.Fields(left), strings.Fields(right)
 		if len(f) < 6 || len(kind) < 3 || kind[0] != "cgroup" && kind[0] != "cgroup2" {
@@ -98,7 +99,7 @@ func mounted() (list []mount, err error) {
 	return list, nil
 }
 
-// memberships returns the cgroup of this process by controller; that of v2 by "".
+// memberships returns the cgroups of this process by controller. The key of v2 is "".
 func memberships() (map[string]string, error) {
 	b, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -115,18 +116,19 @@ func memberships() (map[string]string, error) {
 	return own, nil
 }
 
-// leaf is the cgroup of v2 into which the processes of a delegated one move.
+// leaf is the cgroup of v2 into which the processes of a delegated cgroup move.
 const leaf = "rota-worker"
 
-// delegated returns the place that was given to this process in v2: its cgroup, or the one above, as after the move into
-// the leaf or with systemd's DelegateSubgroup=. If the hierarchy has no controller for us, it has no place and no error.
+// delegated returns the place that was delegated to this process in v2. It is the cgroup of this process, or the one
+// above after a move into the leaf or with systemd's DelegateSubgroup=. If the hierarchy has no controller for this
+// process, it returns no place and no error.
 func delegated(m mount, cgroup string) (place, error) {
 	own := m.path(cgroup)
 	above := filepath.Dir(own)
 	switch {
 	case len(controllers(own)) == 0 && (own == m.dir || len(controllers(above)) == 0):
 		return place{}, nil
-	case own == m.dir, marked(own): // the root of a namespace is its container's; that of all has nobody who would mind
+	case own == m.dir, marked(own): // the root of a namespace belongs to its container, and the root of all to this machine
 		return place{unified: true, dir: own, controllers: controllers(own)}, nil
 	case own != m.dir && (marked(above) || above == m.dir && filepath.Base(own) == leaf):
 		return place{unified: true, dir: above, controllers: controllers(above)}, nil
@@ -134,7 +136,7 @@ func delegated(m mount, cgroup string) (place, error) {
 	return place{}, fmt.Errorf("cgroup %s is not delegated to this process", own)
 }
 
-// marked says whether systemd has delegated a cgroup.
+// marked reports whether systemd has delegated a cgroup.
 func marked(dir string) bool {
 	value := make([]byte, 8)
 	for _, attr := range []string{"user.delegate", "trusted.delegate"} {
@@ -145,31 +147,31 @@ func marked(dir string) bool {
 	return false
 }
 
-// controllers lists which of this package's controllers a cgroup of v2 may hand on.
+// controllers returns the controllers of this package that a cgroup of v2 can give to its children.
 func controllers(dir string) []string {
 	b, _ := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	there := strings.Fields(string(b))
 	return slices.DeleteFunc(known(), func(c string) bool { return !slices.Contains(there, c) })
 }
 
-// prepare makes a cgroup of v2 one that can have limited children.
+// prepare makes it possible that a cgroup of v2 has limited children.
 func (h *home) prepare() error {
-	// The kernel answers a call without arguments with EINVAL, and whoever forbids it with something else.
+	// The kernel answers a call without arguments with EINVAL. A filter that forbids the call answers with another error.
 	if _, _, err := unix.Syscall(unix.SYS_CLONE3, 0, 0, 0); err != unix.EINVAL {
 		return fmt.Errorf("clone3 is not permitted, by a kernel before 5.7 or a seccomp profile: %w", err)
 	}
-	if err := vacate(h.dir); err != nil {
+	if err := moveToLeaf(h.dir); err != nil {
 		return err
 	}
 	return enable(h.dir, h.controllers)
 }
 
-// vacate moves the processes of a cgroup into its leaf. The root of all may keep its own.
-func vacate(dir string) error {
+// moveToLeaf moves the processes of a cgroup into its leaf. The root cgroup of the machine may keep its processes.
+func moveToLeaf(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "cgroup.type")); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	for range 100 { // those that are there may start others meanwhile
+	for range 100 { // processes may start others meanwhile
 		pids, err := members(dir)
 		if err != nil || len(pids) == 0 {
 			return err
@@ -184,10 +186,10 @@ func vacate(dir string) error {
 			}
 		}
 	}
-	return fmt.Errorf("cgroup %s: processes do not cease to come", dir)
+	return fmt.Errorf("cgroup %s: new processes keep appearing", dir)
 }
 
-// enable lets the children of a cgroup of v2 have controllers.
+// enable gives controllers to the children of a cgroup of v2.
 func enable(dir string, controllers []string) error {
 	for _, c := range controllers {
 		if err := write(dir, "cgroup.subtree_control", "+"+c); err != nil {

@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long killed processes may take to vanish, and their cgroup with them. Only one that waits in the kernel
+// vanishTimeout is how long killed processes, and their cgroup, may take to vanish. Only a process that waits in the kernel
 // takes longer.
-const patience = 10 * time.Second
+const vanishTimeout = 10 * time.Second
 
-// Group is the cgroup of one tree of processes.
+// Group is the cgroup of one process tree.
 type Group struct {
 	limits Limits
 	layers []layer
@@ -30,7 +30,8 @@ type layer struct {
 	dir  string
 }
 
-// period is the time in which a tree may use its share of CPU time, in microseconds: what the kernel and systemd use.
+// period is the interval in which a tree may use its share of CPU time, in microseconds. The kernel and systemd use the
+// same.
 const period = 100_000
 
 // limit sets the limits for which this hierarchy has controllers.
@@ -52,13 +53,13 @@ func (l layer) limit(limits Limits) error {
 	if err != nil || limits.Memory == 0 || !slices.Contains(l.home.controllers, Memory) {
 		return err
 	}
-	if l.home.unified { // all die of it, or none
-		return errors.Join(write(l.dir, "memory.oom.group", "1"), ifThere(write(l.dir, "memory.swap.max", "0")))
+	if l.home.unified { // the kernel kills all processes of the tree, or none
+		return errors.Join(write(l.dir, "memory.oom.group", "1"), ignoreMissing(write(l.dir, "memory.swap.max", "0")))
 	}
-	return ifThere(write(l.dir, "memory.memsw.limit_in_bytes", strconv.FormatInt(limits.Memory, 10)))
+	return ignoreMissing(write(l.dir, "memory.memsw.limit_in_bytes", strconv.FormatInt(limits.Memory, 10)))
 }
 
-// limitCPU sets the limit in thousandths of a CPU; 0 leaves it as it is, and below zero there is none.
+// limitCPU sets the limit in thousandths of a CPU. Zero changes nothing, and a negative value means no limit.
 func (l layer) limitCPU(thousandths int) error {
 	if thousandths == 0 || !slices.Contains(l.home.controllers, CPU) {
 		return nil
@@ -71,20 +72,20 @@ func (l layer) limitCPU(thousandths int) error {
 		quota = "-1"
 	}
 	if l.home.unified {
-		file = "cpu.max" // its second number, the period, stays what it is
+		file = "cpu.max" // its second number, the period, stays
 	}
 	return write(l.dir, file, quota)
 }
 
-// ifThere is for files that not every kernel has: those about swap.
-func ifThere(err error) error {
+// ignoreMissing ignores the error of a missing file. Some kernels lack the files about swap.
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// OutOfMemory says whether a process of the tree was killed since the tree had reached its limit.
+// OutOfMemory reports whether the kernel killed a process of the tree because the tree had reached its limit.
 func (g *Group) OutOfMemory() bool {
 	for _, l := range g.layers {
 		if !slices.Contains(l.home.controllers, Memory) {
@@ -93,14 +94,14 @@ func (g *Group) OutOfMemory() bool {
 		if l.home.unified {
 			return count(l.dir, "memory.events", "oom_kill ") > 0 && count(l.dir, "memory.events", "oom ") > 0
 		}
-		// Kernels do not agree on what counts as a failure to charge memory, so it is asked how high it ever rose.
+		// Kernels differ in what counts as a failure to charge memory, so the highest usage decides.
 		most := max(count(l.dir, "memory.max_usage_in_bytes", ""), count(l.dir, "memory.memsw.max_usage_in_bytes", ""))
 		return count(l.dir, "memory.oom_control", "oom_kill ") > 0 && most >= g.limits.Memory/10*9
 	}
 	return false
 }
 
-// count returns the number that follows a key in a file, 0 if there is none.
+// count returns the number that follows key in a file; 0 if there is none.
 func count(dir, file, key string) int64 {
 	b, _ := os.ReadFile(filepath.Join(dir, file))
 	for line := range strings.Lines(string(b)) {
@@ -112,39 +113,39 @@ func count(dir, file, key string) int64 {
 	return 0
 }
 
-// Kill kills all processes of the tree, and returns when none is left.
+// Kill kills all processes of the tree. It returns when none is left.
 func (g *Group) Kill() error {
 	for _, l := range g.layers {
 		if !l.home.unified && slices.Contains(l.home.controllers, PIDs) {
-			write(l.dir, "pids.max", "0") // nothing is born any more
+			write(l.dir, "pids.max", "0") // no new processes
 		}
 	}
 	var err error
 	for _, l := range g.layers {
-		err = errors.Join(err, kill(l.dir, patience))
+		err = errors.Join(err, kill(l.dir, vanishTimeout))
 	}
 	return err
 }
 
-// Remove removes the group, of whose processes none is left.
+// Remove removes the group, which has no processes left.
 func (g *Group) Remove() error {
 	var err error
 	for _, l := range g.layers {
-		err = errors.Join(err, remove(l.dir, patience))
+		err = errors.Join(err, remove(l.dir, vanishTimeout))
 	}
 	return err
 }
 
-// kill kills what is in a cgroup and below it, and waits for its end.
-func kill(dir string, patience time.Duration) error {
+// kill kills the processes in a cgroup and below it, and waits for their end.
+func kill(dir string, timeout time.Duration) error {
 	pause, waited := time.Millisecond, time.Duration(0)
 	for {
 		pids, err := all(dir)
 		if err != nil || len(pids) == 0 {
 			return err
 		}
-		if waited >= patience {
-			return fmt.Errorf("kill cgroup %s: processes %s still there after %v", dir, strings.Join(pids, " "), patience)
+		if waited >= timeout {
+			return fmt.Errorf("kill cgroup %s: processes %s still there after %v", dir, strings.Join(pids, " "), timeout)
 		}
 		if write(dir, "cgroup.kill", "1") != nil { // none in v1, nor before Linux 5.14
 			killEach(dir, pids)
@@ -155,33 +156,34 @@ func kill(dir string, patience time.Duration) error {
 	}
 }
 
-// killEach kills processes that are still in the cgroup. The number of one that has ended meanwhile may be another's, so
-// each is held by a descriptor before it is looked at again.
+// killEach kills processes that are still in the cgroup. The number of an ended process may belong to another one, so
+// killEach opens a descriptor of each process before it reads the list again.
 func killEach(dir string, pids []string) {
-	held := make(map[string]int)
+	fds := make(map[string]int)
 	defer func() {
-		for _, fd := range held {
+		for _, fd := range fds {
 			unix.Close(fd)
 		}
 	}()
 	for _, text := range pids {
 		if pid, err := strconv.Atoi(text); err == nil {
 			if fd, err := unix.PidfdOpen(pid, 0); err == nil {
-				held[text] = fd
-			} else if !errors.Is(err, unix.ESRCH) { // an old kernel, or no descriptors left
+				fds[text] = fd
+			} else if !errors.Is(err, unix.ESRCH) { // an old kernel, or too many open descriptors
 				unix.Kill(pid, unix.SIGKILL)
 			}
 		}
 	}
 	again, _ := all(dir)
 	for _, text := range again {
-		if fd, ok := held[text]; ok {
+		if fd, ok := fds[text]; ok {
 			unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 		}
 	}
 }
 
-// all lists the processes in a cgroup and below it, without this one, a thread of which may be there to start another.
+// all returns the processes in a cgroup and below it, without this process: one of its threads may be there to start
+// another process.
 func all(dir string) (pids []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -190,7 +192,7 @@ func all(dir string) (pids []string, err error) {
 			pids = append(pids, here...)
 		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
-			return nil // it is being removed
+			return nil // the cgroup is being removed
 		}
 		return err
 	})
@@ -198,17 +200,17 @@ func all(dir string) (pids []string, err error) {
 	return slices.DeleteFunc(pids, func(pid string) bool { return pid == self }), err
 }
 
-// members lists the processes in one cgroup.
+// members returns the processes in one cgroup.
 func members(dir string) ([]string, error) {
 	b, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	if err != nil {
-		return nil, fmt.Errorf("look into cgroup: %w", err)
+		return nil, fmt.Errorf("read cgroup: %w", err)
 	}
 	return strings.Fields(string(b)), nil
 }
 
-// remove removes a cgroup and what is below it. A process that was killed a moment ago may still be on its way out.
-func remove(dir string, patience time.Duration) error {
+// remove removes a cgroup and the cgroups below it. A process that was just killed may still be in it.
+func remove(dir string, timeout time.Duration) error {
 	pause, waited := time.Millisecond, time.Duration(0)
 	for {
 		below, _ := os.ReadDir(dir)
@@ -216,7 +218,7 @@ func remove(dir string, patience time.Duration) error {
 			if !d.IsDir() {
 				continue
 			}
-			if err := remove(filepath.Join(dir, d.Name()), patience); err != nil {
+			if err := remove(filepath.Join(dir, d.Name()), timeout); err != nil {
 				return err
 			}
 		}
@@ -224,7 +226,7 @@ func remove(dir string, patience time.Duration) error {
 		if err == nil || errors.Is(err, unix.ENOENT) {
 			return nil
 		}
-		if !errors.Is(err, unix.EBUSY) || waited >= patience {
+		if !errors.Is(err, unix.EBUSY) || waited >= timeout {
 			return fmt.Errorf("remove cgroup %s: %w", dir, err)
 		}
 		time.Sleep(pause)
@@ -235,7 +237,7 @@ func remove(dir string, patience time.Duration) error {
 
 // write sets one value of a cgroup.
 func write(dir, file, value string) error {
-	// Without O_CREATE and O_TRUNC: whatever is not there is not ours to make.
+	// Without O_CREATE and O_TRUNC, since only the kernel creates these files.
 	f, err := os.OpenFile(filepath.Join(dir, file), os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("set %s of cgroup: %w", file, err)

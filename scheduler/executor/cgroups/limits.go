@@ -1,23 +1,23 @@
 package cgroups
 
-// The controllers that this package knows.
+// Controllers that this package knows.
 const (
 	CPU    = "cpu"
 	Memory = "memory"
 	PIDs   = "pids"
 )
 
-// known lists them, sorted.
+// known returns the controllers that this package knows, sorted.
 func known() []string { return []string{CPU, Memory, PIDs} }
 
-// Limits is what a tree of processes may use together. Zero stands for no limit.
+// Limits limits what a process tree may use together. Zero means no limit.
 type Limits struct {
-	Memory int64 // bytes, swap included; a tree that needs more has processes killed
+	Memory int64 // bytes, with swap; the kernel kills processes of a tree that needs more
 	CPU    int   // thousandths of one CPU, at least 10
-	PIDs   int   // processes and threads that exist at a time
+	PIDs   int   // processes and threads at a time
 }
 
-// Controllers lists what it takes to set these limits, sorted.
+// Controllers returns the controllers that these limits need, sorted.
 func (l Limits) Controllers() (list []string) {
 	if l.CPU > 0 {
 		list = append(list, CPU)

@@ -8,16 +8,20 @@ import (
 	"runtime"
 )
 
-// Tree makes no cgroups: there are none but on Linux.
+// Tree creates no cgroups, since only Linux has them.
 type Tree struct{}
 
-// Group is the cgroup of one tree of processes: none.
+// Group is the cgroup of one process tree: none on this system.
 type Group struct{}
 
 var errNone = errors.New("there are no cgroups on this system")
 
-func Open() (*Tree, error)                          { return &Tree{}, errNone }
-func Sweep() error                                  { return nil }
+// Open returns a tree without controllers, and an error.
+func Open() (*Tree, error) { return &Tree{}, errNone }
+
+// Sweep does nothing.
+func Sweep() error { return nil }
+
 func (t *Tree) Close() error                        { return nil }
 func (t *Tree) Controllers() []string               { return nil }
 func (t *Tree) Make(string, Limits) (*Group, error) { return nil, errNone }
@@ -26,7 +30,7 @@ func (g *Group) OutOfMemory() bool                  { return false }
 func (g *Group) Kill() error                        { return nil }
 func (g *Group) Remove() error                      { return nil }
 
-// OnThread calls f on a thread that does nothing else meanwhile.
+// OnThread calls f on a thread that runs nothing else meanwhile.
 func OnThread(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

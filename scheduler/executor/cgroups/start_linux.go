@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OnThread calls f on a thread that does nothing else meanwhile and is not the first one of this process, and returns when
-// f does.
+// OnThread calls f on a thread that runs nothing else meanwhile and is not the first thread of this process. It returns
+// when f does.
 func OnThread(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -26,11 +26,11 @@ func OnThread(f func()) {
 	other.Wait()
 }
 
-// Start starts cmd as the first process of the group; a nil group is none. It is called within OnThread.
+// Start starts cmd as the first process of the group; a nil group means none. It must be called within OnThread.
 //
-// In v2 the kernel is told to put the child there. In v1, where cgroups are those of threads, the calling thread goes
-// there, forks, and comes back. It takes none of this process's memory along, which is counted where the first thread is;
-// that is why it must not be the first.
+// In v2 the kernel puts the child into the cgroup. In v1, where threads have cgroups, the calling thread enters the
+// cgroup, forks, and leaves it. The memory of this process stays in the cgroup of its first thread, which is why that
+// thread must not enter.
 func (g *Group) Start(cmd *exec.Cmd) error {
 	switch {
 	case g == nil || len(g.layers) == 0:
@@ -58,9 +58,9 @@ func (g *Group) Start(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// loosen makes room for the start. A child that had to wait for CPU time before it executes its program would hold up all
-// others that this process is to start; and in v1 the thread that forks counts as a process of the group. Errors are none:
-// the limits are in force then.
+// loosen lifts limits for the start. A child that waits for CPU time before it executes its program would delay all other
+// starts of this process. In v1 the thread that forks counts as a process of the group. Errors are ignored, since the
+// limits stay in force then.
 func (g *Group) loosen() {
 	for _, l := range g.layers {
 		if g.limits.CPU > 0 {
@@ -72,7 +72,7 @@ func (g *Group) loosen() {
 	}
 }
 
-// tighten puts the limits in force that loosen has lifted, which the kernel took when the group was made.
+// tighten restores the limits that loosen has lifted.
 func (g *Group) tighten() {
 	for _, l := range g.layers {
 		l.limitCPU(g.limits.CPU)
@@ -82,7 +82,7 @@ func (g *Group) tighten() {
 	}
 }
 
-// enter puts the calling thread into the group.
+// enter moves the calling thread into the group.
 func (g *Group) enter() error {
 	for _, l := range g.layers {
 		if err := write(l.dir, "tasks", strconv.Itoa(unix.Gettid())); err != nil {
@@ -92,8 +92,8 @@ func (g *Group) enter() error {
 	return nil
 }
 
-// leave takes the calling thread back to where it came from. One that cannot is never used for anything else: it stays
-// locked, once more than it will be unlocked, and ends with its goroutine.
+// leave moves the calling thread back to its own cgroup. If that fails, the thread is never used again: it stays locked,
+// once more than it will be unlocked, and ends with its goroutine.
 func (g *Group) leave() {
 	for _, l := range g.layers {
 		if write(l.home.dir, "tasks", strconv.Itoa(unix.Gettid())) != nil {

@@ -15,30 +15,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folder is how the names of this package's folders begin, each of one process.
+// folder begins the names of this package's folders, each of which belongs to one process.
 const folder = "rota-attempts-"
 
-// Tree makes cgroups below the one of this process. It is safe for concurrent use.
+// Tree creates cgroups below the cgroup of this process. It is safe for concurrent use.
 type Tree struct {
 	homes []home
 	made  atomic.Int64
 }
 
-// home is a hierarchy in which this process may make cgroups.
+// home is a hierarchy in which this process may create cgroups.
 type home struct {
 	place
-	folder string   // ours
-	lock   *os.File // held on it as long as this process lives
+	folder string   // of this process
+	lock   *os.File // of the folder, until this process ends
 }
 
-// Open finds out which controllers this process may use, makes its folders, and removes what dead processes have left.
-// The tree is never nil; the error says which controllers it cannot use and why.
+// Open finds the controllers that this process may use, creates its folders, and removes those of dead processes. The
+// tree is never nil. The error says which controllers cannot be used and why.
 func Open() (*Tree, error) {
 	t := &Tree{}
 	places, missing := find()
 	for _, p := range places {
 		h := home{place: p}
-		err := h.settle()
+		err := h.create()
 		if err != nil {
 			missing = append(missing, fmt.Errorf("%s: %w", strings.Join(p.controllers, ", "), err))
 			continue
@@ -48,27 +48,27 @@ func Open() (*Tree, error) {
 	return t, errors.Join(missing...)
 }
 
-// Sweep removes what dead processes have left beside the cgroup of this one, processes too.
+// Sweep kills the processes that dead processes have left beside the cgroup of this one, and removes their folders.
 func Sweep() error {
-	places, _ := find() // where nothing can be made, nothing was left
+	places, _ := find() // a place where nothing can be created has no folders
 	var err error
 	for _, p := range places {
-		err = errors.Join(err, p.sweep(patience))
+		err = errors.Join(err, p.sweep(vanishTimeout))
 	}
 	return err
 }
 
-// Close ends the tree, of whose groups none is in use any more.
+// Close closes the tree. None of its groups may be in use.
 func (t *Tree) Close() error {
 	var err error
 	for _, h := range t.homes {
-		err = errors.Join(err, remove(h.folder, patience), h.lock.Close())
+		err = errors.Join(err, remove(h.folder, vanishTimeout), h.lock.Close())
 	}
 	t.homes = nil
 	return err
 }
 
-// Controllers lists the controllers that may be used, sorted; none of a nil tree.
+// Controllers returns the controllers that may be used, sorted; none for a nil tree.
 func (t *Tree) Controllers() (list []string) {
 	if t == nil {
 		return nil
@@ -80,7 +80,7 @@ func (t *Tree) Controllers() (list []string) {
 	return list
 }
 
-// Make makes the cgroup of a tree of processes. The name, which need not be unique, is for people who look.
+// Make creates the cgroup of a process tree. The name, which need not be unique, is for people.
 func (t *Tree) Make(name string, limits Limits) (*Group, error) {
 	usable := t.Controllers()
 	for _, c := range limits.Controllers() {
@@ -91,7 +91,7 @@ func (t *Tree) Make(name string, limits Limits) (*Group, error) {
 	name += "." + strconv.FormatInt(t.made.Add(1), 10)
 	g := &Group{limits: limits}
 	for _, h := range t.homes {
-		// With pids, what is being killed can be kept from multiplying.
+		// With pids, Kill can prevent new processes.
 		needed := func(c string) bool { return c == PIDs || slices.Contains(limits.Controllers(), c) }
 		if !h.unified && !slices.ContainsFunc(h.controllers, needed) {
 			continue
@@ -108,23 +108,23 @@ func (t *Tree) Make(name string, limits Limits) (*Group, error) {
 	return g, nil
 }
 
-// hurry is how long a process that starts waits for what a dead one has left, in each of its folders.
-const hurry = 200 * time.Millisecond
+// startSweepTimeout is how long a starting process waits for the processes that a dead one has left, for each of its folders.
+const startSweepTimeout = 200 * time.Millisecond
 
-// settle makes this process's folder.
-func (h *home) settle() error {
+// create creates the folder of this process.
+func (h *home) create() error {
 	if h.unified {
 		if err := h.prepare(); err != nil {
 			return err
 		}
 	}
-	_ = h.sweep(hurry) // what cannot be removed now is the next one's
+	_ = h.sweep(startSweepTimeout) // the next process tries again
 	for {
 		dir := filepath.Join(h.dir, folder+strings.ToLower(rand.Text()[:8]))
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return fmt.Errorf("make cgroup: %w", err)
 		}
-		lock, err := hold(dir)
+		lock, err := lockFolder(dir)
 		if err == nil && h.unified {
 			err = enable(dir, h.controllers)
 		}
@@ -132,18 +132,18 @@ func (h *home) settle() error {
 		case err == nil:
 			h.folder, h.lock = dir, lock
 			return nil
-		case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.EWOULDBLOCK): // somebody's sweep took it for a dead process's
+		case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.EWOULDBLOCK): // another process has swept the folder before the lock
 			continue
 		}
 		if lock != nil {
 			lock.Close()
 		}
-		return errors.Join(err, remove(dir, patience))
+		return errors.Join(err, remove(dir, vanishTimeout))
 	}
 }
 
-// hold locks a folder, and makes sure that it is still there.
-func hold(dir string) (*os.File, error) {
+// lockFolder locks a folder, and makes sure that it still exists.
+func lockFolder(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
@@ -159,15 +159,15 @@ func hold(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes the folders of dead processes.
-func (p place) sweep(patience time.Duration) error {
+// sweep kills what is in the folders of dead processes, and removes them.
+func (p place) sweep(timeout time.Duration) error {
 	left, err := filepath.Glob(filepath.Join(p.dir, folder+"*"))
 	for _, dir := range left {
-		lock, held := hold(dir)
-		if held != nil {
-			continue // its process lives, or somebody else removes it
+		lock, locked := lockFolder(dir)
+		if locked != nil {
+			continue // its process is alive, or another process removes it
 		}
-		err = errors.Join(err, kill(dir, patience), remove(dir, patience))
+		err = errors.Join(err, kill(dir, timeout), remove(dir, timeout))
 		lock.Close()
 	}
 	return err

@@ -32,7 +32,7 @@ func unified(t *testing.T) (dir string) {
 		t.Skipf("NOT TESTED: v2 cannot be used: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(kill(dir, patience), remove(dir, patience)); err != nil {
+		if err := errors.Join(kill(dir, vanishTimeout), remove(dir, patience)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -42,7 +42,7 @@ func unified(t *testing.T) (dir string) {
 func TestUnifiedGroup(t *testing.T) {
 	dir := unified(t)
 	h := home{place: place{unified: true, dir: dir}}
-	if err := h.settle(); err != nil {
+	if err := h.create(); err != nil {
 		t.Fatal(err)
 	}
 	tree := &Tree{homes: []home{h}}
@@ -68,7 +68,7 @@ func TestUnifiedGroup(t *testing.T) {
 	if err := errors.Join(g.Kill(), g.Remove()); err != nil {
 		t.Error(err)
 	}
-	if err := h.sweep(patience); err != nil {
+	if err := h.sweep(vanishTimeout); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(h.folder); err != nil {
@@ -94,9 +94,9 @@ func TestVacateMovesProcessesIntoTheLeaf(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { kill(dir, patience); cmd.Wait() }()
+	defer func() { kill(dir, vanishTimeout); cmd.Wait() }()
 	for range 2 { // the second time there is nothing to do
-		if err := vacate(dir); err != nil {
+		if err := moveToLeaf(dir); err != nil {
 			t.Fatal(err)
 		}
 	}

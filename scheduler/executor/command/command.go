@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// drainLimit is how long the rest of the output is read once everything that could write it should be dead.
+	// drainLimit is how long the rest of the output is read after all its writers should be dead.
 	drainLimit = 2 * time.Second
-	// vanishLimit is how long the killed rest of a group may take to vanish before the outcome says so.
+	// vanishLimit is how long the killed rest of a group may take to vanish. After that the output says so.
 	vanishLimit = 5 * time.Second
 )
 
-// Config says how programs are executed. The zero value gives them no variable of the worker.
+// Config configures the execution of programs. The zero value gives them no variable of the worker.
 type Config struct {
-	Environ []string      // the worker's own environment, in the form of os.Environ; programs inherit what Inherited allows of it
+	Environ []string      // the worker's environment, as of os.Environ; programs inherit the variables of Inherited
 	Groups  *cgroups.Tree // where resources are limited; the caller closes it; nil: resources cannot be limited
 	Refs    *refs.Policy  // which references jobs may use; nil: all
 }
@@ -47,8 +47,8 @@ func New(cfg Config, now func() time.Time) *Executor {
 
 // Execute runs the program to its end. Exit is its exit code, or 128 plus the number of the signal that killed it.
 //
-// Every failure asks for another attempt (Outcome.Retry), exit code 75 among them, except what another attempt cannot
-// mend: a program that is not there (127) or cannot be executed (126), and a working directory that is not there.
+// Every failure asks for a retry (Outcome.Retry), also exit code 75, unless a retry cannot help: the program does not
+// exist (127) or cannot be executed (126), or the working directory does not exist.
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
 	var (
 		resolver = refs.Resolver{Policy: e.cfg.Refs}
@@ -70,7 +70,7 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	if err != nil {
 		o = failure(err)
 	} else if interrupted, ok := executor.Interrupted(ctx, &req, e.now()); ok {
-		o = interrupted // it was never begun
+		o = interrupted // the program was not started
 	} else {
 		o = e.run(ctx, &req, prog, out)
 	}
@@ -79,7 +79,7 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	return o
 }
 
-// program resolves what the job says into what the kernel is told.
+// program resolves the job's spec into the program to start.
 func (e *Executor) program(req *executor.Request, notify string, resolver *refs.Resolver) (program, error) {
 	env, err := environment(e.cfg.Environ, req, notify, resolver)
 	if err != nil {
@@ -104,7 +104,7 @@ func (e *Executor) program(req *executor.Request, notify string, resolver *refs.
 	return p, err
 }
 
-// run starts the program, sees it to its end, and removes what it leaves.
+// run starts the program, waits for its end, and removes what it leaves behind.
 func (e *Executor) run(ctx context.Context, req *executor.Request, prog program, out io.Writer) job.Outcome {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -124,22 +124,22 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	if err != nil {
 		return failure(errors.Join(startError(prog, err), e.dissolve(group)))
 	}
-	p.mark, p.sweeper = req.Marker, &e.sweeper
+	p.mark, p.sweeper = req.Mark, &e.sweeper
 	drained := make(chan struct{})
 	wg.Go(func() {
 		defer close(drained)
-		io.CopyBuffer(onlyWriter{out}, req.Heard(r), make([]byte, 32<<10))
+		io.CopyBuffer(onlyWriter{out}, req.ReportReads(r), make([]byte, 32<<10))
 	})
 
-	ended := "" // how, if not of its own accord
+	ended := "" // how the program was ended; "": it ended by itself
 	select {
 	case <-p.exited:
 	case <-ctx.Done():
-		if !p.over() { // or else it was faster: its own outcome counts
+		if !p.over() { // a program that has exited meanwhile has its own outcome
 			ended = p.end(req.Spec.KillGrace.Std(), req.Hurry, out)
 		}
 	}
-	trouble := e.clear(p, group, req.Marker)
+	trouble := e.clear(p, group, req.Mark)
 	outOfMemory := group != nil && group.OutOfMemory()
 	trouble = errors.Join(trouble, e.dissolve(group))
 	drain(r, drained)
@@ -160,7 +160,7 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	return o
 }
 
-// group makes the cgroup of a job that has limits; nil for one that has none.
+// group creates the cgroup of a job that has limits; nil for a job without limits.
 func (e *Executor) group(req *executor.Request) (*cgroups.Group, error) {
 	res := req.Spec.Resources
 	if len(res.Kinds()) == 0 {
@@ -179,7 +179,7 @@ func (e *Executor) dissolve(group *cgroups.Group) error {
 
 // clear kills what the program, which has exited, left behind, and reaps it.
 func (e *Executor) clear(p *process, group *cgroups.Group, mark string) error {
-	p.signal(syscall.SIGKILL) // while the unreaped program keeps the group's number from being given away
+	p.signal(syscall.SIGKILL) // before reap: the unreaped program keeps the number of its group
 	var err error
 	if group != nil {
 		err = group.Kill()
@@ -191,12 +191,12 @@ func (e *Executor) clear(p *process, group *cgroups.Group, mark string) error {
 	return errors.Join(err, p.vanish(vanishLimit))
 }
 
-// drain waits for the end of the output. It comes at once, unless a process that was not found has the pipe open.
+// drain waits for the end of the output. The end comes at once, unless a process that was not found keeps the pipe open.
 func drain(r *os.File, drained <-chan struct{}) {
 	late := time.AfterFunc(drainLimit, func() { r.SetReadDeadline(time.Unix(1, 0)) })
 	defer late.Stop()
 	<-drained
 }
 
-// onlyWriter hides methods by which io.Copy would choose buffers of its own.
+// onlyWriter hides the methods by which io.Copy would choose its own buffers.
 type onlyWriter struct{ io.Writer }

@@ -45,7 +45,7 @@ func (l *lockedBuffer) String() string { l.mu.Lock(); defer l.mu.Unlock(); retur
 func request(t testing.TB, spec job.Spec, out io.Writer) executor.Request {
 	return executor.Request{
 		Run:  job.Run{Job: "backup", ID: "2026-11-21T02:30:00Z", Slot: at, Attempt: 2, Token: 77},
-		Spec: spec, Deadline: at.Add(time.Minute), Output: out, Marker: newMark(t), TraceParent: "00-1-2-01",
+		Spec: spec, Deadline: at.Add(time.Minute), Output: out, Mark: newMark(t), TraceParent: "00-1-2-01",
 	}
 }
 
@@ -138,7 +138,7 @@ func TestEnvironment(t *testing.T) {
 	want := strings.Join([]string{
 		"COLOUR=green", "HOME=/job", "LC_ALL=C", "PATH=" + os.Getenv("PATH"), "RESOLVED=***",
 		"ROTA_ATTEMPT=2", "ROTA_DEADLINE=2026-11-21T02:31:00Z", "ROTA_FENCING_TOKEN=77",
-		"ROTA_IDEMPOTENCY_KEY=backup/2026-11-21T02:30:00Z", "ROTA_JOB=backup", "ROTA_MARK=" + req.Marker,
+		"ROTA_IDEMPOTENCY_KEY=backup/2026-11-21T02:30:00Z", "ROTA_JOB=backup", "ROTA_MARK=" + req.Mark,
 		`ROTA_PAYLOAD={"a": "b"}`, "ROTA_RUN=backup/2026-11-21T02:30:00Z", "ROTA_SERVER=http://q1",
 		"ROTA_SLOT=2026-11-21T02:30:00Z", "TRACEPARENT=00-1-2-01", "",
 	}, "\n")

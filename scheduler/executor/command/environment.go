@@ -13,17 +13,18 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Inherited lists the variables that a program gets from its worker. A name that ends in * stands for all that begin so.
+// Inherited returns the names of the variables that a program inherits from its worker. A name that ends in * matches
+// every variable with that prefix.
 func Inherited() []string {
 	return []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LC_*", "SSL_CERT_FILE", "SSL_CERT_DIR",
 	}
 }
 
-// defaultPath is the PATH of programs whose worker has none.
+// defaultPath is the PATH of programs if their worker has none.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// The variables that tell a program about its attempt. A job cannot set them itself.
+// Variables that describe the attempt to its program. A job cannot set them itself.
 const (
 	envJob         = "ROTA_JOB"
 	envRun         = "ROTA_RUN"
@@ -34,12 +35,12 @@ const (
 	envDeadline    = "ROTA_DEADLINE"
 	envPayload     = "ROTA_PAYLOAD"
 	envTraceParent = "TRACEPARENT"
-	envNotify      = "NOTIFY_SOCKET" // this and the next as systemd has them; with a heartbeat only
+	envNotify      = "NOTIFY_SOCKET" // this and the next as of systemd; only with a heartbeat
 	envWatchdog    = "WATCHDOG_USEC"
 )
 
-// environment returns what the program sees: the inherited variables, over them the job's, over them ours. notify is where
-// the program may report progress, if it has to.
+// environment returns the variables of the program. The job's variables replace inherited ones, and rota's replace both.
+// notify is the address of the socket for heartbeats; "" if there is none.
 func environment(worker []string, req *executor.Request, notify string, resolver *refs.Resolver) ([]string, error) {
 	env := map[string]string{"PATH": defaultPath}
 	for _, kv := range worker {
@@ -54,7 +55,7 @@ func environment(worker []string, req *executor.Request, notify string, resolver
 		}
 		env[name] = v
 	}
-	for name, v := range told(req) {
+	for name, v := range attemptVariables(req) {
 		if delete(env, name); v != "" {
 			env[name] = v
 		}
@@ -78,8 +79,8 @@ func inherited(name string) bool {
 	return false
 }
 
-// told is what a program is told about its attempt. An empty value means that the variable is not set.
-func told(req *executor.Request) map[string]string {
+// attemptVariables returns the variables that describe the attempt. A variable with an empty value is not set.
+func attemptVariables(req *executor.Request) map[string]string {
 	run := &req.Run
 	env := map[string]string{
 		envJob:         run.Job,
@@ -91,7 +92,7 @@ func told(req *executor.Request) map[string]string {
 		envDeadline:    "",
 		envPayload:     string(req.Payload()),
 		envTraceParent: req.TraceParent,
-		procs.Env:      req.Marker,
+		procs.Env:      req.Mark,
 	}
 	if !req.Deadline.IsZero() {
 		env[envDeadline] = req.Deadline.UTC().Format(time.RFC3339Nano)
@@ -99,7 +100,7 @@ func told(req *executor.Request) map[string]string {
 	return env
 }
 
-// value returns a variable of an environment, "" if it is not set.
+// value returns the value of a variable in env; "" if it is not set.
 func value(env []string, name string) string {
 	for _, kv := range env {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {

@@ -28,7 +28,7 @@ import (
 // TestMain lets the test's own program play a worker that is going to be killed.
 func TestMain(m *testing.M) {
 	if mark := os.Getenv("ROTA_TEST_WORKER"); mark != "" {
-		req := executor.Request{Spec: job.Spec{Shell: "echo began; exec sleep 1000"}, Output: os.Stdout, Marker: mark}
+		req := executor.Request{Spec: job.Spec{Shell: "echo began; exec sleep 1000"}, Output: os.Stdout, Mark: mark}
 		newExecutor().Execute(context.Background(), req)
 		return
 	}
@@ -129,11 +129,11 @@ func endAfter(t *testing.T, spec job.Spec, n int, cause error) (job.Outcome, str
 	done := make(chan job.Outcome, 1)
 	go func() { done <- newExecutor().Execute(ctx, req) }()
 	eventually(t, "all began", func() bool {
-		return strings.Contains(out.String(), "began\n") && len(marked(t, req.Marker)) == n
+		return strings.Contains(out.String(), "began\n") && len(marked(t, req.Mark)) == n
 	})
 	cancel(cause)
 	o := <-done
-	if left := marked(t, req.Marker); len(left) > 0 {
+	if left := marked(t, req.Mark); len(left) > 0 {
 		t.Errorf("Execute has returned, and processes are left: %v", left)
 	}
 	return o, out.String()
@@ -237,7 +237,7 @@ func TestLeftoversAreKilledWhenTheCommandEnds(t *testing.T) {
 			req := request(t, shell(text), &out)
 			start := time.Now()
 			o := newExecutor().Execute(t.Context(), req)
-			if left := marked(t, req.Marker); len(left) > 0 {
+			if left := marked(t, req.Mark); len(left) > 0 {
 				t.Errorf("left: %v", left)
 			}
 			if out.String() != "done\n" || o.Exit == nil || o.State == job.TimedOut {
@@ -355,7 +355,7 @@ func TestKilledWorkerTakesItsCommandAlong(t *testing.T) {
 
 func BenchmarkExecute(b *testing.B) {
 	e := newExecutor()
-	req := executor.Request{Spec: job.Spec{Command: []string{"/bin/true"}}, Output: io.Discard, Marker: procs.Mark("bench-"+rand.Text(), 1)}
+	req := executor.Request{Spec: job.Spec{Command: []string{"/bin/true"}}, Output: io.Discard, Mark: procs.Mark("bench-"+rand.Text(), 1)}
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			if o := e.Execute(context.Background(), req); o.State != job.Succeeded {

@@ -4,5 +4,5 @@ package command
 
 import "github.com/rota-scheduler/rota/scheduler/executor"
 
-// listen opens nothing: other systems have no sd_notify. Output is all that counts as progress.
+// listen opens no socket, since other systems have no sd_notify. Only output reports progress there.
 func listen(*executor.Request) (address string, close func(), err error) { return "", func() {}, nil }

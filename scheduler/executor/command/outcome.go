@@ -17,7 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// The exit codes that mean more than failure, as shells and sysexits.h have them.
+// Exit codes that shells and sysexits.h give a meaning.
 const (
 	exitTempFail   = 75
 	exitCannotExec = 126
@@ -25,7 +25,7 @@ const (
 	exitSignal     = 128
 )
 
-// exitOutcome is what the exit of a program means. s is nil if a Go program around the worker waits for all of its children.
+// exitOutcome returns the outcome of a program's exit. s is nil if the program around the worker reaps all its children.
 func exitOutcome(s *os.ProcessState) job.Outcome {
 	o := job.Outcome{State: job.Failed, Retry: true}
 	if s == nil {
@@ -69,17 +69,18 @@ func signalName(s syscall.Signal) string {
 	return fmt.Sprintf("signal %d", int(s))
 }
 
-// hopeless is an error that another attempt does not mend.
-type hopeless struct {
-	code int // 0: no exit code tells it
+// permanentError is an error that a retry cannot repair.
+type permanentError struct {
+	code int // exit code; 0: none stands for the error
 	text string
 }
 
-func (e *hopeless) Error() string { return e.text }
+func (e *permanentError) Error() string { return e.text }
 
-// failure is the outcome of an attempt whose program could not be started. It was not begun where no other could be either.
+// failure returns the outcome of an attempt whose program could not be started. If no program can be started now, the
+// attempt has not begun.
 func failure(err error) job.Outcome {
-	if lacking(err) && Trial() != nil {
+	if isShortage(err) && CheckStart() != nil {
 		return executor.NotBegun(err)
 	}
 	o := job.Outcome{State: job.Failed, Reason: err.Error(), Retry: true}
@@ -87,7 +88,7 @@ func failure(err error) job.Outcome {
 	if errors.As(err, &refused) {
 		o.Retry = false
 	}
-	var h *hopeless
+	var h *permanentError
 	if errors.As(err, &h) {
 		o.Retry = false
 		if h.code != 0 {
@@ -97,18 +98,19 @@ func failure(err error) job.Outcome {
 	return o
 }
 
-// startError says in plain words why the kernel did not start the program.
+// startError returns err, with which the kernel refused to start the program, in plain words.
 func startError(prog program, err error) error {
 	name := prog.argv[0]
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // the file was there a moment ago: what its first line names is not
-		return &hopeless{exitNotFound, fmt.Sprintf("start %s: the interpreter that it names is not there", name)}
+	case errors.Is(err, fs.ErrNotExist): // the file exists, so the interpreter in its first line does not
+		return &permanentError{exitNotFound, fmt.Sprintf("start %s: the interpreter that it names is not there", name)}
 	case errors.Is(err, fs.ErrPermission):
-		return &hopeless{exitCannotExec, fmt.Sprintf("start %s: permission denied", name)}
+		return &permanentError{exitCannotExec, fmt.Sprintf("start %s: permission denied", name)}
 	case errors.Is(err, syscall.ENOEXEC):
-		return &hopeless{exitCannotExec, fmt.Sprintf("start %s: not a program for this machine, nor a script that begins with #!", name)}
+		return &permanentError{exitCannotExec, fmt.Sprintf("start %s: neither a program for this machine nor a script with #!", name)}
 	case errors.Is(err, syscall.E2BIG):
-		return &hopeless{exitCannotExec, fmt.Sprintf("start %s: arguments and environment are too large (the payload is part of them)", name)}
+		text := fmt.Sprintf("start %s: arguments and environment, which include the payload, are too large", name)
+		return &permanentError{exitCannotExec, text}
 	}
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -117,7 +119,7 @@ func startError(prog program, err error) error {
 	return fmt.Errorf("start %s: %w", name, err)
 }
 
-// checkDir says whether dir, "" for the worker's own, can be a working directory.
+// checkDir returns why dir cannot be a working directory. "" is the worker's own.
 func checkDir(dir string) error {
 	if dir == "" {
 		return nil
@@ -125,20 +127,19 @@ func checkDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &hopeless{text: fmt.Sprintf("working directory %s does not exist on this worker", dir)}
+		return &permanentError{text: fmt.Sprintf("working directory %s does not exist on this worker", dir)}
 	case err != nil:
-		return fmt.Errorf("look at working directory: %w", err)
+		return fmt.Errorf("check working directory: %w", err)
 	case !info.IsDir():
-		return &hopeless{text: fmt.Sprintf("working directory %s is not a directory", dir)}
+		return &permanentError{text: fmt.Sprintf("working directory %s is not a directory", dir)}
 	}
 	return nil
 }
 
-// lookup finds a program: by the PATH that it will see itself, or relative to its working directory if the name has a
-// slash.
+// lookup finds a program: in the program's own PATH, or relative to its working directory if the name has a slash.
 func lookup(name, dir string, env []string) (string, error) {
 	if name == "" {
-		return "", &hopeless{exitNotFound, "command is empty"}
+		return "", &permanentError{exitNotFound, "command is empty"}
 	}
 	if strings.Contains(name, "/") {
 		path := name
@@ -150,14 +151,14 @@ func lookup(name, dir string, env []string) (string, error) {
 	var denied, unknown error
 	for _, d := range filepath.SplitList(value(env, "PATH")) {
 		if !filepath.IsAbs(d) {
-			continue // what runs must not depend on where
+			continue // the program must not depend on the working directory
 		}
 		path := filepath.Join(d, name)
 		err := executable(name, path)
 		if err == nil {
 			return path, nil
 		}
-		switch h := (*hopeless)(nil); {
+		switch h := (*permanentError)(nil); {
 		case !errors.As(err, &h):
 			unknown = cmp.Or(unknown, err)
 		case h.code == exitCannotExec:
@@ -167,23 +168,23 @@ func lookup(name, dir string, env []string) (string, error) {
 	if err := cmp.Or(unknown, denied); err != nil {
 		return "", err
 	}
-	return "", &hopeless{exitNotFound, fmt.Sprintf("command %s not found in PATH", name)}
+	return "", &permanentError{exitNotFound, fmt.Sprintf("command %s not found in PATH", name)}
 }
 
-// executable says what keeps the file at path from being executed.
+// executable returns why the file at path cannot be executed.
 func executable(name, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return &hopeless{exitNotFound, fmt.Sprintf("command %s not found", name)}
+		return &permanentError{exitNotFound, fmt.Sprintf("command %s not found", name)}
 	case errors.Is(err, fs.ErrPermission):
-		return &hopeless{exitCannotExec, fmt.Sprintf("command %s: permission denied", name)}
-	case err != nil: // as of a file server that does not answer
+		return &permanentError{exitCannotExec, fmt.Sprintf("command %s: permission denied", name)}
+	case err != nil: // for example, a file server does not answer
 		return fmt.Errorf("look for command %s: %w", name, err)
 	case info.IsDir():
-		return &hopeless{exitCannotExec, fmt.Sprintf("command %s is a directory", name)}
+		return &permanentError{exitCannotExec, fmt.Sprintf("command %s is a directory", name)}
 	case info.Mode()&0o111 == 0:
-		return &hopeless{exitCannotExec, fmt.Sprintf("command %s is not executable", name)}
+		return &permanentError{exitCannotExec, fmt.Sprintf("command %s is not executable", name)}
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func executeUntilHungUp(mark, text string) {
 		io.Copy(io.Discard, os.Stdin)
 		cancel(executor.ErrFenced)
 	}()
-	o := newExecutor().Execute(ctx, executor.Request{Spec: job.Spec{Shell: text}, Output: os.Stdout, Marker: mark})
+	o := newExecutor().Execute(ctx, executor.Request{Spec: job.Spec{Shell: text}, Output: os.Stdout, Mark: mark})
 	fmt.Println(o.State, o.Reason)
 }
 

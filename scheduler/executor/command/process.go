@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 )
 
-// program is what to start.
+// program is a program to start.
 type program struct {
 	path string
 	argv []string
@@ -23,19 +23,19 @@ type program struct {
 	dir  string
 }
 
-// process is a started program, the leader of a process group of its own.
+// process is a started program, the leader of its own process group.
 type process struct {
 	cmd     *exec.Cmd
-	exited  chan struct{} // closed when the program has exited; on Linux it is a zombie until reap
-	mark    string        // that it and what it starts carry; "": none
+	exited  chan struct{} // closed when the program has exited; on Linux it stays a zombie until reap
+	mark    string        // of the program and its descendants; "": none
 	sweeper *procs.Sweeper
-	looking chan []int // what a look for those that is under way has found; nil: none is; of end
+	finding chan []int // result of the search for marked processes; nil: none is under way. Used only by end
 }
 
-// start starts the program with out as its stdout and stderr, in the cgroup if there is one.
+// start starts the program, with out as its stdout and stderr, in the cgroup if there is one.
 //
-// The kernel kills a child with a parent-death signal when the thread ends that forked it, not the process. So the
-// goroutine that forks keeps its thread to itself until the program has exited; it would occupy one anyway, waiting.
+// The kernel kills a child with a parent-death signal when the thread that forked it ends, not the process. So the
+// goroutine that forks keeps its thread until the program has exited. It would block a thread for that wait anyway.
 func start(prog program, group *cgroups.Group, out *os.File, wg *sync.WaitGroup) (*process, error) {
 	p := &process{
 		cmd: &exec.Cmd{
@@ -59,7 +59,8 @@ func start(prog program, group *cgroups.Group, out *os.File, wg *sync.WaitGroup)
 	return p, <-started
 }
 
-// over says whether the program has exited, also if nobody has noticed yet: we may have been stopped for hours in between.
+// over reports whether the program has exited. It asks the kernel too, since this process may have been suspended for
+// hours.
 func (p *process) over() bool {
 	select {
 	case <-p.exited:
@@ -69,7 +70,7 @@ func (p *process) over() bool {
 	if !p.zombie() {
 		return false
 	}
-	<-p.exited // at once
+	<-p.exited // closed soon
 	return true
 }
 
@@ -82,18 +83,18 @@ func (p *process) signal(s syscall.Signal) error {
 	return err
 }
 
-// end ends the group and what has left it: SIGTERM, and SIGKILL when some are left after grace, or soon after hurry. It returns
-// once the program has exited, and says how it came to that. A shell dies of SIGTERM at once while what it runs is still putting
-// things in order, so the grace is that of all.
+// end ends the group and the processes that have left it: by SIGTERM, and by SIGKILL if some are left after grace, or
+// soon after hurry. It returns when the program has exited, and says how it ended. The grace is for all processes: a
+// shell dies of SIGTERM at once while its children are still cleaning up.
 func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer) (how string) {
-	family, _ := p.family() // as it is now: what the group starts to put things in order is not to be ended
+	family, _ := p.family() // as of now: processes that the group starts to clean up are left alone
 	ask := func(s syscall.Signal) error {
 		return errors.Join(p.signal(s), procs.SignalOutside(p.cmd.Process.Pid, family, p.mark, s))
 	}
 	if err := ask(syscall.SIGTERM); err != nil {
 		fmt.Fprintf(out, "\n[rota: send SIGTERM: %v]\n", err)
 	}
-	ask(syscall.SIGCONT) // a stopped process does not see SIGTERM
+	ask(syscall.SIGCONT) // a stopped process does not receive SIGTERM
 	gone, hurried := p.gone(grace, hurry)
 	if gone {
 		return ", ended by SIGTERM"
@@ -108,51 +109,52 @@ func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer)
 	return fmt.Sprintf(", killed by SIGKILL after %v of grace", grace)
 }
 
-// familyPatience is how long a look at all processes may take: less than executor.HurryGrace.
-const familyPatience = 200 * time.Millisecond
+// familyTimeout is how long the search for processes may take: less than executor.HurryGrace.
+const familyTimeout = 200 * time.Millisecond
 
-// family lists the processes that carry the mark, in the group or not. They are not known if the look takes long: the kernel may
-// hold it up for a process that waits for a disk, and no signal must wait for that. One look is under way at most.
+// family returns the processes with the mark, in the group or not. known is false if the search takes too long: the
+// kernel may delay it for a process that waits for a disk, and signals must not wait for that. One search is under way at
+// most.
 func (p *process) family() (pids []int, known bool) {
 	if p.mark == "" {
 		return nil, true
 	}
-	if p.looking == nil {
-		looking := make(chan []int, 1)
-		go func() { looking <- p.sweeper.Find(p.mark) }() // ends when the kernel answers
-		p.looking = looking
+	if p.finding == nil {
+		finding := make(chan []int, 1)
+		go func() { finding <- p.sweeper.Find(p.mark) }() // ends when the kernel answers
+		p.finding = finding
 	}
-	patience := time.NewTimer(familyPatience)
-	defer patience.Stop()
+	limit := time.NewTimer(familyTimeout)
+	defer limit.Stop()
 	select {
-	case pids = <-p.looking:
-		p.looking = nil
+	case pids = <-p.finding:
+		p.finding = nil
 		return pids, true
-	case <-patience.C:
+	case <-limit.C:
 		return nil, false
 	}
 }
 
-// How often it is looked whether a group whose first process has exited has ended, and what has left it: soon, and less often the
-// longer it lasts, since a look is one at all processes.
+// After the program has exited, the group is polled at growing intervals, since each poll reads all processes of the machine.
 const (
-	lookSoon  = 20 * time.Millisecond
-	lookLater = 500 * time.Millisecond
+	firstPoll = 20 * time.Millisecond
+	maxPoll   = 500 * time.Millisecond
 )
 
-// gone waits for the end of the whole group and of what has left it, for at most grace. Hurried is a wait that hurry has cut short.
+// gone waits until the whole group and the processes that have left it are gone, for at most grace. hurried reports that
+// hurry has shortened the wait.
 func (p *process) gone(grace time.Duration, hurry <-chan struct{}) (gone, hurried bool) {
 	ends := time.Now().Add(grace)
 	over := time.NewTimer(grace)
 	defer over.Stop()
-	var look <-chan time.Time // nil until the program has exited
-	exited, pause := p.exited, lookSoon
+	var poll <-chan time.Time // nil until the program has exited
+	exited, pause := p.exited, firstPoll
 	for {
 		select {
 		case <-exited:
 			exited = nil
-		case <-look:
-			pause = min(2*pause, lookLater)
+		case <-poll:
+			pause = min(2*pause, maxPoll)
 		case <-hurry:
 			hurry = nil
 			if left := time.Until(ends); left > executor.HurryGrace {
@@ -168,12 +170,12 @@ func (p *process) gone(grace time.Duration, hurry <-chan struct{}) (gone, hurrie
 				return true, hurried
 			}
 		}
-		look = time.After(pause)
+		poll = time.After(pause)
 	}
 }
 
-// vanish waits until the killed and reaped group is gone, for at most limit. It sends nothing, so that it does no harm
-// should the group's number belong to somebody else by now.
+// vanish waits until the killed and reaped group is gone, for at most limit. It sends no signal, since the number of the
+// group may belong to another one by now.
 func (p *process) vanish(limit time.Duration) error {
 	pgid := p.cmd.Process.Pid
 	pause, waited := time.Millisecond, time.Duration(0)
@@ -191,8 +193,8 @@ func (p *process) vanish(limit time.Duration) error {
 	}
 }
 
-// reapGroup buries members of the group that became this process's children when their parents died: it does when it
-// is process 1 of a container, and nobody else would.
+// reapGroup reaps members of the group that became children of this process when their parents died. That happens if this
+// process is process 1 of a container.
 func reapGroup(pgid int) {
 	for {
 		pid, err := syscall.Wait4(-pgid, nil, syscall.WNOHANG, nil)
@@ -202,5 +204,5 @@ func reapGroup(pgid int) {
 	}
 }
 
-// state is how the program exited; valid after reap.
+// state returns how the program exited. It is valid after reap.
 func (p *process) state() *os.ProcessState { return p.cmd.ProcessState }

@@ -11,8 +11,8 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// awaitExit returns when the program has exited, and leaves it a zombie: its number, which is its group's, belongs to
-// nobody else until reap.
+// awaitExit returns when the program has exited, and leaves it a zombie. So its number, which is the number of its group
+// too, stays reserved until reap.
 func (p *process) awaitExit() {
 	for {
 		err := unix.Waitid(unix.P_PID, p.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -22,12 +22,12 @@ func (p *process) awaitExit() {
 	}
 }
 
-// zombie says whether the program has exited and was not reaped.
+// zombie reports whether the program has exited and was not reaped.
 func (p *process) zombie() bool {
-	var found unix.Siginfo // stays empty if there is nothing to wait for
+	var found unix.Siginfo // stays empty if no child has exited
 	err := unix.Waitid(unix.P_PID, p.cmd.Process.Pid, &found, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
 	return err == nil && found.Signo != 0
 }
 
-// reap takes the exit status.
+// reap reads the exit status.
 func (p *process) reap() { p.cmd.Wait() }

@@ -4,13 +4,13 @@ package command
 
 import "syscall"
 
-// attributes: other systems have no parent-death signal. What the worker's own death leaves behind goes on.
+// attributes sets no parent-death signal, since other systems have none. Programs survive the worker's death there.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// awaitExit returns when the program has exited, and takes its exit status.
+// awaitExit returns when the program has exited, and reads its exit status.
 func (p *process) awaitExit() { p.cmd.Wait() }
 
-// zombie: awaitExit reaps.
+// zombie returns false, since awaitExit reaps.
 func (p *process) zombie() bool { return false }
 
 func (p *process) reap() {}

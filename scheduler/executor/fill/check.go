@@ -12,25 +12,25 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Check says what of a text would fail in every run, whatever its fields and references hold. It is told without the text's
-// name.
+// Check returns the error of a text that would fail in every run, whatever its fields and references hold. The error does
+// not name the text.
 func Check(s string) error {
 	t, err := parseText("text", s)
-	if err == nil && t.template != nil && !repeats(t.template) {
-		err = t.write(io.Discard, example)
+	if err == nil && t.template != nil && !mayLoop(t.template) {
+		err = t.write(io.Discard, sample)
 	}
 	if err != nil {
-		reason := where.ReplaceAllString(err.Error(), "")
+		reason := errorPrefix.ReplaceAllString(err.Error(), "")
 		return &Mistake{strings.Replace(reason, "unexpected EOF", "{{ end }} is missing", 1)}
 	}
 	return nil
 }
 
-// where is how errors of templates begin.
-var where = regexp.MustCompile(`^(template: )?text:( ?\d+:)*( executing "text" at)? ?`)
+// errorPrefix matches the beginning of template errors.
+var errorPrefix = regexp.MustCompile(`^(template: )?text:( ?\d+:)*( executing "text" at)? ?`)
 
-// example is an attempt. Its texts are as long as they can be: a template that cuts them does so in every run.
-var example = func() Filler {
+// sample is an attempt whose texts have their greatest lengths. A template that slices beyond them fails in every run.
+var sample = func() Filler {
 	name, at := strings.Repeat("a", job.MaxNameLength), Instant{time.Date(2026, 1, 31, 23, 59, 59, 0, time.UTC)}
 	return Filler{
 		Fields: Fields{
@@ -40,8 +40,8 @@ var example = func() Filler {
 	}
 }()
 
-// repeats says whether a template can go on for long, as with {{ range 1000000000 }}: that is left to the worker.
-func repeats(t *template.Template) bool {
+// mayLoop reports whether a template may run for long, as with {{ range 1000000000 }}. Check does not execute such a template.
+func mayLoop(t *template.Template) bool {
 	return slices.ContainsFunc(t.Templates(), func(t *template.Template) bool { return t.Tree != nil && loops(t.Root) })
 }
 

@@ -1,5 +1,5 @@
-// Package fill writes the texts of HTTP jobs: it fills in what templates name, and references.
+// Package fill fills in the templates of HTTP jobs and their references.
 //
-// A reference is resolved while the template is executed, so that neither is a value taken for a template, nor something that
-// a caller chose (a key) for a reference.
+// A reference is resolved while the template is executed. So a value is never read as a template, and a text from a
+// client, such as a key, is never read as a reference.
 package fill

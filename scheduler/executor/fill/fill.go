@@ -12,12 +12,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Mistake is an error in what the job says: another attempt does not mend it.
+// Mistake is an error in the job's texts, which a retry cannot repair.
 type Mistake struct{ Text string }
 
 func (e *Mistake) Error() string { return e.Text }
 
-// Fields is what templates may use. Any other field is a Mistake.
+// Fields holds the fields that templates may use. Any other field is a Mistake.
 type Fields struct {
 	Job      string
 	Run      string
@@ -28,7 +28,7 @@ type Fields struct {
 	Deadline Instant
 }
 
-// Instant prints as RFC 3339, and has a time's methods: {{ .Slot.Format "2006-01" }}.
+// Instant prints as RFC 3339. It has the methods of a time: {{ .Slot.Format "2006-01" }}.
 type Instant struct{ time.Time }
 
 func (i Instant) String() string { return job.SlotID(i.Time) }
@@ -39,7 +39,7 @@ type Filler struct {
 	Resolve func(ref string) (string, error)
 }
 
-// Text fills in one text, which what names. An error that is no Mistake is that of a reference.
+// Text fills in the text s, which is called what in errors. An error that is no Mistake comes from a reference.
 func (f Filler) Text(what, s string) (string, error) {
 	text, err := parseText(what, s)
 	if err != nil {
@@ -55,14 +55,14 @@ func (f Filler) Text(what, s string) (string, error) {
 	return b.String(), nil
 }
 
-// text is a text that was read.
+// text is a parsed text.
 type text struct {
-	plain    string             // what it says, if template is nil
-	template *template.Template // nil: there is nothing to fill in
+	plain    string             // the text, if template is nil
+	template *template.Template // nil: the text has no actions
 	refs     []string
 }
 
-// refFunc is the template function that stands for the references of a text.
+// refFunc is the template function that takes the place of a text's references.
 const refFunc = "rotaReference"
 
 func parseText(what, s string) (text, error) {
@@ -74,7 +74,7 @@ func parseText(what, s string) (text, error) {
 	var t text
 	for _, p := range parts {
 		if p.Ref {
-			// In the quotes of an action it would stand for itself.
+			// Within the quotes of an action the call would be plain text.
 			if s := source.String(); strings.LastIndex(s, "{{") > strings.LastIndex(s, "}}") {
 				return text{}, &Mistake{fmt.Sprintf("%s: reference %s stands within {{ }}: write it outside", what, p.Text)}
 			}
@@ -88,7 +88,7 @@ func parseText(what, s string) (text, error) {
 	if !strings.Contains(t.plain, "{{") {
 		return t, nil
 	}
-	stub := template.FuncMap{refFunc: func(int) string { return "" }} // write has the real one
+	stub := template.FuncMap{refFunc: func(int) string { return "" }} // write sets the real function
 	if t.template, err = template.New(what).Option("missingkey=error").Funcs(stub).Parse(t.plain); err != nil {
 		return text{}, &Mistake{err.Error()}
 	}

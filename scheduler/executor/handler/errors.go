@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Permanent wraps an error that another attempt does not mend: the run fails without one. Permanent(nil) is nil.
+// Permanent wraps an error that a retry cannot repair: the run fails at once. Permanent(nil) is nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -15,7 +15,7 @@ func Permanent(err error) error {
 	return &permanent{err}
 }
 
-// RetryAfter wraps an error to say that another attempt should wait for at least d. RetryAfter(nil, d) is nil.
+// RetryAfter wraps an error to delay a retry by at least d. RetryAfter(nil, d) is nil.
 func RetryAfter(err error, d time.Duration) error {
 	if err == nil {
 		return nil
@@ -36,7 +36,7 @@ type retryAfter struct {
 func (e *retryAfter) Error() string { return e.err.Error() }
 func (e *retryAfter) Unwrap() error { return e.err }
 
-// outcome is what a function's error means.
+// outcome returns the outcome of a function that returned err.
 func outcome(err error, at time.Time) job.Outcome {
 	if err == nil {
 		return job.Outcome{State: job.Succeeded, At: at}

@@ -16,12 +16,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Func is a registered function. It should return soon after ctx is done. A nil error means that the work is done and the
-// attempt succeeded, also if ctx is done by then: who gives up halfway returns ctx.Err(). Any other one asks for another
-// attempt, unless Permanent has wrapped it.
+// Func is a registered function. It should return soon after ctx ends. A nil error means that the work is done and the
+// attempt succeeded, even after ctx has ended, so a function that gives up returns ctx.Err(). Any other error asks for a
+// retry, unless Permanent has wrapped it.
 type Func func(ctx context.Context, t Task) error
 
-// Task is what a function is told about its attempt.
+// Task describes an attempt to its function.
 type Task struct {
 	Job         string
 	Run         string    // <job>/<slot or id>
@@ -32,10 +32,10 @@ type Task struct {
 	Deadline    time.Time
 	Payload     json.RawMessage // nil: none
 	TraceParent string          // W3C; empty: none
-	Output      io.Writer       // becomes the attempt's output; safe for concurrent use; its errors need no look
+	Output      io.Writer       // becomes the attempt's output; safe for concurrent use; its errors may be ignored
 
-	// Progress says that the function gets on, as a job with a heartbeat has to every so often; writing to Output says so,
-	// too. Never nil, safe for concurrent use, and cheap.
+	// Progress reports progress, which a job with a heartbeat must report in time. Writing to Output reports it too.
+	// Progress is never nil, safe for concurrent use, and cheap.
 	Progress func()
 }
 
@@ -47,12 +47,12 @@ type Executor struct {
 
 var _ executor.Executor = (*Executor)(nil)
 
-// New returns the executor of these functions, by the names that jobs use.
+// New returns an executor of funcs, whose keys are the names that jobs use.
 func New(funcs map[string]Func, now func() time.Time) *Executor {
 	return &Executor{funcs: maps.Clone(funcs), now: now}
 }
 
-// Names lists the registered functions, sorted.
+// Names returns the names of the registered functions, sorted.
 func (e *Executor) Names() []string { return slices.Sorted(maps.Keys(e.funcs)) }
 
 // Execute calls the job's function and waits for it.
@@ -65,13 +65,13 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 		}
 	}
 	if o, ok := executor.Interrupted(ctx, &req, e.now()); ok {
-		return o // it was never called
+		return o // the function was not called
 	}
 	err := call(ctx, f, task(&req))
 	o, ended := executor.Interrupted(ctx, &req, e.now())
 	switch {
 	case !ended, err == nil && !errors.Is(context.Cause(ctx), executor.ErrCanceled):
-		o = outcome(err, e.now()) // done is done: to repeat it for a timeout that came meanwhile would be doing it twice
+		o = outcome(err, e.now()) // the work is done: a retry because of a late timeout would repeat it
 	case err != nil && !errors.Is(err, context.Cause(ctx)) && !errors.Is(err, ctx.Err()):
 		o.Reason += ": " + err.Error()
 	}
@@ -82,19 +82,19 @@ func task(req *executor.Request) Task {
 	return Task{
 		Job: req.Run.Job, Run: req.Run.Name(), Slot: req.Run.Slot.UTC(), Attempt: req.Run.Attempt, Token: req.Run.Token,
 		Key: req.Run.IdempotencyKey(), Deadline: req.Deadline, Payload: req.Payload(), TraceParent: req.TraceParent,
-		Output: audible{req}, Progress: req.Progress,
+		Output: reportingWriter{req}, Progress: req.Progress,
 	}
 }
 
-// audible takes output, all of which is progress.
-type audible struct{ req *executor.Request }
+// reportingWriter writes output and reports progress for each write.
+type reportingWriter struct{ req *executor.Request }
 
-func (a audible) Write(p []byte) (int, error) {
+func (a reportingWriter) Write(p []byte) (int, error) {
 	a.req.Progress()
 	return a.req.Output.Write(p)
 }
 
-// call calls f on a goroutine of its own, so that runtime.Goexit ends no goroutine of the worker's.
+// call calls f on its own goroutine, so that runtime.Goexit cannot end a goroutine of the worker.
 func call(ctx context.Context, f Func, t Task) error {
 	err := errors.New("handler ended its goroutine without returning")
 	var wg sync.WaitGroup

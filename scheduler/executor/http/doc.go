@@ -1,16 +1,16 @@
 // Package httpx executes HTTP requests.
 //
-// # What it guarantees
+// # Guarantees
 //
-// One attempt sends its request at most once. Go's transport repeats requests that it takes for idempotent, such as
-// those with an Idempotency-Key, when a kept-alive connection breaks; here it is told not to, unless the connection is
-// known to have carried nothing of the request. Redirects are not followed and proxies from the environment are not used.
+//   - An attempt sends its request at most once. When a kept connection breaks, Go's transport would repeat requests
+//     that it considers idempotent, such as those with an Idempotency-Key. This package prevents that, unless the
+//     connection has certainly carried no part of the request.
+//   - Redirects are not followed, and proxies from the environment are not used.
+//   - When an attempt is canceled, unsent bytes of its request are discarded. For that, a request has a connection to
+//     itself, so the protocol is HTTP/1.1 and never HTTP/2.
 //
-// What of a request has not left this machine when its attempt is given up never does. For that it has a connection to
-// itself while it is under way: HTTP/1.1, and not HTTP/2.
+// # Not guaranteed
 //
-// # What it does not
-//
-// A request that was given up (timeout, cancel, broken connection) may still be served, if it had left. The target tells
-// attempts apart by Rota-Fencing-Token and recognises a repetition by Idempotency-Key.
+// The target may still serve a request that was canceled (timeout, cancel, broken connection), if its bytes were sent.
+// The target tells attempts apart by Rota-Fencing-Token and recognizes a repetition by Idempotency-Key.
 package httpx

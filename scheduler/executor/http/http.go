@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// keepBody is how much of a response becomes output, in bytes.
+	// keepBody is how many bytes of a response become output.
 	keepBody = 1 << 20
-	// readBody is how much of a response is read at all. A response may be the progress of the work behind it, which
-	// hanging up would end; past this it is taken for endless.
+	// readBody is how many bytes of a response are read. A response may report the progress of work that would end with
+	// the connection. A longer response counts as endless.
 	readBody = 64 << 20
-	// idle is how long an unused connection is kept. It is short, since a request that meets a server's own hanging up
-	// fails its attempt: servers keep connections for five seconds and more.
-	idle = 2 * time.Second
+	// idleTimeout is how long an unused connection is kept. Servers close unused connections after five seconds or more,
+	// and a request on a connection that the server is closing fails.
+	idleTimeout = 2 * time.Second
 )
 
-// Config is what an Executor may be told. The zero value is good.
+// Config configures an Executor. The zero value is valid.
 type Config struct {
 	Version string      // of rota, for User-Agent
 	TLS     *tls.Config // nil: the system's roots
@@ -63,16 +63,16 @@ func New(cfg Config, now func() time.Time) *Executor {
 		now:   now,
 		refs:  cfg.Refs,
 		client: &http.Client{
-			Transport: &http.Transport{ // which speaks HTTP/1.1 alone: see wire
+			Transport: &http.Transport{ // HTTP/1.1 only: see connection
 				DialContext:            dialer.DialContext,
 				TLSClientConfig:        cfg.TLS,
 				TLSHandshakeTimeout:    10 * time.Second,
 				MaxIdleConns:           512,
 				MaxIdleConnsPerHost:    512,
-				IdleConnTimeout:        idle,
+				IdleConnTimeout:        idleTimeout,
 				ExpectContinueTimeout:  time.Second,
 				MaxResponseHeaderBytes: 256 << 10,
-				DisableCompression:     true, // what cannot be unpacked would make a failure of a success
+				DisableCompression:     true, // a response that cannot be unpacked would turn success into failure
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -82,23 +82,23 @@ func New(cfg Config, now func() time.Time) *Executor {
 // Close closes the idle connections.
 func (e *Executor) Close() { e.client.CloseIdleConnections() }
 
-// Execute makes the request and reads the response to its end. Exit is the status.
+// Execute sends the request and reads the response to its end. Exit is the status.
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
 	resolver := refs.Resolver{Policy: e.refs}
 	r, err := e.request(ctx, &req, &resolver)
 	out := executor.NewRedactor(req.Output, resolver.Secrets())
 	var o job.Outcome
-	var ruled bool
+	var final bool
 	if err != nil {
 		o = job.Outcome{State: job.Failed, Reason: err.Error()}
 		var broken *fill.Mistake
 		var refused *refs.RefusedError
 		o.Retry = !errors.As(err, &broken) && !errors.As(err, &refused) // a reference may resolve later, or on another worker
 	} else {
-		o, ruled = e.exchange(r, &req, out)
+		o, final = e.exchange(r, &req, out)
 	}
 	out.Flush()
-	if interrupted, ok := executor.Interrupted(ctx, &req, e.now()); ok && !ruled {
+	if interrupted, ok := executor.Interrupted(ctx, &req, e.now()); ok && !final {
 		interrupted.Exit = o.Exit
 		o = interrupted
 	}
@@ -106,22 +106,22 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	return o
 }
 
-// exchange sends the request and judges the response. ruled: the target has answered, and the outcome stands whatever ended
-// the reading. A success is one only at the end of the response; for a failure its status is enough.
-func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Writer) (o job.Outcome, ruled bool) {
-	r, release := bound(r)
+// exchange sends the request and judges the response. final means that the target has answered, and that the outcome
+// stands even if the context has ended since. The status is enough for a failure. A success needs the whole response.
+func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Writer) (o job.Outcome, final bool) {
+	r, release := discardUnsent(r)
 	defer release()
 	resp, err := e.client.Do(r)
 	if err != nil {
 		var refused *dial.RefusedError
-		if errors.As(err, &refused) { // another attempt would be refused too
+		if errors.As(err, &refused) { // a retry would be refused too
 			return job.Outcome{State: job.Failed, Reason: refused.Error()}, true
 		}
 		return job.Outcome{State: job.Failed, Reason: "request: " + plain(err), Retry: true}, false
 	}
 	defer resp.Body.Close()
 	req.Progress()
-	body := req.Heard(resp.Body)
+	body := req.ReportReads(resp.Body)
 	o = judge(resp, req.Spec.HTTP.Expect, e.now())
 	_, err = io.Copy(out, io.LimitReader(body, keepBody))
 	if err == nil {
@@ -131,7 +131,7 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 			fmt.Fprintf(out, "\n[rota: response is longer than %d bytes; the rest was not kept]\n", keepBody)
 		}
 	}
-	if err != nil && o.State == job.Succeeded { // the target broke off in the middle of its answer
+	if err != nil && o.State == job.Succeeded { // the target ended its answer too early
 		o.State, o.Retry = job.Failed, true
 		o.Reason = fmt.Sprintf("response with status %d broke off: %s", resp.StatusCode, plain(err))
 		return o, false
@@ -139,7 +139,7 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 	return o, true
 }
 
-// plain is an error's text without the URL, which may hold secrets and is in the job anyway.
+// plain returns the text of err without the URL, which may hold secrets and is in the job anyway.
 func plain(err error) string {
 	var u *url.Error
 	if errors.As(err, &u) {

@@ -58,12 +58,12 @@ func (e *Executor) request(ctx context.Context, req *executor.Request, resolver 
 			r.Host = v
 		}
 	}
-	tell(r.Header, req)
+	setAttemptHeaders(r.Header, req)
 	sendOnce(r, body)
 	return r, nil
 }
 
-// content is the request's body: the job's, else the payload.
+// content returns the body of the request: the job's, else the payload.
 func content(spec *job.HTTP, req *executor.Request, texts filler) (body []byte, isJSON bool, err error) {
 	switch {
 	case len(spec.JSON) > 0:
@@ -76,9 +76,9 @@ func content(spec *job.HTTP, req *executor.Request, texts filler) (body []byte, 
 	return req.Payload(), req.Payload() != nil, nil
 }
 
-// tell sets what a target is told about the attempt. A job cannot set these itself; it may set Idempotency-Key, for
-// targets that want a form of their own.
-func tell(h http.Header, req *executor.Request) {
+// setAttemptHeaders sets the headers that describe the attempt. A job cannot set these itself. It may set
+// Idempotency-Key, for targets that need another form.
+func setAttemptHeaders(h http.Header, req *executor.Request) {
 	run := &req.Run
 	h.Set("Rota-Job", run.Job)
 	h.Set("Rota-Run", run.Name())
@@ -90,8 +90,8 @@ func tell(h http.Header, req *executor.Request) {
 	}
 }
 
-// setOnce sets a header so that it does not make net/http repeat the request: the transport takes any request with an
-// Idempotency-Key for one that it may send again, and looks for that spelling alone. Names of headers have no case.
+// setOnce sets a header in a spelling that does not make net/http repeat the request. The transport repeats any request
+// that has an Idempotency-Key in its canonical spelling. Targets ignore the case of header names.
 func setOnce(h http.Header, name, value string) {
 	h.Del(name)
 	switch http.CanonicalHeaderKey(name) {
@@ -102,20 +102,20 @@ func setOnce(h http.Header, name, value string) {
 	}
 }
 
-// sendOnce sees to it that the transport does not repeat a request with one of the methods that it always may. It would
-// with GET, HEAD, OPTIONS and TRACE if there is no body, or one that can be had again; so there is one that cannot.
+// sendOnce prevents the transport from repeating a request whose method allows that. It repeats GET, HEAD, OPTIONS and
+// TRACE if there is no body or the body can be read again. So the request gets a body that can be read only once.
 func sendOnce(r *http.Request, body []byte) {
 	switch r.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
 		r.Body, r.GetBody = io.NopCloser(bytes.NewReader(body)), nil
 		r.ContentLength = int64(len(body))
 		if len(body) == 0 && r.Method != http.MethodTrace {
-			r.ContentLength = -1 // unknown: the transport looks, finds nothing, and sends none
+			r.ContentLength = -1 // unknown: the transport finds the body empty and sends none
 		}
 	}
 }
 
-// quoted is s as a string of RFC 8941. Bytes that such a string cannot hold are written as in URLs.
+// quoted returns s as a string of RFC 8941. Bytes that such a string cannot hold are escaped as in URLs.
 func quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -134,10 +134,24 @@ func quoted(s string) string {
 	return b.String()
 }
 
-// json fills in the strings of a JSON document; what comes in is quoted as a string must be.
+// filler fills in the texts of one attempt.
+type filler struct{ fill.Filler }
+
+// newFiller returns the filler of req.
+func newFiller(req *executor.Request, resolver *refs.Resolver) filler {
+	return filler{fill.Filler{
+		Fields: fill.Fields{
+			Job: req.Run.Job, Run: req.Run.Name(), Slot: fill.Instant{Time: req.Run.Slot.UTC()}, Attempt: req.Run.Attempt,
+			Token: req.Run.Token, Key: req.Run.IdempotencyKey(), Deadline: fill.Instant{Time: req.Deadline.UTC()},
+		},
+		Resolve: resolver.Resolve,
+	}}
+}
+
+// json fills in the strings of a JSON document. Values are quoted as JSON strings must be.
 func (f filler) json(doc json.RawMessage) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(doc))
-	dec.UseNumber() // 12345678901234567890 stays what it is
+	dec.UseNumber() // keeps numbers such as 12345678901234567890 exact
 	var v any
 	if err := dec.Decode(&v); err != nil {
 		return nil, &fill.Mistake{Text: "json: " + err.Error()}

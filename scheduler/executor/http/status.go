@@ -14,8 +14,9 @@ import (
 // maxRetryAfter is the longest wait that a target can ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// judge says what a response means: success for the statuses that the job expects, by default all 2xx; for 408, 425,
-// 429 and 5xx a failure that asks for another attempt, after Retry-After if there is one; for others failure at once.
+// judge returns the outcome of a response. It is a success for the statuses that the job expects, by default all 2xx. For
+// 408, 425, 429 and 5xx it is a failure that asks for a retry, after Retry-After if the response has it. For other
+// statuses it is a final failure.
 func judge(resp *http.Response, expect []int, now time.Time) job.Outcome {
 	code := resp.StatusCode
 	o := job.Outcome{State: job.Failed, Exit: &code}
@@ -37,8 +38,9 @@ func judge(resp *http.Response, expect []int, now time.Time) job.Outcome {
 	return o
 }
 
-// retryAfter reads the header of that name, in seconds or as a date; 0 if it says nothing or what has passed. A date is one of the
-// target's clock, which Date shows, and now counts only if there is none: ours may be wrong.
+// retryAfter returns the delay of a Retry-After header, in seconds or as a date; 0 if there is none or it has passed. A
+// date is compared with the target's clock, which the Date header shows. now is used if that header is missing, since
+// this machine's clock may be wrong.
 func retryAfter(from http.Header, now time.Time) time.Duration {
 	header := strings.TrimSpace(from.Get("Retry-After"))
 	var after time.Duration

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// suffix ends the name of every file of this package; Sweep touches no other.
+// suffix ends the name of every file of this package. Sweep removes no other files.
 const suffix = ".out"
 
-// maxPart keeps names below the 255 bytes that file systems allow.
+// maxPart keeps file names below 255 bytes, the limit of file systems.
 const maxPart = 180
 
-// path is where the output of an attempt of a run (<job>/<slot or id>) is kept: <dir>/<job>/<id>.<attempt>.out
+// path returns the file for the output of an attempt of a run (<job>/<slot or id>): <dir>/<job>/<id>.<attempt>.out
 func path(dir, run string, attempt int) string {
 	name, id, _ := strings.Cut(run, "/")
 	return filepath.Join(dir, safe(name), fmt.Sprintf("%s.%d%s", safe(id), attempt, suffix))
 }
 
-// safe turns any string into one name of a file, different for different strings. Letters, digits, dashes, underscores
-// and inner dots stay, so that slots remain readable: 2026-11-21T02%3A30%3A00Z.
+// safe turns a string into one file name. Different strings get different names. Letters, digits, dashes, underscores and
+// inner dots stay, so that slots remain readable: 2026-11-21T02%3A30%3A00Z.
 func safe(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

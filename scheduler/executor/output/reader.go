@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Open opens the output of an attempt that this worker has, or had. It returns an error that is fs.ErrNotExist when
-// there is none: it printed nothing, ran elsewhere, or was swept.
+// Open opens the output of an attempt. The error is fs.ErrNotExist if there is none: the attempt printed nothing, ran on
+// another worker, or its output was swept.
 func Open(dir, run string, attempt int) (*os.File, error) {
 	f, err := os.Open(path(dir, run, attempt))
 	if err != nil {
@@ -20,17 +20,17 @@ func Open(dir, run string, attempt int) (*os.File, error) {
 	return f, nil
 }
 
-// followEvery is how often Follow looks for more.
-const followEvery = 200 * time.Millisecond
+// followInterval is the interval at which Follow polls the file.
+const followInterval = 200 * time.Millisecond
 
-// Follow copies the output of an attempt to w, what is there and what comes, until ended says that no more will come,
-// or ctx is done, or w fails. A file that does not exist yet is waited for.
+// Follow copies the output of an attempt to w, as it grows, until ended reports that it is complete, ctx ends, or w
+// fails. It waits for a file that does not exist yet.
 func Follow(ctx context.Context, dir, run string, attempt int, w io.Writer, ended func() bool) error {
-	look := time.NewTicker(followEvery)
-	defer look.Stop()
+	poll := time.NewTicker(followInterval)
+	defer poll.Stop()
 	var f *os.File
 	for {
-		last := ended() // asked before the look, so that what was written before the end is seen
+		last := ended() // before the copy, so that the last bytes are copied too
 		if f == nil {
 			var err error
 			if f, err = Open(dir, run, attempt); err == nil {
@@ -50,7 +50,7 @@ func Follow(ctx context.Context, dir, run string, attempt int, w io.Writer, ende
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-look.C:
+		case <-poll.C:
 		}
 	}
 }

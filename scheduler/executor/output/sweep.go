@@ -16,32 +16,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Block is what a file counts for at least, in bytes: the block that most file systems give to the shortest.
+// Block is the least size that counts for a file, in bytes: the block that most file systems use for the shortest file.
 const Block = 4096
 
-// Bounds say how much output may be kept; zero or less means no bound.
+// Bounds limits how much output is kept. Zero or less means no bound.
 type Bounds struct {
 	Age   time.Duration // since a file was last written
-	Bytes int64         // of the disk that all files take together
+	Bytes int64         // on the disk, of all files together
 	Files int64
 }
 
-// Half is half as much, of the same age.
+// Half returns bounds of half the bytes and files, and the same age.
 func (b Bounds) Half() Bounds {
 	b.Bytes, b.Files = half(b.Bytes), half(b.Files)
 	return b
 }
 
-// half of one is one, since none would be no bound.
+// half returns half of n, rounded up, since zero would mean no bound.
 func half(n int64) int64 { return n - n/2 }
 
-// Sweep removes files under dir that were last written too long before now, then the oldest ones until what is left is within
-// the bounds, or ctx ends. Files that are being written stay. It returns how many it removed, and goes on past files that it
-// cannot remove. A dir that does not exist is empty.
+// Sweep removes the files under dir that are older than bounds.Age, and then the oldest ones until the rest is within the
+// bounds, or ctx ends. Files that are being written stay. It returns how many files it removed. It continues after a file
+// that it cannot remove. A missing dir counts as empty.
 func Sweep(ctx context.Context, dir string, bounds Bounds, now time.Time) (removed int, err error) {
 	type file struct {
 		path    string
-		taken   int64
+		size    int64
 		written time.Time
 	}
 	var (
@@ -64,8 +64,8 @@ func Sweep(ctx context.Context, dir string, bounds Bounds, now time.Time) (remov
 			return nil
 		}
 		if info, err := d.Info(); err == nil {
-			files = append(files, file{path, taken(info), info.ModTime()})
-			total += taken(info)
+			files = append(files, file{path, diskUse(info), info.ModTime()})
+			total += diskUse(info)
 		}
 		return nil
 	})
@@ -86,7 +86,7 @@ func Sweep(ctx context.Context, dir string, bounds Bounds, now time.Time) (remov
 		if ok {
 			removed++
 			left--
-			total -= f.taken
+			total -= f.size
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -95,8 +95,8 @@ func Sweep(ctx context.Context, dir string, bounds Bounds, now time.Time) (remov
 	return removed, nil
 }
 
-// taken is how much of the disk a file takes, in bytes.
-func taken(info fs.FileInfo) int64 {
+// diskUse returns how many bytes of the disk a file uses.
+func diskUse(info fs.FileInfo) int64 {
 	size := info.Size()
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		size = int64(s.Blocks) * 512
@@ -104,7 +104,7 @@ func taken(info fs.FileInfo) int64 {
 	return max(size, Block)
 }
 
-// remove removes a file that nobody is writing, and its directory if that is empty now.
+// remove removes a file that no process is writing, and its directory if that is empty now.
 func remove(path string) (bool, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,7 +124,8 @@ func remove(path string) (bool, error) {
 	return true, nil
 }
 
-// lock takes the file for this descriptor alone, or fails at once. It ends with the descriptor, also if the process dies.
+// lock locks the file for this descriptor, or fails at once. The lock ends with the descriptor, also when the process
+// dies.
 func lock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// tail remembers the last size bytes that it was given.
+// tail keeps the last size bytes that were added.
 type tail struct {
 	size int
-	buf  []byte // at most 2·size, so that it is moved once per size bytes
+	buf  []byte // at most 2·size bytes, so that each byte is moved about once
 }
 
 func (t *tail) add(p []byte) {
@@ -22,7 +22,7 @@ func (t *tail) add(p []byte) {
 	t.buf = append(t.buf, p...)
 }
 
-// text returns the end of what was added, printable, followed by the notes, in at most size bytes.
+// text returns the end of the added bytes, made printable, with the notes behind it. It has at most size bytes.
 func (t *tail) text(notes []string) string {
 	note := ""
 	for _, n := range notes {
@@ -38,10 +38,10 @@ func (t *tail) text(notes []string) string {
 	return s
 }
 
-// printable replaces what is not valid UTF-8, and control characters that neither lay out nor colour.
+// printable replaces invalid UTF-8, and control characters except those for layout and color.
 func printable(b []byte) string {
 	for i := 0; i < utf8.UTFMax-1 && len(b) > 0 && !utf8.RuneStart(b[0]); i++ {
-		b = b[1:] // the rest of a character that the tail has cut
+		b = b[1:] // the rest of a character that was cut
 	}
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// DefaultCap is how much of an attempt's output a file keeps when nothing else is said, in bytes.
+// DefaultCap is how many bytes of an attempt's output a file keeps by default.
 const DefaultCap = 16 << 20
 
-// patience is how long the disk may take for each thing that is asked of it.
-const patience = 5 * time.Second
+// diskTimeout is how long the disk may take for each operation.
+const diskTimeout = 5 * time.Second
 
-// ErrNoAnswer is a disk that has not done in time what it was asked for, and may do it yet.
+// ErrNoAnswer says that the disk has not finished an operation in time. It may still finish it.
 var ErrNoAnswer = errors.New("the disk does not answer")
 
-// Answer waits for what a disk is asked for, no longer than patience: ErrNoAnswer.
-func Answer(result <-chan error, patience time.Duration) error {
-	t := time.NewTimer(patience)
+// Answer returns the result of an operation of the disk, or ErrNoAnswer after timeout.
+func Answer(result <-chan error, timeout time.Duration) error {
+	t := time.NewTimer(timeout)
 	defer t.Stop()
 	select {
 	case err := <-result:
@@ -31,24 +31,25 @@ func Answer(result <-chan error, patience time.Duration) error {
 	}
 }
 
-// Writer takes the output of one attempt. It is safe for concurrent use, and keeps nobody waiting for more than patience.
+// Writer receives the output of one attempt. It is safe for concurrent use, and its methods block for at most
+// diskTimeout.
 type Writer struct {
-	path func() string // most attempts print nothing and need none
-	room int64         // bytes that may still go to the file
-	kept int64         // bytes that went to it
+	path func() string // made when it is needed, since most attempts print nothing
+	room int64         // bytes that the file may still take
+	kept int64         // bytes that were written to it
 
 	mu     sync.Mutex
-	file   *os.File // nil: not begun, or given up
-	buf    []byte   // for what goes to the file
-	done   bool     // nothing goes to the file any more
-	closed bool     // nothing goes anywhere any more
-	notes  []string // what the reader of the tail should know
+	file   *os.File // nil: not created yet, or abandoned
+	buf    []byte   // copy of the bytes that are being written
+	done   bool     // the file gets no more bytes
+	closed bool     // file and tail get no more bytes
+	notes  []string // for the reader of the tail
 	tail   tail
 }
 
-// New returns the writer of an attempt's output. It keeps the first capBytes in a file under dir (DefaultCap if
-// capBytes is not positive) and the last tailBytes in memory. The file comes to be with the first byte: an attempt that
-// prints nothing has none. A file of an earlier execution under the same number is replaced.
+// New returns the writer of an attempt's output. It keeps the first capBytes in a file under dir (DefaultCap if capBytes
+// is not positive), and the last tailBytes in memory. The first byte creates the file, so an attempt that prints nothing
+// has none. The file replaces that of an earlier execution under the same number.
 func New(dir, run string, attempt, tailBytes int, capBytes int64) *Writer {
 	if capBytes <= 0 {
 		capBytes = DefaultCap
@@ -56,7 +57,7 @@ func New(dir, run string, attempt, tailBytes int, capBytes int64) *Writer {
 	return &Writer{path: func() string { return path(dir, run, attempt) }, room: capBytes, tail: tail{size: tailBytes}}
 }
 
-// Write takes all of p and returns no error, whatever becomes of the file. After Close it does nothing.
+// Write takes all of p and returns no error, whatever happens to the file. After Close it does nothing.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,20 +71,20 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// save writes to the file what there is room for. If the disk does not answer, the file is given up: whoever prints would wait
-// for it, and be beyond the reach of its timeout. What is stuck in the kernel then can neither be ended nor waited for; it closes
-// the file when it comes back.
+// save writes p to the file, as far as there is room. If the disk does not answer, the file is abandoned: the job would wait
+// for the disk, and its timeout could not end it. The write that is stuck in the kernel cannot be canceled, and nothing waits
+// for it. It closes the file when it returns.
 func (w *Writer) save(p []byte) {
 	fits := p[:min(int64(len(p)), w.room)]
 	w.room -= int64(len(fits))
-	w.buf = append(w.buf[:0], fits...) // since p is the caller's again when we have given up
+	w.buf = append(w.buf[:0], fits...) // a copy, since p is the caller's again after the timeout
 	if len(fits) < len(p) {
 		w.done = true
 		w.buf = append(w.buf, "\n[rota: output is longer than the limit; the rest was not kept]\n"...)
 	}
 	path, file, text := w.path, w.file, w.buf
 	written, late := make(chan result), make(chan struct{})
-	go func() { // waited for below
+	go func() { // the select below waits for it
 		r := write(path, file, text)
 		select {
 		case written <- r:
@@ -93,30 +94,30 @@ func (w *Writer) save(p []byte) {
 			}
 		}
 	}()
-	t := time.NewTimer(patience)
+	t := time.NewTimer(diskTimeout)
 	defer t.Stop()
 	select {
 	case r := <-written:
 		w.file = r.file
 		w.kept += int64(min(r.n, len(fits)))
 		if r.err != nil {
-			w.giveUp(r.err)
+			w.abandon(r.err)
 		}
 	case <-t.C:
 		close(late)
 		w.file, w.buf = nil, nil
-		w.giveUp(ErrNoAnswer)
+		w.abandon(ErrNoAnswer)
 	}
 }
 
-// result is what has become of a write.
+// result is the result of a write.
 type result struct {
-	file *os.File // nil: it could not be made
+	file *os.File // nil: it could not be created
 	n    int
 	err  error
 }
 
-// write writes text to the file, which it makes at path if it is nil.
+// write writes text to file. If file is nil, it creates the file first, at path.
 func write(path func() string, file *os.File, text []byte) (r result) {
 	if r.file = file; file == nil {
 		if r.file, r.err = create(path()); r.err != nil {
@@ -127,8 +128,8 @@ func write(path func() string, file *os.File, text []byte) (r result) {
 	return r
 }
 
-// giveUp ends the file's part of the work.
-func (w *Writer) giveUp(err error) {
+// abandon stops writing to the file because of err.
+func (w *Writer) abandon(err error) {
 	w.done = true
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -137,22 +138,22 @@ func (w *Writer) giveUp(err error) {
 	w.notes = append(w.notes, fmt.Sprintf("[rota: output could not be kept in full on the worker: %v]", err))
 }
 
-// Tail returns the end of the output as valid UTF-8 without control characters other than tab, newline, carriage return
-// and escape, with a note if the file is not complete. It has at most tailBytes bytes.
+// Tail returns the end of the output as valid UTF-8, with a note if the file is incomplete. It has no control characters
+// except tab, newline, carriage return and escape, and at most tailBytes bytes.
 func (w *Writer) Tail() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.tail.text(w.notes)
 }
 
-// Kept is how many bytes went to the file.
+// Kept returns how many bytes were written to the file.
 func (w *Writer) Kept() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.kept
 }
 
-// Close ends the file. The tail can still be read.
+// Close closes the file. The tail can still be read.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,10 +163,10 @@ func (w *Writer) Close() error {
 	}
 	file, closed := w.file, make(chan error, 1)
 	w.file, w.buf = nil, nil
-	go func() { closed <- file.Close() }() // waited for below, as in save
-	err := Answer(closed, patience)
+	go func() { closed <- file.Close() }() // Answer waits for it, as in save
+	err := Answer(closed, diskTimeout)
 	if errors.Is(err, ErrNoAnswer) {
-		w.giveUp(err)
+		w.abandon(err)
 	}
 	if err != nil {
 		return fmt.Errorf("close output: %w", err)
@@ -173,14 +174,14 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// create makes the file and locks it for as long as it is open, also against other processes: see Sweep.
-// Only the worker's user may read it, since jobs print all sorts of things.
+// create creates the file and locks it, also against other processes, as long as it is open: see Sweep. Only the worker's
+// user may read it, since output may contain anything.
 func create(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if errors.Is(err, fs.ErrNotExist) { // a sweep has removed the empty directory in between
+	if errors.Is(err, fs.ErrNotExist) { // a sweep has removed the empty directory meanwhile
 		os.MkdirAll(filepath.Dir(path), 0o700)
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	}

@@ -1,10 +1,10 @@
-// Package procs finds and ends processes by the mark that they carry in their environment.
+// Package procs ends processes that carry a mark in their environment.
 //
-// An attempt's processes get ROTA_MARK=<session>.<n>, where session is unique to one life of one worker. Children
-// inherit it, also those that leave the process group (setsid, double fork), so that it finds what a process group
-// does not.
+// The processes of an attempt get ROTA_MARK=<life>.<n>, where life is unique to one life of one worker. Children inherit
+// it, also those that leave the process group (setsid, double fork). So a mark finds processes that a process group does
+// not.
 //
-// It finds marks on Linux only, by /proc. It does not find a process that has both left its group and replaced or
-// overwritten its environment (env -i, sudo, some servers that set their title), nor one whose environment the worker
-// may not read. On other systems it finds nothing, and process groups are all there is.
+// Marks are found on Linux only, in /proc. A process is not found if it has left its group and has replaced or
+// overwritten its environment (env -i, sudo, some servers that set their title), or if the worker may not read its
+// environment. On other systems no process is found, and only process groups are left.
 package procs

@@ -14,20 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxEnviron is how much of a process's environment is looked at, in bytes.
+// maxEnviron is how many bytes of a process's environment are read.
 const maxEnviron = 4 << 20
 
-// killMarked kills until a look finds nothing, for at most limit.
+// killMarked kills until a scan finds no process, for at most limit.
 func killMarked(marks map[string]bool, limit time.Duration) error {
-	var look looker
+	var s scanner
 	pause, waited := time.Millisecond, time.Duration(0)
 	for {
-		pids, err := look.marked(marks)
+		pids, err := s.marked(marks)
 		if err != nil || len(pids) == 0 {
 			return err
 		}
 		for _, pid := range pids {
-			err = errors.Join(err, look.signal(pid, marks, unix.SIGKILL))
+			err = errors.Join(err, s.signal(pid, marks, unix.SIGKILL))
 		}
 		if waited >= limit {
 			return errors.Join(fmt.Errorf("kill marked processes: %v still there after %v", pids, waited), err)
@@ -40,30 +40,30 @@ func killMarked(marks map[string]bool, limit time.Duration) error {
 
 // findMarked returns the processes that carry one of the marks, by mark.
 func findMarked(marks map[string]bool) map[string][]int {
-	var look looker
+	var s scanner
 	found := make(map[string][]int)
 	pids, _ := list()
 	for _, pid := range pids {
-		if mark := look.mark(pid); marks[mark] {
+		if mark := s.mark(pid); marks[mark] {
 			found[mark] = append(found[mark], pid)
 		}
 	}
 	return found
 }
 
-// SignalOutside sends a signal to those of pids that still carry the mark and are not in the process group pgid.
-func SignalOutside(pgid int, pids []int, mark string, s syscall.Signal) error {
-	var look looker
+// SignalOutside sends a signal to the processes of pids that still carry the mark and are not in the process group pgid.
+func SignalOutside(pgid int, pids []int, mark string, sig syscall.Signal) error {
+	var s scanner
 	var err error
 	for _, pid := range pids {
 		if group, gone := unix.Getpgid(pid); gone == nil && group != pgid {
-			err = errors.Join(err, look.signal(pid, map[string]bool{mark: true}, s))
+			err = errors.Join(err, s.signal(pid, map[string]bool{mark: true}, sig))
 		}
 	}
 	return err
 }
 
-// Alive says whether the process group has a member that is not a zombie.
+// Alive reports whether the process group has a member that is not a zombie.
 func Alive(pgid int) bool {
 	pids, err := list()
 	if err != nil {
@@ -74,38 +74,38 @@ func Alive(pgid int) bool {
 		if err != nil {
 			return false
 		}
-		// pid (name) state parent group …; the name may hold anything.
+		// The fields are: pid (name) state parent group … The name may contain anything.
 		f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		return len(f) > 2 && string(f[2]) == strconv.Itoa(pgid) && f[0][0] != 'Z' && f[0][0] != 'X'
 	})
 }
 
-// looker reads environments; it keeps its buffer from one to the next.
-type looker struct{ buf []byte }
+// scanner reads the environments of processes. It uses its buffer again.
+type scanner struct{ buf []byte }
 
-// marked lists the processes that carry one of the marks.
-func (l *looker) marked(marks map[string]bool) ([]int, error) {
+// marked returns the processes that carry one of the marks, without this process.
+func (s *scanner) marked(marks map[string]bool) ([]int, error) {
 	pids, err := list()
 	if err != nil {
 		return nil, err
 	}
 	self := os.Getpid()
-	return slices.DeleteFunc(pids, func(pid int) bool { return pid == self || !covered(l.mark(pid), marks) }), nil
+	return slices.DeleteFunc(pids, func(pid int) bool { return pid == self || !covered(s.mark(pid), marks) }), nil
 }
 
-// mark returns the mark of a process, "" if it has none, has ended, or may not be looked at.
-func (l *looker) mark(pid int) string {
+// mark returns the mark of a process; "" if it has none, has ended, or cannot be read.
+func (s *scanner) mark(pid int) string {
 	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	if l.buf == nil {
-		l.buf = make([]byte, 64<<10)
+	if s.buf == nil {
+		s.buf = make([]byte, 64<<10)
 	}
 	n := 0
 	for {
-		m, err := f.Read(l.buf[n:])
+		m, err := f.Read(s.buf[n:])
 		n += m
 		if errors.Is(err, io.EOF) || n >= maxEnviron {
 			break
@@ -113,11 +113,11 @@ func (l *looker) mark(pid int) string {
 		if err != nil {
 			return ""
 		}
-		if n == len(l.buf) {
-			l.buf = append(l.buf, make([]byte, len(l.buf))...)
+		if n == len(s.buf) {
+			s.buf = append(s.buf, make([]byte, len(s.buf))...)
 		}
 	}
-	env := l.buf[:n]
+	env := s.buf[:n]
 	key := []byte(Env + "=")
 	for i := 0; i < len(env); {
 		at := bytes.Index(env[i:], key)
@@ -133,24 +133,24 @@ func (l *looker) mark(pid int) string {
 	return ""
 }
 
-// signal sends a signal to the process if it still carries one of the marks. The number may have gone to another process since
-// it was read, so the process is held by a descriptor and looked at again.
-func (l *looker) signal(pid int, marks map[string]bool, s syscall.Signal) error {
+// signal sends a signal to the process if it still carries one of the marks. Its number may belong to another process by
+// now, so signal opens a descriptor of the process and reads the mark again.
+func (s *scanner) signal(pid int, marks map[string]bool, sig syscall.Signal) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	switch {
 	case errors.Is(err, unix.ESRCH):
 		return nil
-	case err != nil: // an old kernel, or no descriptors left
-		err = unix.Kill(pid, s)
+	case err != nil: // an old kernel, or too many open descriptors
+		err = unix.Kill(pid, sig)
 	default:
 		defer unix.Close(fd)
-		if !covered(l.mark(pid), marks) {
+		if !covered(s.mark(pid), marks) {
 			return nil
 		}
-		err = unix.PidfdSendSignal(fd, s, nil, 0)
+		err = unix.PidfdSendSignal(fd, sig, nil, 0)
 	}
 	if err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("send %v to process %d: %w", s, pid, err)
+		return fmt.Errorf("send %v to process %d: %w", sig, pid, err)
 	}
 	return nil
 }

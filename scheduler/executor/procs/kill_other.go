@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killMarked finds nothing: other systems do not show the environment of a process.
+// killMarked finds no processes, since other systems do not show their environments.
 func killMarked(map[string]bool, time.Duration) error { return nil }
 
 func findMarked(map[string]bool) map[string][]int { return nil }
 
-// SignalOutside does nothing: nobody finds any.
+// SignalOutside does nothing, since no marked processes are found.
 func SignalOutside(int, []int, string, syscall.Signal) error { return nil }
 
-// Alive says whether the process group has a member.
+// Alive reports whether the process group has a member.
 func Alive(pgid int) bool { return unix.Kill(-pgid, 0) == nil }

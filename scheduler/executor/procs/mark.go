@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Env is the environment variable that holds a process's mark.
+// Env is the environment variable that holds the mark of a process.
 const Env = "ROTA_MARK"
 
-// Mark returns the mark of the n-th attempt of a session.
-func Mark(session string, n int64) string { return session + "." + strconv.FormatInt(n, 10) }
+// Mark returns the mark of the nth attempt of a life.
+func Mark(life string, n int64) string { return life + "." + strconv.FormatInt(n, 10) }
 
-// checkMark refuses marks that would match what they should not.
+// checkMark refuses a mark that would match processes of other workers.
 func checkMark(mark string) error {
 	if strings.Trim(mark, ".") == "" || strings.ContainsAny(mark, "\x00=") {
 		return errors.New("mark is empty or malformed: it would match other workers' processes")
@@ -20,7 +20,7 @@ func checkMark(mark string) error {
 	return nil
 }
 
-// covered says whether one of the marks is value, or its session.
+// covered reports whether marks contains value or its life.
 func covered(value string, marks map[string]bool) bool {
 	for value != "" {
 		if marks[value] {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// KillMarked kills every process whose mark is one of the given ones, or whose session is, and returns when a look at all
-// processes has found none. Its error names those that were left after ten seconds, or says why looking failed.
-// The calling process is never killed.
+// KillMarked kills every process that carries one of the marks, or whose life is one of them. It returns when a scan of
+// all processes finds none. Its error names the processes that are left after ten seconds, or says why the scan failed.
+// It never kills the calling process.
 func KillMarked(marks ...string) error {
 	all := make(map[string]bool)
 	for _, mark := range marks {
@@ -19,19 +19,19 @@ func KillMarked(marks ...string) error {
 	return killMarked(all, killLimit)
 }
 
-// killLimit is how long a killed process may take to vanish. Only one that waits in the kernel, or that belongs to
+// killLimit is how long killed processes may take to vanish. Only a process that waits in the kernel, or that belongs to
 // another user, takes longer.
 const killLimit = 10 * time.Second
 
-// Sweeper kills and finds marked processes for many callers: those that come while a look at all processes is under way share
-// the next one. It costs some milliseconds on a busy machine, so that thousands of short attempts must not have one each. The
+// Sweeper kills and finds marked processes for many callers. Callers that arrive during a scan of all processes share the
+// next one. A scan takes some milliseconds on a busy machine, so thousands of short attempts cannot have one each. The
 // zero value is ready to use.
 type Sweeper struct {
-	kills rounds[error]
-	looks rounds[map[string][]int]
+	kills    rounds[error]
+	searches rounds[map[string][]int]
 }
 
-// Kill does what KillMarked does. Its error may be about a process of another caller's attempt.
+// Kill kills like KillMarked. Its error may concern a process of another caller's attempt.
 func (s *Sweeper) Kill(mark string) error {
 	if err := checkMark(mark); err != nil {
 		return err
@@ -39,15 +39,15 @@ func (s *Sweeper) Kill(mark string) error {
 	return s.kills.join(mark, func(marks map[string]bool) error { return killMarked(marks, killLimit) })
 }
 
-// Find returns the processes that carry the mark, none if it cannot be seen which do.
-func (s *Sweeper) Find(mark string) []int { return s.looks.join(mark, findMarked)[mark] }
+// Find returns the processes that carry the mark; none if they cannot be read.
+func (s *Sweeper) Find(mark string) []int { return s.searches.join(mark, findMarked)[mark] }
 
-// rounds lets callers share what they do: those that come while a round is under way share the next one.
+// rounds lets callers share a scan: callers that arrive during a round share the next one.
 type rounds[T any] struct {
-	turn sync.Mutex // held by the round under way
+	turn sync.Mutex // locked by the round under way
 
 	mu   sync.Mutex
-	next *round[T] // that is being joined; nil: none
+	next *round[T] // guarded by mu: the round that callers join; nil: none
 }
 
 type round[T any] struct {
@@ -56,7 +56,7 @@ type round[T any] struct {
 	result T // shared
 }
 
-// join returns what do does for the marks of all who take part in a round.
+// join returns the result of do for the marks of all callers of one round.
 func (r *rounds[T]) join(mark string, do func(marks map[string]bool) T) T {
 	r.mu.Lock()
 	if r.next == nil {
@@ -66,11 +66,11 @@ func (r *rounds[T]) join(mark string, do func(marks map[string]bool) T) T {
 	w.marks[mark] = true
 	r.mu.Unlock()
 
-	w.once.Do(func() { // all who joined wait here until it is done
+	w.once.Do(func() { // all callers of the round wait here
 		r.turn.Lock()
 		defer r.turn.Unlock()
 		r.mu.Lock()
-		r.next = nil // whoever comes now might have begun a process that this round does not see
+		r.next = nil // a caller that arrives now may have started a process that this round does not see
 		r.mu.Unlock()
 		w.result = do(w.marks)
 	})

@@ -22,18 +22,17 @@ const (
 )
 
 // Resolver resolves references and remembers their values, so that these can be hidden. The zero value is ready to use.
-// It is for one attempt and one goroutine: files are read anew for each attempt, so that a rotated secret is seen.
+// It serves one attempt and one goroutine. Each attempt reads the files again, so that it sees a rotated secret.
 type Resolver struct {
 	Policy *Policy // which references are allowed; nil: all
 
 	secrets []string
 }
 
-// Secrets returns the values that were resolved so far.
+// Secrets returns the values that were resolved.
 func (r *Resolver) Secrets() []string { return slices.Clone(r.secrets) }
 
-// Expand returns s with every reference replaced by its value. Values are not looked at again: a value that looks like
-// a reference stays as it is.
+// Expand returns s with every reference replaced by its value. A value that looks like a reference stays as it is.
 func (r *Resolver) Expand(s string) (string, error) {
 	parts, err := Split(s)
 	if err != nil {
@@ -58,7 +57,7 @@ type Part struct {
 	Ref  bool
 }
 
-// Split takes a string apart at its references. It fails if one is not closed.
+// Split splits a string at its references. It fails if a reference is not closed.
 func Split(s string) ([]Part, error) {
 	var parts []Part
 	for {
@@ -82,10 +81,10 @@ func Split(s string) ([]Part, error) {
 	return parts, nil
 }
 
-// Has says whether s has a reference.
+// Has reports whether s has a reference.
 func Has(s string) bool { return next(s) >= 0 }
 
-// next is the position of the first reference in s, or -1.
+// next returns the position of the first reference in s; -1 if there is none.
 func next(s string) int {
 	env, file := strings.Index(s, envPrefix), strings.Index(s, filePrefix)
 	if env < 0 || file >= 0 && file < env {
@@ -94,7 +93,7 @@ func next(s string) int {
 	return env
 }
 
-// Resolve returns the value of one reference. One newline at the end of a file is not part of its value.
+// Resolve returns the value of one reference. The value of a file does not include one newline at its end.
 func (r *Resolver) Resolve(ref string) (string, error) {
 	body := strings.TrimSuffix(ref, "}")
 	var v string
@@ -114,7 +113,7 @@ func (r *Resolver) Resolve(ref string) (string, error) {
 		return "", fmt.Errorf("reference %s: neither ${env:NAME} nor ${file:/path}", ref)
 	}
 	if strings.IndexByte(v, 0) >= 0 {
-		return "", fmt.Errorf("reference %s: value holds a zero byte", ref)
+		return "", fmt.Errorf("reference %s: value has a zero byte", ref)
 	}
 	if v != "" {
 		r.secrets = append(r.secrets, v)
@@ -131,7 +130,7 @@ func (r *Resolver) readFile(name string) (string, error) {
 		return "", err
 	}
 	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for a writer
 		return "", errors.New("not a regular file")
 	}
 	var f *os.File
@@ -141,7 +140,7 @@ func (r *Resolver) readFile(name string) (string, error) {
 	if err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {
-			err = pe.Err // the path is in the reference already
+			err = pe.Err // the error names the reference, which has the path
 		}
 		return "", fmt.Errorf("on this worker: %w", err)
 	}

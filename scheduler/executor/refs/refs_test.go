@@ -40,7 +40,7 @@ func TestExpand(t *testing.T) {
 		{"relative file", "${file:x}", "", "reference ${file:x}: path is not absolute"},
 		{"a pipe does not hang", "${file:" + fifo + "}", "", "reference ${file:" + fifo + "}: not a regular file"},
 		{"too large", "${file:" + file("large", strings.Repeat("x", 1<<20+1)) + "}", "", "larger than"},
-		{"zero byte", "${file:" + file("zero", "a\x00b") + "}", "", "holds a zero byte"},
+		{"zero byte", "${file:" + file("zero", "a\x00b") + "}", "", "has a zero byte"},
 		{"not closed", "x ${env:NAME", "", "reference ${env:: closing brace is missing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

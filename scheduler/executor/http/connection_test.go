@@ -18,9 +18,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestWhatHasNotLeftNeverDoes gives up a request that lies in the kernel whole, for a target that takes nothing in: as behind a
+// TestUnsentBytesAreDiscarded gives up a request that lies in the kernel whole, for a target that takes nothing in: as behind a
 // link that is cut. Once the target reads again it must not get it.
-func TestWhatHasNotLeftNeverDoes(t *testing.T) {
+func TestUnsentBytesAreDiscarded(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
 		t.Run(scheme, func(t *testing.T) {
 			little := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {

@@ -1,0 +1,19 @@
+package httpx
+
+import (
+	"net"
+	"net/http/httptrace"
+	"testing"
+)
+
+// TestALateConnectionIsClosed gives a connection to a request that was discarded just before.
+func TestALateConnectionIsClosed(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	var c connection
+	c.discard()
+	c.got(httptrace.GotConnInfo{Conn: near})
+	if _, err := near.Write([]byte("x")); err == nil {
+		t.Error("the request could be written")
+	}
+}
