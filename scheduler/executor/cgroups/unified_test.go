@@ -32,7 +32,7 @@ func unified(t *testing.T) (dir string) {
 		t.Skipf("NOT TESTED: v2 cannot be used: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(kill(dir, vanishTimeout), remove(dir, patience)); err != nil {
+		if err := errors.Join(kill(dir, vanishTimeout), remove(dir, vanishTimeout)); err != nil {
 			t.Error(err)
 		}
 	})

@@ -93,7 +93,7 @@ func TestOutcomes(t *testing.T) {
 		{"cannot be looked at", argv(loop), "", job.Outcome{State: job.Failed, Reason: "look for command " + loop + ": stat " + loop + ": too many levels of symbolic links", Retry: true}},
 		{"cannot be looked for in all of PATH", job.Spec{Command: []string{"plain"}, Env: map[string]string{"PATH": dir + ":" + loop}}, "", job.Outcome{State: job.Failed, Reason: "look for command plain: stat " + loop + "/plain: too many levels of symbolic links", Retry: true}},
 		{"a directory", argv(dir), "", failed(126, "command "+dir+" is a directory", false)},
-		{"not a program", argv(headless), "", failed(126, "start "+headless+": not a program for this machine, nor a script that begins with #!", false)},
+		{"not a program", argv(headless), "", failed(126, "start "+headless+": neither a program for this machine nor a script with #!", false)},
 		{"no interpreter", argv(orphan), "", failed(127, "start "+orphan+": the interpreter that it names is not there", false)},
 		{"not executable in PATH", job.Spec{Command: []string{"plain"}, Env: map[string]string{"PATH": "relative:/no/such:" + dir}}, "", failed(126, "command plain is not executable", false)},
 		{"found in the job's own PATH", job.Spec{Command: []string{"good"}, Env: map[string]string{"PATH": dir}, Dir: "/"}, dir + "/good in /\n", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
@@ -105,8 +105,8 @@ func TestOutcomes(t *testing.T) {
 		{"the longest payload", job.Spec{Shell: "echo ${#ROTA_PAYLOAD}", Payload: json.RawMessage(`"` + strings.Repeat("x", job.MaxToldPayload-2) + `"`)},
 			fmt.Sprintln(job.MaxToldPayload), job.Outcome{State: job.Succeeded, Exit: exit(0)}},
 		{"one byte more", job.Spec{Shell: "true", Payload: json.RawMessage(`"` + strings.Repeat("x", job.MaxToldPayload-1) + `"`)}, "",
-			failed(126, "start /bin/sh: arguments and environment are too large (the payload is part of them)", false)},
-		{"too large a payload", job.Spec{Shell: "true", Payload: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}, "", failed(126, "start /bin/sh: arguments and environment are too large (the payload is part of them)", false)},
+			failed(126, "start /bin/sh: arguments and environment, which include the payload, are too large", false)},
+		{"too large a payload", job.Spec{Shell: "true", Payload: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}, "", failed(126, "start /bin/sh: arguments and environment, which include the payload, are too large", false)},
 		{"missing reference", job.Spec{Shell: "true", Env: map[string]string{"A": "${env:ROTA_TEST_MISSING}"}}, "", job.Outcome{State: job.Failed, Reason: "reference ${env:ROTA_TEST_MISSING}: variable is not set on this worker", Retry: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
