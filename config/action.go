@@ -10,7 +10,7 @@ import (
 )
 
 // actions are the keys of which a job has exactly one.
-var actions = []string{"command", "shell", "http", "handler"}
+var actions = job.Kinds()
 
 // ownVariables are the variables that rota sets for a job.
 var ownVariables = []string{
@@ -31,7 +31,7 @@ func (r *reader) action(own, key *yaml.Node, what string, s *job.Spec) {
 		r.failAbsent(key, actions[0], "add one of "+oneOf(actions), "%s does nothing", what)
 	case len(given) > 1:
 		r.fail(keyOf(own, given[1]), "keep one of them, or make two jobs", "%s has more than one action: %s", what, strings.Join(given, " and "))
-	case given[0] == "http" || given[0] == "handler":
+	case given[0] != "command" && given[0] != "shell":
 		for _, k := range []string{"env", "dir", "resources"} {
 			if child(own, k) != nil {
 				r.fail(keyOf(own, k), "remove it", "%s has no effect on a job with %s", k, given[0])

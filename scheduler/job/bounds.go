@@ -59,21 +59,6 @@ func (r *Resources) check() error {
 	)
 }
 
-// Kind returns the executor of the job: command, shell, http or handler. It is empty for a Spec without an action.
-func (s *Spec) Kind() string {
-	switch {
-	case len(s.Command) > 0:
-		return "command"
-	case s.Shell != "":
-		return "shell"
-	case s.HTTP != nil:
-		return "http"
-	case s.Handler != "":
-		return "handler"
-	}
-	return ""
-}
-
 // Scheduled reports whether the job has slots of its own.
 func (s *Spec) Scheduled() bool { return len(s.Schedule) > 0 || s.Every != 0 || len(s.At) > 0 }
 
@@ -111,20 +96,6 @@ func (s *Spec) CheckPayload(p json.RawMessage) error {
 	}
 	return fmt.Errorf("payload has %d bytes as JSON, at most %d are allowed for a program: Linux takes no more in one variable",
 		len(p), MaxToldPayload)
-}
-
-// checkAction returns an error unless s has exactly one action.
-func (s *Spec) checkAction() error {
-	actions := 0
-	for _, given := range [...]bool{len(s.Command) > 0, s.Shell != "", s.HTTP != nil, s.Handler != ""} {
-		if given {
-			actions++
-		}
-	}
-	if actions != 1 {
-		return fmt.Errorf("it has %d of command, shell, http and handler, and needs exactly one", actions)
-	}
-	return nil
 }
 
 // Check returns an error if a field of s is out of its range.

@@ -3,6 +3,8 @@ package job
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -51,6 +53,39 @@ type Spec struct {
 	Resources *Resources `json:"resources,omitempty"` // of Command and Shell; nil: no limits
 
 	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+// Kinds lists the kinds of actions: each has an executor, and a field of Spec with the same name. A job has exactly one.
+func Kinds() []string { return []string{"command", "shell", "http", "handler"} }
+
+// has reports, in the order of Kinds, which actions s has.
+func (s *Spec) has() [4]bool {
+	return [...]bool{len(s.Command) > 0, s.Shell != "", s.HTTP != nil, s.Handler != ""}
+}
+
+// Kind returns the kind of the job's action. It is empty for a Spec without an action.
+func (s *Spec) Kind() string {
+	for i, has := range s.has() {
+		if has {
+			return Kinds()[i]
+		}
+	}
+	return ""
+}
+
+// checkAction returns an error unless s has exactly one action.
+func (s *Spec) checkAction() error {
+	actions := 0
+	for _, has := range s.has() {
+		if has {
+			actions++
+		}
+	}
+	if actions != 1 {
+		last := len(Kinds()) - 1
+		return fmt.Errorf("it has %d of %s and %s, and needs exactly one", actions, strings.Join(Kinds()[:last], ", "), Kinds()[last])
+	}
+	return nil
 }
 
 // DST says what a wall time does that a change of clocks removes or repeats.
