@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,14 +12,14 @@ import (
 	"testing"
 )
 
-// declared is a test as its source says it.
+// declared is the source of a test.
 type declared struct {
 	dir  string // below the root
 	body *ast.BlockStmt
 }
 
-// TestEachRowIsRun reads the tables of test/README.md that say which test makes which failure happen: each test is there, and
-// .ci/run has it run, by make test or by make fault FAULTS=rest.
+// TestEachRowIsRun reads the tables of test/README.md, which name a test for each failure. Each test exists, and .ci/run runs it: by
+// make test or by make fault FAULTS=rest.
 func TestEachRowIsRun(t *testing.T) {
 	tests := declaredTests(t)
 	rowTests, rowPackages := makeVariable(t, "ROW_TESTS"), strings.Fields(makeVariable(t, "ROW_PACKAGES"))
@@ -32,17 +31,17 @@ func TestEachRowIsRun(t *testing.T) {
 		for _, name := range names {
 			found, ok := tests[name[1]]
 			if !ok {
-				t.Errorf("test/README.md names %s, which is not there: %s", name[1], line)
+				t.Errorf("test/README.md names %s, which does not exist: %s", name[1], line)
 				continue
 			}
 			for _, d := range found {
-				switch why := d.leftOut(); {
+				switch why := d.skips(); {
 				case why != "":
-					t.Errorf("%s in %s is named in test/README.md, and may be left out: %s", name[1], d.dir, why)
+					t.Errorf("%s in %s is in test/README.md, but can be skipped: %s", name[1], d.dir, why)
 				case d.begins("measures"):
 					continue
 				case strings.HasPrefix(d.dir, "test/cluster") && !d.begins("row") && !d.begins("slow"):
-					t.Errorf("%s does not begin with row(t) or slow(t), which say who runs it", name[1])
+					t.Errorf("%s does not begin with row(t) or slow(t), which select the target that runs it", name[1])
 				case !strings.HasPrefix(d.dir, "test/") || d.dir == "test/sim":
 					below := slices.ContainsFunc(rowPackages, func(p string) bool {
 						p = strings.TrimPrefix(p, "./")
@@ -56,7 +55,7 @@ func TestEachRowIsRun(t *testing.T) {
 			}
 		}
 		if rows++; run == 0 && len(names) > 0 {
-			t.Errorf("no test of this row is run: %s", line)
+			t.Errorf("make runs no test of this row: %s", line)
 		}
 	}
 	if rows < 30 {
@@ -64,8 +63,8 @@ func TestEachRowIsRun(t *testing.T) {
 	}
 }
 
-// leftOut says by what a test may be left out besides -short and the helpers of its package; empty if by nothing.
-func (d declared) leftOut() (why string) {
+// skips returns the reason for which a test can be skipped, besides -short and the helpers of its package. It returns "" for none.
+func (d declared) skips() (why string) {
 	ast.Inspect(d.body, func(n ast.Node) bool {
 		if cond, ok := n.(*ast.IfStmt); ok && called(cond.Cond) == "Short" {
 			return false
@@ -78,13 +77,13 @@ func (d declared) leftOut() (why string) {
 	return why
 }
 
-// begins says whether a test begins with a call of a helper.
+// begins reports whether a test begins with a call of a helper.
 func (d declared) begins(helper string) bool {
 	first, ok := d.body.List[0].(*ast.ExprStmt)
 	return ok && called(first.X) == helper
 }
 
-// called is the name of the function that an expression calls, without its package; empty if it calls none.
+// called returns the name of the function that an expression calls, without its package. It returns "" for none.
 func called(e ast.Expr) string {
 	call, ok := e.(*ast.CallExpr)
 	if !ok {
@@ -99,38 +98,28 @@ func called(e ast.Expr) string {
 	return ""
 }
 
-// declaredTests finds all tests of the module, by name.
+// declaredTests returns all tests of the module by name.
 func declaredTests(t *testing.T) map[string][]declared {
 	t.Helper()
 	tests := make(map[string][]declared)
-	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case e.IsDir() && (e.Name() == "bin" || e.Name() == "testdata" || len(e.Name()) > 2 && e.Name()[0] == '.'):
-			return filepath.SkipDir
-		case !strings.HasSuffix(path, "_test.go"):
-			return nil
+	for path, text := range goFiles(t) {
+		if !strings.HasSuffix(path, "_test.go") {
+			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		dir, err := filepath.Rel(root, filepath.Dir(path))
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") && len(fn.Body.List) > 0 {
-				tests[fn.Name.Name] = append(tests[fn.Name.Name], declared{filepath.ToSlash(dir), fn.Body})
+				tests[fn.Name.Name] = append(tests[fn.Name.Name], declared{filepath.ToSlash(filepath.Dir(path)), fn.Body})
 			}
 		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return tests
 }
 
-// tableRows are the rows of the tables of test/README.md between two headings, without those that name the columns.
+// tableRows returns the rows of tables in test/README.md between two headings, without the headers.
 func tableRows(t *testing.T, from, to string) (rows []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "test/README.md"))
@@ -150,7 +139,7 @@ func tableRows(t *testing.T, from, to string) (rows []string) {
 	return rows
 }
 
-// makeVariable is the value of a variable of the Makefile.
+// makeVariable returns the value of a variable of the Makefile.
 func makeVariable(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -159,7 +148,7 @@ func makeVariable(t *testing.T, name string) string {
 	}
 	m := regexp.MustCompile(`(?m)^` + name + `\s*=\s*(.+)$`).FindSubmatch(text)
 	if m == nil {
-		t.Fatalf("the Makefile does not say what %s is", name)
+		t.Fatalf("the Makefile has no variable %s", name)
 	}
 	return string(m[1])
 }

@@ -1,0 +1,206 @@
+package arch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rule lists the imports that a package may have. A name that ends in /... stands for all packages below it.
+type rule struct {
+	own      []string // packages of this module
+	external []string // modules, or packages of them
+}
+
+// rules is the table of directions, one row per package. A package imports only these, besides the standard library.
+var rules = map[string]rule{
+	// Vocabulary and arithmetic: pure.
+	"scheduler/job":      {},
+	"scheduler/schedule": {external: []string{"github.com/netresearch/go-cron"}},
+	"scheduler/policy":   {own: []string{"scheduler/job", "scheduler/schedule"}},
+	"scheduler/planner":  {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
+	"scheduler/explain":  {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
+	"scheduler/verify":   {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
+	"scheduler/notify":   {own: []string{"scheduler/job", "scheduler/policy"}},
+
+	// Mechanisms: each declares the interfaces that it uses, and knows neither etcd nor settings.
+	"scheduler": {
+		own:      []string{"scheduler/job", "scheduler/planner", "election"}, // of election the Term and its errors
+		external: []string{"github.com/hashicorp/go-hclog"},
+	},
+	"scheduler/worker": {
+		own: []string{"scheduler/job", "scheduler/policy", "scheduler/executor", "scheduler/executor/output", "scheduler/executor/procs"},
+		// bbolt is a file on this machine: the journal. Only its name belongs to etcd.
+		external: []string{"github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "go.etcd.io/bbolt"},
+	},
+	"scheduler/target":           {}, // services import it: it has no dependencies
+	"scheduler/executor":         {own: []string{"scheduler/job"}},
+	"scheduler/executor/cgroups": {external: system},
+	"scheduler/executor/command": {own: append([]string{"scheduler/executor/cgroups"}, executing...), external: system},
+	"scheduler/executor/handler": {own: executing},
+	"scheduler/executor/http":    {own: executing},
+	"scheduler/executor/output":  {external: system},
+	"scheduler/executor/procs":   {external: system},
+	"scheduler/executor/refs":    {},
+	"scheduler/executor/dial":    {},
+	"scheduler/executor/fill":    {own: []string{"scheduler/job", "scheduler/executor/refs"}},
+	"scheduler/notify/send": {
+		own:      []string{"scheduler/job", "scheduler/notify", "scheduler/executor", "scheduler/executor/refs", "scheduler/executor/dial"}, // of executor the Redactor only
+		external: []string{"github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},
+	},
+	"scheduler/api": {
+		own:      []string{"scheduler/job"},
+		external: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/hashicorp/go-hclog"},
+	},
+	"scheduler/api/auth":   {},
+	"scheduler/api/client": {own: []string{"scheduler/job", "scheduler/api"}},
+
+	// The packages that know etcd.
+	"election": {
+		external: []string{etcdClient, "go.etcd.io/etcd/client/v3/concurrency", "go.etcd.io/etcd/api/v3/...",
+			"google.golang.org/grpc", // its streams, on which leases are renewed
+			"github.com/cenkalti/backoff/v5", "github.com/hashicorp/go-hclog", "golang.org/x/sys/unix"},
+	},
+	"store": {
+		own:      []string{"scheduler/job", "election"}, // of election the Term, its errors, and leases for presences
+		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "google.golang.org/grpc/...", "github.com/hashicorp/go-hclog"},
+	},
+	"store/embedded": {
+		// bbolt reads who the members are, in etcd's own file.
+		external: []string{"go.etcd.io/bbolt", etcdClient, "go.etcd.io/etcd/client/pkg/v3/transport", "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/server/v3/...",
+			"go.uber.org/zap/...", "google.golang.org/grpc/...", "github.com/hashicorp/go-hclog", "golang.org/x/sys/unix"},
+	},
+	"store/mem": {
+		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/pkg/v3/adt",
+			"google.golang.org/grpc/...", "google.golang.org/protobuf/proto"},
+	},
+	"store/storetest": {
+		own:      []string{"store", "store/mem", "store/embedded"},
+		external: []string{etcdClient, "go.etcd.io/etcd/client/v3/concurrency", "go.etcd.io/etcd/api/v3/..."},
+	},
+
+	// The files of operators.
+	"config": {
+		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth"}, // of notify the Schemes only, of fill the Check
+		external: []string{"github.com/spf13/viper", "github.com/spf13/pflag", "go.yaml.in/yaml/v4/..."},
+	},
+
+	// The program, which wires everything.
+	"cmd/rota": {
+		own: []string{"cmd/rota/node", "config", "scheduler/api", "scheduler/api/client", "scheduler/executor/cgroups",
+			"scheduler/executor/procs", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/verify", "store"},
+		external: []string{"github.com/hashicorp/go-hclog", "github.com/mattn/go-isatty", "github.com/rogpeppe/go-internal/diff",
+			"github.com/spf13/cobra", "github.com/spf13/pflag", "go.etcd.io/etcd/api/v3/v3rpc/rpctypes", etcdClient,
+			"go.etcd.io/etcd/etcdctl/v3/ctlv3", "go.yaml.in/yaml/v4", "golang.org/x/sys/unix"},
+	},
+	"cmd/rota/internal/pki": {own: []string{"scheduler/api/auth"}},
+	"cmd/rota/node": {
+		own: []string{"config", "election", "scheduler", "scheduler/api", "scheduler/api/client", "scheduler/executor",
+			"scheduler/executor/cgroups", "scheduler/executor/command", "scheduler/executor/handler", "scheduler/executor/http",
+			"scheduler/executor/output", "scheduler/explain", "scheduler/job", "scheduler/notify", "scheduler/notify/send",
+			"scheduler/planner", "scheduler/policy", "scheduler/schedule", "scheduler/worker", "store", "store/embedded"},
+		external: []string{"github.com/fsnotify/fsnotify", "github.com/hashicorp/go-hclog", "github.com/oklog/ulid/v2",
+			"github.com/prometheus/client_golang/prometheus/...", "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/client/pkg/v3/transport",
+			etcdClient, "go.uber.org/zap", "go.yaml.in/yaml/v4", "golang.org/x/sys/unix", "google.golang.org/grpc/..."},
+	},
+	"deploy/examples/handlers": { // a user's program
+		own:      []string{"cmd/rota/node", "config", "scheduler/executor/handler"},
+		external: []string{"github.com/hashicorp/go-hclog"},
+	},
+
+	// The proofs. Packages that only have tests need no row.
+	"test/arch": {},
+	"test/bench": {
+		own: []string{"cmd/rota/node", "config", "scheduler/api/client", "scheduler/executor/handler", "scheduler/job",
+			"scheduler/policy", "store", "store/embedded"},
+		external: []string{"github.com/hashicorp/go-hclog", "go.etcd.io/etcd/api/v3/etcdserverpb", etcdClient},
+	},
+	"test/cluster": {
+		own:      []string{"scheduler/api", "scheduler/api/client", "scheduler/job", "test/history", "test/ports"},
+		external: []string{etcdClient, "go.uber.org/zap"},
+	},
+	"test/deploy":  {},
+	"test/docpage": {},
+	"test/guards":  {},
+	"test/history": {
+		own:      []string{"scheduler/api", "scheduler/api/client", "scheduler/job", "scheduler/policy"},
+		external: []string{"github.com/anishathalye/porcupine"},
+	},
+	"test/network":        {own: []string{"test/cluster", "test/history"}, external: []string{etcdClient}},
+	"test/network/member": {own: []string{"store/embedded"}, external: []string{"github.com/hashicorp/go-hclog"}},
+	"test/ports":          {},
+	"test/release":        {},
+	"test/sim":            {},
+	"test/soak":           {},
+	"test/words":          {},
+}
+
+const etcdClient = "go.etcd.io/etcd/client/v3"
+
+var (
+	executing = []string{"scheduler/job", "scheduler/executor", "scheduler/executor/procs", "scheduler/executor/refs", "scheduler/executor/dial", "scheduler/executor/fill", "scheduler/executor/output"}
+	system    = []string{"golang.org/x/sys/unix"}
+)
+
+// reserved lists modules that only these packages may import, whatever their row says.
+var reserved = map[string][]string{
+	"github.com/spf13/viper":             {"config"},
+	"github.com/spf13/cobra":             {"cmd/..."},
+	"go.etcd.io/etcd/server/v3":          {"store/embedded", "test/..."},
+	"github.com/nicholas-fedor/shoutrrr": {"scheduler/notify/send"},
+	"go.etcd.io/etcd":                    {"election", "store/...", "cmd/...", "test/..."},
+}
+
+// within reports whether a path is in the list, or below a name of the list that ends in /...
+func within(path string, list []string) bool {
+	return slices.ContainsFunc(list, func(name string) bool {
+		stem, below := strings.CutSuffix(name, "/...")
+		return path == stem || below && strings.HasPrefix(path, stem+"/")
+	})
+}
+
+// external reports whether an import is of another module.
+func external(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return strings.Contains(first, ".")
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	for _, p := range packages(t) {
+		r, ok := rules[p.path()]
+		if !ok {
+			t.Errorf("package %s has no row in the table: list its imports", p.path())
+			continue
+		}
+		for _, imported := range p.Imports {
+			own, isOwn := strings.CutPrefix(imported, module+"/")
+			switch {
+			case isOwn && !within(own, r.own):
+				t.Errorf("%s must not import %s: its row in the table does not list it", p.path(), own)
+			case !isOwn && external(imported) && !within(imported, r.external):
+				t.Errorf("%s must not import %s: its row in the table does not list it", p.path(), imported)
+			}
+		}
+	}
+}
+
+func TestSomeModulesAreReserved(t *testing.T) {
+	for _, p := range packages(t) {
+		for name, users := range reserved {
+			for _, imported := range p.Imports {
+				if within(imported, []string{name + "/..."}) && !within(p.path(), users) {
+					t.Errorf("%s imports %s, which is reserved for %s", p.path(), imported, strings.Join(users, ", "))
+				}
+			}
+		}
+	}
+}
+
+func TestEachRowIsOfAPackage(t *testing.T) {
+	list := packages(t)
+	for row := range rules {
+		if !slices.ContainsFunc(list, func(p pkg) bool { return p.path() == row }) {
+			t.Errorf("package %s does not exist: remove its row", row)
+		}
+	}
+}
