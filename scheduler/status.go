@@ -27,8 +27,8 @@ type Status struct {
 // refusalAge is how long a refusal counts if no decision follows. A refused decision is normally repeated sooner.
 const refusalAge = 30 * time.Second
 
-// Behind returns how late a leader is at now: with a due decision, with a decision that the store does not answer, or with
-// all decisions because the store refuses them. It also grows while the loop is stuck. Zero means on time, or no term.
+// Behind returns how late a leader is at now: with a due decision, or with one that the store does not answer. If the store
+// refuses decisions, it returns for how long. It also grows while the loop is stuck. Zero means on time, or no term.
 func (s Status) Behind(now time.Time) (late time.Duration) {
 	if s.Term == 0 {
 		return 0

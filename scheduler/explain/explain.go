@@ -49,8 +49,8 @@ const (
 	verdictRanLate      = "ran late"
 )
 
-// Slot returns the slot that at means: the one in its second, or the only one in its minute, or the latest one of its minute
-// that is not after it. false means that there is none.
+// Slot returns the slot that at means, false if there is none. It prefers the slot in the same second. Then comes the only slot
+// in the same minute, then the latest one up to at in that minute.
 func Slot(when *schedule.Schedule, at time.Time) (time.Time, bool) {
 	if when == nil {
 		return time.Time{}, false

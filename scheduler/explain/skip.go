@@ -10,7 +10,7 @@ import (
 )
 
 // skipEvent returns the event that skipped the slot which at means, and the slot; nil if there is none. Of an earlier
-// schedule only the ends of a range are known. If at lies between them, the slot is zero: nobody knows whether there was one.
+// schedule only the ends of a range are known. If at lies between them, the slot is zero, because it may not have been one.
 func skipEvent(f Facts, at time.Time) (*job.Event, time.Time) {
 	slot, ok := Slot(f.When, at)
 	if !ok || !within(time.Second, slot, at) {
@@ -31,7 +31,7 @@ func skipEvent(f Facts, at time.Time) (*job.Event, time.Time) {
 	return e, time.Time{}
 }
 
-// endingIn finds the range of skipped slots of which one end lies in the same unit of time as at, and that end.
+// endingIn finds the range of skipped slots that starts or ends in the same unit of time as at. It also returns that end.
 func endingIn(events []job.Event, unit time.Duration, at time.Time) (*job.Event, time.Time) {
 	for i, e := range events {
 		for _, end := range []time.Time{e.From, e.To} {
@@ -120,7 +120,7 @@ func unreadable(f Facts) string {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// pauseDetails returns since when a pause lasts, by whom and why, in parentheses.
+// pauseDetails returns the start, the author and the reason of a pause, in parentheses.
 func pauseDetails(p *job.Pause) string {
 	s := " (since " + stamp(p.At)
 	if p.By != "" {

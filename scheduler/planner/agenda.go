@@ -37,9 +37,9 @@ func (p *Planner) setFollowerTimers() {
 	p.dirty = nil
 }
 
-// agenda takes up to limit jobs to decide now: jobs that waited for room or for a limit and can have it, jobs that changed,
-// and jobs whose timer has expired. The more urgent come first, because they take the room. Jobs that waited are always
-// among them; otherwise jobs that change all the time would take the room for ever.
+// agenda takes up to limit jobs to decide now. First come jobs that waited for room or for a limit and can have it, then jobs
+// that changed, then jobs whose timer has expired. So jobs that change all the time cannot take the room for ever. The result is
+// sorted by urgency, because the first jobs take the room.
 func (p *Planner) agenda(now time.Time, limit int) []*jobState {
 	list := p.withRoom(limit)
 	list = append(list, p.withLimits(limit-len(list), now)...)

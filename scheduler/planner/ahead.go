@@ -45,7 +45,7 @@ func (p *Planner) recallReason(j *jobState, r *liveRun, now time.Time) string {
 	switch {
 	case p.paused(j):
 		return reasonPaused
-	case r.Spec == nil && j.def != nil && (r.Generation != j.def.Generation || r.Rev < j.def.Rev): // changed, or created anew
+	case r.Spec == nil && j.def != nil && (r.Generation != j.def.Generation || r.Rev < j.def.Rev): // changed, or recreated
 		return reasonJobChanged
 	case j.throttle != nil && j.throttle.breaker.Open && r.Spec == nil && r.Due.Before(j.throttle.breaker.Until):
 		return j.breakerReason()

@@ -56,7 +56,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 	p.markDirty(j)
 	j.clearBackoff()
 	if j.unreadable && c.Bad == nil {
-		j.ensureTrouble().missedBefore = now // nobody could dispatch its slots meanwhile
+		j.ensureTrouble().missedBefore = now // its slots could not be dispatched meanwhile
 	}
 	old, def := j.def, job.ValueOf[job.Job](c)
 	j.unreadable, j.when = c.Bad != nil, nil
@@ -72,7 +72,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 		p.forgetJob(j)
 		return
 	}
-	// The schedule is parsed even if it seems unchanged: the job may have been created anew, or edited by hand.
+	// The schedule is parsed even if it seems unchanged: the job may have been recreated, or edited by hand.
 	when, err := policy.When(c.Name, def.Spec)
 	j.when = when
 	j.cursor = j.withNext(j.cursor)

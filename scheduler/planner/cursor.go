@@ -50,7 +50,7 @@ func (j *jobState) furthest(c *job.Cursor) *job.Cursor {
 }
 
 // cursorAt returns the known cursor with its record at revision rev. Generation zero has its next slot computed again,
-// because the job may have been created anew.
+// because the job may have been recreated.
 func cursorAt(known *job.Cursor, name string, rev int64) *job.Cursor {
 	c := job.Cursor{Job: name}
 	if known != nil {

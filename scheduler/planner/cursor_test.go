@@ -191,7 +191,7 @@ func TestFollowerKnowsSkippedSlots(t *testing.T) {
 	}
 }
 
-// A feed may never report a record that a leader wrote and somebody deleted: after a gap it reports the difference of two
+// A feed may never report a record that a leader wrote and that was deleted. After a gap it reports the difference of two
 // lists. Then only refusals show the deletion.
 func TestUnreportedDeletionIsNoticed(t *testing.T) {
 	play := func(r *rig) (armed bool) {

@@ -22,9 +22,9 @@
 //
 // # When a slot is skipped for overlap
 //
-// A slot is skipped only if the overlap is the job's own fault: the earlier run was active when the slot was due, and would
-// have been even if it had started in time. The planner knows this in two cases. The run has ended normally after the slot.
-// Or its worker is still present so long after the slot that its lease must have been renewed since.
+// A slot is skipped only if the overlap is the job's own fault. This means that the earlier run was active when the slot was
+// due, and would have been even if it had started in time. The planner knows this in two cases. The run ended normally after
+// the slot. Or its worker is present so long after the slot that its lease was renewed since.
 //
 // A run that waits because all workers are full also counts. Otherwise an overloaded cluster would never catch up.
 //
@@ -37,10 +37,14 @@
 // A run that is armed ahead is as good as dispatched: its worker starts it whether or not there is a leader then. It takes
 // free room only, and gives way to runs that are due.
 //
-// If the run has not started, the planner takes it back in these cases: the job is paused, edited or deleted; its worker is
-// lost or drains; or another run of the job, which may not overlap with it, is due before it. Its cursor has moved, so the
-// run stays pending. When its slot is due, the slot is decided as if it had never been armed, by the overlap, the missed
-// policy and the pauses of that time.
+// The planner takes it back in these cases, unless it has started:
+//
+//   - The job is paused, edited or deleted.
+//   - Its worker is lost or drains.
+//   - Another run of the job is due before it, and the two may not overlap.
+//
+// The cursor has moved, so the run stays pending. When its slot is due, it is decided as if it had never been armed. The
+// overlap policy, the missed policy and the pauses of that time count.
 //
 // # How a run that does not end is ended
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // recoverLost decides about a run whose worker is lost, or does not start it. An attempt that never started goes to another
-// worker. An attempt that started is over, and the job's delivery says whether another follows.
+// worker. An attempt that started is over, and the job's delivery decides about another one.
 func (p *Planner) recoverLost(j *jobState, now time.Time) *job.Decision {
 	for _, r := range j.live.haveBegun() {
 		if !r.assigned() || !p.mustTakeBack(j, r, now) {
@@ -84,7 +84,8 @@ func (p *Planner) atDraining(r *liveRun, now time.Time) bool {
 	return r.early(now) && p.workers[r.Worker].present.Draining
 }
 
-// retryUnknown reports whether nobody knows if r, whose attempt is over, may be retried: the job's delivery was never read.
+// retryUnknown reports whether the delivery of the job was never readable. Then it is unknown whether r, whose attempt is over,
+// may be retried.
 func (j *jobState) retryUnknown(r *liveRun) bool {
 	return j.unreadable && j.spec(r.Run) == nil && r.State == job.Running && r.Cancel == nil
 }

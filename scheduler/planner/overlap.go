@@ -117,7 +117,7 @@ func (j *jobState) hasReplaced(s slot, now time.Time) bool {
 }
 
 // provenActive reports whether r is known to have been active when s was due, through the job's own fault. If that is not
-// known yet, it returns when time alone will tell; zero means never.
+// known yet, it returns when it will be known without a change; zero means never.
 func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (bool, time.Time) {
 	if !r.begun() {
 		// A waiting run counts only if it still waits for room now that s is due: there are workers, but all are full.

@@ -7,8 +7,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// The answer to a decision is lost. The armed attempt counts for its rate all the same, even if it has ended by the time at
-// which the store refuses the repeated decision.
+// The answer to a decision is lost. The armed attempt still counts for its rate, even if it has ended before the store refuses the
+// repeated decision.
 func TestAttemptThatEndedBeforeItsAnswerCounts(t *testing.T) {
 	sparse := job.Rate{Count: 10, Per: time.Minute}
 	for what, spec := range map[string]job.Spec{

@@ -73,7 +73,7 @@ func (p *Planner) Lead(now time.Time) {
 // Follow ends the term: Plan decides nothing until the next Lead.
 func (p *Planner) Follow() { p.leading = false }
 
-// SetFeedLag tells the planner how far its view may lag behind the store. A conclusion from the absence of a change holds
+// SetFeedLag sets how far the planner's view may lag behind the store. A conclusion from the absence of a change holds
 // only for the time before that.
 func (p *Planner) SetFeedLag(lag time.Duration) { p.feedLag = lag }
 

@@ -31,8 +31,8 @@ func (p *Planner) pausedAt(j *jobState) time.Time {
 	return job.Earlier(own.At, all.At)
 }
 
-// since returns the time of the last change after which the job's slots count anew: its creation, a new schedule, or the
-// end of a pause.
+// since returns when the job's slots last started to count: at its creation, at a change of its schedule, or at the end of a
+// pause.
 func (p *Planner) since(j *jobState) time.Time { return job.Later(p.gate.Since, j.def.Since) }
 
 // pauses returns the stretches after the given time in which slots do not count, because the job or all jobs were paused.

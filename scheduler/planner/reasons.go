@@ -47,7 +47,7 @@ const (
 	// reasonOverdue marks a run whose worker was asked to stop it. stopOverdueRun recognizes it.
 	reasonOverdue = "still running after its timeout; its worker was asked to stop it"
 	// reasonUnknown is why a run whose worker was lost has not ended.
-	reasonUnknown = "its worker was lost, and the job's definition cannot be read: nobody knows whether it may run again"
+	reasonUnknown = "its worker was lost, and it is unknown whether it may run again: the job's definition cannot be read"
 )
 
 // reasonNotStarted is why a run waits that a present worker held for too long. While a run has this reason, avoidRank puts
@@ -84,7 +84,7 @@ func reasonBreakerProbe(run string) string {
 	return "breaker half-open: waits for the result of run " + run
 }
 
-// noWorkerReason returns why no worker takes a run of spec. accepted says whether some worker would if it had room.
+// noWorkerReason returns why no worker takes a run of spec. accepted means that a worker would if it had room.
 func noWorkerReason(spec *job.Spec, accepted bool) string {
 	switch {
 	case accepted:

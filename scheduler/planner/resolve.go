@@ -67,7 +67,7 @@ func (p *Planner) applyRefusal(j *jobState, d job.Decision, a job.Applied, now t
 	case tooLarge && d.Run != nil && d.Run.State == job.Armed:
 		j.ensureTrouble().oversized = d.Run.ID
 	case !tooLarge && !conflict && j.trouble().refusals > 0:
-		j.ensureTrouble().missedBefore = now // the store takes nothing, so nobody could dispatch
+		j.ensureTrouble().missedBefore = now // the store takes nothing, so no leader could dispatch
 	}
 	p.backOff(j, now)
 }

@@ -207,7 +207,7 @@ func (w *sim) disturb() {
 			r.down()
 		case w.chance(0.5):
 			r.zombie = 1 + w.n(20) // it does not know yet, and goes on writing
-			w.store.term++         // a term in which nobody acts
+			w.store.term++         // a term without decisions
 		default:
 			r.depose()
 		}

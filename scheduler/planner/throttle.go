@@ -143,7 +143,7 @@ func (j *jobState) addAttempts(old, r *job.Run, now time.Time) {
 			continue
 		}
 		t := policy.BreakerAttempt{Failed: a.State != job.Succeeded}
-		if old != nil && isAssigned(old) && old.Attempt == a.Number { // seen live, so this clock tells its times
+		if old != nil && isAssigned(old) && old.Attempt == a.Number { // seen live, so its times are by this clock
 			t.Began, t.Ended = startsAt(old), now
 		} else {
 			began, ended := r.Span(i)

@@ -153,8 +153,8 @@ func (p *Planner) lost(r *job.Run, now time.Time) bool {
 }
 
 // choose returns the worker for a run of spec: of those with room, the one with the lowest avoidRank, and among these the one
-// with most room. A run that is due later gets free room only. nil means that no worker has room; accepted says whether one
-// accepts such runs at all.
+// with most room. A run that is due later gets free room only. nil means that no worker has room; accepted
+// means that at least one accepts such runs.
 func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time) (best *job.Worker, accepted bool) {
 	var most, lowest int
 	var returned []string

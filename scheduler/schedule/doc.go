@@ -38,9 +38,10 @@
 // calendar (Apia, 2011-12-30) its wall times land on those of the day after.
 //
 // An expression whose minute or hour is *, */n or H/n follows elapsed time: it has a slot whenever the clock really
-// shows a matching time, so that "*/30 * * * *" is every 30 real minutes on both days of the change. Such a schedule
-// ignores gap and fold. If its hour is restricted too ("*/15 2 * * *", "0 */2 * * *"), the slots of an hour that the
-// clock jumps over do not occur, and those of an hour shown twice occur twice. [Schedule.Notes] reports this. To
+// shows a matching time. So "*/30 * * * *" is every 30 real minutes, even on the days of a change. Such a schedule
+// ignores gap and fold. Its hour may be restricted too, as in "*/15 2 * * *" and
+// "0 */2 * * *". Then the slots of an hour that the clock jumps over do not occur, and those of an hour shown twice occur
+// twice. [Schedule.Notes] reports this. To
 // use gap and fold instead, spell the field out: "0,15,30,45 2 * * *", "0 0-22/2 * * *".
 //
 // "every" counts milliseconds since 1970-01-01T00:00:00Z and ignores clock changes.

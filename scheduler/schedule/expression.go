@@ -97,7 +97,7 @@ func splitFields(text string) ([]string, *refusal) {
 }
 
 // parseFields passes six rewritten fields to the library. The library's messages do not name a field, so the wrong one
-// is found by parsing the fields one at a time. written has the fields as they were written.
+// is found by parsing the fields one at a time. written has the original fields.
 func parseFields(parts, written []string) (*fields, *refusal) {
 	parser, err := cron.TryNewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow |
 		cron.Extended | cron.DowOrDom)

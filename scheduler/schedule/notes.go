@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Notes returns what may surprise about the slots from one time until another, at least for a year: clock changes that move,
-// drop or double a slot, two day fields, no further slot. It returns at most n notes, the soonest first. If n is not positive,
-// it returns all.
+// Notes returns what may surprise about the slots between two times, and at least for a year. These are clock changes that
+// move, drop or double a slot, two day fields, and the absence of slots. It returns at most n notes, the soonest first. If n is
+// not positive, it returns all.
 func (s *Schedule) Notes(from, until time.Time, n int) []string {
 	var notes []string
 	add := func(note string) {

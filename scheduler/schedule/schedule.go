@@ -36,8 +36,8 @@ func (p *plan) recurrence() (recurrence, bool) {
 	return recurrence{p.zone, p.rules[0]}, true
 }
 
-// Next returns the first slot strictly after the given time, in UTC, or false if there is none in the 100 years that
-// follow it (or that follow start, if that is later).
+// Next returns the first slot strictly after the given time, in UTC. false means that there is none in the 100 years after
+// that time, or after start if that is later.
 func (s *Schedule) Next(after time.Time) (time.Time, bool) {
 	slot, ok := s.next(s.clamp(after), s.last)
 	if !ok {

@@ -181,7 +181,7 @@ func shout(service, full string, m notify.Message) (err error) {
 const minSecret = 4
 
 // secretsOf returns the parts of a URL that no error may show: the values of its references, and everything except scheme and
-// host, because many services have their token in the path. If the host is no address, as in slack://, it may be a token too.
+// host. Many services have their token in the path. If the host is no address, as in slack://, it may be a token too.
 func secretsOf(full string, values []string) []string {
 	parts := []string{full}
 	if u, err := url.Parse(full); err == nil {

@@ -167,7 +167,7 @@ func TestHangingServiceDelaysOnlyItself(t *testing.T) {
 	}
 }
 
-// The schemes are those of the library, without logger, which notifies nobody.
+// The schemes are those of the library, without logger, which only prints.
 func TestSchemesMatchTheLibrary(t *testing.T) {
 	want := (&router.ServiceRouter{}).ListServices()
 	want = slices.DeleteFunc(want, func(s string) bool { return s == "logger" })

@@ -1,0 +1,128 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+func TestBehind(t *testing.T) {
+	const enough = 10 * time.Second
+	behind := func(r *rig) time.Duration { return r.Status().Behind(time.Now()) }
+	lead := func(t *testing.T, r *rig) (end func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan error, 1)
+		go func() { over <- r.Lead(ctx, election.Term{Key: "k", Rev: 5}) }()
+		return func() {
+			cancel()
+			<-over
+		}
+	}
+	t.Run("is zero while the leader dispatches", func(t *testing.T) {
+		run(t, func(t *testing.T, r *rig) {
+			defer lead(t, r)()
+			for range 100 {
+				time.Sleep(7 * time.Second)
+				synctest.Wait()
+				if d := behind(r); d > 0 {
+					t.Fatalf("behind by %v", d)
+				}
+			}
+			if len(r.store.commits()) < 5 {
+				t.Error("nothing was decided")
+			}
+		})
+	})
+	t.Run("grows while the store does not answer", func(t *testing.T) {
+		run(t, func(t *testing.T, r *rig) {
+			r.store.silent = true
+			end := lead(t, r)
+			time.Sleep(time.Minute + enough)
+			synctest.Wait()
+			if d := behind(r); d < enough {
+				t.Errorf("behind by %v, want %v", d, enough)
+			}
+			for _, c := range r.store.commits() {
+				c.answer(job.Applied{Rev: 200})
+			}
+			synctest.Wait()
+			if d := behind(r); d > 0 {
+				t.Errorf("after the answer: behind by %v", d)
+			}
+			r.store.mu.Lock()
+			r.store.silent = false
+			r.store.mu.Unlock()
+			end()
+		})
+	})
+	t.Run("grows while the store refuses everything", func(t *testing.T) {
+		run(t, func(t *testing.T, r *rig) {
+			r.store.err = job.ErrFull
+			defer lead(t, r)()
+			time.Sleep(time.Minute + 2*enough)
+			synctest.Wait()
+			if d := behind(r); d < enough {
+				t.Errorf("behind by %v, want %v", d, enough)
+			}
+			r.store.mu.Lock()
+			r.store.err = nil
+			r.store.mu.Unlock()
+			time.Sleep(enough)
+			synctest.Wait()
+			if d := behind(r); d > 0 {
+				t.Errorf("when the store accepts decisions again: behind by %v", d)
+			}
+		})
+	})
+	t.Run("grows while the loop is stuck", func(t *testing.T) {
+		now := time.Now()
+		if d := (scheduler.Status{Term: 5, Due: now}).Behind(now.Add(enough)); d != enough {
+			t.Errorf("behind by %v, want %v", d, enough)
+		}
+	})
+}
+
+// If a leader's clock is set, it decides nothing: by a wrong clock, slots would be skipped or started for good.
+func TestLeaderWhoseClockWasSetDecidesNothing(t *testing.T) {
+	for _, by := range []time.Duration{10 * time.Minute, -10 * time.Minute} {
+		run(t, func(t *testing.T, r *rig) {
+			_, ended := r.lead(7)
+			time.Sleep(90 * time.Second)
+			before := len(r.store.commits())
+			r.ahead.Store(int64(by))
+			r.feed.add(job.Change{Kind: job.RecordGate, Rev: 200, Value: &job.Gate{Rev: 200}}) // wakes the loop
+			synctest.Wait()
+			select {
+			case err := <-ended:
+				if !errors.Is(err, election.ErrClockJumped) {
+					t.Errorf("Lead returned %v, want %v", err, election.ErrClockJumped)
+				}
+			default:
+				t.Errorf("the term goes on after the clock was set by %v", by)
+			}
+			if n := len(r.store.commits()); n != before {
+				t.Errorf("%d slots were decided by the wrong clock", n-before)
+			}
+		})
+	}
+}
+
+// A slewed clock is correct.
+func TestSlewedClockEndsNoTerm(t *testing.T) {
+	run(t, func(t *testing.T, r *rig) {
+		end, ended := r.lead(7)
+		for range 60 {
+			time.Sleep(time.Minute)
+			r.ahead.Add(int64(30 * time.Millisecond))
+		}
+		r.mustLead(ended)
+		end(errOver)
+		<-ended
+	})
+}
