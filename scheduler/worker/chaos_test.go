@@ -14,8 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// TestChaos runs a worker through lost answers, lost sessions and restarts, under a leader that hands out whatever is
-// due and takes back what sessions have lost, and checks what must hold through all of it.
+// TestChaos runs a worker through lost answers, lost sessions and restarts. A leader dispatches due runs and takes back
+// the runs of lost sessions. The test checks the guarantees throughout.
 func TestChaos(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
@@ -24,7 +24,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// chaos draws what happens to the worker from random, and what happens to its calls, which come concurrently, from faults.
+// chaos draws the events of the worker from random, and the faults of its concurrent calls from faults.
 func chaos(t *testing.T, random, faults *rand.Rand) {
 	const runs = 60
 	watch := &overlapWatch{t: t, executing: make(map[string]bool), tokens: make(map[int64]bool), last: make(map[string]int64)}
@@ -39,11 +39,11 @@ func chaos(t *testing.T, random, faults *rand.Rand) {
 		due := time.Now().Add(time.Duration(random.IntN(120)) * time.Second)
 		names = append(names, r.store.pending([]string{"backup", "once"}[i%2], fmt.Sprint(i), due))
 	}
-	calm, dark := false, time.Now() // both guarded by the store
+	ending, dark := false, time.Now() // both guarded by the store
 	r.store.fault = func(string, *job.Run) fault {
 		p := faults.IntN(100)
 		switch {
-		case calm:
+		case ending:
 			return none
 		case time.Now().Before(dark):
 			return refused
@@ -55,13 +55,13 @@ func chaos(t *testing.T, random, faults *rand.Rand) {
 	r.start()
 	for second := 0; ; second++ {
 		if second == 400 {
-			r.store.set(func() { calm = true })
+			r.store.set(func() { ending = true })
 		}
 		if second > 400 && lead(r, names) == 0 {
 			break
 		}
 		if second > 2000 {
-			t.Fatal("runs do not come to an end")
+			t.Fatal("runs do not end")
 		}
 		lead(r, names)
 		after(time.Second)
@@ -113,7 +113,7 @@ func chaos(t *testing.T, random, faults *rand.Rand) {
 				want = 1
 			}
 			if got := events[a.Token]; got != want {
-				t.Errorf("%d events tell of attempt %+v of run %s, want %d", got, a, name, want)
+				t.Errorf("%d events for attempt %+v of run %s, want %d", got, a, name, want)
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func chaos(t *testing.T, random, faults *rand.Rand) {
 	}
 }
 
-// lead does a leader's work once and returns how many runs have not ended.
+// lead does one round of a leader's work and returns how many runs have not ended.
 func lead(r *rig, names []string) (open int) {
 	var present string
 	if s := r.session(); s != nil && !s.isClosed() {
@@ -162,7 +162,7 @@ func lead(r *rig, names []string) (open int) {
 	return open
 }
 
-// overlapWatch is an executor that notices what must never happen.
+// overlapWatch is an executor that detects overlapping and repeated attempts.
 type overlapWatch struct {
 	t *testing.T
 

@@ -17,7 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestOutputIsBounded has attempts print more than may be kept, within the ten minutes between two looks.
+// TestOutputIsBounded lets attempts print more than the bounds allow, within the ten minutes between two sweeps.
 func TestOutputIsBounded(t *testing.T) {
 	kept := func(r *rig) (total int64) {
 		files, err := filepath.Glob(filepath.Join(r.cfg.DataDir, "output", "*", "*.out"))
@@ -33,7 +33,7 @@ func TestOutputIsBounded(t *testing.T) {
 		}
 		return total
 	}
-	place := func(r *rig, files int, text string) { // as attempts that have ended
+	place := func(r *rig, files int, text string) { // as by attempts that have ended
 		dir := filepath.Join(r.cfg.DataDir, "output", "other")
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func TestOutputIsBounded(t *testing.T) {
 		return r
 	}
 
-	t.Run("as it comes", func(t *testing.T) {
+	t.Run("while it grows", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, printing)
 			r.cfg.OutputBytes = 3*output.Block + 1000
@@ -72,7 +72,7 @@ func TestOutputIsBounded(t *testing.T) {
 			}
 		})
 	})
-	t.Run("by what files take, however short they are", func(t *testing.T) {
+	t.Run("by the disk space of short files", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := begun(t, 500, 2000)
 			if n := kept(r); n != 5000 {
@@ -80,28 +80,28 @@ func TestOutputIsBounded(t *testing.T) {
 			}
 		})
 	})
-	t.Run("so that there is room again on a disk that takes nothing", func(t *testing.T) {
+	t.Run("by half on a disk that cannot be written to", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := begun(t, 8, 8)
 			if n := kept(r); n != 80 {
-				t.Errorf("%d bytes of output are kept, want all 80 that may be", n)
+				t.Errorf("%d bytes of output are kept, want all 80 that the bounds allow", n)
 			}
-			if err := os.MkdirAll(filepath.Join(r.cfg.DataDir, "probe", "a"), 0o700); err != nil { // in the way of the probe
+			if err := os.MkdirAll(filepath.Join(r.cfg.DataDir, "probe", "a"), 0o700); err != nil { // makes the probe fail
 				t.Fatal(err)
 			}
 			after(probeEvery + time.Second)
 			if n := kept(r); n != 40 {
-				t.Errorf("%d bytes of output are kept, want half of what may be, 40", n)
+				t.Errorf("%d bytes of output are kept, want 40, half of the bounds", n)
 			}
 		})
 	})
-	t.Run("when the disk takes nothing", func(t *testing.T) {
+	t.Run("when the disk cannot be written to", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, printing)
 			r.cfg.OutputBytes = 1000
 			r.start()
 			dir := filepath.Join(r.cfg.DataDir, "output", "other")
-			for _, path := range []string{dir, filepath.Join(r.cfg.DataDir, "probe", "a")} { // which is in the way of the probe
+			for _, path := range []string{dir, filepath.Join(r.cfg.DataDir, "probe", "a")} { // the second makes the probe fail
 				if err := os.MkdirAll(path, 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -132,13 +132,13 @@ func TestOutputIsBounded(t *testing.T) {
 			w.countOutput(1)
 		}
 		if len(w.sweepSoon) != 0 {
-			t.Error("ten files of 100 that may be there are looked for")
+			t.Error("ten of 100 files start a sweep")
 		}
 		if w.countOutput(1); len(w.sweepSoon) != 1 {
-			t.Error("eleven files of 100 that may be there are not looked for")
+			t.Error("eleven of 100 files start no sweep")
 		}
 	})
-	t.Run("before etcd starts on a disk that takes nothing", func(t *testing.T) {
+	t.Run("before etcd starts on a disk that cannot be written to", func(t *testing.T) {
 		r := newRig(t, printing)
 		place(r, 1, "old")
 		later := time.Now().Add(DefaultOutputAge + time.Hour)
@@ -157,7 +157,7 @@ func TestOutputIsBounded(t *testing.T) {
 	})
 }
 
-// TestFullDisk has a directory lie where the disk is probed, so that nothing can be written there.
+// TestFullDisk puts a directory in the place of the probe, so that the probe fails.
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, lasting(time.Minute))
@@ -169,15 +169,15 @@ func TestFullDisk(t *testing.T) {
 		if err := os.Mkdir(inTheWay, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(inTheWay, "a"), nil, 0o600); err != nil { // it cannot be removed
+		if err := os.WriteFile(filepath.Join(inTheWay, "a"), nil, 0o600); err != nil { // so that the probe cannot remove the directory
 			t.Fatal(err)
 		}
 		after(probeEvery)
 		if r.w.Refuses() == nil || !r.sessions.shown().Draining {
-			t.Fatalf("with a disk that takes nothing: got %v, shown %+v, want an error and a worker that drains", r.w.Refuses(), r.sessions.shown())
+			t.Fatalf("with a full disk: got %v, shown %+v, want an error and draining", r.w.Refuses(), r.sessions.shown())
 		}
 		refused := r.store.pending("backup", "refused", time.Now())
-		r.give(refused) // was given before the leader saw it
+		r.give(refused) // assigned before the leader saw the presence
 		after(time.Second)
 		if got := r.wantState(refused, job.Pending); got.Reason != string(errNoDisk) || got.Attempt != 0 {
 			t.Errorf("run was handed back with %q as attempt %d", got.Reason, got.Attempt)

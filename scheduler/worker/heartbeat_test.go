@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-func TestAnAttemptThatFallsSilentIsEnded(t *testing.T) {
+func TestAnAttemptWithoutHeartbeatIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(ctx context.Context, req executor.Request) job.Outcome {
 			for range 3 {
@@ -34,7 +34,7 @@ func TestAnAttemptThatFallsSilentIsEnded(t *testing.T) {
 	})
 }
 
-func TestAWorkerSaysWhatItCanLimit(t *testing.T) {
+func TestThePresenceListsTheLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, lasting(time.Second))
 		r.cfg.Limits = []string{"cpu", "memory"}

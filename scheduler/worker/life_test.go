@@ -18,7 +18,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 )
 
-// leftBehind starts a shell and its child with a mark, as processes of a worker that was killed together with its nanny.
+// leftBehind starts a shell and its child with a mark, like processes of a worker that was killed together with its
+// nanny.
 func leftBehind(t *testing.T, mark string) (pgid int) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "sleep 1000 & echo began; wait")
@@ -41,11 +42,11 @@ func leftBehind(t *testing.T, mark string) (pgid int) {
 	return cmd.Process.Pid
 }
 
-func TestAWorkerEndsWhatEarlierLivesHaveLeftBeforeItOpensASession(t *testing.T) {
+func TestAWorkerKillsProcessesOfEarlierLivesBeforeItOpensASession(t *testing.T) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skip("marks are not to be found here")
 	}
-	like := newRig(t, lasting(time.Second)) // never started, for its store and its directory
+	like := newRig(t, lasting(time.Second)) // never started; the test uses its store and its directory
 	live := func(opening func(w *Worker)) (mark string) {
 		journal := openJournal(t, filepath.Join(like.cfg.DataDir, "journal.db"))
 		opened := make(chan struct{})
@@ -54,7 +55,7 @@ func TestAWorkerEndsWhatEarlierLivesHaveLeftBeforeItOpensASession(t *testing.T) 
 		sessions.opening = func() { opening(w); close(opened) }
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- w.Run(ctx) }() // waited for below
+		go func() { ended <- w.Run(ctx) }() // the test waits for it
 		<-opened
 		mark = w.mark()
 		stop()
@@ -69,10 +70,10 @@ func TestAWorkerEndsWhatEarlierLivesHaveLeftBeforeItOpensASession(t *testing.T) 
 	others := leftBehind(t, "another-worker.1")
 	live(func(w *Worker) {
 		if procs.Alive(last) {
-			t.Error("a session is opened while processes of the last life are there")
+			t.Error("a session is opened while processes of the last life are alive")
 		}
 		if !procs.Alive(old) || !procs.Alive(others) {
-			t.Error("processes were killed that the journal does not know")
+			t.Error("processes of a life that is not in the journal were killed")
 		}
 		if lives, err := w.journal.lives(); err != nil || len(lives) != 1 || lives[0] != w.life {
 			t.Errorf("the journal knows of lives %v, %v, want %s", lives, err, w.life)
@@ -80,8 +81,8 @@ func TestAWorkerEndsWhatEarlierLivesHaveLeftBeforeItOpensASession(t *testing.T) 
 	})
 }
 
-// A worker that was started on a full disk is the one that gets restarted by force.
-func TestNothingBeginsBeforeTheJournalKnowsOfTheLife(t *testing.T) {
+// TestNoRunBeginsBeforeTheLifeIsRecorded starts a worker on a full disk: operators often kill such a worker.
+func TestNoRunBeginsBeforeTheLifeIsRecorded(t *testing.T) {
 	like := newRig(t, lasting(time.Second)) // never started
 	path := filepath.Join(like.cfg.DataDir, "journal.db")
 	if err := openJournal(t, path).Close(); err != nil {
@@ -95,7 +96,7 @@ func TestNothingBeginsBeforeTheJournalKnowsOfTheLife(t *testing.T) {
 	w.beginLife()
 	w.checkDisk(t.Context())
 	if w.Refuses() == nil {
-		t.Error("the worker takes something while the journal takes nothing")
+		t.Error("the worker accepts runs while the journal cannot be written to")
 	}
 	if err := full.Close(); err != nil {
 		t.Fatal(err)

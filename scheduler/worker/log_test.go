@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// onLog is a log that calls a function with each line.
+// onLog is a writer that calls a function with each line.
 type onLog func(line string)
 
 func (f onLog) Write(b []byte) (int, error) { f(string(b)); return len(b), nil }
@@ -22,7 +22,7 @@ func TestAnOutcomeDoesNotWaitForTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, failing)
 		read := make(chan struct{})
-		defer close(read) // before the worker is stopped
+		defer close(read) // before the worker stops
 		r.log = logTo(func(line string) {
 			if !strings.Contains(line, "session opened") {
 				<-read
@@ -36,7 +36,7 @@ func TestAnOutcomeDoesNotWaitForTheLog(t *testing.T) {
 	})
 }
 
-func TestTheLogSaysWhatBecomesOfAnOutcome(t *testing.T) {
+func TestTheLogReportsAnUndeliveredOutcome(t *testing.T) {
 	for text, writable := range map[string]bool{
 		"outcome waits in the journal": true,
 		"outcome is lost":              false,
@@ -44,8 +44,8 @@ func TestTheLogSaysWhatBecomesOfAnOutcome(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lasting(time.Second))
-				var said strings.Builder // read once the worker has ended
-				r.log = logTo(func(line string) { said.WriteString(line) })
+				var logged strings.Builder // read after the worker has ended
+				r.log = logTo(func(line string) { logged.WriteString(line) })
 				r.start()
 				r.one()
 				after(100 * time.Millisecond)
@@ -58,8 +58,9 @@ func TestTheLogSaysWhatBecomesOfAnOutcome(t *testing.T) {
 				if err := r.finish(); err != nil {
 					t.Error(err)
 				}
-				if !strings.Contains(said.String(), text) || strings.Count(said.String(), "outcome waits")+strings.Count(said.String(), "outcome is lost") != 1 {
-					t.Errorf("the log says\n%s\nwant that %s, and nothing else of it", &said, text)
+				got := logged.String()
+				if !strings.Contains(got, text) || strings.Count(got, "outcome waits")+strings.Count(got, "outcome is lost") != 1 {
+					t.Errorf("the log is\n%s\nwant %q once, and no other line about the outcome", got, text)
 				}
 			})
 		})

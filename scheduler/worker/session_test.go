@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// dying takes d to end after it was interrupted.
+// dying returns a function that ends d after its context.
 func dying(d time.Duration) func(context.Context, executor.Request) job.Outcome {
 	return func(ctx context.Context, req executor.Request) job.Outcome {
 		<-ctx.Done()
@@ -23,7 +23,7 @@ func dying(d time.Duration) func(context.Context, executor.Request) job.Outcome 
 }
 
 func TestSessionLoss(t *testing.T) {
-	t.Run("kills at the deadline, and opens the next session when the killed have ended", func(t *testing.T) {
+	t.Run("kills at the deadline, and opens the next session when the killed attempts have ended", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, dying(3*time.Second))
 			r.start()
@@ -33,7 +33,7 @@ func TestSessionLoss(t *testing.T) {
 			first.cutOff()
 			after(fakeTTL - time.Nanosecond)
 			r.wantState(name, job.Running)
-			r.store.set(func() {}) // the store answers all the while
+			r.store.set(func() {}) // the store answers throughout
 			after(2 * time.Second)
 			if r.session() != first || first.isClosed() {
 				t.Error("the session was closed or another one opened while a killed attempt was alive")
@@ -53,7 +53,7 @@ func TestSessionLoss(t *testing.T) {
 		})
 	})
 
-	t.Run("hands over at once when the lease is known to be gone", func(t *testing.T) {
+	t.Run("kills at once when the lease is known to be gone", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, dying(0))
 			r.start()
@@ -73,8 +73,8 @@ func TestSessionLoss(t *testing.T) {
 		overlap job.Overlap
 		want    job.State
 	}{
-		{"lets an at_most_once attempt go on whose job may overlap", job.OverlapAllow, job.Succeeded},
-		{"kills an at_most_once attempt whose job may not overlap", job.OverlapSkip, job.Lost},
+		{"lets an at_most_once attempt go on if its job may overlap", job.OverlapAllow, job.Succeeded},
+		{"kills an at_most_once attempt if its job may not overlap", job.OverlapSkip, job.Lost},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,8 @@ func TestSessionLoss(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, nil)
 				var hurried time.Time
-				r.exec.do = func(ctx context.Context, req executor.Request) job.Outcome { // it ignores SIGTERM, and its grace is long
+				// It ignores SIGTERM, and its grace is long.
+				r.exec.do = func(ctx context.Context, req executor.Request) job.Outcome {
 					<-ctx.Done()
 					<-req.Hurry
 					hurried = time.Now()
@@ -114,13 +115,13 @@ func TestSessionLoss(t *testing.T) {
 				r.session().cutOff()
 				after(time.Minute)
 				if got := hurried.Sub(cut); got != fakeTTL {
-					t.Errorf("an attempt that others may repeat had to be gone %v after the last renewal, want %v", got, fakeTTL)
+					t.Errorf("an attempt that others may repeat had to end %v after the last renewal, want %v", got, fakeTTL)
 				}
 			})
 		})
 	}
 
-	t.Run("does not wait for the grace of what ignores its end", func(t *testing.T) {
+	t.Run("does not wait for the grace of an attempt that ignores its end", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, dying(time.Minute))
 			r.store.define("backup", job.Spec{Command: []string{"x"}, KillGrace: job.Duration(time.Hour)})
@@ -136,7 +137,7 @@ func TestSessionLoss(t *testing.T) {
 		})
 	})
 
-	t.Run("drops what has not begun", func(t *testing.T) {
+	t.Run("drops runs that have not begun", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Second))
 			r.start()
@@ -150,13 +151,13 @@ func TestSessionLoss(t *testing.T) {
 		})
 	})
 
-	t.Run("keeps an attempt from beginning when its claim is answered too late", func(t *testing.T) {
+	t.Run("keeps an attempt from beginning if its claim is answered too late", func(t *testing.T) {
 		for _, delivery := range job.Deliveries() {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lasting(time.Second))
 				r.store.define("backup", job.Spec{Command: []string{"x"}, Delivery: delivery})
 				r.start()
-				// As when the process is stopped while the answer is on its way: no timer of ours has fired.
+				// As if the process were suspended before the answer: no timer has fired.
 				r.store.wrote = func(run job.Run) {
 					if run.State == job.Running {
 						s := r.session()
@@ -174,15 +175,15 @@ func TestSessionLoss(t *testing.T) {
 	})
 
 	for name, c := range map[string]struct {
-		claim fault // what becomes of it
-		taken bool  // the leader has given the run to another worker meanwhile
+		claim fault // result of the claim
+		taken bool  // the leader has assigned the run to another worker meanwhile
 		want  job.State
 	}{
-		"landed":                   {applied, false, job.Pending},
-		"did not":                  {refused, false, job.Pending},
-		"did not, and others have": {refused, true, job.Running},
+		"was applied":                        {applied, false, job.Pending},
+		"was lost":                           {refused, false, job.Pending},
+		"was lost, and another worker began": {refused, true, job.Running},
 	} {
-		t.Run("keeps an attempt from beginning whose claim was never answered and "+name, func(t *testing.T) {
+		t.Run("keeps an attempt from beginning if its claim was never answered and "+name, func(t *testing.T) {
 			for _, delivery := range job.Deliveries() {
 				synctest.Test(t, func(t *testing.T) {
 					r := newRig(t, lasting(time.Second))
@@ -228,7 +229,7 @@ func TestSessionLoss(t *testing.T) {
 			r.sessions.closing = func() {
 				closed++
 				if got := r.store.get(name).State; got != job.Succeeded {
-					t.Errorf("session closed while the run was %s: others repeat it", got)
+					t.Errorf("session closed while the run was %s: another worker repeats it", got)
 				}
 			}
 			r.start()
@@ -274,190 +275,6 @@ func TestSessionLoss(t *testing.T) {
 			r.wantState(name, job.Succeeded)
 			if r.session().id != "s2" {
 				t.Errorf("session = %s, want s2", r.session().id)
-			}
-		})
-	})
-}
-
-func TestShutdown(t *testing.T) {
-	t.Run("hands back what has not begun, lets finish what runs, stops the rest", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, nil)
-			r.exec.do = func(ctx context.Context, req executor.Request) job.Outcome {
-				d := time.Hour
-				if req.Run.ID == "short" {
-					d = 10 * time.Second
-				}
-				return lasting(d)(ctx, req)
-			}
-			r.store.define("once", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce})
-			r.start()
-			short := r.store.pending("backup", "short", time.Now())
-			long := r.store.pending("backup", "long", time.Now())
-			once := r.store.pending("once", "long", time.Now())
-			ahead := r.store.pending("backup", "ahead", time.Now().Add(2*time.Second))
-			r.give(short, long, once, ahead)
-			after(time.Second)
-
-			begun := time.Now()
-			r.stop()
-			after(time.Millisecond)
-			if got := r.wantState(ahead, job.Pending); got.Reason != string(errDraining) {
-				t.Errorf("reason = %q, want %q", got.Reason, errDraining)
-			}
-			r.sessions.mu.Lock()
-			draining := r.sessions.presence.Draining
-			r.sessions.mu.Unlock()
-			if !draining {
-				t.Error("presence does not say that the worker is draining")
-			}
-			late := r.store.pending("backup", "late", time.Now())
-			r.give(late)
-			after(time.Millisecond)
-			r.wantState(late, job.Pending)
-
-			if err := r.finish(); err != nil {
-				t.Errorf("Run() = %v", err)
-			}
-			if took := time.Since(begun); took < r.cfg.ShutdownGrace || took > r.cfg.ShutdownGrace+time.Second {
-				t.Errorf("Run took %v to end, want the grace of %v", took, r.cfg.ShutdownGrace)
-			}
-			r.wantState(short, job.Succeeded)
-			r.wantState(once, job.Lost)
-			if got := r.wantState(long, job.Pending); got.LostAttempts() != 1 {
-				t.Errorf("lost attempts = %d, want 1", got.LostAttempts())
-			}
-			if !r.session().isClosed() {
-				t.Error("session is not closed")
-			}
-			if n := r.store.queued(); n != 0 {
-				t.Errorf("%d orders are queued, want none", n)
-			}
-		})
-	})
-
-	t.Run("without a grace stops at once", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Hour))
-			r.cfg.ShutdownGrace = 0
-			r.start()
-			name, _ := r.one()
-			after(time.Second)
-			begun := time.Now()
-			if err := r.finish(); err != nil {
-				t.Errorf("Run() = %v", err)
-			}
-			if took := time.Since(begun); took > time.Second {
-				t.Errorf("Run took %v to end", took)
-			}
-			r.wantState(name, job.Pending)
-		})
-	})
-
-	t.Run("begins nothing more", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Hour))
-			r.cfg.ShutdownGrace = 0
-			stopped := false
-			r.store.jobRev = 1
-			r.cfg.Known = func(name string, _ int64) (*job.Job, bool) { // asked when the run's time has come, for the last time
-				j, err := r.store.Job(context.Background(), name)
-				if run := r.store.get("backup/a"); !stopped && run.Rev > 0 && !time.Now().Before(run.Due) {
-					stopped = true
-					r.stop()
-					time.Sleep(time.Millisecond) // the worker drains, and sees nothing that executes
-				}
-				return &j, err == nil
-			}
-			r.start()
-			name := r.store.pending("backup", "a", time.Now().Add(time.Nanosecond))
-			r.give(name)
-			after(time.Second)
-			if err := r.finish(); err != nil {
-				t.Errorf("Run() = %v", err)
-			}
-			if !stopped {
-				t.Fatal("the worker was not stopped, the test proves nothing")
-			}
-			r.wantExecutions(0)
-			if got := r.wantState(name, job.Pending); got.LostAttempts() != 0 {
-				t.Errorf("lost attempts = %d, want none", got.LostAttempts())
-			}
-		})
-	})
-
-	t.Run("still hears requests to stop", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Hour))
-			r.start()
-			name, _ := r.one()
-			after(time.Second)
-			r.stop()
-			after(time.Second)
-			r.store.change(name, r.session().id, func(run job.Run) (job.Run, error) { return run.Stop(job.Cancel{At: time.Now()}) })
-			after(time.Second)
-			r.wantState(name, job.Canceled)
-		})
-	})
-
-	t.Run("keeps an attempt from beginning whose claim succeeds after the grace", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Hour))
-			r.store.define("once", job.Spec{Command: []string{"x"}, Delivery: job.AtMostOnce})
-			r.start()
-			r.store.set(func() {
-				r.store.fault = func(op string, _ *job.Run) fault {
-					if op == "write" {
-						return refused
-					}
-					return none
-				}
-			})
-			name := r.store.pending("once", "a", time.Now())
-			r.give(name)
-			after(time.Second)
-			r.stop()
-			after(r.cfg.ShutdownGrace + 100*time.Millisecond)
-			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return none } })
-			if err := r.finish(); err != nil {
-				t.Errorf("Run() = %v", err)
-			}
-			r.wantState(name, job.Pending)
-			r.wantExecutions(0)
-		})
-	})
-
-	t.Run("is bounded when the store does not answer", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(5*time.Second))
-			r.start()
-			name, _ := r.one()
-			after(time.Second)
-			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return refused } })
-			begun := time.Now()
-			if err := r.finish(); err != nil {
-				t.Errorf("Run() = %v", err)
-			}
-			if took := time.Since(begun); took > 20*time.Second {
-				t.Errorf("Run took %v to end", took)
-			}
-			r.wantState(name, job.Running)
-			r.wantJournal(1)
-		})
-	})
-
-	t.Run("ends at once without a session", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, lasting(time.Second))
-			r.sessions.err = errors.New("no lease")
-			r.start()
-			after(time.Minute)
-			begun := time.Now()
-			if err := r.finish(); err != nil {
-				t.Errorf("Run() = %v", err)
-			}
-			if took := time.Since(begun); took > time.Second {
-				t.Errorf("Run took %v to end", took)
 			}
 		})
 	})

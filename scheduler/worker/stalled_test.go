@@ -16,12 +16,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// stalled is a worker in real time, since whoever waits in the kernel holds a bubble's clock up.
+// stalled is a worker in real time, since a goroutine that waits in the kernel stops the clock of a bubble.
 type stalled struct {
 	*rig
 	worker *Worker
 	stop   context.CancelFunc
-	ended  chan error // what Run has returned
+	ended  chan error // result of Run
 }
 
 func startStalled(t *testing.T, r *rig) *stalled {
@@ -32,18 +32,18 @@ func startStalled(t *testing.T, r *rig) *stalled {
 	ctx, stop := context.WithCancel(t.Context())
 	s.stop = stop
 	t.Cleanup(stop)
-	go func() { s.ended <- s.worker.Run(ctx) }() // waited for by the tests
+	go func() { s.ended <- s.worker.Run(ctx) }() // stopped waits for it
 	return s
 }
 
-// stopped tells the worker to stop and waits until it has, with an error, for 20 s.
+// stopped stops the worker and waits 20 s for Run to return an error.
 func (s *stalled) stopped() {
 	s.t.Helper()
 	s.stop()
 	select {
 	case err := <-s.ended:
 		if err == nil {
-			s.t.Error("Run() = nil, want to hear of what is left behind")
+			s.t.Error("Run() = nil, want an error for the goroutine that is left behind")
 		}
 	case <-time.After(20 * time.Second):
 		s.t.Error("the worker does not stop")
@@ -55,12 +55,12 @@ func await(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for until := time.Now().Add(20 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
-			t.Fatalf("after 20 s it is still not so that %s", what)
+			t.Fatalf("after 20 s the test still waits until %s", what)
 		}
 	}
 }
 
-// probePipe puts a pipe in the place of the probe, whose opening returns once goOn has opened the other end.
+// probePipe puts a pipe in the place of the probe. Opening it blocks until goOn opens the other end.
 func probePipe(t *testing.T, dir string) (goOn func()) {
 	t.Helper()
 	path := filepath.Join(dir, "probe")
@@ -81,12 +81,12 @@ func probePipe(t *testing.T, dir string) (goOn func()) {
 }
 
 func TestADiskThatDoesNotAnswer(t *testing.T) {
-	t.Run("holds no outcome up, and what it takes late is not sent again", func(t *testing.T) {
+	t.Run("delays no outcome, and an outcome that it writes late is not sent again", func(t *testing.T) {
 		r := newRig(t, failing)
 		r.cfg.StopTimeout = 100 * time.Millisecond
 		s := startStalled(t, r)
 		await(t, "a session is open", func() bool { return s.session() != nil })
-		tx, err := s.journal.db.Begin(true) // as a commit that waits for the disk
+		tx, err := s.journal.db.Begin(true) // like a commit that waits for the disk
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestADiskThatDoesNotAnswer(t *testing.T) {
 		}
 	})
 
-	t.Run("is noticed, and holds no session up", func(t *testing.T) {
+	t.Run("is noticed, and delays no session", func(t *testing.T) {
 		r := newRig(t, failing)
 		goOn := probePipe(t, r.cfg.DataDir)
 		s := startStalled(t, r)
@@ -130,7 +130,7 @@ func TestADiskThatDoesNotAnswer(t *testing.T) {
 		}
 	})
 
-	t.Run("does not keep the worker from ending", func(t *testing.T) {
+	t.Run("does not prevent the worker's end", func(t *testing.T) {
 		r := newRig(t, failing)
 		r.cfg.StopTimeout = 100 * time.Millisecond
 		goOn := probePipe(t, r.cfg.DataDir)

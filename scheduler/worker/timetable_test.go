@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// runTable runs a timetable, in a bubble, until stop is called, which waits for its functions. q has places for two.
+// runTable runs a timetable in a bubble until stop is called. stop waits for its functions. q runs two functions at a time.
 func runTable(t *testing.T) (table *timetable, q *queue, stop func()) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -20,7 +20,7 @@ func runTable(t *testing.T) (table *timetable, q *queue, stop func()) {
 	return table, q, func() { cancel(); wg.Wait() }
 }
 
-// record notes when things happened.
+// record records when functions ran.
 type record struct {
 	mu    sync.Mutex
 	began time.Time
@@ -47,8 +47,8 @@ func TestTimetable(t *testing.T) {
 		ended, end := context.WithCancel(t.Context())
 		end()
 		table.after(t.Context(), 3*time.Second, r.note(3))
-		table.after(t.Context(), time.Second, r.note(1)) // sooner than what it waits for
-		table.after(t.Context(), time.Hour, r.note(4))   // until the end
+		table.after(t.Context(), time.Second, r.note(1)) // sooner than the first entry
+		table.after(t.Context(), time.Hour, r.note(4))   // until stop
 		table.after(t.Context(), -time.Second, r.note(0))
 		table.after(called, time.Hour, r.note(2))
 		table.after(ended, time.Hour, r.note(5))
@@ -67,40 +67,40 @@ func TestTimetable(t *testing.T) {
 	})
 }
 
-// TestAHerdStartsInPortions: what is due at one instant is not all made ready to run at once, and what has ended makes way
-// for it, for a while.
-func TestAHerdStartsInPortions(t *testing.T) {
-	const herd = 3*batchSize + 1
+// TestDueFunctionsStartInBatches makes many functions due at one instant. They start in batches, and functions of a queue yield
+// to them for a bounded time.
+func TestDueFunctionsStartInBatches(t *testing.T) {
+	const many = 3*batchSize + 1
 	var started, waiting int
 	table := newTimetable(func(f func()) { f() })
 	ends := table.newQueue(10, time.Hour)
-	impatient := table.newQueue(10, 0)
-	for range herd {
+	urgent := table.newQueue(10, 0)
+	for range many {
 		table.after(t.Context(), 0, func() {
 			started++
 			ends.submit(func() { waiting++ })
 		})
 	}
 	for i, want := range []struct{ started, waiting int }{
-		{batchSize, batchSize}, // it is not known yet that more are due
+		{batchSize, batchSize}, // the table does not know yet that more are due
 		{2 * batchSize, batchSize},
 		{3 * batchSize, batchSize},
-		{herd, herd},
+		{many, many},
 	} {
 		_, more := table.startDue(false)
 		table.late.Store(more)
 		ends.startBatch()
 		if got := (struct{ started, waiting int }{started, waiting}); got != want {
-			t.Errorf("after %d portions %+v, want %+v", i+1, got, want)
+			t.Errorf("after %d batches %+v, want %+v", i+1, got, want)
 		}
-		if more != (want.started < herd) {
-			t.Errorf("after %d portions, more are due: %t", i+1, more)
+		if more != (want.started < many) {
+			t.Errorf("after %d batches, more are due: %t", i+1, more)
 		}
 		ran := false
-		impatient.submit(func() { ran = true })
-		impatient.startBatch()
+		urgent.submit(func() { ran = true })
+		urgent.startBatch()
 		if !ran {
-			t.Errorf("after %d portions, what has no patience makes way", i+1)
+			t.Errorf("after %d batches, a function that must not yield waits", i+1)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, q, stop := runTable(t)
 		r := newRecord()
-		for i := range 6 { // two at a time, each of which takes a second
+		for i := range 6 { // each takes a second, and two run at a time
 			table.start(func() {
 				q.submit(func() {
 					r.note(i)()

@@ -25,7 +25,7 @@ func executeWithoutDescriptors() {
 	json.NewEncoder(os.Stdout).Encode(o)
 }
 
-func TestAMachineThatLacksSomething(t *testing.T) {
+func TestAMachineThatCannotStartProcesses(t *testing.T) {
 	worker := exec.Command(os.Args[0])
 	worker.Env = append(os.Environ(), "ROTA_TEST_LACKING=1")
 	text, err := worker.Output()

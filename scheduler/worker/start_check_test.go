@@ -14,8 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestAMachineThatLacksSomething has a machine without a process left.
-func TestAMachineThatLacksSomething(t *testing.T) {
+// TestAMachineThatCannotStartProcesses uses a machine that has no process left.
+func TestAMachineThatCannotStartProcesses(t *testing.T) {
 	for _, delivery := range job.Deliveries() {
 		synctest.Test(t, func(t *testing.T) {
 			var full atomic.Bool
@@ -46,16 +46,16 @@ func TestAMachineThatLacksSomething(t *testing.T) {
 				t.Errorf("got %v, shown %+v, want an error and a worker that drains", r.w.Refuses(), r.sessions.shown())
 			}
 			if r.w.diskFull() {
-				t.Error("the disk is said to be full, and old output would make room")
+				t.Error("the disk counts as full, and old output would be swept")
 			}
-			r.give(name) // before the leader saw it
+			r.give(name) // before the leader saw the presence
 			after(time.Minute)
 			if got := r.wantState(name, job.Pending); got.Reason != string(errCannotStart) {
 				t.Errorf("run was handed back with %q, want %q", got.Reason, errCannotStart)
 			}
 			r.wantExecutions(1)
 			if n := trials.Load(); n < 55 || n > 60 {
-				t.Errorf("tried %d times in a minute, want once a second", n)
+				t.Errorf("checked %d times in a minute, want once a second", n)
 			}
 			full.Store(false)
 			after(2 * unhealthyProbeEvery)
@@ -68,7 +68,7 @@ func TestAMachineThatLacksSomething(t *testing.T) {
 			tried := trials.Load()
 			after(time.Minute)
 			if n := trials.Load() - tried; n > 0 {
-				t.Errorf("tried %d times while nothing is lacking", n)
+				t.Errorf("checked %d times while attempts can start", n)
 			}
 		})
 	}

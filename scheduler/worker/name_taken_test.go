@@ -16,8 +16,8 @@ func TestAWorkerEndsWhenAnotherProcessHasItsName(t *testing.T) {
 		every  time.Duration
 		want   error
 	}{
-		{"its presence is taken again and again", (*fakeSession).rob, 10 * time.Second, ErrNameTaken},
-		{"its presence is taken now and then", (*fakeSession).rob, lossWindow, nil},
+		{"its presence is taken again and again", (*fakeSession).take, 10 * time.Second, ErrNameTaken},
+		{"its presence is taken rarely", (*fakeSession).take, lossWindow, nil},
 		{"its session is lost again and again", (*fakeSession).lose, 10 * time.Second, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestAWorkerEndsWhenAnotherProcessHasItsName(t *testing.T) {
 					}
 					close(r.done)
 				case <-time.After(time.Minute):
-					t.Error("it goes on")
+					t.Error("the worker goes on")
 				}
 			})
 		})

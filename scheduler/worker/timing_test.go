@@ -12,8 +12,8 @@ import (
 )
 
 func TestClaims(t *testing.T) {
-	// hold gives the worker n runs of a job that are due in two seconds.
-	hold := func(r *rig, jobName string, n int) (names []string) {
+	// assign assigns to the worker n runs of a job that are due in two seconds.
+	assign := func(r *rig, jobName string, n int) (names []string) {
 		due := time.Now().Add(2 * time.Second)
 		for i := range n {
 			names = append(names, r.store.pending(jobName, fmt.Sprint(i), due))
@@ -22,13 +22,13 @@ func TestClaims(t *testing.T) {
 		return names
 	}
 
-	t.Run("of a herd spread over the time before it, and all of it begins together", func(t *testing.T) {
+	t.Run("of many runs are spread over the time before their start, and all runs begin together", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const n = 200
 			r := newRig(t, lasting(time.Second))
 			r.cfg.Capacity = n
 			r.start()
-			names := hold(r, "backup", n)
+			names := assign(r, "backup", n)
 			after(2*time.Second - minLead - n*claimCost - time.Nanosecond)
 			for _, name := range names {
 				r.wantState(name, job.Armed)
@@ -44,7 +44,7 @@ func TestClaims(t *testing.T) {
 		})
 	})
 
-	t.Run("come earlier where they take long, for a while", func(t *testing.T) {
+	t.Run("are sent earlier while claims are slow", func(t *testing.T) {
 		for _, c := range []struct{ took, want time.Duration }{
 			{60 * time.Millisecond, 120 * time.Millisecond},
 			{time.Second, maxLead},
@@ -59,10 +59,10 @@ func TestClaims(t *testing.T) {
 					slow = false
 				}
 				r.start()
-				hold(r, "backup", 1)
+				assign(r, "backup", 1)
 				after(4 * time.Second)
 				for _, ahead := range []time.Duration{c.want, minLead} {
-					name := hold(r, "backup", 1)[0]
+					name := assign(r, "backup", 1)[0]
 					after(2*time.Second - ahead - time.Nanosecond)
 					r.wantState(name, job.Armed)
 					after(time.Nanosecond)
@@ -73,12 +73,12 @@ func TestClaims(t *testing.T) {
 		}
 	})
 
-	t.Run("come in their time where nobody repeats an attempt that was lost", func(t *testing.T) {
+	t.Run("are sent at the run's time if its delivery is at_most_once", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Second))
 			r.store.define("charge", job.Spec{Command: []string{"charge"}, Delivery: job.AtMostOnce})
 			r.start()
-			name := hold(r, "charge", 1)[0]
+			name := assign(r, "charge", 1)[0]
 			after(2*time.Second - time.Nanosecond)
 			r.wantState(name, job.Armed)
 			after(time.Nanosecond)
@@ -87,11 +87,11 @@ func TestClaims(t *testing.T) {
 		})
 	})
 
-	t.Run("hold up nobody's end: an attempt that is to stop before its time does not begin", func(t *testing.T) {
+	t.Run("delay no stop: an attempt that is stopped before its time does not begin", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Second))
 			r.start()
-			name := hold(r, "backup", 1)[0]
+			name := assign(r, "backup", 1)[0]
 			after(2*time.Second - minLead/2)
 			r.store.change(name, r.session().id, func(run job.Run) (job.Run, error) {
 				return run.Stop(job.Cancel{At: time.Now(), Reason: "not today"})
@@ -102,11 +102,11 @@ func TestClaims(t *testing.T) {
 		})
 	})
 
-	t.Run("are given back by a worker that loses its session before their time", func(t *testing.T) {
+	t.Run("of a worker that loses its session before their time do not begin", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Second))
 			r.start()
-			name := hold(r, "backup", 1)[0]
+			name := assign(r, "backup", 1)[0]
 			after(2*time.Second - minLead/2)
 			r.session().lose()
 			after(minLead)
@@ -122,7 +122,7 @@ func TestClaims(t *testing.T) {
 	})
 }
 
-func TestNothingBeginsEarlyHoweverLongItTakesToReadTheClock(t *testing.T) {
+func TestNoRunBeginsEarlyWithASlowClock(t *testing.T) {
 	start := time.Now()
 	now := start
 	read := func() time.Time {
@@ -137,7 +137,7 @@ func TestNothingBeginsEarlyHoweverLongItTakesToReadTheClock(t *testing.T) {
 	}
 }
 
-// lateness notes how late attempts begin.
+// lateness is an observer that records how late attempts begin.
 type lateness struct {
 	noObserver
 	mu   sync.Mutex
@@ -150,7 +150,7 @@ func (l *lateness) Began(_ *job.Run, late time.Duration) {
 	l.late = append(l.late, late)
 }
 
-func TestLatenessIsFromWhenARunWasDueToWhenItBegins(t *testing.T) {
+func TestLatenessIsTheTimeFromDueToStart(t *testing.T) {
 	for _, skew := range []time.Duration{0, 45 * time.Second, -45 * time.Second} {
 		t.Run("a leader's clock that is ahead by "+skew.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -169,9 +169,9 @@ func TestLatenessIsFromWhenARunWasDueToWhenItBegins(t *testing.T) {
 	}
 }
 
-// A run is taken back and given to the same worker anew, which does not hear of it before its claim is refused.
-func TestWhatIsGivenAnewUntoldBeginsInItsTime(t *testing.T) {
-	for _, told := range []bool{false, true} {
+// TestAReassignedRunBeginsInItsTime assigns a run to the same worker again. The worker learns that from its refused claim.
+func TestAReassignedRunBeginsInItsTime(t *testing.T) {
+	for _, delivered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, lasting(time.Second))
 			r.start()
@@ -184,7 +184,7 @@ func TestWhatIsGivenAnewUntoldBeginsInItsTime(t *testing.T) {
 			})
 			after(time.Second - time.Nanosecond)
 			r.wantExecutions(0)
-			if told { // only now
+			if delivered { // only now
 				run := r.store.get(name)
 				r.store.again(job.Order{ID: "late", Session: run.Session, Rev: run.Rev, Runs: []job.Run{run}})
 			}
@@ -196,7 +196,7 @@ func TestWhatIsGivenAnewUntoldBeginsInItsTime(t *testing.T) {
 	}
 }
 
-func TestNoTwoClaimsHaveTheSameStart(t *testing.T) {
+func TestClaimsOfOneRunDifferInTheirStarts(t *testing.T) {
 	now := time.Now()
 	if a, b := recordedStart(now.Add(time.Second), now, 1), recordedStart(now.Add(time.Second), now, 2); a.Equal(b) {
 		t.Errorf("both are %v", a)

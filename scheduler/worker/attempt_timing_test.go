@@ -1,0 +1,119 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+func TestAttemptTiming(t *testing.T) {
+	t.Run("is claimed before its time and begins at its time if it was armed ahead", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Second))
+			r.start()
+			due := time.Now().Add(2 * time.Second)
+			name := r.store.pending("backup", "a", due)
+			r.give(name)
+			r.wantStart(name, 2*time.Second)
+			if got := r.store.get(name).Started; !got.Equal(due) {
+				t.Errorf("started at %v, want %v", got, due)
+			}
+		})
+	})
+
+	for rev, want := range map[int64]job.State{7: job.Running, 8: job.Pending} {
+		t.Run(fmt.Sprintf("is %s if it was armed from revision 7 of its job and %d is known at its claim", want, rev), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(time.Second))
+				r.store.jobRev = 7
+				due := time.Now().Add(2 * time.Second)
+				r.cfg.Known = func(name string, least int64) (*job.Job, bool) {
+					j := r.store.jobs[name]
+					if j.Rev = 7; !time.Now().Before(due.Add(-minLead)) {
+						j.Rev = rev
+					}
+					return &j, j.Rev >= least
+				}
+				r.start()
+				name := r.store.pending("backup", "a", due)
+				r.give(name)
+				after(2*time.Second - minLead - time.Nanosecond)
+				r.wantState(name, job.Armed)
+				after(minLead + time.Nanosecond)
+				if got := r.wantState(name, want); want == job.Pending && got.Reason != string(errChanged) {
+					t.Errorf("handed back with reason %q", got.Reason)
+				}
+				r.wantExecutions(map[job.State]int{job.Running: 1}[want])
+			})
+		})
+	}
+
+	for name, skew := range map[string]time.Duration{"behind": 45 * time.Second, "ahead": -45 * time.Second} {
+		t.Run("begins at its time when the worker's clock is 45 s "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lasting(time.Second))
+				r.store.skew = skew // of the leader's clock against the worker's
+				r.start()
+				name := r.store.pending("backup", "a", time.Now().Add(skew+2*time.Second))
+				r.give(name)
+				r.wantStart(name, 2*time.Second)
+			})
+		})
+	}
+
+	t.Run("begins at its time by its own clock if the clocks differ by less than clockError", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, lasting(time.Second))
+			r.cfg.LeaderNow = func(int64) (time.Time, bool) { return time.Now().Add(clockError), true }
+			r.start()
+			name := r.store.pending("backup", "a", time.Now().Add(2*time.Second))
+			r.give(name)
+			r.wantStart(name, 2*time.Second)
+		})
+	})
+
+	for name, skew := range map[string]time.Duration{"behind": 45 * time.Second, "right": 0, "ahead": -45 * time.Second} {
+		for known, begins := range map[bool]time.Duration{true: 0, false: 300 * time.Millisecond} {
+			t.Run(fmt.Sprintf("begins %v late after an order of 300 ms if the clock is %s", begins, name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRig(t, lasting(time.Second))
+					r.store.skew, r.store.travel = skew, 300*time.Millisecond
+					r.cfg.LeaderNow = func(int64) (time.Time, bool) { return time.Now().Add(skew), known }
+					r.start()
+					name := r.store.pending("backup", "a", time.Now().Add(skew+2*time.Second))
+					r.give(name)
+					r.wantStart(name, 2*time.Second+begins)
+				})
+			})
+		}
+	}
+
+	for name, skew := range map[string]time.Duration{"behind": 45 * time.Second, "right": 0, "ahead": -45 * time.Second} {
+		t.Run("is retried by the leader's clock if the worker's clock is "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, func(context.Context, executor.Request) job.Outcome {
+					time.Sleep(time.Second)
+					return job.Outcome{State: job.Failed, At: time.Now(), Retry: true}
+				})
+				r.store.define("backup", job.Spec{
+					Command: []string{"backup"},
+					Retry:   &job.Retry{Max: 1, Backoff: job.BackoffConstant, Min: job.Duration(3 * time.Second), Jitter: job.JitterNone},
+				})
+				r.store.skew = skew // of the leader's clock against the worker's
+				r.start()
+				name := r.store.pending("backup", "a", time.Now().Add(skew))
+				r.give(name)
+				after(2 * time.Second)
+				want := time.Now().Add(skew + 2*time.Second)
+				if got := r.wantState(name, job.Pending).Due; !got.Equal(want) {
+					t.Errorf("due %v after the failure by the leader's clock, want 3 s", got.Sub(want)+3*time.Second)
+				}
+			})
+		})
+	}
+}
