@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -91,6 +92,18 @@ func TestTheMapHasEveryPackage(t *testing.T) {
 	for _, path := range got {
 		if _, err := os.Stat("../" + path); strings.Contains(path, "/") && err != nil && !strings.HasPrefix(path, "api/") {
 			t.Errorf("the map describes %s, which does not exist", path)
+		}
+	}
+}
+
+// TestTheFilesToTouchExist looks for each Go file that the architecture page names.
+func TestTheFilesToTouchExist(t *testing.T) {
+	for _, m := range regexp.MustCompile("`([\\w/]+/\\w+\\.go)`").FindAllStringSubmatch(read(t, "explanation/architecture.md"), -1) {
+		if !slices.ContainsFunc([]string{"../", "../scheduler/"}, func(top string) bool {
+			_, err := os.Stat(top + m[1])
+			return err == nil
+		}) {
+			t.Errorf("architecture.md names %s, which does not exist", m[1])
 		}
 	}
 }
