@@ -27,6 +27,7 @@ type cli struct {
 	certKey   string
 	format    format
 	noColor   bool
+	rawOutput bool // control sequences of jobs reach the terminal
 }
 
 // getenv returns the value of an environment variable, "" if it is not set. The last of several values wins.
@@ -42,6 +43,14 @@ func (c *cli) getenv(name string) string {
 // colored reports whether escape sequences may go to stdout.
 func (c *cli) colored() bool {
 	return !c.noColor && c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb" && isTerminal(c.out)
+}
+
+// jobOutput returns the writer for what jobs print. On a terminal it lets only text and colors through.
+func (c *cli) jobOutput() io.Writer {
+	if c.rawOutput || !isTerminal(c.out) {
+		return c.out
+	}
+	return &safeWriter{to: c.out}
 }
 
 // interactive reports whether a person can answer a question.

@@ -37,10 +37,11 @@ has ended, through all later attempts.`,
 				_, err := c.await(ctx, cl, args[0], true, 0)
 				return err
 			}
-			return copyLogs(ctx, cl, args[0], attempt, follow, c.out)
+			return copyLogs(ctx, cl, args[0], attempt, follow, c.jobOutput())
 		}),
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the output until the run has ended")
+	cmd.Flags().BoolVar(&c.rawOutput, "raw", false, "pass control sequences to the terminal, not only colors")
 	cmd.Flags().IntVar(&attempt, "attempt", 0, "number of the attempt (default: the latest)")
 	return cmd
 }
@@ -52,7 +53,7 @@ func (c *cli) showAttempts(ctx context.Context, cl *client.Client, r *api.RunVie
 		if n > 1 {
 			c.printErr("attempt %d", n)
 		}
-		err := copyLogs(ctx, cl, r.Ref, n, true, c.out)
+		err := copyLogs(ctx, cl, r.Ref, n, true, c.jobOutput())
 		var broken *outputError
 		switch {
 		case err == nil:
@@ -60,7 +61,7 @@ func (c *cli) showAttempts(ctx context.Context, cl *client.Client, r *api.RunVie
 			return shown, err
 		case r.State.Terminal() && n == r.Attempt && r.Output != "":
 			c.printErr("the output of attempt %d is unavailable, this is the end of it: %v", n, err)
-			if _, err := io.WriteString(c.out, r.Output); err != nil {
+			if _, err := io.WriteString(c.jobOutput(), r.Output); err != nil {
 				return shown, err
 			}
 		case r.State.Terminal() || n < r.Attempt || !errors.Is(err, job.ErrNotFound) && !errors.Is(err, api.ErrUnavailable):

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/importer"
+	"github.com/rota-scheduler/rota/config"
+)
+
+func newImportCommand(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import",
+		Short: "Translate schedules of other tools into a job file",
+		Long: `Translate crontabs, CronJobs of Kubernetes, timers of systemd, or jobs of dkron, and print a job file. Everything that
+a job file cannot say is reported on stderr with its place, and the exit code is 1. Notes alone leave it at 0.`,
+		Example: `  rota import crontab --system /etc/crontab > jobs.yaml
+  kubectl get cronjobs -o yaml | rota import cronjob - > jobs.yaml`,
+		Args: takes(),
+	}
+	var system bool
+	var zone string
+	crontab := c.importCommand("crontab FILE...", "Translate crontabs", "  crontab -l | rota import crontab -",
+		func(texts map[string]string, files []string, into *importer.Result) {
+			for _, file := range files {
+				importer.Crontab(file, texts[file], importer.CrontabOptions{System: system, Timezone: zone}, into)
+			}
+		})
+	crontab.Flags().BoolVar(&system, "system", false, "each line has a user behind its time, as in /etc/crontab and /etc/cron.d")
+	systemd := c.importCommand("systemd FILE...", "Translate timers with their services",
+		"  rota import systemd /etc/systemd/system/backup.{timer,service}",
+		func(texts map[string]string, _ []string, into *importer.Result) { importer.Systemd(texts, zone, into) })
+	for _, sub := range []*cobra.Command{crontab, systemd} {
+		sub.Flags().StringVar(&zone, "timezone", localZone(), "time `zone` of the machine that the files are from")
+	}
+	each := func(one func(file, text string, into *importer.Result)) func(map[string]string, []string, *importer.Result) {
+		return func(texts map[string]string, files []string, into *importer.Result) {
+			for _, file := range files {
+				one(file, texts[file], into)
+			}
+		}
+	}
+	cmd.AddCommand(crontab, systemd,
+		c.importCommand("cronjob FILE...", "Translate CronJobs of Kubernetes",
+			"  kubectl get cronjobs -o yaml | rota import cronjob -", each(importer.CronJob)),
+		c.importCommand("dkron FILE...", "Translate jobs of dkron",
+			"  curl -s http://dkron:8080/v1/jobs | rota import dkron -", each(importer.Dkron)))
+	return cmd
+}
+
+// importCommand returns a command that translates files.
+func (c *cli) importCommand(
+	use, short, example string, translate func(texts map[string]string, files []string, into *importer.Result),
+) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: example,
+		Args: takes("FILE..."),
+		RunE: func(_ *cobra.Command, files []string) error {
+			texts := map[string]string{}
+			for _, file := range files {
+				text, err := c.readInput(file)
+				if err != nil {
+					return err
+				}
+				texts[file] = string(text)
+			}
+			var res importer.Result
+			translate(texts, files, &res)
+			return c.printImported(&res)
+		},
+	}
+}
+
+// maxImport bounds an imported file, in bytes.
+const maxImport = 16 << 20
+
+// readInput reads a file, or stdin if its name is -.
+func (c *cli) readInput(file string) ([]byte, error) {
+	in := c.in
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, &codedError{exitFailed, "Check the path.", err}
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxImport+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	case len(text) > maxImport:
+		return nil, fmt.Errorf("read %s: it has more than %d MiB", file, maxImport>>20)
+	}
+	return text, nil
+}
+
+func (c *cli) printImported(res *importer.Result) error {
+	for _, p := range res.Problems {
+		c.printErr("%s", p)
+	}
+	if len(res.Jobs) > 0 {
+		text, err := config.Marshal(res.Jobs)
+		if err != nil {
+			return fmt.Errorf("write job file: %w", err)
+		}
+		if _, err := c.out.Write(text); err != nil {
+			return &outputError{err}
+		}
+	}
+	if !res.Complete() {
+		return &codedError{exitFailed, "Read the lines above, and edit the job file.", errors.New("not everything was translated")}
+	}
+	return nil
+}
+
+// localZone is the name of this machine's time zone; UTC if it has none.
+func localZone() string {
+	if name := os.Getenv("TZ"); name != "" {
+		return strings.TrimPrefix(name, ":")
+	}
+	if target, err := filepath.EvalSymlinks("/etc/localtime"); err == nil {
+		if _, name, ok := strings.Cut(target, "/zoneinfo/"); ok && !strings.HasPrefix(name, "Etc/") {
+			return name
+		}
+	}
+	return "UTC"
+}

@@ -1,0 +1,194 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// calendar is an OnCalendar expression, its parts as fields of cron.
+type calendar struct {
+	weekdays, year, month, day string
+	hour, minute, second       string
+	zone                       string
+}
+
+var calendarWords = map[string]string{
+	"minutely": "*-*-* *:*:00", "hourly": "*-*-* *:00:00", "daily": "*-*-* 00:00:00", "monthly": "*-*-01 00:00:00",
+	"weekly": "Mon *-*-* 00:00:00", "yearly": "*-01-01 00:00:00", "annually": "*-01-01 00:00:00",
+	"quarterly": "*-01,04,07,10-01 00:00:00", "semiannually": "*-01,07-01 00:00:00",
+}
+
+var weekdayList = regexp.MustCompile(`(?i)^(mon|tue|wed|thu|fri|sat|sun)[a-z]*((\.\.|-|,)(mon|tue|wed|thu|fri|sat|sun)[a-z]*)*,?$`)
+
+// parseCalendar reads an OnCalendar expression. It refuses what no cron expression can say.
+func parseCalendar(text string) (calendar, error) {
+	c := calendar{weekdays: "*", year: "*", month: "*", day: "*", hour: "0", minute: "0", second: "0"}
+	words := strings.Fields(text)
+	if n := len(words); n > 1 && (strings.Contains(words[n-1], "/") && !strings.ContainsAny(words[n-1], ":*") || words[n-1] == "UTC") {
+		c.zone, words = words[n-1], words[:n-1]
+	}
+	if len(words) == 1 {
+		if long, ok := calendarWords[strings.ToLower(words[0])]; ok {
+			words = strings.Fields(long)
+		}
+	}
+	for _, word := range words {
+		var err error
+		switch {
+		case weekdayList.MatchString(word):
+			c.weekdays = weekdayField(word)
+		case strings.Contains(word, ":"):
+			err = c.time(word)
+		default:
+			err = c.date(word)
+		}
+		if err != nil {
+			return calendar{}, err
+		}
+	}
+	return c, c.combine()
+}
+
+// weekdayField spells Mon..Fri as cron does.
+func weekdayField(word string) string {
+	var parts []string
+	for part := range strings.SplitSeq(strings.TrimSuffix(strings.ToLower(word), ","), ",") {
+		days := strings.FieldsFunc(part, func(c rune) bool { return c == '.' || c == '-' })
+		for i := range days {
+			days[i] = days[i][:3]
+		}
+		parts = append(parts, strings.Join(days, "-"))
+	}
+	return strings.Join(parts, ",")
+}
+
+func (c *calendar) date(word string) (err error) {
+	if month, day, ok := strings.Cut(word, "~"); ok { // days from the end of the month
+		n, err := strconv.Atoi(day)
+		if err != nil || n < 1 {
+			return errors.New("days from the end of a month are read one by one")
+		}
+		c.day = "L"
+		if n > 1 {
+			c.day = fmt.Sprintf("L-%d", n-1)
+		}
+		parts := strings.Split(month, "-")
+		if c.month, err = field(parts[len(parts)-1], 12); err != nil {
+			return err
+		}
+		if len(parts) == 2 {
+			c.year = parts[0]
+		}
+		return nil
+	}
+	parts := strings.Split(word, "-")
+	switch len(parts) {
+	case 3:
+		c.year, parts = parts[0], parts[1:]
+	case 2:
+	default:
+		return fmt.Errorf("%q is neither weekdays, a date nor a time", word)
+	}
+	if c.month, err = field(parts[0], 12); err != nil {
+		return err
+	}
+	c.day, err = field(parts[1], 31)
+	return err
+}
+
+func (c *calendar) time(word string) (err error) {
+	parts := strings.Split(word, ":")
+	if len(parts) > 3 {
+		return fmt.Errorf("%q is no time", word)
+	}
+	if c.hour, err = field(parts[0], 23); err != nil {
+		return err
+	}
+	if c.minute, err = field(parts[1], 59); err != nil {
+		return err
+	}
+	if len(parts) == 3 {
+		c.second, err = field(parts[2], 59)
+	}
+	return err
+}
+
+var component = regexp.MustCompile(`^(\*|\d+)(?:\.\.(\d+))?(?:/(\d+))?$`)
+
+// field spells a part of a date or time as cron does. high is its greatest value.
+func field(text string, high int) (string, error) {
+	var parts []string
+	for part := range strings.SplitSeq(text, ",") {
+		m := component.FindStringSubmatch(part)
+		if m == nil {
+			return "", fmt.Errorf("%q has no counterpart in cron", part)
+		}
+		from, to, step := strings.TrimLeft(m[1], "0"), strings.TrimLeft(m[2], "0"), m[3]
+		if from == "" {
+			from = "0"
+		}
+		switch {
+		case from == "*" && step != "":
+			from += "/" + step
+		case from == "*":
+		case m[2] != "" && step != "":
+			from += "-" + to + "/" + step
+		case m[2] != "":
+			from += "-" + to
+		case step != "":
+			from += fmt.Sprintf("-%d/%s", high, step)
+		}
+		parts = append(parts, from)
+	}
+	return strings.Join(parts, ","), nil
+}
+
+// weeks are the days of a month among which each weekday comes once.
+var weeks = map[string]string{"1-7": "1", "8-14": "2", "15-21": "3", "22-28": "4", "29-31": "5"}
+
+// combine checks what systemd combines in another way than cron: there, weekday and day of month must both hold.
+func (c *calendar) combine() error {
+	if c.weekdays == "*" || c.day == "*" {
+		return nil
+	}
+	week, ok := weeks[c.day]
+	if !ok || strings.Contains(c.weekdays, "-") {
+		return errors.New("cron cannot require both a weekday and a day of the month, except the first to fifth of a weekday")
+	}
+	var parts []string
+	for day := range strings.SplitSeq(c.weekdays, ",") {
+		parts = append(parts, day+"#"+week)
+	}
+	c.weekdays, c.day = strings.Join(parts, ","), "*"
+	return nil
+}
+
+// instant returns the only instant of an expression that has one.
+func (c *calendar) instant(zone string) (time.Time, bool) {
+	var parts [6]int
+	for i, text := range []string{c.year, c.month, c.day, c.hour, c.minute, c.second} {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return time.Time{}, false
+		}
+		parts[i] = n
+	}
+	location, err := time.LoadLocation(zone)
+	if err != nil || c.weekdays != "*" {
+		return time.Time{}, false
+	}
+	return time.Date(parts[0], time.Month(parts[1]), parts[2], parts[3], parts[4], parts[5], 0, location), true
+}
+
+// cron returns the cron expression.
+func (c *calendar) cron() string {
+	fields := []string{c.minute, c.hour, c.day, c.month, c.weekdays}
+	if c.second != "0" {
+		fields = append([]string{c.second}, fields...)
+	}
+	return strings.Join(fields, " ")
+}

@@ -1,0 +1,254 @@
+package importer
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"go.yaml.in/yaml/v4"
+)
+
+// CronJob translates CronJobs of Kubernetes: one or several YAML documents, or a List of them. Other kinds are reported.
+func CronJob(file, text string, into *Result) {
+	t := &translation{file, into}
+	decoder := yaml.NewDecoder(bytes.NewReader([]byte(text)))
+	for {
+		var doc yaml.Node
+		err := decoder.Decode(&doc)
+		switch {
+		case errors.Is(err, io.EOF):
+			return
+		case err != nil:
+			t.lost(0, "is not YAML: %v", err)
+			return
+		case len(doc.Content) == 0:
+			continue
+		}
+		t.object(newFields(t, "", doc.Content[0]))
+	}
+}
+
+func (t *translation) object(f *fields) {
+	switch kind := f.text("kind"); {
+	case kind == "List":
+		for _, item := range f.each("items") {
+			item.path = ""
+			t.object(item)
+		}
+	case kind != "CronJob":
+		t.lost(f.line, "kind %q is not CronJob", kind)
+	default:
+		t.cronJob(f)
+	}
+}
+
+func (t *translation) cronJob(f *fields) {
+	f.drop("apiVersion", "status")
+	meta, spec := f.below("metadata"), f.below("spec")
+	f.rest()
+	s := job.Spec{
+		Schedule: []string{spec.text("schedule")},
+		Timezone: spec.text("timeZone"),
+		Missed:   job.MissedLatest,
+		Retry: &job.Retry{
+			Max: 6, Backoff: job.BackoffExponential, Min: job.Duration(10 * time.Second), MaxDelay: job.Duration(6 * time.Minute),
+		},
+	}
+	if s.Timezone == "" {
+		t.note(spec.line, "no timeZone: Kubernetes uses that of its controller manager, the job here uses UTC")
+	}
+	zone, rest, ok := strings.Cut(s.Schedule[0], " ")
+	if name, value, _ := strings.Cut(zone, "="); ok && (name == "TZ" || name == "CRON_TZ") {
+		s.Timezone = value
+		s.Schedule[0] = strings.TrimSpace(rest)
+	}
+	switch spec.text("concurrencyPolicy") {
+	case "", "Allow":
+		s.Overlap = job.OverlapAllow
+	case "Forbid":
+		s.Overlap = job.OverlapSkip
+	case "Replace":
+		s.Overlap = job.OverlapReplace
+	}
+	s.MissedWindow = job.Duration(time.Duration(spec.number("startingDeadlineSeconds")) * time.Second)
+	if spec.truth("suspend") {
+		t.lost(spec.lineOf("suspend"), "suspend: a job file cannot pause a job; apply the file, then run rota pause %s",
+			jobName(meta.text("name")))
+	}
+	spec.drop("successfulJobsHistoryLimit", "failedJobsHistoryLimit") // rota keeps more of the history
+	template := spec.below("jobTemplate")
+	spec.rest()
+	template.drop("metadata")
+	t.kubernetesJob(template.below("spec"), &s)
+	template.rest()
+	name := meta.text("name")
+	t.metadata(meta, &s)
+	t.add(f.line, name, s)
+}
+
+// metadata keeps what says what the job is for.
+func (t *translation) metadata(meta *fields, s *job.Spec) {
+	meta.drop("namespace", "labels", "creationTimestamp", "generation", "managedFields", "ownerReferences", "resourceVersion",
+		"uid", "finalizers")
+	annotations := meta.below("annotations")
+	for _, key := range annotations.keys {
+		if strings.HasSuffix(key, "description") {
+			s.Description = annotations.text(key)
+		}
+	}
+	meta.rest()
+}
+
+func (t *translation) kubernetesJob(f *fields, s *job.Spec) {
+	if f.has("backoffLimit") {
+		s.Retry.Max = f.number("backoffLimit")
+	}
+	if s.Retry.Max == 0 {
+		s.Retry = nil
+	}
+	s.Timeout = job.Duration(time.Duration(f.number("activeDeadlineSeconds")) * time.Second)
+	for _, key := range []string{"parallelism", "completions"} {
+		if f.number(key) > 1 {
+			t.lost(f.lineOf(key), "%s: a run of rota is one process; define one job for each", f.name(key))
+		}
+	}
+	f.drop("ttlSecondsAfterFinished", "completionMode", "suspend", "selector", "manualSelector", "podReplacementPolicy")
+	template := f.below("template")
+	f.rest()
+	template.drop("metadata")
+	t.pod(template.below("spec"), s)
+	template.rest()
+}
+
+func (t *translation) pod(f *fields, s *job.Spec) {
+	containers := f.each("containers")
+	if len(containers) != 1 {
+		t.lost(f.lineOf("containers"), "%d containers: a job of rota is one program", len(containers))
+	}
+	for _, c := range containers[:min(len(containers), 1)] {
+		t.container(c, s)
+	}
+	if selector := f.below("nodeSelector"); len(selector.keys) > 0 {
+		s.Workers = map[string]string{}
+		for _, key := range selector.keys {
+			s.Workers[key] = selector.text(key)
+		}
+		t.note(selector.line, "nodeSelector: give the workers the same labels")
+	}
+	if grace := f.number("terminationGracePeriodSeconds"); grace > 0 {
+		s.KillGrace = job.Duration(time.Duration(grace) * time.Second)
+	} else if s.KillGrace == 0 {
+		s.KillGrace = job.Duration(30 * time.Second)
+	}
+	f.lost("initContainers", "a job of rota is one program; put the steps into one script")
+	f.lost("volumes", "the program sees the worker's own file system")
+	f.drop("restartPolicy", "imagePullSecrets", "dnsPolicy", "schedulerName", "enableServiceLinks", "priorityClassName", "hostNetwork")
+	f.lost("serviceAccountName", "the program has the rights of the worker")
+	f.lost("serviceAccount", "the program has the rights of the worker")
+	f.lost("securityContext", "the program runs as the worker's user")
+	f.lost("affinity", "choose workers by labels with the key workers")
+	f.lost("tolerations", "choose workers by labels with the key workers")
+	f.rest()
+}
+
+func (t *translation) container(f *fields, s *job.Spec) {
+	command, args := f.texts("command"), f.texts("args")
+	switch {
+	case len(command) == 0 && len(args) == 0:
+		t.lost(f.line, "the container has no command: write the entry point of its image")
+		s.Command = []string{"false"}
+	case len(command) == 0:
+		t.lost(f.lineOf("args"), "args without command: write the entry point of the image before them")
+		s.Command = append([]string{"false"}, args...)
+	case len(command) == 2 && slices.Contains([]string{"/bin/sh", "sh"}, command[0]) && command[1] == "-c" && len(args) == 1:
+		s.Shell = args[0]
+	case len(command) == 3 && slices.Contains([]string{"/bin/sh", "sh"}, command[0]) && command[1] == "-c" && len(args) == 0:
+		s.Shell = command[2]
+	default:
+		s.Command = slices.Concat(command, args)
+	}
+	for _, word := range s.Command {
+		if strings.Contains(word, "$(") {
+			t.lost(f.lineOf("command"), "argument %q: Kubernetes fills in $(NAME); use shell and $NAME", word)
+		}
+	}
+	f.lost("image", "rota runs the program on the worker: install what "+f.text("image")+" holds there")
+	s.Dir = f.text("workingDir")
+	t.variables(f, s)
+	limits := f.below("resources").below("limits")
+	t.resources(limits, s)
+	f.lost("volumeMounts", "the program sees the worker's own file system")
+	f.lost("envFrom", "name the variables in env, such as NAME: ${file:/run/secrets/name}")
+	f.lost("securityContext", "the program runs as the worker's user")
+	f.drop("name", "imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy", "tty", "stdin")
+	f.rest()
+}
+
+func (t *translation) variables(f *fields, s *job.Spec) {
+	env := map[string]string{}
+	for _, v := range f.each("env") {
+		name := v.text("name")
+		if v.has("valueFrom") {
+			source := v.below("valueFrom")
+			t.lost(v.line, "variable %s comes from %s: write ${file:…} or ${env:…}", name, strings.Join(source.keys, ", "))
+			env[name] = "${file:/run/secrets/" + jobName(name) + "}"
+		} else {
+			env[name] = v.text("value")
+		}
+		v.rest()
+	}
+	if len(env) > 0 {
+		s.Env = maps.Clone(env)
+	}
+}
+
+func (t *translation) resources(limits *fields, s *job.Spec) {
+	var r job.Resources
+	if text := limits.text("memory"); text != "" {
+		size, err := job.ParseSize(memorySize(text))
+		if err != nil {
+			t.lost(limits.lineOf("memory"), "memory %s: %v", text, err)
+		}
+		r.Memory = size
+	}
+	if text := limits.text("cpu"); text != "" {
+		cpus, err := job.ParseCPUs(text)
+		if err != nil {
+			t.lost(limits.lineOf("cpu"), "cpu %s: %v", text, err)
+		}
+		r.CPU = cpus
+	}
+	limits.rest()
+	if r != (job.Resources{}) {
+		s.Resources = &r
+	}
+}
+
+// memorySize spells a quantity of Kubernetes, such as 512Mi or 500M, as rota does.
+func memorySize(text string) string {
+	for i, suffix := range []string{"k", "M", "G", "T"} {
+		if digits, ok := strings.CutSuffix(text, suffix); ok {
+			return kib(digits, math.Pow10(3*(i+1)))
+		}
+	}
+	if digits := strings.TrimRight(text, "0123456789"); digits == "" {
+		return kib(text, 1)
+	}
+	return text
+}
+
+// kib spells a number of units as KiB, rounded down.
+func kib(digits string, unit float64) string {
+	n, err := strconv.ParseFloat(digits, 64)
+	if err != nil {
+		return digits
+	}
+	return strconv.FormatInt(int64(n*unit/1024), 10) + "KiB"
+}

@@ -1,0 +1,225 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// CrontabOptions say how a crontab is read.
+type CrontabOptions struct {
+	System   bool   // the sixth field of each line is a user, as in /etc/crontab and /etc/cron.d
+	Timezone string // of the machine that the crontab is from; empty means UTC
+}
+
+// Crontab translates a crontab of Vixie cron or cronie.
+func Crontab(file, text string, opts CrontabOptions, into *Result) {
+	c := crontab{translation: translation{file, into}, opts: opts, env: map[string]string{}, shell: "/bin/sh"}
+	for i, line := range strings.Split(text, "\n") {
+		c.line(i+1, strings.TrimSpace(line))
+	}
+}
+
+// crontab is the state between two lines: assignments hold for the lines behind them.
+type crontab struct {
+	translation
+	opts     CrontabOptions
+	env      map[string]string
+	shell    string
+	timezone string // CRON_TZ; empty: that of the machine
+	comment  string // the comment right above
+}
+
+var (
+	assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*|"[^"]*"|'[^']*')\s*=\s*(.*)$`)
+	nicknames  = []string{"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
+)
+
+func (c *crontab) line(n int, line string) {
+	switch {
+	case line == "":
+		c.comment = ""
+		return
+	case strings.HasPrefix(line, "#"):
+		c.comment = strings.TrimSpace(strings.TrimLeft(line, "#"))
+		if strings.Contains(c.comment, "dow") { // the names of the columns
+			c.comment = ""
+		}
+		return
+	}
+	if m := assignment.FindStringSubmatch(line); m != nil {
+		c.assign(n, unquote(m[1]), unquote(strings.TrimSpace(m[2])))
+		return
+	}
+	c.entry(n, line)
+	c.comment = ""
+}
+
+func unquote(s string) string {
+	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
+
+func (c *crontab) assign(n int, name, value string) {
+	switch name {
+	case "MAILTO", "MAILFROM":
+		if value != "" && name == "MAILTO" {
+			c.lost(n, "MAILTO=%s: rota does not mail output; define a notifier such as smtp://…, and name it in notify of the jobs below",
+				value)
+		}
+	case "SHELL":
+		c.shell = value
+	case "CRON_TZ":
+		c.timezone = value
+	case "RANDOM_DELAY":
+		if value != "0" {
+			c.lost(n, "RANDOM_DELAY=%s: set jitter of the jobs below; rota's is fixed for each job", value)
+		}
+	case "CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING":
+		// They say how output is mailed.
+	default:
+		c.env[name] = value
+	}
+}
+
+// entry translates a line that has a schedule.
+func (c *crontab) entry(n int, line string) {
+	expression, rest, ok := c.expression(n, line)
+	if !ok {
+		return
+	}
+	user := ""
+	if c.opts.System {
+		if user, rest, ok = cutField(rest); !ok {
+			c.lost(n, "the line has no command behind its user: is it a user's crontab? Leave out --system")
+			return
+		}
+		user = strings.TrimPrefix(user, "-") // cronie: do not log
+	}
+	if rest == "" {
+		c.lost(n, "the line has no command")
+		return
+	}
+	script := input(rest)
+	spec := job.Spec{
+		Description: c.comment,
+		Schedule:    []string{expression},
+		Timezone:    cmp.Or(c.timezone, c.opts.Timezone),
+		Missed:      job.MissedNone, // cron forgets what passes while it is down
+		Overlap:     job.OverlapAllow,
+		Env:         maps.Clone(c.env),
+	}
+	switch {
+	case user != "" && user != "root":
+		c.note(n, "runs as %s by runuser, which needs a worker that runs as root", user)
+		spec.Command = []string{"runuser", "-u", user, "--", c.shell, "-c", script}
+	case c.shell != "/bin/sh":
+		spec.Command = []string{c.shell, "-c", script}
+	default:
+		spec.Shell = script
+	}
+	c.add(n, commandName(rest), spec)
+}
+
+// expression cuts the schedule off a line.
+func (c *crontab) expression(n int, line string) (expression, rest string, ok bool) {
+	if strings.HasPrefix(line, "@") {
+		word, rest, _ := cutField(line)
+		switch {
+		case slices.Contains(nicknames, word):
+			return word, rest, true
+		case word == "@reboot":
+			c.lost(n, "@reboot: rota does not start jobs when a machine boots; use a systemd service")
+		default:
+			c.lost(n, "%s: is no schedule of cron", word)
+		}
+		return "", "", false
+	}
+	var fields []string
+	rest = line
+	for range 5 {
+		var field string
+		if field, rest, ok = cutField(rest); !ok && len(fields) < 4 {
+			c.lost(n, "the line has fewer than five fields of time")
+			return "", "", false
+		}
+		fields = append(fields, field)
+	}
+	for i, field := range fields {
+		fields[i] = randomRange.ReplaceAllString(field, "H($1-$2)")
+	}
+	return strings.Join(fields, " "), rest, true
+}
+
+// randomRange is cronie's range of which one value is drawn when the crontab is read.
+var randomRange = regexp.MustCompile(`\b(\d+)~(\d+)\b`)
+
+// cutField cuts the first word off a line.
+func cutField(line string) (field, rest string, ok bool) {
+	line = strings.TrimLeft(line, " \t")
+	at := strings.IndexAny(line, " \t")
+	if at < 0 {
+		return line, "", false
+	}
+	return line[:at], strings.TrimLeft(line[at:], " \t"), true
+}
+
+// input translates the percent signs of a command: the first one ends the command, what follows is its standard input, and each
+// further one is a new line. A backslash makes a percent sign of it.
+func input(command string) string {
+	var parts []string
+	var part strings.Builder
+	for i := 0; i < len(command); i++ {
+		switch {
+		case command[i] == '\\' && i+1 < len(command) && command[i+1] == '%':
+			part.WriteByte('%')
+			i++
+		case command[i] == '%':
+			parts = append(parts, part.String())
+			part.Reset()
+		default:
+			part.WriteByte(command[i])
+		}
+	}
+	parts = append(parts, part.String())
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	text := strings.Join(parts[1:], "\n")
+	end := "ROTA_INPUT"
+	for strings.Contains(text, end) {
+		end += "_"
+	}
+	return fmt.Sprintf("{ %s\n} <<'%s'\n%s\n%s", parts[0], end, text, end)
+}
+
+// commandName is a name for what a command does: its first word that is a program, without directories and suffix.
+func commandName(command string) string {
+	words := strings.FieldsFunc(command, func(c rune) bool { return strings.ContainsRune(" \t'\"();{}&|<>`", c) })
+	for i, word := range words {
+		option := strings.ContainsAny(word[:1], "-+0123456789") || strings.ContainsAny(word, "=%")
+		variable := word[0] == '$' && !strings.Contains(word, "/")
+		if option || variable || slices.Contains(notPrograms, word) || i > 0 && words[i-1] == "cd" {
+			continue
+		}
+		base := word[strings.LastIndexByte(word, '/')+1:]
+		base, _, _ = strings.Cut(base, ".")
+		if name := jobName(base); name != "imported" {
+			return name
+		}
+	}
+	return "imported"
+}
+
+// notPrograms are words before the program that a command is about.
+var notPrograms = []string{
+	"cd", "test", "[", "]", "if", "then", "else", "fi", "command", "exec", "nice", "ionice", "env", "sudo", "time", "timeout", "root",
+	"flock", "chronic", "bash", "sh", "/bin/sh", "/bin/bash", "python", "python3", "php", "perl", "ruby", "node", "!", ":",
+}

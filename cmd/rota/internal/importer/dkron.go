@@ -1,0 +1,214 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"go.yaml.in/yaml/v4"
+)
+
+// Dkron translates jobs of dkron in JSON: one job, or a list as `GET /v1/jobs` returns it.
+func Dkron(file, text string, into *Result) {
+	t := &translation{file, into}
+	var doc yaml.Node // JSON is YAML, and its nodes have lines
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) == 0 {
+		t.lost(0, "is not JSON: %v", err)
+		return
+	}
+	jobs := []*yaml.Node{doc.Content[0]}
+	if doc.Content[0].Kind == yaml.SequenceNode {
+		jobs = doc.Content[0].Content
+	}
+	for _, n := range jobs {
+		t.dkronJob(newFields(t, "", n))
+	}
+}
+
+func (t *translation) dkronJob(f *fields) {
+	name := cmp.Or(f.text("name"), f.text("id"))
+	s := job.Spec{Description: f.text("displayname"), Timezone: f.text("timezone"), Missed: job.MissedNone, Overlap: job.OverlapAllow}
+	if f.text("concurrency") == "forbid" {
+		s.Overlap = job.OverlapSkip
+	}
+	if retries := f.number("retries"); retries > 0 {
+		s.Retry = &job.Retry{Max: retries}
+	}
+	if text := f.text("expires_at"); text != "" {
+		if at, err := time.Parse(time.RFC3339, text); err != nil {
+			t.lost(f.lineOf("expires_at"), "expires_at %q is no instant", text)
+		} else if !at.IsZero() && at.Year() > 1 {
+			s.End = &at
+		}
+	}
+	t.dkronSchedule(f, &s)
+	t.dkronExecutor(f, &s)
+	t.dkronTags(f, &s)
+	if f.truth("disabled") {
+		t.lost(f.lineOf("disabled"), "disabled: a job file cannot pause a job; apply the file, then run rota pause %s", jobName(name))
+	}
+	if parent := f.text("parent_job"); parent != "" {
+		t.lost(f.lineOf("parent_job"), "parent_job %s: the job has no schedule here", parent)
+	}
+	if f.truth("ephemeral") {
+		t.lost(f.lineOf("ephemeral"), "ephemeral: delete the job after its run")
+	}
+	if len(f.below("processors").keys) > 0 {
+		f.lost("processors", "rota keeps the output; read it with rota logs")
+	}
+	if len(f.below("metadata").keys) > 0 {
+		f.lost("metadata", "jobs of rota have none")
+	}
+	if f.text("owner") != "" || f.text("owner_email") != "" {
+		t.lost(f.lineOf("owner"), "owner: define a notifier, and name it in notify")
+	}
+	f.drop("owner_email", "success_count", "error_count", "last_success", "last_error", "status", "next", "dependent_jobs",
+		"version", "id")
+	f.rest()
+	t.add(f.line, name, s)
+}
+
+// dkronSchedule translates a schedule. The expressions of dkron begin with seconds, as those of rota may.
+func (t *translation) dkronSchedule(f *fields, s *job.Spec) {
+	text := f.text("schedule")
+	word, rest, _ := strings.Cut(text, " ")
+	switch {
+	case text == "" || text == "@manually":
+		if f.text("parent_job") == "" && text == "" {
+			t.note(f.line, "the job has no schedule: it runs when a client asks")
+		}
+	case word == "@every":
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			t.lost(f.lineOf("schedule"), "schedule %q: %v", text, err)
+			return
+		}
+		s.Every = job.Duration(d)
+		t.note(f.lineOf("schedule"), "@every: dkron counts from its own start, rota from 1970-01-01T00:00:00Z")
+	case word == "@at":
+		at, err := time.Parse(time.RFC3339, rest)
+		if err != nil {
+			t.lost(f.lineOf("schedule"), "schedule %q is no instant", text)
+			return
+		}
+		s.At = []time.Time{at}
+	case word == "@minutely":
+		s.Schedule = []string{"* * * * *"}
+	default:
+		s.Schedule = []string{text}
+	}
+}
+
+func (t *translation) dkronExecutor(f *fields, s *job.Spec) {
+	kind, config := f.text("executor"), f.below("executor_config")
+	switch kind {
+	case "shell":
+		t.dkronShell(config, s)
+	case "http":
+		t.dkronHTTP(config, s)
+	default:
+		t.lost(f.lineOf("executor"), "executor %q has no counterpart", kind)
+		s.Command = []string{"false"}
+		return
+	}
+	config.rest()
+}
+
+func (t *translation) dkronShell(config *fields, s *job.Spec) {
+	command := config.text("command")
+	if config.truth("shell") {
+		s.Shell = command
+	} else if words, err := splitWords(command); err != nil || len(words) == 0 {
+		t.lost(config.lineOf("command"), "command %q: its quotes do not end", command)
+		s.Shell = command
+	} else {
+		s.Command = words
+	}
+	s.Dir = config.text("cwd")
+	for pair := range strings.SplitSeq(config.text("env"), ",") {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			if s.Env == nil {
+				s.Env = map[string]string{}
+			}
+			s.Env[strings.TrimSpace(name)] = value
+		}
+	}
+	if text := config.text("timeout"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			t.lost(config.lineOf("timeout"), "timeout %q: %v", text, err)
+		}
+		s.Timeout = job.Duration(d)
+	}
+	if kib := config.number("mem_limit_kb"); kib > 0 {
+		s.Resources = &job.Resources{Memory: job.Size(kib) << 10}
+	}
+	config.drop("job_data")
+}
+
+func (t *translation) dkronHTTP(config *fields, s *job.Spec) {
+	s.HTTP = &job.HTTP{URL: config.text("url"), Method: strings.ToUpper(config.text("method")), Body: config.text("body")}
+	for _, header := range jsonList(config.text("headers")) {
+		name, value, ok := strings.Cut(header, ":")
+		if !ok {
+			t.lost(config.lineOf("headers"), "header %q has no colon", header)
+			continue
+		}
+		if s.HTTP.Headers == nil {
+			s.HTTP.Headers = map[string]string{}
+		}
+		s.HTTP.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	for code := range strings.SplitSeq(config.text("expectCode"), ",") {
+		var status int
+		if _, err := fmt.Sscanf(strings.TrimSpace(code), "%d", &status); err == nil {
+			s.HTTP.Expect = append(s.HTTP.Expect, status)
+		}
+	}
+	if text := config.text("timeout"); text != "" {
+		var seconds int
+		if _, err := fmt.Sscanf(text, "%d", &seconds); err != nil {
+			t.lost(config.lineOf("timeout"), "timeout %q is no number of seconds", text)
+		}
+		s.Timeout = job.Duration(time.Duration(seconds) * time.Second)
+	}
+	config.lost("expectBody", "rota judges an answer by its status")
+	config.lost("tlsNoVerifyPeer", "rota verifies the certificates of targets")
+	config.lost("tlsCertificateFile", "rota has no certificate of its own for targets")
+	config.lost("tlsCertificateKeyFile", "rota has no certificate of its own for targets")
+	config.lost("tlsRootCAsFile", "add the authority to those of the worker's system")
+	config.drop("debug")
+}
+
+// jsonList reads a list of texts in JSON, or one text.
+func jsonList(text string) (list []string) {
+	if text == "" {
+		return nil
+	}
+	if err := yaml.Unmarshal([]byte(text), &list); err != nil {
+		return []string{text}
+	}
+	return list
+}
+
+// dkronTags translates tags, such as {"role": "web:2"}: labels of the nodes that execute the job, and on how many of them.
+func (t *translation) dkronTags(f *fields, s *job.Spec) {
+	tags := f.below("tags")
+	for _, key := range tags.keys {
+		value, count, counted := strings.Cut(tags.text(key), ":")
+		if !counted {
+			t.lost(tags.lineOf(key), "tag %s: dkron runs the job on every matching node, rota on one", key)
+		} else if count != "1" {
+			t.lost(tags.lineOf(key), "tag %s: dkron runs the job on %s nodes, rota on one", key, count)
+		}
+		if s.Workers == nil {
+			s.Workers = map[string]string{}
+		}
+		s.Workers[key] = value
+	}
+	if len(tags.keys) == 0 {
+		t.lost(f.line, "no tags: dkron runs the job on every node, rota on one")
+	}
+}

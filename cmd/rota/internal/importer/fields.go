@@ -1,0 +1,148 @@
+package importer
+
+import (
+	"strconv"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// fields reads a mapping of YAML or JSON, and remembers which keys were read, so that every other key can be reported.
+type fields struct {
+	t    *translation
+	path string // of the mapping, for reports; empty at the top
+	line int
+	at   map[string]*yaml.Node
+	keys []string // in the order of the file
+	read map[string]bool
+}
+
+// newFields returns the keys of a node. A node that is no mapping has none.
+func newFields(t *translation, path string, n *yaml.Node) *fields {
+	f := &fields{t: t, path: path, at: map[string]*yaml.Node{}, read: map[string]bool{}}
+	if n == nil {
+		return f
+	}
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	f.line = n.Line
+	if n.Kind != yaml.MappingNode {
+		return f
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i].Value, n.Content[i+1]
+		if value.Kind == yaml.AliasNode {
+			value = value.Alias
+		}
+		f.at[key], f.keys = value, append(f.keys, key)
+	}
+	return f
+}
+
+func (f *fields) name(key string) string {
+	if f.path == "" {
+		return key
+	}
+	return f.path + "." + key
+}
+
+// has reports whether a key is there with a value.
+func (f *fields) has(key string) bool {
+	n := f.at[key]
+	return n != nil && n.Tag != "!!null"
+}
+
+// text reads a scalar; empty if there is none.
+func (f *fields) text(key string) string {
+	f.read[key] = true
+	n := f.at[key]
+	switch {
+	case !f.has(key):
+		return ""
+	case n.Kind != yaml.ScalarNode:
+		f.t.lost(n.Line, "%s is not a text", f.name(key))
+		return ""
+	}
+	return n.Value
+}
+
+// number reads a whole number; 0 if there is none.
+func (f *fields) number(key string) int {
+	text := f.text(key)
+	if text == "" {
+		return 0
+	}
+	v, err := strconv.Atoi(text)
+	if err != nil {
+		f.t.lost(f.lineOf(key), "%s: %q is not a whole number", f.name(key), text)
+	}
+	return v
+}
+
+// truth reads a boolean.
+func (f *fields) truth(key string) bool { return f.text(key) == "true" }
+
+// texts reads a list of scalars, or one scalar.
+func (f *fields) texts(key string) (list []string) {
+	f.read[key] = true
+	n := f.at[key]
+	switch {
+	case !f.has(key):
+	case n.Kind == yaml.ScalarNode:
+		list = []string{n.Value}
+	default:
+		for _, item := range n.Content {
+			list = append(list, item.Value)
+		}
+	}
+	return list
+}
+
+// below reads a mapping. It is never nil.
+func (f *fields) below(key string) *fields {
+	f.read[key] = true
+	return newFields(f.t, f.name(key), f.at[key])
+}
+
+// each reads a list of mappings.
+func (f *fields) each(key string) (list []*fields) {
+	f.read[key] = true
+	if n := f.at[key]; n != nil && n.Kind == yaml.SequenceNode {
+		for _, item := range n.Content {
+			list = append(list, newFields(f.t, f.name(key), item))
+		}
+	}
+	return list
+}
+
+// lineOf is the line of a key's value, or of the mapping.
+func (f *fields) lineOf(key string) int {
+	if n := f.at[key]; n != nil {
+		return n.Line
+	}
+	return f.line
+}
+
+// drop marks keys that mean nothing to rota and whose loss changes nothing.
+func (f *fields) drop(keys ...string) {
+	for _, key := range keys {
+		f.read[key] = true
+	}
+}
+
+// lost reports a key, with what to do instead.
+func (f *fields) lost(key, instead string) {
+	if f.has(key) {
+		f.t.lost(f.lineOf(key), "%s: %s", f.name(key), instead)
+	}
+	f.read[key] = true
+}
+
+// rest reports every key that was not read.
+func (f *fields) rest() {
+	for _, key := range f.keys {
+		if !f.read[key] && f.has(key) {
+			f.t.lost(f.lineOf(key), "%s has no translation", f.name(key))
+		}
+	}
+}

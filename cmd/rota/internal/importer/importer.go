@@ -1,0 +1,101 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+)
+
+// Problem is something that has no translation.
+type Problem struct {
+	File string
+	Line int // from 1; 0: the whole file
+	Text string
+	Note bool // the translation is complete, and a difference is worth reading
+}
+
+// String is the problem in one line, with its place.
+func (p Problem) String() string {
+	place := p.File
+	if p.Line > 0 {
+		place = fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	if p.Note {
+		return place + ": note: " + p.Text
+	}
+	return place + ": " + p.Text
+}
+
+// Result is what an import gives. The zero value is ready to use.
+type Result struct {
+	Jobs     map[string]job.Spec
+	Problems []Problem
+}
+
+// Complete reports whether everything was translated.
+func (r *Result) Complete() bool {
+	return !slices.ContainsFunc(r.Problems, func(p Problem) bool { return !p.Note })
+}
+
+// translation adds what one file says to a Result.
+type translation struct {
+	file string
+	res  *Result
+}
+
+// lost reports something that has no translation.
+func (t *translation) lost(line int, format string, args ...any) {
+	t.res.Problems = append(t.res.Problems, Problem{File: t.file, Line: line, Text: fmt.Sprintf(format, args...)})
+}
+
+// note reports a difference that is worth reading.
+func (t *translation) note(line int, format string, args ...any) {
+	t.res.Problems = append(t.res.Problems, Problem{File: t.file, Line: line, Text: fmt.Sprintf(format, args...), Note: true})
+}
+
+// add keeps a job under a name of its own. A schedule that rota cannot keep is reported instead.
+func (t *translation) add(line int, name string, spec job.Spec) {
+	name = t.uniqueName(jobName(name))
+	if _, err := policy.When(name, &spec); err != nil {
+		t.lost(line, "job %s: %s", name, plainReason(err))
+		return
+	}
+	if t.res.Jobs == nil {
+		t.res.Jobs = map[string]job.Spec{}
+	}
+	t.res.Jobs[name] = spec
+}
+
+func (t *translation) uniqueName(name string) string {
+	unique := name
+	for n := 2; ; n++ {
+		if _, taken := t.res.Jobs[unique]; !taken {
+			return unique
+		}
+		suffix := fmt.Sprintf("-%d", n)
+		unique = strings.TrimRight(name[:min(len(name), job.MaxNameLength-len(suffix))], "-") + suffix
+	}
+}
+
+func plainReason(err error) string {
+	if e, ok := errors.AsType[*schedule.Error](err); ok {
+		return fmt.Sprintf("schedule %q: %s", e.Expr, e.Msg)
+	}
+	return strings.ReplaceAll(err.Error(), "\n", "; ")
+}
+
+// jobName makes a name that rota accepts of any text.
+func jobName(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') })
+	name := strings.Join(words, "-")
+	name = strings.TrimRight(name[:min(len(name), job.MaxNameLength)], "-")
+	if name == "" || name == job.AdHoc {
+		return "imported"
+	}
+	return name
+}

@@ -1,0 +1,98 @@
+package importer
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+var spanPart = regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*([a-zA-Zµ]*)\s*`)
+
+var spanUnits = map[string]time.Duration{
+	"": time.Second, "s": time.Second, "sec": time.Second, "second": time.Second, "seconds": time.Second,
+	"us": time.Microsecond, "µs": time.Microsecond, "usec": time.Microsecond, "ms": time.Millisecond, "msec": time.Millisecond,
+	"m": time.Minute, "min": time.Minute, "minute": time.Minute, "minutes": time.Minute,
+	"h": time.Hour, "hr": time.Hour, "hour": time.Hour, "hours": time.Hour,
+	"d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
+	"w": 7 * 24 * time.Hour, "week": 7 * 24 * time.Hour, "weeks": 7 * 24 * time.Hour,
+}
+
+// parseSpan reads a span of systemd, such as 90, 1h 30min or infinity, which is 0.
+func parseSpan(text string) (time.Duration, error) {
+	if text == "infinity" {
+		return 0, nil
+	}
+	var total time.Duration
+	for rest := strings.TrimSpace(text); rest != ""; {
+		m := spanPart.FindStringSubmatch(rest)
+		if m == nil {
+			return 0, fmt.Errorf("%q is no span of time", text)
+		}
+		unit, ok := spanUnits[m[2]]
+		n, err := strconv.ParseFloat(m[1], 64)
+		if !ok || err != nil {
+			return 0, fmt.Errorf("%q is no span of time", text)
+		}
+		total += time.Duration(n * float64(unit))
+		rest = rest[len(m[0]):]
+	}
+	return total, nil
+}
+
+// bounds translates limits of time, memory, processor and processes.
+func (s *systemd) bounds(spec *job.Spec) {
+	service := &translation{s.service.file, s.res}
+	for _, key := range []string{"TimeoutSec", "TimeoutStartSec", "RuntimeMaxSec"} { // a oneshot service is starting while it runs
+		if e := s.service.last("Service", key); e.text != "" {
+			d, err := parseSpan(e.text)
+			if err != nil {
+				service.lost(e.line, "%s=%s: %v", key, e.text, err)
+			}
+			spec.Timeout = job.Duration(d)
+		}
+	}
+	if e := s.service.last("Service", "TimeoutStopSec"); e.text != "" {
+		d, err := parseSpan(e.text)
+		if err != nil {
+			service.lost(e.line, "TimeoutStopSec=%s: %v", e.text, err)
+		}
+		spec.KillGrace = job.Duration(d)
+	}
+	var r job.Resources
+	if e := s.service.last("Service", "MemoryMax"); e.text != "" && e.text != "infinity" {
+		size, err := job.ParseSize(binarySize(e.text))
+		if err != nil {
+			service.lost(e.line, "MemoryMax=%s: write it in MiB", e.text)
+		}
+		r.Memory = size
+	}
+	if e := s.service.last("Service", "CPUQuota"); e.text != "" {
+		percent, err := strconv.Atoi(strings.TrimSuffix(e.text, "%"))
+		if err != nil {
+			service.lost(e.line, "CPUQuota=%s is no percentage", e.text)
+		}
+		r.CPU = job.CPUs(percent * 10)
+	}
+	if e := s.service.last("Service", "TasksMax"); e.text != "" && e.text != "infinity" {
+		n, err := strconv.Atoi(e.text)
+		if err != nil {
+			service.lost(e.line, "TasksMax=%s is no number", e.text)
+		}
+		r.PIDs = n
+	}
+	if r != (job.Resources{}) {
+		spec.Resources = &r
+	}
+}
+
+// binarySize spells a size of systemd, whose K, M, G and T are powers of 1024.
+func binarySize(text string) string {
+	if text != "" && strings.ContainsAny(text[len(text)-1:], "KMGT") {
+		return text + "iB"
+	}
+	return kib(text, 1)
+}

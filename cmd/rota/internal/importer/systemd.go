@@ -1,0 +1,233 @@
+package importer
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Systemd translates timers with their services. texts are the unit files by their names; a timer's service is among them.
+func Systemd(texts map[string]string, timezone string, into *Result) {
+	units := map[string]*unit{}
+	var names []string
+	for file, text := range texts {
+		units[path.Base(file)] = parseUnit(file, text)
+		names = append(names, file)
+	}
+	slices.Sort(names)
+	used := map[string]bool{}
+	for _, file := range names {
+		base, ok := strings.CutSuffix(path.Base(file), ".timer")
+		if !ok {
+			continue
+		}
+		timer := units[path.Base(file)]
+		service := base + ".service"
+		if other := timer.last("Timer", "Unit"); other.text != "" {
+			service = other.text
+		}
+		used[service] = true
+		s := systemd{translation: translation{file, into}, timer: timer, service: units[service]}
+		if s.service == nil {
+			s.lost(0, "its service %s is missing: name that file, too", service)
+			continue
+		}
+		s.translate(base, timezone)
+	}
+	for _, file := range names {
+		if base := path.Base(file); !strings.HasSuffix(base, ".timer") && !used[base] {
+			(&translation{file, into}).lost(0, "no timer starts it")
+		}
+	}
+}
+
+// systemd is the translation of one timer.
+type systemd struct {
+	translation
+	timer, service *unit
+}
+
+func (s *systemd) translate(name, timezone string) {
+	spec := job.Spec{Timezone: timezone, Missed: job.MissedNone, Overlap: job.OverlapSkip} // a service runs once at a time
+	spec.Description = s.service.last("Unit", "Description").text
+	s.when(&spec)
+	s.what(&spec)
+	s.bounds(&spec)
+	s.rest(s.timer, "Timer", timerKeys...)
+	s.rest(s.timer, "Unit", unitKeys...)
+	s.rest(s.service, "Unit", unitKeys...)
+	s.rest(s.service, "Service", serviceKeys...)
+	s.add(0, name, spec)
+}
+
+// The keys that are read, or whose loss changes nothing of what a job does.
+var (
+	timerKeys = []string{
+		"OnCalendar", "Persistent", "RandomizedDelaySec", "AccuracySec", "Unit", "RemainAfterElapse", "FixedRandomDelay", "WakeSystem",
+	}
+	serviceKeys = []string{
+		"Type", "ExecStart", "WorkingDirectory", "Environment", "User", "Group", "TimeoutStartSec", "TimeoutSec", "RuntimeMaxSec",
+		"TimeoutStopSec", "MemoryMax", "CPUQuota", "TasksMax", "StandardOutput", "StandardError", "SyslogIdentifier", "Nice",
+		"IOSchedulingClass", "IOSchedulingPriority", "CPUSchedulingPolicy", "RemainAfterExit", "KillMode",
+	}
+)
+
+// unitKeys order units and describe them. Ordering matters while a machine boots, before rota runs a job.
+var unitKeys = []string{"Description", "Documentation", "After", "Before", "Wants", "PartOf"}
+
+// rest reports every key of a section that was not read.
+func (s *systemd) rest(u *unit, section string, known ...string) {
+	for _, e := range u.entries {
+		if e.section == section && e.text != "" && !slices.Contains(known, e.key) {
+			(&translation{u.file, s.res}).lost(e.line, "%s= has no translation", e.key)
+		}
+	}
+}
+
+// when translates the timer.
+func (s *systemd) when(spec *job.Spec) {
+	for _, e := range s.timer.all("Timer", "OnCalendar") {
+		c, err := parseCalendar(e.text)
+		switch {
+		case err != nil:
+			s.lost(e.line, "OnCalendar=%s: %v", e.text, err)
+			continue
+		case c.zone != "" && len(spec.Schedule) > 0 && spec.Timezone != c.zone:
+			s.lost(e.line, "OnCalendar=%s: a job has one time zone; define another job", e.text)
+			continue
+		case c.zone != "":
+			spec.Timezone = c.zone
+		}
+		if at, ok := c.instant(spec.Timezone); ok {
+			spec.At = append(spec.At, at)
+			continue
+		}
+		if c.year != "*" {
+			s.lost(e.line, "OnCalendar=%s: rota has no years in a schedule; use the keys start and end", e.text)
+		}
+		spec.Schedule = append(spec.Schedule, c.cron())
+	}
+	if len(spec.At) > 0 && len(spec.Schedule) > 0 {
+		s.lost(0, "a job has either instants or a schedule: define another job for the instants")
+		spec.At = nil
+	}
+	if truth(s.timer.last("Timer", "Persistent").text) {
+		spec.Missed = job.MissedLatest
+	}
+	if e := s.timer.last("Timer", "RandomizedDelaySec"); e.text != "" {
+		d, err := parseSpan(e.text)
+		if err != nil {
+			s.lost(e.line, "RandomizedDelaySec=%s: %v", e.text, err)
+		}
+		spec.Jitter = job.Duration(d)
+		if d > 0 && !truth(s.timer.last("Timer", "FixedRandomDelay").text) {
+			s.note(e.line, "RandomizedDelaySec: the delay of rota is fixed for each job")
+		}
+	}
+}
+
+// what translates the commands of the service.
+func (s *systemd) what(spec *job.Spec) {
+	service := &translation{s.service.file, s.res}
+	starts := s.service.all("Service", "ExecStart")
+	if len(starts) == 0 {
+		service.lost(0, "the service has no ExecStart")
+		spec.Command = []string{"false"}
+		return
+	}
+	var lines [][]string
+	for _, e := range starts {
+		line, ignore := strings.TrimLeft(e.text, "-:"), strings.HasPrefix(e.text, "-")
+		if strings.ContainsAny(line[:1], "@+!|") {
+			service.lost(e.line, "ExecStart=%s: its prefix has no translation", e.text)
+			line = strings.TrimLeft(line, "@+!|")
+		}
+		words, err := splitWords(line)
+		switch {
+		case err != nil || len(words) == 0:
+			service.lost(e.line, "ExecStart=%s: its quotes do not end", e.text)
+			continue
+		case strings.Contains(strings.ReplaceAll(line, "%%", ""), "%"):
+			service.lost(e.line, "ExecStart=%s: rota has no specifiers such as %%i; write the value", e.text)
+		case strings.Contains(strings.ReplaceAll(line, "$$", ""), "$"):
+			service.note(e.line, "ExecStart: a shell fills in the variables")
+			words = []string{"/bin/sh", "-c", line}
+		}
+		for i := range words {
+			words[i] = strings.ReplaceAll(strings.ReplaceAll(words[i], "%%", "%"), "$$", "$")
+		}
+		if ignore {
+			words = []string{"/bin/sh", "-c", shellLine(words) + " || true"}
+		}
+		lines = append(lines, words)
+	}
+	s.asUser(service, spec, lines)
+	spec.Dir = strings.TrimPrefix(s.service.last("Service", "WorkingDirectory").text, "-")
+	s.environment(service, spec)
+}
+
+// asUser makes one command of those of the service, and runs it as the service's user.
+func (s *systemd) asUser(service *translation, spec *job.Spec, lines [][]string) {
+	if len(lines) == 0 {
+		spec.Command = []string{"false"}
+		return
+	}
+	command := lines[0]
+	if len(lines) > 1 {
+		var all []string
+		for _, words := range lines {
+			all = append(all, shellLine(words))
+		}
+		command = []string{"/bin/sh", "-c", strings.Join(all, " && ")}
+	}
+	user, group := s.service.last("Service", "User"), s.service.last("Service", "Group")
+	if user.text != "" && user.text != "root" {
+		service.note(user.line, "runs as %s by runuser, which needs a worker that runs as root", user.text)
+		prefix := []string{"runuser", "-u", user.text}
+		if group.text != "" {
+			prefix = append(prefix, "-g", group.text)
+		}
+		command = append(append(prefix, "--"), command...)
+	} else if group.text != "" && group.text != "root" {
+		service.lost(group.line, "Group=%s: it has no translation without User=", group.text)
+	}
+	if len(command) == 3 && command[0] == "/bin/sh" && command[1] == "-c" {
+		spec.Shell = command[2]
+		return
+	}
+	spec.Command = command
+}
+
+// shellLine quotes words for a shell.
+func shellLine(words []string) string {
+	if len(words) == 3 && words[0] == "/bin/sh" && words[1] == "-c" {
+		return "{ " + words[2] + "; }"
+	}
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = word
+		if word == "" || strings.ContainsAny(word, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+func (s *systemd) environment(service *translation, spec *job.Spec) {
+	for _, e := range s.service.all("Service", "Environment") {
+		words, err := splitWords(e.text)
+		if err != nil {
+			service.lost(e.line, "Environment=%s: its quotes do not end", e.text)
+		}
+		for _, word := range words {
+			if name, value, ok := strings.Cut(word, "="); ok {
+				if spec.Env == nil {
+					spec.Env = map[string]string{}
+				}
+				spec.Env[name] = value
+			}
+		}
+	}
+}
