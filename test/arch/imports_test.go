@@ -87,11 +87,15 @@ var rules = map[string]rule{
 
 	// The program, which wires everything.
 	"cmd/rota": {
-		own: []string{"cmd/rota/node", "config", "scheduler/api", "scheduler/api/client", "scheduler/executor/cgroups",
+		own: []string{"cmd/rota/internal/importer", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/client", "scheduler/executor/cgroups",
 			"scheduler/executor/procs", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/verify", "store"},
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/mattn/go-isatty", "github.com/rogpeppe/go-internal/diff",
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "go.etcd.io/etcd/api/v3/v3rpc/rpctypes", etcdClient,
 			"go.etcd.io/etcd/etcdctl/v3/ctlv3", "go.yaml.in/yaml/v4", "golang.org/x/sys/unix"},
+	},
+	"cmd/rota/internal/importer": {
+		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule"},
+		external: []string{"go.yaml.in/yaml/v4"},
 	},
 	"cmd/rota/internal/pki": {own: []string{"scheduler/api/auth"}},
 	"cmd/rota/node": {
