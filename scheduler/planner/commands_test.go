@@ -17,7 +17,7 @@ func (st *stage) do(line string) {
 	st.t.Helper()
 	var names []string
 	opts := make(map[string]string)
-	for _, word := range strings.Fields(line) {
+	for word := range strings.FieldsSeq(line) {
 		if k, v, ok := strings.Cut(word, "="); ok {
 			opts[k] = v
 		} else {

@@ -76,11 +76,12 @@ func demandKey(s *job.Spec) string {
 	if s.Handler == "" && len(s.Workers) == 0 && len(kinds) == 0 {
 		return ""
 	}
-	key := strconv.Quote(s.Handler) + strings.Join(kinds, " ")
+	var key strings.Builder
+	key.WriteString(strconv.Quote(s.Handler) + strings.Join(kinds, " "))
 	for _, label := range slices.Sorted(maps.Keys(s.Workers)) {
-		key += strconv.Quote(label) + strconv.Quote(s.Workers[label])
+		key.WriteString(strconv.Quote(label) + strconv.Quote(s.Workers[label]))
 	}
-	return key
+	return key.String()
 }
 
 // waiter is a job that waits for room.

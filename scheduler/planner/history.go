@@ -219,8 +219,8 @@ func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
 		batch = 1
 	}
 	h.endProtection(now)
-	at, any := h.expiry(keep)
-	if aged := any && !now.Before(at); !aged && h.excess(keep) < batch {
+	at, ok := h.expiry(keep)
+	if aged := ok && !now.Before(at); !aged && h.excess(keep) < batch {
 		p.wakeToPrune(j)
 		return nil
 	}

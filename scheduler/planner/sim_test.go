@@ -202,10 +202,10 @@ func (w *sim) disturb() {
 	if w.leader != nil && w.chance(0.01) {
 		r := w.leader
 		w.endTerm()
-		switch {
-		case w.chance(0.5):
+		switch w.n(4) {
+		case 0, 1:
 			r.down()
-		case w.chance(0.5):
+		case 2:
 			r.zombie = 1 + w.n(20) // it does not know yet, and goes on writing
 			w.store.term++         // a term without decisions
 		default:
@@ -225,12 +225,16 @@ func (w *sim) disturb() {
 		}
 	}
 	for _, x := range w.workers {
-		switch {
-		case x.session == "" && w.chance(0.03):
-			x.revive()
-		case x.session != "" && w.chance(0.004):
+		if x.session == "" {
+			if w.chance(0.03) {
+				x.revive()
+			}
+			continue
+		}
+		switch w.n(250) {
+		case 0:
 			x.die()
-		case x.session != "" && w.chance(0.004):
+		case 1:
 			x.pausedTill = w.now.Add(w.upTo(12 * time.Second))
 		}
 	}

@@ -2,7 +2,6 @@ package planner_test
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -214,5 +213,5 @@ func (s *fakeStore) snapshot() []job.Change { return slices.Collect(maps.Values(
 
 // putGarbage writes an unreadable record.
 func (s *fakeStore) putGarbage(kind job.RecordKind, name string) {
-	s.put(job.Change{Kind: kind, Name: name, Bad: fmt.Errorf("garbage")})
+	s.put(job.Change{Kind: kind, Name: name, Bad: errors.New("garbage")})
 }

@@ -170,7 +170,8 @@ func (j *jobState) addAttempts(old, r *job.Run, now time.Time) {
 // updateBreaker computes the breaker's state, and drops attempts that are too old to matter.
 func (j *jobState) updateBreaker() {
 	th := j.throttle
-	for counted := 0; ; {
+	for {
+		var counted int
 		if th.breaker, counted = policy.Breaker(j.def.Spec.Breaker, th.attempts); counted <= j.breakerWindow() {
 			return
 		}

@@ -19,7 +19,7 @@
 //
 // # Cron expressions
 //
-// Five fields (minute, hour, day of month, month, day of week) or six (second first). Names, lists, ranges, ranges
+// Five fields (minute, hour, day, month, weekday) or six (second first). Names, lists, ranges, ranges
 // that wrap (22-2), steps, L, L-3, LW, 15W, FRI#2, FRI#L and 5L (the last Friday), and @hourly, @daily, @midnight,
 // @weekly, @monthly, @yearly, @annually, @every D. H is a number hashed from the job's name, the same on every
 // replica, so that jobs are spread out; H(0-29), H/15 and H(0-29)/10 work too; H in day of month is at most 28.

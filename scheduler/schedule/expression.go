@@ -93,7 +93,7 @@ func splitFields(text string) ([]string, *refusal) {
 	case 7:
 		return nil, refused("years are not supported; use start: and end:", "has 7 fields, 5 or 6 are allowed")
 	}
-	return nil, refused("minute, hour, day of month, month, day of week", "has %d fields, 5 or 6 are allowed", len(parts))
+	return nil, refused("minute, hour, day, month, weekday", "has %d fields, 5 or 6 are allowed", len(parts))
 }
 
 // parseFields passes six rewritten fields to the library. The library's messages do not name a field, so the wrong one
@@ -102,7 +102,7 @@ func parseFields(parts, written []string) (*fields, *refusal) {
 	parser, err := cron.TryNewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow |
 		cron.Extended | cron.DowOrDom)
 	if err != nil {
-		return nil, refused("minute, hour, day of month, month, day of week", "cannot be parsed: %v", err)
+		return nil, refused("minute, hour, day, month, weekday", "cannot be parsed: %v", err)
 	}
 	parsed, err := parser.Parse(strings.Join(parts, " "))
 	if spec, ok := parsed.(*cron.SpecSchedule); ok && err == nil {
@@ -118,7 +118,7 @@ func parseFields(parts, written []string) (*fields, *refusal) {
 			return nil, kind(i).refused(written[i], kind(i).values(), "%s", plainMessage(err))
 		}
 	}
-	return nil, refused("minute, hour, day of month, month, day of week", "cannot be parsed: %v", err)
+	return nil, refused("minute, hour, day, month, weekday", "cannot be parsed: %v", err)
 }
 
 // plainMessage returns the library's message without terms of Go and without the repeated expression at its end.

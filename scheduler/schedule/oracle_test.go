@@ -76,7 +76,7 @@ func TestNextAgreesWithBruteForce(t *testing.T) {
 	}
 }
 
-// expression is a random cron expression: for each of minute, hour, day of month, month and day of week the text and
+// expression is a random cron expression: for each field the text and
 // the values it stands for.
 type expression struct {
 	text   [5]string
@@ -172,8 +172,8 @@ func newOracle(t *testing.T, name string, from time.Time, days int) *oracle {
 	o := &oracle{from: from, to: from.AddDate(0, 0, days), shown: map[time.Time][]int64{}}
 	for at := from.AddDate(0, 0, -3); at.Before(o.to.AddDate(0, 0, 3)); at = at.Add(time.Minute) {
 		y, m, d := at.In(zone).Date()
-		h, min, _ := at.In(zone).Clock()
-		wall := time.Date(y, m, d, h, min, 0, 0, time.UTC)
+		hour, minute, _ := at.In(zone).Clock()
+		wall := time.Date(y, m, d, hour, minute, 0, 0, time.UTC)
 		o.shown[wall] = append(o.shown[wall], at.Unix())
 	}
 	o.low, o.high = from.AddDate(0, 0, -2), o.to.AddDate(0, 0, 2)

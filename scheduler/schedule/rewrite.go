@@ -72,7 +72,7 @@ func rewriteField(k kind, text, seed string) (rewritten, *refusal) {
 }
 
 func notInField(r rune) bool {
-	return !(r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("*?/-#()", r))
+	return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("*?/-#()", r)
 }
 
 // hashed replaces H, H(a-b), H/n and H(a-b)/n by the numbers of the job named seed.
@@ -86,13 +86,13 @@ func hashed(k kind, part, seed string) (string, *refusal) {
 	}
 	within, step, stepped := strings.Cut(part[1:], "/")
 	if within != "" {
-		min, max := k.limits()
+		least, most := k.limits()
 		a, b, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(within, "("), ")"), "-")
 		var errLow, errHigh error
 		low, errLow = strconv.Atoi(a)
 		high, errHigh = strconv.Atoi(b)
-		if !ok || errLow != nil || errHigh != nil || within != fmt.Sprintf("(%s-%s)", a, b) || low < min || high > max || low > high {
-			return "", k.refused(part, fmt.Sprintf("such as H(%d-%d)", min, max), "is not a range for H")
+		if !ok || errLow != nil || errHigh != nil || within != fmt.Sprintf("(%s-%s)", a, b) || low < least || high > most || low > high {
+			return "", k.refused(part, fmt.Sprintf("such as H(%d-%d)", least, most), "is not a range for H")
 		}
 	}
 	if !stepped {
