@@ -61,7 +61,7 @@ check: ## check format, vet, staticcheck, import directions, go.mod (staticcheck
 	$(GO) test -count=1 ./test/arch
 	$(GO) mod tidy -diff
 
-# What other packages prove of the rows of test/README.md; make test runs it, too. A test compares this with the table.
+# What other packages prove of the rows of test/tables/scenarios.md; make test runs it, too. A test compares this with the table.
 ROW_PACKAGES = ./cmd/rota/node ./scheduler/planner ./scheduler/worker ./scheduler/executor/... ./test/sim
 ROW_TESTS    = TestADeadWatchIsNotReady|TestALeaderThatDoesNotDispatch|TestTheNextLeaderTellsTheRest|TestAnAttemptThatIgnoresItsTimeout|TestWorkersFollowTheLoad|TestADiskThatDoesNotAnswer|TestScripts|Limit|Hog|ForkBomb|Heartbeat
 

@@ -38,7 +38,7 @@ func TestExamplesInTheDocsLoad(t *testing.T) {
 
 // TestEveryFailureIsDescribed looks for each scenario, and for the tests that the pages name.
 func TestEveryFailureIsDescribed(t *testing.T) {
-	for _, file := range []string{"explanation/failures.md", "../test/README.md"} {
+	for _, file := range []string{"explanation/failures.md", "../test/tables/scenarios.md"} {
 		text := read(t, file)
 		for family, last := range map[string]int{"A": 3, "B": 2, "C": 10, "D": 14} {
 			for n := 1; n <= last; n++ {

@@ -16,7 +16,12 @@ import (
 func pages(t *testing.T) []string {
 	t.Helper()
 	files := []string{"../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../test/README.md"}
-	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+	tables, err := filepath.Glob("../test/tables/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, tables...)
+	err = filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".md") {
 			files = append(files, path)
 		}

@@ -18,26 +18,26 @@ type declared struct {
 	body *ast.BlockStmt
 }
 
-// TestEachRowIsRun reads the tables of test/README.md, which name a test for each failure. Each test exists, and .ci/run runs it: by
-// make test or by make fault FAULTS=rest.
+// TestEachRowIsRun reads the tables of test/tables/scenarios.md, which say which test makes which fault. Each test must exist, and
+// .ci/run must run it, by make test or by make fault FAULTS=rest.
 func TestEachRowIsRun(t *testing.T) {
 	tests := declaredTests(t)
 	rowTests, rowPackages := makeVariable(t, "ROW_TESTS"), strings.Fields(makeVariable(t, "ROW_PACKAGES"))
 	matches := regexp.MustCompile(rowTests)
 	rows := 0
-	for _, line := range tableRows(t, "## What is tested", "## Guards") {
+	for _, line := range tableRows(t) {
 		names := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(line, -1)
 		run := 0
 		for _, name := range names {
 			found, ok := tests[name[1]]
 			if !ok {
-				t.Errorf("test/README.md names %s, which does not exist: %s", name[1], line)
+				t.Errorf("scenarios.md names %s, which does not exist: %s", name[1], line)
 				continue
 			}
 			for _, d := range found {
 				switch why := d.skips(); {
 				case why != "":
-					t.Errorf("%s in %s is in test/README.md, but can be skipped: %s", name[1], d.dir, why)
+					t.Errorf("%s in %s is in scenarios.md, but can be skipped: %s", name[1], d.dir, why)
 				case d.begins("measures"):
 					continue
 				case strings.HasPrefix(d.dir, "test/cluster") && !d.begins("row") && !d.begins("slow"):
@@ -59,7 +59,7 @@ func TestEachRowIsRun(t *testing.T) {
 		}
 	}
 	if rows < 30 {
-		t.Errorf("test/README.md has %d rows of scenarios, want one for each", rows)
+		t.Errorf("scenarios.md has %d rows, want one for each", rows)
 	}
 }
 
@@ -119,19 +119,14 @@ func declaredTests(t *testing.T) map[string][]declared {
 	return tests
 }
 
-// tableRows returns the rows of tables in test/README.md between two headings, without the headers.
-func tableRows(t *testing.T, from, to string) (rows []string) {
+// tableRows returns the rows of test/tables/scenarios.md that name a test.
+func tableRows(t *testing.T) (rows []string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "test/README.md"))
+	text, err := os.ReadFile(filepath.Join(root, "test/tables/scenarios.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, part, ok := strings.Cut(string(text), from+"\n")
-	part, _, ends := strings.Cut(part, to+"\n")
-	if !ok || !ends {
-		t.Fatalf("test/README.md has no part from %q to %q", from, to)
-	}
-	for line := range strings.Lines(part) {
+	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "|") && strings.Contains(line, "Test") {
 			rows = append(rows, strings.TrimSpace(line))
 		}

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestTheReadmeNamesEachGuard keeps the table of test/README.md true.
+// TestTheReadmeNamesEachGuard keeps the table of test/tables/guards.md true.
 func TestTheReadmeNamesEachGuard(t *testing.T) {
-	readme, err := os.ReadFile(root + "/test/README.md")
+	readme, err := os.ReadFile(root + "/test/tables/guards.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func TestTheReadmeNamesEachGuard(t *testing.T) {
 			}
 		}
 		if want := "`" + strings.TrimPrefix(g.Pkg, "./") + "`: `" + g.Test + "`"; !strings.Contains(row, want) {
-			t.Errorf("test/README.md has no row for %s that names %s: %q", g.Name, want, row)
+			t.Errorf("test/tables/guards.md has no row for %s that names %s: %q", g.Name, want, row)
 		}
 	}
 }
