@@ -79,7 +79,7 @@ func TestAnUnansweredWriteRecognisesItself(t *testing.T) {
 		for i, d := range []job.Decision{
 			{Job: "j", Cursor: cursor(slot("j", 2), r.Rev), Event: &job.Event{ID: "e", Job: "j"}},
 			{Job: "j", Event: &job.Event{ID: "f", Job: "j"}},
-			{Job: "j", Drops: []*job.Run{r}},
+			{Job: "j", Deletions: []*job.Run{r}},
 		} {
 			if a := commit(t, s, term, d)[0]; a.Err != nil || a.Rev == 0 {
 				t.Errorf("decision %d: got %+v, want success", i, a)

@@ -127,7 +127,7 @@ func checkEvent(e *job.Event, name string, rev int64) error {
 	return same("key", e.Job+"/"+e.ID, name)
 }
 
-func checkTold(t *job.Told, name string, rev int64) error {
+func checkNotifyState(t *job.NotifyState, name string, rev int64) error {
 	t.Rev = rev
 	return same("job", t.Job, name)
 }

@@ -59,7 +59,7 @@ func (s *Store) decision(d *job.Decision, term election.Term) (*write, error) {
 		}
 		w.putAnyway(s.keys.event(e.Job, e.ID), value, clientv3.NoLease)
 	}
-	for _, r := range d.Drops {
+	for _, r := range d.Deletions {
 		w.drop(s.keys.run(r.Job, r.ID), r.Rev)
 	}
 	return w, nil

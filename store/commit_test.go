@@ -310,7 +310,7 @@ func TestRequestsStayWithinTheLimitsOfEtcd(t *testing.T) {
 	}
 	var first []job.Decision
 	for n := range 30 {
-		for i := range job.MaxDrops {
+		for i := range job.MaxDeletions {
 			first = append(first, job.Decision{Job: fmt.Sprint("drop", n), Run: slot(fmt.Sprint("drop", n), i)})
 		}
 	}
@@ -319,10 +319,10 @@ func TestRequestsStayWithinTheLimitsOfEtcd(t *testing.T) {
 		name := fmt.Sprint("drop", n)
 		d := fire(given(slot(name, 100), fmt.Sprint("w", n)), 0)
 		d.Event = &job.Event{ID: "e", Job: name}
-		for i := range job.MaxDrops {
-			r := *first[n*job.MaxDrops+i].Run
-			r.Rev = old[n*job.MaxDrops+i].Rev
-			d.Drops = append(d.Drops, &r)
+		for i := range job.MaxDeletions {
+			r := *first[n*job.MaxDeletions+i].Run
+			r.Rev = old[n*job.MaxDeletions+i].Rev
+			d.Deletions = append(d.Deletions, &r)
 		}
 		ds = append(ds, d)
 	}
@@ -403,7 +403,7 @@ func TestWithoutSpaceOnlyDeletionsAreTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		fill()
-		drop := job.Decision{Job: "old", Drops: []*job.Run{old}}
+		drop := job.Decision{Job: "old", Deletions: []*job.Run{old}}
 		out := commit(t, s, term, fire(slot("a", 1), 0), drop, fire(slot("b", 1), 0))
 		if out[0].Err != job.ErrFull || out[1].Err != nil || out[2].Err != job.ErrFull {
 			t.Errorf("got %v, %v, %v, want %v for what puts and nil for what deletes", out[0].Err, out[1].Err, out[2].Err, job.ErrFull)

@@ -6,25 +6,25 @@ import (
 	"testing"
 )
 
-func TestASightFollowsAnother(t *testing.T) {
-	before := Sight{Cluster: "a", Era: 1, Revision: 100, Job: "j", Cursor: 90}
+func TestObservationAfterAnother(t *testing.T) {
+	before := Observation{Cluster: "a", Era: 1, Revision: 100, Job: "j", Cursor: 90}
 	for _, tc := range []struct {
 		name string
-		now  Sight
+		now  Observation
 		want string // "": it follows
 	}{
-		{"it has come further", Sight{Cluster: "a", Era: 1, Revision: 101}, ""},
+		{"it has come further", Observation{Cluster: "a", Era: 1, Revision: 101}, ""},
 		{"nothing has happened", before, ""},
-		{"it went back", Sight{Cluster: "a", Era: 1, Revision: 99}, "put back to revision 99"},
-		{"it is another one", Sight{Cluster: "b", Era: 1, Revision: 200}, "is etcd cluster b"},
-		{"it is empty", Sight{Cluster: "a", Era: 0, Revision: 1}, "from before"},
-		{"it is from before the last acceptance", Sight{Cluster: "a", Era: 0, Revision: 500}, "from before"},
-		{"nobody can read its era", Sight{Cluster: "a", Era: -1, Revision: 500}, "nobody can read"},
-		{"it was accepted", Sight{Cluster: "b", Era: 2, Revision: 7}, ""},
-		{"the cursor moved", Sight{Cluster: "a", Era: 1, Revision: 101, Job: "j", Cursor: 101}, ""},
-		{"the cursor is gone with its job", Sight{Cluster: "a", Era: 1, Revision: 101, Job: "j"}, ""},
-		{"the cursor of another job is older", Sight{Cluster: "a", Era: 1, Revision: 101, Job: "k", Cursor: 3}, ""},
-		{"it went back and came further", Sight{Cluster: "a", Era: 1, Revision: 101, Job: "j", Cursor: 89}, "before revision 100, and has gone on to revision 101"},
+		{"it went back", Observation{Cluster: "a", Era: 1, Revision: 99}, "put back to revision 99"},
+		{"it is another one", Observation{Cluster: "b", Era: 1, Revision: 200}, "is etcd cluster b"},
+		{"it is empty", Observation{Cluster: "a", Era: 0, Revision: 1}, "from before"},
+		{"it is from before the last acceptance", Observation{Cluster: "a", Era: 0, Revision: 500}, "from before"},
+		{"nobody can read its era", Observation{Cluster: "a", Era: -1, Revision: 500}, "nobody can read"},
+		{"it was accepted", Observation{Cluster: "b", Era: 2, Revision: 7}, ""},
+		{"the cursor moved", Observation{Cluster: "a", Era: 1, Revision: 101, Job: "j", Cursor: 101}, ""},
+		{"the cursor is gone with its job", Observation{Cluster: "a", Era: 1, Revision: 101, Job: "j"}, ""},
+		{"the cursor of another job is older", Observation{Cluster: "a", Era: 1, Revision: 101, Job: "k", Cursor: 3}, ""},
+		{"it went back and came further", Observation{Cluster: "a", Era: 1, Revision: 101, Job: "j", Cursor: 89}, "before revision 100, and has gone on to revision 101"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			err := tc.now.After(before)
@@ -38,34 +38,34 @@ func TestASightFollowsAnother(t *testing.T) {
 		})
 	}
 	held := before
-	held.Held = true
-	if err := (Sight{Cluster: "a", Era: 1, Revision: 500}).After(held); err == nil || !strings.Contains(err.Error(), "gone on to revision 500") {
+	held.Restored = true
+	if err := (Observation{Cluster: "a", Era: 1, Revision: 500}).After(held); err == nil || !strings.Contains(err.Error(), "gone on to revision 500") {
 		t.Errorf("it was put back, and has come further since: got %v", err)
 	}
-	if err := (Sight{Cluster: "a", Era: 2, Revision: 500}).After(held); err != nil {
+	if err := (Observation{Cluster: "a", Era: 2, Revision: 500}).After(held); err != nil {
 		t.Errorf("it was put back and accepted: got %v", err)
 	}
-	if err := (Sight{Cluster: "x", Era: 0, Revision: 1}).After(Sight{}); err != nil {
+	if err := (Observation{Cluster: "x", Era: 0, Revision: 1}).After(Observation{}); err != nil {
 		t.Errorf("who knows nothing: %v", err)
 	}
-	if err := (Sight{Cluster: "a", Era: -1, Revision: 2}).After(Sight{Cluster: "a", Era: 0, Revision: 1}); err != nil {
+	if err := (Observation{Cluster: "a", Era: -1, Revision: 2}).After(Observation{Cluster: "a", Era: 0, Revision: 1}); err != nil {
 		t.Errorf("garbage where nothing was ever accepted: %v", err)
 	}
 }
 
 // What was proven once is kept, since the store goes on; what somebody's hand did, or a wrong address, can be put right.
 func TestWhatIsHeldAgainstAStore(t *testing.T) {
-	before := Sight{Cluster: "a", Era: 1, Revision: 100, Job: "j", Cursor: 90}
+	before := Observation{Cluster: "a", Era: 1, Revision: 100, Job: "j", Cursor: 90}
 	for name, tc := range map[string]struct {
-		now  Sight
+		now  Observation
 		held bool
 	}{
-		"it went back":                           {Sight{Cluster: "a", Era: 1, Revision: 99}, true},
-		"it went back, its era is unreadable":    {Sight{Cluster: "a", Era: -1, Revision: 99}, true},
-		"it is from before the last acceptance":  {Sight{Cluster: "a", Revision: 500}, true},
-		"its cursor went back":                   {Sight{Cluster: "a", Era: 1, Revision: 500, Job: "j", Cursor: 80}, true},
-		"nobody can read its era":                {Sight{Cluster: "a", Era: -1, Revision: 500}, false},
-		"it is another one, which will not pass": {Sight{Cluster: "b", Revision: 99}, false},
+		"it went back":                           {Observation{Cluster: "a", Era: 1, Revision: 99}, true},
+		"it went back, its era is unreadable":    {Observation{Cluster: "a", Era: -1, Revision: 99}, true},
+		"it is from before the last acceptance":  {Observation{Cluster: "a", Revision: 500}, true},
+		"its cursor went back":                   {Observation{Cluster: "a", Era: 1, Revision: 500, Job: "j", Cursor: 80}, true},
+		"nobody can read its era":                {Observation{Cluster: "a", Era: -1, Revision: 500}, false},
+		"it is another one, which will not pass": {Observation{Cluster: "b", Revision: 99}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var restored *RestoredError
@@ -73,15 +73,15 @@ func TestWhatIsHeldAgainstAStore(t *testing.T) {
 				t.Fatal("it is taken for the same")
 			}
 			want := before
-			want.Held = tc.held
-			if got := restored.Keep(); got != want {
+			want.Restored = tc.held
+			if got := restored.Remember(); got != want {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
 		})
 	}
 }
 
-func TestASightTellsOfACursor(t *testing.T) {
+func TestObservationOfACursor(t *testing.T) {
 	c := fake(t, nil).Client()
 	s := open(t, c)
 	term := reign(t, c, "a")
@@ -93,10 +93,10 @@ func TestASightTellsOfACursor(t *testing.T) {
 	if name, rev := m.NewestCursor(); name != "k" || rev != newest {
 		t.Errorf("the newest cursor: got that of %q at %d, want k's at %d", name, rev, newest)
 	}
-	if seen, err := s.Sight(t.Context(), "k"); err != nil || seen.Job != "k" || seen.Cursor != newest || seen.Revision <= newest {
+	if seen, err := s.Observe(t.Context(), "k"); err != nil || seen.Job != "k" || seen.Cursor != newest || seen.Revision <= newest {
 		t.Errorf("got %+v, %v; want the cursor at %d", seen, err, newest)
 	}
-	if seen, err := s.Sight(t.Context(), "nobody"); err != nil || seen.Cursor != 0 {
+	if seen, err := s.Observe(t.Context(), "nobody"); err != nil || seen.Cursor != 0 {
 		t.Errorf("got %+v, %v; want no cursor", seen, err)
 	}
 }
@@ -104,11 +104,11 @@ func TestASightTellsOfACursor(t *testing.T) {
 func TestAStoreIsAccepted(t *testing.T) {
 	c := fake(t, nil).Client()
 	s, ctx := open(t, c), t.Context()
-	first, err := s.Sight(ctx, "")
+	first, err := s.Observe(ctx, "")
 	if err != nil || first.Era != 0 || first.Cluster == "" || first.Revision == 0 {
 		t.Fatalf("got %+v, %v", first, err)
 	}
-	known := Sight{Cluster: "gone", Era: 4, Revision: 1000}
+	known := Observation{Cluster: "gone", Era: 4, Revision: 1000}
 	seen, err := s.Accept(ctx, known, epoch, "tester")
 	if err != nil || seen.Era != 5 || seen.After(known) != nil {
 		t.Fatalf("got %+v, %v; want the era after the known one", seen, err)
@@ -120,12 +120,12 @@ func TestAStoreIsAccepted(t *testing.T) {
 	if s.Reached() >= 1_000_000 {
 		t.Error("what another cluster answers counts")
 	}
-	s.Begin(Sight{Cluster: "1", Revision: 7})
+	s.ResetReached(Observation{Cluster: "1", Revision: 7})
 	if s.Reached() != 7 {
 		t.Errorf("reached %d, want that of the store that was accepted", s.Reached())
 	}
 	put(t, c, s.keys.record(KindEra, ""), `{"era":"five"}`)
-	if bad, err := s.Sight(ctx, ""); err != nil || bad.Era != -1 {
+	if bad, err := s.Observe(ctx, ""); err != nil || bad.Era != -1 {
 		t.Errorf("garbage: got %+v, %v", bad, err)
 	}
 	if seen, err := s.Accept(ctx, seen, epoch, "tester"); err != nil || seen.Era != 6 {

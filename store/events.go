@@ -92,7 +92,7 @@ func (s *Store) sweep(ctx context.Context, term election.Term, kind Kind, old fu
 			if old(kv) {
 				w.drop(string(kv.Key), kv.ModRevision)
 			}
-			if n := len(w.then); n == job.MaxDrops || n > 0 && i == len(kvs)-1 {
+			if n := len(w.then); n == job.MaxDeletions || n > 0 && i == len(kvs)-1 {
 				if _, err := s.led(ctx, term).do(ctx, w); err != nil {
 					return err
 				}

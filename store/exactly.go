@@ -89,7 +89,7 @@ func (s *Store) removedBy(ctx context.Context, w *write, rev int64) (int64, erro
 		return 0, err
 	}
 	if modRevision(resp.Kvs) == rev {
-		c := decode(KindStones, "", resp.Kvs[0].Value, rev)
+		c := decode(KindTombstones, "", resp.Kvs[0].Value, rev)
 		if stone := job.ValueOf[tombstone](c); stone != nil && stone.Op == w.id {
 			return rev, nil
 		}

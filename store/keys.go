@@ -37,7 +37,7 @@ func (k Keys) order(worker, id string) string { return k.queue(worker) + id }
 func (k Keys) events(job string) string       { return k.family(KindEvents) + job + "/" }
 func (k Keys) event(job, id string) string    { return k.events(job) + id }
 func (k Keys) stone(kind Kind, name string) string {
-	return k.family(KindStones) + string(kind) + "/" + name
+	return k.family(KindTombstones) + string(kind) + "/" + name
 }
 
 // Parse splits a key into its kind and the name within it: "runs", "backup/2026-…Z". ok is false for a key that is not

@@ -11,21 +11,21 @@ type Kind = job.RecordKind
 
 // The kinds of records. Each has a row in families.
 const (
-	KindElection Kind = "election"        // candidates; the create revision of the winner is the term
-	KindReplicas Kind = job.RecordReplica // replicas/<name>
-	KindWorkers  Kind = job.RecordWorker  // workers/<name>
-	KindJobs     Kind = job.RecordJob     // jobs/<job>
-	KindCursors  Kind = job.RecordCursor  // cursors/<job>
-	KindRuns     Kind = job.RecordRun     // runs/<job>/<slot or id>
-	KindQueues   Kind = "queues"          // queues/<worker>/<order>
-	KindEvents   Kind = job.RecordEvent   // events/<job>/<id>
-	KindTold     Kind = job.RecordTold    // told/<job>
-	KindLimits   Kind = job.RecordLimit   // limits/<name>
-	KindStones   Kind = "tombstones"      // tombstones/jobs/<job>, tombstones/limits/<name>: for a while after a removal
-	KindGate     Kind = job.RecordGate
-	KindFiles    Kind = job.RecordFiles
-	KindTakeover Kind = "takeover" // for a while after a forced takeover
-	KindEra      Kind = "era"      // how often a restored store has been accepted
+	KindElection    Kind = "election"            // candidates; the create revision of the winner is the term
+	KindReplicas    Kind = job.RecordReplica     // replicas/<name>
+	KindWorkers     Kind = job.RecordWorker      // workers/<name>
+	KindJobs        Kind = job.RecordJob         // jobs/<job>
+	KindCursors     Kind = job.RecordCursor      // cursors/<job>
+	KindRuns        Kind = job.RecordRun         // runs/<job>/<slot or id>
+	KindQueues      Kind = "queues"              // queues/<worker>/<order>
+	KindEvents      Kind = job.RecordEvent       // events/<job>/<id>
+	KindNotifyState Kind = job.RecordNotifyState // told/<job>
+	KindLimits      Kind = job.RecordLimit       // limits/<name>
+	KindTombstones  Kind = "tombstones"          // tombstones/jobs/<job>, tombstones/limits/<name>: for a while after a removal
+	KindGate        Kind = job.RecordGate
+	KindFiles       Kind = job.RecordFiles
+	KindTakeover    Kind = "takeover" // for a while after a forced takeover
+	KindEra         Kind = "era"      // how often a restored store has been accepted
 )
 
 // family describes one kind of records.
@@ -49,15 +49,15 @@ var families = []family{
 	{kind: KindReplicas, mirrored: true, leased: true, noun: "replica", decode: decoder(checkReplica)},
 	{kind: KindWorkers, mirrored: true, leased: true, noun: "worker", decode: decoder(checkWorker)},
 	{
-		kind: KindJobs, mirrored: true, noun: "job", tombstones: true, companions: []Kind{KindCursors, KindTold}, decode: decodeJob,
+		kind: KindJobs, mirrored: true, noun: "job", tombstones: true, companions: []Kind{KindCursors, KindNotifyState}, decode: decodeJob,
 	},
 	{kind: KindCursors, mirrored: true, decode: decoder(checkCursor)},
 	{kind: KindRuns, mirrored: true, noun: "run", decode: decoder(checkRun)},
 	{kind: KindQueues, decode: checkOrder},
 	{kind: KindEvents, decode: decoder(checkEvent)},
-	{kind: KindTold, mirrored: true, decode: decoder(checkTold)},
+	{kind: KindNotifyState, mirrored: true, decode: decoder(checkNotifyState)},
 	{kind: KindLimits, mirrored: true, noun: "limit", tombstones: true, decode: decoder(checkLimit)},
-	{kind: KindStones, decode: decoder(checkTombstone)},
+	{kind: KindTombstones, decode: decoder(checkTombstone)},
 	{kind: KindGate, single: true, mirrored: true, noun: "the pause of all jobs", decode: decoder(checkGate)},
 	{kind: KindFiles, single: true, mirrored: true, noun: "the record of the job files", decode: decoder(checkFiles)},
 	{kind: KindTakeover, single: true, leased: true},

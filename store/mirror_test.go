@@ -613,7 +613,7 @@ func TestADoubtedWatch(t *testing.T) {
 		catchUp(t, s, m)
 		synctest.Wait() // the mirror's watch is taken on
 
-		s.Doubt()
+		s.Suspect()
 		time.Sleep(2 * doubtFor)
 		if n := s.Counts().Relists; n != 0 {
 			t.Errorf("a doubted watch that gets on was replaced %d times", n)
@@ -623,7 +623,7 @@ func TestADoubtedWatch(t *testing.T) {
 		srv.StallWatches(own)
 		put(t, c, prefix+"/events/j/e1", `{"id":"e1","job":"j"}`)
 		rev := srv.Rev()
-		s.Doubt()
+		s.Suspect()
 		began := time.Now()
 		if got, ok := <-changes; ok {
 			t.Errorf("got %+v of a watch that is held up", got)

@@ -244,7 +244,7 @@ func (x *chaos) judge(history clientv3.WatchChan, rev int64) {
 			case kind == KindRuns:
 				r := job.ValueOf[job.Run](decode(kind, name, ev.Kv.Value, ev.Kv.ModRevision))
 				written[r.By] = append(written[r.By], r.Rev)
-				if !states[name].May(r.State) {
+				if !states[name].CanBecome(r.State) {
 					x.Errorf("revision %d: run %s went from %q to %s", r.Rev, name, states[name], r.State)
 				}
 				states[name] = r.State

@@ -277,7 +277,7 @@ func FuzzDecode(f *testing.F) {
 	for _, v := range []string{"", "null", "{}", "[]", `{"name":"j","generation":1}`, `{"job":"j","id":"i","state":"armed","attempt":-1}`, "\xff\xfe"} {
 		f.Add("j", "i", []byte(v))
 	}
-	kinds := []Kind{KindJobs, KindCursors, KindRuns, KindWorkers, KindReplicas, KindGate, KindFiles, KindEvents, KindTold, KindQueues, "", "x"}
+	kinds := []Kind{KindJobs, KindCursors, KindRuns, KindWorkers, KindReplicas, KindGate, KindFiles, KindEvents, KindNotifyState, KindQueues, "", "x"}
 	keys := NewKeys(prefix)
 	f.Fuzz(func(t *testing.T, name, id string, value []byte) {
 		for _, kind := range kinds {

@@ -78,11 +78,11 @@ func (s *Store) Close() {
 
 // Hurry has every write that waits for its answer sent again, since what was on its way may be lost: another member leads
 // etcd. Sent twice it takes place once, like every write.
-func (s *Store) Hurry() { s.hurry.bell.ring() }
+func (s *Store) Resend() { s.hurry.bell.ring() }
 
 // Doubt is Hurry, and has every watch prove that it gets on, or else begin anew, within seconds: a member of etcd does not answer
 // any more, and what waits for an answer may wait for that one.
-func (s *Store) Doubt() {
+func (s *Store) Suspect() {
 	s.hurry.bell.ring()
 	s.doubt.ring()
 }

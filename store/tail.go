@@ -35,8 +35,8 @@ func (m *Mirror) Notifying() []string {
 	return slices.Collect(maps.Keys(m.notify))
 }
 
-// Told returns what has been told about a job; nil if nothing was.
-func (m *Mirror) Told(name string) *job.Told {
-	t, _ := look[*job.Told](m, KindTold, name)
+// NotifyState returns what has been told about a job; nil if nothing was.
+func (m *Mirror) NotifyState(name string) *job.NotifyState {
+	t, _ := look[*job.NotifyState](m, KindNotifyState, name)
 	return t
 }

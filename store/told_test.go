@@ -14,12 +14,12 @@ import (
 )
 
 // tell writes what has been told about jobs, and waits for all answers.
-func tell(t *testing.T, s *Store, term election.Term, list ...job.Told) (revs []int64, errs []error) {
+func tell(t *testing.T, s *Store, term election.Term, list ...job.NotifyState) (revs []int64, errs []error) {
 	t.Helper()
 	revs, errs = make([]int64, len(list)), make([]error, len(list))
 	var wg sync.WaitGroup
 	wg.Add(len(list))
-	s.PutTold(within(t), term, list, func(i int, rev int64, err error) { revs[i], errs[i] = rev, err; wg.Done() })
+	s.PutNotifyState(within(t), term, list, func(i int, rev int64, err error) { revs[i], errs[i] = rev, err; wg.Done() })
 	wg.Wait()
 	return revs, errs
 }
@@ -41,14 +41,14 @@ func TestWhatWasToldIsGuarded(t *testing.T) {
 		term := reign(t, c, "a")
 		putJob(t, s, "j", job.Spec{Shell: "true"})
 		k := putJob(t, s, "k", job.Spec{Shell: "true"})
-		revs, errs := tell(t, s, term, job.Told{Job: "j", UpTo: 7, At: epoch}, job.Told{Job: "k", UpTo: 8, At: epoch}, job.Told{Job: "nobody", At: epoch})
+		revs, errs := tell(t, s, term, job.NotifyState{Job: "j", UpTo: 7, At: epoch}, job.NotifyState{Job: "k", UpTo: 8, At: epoch}, job.NotifyState{Job: "nobody", At: epoch})
 		if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], job.ErrConflict) {
 			t.Fatalf("got %v, want the last one refused, since there is no such job", errs)
 		}
-		if there, errs := tell(t, s, term, job.Told{Job: "j", UpTo: 9, At: epoch}); !errors.Is(errs[0], job.ErrConflict) || there[0] != revs[0] {
+		if there, errs := tell(t, s, term, job.NotifyState{Job: "j", UpTo: 9, At: epoch}); !errors.Is(errs[0], job.ErrConflict) || there[0] != revs[0] {
 			t.Errorf("a record that is there already is made: %v, at %d, want its revision %d", errs[0], there[0], revs[0])
 		}
-		if _, errs := tell(t, s, term, job.Told{Job: "j", UpTo: 9, At: epoch, Rev: revs[0]}); errs[0] != nil {
+		if _, errs := tell(t, s, term, job.NotifyState{Job: "j", UpTo: 9, At: epoch, Rev: revs[0]}); errs[0] != nil {
 			t.Errorf("replace: %v", errs[0])
 		}
 		if err := s.DeleteJob(within(t), "k", k.Rev); err != nil {
@@ -59,10 +59,10 @@ func TestWhatWasToldIsGuarded(t *testing.T) {
 			t.Errorf("got %v (%v), want the record of the job that is left", resp.Kvs, err)
 		}
 		remove(t, c, term.Key)
-		if _, errs := tell(t, s, term, job.Told{Job: "j", UpTo: 10, At: epoch}); errs[0] != election.ErrTermLost {
+		if _, errs := tell(t, s, term, job.NotifyState{Job: "j", UpTo: 10, At: epoch}); errs[0] != election.ErrTermLost {
 			t.Errorf("after the term: %v", errs[0])
 		}
-		if _, errs := tell(t, s, election.Term{}, job.Told{Job: "j", At: epoch}); errs[0] != election.ErrTermLost {
+		if _, errs := tell(t, s, election.Term{}, job.NotifyState{Job: "j", At: epoch}); errs[0] != election.ErrTermLost {
 			t.Errorf("without a term: %v", errs[0])
 		}
 	})
@@ -81,7 +81,7 @@ func TestATailTellsWhatComes(t *testing.T) {
 		if err := s.DeleteJob(within(t), "gone", gone.Rev); err != nil {
 			t.Fatal(err)
 		}
-		tell(t, s, term, job.Told{Job: "loud", UpTo: 3, At: epoch})
+		tell(t, s, term, job.NotifyState{Job: "loud", UpTo: 3, At: epoch})
 		skip := func(name, id string) {
 			if err := s.Record(within(t), job.Event{ID: id, Kind: job.EventSkipped, Job: name, At: epoch, Reason: "missed: x"}); err != nil {
 				t.Fatal(err)
@@ -94,10 +94,10 @@ func TestATailTellsWhatComes(t *testing.T) {
 		if got := m.Notifying(); !slices.Equal(got, []string{"loud"}) {
 			t.Errorf("Notifying: got %q", got)
 		}
-		if got := m.Told("loud"); got == nil || got.UpTo != 3 {
+		if got := m.NotifyState("loud"); got == nil || got.UpTo != 3 {
 			t.Errorf("Told: got %+v", got)
 		}
-		if m.Told("quiet") != nil {
+		if m.NotifyState("quiet") != nil {
 			t.Error("something was told of quiet")
 		}
 

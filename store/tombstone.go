@@ -52,7 +52,7 @@ func (w *write) since(rev int64) {
 // SweepTombstones removes the tombstones that were there at revision upTo, and says how many. It is the leader's to do, with ctx
 // that of the term, and with a revision from longer ago than any call may take.
 func (s *Store) SweepTombstones(ctx context.Context, term election.Term, upTo int64) (removed int, err error) {
-	removed, err = s.sweep(ctx, term, KindStones, func(kv *mvccpb.KeyValue) bool { return kv.ModRevision <= upTo })
+	removed, err = s.sweep(ctx, term, KindTombstones, func(kv *mvccpb.KeyValue) bool { return kv.ModRevision <= upTo })
 	if err != nil {
 		return removed, fmt.Errorf("remove tombstones: %w", err)
 	}

@@ -185,7 +185,7 @@ func (f *fakeCluster) end(r job.Run, now time.Time) (job.Run, error) {
 		return r, nil
 	case "flaky":
 		if r.Attempt == 1 {
-			return r.Again(job.Outcome{State: job.Failed, At: now, Exit: code(1), Output: output}, now, "retry 1 of 1")
+			return r.Requeue(job.Outcome{State: job.Failed, At: now, Exit: code(1), Output: output}, now, "retry 1 of 1")
 		}
 	}
 	return r.Finish(job.Outcome{State: job.Succeeded, At: now, Exit: code(0), Output: output})

@@ -89,7 +89,7 @@ func (b *book) succeed(r job.Run) job.Run {
 // again gives a run whose attempt has failed to a worker once more, and lets it succeed.
 func (b *book) again(r job.Run) job.Run {
 	b.t.Helper()
-	r = b.save(r.Again(job.Outcome{State: job.Failed, At: r.Due}, r.Due, "tried again"))
+	r = b.save(r.Requeue(job.Outcome{State: job.Failed, At: r.Due}, r.Due, "tried again"))
 	return b.succeed(b.claim(b.save(r.Assign(&job.Worker{Name: "w", Session: "s"}))))
 }
 
@@ -218,12 +218,12 @@ func TestVerifyFindsWhatIsBroken(t *testing.T) {
 		{"one of the first runs is deleted", 5, slot(2), func(b *book) { b.write(map[string]any{"runs/" + slot(2): nil}) }, false},
 		{"a run goes on after it succeeded", 6, slot(11), func(b *book) {
 			r := b.claim(b.arm(11))
-			b.save(r.Again(job.Outcome{State: job.Succeeded, At: minute(11)}, minute(11), "again"))
+			b.save(r.Requeue(job.Outcome{State: job.Succeeded, At: minute(11)}, minute(11), "again"))
 		}, true},
 		{"an attempt that must not be repeated is", 6, slot(11), func(b *book) {
 			r := b.claim(b.arm(11))
 			r.Spec = &job.Spec{Command: []string{"true"}, Delivery: job.AtMostOnce}
-			b.save(r.Again(job.Outcome{State: job.Lost, At: minute(11)}, minute(11), "again"))
+			b.save(r.Requeue(job.Outcome{State: job.Lost, At: minute(11)}, minute(11), "again"))
 		}, true},
 		{"an accepted submission vanishes", 7, waiting, func(b *book) { b.write(map[string]any{"runs/" + waiting: nil}) }, false},
 		{"a submission waits and does not say for what", 7, waiting, func(b *book) {

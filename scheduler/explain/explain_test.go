@@ -198,13 +198,13 @@ func TestExplain(t *testing.T) {
 		{"while all were paused", with(usual, func(f *explain.Facts) { f.Gate.Since = at("03:00:00") }), "02:30:00", "not scheduled",
 			"Not scheduled: all jobs were paused until 2026-11-21T03:00:00Z."},
 		{"before it was paused", backup(func(j *job.Job) {
-			*j, _ = j.Halt(&job.Pause{At: at("02:30:00")}, at("02:30:00"))
-			*j, _ = j.Halt(nil, at("03:00:00"))
+			*j, _ = j.SetPause(&job.Pause{At: at("02:30:00")}, at("02:30:00"))
+			*j, _ = j.SetPause(nil, at("03:00:00"))
 		}), "02:30:00", "waits",
 			"It has been due since 2026-11-21T02:30:00Z and is not decided yet: no replica leads."},
 		{"before all were paused", with(usual, func(f *explain.Facts) {
-			f.Gate, _ = f.Gate.Halt(&job.Pause{At: at("02:30:00")}, at("02:30:00"))
-			f.Gate, _ = f.Gate.Halt(nil, at("03:00:00"))
+			f.Gate, _ = f.Gate.SetPause(&job.Pause{At: at("02:30:00")}, at("02:30:00"))
+			f.Gate, _ = f.Gate.SetPause(nil, at("03:00:00"))
 		}), "02:30:00", "waits",
 			"It has been due since 2026-11-21T02:30:00Z and is not decided yet: no replica leads."},
 		{"removed from history", with(usual, func(f *explain.Facts) { f.Cursor = &job.Cursor{After: at("02:30:00")} }), "02:30:00", "decided",

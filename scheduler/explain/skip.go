@@ -93,10 +93,10 @@ func notScheduled(f Facts, slot time.Time) string {
 	case early:
 		return "the job was created later, at " + stamp(j.Since)
 	}
-	if until, was := pausedUntil(f, slot, f.Gate.Halted()); was {
+	if until, was := pausedUntil(f, slot, f.Gate.PauseHistory()); was {
 		return "all jobs were paused until " + stamp(until)
 	}
-	if until, was := pausedUntil(f, slot, j.Halted()); was {
+	if until, was := pausedUntil(f, slot, j.PauseHistory()); was {
 		return "the job was paused until " + stamp(until)
 	}
 	return ""

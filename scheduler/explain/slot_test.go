@@ -26,8 +26,8 @@ func TestPauseBetweenSlotAndItsJitteredTime(t *testing.T) {
 	paused := func(from, until time.Time) explain.Answer {
 		g := f
 		g.Now = until
-		g.Gate, _ = g.Gate.Halt(&job.Pause{At: from}, from)
-		g.Gate, _ = g.Gate.Halt(nil, until)
+		g.Gate, _ = g.Gate.SetPause(&job.Pause{At: from}, from)
+		g.Gate, _ = g.Gate.SetPause(nil, until)
 		return explain.Explain(g, slot)
 	}
 	if got := paused(slot.Add(time.Minute), slot.Add(2*time.Minute)); got.Verdict != "upcoming" {

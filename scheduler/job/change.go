@@ -5,16 +5,16 @@ type RecordKind string
 
 // The kinds of records that a mirror copies, and events.
 const (
-	RecordJob     RecordKind = "jobs"
-	RecordCursor  RecordKind = "cursors"
-	RecordRun     RecordKind = "runs"
-	RecordWorker  RecordKind = "workers"
-	RecordReplica RecordKind = "replicas"
-	RecordLimit   RecordKind = "limits"
-	RecordGate    RecordKind = "gate"
-	RecordFiles   RecordKind = "files"
-	RecordEvent   RecordKind = "events"
-	RecordTold    RecordKind = "told"
+	RecordJob         RecordKind = "jobs"
+	RecordCursor      RecordKind = "cursors"
+	RecordRun         RecordKind = "runs"
+	RecordWorker      RecordKind = "workers"
+	RecordReplica     RecordKind = "replicas"
+	RecordLimit       RecordKind = "limits"
+	RecordGate        RecordKind = "gate"
+	RecordFiles       RecordKind = "files"
+	RecordEvent       RecordKind = "events"
+	RecordNotifyState RecordKind = "told"
 )
 
 // Change is one record of a mirrored kind at one revision.

@@ -286,8 +286,8 @@ func TestUsualRecordsTakeTheShortWay(t *testing.T) {
 		t.Errorf("a usual cursor is left to encoding/json: %s", text)
 	}
 	j, _ := job.Define(nil, "backup", job.Spec{Schedule: []string{"30 2 * * *"}, Command: []string{"true"}, Notify: job.Notify{"ops": {URL: "ntfy://x/y"}}}, job.Origin{Kind: job.OriginFile, Source: "jobs.yaml"}, r.Slot)
-	j, _ = j.Halt(&job.Pause{At: r.Slot}, r.Slot)
-	j, _ = j.Halt(nil, r.Due)
+	j, _ = j.SetPause(&job.Pause{At: r.Slot}, r.Slot)
+	j, _ = j.SetPause(nil, r.Due)
 	if text := plain(t, j); !sameValue[job.Job](t, text) {
 		t.Errorf("a usual definition is left to encoding/json: %s", text)
 	}

@@ -58,8 +58,8 @@ func (n Notify) tellAlike(other Notify) bool {
 	return maps.EqualFunc(n, other, func(a, b Notifier) bool { return slices.Equal(a.When, b.When) })
 }
 
-// Told is what has been told about a job. Stored at told/<job>, and written only after something was told.
-type Told struct {
+// NotifyState is what has been told about a job. Stored at told/<job>, and written only after something was told.
+type NotifyState struct {
 	Job string `json:"job"`
 	// UpTo is the revision up to which everything that is to be told has been.
 	UpTo int64 `json:"up_to"`

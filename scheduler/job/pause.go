@@ -21,7 +21,7 @@ const maxPauses = 8
 
 // Halt pauses the job, or resumes it if p is nil, and says whether anything changed. Slots that pass while it is paused
 // are skipped.
-func (j Job) Halt(p *Pause, now time.Time) (Job, bool) {
+func (j Job) SetPause(p *Pause, now time.Time) (Job, bool) {
 	if (p == nil) == (j.Paused == nil) {
 		return j, false
 	}
@@ -34,7 +34,7 @@ func (j Job) Halt(p *Pause, now time.Time) (Job, bool) {
 }
 
 // Halt is Job.Halt for all jobs.
-func (g Gate) Halt(p *Pause, now time.Time) (Gate, bool) {
+func (g Gate) SetPause(p *Pause, now time.Time) (Gate, bool) {
 	if (p == nil) == (g.Paused == nil) {
 		return g, false
 	}
@@ -59,7 +59,7 @@ func remember(list []PastPause, p *Pause, now time.Time) []PastPause {
 
 // Halted are the times in which the job was paused. Records of earlier builds have no more than the end of the last pause: then
 // nothing from before it is owed.
-func (j *Job) Halted() []PastPause {
+func (j *Job) PauseHistory() []PastPause {
 	if j.SinceReason != SinceResumed {
 		return j.Pauses
 	}
@@ -67,7 +67,7 @@ func (j *Job) Halted() []PastPause {
 }
 
 // Halted is Job.Halted for all jobs.
-func (g *Gate) Halted() []PastPause { return halted(g.Pauses, g.Since) }
+func (g *Gate) PauseHistory() []PastPause { return halted(g.Pauses, g.Since) }
 
 func halted(list []PastPause, resumed time.Time) []PastPause {
 	if n := len(list); resumed.IsZero() || n > 0 && list[n-1].Until.Equal(resumed) {

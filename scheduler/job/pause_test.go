@@ -23,8 +23,8 @@ func halt(j job.Job, g job.Gate, minutes ...int) (job.Job, job.Gate) {
 		if i%2 == 0 {
 			p = &job.Pause{At: minute(m)}
 		}
-		j, _ = j.Halt(p, minute(m))
-		g, _ = g.Halt(p, minute(m))
+		j, _ = j.SetPause(p, minute(m))
+		g, _ = g.SetPause(p, minute(m))
 	}
 	return j, g
 }
@@ -48,10 +48,10 @@ func TestHalted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j, g := halt(job.Job{Since: minute(0), SinceReason: job.SinceCreated}, job.Gate{}, tt.minutes...)
-			if diff := cmp.Diff(tt.want, j.Halted()); diff != "" {
+			if diff := cmp.Diff(tt.want, j.PauseHistory()); diff != "" {
 				t.Errorf("of a job (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tt.want, g.Halted()); diff != "" {
+			if diff := cmp.Diff(tt.want, g.PauseHistory()); diff != "" {
 				t.Errorf("of all jobs (-want +got):\n%s", diff)
 			}
 		})
@@ -63,10 +63,10 @@ func TestHaltedByAnOlderVersion(t *testing.T) {
 	j, g := halt(job.Job{SinceReason: job.SinceCreated}, job.Gate{}, 1, 3)
 	j.Since, g.Since = minute(9), minute(9)
 	want := []job.PastPause{{Until: minute(9)}}
-	if diff := cmp.Diff(want, j.Halted()); diff != "" {
+	if diff := cmp.Diff(want, j.PauseHistory()); diff != "" {
 		t.Errorf("of a job (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, g.Halted()); diff != "" {
+	if diff := cmp.Diff(want, g.PauseHistory()); diff != "" {
 		t.Errorf("of all jobs (-want +got):\n%s", diff)
 	}
 }
@@ -76,11 +76,11 @@ func TestANewScheduleHasNoPausesBehindIt(t *testing.T) {
 	j, _ = halt(j, job.Gate{}, 1, 3)
 	spec := *j.Spec
 	spec.Shell = "false"
-	if j, _ = job.Define(&j, "j", spec, job.Origin{}, minute(4)); len(j.Halted()) != 1 {
-		t.Errorf("after another change: got %v, want the pause", j.Halted())
+	if j, _ = job.Define(&j, "j", spec, job.Origin{}, minute(4)); len(j.PauseHistory()) != 1 {
+		t.Errorf("after another change: got %v, want the pause", j.PauseHistory())
 	}
 	spec.Every = job.Duration(time.Hour)
-	if j, _ = job.Define(&j, "j", spec, job.Origin{}, minute(5)); len(j.Halted()) != 0 {
-		t.Errorf("got %v", j.Halted())
+	if j, _ = job.Define(&j, "j", spec, job.Origin{}, minute(5)); len(j.PauseHistory()) != 0 {
+		t.Errorf("got %v", j.PauseHistory())
 	}
 }

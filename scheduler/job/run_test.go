@@ -43,7 +43,7 @@ func TestARunFromSlotToEnd(t *testing.T) {
 		t.Errorf("claimed: %+v", r)
 	}
 	code := 3
-	r = ok(r.Again(job.Outcome{State: job.Failed, At: at.Add(time.Second), Reason: "exit 3", Exit: &code, Output: "oh"}, at.Add(time.Minute), "retry 1 of 2"))
+	r = ok(r.Requeue(job.Outcome{State: job.Failed, At: at.Add(time.Second), Reason: "exit 3", Exit: &code, Output: "oh"}, at.Add(time.Minute), "retry 1 of 2"))
 	if r.State != job.Pending || r.Attempt != 1 || r.Worker != "" || r.Session != "" || r.Token != 0 ||
 		!r.Due.Equal(at.Add(time.Minute)) || r.Reason != "retry 1 of 2" || *r.Exit != 3 || r.Output != "oh" {
 		t.Errorf("to be tried again: %+v", r)
@@ -122,7 +122,7 @@ func TestATerminalRunIsNeverChanged(t *testing.T) {
 			"assign": func() (job.Run, error) { return r.Assign(q1) },
 			"claim":  func() (job.Run, error) { return r.Claim(1, at) },
 			"recall": func() (job.Run, error) { return r.Recall("x") },
-			"again":  func() (job.Run, error) { return r.Again(job.Outcome{State: job.Failed}, at, "x") },
+			"again":  func() (job.Run, error) { return r.Requeue(job.Outcome{State: job.Failed}, at, "x") },
 			"finish": func() (job.Run, error) { return r.Finish(job.Outcome{State: job.Succeeded}) },
 			"stop":   func() (job.Run, error) { return r.Stop(job.Cancel{}) },
 		} {
@@ -144,7 +144,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	for i := range 50 {
 		r = ok(ok(r.Assign(q1)).Claim(int64(i+1), at))
 		before := len(r.Attempts)
-		next := ok(r.Again(job.Outcome{State: job.Failed, At: at}, at, "retry"))
+		next := ok(r.Requeue(job.Outcome{State: job.Failed, At: at}, at, "retry"))
 		if len(r.Attempts) != before {
 			t.Fatal("Again touched its receiver")
 		}
@@ -166,7 +166,7 @@ func TestLostAttemptsAreCountedBeyondTheBound(t *testing.T) {
 		if i%10 == 5 {
 			o.State = job.Failed
 		}
-		r = ok(ok(ok(r.Assign(q1)).Claim(int64(i+1), at)).Again(o, at, "again"))
+		r = ok(ok(ok(r.Assign(q1)).Claim(int64(i+1), at)).Requeue(o, at, "again"))
 	}
 	if len(r.Attempts) != 20 || r.LostAttempts() != 45 || r.FailedAttempts() != 2 {
 		t.Errorf("of 45 lost attempts and 5 that failed the record, which keeps %d, tells %d and %d; want 45, and the 2 that it keeps",

@@ -37,7 +37,7 @@ func TestSpan(t *testing.T) {
 					t.Errorf("attempt %d: got %v, want %v", i+1, got, began)
 				}
 				if i == 0 {
-					next(func(r job.Run) (job.Run, error) { return r.Again(at(began), due.Add(again), "retry") })
+					next(func(r job.Run) (job.Run, error) { return r.Requeue(at(began), due.Add(again), "retry") })
 				}
 			}
 			next(func(r job.Run) (job.Run, error) { return r.Finish(at(due.Add(again))) })

@@ -47,7 +47,7 @@ func (s State) Terminal() bool {
 func (s State) Valid() bool { return slices.Contains(States(), s) }
 
 // May says whether a run in state s may go to state t.
-func (s State) May(t State) bool {
+func (s State) CanBecome(t State) bool {
 	for _, a := range arrows {
 		if a.from == s {
 			return slices.Contains(a.to, t)

@@ -25,7 +25,7 @@ func TestArrowsAreThoseOfTheDiagram(t *testing.T) {
 	}
 	for _, from := range append([]job.State{""}, job.States()...) {
 		for _, to := range append([]job.State{"", "nonsense"}, job.States()...) {
-			if got, want := from.May(to), slices.Contains(want[from], string(to)); got != want {
+			if got, want := from.CanBecome(to), slices.Contains(want[from], string(to)); got != want {
 				t.Errorf("%q may become %q: got %v, documented is %v", from, to, got, want)
 			}
 		}

@@ -17,7 +17,7 @@ func (e *TransitionError) Error() string {
 }
 
 func (r Run) move(to State) (Run, error) {
-	if !r.State.May(to) {
+	if !r.State.CanBecome(to) {
 		return r, &TransitionError{Run: r.Name(), From: r.State, To: to}
 	}
 	r.State, r.Reason = to, ""
@@ -61,7 +61,7 @@ func (r Run) Recall(reason string) (Run, error) {
 }
 
 // Again ends the present attempt with outcome and lets the run wait for another one, not before due.
-func (r Run) Again(o Outcome, due time.Time, reason string) (Run, error) {
+func (r Run) Requeue(o Outcome, due time.Time, reason string) (Run, error) {
 	r, err := r.move(Pending)
 	if err != nil {
 		return r, err

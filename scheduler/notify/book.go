@@ -25,7 +25,7 @@ type Book struct {
 }
 
 // Find returns the present definition of a job and the record of what was reported about it; nil where there is none.
-type Find func(name string) (*job.Job, *job.Told)
+type Find func(name string) (*job.Job, *job.NotifyState)
 
 // NewBook returns a book without pages. Call Open for each job with notifiers, with the store's content at revision at or
 // later. Then call Apply with every change after at.
@@ -38,7 +38,7 @@ const slack = 2 * time.Second
 
 // Open takes what the store had of a job when the term started: the record of what was reported (nil: nothing was), its runs
 // and its events. It ignores what is newer than the revision of NewBook, because Apply brings it.
-func (b *Book) Open(j *job.Job, record *job.Told, runs []*job.Run, events []*job.Event) {
+func (b *Book) Open(j *job.Job, record *job.NotifyState, runs []*job.Run, events []*job.Event) {
 	p := b.openPage(j, record, b.began)
 	since := j.Notified.Add(-slack)
 	var news []job.Change
@@ -65,7 +65,7 @@ func (b *Book) Open(j *job.Job, record *job.Told, runs []*job.Run, events []*job
 }
 
 // openPage adds the page of a job, as of a revision.
-func (b *Book) openPage(j *job.Job, record *job.Told, at int64) *page {
+func (b *Book) openPage(j *job.Job, record *job.NotifyState, at int64) *page {
 	p := &page{job: j, seen: at}
 	b.pages[j.Name] = p
 	if record != nil {
@@ -105,7 +105,7 @@ func (b *Book) Apply(c job.Change) {
 	switch c.Kind {
 	case job.RecordJob:
 		b.define(p, c)
-	case job.RecordTold:
+	case job.RecordNotifyState:
 		p.applyRecord(c)
 	case job.RecordRun, job.RecordEvent:
 		if c.Rev < p.seen { // several runs of a job may end at one revision, so an equal one is new
@@ -196,7 +196,7 @@ func (b *Book) Done(n *Notice) {
 }
 
 // Records returns what is to be stored at now, at most one record of each job. Call Recorded for each.
-func (b *Book) Records(now time.Time) (list []job.Told) {
+func (b *Book) Records(now time.Time) (list []job.NotifyState) {
 	for name, p := range b.dirty {
 		if !p.writing {
 			p.writing = true
@@ -204,13 +204,13 @@ func (b *Book) Records(now time.Time) (list []job.Told) {
 			list = append(list, p.nextRecord(now))
 		}
 	}
-	slices.SortFunc(list, func(x, y job.Told) int { return strings.Compare(x.Job, y.Job) })
+	slices.SortFunc(list, func(x, y job.NotifyState) int { return strings.Compare(x.Job, y.Job) })
 	return list
 }
 
 // Recorded takes the store's answer to a record. rev is the revision of the record, or of the one that is there instead. The
 // next Records returns a refused one again, to replace that.
-func (b *Book) Recorded(t job.Told, rev int64, err error) {
+func (b *Book) Recorded(t job.NotifyState, rev int64, err error) {
 	p := b.pages[t.Job]
 	if p == nil {
 		return

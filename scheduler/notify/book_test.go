@@ -43,7 +43,7 @@ func change(r *job.Run) job.Change {
 
 // book is a book at a revision. Its only job is j, and nothing was reported about it.
 func book(at int64, j *job.Job) *notify.Book {
-	return notify.NewBook(at, func(string) (*job.Job, *job.Told) { return j, nil })
+	return notify.NewBook(at, func(string) (*job.Job, *job.NotifyState) { return j, nil })
 }
 
 func skipped(reason string, rev int64) *job.Event {
@@ -129,7 +129,7 @@ func TestEventsBeforeTheNotifierAreNotReported(t *testing.T) {
 	}
 	// A recovery from an older failure is not reported either.
 	b = book(20, defined())
-	b.Open(defined(), &job.Told{Job: "a", UpTo: 9, Failing: "0", At: epoch.Add(-time.Minute)}, nil, nil)
+	b.Open(defined(), &job.NotifyState{Job: "a", UpTo: 9, Failing: "0", At: epoch.Add(-time.Minute)}, nil, nil)
 	b.Apply(change(ended("2", job.Succeeded, 21)))
 	if got := summarize(b.Take()); len(got) != 0 {
 		t.Errorf("reported: %v", got)
@@ -153,7 +153,7 @@ func TestRepeatedChangesAreReportedOnce(t *testing.T) {
 
 func TestJobWithoutNotifiersIsNotReported(t *testing.T) {
 	var j *job.Job
-	b := notify.NewBook(6, func(string) (*job.Job, *job.Told) { return j, nil })
+	b := notify.NewBook(6, func(string) (*job.Job, *job.NotifyState) { return j, nil })
 	b.Apply(change(ended("1", job.Failed, 10)))
 	if len(b.Take()) != 0 {
 		t.Error("a notice for a job that does not exist")
@@ -168,7 +168,7 @@ func TestJobWithoutNotifiersIsNotReported(t *testing.T) {
 	if len(b.Records(later)) != 0 {
 		t.Error("a record for a job that lost its notifiers")
 	}
-	b.Recorded(job.Told{Job: "a"}, 14, nil)
+	b.Recorded(job.NotifyState{Job: "a"}, 14, nil)
 	b.Apply(change(ended("3", job.Failed, 15)))
 	if len(b.Take()) != 0 {
 		t.Error("a notice for a job without notifiers")
@@ -187,7 +187,7 @@ func TestOldEventsAreNotReportedAgain(t *testing.T) {
 	}
 	b.Done(all[0])
 	b.Recorded(b.Records(later)[0], 11, nil)
-	b.Apply(job.Change{Kind: job.RecordTold, Name: "a", Rev: 11, Value: &job.Told{Job: "a", UpTo: 10}})
+	b.Apply(job.Change{Kind: job.RecordNotifyState, Name: "a", Rev: 11, Value: &job.NotifyState{Job: "a", UpTo: 10}})
 	if b.Pages() != 0 {
 		t.Fatal("the page is still open")
 	}

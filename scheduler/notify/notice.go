@@ -20,7 +20,7 @@ type Notice struct {
 
 	page    *page
 	left    int    // targets in To that are not done
-	failing string // value of Told.Failing once the notice is done
+	failing string // value of NotifyState.Failing once the notice is done
 }
 
 // Target is a notifier that gets a notice.

@@ -18,8 +18,8 @@ type page struct {
 	open    []*Notice      // notices that are not done, and those after them, by revision
 	gone    bool           // the job was deleted, or has no notifiers any more
 
-	record   job.Told       // the record to be written; Rev is that of the record in the store
-	reported map[string]int // what of givenUp is reported
+	record   job.NotifyState // the record to be written; Rev is that of the record in the store
+	reported map[string]int  // what of givenUp is reported
 	writing  bool
 }
 
@@ -104,7 +104,7 @@ func (p *page) advance(n *Notice) {
 }
 
 // nextRecord returns the record to write. It leaves out attempts of runs that have ended, because UpTo covers them.
-func (p *page) nextRecord(now time.Time) job.Told {
+func (p *page) nextRecord(now time.Time) job.NotifyState {
 	maps.DeleteFunc(p.reported, func(id string, _ int) bool { return p.givenUp[id] == 0 })
 	t := p.record
 	t.Job, t.At, t.Attempts = p.job.Name, now.UTC(), maps.Clone(p.reported)

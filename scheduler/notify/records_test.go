@@ -22,7 +22,7 @@ func TestNextLeaderReportsTheRest(t *testing.T) {
 	if got := summarize(all); len(got) != 3 {
 		t.Fatalf("reported: %v", got)
 	}
-	var record *job.Told
+	var record *job.NotifyState
 	for n := 0; ; n++ { // the leader dies after it has sent n of them
 		next := book(20, defined())
 		next.Open(defined(), record, history, nil)
@@ -110,7 +110,7 @@ func TestRefusedRecordIsWrittenAgain(t *testing.T) {
 	if len(b.Records(later)) != 0 {
 		t.Error("two records are under way")
 	}
-	b.Apply(job.Change{Kind: job.RecordTold, Name: "a", Rev: 15, Value: &job.Told{Job: "a"}}) // written by hand
+	b.Apply(job.Change{Kind: job.RecordNotifyState, Name: "a", Rev: 15, Value: &job.NotifyState{Job: "a"}}) // written by hand
 	b.Recorded(first[0], 0, job.ErrConflict)
 	if again := b.Records(later); len(again) != 1 || again[0].Rev != 15 || again[0].UpTo != 10 {
 		t.Errorf("got %+v, want the same record to replace revision 15", again)
@@ -121,7 +121,7 @@ func TestRefusedRecordIsWrittenAgain(t *testing.T) {
 		t.Errorf("got %+v, want the same record to replace revision 18", again)
 	}
 	b.Recorded(again[0], 0, errors.New("x"))
-	b.Apply(job.Change{Kind: job.RecordTold, Name: "a", Rev: 19})
+	b.Apply(job.Change{Kind: job.RecordNotifyState, Name: "a", Rev: 19})
 	if again := b.Records(later); len(again) != 1 || again[0].Rev != 0 {
 		t.Errorf("got %+v, want a new record", again)
 	}
@@ -163,8 +163,8 @@ func TestAttemptsAreReportedOnce(t *testing.T) {
 
 // A job without failures has no page: of a million jobs, hardly any has one.
 func TestJobWithoutFailuresHasNoPage(t *testing.T) {
-	record := &job.Told{Job: "a", UpTo: 5, At: later}
-	b := notify.NewBook(6, func(string) (*job.Job, *job.Told) { return defined(), record })
+	record := &job.NotifyState{Job: "a", UpTo: 5, At: later}
+	b := notify.NewBook(6, func(string) (*job.Job, *job.NotifyState) { return defined(), record })
 	b.Open(defined(), record, []*job.Run{ended("0", job.Succeeded, 6)}, nil)
 	pages := func(want int, when string) {
 		t.Helper()

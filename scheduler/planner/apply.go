@@ -41,7 +41,7 @@ func (p *Planner) applyGate(c job.Change, now time.Time) {
 	case c.Bad != nil: // keep the last readable gate
 		return
 	case p.gate.Paused != nil: // a deletion by hand also resumes the jobs
-		p.gate, _ = p.gate.Halt(nil, now)
+		p.gate, _ = p.gate.SetPause(nil, now)
 	}
 	for _, j := range p.jobs {
 		p.markDirty(j)

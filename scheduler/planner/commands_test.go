@@ -41,16 +41,16 @@ func (st *stage) do(line string) {
 	case "delete":
 		st.store.deleteJob(name)
 	case "pause":
-		j, _ := st.store.job(name).Halt(&job.Pause{At: st.now}, st.now)
+		j, _ := st.store.job(name).SetPause(&job.Pause{At: st.now}, st.now)
 		st.store.putJob(j)
 	case "resume":
-		j, _ := st.store.job(name).Halt(nil, st.now)
+		j, _ := st.store.job(name).SetPause(nil, st.now)
 		st.store.putJob(j)
 	case "pause-all":
-		g, _ := st.store.gate().Halt(&job.Pause{At: st.now}, st.now)
+		g, _ := st.store.gate().SetPause(&job.Pause{At: st.now}, st.now)
 		st.store.put(job.Change{Kind: job.RecordGate, Value: &g})
 	case "resume-all":
-		g, _ := st.store.gate().Halt(nil, st.now)
+		g, _ := st.store.gate().SetPause(nil, st.now)
 		st.store.put(job.Change{Kind: job.RecordGate, Value: &g})
 	case "worker":
 		st.join(name, opts)

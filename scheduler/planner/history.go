@@ -186,7 +186,7 @@ func (h *history) beyond(keep Retention, spare int, now time.Time) []*job.Run {
 	spared := h.lastStarted(spare)
 	drops := append(h.good.beyond(keep.Success, keep.MaxAge, spared, now), h.bad.beyond(keep.Failed, keep.MaxAge, spared, now)...)
 	slices.SortStableFunc(drops, byEnd)
-	return drops[:min(len(drops), job.MaxDrops)]
+	return drops[:min(len(drops), job.MaxDeletions)]
 }
 
 // lastStarted returns the end of the first of the last n runs that started; zero if there is none. It ignores protected runs.
@@ -214,7 +214,7 @@ func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
 		return nil
 	}
 	// Several at a time while the job is active; the last one too once it is idle.
-	batch := job.MaxDrops / 2
+	batch := job.MaxDeletions / 2
 	if len(j.live.order) == 0 {
 		batch = 1
 	}
@@ -231,7 +231,7 @@ func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
 	if len(drops) < batch {
 		return nil
 	}
-	return &job.Decision{Drops: drops}
+	return &job.Decision{Deletions: drops}
 }
 
 // wakeToPrune sets the job's timer for the next removal from its history.

@@ -194,5 +194,5 @@ func simpleBeyond(runs []*job.Run, keep Retention, spare int, now time.Time) (dr
 		}
 	}
 	slices.Reverse(drops)
-	return drops[:min(len(drops), job.MaxDrops)]
+	return drops[:min(len(drops), job.MaxDeletions)]
 }

@@ -114,7 +114,7 @@ func endAttempt(spec *job.Spec, r *job.Run, o job.Outcome) (job.Run, error) {
 	const middle = 0.5 // of the jitter: few attempts are given up at one time
 	o, retry := policy.DecideRetry(policy.EndedAttempt{Spec: spec, Run: r, Outcome: o, Now: o.At, Random: middle, GivenUp: true})
 	if retry != nil {
-		return r.Again(o, retry.Due, retry.Reason)
+		return r.Requeue(o, retry.Due, retry.Reason)
 	}
 	return r.Finish(o)
 }

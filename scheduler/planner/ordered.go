@@ -76,7 +76,7 @@ func (o *ordered) beyond(many int, age time.Duration, spared, now time.Time) (dr
 	for i, r := range o.runs {
 		over := many > 0 && len(o.runs)-i > many
 		aged := age > 0 && now.Sub(r.Ended()) > age
-		if len(drops) == job.MaxDrops || !over && !aged {
+		if len(drops) == job.MaxDeletions || !over && !aged {
 			break
 		}
 		if aged || spared.IsZero() || len(r.Attempts) == 0 || r.Ended().Before(spared) {

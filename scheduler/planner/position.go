@@ -40,7 +40,7 @@ func (p *Planner) pauses(j *jobState, after time.Time) []policy.Interval {
 	if !p.since(j).After(after) || j.when == nil {
 		return nil
 	}
-	return policy.Paused(j.when.Offset(), after, j.def.Halted(), p.gate.Halted())
+	return policy.Paused(j.when.Offset(), after, j.def.PauseHistory(), p.gate.PauseHistory())
 }
 
 // nextUnpaused returns the first slot after the given time that lies in no pause. skippedTo is the end of the last pause

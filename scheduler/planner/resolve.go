@@ -40,7 +40,7 @@ func (p *Planner) applyWritten(j *jobState, d job.Decision, rev int64, now time.
 		c.Rev = rev
 		j.cursor = &c
 	}
-	for _, r := range d.Drops {
+	for _, r := range d.Deletions {
 		j.ended.remove(r.ID)
 	}
 }

@@ -70,7 +70,7 @@ func (w *sim) operate() {
 	case 0:
 		w.log("pause %s", name)
 		now := w.apiClock()
-		next, _ = next.Halt(&job.Pause{At: now}, now)
+		next, _ = next.SetPause(&job.Pause{At: now}, now)
 		w.store.putJob(next)
 	case 1, 2, 3:
 		if j.Paused != nil {
@@ -100,7 +100,7 @@ func (w *sim) operate() {
 		if w.store.gate().Paused == nil && w.chance(0.3) {
 			w.log("pause all")
 			now := w.apiClock()
-			g, _ := w.store.gate().Halt(&job.Pause{At: now}, now)
+			g, _ := w.store.gate().SetPause(&job.Pause{At: now}, now)
 			w.store.put(job.Change{Kind: job.RecordGate, Value: &g})
 		} else {
 			w.resumeGate()
@@ -168,14 +168,14 @@ func (w *sim) submit(name string) {
 }
 
 func (w *sim) resume(j *job.Job) {
-	next, _ := j.Halt(nil, w.apiClock())
+	next, _ := j.SetPause(nil, w.apiClock())
 	w.store.putJob(next)
 }
 
 func (w *sim) resumeGate() {
 	if w.store.gate().Paused != nil {
 		w.log("resume all")
-		g, _ := w.store.gate().Halt(nil, w.apiClock())
+		g, _ := w.store.gate().SetPause(nil, w.apiClock())
 		w.store.put(job.Change{Kind: job.RecordGate, Value: &g})
 	}
 }

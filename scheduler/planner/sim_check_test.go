@@ -57,7 +57,7 @@ func (c *checker) change(ch job.Change) {
 	old := c.runs[name]
 	c.runs[name] = r
 	if old == nil {
-		if !job.State("").May(r.State) {
+		if !job.State("").CanBecome(r.State) {
 			c.fail("run %s is created %s", name, r.State)
 		}
 	} else {
@@ -101,7 +101,7 @@ func (c *checker) compare(old, r *job.Run) {
 	case r.Attempt < old.Attempt-1:
 		c.fail("run %s: attempt %d after %d", name, r.Attempt, old.Attempt)
 	case old.State == job.Running && r.State == job.Armed: // lost, and assigned again in the same decision
-	case old.State != r.State && !old.State.May(r.State):
+	case old.State != r.State && !old.State.CanBecome(r.State):
 		c.fail("run %s: %s after %s", name, r.State, old.State)
 	}
 	if old.Reason == r.Reason && old.State == r.State && old.State == job.Pending && (old.Cancel == nil) == (r.Cancel == nil) {
@@ -127,7 +127,7 @@ func (c *checker) decision(d job.Decision) {
 			c.fail("slot %s has a second run", name)
 		}
 	}
-	for _, r := range d.Drops {
+	for _, r := range d.Deletions {
 		if !s.run(r.Name()).State.Terminal() {
 			c.fail("run %s is removed, but has not ended", r.Name())
 		}
@@ -191,7 +191,7 @@ func (c *checker) cursor(d job.Decision) {
 // paused reports whether a slot or its due time lies in a pause.
 func (c *checker) paused(j *job.Job, slot time.Time, offset time.Duration) bool {
 	g := c.sim.store.gate()
-	return slices.ContainsFunc(append(slices.Clone(j.Halted()), g.Halted()...), func(p job.PastPause) bool {
+	return slices.ContainsFunc(append(slices.Clone(j.PauseHistory()), g.PauseHistory()...), func(p job.PastPause) bool {
 		in := func(at time.Time) bool { return at.After(p.From) && !at.After(p.Until) }
 		return in(slot) || in(slot.Add(offset))
 	})

@@ -209,7 +209,7 @@ func (x *simWorker) outcome(r *job.Run, o job.Outcome) (job.Run, error) {
 		if spec := x.sim.spec(r.Job); spec != nil {
 			ended := policy.EndedAttempt{Spec: spec, Run: r, Outcome: o, Now: x.clock(), Random: x.sim.Float64()}
 			if _, retry := policy.DecideRetry(ended); retry != nil {
-				return r.Again(o, retry.Due, retry.Reason)
+				return r.Requeue(o, retry.Due, retry.Reason)
 			}
 		}
 	}

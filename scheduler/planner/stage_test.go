@@ -138,7 +138,7 @@ func (st *stage) finish(name, state string, opts map[string]string) {
 	r := st.mustRun(name)
 	o := job.Outcome{State: job.State(state), At: st.now.Add(st.skew), Reason: strings.ReplaceAll(opts["reason"], "_", " ")}
 	if d, ok := opts["retry"]; ok {
-		st.write(r.Again(o, st.now.Add(span(d)), "retry"))
+		st.write(r.Requeue(o, st.now.Add(span(d)), "retry"))
 		return
 	}
 	st.write(r.Finish(o))

@@ -180,7 +180,7 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 		holds = holds && have.Rev == d.Cursor.Rev
 		a.Cursor, a.BadCursor = job.ValueOf[job.Cursor](have), have.Bad != nil
 	}
-	for _, r := range d.Drops {
+	for _, r := range d.Deletions {
 		holds = holds && s.records[recordKey{job.RecordRun, r.Name()}].Rev == r.Rev
 	}
 	if !holds {
@@ -202,7 +202,7 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 		c := *d.Cursor
 		s.write(job.Change{Kind: job.RecordCursor, Name: d.Job, Value: &c})
 	}
-	for _, r := range d.Drops {
+	for _, r := range d.Deletions {
 		s.write(job.Change{Kind: job.RecordRun, Name: r.Name()})
 	}
 	return job.Applied{Rev: s.rev}

@@ -167,7 +167,7 @@ func historyEdge(runs []*job.Run, b *job.Breaker) (edge time.Time, ok bool) {
 	slices.SortFunc(byEnd, func(a, b *job.Run) int { return b.Ended().Compare(a.Ended()) })
 	pinned := policy.BreakerLookBack(b)
 	if pinned > 0 {
-		pinned += job.MaxDrops // some more wait to be removed
+		pinned += job.MaxDeletions // some more wait to be removed
 	}
 	var oldest [2]time.Time
 	for _, r := range byEnd { // the latest first

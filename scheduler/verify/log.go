@@ -195,7 +195,7 @@ func (c *checker) checkMove(before, after *job.Run) {
 		}
 		c.broken(1, name, rev, "it was %s, and became %s", before.State, after.State)
 	case before.State == job.Running && after.State == job.Armed: // by way of pending: its worker was lost
-	case before.State != after.State && !before.State.May(after.State):
+	case before.State != after.State && !before.State.CanBecome(after.State):
 		c.broken(7, name, rev, "it went from %s to %s", before.State, after.State)
 	}
 	if before.State == job.Armed && after.State == job.Running && after.Token != before.Rev {

@@ -129,7 +129,7 @@ func (h *history) lose(n int, reason ...string) job.Run {
 		r.Generation = def.Generation
 	}
 	r = h.claim(h.arm(r, h.move(n)))
-	r = must(r.Again(job.Outcome{State: job.Lost, At: minute(n), Reason: strings.Join(reason, "")}, minute(n), "tried again"))
+	r = must(r.Requeue(job.Outcome{State: job.Lost, At: minute(n), Reason: strings.Join(reason, "")}, minute(n), "tried again"))
 	r.Rev = h.write(of(r))
 	return r
 }
@@ -155,13 +155,13 @@ func usual() *history {
 	}
 	// Slot 4 fails and is tried again, slot 5 loses its worker, slots 6 to 8 are missed, 9 is skipped for overlap.
 	r := h.claim(h.arm(h.slot(4), h.move(4)))
-	r = must(r.Again(job.Outcome{State: job.Failed, At: minute(4)}, minute(4), "retry 1 of 3"))
+	r = must(r.Requeue(job.Outcome{State: job.Failed, At: minute(4)}, minute(4), "retry 1 of 3"))
 	r.Rev = h.write(of(r))
 	h.finish(h.claim(h.arm(r)), job.Succeeded, 5)
 	r = h.claim(h.arm(h.slot(5), h.move(5)))
 	h.rev++
 	h.term = h.rev // another leader, which hands it over in one write
-	r = must(r.Again(job.Outcome{State: job.Lost, At: minute(5)}, minute(5), "its worker was lost"))
+	r = must(r.Requeue(job.Outcome{State: job.Lost, At: minute(5)}, minute(5), "its worker was lost"))
 	h.finish(h.claim(h.arm(r)), job.Failed, 8)
 	h.write(h.skip(6, 8), h.move(8))
 	r = h.slot(9)
@@ -302,7 +302,7 @@ func TestASoundStorePasses(t *testing.T) {
 		// The definition was edited while the attempt ran: its worker goes by what it has read.
 		r := h.claim(h.arm(h.slot(21), h.move(21)))
 		h.write(once)
-		r = must(r.Again(job.Outcome{State: job.Lost, At: minute(21)}, minute(21), "tried again"))
+		r = must(r.Requeue(job.Outcome{State: job.Lost, At: minute(21)}, minute(21), "tried again"))
 		r.Rev = h.write(of(r))
 		h.finish(h.claim(h.arm(r)), job.Succeeded, 21)
 		// The work had not begun.
@@ -403,7 +403,7 @@ func TestCorruptionIsFound(t *testing.T) {
 		}},
 		{"attempts are forgotten", 1, func(h *history) {
 			r := h.claim(h.arm(h.slot(21), h.move(21)))
-			r = must(r.Again(job.Outcome{State: job.Failed, At: minute(21)}, minute(21), "retry"))
+			r = must(r.Requeue(job.Outcome{State: job.Failed, At: minute(21)}, minute(21), "retry"))
 			h.write(of(r))
 			r.Attempts = nil
 			h.write(of(r))
@@ -501,7 +501,7 @@ func TestCorruptionIsFound(t *testing.T) {
 		}},
 		{"a run goes on after it succeeded", 6, func(h *history) {
 			r := h.claim(h.arm(h.slot(21), h.move(21)))
-			h.write(of(must(r.Again(job.Outcome{State: job.Succeeded, At: minute(21)}, minute(21), "again"))))
+			h.write(of(must(r.Requeue(job.Outcome{State: job.Succeeded, At: minute(21)}, minute(21), "again"))))
 		}},
 		{"a lost attempt is repeated though it must not be, by the record", 6, func(h *history) {
 			r := h.lose(21)

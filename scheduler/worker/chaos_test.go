@@ -153,7 +153,7 @@ func lead(r *rig, names []string) (open int) {
 				})
 				next, err := run.Finish(o)
 				if retry != nil {
-					next, err = run.Again(o, retry.Due, retry.Reason)
+					next, err = run.Requeue(o, retry.Due, retry.Reason)
 				}
 				return next.GiveUp(), err
 			})

@@ -85,7 +85,7 @@ func TestFencedOutcome(t *testing.T) {
 				name, order := r.one()
 				after(time.Second)
 				r.store.change(name, "", func(run job.Run) (job.Run, error) {
-					return run.Again(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker lost"}, time.Now(), "again")
+					return run.Requeue(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker lost"}, time.Now(), "again")
 				})
 				r.store.give("w2", "other", name)
 				move(r, name)
@@ -152,7 +152,7 @@ func TestAnOutcomeWaitsForAnUnreadableRecord(t *testing.T) {
 
 // giveUp ends the attempt of a run as a leader does whose worker is lost.
 func giveUp(run job.Run) (job.Run, error) {
-	next, err := run.Again(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker lost"}, time.Now(), "again")
+	next, err := run.Requeue(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker lost"}, time.Now(), "again")
 	return next.GiveUp(), err
 }
 

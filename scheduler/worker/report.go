@@ -115,7 +115,7 @@ func (r *report) apply(current job.Run, leaveOut trim) (job.Run, error) {
 		retry = nil
 	}
 	if retry != nil {
-		return current.Again(o, retry.Due, retry.Reason)
+		return current.Requeue(o, retry.Due, retry.Reason)
 	}
 	return current.Finish(o)
 }

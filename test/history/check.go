@@ -93,7 +93,7 @@ func (t *timeline) checkRun(name string, vs []runVersion) {
 	if born.Create != born.Rev {
 		t.report(RuleRecreated, name, "its first known version is not its first"+at(born.Version))
 	}
-	if !job.State("").May(born.run.State) {
+	if !job.State("").CanBecome(born.run.State) {
 		t.report(RuleTransition, name, "born "+string(born.run.State)+at(born.Version))
 	}
 	if born.run.Kind == job.KindScheduled {
@@ -164,7 +164,7 @@ func (t *timeline) checkMove(name string, prev, v runVersion) {
 // mayStep says whether one write may bring a run from one state to another. A leader may give a run whose worker was lost
 // to the next one at once.
 func mayStep(from, to job.State) bool {
-	return from.May(to) || from == job.Running && to == job.Armed && from.May(job.Pending) && job.Pending.May(to)
+	return from.CanBecome(to) || from == job.Running && to == job.Armed && from.CanBecome(job.Pending) && job.Pending.CanBecome(to)
 }
 
 func (t *timeline) checkTerm(what string, v Version, term int64) {

@@ -33,18 +33,18 @@ func TestStepsOfALeader(t *testing.T) {
 			if err != nil {
 				return r, err
 			}
-			return r.Again(job.Outcome{State: job.Lost, At: sec(2), Reason: "worker lost its lease " + job.NotBegun}, sec(2), "tried again")
+			return r.Requeue(job.Outcome{State: job.Lost, At: sec(2), Reason: "worker lost its lease " + job.NotBegun}, sec(2), "tried again")
 		}, false},
 		{"it is taken from its worker", job.Armed, recall("worker q1 was lost"), true},
 		{"it is taken back, since it may not begin yet", job.Armed, recall(job.ReasonNotYet), true},
 		{"it is given to another worker", job.Armed, func(r job.Run) (job.Run, error) { return r.Assign(&job.Worker{Name: "q2"}) }, true},
 		{"its attempt succeeded", job.Running, func(r job.Run) (job.Run, error) { return r.Finish(job.Outcome{State: job.Succeeded}) }, false},
 		{"its attempt failed", job.Running, func(r job.Run) (job.Run, error) {
-			return r.Again(job.Outcome{State: job.Failed}, sec(3), "retry 1 of 1")
+			return r.Requeue(job.Outcome{State: job.Failed}, sec(3), "retry 1 of 1")
 		}, false},
-		{"its worker gave it up", job.Running, func(r job.Run) (job.Run, error) { return r.Again(lost, sec(2), "tried again") }, false},
+		{"its worker gave it up", job.Running, func(r job.Run) (job.Run, error) { return r.Requeue(lost, sec(2), "tried again") }, false},
 		{"its worker is lost", job.Running, func(r job.Run) (job.Run, error) {
-			r, err := r.Again(lost, sec(2), "tried again")
+			r, err := r.Requeue(lost, sec(2), "tried again")
 			return r.GiveUp(), err
 		}, true},
 		{"its worker is lost, for good", job.Running, func(r job.Run) (job.Run, error) { r, err := r.Finish(lost); return r.GiveUp(), err }, true},

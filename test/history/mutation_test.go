@@ -32,7 +32,7 @@ func recorded(t *testing.T) History {
 			p.now = sec(6.1)
 			p.commit(map[string]any{"election/a": nil})
 			p.term = second
-			r, err := r.Again(job.Outcome{State: job.Lost, At: p.now}, p.now, "tried again")
+			r, err := r.Requeue(job.Outcome{State: job.Lost, At: p.now}, p.now, "tried again")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,7 +31,7 @@ func TestWhatHadNotBegunIsRepeated(t *testing.T) {
 				r = p.save(r.Claim(r.Rev, p.now))
 			}
 			p.now = p.now.Add(100 * time.Millisecond)
-			r = p.save(r.Again(job.Outcome{State: job.Lost, At: p.now, Reason: c.reason}, p.now, "tried again"))
+			r = p.save(r.Requeue(job.Outcome{State: job.Lost, At: p.now, Reason: c.reason}, p.now, "tried again"))
 			p.succeed(p.execute(p.save(r.Assign(&job.Worker{Name: "q2", Session: "t"})), true))
 			p.history.Faults = []Fault{{Kind: Drain, Node: "q1", At: began, Until: p.now}}
 			rules := make(map[string]bool)

@@ -237,7 +237,7 @@ func (w *world) decide() {
 			c := *d.Cursor
 			w.tell(job.Change{Kind: job.RecordCursor, Name: d.Job, Value: &c})
 		}
-		for _, r := range d.Drops {
+		for _, r := range d.Deletions {
 			w.tell(job.Change{Kind: job.RecordRun, Name: r.Name()})
 		}
 		w.planner.Resolve(d, job.Applied{Rev: w.rev}, w.now)

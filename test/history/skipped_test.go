@@ -30,7 +30,7 @@ func TestARunThatBeginsAgainHadNotEnded(t *testing.T) {
 			p.history.Effects[0].Well = false
 			slot := began.Add(2 * time.Second)
 			p.now = slot.Add(-50 * time.Millisecond)
-			r, err := first.Again(job.Outcome{State: job.Failed, At: p.now}, p.now, "retry 1 of 1")
+			r, err := first.Requeue(job.Outcome{State: job.Failed, At: p.now}, p.now, "retry 1 of 1")
 			r = p.save(r, err)
 			skip := func() {
 				p.now = slot

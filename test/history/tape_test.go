@@ -120,7 +120,7 @@ func good(t *testing.T) History {
 			p.now = began.Add(5800 * time.Millisecond)
 			p.term = second
 			for _, r := range []job.Run{charge, ping} {
-				r, err := r.Again(job.Outcome{State: job.Lost, At: p.now}, p.now, "tried again")
+				r, err := r.Requeue(job.Outcome{State: job.Lost, At: p.now}, p.now, "tried again")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -91,7 +91,7 @@ func TestTogether(t *testing.T) {
 			p.now = sec(2)
 			o := job.Outcome{State: c.state, At: p.now}
 			if c.again {
-				r = p.save(r.Again(o, p.now, "tried again"))
+				r = p.save(r.Requeue(o, p.now, "tried again"))
 				r = p.save(r.Assign(&job.Worker{Name: "q2", Session: "t"}))
 			} else {
 				if c.state == job.Canceled {

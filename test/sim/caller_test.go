@@ -203,7 +203,7 @@ func (c *caller) halt(ctx context.Context, name string, p *job.Pause) error {
 		if err != nil {
 			return err
 		}
-		next, changed := j.Halt(p, time.Now().UTC())
+		next, changed := j.SetPause(p, time.Now().UTC())
 		if !changed {
 			return nil
 		}
@@ -230,7 +230,7 @@ func (c *caller) haltAll(ctx context.Context, p *job.Pause) error {
 		if err != nil {
 			return err
 		}
-		next, changed := g.Halt(p, time.Now().UTC())
+		next, changed := g.SetPause(p, time.Now().UTC())
 		if !changed {
 			return nil
 		}

@@ -216,7 +216,7 @@ func (m *month) judge(sizes []size) {
 		m.t.Errorf("%d runs, want %d: too few to mean anything", m.ended, want)
 	}
 	// Of each job: its history, definition, cursor and last order, a batch that is about to be removed, and an event for each absence.
-	perJob := m.keep.Success + m.keep.Failed + 3 + job.MaxDrops + int(m.keep.MaxAge/m.away) + 2
+	perJob := m.keep.Success + m.keep.Failed + 3 + job.MaxDeletions + int(m.keep.MaxAge/m.away) + 2
 	for i, s := range sizes {
 		if s.keys > m.jobs*perJob+10 || s.bytes > m.jobs*perJob*keySize {
 			m.t.Errorf("%v in, the store has %d keys of %d bytes, want at most %d keys", m.length/24*time.Duration(i+1), s.keys, s.bytes, m.jobs*perJob)

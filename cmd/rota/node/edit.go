@@ -135,7 +135,7 @@ func (b *backend) PauseJob(ctx context.Context, name string, p *job.Pause) (api.
 		if err != nil {
 			return api.JobView{}, err
 		}
-		next, changed := current.Halt(p, now)
+		next, changed := current.SetPause(p, now)
 		if !changed {
 			return b.jobView(current), nil
 		}
@@ -172,7 +172,7 @@ func (b *backend) PauseAll(ctx context.Context, p *job.Pause) (job.Gate, error) 
 		if err != nil {
 			return job.Gate{}, err
 		}
-		next, changed := current.Halt(p, now)
+		next, changed := current.SetPause(p, now)
 		if !changed {
 			return current, nil
 		}

@@ -30,7 +30,7 @@ import (
 type endpoints struct {
 	client *clientv3.Client // whose endpoints are chosen
 	set    config.Etcd
-	known  func() string // the cluster that this process has seen before, as store.Sight has it; "" if none
+	known  func() string // the cluster that this process has seen before, as store.Observation has it; "" if none
 	all    []string
 	probes []*clientv3.Client // one for each of all; nil: there is none yet
 	left   chan struct{}      // holds one when a member that was used has been left out

@@ -140,7 +140,7 @@ func (n *Node) hurryWrites(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
-			n.store.Hurry()
+			n.store.Resend()
 		}
 	}
 }

@@ -172,7 +172,7 @@ func (n *Node) live(ctx context.Context, stops *closers) error {
 		background("send writes again", n.hurryWrites)
 	}
 	if n.choice != nil {
-		background("doubt what is under way", func(ctx context.Context) error { return n.choice.heed(ctx, n.store.Doubt) })
+		background("doubt what is under way", func(ctx context.Context) error { return n.choice.heed(ctx, n.store.Suspect) })
 	}
 	background("remember the store", n.remember)
 	background("watch the space", n.space.run)

@@ -25,7 +25,7 @@ func (n *Node) admit(ctx context.Context) error {
 	var said time.Time
 	for {
 		known := n.memory.known()
-		seen, err := n.store.Sight(ctx, known.Job)
+		seen, err := n.store.Observe(ctx, known.Job)
 		if err == nil {
 			if err = seen.After(known); err == nil {
 				n.backend.restored.Store(nil)
@@ -33,7 +33,7 @@ func (n *Node) admit(ctx context.Context) error {
 					n.log.Warn("the restored store is accepted", "era", seen.Era, "revision", seen.Revision)
 				}
 				seen.Era = max(seen.Era, 0)
-				n.store.Begin(seen)
+				n.store.ResetReached(seen)
 				n.keepInMind(seen)
 				return nil
 			}
@@ -66,7 +66,7 @@ func (n *Node) remember(ctx context.Context) error {
 		}
 		known := n.memory.known()
 		known.Revision = max(known.Revision, n.store.Reached()) // also what came since the last look
-		seen, err := n.store.Sight(ctx, known.Job)
+		seen, err := n.store.Observe(ctx, known.Job)
 		if n.rekeyed(err) {
 			return errPassword
 		}
@@ -91,14 +91,14 @@ func (n *Node) remember(ctx context.Context) error {
 
 // hold has this process wait, now and whenever it is started again, however far the store goes on meanwhile.
 func (n *Node) hold(restored *store.RestoredError) {
-	if keep := restored.Keep(); keep != n.memory.known() {
+	if keep := restored.Remember(); keep != n.memory.known() {
 		n.keepInMind(keep)
 	}
 }
 
 // withCursor is seen with the cursor that was written last, by which a store is recognised that was put back and has come
 // further since. Workers have none to look at; they are given nothing while the replicas wait.
-func (n *Node) withCursor(seen store.Sight) store.Sight {
+func (n *Node) withCursor(seen store.Observation) store.Observation {
 	if n.mirror != nil {
 		if job, rev := n.mirror.NewestCursor(); rev > seen.Cursor {
 			seen.Job, seen.Cursor = job, rev
@@ -108,7 +108,7 @@ func (n *Node) withCursor(seen store.Sight) store.Sight {
 }
 
 // keepInMind remembers seen, if the disk lets us. A process goes on without.
-func (n *Node) keepInMind(seen store.Sight) {
+func (n *Node) keepInMind(seen store.Observation) {
 	if err := n.memory.keep(seen); err != nil {
 		n.log.Error("a restored store may not be recognised", "err", err)
 	}

@@ -123,7 +123,7 @@ func TestARestoredStoreWaitsToBeAccepted(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Fatal(err)
 	}
-	if m, err := openMemory(replica.Settings.Node.DataDir); err != nil || !m.known().Held {
+	if m, err := openMemory(replica.Settings.Node.DataDir); err != nil || !m.known().Restored {
 		t.Errorf("what it knows: got %+v, %v, want that the store is held to be restored", m.known(), err)
 	}
 	r = launch(t, replica) // what it knows outlives it

@@ -23,8 +23,8 @@ type memory struct {
 	path string
 
 	mu   sync.Mutex
-	seen store.Sight // guarded by mu
-	kept store.Sight // guarded by mu; what the file says
+	seen store.Observation // guarded by mu
+	kept store.Observation // guarded by mu; what the file says
 
 	writing bool // guarded by mu; the file is being written
 }
@@ -44,15 +44,15 @@ func openMemory(dir string) (m *memory, err error) {
 		return m, fmt.Errorf("read which store was seen: %w", err)
 	}
 	if err := json.Unmarshal(text, &m.seen); err != nil {
-		m.seen = store.Sight{}
+		m.seen = store.Observation{}
 		return m, fmt.Errorf("read which store was seen: %s: %w", m.path, err)
 	}
 	m.kept = m.seen
 	return m, nil
 }
 
-// known is what has been seen; the zero Sight if that is nothing.
-func (m *memory) known() store.Sight {
+// known is what has been seen; the zero Observation if that is nothing.
+func (m *memory) known() store.Observation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen
@@ -61,7 +61,7 @@ func (m *memory) known() store.Sight {
 // keep remembers seen, in the place of what was seen before. It waits for the disk: a file that was renamed and not synced may
 // be empty after the machine lost its power, and who knows nothing takes any store. For a disk that does not answer it waits for
 // memoryPatience, and then not again before that does: nothing ends what is stuck in the kernel, and it must not hold up a stop.
-func (m *memory) keep(seen store.Sight) error {
+func (m *memory) keep(seen store.Observation) error {
 	m.mu.Lock()
 	m.seen = seen // also if the disk does not take it: we know it all the same
 	kept, busy := seen == m.kept, m.writing
@@ -83,7 +83,7 @@ func (m *memory) keep(seen store.Sight) error {
 }
 
 // write writes seen into the file, and then what has been seen meanwhile. The caller has set writing.
-func (m *memory) write(seen store.Sight) error {
+func (m *memory) write(seen store.Observation) error {
 	for {
 		text, err := json.Marshal(seen)
 		if err == nil {

@@ -45,7 +45,7 @@ func TestTheMemoryIsWrittenWhenItChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keep := func(seen store.Sight, written bool) {
+	keep := func(seen store.Observation, written bool) {
 		t.Helper()
 		_ = os.Remove(m.path)
 		if err := m.keep(seen); err != nil {
@@ -55,7 +55,7 @@ func TestTheMemoryIsWrittenWhenItChanges(t *testing.T) {
 			t.Errorf("%+v: got %v, want it written: %t", seen, err, written)
 		}
 	}
-	first, second := store.Sight{Cluster: "a", Revision: 1}, store.Sight{Cluster: "a", Revision: 2}
+	first, second := store.Observation{Cluster: "a", Revision: 1}, store.Observation{Cluster: "a", Revision: 2}
 	keep(first, true)
 	keep(first, false)
 	inTheWay := m.path + ".new"
@@ -83,8 +83,8 @@ func TestTheMemoryDoesNotWaitForADiskThatDoesNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	last := store.Sight{Cluster: "a", Revision: 3}
-	for _, seen := range []store.Sight{{Cluster: "a", Revision: 2}, last} {
+	last := store.Observation{Cluster: "a", Revision: 3}
+	for _, seen := range []store.Observation{{Cluster: "a", Revision: 2}, last} {
 		if err := m.keep(seen); err == nil || m.known() != seen {
 			t.Errorf("got %v and %+v, want to know it all the same", err, m.known())
 		}
@@ -118,7 +118,7 @@ func TestAMemberThatLostItsDataBeginsNoCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.keep(store.Sight{Cluster: "a", Revision: 7}); err != nil {
+	if err := m.keep(store.Observation{Cluster: "a", Revision: 7}); err != nil {
 		t.Fatal(err)
 	}
 	r := launch(t, Config{Settings: set, Version: version})

@@ -31,7 +31,7 @@ type teller struct {
 
 // marked is what became of a record of what has been told.
 type marked struct {
-	told job.Told
+	told job.NotifyState
 	rev  int64
 	err  error
 }
@@ -53,9 +53,9 @@ func (n *Node) tell(ctx context.Context, term election.Term) {
 func (t *teller) run(ctx context.Context) {
 	tail, at := t.node.mirror.Tail()
 	defer t.node.mirror.Unfeed(tail)
-	t.book = notify.NewBook(at, func(name string) (*job.Job, *job.Told) {
+	t.book = notify.NewBook(at, func(name string) (*job.Job, *job.NotifyState) {
 		j, _ := t.node.mirror.Job(name)
-		return j, t.node.mirror.Told(name)
+		return j, t.node.mirror.NotifyState(name)
 	})
 	if !t.open(ctx, at) {
 		return
@@ -110,7 +110,7 @@ func (t *teller) open(ctx context.Context, at int64) bool {
 	}
 	for name := range jobs {
 		if j, ok := n.mirror.Job(name); ok && len(j.Spec.Notify) > 0 {
-			t.book.Open(j, n.mirror.Told(name), n.mirror.Runs(name, nil), events[name])
+			t.book.Open(j, n.mirror.NotifyState(name), n.mirror.Runs(name, nil), events[name])
 		}
 	}
 	return true
@@ -158,7 +158,7 @@ func (t *teller) mark(ctx context.Context) {
 	if len(list) == 0 {
 		return
 	}
-	t.node.store.PutTold(ctx, t.term, list, func(i int, rev int64, err error) {
+	t.node.store.PutNotifyState(ctx, t.term, list, func(i int, rev int64, err error) {
 		t.mu.Lock()
 		t.marked = append(t.marked, marked{list[i], rev, err})
 		t.mu.Unlock()

@@ -130,7 +130,7 @@ func TestTheNextLeaderTellsTheRest(t *testing.T) {
 	q1.put(t, "tick", job.Spec{Shell: "true", Every: job.Duration(time.Second), Missed: job.MissedNone, Notify: ops.everything()})
 	q1.ends(t, q1.submit(t, "a", api.RunRequest{}).Ref, job.Failed)
 	ops.hears(t, "job a failed")
-	eventually(t, "that is written down", func() bool { return q1.node.mirror.Told("a") != nil })
+	eventually(t, "that is written down", func() bool { return q1.node.mirror.NotifyState("a") != nil })
 	ops.hangs.Store(true)
 	q1.ends(t, q1.submit(t, "a", api.RunRequest{}).Ref, job.Failed)
 	eventually(t, "it is about to be told", func() bool { ops.mu.Lock(); defer ops.mu.Unlock(); return ops.hung > 0 })
@@ -183,7 +183,7 @@ func TestANotifierThatHangs(t *testing.T) {
 		t.Error("the fault did not bite")
 	}
 	// What is not told to everybody is not written down as told.
-	if m := r.node.mirror.Told("a"); m != nil {
+	if m := r.node.mirror.NotifyState("a"); m != nil {
 		t.Errorf("written down: %+v", m)
 	}
 	r.sound(t)
