@@ -107,3 +107,17 @@ func TestTheFilesToTouchExist(t *testing.T) {
 		}
 	}
 }
+
+// TestTheNumbersOfFilesAreThoseOfTheTest compares the architecture page with the table in test/arch.
+func TestTheNumbersOfFilesAreThoseOfTheTest(t *testing.T) {
+	page := regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`).ReplaceAllString(read(t, "explanation/architecture.md"), "$1")
+	rows := regexp.MustCompile("(?m)^\t\\{\"([^\"]+)\", .*, ([0-9]+), ").FindAllStringSubmatch(read(t, "../test/arch/additions_test.go"), -1)
+	if len(rows) == 0 {
+		t.Fatal("additions_test.go has no rows")
+	}
+	for _, m := range rows {
+		if !strings.Contains(page, "\n| "+m[1]+" | "+m[2]+" |") {
+			t.Errorf("architecture.md does not say that %s touches %s files", m[1], m[2])
+		}
+	}
+}
