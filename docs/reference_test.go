@@ -96,6 +96,17 @@ func TestTheMapHasEveryPackage(t *testing.T) {
 	}
 }
 
+func TestEveryExitCodeIsDescribed(t *testing.T) {
+	codes := matches(t, `(?m)^\s*exit[A-Z]\w+\s*= (\d+)`, "cmd/rota/exit.go")
+	var described []string
+	for _, name := range firstCells(t, "reference/cli.md", "## Exit codes") {
+		if !strings.HasPrefix(name, "--") {
+			described = append(described, name)
+		}
+	}
+	same(t, "cli.md", described, codes)
+}
+
 // TestTheFilesToTouchExist looks for each Go file that the architecture page names.
 func TestTheFilesToTouchExist(t *testing.T) {
 	for _, m := range regexp.MustCompile("`([\\w/]+/\\w+\\.go)`").FindAllStringSubmatch(read(t, "explanation/architecture.md"), -1) {
