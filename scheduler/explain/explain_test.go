@@ -73,7 +73,7 @@ func began(armed, started string) func(*job.Run) {
 func TestExplain(t *testing.T) {
 	usual := backup(nil)
 	paused := &job.Pause{At: at("01:00:00"), By: "alice", Reason: "migration"}
-	changed := job.Event{Kind: job.EventSkipped, At: at("01:20:00"), Reason: "the schedule was changed before its time could be used",
+	changed := job.Event{Kind: job.EventSkipped, At: at("01:20:00"), Reason: "the schedule was changed before this slot ran",
 		From: at("01:15:00"), To: at("01:15:00"), Count: 1, Partial: true, Term: 12}
 	hours := job.Event{Kind: job.EventSkipped, At: at("01:16:00"), Reason: "missed", From: at("00:15:00"), To: at("03:15:00"), Count: 4, Term: 12}
 	for _, tc := range []struct {
@@ -162,14 +162,14 @@ func TestExplain(t *testing.T) {
 			It did not run: paused.
 			Recorded at 2026-11-21T07:00:00Z in term 12, for the slots from 2026-11-21T02:30:00Z to 2026-11-21T02:30:00Z (at least 1).`},
 		{"skipped under an earlier schedule", rescheduled(changed), "01:15:00", "skipped", `
-			It did not run: the schedule was changed before its time could be used.
+			It did not run: the schedule was changed before this slot ran.
 			Recorded at 2026-11-21T01:20:00Z in term 12, for the slots from 2026-11-21T01:15:00Z to 2026-11-21T01:15:00Z (at least 1).
 			The job's present schedule has no slot at that time.`},
 		{"skipped in the minute of a slot", with(rescheduled(changed), func(f *explain.Facts) {
 			f.Events[0].From, f.Events[0].To = at("02:30:40"), at("02:30:40")
 			slotRun(job.Succeeded, ended(""))(f)
 		}), "02:30:40", "skipped", `
-			It did not run: the schedule was changed before its time could be used.
+			It did not run: the schedule was changed before this slot ran.
 			Recorded at 2026-11-21T01:20:00Z in term 12, for the slots from 2026-11-21T02:30:40Z to 2026-11-21T02:30:40Z (at least 1).
 			The job's present schedule has no slot at that time.`},
 		{"in a range of an earlier schedule", rescheduled(hours), "01:15:00", "skipped", `
@@ -181,12 +181,12 @@ func TestExplain(t *testing.T) {
 			The next slot after it is 2026-11-21T02:30:00Z.
 			The last slot before it is 2026-11-20T02:30:00Z.`},
 		{"skipped before its job was deleted", explain.Facts{Now: at("08:00:00"), Events: []job.Event{changed}}, "01:15:00", "skipped", `
-			It did not run: the schedule was changed before its time could be used.
+			It did not run: the schedule was changed before this slot ran.
 			Recorded at 2026-11-21T01:20:00Z in term 12, for the slots from 2026-11-21T01:15:00Z to 2026-11-21T01:15:00Z (at least 1).`},
 		{"another time of a deleted job", explain.Facts{Now: at("08:00:00"), Events: []job.Event{changed}}, "01:14:59", "no such job",
 			"There is no job of that name, and no record of it at that time."},
 		{"skipped before its job became unreadable", explain.Facts{Now: at("08:00:00"), Events: []job.Event{changed}, Broken: errors.New("what?")}, "01:15:30", "skipped", `
-			It did not run: the schedule was changed before its time could be used.
+			It did not run: the schedule was changed before this slot ran.
 			Recorded at 2026-11-21T01:20:00Z in term 12, for the slots from 2026-11-21T01:15:00Z to 2026-11-21T01:15:00Z (at least 1).
 			The job's definition cannot be read: what?.`},
 		{"before the job was created", backup(func(j *job.Job) { j.Since = at("02:30:00") }), "02:30:00", "not scheduled",

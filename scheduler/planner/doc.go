@@ -48,9 +48,9 @@
 //
 // # How a run that does not end is ended
 //
-// A worker ends its run at the timeout. A lost worker loses its runs. If a worker is present and does neither, the leader
-// asks it to stop the run, and later gives the attempt up: see Config.StopMargin. A request to stop a run is repeated until
-// the run ends.
+// A worker ends its run at the timeout. A lost worker loses its runs. If a present worker does not end a run, the
+// leader asks it to stop the run, and later gives the attempt up. Config.StopMargin and Config.StopPatience set the times. A
+// request to stop a run is repeated until the run ends.
 //
 // # Not guaranteed
 //

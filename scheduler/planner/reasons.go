@@ -24,7 +24,7 @@ const (
 
 // Why a slot is skipped after its schedule was changed.
 const (
-	reasonChanged   = "the schedule was changed before its time could be used"
+	reasonChanged   = "the schedule was changed before this slot ran"
 	reasonOvertaken = "the schedule was changed after a later slot was armed"
 )
 
@@ -52,7 +52,7 @@ const (
 
 // reasonNotStarted is why a run waits that a present worker held for too long. While a run has this reason, avoidRank puts
 // that worker last.
-func reasonNotStarted(worker string) string { return "worker " + worker + " did not begin it" }
+func reasonNotStarted(worker string) string { return "worker " + worker + " did not start it" }
 
 func reasonDraining(worker string) string { return "worker " + worker + " is draining" }
 func reasonLost(worker string) string     { return "worker " + worker + " was lost" }

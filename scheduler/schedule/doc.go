@@ -11,7 +11,7 @@
 //   - A job with a fixed time of day has exactly one slot for each day of its zone's calendar (dst defaults).
 //   - Every call does a bounded amount of work, even for expressions that never fire.
 //
-// # What is not guaranteed
+// # Not guaranteed
 //
 //   - Zones come from the machine's database. If the machine has none, they come from the copy in the binary
 //     (time/tzdata). Replicas with different databases compute different slots where the rules differ.
@@ -19,10 +19,12 @@
 //
 // # Cron expressions
 //
-// Five fields (minute, hour, day, month, weekday) or six (second first). Names, lists, ranges, ranges
-// that wrap (22-2), steps, L, L-3, LW, 15W, FRI#2, FRI#L and 5L (the last Friday), and @hourly, @daily, @midnight,
-// @weekly, @monthly, @yearly, @annually, @every D. H is a number hashed from the job's name, the same on every
-// replica, so that jobs are spread out; H(0-29), H/15 and H(0-29)/10 work too; H in day of month is at most 28.
+// Five fields (minute, hour, day, month, weekday) or six (second first). They may have names, lists, ranges, ranges that
+// wrap (22-2) and steps. Days may be L, L-3, LW, 15W, FRI#2, FRI#L or 5L (the last Friday). The words @hourly, @daily,
+// @midnight, @weekly, @monthly, @yearly, @annually and @every D stand for whole expressions.
+//
+// H is a number hashed from the job's name. It is the same on every replica, and spreads jobs out. H(0-29), H/15 and
+// H(0-29)/10 work too. H in day of month is at most 28.
 //
 // When day of month and day of week are both restricted, either one is enough, as in every cron. A field is
 // unrestricted only if it is *, ? or */1: "*/2" is a restriction like any other (Vixie cron takes it for a star).

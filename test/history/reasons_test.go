@@ -76,11 +76,11 @@ func TestReasons(t *testing.T) {
 		{name: "paused, and that was long over", reason: "paused", before: func(p *tape) {
 			p.history.Halts = []Halt{{From: sec(1.1), Until: sec(1.2)}}
 		}},
-		{name: "changed", reason: "the schedule was changed before its time could be used", good: true, before: func(p *tape) {
+		{name: "changed", reason: "the schedule was changed before this slot ran", good: true, before: func(p *tape) {
 			spec := p.history.Jobs[0].Spec
 			p.commit(map[string]any{"jobs/charge": job.Job{Name: "charge", Generation: 2, Since: began, Spec: &spec}})
 		}},
-		{name: "changed by nobody", reason: "the schedule was changed before its time could be used"},
+		{name: "changed by nobody", reason: "the schedule was changed before this slot ran"},
 
 		{name: "skip, while a run is active", run: true, before: long, reason: "overlap: run " + slotAt(4) + " is still active", good: true},
 		{name: "skip, for itself", run: true, before: long, reason: "overlap: run " + slotAt(5) + " is still active"},

@@ -5,9 +5,11 @@
 //
 // # Guarantees
 //
-// Post never waits. A notifier that hangs or refuses delays only itself: every sending has a deadline, and is repeated with
-// growing pauses for Config.GiveUp. A notifier gets at most Config.PerMinute messages a minute. The last of them sums up all
-// notices that wait. Beyond Config.MaxWaiting notices, further ones are only counted.
+// Post never waits. A notifier that hangs or refuses delays only itself. Every sending has a deadline. If it fails, it is repeated
+// with growing pauses, for the time of Config.GiveUp.
+//
+// A notifier gets at most Config.PerMinute messages a minute. The last of them sums up all notices that wait. Beyond
+// Config.MaxWaiting notices, further ones are only counted.
 //
 // # Not guaranteed
 //

@@ -42,7 +42,9 @@ func TestHangingFileIsAbandoned(t *testing.T) {
 		cancel()
 	}
 	lease(syscall.F_UNLCK)
-	for until := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	ticker := time.NewTicker(10 * time.Millisecond) // Send refuses until the abandoned calls have returned
+	defer ticker.Stop()
+	for until := time.Now().Add(10 * time.Second); ; <-ticker.C {
 		if err = s.Send(t.Context(), url, message); err == nil {
 			break
 		}
