@@ -26,8 +26,8 @@
 // H is a number hashed from the job's name. It is the same on every replica, and spreads jobs out. H(0-29), H/15 and
 // H(0-29)/10 work too. H in day of month is at most 28.
 //
-// When day of month and day of week are both restricted, either one is enough, as in every cron. A field is
-// unrestricted only if it is *, ? or */1: "*/2" is a restriction like any other (Vixie cron takes it for a star).
+// When day of month and day of week are both restricted, either one is enough. If one of them begins with *, both must
+// match: "0 0 */2 * mon" means Mondays with an odd date. Vixie cron and cronie do the same. Kubernetes takes either one there.
 //
 // # Clock changes
 //

@@ -106,7 +106,7 @@ func parseFields(parts, written []string) (*fields, *refusal) {
 	}
 	parsed, err := parser.Parse(strings.Join(parts, " "))
 	if spec, ok := parsed.(*cron.SpecSchedule); ok && err == nil {
-		return newFields(spec), nil
+		return newFields(spec, beginsWithStar(parts[3]), beginsWithStar(parts[5])), nil
 	}
 	for i, part := range parts {
 		alone := []string{"*", "*", "*", "*", "*", "*"}

@@ -1,6 +1,10 @@
 package schedule
 
-import cron "github.com/netresearch/go-cron"
+import (
+	"strings"
+
+	cron "github.com/netresearch/go-cron"
+)
 
 // fields is a cron expression as sets of matching wall-clock values.
 type fields struct {
@@ -15,11 +19,18 @@ type days struct {
 	domRules        []cron.DomConstraint // L, L-3, LW, 15W, which depend on the month
 	dowRules        []cron.DowConstraint // FRI#2, FRI#L
 	either          bool                 // both day of month and day of week are restricted, and one match is enough
+	both            bool                 // both are restricted, and a day must match both, because one begins with *
 }
 
-func newFields(s *cron.SpecSchedule) *fields {
+// beginsWithStar reports whether a field of days begins with a star. Vixie cron takes such a field for unrestricted when it combines
+// the two, also if a step follows.
+func beginsWithStar(field string) bool { return strings.HasPrefix(field, "*") || strings.HasPrefix(field, "?") }
+
+// newFields returns the sets of an expression. domStar and dowStar say which fields of days begin with a star.
+func newFields(s *cron.SpecSchedule, domStar, dowStar bool) *fields {
 	const star = bitset(1) << 63 // the library's mark of an unrestricted field
 	dom, dow := bitset(s.Dom), bitset(s.Dow)
+	restricted := dom&star == 0 && dow&star == 0
 	f := &fields{
 		second: bitset(s.Second) &^ star,
 		minute: bitset(s.Minute) &^ star,
@@ -30,7 +41,8 @@ func newFields(s *cron.SpecSchedule) *fields {
 			dow:      dow &^ star,
 			domRules: s.DomConstraints,
 			dowRules: s.DowConstraints,
-			either:   dom&star == 0 && dow&star == 0,
+			either:   restricted && !domStar && !dowStar,
+			both:     restricted && (domStar || dowStar),
 		},
 	}
 	f.firstSecond, _ = f.secondFrom(0)

@@ -23,8 +23,12 @@ func (s *Schedule) Notes(from, until time.Time, n int) []string {
 		add("fires next on " + next.In(s.zone).Format(time.DateOnly) + ", more than a year away")
 	}
 	for _, r := range s.rules {
-		if r.fields != nil && r.fields.days.either {
+		switch {
+		case r.fields == nil:
+		case r.fields.days.either:
 			add("day of month and day of week are both set: a day that matches either one counts")
+		case r.fields.days.both:
+			add("day of month and day of week are both set, and one begins with *: a day must match both; Kubernetes takes either one")
 		}
 	}
 	start := floorDiv(s.clamp(from), 1000)

@@ -41,6 +41,8 @@ func TestNotes(t *testing.T) {
 			"2026-03-28: the clock in America/Nuuk goes from 23:00 to 2026-03-29 00:00; 23:30 runs at 2026-03-29 00:30",
 		}},
 		{"excluded days are not affected", schedule.Spec{Cron: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Exclude: []string{"2026-03-29", "2026-10-25"}}, nil},
+		{"both days", cron("0 9 */2 * 5", ""), []string{
+			"day of month and day of week are both set, and one begins with *: a day must match both; Kubernetes takes either one"}},
 		{"either day", cron("0 9 13 * 5", ""), []string{"day of month and day of week are both set: a day that matches either one counts"}},
 		{"no further slot", schedule.Spec{At: []time.Time{from}}, []string{"never fires again after 2026-01-01T00:00:00Z"}},
 		{"rare", cron("0 9 29 2 *", ""), []string{"fires next on 2028-02-29, more than a year away"}},

@@ -150,7 +150,7 @@ func randomExpression(random *rand.Rand) expression {
 func (e expression) matches(wall time.Time) bool {
 	dom, dow := e.values[2][wall.Day()], e.values[4][int(wall.Weekday())]
 	day := dom && dow
-	if e.text[2] != "*" && e.text[4] != "*" {
+	if e.text[2][0] != '*' && e.text[4][0] != '*' { // as Vixie cron: a step does not matter
 		day = dom || dow
 	}
 	return day && e.values[0][wall.Minute()] && e.values[1][wall.Hour()] && e.values[3][int(wall.Month())]

@@ -69,6 +69,10 @@ func (t *translation) cronJob(f *fields) {
 		s.Timezone = value
 		s.Schedule[0] = strings.TrimSpace(rest)
 	}
+	if combinesDays(s.Schedule[0]) {
+		t.lost(spec.lineOf("schedule"), "schedule %q: Kubernetes takes a day that matches either field of days, rota one that matches both",
+			s.Schedule[0])
+	}
 	switch spec.text("concurrencyPolicy") {
 	case "", "Allow":
 		s.Overlap = job.OverlapAllow
@@ -91,6 +95,18 @@ func (t *translation) cronJob(f *fields) {
 	name := meta.text("name")
 	t.metadata(meta, &s)
 	t.add(f.line, name, s)
+}
+
+// combinesDays reports whether rota and Kubernetes differ about an expression: one field of days begins with a star and a step, and
+// the other one is restricted.
+func combinesDays(expression string) bool {
+	fields := strings.Fields(expression)
+	if len(fields) != 5 {
+		return false
+	}
+	dom, dow := fields[2], fields[4]
+	stepped := func(f string) bool { return strings.HasPrefix(f, "*/") && f != "*/1" }
+	return dom != "*" && dow != "*" && (stepped(dom) || stepped(dow))
 }
 
 // metadata keeps what says what the job is for.
