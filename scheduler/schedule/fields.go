@@ -24,7 +24,9 @@ type days struct {
 
 // beginsWithStar reports whether a field of days begins with a star. Vixie cron takes such a field for unrestricted when it combines
 // the two, also if a step follows.
-func beginsWithStar(field string) bool { return strings.HasPrefix(field, "*") || strings.HasPrefix(field, "?") }
+func beginsWithStar(field string) bool {
+	return strings.HasPrefix(field, "*") || strings.HasPrefix(field, "?")
+}
 
 // newFields returns the sets of an expression. domStar and dowStar say which fields of days begin with a star.
 func newFields(s *cron.SpecSchedule, domStar, dowStar bool) *fields {
