@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-func TestSilenceEndsTheAttemptAsATimeoutDoes(t *testing.T) {
+func TestAMissingHeartbeatIsATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		ctx, beat, stop := executor.WithHeartbeat(t.Context(), 5*time.Minute)
@@ -47,20 +47,20 @@ func TestTheFirstCauseCounts(t *testing.T) {
 	})
 }
 
-func TestWithoutAHeartbeatNobodyListens(t *testing.T) {
+func TestWithoutAHeartbeatNothingEndsTheAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, beat, stop := executor.WithHeartbeat(t.Context(), 0)
 		defer stop()
 		beat()
 		time.Sleep(365 * 24 * time.Hour)
 		if ctx.Err() != nil {
-			t.Error("it ended")
+			t.Error("the context ended")
 		}
 		(&executor.Request{}).Progress()
 	})
 }
 
-func TestWhatIsReadIsProgress(t *testing.T) {
+func TestReadsReportProgress(t *testing.T) {
 	beats := 0
 	req := executor.Request{Beat: func() { beats++ }}
 	if b, err := io.ReadAll(req.ReportReads(strings.NewReader("hello"))); string(b) != "hello" || err != nil || beats != 1 {

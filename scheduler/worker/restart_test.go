@@ -152,6 +152,7 @@ func BenchmarkAttempts(b *testing.B) {
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
 	for sessions.last() == nil {
+		// This is the polling: the benchmark runs in real time, and the fake announces no session.
 		time.Sleep(time.Millisecond)
 	}
 	b.ResetTimer()

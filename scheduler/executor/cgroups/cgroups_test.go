@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,128 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
 )
-
-// TestMain lets the test's own program eat memory, and play a process that is going to be killed.
-func TestMain(m *testing.M) {
-	switch os.Getenv("ROTA_TEST_ROLE") {
-	case "eat": // 200 MiB, one by one
-		var eaten [][]byte
-		for range 200 {
-			eaten = append(eaten, bytes.Repeat([]byte{1}, 1<<20))
-		}
-		fmt.Println(len(eaten))
-	case "owner":
-		own()
-	default:
-		goleak.VerifyTestMain(m)
-	}
-}
-
-// own starts processes in a group and waits for its own end.
-func own() {
-	tree, why := cgroups.Open()
-	group, err := tree.Make("owned", cgroups.Limits{PIDs: 10})
-	if err != nil {
-		fmt.Println(err, why)
-		return
-	}
-	cmd := shell("setsid env -i sleep 1000.75 & echo began; sleep 1000.75")
-	cmd.Stdout, cmd.SysProcAttr = os.Stdout, &syscall.SysProcAttr{}
-	cgroups.OnThread(func() { err = group.Start(cmd) })
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	cmd.Wait()
-}
-
-// open opens a tree, and skips the test where there are no cgroups; CI has to have them.
-func open(t *testing.T) *cgroups.Tree {
-	t.Helper()
-	tree, err := cgroups.Open()
-	t.Cleanup(func() {
-		if err := tree.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if len(tree.Controllers()) < 3 {
-		if os.Getenv("ROTA_CI") == "1" && os.Getuid() == 0 {
-			t.Fatalf("there are no cgroups, and CI has to have them: %v", err)
-		}
-		t.Skipf("NOT TESTED: there are no cgroups: %v", err)
-	}
-	return tree
-}
-
-func newGroup(t *testing.T, tree *cgroups.Tree, limits cgroups.Limits) *cgroups.Group {
-	t.Helper()
-	g, err := tree.Make("test", limits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(g.Kill(), g.Remove()); err != nil {
-			t.Error(err)
-		}
-	})
-	return g
-}
-
-// start starts cmd in the group; what it returns waits for its end.
-func start(t *testing.T, g *cgroups.Group, cmd *exec.Cmd) (wait func() error) {
-	t.Helper()
-	var err error
-	cmd.SysProcAttr = &syscall.SysProcAttr{}
-	cgroups.OnThread(func() { err = g.Start(cmd) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	wait = sync.OnceValue(cmd.Wait)
-	t.Cleanup(func() {
-		if err := g.Kill(); err != nil {
-			t.Error(err)
-		}
-		wait()
-	})
-	return wait
-}
-
-func shell(text string) *exec.Cmd { return exec.Command("/bin/sh", "-c", text) }
-
-func eat() *exec.Cmd {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "ROTA_TEST_ROLE=eat")
-	return cmd
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within ten seconds: %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-// within lists the cgroups of that name that there are.
-func within(t *testing.T, name string) (dirs []string) {
-	t.Helper()
-	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), name) {
-			dirs = append(dirs, path)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dirs
-}
 
 func TestTheFirstInstructionIsInTheGroup(t *testing.T) {
 	g := newGroup(t, open(t), cgroups.Limits{Memory: 64 << 20, CPU: 1000, PIDs: 1})
@@ -199,7 +78,7 @@ func TestMemoryIsLimited(t *testing.T) {
 	}
 }
 
-func TestADeathOfAnotherCauseIsNotOfMemory(t *testing.T) {
+func TestAnotherSignalIsNotOutOfMemory(t *testing.T) {
 	g := newGroup(t, open(t), cgroups.Limits{Memory: 64 << 20})
 	if err := start(t, g, shell("kill -KILL $$"))(); err == nil || g.OutOfMemory() {
 		t.Errorf("it ended with %v, out of memory: %v", err, g.OutOfMemory())
@@ -209,7 +88,7 @@ func TestADeathOfAnotherCauseIsNotOfMemory(t *testing.T) {
 func TestCPUIsLimited(t *testing.T) {
 	const share, lasts = 0.2, 2 * time.Second
 	g := newGroup(t, open(t), cgroups.Limits{CPU: share * 1000})
-	// Two of them, whose time is counted to the shell that waits for them.
+	// Two processes, whose CPU time counts for the shell that waits for them.
 	cmd := shell(fmt.Sprintf("while :; do :; done & a=$!; while :; do :; done & b=$!; sleep %v; kill $a $b; wait", lasts.Seconds()))
 	began := time.Now()
 	if err := start(t, g, cmd)(); err != nil {
@@ -224,9 +103,9 @@ func TestCPUIsLimited(t *testing.T) {
 	}
 }
 
-func TestAForkBombIsHeld(t *testing.T) {
+func TestAForkBombIsLimited(t *testing.T) {
 	g := newGroup(t, open(t), cgroups.Limits{PIDs: 20})
-	// Each of them that comes to be leaves a file.
+	// Each process leaves a file.
 	dir := t.TempDir()
 	bomb := filepath.Join(dir, "bomb")
 	text := "#!/bin/sh\n: >" + dir + "/$$\n\"$0\" & \"$0\" & while :; do sleep 1000; done\n"
@@ -251,7 +130,7 @@ func TestAForkBombIsHeld(t *testing.T) {
 	}
 }
 
-func TestKillFindsWhatHidesFromEverythingElse(t *testing.T) {
+func TestKillFindsProcessesWithoutGroupAndMark(t *testing.T) {
 	tree := open(t)
 	for name, limits := range map[string]cgroups.Limits{"memory": {Memory: 64 << 20}, "processes": {PIDs: 50}} {
 		g := newGroup(t, tree, limits)
@@ -268,7 +147,7 @@ func TestKillFindsWhatHidesFromEverythingElse(t *testing.T) {
 	}
 }
 
-func TestWhatAKilledProcessLeavesIsSwept(t *testing.T) {
+func TestSweepAfterAKilledProcess(t *testing.T) {
 	open(t)
 	owner := exec.Command(os.Args[0])
 	owner.Env = append(os.Environ(), "ROTA_TEST_ROLE=owner")

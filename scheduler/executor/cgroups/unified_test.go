@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unified makes a cgroup in the hierarchy of v2, which may have no controllers, and skips the test where there is none.
+// unified creates a cgroup in the hierarchy of v2, which may have no controllers. It skips the test if there is no such hierarchy.
 func unified(t *testing.T) (dir string) {
 	t.Helper()
 	mounts, err := mounted()
@@ -63,7 +63,7 @@ func TestUnifiedGroup(t *testing.T) {
 		t.Fatalf("the process is not in its cgroup: %v", err)
 	}
 	if left, err := all(g.layers[0].dir); err != nil || len(left) == 0 {
-		t.Errorf("%q are left, %v; want what left its session", left, err)
+		t.Errorf("%q are left, %v; want the process that left its session", left, err)
 	}
 	if err := errors.Join(g.Kill(), g.Remove()); err != nil {
 		t.Error(err)
@@ -82,7 +82,7 @@ func TestUnifiedGroup(t *testing.T) {
 	}
 }
 
-func TestVacateMovesProcessesIntoTheLeaf(t *testing.T) {
+func TestMoveToLeaf(t *testing.T) {
 	dir := unified(t)
 	cmd := exec.Command("/bin/sh", "-c", "sleep 1000 & wait")
 	f, err := os.Open(dir)
@@ -95,7 +95,7 @@ func TestVacateMovesProcessesIntoTheLeaf(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { kill(dir, vanishTimeout); cmd.Wait() }()
-	for range 2 { // the second time there is nothing to do
+	for range 2 { // the second call has nothing to do
 		if err := moveToLeaf(dir); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestVacateMovesProcessesIntoTheLeaf(t *testing.T) {
 	}
 }
 
-// files makes a directory that has files, as far as a test cares, like a cgroup's.
+// files creates a directory with files, which stands for a cgroup.
 func files(t *testing.T, dir string, names ...string) string {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -126,7 +126,7 @@ func TestLimitsOfTheUnifiedHierarchy(t *testing.T) {
 	dir := files(t, t.TempDir(), "memory.max", "memory.oom.group", "cpu.max", "pids.max", "memory.events=low 0\nmax 9\noom 1\noom_kill 2\n")
 	l := layer{home: place{unified: true, controllers: known()}, dir: dir}
 	limits := Limits{Memory: 512 << 20, CPU: 500, PIDs: 64}
-	if err := l.limit(limits); err != nil { // memory.swap.max need not be there
+	if err := l.limit(limits); err != nil { // memory.swap.max may be missing
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"memory.max": "536870912", "memory.oom.group": "1", "cpu.max": "50000", "pids.max": "64"} {
@@ -136,11 +136,11 @@ func TestLimitsOfTheUnifiedHierarchy(t *testing.T) {
 	}
 	g := &Group{limits: limits, layers: []layer{l}}
 	if !g.OutOfMemory() {
-		t.Error("processes were killed at the limit, and nobody noticed")
+		t.Error("OutOfMemory does not report processes that were killed at the limit")
 	}
 	files(t, dir, "memory.events=max 0\noom 0\noom_kill 1\n")
 	if g.OutOfMemory() {
-		t.Error("a process that was killed since the machine had no memory is told to have reached its limit")
+		t.Error("OutOfMemory reports a process that was killed because the machine had no memory")
 	}
 }
 

@@ -82,7 +82,7 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{"success", argv("true"), "", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
 		{"stdout and stderr in their order", shell("echo a; echo b >&2; echo c"), "a\nb\nc\n", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
-		{"arguments are not a shell's", argv("echo", "$HOME", "*", "a  b"), "$HOME * a  b\n", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
+		{"arguments are not expanded", argv("echo", "$HOME", "*", "a  b"), "$HOME * a  b\n", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
 		{"stdin is empty", argv("cat"), "", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
 		{"exit code", shell("exit 3"), "", failed(3, "exit code 3", true)},
 		{"exit code 75", shell("exit 75"), "", failed(75, "exit code 75: asks for a retry", true)},
@@ -90,8 +90,8 @@ func TestOutcomes(t *testing.T) {
 		{"not found by path", argv("/no/such/command"), "", failed(127, "command /no/such/command not found", false)},
 		{"not found by the shell", shell("no-such-command 2>/dev/null"), "", failed(127, "exit code 127: command not found", false)},
 		{"not executable", argv(plain), "", failed(126, "command "+plain+" is not executable", false)},
-		{"cannot be looked at", argv(loop), "", job.Outcome{State: job.Failed, Reason: "look for command " + loop + ": stat " + loop + ": too many levels of symbolic links", Retry: true}},
-		{"cannot be looked for in all of PATH", job.Spec{Command: []string{"plain"}, Env: map[string]string{"PATH": dir + ":" + loop}}, "", job.Outcome{State: job.Failed, Reason: "look for command plain: stat " + loop + "/plain: too many levels of symbolic links", Retry: true}},
+		{"cannot be checked", argv(loop), "", job.Outcome{State: job.Failed, Reason: "look for command " + loop + ": stat " + loop + ": too many levels of symbolic links", Retry: true}},
+		{"cannot be checked in all of PATH", job.Spec{Command: []string{"plain"}, Env: map[string]string{"PATH": dir + ":" + loop}}, "", job.Outcome{State: job.Failed, Reason: "look for command plain: stat " + loop + "/plain: too many levels of symbolic links", Retry: true}},
 		{"a directory", argv(dir), "", failed(126, "command "+dir+" is a directory", false)},
 		{"not a program", argv(headless), "", failed(126, "start "+headless+": neither a program for this machine nor a script with #!", false)},
 		{"no interpreter", argv(orphan), "", failed(127, "start "+orphan+": the interpreter that it names is not there", false)},
@@ -99,7 +99,7 @@ func TestOutcomes(t *testing.T) {
 		{"found in the job's own PATH", job.Spec{Command: []string{"good"}, Env: map[string]string{"PATH": dir}, Dir: "/"}, dir + "/good in /\n", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
 		{"found in its directory", job.Spec{Command: []string{"./good"}, Dir: dir}, "./good in " + dir + "\n", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
 		{"no directory", job.Spec{Shell: "true", Dir: "/no/such/dir"}, "", job.Outcome{State: job.Failed, Reason: "working directory /no/such/dir does not exist on this worker"}},
-		{"a file for a directory", job.Spec{Shell: "true", Dir: plain}, "", job.Outcome{State: job.Failed, Reason: "working directory " + plain + " is not a directory"}},
+		{"a file in place of a directory", job.Spec{Shell: "true", Dir: plain}, "", job.Outcome{State: job.Failed, Reason: "working directory " + plain + " is not a directory"}},
 		{"killed", shell("kill -KILL $$"), "", failed(137, "killed by SIGKILL (out of memory?)", true)},
 		{"crashed", shell("kill -SEGV $$"), "", failed(139, "killed by SIGSEGV", true)},
 		{"the longest payload", job.Spec{Shell: "echo ${#ROTA_PAYLOAD}", Payload: json.RawMessage(`"` + strings.Repeat("x", job.MaxToldPayload-2) + `"`)},
@@ -185,7 +185,7 @@ func TestFloodIsBounded(t *testing.T) {
 		t.Fatalf("outcome %+v", o)
 	}
 	if tail := w.Tail(); !strings.HasSuffix(tail, "y\n\nthe end\n") || len(tail) > job.OutputTail {
-		t.Errorf("tail of %d bytes does not end in the last words", len(tail))
+		t.Errorf("tail of %d bytes does not end in the last line", len(tail))
 	}
 	if most > before+16<<20 {
 		t.Errorf("200 MB of output took %d MiB of memory", (most-before)>>20)

@@ -19,7 +19,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// limiting returns an executor that can limit resources, and skips the test where there are no cgroups; CI has to have them.
+// limiting returns an executor that can limit resources. It skips the test if there are no cgroups, which CI must have.
 func limiting(t *testing.T) *command.Executor {
 	t.Helper()
 	tree, err := cgroups.Open()
@@ -30,14 +30,14 @@ func limiting(t *testing.T) *command.Executor {
 	})
 	if len(tree.Controllers()) < 3 {
 		if os.Getenv("ROTA_CI") == "1" && os.Getuid() == 0 {
-			t.Fatalf("there are no cgroups, and CI has to have them: %v", err)
+			t.Fatalf("there are no cgroups, and CI must have them: %v", err)
 		}
 		t.Skipf("NOT TESTED: there are no cgroups: %v", err)
 	}
 	return command.New(command.Config{Environ: []string{"PATH=" + os.Getenv("PATH")}, Groups: tree}, func() time.Time { return at })
 }
 
-// hog eats memory in a child of the shell until it is killed.
+// hog allocates memory in a child of the shell until it is killed.
 func hog(res job.Resources) job.Spec {
 	return job.Spec{Shell: "tail /dev/zero; echo still there; exit 3", Resources: &res}
 }
@@ -64,12 +64,12 @@ func TestAMemoryHogDiesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o := <-other; o.State != job.Succeeded || out.String() != "began\nend\n" {
-		t.Errorf("the other one ended with %+v and said %q", o, out.String())
+		t.Errorf("the other one ended with %+v and printed %q", o, out.String())
 	}
 }
 
-func TestTheLimitIsTheWholeTrees(t *testing.T) {
-	// None of them takes more than a third of the limit.
+func TestTheLimitIsForTheWholeTree(t *testing.T) {
+	// Each process uses at most a third of the limit.
 	each := `head -c 20000000 /dev/zero | tail -c 20000000 | (sleep 0.3; wc -c)`
 	spec := job.Spec{Shell: fmt.Sprintf("(%[1]s) & (setsid sh -c '%[1]s') & (%[1]s) & (%[1]s) & wait; echo end", each), Resources: &job.Resources{Memory: 48 << 20}}
 	o := limiting(t).Execute(t.Context(), request(t, spec, io.Discard))
@@ -78,7 +78,7 @@ func TestTheLimitIsTheWholeTrees(t *testing.T) {
 	}
 }
 
-func TestResourcesThatCannotBeLimitedAreARefusal(t *testing.T) {
+func TestResourcesThatCannotBeLimitedAreRefused(t *testing.T) {
 	var out lockedBuffer
 	spec := job.Spec{Shell: "echo began", Resources: &job.Resources{PIDs: 10}}
 	o := newExecutor().Execute(t.Context(), request(t, spec, &out))
@@ -106,7 +106,7 @@ func TestProcessesAreLimitedAndAllKilled(t *testing.T) {
 	}
 	out = lockedBuffer{}
 	if o := newExecutor().Execute(t.Context(), request(t, shell("pgrep -xf 'sleep 1000.5'"), &out)); o.State != job.Failed {
-		t.Errorf("left, though cgroups find them: %s", out.String())
+		t.Errorf("processes are left that cgroups find: %s", out.String())
 	}
 }
 
@@ -124,7 +124,7 @@ func TestManyLimitedAttempts(t *testing.T) {
 	wg.Wait()
 }
 
-// beating executes spec as a worker does that listens for heartbeats.
+// beating executes spec with a heartbeat, as a worker does.
 func beating(t *testing.T, spec job.Spec, out io.Writer) job.Outcome {
 	t.Helper()
 	ctx, beat, stop := executor.WithHeartbeat(t.Context(), spec.Heartbeat.Std())
@@ -135,7 +135,7 @@ func beating(t *testing.T, spec job.Spec, out io.Writer) job.Outcome {
 }
 
 func TestALostHeartbeatKillsTheWholeGroup(t *testing.T) {
-	// newMark fails the test if anything is left.
+	// newMark fails the test if a process is left.
 	spec := job.Spec{
 		Shell:     "echo began; sleep 1000 & (setsid sleep 1000 &); wait",
 		Heartbeat: job.Duration(time.Second), KillGrace: job.Duration(5 * time.Second),
@@ -169,7 +169,7 @@ func TestHeartbeatsKeepAnAttempt(t *testing.T) {
 	}
 }
 
-// notify is a program that beats eight times in two seconds.
+// notify is a program that sends eight heartbeats in two seconds.
 func notify(message string) {
 	conn, err := net.Dial("unixgram", os.Getenv("NOTIFY_SOCKET"))
 	if err != nil || os.Getenv("WATCHDOG_USEC") != "1200000" {
@@ -177,6 +177,7 @@ func notify(message string) {
 		os.Exit(1)
 	}
 	for range 8 {
+		// The pause between two heartbeats of a real program, which is what the test is about.
 		time.Sleep(250 * time.Millisecond)
 		if _, err := conn.Write([]byte(message)); err != nil {
 			os.Exit(1)
@@ -184,7 +185,7 @@ func notify(message string) {
 	}
 }
 
-func TestAProgramWithoutAHeartbeatIsNotToldOfOne(t *testing.T) {
+func TestAProgramWithoutAHeartbeatHasNoSocket(t *testing.T) {
 	var out lockedBuffer
 	req := request(t, shell(`echo "$NOTIFY_SOCKET$WATCHDOG_USEC"`), &out)
 	req.Spec.Env = map[string]string{"NOTIFY_SOCKET": "its own"}

@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// executeWithoutDescriptors prints the outcome of an attempt in a process that can open nothing any more.
+// executeWithoutDescriptors prints the outcome of an attempt in a process that cannot open another file.
 func executeWithoutDescriptors() {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 3, Max: 3}); err != nil {
 		fmt.Println(err)

@@ -15,14 +15,14 @@ func TestCheck(t *testing.T) {
 		{"fields", `{{ .Job }} {{ .Run | urlquery }} {{ .Slot }} {{ .Slot.Format "2006" }} {{ .Attempt }} {{ .Token }}`, ""},
 		{"references are not resolved", "${env:NOWHERE_TO_BE_FOUND} ${file:/nowhere}", ""},
 		{"beside a reference", "${env:A}{{ if gt .Attempt 1 }}again{{ end }}", ""},
-		{"what long names alone allow", "{{ slice .Job 0 60 }}", ""},
-		{"what never ends is not executed", "{{ range 1000000000000 }}{{ end }}", ""},
-		{"what calls itself is not executed", `{{ define "a" }}{{ template "a" }}{{ template "a" }}{{ end }}{{ if true }}{{ template "a" }}{{ end }}`, ""},
+		{"a slice that only long names allow", "{{ slice .Job 0 60 }}", ""},
+		{"an endless loop is not executed", "{{ range 1000000000000 }}{{ end }}", ""},
+		{"a recursion is not executed", `{{ define "a" }}{{ template "a" }}{{ template "a" }}{{ end }}{{ if true }}{{ template "a" }}{{ end }}`, ""},
 		{"a word", "Hello {{name}}", `function "name" not defined`},
 		{"no end", "{{ if .Slot }}x", "{{ end }} is missing"},
-		{"an argument that is not there", `{{ printf "%s" .Foo }}`, "<.Foo>: can't evaluate field Foo in type fill.Fields"},
-		{"a method that is not there", "{{ .Slot.Foo }}", "<.Slot.Foo>: can't evaluate field Foo in type fill.Instant"},
-		{"a mistake where it repeats", "{{ range 3 }}{{ name }}{{ end }}", `function "name" not defined`},
+		{"a field that does not exist", `{{ printf "%s" .Foo }}`, "<.Foo>: can't evaluate field Foo in type fill.Fields"},
+		{"a method that does not exist", "{{ .Slot.Foo }}", "<.Slot.Foo>: can't evaluate field Foo in type fill.Instant"},
+		{"a mistake in a loop", "{{ range 3 }}{{ name }}{{ end }}", `function "name" not defined`},
 		{"a reference within an action", `{{ printf "Bearer %s" "${env:A}" }}`, "reference ${env:A} stands within {{ }}: write it outside"},
 		{"a reference behind one", `{{ .Job }}{{ "{{" }} ${env:A}`, ""},
 		{"a reference without an end", "${env:A", "reference ${env:: closing brace is missing"},
@@ -39,8 +39,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What is refused here fails there, and the other way round.
-func TestCheckSaysWhatFails(t *testing.T) {
+// TestCheckAgreesWithText checks that Check refuses exactly the texts that Text cannot fill in.
+func TestCheckAgreesWithText(t *testing.T) {
 	at := fill.Instant{Time: time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)}
 	f := fill.Filler{
 		Fields:  fill.Fields{Job: "charge", Run: "charge/2026-11-21T02:30:00Z", Slot: at, Attempt: 2, Token: 77, Key: "k", Deadline: at},
@@ -56,7 +56,7 @@ func TestCheckSaysWhatFails(t *testing.T) {
 		}
 		var mistake *fill.Mistake
 		if err != nil && !errors.As(err, &mistake) {
-			t.Errorf("%s: got %v, which is no Mistake", text, err)
+			t.Errorf("%s: got %v, want a Mistake", text, err)
 		}
 	}
 }

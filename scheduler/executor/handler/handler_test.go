@@ -41,9 +41,9 @@ func TestOutcomes(t *testing.T) {
 		want job.Outcome
 	}{
 		{"nil succeeds", nil, job.Outcome{State: job.Succeeded}},
-		{"an error asks for another attempt", broken, job.Outcome{State: job.Failed, Reason: "disk on fire", Retry: true}},
-		{"a permanent error does not", fmt.Errorf("charge: %w", handler.Permanent(broken)), job.Outcome{State: job.Failed, Reason: "charge: disk on fire"}},
-		{"an error may say when", handler.RetryAfter(broken, time.Minute), job.Outcome{State: job.Failed, Reason: "disk on fire", Retry: true, After: time.Minute}},
+		{"an error asks for a retry", broken, job.Outcome{State: job.Failed, Reason: "disk on fire", Retry: true}},
+		{"a permanent error forbids a retry", fmt.Errorf("charge: %w", handler.Permanent(broken)), job.Outcome{State: job.Failed, Reason: "charge: disk on fire"}},
+		{"an error may delay the retry", handler.RetryAfter(broken, time.Minute), job.Outcome{State: job.Failed, Reason: "disk on fire", Retry: true, After: time.Minute}},
 		{"permanent nil is nil", handler.Permanent(nil), job.Outcome{State: job.Succeeded}},
 		{"retry after nil is nil", handler.RetryAfter(nil, time.Minute), job.Outcome{State: job.Succeeded}},
 	} {
@@ -57,7 +57,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-func TestTaskTellsTheAttempt(t *testing.T) {
+func TestTaskDescribesTheAttempt(t *testing.T) {
 	var got handler.Task
 	var out bytes.Buffer
 	execute(t.Context(), &out, func(_ context.Context, task handler.Task) error {
@@ -98,7 +98,7 @@ func TestGoexitFailsTheAttempt(t *testing.T) {
 	}
 }
 
-func TestCauseDecidesWhatTheContextEnded(t *testing.T) {
+func TestTheCauseOfTheContextDecidesTheOutcome(t *testing.T) {
 	for name, f := range map[string]func(context.Context) error{
 		"a function that obeys":       func(ctx context.Context) error { return ctx.Err() },
 		"a function that says why":    func(ctx context.Context) error { return context.Cause(ctx) },
@@ -118,8 +118,8 @@ func TestCauseDecidesWhatTheContextEnded(t *testing.T) {
 	}
 }
 
-// What is done would be done again if the attempt was said to have timed out or to be lost.
-func TestWhatIsDoneIsDoneWhateverEndedTheContext(t *testing.T) {
+// TestDoneWorkSucceedsAfterTheContextEnded checks that done work is not repeated because of a late timeout or a lost lease.
+func TestDoneWorkSucceedsAfterTheContextEnded(t *testing.T) {
 	for name, cause := range map[string]error{
 		"a timeout": executor.ErrTimeout, "a deadline": context.DeadlineExceeded, "a shutdown": executor.ErrStopping,
 		"a lease": executor.ErrFenced, "whatever": nil,
@@ -138,7 +138,7 @@ func TestWhatIsDoneIsDoneWhateverEndedTheContext(t *testing.T) {
 					t.Errorf("got %+v, want succeeded", got)
 				}
 				if !tt.done && (got.State != job.TimedOut && got.State != job.Lost || !strings.HasSuffix(got.Reason, ": half done")) {
-					t.Errorf("got %+v, want what the context's cause says", got)
+					t.Errorf("got %+v, want the outcome of the context's cause", got)
 				}
 			})
 		}
@@ -174,7 +174,7 @@ func TestOutputAndProgressAreHeartbeats(t *testing.T) {
 	if o := e.Execute(t.Context(), req); o.State != job.Succeeded || beats != 2 {
 		t.Errorf("%d beats and %+v, want two", beats, o)
 	}
-	req.Beat = nil // of a job without one
+	req.Beat = nil // a job without a heartbeat
 	if o := e.Execute(t.Context(), req); o.State != job.Succeeded {
 		t.Errorf("got %+v", o)
 	}

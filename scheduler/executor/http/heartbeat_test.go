@@ -10,7 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// drip answers with a line every quarter of a second, for so many times, and then says nothing for a long time.
+// drip answers with lines, one every quarter of a second. If long is set, it sends nothing for a long time after them.
 func drip(t *testing.T, lines int, long bool) string {
 	release := make(chan struct{})
 	url, _ := target(t, func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,7 @@ func TestTheResponseIsTheHeartbeat(t *testing.T) {
 		want  job.Outcome
 	}{
 		{"a response that drips", 8, false, job.Outcome{State: job.Succeeded, Exit: exit(200)}},
-		{"a response that ceases", 1, true, job.Outcome{State: job.TimedOut, Exit: exit(200), Reason: "no heartbeat for 1.2s", Retry: true}},
+		{"a response that stalls", 1, true, job.Outcome{State: job.TimedOut, Exit: exit(200), Reason: "no heartbeat for 1.2s", Retry: true}},
 		{"no response", 0, true, job.Outcome{State: job.TimedOut, Reason: "no heartbeat for 1.2s", Retry: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 )
 
-// TestMain lets the test's own program play the nanny, and a worker with a nanny that is going to be killed.
+// TestMain lets the test's own program act as the nanny, and as a worker with a nanny that is killed.
 func TestMain(m *testing.M) {
 	switch session := os.Getenv("ROTA_TEST_SESSION"); os.Getenv("ROTA_TEST_ROLE") {
 	case "nanny":
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// worker starts a nanny and a marked process that leaves its group, says so, and waits for its end.
+// worker starts a nanny and a marked process that leaves its group, prints that it has, and waits for its end.
 func worker(session string) {
 	os.Setenv("ROTA_TEST_ROLE", "nanny")
 	os.Setenv(procs.Env, "outer.1") // as if the worker were a job of another one
@@ -50,7 +50,7 @@ func worker(session string) {
 
 func newSession() string { return "test-" + strings.ToLower(rand.Text()) }
 
-// marked lists living processes with this mark, or of this session if it ends in a dot.
+// marked returns the living processes with this mark, or of this life if it ends in a dot.
 func marked(t *testing.T, mark string) (pids []int) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -70,18 +70,19 @@ func marked(t *testing.T, mark string) (pids []int) {
 	return pids
 }
 
-// eventually waits until ok holds.
+// eventually waits until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !ok(); {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within ten seconds: %s", what)
 		}
+		// This is the polling: the kernel sends no event for what ok checks.
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// spawn starts a shell text with a mark, and buries it when the test ends.
+// spawn starts a shell text with a mark, and reaps it when the test ends.
 func spawn(t *testing.T, mark, text string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", text)
@@ -99,7 +100,7 @@ func spawn(t *testing.T, mark, text string) *exec.Cmd {
 	return cmd
 }
 
-func TestKillMarkedFindsWhatLeftItsGroup(t *testing.T) {
+func TestKillMarkedFindsProcessesThatLeftTheirGroup(t *testing.T) {
 	s := newSession()
 	spawn(t, procs.Mark(s, 1), "setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' &) ; exec sleep 1000")
 	spawn(t, procs.Mark(s, 12), "sleep 1000 & wait")
@@ -172,7 +173,7 @@ func TestAliveSeesTheGroup(t *testing.T) {
 	cmd.Wait()
 }
 
-func TestNannyEndsWhatAKilledWorkerLeaves(t *testing.T) {
+func TestNannyKillsTheProcessesOfAKilledWorker(t *testing.T) {
 	s := newSession()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "ROTA_TEST_ROLE=worker", "ROTA_TEST_SESSION="+s)
@@ -195,7 +196,7 @@ func TestNannyEndsWhatAKilledWorkerLeaves(t *testing.T) {
 	}
 	eventually(t, "job began", func() bool { return len(marked(t, s+".")) == 3 })
 
-	// The whole group, as an impatient supervisor does it.
+	// The whole group, as a supervisor does that kills at once.
 	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +213,7 @@ func TestNannyEndsWhatAKilledWorkerLeaves(t *testing.T) {
 	})
 }
 
-func TestStoppedNannyEndsWhatIsLeft(t *testing.T) {
+func TestStoppedNannyKillsTheProcessesThatAreLeft(t *testing.T) {
 	s := newSession()
 	t.Setenv("ROTA_TEST_ROLE", "nanny")
 	t.Setenv("ROTA_TEST_SESSION", s)
@@ -226,7 +227,7 @@ func TestStoppedNannyEndsWhatIsLeft(t *testing.T) {
 	if left := marked(t, s+"."); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	stop() // twice does no harm
+	stop() // a second call does nothing
 }
 
 func BenchmarkKillMarked(b *testing.B) {

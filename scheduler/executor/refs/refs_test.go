@@ -32,7 +32,7 @@ func TestExpand(t *testing.T) {
 		{"plain text stays", "a $HOME ${HOME} {{ .Run }} b", "a $HOME ${HOME} {{ .Run }} b", ""},
 		{"variable", "Bearer ${env:ROTA_TEST_TOKEN}!", "Bearer s3cret!", ""},
 		{"two in one text", "${env:ROTA_TEST_TOKEN}${env:ROTA_TEST_TOKEN}", "s3crets3cret", ""},
-		{"a value is not looked at again", "${env:ROTA_TEST_NESTED}", "${env:ROTA_TEST_TOKEN}", ""},
+		{"a value is not resolved again", "${env:ROTA_TEST_NESTED}", "${env:ROTA_TEST_TOKEN}", ""},
 		{"file without its newline", "${file:" + newline + "}", "from file", ""},
 		{"only one newline goes", "${file:" + two + "}", "from file\n", ""},
 		{"missing variable", "x ${env:ROTA_TEST_MISSING}", "", "reference ${env:ROTA_TEST_MISSING}: variable is not set on this worker"},

@@ -1,7 +1,6 @@
 package output_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -109,8 +107,8 @@ func TestFullDiskDoesNotFailTheAttempt(t *testing.T) {
 	}
 }
 
-// A pipe that nobody reads is in the place of the file, so that its opening does not return.
-func TestADiskThatDoesNotAnswerDoesNotHoldTheAttemptUp(t *testing.T) {
+// TestADiskThatDoesNotAnswerDoesNotBlockTheAttempt puts a pipe without a reader in the place of the file, so that opening it blocks.
+func TestADiskThatDoesNotAnswerDoesNotBlockTheAttempt(t *testing.T) {
 	dir := t.TempDir()
 	w := output.New(dir, run, 1, 200, 0)
 	file := filepath.Join(dir, "backup", "2026-11-21T02%3A30%3A00Z.1.out")
@@ -133,15 +131,15 @@ func TestADiskThatDoesNotAnswerDoesNotHoldTheAttemptUp(t *testing.T) {
 	select {
 	case <-printed:
 	case <-time.After(10 * time.Second):
-		t.Error("whoever prints waits for the disk")
+		t.Error("Write waits for the disk")
 	}
-	pipe, err := os.Open(file) // what was stuck goes on
+	pipe, err := os.Open(file) // the blocked write continues
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer pipe.Close()
-	if late, err := io.ReadAll(pipe); string(late) != "output " || err != nil { // to the end, that is until it is closed
-		t.Errorf("what came late: got %q, %v, want the first of three", late, err)
+	if late, err := io.ReadAll(pipe); string(late) != "output " || err != nil { // until the pipe is closed
+		t.Errorf("bytes of the late write: got %q, %v, want the first of three", late, err)
 	}
 	<-printed
 	want := "output output output \n[rota: output could not be kept in full on the worker: the disk does not answer]\n"
@@ -193,132 +191,6 @@ func TestTailIsPrintableAndBounded(t *testing.T) {
 	})
 }
 
-func TestRunNamesCannotLeaveTheDirectory(t *testing.T) {
-	dir := t.TempDir()
-	inner := filepath.Join(dir, "inner")
-	names := []string{"../x", "..", "a/../../x", "a/..", "", "/", "a/" + strings.Repeat("ü", 300), "a/" + strings.Repeat("ü", 301), "a/b/c", "a/b%2Fc"}
-	for i, name := range names {
-		w := output.New(inner, name, 1, 100, 0)
-		fmt.Fprint(w, i)
-		if err := w.Close(); err != nil {
-			t.Errorf("%q: %v", name, err)
-		}
-	}
-	for i, name := range names {
-		f, err := output.Open(inner, name, 1)
-		if err != nil {
-			t.Errorf("%q: %v", name, err)
-			continue
-		}
-		b, _ := io.ReadAll(f)
-		f.Close()
-		// "" and "/" name the same nothing.
-		if got := string(b); got != fmt.Sprint(i) && name != "" {
-			t.Errorf("%q: got the output of %s", name, got)
-		}
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 {
-		t.Errorf("beside the directory: %v, %v", entries, err)
-	}
-}
-
-func TestFollowSeesWhatComes(t *testing.T) {
-	dir := t.TempDir()
-	var ended atomic.Bool
-	r, pipe := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		err := output.Follow(t.Context(), dir, run, 1, pipe, ended.Load)
-		pipe.Close()
-		done <- err
-	}()
-	w := output.New(dir, run, 1, 100, 0)
-	buf := make([]byte, 100)
-	for _, s := range []string{"first", "second"} {
-		fmt.Fprint(w, s)
-		n, err := io.ReadFull(r, buf[:len(s)])
-		if err != nil || string(buf[:n]) != s {
-			t.Fatalf("got %q, %v; want %q", buf[:n], err, s)
-		}
-	}
-	fmt.Fprint(w, "last")
-	w.Close()
-	ended.Store(true)
-	if rest, err := io.ReadAll(r); string(rest) != "last" || err != nil {
-		t.Errorf("got %q, %v; want last", rest, err)
-	}
-	if err := <-done; err != nil {
-		t.Errorf("Follow: %v", err)
-	}
-
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(io.ErrClosedPipe)
-	if err := output.Follow(ctx, dir, "no/such", 1, io.Discard, func() bool { return false }); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("canceled Follow: got %v, want the cause", err)
-	}
-}
-
-func TestSweepRemovesTheOldAndTheTooMuch(t *testing.T) {
-	dir, start := t.TempDir(), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	for i := 1; i <= 5; i++ { // attempt i was written on day i
-		w := output.New(dir, run, i, 100, 0)
-		fmt.Fprint(w, strings.Repeat("x", 100))
-		w.Close()
-		f, err := output.Open(dir, run, i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
-		day := start.AddDate(0, 0, i-1)
-		if err := os.Chtimes(f.Name(), day, day); err != nil {
-			t.Fatal(err)
-		}
-	}
-	other := filepath.Join(dir, "backup", "notes.txt")
-	if err := os.WriteFile(other, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	kept := func() (s []int) {
-		for i := 1; i <= 6; i++ {
-			if f, err := output.Open(dir, run, i); err == nil {
-				f.Close()
-				s = append(s, i)
-			}
-		}
-		return s
-	}
-	sweep := func(bounds output.Bounds, removed int, want ...int) {
-		t.Helper()
-		n, err := output.Sweep(t.Context(), dir, bounds, start.AddDate(0, 0, 5))
-		if err != nil || n != removed || fmt.Sprint(kept()) != fmt.Sprint(want) {
-			t.Errorf("Sweep = %d, %v, left %v; want %d and %v left", n, err, kept(), removed, want)
-		}
-	}
-	sweep(output.Bounds{}, 0, 1, 2, 3, 4, 5)
-	sweep(output.Bounds{Age: 100 * time.Hour}, 1, 2, 3, 4, 5)
-	sweep(output.Bounds{Files: 3}, 1, 3, 4, 5)
-	sweep(output.Bounds{Bytes: 2*output.Block + 250}, 1, 4, 5)
-	sweep(output.Bounds{Bytes: 4 * output.Block, Files: 4}.Half(), 0, 4, 5)
-
-	w := output.New(dir, run, 5, 100, 0) // again, and being written
-	fmt.Fprint(w, strings.Repeat("x", 100))
-	f, _ := output.Open(dir, run, 5)
-	f.Close()
-	if err := os.Chtimes(f.Name(), start, start); err != nil {
-		t.Fatal(err)
-	}
-	sweep(output.Bounds{Age: time.Hour, Bytes: 1, Files: 1}, 1, 5)
-	w.Close()
-	sweep(output.Bounds{Age: time.Hour, Bytes: 1}, 1)
-	if _, err := os.Stat(other); err != nil {
-		t.Errorf("another file was removed: %v", err)
-	}
-	if n, err := output.Sweep(t.Context(), filepath.Join(dir, "nowhere"), output.Bounds{Age: time.Hour, Bytes: 1}, start); n != 0 || err != nil {
-		t.Errorf("directory that does not exist: %d, %v", n, err)
-	}
-}
-
 func BenchmarkWrite(b *testing.B) {
 	w := output.New(b.TempDir(), run, 1, job.OutputTail, 0)
 	defer w.Close()
@@ -327,25 +199,5 @@ func BenchmarkWrite(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w.Write(p)
-	}
-}
-
-func TestSweepCountsWhatALongFileTakes(t *testing.T) {
-	dir := t.TempDir()
-	for i, size := range []int{3 * output.Block, 1} { // the long one is the older
-		w := output.New(dir, run, i+1, 100, 0)
-		fmt.Fprint(w, strings.Repeat("x", size))
-		w.Close()
-		f, err := output.Open(dir, run, i+1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
-		if err := os.Chtimes(f.Name(), time.Unix(int64(i), 0), time.Unix(int64(i), 0)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n, err := output.Sweep(t.Context(), dir, output.Bounds{Bytes: 3 * output.Block}, time.Unix(10, 0)); n != 1 || err != nil {
-		t.Errorf("Sweep = %d, %v, want the long one removed", n, err)
 	}
 }

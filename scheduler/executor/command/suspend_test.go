@@ -16,7 +16,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// executeUntilHungUp plays a worker that loses its lease when its stdin ends, and prints what becomes of its command.
+// executeUntilHungUp acts as a worker that loses its lease when its stdin ends. It prints the outcome of its command.
 func executeUntilHungUp(mark, text string) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	go func() {
@@ -27,8 +27,9 @@ func executeUntilHungUp(mark, text string) {
 	fmt.Println(o.State, o.Reason)
 }
 
-// Which of the two a worker that goes on notices first is chance.
-func TestACommandThatExitedWhileItsWorkerWasStoppedHasItsOwnOutcome(t *testing.T) {
+// TestACommandThatExitedWhileItsWorkerWasSuspendedHasItsOwnOutcome suspends a worker while its command exits and its lease is
+// lost. The worker may notice either first.
+func TestACommandThatExitedWhileItsWorkerWasSuspendedHasItsOwnOutcome(t *testing.T) {
 	for range 12 {
 		mark, gate := newMark(t), filepath.Join(t.TempDir(), "go")
 		worker := exec.Command(os.Args[0])

@@ -1,0 +1,135 @@
+package command_test
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/procs"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// TestMain lets the test's own program act as a worker that is killed.
+func TestMain(m *testing.M) {
+	if mark := os.Getenv("ROTA_TEST_WORKER"); mark != "" {
+		req := executor.Request{Spec: job.Spec{Shell: "echo began; exec sleep 1000"}, Output: os.Stdout, Mark: mark}
+		newExecutor().Execute(context.Background(), req)
+		return
+	}
+	if mark := os.Getenv("ROTA_TEST_PAUSED"); mark != "" {
+		executeUntilHungUp(mark, os.Getenv("ROTA_TEST_TEXT"))
+		return
+	}
+	if os.Getenv("ROTA_TEST_LACKING") != "" {
+		executeWithoutDescriptors()
+		return
+	}
+	if message := os.Getenv("ROTA_TEST_NOTIFY"); message != "" {
+		notify(message)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func newMark(t testing.TB) string {
+	mark := procs.Mark("test-"+strings.ToLower(rand.Text()), 1)
+	t.Cleanup(func() {
+		if left := marked(t, mark); len(left) > 0 {
+			t.Errorf("processes are left: %v", left)
+			procs.KillMarked(mark)
+		}
+	})
+	return mark
+}
+
+// marked returns the living processes with this mark.
+func marked(t testing.TB, mark string) (pids []int) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if b, _ := os.ReadFile(f); strings.Contains("\x00"+string(b), "\x00"+procs.Env+"="+mark+"\x00") {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// children returns this process's children, also zombies.
+func children(t *testing.T) (pids []string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil || len(files) == 0 {
+		t.Skip("the kernel does not list children")
+	}
+	for _, f := range files {
+		b, _ := os.ReadFile(f)
+		pids = append(pids, strings.Fields(string(b))...)
+	}
+	return pids
+}
+
+// memory returns the bytes of heap and stacks.
+func memory() uint64 {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64() + s[1].Value.Uint64()
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// every returns a writer that writes each nth time to a, and otherwise to b.
+func every(a, b io.Writer, n int) io.Writer {
+	i := 0
+	return writerFunc(func(p []byte) (int, error) {
+		if i++; i%n == 0 {
+			return a.Write(p)
+		}
+		return b.Write(p)
+	})
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within ten seconds: %s", what)
+		}
+		// This is the polling: the kernel sends no event for what ok checks.
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// endAfter executes spec, ends it with cause when it has printed "began" and has n processes, and returns the outcome.
+func endAfter(t *testing.T, spec job.Spec, n int, cause error) (job.Outcome, string) {
+	t.Helper()
+	var out lockedBuffer
+	req := request(t, spec, &out)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan job.Outcome, 1)
+	go func() { done <- newExecutor().Execute(ctx, req) }()
+	eventually(t, "all began", func() bool {
+		return strings.Contains(out.String(), "began\n") && len(marked(t, req.Mark)) == n
+	})
+	cancel(cause)
+	o := <-done
+	if left := marked(t, req.Mark); len(left) > 0 {
+		t.Errorf("Execute has returned, and processes are left: %v", left)
+	}
+	return o, out.String()
+}
