@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// settles is the share of History.Slack by which an effect may be over before its run's record says so.
+// settles is the share of History.Slack by which an effect may end before its run's record says so.
 const settles = 4
 
-// active lists when runs of a job were active, sorted: from the slot that they say they are of, to settle after the end of
-// their last effect or of one before it; and when each of their effects lasted. effects are sorted, and of runs that keep each
-// other from running.
+// active returns, sorted, when runs of a job were active: from the slot that they state to settle after the end of their last
+// effect or of an earlier one. It also returns when each of their effects lasted. effects are sorted, and belong to runs that
+// exclude each other.
 func (t *timeline) active(effects []Effect, settle time.Duration) (runs, busy []span) {
 	byRun := make(map[string]int)
 	for n, e := range effects {
@@ -28,7 +28,7 @@ func (t *timeline) active(effects []Effect, settle time.Duration) (runs, busy []
 			byRun[e.Run] = len(runs)
 			runs = append(runs, s)
 		} else {
-			runs[i].to = s.to // of the last
+			runs[i].to = s.to // of the last run
 		}
 	}
 	slices.SortStableFunc(runs, func(a, b span) int { return a.from.Compare(b.from) })
@@ -40,8 +40,8 @@ func (t *timeline) active(effects []Effect, settle time.Duration) (runs, busy []
 	return runs, busy
 }
 
-// endOf is when an effect had ended for certain, zero if nobody knows: if it was not seen to end, when a fault that may have
-// cost it its worker was overcome, or the next run began.
+// endOf returns when an effect had certainly ended; zero if that is unknown. Without a recorded end, that is the end of a fault
+// that may have cost it its worker, or the start of the next run.
 func (t *timeline) endOf(e Effect, after []Effect) time.Time {
 	end := e.Ended
 	if !end.IsZero() {
@@ -63,8 +63,8 @@ func (t *timeline) endOf(e Effect, after []Effect) time.Time {
 	return end
 }
 
-// behind returns the end of the last run that began before a slot and was active at an instant not before it; the instant
-// itself if there is none.
+// behind returns the end of the last run that began before a slot and was active at or after an instant. It returns the instant
+// if there is none.
 func (b *bounds) behind(slot, at time.Time) time.Time {
 	i, _ := slices.BinarySearchFunc(b.active, slot, func(s span, slot time.Time) int { return s.from.Compare(slot) })
 	if i > 0 && (b.active[i-1].to.IsZero() || b.active[i-1].to.After(at)) {
@@ -73,7 +73,7 @@ func (b *bounds) behind(slot, at time.Time) time.Time {
 	return at
 }
 
-// slotOf is the slot that an effect says it is of.
+// slotOf returns the slot that an effect states.
 func slotOf(e Effect) (slot time.Time, scheduled bool) {
 	_, id, _ := strings.Cut(e.Run, "/")
 	slot, err := time.Parse(time.RFC3339Nano, id)

@@ -8,62 +8,62 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// CallKind says what a client asked for.
+// CallKind is the kind of a client's request.
 type CallKind string
 
 // The kinds of calls that are recorded.
 const (
 	CallSubmit CallKind = "submit"
-	CallRun    CallKind = "run" // to be shown a run
+	CallRun    CallKind = "run" // to read a run
 	CallCancel CallKind = "cancel"
 	CallPause  CallKind = "pause" // of one job
 	CallResume CallKind = "resume"
 	CallPut    CallKind = "put" // a job's definition
 	CallDelete CallKind = "delete"
-	CallRetry  CallKind = "retry" // of a run that has ended
+	CallRetry  CallKind = "retry" // to do an ended run again
 )
 
-// ofJob says whether it is about a job's definition, and not about a run.
+// ofJob reports whether the call is about a job's definition. Otherwise it is about a run.
 func (k CallKind) ofJob() bool {
 	return k == CallPause || k == CallResume || k == CallPut || k == CallDelete
 }
 
-// Answer says what came back of a call.
+// Answer is the kind of the answer to a call.
 type Answer string
 
-// The answers.
+// The kinds of answers.
 const (
 	Done    Answer = "done"
-	Absent  Answer = "absent"  // refused: there is no such run or job
-	Ended   Answer = "ended"   // refused: the run that was to be canceled has ended
-	Early   Answer = "early"   // refused: the run that was to be done again has not ended
-	Unmet   Answer = "unmet"   // refused: the job is not as the call says that it must be
-	Refused Answer = "refused" // for any other reason, and nothing was changed
-	Open    Answer = "open"    // no answer, or none that says whether it was done: it may be, now or later, or never
+	Absent  Answer = "absent"  // rejected: the run or job does not exist
+	Ended   Answer = "ended"   // rejected: the run to cancel has ended
+	Early   Answer = "early"   // rejected: the run to retry has not ended
+	Unmet   Answer = "unmet"   // rejected: the job does not meet the precondition
+	Refused Answer = "refused" // rejected for another reason, and nothing was changed
+	Open    Answer = "open"    // no definite answer: the call may take effect now, later or never
 )
 
-// Call is one request of a client, and what it was told.
+// Call is one request of a client, and its answer.
 type Call struct {
-	Client   int // who asked: a client asks one thing at a time
+	Client   int // the client: it sends one request at a time
 	Kind     CallKind
 	Job      string
 	Key      string    // of a submission: its idempotency key
-	Pause    string    // of a pause: its reason, unlike all others
-	Text     string    // of a put: the description, unlike all others
-	If       int64     // of a put or a delete: the revision that the job must have; 0: any
-	New      bool      // of a put: there must be no such job
-	Run      string    // <job>/<id>: which was asked for, or which a submission made or found
-	Asked    time.Time // when it was sent
-	Answered time.Time // when the answer was there, or nobody waited for it any more
+	Pause    string    // of a pause: its reason, unique in the history
+	Text     string    // of a put: the description, unique in the history
+	If       int64     // of a put or a delete: the required revision of the job; 0: any
+	New      bool      // of a put: the job must not exist
+	Run      string    // <job>/<id>: the run of the request, or the run that a submission created or found
+	Asked    time.Time // when the request was sent
+	Answered time.Time // when the answer arrived, or the client gave up
 	Answer   Answer
 
-	// What the answer showed, if it is Done.
-	Created bool      // by a submission: the run is new; by a put: the job is
-	Made    string    // by a retry: the new run
+	// The content of the answer, if it is Done.
+	Created bool      // a submission created the run, or a put created the job
+	Made    string    // of a retry: the new run
 	State   job.State // of the run
 	Rev     int64     // of the run's record, or of the job's
-	Cancel  bool      // a client had asked for the run's end
-	Paused  string    // the reason for which the job is paused, empty if it is not
+	Cancel  bool      // a client had canceled the run
+	Paused  string    // why the job is paused; empty: it is not paused
 	Shown   string    // the job's description
 }
 
@@ -106,7 +106,7 @@ func (c Call) String() string {
 	return b.String()
 }
 
-// checkCalls compares what clients were told with what is in the store.
+// checkCalls compares the answers to clients with the store.
 func (t *timeline) checkCalls() {
 	if len(t.Calls) == 0 {
 		return
@@ -116,17 +116,17 @@ func (t *timeline) checkCalls() {
 	t.checkAnswers()
 }
 
-// submission is what is known of all submissions of one job with one key.
+// submission identifies all submissions of one job with one key.
 type submission struct{ job, key string }
 
-// checkSubmissions sees to it that each submission that was accepted has a run, each that was not answered one at most,
-// and each that was refused none; and that nothing else was submitted.
+// checkSubmissions checks that each accepted submission has a run, each one without an answer at most one, and each rejected
+// one none. No other run may have been submitted.
 func (t *timeline) checkSubmissions() {
 	made := make(map[submission][]string)
-	keyless := make(map[string]int) // by job: runs that no answer named
+	keyless := make(map[string]int) // by job: runs that no answer names
 	named := make(map[string]bool)
-	asked := make(map[submission]Answer) // the best that was had
-	unknown := make(map[string]int)      // by job: submissions without a key that were not answered
+	asked := make(map[submission]Answer) // the best answer
+	unknown := make(map[string]int)      // by job: submissions without a key and without an answer
 	for _, c := range t.Calls {
 		if c.Kind != CallSubmit {
 			continue
@@ -173,10 +173,10 @@ func (t *timeline) checkSubmissions() {
 	}
 }
 
-// checkAsked sees to it that each run that was done again, or canceled by somebody, was so because a client had asked for it, and
-// that what was done again is there as the client was told.
+// checkAsked checks that each run that was retried or canceled was so by a client's request, and that the new run of a retry
+// exists as the client was answered.
 func (t *timeline) checkAsked() {
-	named, open := make(map[string]string), make(map[string]int) // by the new run; by the one that was to be done again
+	named, open := make(map[string]string), make(map[string]int) // by the new run; by the run to retry
 	cancels := make(map[string]bool)
 	for _, c := range t.Calls {
 		switch {

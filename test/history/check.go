@@ -11,21 +11,21 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// Check returns every promise that the history does not keep, sorted; nil if it keeps all.
+// Check returns every violation of the history, sorted; nil if there is none.
 func Check(h History) []Violation { return Judge(h).Violations }
 
-// Verdict is what was found, and how much was looked at to find it.
+// Verdict is the result of Judge, and the amount of what it checked.
 type Verdict struct {
-	Violations []Violation // sorted; nil if every promise is kept
-	Slots      int         // that were due and had to be decided
+	Violations []Violation // sorted; nil if there is none
+	Slots      int         // slots that were due and had to be decided
 	Runs       int
-	Attempts   int         // that were claimed
-	Doubles    int         // effects that came once more, since a fault had cost the attempt before its worker
-	Graded     []SlotGrade // by job and slot
-	Grades     Tally       // of them
+	Attempts   int         // attempts that were claimed
+	Doubles    int         // repeated effects, because a fault had cost the earlier attempt its worker
+	Graded     []SlotGrade // sorted by job and slot
+	Grades     Tally       // of Graded
 }
 
-// String says in one line what was looked at and what was found.
+// String returns the amounts and the findings in one line.
 func (v Verdict) String() string {
 	why := make(map[string]int)
 	for _, g := range v.Graded {
@@ -45,7 +45,7 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("%s; %s, %s, %d executed again for a fault", text, plural(v.Runs, "run"), plural(v.Attempts, "attempt"), v.Doubles)
 }
 
-// Judge is Check, with what it looked at.
+// Judge is Check, with its amounts and grades.
 func Judge(h History) Verdict {
 	t := newTimeline(h)
 	for name, vs := range t.runs {
@@ -87,7 +87,7 @@ func Judge(h History) Verdict {
 	return v
 }
 
-// checkRun follows one run from its birth to its end.
+// checkRun follows one run from its creation to its end.
 func (t *timeline) checkRun(name string, vs []runVersion) {
 	born := vs[0]
 	if born.Create != born.Rev {
@@ -116,13 +116,13 @@ func (t *timeline) checkRun(name string, vs []runVersion) {
 	}
 }
 
-// checkRetries counts the attempts of a run that ended by themselves, and not well.
+// checkRetries counts the attempts of a run that ended by themselves without success.
 func (t *timeline) checkRetries(name string, r job.Run) {
 	j, known := t.expected[r.Job]
 	if !known || j.Edited || r.Spec != nil {
 		return
 	}
-	granted := policy.AskedRetries // to what asks for them
+	granted := policy.AskedRetries // for outcomes that ask for a retry
 	if j.Spec.Retry != nil {
 		granted = j.Spec.Retry.Max
 	}
@@ -161,8 +161,8 @@ func (t *timeline) checkMove(name string, prev, v runVersion) {
 	}
 }
 
-// mayStep says whether one write may bring a run from one state to another. A leader may give a run whose worker was lost
-// to the next one at once.
+// mayStep reports whether one write may move a run from one state to another. A leader may give a run of a lost worker to the
+// next worker at once.
 func mayStep(from, to job.State) bool {
 	return from.CanBecome(to) || from == job.Running && to == job.Armed && from.CanBecome(job.Pending) && job.Pending.CanBecome(to)
 }
@@ -173,7 +173,7 @@ func (t *timeline) checkTerm(what string, v Version, term int64) {
 	}
 }
 
-// checkBirth sees to it that a slot's run was made together with the cursor's move past the slot.
+// checkBirth checks that a slot's run was created together with the move of the cursor past the slot.
 func (t *timeline) checkBirth(name string, born runVersion) {
 	r := born.run
 	if t.ByHand[t.Prefix+"/cursors/"+r.Job] {
@@ -187,7 +187,7 @@ func (t *timeline) checkBirth(name string, born runVersion) {
 	t.report(RuleCursor, name, "created"+at(born.Version)+" without the cursor's move past it")
 }
 
-// checkCursor sees to it that a cursor only moves forward, and not without a run or a reason.
+// checkCursor checks that a cursor moves only forward, and only with a run or a reason.
 func (t *timeline) checkCursor(name string, vs []cursorVersion) {
 	for i, v := range vs {
 		if v.byHand {
@@ -208,8 +208,8 @@ func (t *timeline) checkCursor(name string, vs []cursorVersion) {
 	}
 }
 
-// checkReasons looks whether the reasons are believed for which slots are skipped, and sees to it that they are skipped together
-// with the cursor's move past them.
+// checkReasons checks the evidence for the reasons of skipped slots, and that slots are skipped together with the move of the
+// cursor past them.
 func (t *timeline) checkReasons(j Job) {
 	for i, s := range t.skips[j.Name] {
 		t.skips[j.Name][i].bad = t.refute(plea{job: t.as(j, s.rev), from: s.from, to: s.to, reason: s.reason, at: s.at, rev: s.rev, seen: s.seen})
@@ -220,7 +220,7 @@ func (t *timeline) checkReasons(j Job) {
 	}
 }
 
-// at says when a version was written.
+// at returns when a version was written, as text.
 func at(v Version) string {
 	if v.Seen.IsZero() {
 		return fmt.Sprintf(" at %d", v.Rev)
@@ -228,7 +228,7 @@ func at(v Version) string {
 	return fmt.Sprintf(" at %d (%s)", v.Rev, v.Seen.UTC().Format(clock))
 }
 
-// describe is a run's life in one line.
+// describe returns a run's life in one line.
 func describe(vs []runVersion) string {
 	var b strings.Builder
 	for i, v := range vs {

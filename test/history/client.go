@@ -14,8 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// API is what of rota's client is recorded. Each client must ask one replica, and not send anything twice by itself: a
-// repetition is a call of its own.
+// API is the part of rota's client that is recorded. Each client must use one replica, and must not retry by itself: a retry is
+// a call of its own.
 type API interface {
 	Submit(ctx context.Context, name string, r api.RunRequest) (api.RunView, bool, error)
 	Run(ctx context.Context, name string) (api.RunView, error)
@@ -27,14 +27,14 @@ type API interface {
 	Retry(ctx context.Context, run string) (api.RunView, error)
 }
 
-// Calls records what clients ask, and what they are told. It may be used by several goroutines.
+// Calls records the requests of clients and their answers. It is safe for concurrent use.
 type Calls struct {
 	mu      sync.Mutex
 	calls   []Call // guarded by mu
 	clients int    // guarded by mu
 }
 
-// Client records what is asked of asks from now on. It has the methods of API, and may be used by one goroutine.
+// Client returns a client that sends its requests through asks and records them. One goroutine may use it.
 func (c *Calls) Client(asks API) *Client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,7 +42,7 @@ func (c *Calls) Client(asks API) *Client {
 	return &Client{asks: asks, calls: c, number: c.clients - 1}
 }
 
-// All returns the calls that were answered, or given up, by now.
+// All returns the calls that have been answered or given up.
 func (c *Calls) All() []Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,7 @@ func (c *Client) Cancel(ctx context.Context, run, reason string) (api.RunView, e
 	return v, err
 }
 
-// PauseJob records API.PauseJob. The reason must be unlike all others.
+// PauseJob records API.PauseJob. The reason must be unique in the history.
 func (c *Client) PauseJob(ctx context.Context, name, reason string) (api.JobView, error) {
 	call := c.ask(CallPause, name)
 	call.Pause = reason
@@ -107,7 +107,8 @@ func (c *Client) ResumeJob(ctx context.Context, name, reason string) (api.JobVie
 	return v, err
 }
 
-// PutJob records API.PutJob. The description must be unlike all others, and the job one that nobody else changes.
+// PutJob records API.PutJob. The description must be unique in the history, and only clients of the same Calls may change the
+// job.
 func (c *Client) PutJob(ctx context.Context, name string, spec job.Spec, pre api.Precondition) (v api.JobView, created bool, err error) {
 	call := c.ask(CallPut, name)
 	call.Text, call.If, call.New = spec.Description, pre.Revision, pre.Absent
@@ -165,7 +166,7 @@ func (c *Client) turned(call Call, v api.JobView, err error) {
 	c.calls.add(call)
 }
 
-// byClient says whether it was a client who asked for the end of a run, and not a policy.
+// byClient reports whether a client, and not a policy, canceled the run.
 func byClient(c *job.Cancel) bool { return c != nil && c.By != "rota" }
 
 func jobOf(run string) string {
@@ -173,7 +174,7 @@ func jobOf(run string) string {
 	return name
 }
 
-// answerOf says what an error tells about whether a call took place.
+// answerOf returns the kind of answer that an error stands for.
 func answerOf(kind CallKind, err error) Answer {
 	var refused *client.Error
 	var dial *net.OpError
@@ -194,7 +195,7 @@ func answerOf(kind CallKind, err error) Answer {
 			return Refused
 		}
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return Refused // it was never sent
+		return Refused // the request was never sent
 	}
 	return Open
 }

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// errNotHere is the answer to what parseCron leaves to package schedule.
+// errNotHere says that parseCron leaves the expression to package schedule.
 var errNotHere = errors.New("not computed here")
 
-// cron is an expression: what each field lets through.
+// cron is an expression, with the values that each field accepts.
 type cron struct {
 	second, minute, hour, day, month, weekday map[int]bool
 	anyDay, anyWeekday                        bool
-	elapsing                                  bool // its minute or its hour is a star: it follows elapsed time
+	elapsing                                  bool // its minute or its hour is a star, so it follows elapsed time
 	step                                      time.Duration
 }
 
@@ -60,7 +60,7 @@ func parseCron(text string) (c cron, err error) {
 	return c, nil
 }
 
-// parseField reads a star, or a list of numbers, names and ranges, each with a step or without.
+// parseField parses a star, or a list of numbers, names and ranges, each with or without a step.
 func parseField(text string, low, top int, names []string) (map[int]bool, error) {
 	set := make(map[int]bool)
 	number := func(s string) (int, error) {
@@ -98,12 +98,12 @@ func parseField(text string, low, top int, names []string) (map[int]bool, error)
 			case !stepped:
 				to = from
 			default:
-				return nil, errNotHere // dialects differ about 5/10
+				return nil, errNotHere // the meaning of 5/10 differs between dialects
 			}
 		} else if strings.Contains(text, ",") {
 			return nil, errNotHere
 		} else if top == 7 {
-			to = 6 // Sunday once
+			to = 6 // Sunday counts once
 		}
 		for n := from; n <= to; n += step {
 			set[n] = true
@@ -112,7 +112,7 @@ func parseField(text string, low, top int, names []string) (map[int]bool, error)
 	return set, nil
 }
 
-// matches says whether a wall clock that shows this lets the expression through. Its zone does not matter.
+// matches reports whether the expression accepts a wall clock time. The zone does not matter.
 func (c *cron) matches(wall time.Time) bool {
 	day, weekday := c.day[wall.Day()], c.weekday[int(wall.Weekday())]
 	onDay := day && weekday
@@ -122,8 +122,8 @@ func (c *cron) matches(wall time.Time) bool {
 	return onDay && c.second[wall.Second()] && c.minute[wall.Minute()] && c.hour[wall.Hour()] && c.month[int(wall.Month())]
 }
 
-// slots looks at every minute, or second if the expression has seconds: at those that pass if it follows elapsed time,
-// and otherwise at those that calendars have, whether or not the clocks of the zone show them.
+// slots checks every minute, or every second if the expression has seconds. If it follows elapsed time, these are the minutes
+// that pass. Otherwise they are the minutes of the calendar, even if the clocks of the zone do not show them.
 func (c *cron) slots(zone *time.Location, gap, fold string, after, until time.Time) (found []time.Time) {
 	if c.elapsing {
 		for at := after.Truncate(c.step); !at.After(until); at = at.Add(c.step) {
@@ -133,7 +133,7 @@ func (c *cron) slots(zone *time.Location, gap, fold string, after, until time.Ti
 		}
 		return found
 	}
-	const most = 27 * time.Hour // that a clock on the wall differs from UTC, and jumps
+	const most = 27 * time.Hour // the most that a wall clock differs from UTC, including a jump
 	for civil := after.Add(-most).UTC().Truncate(c.step); !civil.After(until.Add(most)); civil = civil.Add(c.step) {
 		if !c.matches(civil) {
 			continue
@@ -154,8 +154,8 @@ func (c *cron) slots(zone *time.Location, gap, fold string, after, until time.Ti
 	return found
 }
 
-// instants are those at which the clocks of a zone show what civil shows, sorted. If they never do, since they jump over
-// it, jumped is as long after the jump.
+// instants returns, sorted, when the clocks of a zone show what civil shows. If they jump over it, shown is empty and jumped is
+// as long after the jump.
 func instants(civil time.Time, zone *time.Location) (shown []time.Time, jumped time.Time) {
 	for h := -27; h <= 27; h++ {
 		_, offset := civil.Add(time.Duration(h) * time.Hour).In(zone).Zone()

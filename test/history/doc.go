@@ -1,15 +1,15 @@
-// Package history judges what a cluster did from what was recorded of it.
+// Package history judges a cluster by what independent recorders wrote about it.
 //
-// A History has sources that know nothing of each other: what clients asked and were told, every version of every key of the
-// store, what the targets of the jobs saw (requests, or lines that commands wrote), and the faults that were made. Judge
-// compares them with what rota promises.
+// A History has several sources: the requests of clients and their answers, every version of every key of the store, the
+// effects that the targets of jobs saw (requests, or lines that commands wrote), and the faults of the test. Judge compares
+// them with what rota promises.
 //
-// Two oracles look at it. The first knows a job's definition, its effects and the faults, and nothing that rota says: it
-// computes the slots (slots.go), the windows in which they must begin (targets.go), and matches these with the effects
-// (match.go, punctual.go). The second follows identity through the store: every slot decided once, every run ended once,
-// every write entitled, every effect accounted for (check.go, jobs.go, effects.go). What clients were told goes to porcupine
-// (linear.go). Each slot gets a grade (grade.go), and Draw makes a picture of it all.
+// Two oracles use them. The first knows only a job's definition, its effects and the faults, and trusts nothing that rota says.
+// It computes the slots (slots.go) and the windows in which they must start (targets.go), and matches the windows with the
+// effects (match.go, punctual.go). The second follows identities through the store: every slot is decided once, every run ends
+// once, every write is entitled, and every effect is accounted for (check.go, jobs.go, effects.go). Porcupine judges the
+// answers to clients (linear.go). Each slot gets a grade (grade.go), and Draw makes a picture.
 //
-// How late something was is judged for jobs with a Tolerance only. Nothing is said about what was not recorded: a fault that
-// is missing from the History makes what it did look like a broken promise.
+// Lateness is judged only for jobs with a Tolerance. The judge knows only what was recorded: if a fault is missing from the
+// History, its effects look like violations.
 package history

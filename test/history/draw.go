@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What a picture is made of, in pixels.
+// Sizes of a picture, in pixels.
 const (
 	pictureWidth = 1480
 	nameWidth    = 200
@@ -20,10 +20,10 @@ const (
 	lineHeight   = 17
 	maxRows      = 40
 	maxFindings  = 20
-	maxSlots     = 2000 // of a row, beyond which only those that are bad are shown
+	maxSlots     = 2000 // in a row with more slots, only the bad ones are shown
 )
 
-// The colours are those of Okabe and Ito, which people tell apart whichever colours they see.
+// The colours of Okabe and Ito, which people with colour blindness can distinguish.
 const (
 	green, sky, blue     = "#009E73", "#56B4E9", "#0072B2"
 	orange, vermillion   = "#E69F00", "#D55E00"
@@ -31,7 +31,7 @@ const (
 	ink, faint           = "#222222", "#777777"
 )
 
-// colourOf is the colour of what has a grade. All that is bad has a cross as well.
+// colourOf returns the colour of a grade. Bad grades have a cross too.
 func colourOf(g Grade) string {
 	switch {
 	case g == OK:
@@ -58,22 +58,22 @@ type picture struct {
 	v        Verdict
 	from, to time.Time
 	rows     []row
-	left     int // jobs without a row
-	leftBad  int // of them, with violations
-	top      int // of the rows
+	left     int // number of jobs without a row
+	leftBad  int // number of those with violations
+	top      int // y of the first row
 }
 
-// row is one job.
+// row is the row of one job.
 type row struct {
 	job     string
-	bad     int // slots whose grade is bad, and further violations
-	notable int // slots that are not simply ok
+	bad     int // bad slots and further violations
+	notable int // slots with another grade than ok
 	graded  []SlotGrade
 	effects []Effect
 }
 
-// Draw writes a picture of a history as SVG: time across, jobs down, those with violations first; above them the terms, and
-// the faults, which shade what lies below them. v is the verdict of Judge about h.
+// Draw writes a picture of a history as SVG. Time runs to the right, and each job has a row, those with violations first. Above
+// them are the terms, and the faults, which shade the rows below. v is the verdict of Judge about h.
 func Draw(w io.Writer, h History, v Verdict) error {
 	p := &picture{svg: &svg{}, h: h, t: newTimeline(h), v: v}
 	p.collect()
@@ -89,7 +89,7 @@ func Draw(w io.Writer, h History, v Verdict) error {
 	return p.write(w, pictureWidth, height)
 }
 
-// collect sorts what there is into rows.
+// collect sorts the history into rows.
 func (p *picture) collect() {
 	rows := make(map[string]*row)
 	of := func(name string) *row {
@@ -134,7 +134,7 @@ func (p *picture) collect() {
 	}
 }
 
-// bounds finds the time that the picture shows: from the first slot or effect to the end of all.
+// bounds finds the time range of the picture: from the first slot or effect to the end.
 func (p *picture) bounds() {
 	earlier := func(at time.Time) {
 		if !at.IsZero() && (p.from.IsZero() || at.Before(p.from)) {
@@ -161,14 +161,14 @@ func (p *picture) bounds() {
 	p.from, p.to = p.from.Add(-margin), p.to.Add(margin)
 }
 
-// x is where an instant is.
+// x returns the position of an instant.
 func (p *picture) x(at time.Time) float64 {
 	const width = pictureWidth - nameWidth - rightMargin
 	share := at.Sub(p.from).Seconds() / p.to.Sub(p.from).Seconds()
 	return nameWidth + width*math.Min(1, math.Max(0, share))
 }
 
-// until is where a stretch ends: at the right if it has no end.
+// until returns the position of the end of a span, which is the right border if it has no end.
 func (p *picture) until(at time.Time) float64 {
 	if at.IsZero() {
 		at = p.to
@@ -192,7 +192,7 @@ func (p *picture) header() {
 	p.axis()
 }
 
-// term is a time in which one candidate was the oldest.
+// term is a time in which one candidate had the oldest key.
 type term struct {
 	rev      int64
 	node     string
@@ -216,12 +216,12 @@ func (p *picture) terms() {
 	p.top += 26
 }
 
-// faults writes what was done to whom, in as many lanes as it takes.
+// faults draws the faults with their nodes, in as many lanes as needed.
 func (p *picture) faults() {
 	if len(p.h.Faults) > 0 {
 		p.text(22, p.top+14, faint, "", "faults")
 	}
-	var lanes []float64 // how far each is taken
+	var lanes []float64 // the end of the last fault in each lane
 	for _, f := range p.sortedFaults() {
 		x1, x2 := p.faultSpan(f)
 		name := strings.TrimSpace(fmt.Sprintf("%s %s", f.Kind, cmp.Or(f.Node, "of all")))
@@ -242,7 +242,7 @@ func (p *picture) sortedFaults() []Fault {
 	return slices.SortedStableFunc(slices.Values(p.h.Faults), func(a, b Fault) int { return a.At.Compare(b.At) })
 }
 
-// faultSpan is where a fault is; an instant is two pixels wide.
+// faultSpan returns the horizontal extent of a fault; an instant is two pixels wide.
 func (p *picture) faultSpan(f Fault) (x1, x2 float64) {
 	x1, x2 = p.x(f.At), p.x(f.At)
 	if f.Kind.Lasts() {
@@ -251,7 +251,7 @@ func (p *picture) faultSpan(f Fault) (x1, x2 float64) {
 	return x1, math.Max(x1+2, x2)
 }
 
-// shade shows the faults behind the rows.
+// shade draws the faults behind the rows.
 func (p *picture) shade(bottom int) {
 	for _, f := range p.sortedFaults() {
 		x1, x2 := p.faultSpan(f)

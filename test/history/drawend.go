@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// footer writes what the signs mean, and the first violations. It returns where the picture ends.
+// footer draws the legend and the first violations. It returns the bottom of the picture.
 func (p *picture) footer(y int) int {
 	if p.left > 0 {
 		y += lineHeight
@@ -31,7 +31,7 @@ func (p *picture) footer(y int) int {
 	return y + 20
 }
 
-// plural counts things.
+// plural returns a number with its noun.
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -39,7 +39,7 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// legend names the colours of the grades that occur.
+// legend draws the colours of the grades that occur.
 func (p *picture) legend(y int) int {
 	x := 22.0
 	entry := func(draw func(), width float64, text string) {
@@ -76,7 +76,7 @@ func (p *picture) legend(y int) int {
 	return y
 }
 
-// describeGrade says what became of a slot, to who points at it.
+// describeGrade returns the text that shows when a reader points at a slot.
 func describeGrade(g SlotGrade) string {
 	text := fmt.Sprintf("%s: %v", g.Run, g.Grade)
 	if g.Reason != "" {
@@ -88,7 +88,7 @@ func describeGrade(g SlotGrade) string {
 	return text
 }
 
-// reigns lists who was the oldest candidate, and from when to when the recorder knew.
+// reigns lists who had the oldest key, from and to when the recorder knew it.
 func (t *timeline) reigns() (list []term) {
 	nodes := make(map[int64]string) // by create revision
 	for _, v := range t.Versions {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// steps are the distances between the marks of the axis.
+// steps are the possible distances between the marks of the axis.
 var steps = []time.Duration{
 	10 * time.Millisecond, 100 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour,
 }
 
-// step is the distance between the marks: as small as leaves them room.
+// step returns the smallest distance between the marks that leaves them room.
 func (p *picture) step() time.Duration {
 	const most = 16
 	for _, s := range steps {
@@ -49,7 +49,7 @@ func (p *picture) grid(bottom int) {
 	})
 }
 
-// row draws one job: its slots and windows on the line, unless they are too many to be seen, and its effects above it.
+// row draws one job: its slots and windows on the line, unless they are too many to be visible, and its effects above it.
 func (p *picture) row(r row, y int) {
 	line := y + rowHeight - 5
 	name, colour := short(r.job, 24), ink
@@ -89,7 +89,7 @@ func (p *picture) row(r row, y int) {
 	}
 }
 
-// window shows from when to when a slot's effect had to begin: up to the next slot, so that one sees each.
+// window draws the window of a slot, at most up to the next slot, so that each is visible.
 func (p *picture) window(g SlotGrade, next time.Time, line int) {
 	x1, x2 := p.x(g.Slot), p.x(g.Slot)
 	if !g.Due.IsZero() {
@@ -106,12 +106,12 @@ func (p *picture) window(g SlotGrade, next time.Time, line int) {
 	p.rect(x1, line-3, 1.2, 6, ink, describeGrade(g))
 }
 
-// effect shows one execution: filled with the colour of its slot's grade, with an edge if it is a repetition, and open to
-// the right if it was not seen to end.
+// effect draws one execution in the colour of its slot's grade. A repetition has an edge. An effect without a recorded end is
+// open to the right.
 func (p *picture) effect(e Effect, g Grade, slot, again bool, y int) {
 	fill, edge := colourOf(g), ""
 	if !slot {
-		fill = "#666666" // somebody asked for it
+		fill = "#666666" // a client requested it
 	}
 	if again {
 		edge = fmt.Sprintf(` stroke="%s"`, ink)
@@ -130,7 +130,7 @@ func (p *picture) effect(e Effect, g Grade, slot, again bool, y int) {
 	p.raw(`<rect x="%.1f" y="%d" width="%.1f" height="10" rx="1" fill="%s"%s><title>%s</title></rect>`, x1, y+4, math.Max(2.5, x2-x1), fill, edge, title)
 }
 
-// markAt is where a slot's grade is marked, if it is: at its slot, or at its effect if it has no slot.
+// markAt returns where the mark of a slot's grade is: at the slot, or at its effect if it has no slot; zero if it has no mark.
 func (p *picture) markAt(g SlotGrade, effects []Effect) time.Time {
 	if !g.Slot.IsZero() || !g.Grade.Bad() {
 		return g.Slot

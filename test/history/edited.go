@@ -7,8 +7,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// checkEdited is checkSlots for a job whose definition changed: a run is that of a slot of the definition which was in
-// force at its birth, and each definition had its slots decided up to where the cursor stood when it was replaced.
+// checkEdited is checkSlots for a job whose definition changed. A run belongs to a slot of the definition that was in force
+// when the run was created. The slots of each definition are decided up to the cursor at its replacement.
 func (t *timeline) checkEdited(j Job) {
 	slots := make([][]time.Time, len(t.definitions[j.Name]))
 	for i, d := range t.definitions[j.Name] {
@@ -29,7 +29,7 @@ func (t *timeline) checkEdited(j Job) {
 			t.reportAs(Unknown, RuleSlot, name, fmt.Sprintf("is no slot of generation %d of the job", t.definitions[j.Name][i].job.Generation))
 		}
 	}
-	var decided time.Time // slots up to here have been looked at
+	var decided time.Time // slots up to here have been checked
 	for i, d := range t.definitions[j.Name] {
 		as := j
 		as.Spec = *d.job.Spec
@@ -43,7 +43,7 @@ func (t *timeline) checkEdited(j Job) {
 	}
 }
 
-// inForce returns the index of the definition from which something was decided at rev.
+// inForce returns the index of the definition by which something was decided at rev.
 func (t *timeline) inForce(name string, rev int64) (int, bool) {
 	for i, d := range t.definitions[name] {
 		if d.rev < rev && (d.over == 0 || rev <= d.over) {
@@ -53,14 +53,14 @@ func (t *timeline) inForce(name string, rev int64) (int, bool) {
 	return 0, false
 }
 
-// reached is the last slot that was to be decided under a definition.
+// reached returns the last slot that had to be decided under a definition.
 func (t *timeline) reached(name string, d definition) (end time.Time) {
 	for _, c := range t.cursors[name] {
 		if c.Rev > d.rev && (d.over == 0 || c.Rev < d.over) {
 			end = c.cursor.After
 		}
 	}
-	if d.over != 0 { // what had not been decided then is owed by nobody
+	if d.over != 0 { // a slot that was not decided by then need not run
 		return end
 	}
 	if until, over := t.scheduleOver(d.job.Spec); over {

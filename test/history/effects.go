@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// checkEffects compares what the targets saw with what the records say.
+// checkEffects compares what the targets saw with the records.
 func (t *timeline) checkEffects() {
 	seen := make(map[string][]Effect)
 	for _, e := range t.Effects {
@@ -21,7 +21,7 @@ func (t *timeline) checkEffects() {
 		case !told && !expected:
 			t.report(RuleExtra, e.Run, fmt.Sprintf("executed at %s for job %q, and says nothing of whose it is", stamp(e.Arrived), e.Job))
 		}
-		if e.Run != "" { // or else only its time counts
+		if e.Run != "" { // without a run, only its time is judged
 			seen[e.Run] = append(seen[e.Run], e)
 		}
 	}
@@ -38,7 +38,7 @@ func (t *timeline) checkEffects() {
 	t.checkTogether()
 }
 
-// checkRunEffects judges the effects of one run, in the order in which they came.
+// checkRunEffects judges the effects of one run in their order.
 func (t *timeline) checkRunEffects(run string, es []Effect) {
 	vs := t.runs[run]
 	if len(vs) == 0 {
@@ -67,13 +67,13 @@ func (t *timeline) checkRunEffects(run string, es []Effect) {
 	}
 }
 
-// checkTwice judges two effects of one run that follow each other. claimed is the record of the first.
+// checkTwice judges two consecutive effects of one run. claimed is the record of the first.
 func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, first, second Effect) {
 	pair := fmt.Sprintf("attempt %d token %d at %s on %s, then attempt %d token %d at %s", first.Attempt, first.Token,
 		stamp(first.Arrived), claimed.Worker, second.Attempt, second.Token, stamp(second.Arrived))
 	once := t.expected[claimed.Job].Spec.Delivery == job.AtMostOnce
 	if second.Token < first.Token && second.Attempt < first.Attempt && !once && t.delayed(vs, second) {
-		t.doubles++ // the target can refuse it by its token
+		t.doubles++ // the target can reject it by its token
 		return
 	}
 	if second.Token <= first.Token || second.Attempt <= first.Attempt {
@@ -93,7 +93,7 @@ func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, firs
 		if once {
 			t.report(RuleDouble, run, "may be delivered once: "+pair)
 		}
-		if first.Ended.IsZero() { // a fault that comes later explains nothing
+		if first.Ended.IsZero() { // a later fault is no explanation
 			first.Ended = second.Arrived
 		}
 		if !t.costs(claimed.Worker, first) {
@@ -105,7 +105,7 @@ func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, firs
 	}
 }
 
-// delayed says whether an effect came after a later one because its process was paused in the middle of making it.
+// delayed reports whether an effect came after a later one because its process was paused while it made it.
 func (t *timeline) delayed(vs []runVersion, e Effect) bool {
 	i := slices.IndexFunc(vs, func(v runVersion) bool { return v.run.State == job.Running && v.run.Token == e.Token })
 	return i >= 0 && slices.ContainsFunc(t.Faults, func(f Fault) bool {
@@ -113,9 +113,9 @@ func (t *timeline) delayed(vs []runVersion, e Effect) bool {
 	})
 }
 
-// checkOrder sees to it that a target that refuses falling tokens would have refused nothing: they rise along the effects
-// of each job whose runs do not overlap. What a process does that was paused, when it goes on, is excepted: there the token is
-// what the target can refuse it by.
+// checkOrder checks that a target that rejects falling tokens would have rejected nothing. Tokens rise along the effects of
+// each job whose runs do not overlap. The effects of a process that continues after a pause are excepted: the target rejects
+// those by their token.
 func (t *timeline) checkOrder() {
 	byJob := make(map[string][]Effect)
 	for _, e := range t.Effects {

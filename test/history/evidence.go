@@ -4,7 +4,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// slotsUntil counts the slots after a plea's that had come when it was made.
+// slotsUntil counts the slots after those of a claim that were due when it was made.
 func (t *timeline) slotsUntil(p plea) int {
 	slots, err := slotsOf(p.job, p.to, p.at)
 	if err != nil {
@@ -13,7 +13,7 @@ func (t *timeline) slotsUntil(p plea) int {
 	return len(slots)
 }
 
-// waiting counts the runs of a job that waited when a plea was made, and those that clients may have canceled meanwhile.
+// waiting counts the runs of a job that waited when a claim was made, and those that clients may have canceled meanwhile.
 func (t *timeline) waiting(p plea) (n int) {
 	for _, name := range t.of[p.job.Name] {
 		var then *job.Run
@@ -30,14 +30,14 @@ func (t *timeline) waiting(p plea) (n int) {
 	return n
 }
 
-// couldNotDispatch says whether a slot may have passed while nobody could dispatch it, or behind a run that was late or had lost
-// its worker.
+// couldNotDispatch reports whether a slot may have passed while no replica could dispatch it, or behind a run that was late or
+// had lost its worker.
 func (t *timeline) couldNotDispatch(p plea) bool {
-	if t.ByHand[t.Prefix+"/jobs/"+p.job.Name] { // nobody could read it
+	if t.ByHand[t.Prefix+"/jobs/"+p.job.Name] { // its definition was unreadable
 		return true
 	}
 	since := p.to.Add(-t.Slack - t.Skew)
-	if begun := t.began[t.reigning(p.rev)]; !begun.Before(since) { // zero if nobody leads, which is told
+	if begun := t.began[t.reigning(p.rev)]; !begun.Before(since) { // zero without a leader, which is a violation of its own
 		return true
 	}
 	for _, f := range t.Faults {
@@ -48,8 +48,8 @@ func (t *timeline) couldNotDispatch(p plea) bool {
 	return t.heldUp(p)
 }
 
-// heldUp says whether a run of the same job was in a slot's way by no fault of the job: it began after the slot, and so was
-// late, or lost a worker, or never began.
+// heldUp reports whether a run of the same job was in the way of a slot without a fault of the job. That run started after the
+// slot, and so was late, or it lost a worker, or never started.
 func (t *timeline) heldUp(p plea) bool {
 	slot := p.to.Add(-t.Skew - clockReading)
 	for _, name := range t.of[p.job.Name] {
@@ -74,9 +74,9 @@ func (t *timeline) heldUp(p plea) bool {
 	return false
 }
 
-// wasPaused says whether the job was paused at its slots, or before they could be dispatched.
+// wasPaused reports whether the job was paused at its slots, or before they could be dispatched.
 func (t *timeline) wasPaused(p plea) bool {
-	for _, pause := range merge(t.pausesOf(p.job.Name), t.Slack) { // one may go over into the next
+	for _, pause := range merge(t.pausesOf(p.job.Name), t.Slack) { // one pause may continue in the next
 		if pause.from.After(later(p.at, p.seen).Add(t.Slack)) || !pause.to.IsZero() && pause.to.Add(t.Slack).Before(p.to) {
 			continue
 		}
@@ -90,7 +90,7 @@ func (t *timeline) wasPaused(p plea) bool {
 	return false
 }
 
-// behindAny says whether some run of the job had not ended at a slot.
+// behindAny reports whether some run of the job had not ended at a slot.
 func (t *timeline) behindAny(p plea) bool {
 	for _, name := range t.of[p.job.Name] {
 		vs := t.runs[name]
@@ -102,7 +102,7 @@ func (t *timeline) behindAny(p plea) bool {
 	return false
 }
 
-// wasChanged says whether a job had another definition before.
+// wasChanged reports whether a job had another definition before.
 func (t *timeline) wasChanged(name string, rev int64) bool {
 	for i, d := range t.definitions[name] {
 		first := t.definitions[name][0].job

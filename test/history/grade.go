@@ -10,29 +10,29 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Grade is what became of one slot. Of those that hold, the highest counts: it says most.
+// Grade is the result of one slot. If several apply, the highest counts, because it says most.
 type Grade int
 
-// The grades. From Late on, something that was promised was not kept.
+// The grades. From Late on, each is a violation of a promise.
 const (
 	OK          Grade = iota // it ran, on time as far as that is judged
-	Again                    // it was tried again, since an attempt failed or a fault cost it its worker
+	Again                    // it was retried, because an attempt failed or a fault cost it its worker
 	LateQueued               // it waited for an earlier run of the job
-	LateInFault              // it came late, in or shortly after a fault that can delay it
-	Skipped                  // it did not run, for a reason that the job's policies know
-	Given                    // it may be delivered once, and a fault cost it its worker: it is lost
-	NotJudged                // it was not over when recording ended, or the history says that it is not owed
-	Late                     // it came too late, or too early, and no fault explains it
+	LateInFault              // it was late in or shortly after a fault that can delay it
+	Skipped                  // it did not run, for a reason of the job's policies
+	Given                    // it has at_most_once, and a fault cost it its worker: it is lost
+	NotJudged                // its window had not ended when recording ended, or the history excludes it
+	Late                     // it was too late or too early without a fault
 	Unfinished               // its run has not ended
-	Broken                   // a record of it was written by somebody who may not, or as nobody may
+	Broken                   // one of its records was written by an unentitled writer, or is invalid
 	Missed                   // it did not run, or has neither a run nor a reason
-	Overlap                  // it ran at the same time as another run of the job, or was skipped for none
-	Duplicate                // it has had two records
-	Orphan                   // a target saw an execution that no worker had claimed
-	Stale                    // a target saw it with a token below one that it had seen before
-	Unknown                  // something ran that is no slot of the job, and that nobody asked for
-	LostOutcome              // its target saw it end, and its record does not say so
-	Double                   // it was executed twice, and no fault explains it
+	Overlap                  // it ran together with another run of the job, or was skipped without one
+	Duplicate                // it had two records
+	Orphan                   // a target saw an execution without a claim
+	Stale                    // a target saw it with a token below an earlier one
+	Unknown                  // a run without a slot and without a request
+	LostOutcome              // its target saw it end, but its record does not say so
+	Double                   // it was executed twice without a fault
 )
 
 var gradeNames = []string{
@@ -49,12 +49,13 @@ func Grades() (all []Grade) {
 	return all
 }
 
+// String lists the counts in one line, the bad grades first.
 func (g Grade) String() string { return gradeNames[g] }
 
-// Bad says whether a slot with that grade is a promise that was not kept.
+// Bad reports whether the grade is a violation of a promise.
 func (g Grade) Bad() bool { return g >= Late }
 
-// gradeOf is the grade of that which a violation of a rule is about.
+// gradeOf is the grade of the slot of a violation, by its rule.
 var gradeOf = map[string]Grade{
 	RuleRecreated: Duplicate, RuleTransition: Broken, RuleTerminal: Broken, RuleUnfinished: Unfinished, RuleCursor: Broken,
 	RuleTerm: Broken, RuleToken: Broken, RuleOverlap: Overlap, RuleLimit: Overlap, RuleSlot: Missed, RuleMissed: Missed, RuleExtra: Orphan,
@@ -65,11 +66,11 @@ var gradeOf = map[string]Grade{
 // SlotGrade is the grade of one slot.
 type SlotGrade struct {
 	Job, Run string
-	Slot     time.Time // zero for something that is no slot
-	Due      time.Time // by when it had to begin; zero if there was no such time
+	Slot     time.Time // zero if there is no slot
+	Due      time.Time // the end of its window; zero: it has none
 	Grade    Grade
 	Reason   string // of Skipped and NotJudged
-	Must     bool   // it had to run
+	Must     bool   // the slot had to run
 }
 
 // Tally counts grades.
@@ -89,7 +90,7 @@ func (c Tally) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Bad counts the promises that were not kept.
+// Bad counts the violations.
 func (c Tally) Bad() (n int) {
 	for g, count := range c {
 		if g.Bad() {
@@ -99,7 +100,7 @@ func (c Tally) Bad() (n int) {
 	return n
 }
 
-// fell is the grade of an effect whose token is not above that of an effect before it.
+// fell returns the grade of an effect whose token is not above that of an earlier effect.
 func fell(before, now Effect) Grade {
 	if before.Run == now.Run && before.Token == now.Token {
 		return Double
@@ -107,7 +108,7 @@ func fell(before, now Effect) Grade {
 	return Stale
 }
 
-// report notes that a promise was not kept, and grades what it is about.
+// report records a violation and grades its slot.
 func (t *timeline) report(rule, what, text string) { t.reportAs(gradeOf[rule], rule, what, text) }
 
 // reportAs is report with another grade than that of the rule.
@@ -118,7 +119,7 @@ func (t *timeline) reportAs(g Grade, rule, what, text string) {
 	}
 }
 
-// grades are those of all slots of a job, sorted, and of whatever else of it was found to be wrong.
+// grades returns the grades of all slots of a job, sorted, and of its other violations.
 func (t *timeline) grades(j Job, c judged) (list []SlotGrade) {
 	seen := make(map[string][]Effect)
 	for _, e := range c.effects {
@@ -151,7 +152,7 @@ func (t *timeline) grades(j Job, c judged) (list []SlotGrade) {
 	return list
 }
 
-// grade grades one slot by what was found before, its record, and its effects. g is nil if nobody judged when it ran.
+// grade grades one slot by the earlier findings, its record and its effects. g is nil if its time was not judged.
 func (t *timeline) grade(j Job, s *SlotGrade, effects []Effect, g *target) {
 	if bad, marked := t.marks[s.Run]; marked {
 		s.Grade = bad

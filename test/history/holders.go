@@ -14,7 +14,7 @@ import (
 // limitVersion is one version of a limit.
 type limitVersion struct {
 	rev     int64
-	over    time.Time // when the recorder heard of the next one; zero: never
+	over    time.Time // when the recorder got the next version; zero: there is none
 	defined bool
 	most    int // 0: any number
 }
@@ -22,7 +22,7 @@ type limitVersion struct {
 func (t *timeline) addLimit(v Version, name string) {
 	l := job.Limit{}
 	if !v.Deleted && json.Unmarshal(v.Value, &l) != nil {
-		return // what was known is still true
+		return // the last readable version still counts
 	}
 	if n := len(t.limits[name]); n > 0 {
 		t.limits[name][n-1].over = v.Seen
@@ -30,8 +30,8 @@ func (t *timeline) addLimit(v Version, name string) {
 	t.limits[name] = append(t.limits[name], limitVersion{rev: v.Rev, defined: !v.Deleted, most: l.Spec.Concurrent})
 }
 
-// mayHold is how many runs may hold a limit after a write of one that holds it; 0: any number, -1: none. A leader may hear of a
-// change a little later than the recorder, and what it had decided before may come late.
+// mayHold returns how many runs may hold a limit after a write of a run that holds it; 0: any number, -1: none. A leader may
+// learn of a change a little later than the recorder, and its earlier decision may be written late.
 func (t *timeline) mayHold(limit string, v runVersion) (most int) {
 	most = -1
 	decided := v.Seen
@@ -50,10 +50,10 @@ func (t *timeline) mayHold(limit string, v runVersion) (most int) {
 	return most
 }
 
-// checkHolders sees to it that runs hold the limits that their jobs name, no more at a time than may, and that tokens rise from
-// one holder to the next: none is given twice, and where there is one holder at a time they rise from claim to claim.
+// checkHolders checks that runs hold the limits that their jobs name, and at most the allowed number at a time. Tokens rise
+// from one holder to the next: no token is given twice, and for a limit of one they rise from claim to claim.
 func (t *timeline) checkHolders() {
-	var vs []*runVersion // of runs that hold a limit at any time, or should
+	var vs []*runVersion // of runs that hold a limit at some time, or should
 	for name, runs := range t.of {
 		needs := len(t.expected[name].Spec.Limits) > 0
 		for _, run := range runs {
@@ -68,8 +68,8 @@ func (t *timeline) checkHolders() {
 	slices.SortFunc(vs, func(a, b *runVersion) int {
 		return cmp.Or(cmp.Compare(a.Rev, b.Rev), compareBool(holds(a.run), holds(b.run)))
 	})
-	holders := make(map[string]map[string]int64) // by limit and run: since which revision
-	tokens := make(map[string]map[int64]string)  // by limit: those of claims, and whose they were
+	holders := make(map[string]map[string]int64) // by limit and run: the revision since which it holds
+	tokens := make(map[string]map[int64]string)  // by limit: the tokens of claims, with their runs
 	highest := make(map[string]int64)            // by limit
 	for _, v := range vs {
 		name := v.run.Name()
@@ -117,7 +117,7 @@ func (t *timeline) checkHolders() {
 	}
 }
 
-// holds says whether a run holds what limits it names: it is with a worker.
+// holds reports whether a run holds the limits that it names: it is with a worker.
 func holds(r job.Run) bool { return r.State == job.Armed || r.State == job.Running }
 
 // checkHolderToken judges the token of a run that holds a limit and is executed.
@@ -133,8 +133,8 @@ func (t *timeline) checkHolderToken(limit string, v runVersion, tokens map[int64
 	highest[limit] = max(highest[limit], token)
 }
 
-// checkHeld compares a limit with what targets saw of the runs of all jobs that name it. It looks away if the limit or a job was
-// changed, and at executions whose end rota could not wait for.
+// checkHeld compares a limit with the effects of the runs of all jobs that name it. It skips limits and jobs that were changed,
+// and executions whose end rota could not await.
 func (t *timeline) checkHeld(limit string) {
 	if bs := t.limits[limit]; len(bs) > 1 || bs[0].most == 0 {
 		return
@@ -147,7 +147,7 @@ func (t *timeline) checkHeld(limit string) {
 		}
 	}
 	slices.SortStableFunc(es, func(a, b Effect) int { return a.Arrived.Compare(b.Arrived) })
-	var lasting []Effect // of those before e
+	var lasting []Effect // earlier effects that may last until e
 	for _, e := range es {
 		lasting = slices.DeleteFunc(lasting, func(o Effect) bool { return !o.until().After(e.Arrived) })
 		n := 1

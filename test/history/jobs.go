@@ -26,11 +26,11 @@ func (t *timeline) claims(name string) (claims []runVersion) {
 	return claims
 }
 
-// checkTokens sees to it that no token was given twice in a job, and that tokens rise: along each run, and along the
-// job unless its runs may overlap, since then a later one may begin first.
+// checkTokens checks that no token was given twice in a job, and that tokens rise along each run. They also rise along the job,
+// unless its runs may overlap: a later run may then start first.
 func (t *timeline) checkTokens(j Job) {
 	given := make(map[int64]string)
-	highest := make(map[string]int64) // by run, and under "" of the job
+	highest := make(map[string]int64) // by run; "" is the job
 	for _, v := range t.claims(j.Name) {
 		name, token := v.run.Name(), v.run.Token
 		if other, twice := given[token]; twice {
@@ -50,7 +50,7 @@ func (t *timeline) checkTokens(j Job) {
 	}
 }
 
-// checkSlots sees to it that everything that is a slot was decided, and nothing else.
+// checkSlots checks that every slot was decided, and nothing else.
 func (t *timeline) checkSlots(j Job) {
 	if j.Edited {
 		t.checkEdited(j)
@@ -65,7 +65,7 @@ func (t *timeline) checkSlots(j Job) {
 	}
 	end := later(since, later(t.decidedUntil(j.Name), t.owedUntil(j.Name)))
 	if until, over := t.scheduleOver(&j.Spec); over && len(cursors) > 0 {
-		end = until // all of it was to be decided
+		end = until // the whole range had to be decided
 	}
 	slots, err := t.slotsAround(j, since, end)
 	if err != nil {
@@ -84,7 +84,7 @@ func (t *timeline) checkSlots(j Job) {
 	}
 }
 
-// slotsAround lists the slots of a job from an instant to another, and those that may be of its runs, sorted.
+// slotsAround lists, sorted, the slots of a job from an instant to another, and those that its runs may have.
 func (t *timeline) slotsAround(j Job, from, to time.Time) ([]time.Time, error) {
 	for _, vs := range t.runsOf(j.Name) {
 		if r := vs[0].run; r.Job == j.Name && r.Kind == job.KindScheduled {
@@ -97,13 +97,13 @@ func (t *timeline) slotsAround(j Job, from, to time.Time) ([]time.Time, error) {
 	return slotsOf(j, from.Add(-1), to)
 }
 
-// isSlot says whether the run is that of a slot, and named after it.
+// isSlot reports whether the run belongs to a slot and has its name.
 func isSlot(slots []time.Time, r job.Run) bool {
 	_, found := slices.BinarySearchFunc(slots, r.Slot, time.Time.Compare)
 	return found && r.ID == job.SlotID(r.Slot)
 }
 
-// checkSlot judges what became of one slot.
+// checkSlot judges the result of one slot.
 func (t *timeline) checkSlot(j Job, slot time.Time) {
 	t.slots++
 	t.decided[j.Name] = append(t.decided[j.Name], slot)
@@ -126,14 +126,14 @@ func (t *timeline) checkSlot(j Job, slot time.Time) {
 		t.checkSkipped(j, name, vs)
 	case r.State == job.Lost && !t.excused(vs):
 		t.report(RuleMissed, name, fmt.Sprintf("lost its worker (%s), and nothing was done to it: %s", r.Reason, describe(vs)))
-	case r.State == job.Lost && j.Spec.Delivery == job.AtMostOnce: // once, or not at all
+	case r.State == job.Lost && j.Spec.Delivery == job.AtMostOnce: // at most once
 	case r.State != job.Succeeded && r.State.Terminal() && (!j.MayFail || r.State == job.Canceled && r.Cancel == nil):
 		t.report(RuleMissed, name, fmt.Sprintf("ended %s (%s): %s", r.State, r.Reason, describe(vs)))
 	}
 }
 
-// checkSkipped sees to it that a slot was skipped for a reason that is believed, and that one that was skipped for an earlier
-// run found that run alive.
+// checkSkipped checks that a slot was skipped for a reason with evidence, and that an earlier run that is the reason had not
+// ended.
 func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
 	end := skipped[len(skipped)-1]
 	r := end.run
@@ -158,7 +158,7 @@ func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
 		return
 	}
 	decided := r.Due
-	if !end.Seen.IsZero() { // by a clock that is ahead, it may be before the slot
+	if !end.Seen.IsZero() { // with a clock that is ahead, it may be before the slot
 		decided = earlier(decided, end.Seen)
 	}
 	if over, seen := t.seenToSucceed(o); seen && over.Add(t.Slack+t.Skew).Before(decided) && !t.troubles().touch(over, decided) {
@@ -166,7 +166,7 @@ func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
 	}
 }
 
-// seenToSucceed is when the target of a run that succeeded saw its last execution end well, whatever time its record gives.
+// seenToSucceed returns when the target of a successful run saw its last execution end well, whatever its record says.
 func (t *timeline) seenToSucceed(r job.Run) (end time.Time, seen bool) {
 	for _, e := range t.effects[r.Name()] {
 		if e.Ended.IsZero() {
@@ -177,9 +177,9 @@ func (t *timeline) seenToSucceed(r job.Run) (end time.Time, seen bool) {
 	return end, seen && r.State == job.Succeeded
 }
 
-// beganAgain says whether a run began an attempt after the write that skipped a slot for it. Such a run had not ended, whatever
-// time it gives for its end: that is by its last worker's clock, and the slot's by the leader's. It is no such proof that its
-// outcome came after that write, since rota may not skip a slot for an outcome that it has not heard of yet.
+// beganAgain reports whether a run began an attempt after the write that skipped a slot because of it. Such a run had not
+// ended, whatever its record says: that end is by its last worker's clock, and the slot is by the leader's clock. A late
+// outcome is no such proof: rota may not skip a slot because of an outcome that it does not know yet.
 func beganAgain(vs, skipped []runVersion) bool {
 	s := slices.IndexFunc(skipped, func(v runVersion) bool { return v.run.State == job.Skipped })
 	for i, v := range vs {

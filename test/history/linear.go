@@ -12,11 +12,11 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// undecided is how long it is tried to find an order of calls in which their answers make sense.
+// undecided is the time limit of the search for an order of calls that explains their answers.
 const undecided = 30 * time.Second
 
-// checkAnswers sees to it that clients were answered as if each call took place at one instant between question and answer,
-// or, if it was not answered, at any later one or never.
+// checkAnswers checks that the answers are linearizable: each call took effect at one instant between request and answer. A
+// call without an answer took effect at any later instant or never.
 func (t *timeline) checkAnswers() {
 	for what, calls := range partition(t.Calls) {
 		switch result, _ := linearize(calls); result {
@@ -28,14 +28,14 @@ func (t *timeline) checkAnswers() {
 	}
 }
 
-// DrawCalls writes a page that shows the calls about one run or job over time, and how far an order of them goes that
-// explains their answers.
+// DrawCalls writes a page with the calls about one run or job over time, and the longest order of them that explains their
+// answers.
 func DrawCalls(w io.Writer, h History, what string) error {
 	_, info := linearize(partition(h.Calls)[what])
 	return porcupine.Visualize(model, info, w)
 }
 
-// Called says whether there are calls about a run or job that DrawCalls can show.
+// Called reports whether there are calls about a run or job that DrawCalls can show.
 func Called(h History, what string) bool { return len(partition(h.Calls)[what]) > 0 }
 
 // tell describes the first calls.
@@ -50,8 +50,8 @@ func tell(calls []Call) (lines []string) {
 	return lines
 }
 
-// partition groups calls by what they are about: a run, or a job. A submission whose run nobody was told of
-// is of no interest to others.
+// partition groups calls by their run or job. A submission without an answer that names its run is left out, because it does
+// not affect other calls.
 func partition(calls []Call) map[string][]Call {
 	parts := make(map[string][]Call)
 	runOf := make(map[submission]string)
@@ -80,16 +80,16 @@ func partition(calls []Call) map[string][]Call {
 
 func linearize(calls []Call) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 	var ops []porcupine.Operation
-	// A run that a schedule made may have been there before all calls, and a job of the job files was.
+	// A run of a schedule may exist before all calls, and a job of the job files does.
 	born := !slices.ContainsFunc(calls, func(c Call) bool { return c.Kind == CallSubmit || c.Kind == CallPut })
 	for _, c := range calls {
 		if c.Answer == Refused || c.Answer == Open && (c.Kind == CallRun || c.Kind == CallRetry) {
-			continue // it says nothing
+			continue // it has no information
 		}
 		op := porcupine.Operation{ClientId: c.Client, Input: question{c, born}, Call: c.Asked.Sub(calls[0].Asked).Nanoseconds()}
 		if op.Return = c.Answered.Sub(calls[0].Asked).Nanoseconds(); c.Answer == Open {
 			op.Return = int64(1) << 62
-			op.ClientId = len(ops) + 1000 // whoever asked goes on, and may ask the next thing meanwhile
+			op.ClientId = len(ops) + 1000 // the client may send its next request before this one takes effect
 		}
 		ops = append(ops, op)
 	}
@@ -99,25 +99,25 @@ func linearize(calls []Call) (porcupine.CheckResult, porcupine.LinearizationInfo
 // question is a call, as input of the model.
 type question struct {
 	Call
-	born bool // its run, or its job, is not made by a call
+	born bool // its run or job is not created by a call
 }
 
-// seen is what calls have shown of a run, or of a job.
+// seen is what calls have shown of a run or job.
 type seen struct {
 	exists bool
-	rev    int64     // at least; exactly if state is known
+	rev    int64     // a lower bound; exact if state is known
 	state  job.State // as of rev; empty if unknown
-	ended  bool      // and will not change any more
+	ended  bool      // its record does not change any more
 	cancel bool
 
-	// Of a job, which nobody changes but clients.
+	// Of a job, which only clients change.
 	exact  bool // rev is known
 	paused string
 	text   string
 }
 
-// model is one run, or one job, as clients see it. What rota does with a run by itself may happen at any time:
-// its record moves to a higher revision, until it has ended.
+// model is one run or one job as clients see it. rota may change a run by itself at any time: its record moves to a higher
+// revision until it has ended.
 var model = porcupine.Model{
 	Init: func() any { return seen{} },
 	Step: func(state, input, _ any) (bool, any) {
@@ -131,7 +131,7 @@ var model = porcupine.Model{
 	},
 }
 
-// after is what is known after a call has taken place, and whether it can have been answered like that.
+// after returns what is known after a call has taken effect, and whether it can have that answer.
 func (s seen) after(q question) (seen, bool) {
 	switch q.Kind {
 	case CallSubmit:
@@ -156,7 +156,7 @@ func (s seen) after(q question) (seen, bool) {
 
 func (s seen) submit(q question) (seen, bool) {
 	switch {
-	case q.Answer == Absent: // there is no such job
+	case q.Answer == Absent: // the job does not exist
 		return s, true
 	case q.Answer == Open:
 		s.exists = true
@@ -168,7 +168,7 @@ func (s seen) submit(q question) (seen, bool) {
 	return s.show(q)
 }
 
-// show is an answer that shows the run.
+// show handles an answer with the content of the run.
 func (s seen) show(q question) (seen, bool) {
 	switch {
 	case !s.exists && !q.born, q.Rev < s.rev, s.cancel != q.Cancel,
@@ -191,20 +191,20 @@ func (s seen) stop(q question) (seen, bool) {
 		return s, true
 	case Ended:
 		if !s.ended {
-			s.ended, s.state = true, "" // and somebody may have canceled it before; what is shown later tells
+			s.ended, s.state = true, "" // a client may have canceled it before; a later answer shows it
 		}
 		return s, s.exists || q.born
 	}
 	if s.ended || !s.cancel && q.Cancel && q.Rev == s.rev && s.state != "" {
 		return s, false
 	}
-	if !s.cancel && q.Cancel { // this one did it, unless rota had asked for it before
+	if !s.cancel && q.Cancel { // this call canceled it, unless rota had done so before
 		s.cancel, s.state = true, ""
 	}
 	return s.show(q)
 }
 
-// again is an answer to who wants a run that has ended to be done again. It changes nothing about that run.
+// again handles the answer to a retry of an ended run, which does not change that run.
 func (s seen) again(q question) (seen, bool) {
 	switch q.Answer {
 	case Absent:
@@ -212,7 +212,7 @@ func (s seen) again(q question) (seen, bool) {
 	case Early:
 		return s, (s.exists || q.born) && !s.ended
 	}
-	if !s.ended { // it has by now
+	if !s.ended { // the run has ended by now
 		s.ended, s.state = true, ""
 	}
 	return s, s.exists || q.born
@@ -236,7 +236,7 @@ func (s seen) pause(q question) (seen, bool) {
 	return s, ok
 }
 
-// put is an answer to who defines a job.
+// put handles the answer to a put of a job.
 func (s seen) put(q question) (seen, bool) {
 	switch may, must := s.meets(q); {
 	case q.Answer == Unmet:
@@ -263,7 +263,7 @@ func (s seen) put(q question) (seen, bool) {
 	return s, ok
 }
 
-// delete is an answer to who removes a job.
+// delete handles the answer to a removal of a job.
 func (s seen) delete(q question) (seen, bool) {
 	switch may, must := s.meets(q); {
 	case q.Answer == Absent:
@@ -278,7 +278,7 @@ func (s seen) delete(q question) (seen, bool) {
 	return seen{rev: s.next(q)}, true
 }
 
-// meets says whether a job may be as a call says that it must be, and whether it is for certain.
+// meets reports whether a job may meet the precondition of a call, and whether it certainly does.
 func (s seen) meets(q question) (may, must bool) {
 	switch {
 	case q.New:
@@ -291,5 +291,5 @@ func (s seen) meets(q question) (may, must bool) {
 	return true, s.exact
 }
 
-// next is the least revision that a job has when a call has changed it.
+// next returns the least revision of a job after a call has changed it.
 func (s seen) next(q question) int64 { return max(s.rev, q.If) + 1 }

@@ -9,15 +9,15 @@ import (
 
 // Window is the time in which something has to happen once.
 type Window struct {
-	From, To time.Time // both belong to it; a zero To: it is never over
-	Optional bool      // it may as well not happen
+	From, To time.Time // both inclusive; a zero To: the window never ends
+	Optional bool      // it need not happen
 }
 
 func (w Window) holds(at time.Time) bool {
 	return !at.Before(w.From) && (w.To.IsZero() || !at.After(w.To))
 }
 
-// Matching says which point fills which window.
+// Matching assigns points to windows.
 type Matching struct {
 	Point  []int // by window: the index of its point, -1 if it has none
 	Window []int // by point: the index of its window, -1 if it has none
@@ -33,7 +33,7 @@ func (m Matching) Missed(windows []Window) (missed []int) {
 	return missed
 }
 
-// Extra lists the points for which there is no window.
+// Extra lists the points without a window.
 func (m Matching) Extra() (extra []int) {
 	for i, w := range m.Window {
 		if w < 0 {
@@ -43,16 +43,15 @@ func (m Matching) Extra() (extra []int) {
 	return extra
 }
 
-// Match fills windows with points, each with one at most. It is exact: no other way of filling them leaves fewer windows
-// missed, none leaves fewer points over, and one Matching has both. It needs neither to be sorted, knows nothing of what
-// the points are, and takes O(n log n).
+// Match fills each window with at most one point. It is exact: no other assignment has fewer missed windows or fewer extra
+// points, and one Matching has both. Its arguments need not be sorted. It takes O(n log n).
 func Match(windows []Window, points []time.Time) Matching {
 	owed := match(windows, points, func(w Window) bool { return !w.Optional })
 	all := match(windows, points, func(Window) bool { return true })
 	return owed.join(all)
 }
 
-// match fills those windows that count: earliest deadline first, which is the best one can do for intervals and points.
+// match fills the windows that count by the earliest deadline first, which is optimal for intervals and points.
 func match(windows []Window, points []time.Time, counts func(Window) bool) Matching {
 	m := Matching{Point: unfilled(len(windows)), Window: unfilled(len(points))}
 	var byStart []int
@@ -92,12 +91,12 @@ func unfilled(n int) []int {
 	return none
 }
 
-// join makes one matching that fills every window which owed fills and uses every point which all uses. There is one, by
-// the theorem of Mendelsohn and Dulmage: where the two differ they form paths, along which one of them has both.
+// join returns a matching that fills every window which owed fills and uses every point which all uses. It exists by the
+// theorem of Mendelsohn and Dulmage: where the two differ they form paths, and along each path one of them has both.
 func (owed Matching) join(all Matching) Matching {
 	m := Matching{Point: slices.Clone(all.Point), Window: slices.Clone(all.Window)}
-	// A path that begins at a window which only owed fills goes window, point, window …, and ends in a window, or in a
-	// point that all uses as well. Along it, owed is as good as all for the points.
+	// A path that begins at a window which only owed fills goes window, point, window … It ends in a window, or in a point that
+	// all uses as well. Along it, owed is as good as all for the points.
 	for start := range owed.Point {
 		if owed.Point[start] < 0 || all.Point[start] >= 0 {
 			continue
@@ -115,7 +114,7 @@ func (owed Matching) join(all Matching) Matching {
 	return m
 }
 
-// deadlines is a heap of windows, that which is over first on top.
+// deadlines is a heap of windows with the earliest end on top.
 type deadlines struct {
 	windows []Window
 	open    []int

@@ -7,12 +7,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// witnessed says whether the target saw the attempt with which r ended, and saw it end well.
+// witnessed reports whether the target saw the last attempt of r end well.
 func witnessed(r job.Run, es []Effect) bool {
 	return slices.ContainsFunc(es, func(e Effect) bool { return e.Token == r.Token && e.Well })
 }
 
-// checkOutcome sees to it that what a target saw the end of is recorded, and what it saw end well as a success.
+// checkOutcome checks that an end that a target saw is recorded, and as a success if it ended well.
 func (t *timeline) checkOutcome(run string, vs []runVersion, e Effect) {
 	r := last(vs)
 	if e.Ended.IsZero() {
@@ -30,10 +30,10 @@ func (t *timeline) checkOutcome(run string, vs []runVersion, e Effect) {
 	}
 }
 
-// mayDiffer says whether an attempt of r may be recorded as it is, given how its target saw it end.
+// mayDiffer reports whether an attempt of r may be recorded as it is, given the end that its target saw.
 func (t *timeline) mayDiffer(r job.Run, a job.Attempt, e Effect) bool {
 	switch a.State {
-	case job.Succeeded: // witnessed looks at those
+	case job.Succeeded: // witnessed judges those
 		return true
 	case job.Canceled:
 		return r.Cancel != nil
@@ -45,8 +45,8 @@ func (t *timeline) mayDiffer(r job.Run, a job.Attempt, e Effect) bool {
 	return r.Cancel != nil || t.costs(a.Worker, e)
 }
 
-// atTimeout says whether an effect lasted about as long as its attempt may, or more, so that the two may have come at a time.
-// It looks away where nobody knows how long that is: of a job that was edited, and of one with a heartbeat.
+// atTimeout reports whether an effect lasted at least about as long as its attempt may, so that end and timeout may coincide.
+// It returns true if that length is unknown: for a job that was edited, and for one with a heartbeat.
 func (t *timeline) atTimeout(r job.Run, e Effect) bool {
 	j := t.expected[r.Job]
 	spec := &j.Spec
@@ -56,7 +56,7 @@ func (t *timeline) atTimeout(r job.Run, e Effect) bool {
 	return j.Edited || spec.Heartbeat > 0 || spec.Timeout == 0 || e.Ended.Sub(e.Arrived) >= spec.Timeout.Std()-t.Slack/settles
 }
 
-// attemptOf is the attempt of r with a token, if it has ended.
+// attemptOf returns the attempt of r with a token, if it has ended.
 func attemptOf(r job.Run, token int64) (job.Attempt, bool) {
 	i := slices.IndexFunc(r.Attempts, func(a job.Attempt) bool { return a.Token == token })
 	if i < 0 {
@@ -65,7 +65,7 @@ func attemptOf(r job.Run, token int64) (job.Attempt, bool) {
 	return r.Attempts[i], true
 }
 
-// cost says whether a fault may have cost an execution on worker its outcome.
+// cost reports whether a fault may have cost an execution on worker its outcome.
 func (t *timeline) cost(f Fault, worker string, e Effect) bool {
 	if f.Kind == Stop || f.Kind == Deaf || f.Node != "" && f.Node != worker {
 		return false
@@ -78,14 +78,13 @@ func (t *timeline) cost(f Fault, worker string, e Effect) bool {
 	return began && (e.Ended.IsZero() || !e.Ended.Before(f.At.Add(-t.Slack)))
 }
 
-// costs says whether any fault may have cost an execution on worker its outcome.
+// costs reports whether any fault may have cost an execution on worker its outcome.
 func (t *timeline) costs(worker string, e Effect) bool {
 	return slices.ContainsFunc(t.Faults, func(f Fault) bool { return t.cost(f, worker, e) })
 }
 
-// excused says whether a fault explains that the last attempt of a run lost its worker. When that began and ended is taken from
-// when the recorder heard of it, as far as that is known and wider, since the worker's clock may be wrong, and the recorder may have heard
-// late.
+// excused reports whether a fault explains that the last attempt of a run lost its worker. The times of that attempt are those
+// of the recorder where they are wider, since the worker's clock may be wrong and the recorder may have got the records late.
 func (t *timeline) excused(vs []runVersion) bool {
 	r := last(vs)
 	if len(r.Attempts) == 0 {

@@ -6,9 +6,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// owedUntil is up to when all slots of a job have to be decided when recording ends, if its definition is in force then; zero if
-// it is not. That is History.Recovery before the end, and not in a fault or a pause that lasts until then, nor behind a run that
-// was in the way when these began.
+// owedUntil returns up to when all slots of a job must be decided when recording ends; zero if its definition is not in force
+// then. That is History.Recovery before the end. It is earlier in a fault or pause that lasts until then, or behind a run that
+// was in the way at its start.
 func (t *timeline) owedUntil(name string) time.Time {
 	ds := t.definitions[name]
 	if len(ds) == 0 || ds[len(ds)-1].over != 0 || t.over.IsZero() {
@@ -22,7 +22,7 @@ func (t *timeline) owedUntil(name string) time.Time {
 			end = earlier(end, s.from.Add(-t.Slack-jitter))
 		}
 	}
-	for _, s := range troubles { // what they delay is decided when they are over, but not what a pause has met in them
+	for _, s := range troubles { // slots that they delay are decided after them, except slots that a pause met meanwhile
 		if s.to.IsZero() || !s.to.Before(t.over) || s.covers(end) {
 			end = earlier(end, s.from.Add(-t.Slack-jitter))
 		}
@@ -36,7 +36,7 @@ func (t *timeline) owedUntil(name string) time.Time {
 	return end
 }
 
-// troubles are the times in which faults may delay something.
+// troubles returns the times in which faults may delay a run.
 func (t *timeline) troubles() spans {
 	var list []span
 	for _, f := range t.Faults {
@@ -47,7 +47,7 @@ func (t *timeline) troubles() spans {
 	return merge(list, 0)
 }
 
-// decidedUntil is up to when the slots of a job were decided, by its cursor.
+// decidedUntil returns up to when the slots of a job were decided, by its cursor.
 func (t *timeline) decidedUntil(name string) (end time.Time) {
 	for _, c := range t.cursors[name] {
 		end = later(end, c.cursor.After)
@@ -55,7 +55,7 @@ func (t *timeline) decidedUntil(name string) (end time.Time) {
 	return end
 }
 
-// scheduleOver says whether a schedule had ended when recording did, and when.
+// scheduleOver reports whether a schedule had ended when recording did, and when.
 func (t *timeline) scheduleOver(s *job.Spec) (time.Time, bool) {
 	if s.End == nil || !t.over.After(*s.End) {
 		return time.Time{}, false

@@ -12,13 +12,13 @@ import (
 // judged is a job whose effects were compared with its slots.
 type judged struct {
 	targets []target
-	effects []Effect // all, in the order in which they came
-	firsts  []Effect // of them, the first of each run that is of a slot, or should be
-	match   Matching // of targets and firsts
+	effects []Effect // all effects in their order
+	firsts  []Effect // the first effect of each run that belongs to a slot, or should
+	match   Matching // matches targets with firsts
 }
 
-// checkTargets compares the slots of a job with its effects: what is owed and when by targets, what happened and when by
-// the effects alone. Those that say of which slot they are count for that one only.
+// checkTargets compares the slots of a job with its effects. targets computes what is due and when; only the effects say what
+// happened. An effect that states its slot counts only for that slot.
 func (t *timeline) checkTargets(j Job) judged {
 	effects, firsts := t.effectsOf(j.Name)
 	c := judged{effects: effects, firsts: firsts}
@@ -27,7 +27,7 @@ func (t *timeline) checkTargets(j Job) judged {
 	}
 	targets, err := t.targets(j, effects)
 	if err != nil {
-		return c // it was reported by checkSlots
+		return c // checkSlots has reported it
 	}
 	c.targets = targets
 	c.match = c.fill()
@@ -58,8 +58,8 @@ func (t *timeline) checkTargets(j Job) judged {
 	return c
 }
 
-// effectsOf lists the effects of a job in the order in which they came, and of those that are not of runs somebody asked
-// for the first of each run. Those that do not say of which run they are are runs of their own.
+// effectsOf lists the effects of a job in their order, and the first effect of each run without a client's request. An effect
+// that does not state its run is a run of its own.
 func (t *timeline) effectsOf(name string) (all, firsts []Effect) {
 	all = slices.Clone(t.effectsOn[name])
 	slices.SortStableFunc(all, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })
@@ -74,7 +74,7 @@ func (t *timeline) effectsOf(name string) (all, firsts []Effect) {
 	return all, firsts
 }
 
-// askedFor says whether a run is there because somebody asked for it.
+// askedFor reports whether a run exists because a client requested it.
 func (t *timeline) askedFor(run string) bool {
 	vs := t.runs[run]
 	return len(vs) > 0 && vs[0].run.Kind != job.KindScheduled
@@ -88,7 +88,7 @@ func (c *judged) windows() []Window {
 	return windows
 }
 
-// fill gives effects that say of which slot they are to that slot, and all others as they fit.
+// fill assigns effects that state their slot to that slot, and all others where they fit.
 func (c *judged) fill() Matching {
 	m := Matching{Point: unfilled(len(c.targets)), Window: unfilled(len(c.firsts))}
 	bySlot := make(map[int64]int)
@@ -126,7 +126,7 @@ func (c *judged) fill() Matching {
 	return m
 }
 
-// stamp is a time of day; "the end" if there is none.
+// stamp returns a time of day; "the end" for the zero time.
 func stamp(at time.Time) string {
 	if at.IsZero() {
 		return "the end"

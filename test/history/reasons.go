@@ -8,25 +8,25 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// plea is what the store says about slots that did not run. It is believed only if the job's definition, what was done to the
-// cluster and what became of other slots and runs bear it out.
+// plea is a reason in the store for slots that did not run. It counts only if the job's definition, the faults, and the results
+// of other slots and runs support it.
 type plea struct {
-	job      Job // with the definition that was in force
+	job      Job // with the definition in force
 	from, to time.Time
-	run      string // that did not start; empty for a range of slots
+	run      string // the run that did not start; empty: a range of slots
 	reason   string
 	at       time.Time // when it was decided, by the leader's clock
 	rev      int64
 	seen     time.Time // when the recorder heard of it
 }
 
-// clockReading is by how much two readings of one clock may seem to be in the wrong order.
+// clockReading is the tolerance for the order of two readings of one clock.
 const clockReading = 20 * time.Millisecond
 
 // maxQueued is how many runs of a job may wait under the policies queue and allow.
 const maxQueued = 100
 
-// refute says why a plea is not borne out; "" if it is.
+// refute returns why there is no evidence for a plea; "" if there is.
 func (t *timeline) refute(p plea) string {
 	policy, rest, _ := strings.Cut(p.reason, ": ")
 	switch {
@@ -50,7 +50,7 @@ func (t *timeline) refute(p plea) string {
 	return "no policy knows such a reason"
 }
 
-// refuteMissed is refute for slots that are said to have passed while nobody could dispatch.
+// refuteMissed is refute for slots that are said to have passed while no replica could dispatch them.
 func (t *timeline) refuteMissed(p plea, why string) string {
 	spec, later := &p.job.Spec, 0
 	window := spec.MissedWindow.Std()
@@ -84,8 +84,7 @@ func (t *timeline) refuteMissed(p plea, why string) string {
 	return ""
 }
 
-// refuteOverlap is refute for a slot that is said to have found earlier runs. Whether the run that it names was there is for
-// checkSkipped.
+// refuteOverlap is refute for a slot that is said to have met earlier runs. checkSkipped checks whether the named run existed.
 func (t *timeline) refuteOverlap(p plea, why string) string {
 	overlap := p.job.Spec.Overlap
 	mismatch := fmt.Sprintf("the policy is %s", overlap)
@@ -118,7 +117,7 @@ func (t *timeline) refuteOverlap(p plea, why string) string {
 	return ""
 }
 
-// checkCancel sees to it that rota itself asks for the end of a run only where the job's definition says so.
+// checkCancel checks that rota itself cancels a run only where the job's definition says so.
 func (t *timeline) checkCancel(name string, prev *runVersion, v runVersion) {
 	c := v.run.Cancel
 	j, known := t.expected[v.run.Job]
@@ -137,7 +136,7 @@ func (t *timeline) checkCancel(name string, prev *runVersion, v runVersion) {
 	}
 }
 
-// as is a job with the definition from which something was decided at rev.
+// as returns a job with the definition by which something was decided at rev.
 func (t *timeline) as(j Job, rev int64) Job {
 	if i, ok := t.inForce(j.Name, rev); ok && j.Edited {
 		j.Spec = *t.definitions[j.Name][i].job.Spec

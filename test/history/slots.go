@@ -11,8 +11,8 @@ import (
 
 // slotsOf lists the slots of a job in (after, until], sorted.
 //
-// They are computed here, by looking at every minute, so that they are not judged by the code that makes them. Only
-// expressions with L, W, # or H, and lists that contain a star, are left to package schedule.
+// It checks every minute, so that the code that makes the slots does not judge itself. Only expressions with L, W, # or H, and
+// lists that contain a star, are left to package schedule.
 func slotsOf(j Job, after, until time.Time) ([]time.Time, error) {
 	if !until.After(after) {
 		return nil, nil
@@ -52,7 +52,7 @@ func slotsOf(j Job, after, until time.Time) ([]time.Time, error) {
 	}), nil
 }
 
-// multiples are those of d since 1970 in (after, until].
+// multiples returns the multiples of d since 1970 in (after, until].
 func multiples(d time.Duration, after, until time.Time) (found []time.Time) {
 	ms := d.Milliseconds()
 	for n := after.UnixMilli()/ms + 1; n*ms <= until.UnixMilli(); n++ {

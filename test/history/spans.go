@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// span is a stretch of time; to is zero if it goes on for ever.
+// span is a time range; a zero to means that it never ends.
 type span struct{ from, to time.Time }
 
 func (s span) covers(at time.Time) bool {
 	return !at.Before(s.from) && (s.to.IsZero() || !at.After(s.to))
 }
 
-// spans are stretches of time, sorted, no two of which touch.
+// spans are sorted time ranges that do not touch.
 type spans []span
 
-// merge sorts spans and makes one of those that touch, or are at most gap apart.
+// merge sorts spans and joins those that touch or are at most gap apart.
 func merge(list []span, gap time.Duration) (merged spans) {
 	slices.SortFunc(list, func(a, b span) int { return a.from.Compare(b.from) })
 	for _, s := range list {
@@ -44,7 +44,7 @@ func (ss spans) at(at time.Time) (span, bool) {
 	return span{}, false
 }
 
-// touch says whether one of the spans has a part of [from, to].
+// touch reports whether one of the spans overlaps [from, to].
 func (ss spans) touch(from, to time.Time) bool {
 	i, _ := slices.BinarySearchFunc(ss, to, func(s span, to time.Time) int { return cmp.Or(s.from.Compare(to), -1) })
 	return i > 0 && (ss[i-1].to.IsZero() || !ss[i-1].to.Before(from))

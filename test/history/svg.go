@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// svg is a drawing that is being written.
+// svg is a drawing under construction.
 type svg struct{ body bytes.Buffer }
 
-// raw adds an element. What people may have written must be escaped.
+// raw adds an element. Escape text that people may have written.
 func (s *svg) raw(format string, args ...any) {
 	fmt.Fprintf(&s.body, format+"\n", args...)
 }
 
-// rect adds a rectangle with a note that shows when one points at it, unless it is empty.
+// rect adds a rectangle unless it is empty. The note shows when a reader points at it.
 func (s *svg) rect(x float64, y int, width, height float64, fill, note string) {
 	if note != "" {
 		note = "<title>" + escape(note) + "</title>"
@@ -38,10 +38,10 @@ func (s *svg) write(w io.Writer, width, height int) error {
 
 func escape(text string) string { return html.EscapeString(strings.ToValidUTF8(text, "?")) }
 
-// wide is about how wide a text is, in pixels.
+// wide estimates the width of a text in pixels.
 func wide(text string) float64 { return float64(len(text))*7.2 + 8 }
 
-// short is a text of at most n letters.
+// short cuts a text to at most n letters.
 func short(text string, n int) string {
 	if r := []rune(text); len(r) > n {
 		return string(r[:n-1]) + "…"

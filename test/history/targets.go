@@ -9,16 +9,16 @@ import (
 
 // target is a slot of a job, and what is expected of it.
 type target struct {
-	Window // in which its effect begins
+	Window // its effect must start in it
 	slot   time.Time
-	due    time.Time // the latest instant at which it has to begin if nothing delays it
+	due    time.Time // the latest start if nothing delays it
 	fault  bool      // a fault may delay it
-	reason string    // why it is optional
+	reason string    // why the slot need not run
 }
 
-// targets are the slots of a job, sorted, and what is expected of each: computed from its definition, from what was done to
-// the cluster, and from when its own effects lasted. Of what rota says about its runs nothing is used if the job has a
-// Tolerance, but that a client canceled one.
+// targets returns the slots of a job, sorted, and what is expected of each. It uses the job's definition, the faults, and the
+// times of the job's own effects. For a job with a Tolerance it uses nothing that rota says about its runs, except that a
+// client canceled one.
 func (t *timeline) targets(j Job, effects []Effect) ([]target, error) {
 	since, known := t.since[j.Name]
 	if !known {
@@ -55,13 +55,13 @@ type bounds struct {
 	job         Job
 	tolerance   time.Duration
 	slack, skew time.Duration
-	from, until time.Time // as of Job
+	from, until time.Time // as in Job
 	over        time.Time
-	troubles    spans // in which faults may delay something
+	troubles    spans // times in which faults may delay a run
 	pauses      spans
-	// Of a job whose runs keep each other from running:
-	active []span // from when each run was executed, or should have been, to the latest end of it and those before; sorted
-	busy   spans  // when one was after the other, without a gap
+	// For a job whose runs exclude each other.
+	active []span // per run, from its start, or when it should have started, to the latest end of it and earlier runs; sorted
+	busy   spans  // times in which runs followed each other without a gap
 }
 
 func (t *timeline) boundsOf(j Job, since time.Time, effects []Effect) bounds {
@@ -76,7 +76,7 @@ func (t *timeline) boundsOf(j Job, since time.Time, effects []Effect) bounds {
 	settle := t.Slack / settles
 	for _, f := range t.Faults {
 		if s, ok := t.trouble(f); ok {
-			s.from = s.from.Add(-b.tolerance) // what was to begin just before may be hit as well
+			s.from = s.from.Add(-b.tolerance) // a run that was due just before may be delayed too
 			troubles = append(troubles, s)
 		}
 	}
@@ -98,7 +98,7 @@ func (t *timeline) pausesOf(name string) (pauses []span) {
 	return pauses
 }
 
-// trouble is the time in which a fault may delay something, if it does.
+// trouble returns the time in which a fault may delay a run, if it can.
 func (t *timeline) trouble(f Fault) (s span, ok bool) {
 	delays := f.Delays
 	if delays == 0 {
@@ -113,7 +113,7 @@ func (t *timeline) trouble(f Fault) (s span, ok bool) {
 	return s, delays > 0
 }
 
-// target says what is expected of a slot, but for the policy about missed ones.
+// target returns what is expected of a slot, without the policy about missed slots.
 func (b *bounds) target(slot time.Time) target {
 	g := target{slot: slot, due: slot.Add(b.job.Spec.Jitter.Std())}
 	g.From = slot.Add(-b.skew)
@@ -129,21 +129,21 @@ func (b *bounds) target(slot time.Time) target {
 	return g
 }
 
-// delayed returns until when faults, pauses and other runs may delay a slot that is due at an instant, zero if for ever; and
-// whether a fault is among them.
+// delayed returns until when faults, pauses and other runs may delay a slot that is due at an instant, zero if for ever. It
+// also returns whether a fault is among them.
 func (b *bounds) delayed(slot, due time.Time) (last time.Time, fault bool) {
 	for last = due; ; {
 		before := last
 		if s, ok := b.troubles.at(last); ok {
 			last, fault = s.to, true
 		}
-		if s, ok := b.pauses.at(last); ok && !last.IsZero() { // what waits when a pause begins waits for its end
+		if s, ok := b.pauses.at(last); ok && !last.IsZero() { // a run that waits at the start of a pause waits for its end
 			last = s.to
 		}
 		if !last.IsZero() {
 			last = b.behind(slot, last)
 		}
-		// What is made up for goes one after the other.
+		// Missed slots run one after the other.
 		if s, ok := b.busy.at(last); ok && !last.IsZero() && (fault || s.from.Before(slot)) {
 			last = s.to
 		}
@@ -153,7 +153,7 @@ func (b *bounds) delayed(slot, due time.Time) (last time.Time, fault bool) {
 	}
 }
 
-// excuse says why a slot need not run, though no fault kept it from that; "" if it must.
+// excuse returns why a slot need not run although no fault prevented it; "" if it must run.
 func (b *bounds) excuse(g *target) string {
 	overlap := b.job.Spec.Overlap
 	inTheWay := !b.behind(g.slot, g.slot).Equal(g.slot) || !b.behind(g.slot, g.due).Equal(g.due)
@@ -170,19 +170,19 @@ func (b *bounds) excuse(g *target) string {
 	return ""
 }
 
-// isPaused says whether a slot is well inside of a pause, so that it is nobody's.
+// isPaused reports whether a slot is so far inside a pause that it certainly does not run.
 func (b *bounds) isPaused(slot time.Time) bool {
 	s, ok := b.pauses.at(slot)
 	return ok && slot.After(s.from.Add(b.slack)) && (s.to.IsZero() || slot.Before(s.to.Add(-b.slack)))
 }
 
-// miss makes those targets optional that faults delay and the job's policy lets pass.
+// miss marks the targets as optional that faults delay and the job's policy lets pass.
 func (b *bounds) miss(list []target) {
 	for from := 0; from < len(list); from++ {
 		if !list[from].fault {
 			continue
 		}
-		to := from // the last that the same faults delay
+		to := from // the last slot that the same faults delay
 		for to+1 < len(list) && list[to+1].fault {
 			to++
 		}
@@ -195,14 +195,14 @@ func (b *bounds) miss(list []target) {
 	}
 }
 
-// mayMiss says whether a slot which faults delay, and so many after it, need not run.
+// mayMiss reports whether a slot that faults delay, with later slots after it, need not run.
 func (b *bounds) mayMiss(g *target, later int) bool {
 	s := &b.job.Spec
 	window, limit := s.MissedWindow.Std(), max(1, s.MissedLimit)
 	switch {
-	case s.Delivery == job.AtMostOnce: // it was given to a worker that is gone
+	case s.Delivery == job.AtMostOnce: // it was given to a worker that is lost
 		return true
-	case s.Missed == job.MissedNone, s.Overlap == job.OverlapReplace && later > 0: // a later one takes its place
+	case s.Missed == job.MissedNone, s.Overlap == job.OverlapReplace && later > 0: // a later slot takes its place
 		return true
 	case s.Missed == job.MissedAll && later >= limit, s.Missed == job.MissedLatest && later > 0:
 		return true
@@ -210,7 +210,7 @@ func (b *bounds) mayMiss(g *target, later int) bool {
 	return window > 0 && (g.To.IsZero() || g.To.Sub(g.slot) > window)
 }
 
-// withdrawn says whether somebody who is not rota asked for the end of a run.
+// withdrawn reports whether a client canceled the run.
 func (t *timeline) withdrawn(name string) bool {
 	vs := t.runs[name]
 	if len(vs) == 0 {
@@ -220,7 +220,7 @@ func (t *timeline) withdrawn(name string) bool {
 	return c != nil && c.By != "rota"
 }
 
-// accounted says whether the store states what became of a slot, so that it is judged by that.
+// accounted reports whether the store states the result of a slot, so that it is judged by that.
 func (t *timeline) accounted(j Job, slot time.Time) bool {
 	name := j.Name + "/" + job.SlotID(slot)
 	if vs := t.runs[name]; len(vs) > 0 {
@@ -230,7 +230,7 @@ func (t *timeline) accounted(j Job, slot time.Time) bool {
 	return stated || t.ByHand[t.Prefix+"/runs/"+name]
 }
 
-// stated is the range of slots, skipped with a reason, that a slot is in.
+// stated returns the range of slots, skipped with a reason, that has a slot.
 func (t *timeline) stated(name string, slot time.Time) (skip, bool) {
 	i := slices.IndexFunc(t.skips[name], func(s skip) bool { return !slot.Before(s.from) && !slot.After(s.to) })
 	if i < 0 {

@@ -25,17 +25,17 @@ type cursorVersion struct {
 	byHand bool // see History.PutBack
 }
 
-// candidate is the life of one key in the election: alive at revisions in [create, deleted).
+// candidate is the life of one key in the election. It exists at revisions in [create, deleted).
 type candidate struct {
 	key     string
 	create  int64
-	deleted int64 // 0: it outlived the history
+	deleted int64 // 0: it exists at the end
 }
 
-// definition is one version of a job's definition, in force at revisions in (rev, over).
+// definition is one version of a job's definition. It is in force at revisions in (rev, over).
 type definition struct {
 	rev  int64
-	over int64 // when it was replaced or removed; 0: never
+	over int64 // revision of its replacement or removal; 0: none
 	job  job.Job
 }
 
@@ -46,32 +46,32 @@ type skip struct {
 	at       time.Time // by the leader's clock
 	seen     time.Time
 	rev      int64
-	bad      string // why it is not believed; see refute
+	bad      string // why there is no evidence for it; see refute
 }
 
-// timeline is a history, sorted by what its keys mean.
+// timeline is a history sorted by the meaning of its keys.
 type timeline struct {
 	History
 	runs        map[string][]runVersion // by name, without deletions
-	gone        map[string]int64        // deleted runs, by name: the revision
-	of          map[string][]string     // names of runs, by job: that of their keys, and that of their records
+	gone        map[string]int64        // revision of the deletion of runs, by name
+	of          map[string][]string     // names of runs, by job: the job of their keys, and the job of their records
 	effects     map[string][]Effect     // by run
 	effectsOn   map[string][]Effect     // by job
 	cursors     map[string][]cursorVersion
-	since       map[string]time.Time // from when on a job owes its slots
+	since       map[string]time.Time // from when on the slots of a job are due
 	skips       map[string][]skip
 	limits      map[string][]limitVersion // in the order of revisions
 	definitions map[string][]definition   // in the order of revisions
 	expected    map[string]Job            // by name
-	halts       []Halt                    // that the store shows
+	halts       []Halt                    // pauses in the store
 	candidates  []candidate
-	began       map[int64]time.Time // by term: when the recorder heard of the first write of its leader
+	began       map[int64]time.Time // by term: when the recorder got the first write of its leader
 	over        time.Time           // when recording ended
 	found       []Violation
-	decided     map[string][]time.Time // by job: the slots that were checked
-	marks       map[string]Grade       // by run: the highest that was found
-	slots       int                    // that were checked
-	doubles     int                    // that a fault explains
+	decided     map[string][]time.Time // by job: the checked slots
+	marks       map[string]Grade       // by run: the highest grade found
+	slots       int                    // number of checked slots
+	doubles     int                    // repeated effects that a fault explains
 }
 
 func newTimeline(h History) *timeline {
@@ -97,11 +97,11 @@ func newTimeline(h History) *timeline {
 			continue
 		}
 		kind, name, _ := strings.Cut(rest, "/")
-		if kind == "election" { // also what was put there by hand, since it counts in the election
+		if kind == "election" { // keys written by hand count too, because they count in the election
 			t.stand(v)
 			continue
 		}
-		if kind == "gate" { // the same
+		if kind == "gate" { // keys written by hand count too
 			t.addGate(v)
 			continue
 		}
@@ -125,7 +125,7 @@ func newTimeline(h History) *timeline {
 	return t
 }
 
-// end is when recording ended.
+// end returns when recording ended.
 func (t *timeline) end() time.Time {
 	over := t.Over
 	if over.IsZero() && len(t.Versions) > 0 {
@@ -147,7 +147,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// halt notes that a job, or all jobs if it is empty, is paused from an instant on, or no longer.
+// halt records that a job, or all jobs if name is empty, is paused or resumed at an instant.
 func (t *timeline) halt(name string, p *job.Pause, resumed, seen time.Time) {
 	i := slices.IndexFunc(t.halts, func(h Halt) bool { return h.Job == name && h.Until.IsZero() })
 	switch {
@@ -220,7 +220,7 @@ func (t *timeline) addCursor(v Version, name string) {
 	t.wrote(c.Term, v)
 }
 
-// wrote notes that a leader wrote something under a term, now or before.
+// wrote records that a leader wrote under a term, at this version or before.
 func (t *timeline) wrote(term int64, v Version) {
 	if _, known := t.began[term]; !known {
 		t.began[term] = v.Seen
@@ -250,7 +250,7 @@ func (t *timeline) addEvent(v Version) {
 	t.skips[e.Job] = append(t.skips[e.Job], skip{from: e.From, to: e.To, reason: e.Reason, at: e.At, seen: v.Seen, rev: v.Rev})
 }
 
-// begins says whether the version began an attempt; before is what the run was like before it.
+// begins reports whether the version began an attempt. before are the earlier versions of the run.
 func (v *runVersion) begins(before []runVersion) bool {
 	n := len(before)
 	return v.run.State == job.Running && (n == 0 || before[n-1].run.State != job.Running)
@@ -267,10 +267,10 @@ func (t *timeline) runsOf(name string) iter.Seq2[string, []runVersion] {
 	}
 }
 
-// last is the run's record as it stood at the end.
+// last returns the run's record at the end.
 func last(vs []runVersion) job.Run { return vs[len(vs)-1].run }
 
-// reigning is the create revision of the oldest candidate just before rev; 0 if there was none.
+// reigning returns the create revision of the oldest candidate just before rev; 0 if there was none.
 func (t *timeline) reigning(rev int64) (oldest int64) {
 	for _, c := range t.candidates {
 		alive := c.create < rev && (c.deleted == 0 || c.deleted >= rev)

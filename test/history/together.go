@@ -10,7 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// checkOverlap sees to it that no two runs of a job are running at the same revision, unless they may.
+// checkOverlap checks that no two runs of a job are running at the same revision, unless they may.
 func (t *timeline) checkOverlap(j Job) {
 	if j.Spec.Overlap == job.OverlapAllow {
 		return
@@ -28,7 +28,7 @@ func (t *timeline) checkOverlap(j Job) {
 			}
 		}
 	}
-	// Of what one transaction does, ends come first.
+	// Within one transaction, ends come first.
 	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.rev, b.rev), compareBool(a.running, b.running)) })
 	running := ""
 	for _, s := range steps {
@@ -53,9 +53,8 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// checkTogether sees to it that no two attempts of a run were executed at a time, nor two runs of a job that forbids it, by
-// what their targets saw of them, from beginning to end or to the last sign of life. It looks away where nobody saw either of
-// the first.
+// checkTogether checks, by effects, that no two attempts of a run executed at a time, nor two runs of a job that forbids it. An
+// effect lasts from its start to its end or its last sign of life. Effects without either are skipped.
 func (t *timeline) checkTogether() {
 	byJob := make(map[string][]Effect)
 	for _, e := range t.Effects {
@@ -66,11 +65,11 @@ func (t *timeline) checkTogether() {
 	for name, es := range byJob {
 		alone := t.runsAlone(name)
 		slices.SortStableFunc(es, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })
-		var lasting []Effect // of those before e
+		var lasting []Effect // earlier effects that may last until e
 		for _, e := range es {
 			lasting = slices.DeleteFunc(lasting, func(o Effect) bool { return !o.until().After(e.Arrived) })
 			for _, o := range lasting {
-				if (alone || o.Run == e.Run) && o.Token != e.Token && !t.mayMeet(o, e) { // one that comes twice is for checkTwice
+				if (alone || o.Run == e.Run) && o.Token != e.Token && !t.mayMeet(o, e) { // checkTwice judges repetitions
 					t.report(RuleOverlap, e.Run, fmt.Sprintf("attempt %d was executed from %s on, while attempt %d of %s was until %s",
 						e.Attempt, stamp(e.Arrived), o.Attempt, o.Run, stamp(o.until())))
 				}
@@ -80,7 +79,7 @@ func (t *timeline) checkTogether() {
 	}
 }
 
-// runsAlone says whether no two runs of a job may be executed at a time, whichever of its definitions is in force.
+// runsAlone reports whether no two runs of a job may execute at a time under any of its definitions.
 func (t *timeline) runsAlone(name string) bool {
 	j, known := t.expected[name]
 	if !known || j.Spec.Overlap == job.OverlapAllow {
@@ -89,8 +88,7 @@ func (t *timeline) runsAlone(name string) bool {
 	return !j.Edited || !slices.ContainsFunc(t.definitions[name], func(d definition) bool { return d.job.Spec.Overlap == job.OverlapAllow })
 }
 
-// mayMeet says whether there is a reason for two executions to overlap, of which the second began last: that the one with the
-// older token may linger.
+// mayMeet reports whether two executions may overlap because the one with the older token may linger. The second started last.
 func (t *timeline) mayMeet(first, second Effect) bool {
 	older := first
 	if second.Token < first.Token {
@@ -99,14 +97,14 @@ func (t *timeline) mayMeet(first, second Effect) bool {
 	return t.mayLinger(older, second.Arrived)
 }
 
-// mayLinger says whether an execution may have gone on for as long as it did, though what may not run beside it began at an
-// instant: a fault cost it its worker, which was about to end it. A request that its worker gave up, as when it was canceled, may
-// go on at its target for as long as that likes.
+// mayLinger reports whether an execution may have continued although an execution that excludes it started at an instant. A
+// fault cost it its worker, which was about to end it. A request that its worker gave up, for example after a cancel, may
+// continue at its target without limit.
 func (t *timeline) mayLinger(older Effect, began time.Time) bool {
 	vs := t.runs[older.Run]
 	i := slices.IndexFunc(vs, func(v runVersion) bool { return v.run.State == job.Running && v.run.Token == older.Token })
 	if i < 0 {
-		return true // it was never claimed, which is told
+		return true // it was never claimed, which is a violation of its own
 	}
 	r := last(vs)
 	spec, worker := t.expected[r.Job].Spec, vs[i].run.Worker
@@ -122,12 +120,12 @@ func (t *timeline) mayLinger(older Effect, began time.Time) bool {
 	})
 }
 
-// overBy is when an execution has ended at the latest that a fault cost its worker, where what may not run beside it began at an
-// instant; zero: nobody can tell. See docs/explanation/guarantees.md.
+// overBy returns when an execution that a fault cost its worker has ended at the latest, where an execution that excludes it
+// started at an instant; zero if that is unknown. See docs/explanation/guarantees.md.
 //
-// Who is cut off, or stops, ends what it executes before its session can be over for others: they may begin beside what heeds no
-// SIGTERM, for its kill grace. What a killed process leaves is killed at once. Who was paused, or was not told that others have
-// its runs, ends them when it is.
+// A worker that is partitioned or stops ends its executions before others can consider its session expired. A command that
+// ignores SIGTERM continues for its kill grace, and others may start beside it. The processes of a killed worker are killed at
+// once. A worker that was paused, or did not learn that others have its runs, ends them when it learns it.
 func (t *timeline) overBy(f Fault, worker string, began time.Time, grace time.Duration) time.Time {
 	switch f.Kind {
 	case Kill:
@@ -137,7 +135,7 @@ func (t *timeline) overBy(f Fault, worker string, began time.Time, grace time.Du
 	case Evict:
 		f.Until = f.At.Add(t.Recovery)
 	}
-	for again := !f.Until.IsZero(); again; { // what else kept it from being told
+	for again := !f.Until.IsZero(); again; { // other faults that prevented it from learning it
 		again = false
 		for _, o := range t.Faults {
 			if o.Kind.Lasts() && (o.Node == "" || o.Node == worker) && !o.At.After(f.Until) && (o.Until.IsZero() || o.Until.After(f.Until)) {
