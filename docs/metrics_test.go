@@ -27,9 +27,9 @@ func TestMetricsReference(t *testing.T) {
 			}
 			rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |", m[2], kind, m[3]))
 		}
-	}, "cmd/rota/node")
+	}, "cmd/rota/internal/metrics")
 	slices.Sort(rows)
 	const page = "reference/metrics.md"
 	docpage.Check(t, page, "metrics", "| metric | type | meaning |\n|---|---|---|\n"+strings.Join(rows, "\n"), *update)
-	same(t, page, firstCells(t, page, "# Metrics"), matches(t, `"(rota_[a-z_]+)"`, "cmd/rota/node"))
+	same(t, page, firstCells(t, page, "# Metrics"), matches(t, `"(rota_[a-z_]+)"`, "cmd/rota/internal/metrics"))
 }

@@ -14,7 +14,7 @@ import (
 
 func TestEveryCheckOfReadinessIsDescribed(t *testing.T) {
 	same(t, "health.md", firstCells(t, "reference/health.md", "## Checks of readiness"),
-		matches(t, `Name: "(\w+)", Probe`, "cmd/rota/node", "scheduler/api"))
+		matches(t, `Name: "(\w+)", Probe`, "cmd/rota/internal/backend", "scheduler/api"))
 }
 
 func TestEveryKeyOfTheStoreIsDescribed(t *testing.T) {

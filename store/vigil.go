@@ -12,7 +12,7 @@ import (
 
 // How a watch is kept honest. Every probeEvery, etcd's majority is asked for its revision. A watch that does not get
 // there, and does not get on at all, for silence is given up, and so is one that etcd does not take on for as long. Readiness tells
-// of it in between: see maxSilence in cmd/rota/node.
+// of it in between: see MaxSilence in cmd/rota/internal/backend.
 //
 // One that is doubted, since a member does not answer and it may be on that one, is probed more often for a while, and has less time.
 const (

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/etcdctl/v3/ctlv3"
-
-	"github.com/rota-scheduler/rota/cmd/rota/node"
 )
 
 // newEtcdctlCommand returns etcd's own etcdctl, pointed at this cluster's store.
@@ -81,7 +80,7 @@ func (c *cli) etcdctlArgs(ctx context.Context, args []string) ([]string, error) 
 	if etcd.PasswordFile != "" {
 		b, err := os.ReadFile(etcd.PasswordFile)
 		if err != nil {
-			return nil, &node.ConfigError{Err: fmt.Errorf("read etcd.password_file: %w", err)}
+			return nil, &failure.ConfigError{Err: fmt.Errorf("read etcd.password_file: %w", err)}
 		}
 		flags = append(flags, "--password="+strings.TrimRight(string(b), "\r\n"))
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/rota-scheduler/rota/cmd/rota/node"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -75,7 +75,7 @@ func exitCode(ctx context.Context, err error) int {
 		return coded.code
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.As(err, &files), errors.As(err, &when), node.IsConfig(err):
+	case errors.As(err, &files), errors.As(err, &when), failure.IsConfig(err):
 		return exitBadConfig
 	case errors.Is(err, job.ErrNotFound):
 		return exitNotFound

@@ -16,7 +16,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"github.com/rota-scheduler/rota/cmd/rota/node"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -46,7 +47,7 @@ func TestExitCodes(t *testing.T) {
 		"store full":          {&client.Error{Status: 507}, 5},
 		"no answer":           {&client.Unreachable{Err: io.EOF}, 5},
 		"bad job file":        {config.Errors{{File: "a.yaml", Msg: "is empty"}}, 78},
-		"bad settings":        {fmt.Errorf("serve: %w", &node.ConfigError{Err: errors.New("no such file")}), 78},
+		"bad settings":        {fmt.Errorf("serve: %w", &failure.ConfigError{Err: errors.New("no such file")}), 78},
 		"bad expression":      {refusedExpr, 78},
 		"the job's own":       {&codedError{code: 75, err: errors.New("run failed")}, 75},
 		"reader has gone":     {&outputError{syscall.EPIPE}, 141},

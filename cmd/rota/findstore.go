@@ -14,7 +14,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/rota-scheduler/rota/cmd/rota/node"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -101,7 +102,7 @@ func (c *cli) storeOf(ctx context.Context, etcd config.Etcd) (config.Etcd, error
 	}
 	where := strings.Join(etcd.Endpoints, ", ")
 	switch there, err := replicasAt(ctx, etcd); {
-	case node.IsConfig(err):
+	case failure.IsConfig(err):
 		return config.Etcd{}, err
 	case err != nil:
 		err = fmt.Errorf("the etcd of %s does not answer at %s from this machine: %w", server, where, err)
@@ -127,23 +128,23 @@ func replicasAt(ctx context.Context, etcd config.Etcd) ([]*job.Replica, error) {
 	return s.Replicas(ctx)
 }
 
-// dialStore returns a client of an etcd that answers. It is an error of configuration (node.IsConfig) if etcd is too old or
+// dialStore returns a client of an etcd that answers. It is an error of configuration (failure.IsConfig) if etcd is too old or
 // rejects the credentials.
 func dialStore(ctx context.Context, etcd config.Etcd) (*clientv3.Client, error) {
-	etcdClient, err := node.Dial(etcd)
+	etcdClient, err := etcdconn.Dial(etcd)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
-		if err = node.CheckVersion(ctx, etcdClient); err != nil {
+		if err = etcdconn.CheckVersion(ctx, etcdClient); err != nil {
 			_ = etcdClient.Close()
 		}
 	}
 	where := strings.Join(etcd.Endpoints, ", ")
 	switch {
 	case errors.Is(err, rpctypes.ErrAuthFailed):
-		return nil, &node.ConfigError{Err: fmt.Errorf("etcd at %s rejects the password of %s: %w", where, etcd.Username, err)}
+		return nil, &failure.ConfigError{Err: fmt.Errorf("etcd at %s rejects the password of %s: %w", where, etcd.Username, err)}
 	case errors.Is(err, rpctypes.ErrUserEmpty):
-		return nil, &node.ConfigError{Err: fmt.Errorf("etcd at %s requires etcd.username and etcd.password_file: %w", where, err)}
+		return nil, &failure.ConfigError{Err: fmt.Errorf("etcd at %s requires etcd.username and etcd.password_file: %w", where, err)}
 	case err != nil:
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
-	"github.com/rota-scheduler/rota/cmd/rota/node"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/verify"
 	"github.com/rota-scheduler/rota/store"
@@ -55,7 +55,7 @@ func (c *cli) verify(ctx context.Context, file string, endpoints []string) error
 		return err
 	}
 	etcdClient, err := dialStore(ctx, etcd)
-	if node.IsConfig(err) {
+	if failure.IsConfig(err) {
 		return err
 	}
 	if err != nil {

@@ -85,9 +85,60 @@ var rules = map[string]rule{
 		external: []string{"github.com/spf13/viper", "github.com/spf13/pflag", "go.yaml.in/yaml/v4/..."},
 	},
 
+	// The parts of a process. Each declares the interfaces that it uses; only cmd/rota/node knows all of them.
+	"cmd/rota/internal/atomicfile": {},
+	"cmd/rota/internal/failure":    {},
+	"cmd/rota/internal/loop":       {},
+	"cmd/rota/internal/peer":       {own: []string{"config", "scheduler/api", "scheduler/api/client"}},
+	"cmd/rota/internal/etcdconn": {
+		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "config", "election", "store/embedded"},
+		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/client/pkg/v3/transport", "google.golang.org/grpc/...",
+			"go.uber.org/zap", "github.com/hashicorp/go-hclog"},
+	},
+	"cmd/rota/internal/admission": {
+		own: []string{"cmd/rota/internal/atomicfile", "cmd/rota/internal/failure", "cmd/rota/internal/loop", "store",
+			"scheduler/executor/output"}, // of output how to wait for a disk
+		external: []string{"github.com/hashicorp/go-hclog"},
+	},
+	"cmd/rota/internal/clocks": {
+		own:      []string{"cmd/rota/internal/loop", "cmd/rota/internal/peer", "config", "election", "scheduler/api", "scheduler/job"},
+		external: []string{"github.com/hashicorp/go-hclog"},
+	},
+	"cmd/rota/internal/presence": {
+		own:      []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "scheduler/job", "scheduler/worker", "store"},
+		external: []string{"github.com/hashicorp/go-hclog"},
+	},
+	"cmd/rota/internal/metrics": {
+		own:      []string{"scheduler", "scheduler/api", "scheduler/job", "scheduler/notify/send", "scheduler/worker", "store"},
+		external: []string{"github.com/prometheus/client_golang/..."},
+	},
+	"cmd/rota/internal/notices": {
+		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "election", "scheduler/job", "scheduler/notify",
+			"scheduler/notify/send", "store"},
+		external: []string{"github.com/hashicorp/go-hclog"},
+	},
+	"cmd/rota/internal/jobfiles": {
+		own:      []string{"cmd/rota/internal/atomicfile", "cmd/rota/internal/loop", "config", "scheduler/job", "store"}, // of store the Edit only
+		external: []string{"github.com/fsnotify/fsnotify", "github.com/hashicorp/go-hclog"},
+	},
+	"cmd/rota/internal/backend": {
+		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "cmd/rota/internal/peer", "config", "election", "scheduler",
+			"scheduler/api", "scheduler/api/client", "scheduler/explain", "scheduler/job", "scheduler/policy", "scheduler/schedule", "store"},
+		external: []string{etcdClient, "github.com/oklog/ulid/v2", "go.yaml.in/yaml/v4"},
+	},
+	"cmd/rota/node": {
+		own: []string{"cmd/rota/internal/admission", "cmd/rota/internal/backend", "cmd/rota/internal/clocks", "cmd/rota/internal/etcdconn",
+			"cmd/rota/internal/failure", "cmd/rota/internal/jobfiles", "cmd/rota/internal/loop", "cmd/rota/internal/metrics",
+			"cmd/rota/internal/notices", "cmd/rota/internal/peer", "cmd/rota/internal/presence", "config", "election", "scheduler",
+			"scheduler/api", "scheduler/executor/...", "scheduler/job", "scheduler/notify/send", "scheduler/planner", "scheduler/worker",
+			"store", "store/embedded"},
+		external: []string{etcdClient, "github.com/hashicorp/go-hclog"},
+	},
+
 	// The program, which wires everything.
 	"cmd/rota": {
-		own: []string{"cmd/rota/internal/importer", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/client", "scheduler/executor/cgroups",
+		own: []string{"cmd/rota/internal/etcdconn", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/node", "config", "scheduler/api",
+			"scheduler/api/client", "scheduler/executor/cgroups",
 			"scheduler/executor/procs", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/verify", "store"},
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/mattn/go-isatty", "github.com/rogpeppe/go-internal/diff",
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "go.etcd.io/etcd/api/v3/v3rpc/rpctypes", etcdClient,
@@ -98,15 +149,6 @@ var rules = map[string]rule{
 		external: []string{"go.yaml.in/yaml/v4"},
 	},
 	"cmd/rota/internal/pki": {own: []string{"scheduler/api/auth"}},
-	"cmd/rota/node": {
-		own: []string{"config", "election", "scheduler", "scheduler/api", "scheduler/api/client", "scheduler/executor",
-			"scheduler/executor/cgroups", "scheduler/executor/command", "scheduler/executor/handler", "scheduler/executor/http",
-			"scheduler/executor/output", "scheduler/explain", "scheduler/job", "scheduler/notify", "scheduler/notify/send",
-			"scheduler/planner", "scheduler/policy", "scheduler/schedule", "scheduler/worker", "store", "store/embedded"},
-		external: []string{"github.com/fsnotify/fsnotify", "github.com/hashicorp/go-hclog", "github.com/oklog/ulid/v2",
-			"github.com/prometheus/client_golang/prometheus/...", "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/client/pkg/v3/transport",
-			etcdClient, "go.uber.org/zap", "go.yaml.in/yaml/v4", "golang.org/x/sys/unix", "google.golang.org/grpc/..."},
-	},
 	"deploy/examples/handlers": { // a user's program
 		own:      []string{"cmd/rota/node", "config", "scheduler/executor/handler"},
 		external: []string{"github.com/hashicorp/go-hclog"},
@@ -133,6 +175,7 @@ var rules = map[string]rule{
 	"test/network":        {own: []string{"test/cluster", "test/history"}, external: []string{etcdClient}},
 	"test/network/member": {own: []string{"store/embedded"}, external: []string{"github.com/hashicorp/go-hclog"}},
 	"test/ports":          {},
+	"test/proxy":          {external: []string{"google.golang.org/grpc/..."}},
 	"test/release":        {},
 	"test/sim":            {},
 	"test/soak":           {},

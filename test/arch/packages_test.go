@@ -62,7 +62,6 @@ func packages(t *testing.T) []pkg {
 
 // twoPurposes lists packages whose first sentence is being rewritten. It is empty when a version is cut.
 var twoPurposes = []string{
-	"cmd/rota/node",
 	"config",
 	"scheduler/api",
 	"scheduler/executor/cgroups",

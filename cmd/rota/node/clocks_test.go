@@ -16,6 +16,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -29,7 +30,7 @@ func TestASkewedReplicaNeverLeads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			q1 := skewed(t, certs)
-			eventually(t, "it knows", func() bool { return q1.node.clocks.peers.Trusted() != nil })
+			eventually(t, "it knows", func() bool { return q1.node.clocks.Trusted() != nil })
 			if log := q1.log.String(); strings.Contains(log, "to=leader") {
 				t.Errorf("it led:\n%s", log)
 			}
@@ -62,7 +63,7 @@ func skewed(t *testing.T, certs config.ServerTLS) *running {
 	t.Helper()
 	set := outside(t, "q1", etcd(t))
 	set.HTTP.TLS, set.Worker.Enabled = certs, false
-	client, err := Dial(set.Etcd)
+	client, err := etcdconn.Dial(set.Etcd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestChangesAreDatedByTheLeadersClock(t *testing.T) {
 func TestWhoKnowsNoRightTimeChangesNothing(t *testing.T) {
 	t.Parallel()
 	q1 := skewed(t, config.ServerTLS{}) // nobody leads
-	eventually(t, "it knows", func() bool { return q1.node.clocks.peers.Trusted() != nil })
+	eventually(t, "it knows", func() bool { return q1.node.clocks.Trusted() != nil })
 	_, _, put := q1.PutJob(t.Context(), "j", job.Spec{Shell: "true"}, api.Precondition{})
 	_, _, submit := q1.SubmitCommand(t.Context(), api.AdHocRequest{Shell: "true"})
 	for what, err := range map[string]error{"put": put, "submit": submit} {
@@ -198,7 +199,7 @@ func TestAClockThatWasSetIsComparedBeforeItLeads(t *testing.T) {
 	eventually(t, "it decides", func() bool { return q1.node.scheduler.Status().Term != 0 })
 
 	ahead.Store(int64(time.Hour))
-	if now, err := q1.node.clusterNow(t.Context()); err == nil && time.Until(now) > time.Minute {
+	if now, err := q1.node.clocks.Now(t.Context()); err == nil && time.Until(now) > time.Minute {
 		t.Errorf("what is changed before anybody knows is dated %v", now)
 	}
 	eventually(t, "the clock is trusted again, since nobody contradicts", func() bool {

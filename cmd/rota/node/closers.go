@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// closers ends what a node has started, the last first.
+// closers ends what a node has started, in reverse order.
 type closers struct {
 	mu    sync.Mutex
 	steps []closer   // guarded by mu
-	errs  chan error // of what ended by itself
+	errs  chan error // of parts that ended by themselves
 }
 
 type closer struct {
@@ -20,13 +20,14 @@ type closer struct {
 	end  func() error
 }
 
+// add registers a step of close.
 func (c *closers) add(name string, end func() error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.steps = append(c.steps, closer{name, end})
 }
 
-// failed receives the error of something that ended by itself.
+// failed receives the error of a part that ended by itself.
 func (c *closers) failed() <-chan error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,8 +37,7 @@ func (c *closers) failed() <-chan error {
 	return c.errs
 }
 
-// background returns a function that runs another one in the background. Each has a context of its own, that ends when its turn
-// comes in close, and not with ctx. What it returns ends it earlier, and may be called again.
+// background returns a starter. What it runs does not end with ctx, but when its turn comes in close.
 func (c *closers) background(ctx context.Context) starter {
 	c.failed()
 	return func(name string, run func(context.Context) error) func() error {
@@ -55,9 +55,10 @@ func (c *closers) background(ctx context.Context) starter {
 	}
 }
 
-// starter runs something in the background until the function that it returns is called.
+// starter runs a function in the background until end is called, which waits for it. end may be called again.
 type starter func(name string, run func(context.Context) error) (end func() error)
 
+// close runs all steps, the last one first, and returns all their errors.
 func (c *closers) close() error {
 	c.mu.Lock()
 	steps := c.steps

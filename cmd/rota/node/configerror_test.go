@@ -1,10 +1,8 @@
 package node
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/rota-scheduler/rota/config"
@@ -44,10 +42,4 @@ func TestBadSettingsAreNoFailureThatPasses(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a full disk is none of configuration", func(t *testing.T) {
-		full := &os.PathError{Op: "mkdir", Path: "/data", Err: syscall.ENOSPC}
-		if err := badConfig(fmt.Errorf("make node.data_dir: %w", full)); IsConfig(err) {
-			t.Errorf("got %v as one of configuration", err)
-		}
-	})
 }

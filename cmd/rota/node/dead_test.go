@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/proxy"
 )
 
 // A watch that has died is told of before the store replaces it, while all else answers.
 func TestADeadWatchIsNotReady(t *testing.T) {
 	t.Parallel()
-	relay := newRelay(t, etcd(t))
-	r := start(t, Config{Settings: outside(t, "q1", relay.endpoint()), Version: version})
+	relay := proxy.NewRelay(t, etcd(t))
+	r := start(t, Config{Settings: outside(t, "q1", relay.Endpoint()), Version: version})
 	r.lead(t)
 	relists := r.metric(t, "rota_store_relists_total")
-	if relay.killWatches() == 0 {
+	if relay.KillWatches() == 0 {
 		t.Fatal("there is no watch")
 	}
 	began := time.Now()
@@ -37,29 +38,27 @@ func TestADeadWatchIsNotReady(t *testing.T) {
 // A watch that is not taken on is begun on another stream: on its own, whatever follows would wait for the same answer.
 func TestAWatchThatIsNotTakenOnIsBegunAnew(t *testing.T) {
 	t.Parallel()
-	relay := newRelay(t, etcd(t))
-	relay.mute = 6
-	r := start(t, Config{Settings: outside(t, "q1", relay.endpoint()), Version: version})
+	relay := proxy.NewRelay(t, etcd(t))
+	relay.MuteNext(6)
+	r := start(t, Config{Settings: outside(t, "q1", relay.Endpoint()), Version: version})
 	r.lead(t)
 	r.put(t, "work", job.Spec{Shell: "true"})
 	r.makeHistory(t)
 	if n := r.metric(t, "rota_store_relists_total"); n > 0 {
 		t.Errorf("all was read anew %v times", n)
 	}
-	relay.mu.Lock()
-	defer relay.mu.Unlock()
-	if relay.mute > 0 {
-		t.Errorf("%d watches fewer were begun than were to be mute", relay.mute)
+	if left := relay.Muted(); left > 0 {
+		t.Errorf("%d watches fewer were started than were to be mute", left)
 	}
 }
 
 // A leader whose decisions hang, while its session lives and all else answers, says that it does not dispatch.
 func TestALeaderThatDoesNotDispatchIsNotReady(t *testing.T) {
 	t.Parallel()
-	relay := newRelay(t, etcd(t))
-	r := start(t, Config{Settings: outside(t, "q1", relay.endpoint()), Version: version})
+	relay := proxy.NewRelay(t, etcd(t))
+	r := start(t, Config{Settings: outside(t, "q1", relay.Endpoint()), Version: version})
 	r.lead(t)
-	heal := relay.hang("/rota/runs/")
+	heal := relay.Hang("/rota/runs/")
 	r.put(t, "j", job.Spec{Every: job.Duration(time.Second), Command: []string{"true"}})
 	term := r.node.scheduler.Status().Term
 	r.unready(t, "dispatch")

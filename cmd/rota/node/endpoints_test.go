@@ -1,70 +1,27 @@
 package node
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-
+	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store/embedded"
 	"github.com/rota-scheduler/rota/test/ports"
+	"github.com/rota-scheduler/rota/test/proxy"
 )
-
-// A member that hangs is left out and taken back; when none answers, all are kept.
-func TestAMemberThatHangsIsLeftOut(t *testing.T) {
-	t.Parallel()
-	endpoint := etcd(t)
-	first, second := newLink(t, endpoint), newLink(t, endpoint)
-	all := []string{first.endpoint(), second.endpoint()}
-	set := config.Etcd{Endpoints: all, Prefix: "/rota"}
-	client, err := Dial(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	choice := chooseEndpoints(set, client, func() string { return "" }, hclog.NewNullLogger())
-	var stops closers
-	stops.add("close client", client.Close)
-	stops.add("close probes", choice.close)
-	stops.background(t.Context())("choose", choice.run)
-	t.Cleanup(func() {
-		if err := stops.close(); err != nil && ignoreCanceled(err) != nil {
-			t.Error(err)
-		}
-	})
-	uses := func(want ...string) func() bool {
-		return func() bool { return slices.Equal(client.Endpoints(), want) }
-	}
-
-	first.cut()
-	eventually(t, "the first is left out", uses(second.endpoint()))
-	if first.held.Load() == 0 {
-		t.Error("the cut did not bite")
-	}
-	second.cut()
-	eventually(t, "both are used when none answers", uses(all...))
-	first.heal()
-	eventually(t, "the second is left out", uses(first.endpoint()))
-	second.heal()
-	eventually(t, "both are used again", uses(all...))
-	if _, err := client.Get(t.Context(), "/rota/"); err != nil {
-		t.Errorf("read by the client whose endpoints were chosen: %v", err)
-	}
-}
 
 // What a node follows is told by one member or the other. Whichever falls silent, it is told by another before gRPC would notice.
 func TestWhatASilentMemberToldIsToldByAnother(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)
-	links := []*link{newLink(t, endpoint), newLink(t, endpoint)}
+	links := []*proxy.Link{proxy.NewLink(t, endpoint), proxy.NewLink(t, endpoint)}
 	cfg := Config{Settings: outside(t, "q1", endpoint), Version: version}
-	cfg.Settings.Etcd.Endpoints = []string{links[0].endpoint(), links[1].endpoint()}
+	cfg.Settings.Etcd.Endpoints = []string{links[0].Endpoint(), links[1].Endpoint()}
 	r := start(t, cfg)
 	r.lead(t)
 	r.put(t, "work", job.Spec{Shell: "true"})
@@ -72,11 +29,11 @@ func TestWhatASilentMemberToldIsToldByAnother(t *testing.T) {
 	heard := func(what string) int { return strings.Count(r.log.String(), what) }
 	for i, l := range links { // from the second on, all is told by the member that falls silent
 		before := heard(anew)
-		l.cut()
+		l.Cut()
 		eventually(t, "the member is left out", func() bool { return heard("do not answer are left out") > i })
 		r.makeHistory(t)
 		eventually(t, "what it told is told by another", func() bool { return i == 0 || heard(anew) > before })
-		l.heal()
+		l.Heal()
 		eventually(t, "both members are used", func() bool { return heard("all members of etcd are used") > i })
 	}
 	for line := range strings.Lines(r.log.String()) {
@@ -101,7 +58,7 @@ func TestAnEndpointOfAnotherClusterIsLeftOut(t *testing.T) {
 	cfg := Config{Settings: settings(t, "q1"), Version: version}
 	cfg.Settings.Etcd.Embedded = config.Embedded{}
 	for _, endpoints := range [][]string{
-		{stranger, newLink(t, own).endpoint(), own}, // most belong to one cluster,
+		{stranger, proxy.NewLink(t, own).Endpoint(), own}, // most belong to one cluster,
 		{stranger, own}, // and from then on it is known which is ours
 	} {
 		cfg.Settings.Etcd.Endpoints = endpoints
@@ -118,62 +75,10 @@ func TestAnEndpointOfAnotherClusterIsLeftOut(t *testing.T) {
 	}
 }
 
-// While etcd elects, none of its members answers, and a stranger would take all leases for lost.
-func TestAnElectionDoesNotLeaveUsToAStranger(t *testing.T) {
-	t.Parallel()
-	all := []string{"http://127.0.0.1:1", "http://127.0.0.1:2", "http://127.0.0.1:3"}
-	client, err := Dial(config.Etcd{Endpoints: all, Prefix: "/rota"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ignoreCanceled(client.Close()) })
-	c := chooseEndpoints(config.Etcd{Endpoints: all}, client, func() string { return "ours" }, hclog.NewNullLogger())
-	c.cluster = []string{"another", "ours", "ours"}
-	for probes := range strangeAfter {
-		c.silent = []int{0, probes, probes}
-		if c.choose(); !slices.Equal(client.Endpoints(), all[1:]) {
-			t.Fatalf("after %d probes without an answer: got %v, want our own", probes, client.Endpoints())
-		}
-	}
-	c.silent = []int{0, strangeAfter, strangeAfter} // the store was restored elsewhere
-	if c.choose(); !slices.Equal(client.Endpoints(), all[:1]) {
-		t.Errorf("when ours is given up: got %v, want the one that answers", client.Endpoints())
-	}
-}
-
-// A connection that cannot be had is tried again every few seconds, however long that has gone on.
-func TestAMemberThatComesBackIsFoundSoon(t *testing.T) {
-	t.Parallel()
-	endpoint := etcd(t)
-	l := newLink(t, endpoint)
-	l.cut()
-	client, err := Dial(config.Etcd{Endpoints: []string{l.endpoint()}, Prefix: "/rota"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ignoreCanceled(client.Close()) })
-	answers := func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := client.Get(ctx, "/rota/")
-		return err == nil
-	}
-	eventually(t, "it has been tried four times", func() bool {
-		if answers() {
-			t.Fatal("it answers: the cut did not bite")
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return len(l.conns) >= 2*4 // there and back
-	})
-	l.heal()
-	eventually(t, "it answers", answers)
-}
-
 // lock makes a user, without whose password etcd answers nobody, and returns the file that it is in.
 func lock(t *testing.T, endpoint, user string) (passwordFile string) {
 	t.Helper()
-	client, err := Dial(config.Etcd{Endpoints: []string{endpoint}})
+	client, err := etcdconn.Dial(config.Etcd{Endpoints: []string{endpoint}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,15 +104,15 @@ func TestANodeThatLogsInStartsWithTheMembersThatAnswer(t *testing.T) {
 	set := settings(t, "q1")
 	set.Etcd.Embedded, set.Etcd.Username = config.Embedded{}, "rota"
 	set.Etcd.PasswordFile = lock(t, endpoint, set.Etcd.Username)
-	dead, late := newLink(t, endpoint), newLink(t, endpoint)
-	set.Etcd.Endpoints = []string{dead.endpoint(), late.endpoint()}
-	dead.cut()
-	late.cut()
+	dead, late := proxy.NewLink(t, endpoint), proxy.NewLink(t, endpoint)
+	set.Etcd.Endpoints = []string{dead.Endpoint(), late.Endpoint()}
+	dead.Cut()
+	late.Cut()
 	r := launch(t, Config{Settings: set, Version: version})
 	eventually(t, "it says that etcd does not answer", func() bool {
 		return strings.Contains(r.log.String(), "etcd does not answer, trying again")
 	})
-	late.heal()
+	late.Heal()
 	eventually(t, "it is ready", func() bool {
 		_, ok, err := r.Ready(t.Context())
 		return err == nil && ok
@@ -215,7 +120,7 @@ func TestANodeThatLogsInStartsWithTheMembersThatAnswer(t *testing.T) {
 	r.node = <-r.up
 	r.lead(t)
 	eventually(t, "the member that does not answer is left out", func() bool {
-		return strings.Contains(r.log.String(), "endpoints="+dead.endpoint())
+		return strings.Contains(r.log.String(), "endpoints="+dead.Endpoint())
 	})
 }
 
@@ -237,7 +142,7 @@ func TestAPasswordThatWasChangedEndsTheProcess(t *testing.T) {
 	set.Username = "rota"
 	set.PasswordFile = lock(t, endpoint, set.Username)
 	r := start(t, cfg)
-	root, err := Dial(config.Etcd{Endpoints: set.Endpoints, Username: "root", PasswordFile: set.PasswordFile})
+	root, err := etcdconn.Dial(config.Etcd{Endpoints: set.Endpoints, Username: "root", PasswordFile: set.PasswordFile})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,27 +158,4 @@ func TestAPasswordThatWasChangedEndsTheProcess(t *testing.T) {
 	r.stopped(t, "etcd.password_file")
 	_ = r.end()
 	start(t, cfg).lead(t)
-}
-
-// Whoever asks for the version is answered although the endpoints that are named first are not there.
-func TestTheVersionIsThatOfWhoeverAnswers(t *testing.T) {
-	t.Parallel()
-	hangs, endpoint := newLink(t, etcd(t)), etcd(t)
-	hangs.cut()
-	client, err := Dial(config.Etcd{Endpoints: []string{"http://" + ports.Addr(t), hangs.endpoint(), endpoint}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ignoreCanceled(client.Close()) })
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	if err := CheckVersion(ctx, client); err != nil {
-		t.Errorf("got %v, want the version of the last endpoint", err)
-	}
-	client.SetEndpoints(hangs.endpoint())
-	ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	if err := CheckVersion(ctx, client); err == nil {
-		t.Error("the cut did not bite")
-	}
 }

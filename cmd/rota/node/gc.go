@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 )
 
 // How often memory is collected: a process that holds little is let grow by a spare before it has to, since under load it
@@ -40,7 +42,7 @@ func SpareMemory(ctx context.Context) {
 	}
 	heap := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 	unrest := exertion{enough: spare}
-	for set := 0; ctx.Err() == nil; pause(ctx, tuneEvery) {
+	for set := 0; ctx.Err() == nil; loop.Pause(ctx, tuneEvery) {
 		runtimemetrics.Read(heap)
 		if next := growth(heap[0].Value.Uint64(), spare); next != set {
 			debug.SetGCPercent(next)

@@ -2,12 +2,14 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rota-scheduler/rota/store/embedded"
 )
 
 // Neither works, so that there is no journal to keep them apart, and their etcd does not answer.
@@ -25,14 +27,13 @@ func TestADataDirIsOfOneProcess(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	err := Run(ctx, Config{Settings: second, Version: version}, logger(&logBuffer{}))
-	if !IsConfig(err) || !strings.Contains(err.Error(), first.Node.DataDir+" is in use") ||
-		!strings.Contains(err.Error(), fmt.Sprintf("pid %d:", os.Getpid())) {
+	if !IsConfig(err) || !strings.Contains(err.Error(), first.Node.DataDir+": in use by another process, held by process "+strconv.Itoa(os.Getpid())) {
 		t.Errorf("a second process: got %v, want an error of configuration that names the directory and who has it", err)
 	}
 	if err := r.end(); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := lockDataDir(first.Node.DataDir)
+	lock, err := embedded.LockDir(first.Node.DataDir, 0)
 	if err != nil {
 		t.Fatalf("once the first one has ended: %v", err)
 	}

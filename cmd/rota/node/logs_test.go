@@ -97,7 +97,7 @@ func TestOutputOfAWorkerThatFallsSilent(t *testing.T) {
 	r.ends(t, v.Ref, job.Canceled)
 	began := time.Now()
 	text, err := io.ReadAll(out)
-	if took := time.Since(began); string(text) != "begun\n" || err == nil || took < overLong/2 {
+	if took := time.Since(began); string(text) != "begun\n" || err == nil || took < 5*time.Second {
 		t.Errorf("got %q, %v after %v, want what came, and that it is not all", text, err, took)
 	}
 }

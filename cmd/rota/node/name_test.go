@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
 )
 
 func TestAReplicaDoesNotWaitForTheLeaseOfItsPredecessor(t *testing.T) {
 	t.Parallel()
 	set := outside(t, "q1", etcd(t))
-	client, err := Dial(set.Etcd)
+	client, err := etcdconn.Dial(set.Etcd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +33,7 @@ func TestABrowserMayUseTheAdvertisedName(t *testing.T) {
 	set := settings(t, "q1")
 	set.HTTP.Advertise = "rota.internal:1"
 	start(t, Config{Settings: set, Version: version})
-	for name, want := range map[string]int{"rota.internal": http.StatusNotFound, "evil.example": http.StatusForbidden} {
+	for name, want := range map[string]int{"rota.internal": http.StatusNotFound, "evil.example": http.StatusMisdirectedRequest} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+set.HTTP.Listen+"/v1/jobs/none/pause", nil)
 		if err != nil {
 			t.Fatal(err)

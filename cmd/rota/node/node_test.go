@@ -391,7 +391,7 @@ func TestAReplicaOnItsOwn(t *testing.T) {
 		if _, err := r.Next(t.Context(), "pay2", time.Time{}, 1); status(err) != 409 {
 			t.Errorf("next: got %v, want 409", err)
 		}
-		if why, err := r.Explain(t.Context(), "pay2", time.Now()); err != nil || why.Verdict != "has no slots" {
+		if why, err := r.Explain(t.Context(), "pay2", time.Now()); err != nil || why.Verdict != "no slots" {
 			t.Errorf("explain: got %+v, %v", why, err)
 		}
 		r.ends(t, r.submit(t, "pay", api.RunRequest{}).Ref, job.Succeeded)

@@ -8,6 +8,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/admission"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store/embedded"
@@ -123,8 +124,8 @@ func TestARestoredStoreWaitsToBeAccepted(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Fatal(err)
 	}
-	if m, err := openMemory(replica.Settings.Node.DataDir); err != nil || !m.known().Restored {
-		t.Errorf("what it knows: got %+v, %v, want that the store is held to be restored", m.known(), err)
+	if m, err := admission.OpenMemory(replica.Settings.Node.DataDir); err != nil || !m.Last().Restored {
+		t.Errorf("what it knows: got %+v, %v, want that the store is held to be restored", m.Last(), err)
 	}
 	r = launch(t, replica) // what it knows outlives it
 	r.waits(t, putBack)
@@ -165,7 +166,7 @@ func TestARestoredStoreThatHasComeFurtherIsRecognised(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Fatal(err)
 	}
-	known := r.node.memory.known()
+	known := r.node.memory.Last()
 	e.restore(old)
 	e.outgrow(known.Revision)
 	launch(t, replica).waits(t, goneOn)
@@ -183,12 +184,12 @@ func TestAStoreThatIsRestoredUnderARunningProcessEndsIt(t *testing.T) {
 	old := e.backup()
 	r = start(t, replica)
 	r.makeHistory(t)
-	known := r.node.memory.known()
-	eventually(t, "it has seen what there is", func() bool { return r.node.memory.known().Revision > known.Revision })
+	known := r.node.memory.Last()
+	eventually(t, "it has seen what there is", func() bool { return r.node.memory.Last().Revision > known.Revision })
 	e.restore(old)
 	r.stopped(t, "put back to revision")
 	_ = r.end()
-	known = r.node.memory.known()
+	known = r.node.memory.Last()
 	r = launch(t, replica)
 	r.waits(t, putBack)
 	e.outgrow(known.Revision)
@@ -212,7 +213,7 @@ func TestAStoreThatLostItsLastWritesEndsARunningProcess(t *testing.T) {
 	replica := Config{Settings: outside(t, "q1", e.endpoint), Version: version}
 	r := start(t, replica)
 	r.put(t, "work", job.Spec{Shell: "true"})
-	known := func() int64 { return r.node.memory.known().Revision }
+	known := func() int64 { return r.node.memory.Last().Revision }
 	for restored := false; !restored; {
 		r.makeHistory(t)
 		eventually(t, "it has looked", func() bool { return known() >= r.node.store.Reached() })
@@ -226,16 +227,4 @@ func TestAStoreThatLostItsLastWritesEndsARunningProcess(t *testing.T) {
 	r.stopped(t, putBack)
 	_ = r.end()
 	launch(t, replica).waits(t, putBack)
-}
-
-func TestAnUnreadableMemoryIsNone(t *testing.T) {
-	dir := t.TempDir()
-	m, err := openMemory(dir)
-	if err != nil || m.known().Revision != 0 {
-		t.Fatalf("an empty directory: got %+v, %v", m.known(), err)
-	}
-	write(t, m.path, "")
-	if m, err = openMemory(dir); err == nil || m.known().Revision != 0 {
-		t.Errorf("an empty file: got %+v, %v; want to be told", m.known(), err)
-	}
 }

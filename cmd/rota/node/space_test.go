@@ -1,20 +1,19 @@
 package node
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store/embedded"
+	"github.com/rota-scheduler/rota/test/proxy"
 )
 
 // fillUp writes until etcd takes nothing more.
@@ -95,7 +94,7 @@ func TestAFullEtcdIsSaidAndSurvived(t *testing.T) {
 		return err == nil && v.Last != nil && v.Last.State == job.Succeeded && v.Last.Finished.After(healed)
 	})
 	r.sound(t)
-	for _, line := range []string{errStoreFull.Error(), "etcd takes writes again"} {
+	for _, line := range []string{"etcd is full and takes nothing new", "etcd takes writes again"} {
 		if n := strings.Count(r.log.String(), line); n != 1 {
 			t.Errorf("the log says %d times: %s", n, line)
 		}
@@ -106,8 +105,8 @@ func TestAFullEtcdIsSaidAndSurvived(t *testing.T) {
 func TestAMemberThatIsLeftOutIsShown(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)
-	first, second := newLink(t, endpoint), newLink(t, endpoint)
-	all := []string{first.endpoint(), second.endpoint()}
+	first, second := proxy.NewLink(t, endpoint), proxy.NewLink(t, endpoint)
+	all := []string{first.Endpoint(), second.Endpoint()}
 	set := outside(t, "q1", "")
 	set.Etcd.Endpoints, set.Worker.Enabled = all, false
 	r := start(t, Config{Settings: set, Version: version})
@@ -121,49 +120,9 @@ func TestAMemberThatIsLeftOutIsShown(t *testing.T) {
 		}
 	}
 	eventually(t, "all members answer", shows())
-	first.cut()
+	first.Cut()
 	eventually(t, "the first is left out", func() bool { return !slices.Contains(r.node.client.Endpoints(), all[0]) })
 	eventually(t, "the first is unavailable", shows(all[0]))
-	first.heal()
+	first.Heal()
 	eventually(t, "all members answer again", shows())
-}
-
-// answering is an etcd whose members say of themselves what it is made of; one that is missing does not answer.
-type answering struct {
-	clientv3.Maintenance
-	members map[string]*clientv3.StatusResponse
-}
-
-func (a answering) Status(_ context.Context, endpoint string) (*clientv3.StatusResponse, error) {
-	if st := a.members[endpoint]; st != nil {
-		return st, nil
-	}
-	return nil, context.DeadlineExceeded
-}
-
-// A member that is cut off does not know that the alarm is off by now.
-func TestAMemberThatIsCutOffIsNotBelieved(t *testing.T) {
-	t.Parallel()
-	full := []string{"memberID:1 alarm:NOSPACE "}
-	etcd := answering{members: map[string]*clientv3.StatusResponse{
-		"a": {DbSize: 10, DbSizeQuota: 100, Leader: 7},
-		"b": {DbSize: 90, DbSizeQuota: 100, Errors: append(full, "etcdserver: no leader")},
-	}}
-	client := clientv3.NewCtxClient(t.Context())
-	client.Maintenance = etcd
-	n := &Node{client: client, log: hclog.NewNullLogger()}
-	n.set.Etcd.Endpoints = []string{"a", "b", "c"}
-	s := &space{node: n}
-	s.look(t.Context())
-	if size, _, full := s.fill(); size != 10 || full {
-		t.Errorf("got %d bytes, full %v; want 10, not full", size, full)
-	}
-	if got, want := s.unavailable(), []string{"b", "c"}; !slices.Equal(got, want) {
-		t.Errorf("unavailable: got %v, want %v", got, want)
-	}
-	etcd.members["b"] = &clientv3.StatusResponse{DbSize: 90, DbSizeQuota: 100, Leader: 7, Errors: full}
-	s.look(t.Context())
-	if size, _, full := s.fill(); size != 90 || !full {
-		t.Errorf("after it has come back: got %d bytes, full %v; want 90, full", size, full)
-	}
 }

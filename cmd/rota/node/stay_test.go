@@ -8,22 +8,22 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// told is a company in which what others do is made up.
-type told struct {
+// observed is an observer whose workers and runs the test makes up.
+type observed struct {
 	draining string           // the worker that drains
 	running  map[string]int   // runs of each worker
 	heard    func() time.Time // nil: just now
 	end      time.Time        // of all runs; zero: they never end
 }
 
-func (c *told) Workers() (workers []*job.Worker) {
+func (c *observed) Workers() (workers []*job.Worker) {
 	for name := range c.running {
 		workers = append(workers, &job.Worker{Name: name, Draining: name == c.draining})
 	}
 	return workers
 }
 
-func (c *told) Runs(_ string, keep func(*job.Run) bool) (runs []*job.Run) {
+func (c *observed) Runs(_ string, keep func(*job.Run) bool) (runs []*job.Run) {
 	if !c.end.IsZero() && !time.Now().Before(c.end) {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (c *told) Runs(_ string, keep func(*job.Run) bool) (runs []*job.Run) {
 	return runs
 }
 
-func (c *told) Current() (int64, time.Time) {
+func (c *observed) Current() (int64, time.Time) {
 	if c.heard != nil {
 		return 1, c.heard()
 	}
@@ -47,25 +47,25 @@ func (c *told) Current() (int64, time.Time) {
 func TestAMemberThatStopsStaysWhileOthersDrain(t *testing.T) {
 	const limit = 30 * time.Second
 	for name, c := range map[string]struct {
-		company told
-		ends    time.Duration // when what the others execute has ended
-		want    time.Duration
+		others observed
+		ends   time.Duration // when what the others execute has ended
+		want   time.Duration
 	}{
-		"nobody drains":                {told{running: map[string]int{"q1": 1, "q2": 1}}, time.Hour, stayLeast},
-		"what drains has nothing left": {told{draining: "q2", running: map[string]int{"q1": 0, "q2": 0}}, time.Hour, stayLeast},
-		"another one drains":           {told{draining: "q2", running: map[string]int{"q1": 0, "q2": 1}}, 10 * time.Second, 10 * time.Second},
-		"another one drains for ever":  {told{draining: "q2", running: map[string]int{"q1": 0, "q2": 1}}, time.Hour, limit},
-		"what is left is our own":      {told{draining: "q1", running: map[string]int{"q1": 1, "q2": 1}}, time.Hour, stayLeast},
+		"nobody drains":                {observed{running: map[string]int{"q1": 1, "q2": 1}}, time.Hour, stayLeast},
+		"what drains has nothing left": {observed{draining: "q2", running: map[string]int{"q1": 0, "q2": 0}}, time.Hour, stayLeast},
+		"another one drains":           {observed{draining: "q2", running: map[string]int{"q1": 0, "q2": 1}}, 10 * time.Second, 10 * time.Second},
+		"another one drains for ever":  {observed{draining: "q2", running: map[string]int{"q1": 0, "q2": 1}}, time.Hour, limit},
+		"what is left is our own":      {observed{draining: "q1", running: map[string]int{"q1": 1, "q2": 1}}, time.Hour, stayLeast},
 		"the store is silent": {
-			told{draining: "q2", running: map[string]int{"q2": 1}, heard: func() time.Time { return time.Now().Add(-time.Minute) }}, time.Hour, stayLeast,
+			observed{draining: "q2", running: map[string]int{"q2": 1}, heard: func() time.Time { return time.Now().Add(-time.Minute) }}, time.Hour, stayLeast,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				c.company.end = began.Add(c.ends)
-				stay(&c.company, "q1", began.Add(limit), time.Now)
-				if got := time.Since(began); got < c.want || got > c.want+stayLook {
+				c.others.end = began.Add(c.ends)
+				stay(&c.others, "q1", began.Add(limit), time.Now)
+				if got := time.Since(began); got < c.want || got > c.want+stayPoll {
 					t.Errorf("stayed for %v, want %v", got, c.want)
 				}
 			})
@@ -73,7 +73,7 @@ func TestAMemberThatStopsStaysWhileOthersDrain(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		stay(&told{}, "q1", time.Time{}, time.Now)
+		stay(&observed{}, "q1", time.Time{}, time.Now)
 		if got := time.Since(began); got > 0 {
 			t.Errorf("one that was not told to stop stayed for %v", got)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/proxy"
 )
 
 // stopBound is how long a node may take to stop, beyond its shutdown grace, whatever the store does: outcomes get ten
@@ -15,9 +16,9 @@ import (
 const stopBound = 25 * time.Second
 
 // stopsInTime wants a node to end by itself, in good order, while the store hangs.
-func (r *running) stopsInTime(t *testing.T, l *link) {
+func (r *running) stopsInTime(t *testing.T, l *proxy.Link) {
 	t.Helper()
-	began, held := time.Now(), l.held.Load()
+	began, held := time.Now(), l.Held()
 	r.cancel()
 	select {
 	case err := <-r.ended:
@@ -29,7 +30,7 @@ func (r *running) stopsInTime(t *testing.T, l *link) {
 		t.Fatal("it does not stop")
 	}
 	t.Logf("it took %v to stop", time.Since(began).Round(time.Millisecond))
-	if held == 0 && l.held.Load() == 0 {
+	if held == 0 && l.Held() == 0 {
 		t.Error("the cut did not bite")
 	}
 }
@@ -40,26 +41,26 @@ func TestStopsWhenTheStoreHangs(t *testing.T) {
 	for name, role := range map[string]Role{"replica": Replica, "worker": WorkerOnly} {
 		t.Run(name+" that starts", func(t *testing.T) {
 			t.Parallel()
-			l := newLink(t, endpoint)
-			l.cut()
-			r := launch(t, Config{Role: role, Settings: outside(t, name+"-starts", l.endpoint()), Version: version})
+			l := proxy.NewLink(t, endpoint)
+			l.Cut()
+			r := launch(t, Config{Role: role, Settings: outside(t, name+"-starts", l.Endpoint()), Version: version})
 			eventually(t, "it says that etcd does not answer", func() bool { return strings.Contains(r.log.String(), "etcd does not answer") })
 			r.stopsInTime(t, l)
 		})
 		t.Run(name+" that is idle", func(t *testing.T) {
 			t.Parallel()
-			l := newLink(t, endpoint)
-			set := outside(t, name+"-idle", l.endpoint())
+			l := proxy.NewLink(t, endpoint)
+			set := outside(t, name+"-idle", l.Endpoint())
 			set.Etcd.Prefix = "/idle-" + name
 			r := start(t, Config{Role: role, Settings: set, Version: version})
-			l.cut()
+			l.Cut()
 			r.stopsInTime(t, l)
 		})
 	}
 	t.Run("replica that leads and works", func(t *testing.T) {
 		t.Parallel()
-		l := newLink(t, endpoint)
-		set := outside(t, "busy", l.endpoint())
+		l := proxy.NewLink(t, endpoint)
+		set := outside(t, "busy", l.Endpoint())
 		set.Etcd.Prefix = "/busy"
 		set.Jobs = t.TempDir() + "/jobs.yaml"
 		write(t, set.Jobs, jobsFile("x", "filed"))
@@ -73,7 +74,7 @@ func TestStopsWhenTheStoreHangs(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer stream.Body.Close()
-		l.cut()
+		l.Cut()
 		r.stopsInTime(t, l)
 	})
 }

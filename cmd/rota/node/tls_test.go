@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/peer"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -76,7 +77,7 @@ func TestTheAPISpeaksTLSAndKnowsItsClients(t *testing.T) {
 	q1 := begin(t, Config{Settings: set, Version: version})
 	begin(t, Config{Role: WorkerOnly, Settings: worker, Version: version})
 
-	scheme, transport, err := peers(certs)
+	scheme, transport, err := peer.Transport(certs)
 	server := scheme + set.HTTP.Listen
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,2 @@
+// Package atomicfile replaces a file on disk in one step.
+package atomicfile

@@ -1,0 +1,200 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// Config is what a Backend knows from the start.
+type Config struct {
+	Node       string // the name of this process
+	Addr       string // at which others reach its API
+	Prefix     string // of the keys in etcd
+	Version    api.VersionView
+	TLS        config.ServerTLS
+	WorkerOnly bool             // the process is no replica
+	Works      bool             // the process has a worker
+	Now        func() time.Time // the process's clock
+	Metrics    http.Handler
+	Space      Space
+	Admission  Admission
+}
+
+// Sources are what a Backend answers from, once there is a store. A worker has no Mirror, Scheduler and Elector.
+type Sources struct {
+	Client    *clientv3.Client
+	Endpoints []string // of etcd's members
+	Store     *store.Store
+	Mirror    *store.Mirror
+	Clocks    Clocks
+	Scheduler Scheduler
+	Elector   Elector
+	Worker    Worker // nil if the process executes nothing
+}
+
+// Space knows how full etcd is.
+type Space interface {
+	Fill() (size, quota int64, full bool)
+	Unavailable() []string // endpoints of members that do not answer
+	Check(ctx context.Context) error
+}
+
+// Admission knows whether a restored store waits to be accepted.
+type Admission interface {
+	Restored() *store.RestoredError // nil: none waits
+	Accept(ctx context.Context, now time.Time, by string) (store.Observation, error)
+}
+
+// Clocks compares this process's clock with the others.
+type Clocks interface {
+	Now(ctx context.Context) (time.Time, error) // by which a change is dated
+	Trusted() error
+	Views() []api.ClockView
+}
+
+// Scheduler dispatches while this process leads.
+type Scheduler interface {
+	Status() scheduler.Status
+	InvalidSchedules() map[string]error // by job
+}
+
+// Elector stands for election.
+type Elector interface {
+	Status() election.Status
+}
+
+// Worker executes attempts.
+type Worker interface {
+	Refuses() error // why it takes nothing new; nil: it does
+	Log(run string, attempt int) (io.ReadCloser, error)
+	Follow(ctx context.Context, run string, attempt int, w io.Writer, over func() (bool, error)) error
+}
+
+// Backend answers the API. Until Open it answers that there is no store.
+type Backend struct {
+	cfg Config
+
+	ready atomic.Bool // Open was called; it guards the fields below
+
+	client    *clientv3.Client
+	endpoints []string
+	store     *store.Store
+	mirror    *store.Mirror
+	clocks    Clocks
+	scheduler Scheduler
+	elector   Elector
+	worker    Worker
+
+	streams sync.WaitGroup // of events; they end with their requests
+}
+
+var (
+	_ api.Reader   = (*Backend)(nil)
+	_ api.Planner  = (*Backend)(nil)
+	_ api.Editor   = (*Backend)(nil)
+	_ api.Operator = (*Backend)(nil)
+	_ api.Logs     = (*Backend)(nil)
+	_ api.Events   = (*Backend)(nil)
+	_ api.Restorer = (*Backend)(nil)
+)
+
+// New returns a Backend without a store.
+func New(cfg Config) *Backend { return &Backend{cfg: cfg} }
+
+// Open makes b answer from s. It is called once.
+func (b *Backend) Open(s Sources) {
+	b.client, b.endpoints, b.store, b.mirror = s.Client, s.Endpoints, s.Store, s.Mirror
+	b.clocks, b.scheduler, b.elector, b.worker = s.Clocks, s.Scheduler, s.Elector, s.Worker
+	b.ready.Store(true)
+}
+
+// Ready reports whether Open was called.
+func (b *Backend) Ready() bool { return b.ready.Load() }
+
+// Wait waits for the streams of events, which end with their requests.
+func (b *Backend) Wait() { b.streams.Wait() }
+
+// Parts returns what this process serves.
+func (b *Backend) Parts() api.Backend {
+	parts := api.Backend{Logs: b, Restorer: b, Metrics: b.cfg.Metrics, Clock: b.cfg.Now, Health: b.health()}
+	if !b.cfg.WorkerOnly {
+		parts.Term, parts.Now = b.term, b.now
+		parts.Reader, parts.Planner, parts.Editor, parts.Operator, parts.Events, parts.Limiter = b, b, b, b, b, b
+	}
+	return parts
+}
+
+// errNoStore is the answer until there is a store.
+var errNoStore = fmt.Errorf("etcd has not answered yet: %w", api.ErrUnavailable)
+
+// term returns the term that this process leads, zero for none.
+func (b *Backend) term() int64 {
+	if !b.ready.Load() {
+		return 0
+	}
+	return b.scheduler.Status().Term
+}
+
+// now returns the time by which a change is dated.
+func (b *Backend) now(ctx context.Context) (time.Time, error) {
+	if err := b.up(); err != nil {
+		return time.Time{}, err
+	}
+	return b.clocks.Now(ctx)
+}
+
+// started returns an error until this process uses the store.
+func (b *Backend) started() error {
+	if restored := b.cfg.Admission.Restored(); restored != nil {
+		return fmt.Errorf("%w: %v", api.ErrHeld, errRestored(restored))
+	}
+	if !b.ready.Load() {
+		return errNoStore
+	}
+	return nil
+}
+
+// up returns an error until there is a mirror to answer from.
+func (b *Backend) up() error {
+	if err := b.started(); err != nil {
+		return err
+	}
+	if rev, _ := b.mirror.Current(); rev == 0 {
+		return fmt.Errorf("the store has not been read yet: %w", api.ErrUnavailable)
+	}
+	return nil
+}
+
+// asked returns what an error of the store means to a caller of the API.
+func asked(err error) error {
+	for _, known := range []error{job.ErrNotFound, job.ErrConflict, job.ErrUnreadable, job.ErrTooLarge, job.ErrFull} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	return unavailable(err)
+}
+
+// unavailable marks an error of the store as one that may pass.
+func unavailable(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %s", api.ErrUnavailable, failure.Short(err))
+}

@@ -1,0 +1,137 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Logs reads an attempt's output: here, from the worker that has it, or from the run's record, if that has all of it.
+func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, follow bool) (io.ReadCloser, error) {
+	if !b.ready.Load() {
+		return nil, errNoStore
+	}
+	r, err := b.store.Run(ctx, jobName, id)
+	if err != nil {
+		return nil, asked(err)
+	}
+	number, worker := whoHas(&r, attempt)
+	if worker == "" && attempt == 0 && r.State.Terminal() {
+		return nil, fmt.Errorf("run %s was %s and never began (%s): %w", r.Name(), r.State, r.Reason, job.ErrNotFound)
+	}
+	if worker == "" && attempt == 0 {
+		return nil, fmt.Errorf("run %s has no attempt yet: %w", r.Name(), job.ErrNotFound)
+	}
+	if worker == "" {
+		return nil, fmt.Errorf("run %s has no attempt %d: %w", r.Name(), attempt, job.ErrNotFound)
+	}
+	var out io.ReadCloser
+	switch {
+	case worker != b.cfg.Node && api.MeantFor(ctx) != "": // to ask on would be to ask ourselves, for ever
+		err = unavailable(fmt.Errorf("worker %s is not at this address, %s is", worker, b.cfg.Node))
+	case worker != b.cfg.Node:
+		out, err = b.remoteLogs(ctx, &r, number, worker, follow)
+	case b.worker == nil:
+		err = unavailable(fmt.Errorf("%s, which has the output, does not work any more", worker))
+	case follow && !over(&r, number):
+		return b.follow(ctx, &r, number), nil
+	default:
+		out, err = b.worker.Log(r.Name(), number)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !over(&r, number):
+			return io.NopCloser(strings.NewReader("")), nil
+		case errors.Is(err, fs.ErrNotExist):
+			err = fmt.Errorf("attempt %d of run %s has printed nothing, or its output was removed: %w", number, r.Name(), job.ErrNotFound)
+		}
+	}
+	if err == nil {
+		return out, nil
+	}
+	if text, all := recorded(&r, number); all {
+		return io.NopCloser(strings.NewReader(text)), nil
+	}
+	return nil, err
+}
+
+// over says whether an attempt has ended.
+func over(r *job.Run, attempt int) bool {
+	return attempt != r.Attempt || r.State.Terminal() || slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.Number == attempt })
+}
+
+// recorded is the output of an attempt as far as the run's record has it, and whether that is all of it.
+func recorded(r *job.Run, attempt int) (text string, all bool) {
+	if attempt != r.Attempt || !over(r, attempt) || len(r.Output) >= job.OutputTail/2 {
+		return "", false // a tail may be shorter than OutputTail, since it begins with a whole line
+	}
+	return r.Output, true
+}
+
+// follow copies what an attempt prints here until it has ended, or the reader is closed.
+func (b *Backend) follow(ctx context.Context, r *job.Run, attempt int) io.ReadCloser {
+	pr, pw := io.Pipe()
+	following, cancel := context.WithCancel(ctx)
+	f := &followed{PipeReader: pr, cancel: cancel, done: make(chan struct{})}
+	over := func() (bool, error) { return b.overNow(following, r, attempt) }
+	go func() { // ends with ctx and by Close, which waits for it
+		defer close(f.done)
+		pw.CloseWithError(b.worker.Follow(following, r.Name(), attempt, pw, over))
+	}()
+	return f
+}
+
+// overNow asks the store whether an attempt of r has ended: an error if it will not be where it was. What the store does not say
+// is not so.
+func (b *Backend) overNow(ctx context.Context, r *job.Run, attempt int) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	now, err := b.store.Run(ctx, r.Job, r.ID)
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return true, nil // so is what history had of it
+	case err != nil:
+		return false, nil
+	case now.State == job.Pending && now.Attempt < attempt, now.Attempt == attempt && now.Worker != "" && now.Worker != r.Worker:
+		return false, unavailable(fmt.Errorf("attempt %d of run %s was handed back before it began", attempt, r.Name()))
+	}
+	return over(&now, attempt), nil
+}
+
+// whoHas says which worker has the output of an attempt, 0 being the latest.
+func whoHas(r *job.Run, attempt int) (number int, worker string) {
+	if attempt == 0 || attempt == r.Attempt {
+		if r.Worker != "" {
+			return r.Attempt, r.Worker
+		}
+		if n := len(r.Attempts); attempt == 0 && n > 0 {
+			return r.Attempts[n-1].Number, r.Attempts[n-1].Worker
+		}
+	}
+	for _, a := range r.Attempts {
+		if a.Number == attempt {
+			return a.Number, a.Worker
+		}
+	}
+	return attempt, ""
+}
+
+// followed is the output of an attempt that may go on.
+type followed struct {
+	*io.PipeReader
+	cancel context.CancelFunc
+	done   chan struct{} // closed when nothing is copied any more
+}
+
+func (f *followed) Close() error {
+	f.cancel()
+	err := f.PipeReader.Close()
+	<-f.done
+	return err
+}

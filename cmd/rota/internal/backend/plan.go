@@ -1,0 +1,115 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/explain"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+)
+
+// explainEvents is how many of a job's latest events an explanation looks at.
+const explainEvents = 1000
+
+// Next lists a job's slots after from.
+func (b *Backend) Next(_ context.Context, name string, from time.Time, n int) (api.NextView, error) {
+	if err := b.up(); err != nil {
+		return api.NextView{}, err
+	}
+	j, err := b.known(name)
+	if err != nil {
+		return api.NextView{}, err
+	}
+	v := api.NextView{Slots: []time.Time{}, Notes: []string{}}
+	when, err := policy.When(name, j.Spec)
+	switch {
+	case err != nil:
+		return v, &api.Refusal{Reason: fmt.Sprintf("job %s has no slots, since its schedule cannot be read: %v", name, err)}
+	case when == nil:
+		v.Notes = append(v.Notes, "the job has no schedule of its own: it runs when asked")
+		return v, nil
+	}
+	until := from
+	for at, ok := when.Next(from); ok && len(v.Slots) < n; at, ok = when.Next(at) {
+		v.Slots, until = append(v.Slots, at), at
+	}
+	v.Notes = append(v.Notes, when.Notes(from, until, 5)...)
+	if d := when.Offset(); d > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("runs begin %s after their slots: the job's jitter", d))
+	}
+	if b.mirror.Gate().Paused != nil || j.Paused != nil {
+		v.Notes = append(v.Notes, "paused: slots that pass meanwhile are skipped")
+	}
+	return v, nil
+}
+
+// Explain says what became of a slot. It knows of runs and skipped slots of deleted jobs and of earlier schedules, too.
+func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
+	if err := b.up(); err != nil {
+		return api.ExplainView{}, err
+	}
+	f := explain.Facts{Gate: b.mirror.Gate(), Now: b.cfg.Now()}
+	if j, known := b.mirror.Job(name); known {
+		f.Job = j
+		f.When, f.Bad = policy.When(name, j.Spec)
+	}
+	f.Broken = b.mirror.Unreadable(name)
+	f.Cursor, _ = b.mirror.Cursor(name)
+	r, err := b.runAt(ctx, name, f.When, at)
+	if err != nil {
+		return api.ExplainView{}, err
+	}
+	if f.Events, err = b.store.Events(ctx, name, explainEvents); err != nil {
+		return api.ExplainView{}, asked(err)
+	}
+	f.Active = b.mirror.Runs(name, func(r *job.Run) bool { return r.Active(f.Now) })
+	if leader := b.leader(ctx); leader != nil {
+		f.Leader = leader.Node
+	}
+	f.Run = r
+	a := explain.Explain(f, at)
+	if a.Verdict == explain.Unknown {
+		return api.ExplainView{}, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
+	}
+	v := api.ExplainView{Job: name, Asked: at, Verdict: a.Verdict, Text: a.Text}
+	if r != nil && r.Slot.Equal(a.Slot) {
+		v.State, v.Ref = r.State, r.Name()
+	}
+	if !a.Slot.IsZero() {
+		v.Slot = &a.Slot
+	}
+	return v, nil
+}
+
+// runAt reads the run of the slot that is meant by at, nil if there is none: that of the present schedule, or of an earlier one.
+func (b *Backend) runAt(ctx context.Context, name string, when *schedule.Schedule, at time.Time) (*job.Run, error) {
+	slot, ok := explain.Slot(when, at)
+	if !ok {
+		minute := at.Truncate(time.Minute)
+		earlier := b.mirror.Runs(name, func(r *job.Run) bool {
+			return r.Kind == job.KindScheduled && r.Slot.Truncate(time.Minute).Equal(minute)
+		})
+		if len(earlier) == 0 {
+			return nil, nil
+		}
+		slot = earlier[0].Slot
+		for _, r := range earlier {
+			if r.Slot.Truncate(time.Second).Equal(at.Truncate(time.Second)) {
+				slot = r.Slot
+			}
+		}
+	}
+	r, err := b.store.Run(ctx, name, job.SlotID(slot))
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, asked(err)
+	}
+	return &r, nil
+}

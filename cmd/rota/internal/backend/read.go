@@ -1,0 +1,241 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// lookTimeout bounds what Cluster asks of etcd: what is not known by then is left out.
+const lookTimeout = 2 * time.Second
+
+// Cluster shows the whole. It answers in time also when etcd does not.
+func (b *Backend) Cluster(ctx context.Context) (api.ClusterView, error) {
+	if err := b.up(); err != nil {
+		return api.ClusterView{}, err
+	}
+	rev, _ := b.mirror.Current()
+	gate := b.mirror.Gate()
+	v := api.ClusterView{
+		Name: b.cfg.Prefix, Node: b.cfg.Node, Version: b.cfg.Version.Version,
+		Workers: len(b.mirror.Workers()), Jobs: b.mirror.CountJobs(), Paused: gate.Paused,
+		Store:       b.storeView(rev),
+		Clocks:      b.clocks.Views(),
+		Quarantined: b.quarantined(),
+	}
+	asking, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		v.Leader = b.leader(asking)
+		v.LagSeconds = b.lag(asking, v.Leader)
+	})
+	wg.Go(func() { v.NotReady = b.notReady(asking) })
+	wg.Wait()
+	b.addReplicas(&v)
+	v.Ready = len(v.NotReady) == 0
+	return v, nil
+}
+
+// quarantined lists what nobody can read, and jobs whose schedule nobody understands: these have no slots.
+func (b *Backend) quarantined() (list []api.QuarantineView) {
+	for _, q := range b.mirror.Quarantine() {
+		list = append(list, api.QuarantineView{Key: q.Key, Revision: q.Revision, Error: q.Error})
+	}
+	misfits := b.scheduler.InvalidSchedules()
+	for _, name := range slices.Sorted(maps.Keys(misfits)) {
+		if j, ok := b.mirror.Job(name); ok {
+			key := b.cfg.Prefix + "/" + string(job.RecordJob) + "/" + name
+			list = append(list, api.QuarantineView{Key: key, Revision: j.Rev, Error: misfits[name].Error()})
+		}
+	}
+	return list
+}
+
+// notReady says why this process is not ready.
+func (b *Backend) notReady(ctx context.Context) (reasons []string) {
+	for _, c := range b.health().Ready {
+		if err := c.Probe(ctx); err != nil {
+			reasons = append(reasons, c.Name+": "+err.Error())
+		}
+	}
+	return reasons
+}
+
+// leader is who leads, nil if nobody does or etcd does not say.
+func (b *Backend) leader(ctx context.Context) *api.LeaderView {
+	h, ok, err := election.Leader(ctx, b.client, b.store.Keys().Election())
+	if err != nil || !ok || h.Candidate.Since.IsZero() { // the first in the queue has not confirmed its win
+		return nil
+	}
+	return &api.LeaderView{Node: h.Candidate.Node, Addr: h.Candidate.Addr, Term: h.Term.Rev, Since: h.Candidate.Since}
+}
+
+func (b *Backend) addReplicas(v *api.ClusterView) {
+	files := b.mirror.Files()
+	v.Files = api.FilesView{Hash: files.Hash, By: files.By, At: files.At, Agree: true}
+	for _, r := range b.mirror.Replicas() {
+		v.Replicas = append(v.Replicas, api.ReplicaView{Replica: *r, Leader: v.Leader != nil && v.Leader.Node == r.Name})
+		if note := filesNote(r, files); note != "" {
+			v.Files.Agree = false
+			v.Files.Notes = append(v.Files.Notes, r.Name+": "+note)
+		}
+	}
+}
+
+// filesNote says how a replica's job files differ from those in force, also if it has not seen yet that they do; "" if they do
+// not.
+func filesNote(r *job.Replica, inForce job.Files) string {
+	switch {
+	case r.FilesNote != "" || r.FilesHash == "" || r.FilesHash == inForce.Hash:
+		return r.FilesNote
+	case inForce.Hash == "":
+		return "has files, and none are in force"
+	}
+	return "has other files than those in force, which " + inForce.By + " applied"
+}
+
+// storeView shows etcd's members and how full they are.
+func (b *Backend) storeView(rev int64) api.StoreView {
+	v := api.StoreView{Revision: rev, Members: b.endpoints, Unavailable: b.cfg.Space.Unavailable()}
+	v.DBSize, v.Quota, v.Full = b.cfg.Space.Fill()
+	return v
+}
+
+// Jobs shows all jobs.
+func (b *Backend) Jobs(context.Context) ([]api.JobView, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	jobs := b.mirror.Jobs()
+	views := make([]api.JobView, len(jobs))
+	for i, j := range jobs {
+		views[i] = b.jobView(j)
+	}
+	return views, nil
+}
+
+// Job shows one.
+func (b *Backend) Job(_ context.Context, name string) (api.JobView, error) {
+	if err := b.up(); err != nil {
+		return api.JobView{}, err
+	}
+	j, err := b.known(name)
+	if err != nil {
+		return api.JobView{}, err
+	}
+	return b.jobView(j), nil
+}
+
+// known is a definition as the mirror has it.
+func (b *Backend) known(name string) (*job.Job, error) {
+	if j, ok := b.mirror.Job(name); ok {
+		return j, nil
+	}
+	if err := b.mirror.Unreadable(name); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
+}
+
+func (b *Backend) jobView(j *job.Job) api.JobView {
+	v := api.JobView{Job: *j, Revision: j.Rev}
+	if next, ok := b.nextSlot(j); ok {
+		v.Next = &next
+	}
+	for _, r := range b.mirror.Runs(j.Name, nil) {
+		if !r.State.Terminal() {
+			v.Active = append(v.Active, r.Name())
+			if r.Ahead && r.Due.After(b.cfg.Now()) && (v.Next == nil || r.Slot.Before(*v.Next)) {
+				v.Next = &r.Slot // the cursor is past it, its time is not
+			}
+			continue
+		}
+		if v.Last == nil || r.Finished.After(v.Last.Finished) {
+			v.Last = &api.LastRun{Ref: r.Name(), State: r.State, Finished: r.Finished}
+		}
+	}
+	return v
+}
+
+// nextSlot is the slot that the job decides next, if nobody pauses it.
+func (b *Backend) nextSlot(j *job.Job) (time.Time, bool) {
+	when, err := policy.When(j.Name, j.Spec)
+	if err != nil || when == nil {
+		return time.Time{}, false
+	}
+	after := j.Since
+	if g := b.mirror.Gate(); g.Since.After(after) {
+		after = g.Since
+	}
+	if c, ok := b.mirror.Cursor(j.Name); ok && c.After.After(after) {
+		after = c.After
+	}
+	return when.Next(after)
+}
+
+// Runs shows the runs that q includes, the newest slot first.
+func (b *Backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	runs := b.mirror.Runs(q.Job, q.Includes)
+	views := make([]api.RunView, 0, min(len(runs), q.Limit))
+	slices.SortFunc(runs, api.CompareRuns)
+	for _, r := range runs {
+		if len(views) == q.Limit {
+			break
+		}
+		views = append(views, api.NewRunView(*r))
+	}
+	return views, nil
+}
+
+// Run shows all of one run, read from the store.
+func (b *Backend) Run(ctx context.Context, jobName, id string) (api.RunView, error) {
+	if err := b.up(); err != nil {
+		return api.RunView{}, err
+	}
+	r, err := b.store.Run(ctx, jobName, id)
+	if err != nil {
+		return api.RunView{}, asked(err)
+	}
+	return api.NewRunView(r), nil
+}
+
+// Workers shows all workers.
+func (b *Backend) Workers(context.Context) ([]api.WorkerView, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	running, armed := map[string]int{}, map[string]int{}
+	taken, now := map[string]int{}, b.cfg.Now()
+	for _, r := range b.mirror.Runs("", func(r *job.Run) bool { return !r.State.Terminal() }) {
+		switch r.State {
+		case job.Running:
+			running[r.Worker]++
+			taken[r.Worker]++
+		case job.Armed:
+			armed[r.Worker]++
+			if !r.Due.After(now) { // what is armed ahead gives way
+				taken[r.Worker]++
+			}
+		}
+	}
+	var views []api.WorkerView
+	for _, w := range b.mirror.Workers() {
+		views = append(views, api.WorkerView{
+			Worker: *w, Running: running[w.Name], Armed: armed[w.Name], Revision: w.Rev,
+			Free: max(0, w.Capacity-taken[w.Name]),
+		})
+	}
+	return views, nil
+}

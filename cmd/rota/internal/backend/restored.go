@@ -1,0 +1,30 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// AcceptRestored lets this process, and all others that wait, use the store as it is.
+func (b *Backend) AcceptRestored(ctx context.Context, by string) (api.RestoredView, error) {
+	restored := b.cfg.Admission.Restored()
+	if restored == nil {
+		return api.RestoredView{}, &api.Refusal{Reason: "there is nothing to accept: this process has not seen a store that is ahead of the present one"}
+	}
+	seen, err := b.cfg.Admission.Accept(ctx, b.cfg.Now(), by)
+	if err != nil {
+		return api.RestoredView{}, asked(err)
+	}
+	return api.RestoredView{
+		Cluster: seen.Cluster, Revision: seen.Revision, Era: seen.Era,
+		Lost: max(0, restored.Before.Revision-restored.Now.Revision),
+	}, nil
+}
+
+// errRestored is the answer while a restored store waits to be accepted.
+func errRestored(r *store.RestoredError) error {
+	return fmt.Errorf("%w; look at what is there, and then accept it with `rota accept-restored-store`", r)
+}

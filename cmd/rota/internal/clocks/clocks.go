@@ -1,0 +1,151 @@
+package clocks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/peer"
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Config says whose clocks are compared.
+type Config struct {
+	Name      string // of this process
+	TLS       config.ServerTLS
+	MaxOffset time.Duration    // a replica whose clock is further off does not lead
+	Now       func() time.Time // this process's clock
+	// Replicas returns the replicas, this one possibly included.
+	Replicas func(ctx context.Context) ([]*job.Replica, error)
+	// Term returns the term that this process leads, zero for none. Nil for a worker, whose own clock decides nothing.
+	Term func() int64
+}
+
+// Clocks knows how far the replicas' clocks are from this process's.
+type Clocks struct {
+	cfg    Config
+	log    hclog.Logger
+	leader election.LeaderClock
+	own    election.OwnClock
+	peers  *election.PeerClocks
+	scheme string
+	client http.Client
+}
+
+// The pace of the measurements, and for how long one counts.
+const (
+	measureEvery   = 2 * time.Second
+	measureTimeout = time.Second
+	measureAge     = 30 * time.Second
+)
+
+// New returns clocks that have measured nothing yet.
+func New(cfg Config, log hclog.Logger) (*Clocks, error) {
+	scheme, transport, err := peer.Transport(cfg.TLS)
+	if err != nil {
+		return nil, err
+	}
+	c := &Clocks{cfg: cfg, log: log, scheme: scheme, client: http.Client{Transport: transport, Timeout: measureTimeout}}
+	c.peers = election.NewPeerClocks(func() election.Reading { return Read(cfg.Now) })
+	return c, nil
+}
+
+// Run measures until ctx ends.
+func (c *Clocks) Run(ctx context.Context) error {
+	defer c.client.CloseIdleConnections()
+	loop.Every(ctx, measureEvery, c.measure)
+	return nil
+}
+
+// measure asks every other replica once.
+func (c *Clocks) measure(ctx context.Context) {
+	asking, cancel := context.WithTimeout(ctx, measureTimeout)
+	replicas, err := c.cfg.Replicas(asking)
+	cancel()
+	if err != nil && ctx.Err() == nil {
+		c.log.Debug("clocks were not compared", "err", err)
+	}
+	round := c.peers.Round()
+	var wg sync.WaitGroup
+	for _, r := range replicas {
+		if r.Name == c.cfg.Name || r.Addr == "" {
+			continue
+		}
+		wg.Go(func() {
+			if o, err := c.ask(ctx, r.Name, r.Addr); err == nil {
+				round.Record(o)
+			}
+		})
+	}
+	wg.Wait()
+	if c.cfg.Term != nil {
+		c.judge(round)
+	}
+}
+
+// ask measures the offset of one process's clock, and takes its term if it leads.
+func (c *Clocks) ask(ctx context.Context, name, addr string) (election.Offset, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.scheme+addr+"/clock", nil)
+	if err != nil {
+		return election.Offset{}, fmt.Errorf("ask %s for its clock: %w", name, err)
+	}
+	sent, began := c.cfg.Now(), time.Now()
+	resp, err := c.client.Do(req)
+	took := time.Since(began)
+	if err != nil {
+		return election.Offset{}, fmt.Errorf("ask %s for its clock: %w", name, err)
+	}
+	defer resp.Body.Close()
+	var v api.ClockReading
+	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil || resp.StatusCode != http.StatusOK {
+		return election.Offset{}, fmt.Errorf("ask %s for its clock: status %d: %v", name, resp.StatusCode, err)
+	}
+	if v.Node != name { // this process itself, for instance, if addr is a loopback address
+		return election.Offset{}, fmt.Errorf("ask %s for its clock: %s answers at %s", name, v.Node, addr)
+	}
+	c.leader.Record(v.Term, v.Answered, took, began.Add(took))
+	return election.Measure(name, sent, v.Received, v.Answered, took), nil
+}
+
+// Answers reports whether the process called name answers at addr. It is not enough that a connection is accepted: the kernel
+// accepts connections for a process that is stopped.
+func (c *Clocks) Answers(ctx context.Context, name, addr string) bool {
+	_, err := c.ask(ctx, name, addr)
+	return err == nil
+}
+
+// Read reads this machine's clocks. now is the wall clock that the process decides by.
+func Read(now func() time.Time) election.Reading {
+	r := election.SystemClock()
+	r.Wall = now().Round(0).UTC()
+	return r
+}
+
+// judge compares this process's clock with the others, and logs when it turns out to be wrong, or right again.
+func (c *Clocks) judge(round election.Round) {
+	switch wrong, news := round.Judge(c.cfg.Now(), measureAge, c.cfg.MaxOffset); {
+	case !news:
+	case wrong != nil:
+		c.log.Error("this replica does not lead until its clock is set right", "err", wrong)
+	default:
+		c.log.Info("the clock is right again")
+	}
+}
+
+// Views returns the offsets as the API shows them.
+func (c *Clocks) Views() []api.ClockView {
+	var views []api.ClockView
+	for _, o := range c.peers.Offsets() {
+		views = append(views, api.ClockView{Node: o.Node, OffsetSeconds: o.Ahead.Seconds(), UncertaintySeconds: o.Uncertainty.Seconds(), At: o.At})
+	}
+	return views
+}

@@ -1,0 +1,56 @@
+package clocks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/api"
+)
+
+// Peers returns the clocks of the other replicas, by which this one decides whether it may lead.
+func (c *Clocks) Peers() *election.PeerClocks { return c.peers }
+
+// Trusted returns an error while this process's clock is wrong.
+func (c *Clocks) Trusted() error { return c.peers.Trusted() }
+
+// StartTerm begins the clock of a term that this process leads. It shows less than the wall clock if that is set forward during the
+// term.
+func (c *Clocks) StartTerm() { c.own.Start(c.cfg.Now()) }
+
+// leads reports whether this process leads.
+func (c *Clocks) leads() bool { return c.cfg.Term != nil && c.cfg.Term() != 0 }
+
+// LeaderNow returns the least that the clock of the leader of term can show now, false if that is unknown.
+func (c *Clocks) LeaderNow(term int64) (time.Time, bool) {
+	if term != 0 && c.cfg.Term != nil && c.cfg.Term() == term {
+		return c.own.Now(c.cfg.Now()), true
+	}
+	return c.leader.Now(term)
+}
+
+// Now returns the time by which a change is dated that is made now. The leader decides by its own clock what is due, so the leader's
+// clock counts if this process's differs by more than noise. If this clock is wrong and the leader's is unknown, Now returns an
+// error, and the process must change nothing. Now waits for the first comparison of the clocks.
+func (c *Clocks) Now(ctx context.Context) (time.Time, error) {
+	select {
+	case <-c.peers.Judged():
+	case <-ctx.Done():
+		return time.Time{}, context.Cause(ctx)
+	}
+	now := c.cfg.Now()
+	if c.leads() { // or this clock has just been set, and the term is about to end
+		return c.own.Now(now).UTC(), nil
+	}
+	leader, known := c.leader.Offset(now)
+	wrong := c.peers.Trusted()
+	switch {
+	case known && leader.Beyond(c.cfg.MaxOffset):
+		return now.Add(leader.Ahead).UTC(), nil
+	case !known && wrong != nil:
+		return time.Time{}, fmt.Errorf("replica %s has a wrong clock and knows of no leader's: %w: ask another replica, and set this one's clock right: %w",
+			c.cfg.Name, wrong, api.ErrUnavailable)
+	}
+	return now.UTC(), nil
+}

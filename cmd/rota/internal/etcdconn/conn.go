@@ -1,0 +1,205 @@
+package etcdconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/store/embedded"
+)
+
+// Config says which etcd a process uses.
+type Config struct {
+	Etcd   config.Etcd     // with endpoints: the etcd at them; without: the member below
+	Member embedded.Config // of the member that this process embeds
+	// Cluster returns the ID of the etcd cluster that this process used before, in hexadecimal; "" if there is none.
+	Cluster func() string
+}
+
+// Conn is a connection to etcd.
+type Conn struct {
+	cfg       Config
+	client    *clientv3.Client
+	password  string           // with which client logged in
+	member    *embedded.Server // nil without an embedded member
+	endpoints *endpoints       // nil if there is nothing to choose from
+	log       hclog.Logger
+}
+
+// Open makes the client, and starts the embedded member if there is one. With a password it waits until etcd accepts it. The
+// caller calls Run and Await next, and Close at the end.
+func Open(ctx context.Context, cfg Config, log hclog.Logger) (*Conn, error) {
+	c := &Conn{cfg: cfg, log: log}
+	if len(cfg.Etcd.Endpoints) == 0 {
+		return c, c.embed(ctx)
+	}
+	err := c.await(ctx, func(context.Context) (err error) {
+		if c.password, err = password(cfg.Etcd); err != nil {
+			return err
+		}
+		c.client, err = Dial(cfg.Etcd)
+		return err
+	})
+	if err == nil && len(cfg.Etcd.Endpoints) > 1 {
+		c.endpoints = newEndpoints(cfg.Etcd, c.client, cfg.Cluster, log.Named("etcd"))
+		c.endpoints.poll(ctx) // before the first request, which another cluster might answer
+	}
+	return c, err
+}
+
+// embed starts this process's etcd member.
+func (c *Conn) embed(ctx context.Context) error {
+	if err := c.cfg.Member.Validate(); err != nil {
+		return failure.Config(fmt.Errorf("read etcd.embedded: %w", err))
+	}
+	server, err := embedded.Start(ctx, c.cfg.Member, c.log)
+	switch {
+	case errors.Is(err, embedded.ErrMembers):
+		return failure.Config(err)
+	case err != nil:
+		return failure.Place(err)
+	}
+	c.client, c.member = server.Client(), server
+	return nil
+}
+
+// Client returns the client. Conn closes it.
+func (c *Conn) Client() *clientv3.Client { return c.client }
+
+// Members returns how many members the embedded etcd has, zero without an embedded etcd.
+func (c *Conn) Members() int {
+	if c.member == nil {
+		return 0
+	}
+	return c.member.MemberCount()
+}
+
+// Run chooses the endpoints until ctx ends. It returns an error if the embedded member ends earlier.
+func (c *Conn) Run(ctx context.Context) error {
+	switch {
+	case c.endpoints != nil:
+		loop.Every(ctx, probeEvery, c.endpoints.poll)
+	case c.member != nil:
+		select {
+		case <-ctx.Done():
+		case <-c.member.Done():
+			return fmt.Errorf("etcd member ended: %w", c.member.Err())
+		}
+	}
+	return nil
+}
+
+// Await returns once etcd answers, and refuses a version that is too old. An embedded member answers at once.
+func (c *Conn) Await(ctx context.Context) error {
+	if c.member != nil {
+		return nil
+	}
+	return c.await(ctx, func(ctx context.Context) error { return CheckVersion(ctx, c.client) })
+}
+
+// Close closes the client, and ends the embedded member. Run has to have returned.
+func (c *Conn) Close() error {
+	if c.member != nil {
+		return c.member.Close()
+	}
+	var probes error
+	if c.endpoints != nil {
+		probes = c.endpoints.close()
+	}
+	if c.client == nil {
+		return probes
+	}
+	return errors.Join(probes, ignoreCanceled(c.client.Close()))
+}
+
+// A Follower has requests and watches under way, which a change of etcd's members may have cut off.
+type Follower interface {
+	Resend()  // sends writes again: another member leads etcd
+	Suspect() // checks the watches: a member that was used does not answer
+}
+
+// Notify tells f of changes of etcd's members until ctx ends.
+func (c *Conn) Notify(ctx context.Context, f Follower) error {
+	var dropped <-chan struct{}
+	if c.endpoints != nil {
+		dropped = c.endpoints.dropped
+	}
+	for {
+		var elected <-chan struct{}
+		if c.member != nil {
+			elected = c.member.LeaderChanged()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-elected:
+			f.Resend()
+		case <-dropped:
+			f.Suspect()
+		}
+	}
+}
+
+// The pace of await.
+const (
+	askPause     = 2 * time.Second // the longest pause between two tries. After an outage nobody may lead for as long.
+	complainEach = 5 * time.Second // the shortest pause between two log lines
+)
+
+// await calls ask until etcd answers, or refuses for a reason that does not pass. Until then it logs now and then that etcd does
+// not answer.
+func (c *Conn) await(ctx context.Context, ask func(ctx context.Context) error) error {
+	var logged time.Time
+	for pause := askPause / 4; ; pause = min(2*pause, askPause) {
+		try, cancel := context.WithTimeout(ctx, 3*time.Second)
+		err := ask(try)
+		cancel()
+		switch {
+		case err == nil || failure.IsConfig(err) || errors.Is(err, rpctypes.ErrAuthFailed):
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case time.Since(logged) >= complainEach:
+			logged = time.Now()
+			c.log.Error("etcd does not answer, trying again", "endpoints", strings.Join(c.cfg.Etcd.Endpoints, ","),
+				"err", unreached(c.cfg.Etcd.Endpoints, err))
+		}
+		if loop.Pause(ctx, pause); ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// unreached says why no endpoint answers. The client's own error says only that time ran out.
+func unreached(endpoints []string, err error) string {
+	for _, ep := range endpoints {
+		u, parseErr := url.Parse(ep)
+		if parseErr != nil || u.Host == "" {
+			continue
+		}
+		conn, dialErr := net.DialTimeout("tcp", u.Host, time.Second)
+		if dialErr != nil {
+			return dialErr.Error()
+		}
+		conn.Close()
+	}
+	return failure.Short(err)
+}
+
+func ignoreCanceled(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

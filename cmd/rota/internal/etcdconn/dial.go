@@ -1,0 +1,100 @@
+package etcdconn
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/election"
+)
+
+// redial tries a failed connection again after 2 s at most. By default gRPC waits for up to two minutes, and rota would dispatch
+// nothing for as long after an outage. An attempt to connect takes no longer than a request to etcd may take.
+var redial = grpc.WithConnectParams(grpc.ConnectParams{
+	Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
+	MinConnectTimeout: 3 * time.Second,
+})
+
+// loginTimeout is how long a client waits until etcd accepts its password.
+const loginTimeout = 3 * time.Second
+
+// Dial returns a client for the settings' endpoints. Without a password it does not wait for an answer. With one it fails if no
+// endpoint accepts it in time.
+func Dial(e config.Etcd) (*clientv3.Client, error) { return dial(e, loginTimeout) }
+
+func dial(e config.Etcd, login time.Duration) (*clientv3.Client, error) {
+	cfg := clientv3.Config{
+		Endpoints:            e.Endpoints,
+		DialTimeout:          login,
+		DialKeepAliveTime:    10 * time.Second,
+		DialKeepAliveTimeout: 3 * time.Second,
+		PermitWithoutStream:  true,
+		Username:             e.Username,
+		DialOptions:          []grpc.DialOption{redial},
+		Logger:               zap.NewNop(), // its errors are returned as well
+	}
+	var err error
+	if cfg.Password, err = password(e); err != nil {
+		return nil, err
+	}
+	if cfg.TLS, err = clientTLS(e.TLS); err != nil {
+		return nil, err
+	}
+	client, err := clientv3.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to etcd %s: %w", strings.Join(e.Endpoints, ","), err)
+	}
+	if cfg.Username != "" {
+		election.ReuseStreams(client)
+	}
+	return client, nil
+}
+
+// password reads the password file of the settings; "" if there is none.
+func password(e config.Etcd) (string, error) {
+	if e.PasswordFile == "" {
+		return "", nil
+	}
+	b, err := os.ReadFile(e.PasswordFile)
+	if err != nil {
+		return "", failure.Config(fmt.Errorf("read etcd.password_file: %w", err))
+	}
+	return strings.TrimRight(string(b), "\r\n"), nil
+}
+
+// ErrPassword means that etcd accepts a newer password than the one that this process started with. A restart helps.
+var ErrPassword = errors.New("etcd no longer accepts the password with which this process started, and etcd.password_file has another one by now")
+
+// PasswordChanged reports whether refused is etcd's refusal of the password, while the file has another one by now.
+func (c *Conn) PasswordChanged(refused error) bool {
+	if !errors.Is(refused, rpctypes.ErrAuthFailed) && !errors.Is(refused, rpctypes.ErrInvalidAuthToken) {
+		return false
+	}
+	now, err := password(c.cfg.Etcd)
+	return err == nil && now != c.password
+}
+
+// clientTLS returns how to speak TLS with etcd; nil for plain text.
+func clientTLS(t config.ClientTLS) (*tls.Config, error) {
+	if t == (config.ClientTLS{}) {
+		return nil, nil
+	}
+	info := transport.TLSInfo{CertFile: t.Cert, KeyFile: t.Key, TrustedCAFile: t.CA}
+	c, err := info.ClientConfig()
+	if err != nil {
+		return nil, failure.Config(fmt.Errorf("read etcd.tls: %w", err))
+	}
+	return c, nil
+}

@@ -1,0 +1,57 @@
+package etcdconn
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/goleak"
+
+	"github.com/rota-scheduler/rota/store/embedded"
+)
+
+// TestMain fails if a goroutine is left. Connections of etcd may take a while to end.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 {
+		err := goleak.Find()
+		for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); {
+			err = goleak.Find()
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// etcd starts an etcd until the test ends, and returns its endpoint.
+func etcd(t testing.TB) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	s, err := embedded.Start(ctx, embedded.Config{Dir: t.TempDir(), Client: "http://127.0.0.1:0", NoSync: true}, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close etcd: %v", err)
+		}
+	})
+	return s.Endpoint()
+}
+
+// eventually polls until ok returns true.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) { // polls: other goroutines decide when
+		if time.Now().After(end) {
+			t.Fatalf("still not: %s", what)
+		}
+	}
+}

@@ -1,0 +1,2 @@
+// Package failure classifies errors for the operator of a process.
+package failure

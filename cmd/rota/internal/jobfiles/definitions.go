@@ -1,0 +1,202 @@
+package jobfiles
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// definitions are all definitions of one kind: those in the files and those in the store. R is their record, such as job.Job.
+type definitions[R any] struct {
+	kind    string // for the log
+	log     hclog.Logger
+	now     func(context.Context) (time.Time, error)
+	wanted  []wanted[R]
+	present func() []*R // in the mirror
+	known   func(name string) (*R, bool)
+
+	header func(*R) header
+	read   func(ctx context.Context, name string) (R, error)
+	put    func(ctx context.Context, r R) (R, error)
+	remove func(ctx context.Context, name string, rev int64) error
+	// replaceUnreadable allows files to replace a record that nobody can read.
+	replaceUnreadable bool
+}
+
+// wanted is a definition in a file.
+type wanted[R any] struct {
+	name, file string
+	// define returns the record that takes the place of known (nil: none), and whether it differs.
+	define func(known *R, origin job.Origin, now time.Time) (next R, changed bool)
+}
+
+// header is what the records of all kinds have.
+type header struct {
+	name       string
+	origin     *job.Origin
+	rev        *int64
+	generation int64
+}
+
+// version is a record as it was read; nil: there is none that anybody can read.
+type version[R any] struct {
+	record *R
+	rev    int64 // of the record that the next one replaces; 0: there is none
+}
+
+// writes returns the writes of the definitions that differ from their files.
+func (d *definitions[R]) writes(ctx context.Context) (writes []func() error) {
+	for _, w := range d.wanted {
+		known, _ := d.known(w.name)
+		if _, changed := d.next(known, w, time.Time{}); changed {
+			writes = append(writes, func() error { return d.write(ctx, known, w) })
+		}
+	}
+	return writes
+}
+
+// removals returns the removals of the definitions that came from files and are in none any more.
+func (d *definitions[R]) removals(ctx context.Context) (removals []func() error) {
+	names := make(map[string]bool, len(d.wanted))
+	for _, w := range d.wanted {
+		names[w.name] = true
+	}
+	for _, r := range d.present() {
+		if h := d.header(r); !names[h.name] && h.origin.Kind == job.OriginFile {
+			removals = append(removals, func() error { return d.delete(ctx, r) })
+		}
+	}
+	return removals
+}
+
+// next returns the record that w makes of known, and whether that is a change. Another file name alone is no change: replicas may
+// have the same definitions in other files.
+func (d *definitions[R]) next(known *R, w wanted[R], now time.Time) (R, bool) {
+	origin := job.Origin{Kind: job.OriginFile, Source: filepath.Base(w.file)}
+	if known != nil && d.header(known).origin.Kind == job.OriginFile {
+		origin = *d.header(known).origin
+	}
+	next, changed := w.define(known, origin, now)
+	if changed {
+		d.header(&next).origin.Source = filepath.Base(w.file)
+	}
+	return next, changed
+}
+
+// write writes one definition.
+func (d *definitions[R]) write(ctx context.Context, known *R, w wanted[R]) error {
+	_, err := store.Edit(ctx, d.knownFirst(known, w.name), func(v version[R]) (version[R], bool, error) {
+		now, err := d.now(ctx)
+		if err != nil {
+			return v, false, err
+		}
+		next, changed := d.next(v.record, w, now)
+		return version[R]{&next, v.rev}, changed, nil
+	}, func(ctx context.Context, v version[R]) (version[R], error) {
+		h := d.header(v.record)
+		*h.rev = v.rev
+		_, err := d.put(ctx, *v.record)
+		if err == nil {
+			d.log.Info(d.kind+" defined", d.kind, w.name, "generation", h.generation, "file", w.file)
+		}
+		return v, err
+	})
+	return err
+}
+
+// delete removes a definition that is in no file any more.
+func (d *definitions[R]) delete(ctx context.Context, known *R) error {
+	name := d.header(known).name
+	_, err := store.Edit(ctx, d.knownFirst(known, name), func(v version[R]) (version[R], bool, error) {
+		return v, v.record != nil && d.header(v.record).origin.Kind == job.OriginFile, nil
+	}, func(ctx context.Context, v version[R]) (version[R], error) {
+		err := d.remove(ctx, name, v.rev)
+		if err == nil {
+			d.log.Info(d.kind+" removed, no file defines it any more", d.kind, name)
+		}
+		return v, err
+	})
+	return err
+}
+
+// knownFirst reads a record: at first as the mirror has it, and after a conflict from the store.
+func (d *definitions[R]) knownFirst(known *R, name string) func(context.Context) (version[R], error) {
+	first := version[R]{record: known}
+	if known != nil {
+		first.rev = *d.header(known).rev
+	}
+	return store.KnownFirst(first, func(ctx context.Context) (version[R], error) {
+		r, err := d.read(ctx, name)
+		switch {
+		case errors.Is(err, job.ErrNotFound), errors.Is(err, job.ErrUnreadable) && d.replaceUnreadable:
+			return version[R]{rev: *d.header(&r).rev}, nil
+		case err != nil:
+			return version[R]{}, err
+		}
+		return version[R]{&r, *d.header(&r).rev}, nil
+	})
+}
+
+// jobs are the jobs of the set and of the store.
+func (f *Files) jobs() *definitions[job.Job] {
+	d := &definitions[job.Job]{
+		kind: "job", log: f.log, now: f.replica.Now, present: f.mirror.Jobs, known: f.mirror.Job,
+		read: f.store.Job, put: f.store.PutJob, remove: f.store.DeleteJob,
+		header: func(j *job.Job) header { return header{j.Name, &j.Origin, &j.Rev, j.Generation} },
+	}
+	for _, def := range f.set.Jobs {
+		d.wanted = append(d.wanted, wanted[job.Job]{def.Name, def.File, func(known *job.Job, origin job.Origin, now time.Time) (job.Job, bool) {
+			return job.Define(known, def.Name, def.Spec, origin, now)
+		}})
+	}
+	return d
+}
+
+// limits are the limits of the set and of the store.
+func (f *Files) limits() *definitions[job.Limit] {
+	d := &definitions[job.Limit]{
+		kind: "limit", log: f.log, now: f.replica.Now, present: f.mirror.Limits, known: f.mirror.Limit,
+		read: f.store.Limit, put: f.store.PutLimit, remove: f.store.DeleteLimit, replaceUnreadable: true,
+		header: func(l *job.Limit) header { return header{l.Name, &l.Origin, &l.Rev, l.Generation} },
+	}
+	for _, def := range f.set.Limits {
+		d.wanted = append(d.wanted, wanted[job.Limit]{def.Name, def.File, func(known *job.Limit, origin job.Origin, now time.Time) (job.Limit, bool) {
+			return job.DefineLimit(known, def.Name, def.Spec, origin, now)
+		}})
+	}
+	return d
+}
+
+// writers is how many definitions are written at a time. The store gathers them into few transactions.
+const writers = 16
+
+// sideBySide makes all changes, writers at a time, as long as the set is in force.
+func (f *Files) sideBySide(changes []func() error) error {
+	errs := make([]error, len(changes))
+	room := make(chan struct{}, writers)
+	var wg sync.WaitGroup
+	for i, change := range changes {
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			if f.mirror.Files().Hash != f.set.Hash {
+				errs[i] = errOvertaken
+				return
+			}
+			errs[i] = change()
+		})
+	}
+	wg.Wait()
+	if slices.Contains(errs, errOvertaken) {
+		return errOvertaken
+	}
+	return errors.Join(errs...)
+}

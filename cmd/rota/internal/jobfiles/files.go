@@ -1,0 +1,219 @@
+package jobfiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Config says where the files are, and what the replica remembers of them.
+type Config struct {
+	Path    string           // a file, or a directory of files
+	Node    string           // the name of the replica
+	DataDir string           // of the replica
+	Reload  <-chan os.Signal // asks for another reading of the files; may be nil
+}
+
+// Store holds the definitions. Each method that puts or deletes returns job.ErrConflict if the record has changed.
+type Store interface {
+	Files(ctx context.Context) (job.Files, error)
+	PutFiles(ctx context.Context, f job.Files) (job.Files, error)
+	Job(ctx context.Context, name string) (job.Job, error)
+	PutJob(ctx context.Context, j job.Job) (job.Job, error)
+	DeleteJob(ctx context.Context, name string, rev int64) error
+	Limit(ctx context.Context, name string) (job.Limit, error)
+	PutLimit(ctx context.Context, l job.Limit) (job.Limit, error)
+	DeleteLimit(ctx context.Context, name string, rev int64) error
+}
+
+// Mirror is the replica's copy of the store.
+type Mirror interface {
+	Files() job.Files
+	Job(name string) (*job.Job, bool)
+	Jobs() []*job.Job
+	Limit(name string) (*job.Limit, bool)
+	Limits() []*job.Limit
+}
+
+// Replica is what the files need of their process.
+type Replica interface {
+	// CatchUp waits until the mirror has everything that is in the store now.
+	CatchUp(ctx context.Context) error
+	// Now returns the time by which a change is dated.
+	Now(ctx context.Context) (time.Time, error)
+	// ShowFiles shows to the others which files this replica has read, and why they are not in force.
+	ShowFiles(hash, note string)
+}
+
+// Files are the job files of a replica.
+type Files struct {
+	cfg     Config
+	log     hclog.Logger
+	store   Store
+	mirror  Mirror
+	replica Replica
+
+	// All of these are owned by Run, once it runs.
+
+	set      *config.Set // the last set without mistakes; nil: none yet
+	mistakes error       // in the files as they are; nil: none
+	logged   string      // the mistakes that the log has
+	stamp    snapshot    // of the files when they were read
+	edited   bool        // set is an edit that is not in force yet
+	newer    int64       // a mark with another set is newer than set from this revision on
+	memory   memory      // what the disk has
+	last     job.Files   // the store's mark, as it was read or written last
+	moved    bool        // the last enforce moved the mark
+	behind   string      // why set must not be put in force, until the files change; "": it may
+	unstable bool        // the files keep changing, and are not read until they rest
+}
+
+// How the files are watched. The file system reports most changes at once. Polling finds the others: links that were moved
+// elsewhere, network file systems, and machines that are out of watches.
+const (
+	pollEvery  = 5 * time.Second
+	retryAfter = 2 * time.Second  // after a failure
+	checkEvery = 30 * time.Second // the store is compared with files that are in force
+)
+
+// Open reads the files. It logs mistakes; Run decides what they mean.
+func Open(cfg Config, log hclog.Logger) *Files {
+	f := &Files{cfg: cfg, log: log, newer: never}
+	f.load()
+	return f
+}
+
+// Run puts the files in force, and again whenever they change. It returns an error only if the files have mistakes while no set
+// has ever been in force.
+func (f *Files) Run(ctx context.Context, s Store, m Mirror, r Replica) error {
+	f.store, f.mirror, f.replica = s, m, r
+	changes, stop := f.watch()
+	defer stop()
+	for f.stamp.fresh() && f.deletes(ctx) && !f.settle(ctx, true) { // somebody may still be copying them
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+	f.load() // they may have changed while etcd did not answer
+	f.recall()
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	enforce := time.NewTimer(0)
+	defer enforce.Stop()
+	for {
+		forced := false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-enforce.C:
+			f.moved = false
+			next, err := checkEvery, f.enforce(ctx)
+			switch {
+			case errors.Is(err, errNoFiles):
+				return f.mistakes
+			case err != nil && ctx.Err() == nil:
+				f.log.Info("job files are not in force yet", "path", f.cfg.Path, "err", err)
+				next = retryAfter
+			case f.moved:
+				next = retryAfter
+			}
+			enforce.Reset(next)
+			continue
+		case <-f.cfg.Reload:
+			f.log.Info("reading the job files again", "path", f.cfg.Path, "reason", "asked")
+			forced = true
+		case <-changes:
+		case <-poll.C:
+		}
+		if f.poll(ctx, forced) {
+			enforce.Reset(0)
+		}
+	}
+}
+
+// load reads the files, and reports whether the set differs from the last one.
+func (f *Files) load() (changed bool) {
+	f.stamp = takeSnapshot(f.cfg.Path) // first, so that a change during the reading is noticed
+	set, err := config.LoadJobs([]string{f.cfg.Path})
+	if f.mistakes = err; err != nil {
+		if text := err.Error(); text != f.logged {
+			f.log.Error("job files are wrong, what is in force stays:\n"+text, "path", f.cfg.Path)
+			f.logged = text
+		}
+		return false
+	}
+	f.logged = ""
+	changed = f.set == nil || set.Hash != f.set.Hash
+	f.set = set
+	return changed
+}
+
+// poll reads the files if they have changed, or if the last reading failed. A snapshot shows neither owners nor read errors, so a
+// file that could not be read is always tried again. poll reports whether there was a reason to read them.
+func (f *Files) poll(ctx context.Context, forced bool) bool {
+	changed := forced || f.unstable || !f.stamp.same(takeSnapshot(f.cfg.Path))
+	if !changed && !isUnread(f.mistakes) {
+		return false
+	}
+	if changed {
+		f.logged = "" // log the mistakes again, but only once for each change
+	}
+	if f.settle(ctx, f.unstable) {
+		f.read()
+	}
+	return true
+}
+
+// isUnread reports whether a file could not be read.
+func isUnread(mistakes error) bool {
+	var all config.Errors
+	return errors.As(mistakes, &all) && slices.ContainsFunc(all, func(e *config.Error) bool { return e.Unread })
+}
+
+// read reads the files after a change. The change is an edit, unless the files could not be read since the start.
+func (f *Files) read() {
+	found := f.set == nil && isUnread(f.mistakes)
+	switch {
+	case !f.load():
+	case found:
+		f.recall()
+	default:
+		f.edited, f.behind = true, ""
+		f.newer = max(f.mirror.Files().Rev, f.last.Rev) + 1
+		f.remember()
+	}
+}
+
+// show tells the other replicas which files this one has read, and why they are not in force.
+func (f *Files) show() {
+	note, hash := f.behind, ""
+	if f.set != nil {
+		hash = f.set.Hash
+	}
+	if f.mistakes != nil {
+		note = "the job files are wrong and not in force: " + firstMistake(f.mistakes)
+	}
+	if f.unstable {
+		note = "the job files change and change, and are not read before they rest"
+	}
+	f.replica.ShowFiles(hash, note)
+}
+
+// firstMistake returns the first mistake as one line, with its place, and the number of the others.
+func firstMistake(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	var all config.Errors
+	if errors.As(err, &all) && len(all) > 1 {
+		text += fmt.Sprintf(" (and %d more)", len(all)-1)
+	}
+	return text
+}

@@ -1,0 +1,92 @@
+package jobfiles
+
+import (
+	"context"
+	"time"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// How long files have to rest before they are read. A file that is written in place is incomplete for a while, and the first half
+// of a job file is often a valid job file with fewer jobs. So files rest longer if jobs would be deleted.
+const (
+	restSwapped  = 250 * time.Millisecond // after atomic replacements only
+	restWritten  = time.Second            // after a file was written in place
+	restDeleting = 3 * time.Second        // after a file was written in place, if jobs that are in force are missing
+	restPatience = 3 * time.Second        // beyond that: the files count as unstable
+	restPoll     = 50 * time.Millisecond
+)
+
+// settle waits until nobody writes the files any more, and reports whether they may be read. written says that they are known to
+// be written in place.
+func (f *Files) settle(ctx context.Context, written bool) bool {
+	rested := rest(ctx, f.cfg.Path, f.stamp, written, f.deletesKnown)
+	if ctx.Err() != nil {
+		return false
+	}
+	if !rested && !f.unstable {
+		f.log.Warn("job files keep changing and are not read until they rest", "path", f.cfg.Path)
+	}
+	if f.unstable = !rested; f.unstable {
+		f.show() // now: further changes keep Run busy
+	}
+	return rested
+}
+
+// rest waits until the files at path have not changed for as long as they have to rest, and for restPatience longer at most. before
+// is the last snapshot of them. deletes reports whether jobs that are in force are missing from them. rest returns false if they
+// still change, or if ctx has ended.
+func rest(ctx context.Context, path string, before snapshot, written bool, deletes func() bool) bool {
+	began := time.Now()
+	since := began
+	asked, deleting := false, false // deletes was called for before, and what it returned
+	for {
+		now := takeSnapshot(path)
+		if !now.same(before) {
+			written = written || !before.swapped(now)
+			before, since, asked, deleting = now, time.Now(), false, false
+		}
+		rested := time.Since(since)
+		if written && rested >= restWritten && !asked {
+			asked, deleting = true, deletes()
+		}
+		need := restSwapped
+		switch {
+		case deleting:
+			need = restDeleting
+		case written:
+			need = restWritten
+		}
+		switch {
+		case rested >= need:
+			return true
+		case time.Since(began) >= need+restPatience:
+			return false
+		}
+		if loop.Pause(ctx, restPoll); ctx.Err() != nil {
+			return false
+		}
+	}
+}
+
+// deletes is deletesKnown for a process that starts, whose mirror may still be empty. Files that were written just before the start
+// are put in force at once if they delete nothing.
+func (f *Files) deletes(ctx context.Context) bool {
+	return f.replica.CatchUp(ctx) != nil || f.deletesKnown()
+}
+
+// deletesKnown reports whether jobs that are in force are missing from the files as they are now.
+func (f *Files) deletesKnown() bool {
+	set, err := config.LoadJobs([]string{f.cfg.Path})
+	if err != nil {
+		return false // load reports the mistakes
+	}
+	for _, j := range f.mirror.Jobs() {
+		if _, there := set.Jobs[j.Name]; !there && j.Origin.Kind == job.OriginFile {
+			return true
+		}
+	}
+	return false
+}

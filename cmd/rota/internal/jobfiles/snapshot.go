@@ -1,0 +1,85 @@
+package jobfiles
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// snapshot is what the directory entries of the job files show, by name.
+type snapshot map[string]entry
+
+// entry is one file, or the file that its links lead to.
+type entry struct {
+	info os.FileInfo // nil: the file cannot be inspected
+	real string      // the path behind all links; "" if it is unknown
+	gone bool
+}
+
+// takeSnapshot inspects the job files at path.
+func takeSnapshot(path string) snapshot {
+	s := snapshot{}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		s.add(path)
+		return s
+	}
+	for _, entry := range entries { // only the names of a directory matter, not its time
+		if ext := filepath.Ext(entry.Name()); ext == ".yaml" || ext == ".yml" {
+			s.add(filepath.Join(path, entry.Name()))
+		}
+	}
+	return s
+}
+
+func (s snapshot) add(name string) {
+	info, err := os.Stat(name)
+	if err != nil {
+		s[name] = entry{gone: errors.Is(err, fs.ErrNotExist)}
+		return
+	}
+	real, _ := filepath.EvalSymlinks(name)
+	s[name] = entry{info: info, real: real}
+}
+
+// same reports whether two snapshots show no difference.
+func (s snapshot) same(o snapshot) bool { return maps.EqualFunc(s, o, entry.same) }
+
+func (e entry) same(o entry) bool {
+	if e.info == nil || o.info == nil {
+		return e == o
+	}
+	return e.real == o.real && e.info.Size() == o.info.Size() && e.info.ModTime().Equal(o.info.ModTime()) &&
+		e.info.Mode() == o.info.Mode()
+}
+
+// swapped reports whether every difference is an atomic replacement of a file, as editors and Kubernetes make it. A file that was
+// written in place, came or went may be part of a change that is not complete.
+func (s snapshot) swapped(next snapshot) bool {
+	if len(s) != len(next) {
+		return false
+	}
+	for name, before := range s {
+		after, there := next[name]
+		switch {
+		case !there, before.info == nil, after.info == nil:
+			return false
+		case os.SameFile(before.info, after.info) && !before.same(after):
+			return false
+		}
+	}
+	return true
+}
+
+// fresh reports whether a file was written in the last restWritten.
+func (s snapshot) fresh() bool {
+	for _, e := range s {
+		if e.info != nil && time.Since(e.info.ModTime()).Abs() < restWritten {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,59 @@
+package metrics
+
+import (
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// attemptCounts is rota_attempts_total. A row is a number in a map until somebody asks for it: there may be a million jobs, and one
+// of a prometheus.CounterVec takes half a kilobyte.
+type attemptCounts struct {
+	desc *prometheus.Desc
+
+	mu   sync.Mutex
+	rows map[attemptRow]uint64 // guarded by mu
+}
+
+type attemptRow struct {
+	job     string
+	outcome job.State
+}
+
+var _ prometheus.Collector = (*attemptCounts)(nil)
+
+func newAttemptCounts() *attemptCounts {
+	return &attemptCounts{
+		desc: prometheus.NewDesc("rota_attempts_total", "Attempts that ended here, by job and outcome.", []string{"job", "outcome"}, nil),
+		rows: make(map[attemptRow]uint64),
+	}
+}
+
+// add counts one attempt.
+func (c *attemptCounts) add(name string, outcome job.State) {
+	row := attemptRow{name, outcome}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, known := c.rows[row]
+	if !known {
+		row.job = strings.Clone(name) // which may be a part of its record
+	}
+	c.rows[row] = n + 1
+}
+
+// Describe tells of the only metric.
+func (c *attemptCounts) Describe(ch chan<- *prometheus.Desc) { ch <- c.desc }
+
+// Collect tells of all rows.
+func (c *attemptCounts) Collect(ch chan<- prometheus.Metric) {
+	c.mu.Lock()
+	rows := maps.Clone(c.rows)
+	c.mu.Unlock()
+	for row, n := range rows {
+		ch <- prometheus.MustNewConstMetric(c.desc, prometheus.CounterValue, float64(n), row.job, string(row.outcome))
+	}
+}

@@ -1,0 +1,25 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/rota-scheduler/rota/scheduler"
+)
+
+var breakerOpen = prometheus.NewDesc("rota_breaker_open",
+	"1 while a job's breaker is open or a run tries whether it may be closed, 0 while it is closed; the leader's.", []string{"job"}, nil)
+
+// breakers shows the breakers of all jobs that have one.
+type breakers struct{ status func() scheduler.Status }
+
+func (breakers) Describe(ch chan<- *prometheus.Desc) { ch <- breakerOpen }
+
+func (b breakers) Collect(ch chan<- prometheus.Metric) {
+	for name, open := range b.status().Breakers {
+		value := 0.0
+		if open {
+			value = 1
+		}
+		ch <- prometheus.MustNewConstMetric(breakerOpen, prometheus.GaugeValue, value, name)
+	}
+}

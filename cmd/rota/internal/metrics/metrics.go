@@ -1,0 +1,213 @@
+package metrics
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/rota-scheduler/rota/scheduler"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/notify/send"
+	"github.com/rota-scheduler/rota/scheduler/worker"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// Metrics counts what happens in a process. Its methods are the observers of the worker, the scheduler and the notifiers.
+type Metrics struct {
+	registry  *prometheus.Registry
+	terms     prometheus.Counter
+	decisions *prometheus.CounterVec // by what was decided
+	claims    prometheus.Counter
+	givenUp   prometheus.Counter
+	conflicts prometheus.Counter
+	recalls   prometheus.Counter
+	attempts  *attemptCounts
+	notified  *prometheus.CounterVec // by notifier and outcome
+	fenced    prometheus.Counter
+	sessions  prometheus.Counter
+	lag       prometheus.Histogram
+	duration  prometheus.Histogram
+	executing prometheus.Gauge
+	unsent    prometheus.Gauge
+}
+
+var (
+	_ worker.Observer    = (*Metrics)(nil)
+	_ scheduler.Observer = (*Metrics)(nil)
+	_ send.Observer      = (*Metrics)(nil)
+)
+
+// Sources are what the gauges read whenever somebody asks for the metrics.
+type Sources struct {
+	Version  api.VersionView
+	Now      func() time.Time
+	Store    func() store.Counts     // the zero Counts until there is a store
+	Status   func() scheduler.Status // the zero Status without a scheduler
+	Space    func() (size, quota int64, full bool)
+	Restored func() bool // the process waits until a restored store is accepted
+}
+
+// New returns the metrics of a process.
+func New(from Sources) *Metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	m := &Metrics{
+		registry:  prometheus.NewRegistry(),
+		terms:     counter("rota_terms_total", "Terms that this replica has led."),
+		claims:    counter("rota_attempts_claimed_total", "Attempts that began here."),
+		givenUp:   counter("rota_attempts_given_up_total", "Attempts that the leader ended, since their worker was lost or did not end them."),
+		conflicts: counter("rota_claim_conflicts_total", "Runs that somebody else changed before they were claimed here."),
+		recalls:   counter("rota_runs_returned_total", "Runs handed back to the leader before they began."),
+		fenced:    counter("rota_outcomes_fenced_total", "Outcomes that came after their attempt had been given up, and changed nothing."),
+		sessions:  counter("rota_worker_sessions_lost_total", "Times that the worker lost its presence."),
+		executing: gauge("rota_attempts_executing", "Attempts that execute here now."),
+		unsent:    gauge("rota_outcomes_unsent", "Outcomes in the journal that the store has not acknowledged."),
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "rota_decisions_total", Help: "Decisions of the leader, by what became of them."}, []string{"result"}),
+		attempts: newAttemptCounts(),
+		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "rota_notifications_total", Help: "Notices of this leader, by notifier and what became of them."}, []string{"notifier", "outcome"}),
+		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "rota_schedule_lag_seconds", Help: "From when a run was due to when its attempt began here.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "rota_attempt_duration_seconds", Help: "How long attempts took.",
+			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600, 3600, 6 * 3600}}),
+	}
+	m.registry.MustRegister(m.terms, m.claims, m.givenUp, m.conflicts, m.recalls, m.fenced, m.sessions, m.executing, m.unsent,
+		m.decisions, m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(gauges(from)...)
+	return m
+}
+
+// gauges are the metrics that are read from their sources.
+func gauges(from Sources) []prometheus.Collector {
+	counter := func(name, help string, f func(store.Counts) int64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(f(from.Store())) })
+	}
+	gauge := func(name, help string, f func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
+	}
+	flag := func(name, help string, on func() bool) prometheus.Collector {
+		return gauge(name, help, func() float64 {
+			if on() {
+				return 1
+			}
+			return 0
+		})
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "rota_build_info", Help: "Always 1; the labels say what runs.",
+		ConstLabels: prometheus.Labels{"version": from.Version.Version, "goversion": from.Version.Go},
+	})
+	build.Set(1)
+	return []prometheus.Collector{
+		build,
+		flag("rota_leader", "1 while this replica dispatches.", func() bool { return from.Status().Term != 0 }),
+		gauge("rota_term", "The term that this replica leads, 0 if it does not: a store revision.", func() float64 { return float64(from.Status().Term) }),
+		gauge("rota_dispatch_behind_seconds", "How long the oldest thing that the leader has to decide has been waiting.", func() float64 {
+			return from.Status().Behind(from.Now()).Seconds()
+		}),
+		gauge("rota_worker_capacity", "Attempts that all workers together may execute at a time; the leader's, 0 elsewhere.", func() float64 {
+			return float64(from.Status().Load.Capacity)
+		}),
+		gauge("rota_runs_held", "Runs that are with workers and whose time has come; the leader's, 0 elsewhere.", func() float64 {
+			return float64(from.Status().Load.Held)
+		}),
+		gauge("rota_runs_waiting", "Runs whose time has come and for which no worker has room; the leader's, 0 elsewhere.", func() float64 {
+			return float64(from.Status().Load.Waiting)
+		}),
+		breakers{from.Status},
+		gauge("rota_store_size_bytes", "What etcd's largest member holds, 0 if it is not known.", func() float64 {
+			size, _, _ := from.Space()
+			return float64(size)
+		}),
+		gauge("rota_store_quota_bytes", "What it may hold.", func() float64 {
+			_, quota, _ := from.Space()
+			return float64(quota)
+		}),
+		flag("rota_store_full", "1 while etcd is out of space and takes nothing new.", func() bool {
+			_, _, full := from.Space()
+			return full
+		}),
+		flag("rota_store_restored", "1 while this process waits for a restored store to be accepted.", from.Restored),
+		counter("rota_store_transactions_total", "Requests sent to etcd for writing, repeats included.", func(c store.Counts) int64 { return c.Transactions }),
+		counter("rota_store_writes_total", "Changes that took effect.", func(c store.Counts) int64 { return c.Writes }),
+		counter("rota_store_puts_total", "Keys that those changes put or deleted.", func(c store.Counts) int64 { return c.Puts }),
+		counter("rota_store_written_bytes_total", "Bytes of those keys and their values.", func(c store.Counts) int64 { return c.Bytes }),
+		counter("rota_store_conflicts_total", "Changes refused since a record had changed.", func(c store.Counts) int64 { return c.Conflicts }),
+		counter("rota_store_fenced_writes_total", "Changes refused since the term was over.", func(c store.Counts) int64 { return c.Fenced }),
+		counter("rota_store_relists_total", "Times that a watch had to be built anew.", func(c store.Counts) int64 { return c.Relists }),
+	}
+}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Decided counts a decision.
+func (m *Metrics) Decided(d job.Decision, a job.Applied, _ time.Time) {
+	result := "committed"
+	switch {
+	case errors.Is(a.Err, job.ErrConflict):
+		result = "conflict"
+	case a.Err != nil:
+		result = "failed"
+	case d.Run != nil && d.Run.State == job.Skipped, d.Event != nil:
+		result = "skipped"
+	}
+	m.decisions.WithLabelValues(result).Inc()
+	if d.GaveUp && a.Err == nil {
+		m.givenUp.Inc()
+	}
+}
+
+// Began counts an attempt that began here, so long after its run was due.
+func (m *Metrics) Began(_ *job.Run, late time.Duration) {
+	m.claims.Inc()
+	m.lag.Observe(math.Max(0, late.Seconds()))
+}
+
+// Ended counts an attempt that ended here.
+func (m *Metrics) Ended(r *job.Run, o *job.Outcome, took time.Duration) {
+	m.attempts.add(r.Job, o.State)
+	m.duration.Observe(took.Seconds())
+}
+
+// Load shows how many attempts execute here, and how many outcomes wait in the journal.
+func (m *Metrics) Load(executing, unsent int) {
+	m.executing.Set(float64(executing))
+	m.unsent.Set(float64(unsent))
+}
+
+// Notified counts n notices.
+func (m *Metrics) Notified(notifier, outcome string, n int) {
+	m.notified.WithLabelValues(notifier, outcome).Add(float64(n))
+}
+
+// TermBegan counts a term of this replica.
+func (m *Metrics) TermBegan() { m.terms.Inc() }
+
+// Conflicted counts a run that another process changed before it was claimed here.
+func (m *Metrics) Conflicted(*job.Run) { m.conflicts.Inc() }
+
+// Recalled counts a run that this worker returned.
+func (m *Metrics) Recalled(*job.Run, string) { m.recalls.Inc() }
+
+// Fenced counts an outcome that the store refused.
+func (m *Metrics) Fenced(*job.Run, *job.Outcome) { m.fenced.Inc() }
+
+// SessionEnded counts a lost session of the worker.
+func (m *Metrics) SessionEnded() { m.sessions.Inc() }

@@ -1,0 +1,73 @@
+package metrics
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// idle are those of a process that has not been started.
+func idle() *Metrics {
+	return New(Sources{
+		Now:      time.Now,
+		Store:    func() (c store.Counts) { return c },
+		Status:   func() (st scheduler.Status) { return st },
+		Space:    func() (size, quota int64, full bool) { return 0, 0, false },
+		Restored: func() bool { return false },
+	})
+}
+
+// metricNames are the names of all metrics, those included that have labels and no value yet.
+func metricNames(t *testing.T) (names []string) {
+	t.Helper()
+	m := idle()
+	m.Ended(&job.Run{Job: "x"}, &job.Outcome{State: job.Succeeded}, time.Second)
+	m.Decided(job.Decision{}, job.Applied{}, time.Time{})
+	m.Notified("x", "sent", 1)
+	families, err := m.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		names = append(names, f.GetName())
+	}
+	return names
+}
+
+func TestMetricNames(t *testing.T) {
+	for _, name := range metricNames(t) {
+		if !strings.HasPrefix(name, "rota_") && !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") {
+			t.Errorf("%s does not begin with rota_", name)
+		}
+	}
+}
+
+func TestAttemptsAreCountedByJobAndOutcome(t *testing.T) {
+	m := idle()
+	for _, end := range []struct {
+		job     string
+		outcome job.State
+	}{{"a", job.Succeeded}, {"a", job.Failed}, {"b", job.Succeeded}, {"a", job.Succeeded}} {
+		m.Ended(&job.Run{Job: end.job}, &job.Outcome{State: end.outcome}, time.Second)
+	}
+	families, err := m.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make(map[string]float64)
+	for _, f := range families {
+		for _, row := range f.GetMetric() {
+			if f.GetName() == "rota_attempts_total" {
+				rows[row.GetLabel()[0].GetValue()+" "+row.GetLabel()[1].GetValue()] = row.GetCounter().GetValue()
+			}
+		}
+	}
+	if want := map[string]float64{"a failed": 1, "a succeeded": 2, "b succeeded": 1}; !maps.Equal(rows, want) {
+		t.Errorf("the rows are %v, want %v", rows, want)
+	}
+}

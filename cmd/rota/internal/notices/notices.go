@@ -1,0 +1,202 @@
+package notices
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/notify"
+	"github.com/rota-scheduler/rota/scheduler/notify/send"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// Config is what notices are made from.
+type Config struct {
+	Store    *store.Store
+	Mirror   *store.Mirror
+	Services *send.Services
+	Observer send.Observer
+	Now      func() time.Time
+	Addr     string // the URL at which people reach the API of this replica; "" if only this machine does
+}
+
+// sender sends notices for one term. It continues from the records of earlier leaders.
+type sender struct {
+	Config
+	log    hclog.Logger
+	term   election.Term
+	book   *notify.Book // owned by run
+	queues *send.Queues
+	rest   time.Time // owned by run: no record is written before it, because the store refused one
+
+	mu      sync.Mutex
+	settled []*notify.Notice // guarded by mu
+	written []written        // guarded by mu
+	ready   chan struct{}    // holds a token while settled or written has something
+}
+
+// written is the store's answer to a record of notices.
+type written struct {
+	record job.NotifyState
+	rev    int64
+	err    error
+}
+
+// refusedPause is for how long no record is written after the store refused one.
+const refusedPause = time.Second
+
+// Send sends notices until ctx ends. The mirror must have everything that was in the store when the term was won.
+func Send(ctx context.Context, cfg Config, term election.Term, log hclog.Logger) {
+	s := &sender{
+		Config: cfg, log: log, term: term, ready: make(chan struct{}, 1),
+		queues: send.NewQueues(send.DefaultConfig(), cfg.Services, cfg.Observer, log.Named("notify")),
+	}
+	s.run(ctx)
+	s.queues.Wait()
+}
+
+func (s *sender) run(ctx context.Context) {
+	tail, at := s.Mirror.Tail()
+	defer s.Mirror.Unfeed(tail)
+	s.book = notify.NewBook(at, func(name string) (*job.Job, *job.NotifyState) {
+		j, _ := s.Mirror.Job(name)
+		return j, s.Mirror.NotifyState(name)
+	})
+	if !s.open(ctx, at) {
+		return
+	}
+	again := time.NewTimer(0)
+	defer again.Stop()
+	for ctx.Err() == nil {
+		for _, c := range tail.Take() {
+			s.book.Apply(c)
+		}
+		s.settle()
+		for _, n := range s.book.Take() {
+			s.post(ctx, n)
+		}
+		if wait := time.Until(s.rest); wait > 0 {
+			again.Reset(wait)
+		} else {
+			s.record(ctx)
+		}
+		select {
+		case <-ctx.Done():
+		case <-tail.Ready():
+		case <-s.ready:
+		case <-again.C:
+		}
+	}
+}
+
+// open begins the pages of all jobs that notify anybody, as of a revision. It returns false if ctx has ended.
+func (s *sender) open(ctx context.Context, at int64) bool {
+	jobs := make(map[string]bool)
+	for _, name := range s.Mirror.Notifying() {
+		jobs[name] = true
+	}
+	if len(jobs) == 0 {
+		return true
+	}
+	events := make(map[string][]*job.Event)
+	for {
+		list, err := s.Store.EventsOf(ctx, jobs, at)
+		if err == nil {
+			for _, e := range list {
+				events[e.Job] = append(events[e.Job], e)
+			}
+			break
+		}
+		if loop.Pause(ctx, refusedPause); ctx.Err() != nil {
+			return false
+		}
+		s.log.Warn("no notices are sent yet: the events cannot be read", "err", failure.Short(err))
+	}
+	for name := range jobs {
+		if j, ok := s.Mirror.Job(name); ok && len(j.Spec.Notify) > 0 {
+			s.book.Open(j, s.Mirror.NotifyState(name), s.Mirror.Runs(name, nil), events[name])
+		}
+	}
+	return true
+}
+
+// post sends a notice to each of its notifiers.
+func (s *sender) post(ctx context.Context, n *notify.Notice) {
+	for _, to := range n.To {
+		s.queues.Post(ctx, to.Name, to.URL, send.Item{
+			Occasion: to.Occasion,
+			Line:     n.Line(to.Occasion),
+			Message: func(ctx context.Context) notify.Message {
+				return n.Message(to.Occasion, s.output(ctx, n), s.Addr)
+			},
+			Done: func() {
+				s.mu.Lock()
+				s.settled = append(s.settled, n)
+				s.mu.Unlock()
+				s.wake()
+			},
+		})
+	}
+}
+
+// outputTimeout bounds the read of a run's output. A message goes without it if need be.
+const outputTimeout = 2 * time.Second
+
+// output returns the tail of the output of the notice's run, which the mirror does not keep.
+func (s *sender) output(ctx context.Context, n *notify.Notice) string {
+	if n.Run == nil || !n.Run.State.Terminal() {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, outputTimeout)
+	defer cancel()
+	r, err := s.Store.Run(ctx, n.Run.Job, n.Run.ID)
+	if err != nil {
+		return "" // the history has dropped the run, or the store does not answer
+	}
+	return r.Output
+}
+
+// record writes into the store which notices have been sent.
+func (s *sender) record(ctx context.Context) {
+	list := s.book.Records(s.Now())
+	if len(list) == 0 {
+		return
+	}
+	s.Store.PutNotifyState(ctx, s.term, list, func(i int, rev int64, err error) {
+		s.mu.Lock()
+		s.written = append(s.written, written{list[i], rev, err})
+		s.mu.Unlock()
+		s.wake()
+	})
+}
+
+// settle enters into the book what was sent and recorded meanwhile.
+func (s *sender) settle() {
+	s.mu.Lock()
+	settled, written := s.settled, s.written
+	s.settled, s.written = nil, nil
+	s.mu.Unlock()
+	for _, n := range settled {
+		s.book.Done(n)
+	}
+	for _, w := range written {
+		s.book.Recorded(w.record, w.rev, w.err)
+		if w.err != nil {
+			s.rest = time.Now().Add(refusedPause)
+			s.log.Debug("sent notices were not recorded", "job", w.record.Job, "err", w.err)
+		}
+	}
+}
+
+func (s *sender) wake() {
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}

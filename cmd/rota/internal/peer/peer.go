@@ -1,0 +1,76 @@
+package peer
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+)
+
+// Transport returns how to reach other processes: the scheme of their URLs, and a transport. They speak TLS if this process
+// does. The transport presents this process's certificate, which it reads anew for each connection. It trusts the
+// authorities of the system and that of the clients. The caller closes its idle connections.
+func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, err error) {
+	transport = &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 3 * time.Second,
+		IdleConnTimeout:     10 * time.Second,
+	}
+	if t.Cert == "" {
+		return "http://", transport, nil
+	}
+	transport.TLSClientConfig = &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			cert, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+			return &cert, err
+		},
+	}
+	if t.ClientCA != "" {
+		own, err := os.ReadFile(t.ClientCA)
+		if err != nil {
+			return "", nil, fmt.Errorf("read http.tls.client_ca: %w", err)
+		}
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool()
+		}
+		pool.AppendCertsFromPEM(own)
+		transport.TLSClientConfig.RootCAs = pool
+	}
+	return "https://", transport, nil
+}
+
+// Dial returns a client of the API at addr. Every request names the process that it is meant for, which does not pass it on: a
+// loopback address, for instance, leads each process to itself. An empty name means any process. The timeout bounds each call;
+// 0 means the client's default. The caller closes the client.
+func Dial(t config.ServerTLS, addr, name string, timeout time.Duration) (*client.Client, error) {
+	scheme, transport, err := Transport(t)
+	if err != nil {
+		return nil, err
+	}
+	cfg := client.Config{Servers: scheme + addr, Transport: transport, Timeout: timeout}
+	if name != "" {
+		cfg.Transport = addressed{transport, name}
+	}
+	return client.New(cfg)
+}
+
+// addressed names in each request the process that it is meant for.
+type addressed struct {
+	*http.Transport
+	name string
+}
+
+func (a addressed) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(api.NodeHeader, a.name)
+	return a.Transport.RoundTrip(r)
+}

@@ -1,0 +1,77 @@
+package node
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// grow appends to a file in pieces, as one does who copies it over a slow line.
+func grow(t testing.TB, path string, pieces int, every time.Duration) {
+	t.Helper()
+	for n := range pieces {
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		fmt.Fprintf(file, "# piece %d\n", n)
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(every)
+	}
+}
+
+// A file that is written in place has lacked its second job for seconds. Nothing of that job must be lost.
+func TestAJobFileThatIsHalfWritten(t *testing.T) {
+	t.Parallel()
+	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")
+	write(t, file, jobsFile("first", "a", "b"))
+	r := withFiles(t, "q1", etcd, file)
+	r.wantJobs(t, "a=first b=first")
+	if _, err := r.PauseJob(t.Context(), "b", "test"); err != nil {
+		t.Fatal(err)
+	}
+	later := r.submit(t, "b", api.RunRequest{In: "1h"})
+
+	if err := os.WriteFile(file, []byte(jobsFile("second", "a")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	began, told := time.Now(), false
+	for !told || time.Since(began) < 6*time.Second {
+		if time.Since(began) > 30*time.Second {
+			t.Fatal("nobody was told that the files are not read")
+		}
+		grow(t, file, 1, 150*time.Millisecond)
+		told = told || strings.Contains(r.notes(t), "q1: the job files change and change")
+		if got := r.jobs(t); got != "a=first b=first" {
+			t.Fatalf("half a file is in force: %s", got)
+		}
+	}
+	half, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := half.WriteString(strings.TrimPrefix(jobsFile("second", "b"), "jobs:\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := half.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.wantJobs(t, "a=second b=second")
+	eventually(t, "no note", func() bool { return r.notes(t) == "" })
+	b, err := r.node.store.Job(t.Context(), "b")
+	if err != nil || b.Paused == nil || b.Generation != 2 {
+		t.Errorf("got %+v, %v, want the same job, paused as before", b, err)
+	}
+	if v, err := r.Run(t.Context(), later.Ref); err != nil || v.State != job.Pending {
+		t.Errorf("its run is %s (%s), %v, want pending", v.State, v.Reason, err)
+	}
+}

@@ -1,0 +1,180 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/backend"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/clocks"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/presence"
+	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/notify/send"
+	"github.com/rota-scheduler/rota/scheduler/planner"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// live runs everything that needs the store, until ctx ends or a part fails.
+func (n *Node) live(ctx context.Context, stops *closers) (err error) {
+	background := stops.background(ctx)
+	n.mirror = store.NewMirror(n.store)
+	if n.cfg.Role == Replica {
+		n.admission.Cursor = n.mirror.NewestCursor
+	}
+	background("follow etcd's members", func(ctx context.Context) error { return n.conn.Notify(ctx, n.store) })
+	background("watch the store's age", func(ctx context.Context) error { return n.admission.Watch(ctx, n.fatal) })
+	background("watch the space", func(ctx context.Context) error { return n.space.Watch(ctx, n.conn) })
+	if n.cfg.Role == Replica {
+		n.startReplica(background, stops)
+	}
+	if err := n.startClocks(background); err != nil {
+		return err
+	}
+	if n.files != nil { // before the worker, which drains even if the files hang
+		background("follow the job files", func(ctx context.Context) error { return n.files.Run(ctx, n.store, n.mirror, fileReplica{n}) })
+	}
+	if err := n.startWorker(background, stops); err != nil {
+		return err
+	}
+	n.openBackend()
+	if n.elector != nil { // last, so that it resigns first
+		n.startCampaign(ctx, background)
+	}
+	stops.add("turn requests away", func() error { n.server.Drain(); return nil })
+	if n.cfg.Ready != nil {
+		n.cfg.Ready(n)
+	}
+	select {
+	case <-ctx.Done():
+		n.stopping = n.now()
+		n.log.Info("stopping", "node", n.set.Node.Name)
+		return nil
+	case err := <-stops.failed():
+		return err
+	}
+}
+
+// fatal returns the error with which this process has to start anew because of an error of etcd; nil if it may go on.
+func (n *Node) fatal(err error) error {
+	if n.conn.PasswordChanged(err) {
+		return etcdconn.ErrPassword
+	}
+	return nil
+}
+
+// startReplica starts the mirror, the scheduler and the presence of a replica. It makes the elector, which startCampaign runs.
+func (n *Node) startReplica(background starter, stops *closers) {
+	background("follow the store", n.mirror.Follow)
+	if n.conn.Members() > 1 && n.cfg.Drained == nil {
+		stops.add("leave the others the majority", func() error {
+			stay(n.mirror, n.set.Node.Name, n.stopping.Add(n.set.Worker.ShutdownGrace+stayBeyond), n.now)
+			return nil
+		})
+	}
+	n.services = send.NewServices(send.ServicesConfig{})
+	stops.add("wait for notifications", func() error { n.services.Close(); return nil })
+	n.scheduler = scheduler.New(planner.Config{
+		WorkerTTL: presence.WorkerTTL, ArmAhead: n.set.Dispatch.Lead(),
+		StopMargin: n.cfg.StopMargin, StopPatience: n.cfg.StopPatience,
+		Retention: planner.Retention{Success: n.set.History.Success, Failed: n.set.History.Failed, MaxAge: n.set.History.MaxAge},
+	}, n.store, n.mirror.Feed(), n.metrics, n.now, n.log.Named("scheduler"))
+	background("run the scheduler", n.scheduler.Run)
+	n.elector = election.New(election.Config{
+		Prefix: n.store.Keys().Election(), Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, TTL: n.set.Election.TTL,
+		Clock: func() election.Reading { return clocks.Read(n.now) }, Contact: n.store.Heard(),
+	}, n.client, n.log.Named("election"))
+	n.replica = presence.NewReplica(job.Replica{
+		Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Version: n.cfg.Version.Version, Started: n.started, PID: os.Getpid(),
+	}, n.store, n.log)
+	background("show presence", n.replica.Run)
+}
+
+// startClocks starts the comparison of the clocks, once a replica's mirror knows the other replicas.
+func (n *Node) startClocks(background starter) (err error) {
+	cfg := clocks.Config{
+		Name: n.set.Node.Name, TLS: n.set.HTTP.TLS, MaxOffset: n.set.Dispatch.MaxClockOffset, Now: n.now, Replicas: n.store.Replicas,
+	}
+	if n.cfg.Role == Replica {
+		cfg.Replicas = func(context.Context) ([]*job.Replica, error) { return n.mirror.Replicas(), nil }
+		cfg.Term = func() int64 { return n.scheduler.Status().Term }
+	}
+	if n.clocks, err = clocks.New(cfg, n.log); err != nil {
+		return err
+	}
+	background("measure clocks", func(ctx context.Context) error {
+		if n.cfg.Role == Replica {
+			if err := n.mirror.WaitFor(ctx, 1); err != nil {
+				return err
+			}
+		}
+		return n.clocks.Run(ctx)
+	})
+	return nil
+}
+
+// openBackend lets the API answer from the store.
+func (n *Node) openBackend() {
+	from := backend.Sources{Client: n.client, Endpoints: n.conn.Endpoints(), Store: n.store, Clocks: n.clocks}
+	if n.worker != nil {
+		from.Worker = n.worker
+	}
+	if n.cfg.Role == Replica {
+		from.Mirror, from.Scheduler, from.Elector = n.mirror, n.scheduler, n.elector
+	}
+	n.backend.Open(from)
+}
+
+// startCampaign stands for election, and watches the leader's process if the settings allow a fast takeover.
+func (n *Node) startCampaign(ctx context.Context, background starter) {
+	if n.set.Election.FastTakeover {
+		witness := election.NewWitness(election.WitnessConfig{
+			Prefix: n.store.Keys().Election(), Name: n.set.Node.Name, Limit: n.store.Keys().Takeover(), Signs: n.store.Keys().Signs(),
+		}, n.client, n.log.Named("election"))
+		background("watch the leader", witness.Run)
+		n.removeStale(ctx)
+	}
+	background("campaign", n.campaign)
+}
+
+// fileReplica is what the job files need of this node.
+type fileReplica struct{ node *Node }
+
+func (r fileReplica) CatchUp(ctx context.Context) error          { return r.node.catchUp(ctx) }
+func (r fileReplica) Now(ctx context.Context) (time.Time, error) { return r.node.clocks.Now(ctx) }
+func (r fileReplica) ShowFiles(hash, note string)                { r.node.replica.ShowFiles(hash, note) }
+
+// catchUpTimeout bounds the wait for the mirror.
+const catchUpTimeout = 10 * time.Second
+
+// catchUp waits until the mirror has everything that is in the store now.
+func (n *Node) catchUp(ctx context.Context) error {
+	rev, err := n.store.Revision(ctx)
+	if err != nil {
+		return err
+	}
+	return n.awaitMirror(ctx, rev)
+}
+
+// awaitMirror waits until the mirror has reached rev.
+func (n *Node) awaitMirror(ctx context.Context, rev int64) error {
+	waiting, cancel := context.WithTimeoutCause(ctx, catchUpTimeout, errors.New("the watch of the store is behind"))
+	defer cancel()
+	return n.mirror.WaitFor(waiting, rev)
+}
+
+// publicURL returns the URL at which people reach the API of this replica; "" if only this machine does.
+func (n *Node) publicURL() string {
+	host, _, err := net.SplitHostPort(n.set.HTTP.Advertise)
+	if ip := net.ParseIP(host); err != nil || host == "localhost" || ip != nil && ip.IsLoopback() {
+		return ""
+	}
+	if n.set.HTTP.TLS.Cert != "" {
+		return "https://" + n.set.HTTP.Advertise
+	}
+	return "http://" + n.set.HTTP.Advertise
+}

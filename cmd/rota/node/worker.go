@@ -1,0 +1,75 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/presence"
+	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
+	"github.com/rota-scheduler/rota/scheduler/executor/command"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/worker"
+)
+
+// startWorker runs the worker, if this node has one.
+func (n *Node) startWorker(background starter, stops *closers) error {
+	if !n.works() {
+		return nil
+	}
+	groups := n.openGroups()
+	stops.add("remove cgroups", groups.Close)
+	exec, closeExec := n.executors(groups)
+	cfg := worker.Config{
+		Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Version: n.cfg.Version.Version,
+		Capacity: n.set.Worker.Capacity, Labels: n.set.Worker.Labels, Handlers: slices.Sorted(maps.Keys(n.cfg.Handlers)),
+		Limits:  groups.Controllers(),
+		DataDir: n.set.Node.DataDir, ShutdownGrace: n.set.Worker.ShutdownGrace,
+		NannyCommand: n.cfg.Nanny, StartCheck: command.CheckStart, Observer: n.metrics, Now: n.now, LeaderNow: n.clocks.LeaderNow,
+	}.Defaults()
+	if n.cfg.Role == Replica {
+		cfg.Known = n.known
+	}
+	if err := cfg.Validate(); err != nil {
+		return failure.Config(err)
+	}
+	journal, err := worker.OpenJournal(filepath.Join(n.set.Node.DataDir, "journal.db"))
+	if err != nil {
+		return failure.Place(err)
+	}
+	stops.add("close journal", journal.Close)
+	stops.add("close http executor", func() error { closeExec(); return nil })
+	n.worker = worker.New(cfg, n.store, presence.Sessions{Store: n.store}, exec, journal, n.log.Named("worker"))
+	background("work", n.work)
+	return nil
+}
+
+// work runs the worker.
+func (n *Node) work(ctx context.Context) error {
+	err := n.worker.Run(ctx)
+	if errors.Is(err, worker.ErrNameTaken) {
+		return failure.Config(&NameTakenError{Name: n.set.Node.Name})
+	}
+	return err
+}
+
+// known returns a definition from the mirror, if that is not older than rev.
+func (n *Node) known(name string, rev int64) (*job.Job, bool) {
+	j, ok := n.mirror.Job(name)
+	return j, ok && j.Rev >= rev
+}
+
+// openGroups opens the cgroups that limit the resources of jobs. It is no failure if there are none: a job with a limit that this
+// process cannot set goes to another worker.
+func (n *Node) openGroups() *cgroups.Tree {
+	groups, err := cgroups.Open()
+	if err != nil {
+		n.log.Info("jobs whose resources are to be limited go to other workers", "limits", strings.Join(groups.Controllers(), ", "),
+			"why", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return groups
+}
