@@ -54,7 +54,7 @@ func TestNextWarnsAsFarAsItsSlots(t *testing.T) {
 
 func TestNextTellsWhatAnExpressionDoesNotMean(t *testing.T) {
 	for expression, want := range map[string]string{
-		"H H * * *":      "note: H is a number made from the job's name",
+		"H H * * *":      "note: H depends on the job's name",
 		"0 30 2 ? * 2-6": "note: day of week: 1 is Monday",
 	} {
 		if code, out, _ := runHere(nil, "next", expression); code != exitOK || !strings.Contains(out, want) {
