@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestArmedSlotsNeedNoLeader kills the leader between the arming of some slots and their time. Nobody can lead for as long
-// as its lease lasts; the slots begin in their time all the same, by their workers alone.
+// TestArmedSlotsNeedNoLeader kills the leader between the arming of some slots and their time. No other replica can lead while
+// its lease lasts. The workers start the slots on time by themselves.
 func TestArmedSlotsNeedNoLeader(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -30,7 +30,7 @@ func TestArmedSlotsNeedNoLeader(t *testing.T) {
 	slot := time.Now().Truncate(period).Add(2 * period).UTC()
 	id := job.SlotID(slot)
 	Let(time.Until(slot.Add(-2 * time.Second)))
-	c.Recorder.Sync() // before the kill: the store may take its time to answer after it
+	c.Recorder.Sync() // before the kill, because the store may answer late after it
 	killed, term := c.Recorder.Rev(), termOf(c)
 	leader.Kill()
 	if time.Now().After(slot) {
@@ -88,7 +88,7 @@ func TestArmedSlotsNeedNoLeader(t *testing.T) {
 	c.Check(sink.Requests, nil, nil)
 }
 
-// firstWriteOfAnotherTerm is what a leader of another term wrote first after rev.
+// firstWriteOfAnotherTerm returns the first write of a leader of another term after rev.
 func firstWriteOfAnotherTerm(c *Cluster, rev, term int64) history.Version {
 	for _, v := range c.Recorder.Versions() {
 		if v.Rev <= rev {
@@ -104,8 +104,8 @@ func firstWriteOfAnotherTerm(c *Cluster, rev, term int64) history.Version {
 	return history.Version{}
 }
 
-// TestAPauseRecallsWhatIsArmed pauses, edits and deletes jobs between the arming of a slot and its time: none of them begins as
-// it was armed.
+// TestAPauseRecallsWhatIsArmed pauses, edits and deletes jobs between the arming of a slot and its time. None of the armed runs
+// may start.
 func TestAPauseRecallsWhatIsArmed(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -120,7 +120,7 @@ func TestAPauseRecallsWhatIsArmed(t *testing.T) {
 	early := func(string) []string { return []string{"--dispatch-arm-ahead=5s"} }
 	c := Start(t, Config{Binary: binary, Jobs: before, Flags: early})
 	slot := time.Now().Truncate(period).Add(2 * period).UTC()
-	other := int64(7) // seconds of an interval that does not have the slot
+	other := int64(7) // an interval in seconds that does not have the slot
 	for slot.Unix()%other == 0 {
 		other++
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestTheAlertGoesOut kills a worker while it executes: whoever is to know is told once of the attempt that is tried again,
-// and of the run that is lost; and after the leader was killed before it could tell, by the next one. It is told once, too, of a
-// run that ceased to report progress and was ended for it, and not of one that reports on and on.
+// TestTheAlertGoesOut kills a worker while it executes. The notifier reports each retried attempt and each lost run once. If
+// the leader is killed before it could report, the next leader does. It also reports once a run that was ended because its
+// heartbeat stopped, and not a run whose heartbeat continues.
 func TestTheAlertGoesOut(t *testing.T) {
 	row(t)
 	t.Parallel()

@@ -12,9 +12,9 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Keep notes what was found in a history. If the test has failed when it ends, or where ROTA_TEST_ARTIFACTS is set, it writes the
-// history, a picture of it, and one of the calls about whatever was answered wrongly, and logs where they are: in the folder that
-// ROTA_TEST_ARTIFACTS names, where go test -artifacts wants them, or else in a new temporary folder.
+// Keep records the findings about a history. If the test has failed when it ends, or if ROTA_TEST_ARTIFACTS is set, it writes
+// the history, a picture, and a page about each inconsistent list of calls, and logs their paths. They are in the folder of
+// ROTA_TEST_ARTIFACTS, in the one of go test -artifacts, or in a new temporary folder.
 func Keep(t testing.TB, h history.History, v history.Verdict) {
 	t.Helper()
 	Unforgiven(t, v.Violations...)
@@ -59,14 +59,14 @@ func keep(t testing.TB, h history.History, v history.Verdict) {
 	t.Logf("picture of what happened: %s", filepath.Join(dir, "history.svg"))
 }
 
-// artifacts makes the folder in which a test leaves what people may want to look at.
+// artifacts creates the folder in which a test leaves its files.
 func artifacts(t testing.TB) (string, error) {
 	if root := os.Getenv("ROTA_TEST_ARTIFACTS"); root != "" {
 		dir := filepath.Join(root, filepath.FromSlash(t.Name()))
 		return dir, os.MkdirAll(dir, 0o700)
 	}
 	if f := flag.Lookup("test.artifacts"); f != nil && f.Value.String() == "true" {
-		return t.ArtifactDir(), nil // which is removed after the test otherwise
+		return t.ArtifactDir(), nil // otherwise this folder is removed after the test
 	}
 	return os.MkdirTemp("", "rota-"+filepath.Base(t.Name())+"-")
 }

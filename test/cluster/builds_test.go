@@ -26,8 +26,8 @@ var buildFault = sync.OnceValues(func() (string, error) {
 	return build("rota-faultclock", "-tags=faultclock")
 })
 
-// faultBinary is a rota whose clock can be wrong: cmd/rota/clock_fault.go. ROTA_TEST_FAULT_BINARY names one that has been
-// built already.
+// faultBinary returns a rota whose clock a test can set: cmd/rota/clock_fault.go. ROTA_TEST_FAULT_BINARY names one that exists
+// already.
 func faultBinary(t *testing.T) string {
 	t.Helper()
 	path, err := buildFault()

@@ -13,15 +13,15 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-// standing is a replica's key in the election.
+// standing is the key of a replica in the election.
 type standing struct {
 	node  *Node
 	key   string
-	rev   int64 // of its creation: the term, should it lead
+	rev   int64 // create revision of the key: the term if it leads
 	lease int64
 }
 
-// queue waits until all replicas stand in the election, the first in the queue before the others, and as they are to.
+// queue waits until all replicas are in the election and as accepts the queue, the first in the queue first.
 func queue(t *testing.T, c *Cluster, what string, as func(q []standing) bool) (q []standing) {
 	t.Helper()
 	nodes := make(map[string]*Node)
@@ -49,12 +49,12 @@ func queue(t *testing.T, c *Cluster, what string, as func(q []standing) bool) (q
 	return q
 }
 
-// harmCandidates takes keys and leases from candidates that wait, alone and together with those before them: who has lost his
-// place stands again behind the others, and leads when it is his turn. A turn that comes to one whose key is gone is none, and
-// nobody waits for one who is dead for longer than his lease.
+// harmCandidates deletes keys and revokes leases of waiting candidates, alone and together with those before them. A candidate
+// that lost its key queues again behind the others, and leads in its turn. A turn without a key is no term. No candidate waits
+// for a dead one for longer than its lease.
 func harmCandidates(t *testing.T, c *Cluster) {
 	t.Helper()
-	dead := make(map[int64]string) // whose key was taken from whom before it led, by its revision
+	dead := make(map[int64]string) // names of candidates whose keys were deleted before they led, by revision
 	q := queue(t, c, "all stand", func([]standing) bool { return true })
 
 	for _, take := range []func(standing){
@@ -94,7 +94,7 @@ func harmCandidates(t *testing.T, c *Cluster) {
 			remove(t, c, leader.key)
 		}},
 	} {
-		// A member that leads etcd, and is stopped, costs an election and everybody's leases.
+		// Stopping the member that leads etcd costs an election and the leases of all.
 		for c.StoreLeader() == q[1].node {
 			back := q[1].node
 			remove(t, c, q[1].key)
@@ -123,7 +123,7 @@ func harmCandidates(t *testing.T, c *Cluster) {
 		}
 	}
 
-	// Who has lost his place before wins when it is his turn.
+	// A candidate that lost its key earlier wins in its turn.
 	Await(t, 20*time.Second, "etcd is led by another replica", func() bool { return c.StoreLeader() != q[0].node })
 	fell := time.Now()
 	q[0].node.Kill()
@@ -140,11 +140,11 @@ func harmCandidates(t *testing.T, c *Cluster) {
 	}
 }
 
-// revoke takes a lease away by hand.
+// revoke revokes a lease by hand.
 func revoke(t *testing.T, c *Cluster, lease int64) {
 	t.Helper()
 	args := []string{"etcdctl", "--endpoints=" + c.Endpoints()[0], "lease", "revoke", fmt.Sprintf("%x", lease)}
-	// While etcd's leadership moves it may lose what it has taken, and says so after five seconds.
+	// While etcd's leadership moves, etcd may lose a request, and reports it after five seconds.
 	Await(t, 20*time.Second, "the lease is revoked", func() bool {
 		out, code := Command(t, binary, args...)
 		return code == 0 || strings.Contains(out, "lease not found")

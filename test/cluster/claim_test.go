@@ -12,9 +12,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestTwoWorkersClaim has two workers go for the same runs at the same instant: each run that was given to one of them ahead of
-// its time is given to the other one, too, as by a leader that takes the first for lost, and nobody tells the first. The claim
-// of the one that has it by now stands, and the other one's is refused, so that he executes and writes nothing.
+// TestTwoWorkersClaim makes two workers claim the same runs at the same instant. Each run that was armed at one worker is also
+// given to the other, as by a leader that considers the first lost, and the first does not learn it. The claim of the present
+// worker wins. The other claim is rejected, and that worker executes and writes nothing.
 func TestTwoWorkersClaim(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -37,7 +37,7 @@ func TestTwoWorkersClaim(t *testing.T) {
 	for range runs {
 		submit(t, c, "race", api.RunRequest{At: &due})
 	}
-	handed := make(map[string]job.Run) // as they were handed over, by id
+	handed := make(map[string]job.Run) // the runs given to the other worker, by id
 	Await(t, 20*time.Second, "all runs are armed, and handed over", func() bool {
 		for id, r := range c.Recorder.Runs("race") {
 			if _, done := handed[id]; done || r.State != job.Armed {
@@ -65,11 +65,11 @@ func TestTwoWorkersClaim(t *testing.T) {
 			t.Errorf("run %s: got %s after attempt %d on %s with token %d, want succeeded with the first on %s with %d",
 				id, r.State, r.Attempt, r.Worker, r.Token, want.Worker, want.Rev)
 		}
-		if n := len(c.Recorder.VersionsOf("runs/" + r.Name())); n != 5 { // made, armed, handed over, claimed, ended
+		if n := len(c.Recorder.VersionsOf("runs/" + r.Name())); n != 5 { // created, armed, given to the other, claimed, ended
 			t.Errorf("run %s has %d versions, want 5: the one that lost it wrote", id, n)
 		}
 	}
-	Within(10*time.Second, func() bool { return refused()-before >= runs }) // who loses may hear of it after the winner is done
+	Within(10*time.Second, func() bool { return refused()-before >= runs }) // the rejection may arrive after the end of the run
 	if n := refused() - before; n != runs {
 		t.Errorf("%v claims were refused, want one of each of %d runs: the fault did not bite", n, runs)
 	}
@@ -79,7 +79,7 @@ func TestTwoWorkersClaim(t *testing.T) {
 	}
 }
 
-// handOver gives an armed run to another worker, as leaders do it, unless it has changed meanwhile.
+// handOver gives an armed run to another worker, as a leader does, unless it has changed meanwhile.
 func handOver(t *testing.T, c *Cluster, r job.Run, to string) (next job.Run, ok bool) {
 	t.Helper()
 	presence, definition := c.Recorder.VersionsOf("workers/"+to), c.Recorder.VersionsOf("jobs/"+r.Job)

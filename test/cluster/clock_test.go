@@ -14,10 +14,10 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// faultClock is the variable by which a build with the tag faultclock finds the file with the error of its clock.
+// faultClock is the variable with which a build with the tag faultclock finds the file with the error of its clock.
 const faultClock = "FAULT_CLOCK_FILE"
 
-// setClock makes a node's clock wrong from now on, or right again with 0.
+// setClock sets the error of a node's clock; 0 makes it right.
 func setClock(t *testing.T, c *Cluster, n *Node, wrong time.Duration) {
 	t.Helper()
 	path := clockFile(c, n.Name)
@@ -30,15 +30,15 @@ func setClock(t *testing.T, c *Cluster, n *Node, wrong time.Duration) {
 
 func clockFile(c *Cluster, node string) string { return filepath.Join(c.Dir, node+".clock") }
 
-// giveClocks lets the clocks of all nodes be set, from their next start on.
+// giveClocks makes the clocks of all nodes settable, from their next start on.
 func giveClocks(c *Cluster) {
 	for _, n := range c.nodes {
 		n.Env = append(n.Env, faultClock+"="+clockFile(c, n.Name))
 	}
 }
 
-// TestClocksDiffer sets clocks wrong by 45 s, forwards and backwards, while replicas lead and work: whoever is wrong does not
-// lead and says so, works on, and nothing runs early, twice, or not at all.
+// TestClocksDiffer sets clocks wrong by 45 s, forwards and backwards, while replicas lead and work. A replica with a wrong
+// clock does not lead, reports it, and continues to work. No run is early, repeated or missing.
 func TestClocksDiffer(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -49,7 +49,7 @@ func TestClocksDiffer(t *testing.T) {
 	for i := range 12 {
 		jobs[fmt.Sprintf("post-%02d", i)] = post
 	}
-	// Every first attempt of these fails, so that whoever executes it says when the next one is due.
+	// Every first attempt of these fails, so that its worker computes when the next one is due.
 	const pause = 2 * time.Second
 	again := post
 	again.Every, again.Overlap = job.Duration(2*time.Second), job.OverlapAllow
@@ -67,7 +67,7 @@ func TestClocksDiffer(t *testing.T) {
 	c := Start(t, Config{Binary: faultBinary(t), Jobs: jobs, Prepare: giveClocks})
 	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 40 })
 
-	// The leader's clock jumps ahead. Another one leads, and the first says why it does not.
+	// The leader's clock jumps ahead. Another replica leads, and the first reports the reason.
 	first := c.Leader()
 	setClock(t, c, first, wrong)
 	var second *Node
@@ -78,7 +78,7 @@ func TestClocksDiffer(t *testing.T) {
 	})
 	workedOn(t, c, first, wrong)
 
-	// The clock of one that never led goes back.
+	// The clock of a replica that never led goes back.
 	third := other(c, first, second)
 	setClock(t, c, first, 0)
 	Await(t, 20*time.Second, first.Name+" trusts its clock again", func() bool { return strings.Contains(first.Log(), "the clock is right again") })
@@ -86,7 +86,7 @@ func TestClocksDiffer(t *testing.T) {
 	saysSkewed(t, third)
 	workedOn(t, c, third, -wrong)
 
-	// It starts with a wrong clock, and does not lead when the leader goes.
+	// It starts with a wrong clock, and does not lead when the leader stops.
 	third.Terminate()
 	third.Start()
 	saysSkewed(t, third)
@@ -107,12 +107,12 @@ func TestClocksDiffer(t *testing.T) {
 			t.Errorf("run %s was skipped: %s", r.Name(), r.Reason)
 		}
 	}
-	// A worker with a wrong clock knows the leader's by its orders, and those were under way for a moment.
+	// A worker with a wrong clock knows the leader's clock by its orders, which were under way for a moment.
 	const underway = 100 * time.Millisecond
 	gaps(t, sink.Requests(), "again-", pause-underway, pause+20*time.Second)
 }
 
-// saysSkewed waits until the node says that it is not ready, since its clock is wrong.
+// saysSkewed waits until the node reports that it is not ready because its clock is wrong.
 func saysSkewed(t *testing.T, n *Node) {
 	t.Helper()
 	Await(t, 30*time.Second, n.Name+" says that its clock is wrong", func() bool {
@@ -135,7 +135,7 @@ func workedOn(t *testing.T, c *Cluster, n *Node, wrong time.Duration) {
 	})
 }
 
-// other is the replica that is none of those.
+// other returns the replica that is neither of the two.
 func other(c *Cluster, a, b *Node) *Node {
 	for _, n := range c.Replicas() {
 		if n != a && n != b {
@@ -145,7 +145,7 @@ func other(c *Cluster, a, b *Node) *Node {
 	return nil
 }
 
-// early reports what was executed before its slot.
+// early reports effects before their slots.
 func early(t *testing.T, effects []history.Effect) {
 	t.Helper()
 	for _, e := range effects {
@@ -156,7 +156,7 @@ func early(t *testing.T, effects []history.Effect) {
 	}
 }
 
-// gaps sees to it that the attempts of the runs of certain jobs are apart by some time, counted from the end of the first.
+// gaps checks that the attempts of the runs of certain jobs are apart by some time, counted from the end of the first.
 func gaps(t *testing.T, effects []history.Effect, prefix string, least, most time.Duration) {
 	t.Helper()
 	last := make(map[string]history.Effect)
@@ -178,7 +178,7 @@ func gaps(t *testing.T, effects []history.Effect, prefix string, least, most tim
 	}
 }
 
-// TestReleaseClockIsRight looks into the binary that is released for the clock that tests can set.
+// TestReleaseClockIsRight checks that a released binary does not have the clock that tests can set.
 func TestReleaseClockIsRight(t *testing.T) {
 	row(t)
 	for path, want := range map[string]bool{binary: false, faultBinary(t): true} {

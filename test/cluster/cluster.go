@@ -16,16 +16,16 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// Prefix is where the clusters of this package keep their records.
+// Prefix is the prefix of all keys of the clusters of this package.
 const Prefix = "/rota"
 
-// Config says what a cluster is made of.
+// Config describes a cluster.
 type Config struct {
 	Binary   string
-	Replicas int // 3 if zero
+	Replicas int // zero means 3
 	Jobs     map[string]job.Spec
-	Limits   map[string]job.LimitSpec // that the jobs may name
-	// Etcd are the endpoints of an etcd of its own; if empty, the replicas embed one.
+	Limits   map[string]job.LimitSpec // limits for the jobs
+	// Etcd are the endpoints of an external etcd. Empty: the replicas embed one.
 	Etcd []string
 	// Flags are further settings of each replica, such as "--worker-enabled=false". May be nil.
 	Flags func(name string) []string
@@ -33,21 +33,20 @@ type Config struct {
 	Prepare func(*Cluster)
 }
 
-// Cluster is some replicas and workers, with a recorder of their store.
+// Cluster is a set of replicas and workers, with a recorder of their store.
 type Cluster struct {
-	Dir      string // of everything it keeps
+	Dir      string // for all files of the cluster
 	JobFile  string
 	Recorder *Recorder
-	Client   *client.Client // asks any replica
-	// Calls is what clients of Node.Record asked for. Once there are any, runs with a key that none of them gave are a
-	// violation.
+	Client   *client.Client // uses any replica
+	// Calls has the requests of the clients of Node.Record. If there are any, runs with another key are a violation.
 	Calls history.Calls
-	// Recovery is how long after a fault slots may be late because of it, for jobs of which a test says how late they may
-	// be; history.DefaultRecovery if zero.
+	// Recovery is how long after a fault slots may be late because of it, for jobs with a Tolerance. Zero:
+	// history.DefaultRecovery.
 	Recovery time.Duration
-	// PutBack are keys under which the test put an earlier version of rota's again: see history.History.
+	// PutBack are keys whose earlier version the test wrote again: see history.History.
 	PutBack map[string]bool
-	// Hand are revisions at which the test wrote over what is rota's: see history.History.
+	// Hand are revisions at which the test overwrote records of rota: see history.History.
 	Hand map[int64]bool
 
 	ready    time.Time // when the cluster had started
@@ -69,13 +68,13 @@ func Start(t testing.TB, cfg Config) *Cluster {
 	return launch(t, cfg, (*Cluster).makeReplicas)
 }
 
-// launch is Start with the replicas that makeReplicas makes.
+// launch is Start with the replicas of makeReplicas.
 func launch(t testing.TB, cfg Config, makeReplicas func(*Cluster)) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, cfg: cfg, Dir: t.TempDir()}
 	c.JobFile = filepath.Join(c.Dir, "jobs.json")
 	c.WriteJobs(cfg.Jobs)
-	t.Cleanup(c.checkPorts) // runs after the processes' own, which end them
+	t.Cleanup(c.checkPorts) // runs after the clean-ups that end the processes
 	makeReplicas(c)
 	if cfg.Prepare != nil {
 		cfg.Prepare(c)
@@ -93,14 +92,14 @@ func launch(t testing.TB, cfg Config, makeReplicas func(*Cluster)) *Cluster {
 		return err == nil && v.Jobs == len(cfg.Jobs)
 	})
 	c.ready = time.Now()
-	t.Cleanup(c.checkQueues) // runs before the processes' own, which end them
+	t.Cleanup(c.checkQueues) // runs before the clean-ups that end the processes
 	return c
 }
 
-// mark is the variable that all processes of the cluster are started with, and inherit: nannies and jobs, too.
+// mark returns the environment variable of all processes of the cluster. Watchdogs and jobs inherit it.
 func (c *Cluster) mark() string { return "CLUSTER_UNDER_TEST=" + c.Dir }
 
-// checkPorts sees to it that nothing that the cluster started outlives it.
+// checkPorts checks that no process of the cluster outlives it.
 func (c *Cluster) checkPorts() {
 	for _, n := range c.nodes {
 		for _, port := range n.ports {
@@ -114,7 +113,7 @@ func (c *Cluster) checkPorts() {
 	}
 }
 
-// WriteJobs replaces the job file that all replicas read.
+// WriteJobs replaces the job file of all replicas.
 func (c *Cluster) WriteJobs(specs map[string]job.Spec) {
 	c.t.Helper()
 	file := map[string]any{"version": 1, "jobs": specs}
@@ -147,7 +146,7 @@ func writeJobs(t testing.TB, path string, file map[string]any) {
 // Replicas lists the replicas.
 func (c *Cluster) Replicas() []*Node { return c.replicas }
 
-// Endpoints are the members of the store.
+// Endpoints returns the client URLs of the members of the store.
 func (c *Cluster) Endpoints() (endpoints []string) {
 	if len(c.cfg.Etcd) > 0 {
 		return c.cfg.Etcd
@@ -158,7 +157,7 @@ func (c *Cluster) Endpoints() (endpoints []string) {
 	return endpoints
 }
 
-// WaitReady waits until every replica that runs is ready and one of them leads.
+// WaitReady waits until every running replica is ready and one of them leads.
 func (c *Cluster) WaitReady() {
 	c.t.Helper()
 	for _, n := range c.replicas {
@@ -169,7 +168,7 @@ func (c *Cluster) WaitReady() {
 	c.Leader()
 }
 
-// Leader waits until one replica, and no other, says that it leads.
+// Leader waits until exactly one replica reports that it leads.
 func (c *Cluster) Leader() (leader *Node) {
 	c.t.Helper()
 	Await(c.t, 30*time.Second, "one replica leads", func() bool {
@@ -202,7 +201,7 @@ func (c *Cluster) StoreLeader() (leader *Node) {
 	return leader
 }
 
-// leadsStore says whether a replica's member says that it leads etcd.
+// leadsStore reports whether a replica's member reports that it leads etcd.
 func (c *Cluster) leadsStore(n *Node) bool {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
 	defer cancel()

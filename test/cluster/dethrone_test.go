@@ -10,8 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestLeaderIsDethronedByHand takes lease or key away from candidates that wait, and then from whoever leads, every second for a
-// while: no term is believed in beyond its key, nor one that began without, somebody always leads again, and every slot runs once.
+// TestLeaderIsDethronedByHand deletes keys and revokes leases of waiting candidates, and then of each leader, every second for
+// a while. No term outlives its key or starts without one, another replica always leads again, and every slot runs once.
 func TestLeaderIsDethronedByHand(t *testing.T) {
 	row(t)
 	t.Parallel()

@@ -24,7 +24,7 @@ func StartDev(t testing.TB, cfg Config) *Cluster {
 	for _, port := range []int{devPort, devEtcd} {
 		Await(t, time.Minute, fmt.Sprintf("port %d is free: who uses it?", port), func() bool { return ports.IsFree(port) })
 	}
-	t.Cleanup(c.checkPorts) // runs after the process's own, which ends it
+	t.Cleanup(c.checkPorts) // runs after the clean-up that ends the process
 	n := c.newNode("q1", devPort, []string{"dev", "--jobs", c.JobFile, "--data-dir", filepath.Join(c.Dir, "data"), "--log-level=info"})
 	n.Etcd = fmt.Sprintf("http://127.0.0.1:%d", devEtcd)
 	n.ports = []int{devPort, devEtcd}

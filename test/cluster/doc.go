@@ -1,6 +1,5 @@
-// Package cluster runs real replicas of rota as processes on this machine, harms them with real signals, and records what
-// they do for package history.
+// Package cluster runs real replicas of rota as processes on this machine, to test them under real signals.
 //
-// Everything that it starts has ended and every port is free when the test has ended, also if it failed. A failed test
-// prints the last lines that each process wrote.
+// It records what they do for package history. When the test has ended, even if it failed, all its processes have ended and
+// every port is free. A failed test prints the last lines of each process's log.
 package cluster

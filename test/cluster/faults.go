@@ -16,7 +16,7 @@ func (n *Node) Kill() {
 	n.Await(5 * time.Second)
 }
 
-// Terminate asks the node to stop and waits until it has.
+// Terminate sends SIGTERM to the node and waits for its end.
 func (n *Node) Terminate() {
 	n.t.Helper()
 	n.cluster.Harm(history.Fault{Kind: history.Stop, Node: n.Name, At: time.Now()})
@@ -25,21 +25,21 @@ func (n *Node) Terminate() {
 	n.cluster.Heal(n.Name)
 }
 
-// Stop stops the node in its tracks, until Cont.
+// Stop stops the node with SIGSTOP until Cont.
 func (n *Node) Stop() {
 	n.t.Helper()
 	n.cluster.Harm(history.Fault{Kind: history.Pause, Node: n.Name, At: time.Now()})
 	n.Signal(syscall.SIGSTOP)
 }
 
-// Cont lets a stopped node go on.
+// Cont continues a stopped node.
 func (n *Node) Cont() {
 	n.t.Helper()
 	n.Signal(syscall.SIGCONT)
 	n.cluster.Heal(n.Name)
 }
 
-// Harm records a fault that was made.
+// Harm records a fault.
 func (c *Cluster) Harm(f history.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *Cluster) Harm(f history.Fault) {
 	c.t.Logf("fault: %v", f)
 }
 
-// Heal ends the faults of a node that last.
+// Heal records the end of the lasting faults of a node.
 func (c *Cluster) Heal(node string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,13 +58,13 @@ func (c *Cluster) Heal(node string) {
 	}
 }
 
-// Outage records that from now on no majority of the store can be reached, and returns what ends that.
+// Outage records that the store has no quorum from now on, and returns a function that records the end.
 func (c *Cluster) Outage() (over func()) {
 	c.Harm(history.Fault{Kind: history.Outage, At: time.Now()})
 	return func() { c.Heal("") }
 }
 
-// Faults returns what was done so far.
+// Faults returns the faults recorded so far.
 func (c *Cluster) Faults() []history.Fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestWorkersDiskIsFull fills the disk with a worker's journal and output while runs execute there: how they ended is not
-// lost, nothing new is begun there, and the worker says so until there is room.
+// TestWorkersDiskIsFull fills the disk with a worker's journal and output while runs execute there. Their outcomes are not
+// lost, no new run starts there, and the worker reports the full disk until there is room.
 func TestWorkersDiskIsFull(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestWorkersDiskIsFull(t *testing.T) {
 	disk := smallDisk(t, "8m")
 	ledger := NewLedger(t)
 	gate := t.TempDir() + "/go"
-	// Each prints more than fits into a page of the journal.
+	// The output of each is larger than a page of the journal.
 	talk := "while [ ! -e " + gate + " ]; do sleep 0.05; done; head -c 40000 /dev/zero | tr '\\0' x"
 	c := Start(t, Config{Binary: binary, Replicas: 1, Flags: idle, Jobs: map[string]job.Spec{
 		"talk": {Shell: ledger.Shell(talk), Overlap: job.OverlapAllow},
@@ -37,7 +37,7 @@ func TestWorkersDiskIsFull(t *testing.T) {
 	Await(t, 30*time.Second, "the runs execute", func() bool { return len(ledger.Effects()) == runs })
 
 	filler := fillDisk(t, disk)
-	over := c.Outage() // so that the outcomes have to wait somewhere
+	over := c.Outage() // so that the outcomes have to wait in the journal
 	c.Replicas()[0].Stop()
 	touch(t, gate)
 	Await(t, 20*time.Second, "the jobs end", func() bool {
@@ -87,12 +87,12 @@ func TestWorkersDiskIsFull(t *testing.T) {
 	c.Check(ledger.Effects, nil, nil)
 }
 
-// TestReplicasDiskIsFull fills the disk of one of three replicas, with its member of etcd: that one ends and says why, the others
-// go on, and when there is room it comes back.
+// TestReplicasDiskIsFull fills the disk of one of three replicas, with its member of etcd. That replica ends and reports why,
+// the others continue, and it comes back when there is room.
 func TestReplicasDiskIsFull(t *testing.T) {
 	row(t)
 	t.Parallel()
-	disk := smallDisk(t, "200m") // etcd sets two files of 64 MiB aside
+	disk := smallDisk(t, "200m") // etcd reserves two files of 64 MiB
 	sink := NewSink(t)
 	jobs := make(map[string]job.Spec)
 	for i := range 10 {
@@ -109,10 +109,10 @@ func TestReplicasDiskIsFull(t *testing.T) {
 	full := c.Replicas()[0]
 	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 20 })
 	filler := fillDisk(t, disk)
-	c.Harm(history.Fault{Kind: history.Drain, Node: full.Name, At: time.Now()}) // what it executes when it ends is lost
+	c.Harm(history.Fault{Kind: history.Drain, Node: full.Name, At: time.Now()}) // the runs that it executes are lost
 	value := strings.Repeat("x", 1<<20)
 	Await(t, 60*time.Second, full.Name+" ends", func() bool {
-		put(t, c, "/filler", value) // its member has to grow
+		put(t, c, "/filler", value) // the database of its member has to grow
 		return !full.Running()
 	})
 	c.Heal(full.Name)
@@ -130,7 +130,7 @@ func TestReplicasDiskIsFull(t *testing.T) {
 	c.Check(sink.Requests, nil, nil)
 }
 
-// smallDisk is a file system of its own, of a size such as 8m.
+// smallDisk mounts a file system with a size such as 8m.
 func smallDisk(t *testing.T, size string) (dir string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -148,7 +148,7 @@ func smallDisk(t *testing.T, size string) (dir string) {
 	return dir
 }
 
-// fillDisk writes a file that takes all the room there is.
+// fillDisk writes a file that takes all free room.
 func fillDisk(t *testing.T, dir string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, "filler")
@@ -169,7 +169,7 @@ func fillDisk(t *testing.T, dir string) (path string) {
 	return path
 }
 
-// needs leaves out a test whose machine lacks something, which is a failure where all of it has to be there.
+// needs skips a test whose machine lacks something, or fails it if ROTA_CI=1.
 func needs(t *testing.T, what string) {
 	t.Helper()
 	if os.Getenv("ROTA_CI") != "" {

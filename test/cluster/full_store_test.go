@@ -13,8 +13,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestStoreIsFull fills etcd while jobs execute: everybody says so, outcomes wait, and after the runbook of
-// docs/how-to/recover-a-full-store.md all goes on and nothing has been forgotten or run again.
+// TestStoreIsFull fills etcd while jobs execute. All nodes report it, and outcomes wait. After the steps of
+// docs/how-to/recover-a-full-store.md all continue, and no run is lost or repeated.
 func TestStoreIsFull(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestStoreIsFull(t *testing.T) {
 	}
 	Let(2 * time.Second)
 
-	// The runbook.
+	// The steps of the how-to page.
 	etcdctl := func(args ...string) {
 		t.Helper()
 		if out, code := Command(t, binary, append([]string{"etcdctl", "--endpoints=" + c.Endpoints()[0]}, args...)...); code != 0 {
@@ -82,7 +82,7 @@ func TestStoreIsFull(t *testing.T) {
 	c.Check(func() []history.Effect { return append(sink.Requests(), ledger.Effects()...) }, nil, nil)
 }
 
-// fillStore puts values into etcd until it takes no more.
+// fillStore puts values into etcd until it rejects them.
 func fillStore(t *testing.T, c *Cluster) {
 	t.Helper()
 	value := strings.Repeat("x", 1<<20)
@@ -101,7 +101,7 @@ func fillStore(t *testing.T, c *Cluster) {
 	}
 }
 
-// submit asks for a run of a job, which has to be accepted. It asks again, with the same key, while etcd's leadership moves.
+// submit submits a run of a job, which must be accepted. It retries with the same key while etcd's leadership moves.
 func submit(t *testing.T, c *Cluster, name string, r api.RunRequest) (v api.RunView) {
 	t.Helper()
 	if r.Key == "" {
@@ -115,4 +115,4 @@ func submit(t *testing.T, c *Cluster, name string, r api.RunRequest) (v api.RunV
 	return v
 }
 
-var submissions atomic.Int64 // of submit
+var submissions atomic.Int64 // numbers the keys of submit

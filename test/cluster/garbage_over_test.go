@@ -15,9 +15,10 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestGarbageOverGoodRecords puts what nobody can read over records that are in use, of each kind: nobody ends, the keys are
-// named, and all else goes on; presences, cursors and limits are put right by those who know them, a limit and a pause hold
-// meanwhile, an outcome waits for the record of its run, and what is put back, or deleted, goes on as if nothing had been.
+// TestGarbageOverGoodRecords writes garbage over records in use, of each kind. No process ends, the keys are reported, and
+// everything else continues. The owners of presences, cursors and limits repair them, and a limit and a pause stay in force
+// meanwhile. An outcome waits for the record of its run. A record that is put back or deleted continues as if nothing had
+// happened.
 func TestGarbageOverGoodRecords(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -72,7 +73,7 @@ func TestGarbageOverGoodRecords(t *testing.T) {
 	over("jobs/defined", "noise", any)
 	limit := spoilRecord(t, c, "limits/narrow", garbage["future"], any)
 
-	// What somebody knows, he puts right.
+	// Owners repair the records that they know.
 	session := func() string {
 		vs := c.Recorder.VersionsOf("workers/w1")
 		w, _ := decode[job.Worker](vs[len(vs)-1], "workers/")
@@ -92,7 +93,7 @@ func TestGarbageOverGoodRecords(t *testing.T) {
 
 	touch(t, gate)
 	Await(t, 20*time.Second, "the outcome of what ran waits", func() bool { return w.Metric("rota_outcomes_unsent") == 1 })
-	Let(3 * time.Second) // what was armed before is over
+	Let(3 * time.Second) // runs that were armed before have ended
 	begun := requestsOf(sink)
 	Let(3 * time.Second)
 	for _, n := range c.Replicas() {
@@ -128,7 +129,7 @@ func TestGarbageOverGoodRecords(t *testing.T) {
 			s.putBack(t, c)
 		}
 	}
-	limit.awaitCure(t, c, 45*time.Second) // replicas see to what their files say, every half a minute
+	limit.awaitCure(t, c, 45*time.Second) // replicas apply their files every half a minute
 	for _, n := range c.Replicas() {
 		if !Within(10*time.Second, func() bool { return len(quarantined(t, n)) == 0 }) {
 			t.Errorf("%s still names keys that are right again: %v", n.Name, sortedKeys(quarantined(t, n)))
@@ -139,7 +140,7 @@ func TestGarbageOverGoodRecords(t *testing.T) {
 		t.Errorf("the run that was at work: got %s after attempt %d (%s), want succeeded with the first", r.State, r.Attempt, r.Reason)
 	}
 
-	// All jobs are paused, and nobody can read it.
+	// All jobs are paused, and the record of the pause is unreadable.
 	c.gate("paused", c.Client.PauseAll)
 	paused := spoilRecord(t, c, "gate", garbage["noise"], any)
 	Let(2 * time.Second)
@@ -156,7 +157,7 @@ func TestGarbageOverGoodRecords(t *testing.T) {
 	paused.putBack(t, c)
 	c.gate("resumed", c.Client.ResumeAll)
 
-	// A worker that is there is asked for what it was given and has not begun after a minute.
+	// After a minute the leader asks a present worker for runs that it has not started.
 	for _, name := range []string{"later", "ahead"} {
 		Await(t, 90*time.Second, "the run of "+name+" ends", func() bool { return onlyRun(t, c, name).State == job.Succeeded })
 	}
@@ -183,14 +184,14 @@ func requestsOf(sink *Sink) map[string]int {
 	return n
 }
 
-// spoil is garbage over a record.
+// spoil is garbage over one record.
 type spoil struct {
 	key    string // without the prefix
 	before string
-	rev    int64 // at which it was put there
+	rev    int64 // revision of the garbage
 }
 
-// spoilRecord puts garbage over a record, if that is as it is to be.
+// spoilRecord writes garbage over a record, if is accepts the record.
 func spoilRecord(t *testing.T, c *Cluster, key, value string, is func([]byte) bool, opts ...clientv3.OpOption) *spoil {
 	t.Helper()
 	s := &spoil{key: key}
@@ -211,7 +212,7 @@ func spoilRecord(t *testing.T, c *Cluster, key, value string, is func([]byte) bo
 	return s
 }
 
-// awaitCure waits until somebody of rota has put it right.
+// awaitCure waits until rota has repaired the record.
 func (s *spoil) awaitCure(t *testing.T, c *Cluster, limit time.Duration) {
 	t.Helper()
 	Await(t, limit, s.key+" is put right", func() bool {
@@ -221,7 +222,7 @@ func (s *spoil) awaitCure(t *testing.T, c *Cluster, limit time.Duration) {
 	})
 }
 
-// putBack puts right what was there. Nobody may have written there since.
+// putBack writes the former record back. No other write may have come in between.
 func (s *spoil) putBack(t *testing.T, c *Cluster) {
 	t.Helper()
 	if !s.write(t, c, s.rev, s.before) {
@@ -229,7 +230,7 @@ func (s *spoil) putBack(t *testing.T, c *Cluster) {
 	}
 }
 
-// write replaces what was put at rev by hand, and says whether that stood.
+// write replaces the write of the test at rev, and reports whether that was still in place.
 func (s *spoil) write(t *testing.T, c *Cluster, rev int64, value string, opts ...clientv3.OpOption) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)

@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// garbage is what people, and later versions, put where records belong.
+// garbage is what people and later versions write in place of records.
 var garbage = map[string]string{
 	"noise":  "\xff\xfe{\"name\":",
 	"empty":  "",
@@ -22,8 +22,8 @@ var garbage = map[string]string{
 	"other":  `[{"kind":"Pod","spec":{"state":"running"}}]`,
 }
 
-// TestGarbageUnderEveryKey puts what nobody can read under a key of each family: no replica ends, everything else goes on
-// in time, the keys are named, and removing them heals.
+// TestGarbageUnderEveryKey writes garbage under a key of each family. No replica ends, everything else continues on time, the
+// keys are reported, and deleting them heals.
 func TestGarbageUnderEveryKey(t *testing.T) {
 	slow(t)
 	t.Parallel()
@@ -54,7 +54,7 @@ func TestGarbageUnderEveryKey(t *testing.T) {
 	for _, kind := range single {
 		key := string(kind)
 		byHand[Prefix+"/"+key] = true
-		for what := range garbage { // the last stays
+		for what := range garbage { // the last garbage stays
 			if what != "noise" {
 				put(t, c, Prefix+"/"+key, garbage[what])
 				Let(200 * time.Millisecond)
@@ -77,7 +77,7 @@ func TestGarbageUnderEveryKey(t *testing.T) {
 			unnamed = nil
 			named := quarantined(t, n)
 			for _, key := range sortedKeys(byHand) {
-				// A candidate without a lease hinders nobody before it is the first, and is removed then.
+				// A candidate without a lease matters only when it is the first, and is removed then.
 				election := strings.HasPrefix(key, Prefix+"/election/")
 				if !named[key] && !election && stands(t, c, key) {
 					unnamed = append(unnamed, key)
@@ -92,7 +92,7 @@ func TestGarbageUnderEveryKey(t *testing.T) {
 		t.Errorf("leadership went from %s (term %d) to %s (term %d)", leader.Name, term, now.Name, termOf(c))
 	}
 
-	// A new leader can be found, though there is garbage among the candidates.
+	// A new leader is elected although there is garbage among the candidates.
 	put(t, c, Prefix+"/election/bad-again", "noise")
 	byHand[Prefix+"/election/bad-again"] = true
 	fell := time.Now()
@@ -121,8 +121,8 @@ func TestGarbageUnderEveryKey(t *testing.T) {
 	}
 }
 
-// namedKeys are keys of each family that has names, and of none, without the prefix: of a worker and of a job that are there, and
-// of some that are not.
+// namedKeys returns keys without the prefix, one or more of each family: of a worker and a job that exist, and of some that do
+// not.
 func namedKeys(worker, job, name string) (keys []string) {
 	many, _ := store.Kinds()
 	for _, kind := range many {
@@ -141,7 +141,7 @@ func namedKeys(worker, job, name string) (keys []string) {
 	return append(keys, "unknown/"+name, name)
 }
 
-// quarantined are the keys that a replica says it cannot read.
+// quarantined returns the keys that a replica reports as unreadable.
 func quarantined(t *testing.T, n *Node) map[string]bool {
 	t.Helper()
 	var v api.ClusterView
@@ -171,7 +171,7 @@ func sortedKeys(set map[string]bool) (keys []string) {
 func put(t *testing.T, c *Cluster, key, value string) {
 	t.Helper()
 	var err error
-	if !Within(10*time.Second, func() bool { // a member may be stopped
+	if !Within(10*time.Second, func() bool { // a member may be stopped at that moment
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		_, err = c.Recorder.client.Put(ctx, key, value)
@@ -184,7 +184,7 @@ func put(t *testing.T, c *Cluster, key, value string) {
 func remove(t *testing.T, c *Cluster, key string) {
 	t.Helper()
 	var err error
-	if !Within(10*time.Second, func() bool { // etcd takes nothing while its leadership moves
+	if !Within(10*time.Second, func() bool { // etcd rejects writes while its leadership moves
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		_, err = c.Recorder.client.Delete(ctx, key)
@@ -194,7 +194,7 @@ func remove(t *testing.T, c *Cluster, key string) {
 	}
 }
 
-// stands says whether a key is still there: what hinders, rota removes.
+// stands reports whether a key still exists: rota removes keys that are in its way.
 func stands(t *testing.T, c *Cluster, key string) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -9,28 +9,28 @@ import (
 	"testing"
 )
 
-// Host is a machine of its own, as far as processes and the network can tell.
+// Host is a machine of its own, as seen by processes and the network.
 type Host struct {
 	Name string
-	Addr string   // at which the test reaches it
-	Exec []string // precedes the arguments of a process that is to run there; it must become that process
+	Addr string   // address for the test
+	Exec []string // prefix of a command that runs there; it must exec the command
 }
 
-// Process makes a process on the host that is killed when the test ends.
+// Process makes a process on the host. It is killed when the test ends.
 func (h Host) Process(t testing.TB, binary, name string, args ...string) *Process {
 	argv := append(append(append([]string(nil), h.Exec...), binary), args...)
 	return NewProcess(t, argv[0], name, argv[1:]...)
 }
 
-// Place says where the replicas of a cluster run, and where its store is.
+// Place says where the replicas of a cluster and its store run.
 type Place struct {
-	Hosts []Host // one replica each, named after it
-	// Endpoints are those by which a replica reaches an etcd of its own, which the test reaches at those of Config.Etcd.
-	// Nil: the replicas embed one.
+	Hosts []Host // one replica on each, with its name
+	// Endpoints returns the URLs by which a replica reaches an external etcd. The test reaches it at those of Config.Etcd. Nil:
+	// the replicas embed one.
 	Endpoints func(host string) []string
 }
 
-// Ports on every host, which has all of them to itself.
+// Ports on every host. Hosts share no ports.
 const (
 	hostAPI    = 8470
 	hostClient = 2379
@@ -58,7 +58,7 @@ func (c *Cluster) makeReplicasOn(p Place) {
 	}
 }
 
-// etcdOn is what a replica on a host is told of etcd.
+// etcdOn returns the arguments about etcd for a replica on a host.
 func etcdOn(h Host, p Place, members []string) []string {
 	if p.Endpoints != nil {
 		return []string{"--etcd-endpoints=" + strings.Join(p.Endpoints(h.Name), ",")}
@@ -70,7 +70,7 @@ func etcdOn(h Host, p Place, members []string) []string {
 	}
 }
 
-// NewSinkAt is NewSink at an address of the test's own, for hosts to reach.
+// NewSinkAt is NewSink at an address that hosts can reach.
 func NewSinkAt(t testing.TB, addr string) *Sink {
 	t.Helper()
 	ln, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))

@@ -12,17 +12,17 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Inbox is a webhook that is told of jobs.
+// Inbox is the webhook of a notifier.
 type Inbox struct {
 	url string
 
 	mu    sync.Mutex
 	hangs bool     // guarded by mu
-	asked int      // guarded by mu: requests that came while it hung
-	texts []string // guarded by mu: what it was told
+	asked int      // guarded by mu: number of requests while it hung
+	texts []string // guarded by mu: the notifications
 }
 
-// NewInbox starts an inbox that takes everything.
+// NewInbox starts an inbox that accepts everything.
 func NewInbox(t testing.TB) *Inbox {
 	b := &Inbox{}
 	server := httptest.NewServer(http.HandlerFunc(b.serve))
@@ -34,11 +34,11 @@ func NewInbox(t testing.TB) *Inbox {
 	return b
 }
 
-// Notify has b told everything.
+// Notify returns settings that send all notifications to b.
 func (b *Inbox) Notify() job.Notify { return job.Notify{"inbox": {URL: b.url}} }
 
 func (b *Inbox) serve(_ http.ResponseWriter, r *http.Request) {
-	text, _ := io.ReadAll(r.Body) // what is cut short is not what a test waits for
+	text, _ := io.ReadAll(r.Body) // no test waits for a truncated text
 	b.mu.Lock()
 	hangs := b.hangs
 	if hangs {
@@ -52,28 +52,28 @@ func (b *Inbox) serve(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Hang has b answer nothing from now on, or answer again.
+// Hang makes b hang, or answer again.
 func (b *Inbox) Hang(on bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.hangs = on
 }
 
-// Asked is how many requests came while it hung.
+// Asked returns the number of requests while it hung.
 func (b *Inbox) Asked() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.asked
 }
 
-// Texts are what b was told, in that order.
+// Texts returns the notifications in their order.
 func (b *Inbox) Texts() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.texts)
 }
 
-// About are the messages that begin with title.
+// About returns the notifications that begin with title.
 func (b *Inbox) About(title string) (texts []string) {
 	for _, text := range b.Texts() {
 		if strings.HasPrefix(text, title) {

@@ -13,9 +13,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestOldJobFilesRejoin edits the job files of replicas that have one each, while one of them is down: when it comes back with
-// its old file, it leaves the newer ones alone, and everybody sees that it differs. Then one replica's file is broken by an
-// edit, and later all of them are: what runs stays, and the mistake is shown with its line.
+// TestOldJobFilesRejoin edits the job files of replicas that have one each, while one replica is down. When that one comes back
+// with its old file, it does not undo the newer ones, and all report the difference. Then an edit breaks the file of one
+// replica, and later of all. The jobs in force stay, and the error is shown with its line.
 func TestOldJobFilesRejoin(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -60,7 +60,7 @@ func TestOldJobFilesRejoin(t *testing.T) {
 	Await(t, 20*time.Second, "everybody sees who has other files", func() bool {
 		return strings.Contains(notes(), "q3: older than the files in force")
 	})
-	leader := c.Leader() // its last chance to undo anything: the others go
+	leader := c.Leader() // the old file could win now, because the others stop
 	for _, n := range c.Replicas()[:2] {
 		n.Terminate()
 		n.Start()
@@ -77,7 +77,7 @@ func TestOldJobFilesRejoin(t *testing.T) {
 		}
 	}
 
-	// Broken by an edit: one, then all.
+	// An edit breaks one file, then all.
 	ran := len(ledger.Effects())
 	for _, name := range names {
 		breakFile(t, file(name))
@@ -89,7 +89,7 @@ func TestOldJobFilesRejoin(t *testing.T) {
 		t.Errorf("rota status (exit code %d) does not show the mistake:\n%s", code, out)
 	}
 	all := c.Replicas()
-	for _, n := range slices.Backward(all) { // one started with a broken file works all the same
+	for _, n := range slices.Backward(all) { // a replica that starts with a broken file works too
 		n.Terminate()
 		n.Start()
 		n.WaitReady()

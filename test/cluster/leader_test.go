@@ -10,12 +10,12 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestLeaderKilledUnderLoad is the main promise: two hundred jobs a second, the leader killed twice and stopped once, and
-// every slot of every job runs, once. A leader that was killed is replaced long before its lease has run out.
+// TestLeaderKilledUnderLoad tests the main promise. Under two hundred jobs a second the leader is killed twice and stopped
+// once, and every slot of every job runs once. A killed leader is replaced long before its lease expires.
 func TestLeaderKilledUnderLoad(t *testing.T) {
 	slow(t)
 	sink, ledger := NewSink(t), NewLedger(t)
-	sink.Delay(400 * time.Millisecond) // so that whoever dies has something under way
+	sink.Delay(400 * time.Millisecond) // so that each process has requests under way when it dies
 	jobs := make(map[string]job.Spec)
 	every := job.Duration(time.Second)
 	load := loadTime(t)
@@ -35,7 +35,7 @@ func TestLeaderKilledUnderLoad(t *testing.T) {
 	}
 	c := Start(t, Config{Binary: binary, Jobs: jobs})
 
-	// A quarter of the time of calm, and then as much between the faults.
+	// A quarter of the time passes without a fault, and as much between the faults.
 	calm := load / 4
 	Let(calm)
 	if n := len(c.Recorder.Runs("")); n < 100*int(calm.Seconds()) {
@@ -46,7 +46,7 @@ func TestLeaderKilledUnderLoad(t *testing.T) {
 	for i, harm := range []func(*Node){(*Node).Kill, (*Node).Terminate, (*Node).Kill} {
 		leader := c.Leader()
 		killed := i != 1
-		if killed { // how long etcd would elect is its own affair; leaders see to it that one death costs one election
+		if killed { // etcd's own election is not measured; rota sees to it that one death costs one election
 			Await(t, 20*time.Second, "etcd is led by another replica", func() bool { return c.StoreLeader() != leader })
 		}
 		busy := 0
@@ -84,15 +84,14 @@ func TestLeaderKilledUnderLoad(t *testing.T) {
 	reportLateness(t, effects)
 }
 
-// provenDeath bounds how long it takes, on a machine that is busy with other things, until somebody acts upon the death of a
-// process that nobody has to wait for. Who waited for a lease would not see its end before four fifths of it have passed,
-// since it was renewed within the last fifth.
+// provenDeath bounds, on a busy machine, the time until the death of a process that is proven dead has an effect. A lease would
+// last for at least four fifths of its TTL, because it was renewed within the last fifth.
 const provenDeath = electionTTL / 2
 
-// startTime is about how long a cluster takes to start.
+// startTime is about the time that a cluster needs to start.
 const startTime = 5 * time.Second
 
-// executing counts the attempts that a worker executes. It asks the API: to ask the recorder takes longer than an attempt.
+// executing counts the attempts that a worker executes, by the API. The recorder would take longer than an attempt.
 func executing(c *Cluster, worker string) (n int) {
 	list, err := c.Client.Runs(c.t.Context(), client.RunFilter{States: []job.State{job.Running}, Limit: 1000}, "")
 	if err != nil {
@@ -106,7 +105,7 @@ func executing(c *Cluster, worker string) (n int) {
 	return n
 }
 
-// lost counts the attempts whose worker was lost.
+// lost counts the attempts with a lost worker.
 func lost(c *Cluster) (n int) {
 	for _, r := range c.Recorder.Runs("") {
 		n += r.LostAttempts()

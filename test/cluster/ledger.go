@@ -13,19 +13,19 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Ledger is a file to which commands append what they were told, outside of rota.
+// Ledger is a file to which commands append their attempt, outside of rota.
 type Ledger struct {
 	t    testing.TB
 	path string
 }
 
-// NewLedger makes an empty ledger.
+// NewLedger creates an empty ledger.
 func NewLedger(t testing.TB) *Ledger {
 	return &Ledger{t: t, path: filepath.Join(t.TempDir(), "ledger")}
 }
 
-// Shell is the text of a shell job that writes a line before work and one after it. work may be empty. Whoever has written the
-// last line succeeds: it is the exit code of that which counts, however work ended. Work that fails has to exit.
+// Shell returns the text of a shell job that writes a line before work and one after it. work may be empty. The exit code is
+// that of the last write, so the job succeeds however work ends. Work that must fail has to call exit.
 func (l *Ledger) Shell(work string) string {
 	line := l.line()
 	if work == "" {
@@ -34,20 +34,20 @@ func (l *Ledger) Shell(work string) string {
 	return fmt.Sprintf(line, "begin") + "; " + work + "; " + fmt.Sprintf(line, "end")
 }
 
-// Working is the text of a shell job that works for a time, and writes a line now and then while it does: so that it can be seen
-// until when one lived that was killed.
+// Working returns the text of a shell job that works for a time and writes a line now and then. So the test sees how long a
+// killed one lived.
 func (l *Ledger) Working(lasts time.Duration) string {
 	const pace = 250 * time.Millisecond
 	work := fmt.Sprintf(`for i in $(seq %d); do sleep %.2f; `, lasts/pace, pace.Seconds()) + fmt.Sprintf(l.line(), "alive") + "; done"
 	return l.Shell(work)
 }
 
-// line is the command that writes one.
+// line returns the command that writes one line.
 func (l *Ledger) line() string {
 	return fmt.Sprintf(`echo "%%s $ROTA_RUN $ROTA_ATTEMPT $ROTA_FENCING_TOKEN $ROTA_IDEMPOTENCY_KEY $(date +%%%%s%%%%N)" >> %s`, l.path)
 }
 
-// Effects reads the ledger, in the order in which it was written.
+// Effects reads the ledger in the order of its lines.
 func (l *Ledger) Effects() (effects []history.Effect) {
 	l.t.Helper()
 	b, err := os.ReadFile(l.path)
@@ -57,7 +57,7 @@ func (l *Ledger) Effects() (effects []history.Effect) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	type execution struct { // jobs may share a token
+	type execution struct { // a token may occur in several jobs
 		run   string
 		token int64
 	}

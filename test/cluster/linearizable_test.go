@@ -9,9 +9,9 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestCallsAreLinearizable has clients of each replica submit the same things, look at them, cancel them and pause a job,
-// while the leader is killed and a follower is paused: what they are told is as if one after the other had been served,
-// whatever was accepted has one run, and nothing else has.
+// TestCallsAreLinearizable has clients of each replica submit the same runs, read and cancel them, and pause a job, while the
+// leader is killed and a follower is paused. The answers are linearizable, each accepted run exists once, and no other run
+// exists.
 func TestCallsAreLinearizable(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -35,7 +35,8 @@ func TestCallsAreLinearizable(t *testing.T) {
 	killed.Start()
 	c.WaitReady()
 
-	// It is back and leads nothing, not even etcd: a member that does, and is paused for so long, takes everybody's leases.
+	// It is back and does not lead rota or etcd. A member that leads etcd and is paused for this long costs all nodes their
+	// leases.
 	follower := killed
 	Await(t, 20*time.Second, "etcd is led by another replica", func() bool { return c.StoreLeader() != follower })
 	if c.Leader() == follower {
@@ -59,7 +60,7 @@ func TestCallsAreLinearizable(t *testing.T) {
 	c.Check(sink.Requests, nil, func(j *history.Job) { j.Tolerance = electionTTL })
 }
 
-// rareCalls lists what clients have been told fewer than five times.
+// rareCalls lists the answers that clients got fewer than five times.
 func rareCalls(c *Cluster) (rare []string) {
 	counts := make(map[string]int)
 	for _, call := range c.Calls.All() {
@@ -74,7 +75,7 @@ func rareCalls(c *Cluster) (rare []string) {
 	return rare
 }
 
-// open counts the calls that were not answered, or not in a way that says what was done.
+// open counts the calls without a definite answer.
 func open(c *Cluster) (n int) {
 	for _, call := range c.Calls.All() {
 		if call.Answer == history.Open {

@@ -10,9 +10,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/planner"
 )
 
-// TestDownForTwoWeeks runs a cluster by clocks that are two weeks behind, stops it, sets the clocks right and starts it: to it,
-// two weeks have passed. What is made up for is what each job's policy says, and no more; and of what waits for a worker meanwhile,
-// no more is made than may wait.
+// TestDownForTwoWeeks runs a cluster with clocks that are two weeks behind, stops it, sets the clocks right and starts it. For
+// the cluster, two weeks have passed. It makes up for as many slots as each job's policy says. Of runs that wait for a worker,
+// no more are created than may wait.
 func TestDownForTwoWeeks(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -25,8 +25,8 @@ func TestDownForTwoWeeks(t *testing.T) {
 		}
 	}
 	backlog := spec(5*time.Second, job.MissedAll, 0, planner.MaxQueued+50)
-	backlog.Overlap, backlog.Workers = job.OverlapAllow, only("late") // there is no such worker yet
-	// How many of the slots of two weeks are made up for.
+	backlog.Overlap, backlog.Workers = job.OverlapAllow, only("late") // that worker does not exist yet
+	// Number of made-up slots of the two weeks.
 	jobs := map[string]struct {
 		spec        job.Spec
 		least, most int
@@ -86,7 +86,7 @@ func TestDownForTwoWeeks(t *testing.T) {
 		t.Errorf("%d runs of one job waited at a time, want at most %d: the queue is not bounded", n, planner.MaxQueued)
 	}
 
-	// What is due while the new leader is not there yet is missed, too, and among the latest ones.
+	// Slots that are due before the new leader leads are missed too, and are among the latest.
 	led := started
 	for _, v := range c.Recorder.Versions() {
 		if cursor, ok := cursorIn(v); ok && cursor.Term > old {
@@ -101,7 +101,7 @@ func TestDownForTwoWeeks(t *testing.T) {
 				n++
 			}
 		}
-		// A slot may come while the cluster is down in truth, and be late like the others.
+		// A slot may be due while the cluster is really down, and be late like the others.
 		if slack := int(math.Ceil(float64(10*time.Second) / float64(j.spec.Every.Std()))); n < j.least || n > j.most+slack {
 			t.Errorf("%s: made up for %d slots, want %d to %d", name, n, j.least, j.most)
 		}

@@ -15,13 +15,13 @@ import (
 
 var (
 	binary  string // the rota under test
-	scratch string // a folder for what is built
+	scratch string // a folder for binaries
 )
 
-// TestMain builds the binary once, without the race detector: what is tested here are processes that die, and at the
-// speed at which people run them. ROTA_TEST_BINARY names one that has been built already.
+// TestMain builds the binary once, without the race detector: the tests kill processes and measure their normal speed.
+// ROTA_TEST_BINARY names a binary that exists already.
 //
-// The test binary is also what clusters need besides rota: see roles.
+// The test binary also plays the other programs of a cluster: see roles.
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(play(role))
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	// One cluster at a time: two of them on two cores stall for longer than leases last, which is a fault nobody asked for.
+	// One cluster at a time: two of them on two cores would stall for longer than leases last, an unwanted fault.
 	flag.Parse()
 	if err := flag.Set("test.parallel", "1"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -55,7 +55,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// slow marks a test that takes long, or a whole machine, and tells how to have it again.
+// slow marks a test that takes long or needs the whole machine, and logs how to repeat it.
 func slow(t *testing.T) {
 	t.Helper()
 	switch {
@@ -67,7 +67,7 @@ func slow(t *testing.T) {
 	again(t)
 }
 
-// again tells how to have a test once more, with all that changes what it does.
+// again logs the command that repeats a test, with all variables that change it.
 func again(t *testing.T) {
 	t.Helper()
 	again := fmt.Sprintf("ROTA_FAULTS=1 ROTA_TEST_SEED=%d", seed(t))
@@ -79,7 +79,8 @@ func again(t *testing.T) {
 	t.Logf("again: %s go test ./test/cluster -count=1 -v -run '^%s$'", again, t.Name())
 }
 
-// row marks a test that makes one of the failures happen that `make fault` goes through; there are too many for each change.
+// row marks a test of a row of test/tables/scenarios.md. `make fault` runs all of them; a plain run leaves them out, because
+// there are too many for each change.
 func row(t *testing.T) {
 	t.Helper()
 	if testing.Short() || os.Getenv("ROTA_FAULTS") == "" {
@@ -88,8 +89,7 @@ func row(t *testing.T) {
 	again(t)
 }
 
-// measures marks a row that finds out how fast something is, and asserts no more than others do: it is left out where time is
-// short.
+// measures marks a row that measures a speed and asserts nothing that others do not. It is left out where time is short.
 func measures(t *testing.T) {
 	t.Helper()
 	if os.Getenv("ROTA_FAULTS") == "rest" {
@@ -98,7 +98,7 @@ func measures(t *testing.T) {
 	row(t)
 }
 
-// loadTime is how long a cluster is kept under load: ROTA_TEST_SECONDS, two minutes where ROTA_CI_FULL is set.
+// loadTime returns how long a cluster is under load: ROTA_TEST_SECONDS, or two minutes if ROTA_CI_FULL is set.
 func loadTime(t *testing.T) time.Duration {
 	t.Helper()
 	if s := os.Getenv("ROTA_TEST_SECONDS"); s != "" {
@@ -114,13 +114,13 @@ func loadTime(t *testing.T) time.Duration {
 	return 45 * time.Second
 }
 
-// seeded returns the source of all that a test leaves to chance.
+// seeded returns the source of all random choices of a test.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(seed(t), 0))
 }
 
-// seed is ROTA_TEST_SEED, or one by chance for all tests of this process.
+// seed returns ROTA_TEST_SEED, or a random seed for all tests of this process.
 func seed(t *testing.T) uint64 {
 	t.Helper()
 	n, err := chosenSeed()

@@ -15,12 +15,12 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestNastyJobs runs programs that ignore SIGTERM, leave their group and their session, print a gigabyte, and never end: their
-// timeout ends them with all that they started, what they print is cut, and the worker goes on with other jobs.
+// TestNastyJobs runs programs that ignore SIGTERM, leave their group and their session, print a gigabyte, and never end. Their
+// timeout ends them with all their children, their output is cut, and the worker continues with other jobs.
 func TestNastyJobs(t *testing.T) {
 	row(t)
 	t.Parallel()
-	// Unique arguments, so that these processes are found whoever has adopted them.
+	// Unique arguments, so that the test finds these processes under any parent.
 	mark := fmt.Sprintf("1000.%09d", rand.IntN(1e9))
 	deaf := "trap '' TERM INT HUP; sleep " + mark + "1 & (setsid sh -c \"trap '' TERM; setsid sleep " + mark + "2 & sleep " + mark + "3\" &) ; " +
 		"while :; do sleep " + mark + "4; done"
@@ -81,7 +81,7 @@ func TestNastyJobs(t *testing.T) {
 	c.Check(ledger.Effects, nil, func(j *history.Job) { j.MayFail = j.Name != "tick" })
 }
 
-// memory is what a process has resident, in bytes.
+// memory returns the resident memory of a process in bytes.
 func memory(t *testing.T, pid int) int64 {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))

@@ -14,15 +14,15 @@ import (
 // Node is a replica or a worker.
 type Node struct {
 	*Process
-	URL    string         // of its API
-	Etcd   string         // of its member, for clients; empty for a worker
-	Client *client.Client // asks it alone
+	URL    string         // URL of its API
+	Etcd   string         // client URL of its member; empty for a worker
+	Client *client.Client // uses only this node
 
 	cluster *Cluster
 	ports   []int
 }
 
-// newNode is a node of the cluster on this machine.
+// newNode makes a node of the cluster on this machine.
 func (c *Cluster) newNode(name string, listen int, args []string) *Node {
 	return c.addNode(NewProcess(c.t, c.cfg.Binary, name, args...), fmt.Sprintf("http://127.0.0.1:%d", listen))
 }
@@ -44,10 +44,10 @@ func newClient(t testing.TB, servers string) *client.Client {
 	return cl
 }
 
-// Record returns a client that asks this node alone, sends nothing twice, and records what it asks and is told. It may be
-// used by one goroutine. Node.Client does not record.
+// Record returns a client that uses only this node, does not retry, and records its requests and answers. One goroutine may use
+// it. Node.Client does not record.
 func (n *Node) Record() *history.Client {
-	// A connection that is used again is tried again by net/http, for requests that have an idempotency key.
+	// net/http retries requests with an idempotency key on a reused connection.
 	cl, err := client.New(client.Config{Servers: n.URL, Timeout: 3 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}})
 	if err != nil {
 		n.t.Fatal(err)
@@ -55,7 +55,7 @@ func (n *Node) Record() *history.Client {
 	return n.cluster.Calls.Client(cl)
 }
 
-// WaitReady waits until the node says that it is ready.
+// WaitReady waits until the node reports that it is ready.
 func (n *Node) WaitReady() {
 	n.t.Helper()
 	said := "nothing"
@@ -74,7 +74,7 @@ func (n *Node) WaitReady() {
 	}
 }
 
-// Leads says whether the replica says that it leads.
+// Leads reports whether the replica reports that it leads.
 func (n *Node) Leads() bool {
 	ctx, cancel := context.WithTimeout(n.t.Context(), time.Second)
 	defer cancel()

@@ -13,8 +13,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestOrdersAreDeliveredTwice copies every order that a leader gives to a worker, to the same one and to another, at once and
-// after it has been closed: each run is executed once.
+// TestOrdersAreDeliveredTwice copies every order of a leader, to the same worker and to another one, at once and after it has
+// been closed. Each run is executed once.
 func TestOrdersAreDeliveredTwice(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestOrdersAreDeliveredTwice(t *testing.T) {
 	c := Start(t, Config{Binary: binary, Replicas: 1, Jobs: jobs, Flags: idle})
 	workers := []string{c.AddWorker("w1").Name, c.AddWorker("w2").Name}
 	etcd := Dial(t, c.Endpoints())
-	copies, late := 0, make(map[string]string) // orders that are put once more in the end
+	copies, late := 0, make(map[string]string) // orders that are copied again at the end
 	ctx, stop := context.WithTimeout(t.Context(), 8*time.Second)
 	defer stop()
 	for resp := range etcd.Watch(ctx, Prefix+"/queues/", clientv3.WithPrefix()) {
@@ -37,7 +37,7 @@ func TestOrdersAreDeliveredTwice(t *testing.T) {
 			if ev.Type == clientv3.EventTypeDelete || strings.HasPrefix(id, "copy-") {
 				continue
 			}
-			for _, w := range workers { // the copies have ids of their own, or the second would replace the first
+			for _, w := range workers { // the copies have other ids, or the second would replace the first
 				put(t, c, fmt.Sprintf("%s/queues/%s/copy-%s", Prefix, w, id), string(ev.Kv.Value))
 				copies++
 			}

@@ -12,17 +12,17 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// The jobs that Cluster.Clients wants: neither has a schedule, and the runs of the first may overlap.
+// The jobs for Cluster.Clients: neither has a schedule, and the runs of the first may overlap.
 const (
-	ClientsSubmit = "order" // is submitted, looked at, canceled and done again
-	ClientsPause  = "gate"  // is paused and resumed
+	ClientsSubmit = "order" // for calls that submit, read, cancel and retry
+	ClientsPause  = "gate"  // for calls that pause and resume
 )
 
 // clientsDefine is the job that clients define, change, pause and remove. It has no schedule, and is not in the job files.
 const clientsDefine = "shape"
 
-// Clients has some clients, spread over the replicas, ask for the same things at the same time, and records what they are told,
-// until the returned function is called.
+// Clients makes some clients, spread over the replicas, send the same requests at the same time, and records the answers, until
+// the returned function is called.
 func (c *Cluster) Clients(n int, rng *rand.Rand) (stop func()) {
 	ctx, cancel := context.WithCancel(c.t.Context())
 	var wg sync.WaitGroup
@@ -38,28 +38,28 @@ func (c *Cluster) Clients(n int, rng *rand.Rand) (stop func()) {
 	}
 }
 
-// orders is what clients do at the same time to the same things.
+// orders is the state that concurrent clients share.
 type orders struct {
 	began time.Time
 
 	mu   sync.Mutex
-	runs []string // guarded by mu: that clients were told of, the latest last
-	rev  int64    // guarded by mu: of the definition that clients make, as one of them was told last
+	runs []string // guarded by mu: runs in the answers, the latest last
+	rev  int64    // guarded by mu: revision of the definition in the last answer
 }
 
-// run asks one thing after the other until ctx ends. What is under way then is given up.
+// run sends one request after the other until ctx ends. A request that is under way then is abandoned.
 func (o *orders) run(ctx context.Context, client *history.Client, chance *rand.Rand) {
 	for n := 0; ctx.Err() == nil; n++ {
 		asking, cancel := context.WithTimeout(ctx, 2*time.Second)
 		switch what, run := chance.IntN(14), o.some(chance); {
 		case what < 3 || run == "":
-			// The same key as others have about now: one call makes the run, and the others find it.
+			// The key that other clients use at about this time: one call creates the run, and the others find it.
 			key := fmt.Sprint("order-", int(time.Since(o.began)/(300*time.Millisecond)))
 			if v, _, err := client.Submit(asking, ClientsSubmit, api.RunRequest{Key: key}); err == nil {
 				o.add(v.Ref)
 			}
 		case what < 7:
-			_, _ = client.Run(asking, run) // what came back is recorded, here and below
+			_, _ = client.Run(asking, run) // the client records the answer, here and below
 		case what < 8:
 			_, _ = client.Cancel(asking, run, "for once")
 		case what < 9:
@@ -79,8 +79,8 @@ func (o *orders) run(ctx context.Context, client *history.Client, chance *rand.R
 	}
 }
 
-// define changes the definition that clients make, in one way or the other. What it is told of revisions others go by, who may come
-// too late.
+// define changes the clients' definition in one of several ways. Other clients may use the revision of its answer, perhaps too
+// late.
 func (o *orders) define(ctx context.Context, client *history.Client, chance *rand.Rand) {
 	o.mu.Lock()
 	rev := o.rev
@@ -119,7 +119,7 @@ func (o *orders) add(run string) {
 	o.runs = append(o.runs, run)
 }
 
-// some is one of the latest runs, empty if there is none.
+// some returns one of the latest runs, empty if there is none.
 func (o *orders) some(chance *rand.Rand) string {
 	const latest = 6
 	o.mu.Lock()

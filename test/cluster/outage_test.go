@@ -14,13 +14,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestStoreOutageAtJobEnd takes the majority of the store away while a job executes: its outcome waits for the store to
-// come back, and nothing is run again.
+// TestStoreOutageAtJobEnd takes the quorum of the store away while a job executes. Its outcome waits until the store is back,
+// and no run is repeated.
 func TestStoreOutageAtJobEnd(t *testing.T) {
 	slow(t)
 	for _, c := range []struct {
 		name   string
-		works  string        // for how long, in seconds, the job works after the outage began
+		works  string        // seconds that the job works after the start of the outage
 		outage time.Duration // leases last 5 s
 	}{
 		{"shorter than a lease", "1", 2500 * time.Millisecond},
@@ -47,7 +47,7 @@ func testOutageAtEnd(t *testing.T, works string, outage time.Duration) {
 		t.Fatal(err)
 	}
 	Await(t, 20*time.Second, "the run executes", func() bool { return len(ledger.Effects()) == 1 })
-	c.Recorder.Sync() // the job may be quicker than what is told of it
+	c.Recorder.Sync() // the job may end before the recorder has its records
 	claimed := onlyRun(t, c, "work")
 
 	over := c.Outage()
@@ -86,8 +86,8 @@ func testOutageAtEnd(t *testing.T, works string, outage time.Duration) {
 	}
 }
 
-// TestOutcomeOutlivesItsWorker takes the store away while a job executes, and kills its worker after the job has ended: the
-// next process of the worker delivers the outcome once the store is back, and nothing is run again.
+// TestOutcomeOutlivesItsWorker takes the store away while a job executes, and kills its worker after the job has ended. The
+// next process of the worker delivers the outcome once the store is back, and no run is repeated.
 func TestOutcomeOutlivesItsWorker(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestOutcomeOutlivesItsWorker(t *testing.T) {
 	}
 	w.Kill()
 	w.Start()
-	Await(t, 20*time.Second, "w1 answers again", func() bool { // or else whoever goes on takes it for dead
+	Await(t, 20*time.Second, "w1 answers again", func() bool { // otherwise the replica that continues proves it dead
 		_, _, err := w.Client.Ready(t.Context())
 		return err == nil
 	})
@@ -127,7 +127,7 @@ func TestOutcomeOutlivesItsWorker(t *testing.T) {
 		t.Errorf("run after the outage: got %s attempt %d token %d (%s), want succeeded with attempt 1 token %d",
 			r.State, r.Attempt, r.Token, r.Reason, claimed.Token)
 	}
-	w.WaitReady() // what the first process had sent may have arrived before the next one has looked into its journal
+	w.WaitReady() // the write of the first process may arrive before the next one reads its journal
 	if want := "delivering outcomes of the last process"; !strings.Contains(w.Log(), want) {
 		t.Errorf("%s does not log %q: the fault did not bite", w.Name, want)
 	}
@@ -138,7 +138,7 @@ func TestOutcomeOutlivesItsWorker(t *testing.T) {
 	}
 }
 
-// journalled is how many outcomes a node's journal holds. That is locked, so a copy is looked into.
+// journalled returns the number of outcomes in a node's journal. The journal is locked, so it reads a copy.
 func journalled(t *testing.T, c *Cluster, n *Node) (outcomes int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(c.Dir, n.Name, "journal.db"))
@@ -161,7 +161,7 @@ func journalled(t *testing.T, c *Cluster, n *Node) (outcomes int) {
 	return outcomes
 }
 
-// answers says whether the majority of the store answers within limit.
+// answers reports whether the quorum of the store answers within limit.
 func answers(c *Cluster, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

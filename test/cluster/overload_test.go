@@ -14,9 +14,9 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestOverload gives three replicas ten times what their workers can bear, while the machine computes other things: the queues
-// stay bounded, what waits says why, jobs of a higher priority go first, leases survive, and afterwards everything that was
-// let in has run once.
+// TestOverload gives three replicas ten times the load that their workers can bear, while other programs use the CPU. Queues
+// stay bounded, waiting runs state the reason, jobs with a higher priority go first, and leases survive. Afterwards every
+// accepted run has run once.
 func TestOverload(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestOverload(t *testing.T) {
 		bulk     = 10 * 3 * capacity // jobs, one run a second each
 		urgent   = 3
 		overload = 9 * time.Second
-		schedule = 30 * time.Second // with the start and the recovery
+		schedule = 30 * time.Second // including the start and the recovery
 	)
 	sink := NewSink(t)
 	sink.Delay(lasts)
@@ -39,7 +39,7 @@ func TestOverload(t *testing.T) {
 	for i := range bulk {
 		spec := post
 		if i%2 == 1 {
-			spec.Overlap = job.OverlapAllow // these queue; the others are skipped while one waits
+			spec.Overlap = job.OverlapAllow // these runs queue; slots of other jobs are skipped while one waits
 		}
 		jobs[fmt.Sprintf("bulk-%03d", i)] = spec
 	}
@@ -109,7 +109,7 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// mostWaiting is how many runs of a job have waited for a worker at a time, at most.
+// mostWaiting returns the largest number of runs of a job that waited for a worker at one time.
 func mostWaiting(c *Cluster, name string) (most int) {
 	waits := make(map[string]bool)
 	for _, v := range c.Recorder.Versions() {
@@ -126,7 +126,7 @@ func mostWaiting(c *Cluster, name string) (most int) {
 	return most
 }
 
-// workerSessions are the sessions of all workers in one line.
+// workerSessions returns the sessions of all workers in one line.
 func workerSessions(c *Cluster) string {
 	var ws []api.WorkerView
 	Await(c.t, 20*time.Second, "the API tells of workers", func() (done bool) {
@@ -141,7 +141,7 @@ func workerSessions(c *Cluster) string {
 	return strings.Join(list, " ")
 }
 
-// startHogs starts processes that compute without end, and returns what ends each.
+// startHogs starts processes that compute without end, and returns functions that end them.
 func startHogs(t *testing.T, n int) (end []func()) {
 	t.Helper()
 	for range n {
@@ -151,7 +151,7 @@ func startHogs(t *testing.T, n int) (end []func()) {
 			t.Fatal(err)
 		}
 		stop := func() {
-			_ = cmd.Process.Kill() // it may have ended
+			_ = cmd.Process.Kill() // it may have ended before
 			_ = cmd.Wait()
 		}
 		t.Cleanup(stop)

@@ -12,11 +12,11 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// electionTTL is the default.
+// electionTTL is the default TTL of the election.
 const electionTTL = 5 * time.Second
 
-// TestPausedLeaderIsFenced stops the leader's process, in the middle of its writes, for three times as long as its lease
-// lasts: another one leads when that is over, and when the first goes on, nothing that it writes has an effect.
+// TestPausedLeaderIsFenced stops the leader's process, in the middle of its writes, for three times its lease. Another replica
+// leads after the lease, and when the first continues, none of its writes has an effect.
 func TestPausedLeaderIsFenced(t *testing.T) {
 	slow(t)
 	t.Parallel()
@@ -28,7 +28,8 @@ func TestPausedLeaderIsFenced(t *testing.T) {
 			HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
 		}
 	}
-	// Nothing is armed ahead, and slots are due all the time: so the leader writes when it is stopped, and wants to when it goes on.
+	// Nothing is armed ahead, and slots are due all the time. So the leader writes when it is stopped, and wants to write when
+	// it continues.
 	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string { return []string{"--dispatch-arm-ahead=0s"} }})
 	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 40 })
 	type fall struct{ term, resumed int64 }
@@ -52,18 +53,18 @@ func TestPausedLeaderIsFenced(t *testing.T) {
 	}
 }
 
-// pauseLeader stops the leader for three times its lease. It returns the leader's term, the revision of the store when it went
-// on, and whether anything that it wanted to write was refused then, or was not known to have taken place.
+// pauseLeader stops the leader for three times its lease. It returns the leader's term, the revision of the store when it
+// continued, and whether a write of it was then rejected or had an unknown outcome.
 func pauseLeader(t *testing.T, c *Cluster) (term, resumed int64, wrote bool) {
 	t.Helper()
 	paused := c.Leader()
-	// Its member does not lead etcd: one that does, and is paused for so long, takes everybody's leases.
+	// Its member does not lead etcd. A member that does, and is paused for this long, costs all nodes their leases.
 	Await(t, 20*time.Second, "etcd is led by another replica", func() bool { return c.StoreLeader() != paused })
 	term = termOf(c)
 	const failed = `rota_decisions_total{result="failed"}`
 	failures := paused.Metric(failed)
 
-	// In the middle of deciding, so that it goes on with writes that it has begun.
+	// In the middle of its decisions, so that it continues with writes under way.
 	stopped := time.Now().Truncate(time.Second).Add(time.Second + 3*time.Millisecond)
 	Let(time.Until(stopped))
 	paused.Stop()
@@ -92,13 +93,13 @@ func pauseLeader(t *testing.T, c *Cluster) (term, resumed int64, wrote bool) {
 	return term, resumed, paused.Metric(failed) > failures
 }
 
-// TestShortPauses stops the leader and a worker for less than half as long as their leases last, which costs them nothing, for
-// half as long, and just as long: whether they keep what they hold or lose it, nothing is double and nothing is missing.
+// TestShortPauses stops the leader and a worker for less than half of their leases, which costs nothing, for half, and for a
+// whole lease. Whether they keep or lose their lease, no run is repeated or missing.
 func TestShortPauses(t *testing.T) {
 	row(t)
 	t.Parallel()
 	sink := NewSink(t)
-	sink.Delay(300 * time.Millisecond) // so that whoever is stopped has something under way
+	sink.Delay(300 * time.Millisecond) // so that each process has requests under way when it is stopped
 	jobs := make(map[string]job.Spec)
 	for i := range 20 {
 		jobs[fmt.Sprintf("post-%02d", i)] = job.Spec{
@@ -112,7 +113,7 @@ func TestShortPauses(t *testing.T) {
 	for _, length := range []time.Duration{short, electionTTL / 2, electionTTL} {
 		leader := c.Leader()
 		for _, n := range []*Node{leader, worker} {
-			// A member that leads etcd, and is stopped, costs an election.
+			// Stopping the member that leads etcd costs an election.
 			Await(t, 20*time.Second, "etcd is led by another replica", func() bool { return c.StoreLeader() != n })
 			before, sessions := termOf(c), workerSessions(c)
 			Await(t, 10*time.Second, n.Name+" executes something", func() bool { return executing(c, n.Name) > 0 })
@@ -136,7 +137,7 @@ func TestShortPauses(t *testing.T) {
 	c.Check(sink.Requests, nil, nil)
 }
 
-// state is the letter by which the kernel tells what a process does.
+// state returns the letter of the kernel for the state of a process.
 func state(t *testing.T, pid int) string {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -147,7 +148,7 @@ func state(t *testing.T, pid int) string {
 	return rest[:1]
 }
 
-// termOf is the latest term in which a cursor was moved.
+// termOf returns the latest term in which a cursor was moved.
 func termOf(c *Cluster) (term int64) {
 	for _, v := range c.Recorder.Versions() {
 		if cursor, ok := cursorIn(v); ok {
@@ -157,7 +158,7 @@ func termOf(c *Cluster) (term int64) {
 	return term
 }
 
-// cursorIn reads a version of a cursor, which only leaders write.
+// cursorIn decodes a version of a cursor, which only leaders write.
 func cursorIn(v history.Version) (cursor job.Cursor, ok bool) {
 	ok = strings.HasPrefix(v.Key, Prefix+"/cursors/") && json.Unmarshal(v.Value, &cursor) == nil
 	return cursor, ok

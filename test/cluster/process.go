@@ -17,20 +17,20 @@ import (
 // Process is one rota process, which may be started more than once.
 type Process struct {
 	Name string
-	Args []string // of every start
-	Env  []string // besides ours
+	Args []string // arguments of every start
+	Env  []string // variables in addition to ours
 
 	t      testing.TB
 	binary string
-	log    string // file that every start appends to
+	log    string // log file of all starts
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd     // guarded by mu: nil before the first start
 	ended   chan struct{} // guarded by mu: closed when cmd has ended
-	stopped bool          // guarded by mu: by SIGSTOP
+	stopped bool          // guarded by mu: stopped by SIGSTOP
 }
 
-// NewProcess makes a process that is killed when the test ends.
+// NewProcess makes a process. It is killed when the test ends.
 func NewProcess(t testing.TB, binary, name string, args ...string) *Process {
 	p := &Process{Name: name, Args: args, t: t, binary: binary, log: filepath.Join(t.TempDir(), name+".log")}
 	t.Cleanup(func() {
@@ -42,8 +42,7 @@ func NewProcess(t testing.TB, binary, name string, args ...string) *Process {
 	return p
 }
 
-// start starts commands from one thread that never ends: a child that is to die with its parent dies with the parent's
-// thread.
+// start starts commands from one thread that never ends: a child with a parent-death signal dies with the parent's thread.
 var start = sync.OnceValue(func() func(*exec.Cmd) error {
 	type request struct {
 		cmd  *exec.Cmd
@@ -89,13 +88,13 @@ func (p *Process) Start() {
 	}
 	ended := make(chan struct{})
 	p.cmd, p.ended, p.stopped = cmd, ended, false
-	go func() { // ends with the process, which ends with the test
-		_ = cmd.Wait() // its state is looked at
+	go func() { // the goroutine ends with the process, which ends with the test
+		_ = cmd.Wait() // the state of the process has the result
 		close(ended)
 	}()
 }
 
-// running says whether the process runs. p.mu is held.
+// running reports whether the process runs. The caller has locked p.mu.
 func (p *Process) running() bool {
 	if p.cmd == nil {
 		return false
@@ -108,14 +107,14 @@ func (p *Process) running() bool {
 	}
 }
 
-// Running says whether the process has been started and has not ended. One that is stopped counts as running.
+// Running reports whether the process has started and has not ended. A stopped process counts as running.
 func (p *Process) Running() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.running()
 }
 
-// PID is the number of the process that was started last.
+// PID returns the ID of the last started process.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +140,7 @@ func (p *Process) Signal(sig syscall.Signal) {
 	}
 }
 
-// Await waits until the process has ended and returns its exit code, -1 if a signal ended it.
+// Await waits until the process has ended and returns its exit code, or -1 if a signal ended it.
 func (p *Process) Await(limit time.Duration) int {
 	p.t.Helper()
 	p.mu.Lock()
@@ -156,17 +155,17 @@ func (p *Process) Await(limit time.Duration) int {
 	}
 }
 
-// end kills the process, if it runs, and waits for it.
+// end kills the process if it runs, and waits for it.
 func (p *Process) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running() {
-		_ = p.cmd.Process.Kill() // it may have ended just now
+		_ = p.cmd.Process.Kill() // it may have ended before
 		<-p.ended
 	}
 }
 
-// Log returns all that the process wrote, through all its starts.
+// Log returns the output of all starts of the process.
 func (p *Process) Log() string {
 	b, err := os.ReadFile(p.log)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -175,13 +174,13 @@ func (p *Process) Log() string {
 	return string(b)
 }
 
-// Tail returns the last n lines that the process wrote.
+// Tail returns the last n lines of the log.
 func (p *Process) Tail(n int) string {
 	lines := strings.Split(strings.TrimRight(p.Log(), "\n"), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// Command runs rota to its end and returns what it wrote and its exit code.
+// Command runs rota to its end and returns its output and its exit code.
 func Command(t testing.TB, binary string, args ...string) (output string, code int) {
 	t.Helper()
 	cmd := exec.Command(binary, args...)
@@ -198,7 +197,7 @@ func Command(t testing.TB, binary string, args ...string) (output string, code i
 // Processes lists the processes of this machine whose arguments contain text, except those that have ended.
 func Processes(t testing.TB, text string) []string { return find(t, "cmdline", text) }
 
-// Descendants lists the processes that were started with a variable of the environment, or by one that was.
+// Descendants lists the processes that have a variable in their environment: those that a test started, and their children.
 func Descendants(t testing.TB, variable string) []string {
 	return find(t, "environ", "\x00"+variable+"\x00")
 }
@@ -210,7 +209,7 @@ func find(t testing.TB, file, text string) (found []string) {
 		t.Fatal(err)
 	}
 	for _, dir := range dirs {
-		b, err := os.ReadFile(filepath.Join(dir, file)) // empty for a zombie; gone for one that has just ended
+		b, err := os.ReadFile(filepath.Join(dir, file)) // empty for a zombie; missing for a process that has just ended
 		if err != nil {
 			continue
 		}

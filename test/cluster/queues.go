@@ -8,13 +8,13 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// checkQueues sees to it that no order is left when all runs have ended: each worker closes its own, and those of its earlier
-// sessions. Orders of workers that are not there wait for the leader to look for them, which takes a minute.
+// checkQueues checks that no order is left when all runs have ended. Each worker closes its own orders and those of its earlier
+// sessions. Orders of absent workers stay until the leader removes them, within a minute.
 func (c *Cluster) checkQueues() {
 	if c.t.Failed() || len(c.Recorder.Open()) > 0 {
-		return // what is left then is not what this is about
+		return // orders may be left in this case
 	}
-	client := Dial(c.t, c.Endpoints()) // that of a recorder that has taken another one's place is closed by now
+	client := Dial(c.t, c.Endpoints()) // the client of a replaced recorder is closed by now
 	var left []string
 	var err error
 	if !Within(10*time.Second, func() bool {
@@ -29,9 +29,9 @@ func (c *Cluster) checkQueues() {
 	}
 }
 
-// openOrders are the orders of the workers that are there.
+// openOrders lists the orders of the present workers.
 func openOrders(client *clientv3.Client) (left []string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) // the test is over
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) // the context of the test has ended
 	defer cancel()
 	workers, err := client.Get(ctx, Prefix+"/workers/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {

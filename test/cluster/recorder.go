@@ -16,19 +16,19 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Recorder keeps every version of every key under a prefix, from the first revision on. It has to keep within five minutes
-// of the cluster, since the members forget what is older.
+// Recorder keeps every version of every key under a prefix, from the first revision on. It must stay within five minutes of the
+// cluster, because the members discard older revisions.
 type Recorder struct {
 	t      testing.TB
 	client *clientv3.Client
 	prefix string
-	end    func() // ends recording, and waits for it
+	end    func() // ends the recording and waits for it
 
 	mu       sync.Mutex
 	versions []history.Version            // guarded by mu
 	latest   map[string][]history.Version // guarded by mu: the versions of each key
 	open     map[string]job.State         // guarded by mu: runs that have not ended, by name
-	rev      int64                        // guarded by mu: everything up to it is in
+	rev      int64                        // guarded by mu: everything up to it is recorded
 }
 
 // NewRecorder records from the members at endpoints until the test ends.
@@ -37,7 +37,7 @@ func NewRecorder(t testing.TB, prefix string, endpoints []string) *Recorder {
 	return resume(t, prefix, endpoints, nil, 0)
 }
 
-// resume records from rev on, which is as far back as the store goes. What it held before is past.
+// resume records from the oldest available revision at or after rev. past are the versions from before.
 func resume(t testing.TB, prefix string, endpoints []string, past []history.Version, rev int64) *Recorder {
 	t.Helper()
 	r := &Recorder{t: t, client: Dial(t, endpoints), prefix: prefix, latest: make(map[string][]history.Version), open: make(map[string]job.State)}
@@ -54,7 +54,7 @@ func resume(t testing.TB, prefix string, endpoints []string, past []history.Vers
 	})
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			_ = r.client.RequestProgress(clientv3.WithRequireLeader(ctx)) // one that fails is asked for again
+			_ = r.client.RequestProgress(clientv3.WithRequireLeader(ctx)) // a failed request is repeated
 			select {
 			case <-ctx.Done():
 			case <-time.After(poll):
@@ -66,7 +66,7 @@ func resume(t testing.TB, prefix string, endpoints []string, past []history.Vers
 	return r
 }
 
-// Dial returns an etcd client that notices a member that hangs, and is closed when the test ends.
+// Dial returns an etcd client that detects a member that hangs. It is closed when the test ends.
 func Dial(t testing.TB, endpoints []string) *clientv3.Client {
 	t.Helper()
 	client, err := clientv3.New(clientv3.Config{
@@ -76,7 +76,7 @@ func Dial(t testing.TB, endpoints []string) *clientv3.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = client.Close() }) // the members may be gone
+	t.Cleanup(func() { _ = client.Close() }) // the members may have ended
 	return client
 }
 
@@ -120,7 +120,7 @@ func (r *Recorder) record(resp clientv3.WatchResponse) {
 	}
 }
 
-// add takes a version in. r.mu is held, or nobody else knows r.
+// add records a version. The caller has locked r.mu, or no other goroutine has r.
 func (r *Recorder) add(v history.Version) {
 	r.versions = append(r.versions, v)
 	r.latest[v.Key] = append(r.latest[v.Key], v)
@@ -130,7 +130,7 @@ func (r *Recorder) add(v history.Version) {
 	}
 }
 
-// keepOpen notes whether a run has ended. r.mu is held.
+// keepOpen records whether a run has ended. The caller has locked r.mu.
 func (r *Recorder) keepOpen(name string, v history.Version) {
 	var run struct{ State job.State }
 	if v.Deleted || json.Unmarshal(v.Value, &run) != nil || run.State.Terminal() {
@@ -147,14 +147,14 @@ func (r *Recorder) Open() map[string]job.State {
 	return maps.Clone(r.open)
 }
 
-// Rev is the revision up to which everything is recorded.
+// Rev returns the revision up to which everything is recorded.
 func (r *Recorder) Rev() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rev
 }
 
-// Sync waits until everything that has been written by now is recorded.
+// Sync waits until everything that has been written is recorded.
 func (r *Recorder) Sync() {
 	r.t.Helper()
 	rev := int64(0)
@@ -174,7 +174,7 @@ func (r *Recorder) Sync() {
 	})
 }
 
-// Versions returns all that was recorded.
+// Versions returns everything that was recorded.
 func (r *Recorder) Versions() []history.Version {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,7 +188,7 @@ func (r *Recorder) VersionsOf(key string) []history.Version {
 	return append([]history.Version(nil), r.latest[r.prefix+"/"+key]...)
 }
 
-// Runs returns the runs of a job as they stand, by id, without those that were deleted; of all jobs if job is empty.
+// Runs returns the present runs of a job by ID, or of all jobs if job is empty. It omits deleted runs.
 func (r *Recorder) Runs(name string) map[string]job.Run {
 	prefix := r.prefix + "/runs/"
 	if name != "" {

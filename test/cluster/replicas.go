@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// makeReplicas makes the replicas on this machine. They are not started.
+// makeReplicas makes the replicas on this machine without starting them.
 func (c *Cluster) makeReplicas() {
 	if len(c.cfg.Etcd) > 0 {
 		for i := range c.cfg.Replicas {
@@ -38,17 +38,17 @@ func (c *Cluster) makeReplicas() {
 	}
 }
 
-// serve is the arguments of a replica on this machine.
+// serve returns the arguments of a replica on this machine.
 func (c *Cluster) serve(name string, listen int, etcd ...string) []string {
 	return c.serveAt(name, fmt.Sprintf("127.0.0.1:%d", listen), etcd...)
 }
 
-// serveAt is the arguments of a replica.
+// serveAt returns the arguments of a replica.
 func (c *Cluster) serveAt(name, listen string, etcd ...string) []string {
 	args := append([]string{
 		"serve", "--node-name=" + name, "--node-data-dir=" + filepath.Join(c.Dir, name), "--http-listen=" + listen,
 		"--jobs=" + c.JobFile, "--log-format=text", "--worker-shutdown-grace=3s",
-		"--history-success=1000", // the history is read at the end
+		"--history-success=1000", // the judge needs the history
 	}, etcd...)
 	if c.cfg.Flags != nil {
 		args = append(args, c.cfg.Flags(name)...)
@@ -56,7 +56,7 @@ func (c *Cluster) serveAt(name, listen string, etcd ...string) []string {
 	return args
 }
 
-// makeReplica makes a replica that uses an etcd of its own. It is not started.
+// makeReplica makes a replica with an external etcd, without starting it.
 func (c *Cluster) makeReplica(name string) *Node {
 	c.t.Helper()
 	listen := ports.Free(c.t, 1)[0]
@@ -76,7 +76,7 @@ func (c *Cluster) AddWorker(name string, flags ...string) *Node {
 		"--log-format=text", "--worker-shutdown-grace=3s",
 	}, flags...))
 	n.ports = []int{port}
-	c.t.Cleanup(c.checkQueues) // while it is there
+	c.t.Cleanup(c.checkQueues) // while the worker runs
 	n.Start()
 	Await(c.t, 20*time.Second, name+" is present", func() bool {
 		ws, err := c.Client.Workers(c.t.Context())

@@ -14,8 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestMemoryHog runs jobs that eat memory without end on a worker that has other jobs to run: their limit kills them, again
-// at each retry, and nothing else notices. A worker that is killed meanwhile leaves no cgroup behind.
+// TestMemoryHog runs jobs that use memory without end on a worker with other jobs. Their limit kills them, again at each retry,
+// without an effect on the other jobs. A worker that is killed meanwhile leaves no cgroup behind.
 func TestMemoryHog(t *testing.T) {
 	row(t)
 	tree, why := cgroups.Open()
@@ -69,11 +69,11 @@ func TestMemoryHog(t *testing.T) {
 	c.Check(ledger.Effects, nil, func(j *history.Job) { j.MayFail = j.Name == "hog" || j.Name == "endless" })
 }
 
-// groupsOf lists the cgroups of a job's attempts, in whichever hierarchy.
+// groupsOf lists the cgroups of a job's attempts in all hierarchies.
 func groupsOf(t *testing.T, name string) (found []string) {
 	t.Helper()
 	below := "rota-attempts-*/" + name + ".*"
-	for range 8 { // as deep as workers may be nested, in a unit or a container
+	for range 8 { // the deepest nesting of a worker in a unit or a container
 		dirs, err := filepath.Glob("/sys/fs/cgroup/" + below)
 		if err != nil {
 			t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestRestartGoesOn interrupts a `rota dev` as somebody at a terminal does: everything ends at once, and the next start goes
-// on where it stopped, with each job's policy for what was missed.
+// TestRestartGoesOn interrupts a `rota dev` as a user at a terminal does. Everything ends at once, and the next start continues
+// from there, with each job's policy for missed slots.
 func TestRestartGoesOn(t *testing.T) {
 	slow(t)
 	mark := fmt.Sprintf("1000.%09d", rand.IntN(1e9))
@@ -26,7 +26,7 @@ func TestRestartGoesOn(t *testing.T) {
 		"long":   {Shell: ledger.Shell("if [ $ROTA_ATTEMPT = 1 ]; then sleep " + mark + "; fi")},
 	}})
 	dev := c.Replicas()[0]
-	Await(t, 20*time.Second, "the long run is submitted", func() bool { // the files are put in force once somebody leads
+	Await(t, 20*time.Second, "the long run is submitted", func() bool { // the files come into force when a replica leads
 		_, _, err := c.Client.Submit(t.Context(), "long", api.RunRequest{Key: "once"})
 		return err == nil
 	})
@@ -35,7 +35,7 @@ func TestRestartGoesOn(t *testing.T) {
 		Await(t, 20*time.Second, "job "+name+" runs", func() bool { return len(succeeded(c, name)) >= 3 })
 	}
 
-	over := c.Outage() // nobody dispatches, until it is started again
+	over := c.Outage() // nothing is dispatched until the next start
 	interrupted := time.Now()
 	dev.Signal(syscall.SIGINT)
 	code := dev.Await(15 * time.Second)
@@ -47,7 +47,7 @@ func TestRestartGoesOn(t *testing.T) {
 		t.Errorf("an interrupted rota dev took %v to end, want at most 8 s: 3 s of grace, and the rest", took)
 	}
 	t.Logf("ended %v after the interrupt", took.Round(10*time.Millisecond))
-	// Its end cost the long run its worker, as its grace is shorter than the run.
+	// Its end cost the long run its worker, because its grace period is shorter than the run.
 	c.Harm(history.Fault{Kind: history.Kill, Node: "q1", At: time.Now()})
 	if left := Processes(t, "sleep "+mark); len(left) > 0 {
 		t.Errorf("processes live on: %q", left)
@@ -93,10 +93,10 @@ func TestRestartGoesOn(t *testing.T) {
 	c.Check(ledger.Effects, nil, func(j *history.Job) { j.Tolerance = 2 * time.Second })
 }
 
-// slots are those of a job's runs.
+// slots are the slots of a job's runs.
 type slots []time.Time
 
-// between returns those after from and not after to.
+// between returns the slots after from and up to to.
 func (s slots) between(from, to time.Time) (some slots) {
 	for _, at := range s {
 		if at.After(from) && !at.After(to) {
@@ -115,7 +115,7 @@ func succeeded(c *Cluster, name string) (s slots) {
 	return s
 }
 
-// late counts the runs of slots that passed while nobody could dispatch.
+// late counts the runs of slots that passed while nothing could dispatch.
 func late(c *Cluster, name string) (n int) {
 	for _, r := range c.Recorder.Runs(name) {
 		if r.Late {

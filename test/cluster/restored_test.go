@@ -14,9 +14,9 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestRestoredStoreWaits puts the store back, to a copy that was made while nothing ran, and then to a snapshot that was taken in
-// the midst of it and restored as the manual says: no replica leads, no worker works, and nobody writes anything until somebody
-// accepts it. Then the slots since are missed ones, and all goes on from there.
+// TestRestoredStoreWaits puts the store back: to a copy that was made while it was stopped, and to a snapshot of a store in use
+// that was restored by the how-to page. No replica leads, no worker works, and nothing is written until an operator accepts it.
+// Then the slots since the copy are missed ones, and all continues.
 func TestRestoredStoreWaits(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -39,7 +39,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 		}
 		etcd.finish()
 	}
-	// Whoever has seen the store before waits, each of them by himself, until it is accepted at one of them.
+	// Each node that knows the store waits until it is accepted at one of them.
 	accept := func(at *Node, why string) (asked int) {
 		t.Helper()
 		asked = len(sink.Requests())
@@ -104,7 +104,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 	}
 	t.Logf("fault: the store is put back by %d runs", lost)
 	etcd.begin()
-	c.Recorder.end() // it has seen what there is no more
+	c.Recorder.end() // it has records that no longer exist
 	c.Recorder = NewRecorder(t, Prefix, c.Endpoints())
 	asked := accept(c.Replicas()[0], "the store was put back")
 
@@ -117,7 +117,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 	c.Recorder.end()
 	taken, bumped := restoreSnapshot(t, file, etcd.dir)
 	past, at := upTo(c.Recorder.Versions(), taken)
-	for _, n := range nodes { // what they had under way then, nobody has any more
+	for _, n := range nodes { // no node has their active runs any more
 		c.Harm(history.Fault{Kind: history.Kill, Node: n.Name, At: at})
 	}
 	kept = claimedIn(past, append(kept, sink.Requests()[asked:]...))
@@ -128,7 +128,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 	c.Check(func() []history.Effect { return append(slices.Clone(kept), sink.Requests()[asked:]...) }, nil, nil)
 }
 
-// upTo are the versions up to a revision, and when the last of them was seen.
+// upTo returns the versions up to a revision, and when the recorder got the last of them.
 func upTo(versions []history.Version, rev int64) (some []history.Version, at time.Time) {
 	for _, v := range versions {
 		if v.Rev <= rev {
@@ -138,9 +138,9 @@ func upTo(versions []history.Version, rev int64) (some []history.Version, at tim
 	return some, at
 }
 
-// claimedIn are the effects of attempts whose claim is among the versions.
+// claimedIn returns the effects of attempts whose claim is among the versions.
 func claimedIn(versions []history.Version, effects []history.Effect) (some []history.Effect) {
-	claimed := make(map[string]int64) // the latest token of each run
+	claimed := make(map[string]int64) // latest token of each run
 	for _, v := range versions {
 		if r, ok := decode[job.Run](v, "runs/"); ok && r.State == job.Running {
 			claimed[r.Name()] = r.Token

@@ -13,8 +13,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestFailingJobKeepsItsCadence has jobs fail at every attempt, on time and with retries, while leaders are killed: every
-// slot still gets its run, each run no more attempts than its policy allows, and those their own pauses.
+// TestFailingJobKeepsItsCadence has jobs that fail at every attempt, with and without retries, while leaders are killed. Every
+// slot still gets its run, each run gets at most the attempts of its policy, and retries keep their pauses.
 func TestFailingJobKeepsItsCadence(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -65,18 +65,17 @@ func TestFailingJobKeepsItsCadence(t *testing.T) {
 		}
 	}
 	runs := c.Recorder.Runs("")
-	told := slices.DeleteFunc(sink.Requests(), func(e history.Effect) bool { // an attempt that is lost is repeated at once
+	told := slices.DeleteFunc(sink.Requests(), func(e history.Effect) bool { // a lost attempt is repeated at once
 		return slices.ContainsFunc(runs[e.Run].Attempts, func(a job.Attempt) bool { return a.Token == e.Token && a.State == job.Lost })
 	})
 	gaps(t, told, "again-", pause-killing, time.Minute)
 }
 
-// killing is how much sooner than its pause says a retry may come: its worker was killed after it had the answer, and
-// before it could say so.
+// killing is how much earlier than its pause a retry may come: its worker was killed after the answer and before its report.
 const killing = 100 * time.Millisecond
 
-// TestDelayedRunsOnce submits runs for later, some of which have to be retried, and kills and restarts everybody while they
-// become due: each runs once, or once more for each failure, and nothing of it runs again afterwards.
+// TestDelayedRunsOnce submits delayed runs, some of which fail first, and kills and restarts all nodes while the runs become
+// due. Each runs once, plus once for each failure, and none runs again afterwards.
 func TestDelayedRunsOnce(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -114,11 +113,11 @@ func TestDelayedRunsOnce(t *testing.T) {
 	c.Leader()
 	next.Start()
 	next.WaitReady()
-	for i := range last { // however long all that took, these are under way now
+	for i := range last { // these runs are under way now, however long the steps before took
 		later(count - last + i)
 	}
 	c.Recorder.Sync()
-	for _, n := range c.Replicas() { // all at once, as a power cut does it
+	for _, n := range c.Replicas() { // all at once, as in a power cut
 		n.Kill()
 	}
 	if len(c.Recorder.Open()) == 0 {
@@ -130,7 +129,7 @@ func TestDelayedRunsOnce(t *testing.T) {
 	c.WaitReady()
 	Await(t, time.Minute, "all runs have ended", func() bool { return len(c.Recorder.Open()) == 0 })
 	asked := len(sink.Requests())
-	Let(7 * time.Second) // longer than anybody sweeps or looks again
+	Let(7 * time.Second) // longer than the interval of any sweep
 	if n := len(sink.Requests()); n != asked {
 		t.Errorf("%d more requests after everything had ended", n-asked)
 	}
@@ -165,8 +164,8 @@ func TestDelayedRunsOnce(t *testing.T) {
 	}
 }
 
-// TestCursorIsRewound puts the cursors of jobs back to where they were a while ago, as a failover with stale state or a hand
-// does it: the slots behind them have had their runs, none of which is made again, and those that come run as ever.
+// TestCursorIsRewound puts cursors of jobs back to an earlier value, as a failover with stale state or an operator does. No run
+// of the slots behind them is repeated, and later slots run as before.
 func TestCursorIsRewound(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -191,7 +190,7 @@ func TestCursorIsRewound(t *testing.T) {
 	asked := len(sink.Requests())
 	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+30 })
 	leader, term := c.Leader(), termOf(c)
-	for range 5 { // and have the next leader find them so: until no slot, of which there is one each second, came between
+	for range 5 { // so that the next leader finds them so: it repeats until no slot, of which there is one each second, comes between
 		rewind()
 		c.Recorder.Sync()
 		vs := c.Recorder.VersionsOf("cursors/post-0")

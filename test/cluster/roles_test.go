@@ -44,7 +44,7 @@ func play(role string) int {
 	return 0
 }
 
-// playEtcd is an etcd of one member, at ETCD_URL with its data in ETCD_DIR, that takes ETCD_QUOTA bytes.
+// playEtcd runs an etcd of one member at ETCD_URL, with its data in ETCD_DIR and a quota of ETCD_QUOTA bytes.
 func playEtcd() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -61,14 +61,14 @@ func playEtcd() error {
 	return s.Close()
 }
 
-// etcdProcess is an etcd of its own.
+// etcdProcess is an external etcd.
 type etcdProcess struct {
 	*Process
-	dir      string // of its data
+	dir      string // directory of its data
 	endpoint string
 }
 
-// newEtcd makes an etcd of its own that takes quota bytes, and starts it.
+// newEtcd makes and starts an external etcd with a quota.
 func newEtcd(t *testing.T, quota int64) *etcdProcess {
 	t.Helper()
 	e := &etcdProcess{
@@ -103,13 +103,13 @@ func (e *etcdProcess) finish() {
 	e.Await(20 * time.Second)
 }
 
-// startEtcd starts an etcd of its own that takes quota bytes, and returns its endpoint.
+// startEtcd starts an external etcd with a quota, and returns its endpoint.
 func startEtcd(t *testing.T, quota int64) (endpoint string) {
 	t.Helper()
 	return newEtcd(t, quota).endpoint
 }
 
-// playWriter writes to TARGET under the fencing token that rota has told it, and fails if the target refuses it.
+// playWriter writes to TARGET with the fencing token of its run, and fails if the target rejects it.
 func playWriter() error {
 	client := http.Client{Timeout: 5 * time.Second}
 	req, err := http.NewRequest(http.MethodPut, os.Getenv("TARGET"), nil)

@@ -37,21 +37,21 @@ func NewSink(t testing.TB) *Sink {
 	return s
 }
 
-// URL is where the sink listens.
+// URL returns the address of the sink.
 func (s *Sink) URL() string { return s.server.URL }
 
-// Delay has every request answered after d, from now on.
+// Delay sets the time until the answer to each later request.
 func (s *Sink) Delay(d time.Duration) { s.delay.Store(int64(d)) }
 
-// Answer has every request answered with a status, from now on.
+// Answer sets the status of the answer to each later request.
 func (s *Sink) Answer(status int) { s.status.Store(int64(status)) }
 
-// AnswerBy has choose say after what time and with which status each request is answered, from now on.
+// AnswerBy sets a function that chooses the delay and the status for each later request.
 func (s *Sink) AnswerBy(choose func(history.Effect) (delay time.Duration, status int)) {
 	s.choose.Store(&choose)
 }
 
-// Requests returns what has been asked so far, in the order of arrival.
+// Requests returns the requests so far in the order of arrival.
 func (s *Sink) Requests() []history.Effect {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *Sink) Requests() []history.Effect {
 
 func (s *Sink) serve(w http.ResponseWriter, r *http.Request) {
 	i, e := s.arrived(r)
-	_, _ = io.Copy(io.Discard, r.Body) // the headers say all
+	_, _ = io.Copy(io.Discard, r.Body) // the headers have everything
 	d, status := time.Duration(s.delay.Load()), int(s.status.Load())
 	if choose := s.choose.Load(); choose != nil {
 		d, status = (*choose)(e)
@@ -68,11 +68,11 @@ func (s *Sink) serve(w http.ResponseWriter, r *http.Request) {
 	if d > 0 {
 		select {
 		case <-time.After(d):
-		case <-r.Context().Done(): // whoever asked has gone: the request never ends
+		case <-r.Context().Done(): // the client has gone: the request has no end
 			return
 		}
 	}
-	// Before the answer, since whoever asked may tell of it before we are back.
+	// Before the answer, because the worker may report it before this handler returns.
 	s.mu.Lock()
 	s.requests[i].Ended, s.requests[i].Well = time.Now(), status/100 == 2
 	s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *Sink) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Sink) arrived(r *http.Request) (int, history.Effect) {
-	attempt, _ := strconv.Atoi(r.Header.Get("Rota-Attempt")) // 0 is no attempt, and will be told
+	attempt, _ := strconv.Atoi(r.Header.Get("Rota-Attempt")) // 0 is no attempt, and the judge reports it
 	token, _ := strconv.ParseInt(r.Header.Get("Rota-Fencing-Token"), 10, 64)
 	e := history.Effect{
 		Job: r.Header.Get("Rota-Job"), Run: r.Header.Get("Rota-Run"), Attempt: attempt, Token: token,

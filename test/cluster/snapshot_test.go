@@ -19,13 +19,13 @@ import (
 	"github.com/rota-scheduler/rota/store/embedded"
 )
 
-// bumpRevision is by how much docs/how-to/back-up-and-restore.md has revisions raised when a snapshot is restored.
+// bumpRevision is the increase of revisions in docs/how-to/back-up-and-restore.md.
 const bumpRevision = 1_000_000_000
 
-// restoreSnapshot makes of a snapshot the data of an etcd of one member, in the place of what it had. It is what docs/how-to/back-up-and-restore.md
-// has done by `etcdutl snapshot restore --initial-cluster-token NEW --bump-revision … --mark-compacted`, a program that is none of
-// ours: what etcd knows of its members and its log is left out, another cluster begins with the records, and their revisions are
-// raised. It returns the revision of the snapshot, and to which it was raised.
+// restoreSnapshot replaces the data of an etcd of one member by a snapshot. It does the same as `etcdutl snapshot restore
+// --initial-cluster-token NEW --bump-revision … --mark-compacted` in docs/how-to/back-up-and-restore.md, because the tests do
+// not have that program. It drops the members and the log, starts a new cluster with the records, and raises their revisions.
+// It returns the revision of the snapshot and the raised one.
 func restoreSnapshot(t *testing.T, file, dir string) (taken, bumped int64) {
 	t.Helper()
 	db, err := os.ReadFile(file)
@@ -84,7 +84,7 @@ func restoreSnapshot(t *testing.T, file, dir string) (taken, bumped int64) {
 	return taken, bumped
 }
 
-// beginCluster has an etcd begin in dir as the one member of a cluster of a new identity, and ends it.
+// beginCluster starts an etcd in dir as the single member of a new cluster, and stops it.
 func beginCluster(t *testing.T, dir string) {
 	t.Helper()
 	cfg := embed.NewConfig()

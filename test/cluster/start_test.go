@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// single is the settings of one replica with its own etcd, at three ports.
+// single returns the settings of one replica with its own etcd, at three ports.
 func single(dir string, ports []int, jobs string) []string {
 	return []string{
 		"serve", "--node-name=q1", "--node-data-dir=" + filepath.Join(dir, "q1"), "--jobs=" + jobs, "--log-format=text",
@@ -93,7 +93,7 @@ func TestBadStart(t *testing.T) {
 	})
 }
 
-// TestHotReload edits a job file under a running replica: what is wrong changes nothing, what is right takes effect.
+// TestHotReload edits a job file under a running replica. Errors change nothing, and correct files take effect.
 func TestHotReload(t *testing.T) {
 	slow(t)
 	t.Parallel()
@@ -144,7 +144,7 @@ func TestHotReload(t *testing.T) {
 		return err == nil && len(v.Files.Notes) == 0
 	})
 
-	// A file that is reached by a link changes where nobody watches: it is read when asked for.
+	// A file behind a link changes without an event of the watch, so it is read on request.
 	writeFile(t, real, file("third"))
 	if err := os.Symlink(real, link); err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestHotReload(t *testing.T) {
 	p.Start()
 	Await(t, 30*time.Second, "the job is there again", func() bool { return said() == "third" })
 	writeFile(t, real, file("fourth"))
-	Let(500 * time.Millisecond) // files that are looked at now have to rest for a second
+	Let(500 * time.Millisecond) // files must be unchanged for a second before they are read
 	if got := said(); got != "third" {
 		t.Fatalf("an edit behind a link was seen without being asked for: got %q; then SIGHUP proves nothing", got)
 	}

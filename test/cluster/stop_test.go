@@ -9,8 +9,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestAllStopAtOnce asks all members of an embedded cluster to stop while one of them executes something, as `docker compose down`
-// does. Those that are idle leave it the majority, by which it keeps its session, until that has ended.
+// TestAllStopAtOnce asks all members of an embedded cluster to stop while one of them executes a run, as `docker compose down`
+// does. The idle ones stay as its quorum, so that it keeps its session until the run has ended.
 func TestAllStopAtOnce(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -37,7 +37,7 @@ func TestAllStopAtOnce(t *testing.T) {
 	}
 	c.WaitReady()
 	over()
-	Await(t, 20*time.Second, "the run has ended", func() bool { return onlyRun(t, c, "long").State.Terminal() }) // as far as the recorder knows
+	Await(t, 20*time.Second, "the run has ended", func() bool { return onlyRun(t, c, "long").State.Terminal() }) // by the recorder
 	if r := onlyRun(t, c, "long"); r.State != job.Succeeded || r.Attempt != 1 {
 		t.Errorf("got %s in attempt %d (%s), want succeeded in the first", r.State, r.Attempt, r.Reason)
 	}

@@ -24,18 +24,18 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// How long the leader of TestStuckRun waits for an attempt that goes on after its timeout, until it asks for its end, and
-// from then on until it gives the attempt up. Releases wait for minutes, and have no setting for it.
+// The leader of TestStuckRun waits for these times: until it asks an attempt that continues after its timeout to end, and then
+// until it abandons the attempt. A release waits for minutes and has no setting for it.
 const (
 	stopMargin   = time.Second
 	stopPatience = 3 * time.Second
 )
 
-// playReplica is `rota serve` but for its patience.
+// playReplica is `rota serve` with a shorter patience.
 func playReplica() error {
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	config.AddFlags(flags)
-	if err := flags.Parse(os.Args[2:]); err != nil { // os.Args[1] is the command
+	if err := flags.Parse(os.Args[2:]); err != nil { // os.Args[1] is the command's name
 		return err
 	}
 	settings, err := config.LoadSettings("", flags, nil)
@@ -45,7 +45,7 @@ func playReplica() error {
 	return playNode(node.Config{Role: node.Replica, Settings: settings, StopMargin: stopMargin, StopPatience: stopPatience})
 }
 
-// playStuck is a worker with a Go handler whose first attempts never end, whatever they are told.
+// playStuck is a worker with a Go handler whose first attempts never end.
 func playStuck() error {
 	settings, err := config.LoadSettings("", nil, []string{
 		"ROTA_NODE_NAME=stuck", "ROTA_NODE_DATA_DIR=" + os.Getenv("STUCK_DIR"), "ROTA_HTTP_LISTEN=127.0.0.1:0",
@@ -68,7 +68,7 @@ func playStuck() error {
 	})
 }
 
-// write runs the text of a shell job that writes to a ledger, as if a command had been told what t was.
+// write runs the text of a shell job that writes to a ledger, with the environment of task t.
 func write(t handler.Task, text string) error {
 	cmd := exec.Command("sh", "-c", text)
 	cmd.Env = append(os.Environ(), "ROTA_RUN="+t.Run, fmt.Sprintf("ROTA_ATTEMPT=%d", t.Attempt),
@@ -82,8 +82,8 @@ func playNode(cfg node.Config) error {
 	return node.Run(ctx, cfg, hclog.New(&hclog.LoggerOptions{Level: hclog.Info}))
 }
 
-// TestStuckRun gives a run to a worker that neither ends it nor dies. The leader asks for its end, gives the attempt up, and
-// tries again.
+// TestStuckRun gives a run to a worker that neither ends it nor dies. The leader asks for its end, abandons the attempt, and
+// retries it.
 func TestStuckRun(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestStuckRun(t *testing.T) {
 	w.Start()
 	submit(t, c, "stuck", api.RunRequest{})
 	Await(t, 20*time.Second, "the run executes", func() bool { return onlyRun(t, c, "stuck").State == job.Running })
-	// To everybody else, an attempt that goes on for ever is one on a machine that was stopped.
+	// For all others, an attempt that never ends looks like one on a stopped machine.
 	c.Harm(history.Fault{Kind: history.Pause, Node: "stuck", At: time.Now()})
 	began := time.Now()
 	Await(t, 40*time.Second, "the attempt is given up", func() bool { return len(onlyRun(t, c, "stuck").Attempts) > 0 })

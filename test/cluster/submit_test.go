@@ -15,17 +15,17 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// submission is one key, and what came of it.
+// submission is one key and its answers.
 type submission struct {
 	key     string
 	run     string // <job>/<id>, once it is accepted
-	refused int    // answers that say when to try again
-	silent  int    // tries without an answer
+	refused int    // number of rejections with a time to retry
+	silent  int    // number of tries without an answer
 }
 
-// TestSubmitThroughAnOutage submits runs while the store has no majority, by way of the replica that is left: it refuses and
-// says when to try again. Who does so gets one run for his key, and whoever was told yes has one too. The slots that pass
-// meanwhile are made up for as each job says.
+// TestSubmitThroughAnOutage submits runs while the store has no quorum, through the remaining replica. It rejects them with a
+// time to retry. A client that retries gets one run for its key, and each accepted submission has one run. Missed slots are
+// made up for by each job's policy.
 func TestSubmitThroughAnOutage(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestSubmitThroughAnOutage(t *testing.T) {
 	var wg sync.WaitGroup
 	const (
 		clients = 4
-		outage  = 13 * time.Second // longer than a replica waits for the store: who asks when it begins is refused
+		outage  = 13 * time.Second // longer than a replica waits for the store, so early requests are rejected
 	)
 	made := make([][]*submission, clients)
 	for i := range clients {
@@ -85,7 +85,7 @@ func TestSubmitThroughAnOutage(t *testing.T) {
 	over()
 	accepted := asked()
 	Await(t, 60*time.Second, "submissions are accepted again", func() bool { return asked() > accepted+20 })
-	// What was armed before may have begun, and what is hardly over may have been in time.
+	// Runs armed before may have started, and slots just after the outage may be on time.
 	from, to := stopped.Add(3*time.Second), resumed.Add(-time.Second)
 	missed := int(to.Unix() - from.Unix())
 	Await(t, 30*time.Second, "the missed slots are made up for", func() bool { return len(succeeded(c, "all").between(from, to)) == missed })
@@ -123,7 +123,7 @@ func TestSubmitThroughAnOutage(t *testing.T) {
 	}
 }
 
-// insist submits a run until it is accepted or ctx ends. Every refusal has to say when to try again, and is obeyed.
+// insist submits a run until it is accepted or ctx ends. Every rejection must have a time to retry, which insist obeys.
 func insist(ctx context.Context, t *testing.T, n *Node, s *submission) {
 	body, err := json.Marshal(api.RunRequest{Key: s.key})
 	if err != nil {
@@ -155,7 +155,7 @@ func insist(ctx context.Context, t *testing.T, n *Node, s *submission) {
 	}
 }
 
-// ask posts body and returns the status, 0 without an answer, when to try again, and the run.
+// ask posts body and returns the status, 0 without an answer, the time to retry, and the run.
 func ask(ctx context.Context, url string, body []byte) (status int, wait time.Duration, run string) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -170,7 +170,7 @@ func ask(ctx context.Context, url string, body []byte) (status int, wait time.Du
 	}
 	defer resp.Body.Close()
 	var v api.RunView
-	_ = json.NewDecoder(resp.Body).Decode(&v) // a refusal is none
+	_ = json.NewDecoder(resp.Body).Decode(&v) // a rejection has no run
 	after, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
 	return resp.StatusCode, time.Duration(after) * time.Second, v.Ref
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestTakeover measures for how long nothing begins when a replica ends, under a steady load and with nothing armed ahead by default, and
-// prints it, beside the same of a time in which no replica ends. It asserts no more of these times than that a lease had not to be
-// waited for, since the rest is the machine's; the judge looks at what ran. ROTA_TAKEOVERS says how often each is done,
-// ROTA_TAKEOVER_RATE how many runs a second there are, and ROTA_TAKEOVER_AHEAD how long before their time they are armed.
+// TestTakeover measures how long no run starts after a replica ends, under a steady load and by default with nothing armed
+// ahead. It prints this beside the same measurement without a fault. It asserts only that no lease had to expire, because the
+// rest depends on the machine; the judge checks the runs. ROTA_TAKEOVERS is the number of takeovers, ROTA_TAKEOVER_RATE the
+// runs a second, and ROTA_TAKEOVER_AHEAD how long runs are armed ahead.
 func TestTakeover(t *testing.T) {
 	measures(t)
 	t.Parallel()
@@ -37,14 +37,14 @@ func TestTakeover(t *testing.T) {
 	c.AddWorker("w2", "--worker-capacity=1000")
 	Await(t, 30*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 2*rate })
 
-	var elections []time.Duration // of etcd
+	var elections []time.Duration // times of etcd's elections
 	for _, way := range []struct {
 		name string
 		whom func() *Node
 		end  func(n *Node)
 		most time.Duration
 	}{
-		{"nothing is done", func() *Node { return nil }, nil, provenDeath}, // what the machine does by itself at that rate
+		{"nothing is done", func() *Node { return nil }, nil, provenDeath}, // the gaps of the machine itself at that rate
 		{"the leader is asked to stop", c.Leader, func(n *Node) { n.Signal(syscall.SIGTERM) }, provenDeath},
 		{"the leader is killed", func() *Node {
 			n := c.Leader()
@@ -56,7 +56,7 @@ func TestTakeover(t *testing.T) {
 			n.Kill()
 			c.awaitStoreLeader(n)
 			elections = append(elections, time.Since(began))
-		}, electionTTL}, // etcd elects first
+		}, electionTTL}, // etcd must elect first
 	} {
 		var gaps, own, decided []time.Duration // own: without etcd's election; decided: until another leader decides
 		for range times {
@@ -70,7 +70,7 @@ func TestTakeover(t *testing.T) {
 			if ended != nil {
 				way.end(ended)
 			}
-			Let(8 * time.Second) // longer than a lease would have to be waited for
+			Let(8 * time.Second) // longer than a lease takes to expire
 			gaps = append(gaps, longestGap(sink.Requests(), at, time.Now()))
 			if n := len(elections); n > 0 {
 				own = append(own, gaps[len(gaps)-1]-elections[n-1])
@@ -84,7 +84,7 @@ func TestTakeover(t *testing.T) {
 			ended.Await(30 * time.Second)
 			ended.Start()
 			c.WaitReady()
-			Let(4 * time.Second) // two forced takeovers are some time apart
+			Let(4 * time.Second) // the minimum time between two forced takeovers
 		}
 		slices.Sort(gaps)
 		t.Logf("%s: nothing begins for %s", way.name, spread(gaps))
@@ -101,13 +101,13 @@ func TestTakeover(t *testing.T) {
 	c.Check(sink.Requests, nil, nil)
 }
 
-// spread tells of some durations.
+// spread formats the median and the maximum of durations.
 func spread(list []time.Duration) string {
 	sorted := slices.Sorted(slices.Values(list))
 	return fmt.Sprintf("%v (median), %v (worst of %d)", sorted[len(sorted)/2].Round(time.Millisecond), sorted[len(sorted)-1].Round(time.Millisecond), len(sorted))
 }
 
-// awaitStoreLeader waits until a member other than that of a replica that has ended says that another one leads etcd.
+// awaitStoreLeader waits until a member other than that of the ended replica reports that it leads etcd.
 func (c *Cluster) awaitStoreLeader(ended *Node) {
 	c.t.Helper()
 	// A poll with a deadline, faster than Await: the test measures this time.
@@ -121,7 +121,7 @@ func (c *Cluster) awaitStoreLeader(ended *Node) {
 	c.t.Fatal("no member leads etcd")
 }
 
-// longestGap is the longest time from from to to in which nothing arrives.
+// longestGap returns the longest time between from and to without an effect.
 func longestGap(effects []history.Effect, from, to time.Time) (longest time.Duration) {
 	last := from
 	for _, e := range effects {

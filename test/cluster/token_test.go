@@ -18,7 +18,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// guarded is a target that checks fencing tokens, as docs/explanation/guarantees.md says: it takes none below the highest it has seen.
+// guarded is a target that checks fencing tokens as docs/explanation/guarantees.md says: it rejects tokens below the highest so
+// far.
 type guarded struct {
 	mu       sync.Mutex
 	highest  int64   // guarded by mu
@@ -49,9 +50,9 @@ func (g *guarded) seen() (accepted, refused []int64) {
 	return append([]int64(nil), g.accepted...), append([]int64(nil), g.refused...)
 }
 
-// TestStaleHolderIsRefused stops a worker while its job goes on, for three times as long as its lease lasts. Meanwhile the run
-// is given to another one and ends there. Then the first job writes to a target that checks tokens, and its worker reports to
-// the store: both refuse it.
+// TestStaleHolderIsRefused stops a worker while its job continues, for three times its lease. Meanwhile another worker gets the
+// run and ends it. Then the first job writes to a target that checks tokens, and its worker reports to the store. Both reject
+// it.
 func TestStaleHolderIsRefused(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -93,7 +94,7 @@ func TestStaleHolderIsRefused(t *testing.T) {
 		t.Errorf("target accepted %v and refused %v, want %d and %d", accepted, refused, winner.Token, first.Token)
 	}
 	Await(t, 20*time.Second, "what the store refuses is kept", func() bool { return len(fenced(c, "write")) > 0 })
-	// The job had ended while its worker was stopped, and counts as what it was, though its lease was lost.
+	// The job ended while its worker was stopped. Its outcome counts although its lease was lost.
 	if events := fenced(c, "write"); len(events) != 1 || events[0].Token != first.Token || events[0].Worker != "w1" || events[0].State != job.Succeeded {
 		t.Errorf("events of the refused outcome: got %+v, want one, of token %d on w1, that succeeded", events, first.Token)
 	}
@@ -103,7 +104,7 @@ func TestStaleHolderIsRefused(t *testing.T) {
 	c.Check(ledger.Effects, nil, nil)
 }
 
-// fenced are the events of outcomes of a job that came too late.
+// fenced returns the events of late outcomes of a job.
 func fenced(c *Cluster, name string) (events []job.Event) {
 	for _, v := range c.Recorder.Versions() {
 		if e, ok := decode[job.Event](v, "events/"+name+"/"); ok && e.Kind == job.EventFenced {
@@ -113,7 +114,7 @@ func fenced(c *Cluster, name string) (events []job.Event) {
 	return events
 }
 
-// TestJobIsLongerThanLeases lets a job last for several times as long as every lease: it is executed once.
+// TestJobIsLongerThanLeases runs a job for several times as long as every lease. It is executed once.
 func TestJobIsLongerThanLeases(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -140,7 +141,7 @@ func TestJobIsLongerThanLeases(t *testing.T) {
 	}
 }
 
-// decode reads a version of a key below a folder.
+// decode decodes a version of a key in a folder.
 func decode[T any](v history.Version, folder string) (value T, ok bool) {
 	if v.Deleted || !strings.HasPrefix(v.Key, Prefix+"/"+folder) {
 		return value, false

@@ -8,16 +8,15 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Broken fails the test for a promise that was not kept, and has that not forgiven.
+// Broken fails the test for a violation, and records it so that a repetition does not forgive it.
 func Broken(t testing.TB, v history.Violation) {
 	t.Helper()
 	t.Errorf("%v", v)
 	Unforgiven(t, v)
 }
 
-// Unforgiven notes what a judge has found, in the file that ROTA_TEST_FOUND names, if it does. Whoever runs a failed test once
-// more, since the machine may have held something up, looks there: a promise that was broken is not mended by being kept the
-// next time.
+// Unforgiven appends the findings of a judge to the file of ROTA_TEST_FOUND, if it is set. A script that repeats a failed test
+// reads that file: a violation stays a violation if it does not happen the next time.
 func Unforgiven(t testing.TB, found ...history.Violation) {
 	t.Helper()
 	path := os.Getenv("ROTA_TEST_FOUND")

@@ -10,8 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestUpgradeAndScale begins with one replica beside an etcd of its own, scales to five, replaces them one at a time by another
-// build of rota, and scales down to two, the leader among those that go: no slot is missed or runs twice.
+// TestUpgradeAndScale starts one replica with an external etcd, scales to five, replaces them one at a time by another build of
+// rota, and scales down to two, including the leader. No slot is missed or repeated.
 func TestUpgradeAndScale(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -20,7 +20,7 @@ func TestUpgradeAndScale(t *testing.T) {
 		t.Fatal(err)
 	}
 	sink := NewSink(t)
-	sink.Delay(300 * time.Millisecond) // so that whoever goes has something under way
+	sink.Delay(300 * time.Millisecond) // so that each replica has requests under way when it stops
 	jobs := make(map[string]job.Spec)
 	for i := range 20 {
 		jobs[fmt.Sprintf("post-%02d", i)] = job.Spec{

@@ -13,8 +13,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Quiesce pauses all jobs and waits until no run is under way any more. What waits for a worker or for a retry waits while
-// it is paused, so it is given time in between.
+// Quiesce pauses all jobs and waits until no run is active. Runs that wait for a worker or a retry also wait while paused, so
+// it resumes them for a time in between.
 func (c *Cluster) Quiesce() {
 	c.t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -32,7 +32,7 @@ func (c *Cluster) Quiesce() {
 	c.reportLive()
 }
 
-// AwaitEnd waits until every job's schedule is over, all of its slots are decided, and no run is under way any more.
+// AwaitEnd waits until every job's schedule has ended, all of its slots are decided, and no run is active.
 func (c *Cluster) AwaitEnd(limit time.Duration) {
 	c.t.Helper()
 	if !Within(limit, func() bool { return c.undecided() == 0 && len(c.live()) == 0 }) {
@@ -49,7 +49,7 @@ func (c *Cluster) gate(what string, turn func(context.Context, string) (api.Gate
 	})
 }
 
-// undecided counts the jobs whose schedule is not over.
+// undecided counts the jobs whose schedule has not ended.
 func (c *Cluster) undecided() (n int) {
 	for name := range c.cfg.Jobs {
 		if cursor, ok := c.cursor(name); !ok || !cursor.Next.IsZero() {
@@ -59,7 +59,7 @@ func (c *Cluster) undecided() (n int) {
 	return n
 }
 
-// decidedUpTo says whether all slots before an instant have been decided.
+// decidedUpTo reports whether all slots before an instant are decided.
 func (c *Cluster) decidedUpTo(at time.Time) bool {
 	for name := range c.cfg.Jobs {
 		if cursor, ok := c.cursor(name); !ok || cursor.Next.Before(at) {
@@ -69,7 +69,7 @@ func (c *Cluster) decidedUpTo(at time.Time) bool {
 	return true
 }
 
-// cursor is the latest one of a job.
+// cursor returns the latest cursor of a job.
 func (c *Cluster) cursor(name string) (cursor job.Cursor, ok bool) {
 	vs := c.Recorder.VersionsOf("cursors/" + name)
 	return cursor, len(vs) > 0 && json.Unmarshal(vs[len(vs)-1].Value, &cursor) == nil
@@ -93,15 +93,15 @@ func (c *Cluster) reportLive() {
 	c.t.Errorf("%d runs do not end:\n%s", len(live), strings.Join(live[:min(len(live), 10)], "\n"))
 }
 
-// Check lets everything come to its end and judges the history. effects tells what the targets saw by then; expect may
-// change what is expected of a job.
+// Check lets everything end and judges the history. effects returns the effects at that time; expect may change what is
+// expected of a job.
 func (c *Cluster) Check(effects func() []history.Effect, byHand map[string]bool, expect func(*history.Job)) {
 	c.t.Helper()
 	c.Quiesce()
 	c.Judge(effects(), byHand, expect)
 }
 
-// Judge is Check for a cluster that has come to its end. What was recorded is kept as Keep does it.
+// Judge is Check for a cluster that has ended its work. It keeps the records as Keep does.
 func (c *Cluster) Judge(effects []history.Effect, byHand map[string]bool, expect func(*history.Job)) {
 	c.t.Helper()
 	h := history.History{
@@ -127,7 +127,7 @@ func (c *Cluster) Judge(effects []history.Effect, byHand map[string]bool, expect
 	Keep(c.t, h, v)
 }
 
-// Expectations makes of definitions what is expected of their jobs: that all their runs end well and are seen.
+// Expectations returns for each definition that all runs must succeed and have an effect. expect may change that.
 func Expectations(specs map[string]job.Spec, expect func(*history.Job)) (jobs []history.Job) {
 	for name, spec := range specs {
 		j := history.Job{Name: name, Spec: spec.WithDefaults(), Effects: true}

@@ -13,18 +13,18 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// only has runs executed by workers that carry the label of that name.
+// only returns the labels that make a job's runs execute on the worker with that name.
 func only(name string) map[string]string { return map[string]string{"for": name} }
 
-// idle has replicas not work.
+// idle returns the flags of a replica that does not work.
 func idle(string) []string { return []string{"--worker-enabled=false"} }
 
-// TestWorkerKilledInTheMiddle kills a worker while it executes: what it executed is tried again or lost, as the job says,
-// long before its lease has run out, and its processes do not outlive it, also those that left their group and their session.
+// TestWorkerKilledInTheMiddle kills a worker while it executes. Its runs are retried or lost, as the job says, long before its
+// lease expires. Its processes do not outlive it, even those that left their group and their session.
 func TestWorkerKilledInTheMiddle(t *testing.T) {
 	slow(t)
 	t.Parallel()
-	// Unique arguments, so that these processes are found whoever has adopted them.
+	// Unique arguments, so that the test finds these processes under any parent.
 	mark := fmt.Sprintf("1000.%09d", rand.IntN(1e9))
 	tree := "sleep " + mark + "1 & (setsid sh -c 'setsid sleep " + mark + "2 & sleep " + mark + "3' &) ; sleep 30 & wait $!"
 	ledger := NewLedger(t)
@@ -38,7 +38,7 @@ func TestWorkerKilledInTheMiddle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const sleepers = 2 * 4 // the shells that wait for one are found by its argument, too
+	const sleepers = 2 * 4 // the argument also finds the shells that wait for one
 	Await(t, 20*time.Second, "both trees stand", func() bool { return len(Processes(t, "sleep "+mark)) >= sleepers })
 	c.Recorder.Sync()
 	for _, name := range []string{"again", "once"} {
@@ -47,13 +47,13 @@ func TestWorkerKilledInTheMiddle(t *testing.T) {
 		}
 	}
 	c.AddWorker("w2")
-	Let(2 * time.Second) // the leader looks twice a second who has come, and can prove only the death of whom it was connected to
+	Let(2 * time.Second) // the leader looks for new workers twice a second, and can prove only the death of a connected one
 
 	killed := time.Now()
 	doomed.Kill()
 	var left []string
 	Within(5*time.Second, func() bool {
-		// The next attempt may stand already, with processes of its own.
+		// The next attempt may have started already, with its own processes.
 		left = Processes(t, "sleep "+mark)
 		return len(left) == 0 || onlyRun(t, c, "again").Attempt > 1
 	})
@@ -79,7 +79,7 @@ func TestWorkerKilledInTheMiddle(t *testing.T) {
 		t.Errorf("run that may be delivered once: got attempt %d, reason %q, want the first, and a reason", r.Attempt, r.Reason)
 	}
 
-	// The killed worker comes back, and its past does not: it delivers nothing and executes nothing of it.
+	// The killed worker comes back without its past: it delivers and executes nothing of it.
 	doomed.Start()
 	doomed.WaitReady()
 	for _, name := range []string{"again"} {
@@ -97,7 +97,7 @@ func TestWorkerKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-// since is how long after an instant the only run of a job was first seen to be as told.
+// since returns how long after an instant the recorder first saw the only run of a job in a state.
 func since(c *Cluster, at time.Time, name string, as func(job.Run) bool) time.Duration {
 	c.t.Helper()
 	for _, v := range c.Recorder.Versions() {
@@ -109,7 +109,7 @@ func since(c *Cluster, at time.Time, name string, as func(job.Run) bool) time.Du
 	return 0
 }
 
-// onlyRun is the only run of a job.
+// onlyRun returns the only run of a job.
 func onlyRun(t *testing.T, c *Cluster, name string) (run job.Run) {
 	t.Helper()
 	Await(t, 5*time.Second, "job "+name+" has a run", func() bool {
@@ -124,7 +124,7 @@ func onlyRun(t *testing.T, c *Cluster, name string) (run job.Run) {
 	return run
 }
 
-// TestReplicaKilledWhileItExecutes is the same for a replica: it leads, is a member of the store, and works.
+// TestReplicaKilledWhileItExecutes does the same to a replica that leads, is a member of the store, and works.
 func TestReplicaKilledWhileItExecutes(t *testing.T) {
 	slow(t)
 	t.Parallel()
