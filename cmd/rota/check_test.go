@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/config"
 )
 
-func TestMistakesAreDataWhereDataIsWanted(t *testing.T) {
+func TestCheckPrintsMistakesAsData(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "jobs.yaml")
 	text := "version: 1\njobs:\n  a:\n    schedul: \"1 2 3 4 5\"\n    command: [date]\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -49,7 +49,7 @@ func TestMistakesAreDataWhereDataIsWanted(t *testing.T) {
 	}
 }
 
-func TestASlotThatHasPassedIsWarnedOf(t *testing.T) {
+func TestAScheduleThatHasEndedCausesAWarning(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "jobs.yaml")
 	text := "version: 1\njobs:\n  gone: {at: 2026-11-20T00:00:00Z, command: [date]}\n  soon: {at: 2026-11-22T00:00:00Z, command: [date]}\n  asked: {command: [date]}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

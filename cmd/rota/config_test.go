@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/config"
 )
 
-func TestTheSchemaIsPrintedAsAskedFor(t *testing.T) {
+func TestTheSchemaHasTheOutputFormat(t *testing.T) {
 	for format, want := range map[string]string{"table": string(config.Schema()), "json": string(config.Schema()), "yaml": "$defs:\n  duration:\n"} {
 		code, out, stderr := runHere(nil, "config", "schema", "-o", format)
 		if code != exitOK || !strings.HasPrefix(out, want) || format != "yaml" && out != want {
@@ -32,7 +32,7 @@ func TestTheSettingsFileOfTheEnvironmentIsRead(t *testing.T) {
 			t.Errorf("%q: got %d, %q; want %d and the place in the file", args, code, stderr, exitBadConfig)
 		}
 	}
-	// A worker that gets as far as that has read its settings.
+	// The error about etcd.endpoints proves that the worker has read its settings.
 	if code, _, stderr := runHere(environ, "worker", "--config", empty); code != exitBadConfig || !strings.Contains(stderr, "a worker needs etcd.endpoints") {
 		t.Errorf("--config beside it: got %d, %q", code, stderr)
 	}

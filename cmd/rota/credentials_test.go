@@ -25,7 +25,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
-// certificate makes one for loopback that is its own authority, for servers and clients.
+// certificate creates a self-signed certificate of loopback, for servers and clients.
 func certificate(t *testing.T) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -55,7 +55,7 @@ func certificate(t *testing.T) (cert, key string) {
 	return cert, key
 }
 
-func TestReplicasThatWantCertificates(t *testing.T) {
+func TestReplicasThatRequireCertificates(t *testing.T) {
 	cert, key := certificate(t)
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
@@ -98,7 +98,7 @@ func TestReplicasThatWantCertificates(t *testing.T) {
 			}
 		})
 	}
-	t.Run("variables say it too", func(t *testing.T) {
+	t.Run("variables replace the flags", func(t *testing.T) {
 		t.Setenv("ROTA_CACERT", cert)
 		t.Setenv("ROTA_CERT", cert)
 		t.Setenv("ROTA_CERT_KEY", key)

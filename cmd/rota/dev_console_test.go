@@ -10,7 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-func TestAConsoleShowsNoRunBeforeItsTime(t *testing.T) {
+func TestTheConsoleShowsNoRunBeforeItsTime(t *testing.T) {
 	var out bytes.Buffer
 	c := console{cli: &cli{out: &out}}
 	slot := time.Now().Add(time.Hour).UTC()

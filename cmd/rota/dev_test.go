@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-func TestOccupiedPortIsNamed(t *testing.T) {
+func TestTheErrorNamesAnOccupiedPort(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestOccupiedPortIsNamed(t *testing.T) {
 	}
 }
 
-func TestConsoleTellsWhatChangesOfJobs(t *testing.T) {
+func TestTheConsoleShowsChangesOfJobs(t *testing.T) {
 	var out bytes.Buffer
 	c := newConsole(&cli{out: &out}, "http://127.0.0.1:8470", "")
 	definition := func(generation int64, paused bool, every time.Duration) api.Event {

@@ -2,23 +2,23 @@ package main
 
 import "io"
 
-// safeWriter writes the output of a job to a terminal. It passes text, tabs, carriage returns, and the sequences that set colours.
-// It drops every other control sequence: a job that could send one would write to the reader's clipboard, change the title of
-// the window, or hide what it printed. A sequence may be split over several writes.
+// safeWriter writes the output of a job to a terminal. It passes text, tabs, carriage returns, and the sequences that set colors.
+// It drops every other control sequence: one could write to the reader's clipboard, change the title of the window, or hide
+// text. A sequence may be split over several writes.
 type safeWriter struct {
 	to       io.Writer
 	state    escapeState
-	sequence []byte // of a control sequence that has not ended
+	sequence []byte // the bytes of a control sequence that has not ended; nil if it sets no color
 }
 
-// escapeState says within what kind of sequence the next byte stands.
+// escapeState is the kind of sequence that contains the next byte.
 type escapeState int
 
 const (
 	inText       escapeState = iota
 	afterEscape              // ESC was the last byte.
 	inControl                // ESC [ …, which ends with a letter.
-	inString                 // ESC ] … and the like, which end with BEL or ESC \.
+	inString                 // ESC ] … and similar ones, which end with BEL or ESC \.
 	stringEscape             // ESC within inString.
 	afterC2                  // the first byte of U+0080 to U+00BF; the first half of those are control characters
 )
@@ -26,7 +26,7 @@ const (
 const (
 	bell        = 0x07
 	escape      = 0x1b
-	maxSequence = 64 // bytes of a sequence that sets colours
+	maxSequence = 64 // bytes of a sequence that sets colors
 )
 
 // Write returns len(b), or the error of the underlying writer.
@@ -44,7 +44,7 @@ func (w *safeWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// next adds to out what a byte lets through.
+// next handles one byte and appends the bytes that pass to out.
 func (w *safeWriter) next(out []byte, c byte) []byte {
 	switch w.state {
 	case afterEscape:
@@ -104,14 +104,14 @@ func (w *safeWriter) begin(out []byte, c byte) []byte {
 		w.state = inText
 		return append(out, c)
 	default:
-		if c < 0x20 || c > 0x2f { // the bytes between announce one more
+		if c < 0x20 || c > 0x2f { // 0x20 to 0x2f are followed by one more byte
 			w.state = inText
 		}
 	}
 	return out
 }
 
-// control handles a byte of ESC [ …, and lets the sequence through if it sets colours.
+// control handles a byte of ESC [ …, and lets the sequence through if it sets colors.
 func (w *safeWriter) control(out []byte, c byte) []byte {
 	switch {
 	case c == escape:
@@ -129,7 +129,7 @@ func (w *safeWriter) control(out []byte, c byte) []byte {
 			w.sequence = append(w.sequence, c)
 		}
 	default:
-		w.sequence = nil // it is no sequence that sets colours
+		w.sequence = nil // it is no sequence that sets colors
 	}
 	return out
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestOutputReachesATerminalWithoutControlSequences(t *testing.T) {
+func TestTerminalOutputHasNoControlSequences(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"text", "a\tb\r\nä€😀é§\n", "a\tb\r\nä€😀é§\n"},
 		{"colours", "\x1b[1;31mred\x1b[0m \x1b[38:5:1mx\x1b[m", "\x1b[1;31mred\x1b[0m \x1b[38:5:1mx\x1b[m"},

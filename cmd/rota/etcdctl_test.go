@@ -57,7 +57,7 @@ func TestEtcdctlArgs(t *testing.T) {
 }
 
 // The flags of rota must not reach etcdctl's own parser.
-func TestEtcdctlTakesTheServerItself(t *testing.T) {
+func TestEtcdctlTakesTheFlagServer(t *testing.T) {
 	for _, args := range [][]string{
 		{"--server", "http://127.0.0.1:1", "get", "/x"},
 		{"get", "/x", "--server=http://127.0.0.1:1", "--endpoints=http://e2:2379"},

@@ -39,9 +39,9 @@ func TestExitCodes(t *testing.T) {
 		"not found":           {&client.Error{Status: 404}, 3},
 		"conflict":            {&client.Error{Status: 409}, 4},
 		"precondition failed": {fmt.Errorf("apply job a: %w", &client.Error{Status: 412}), 4},
-		"key of other work":   {&client.Error{Status: 422}, 4},
+		"key of another run":  {&client.Error{Status: 422}, 4},
 		"bad field":           {&client.Error{Status: 422, Fields: []client.Field{{Location: "body.in"}}}, 2},
-		"no page of rota's":   {&client.Error{Status: 404, Foreign: true}, 5},
+		"another program":     {&client.Error{Status: 404, Foreign: true}, 5},
 		"forbidden":           {&client.Error{Status: 403}, 1},
 		"unavailable":         {&client.Error{Status: 503}, 5},
 		"store full":          {&client.Error{Status: 507}, 5},
@@ -66,14 +66,14 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// startCluster is a cluster for a program that runs in this process.
+// startCluster starts a cluster in memory and returns the URL of its server.
 func startCluster(t *testing.T) (server string) {
 	s := httptest.NewServer(api.New(api.DefaultConfig(), newFakeCluster().backend(), hclog.NewNullLogger()).Handler())
 	t.Cleanup(s.Close)
 	return s.URL
 }
 
-func TestAnotherProgramAtTheAddressIsNoCluster(t *testing.T) {
+func TestAnotherProgramAtTheAddressIsUnavailable(t *testing.T) {
 	for kind, body := range map[string]string{"application/json": "{}", "text/html": "<html>hello"} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", kind)
@@ -90,7 +90,7 @@ func TestAnotherProgramAtTheAddressIsNoCluster(t *testing.T) {
 	}
 }
 
-// onWrite is a stream that calls a function with what is written to it.
+// onWrite is a stream that calls a function with each written text.
 type onWrite func(text string) error
 
 func (f onWrite) Write(b []byte) (int, error) { return len(b), f(string(b)) }
@@ -111,11 +111,11 @@ func TestInterruptedWaitSaysThatTheRunContinues(t *testing.T) {
 	}
 }
 
-func TestHalfAnAnswerDoesNotEndTheWaiting(t *testing.T) {
+func TestABrokenAnswerDoesNotEndTheWait(t *testing.T) {
 	whole := api.New(api.DefaultConfig(), newFakeCluster().backend(), hclog.NewNullLogger()).Handler()
-	var looks atomic.Int64
+	var reads atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet && looks.Add(1) == 2 {
+		if r.Method == http.MethodGet && reads.Add(1) == 2 {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"job":"o`)
 			_ = http.NewResponseController(w).Flush()
@@ -128,12 +128,12 @@ func TestHalfAnAnswerDoesNotEndTheWaiting(t *testing.T) {
 	if got := run(t.Context(), []string{"run", "ok", "--wait", "--server", s.URL}, strings.NewReader(""), io.Discard, &stderr); got != exitOK {
 		t.Errorf("got exit code %d, want 0:\n%s", got, &stderr)
 	}
-	if looks.Load() < 3 {
-		t.Errorf("the run was looked at %d times: nothing was cut off", looks.Load())
+	if reads.Load() < 3 {
+		t.Errorf("the run was read %d times: no answer was cut off", reads.Load())
 	}
 }
 
-func TestAStreamThatBreaksBeforeItsFirstByteIsTakenUp(t *testing.T) {
+func TestAStreamThatBreaksBeforeItsFirstByteIsResumed(t *testing.T) {
 	whole := api.New(api.DefaultConfig(), newFakeCluster().backend(), hclog.NewNullLogger()).Handler()
 	var streams atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -149,7 +149,7 @@ func TestAStreamThatBreaksBeforeItsFirstByteIsTakenUp(t *testing.T) {
 		t.Errorf("got exit code %d, want 0:\n%s", got, &stderr)
 	}
 	if streams.Load() != 2 || stdout.String() != "ok says hello in attempt 1\n" {
-		t.Errorf("got after %d streams %q, want what the job says after two:\n%s", streams.Load(), &stdout, &stderr)
+		t.Errorf("got after %d streams %q, want the output of the job after two:\n%s", streams.Load(), &stdout, &stderr)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestBrokenPipeIsSilent(t *testing.T) {
 	}
 }
 
-func TestSilentServerIsGivenUpWithinFiveSeconds(t *testing.T) {
+func TestASilentServerFailsWithinFiveSeconds(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, and nobody answers
 	if err != nil {

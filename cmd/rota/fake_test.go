@@ -15,8 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// fakeCluster is a cluster in memory: a run moves on one step each time it is looked at, and ends as its job's name
-// says.
+// fakeCluster is a cluster in memory. Each read of a run moves it one step forward. The name of the job decides how the run ends.
 type fakeCluster struct {
 	mu    sync.Mutex
 	rev   int64
@@ -24,8 +23,8 @@ type fakeCluster struct {
 	runs  map[string]job.Run
 	limit map[string]api.LimitView
 	gate  *job.Pause
-	touch string // this job is changed by somebody else before the next write to it
-	fail  int    // so many reads of a run fail
+	touch string // the next write to this job finds that another client has changed it
+	fail  int    // the number of reads of a run that fail next
 }
 
 func newFakeCluster() *fakeCluster {
@@ -148,7 +147,7 @@ func (f *fakeCluster) Run(_ context.Context, jobName, id string) (api.RunView, e
 	return api.NewRunView(r), nil
 }
 
-// step moves a run on.
+// step moves a run one step forward.
 func (f *fakeCluster) step(r job.Run) job.Run {
 	now := time.Now().UTC()
 	f.rev++
@@ -191,7 +190,7 @@ func (f *fakeCluster) end(r job.Run, now time.Time) (job.Run, error) {
 	return r.Finish(job.Outcome{State: job.Succeeded, At: now, Exit: code(0), Output: output})
 }
 
-// printed is what an attempt prints.
+// printed returns the output of an attempt.
 func printed(r *job.Run, attempt int) string {
 	return fmt.Sprintf("%s says %s in attempt %d\n", r.Job, cmp.Or(string(r.Payload), "hello"), attempt)
 }
@@ -205,12 +204,12 @@ func (f *fakeCluster) Next(ctx context.Context, name string, from time.Time, n i
 	if err != nil {
 		return api.NextView{}, err
 	}
-	return api.NextView{Slots: upcoming(name, v.Spec, from, n), Notes: []string{"told by the cluster"}}, nil
+	return api.NextView{Slots: upcoming(name, v.Spec, from, n), Notes: []string{"computed by the cluster"}}, nil
 }
 
 func (f *fakeCluster) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
 	if _, err := f.Job(ctx, name); err != nil {
-		if _, err := f.Run(ctx, name, job.SlotID(at)); err != nil { // its runs outlive a job
+		if _, err := f.Run(ctx, name, job.SlotID(at)); err != nil { // runs outlive their job
 			return api.ExplainView{}, job.ErrNotFound
 		}
 	}

@@ -43,7 +43,7 @@ func startTeller(t *testing.T, view api.ClusterView) (server string) {
 	return s.URL
 }
 
-func TestWhichStoreIsMeant(t *testing.T) {
+func TestFindStore(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rota.yaml")
 	if err := os.WriteFile(file, []byte("node: {name: q1}\netcd: {endpoints: [http://file:2379], username: rota, password_file: /run/x}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestTheDefaultServerIsAskedLast(t *testing.T) {
 	}
 }
 
-// oldEtcd answers as an etcd that rota does not use.
+// oldEtcd answers like an etcd of a version that rota rejects.
 type oldEtcd struct {
 	etcdserverpb.UnimplementedMaintenanceServer
 }
@@ -126,7 +126,7 @@ func startOldEtcd(t *testing.T) (endpoint string) {
 	return "http://" + ln.Addr().String()
 }
 
-// lock makes a user, without whose password etcd answers nobody.
+// lock turns on authentication in etcd, with one user.
 func lock(t *testing.T, client *clientv3.Client, user, password string) {
 	t.Helper()
 	_, err1 := client.UserAdd(t.Context(), "root", password)
@@ -139,7 +139,7 @@ func lock(t *testing.T, client *clientv3.Client, user, password string) {
 	}
 }
 
-func TestWhatEtcdWantsIsSaid(t *testing.T) {
+func TestErrorsNameTheRequirementsOfEtcd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts etcd")
 	}
@@ -186,7 +186,7 @@ func TestWhatEtcdWantsIsSaid(t *testing.T) {
 	}
 }
 
-func TestAnEtcdThatIsNotReachedFromHereIsSaidSo(t *testing.T) {
+func TestTheErrorNamesAnUnreachableEtcd(t *testing.T) {
 	t.Parallel() // it waits for the timeout of etcd
 	server := startTeller(t, api.ClusterView{
 		Name: "/rota", Replicas: []api.ReplicaView{{Replica: job.Replica{Name: "q1", Session: "694d"}}},
@@ -199,7 +199,7 @@ func TestAnEtcdThatIsNotReachedFromHereIsSaidSo(t *testing.T) {
 	}
 }
 
-func TestReplicasAreKnownByTheirSession(t *testing.T) {
+func TestReplicasAreIdentifiedByTheirSession(t *testing.T) {
 	at := time.Date(2026, 11, 21, 11, 0, 0, 1, time.UTC)
 	q1 := job.Replica{Name: "q1", Session: "694d", Started: at}
 	shown := []api.ReplicaView{{Replica: job.Replica{Name: "q2", Session: "7", Started: at}}, {Replica: q1}}
@@ -220,11 +220,11 @@ func TestReplicasAreKnownByTheirSession(t *testing.T) {
 		}
 	}
 	if shareReplica(shown, nil) || shareReplica(nil, []*job.Replica{&q1}) {
-		t.Error("nothing is taken for something in common")
+		t.Error("two empty lists share a replica")
 	}
 }
 
-// startEtcd starts an etcd, and returns it and a client of it.
+// startEtcd starts an etcd and returns it with a client.
 func startEtcd(t *testing.T) (*embedded.Server, *clientv3.Client) {
 	t.Helper()
 	e, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true, Client: "http://127.0.0.1:0"}, hclog.NewNullLogger())
@@ -240,7 +240,7 @@ func startEtcd(t *testing.T) (*embedded.Server, *clientv3.Client) {
 	return e, client
 }
 
-// startStore starts an etcd with a replica present in it, and returns how that is shown.
+// startStore starts an etcd with one present replica. It returns the endpoint and the view of the replica.
 func startStore(t *testing.T, prefix string) (endpoint string, shown api.ReplicaView) {
 	t.Helper()
 	e, client := startEtcd(t)
@@ -256,7 +256,7 @@ func startStore(t *testing.T, prefix string) (endpoint string, shown api.Replica
 	return e.Endpoint(), api.ReplicaView{Replica: r}
 }
 
-func TestTheStoreIsThatOfTheServer(t *testing.T) {
+func TestTheStoreBelongsToTheServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts etcd")
 	}
@@ -274,7 +274,7 @@ func TestTheStoreIsThatOfTheServer(t *testing.T) {
 			t.Errorf("%s: got %v at %s, %v; want %s at /mine", name, got.Endpoints, got.Prefix, err, endpoint)
 		}
 	}
-	// A loopback address means another etcd here than on the server's machine.
+	// On this machine a loopback address leads to another etcd than on the server's machine.
 	if got, err := find(startTeller(t, view(elsewhere))); exitCode(t.Context(), err) != exitUsage {
 		t.Errorf("another etcd at the same address: got %v, %v; want a usage error", got.Endpoints, err)
 	}

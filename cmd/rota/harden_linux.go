@@ -6,15 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// harden keeps jobs away from this process. Jobs run as the same user as a rule, and could otherwise read the variables, the
-// memory and the open files of the process that holds every secret. Children can be inspected as before.
+// harden protects this process from jobs. Jobs usually run as the same user. Without protection they could read the variables,
+// the memory and the open files of this process, which holds every secret. It does not protect the children.
 //
-// Descriptors that this process inherited, such as those of a shell, are closed for jobs.
+// Jobs do not inherit the descriptors that this process inherited, for example from a shell.
 func harden() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("protect process from jobs: %w", err)
 	}
-	// Kernels before 5.11 lack the flag. Then jobs inherit what this process inherited, as they did before.
+	// Kernels before 5.11 do not know the flag. There jobs inherit these descriptors.
 	_ = unix.CloseRange(3, maxDescriptor, unix.CLOSE_RANGE_CLOEXEC)
 	return nil
 }

@@ -12,23 +12,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hardenedChild is the variable that makes a test binary play the process which executes jobs.
+// hardenedChild is the variable that turns a test binary into a process that executes jobs.
 const hardenedChild = "ROTA_TEST_HARDENED_CHILD"
 
-// nobody is a user without rights. Root could read everything.
+// nobody is a user without rights. The test needs it because root may read everything.
 const nobody = 65534
 
-// TestHardenedChild is the other process of TestJobsCannotReadTheProcessThatRunsThem.
+// TestHardenedChild is the child process of TestJobsCannotReadTheProcessThatRunsThem.
 func TestHardenedChild(t *testing.T) {
 	if os.Getenv(hardenedChild) == "" {
-		t.Skip("it is a process of another test")
+		t.Skip("this test is the child process of another test")
 	}
 	if os.Getuid() == 0 {
 		if err := syscall.Setreuid(nobody, nobody); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) // as after a start by that user
+	err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) // the state after a start by that user
 	if err := errors.Join(err, harden()); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestHardenedChild(t *testing.T) {
 	if err := job.Run(); err != nil {
 		t.Fatal(err)
 	}
-	os.Exit(0) // this user cannot clean up; the other process does
+	os.Exit(0) // this user cannot clean up; the parent process does
 }
 
 func TestJobsCannotReadTheProcessThatRunsThem(t *testing.T) {
@@ -64,6 +64,6 @@ func TestJobsCannotReadTheProcessThatRunsThem(t *testing.T) {
 		t.Errorf("a job has an inherited descriptor:\n%s", out)
 	}
 	if !strings.Contains(string(out), "denied") {
-		t.Errorf("the job was not refused:\n%s", out)
+		t.Errorf("the kernel did not refuse the job:\n%s", out)
 	}
 }

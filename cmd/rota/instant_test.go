@@ -28,7 +28,7 @@ func TestRelative(t *testing.T) {
 	}
 }
 
-func TestTook(t *testing.T) {
+func TestFormatDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second:                          "0s",
 		0:                                     "0s",

@@ -17,7 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/config"
 )
 
-// logged is what a test looks at in a line of a log.
+// logged has the fields of a log line that the tests compare.
 type logged struct {
 	Level   string `json:"@level"`
 	Message string `json:"@message"`
@@ -25,7 +25,7 @@ type logged struct {
 	Lines   int    `json:"lines"`
 }
 
-func TestALogThatNobodyReadsKeepsNobodyWaiting(t *testing.T) {
+func TestALogWithoutAReaderDoesNotBlock(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestALogThatNobodyReadsKeepsNobodyWaiting(t *testing.T) {
 	}
 }
 
-func TestLinesAreThereWhenTheProcessEnds(t *testing.T) {
+func TestAllLinesAreWrittenWhenTheProcessEnds(t *testing.T) {
 	var out bytes.Buffer
 	queue := newLineQueue(&out)
 	var want strings.Builder
@@ -109,7 +109,7 @@ func TestLinesAreThereWhenTheProcessEnds(t *testing.T) {
 	}
 }
 
-// fullPipe is one that takes nothing, and that nobody reads.
+// fullPipe returns a full pipe without a reader.
 func fullPipe(t *testing.T) (w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -134,7 +134,7 @@ func fullPipe(t *testing.T) (w *os.File) {
 	return w
 }
 
-func TestAReplicaWhoseLogIsStuckWorksAndStops(t *testing.T) {
+func TestAReplicaWithABlockedLogWorksAndStops(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts etcd")
 	}
@@ -159,9 +159,9 @@ func TestAReplicaWhoseLogIsStuckWorksAndStops(t *testing.T) {
 		}
 		select {
 		case err := <-ended:
-			t.Fatalf("it ended: %v", err)
+			t.Fatalf("the replica ended: %v", err)
 		case <-deadline:
-			t.Fatal("it runs nothing")
+			t.Fatal("the replica executes no runs")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -171,9 +171,9 @@ func TestAReplicaWhoseLogIsStuckWorksAndStops(t *testing.T) {
 	select {
 	case err := <-ended:
 		if err != nil {
-			t.Errorf("it ended with %v, want exit code 0", err)
+			t.Errorf("the replica ended with %v, want exit code 0", err)
 		}
 	case <-time.After(30 * time.Second):
-		t.Error("it does not stop")
+		t.Error("the replica does not stop")
 	}
 }

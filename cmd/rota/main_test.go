@@ -17,8 +17,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"rota": main})
 }
 
-// TestScripts runs the real program. ROTA_SERVER is an API server of its own for each script, with a cluster in memory
-// behind it.
+// TestScripts runs the real program. Each script has its own API server at ROTA_SERVER, with a cluster in memory.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -60,7 +59,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// changeCluster does something behind the program's back.
+// changeCluster changes the cluster in memory while a script runs.
 func changeCluster(ts *testscript.TestScript, neg bool, args []string) {
 	fake := ts.Value("cluster").(*fakeCluster)
 	switch {

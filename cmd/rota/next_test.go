@@ -17,7 +17,7 @@ func runHere(environ []string, args ...string) (code int, stdout, stderr string)
 	return code, out.String(), err.String()
 }
 
-func TestNextTellsOfAnExpressionThatNeverFires(t *testing.T) {
+func TestNextReportsAnExpressionThatNeverFires(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
 		want string
@@ -45,14 +45,14 @@ func TestNextTellsOfAnExpressionThatNeverFires(t *testing.T) {
 	}
 }
 
-func TestNextWarnsAsFarAsItsSlots(t *testing.T) {
+func TestNextWarnsUpToItsLastSlot(t *testing.T) {
 	code, out, _ := runHere(nil, "next", "30 2 26 3 *", "--timezone", "Europe/Berlin", "-n", "3")
 	if want := "note: 2028-03-26: the clock in Europe/Berlin goes from 02:00 to 03:00"; code != exitOK || !strings.Contains(out, want) {
 		t.Errorf("got %d, %q; want a line %q", code, out, want)
 	}
 }
 
-func TestNextTellsWhatAnExpressionDoesNotMean(t *testing.T) {
+func TestNextWarnsOfMisreadExpressions(t *testing.T) {
 	for expression, want := range map[string]string{
 		"H H * * *":      "note: H depends on the job's name",
 		"0 30 2 ? * 2-6": "note: day of week: 1 is Monday",

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-func TestYAMLMeansWhatTheJSONMeans(t *testing.T) {
+func TestYAMLEqualsJSON(t *testing.T) {
 	for name, doc := range map[string]string{
 		"order":       `{"b": 1, "a": {"d": [1, 2.5, -3e4], "c": []}, "e": {}}`,
 		"texts":       `{"a": "yes", "b": "12", "c": "", "d": "null", "e": "- x", "f": "a: b", "g": "#", "h": "2026-01-31", "i": "~", "j": "0x10", "k": "0o7", "l": "1e3"}`,
@@ -43,7 +43,7 @@ func TestYAMLMeansWhatTheJSONMeans(t *testing.T) {
 	}
 }
 
-// asJSON makes values comparable that JSON and YAML decode to different types.
+// asJSON encodes v as JSON and decodes it: YAML and JSON decode some values to different types.
 func asJSON(t *testing.T, v any) any {
 	t.Helper()
 	b, err := json.Marshal(v)

@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-func TestRunShowsTheEndOfItsOutput(t *testing.T) {
+func TestRunInfoShowsTheEndOfTheOutput(t *testing.T) {
 	var output strings.Builder
 	for i := range 100 {
 		fmt.Fprintf(&output, "line %d\n", i)
@@ -33,7 +33,7 @@ func TestRunShowsTheEndOfItsOutput(t *testing.T) {
 	}
 }
 
-func TestRunSaysWhoWroteIt(t *testing.T) {
+func TestRunInfoNamesTheWriter(t *testing.T) {
 	for term, want := range map[int64]string{0: "Written: by request, revision 7", 3: "Written: by term 3, revision 7"} {
 		out := &bytes.Buffer{}
 		writeRun(&page{out: out, now: time.Now()}, &api.RunView{Run: job.Run{Job: "a", ID: "b", State: job.Canceled, Term: term}, Ref: "a/b", Revision: 7})

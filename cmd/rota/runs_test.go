@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-func TestARunBeganWithTheFirstAttemptThatDid(t *testing.T) {
+func TestARunStartsWithItsFirstStartedAttempt(t *testing.T) {
 	first, second := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), time.Date(2026, 11, 21, 8, 5, 0, 0, time.UTC)
 	unbegun := job.Attempt{Number: 1, Started: first, State: job.Lost, Reason: "worker is stopping " + job.NotBegun}
 	for name, tc := range map[string]struct {

@@ -12,24 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a new one, which is not the terminal of this process.
+// terminal opens a new terminal, which is not the terminal of this process.
 func terminal(t *testing.T) *os.File {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("no terminals here: %v", err)
+		t.Skipf("this machine has no terminals: %v", err)
 	}
 	t.Cleanup(func() { screen.Close() })
 	if err := unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Skipf("no terminals here: %v", err)
+		t.Skipf("this machine has no terminals: %v", err)
 	}
 	number, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
 	if err != nil {
-		t.Skipf("no terminals here: %v", err)
+		t.Skipf("this machine has no terminals: %v", err)
 	}
 	keyboard, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("no terminals here: %v", err)
+		t.Skipf("this machine has no terminals: %v", err)
 	}
 	t.Cleanup(func() { keyboard.Close() })
 	return keyboard
@@ -47,18 +47,18 @@ func hangUp(t *testing.T) {
 	select {
 	case <-came:
 	case <-time.After(10 * time.Second):
-		t.Fatal("no signal comes")
+		t.Fatal("the signal does not arrive")
 	}
 }
 
 func TestDevEndsWithItsTerminal(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
-		t.Skip("hangups are ignored here")
+		t.Skip("this process ignores hangups")
 	}
-	t.Run("with a terminal a hangup ends it", func(t *testing.T) {
+	t.Run("with a terminal, a hangup ends rota dev", func(t *testing.T) {
 		ctx, reload, end := (&cli{in: terminal(t)}).untilHangup(t.Context())
 		defer end()
-		for range 2 { // the second changes nothing
+		for range 2 { // the second one has no effect
 			hangUp(t)
 			select {
 			case <-ctx.Done():
@@ -69,7 +69,7 @@ func TestDevEndsWithItsTerminal(t *testing.T) {
 			}
 		}
 	})
-	t.Run("without one it reads its files again", func(t *testing.T) {
+	t.Run("without a terminal, a hangup reloads the job files", func(t *testing.T) {
 		ctx, reload, end := (&cli{in: strings.NewReader("")}).untilHangup(t.Context())
 		defer end()
 		hangUp(t)
@@ -79,7 +79,7 @@ func TestDevEndsWithItsTerminal(t *testing.T) {
 			t.Fatal("no hangup arrives")
 		}
 		if err := ctx.Err(); err != nil {
-			t.Errorf("it ends: %v", err)
+			t.Errorf("the context ended: %v", err)
 		}
 	})
 }

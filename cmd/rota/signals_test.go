@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestALogThatNobodyReadsEndsNoNode runs itself in a child whose stdout and stderr are a pipe that nobody reads. As `rota worker`
-// without settings it has something to say before it ends.
-func TestALogThatNobodyReadsEndsNoNode(t *testing.T) {
+// TestABrokenPipeDoesNotEndANode runs itself in a child process. Its stdout and stderr are a pipe without a reader. `rota worker`
+// without settings prints an error and exits.
+func TestABrokenPipeDoesNotEndANode(t *testing.T) {
 	const child = "ROTA_TEST_NOBODY_READS"
 	if os.Getenv(child) != "" {
 		os.Exit(run(context.Background(), []string{"worker"}, os.Stdin, os.Stdout, os.Stderr))

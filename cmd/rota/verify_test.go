@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// book is a store under a prefix of its own, in which a cluster has written what it does.
+// book is a store with a prefix of its own, and the records of a cluster.
 type book struct {
 	t      *testing.T
 	client *clientv3.Client
@@ -23,10 +23,10 @@ type book struct {
 	term   int64
 }
 
-// minute is that many minutes after the book begins, 20 before the present of runHere.
+// minute returns the time n minutes after the start of the book, which is 20 minutes before the clock of runHere.
 func minute(n int) time.Time { return time.Date(2026, 11, 21, 10, 40+n, 0, 0, time.UTC) }
 
-// write puts records in one transaction, and deletes those that are nil.
+// write puts records in one transaction. It deletes the records that are nil.
 func (b *book) write(records map[string]any) (rev int64) {
 	b.t.Helper()
 	var ops []clientv3.Op
@@ -61,7 +61,7 @@ func (b *book) cursor(n int) job.Cursor {
 	return job.Cursor{Job: "tick", After: minute(n), Next: minute(n + 1), Generation: 1, Term: b.term}
 }
 
-// arm gives the run of slot n to a worker.
+// arm assigns the run of slot n to a worker.
 func (b *book) arm(n int) job.Run {
 	b.t.Helper()
 	r := job.Run{
@@ -86,14 +86,14 @@ func (b *book) succeed(r job.Run) job.Run {
 	return b.save(r.Finish(job.Outcome{State: job.Succeeded, At: r.Due.Add(500 * time.Millisecond)}))
 }
 
-// again gives a run whose attempt has failed to a worker once more, and lets it succeed.
+// again assigns a run with a failed attempt to a worker once more. The second attempt succeeds.
 func (b *book) again(r job.Run) job.Run {
 	b.t.Helper()
 	r = b.save(r.Requeue(job.Outcome{State: job.Failed, At: r.Due}, r.Due, "tried again"))
 	return b.succeed(b.claim(b.save(r.Assign(&job.Worker{Name: "w", Session: "s"}))))
 }
 
-// run is a record as it stands.
+// run reads the record of a run.
 func (b *book) run(name string) (r job.Run) {
 	b.t.Helper()
 	resp, err := b.client.Get(b.t.Context(), b.prefix+"/runs/"+name)
@@ -107,7 +107,7 @@ func (b *book) run(name string) (r job.Run) {
 	return r
 }
 
-// edit changes a record by hand.
+// edit changes a record outside of rota.
 func (b *book) edit(name string, change func(r *job.Run)) {
 	b.t.Helper()
 	r := b.run(name)
@@ -115,10 +115,10 @@ func (b *book) edit(name string, change func(r *job.Run)) {
 	b.save(r, nil)
 }
 
-// waiting is a submission that waits for its time.
+// waiting is the name of a submission that is not yet due.
 const waiting = "tick/01waits"
 
-// sound writes what a cluster does in which every promise is kept: ten slots, of which the third is tried again, and a submission.
+// sound writes the records of a cluster that keeps every promise: ten slots, of which the third has a retry, and a submission.
 func (b *book) sound() {
 	b.t.Helper()
 	b.term = b.write(map[string]any{"election/a": map[string]string{"name": "q1"}})
@@ -151,8 +151,8 @@ func (b *book) compacted() {
 	}
 }
 
-// TestVerifyFindsWhatIsBroken breaks each invariant by hand, in a store in which all held.
-func TestVerifyFindsWhatIsBroken(t *testing.T) {
+// TestVerifyFindsBrokenInvariants breaks each invariant in a store where all of them held.
+func TestVerifyFindsBrokenInvariants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts etcd")
 	}
@@ -161,9 +161,9 @@ func TestVerifyFindsWhatIsBroken(t *testing.T) {
 	for i, tc := range []struct {
 		name      string
 		invariant int
-		names     string // what is broken
+		names     string // the broken record
 		corrupt   func(b *book)
-		compacted bool // it is found without the log, too
+		compacted bool // the violation is found without the log, too
 	}{
 		{"a slot's run is made a second time", 1, slot(5), func(b *book) {
 			r := b.run(slot(5))
