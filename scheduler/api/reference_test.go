@@ -29,7 +29,7 @@ type operation struct {
 		Name, In, Description string
 		Schema                schema
 	} `json:"parameters"`
-	RequestBody body            `json:"requestBody"`
+	RequestBody body            `json:"requestBody"` //nolint:tagliatelle // OpenAPI spells it so
 	Responses   map[string]body `json:"responses"`
 }
 
@@ -44,8 +44,8 @@ type schema struct {
 	Description string            `json:"description"`
 	Properties  map[string]schema `json:"properties"`
 	Items       *schema           `json:"items"`
-	AnyOf       []schema          `json:"anyOf"`
-	OneOf       []schema          `json:"oneOf"`
+	AnyOf       []schema          `json:"anyOf"` //nolint:tagliatelle // OpenAPI spells it so
+	OneOf       []schema          `json:"oneOf"` //nolint:tagliatelle // OpenAPI spells it so
 }
 
 // TestAPIReference compares the reference of the HTTP API with the OpenAPI document.
@@ -109,13 +109,14 @@ func cell(text string) string {
 }
 
 func (b body) kind() string {
-	for _, media := range slices.Sorted(maps.Keys(b.Content)) {
-		if media != "application/json" && !strings.Contains(media, "problem") {
-			return fmt.Sprintf("`%s`", media)
-		}
-		return b.Content[media].Schema.kind()
+	media := slices.Sorted(maps.Keys(b.Content))
+	switch {
+	case len(media) == 0:
+		return ""
+	case media[0] != "application/json":
+		return fmt.Sprintf("`%s`", media[0])
 	}
-	return ""
+	return b.Content[media[0]].Schema.kind()
 }
 
 // kind names the type of a value, with a link to its table.
