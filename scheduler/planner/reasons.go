@@ -113,10 +113,10 @@ func isWaitReason(reason string) bool {
 // maxExplained is how many waiting runs of a job get a reason. The runs after them wait for the runs before them.
 const maxExplained = 100
 
-// explanation collects why a job's runs wait. One decision can change one reason.
+// explanation collects why a job's runs wait. Its decision changes the reason of one run.
 type explanation struct {
 	runs     int           // waiting runs seen up to now
-	decision *job.Decision // gives the first of them whose reason changes its new one; nil: none changes
+	decision *job.Decision // writes the first reason that changes; nil: none does
 }
 
 // add records why r waits.
