@@ -7,10 +7,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// eventBuffer is how many messages a slow reader may be behind before it is cut off.
+// eventBuffer is how many messages a slow reader may be behind. Then its stream ends.
 const eventBuffer = 256
 
-// Watch tells what changes in the store after a revision.
+// Watch returns the changes of the store after a revision.
 func (b *Backend) Watch(ctx context.Context, after int64) (int64, <-chan []api.Event, error) {
 	if err := b.up(); err != nil {
 		return 0, nil, err
@@ -34,7 +34,7 @@ func (b *Backend) Watch(ctx context.Context, after int64) (int64, <-chan []api.E
 			}
 			select {
 			case out <- events:
-			default: // the reader is too slow; the rest of changes ends with its request, which ends with out
+			default: // the reader is too slow: its request ends with out, and the changes end with its request
 				return
 			}
 		}
@@ -42,7 +42,7 @@ func (b *Backend) Watch(ctx context.Context, after int64) (int64, <-chan []api.E
 	return from, out, nil
 }
 
-// event shows a change as the API does.
+// event converts a change into an event of the API; false: the API does not show it.
 func (b *Backend) event(c job.Change) (api.Event, bool) {
 	kind, ok := map[job.RecordKind]string{
 		job.RecordJob: api.KindJob, job.RecordRun: api.KindRun, job.RecordWorker: api.KindWorker,

@@ -8,17 +8,17 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
-// lagTimeout is how long the leader may take to say how far it is behind: it may be paused.
+// lagTimeout bounds the request to the leader, which may be paused.
 const lagTimeout = 500 * time.Millisecond
 
-// lag is how many seconds the leader is behind with dispatching, which only the leader knows: whoever else is asked asks it.
-// nil if nobody leads or it does not say.
+// lag returns by how many seconds the leader dispatches too late. Only the leader knows that, so another replica asks it. nil: nobody
+// leads, or the leader does not answer.
 func (b *Backend) lag(ctx context.Context, leader *api.LeaderView) *float64 {
 	if st := b.scheduler.Status(); st.Term != 0 {
 		late := st.Behind(b.cfg.Now()).Seconds()
 		return &late
 	}
-	// An address may lead to somebody else, and what was passed on once is not passed on again.
+	// The leader's address may lead to another process. A request that was passed on once is not passed on again.
 	if leader == nil || leader.Addr == "" || leader.Node == b.cfg.Node || api.MeantFor(ctx) != "" {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Logs reads an attempt's output: here, from the worker that has it, or from the run's record, if that has all of it.
+// Logs reads an attempt's output: on this process, from the worker that has it, or from the run's record if that has all of it.
 func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, follow bool) (io.ReadCloser, error) {
 	if !b.ready.Load() {
 		return nil, errNoStore
@@ -23,7 +23,7 @@ func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 	if err != nil {
 		return nil, asked(err)
 	}
-	number, worker := whoHas(&r, attempt)
+	number, worker := outputOf(&r, attempt)
 	if worker == "" && attempt == 0 && r.State.Terminal() {
 		return nil, fmt.Errorf("run %s was %s and never began (%s): %w", r.Name(), r.State, r.Reason, job.ErrNotFound)
 	}
@@ -35,7 +35,7 @@ func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 	}
 	var out io.ReadCloser
 	switch {
-	case worker != b.cfg.Node && api.MeantFor(ctx) != "": // to ask on would be to ask ourselves, for ever
+	case worker != b.cfg.Node && api.MeantFor(ctx) != "": // passing the request on would lead back here without end
 		err = unavailable(fmt.Errorf("worker %s is not at this address, %s is", worker, b.cfg.Node))
 	case worker != b.cfg.Node:
 		out, err = b.remoteLogs(ctx, &r, number, worker, follow)
@@ -61,20 +61,20 @@ func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 	return nil, err
 }
 
-// over says whether an attempt has ended.
+// over reports whether an attempt has ended.
 func over(r *job.Run, attempt int) bool {
 	return attempt != r.Attempt || r.State.Terminal() || slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.Number == attempt })
 }
 
-// recorded is the output of an attempt as far as the run's record has it, and whether that is all of it.
+// recorded returns what the run's record has of an attempt's output, and whether that is all of it.
 func recorded(r *job.Run, attempt int) (text string, all bool) {
 	if attempt != r.Attempt || !over(r, attempt) || len(r.Output) >= job.OutputTail/2 {
-		return "", false // a tail may be shorter than OutputTail, since it begins with a whole line
+		return "", false // a tail may be shorter than OutputTail, because it begins with a whole line
 	}
 	return r.Output, true
 }
 
-// follow copies what an attempt prints here until it has ended, or the reader is closed.
+// follow copies the output of an attempt on this process until the attempt ends, or the reader is closed.
 func (b *Backend) follow(ctx context.Context, r *job.Run, attempt int) io.ReadCloser {
 	pr, pw := io.Pipe()
 	following, cancel := context.WithCancel(ctx)
@@ -87,15 +87,15 @@ func (b *Backend) follow(ctx context.Context, r *job.Run, attempt int) io.ReadCl
 	return f
 }
 
-// overNow asks the store whether an attempt of r has ended: an error if it will not be where it was. What the store does not say
-// is not so.
+// overNow asks the store whether an attempt of r has ended. It returns an error if the attempt was returned before it started. If the
+// store does not answer, the attempt counts as not ended.
 func (b *Backend) overNow(ctx context.Context, r *job.Run, attempt int) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	now, err := b.store.Run(ctx, r.Job, r.ID)
 	switch {
 	case errors.Is(err, job.ErrNotFound):
-		return true, nil // so is what history had of it
+		return true, nil // the history has dropped the run
 	case err != nil:
 		return false, nil
 	case now.State == job.Pending && now.Attempt < attempt, now.Attempt == attempt && now.Worker != "" && now.Worker != r.Worker:
@@ -104,8 +104,8 @@ func (b *Backend) overNow(ctx context.Context, r *job.Run, attempt int) (bool, e
 	return over(&now, attempt), nil
 }
 
-// whoHas says which worker has the output of an attempt, 0 being the latest.
-func whoHas(r *job.Run, attempt int) (number int, worker string) {
+// outputOf returns the number of an attempt and the worker that has its output, "" if there is none. Attempt 0 is the latest.
+func outputOf(r *job.Run, attempt int) (number int, worker string) {
 	if attempt == 0 || attempt == r.Attempt {
 		if r.Worker != "" {
 			return r.Attempt, r.Worker
@@ -122,13 +122,14 @@ func whoHas(r *job.Run, attempt int) (number int, worker string) {
 	return attempt, ""
 }
 
-// followed is the output of an attempt that may go on.
+// followed is the output of an attempt that may still run.
 type followed struct {
 	*io.PipeReader
 	cancel context.CancelFunc
-	done   chan struct{} // closed when nothing is copied any more
+	done   chan struct{} // closed when the copying has ended
 }
 
+// Close ends the copying, and waits for it.
 func (f *followed) Close() error {
 	f.cancel()
 	err := f.PipeReader.Close()

@@ -14,9 +14,10 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store"
 )
 
-// Submit makes a run that was asked for.
+// Submit creates a run.
 func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bool, error) {
 	if err := b.up(); err != nil {
 		return api.RunView{}, false, err
@@ -58,16 +59,16 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 	return api.NewRunView(made), created, nil
 }
 
-// submitter is how a run is created.
+// submitter creates runs in the store.
 type submitter interface {
 	Submit(ctx context.Context, r job.Run) (job.Run, error)
 }
 
-// makeRun creates r. created is false if an earlier call with its key has made it.
+// makeRun creates r. created is false if an earlier call with its key has created it.
 //
-// What is found there may be r itself, from a sending that was applied without an answer: by now the leader may have given it to
-// a worker, who may have ended it. The identity of a run without a key is new; one with a key is r if it was asked for by the same
-// caller at the same nanosecond.
+// The store may find r itself, if it applied an earlier request without an answer. By now a worker may even have ended the run. The
+// ID of a run without a key is new, so a run with that ID is r. A run with a key is r if the same caller submitted it at the same
+// nanosecond.
 func makeRun(ctx context.Context, s submitter, r job.Run) (made job.Run, created bool, err error) {
 	made, err = s.Submit(ctx, r)
 	switch {
@@ -80,12 +81,12 @@ func makeRun(ctx context.Context, s submitter, r job.Run) (made job.Run, created
 	case r.Key != "":
 		return job.Run{}, false, asked(err)
 	case made.Rev == 0:
-		return job.Run{}, false, fmt.Errorf("run %s was made, and nobody can read it any more: %w", r.Name(), context.DeadlineExceeded)
+		return job.Run{}, false, fmt.Errorf("run %s was created, but its record is unreadable: %w", r.Name(), context.DeadlineExceeded)
 	}
 	return made, true, nil
 }
 
-// runID is the identity of a run that is nobody's slot: the same for the same key, otherwise new and sorted by time.
+// runID returns the ID of a run that belongs to no slot: the same for the same key, otherwise a new one that sorts by time.
 func runID(key string, at time.Time) string {
 	if key != "" {
 		sum := sha256.Sum256([]byte(key))
@@ -94,7 +95,7 @@ func runID(key string, at time.Time) string {
 	return strings.ToLower(ulid.MustNew(ulid.Timestamp(at), rand.Reader).String())
 }
 
-// Cancel asks for the end of a run. One that nobody has begun ends here, another by its worker.
+// Cancel ends a run that no worker has claimed. It asks the worker to end any other run.
 func (b *Backend) Cancel(ctx context.Context, jobName, id string, c job.Cancel) (api.RunView, error) {
 	if err := b.up(); err != nil {
 		return api.RunView{}, err
@@ -115,38 +116,43 @@ func (b *Backend) Cancel(ctx context.Context, jobName, id string, c job.Cancel) 
 	return api.NewRunView(r), nil
 }
 
-// stopper is how the end of a run is written.
+// stopper writes the end of a run. On job.ErrConflict both methods return the present record; its Rev is 0 if there is none.
 type stopper interface {
 	Write(ctx context.Context, r job.Run) (job.Run, error)
-	Stop(ctx context.Context, r job.Run) (job.Run, error) // tells its worker, too
+	Stop(ctx context.Context, r job.Run) (job.Run, error) // also notifies its worker
 }
 
-// stopRun ends r, or asks its worker to, whoever else writes it meanwhile.
+// stopRun ends r, or asks its worker to end it. A run that its worker is ending already is returned as it is.
 func stopRun(ctx context.Context, s stopper, r job.Run, c job.Cancel) (job.Run, error) {
-	for {
-		if r.Cancel.Is(&c) || r.State == job.Running && r.Cancel != nil { // Is: a sending of ours was applied without an answer
-			return r, nil
-		}
-		next, err := r.Stop(c)
-		if err != nil {
-			return r, err
-		}
-		write := s.Write
-		if r.State == job.Running {
-			write = s.Stop
-		}
-		next, err = write(ctx, next)
-		if !errors.Is(err, job.ErrConflict) {
-			return next, err
-		}
-		if next.Rev == 0 {
+	gone := false
+	current := func(context.Context) (job.Run, error) {
+		if gone {
 			return r, fmt.Errorf("run %s: %w", r.Name(), job.ErrNotFound)
 		}
-		r = next
+		return r, nil
 	}
+	return store.Edit(ctx, current, func(r job.Run) (next job.Run, changed bool, err error) {
+		if r.Cancel.Is(&c) || r.State == job.Running && r.Cancel != nil { // Is: an earlier request of this call took effect without an answer
+			return r, false, nil
+		}
+		next, err = r.Stop(c)
+		return next, true, err
+	}, func(ctx context.Context, next job.Run) (written job.Run, err error) {
+		write := s.Write
+		if next.State == job.Running {
+			write = s.Stop
+		}
+		written, err = write(ctx, next)
+		if errors.Is(err, job.ErrConflict) {
+			if gone = written.Rev == 0; !gone {
+				r = written
+			}
+		}
+		return written, err
+	})
 }
 
-// Retry makes a new run that does what an ended one did.
+// Retry creates a new run that does what an ended one did.
 func (b *Backend) Retry(ctx context.Context, jobName, id, by string) (api.RunView, error) {
 	if err := b.up(); err != nil {
 		return api.RunView{}, err
@@ -166,7 +172,7 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, by string) (api.RunVie
 		Job: jobName, ID: runID("", now), Kind: job.KindRetry, Slot: old.Slot, Due: now, State: job.Pending, Reason: job.ReasonNew,
 		Payload: old.Payload, Spec: old.Spec, RetryOf: old.Name(), By: by, Created: now,
 	}
-	if r.Spec == nil { // it does what the job says now
+	if r.Spec == nil { // the new run follows the job as it is now
 		current, err := b.current(ctx, jobName)
 		switch {
 		case err != nil:

@@ -13,10 +13,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// explainEvents is how many of a job's latest events an explanation looks at.
+// explainEvents is how many of a job's latest events an explanation reads.
 const explainEvents = 1000
 
-// Next lists a job's slots after from.
+// Next returns the first n slots of a job after from.
 func (b *Backend) Next(_ context.Context, name string, from time.Time, n int) (api.NextView, error) {
 	if err := b.up(); err != nil {
 		return api.NextView{}, err
@@ -48,7 +48,7 @@ func (b *Backend) Next(_ context.Context, name string, from time.Time, n int) (a
 	return v, nil
 }
 
-// Explain says what became of a slot. It knows of runs and skipped slots of deleted jobs and of earlier schedules, too.
+// Explain says what became of a slot, also if its job was deleted or had another schedule then.
 func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
 	if err := b.up(); err != nil {
 		return api.ExplainView{}, err
@@ -86,7 +86,7 @@ func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	return v, nil
 }
 
-// runAt reads the run of the slot that is meant by at, nil if there is none: that of the present schedule, or of an earlier one.
+// runAt reads the run of the slot that at means, nil if there is none. The slot belongs to the present schedule, or to an earlier one.
 func (b *Backend) runAt(ctx context.Context, name string, when *schedule.Schedule, at time.Time) (*job.Run, error) {
 	slot, ok := explain.Slot(when, at)
 	if !ok {

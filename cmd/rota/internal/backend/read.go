@@ -14,10 +14,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// lookTimeout bounds what Cluster asks of etcd: what is not known by then is left out.
-const lookTimeout = 2 * time.Second
+// clusterTimeout bounds the requests of Cluster to etcd. What they have not returned by then is left out.
+const clusterTimeout = 2 * time.Second
 
-// Cluster shows the whole. It answers in time also when etcd does not.
+// Cluster returns the state of the cluster. It answers in time also if etcd does not.
 func (b *Backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 	if err := b.up(); err != nil {
 		return api.ClusterView{}, err
@@ -31,7 +31,7 @@ func (b *Backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 		Clocks:      b.clocks.Views(),
 		Quarantined: b.quarantined(),
 	}
-	asking, cancel := context.WithTimeout(ctx, lookTimeout)
+	asking, cancel := context.WithTimeout(ctx, clusterTimeout)
 	defer cancel()
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -45,22 +45,22 @@ func (b *Backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 	return v, nil
 }
 
-// quarantined lists what nobody can read, and jobs whose schedule nobody understands: these have no slots.
+// quarantined returns the records that nobody can read, and the jobs whose schedule is invalid: these have no slots.
 func (b *Backend) quarantined() (list []api.QuarantineView) {
 	for _, q := range b.mirror.Quarantine() {
 		list = append(list, api.QuarantineView{Key: q.Key, Revision: q.Revision, Error: q.Error})
 	}
-	misfits := b.scheduler.InvalidSchedules()
-	for _, name := range slices.Sorted(maps.Keys(misfits)) {
+	invalid := b.scheduler.InvalidSchedules()
+	for _, name := range slices.Sorted(maps.Keys(invalid)) {
 		if j, ok := b.mirror.Job(name); ok {
 			key := b.cfg.Prefix + "/" + string(job.RecordJob) + "/" + name
-			list = append(list, api.QuarantineView{Key: key, Revision: j.Rev, Error: misfits[name].Error()})
+			list = append(list, api.QuarantineView{Key: key, Revision: j.Rev, Error: invalid[name].Error()})
 		}
 	}
 	return list
 }
 
-// notReady says why this process is not ready.
+// notReady returns why this process is not ready.
 func (b *Backend) notReady(ctx context.Context) (reasons []string) {
 	for _, c := range b.health().Ready {
 		if err := c.Probe(ctx); err != nil {
@@ -70,15 +70,16 @@ func (b *Backend) notReady(ctx context.Context) (reasons []string) {
 	return reasons
 }
 
-// leader is who leads, nil if nobody does or etcd does not say.
+// leader returns the leader, nil if there is none or etcd does not answer.
 func (b *Backend) leader(ctx context.Context) *api.LeaderView {
 	h, ok, err := election.Leader(ctx, b.client, b.store.Keys().Election())
-	if err != nil || !ok || h.Candidate.Since.IsZero() { // the first in the queue has not confirmed its win
+	if err != nil || !ok || h.Candidate.Since.IsZero() { // the first candidate has not confirmed its win
 		return nil
 	}
 	return &api.LeaderView{Node: h.Candidate.Node, Addr: h.Candidate.Addr, Term: h.Term.Rev, Since: h.Candidate.Since}
 }
 
+// addReplicas adds the replicas, and how their job files differ from those in force.
 func (b *Backend) addReplicas(v *api.ClusterView) {
 	files := b.mirror.Files()
 	v.Files = api.FilesView{Hash: files.Hash, By: files.By, At: files.At, Agree: true}
@@ -91,8 +92,7 @@ func (b *Backend) addReplicas(v *api.ClusterView) {
 	}
 }
 
-// filesNote says how a replica's job files differ from those in force, also if it has not seen yet that they do; "" if they do
-// not.
+// filesNote returns how a replica's job files differ from those in force, also if the replica has not noticed yet; "" if they do not.
 func filesNote(r *job.Replica, inForce job.Files) string {
 	switch {
 	case r.FilesNote != "" || r.FilesHash == "" || r.FilesHash == inForce.Hash:
@@ -103,14 +103,14 @@ func filesNote(r *job.Replica, inForce job.Files) string {
 	return "has other files than those in force, which " + inForce.By + " applied"
 }
 
-// storeView shows etcd's members and how full they are.
+// storeView returns etcd's members, and how full they are.
 func (b *Backend) storeView(rev int64) api.StoreView {
 	v := api.StoreView{Revision: rev, Members: b.endpoints, Unavailable: b.cfg.Space.Unavailable()}
 	v.DBSize, v.Quota, v.Full = b.cfg.Space.Fill()
 	return v
 }
 
-// Jobs shows all jobs.
+// Jobs returns all jobs.
 func (b *Backend) Jobs(context.Context) ([]api.JobView, error) {
 	if err := b.up(); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (b *Backend) Jobs(context.Context) ([]api.JobView, error) {
 	return views, nil
 }
 
-// Job shows one.
+// Job returns one job.
 func (b *Backend) Job(_ context.Context, name string) (api.JobView, error) {
 	if err := b.up(); err != nil {
 		return api.JobView{}, err
@@ -135,7 +135,7 @@ func (b *Backend) Job(_ context.Context, name string) (api.JobView, error) {
 	return b.jobView(j), nil
 }
 
-// known is a definition as the mirror has it.
+// known returns a job from the mirror, or an error if there is none or its record is unreadable.
 func (b *Backend) known(name string) (*job.Job, error) {
 	if j, ok := b.mirror.Job(name); ok {
 		return j, nil
@@ -146,6 +146,7 @@ func (b *Backend) known(name string) (*job.Job, error) {
 	return nil, fmt.Errorf("job %s: %w", name, job.ErrNotFound)
 }
 
+// jobView returns a job with its next slot and its runs.
 func (b *Backend) jobView(j *job.Job) api.JobView {
 	v := api.JobView{Job: *j, Revision: j.Rev}
 	if next, ok := b.nextSlot(j); ok {
@@ -155,7 +156,7 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 		if !r.State.Terminal() {
 			v.Active = append(v.Active, r.Name())
 			if r.Ahead && r.Due.After(b.cfg.Now()) && (v.Next == nil || r.Slot.Before(*v.Next)) {
-				v.Next = &r.Slot // the cursor is past it, its time is not
+				v.Next = &r.Slot // the run is armed ahead: the cursor has passed its slot, the time has not
 			}
 			continue
 		}
@@ -166,7 +167,7 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 	return v
 }
 
-// nextSlot is the slot that the job decides next, if nobody pauses it.
+// nextSlot returns the slot that is decided next, if nobody pauses the job; false: there is none.
 func (b *Backend) nextSlot(j *job.Job) (time.Time, bool) {
 	when, err := policy.When(j.Name, j.Spec)
 	if err != nil || when == nil {
@@ -182,7 +183,7 @@ func (b *Backend) nextSlot(j *job.Job) (time.Time, bool) {
 	return when.Next(after)
 }
 
-// Runs shows the runs that q includes, the newest slot first.
+// Runs returns the runs that q includes, the newest slot first.
 func (b *Backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error) {
 	if err := b.up(); err != nil {
 		return nil, err
@@ -199,7 +200,7 @@ func (b *Backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error)
 	return views, nil
 }
 
-// Run shows all of one run, read from the store.
+// Run returns one run from the store, with the fields that the mirror drops.
 func (b *Backend) Run(ctx context.Context, jobName, id string) (api.RunView, error) {
 	if err := b.up(); err != nil {
 		return api.RunView{}, err
@@ -211,7 +212,7 @@ func (b *Backend) Run(ctx context.Context, jobName, id string) (api.RunView, err
 	return api.NewRunView(r), nil
 }
 
-// Workers shows all workers.
+// Workers returns all workers.
 func (b *Backend) Workers(context.Context) ([]api.WorkerView, error) {
 	if err := b.up(); err != nil {
 		return nil, err
@@ -225,7 +226,7 @@ func (b *Backend) Workers(context.Context) ([]api.WorkerView, error) {
 			taken[r.Worker]++
 		case job.Armed:
 			armed[r.Worker]++
-			if !r.Due.After(now) { // what is armed ahead gives way
+			if !r.Due.After(now) { // a run that is armed ahead takes no room
 				taken[r.Worker]++
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// remoteLogs asks the worker itself.
+// remoteLogs reads an attempt's output from the worker that has it.
 func (b *Backend) remoteLogs(ctx context.Context, r *job.Run, attempt int, name string, follow bool) (io.ReadCloser, error) {
 	w, err := b.store.Worker(ctx, name)
 	switch {
@@ -23,7 +23,7 @@ func (b *Backend) remoteLogs(ctx context.Context, r *job.Run, attempt int, name 
 		return nil, unavailable(fmt.Errorf("worker %s, which has the output, is not there", name))
 	case err != nil:
 		return nil, asked(err)
-	case w.Addr == b.cfg.Addr: // it would be us that we ask
+	case w.Addr == b.cfg.Addr: // the request would lead back here
 		return nil, unavailable(fmt.Errorf("worker %s, which has the output, says that it is at %s, as this node does", name, w.Addr))
 	}
 	c, err := peer.Dial(b.cfg.TLS, w.Addr, name, 0)
@@ -47,16 +47,16 @@ func (b *Backend) remoteLogs(ctx context.Context, r *job.Run, attempt int, name 
 	return f, nil
 }
 
-// A worker that is paused, or whose machine has vanished, does not end what it sends: it is cut off when its attempt has been
-// over, and nothing has come, for so long. That is longer than a worker itself goes on.
+// A worker that is paused, or whose machine has vanished, never ends its answer. The answer is cut off once the attempt has been over
+// for cutOffAfter and nothing came meanwhile. That is longer than a healthy worker takes to end it.
 const (
-	overEvery = time.Second
-	overLong  = 10 * time.Second
+	overPoll    = time.Second
+	cutOffAfter = 10 * time.Second
 )
 
-// cutOff ends f when its attempt is over and its worker does not say so.
+// cutOff ends f if its attempt is over and the worker does not end the answer.
 func (b *Backend) cutOff(f *fetched, r *job.Run, attempt int, worker string) {
-	for since := time.Now(); time.Since(since) < overLong || !f.starves(overLong); loop.Pause(f.ctx, overEvery) {
+	for since := time.Now(); time.Since(since) < cutOffAfter || !f.starves(cutOffAfter); loop.Pause(f.ctx, overPoll) {
 		if f.ctx.Err() != nil {
 			return
 		}
@@ -67,22 +67,23 @@ func (b *Backend) cutOff(f *fetched, r *job.Run, attempt int, worker string) {
 	f.cut(unavailable(fmt.Errorf("attempt %d of run %s is over, and worker %s does not end its output", attempt, r.Name(), worker)))
 }
 
-// fetched is another node's answer.
+// fetched is the answer of another process.
 type fetched struct {
 	io.ReadCloser
 	client   *client.Client
 	ctx      context.Context // of the request
 	cut      context.CancelCauseFunc
 	watching sync.WaitGroup
-	waits    atomic.Int64 // since when somebody waits for more, in Unix nanoseconds; 0: nobody does
+	waits    atomic.Int64 // when the present Read began, in Unix nanoseconds; 0: there is none
 }
 
-// starves says whether more has been waited for, in vain, for so long. Who takes nothing for a while does not wait.
+// starves reports whether a Read has waited for at least d. A caller that reads nothing does not wait.
 func (f *fetched) starves(d time.Duration) bool {
 	at := f.waits.Load()
 	return at != 0 && time.Since(time.Unix(0, at)) >= d
 }
 
+// Read reads the answer. After a cut off it returns the reason of that.
 func (f *fetched) Read(p []byte) (int, error) {
 	f.waits.Store(time.Now().UnixNano())
 	defer f.waits.Store(0)
@@ -93,6 +94,7 @@ func (f *fetched) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close ends the request, and waits until nothing watches it any more.
 func (f *fetched) Close() error {
 	defer f.client.Close()
 	f.cut(context.Canceled)
