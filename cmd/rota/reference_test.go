@@ -4,6 +4,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,4 +88,66 @@ func isSetting(name string) bool {
 	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	config.AddFlags(flags)
 	return flags.Lookup(name) != nil && name != "jobs"
+}
+
+// commandLine finds the command lines of rota in the blocks of code of a page.
+var commandLine = regexp.MustCompile(`(?m)^(?:\$ )?(?:bin/)?rota ([^\n]+)$`)
+
+// TestCommandsInTheDocsExist looks for the command and the flags of each command line that a page shows.
+func TestCommandsInTheDocsExist(t *testing.T) {
+	block := regexp.MustCompile("(?ms)^ *```(?:sh)?\n(.*?)^ *```$")
+	for _, page := range docPages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, code := range block.FindAllStringSubmatch(string(text), -1) {
+			for _, line := range commandLine.FindAllStringSubmatch(code[1], -1) {
+				checkCommandLine(t, page, line[1])
+			}
+		}
+	}
+}
+
+// docPages returns the paths of the documentation, without the generated reference of the commands.
+func docPages(t *testing.T) []string {
+	t.Helper()
+	pages := []string{"../../README.md", "../../CONTRIBUTING.md"}
+	err := filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".md") && !strings.HasSuffix(path, "/cli.md") {
+			pages = append(pages, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages
+}
+
+// checkCommandLine checks the words of a command line up to the first that belongs to the shell or to another program.
+func checkCommandLine(t *testing.T, page, line string) {
+	t.Helper()
+	root := newRoot(&cli{in: strings.NewReader(""), out: io.Discard, err: io.Discard, now: time.Now})
+	words := strings.Fields(line)
+	if end := slices.IndexFunc(words, func(w string) bool { return strings.Trim(w, "|&>#<\\-") == "" || strings.HasPrefix(w, "#") }); end >= 0 {
+		words = words[:end]
+	}
+	cmd, rest, err := root.Find(words)
+	if err != nil || cmd == root {
+		t.Errorf("%s: `rota %s` is no command: %v", page, line, err)
+		return
+	}
+	if cmd.DisableFlagParsing { // the words are those of another program
+		return
+	}
+	for _, word := range rest {
+		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		switch {
+		case !strings.HasPrefix(word, "-") || name == "":
+		case len(name) == 1 && (cmd.Flags().ShorthandLookup(name) != nil || cmd.InheritedFlags().ShorthandLookup(name) != nil):
+		case cmd.Flag(name) == nil:
+			t.Errorf("%s: `rota %s`: %s has no flag %s", page, line, cmd.CommandPath(), word)
+		}
+	}
 }

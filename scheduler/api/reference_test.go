@@ -44,7 +44,7 @@ type schema struct {
 	Description string            `json:"description"`
 	Properties  map[string]schema `json:"properties"`
 	Items       *schema           `json:"items"`
-	AnyOf       []schema          `json:"anyOf"` //nolint:tagliatelle // OpenAPI spells it so
+	AnyOf       []schema          `json:"anyOf"`
 	OneOf       []schema          `json:"oneOf"` //nolint:tagliatelle // OpenAPI spells it so
 }
 
