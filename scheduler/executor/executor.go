@@ -10,8 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// HurryGrace is how long an attempt may go on after another worker may execute its run: see Request.Hurry. With it the
-// attempt is gone before the lease of its worker has expired.
+// HurryGrace is how long an attempt may go on after another worker may execute its run. With it the attempt is gone before
+// the lease of its worker has expired. See Request.Hurry.
 const HurryGrace = 500 * time.Millisecond
 
 // Request is one attempt to execute.

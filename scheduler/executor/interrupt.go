@@ -32,7 +32,7 @@ func Interrupted(ctx context.Context, req *Request, at time.Time) (job.Outcome, 
 	switch {
 	case errors.Is(cause, ErrTimeout), errors.Is(cause, context.DeadlineExceeded):
 		o.State, o.Retry = job.TimedOut, true
-		if detailed := cause != ErrTimeout && cause != context.DeadlineExceeded; !detailed && req.Spec.Timeout > 0 {
+		if detailed := !errors.Is(cause, ErrTimeout) && !errors.Is(cause, context.DeadlineExceeded); !detailed && req.Spec.Timeout > 0 {
 			o.Reason = ErrTimeout.Error() + " after " + req.Spec.Timeout.String()
 		}
 	case errors.Is(cause, ErrCanceled):

@@ -60,15 +60,16 @@ func (r *Redactor) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.secrets) == 0 {
-		r.w.Write(p)
+		_, _ = r.w.Write(p)
 		return len(p), nil
 	}
 	data := p
 	if len(r.pending) > 0 {
-		data = append(r.pending, p...)
+		r.pending = append(r.pending, p...)
+		data = r.pending
 	}
 	clean, rest, prev := r.redact(data, r.prev, false)
-	r.w.Write(clean)
+	_, _ = r.w.Write(clean)
 	r.pending, r.prev = bytes.Clone(rest), prev
 	return len(p), nil
 }
@@ -79,7 +80,7 @@ func (r *Redactor) Flush() {
 	defer r.mu.Unlock()
 	if len(r.pending) > 0 {
 		clean, _, prev := r.redact(r.pending, r.prev, true)
-		r.w.Write(clean)
+		_, _ = r.w.Write(clean)
 		r.prev = prev
 		r.pending = nil
 	}

@@ -13,7 +13,7 @@ type Interval struct{ After, UpTo time.Time }
 // Holds reports whether the interval contains slot.
 func (in Interval) Holds(slot time.Time) bool { return slot.After(in.After) && !slot.After(in.UpTo) }
 
-// Paused returns the intervals after after whose slots do not run because of a pause of the job or of all jobs. A slot does
+// Paused returns the intervals after whose slots do not run because of a pause of the job or of all jobs. A slot does
 // not run if it lies in a pause, or if its time, which is offset later, does. If offset is longer than the pause, slots
 // between these two intervals do run. The intervals are in order and do not touch.
 func Paused(offset time.Duration, after time.Time, pauses ...[]job.PastPause) []Interval {

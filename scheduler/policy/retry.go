@@ -21,8 +21,8 @@ const MaxLost = 5
 
 // EndedAttempt is an attempt that has ended, with everything that DecideRetry takes into account.
 type EndedAttempt struct {
-	Spec    *job.Spec   // what the run executes; nil: the job was deleted, which only a leader that gives an attempt up finds
-	Run     *job.Run    // the record, in which the attempt is still open
+	Spec    *job.Spec   // what the run executes; nil: the job was deleted, which needs GivenUp.
+	Run     *job.Run    // the record, in which the attempt is still open.
 	Outcome job.Outcome // how the attempt ended
 	Now     time.Time   // by the leader's clock
 	Random  float64     // in [0,1): spreads the delays of full jitter

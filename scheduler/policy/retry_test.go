@@ -39,8 +39,8 @@ func decide(e EndedAttempt) (due time.Time, reason string, again bool) {
 
 func TestRetry(t *testing.T) {
 	second := job.Duration(time.Second)
-	retry := func(max int, b job.Backoff, jitter job.RetryJitter) *job.Retry {
-		return &job.Retry{Max: max, Backoff: b, Min: second, MaxDelay: 10 * second, Jitter: jitter}
+	retry := func(most int, b job.Backoff, jitter job.RetryJitter) *job.Retry {
+		return &job.Retry{Max: most, Backoff: b, Min: second, MaxDelay: 10 * second, Jitter: jitter}
 	}
 	fixed := retry(3, job.BackoffConstant, job.JitterNone)
 	canceled := tried(1, 0)

@@ -34,7 +34,7 @@ type armedRun struct {
 	latest    assignment
 	dueKey    int64                   // under which shift.dueCounts counts it
 	orders    []string                // ids of the orders that assigned it
-	stopRev   int64                   // revision of the latest request to stop it; 0: none
+	stopRev   int64                   // revision of the latest request to stop it; 0: none.
 	interrupt context.CancelCauseFunc // ends the wait and leaves the claim alone; nil: it does not wait yet
 
 	// Used only by the goroutine that brings the run to its claim.

@@ -21,8 +21,8 @@ type attempt struct {
 	spec     *job.Spec // shared
 	shift    *shift    // in which the run was claimed
 	ctx      context.Context
-	cancel   context.CancelCauseFunc // of ctx, with a cause of package executor
-	owned    context.Context         // parent of ctx; ends when another worker may execute the run, or the worker stops
+	cancel   context.CancelCauseFunc // of ctx, with a cause of package executor.
+	owned    context.Context         // parent of ctx; ends when another worker may execute the run, or the worker stops.
 	fence    context.CancelCauseFunc // of owned, with executor.ErrFenced
 	killed   bool                    // guarded by Worker.mu: counted in shift.killed
 }

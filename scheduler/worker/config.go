@@ -11,11 +11,11 @@ import (
 
 // Config configures a Worker.
 type Config struct {
-	Name     string            // unique in the cluster; a second process of this name takes the presence of the first one away
-	Addr     string            // of the API of this process, which serves the attempts' output; may be empty
+	Name     string            // unique in the cluster. A second process of this name takes the first one's presence away.
+	Addr     string            // of the API of this process, which serves the attempts' output; may be empty.
 	Version  string            // of the program
 	Capacity int               // of attempts that execute at a time
-	Labels   map[string]string // for jobs that select workers
+	Labels   map[string]string // for jobs that select workers.
 	Handlers []string          // names of the Go handlers that the executor knows, sorted
 	Limits   []string          // kinds of resources that the executor can limit, sorted
 	DataDir  string            // holds the attempts' output
@@ -29,8 +29,8 @@ type Config struct {
 	// ShutdownGrace is how long attempts may go on when the worker stops; 0: they are stopped at once.
 	ShutdownGrace time.Duration
 	// StopTimeout is how long the worker waits for attempts that it has stopped, in addition to the kill grace of their
-	// jobs, and in addition to executor.HurryGrace if their session is over. It also bounds waits for a disk that does not
-	// answer.
+	// jobs. If their session is over, executor.HurryGrace takes the place of that grace. StopTimeout also bounds waits for a
+	// disk that does not answer.
 	StopTimeout time.Duration
 	// SettleTimeout is how long undelivered outcomes may delay the end of a session, a new session, and a shutdown.
 	SettleTimeout time.Duration

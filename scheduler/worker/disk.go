@@ -86,8 +86,7 @@ func probe(path string) error {
 	if err == nil {
 		return nil
 	}
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
 	}
 	return fmt.Errorf("the disk of %s cannot be written to: %w", filepath.Dir(path), err)

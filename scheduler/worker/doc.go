@@ -5,7 +5,7 @@
 // # Guarantees
 //
 //   - An attempt begins only after its claim has succeeded. The claim is a write that compares the revision of the record
-//     that assigned the attempt to this worker. That revision is the attempt's fencing token.
+//     that assigned the attempt to this worker. The revision is the attempt's fencing token.
 //   - An attempt begins only while this worker's session is certainly alive, and while fewer attempts execute than the
 //     worker has capacity.
 //   - An outcome is in the local journal, synced, before it is sent to the store. It stays there, across restarts, until

@@ -96,7 +96,7 @@ func createBucket(db *bolt.DB) error {
 func removeIncomplete(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || info.Size() >= newJournalSize {
-		return nil // bbolt reports an error, if there is one
+		return nil //nolint:nilerr // bbolt reports the error, if there is one
 	}
 	return os.Remove(path)
 }

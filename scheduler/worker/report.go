@@ -21,10 +21,10 @@ type report struct {
 	Outcome job.Outcome   `json:"outcome"`
 	Again   *policy.Retry `json:"again,omitempty"` // nil: the run has ended
 
-	journalKey string          // "": it was never in the journal
+	journalKey string          // "": it was never in the journal.
 	journaled  bool            // it is certainly in the journal
 	ctx        context.Context // ends the delivery
-	blocked    bool            // the run's record is unreadable, and delivery waits until an operator repairs it
+	blocked    bool            // the run's record is unreadable, and delivery waits for its repair.
 	countedIn  *tally          // Worker.unsent or Worker.blocked
 }
 

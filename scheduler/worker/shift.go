@@ -15,12 +15,12 @@ import (
 type shift struct {
 	w         *Worker
 	session   Session
-	life      context.Context         // of the worker's attempts and outcomes
-	ctx       context.Context         // ends when others may think the session over; its cause is executor.ErrFenced then
+	life      context.Context         // of the worker's attempts and outcomes.
+	ctx       context.Context         // ends when others may think the session over, with executor.ErrFenced.
 	cancel    context.CancelCauseFunc // of ctx
-	wg        sync.WaitGroup          // everything that ends with ctx
+	wg        sync.WaitGroup          // everything that ends with ctx.
 	unclaimed tally                   // armed runs
-	killed    tally                   // attempts that were killed when the shift ended, and have not ended yet
+	killed    tally                   // attempts that were killed when the shift ended, and have not ended yet.
 	closeSoon chan struct{}           // holds a token when there is an order to close
 
 	publishing chan struct{} // holds a token while the presence is being published
@@ -29,13 +29,13 @@ type shift struct {
 	armed             map[string]*armedRun // by run
 	dueCounts         map[int64]int        // how many of them are due at one instant, by dueKey
 	orders            map[string]*order    // by id, and for orderMemory after they were closed
-	toClose           []string             // ids of resolved orders
+	toClose           []string             // ids of resolved orders.
 	draining          bool                 // armed runs are handed back
 	shownDraining     bool                 // what the presence says, by the last answer of the store
 	presenceUncertain bool                 // a later change of the presence has failed, or has no answer yet
 }
 
-func newShift(w *Worker, session Session, life context.Context) *shift {
+func newShift(life context.Context, w *Worker, session Session) *shift {
 	ctx, cancel := context.WithCancelCause(life)
 	return &shift{
 		w: w, session: session, life: life, ctx: ctx, cancel: cancel,

@@ -13,8 +13,8 @@ import (
 const batchSize = 64
 
 // timetable starts functions at their times. A waiting function costs no goroutine. Of many functions that are due at one
-// instant, it makes only a few ready to run at a time: the goroutine that renews the session must run several times and
-// would wait behind all of them each time.
+// instant, it makes only a few ready to run at a time. Otherwise the goroutine that renews the session, which must run
+// several times, would wait behind all of them each time.
 type timetable struct {
 	start  func(f func()) // runs f in the background
 	queues []*queue       // whose functions yield to those of the timetable

@@ -30,29 +30,29 @@ type Worker struct {
 	room        chan struct{} // holds a token for each attempt that executes or is being claimed
 	executing   tally         // these attempts
 	claims      claimLatency
-	claimed     atomic.Int64 // number of claims
+	claimed     atomic.Int64 // number of claims.
 	unsent      tally        // outcomes that are not in the store yet
-	blocked     tally        // outcomes in the journal whose runs have unreadable records
+	blocked     tally        // outcomes in the journal whose runs have unreadable records.
 	wg          sync.WaitGroup
-	table       *timetable   // starts what armed runs and attempts wait for, on goroutines of wg; made by Run, like the queues
+	table       *timetable   // starts what armed runs and attempts wait for, on goroutines of wg; made by Run, like the queues.
 	ends        *queue       // of ended attempts, whose outcomes go to the journal
-	outbox      *queue       // of reports, which go to the store
+	outbox      *queue       // of reports, which go to the store.
 	life        string       // unique name of this call of Run, which begins the marks of its attempts' processes
 	marks       atomic.Int64 // number of marks
 
 	// Used only by the goroutine that probes the disk.
 	formerLives  []string   // whose processes are gone: the next probe removes them from the journal
-	lifeRecorded bool       // life is in the journal
-	probing      chan error // result of the probe under way; nil: none is. Of checkDisk
+	lifeRecorded bool       // life is in the journal.
+	probing      chan error // result of the probe under way; nil: none is. Used by checkDisk.
 
 	probeSoon chan struct{}                 // holds a token when the disk must be probed soon
-	sweepSoon chan struct{}                 // holds a token when old output must be swept soon
-	unswept   atomic.Int64                  // output since the last sweep, in bytes as output.Sweep counts them
+	sweepSoon chan struct{}                 // holds a token when old output must be swept soon.
+	unswept   atomic.Int64                  // output since the last sweep, in bytes as output.Sweep counts them.
 	bounds    atomic.Pointer[output.Bounds] // of the output, as of the last sweep; nil: there was none
 
 	mu       sync.Mutex
 	attempts map[*attempt]struct{} // guarded by mu
-	stopping bool                  // guarded by mu: new attempts are stopped at once
+	stopping bool                  // guarded by mu: new attempts are stopped at once.
 	diskErr  error                 // guarded by mu: why the disk cannot be written to; nil: it can
 	startErr error                 // guarded by mu: why attempts cannot start; nil: they can, as far as is known
 }
@@ -184,7 +184,7 @@ func (w *Worker) openShift(ctx, life context.Context) (*shift, error) {
 		return nil, fmt.Errorf("open session of worker %s: %w", w.cfg.Name, err)
 	}
 	w.log.Info("session opened", "session", session.ID())
-	s := newShift(w, session, life)
+	s := newShift(life, w, session)
 	s.start()
 	return s, nil
 }

@@ -117,7 +117,7 @@ func count(dir, file, key string) int64 {
 func (g *Group) Kill() error {
 	for _, l := range g.layers {
 		if !l.home.unified && slices.Contains(l.home.controllers, PIDs) {
-			write(l.dir, "pids.max", "0") // no new processes
+			_ = write(l.dir, "pids.max", "0") // no new processes
 		}
 	}
 	var err error
@@ -162,7 +162,7 @@ func killEach(dir string, pids []string) {
 	fds := make(map[string]int)
 	defer func() {
 		for _, fd := range fds {
-			unix.Close(fd)
+			_ = unix.Close(fd)
 		}
 	}()
 	for _, text := range pids {
@@ -170,14 +170,14 @@ func killEach(dir string, pids []string) {
 			if fd, err := unix.PidfdOpen(pid, 0); err == nil {
 				fds[text] = fd
 			} else if !errors.Is(err, unix.ESRCH) { // an old kernel, or too many open descriptors
-				unix.Kill(pid, unix.SIGKILL)
+				_ = unix.Kill(pid, unix.SIGKILL)
 			}
 		}
 	}
 	again, _ := all(dir)
 	for _, text := range again {
 		if fd, ok := fds[text]; ok {
-			unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package cgroups
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,7 +48,7 @@ func (g *Group) Start(cmd *exec.Cmd) error {
 		return cmd.Start()
 	}
 	if unix.Gettid() == os.Getpid() {
-		return fmt.Errorf("start in cgroup: on the first thread")
+		return errors.New("start in cgroup: on the first thread")
 	}
 	g.loosen()
 	defer g.tighten()
@@ -64,10 +65,10 @@ func (g *Group) Start(cmd *exec.Cmd) error {
 func (g *Group) loosen() {
 	for _, l := range g.layers {
 		if g.limits.CPU > 0 {
-			l.limitCPU(-1)
+			_ = l.limitCPU(-1)
 		}
 		if g.limits.PIDs > 0 && !l.home.unified && slices.Contains(l.home.controllers, PIDs) {
-			write(l.dir, "pids.max", strconv.Itoa(g.limits.PIDs+1))
+			_ = write(l.dir, "pids.max", strconv.Itoa(g.limits.PIDs+1))
 		}
 	}
 }
@@ -75,9 +76,9 @@ func (g *Group) loosen() {
 // tighten restores the limits that loosen has lifted.
 func (g *Group) tighten() {
 	for _, l := range g.layers {
-		l.limitCPU(g.limits.CPU)
+		_ = l.limitCPU(g.limits.CPU)
 		if g.limits.PIDs > 0 && !l.home.unified && slices.Contains(l.home.controllers, PIDs) {
-			write(l.dir, "pids.max", strconv.Itoa(g.limits.PIDs))
+			_ = write(l.dir, "pids.max", strconv.Itoa(g.limits.PIDs))
 		}
 	}
 }

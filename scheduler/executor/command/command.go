@@ -26,8 +26,8 @@ const (
 
 // Config configures the execution of programs. The zero value gives them no variable of the worker.
 type Config struct {
-	Environ []string      // the worker's environment, as of os.Environ; programs inherit the variables of Inherited
-	Groups  *cgroups.Tree // where resources are limited; the caller closes it; nil: resources cannot be limited
+	Environ []string      // the worker's environment, as of os.Environ. Programs inherit the variables of Inherited.
+	Groups  *cgroups.Tree // where resources are limited. The caller closes it. nil: resources cannot be limited.
 	Refs    *refs.Policy  // which references jobs may use; nil: all
 }
 
@@ -47,8 +47,8 @@ func New(cfg Config, now func() time.Time) *Executor {
 
 // Execute runs the program to its end. Exit is its exit code, or 128 plus the number of the signal that killed it.
 //
-// Every failure asks for a retry (Outcome.Retry), also exit code 75, unless a retry cannot help: the program does not
-// exist (127) or cannot be executed (126), or the working directory does not exist.
+// Every failure asks for a retry (Outcome.Retry), also exit code 75, unless a retry cannot help. It cannot help if the
+// program does not exist (127) or cannot be executed (126), or if the working directory does not exist.
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
 	var (
 		resolver = refs.Resolver{Policy: e.cfg.Refs}
@@ -66,7 +66,7 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	}
 	prog, err := e.program(&req, notify, &resolver)
 	out := executor.NewRedactor(req.Output, resolver.Secrets())
-	o := job.Outcome{State: job.Failed}
+	var o job.Outcome
 	if err != nil {
 		o = failure(err)
 	} else if interrupted, ok := executor.Interrupted(ctx, &req, e.now()); ok {
@@ -128,7 +128,7 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	drained := make(chan struct{})
 	wg.Go(func() {
 		defer close(drained)
-		io.CopyBuffer(onlyWriter{out}, req.ReportReads(r), make([]byte, 32<<10))
+		_, _ = io.CopyBuffer(onlyWriter{out}, req.ReportReads(r), make([]byte, 32<<10))
 	})
 
 	ended := "" // how the program was ended; "": it ended by itself
@@ -179,7 +179,7 @@ func (e *Executor) dissolve(group *cgroups.Group) error {
 
 // clear kills what the program, which has exited, left behind, and reaps it.
 func (e *Executor) clear(p *process, group *cgroups.Group, mark string) error {
-	p.signal(syscall.SIGKILL) // before reap: the unreaped program keeps the number of its group
+	_ = p.signal(syscall.SIGKILL) // before reap: the unreaped program keeps the number of its group
 	var err error
 	if group != nil {
 		err = group.Kill()
@@ -193,7 +193,7 @@ func (e *Executor) clear(p *process, group *cgroups.Group, mark string) error {
 
 // drain waits for the end of the output. The end comes at once, unless a process that was not found keeps the pipe open.
 func drain(r *os.File, drained <-chan struct{}) {
-	late := time.AfterFunc(drainLimit, func() { r.SetReadDeadline(time.Unix(1, 0)) })
+	late := time.AfterFunc(drainLimit, func() { _ = r.SetReadDeadline(time.Unix(1, 0)) })
 	defer late.Stop()
 	<-drained
 }

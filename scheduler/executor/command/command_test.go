@@ -51,9 +51,9 @@ func request(t testing.TB, spec job.Spec, out io.Writer) executor.Request {
 
 func shell(text string) job.Spec   { return job.Spec{Shell: text} }
 func argv(args ...string) job.Spec { return job.Spec{Command: args} }
-func exit(code int) *int           { return &code }
+
 func failed(code int, reason string, retry bool) job.Outcome {
-	return job.Outcome{State: job.Failed, Exit: exit(code), Reason: reason, Retry: retry}
+	return job.Outcome{State: job.Failed, Exit: new(code), Reason: reason, Retry: retry}
 }
 
 func TestOutcomes(t *testing.T) {
@@ -80,10 +80,10 @@ func TestOutcomes(t *testing.T) {
 		out  string
 		want job.Outcome
 	}{
-		{"success", argv("true"), "", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
-		{"stdout and stderr in their order", shell("echo a; echo b >&2; echo c"), "a\nb\nc\n", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
-		{"arguments are not expanded", argv("echo", "$HOME", "*", "a  b"), "$HOME * a  b\n", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
-		{"stdin is empty", argv("cat"), "", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
+		{"success", argv("true"), "", job.Outcome{State: job.Succeeded, Exit: new(0)}},
+		{"stdout and stderr in their order", shell("echo a; echo b >&2; echo c"), "a\nb\nc\n", job.Outcome{State: job.Succeeded, Exit: new(0)}},
+		{"arguments are not expanded", argv("echo", "$HOME", "*", "a  b"), "$HOME * a  b\n", job.Outcome{State: job.Succeeded, Exit: new(0)}},
+		{"stdin is empty", argv("cat"), "", job.Outcome{State: job.Succeeded, Exit: new(0)}},
 		{"exit code", shell("exit 3"), "", failed(3, "exit code 3", true)},
 		{"exit code 75", shell("exit 75"), "", failed(75, "exit code 75: asks for a retry", true)},
 		{"not found", argv("no-such-command"), "", failed(127, "command no-such-command not found in PATH", false)},
@@ -96,14 +96,14 @@ func TestOutcomes(t *testing.T) {
 		{"not a program", argv(headless), "", failed(126, "start "+headless+": neither a program for this machine nor a script with #!", false)},
 		{"no interpreter", argv(orphan), "", failed(127, "start "+orphan+": the interpreter that it names is not there", false)},
 		{"not executable in PATH", job.Spec{Command: []string{"plain"}, Env: map[string]string{"PATH": "relative:/no/such:" + dir}}, "", failed(126, "command plain is not executable", false)},
-		{"found in the job's own PATH", job.Spec{Command: []string{"good"}, Env: map[string]string{"PATH": dir}, Dir: "/"}, dir + "/good in /\n", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
-		{"found in its directory", job.Spec{Command: []string{"./good"}, Dir: dir}, "./good in " + dir + "\n", job.Outcome{State: job.Succeeded, Exit: exit(0)}},
+		{"found in the job's own PATH", job.Spec{Command: []string{"good"}, Env: map[string]string{"PATH": dir}, Dir: "/"}, dir + "/good in /\n", job.Outcome{State: job.Succeeded, Exit: new(0)}},
+		{"found in its directory", job.Spec{Command: []string{"./good"}, Dir: dir}, "./good in " + dir + "\n", job.Outcome{State: job.Succeeded, Exit: new(0)}},
 		{"no directory", job.Spec{Shell: "true", Dir: "/no/such/dir"}, "", job.Outcome{State: job.Failed, Reason: "working directory /no/such/dir does not exist on this worker"}},
 		{"a file in place of a directory", job.Spec{Shell: "true", Dir: plain}, "", job.Outcome{State: job.Failed, Reason: "working directory " + plain + " is not a directory"}},
 		{"killed", shell("kill -KILL $$"), "", failed(137, "killed by SIGKILL (out of memory?)", true)},
 		{"crashed", shell("kill -SEGV $$"), "", failed(139, "killed by SIGSEGV", true)},
 		{"the longest payload", job.Spec{Shell: "echo ${#ROTA_PAYLOAD}", Payload: json.RawMessage(`"` + strings.Repeat("x", job.MaxToldPayload-2) + `"`)},
-			fmt.Sprintln(job.MaxToldPayload), job.Outcome{State: job.Succeeded, Exit: exit(0)}},
+			fmt.Sprintln(job.MaxToldPayload), job.Outcome{State: job.Succeeded, Exit: new(0)}},
 		{"one byte more", job.Spec{Shell: "true", Payload: json.RawMessage(`"` + strings.Repeat("x", job.MaxToldPayload-1) + `"`)}, "",
 			failed(126, "start /bin/sh: arguments and environment, which include the payload, are too large", false)},
 		{"too large a payload", job.Spec{Shell: "true", Payload: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}, "", failed(126, "start /bin/sh: arguments and environment, which include the payload, are too large", false)},

@@ -10,9 +10,9 @@ import (
 )
 
 // listen opens the socket of NOTIFY_SOCKET. Every WATCHDOG=1 that arrives there reports progress, as with systemd: see
-// sd_notify(3). The socket has no file, since it lies in the abstract namespace of this process's network. close closes
+// sd_notify(3). The socket has no file, since it lies in the abstract namespace of this process's network. stop closes
 // it.
-func listen(req *executor.Request) (address string, close func(), err error) {
+func listen(req *executor.Request) (address string, stop func(), err error) {
 	address = "@rota/" + req.Mark
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: address, Net: "unixgram"})
 	if err != nil {
@@ -21,7 +21,7 @@ func listen(req *executor.Request) (address string, close func(), err error) {
 	var wg sync.WaitGroup
 	wg.Go(func() { receive(conn, req.Progress) })
 	return address, func() {
-		conn.Close()
+		_ = conn.Close()
 		wg.Wait()
 	}, nil
 }

@@ -5,4 +5,4 @@ package command
 import "github.com/rota-scheduler/rota/scheduler/executor"
 
 // listen opens no socket, since other systems have no sd_notify. Only output reports progress there.
-func listen(*executor.Request) (address string, close func(), err error) { return "", func() {}, nil }
+func listen(*executor.Request) (address string, stop func(), err error) { return "", func() {}, nil }

@@ -84,12 +84,10 @@ func failure(err error) job.Outcome {
 		return executor.NotBegun(err)
 	}
 	o := job.Outcome{State: job.Failed, Reason: err.Error(), Retry: true}
-	var refused *refs.RefusedError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*refs.RefusedError](err); ok {
 		o.Retry = false
 	}
-	var h *permanentError
-	if errors.As(err, &h) {
+	if h, ok := errors.AsType[*permanentError](err); ok {
 		o.Retry = false
 		if h.code != 0 {
 			o.Exit = &h.code
@@ -112,8 +110,7 @@ func startError(prog program, err error) error {
 		text := fmt.Sprintf("start %s: arguments and environment, which include the payload, are too large", name)
 		return &permanentError{exitCannotExec, text}
 	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
 	return fmt.Errorf("start %s: %w", name, err)

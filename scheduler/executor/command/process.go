@@ -94,7 +94,7 @@ func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer)
 	if err := ask(syscall.SIGTERM); err != nil {
 		fmt.Fprintf(out, "\n[rota: send SIGTERM: %v]\n", err)
 	}
-	ask(syscall.SIGCONT) // a stopped process does not receive SIGTERM
+	_ = ask(syscall.SIGCONT) // a stopped process does not receive SIGTERM
 	gone, hurried := p.gone(grace, hurry)
 	if gone {
 		return ", ended by SIGTERM"
@@ -193,8 +193,8 @@ func (p *process) vanish(limit time.Duration) error {
 	}
 }
 
-// reapGroup reaps members of the group that became children of this process when their parents died. That happens if this
-// process is process 1 of a container.
+// reapGroup reaps members of the group that became children of this process when their parents died. The kernel does so
+// if this process is process 1 of a container.
 func reapGroup(pgid int) {
 	for {
 		pid, err := syscall.Wait4(-pgid, nil, syscall.WNOHANG, nil)

@@ -30,4 +30,4 @@ func (p *process) zombie() bool {
 }
 
 // reap reads the exit status.
-func (p *process) reap() { p.cmd.Wait() }
+func (p *process) reap() { _ = p.cmd.Wait() }

@@ -23,8 +23,7 @@ func CheckStart() error {
 	if !isShortage(err) {
 		return nil
 	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
 	return fmt.Errorf("no program can be started: %w", err)

@@ -106,8 +106,7 @@ func (t text) write(to io.Writer, f Filler) error {
 	case unresolved != nil:
 		return unresolved
 	case err != nil:
-		var ee template.ExecError
-		if errors.As(err, &ee) {
+		if ee, ok := errors.AsType[template.ExecError](err); ok {
 			err = ee.Err
 		}
 		return &Mistake{err.Error()}

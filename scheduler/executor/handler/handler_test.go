@@ -101,7 +101,7 @@ func TestGoexitFailsTheAttempt(t *testing.T) {
 func TestTheCauseOfTheContextDecidesTheOutcome(t *testing.T) {
 	for name, f := range map[string]func(context.Context) error{
 		"a function that obeys":       func(ctx context.Context) error { return ctx.Err() },
-		"a function that says why":    func(ctx context.Context) error { return context.Cause(ctx) },
+		"a function that says why":    context.Cause,
 		"a function that succeeds":    func(context.Context) error { return nil },
 		"a function that ends by err": func(context.Context) error { return errors.New("half done") },
 	} {

@@ -41,8 +41,8 @@ func TestTheResponseIsTheHeartbeat(t *testing.T) {
 		long  bool
 		want  job.Outcome
 	}{
-		{"a response that drips", 8, false, job.Outcome{State: job.Succeeded, Exit: exit(200)}},
-		{"a response that stalls", 1, true, job.Outcome{State: job.TimedOut, Exit: exit(200), Reason: "no heartbeat for 1.2s", Retry: true}},
+		{"a response that drips", 8, false, job.Outcome{State: job.Succeeded, Exit: new(200)}},
+		{"a response that stalls", 1, true, job.Outcome{State: job.TimedOut, Exit: new(200), Reason: "no heartbeat for 1.2s", Retry: true}},
 		{"no response", 0, true, job.Outcome{State: job.TimedOut, Reason: "no heartbeat for 1.2s", Retry: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

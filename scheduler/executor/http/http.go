@@ -113,8 +113,7 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 	defer release()
 	resp, err := e.client.Do(r)
 	if err != nil {
-		var refused *dial.RefusedError
-		if errors.As(err, &refused) { // a retry would be refused too
+		if refused, ok := errors.AsType[*dial.RefusedError](err); ok { // a retry would be refused too
 			return job.Outcome{State: job.Failed, Reason: refused.Error()}, true
 		}
 		return job.Outcome{State: job.Failed, Reason: "request: " + plain(err), Retry: true}, false
@@ -141,8 +140,7 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 
 // plain returns the text of err without the URL, which may hold secrets and is in the job anyway.
 func plain(err error) string {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

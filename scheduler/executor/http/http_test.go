@@ -64,8 +64,6 @@ func request(spec job.HTTP, out io.Writer) executor.Request {
 	}
 }
 
-func exit(code int) *int { return &code }
-
 // TestAttemptIsSentOnce uses a target that serves the first request of a connection, reads the second one and closes the
 // connection without an answer. net/http by itself would repeat a request that it considers idempotent.
 func TestAttemptIsSentOnce(t *testing.T) {

@@ -86,7 +86,7 @@ func setAttemptHeaders(h http.Header, req *executor.Request) {
 	h.Set("Rota-Attempt", strconv.Itoa(run.Attempt))
 	h.Set("Rota-Fencing-Token", strconv.FormatInt(run.Token, 10))
 	if req.TraceParent != "" {
-		h.Set("traceparent", req.TraceParent)
+		h.Set("Traceparent", req.TraceParent)
 	}
 }
 
@@ -119,7 +119,7 @@ func sendOnce(r *http.Request, body []byte) {
 func quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		switch c := s[i]; {
 		case c == '"' || c == '\\':
 			b.WriteByte('\\')

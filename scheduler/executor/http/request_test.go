@@ -27,7 +27,7 @@ func TestRequestDescribesTheAttempt(t *testing.T) {
 			`"list":["{{ .Attempt }}/{{ .Token }}","${env:ROTA_TEST_TOKEN}"],"t":true,"<":null}`),
 	}, &out)
 	o := newExecutor(t).Execute(t.Context(), req)
-	if diff := cmp.Diff(job.Outcome{State: job.Succeeded, At: at, Exit: exit(200)}, o); diff != "" {
+	if diff := cmp.Diff(job.Outcome{State: job.Succeeded, At: at, Exit: new(200)}, o); diff != "" {
 		t.Fatalf("outcome (-want +got):\n%s", diff)
 	}
 	want := seen{

@@ -59,7 +59,7 @@ func TestStatus(t *testing.T) {
 			after.Store(tt.after)
 			before := len(got())
 			o := e.Execute(t.Context(), request(job.HTTP{URL: url, Expect: tt.expect}, io.Discard))
-			tt.want.At, tt.want.Exit = at, exit(tt.status)
+			tt.want.At, tt.want.Exit = at, new(tt.status)
 			if diff := cmp.Diff(tt.want, o); diff != "" {
 				t.Errorf("outcome (-want +got):\n%s", diff)
 			}
@@ -87,8 +87,8 @@ func TestAFailureStatusStandsAfterATimeout(t *testing.T) {
 		status int
 		want   job.Outcome
 	}{
-		{404, job.Outcome{State: job.Failed, At: at, Exit: exit(404), Reason: "status 404 Not Found"}},
-		{429, job.Outcome{State: job.Failed, At: at, Exit: exit(429), Reason: "status 429 Too Many Requests", Retry: true, After: 7 * time.Second}},
+		{404, job.Outcome{State: job.Failed, At: at, Exit: new(404), Reason: "status 404 Not Found"}},
+		{429, job.Outcome{State: job.Failed, At: at, Exit: new(429), Reason: "status 429 Too Many Requests", Retry: true, After: 7 * time.Second}},
 	} {
 		t.Run(fmt.Sprint(tt.status), func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())

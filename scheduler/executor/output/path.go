@@ -14,7 +14,7 @@ const suffix = ".out"
 // maxPart keeps file names below 255 bytes, the limit of file systems.
 const maxPart = 180
 
-// path returns the file for the output of an attempt of a run (<job>/<slot or id>): <dir>/<job>/<id>.<attempt>.out
+// path returns the file for the output of an attempt of a run (<job>/<slot or id>): <dir>/<job>/<id>.<attempt>.out.
 func path(dir, run string, attempt int) string {
 	name, id, _ := strings.Cut(run, "/")
 	return filepath.Join(dir, safe(name), fmt.Sprintf("%s.%d%s", safe(id), attempt, suffix))
@@ -24,7 +24,7 @@ func path(dir, run string, attempt int) string {
 // inner dots stay, so that slots remain readable: 2026-11-21T02%3A30%3A00Z.
 func safe(s string) string {
 	var b strings.Builder
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		c := s[i]
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.' && i > 0:

@@ -99,7 +99,7 @@ func Sweep(ctx context.Context, dir string, bounds Bounds, now time.Time) (remov
 func diskUse(info fs.FileInfo) int64 {
 	size := info.Size()
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		size = int64(s.Blocks) * 512
+		size = s.Blocks * 512
 	}
 	return max(size, Block)
 }
@@ -120,7 +120,7 @@ func remove(path string) (bool, error) {
 	if err := os.Remove(path); err != nil {
 		return false, err
 	}
-	os.Remove(filepath.Dir(path))
+	_ = os.Remove(filepath.Dir(path)) // fails if it is not empty
 	return true, nil
 }
 

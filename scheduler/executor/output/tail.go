@@ -24,11 +24,11 @@ func (t *tail) add(p []byte) {
 
 // text returns the end of the added bytes, made printable, with the notes behind it. It has at most size bytes.
 func (t *tail) text(notes []string) string {
-	note := ""
+	var note strings.Builder
 	for _, n := range notes {
-		note += "\n" + n + "\n"
+		note.WriteString("\n" + n + "\n")
 	}
-	s := printable(t.buf[max(0, len(t.buf)-t.size):]) + note
+	s := printable(t.buf[max(0, len(t.buf)-t.size):]) + note.String()
 	if over := len(s) - t.size; over > 0 {
 		s = s[over:]
 		for len(s) > 0 && !utf8.RuneStart(s[0]) {

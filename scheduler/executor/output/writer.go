@@ -41,7 +41,7 @@ type Writer struct {
 	mu     sync.Mutex
 	file   *os.File // nil: not created yet, or abandoned
 	buf    []byte   // copy of the bytes that are being written
-	done   bool     // the file gets no more bytes
+	done   bool     // the file gets no more bytes.
 	closed bool     // file and tail get no more bytes
 	notes  []string // for the reader of the tail
 	tail   tail
@@ -131,8 +131,7 @@ func write(path func() string, file *os.File, text []byte) (r result) {
 // abandon stops writing to the file because of err.
 func (w *Writer) abandon(err error) {
 	w.done = true
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
 	w.notes = append(w.notes, fmt.Sprintf("[rota: output could not be kept in full on the worker: %v]", err))
@@ -182,7 +181,7 @@ func create(path string) (*os.File, error) {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrNotExist) { // a sweep has removed the empty directory meanwhile
-		os.MkdirAll(filepath.Dir(path), 0o700)
+		_ = os.MkdirAll(filepath.Dir(path), 0o700)
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	}
 	if err != nil {

@@ -143,7 +143,7 @@ func (s *scanner) signal(pid int, marks map[string]bool, sig syscall.Signal) err
 	case err != nil: // an old kernel, or too many open descriptors
 		err = unix.Kill(pid, sig)
 	default:
-		defer unix.Close(fd)
+		defer func() { _ = unix.Close(fd) }()
 		if !covered(s.mark(pid), marks) {
 			return nil
 		}

@@ -21,7 +21,7 @@ const nannyStop = 30 * time.Second
 // the signals that stop a worker, since its work begins after the worker's end.
 func Nanny(stdin io.Reader, life string) {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
-	io.Copy(io.Discard, stdin)
+	_, _ = io.Copy(io.Discard, stdin)
 	// Two clean scans are needed: a process between fork and exec has no mark yet.
 	for clean := 0; clean < 2; {
 		if err := KillMarked(life); err == nil {
@@ -56,9 +56,9 @@ func StartNanny(exe string, args []string, life string) (stop func(), err error)
 	return func() {
 		once.Do(func() {
 			leash.Close()
-			last := time.AfterFunc(nannyStop, func() { cmd.Process.Kill() })
+			last := time.AfterFunc(nannyStop, func() { _ = cmd.Process.Kill() })
 			defer last.Stop()
-			cmd.Wait()
+			_ = cmd.Wait()
 		})
 	}, nil
 }

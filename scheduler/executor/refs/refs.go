@@ -32,7 +32,7 @@ type Resolver struct {
 // Secrets returns the values that were resolved.
 func (r *Resolver) Secrets() []string { return slices.Clone(r.secrets) }
 
-// Expand returns s with every reference replaced by its value. A value that looks like a reference stays as it is.
+// Expand returns s with every reference replaced by its value. A value that looks like a reference stays unchanged.
 func (r *Resolver) Expand(s string) (string, error) {
 	parts, err := Split(s)
 	if err != nil {
@@ -138,8 +138,7 @@ func (r *Resolver) readFile(name string) (string, error) {
 		f, err = os.Open(path)
 	}
 	if err != nil {
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pe.Err // the error names the reference, which has the path
 		}
 		return "", fmt.Errorf("on this worker: %w", err)
