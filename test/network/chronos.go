@@ -6,27 +6,27 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Chronos is a job as the checker of Jepsen's test of Chronos knows it: what was asked for, and nothing of how rota keeps it.
+// Chronos is a job as the checker of Jepsen's test of Chronos knows it: its submission only, without rota's records.
 type Chronos struct {
 	Name     string
-	Start    time.Time // no target before it
+	Start    time.Time // the first possible target
 	Interval time.Duration
-	Count    int           // of targets
-	Epsilon  time.Duration // how late a run may begin
-	Duration time.Duration // how long a run takes
+	Count    int           // number of targets
+	Epsilon  time.Duration // how late a run may start
+	Duration time.Duration // length of a run
 }
 
-// Execution is what one run of a job wrote down: on which host, when it began, and when it ended.
+// Execution is one run of a job by its own notes: on which host, when it began, and when it ended.
 type Execution struct {
 	Job, Run, Host string
 	Began, Ended   time.Time // Ended is zero if it did not end
 }
 
-// forgiveness is how much later than its epsilon a run may begin, as in Jepsen's test.
+// forgiveness is how much later than its epsilon a run may start, as in Jepsen's test.
 const forgiveness = 5 * time.Second
 
-// windows are the targets of a job up to a final read. A run must begin in each of which one had to have ended by then. Slots
-// of rota lie on multiples of the interval since 1970, so the first is the first of those from Start on.
+// windows returns the targets of a job up to a final read. A run must start in each target whose run had to end by then. Slots
+// of rota are multiples of the interval since 1970, so the first target is the first multiple from Start on.
 func (c Chronos) windows(read time.Time) (windows []history.Window) {
 	every := int64(c.Interval)
 	first := (c.Start.UnixNano() + every - 1) / every * every
@@ -41,15 +41,15 @@ func (c Chronos) windows(read time.Time) (windows []history.Window) {
 	return windows
 }
 
-// fit is how the executions of a job fit its targets.
+// fit is the result of matching the executions of a job with its targets.
 type fit struct {
-	targets    int // that had to be met
+	targets    int // number of targets that had to be met
 	missed     []history.Window
-	extra      []Execution // complete, and of no use to any target
-	incomplete int         // begun and not ended: these meet no target
+	extra      []Execution // complete executions without a target
+	incomplete int         // number of executions without an end; they meet no target
 }
 
-// fitting finds for each target one complete execution that began in its window.
+// fitting finds for each target one complete execution that started in its window.
 func (c Chronos) fitting(executions []Execution, read time.Time) (f fit) {
 	var complete []Execution
 	var began []time.Time

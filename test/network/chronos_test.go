@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestFitting judges the checker: each history breaks one thing, or nothing.
+// TestFitting tests the checker: each history has one violation or none.
 func TestFitting(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0) // a multiple of the interval
 	job := Chronos{Name: "a", Start: start.Add(-time.Second), Interval: 30 * time.Second, Count: 4, Epsilon: 10 * time.Second, Duration: 2 * time.Second}

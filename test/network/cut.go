@@ -7,20 +7,20 @@ import (
 	"testing"
 )
 
-// Cut is some packet filters that were put up together.
+// Cut is a set of packet filters that were installed together.
 type Cut struct {
 	t     testing.TB
 	what  string
 	rules []rule
 }
 
-// rule drops packets in the filter of one host.
+// rule drops packets in one host.
 type rule struct {
 	host *Host
-	args string // what is dropped, from the name of the chain on
+	args string // the arguments of iptables from the chain on
 }
 
-// CutOneWay has nothing arrive that one of from sends to one of to. What these send arrives.
+// CutOneWay drops the packets from hosts in from to hosts in to. The other direction stays open.
 func (l *Lab) CutOneWay(from, to []string) *Cut {
 	l.t.Helper()
 	c := &Cut{t: l.t, what: fmt.Sprintf("%s to %s", strings.Join(from, ","), strings.Join(to, ","))}
@@ -28,7 +28,7 @@ func (l *Lab) CutOneWay(from, to []string) *Cut {
 	return c.apply()
 }
 
-// Split cuts all links between two sides, both ways.
+// Split cuts all links between two sides in both directions.
 func (l *Lab) Split(a, b []string) *Cut {
 	l.t.Helper()
 	c := &Cut{t: l.t, what: fmt.Sprintf("%s from %s", strings.Join(a, ","), strings.Join(b, ","))}
@@ -37,7 +37,7 @@ func (l *Lab) Split(a, b []string) *Cut {
 	return c.apply()
 }
 
-// Vanish cuts hosts off from everything, the test included, as if their machines had lost power: nothing is refused.
+// Vanish cuts hosts off from everything, including the test, as if their machines had lost power: no connection is refused.
 func (l *Lab) Vanish(names ...string) *Cut {
 	l.t.Helper()
 	c := &Cut{t: l.t, what: strings.Join(names, ",") + " from everything"}
@@ -47,7 +47,7 @@ func (l *Lab) Vanish(names ...string) *Cut {
 	return c.apply()
 }
 
-// Blackhole has what a host sends to a TCP port of the test's vanish.
+// Blackhole drops the packets of a host to a TCP port of the test.
 func (l *Lab) Blackhole(host string, port int) *Cut {
 	l.t.Helper()
 	c := &Cut{t: l.t, what: fmt.Sprintf("%s from %s:%d", host, l.Gateway, port)}
@@ -55,7 +55,7 @@ func (l *Lab) Blackhole(host string, port int) *Cut {
 	return c.apply()
 }
 
-// Others returns the names of the hosts that are not among names.
+// Others returns the names of the other hosts.
 func (l *Lab) Others(names ...string) (others []string) {
 	without := strings.Join(names, " ") + " "
 	for _, h := range l.hosts {
@@ -74,7 +74,7 @@ func (c *Cut) oneWay(from, to []*Host) {
 	}
 }
 
-// apply puts the filters up. Those that a failed test leaves go with their hosts.
+// apply installs the filters. Filters that a failed test leaves behind end with their hosts.
 func (c *Cut) apply() *Cut {
 	c.t.Helper()
 	for _, r := range c.rules {
@@ -86,7 +86,7 @@ func (c *Cut) apply() *Cut {
 	return c
 }
 
-// Heal takes the filters down, and fails the test if they held nothing back.
+// Heal removes the filters, and fails the test if they dropped nothing.
 func (c *Cut) Heal() {
 	c.t.Helper()
 	held := c.Held()
@@ -101,7 +101,7 @@ func (c *Cut) Heal() {
 	}
 }
 
-// Held counts the packets that were held back so far.
+// Held counts the packets dropped so far.
 func (c *Cut) Held() (packets int) {
 	c.t.Helper()
 	counted := make(map[*Host]bool)
@@ -117,7 +117,7 @@ func (c *Cut) Held() (packets int) {
 			}
 			for line := range strings.Lines(out) {
 				if f := strings.Fields(line); len(f) > 2 && f[2] == "DROP" {
-					n, _ := strconv.Atoi(f[0]) // 0 for what is no number
+					n, _ := strconv.Atoi(f[0]) // 0 if it is no number
 					packets += n
 				}
 			}

@@ -14,14 +14,14 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Diaries are files, one for each host, in which commands write down when they began and ended, outside of rota.
+// Diaries are files, one for each host, in which commands note their start and end, outside of rota.
 type Diaries struct {
 	t    testing.TB
 	dir  string
-	host map[string]string // by the name of a file
+	host map[string]string // host by the name of its file
 }
 
-// NewDiaries makes empty diaries of the hosts of a lab.
+// NewDiaries creates an empty diary for each host of a lab.
 func NewDiaries(t testing.TB, l *Lab) *Diaries {
 	t.Helper()
 	d := &Diaries{t: t, dir: t.TempDir(), host: make(map[string]string)}
@@ -35,21 +35,21 @@ func NewDiaries(t testing.TB, l *Lab) *Diaries {
 	return d
 }
 
-// Shell is the text of a job that takes a time, and writes a line before it and one after it. It knows its host by the
-// namespace that it is in.
+// Shell returns the text of a job that takes a time, and writes a line before and after it. The job finds its host by its
+// namespace.
 func (d *Diaries) Shell(takes time.Duration) string {
 	const told = "$ROTA_RUN $ROTA_ATTEMPT $ROTA_FENCING_TOKEN $ROTA_IDEMPOTENCY_KEY $(date +%s%N)"
 	return fmt.Sprintf(`f="%s/$(readlink /proc/self/ns/net)"; echo "begin %s" >> "$f"; sleep %.0f; echo "end %s" >> "$f"`,
 		d.dir, told, takes.Seconds(), told)
 }
 
-// entry is one execution, as both judges want it.
+// entry is one execution in the form of each judge.
 type entry struct {
 	Execution
 	effect history.Effect
 }
 
-// read returns everything that was written down so far, by job.
+// read returns all entries so far, by job.
 func (d *Diaries) read() map[string][]entry {
 	d.t.Helper()
 	all := make(map[string][]entry)
@@ -58,7 +58,7 @@ func (d *Diaries) read() map[string][]entry {
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			d.t.Fatal(err)
 		}
-		open := make(map[string]int) // by what was told, which no two executions on one host have in common
+		open := make(map[string]int) // by the note of the start, which is unique on a host
 		for line := range strings.Lines(string(b)) {
 			name, e, err := parseEntry(line, host)
 			if err != nil {

@@ -16,19 +16,19 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// timetable is how long the parts of Jepsen's test of Chronos last.
+// timetable has the lengths of the parts of Jepsen's test of Chronos.
 type timetable struct {
-	submit    time.Duration // in which jobs are submitted, from the beginning
-	calm      time.Duration // before the partition, from the beginning
+	submit    time.Duration // jobs are submitted for this long, from the start
+	calm      time.Duration // time before the partition, from the start
 	partition time.Duration
 	quiet     time.Duration // from the last submission to the final read
 	every     time.Duration // between two submissions, on average
 	ahead     time.Duration // from a submission to its job's start
-	spread    int           // in seconds, of what is random in epsilons and intervals
-	lasts     int           // in seconds, what a run takes at most
+	spread    int           // range of the random parts of epsilons and intervals, in seconds
+	lasts     int           // longest run, in seconds
 }
 
-// schedule is Jepsen's own timetable if ROTA_JEPSEN_SECONDS is 450, and else shorter or longer.
+// schedule returns Jepsen's own timetable if ROTA_JEPSEN_SECONDS is 450, and otherwise a shorter or longer one.
 func schedule(t *testing.T) timetable {
 	t.Helper()
 	seconds := 60
@@ -46,9 +46,9 @@ func schedule(t *testing.T) timetable {
 		submit: share(450), calm: share(200), partition: share(200), quiet: share(400),
 		every: 3 * time.Second, ahead: 10 * time.Second, spread: 30, lasts: 10,
 	}
-	switch { // as many targets in less time
+	switch { // the same number of targets in less time
 	case seconds < 60:
-		// Intervals of 16 to 18 s, with the first target some time after the start, and the last one 16 s before the read.
+		// Intervals are 16 to 18 s. The first target is some time after the start, and the last one 16 s before the read.
 		p.calm, p.partition, p.quiet = 10*time.Second, 15*time.Second, 30*time.Second
 		p.every, p.ahead, p.spread, p.lasts = 500*time.Millisecond, 3*time.Second, 1, 3
 	case seconds < 200:
@@ -58,8 +58,8 @@ func schedule(t *testing.T) timetable {
 	return p
 }
 
-// TestJepsen is the test that Jepsen put Chronos to: random jobs on five hosts, a partition into random halves, and the
-// question whether everything that was to run did.
+// TestJepsen is Jepsen's test of Chronos: random jobs on five hosts and a partition into random halves. Everything that had to
+// run must have run.
 func TestJepsen(t *testing.T) {
 	rng := seeded(t)
 	plan := schedule(t)
@@ -69,7 +69,7 @@ func TestJepsen(t *testing.T) {
 	s := &submitter{t: t, c: c, plan: plan, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), diaries: diaries}
 	began := time.Now()
 	submitted := make(chan struct{})
-	go func() { // awaited below
+	go func() { // the test waits for it below
 		defer close(submitted)
 		s.run(began.Add(plan.submit))
 	}()
@@ -96,12 +96,12 @@ func TestJepsen(t *testing.T) {
 	s.judge()
 }
 
-// partition is one split into two halves, of which the smaller one has no majority.
+// partition is a split into two halves; the smaller one has no quorum.
 type partition struct {
 	minority []string
 	from, to time.Time
 	cut      *Cut
-	leader   string // when it began
+	leader   string // the leader at its start
 }
 
 func halve(t *testing.T, rng *rand.Rand, lab *Lab, c *cluster.Cluster) *partition {
@@ -136,7 +136,7 @@ func (p *partition) heal(c *cluster.Cluster) {
 	}
 }
 
-// submitter makes up jobs and submits them through replicas by chance.
+// submitter submits random jobs through random replicas.
 type submitter struct {
 	t       *testing.T
 	c       *cluster.Cluster
@@ -144,17 +144,17 @@ type submitter struct {
 	rng     *rand.Rand
 	diaries *Diaries
 
-	jobs []submission // of run until it returns
+	jobs []submission // owned by run until it returns
 }
 
 type submission struct {
 	Chronos
 	spec  job.Spec
-	taken bool  // a replica said so, or the store has it
-	err   error // what a replica said
+	taken bool  // a replica accepted it, or the store has it
+	err   error // the answer of the replica
 }
 
-// run submits until an instant.
+// run submits jobs until an instant.
 func (s *submitter) run(until time.Time) {
 	for i := 0; time.Now().Before(until); i++ {
 		sub := s.makeUp(fmt.Sprintf("chronos-%03d", i))
@@ -167,7 +167,7 @@ func (s *submitter) run(until time.Time) {
 	}
 }
 
-// makeUp is a job as Jepsen's test makes them.
+// makeUp returns a job as Jepsen's test makes them.
 func (s *submitter) makeUp(name string) submission {
 	c := Chronos{
 		Name: name, Start: time.Now().Truncate(time.Second).Add(s.plan.ahead), Count: 1 + s.rng.IntN(99),
@@ -183,7 +183,7 @@ func (s *submitter) makeUp(name string) submission {
 	}}
 }
 
-// resolve settles what became of the submissions that nobody confirmed: the store has them, or has never had them.
+// resolve checks in the store which submissions without an answer were accepted.
 func (s *submitter) resolve() {
 	refused, late := 0, 0
 	for i := range s.jobs {
@@ -200,7 +200,7 @@ func (s *submitter) resolve() {
 	s.t.Logf("%d jobs submitted: %d taken, %d more though no replica said so, %d not", len(s.jobs), len(s.jobs)-late-refused, late, refused)
 }
 
-// match asks of the diaries alone whether everything ran that had to, and nothing else.
+// match checks, by the diaries alone, that everything ran that had to, and nothing else.
 func (s *submitter) match(entries map[string][]entry, read time.Time, p *partition) {
 	s.t.Helper()
 	targets, missed, extra, incomplete, again := 0, 0, 0, 0, 0
@@ -241,13 +241,13 @@ func (s *submitter) match(entries map[string][]entry, read time.Time, p *partiti
 	}
 }
 
-// broken fails the test for a promise that was not kept.
+// broken fails the test for a violation.
 func (s *submitter) broken(rule, what, text string) {
 	s.t.Helper()
 	cluster.Broken(s.t, history.Violation{Rule: rule, What: what, Text: text})
 }
 
-// explains says whether an execution is the same run once more, which ended on a host that could tell nobody.
+// explains reports whether an execution repeats a run that ended on a host that could not report it.
 func (p *partition) explains(e Execution, executions []Execution) bool {
 	cutOff := func(x Execution) bool {
 		return slices.Contains(p.minority, x.Host) && x.Began.Before(p.to) && x.Ended.After(p.from.Add(-history.DefaultSlack))
@@ -257,7 +257,7 @@ func (p *partition) explains(e Execution, executions []Execution) bool {
 	})
 }
 
-// judge compares the store with the diaries, as every other test does.
+// judge compares the store with the diaries, as all other tests do.
 func (s *submitter) judge() {
 	s.t.Helper()
 	specs := make(map[string]job.Spec)

@@ -12,9 +12,9 @@ import (
 	"github.com/rota-scheduler/rota/test/cluster"
 )
 
-// Lab is some hosts on one bridge.
+// Lab is a set of hosts on one bridge.
 type Lab struct {
-	Gateway string // the test's own address on the bridge, at which hosts reach it
+	Gateway string // the test's address on the bridge
 
 	t      testing.TB
 	number int
@@ -30,8 +30,8 @@ type Host struct {
 	namespace string
 }
 
-// New makes a lab with hosts of these names, which is removed when the test ends. The test's temporary directories lie in
-// memory from then on, if there is room: links are what is to fail here, not a disk that others keep busy.
+// New makes a lab with hosts of these names. It is removed when the test ends. From then on the temporary directories of the
+// test are in memory if there is room: links are to fail here, not a slow disk.
 func New(t testing.TB, names ...string) *Lab {
 	t.Helper()
 	require(t)
@@ -40,7 +40,7 @@ func New(t testing.TB, names ...string) *Lab {
 		t.Fatal(err)
 	}
 	l := &Lab{t: t, number: number, Gateway: fmt.Sprintf("10.213.%d.254", number)}
-	t.Cleanup(func() { // after the processes' own, which end them
+	t.Cleanup(func() { // after the clean-ups that end the processes
 		l.checkEmpty()
 		if err := free(); err != nil {
 			t.Error(err)
@@ -55,8 +55,8 @@ func New(t testing.TB, names ...string) *Lab {
 	return l
 }
 
-// build makes the switch, which has a namespace of its own so that no packet filter of this machine sees what passes, and
-// the hosts.
+// build makes the hosts and the switch. The switch has its own namespace, so that no packet filter of this machine sees the
+// traffic.
 func (l *Lab) build(names []string) {
 	l.t.Helper()
 	bridge, cable := namespace(l.number, "switch"), fmt.Sprintf("rota%d", l.number)
@@ -86,7 +86,7 @@ func (l *Lab) ip(format string, args ...any) {
 	}
 }
 
-// Host returns the host of a name.
+// Host returns the host with a name.
 func (l *Lab) Host(name string) *Host {
 	l.t.Helper()
 	for _, h := range l.hosts {
@@ -98,7 +98,7 @@ func (l *Lab) Host(name string) *Host {
 	return nil
 }
 
-// Hosts returns the hosts of these names, all if there are none, as the cluster knows them.
+// Hosts returns the hosts with these names, or all, in the form of package cluster.
 func (l *Lab) Hosts(names ...string) (hosts []cluster.Host) {
 	l.t.Helper()
 	for _, h := range l.pick(names) {
@@ -119,7 +119,7 @@ func (l *Lab) pick(names []string) []*Host {
 	return hosts
 }
 
-// checkEmpty sees to it that no process lives on in the lab.
+// checkEmpty checks that no process is left in the lab.
 func (l *Lab) checkEmpty() {
 	for _, h := range l.hosts {
 		left := ""
@@ -129,7 +129,7 @@ func (l *Lab) checkEmpty() {
 	}
 }
 
-// require skips the test where no lab can be made, and fails it where one must be.
+// require skips the test where no lab can be made, and fails it if ROTA_CI=1.
 func require(t testing.TB) {
 	t.Helper()
 	err := possible()
@@ -142,7 +142,7 @@ func require(t testing.TB) {
 	}
 }
 
-// possible says what a lab lacks here: it makes a namespace and looks at the filters in it.
+// possible returns what this machine lacks for a lab. It makes a namespace and reads the filters in it.
 func possible() error {
 	if os.Geteuid() != 0 {
 		return errors.New("namespaces and packet filters need root")
@@ -156,7 +156,7 @@ func possible() error {
 	return errors.Join(err, deleted)
 }
 
-// run runs a program to its end and returns what it wrote.
+// run runs a program to its end and returns its output.
 func run(program string, args ...string) (string, error) {
 	cmd := exec.Command(program, args...)
 	var out, errs bytes.Buffer

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// within calls f where all sockets that it opens belong to the host.
+// within calls f on a thread whose sockets belong to the host.
 func (h *Host) within(t *testing.T, f func() error) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -32,7 +32,7 @@ func (h *Host) within(t *testing.T, f func() error) {
 	}
 	err = f()
 	if home := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); home != nil {
-		panic(home) // this thread must not be used by others where it is
+		panic(home) // no other goroutine may use this thread in the wrong namespace
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -56,11 +56,11 @@ func (h *Host) mailbox(t *testing.T) mailbox {
 	return m
 }
 
-// hears says whether what another sends arrives.
+// hears reports whether a packet from another socket arrives.
 func (m mailbox) hears(t *testing.T, from net.PacketConn) bool {
 	t.Helper()
 	text := fmt.Sprint(time.Now().UnixNano())
-	_, err := from.WriteTo([]byte(text), m.LocalAddr()) // a filter on the way out is an error
+	_, err := from.WriteTo([]byte(text), m.LocalAddr()) // a filter on the sender's side returns an error
 	if err := m.SetReadDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func (m mailbox) hears(t *testing.T, from net.PacketConn) bool {
 	return false
 }
 
-// TestLab cuts every kind of link, and asks each time who hears whom.
+// TestLab makes every kind of cut, and checks each time who reaches whom.
 func TestLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes network namespaces; left out of -short")
@@ -130,7 +130,7 @@ func TestLab(t *testing.T) {
 	}
 }
 
-// TestSweep finds what a lab left behind whose process was killed, and leaves alone what belongs to one that lives.
+// TestSweep finds the remains of a lab whose process was killed, and leaves the lab of a living process alone.
 func TestSweep(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes network namespaces; left out of -short")
@@ -144,7 +144,7 @@ func TestSweep(t *testing.T) {
 	if _, err := run("ip", "netns", "add", name); err != nil {
 		t.Fatal(err)
 	}
-	owned.mu.Lock() // as the kernel does it when the process dies
+	owned.mu.Lock() // as the kernel unlocks it when the process dies
 	owned.locks[dead].Close()
 	owned.mu.Unlock()
 	again, freeAgain, err := take()

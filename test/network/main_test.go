@@ -15,8 +15,8 @@ import (
 // The programs under test.
 var rota, member string
 
-// TestMain builds the programs, once, without the race detector: what is tested are processes, at the speed at which people
-// run them. ROTA_TEST_BINARY names a rota that has been built already.
+// TestMain builds the programs once, without the race detector, because the tests run them at their normal speed.
+// ROTA_TEST_BINARY names a rota that exists already.
 func TestMain(m *testing.M) { os.Exit(main(m)) }
 
 func main(m *testing.M) int {
@@ -47,10 +47,10 @@ func main(m *testing.M) int {
 	return m.Run()
 }
 
-// left says whether clusters are left out.
+// left reports whether tests of clusters are skipped.
 func left() bool { return testing.Short() || os.Getenv("ROTA_FAULTS") == "" }
 
-// seeded returns the source of all that is left to chance in a test, and tells how to have it again.
+// seeded returns the source of all random choices of a test, and logs how to repeat them.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	if left() {
@@ -74,13 +74,13 @@ func seeded(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// full says whether faults last as long as people's do, or as short as still proves something.
+// full reports whether faults last as long as in practice, or only as long as needed for the proof.
 func full() bool { return os.Getenv("ROTA_CI_FULL") != "" }
 
-// all says whether time is no matter: make fault without FAULTS.
+// all reports whether time does not matter: make fault without FAULTS.
 func all() bool { return full() || os.Getenv("ROTA_FAULTS") == "all" }
 
-// lasting is how long a fault lasts: short, or long where all is to be done in full.
+// lasting returns the length of a fault: long in a full run, otherwise short.
 func lasting(short, long time.Duration) time.Duration {
 	if full() {
 		return long

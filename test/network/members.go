@@ -14,19 +14,19 @@ import (
 	"github.com/rota-scheduler/rota/test/cluster"
 )
 
-// Members is an etcd of its own: one process on each of some hosts, which rota reaches through proxies, one for each pair of
-// a replica and a member.
+// Members is an external etcd: one process on each of some hosts. rota reaches it through proxies, one for each pair of a
+// replica and a member.
 type Members struct {
-	URLs    []string // where the test reaches them
+	URLs    []string // client URLs for the test
 	Proxies map[string][]*Proxy
 
 	t         testing.TB
 	hosts     []cluster.Host
 	processes []*cluster.Process
-	clients   []*clientv3.Client // one for each member alone
+	clients   []*clientv3.Client // one client for each member
 }
 
-// StartMembers starts an etcd on hosts, with links from the hosts named in from, and returns when it takes writes.
+// StartMembers starts an etcd on hosts, with links from the hosts in from. It returns when etcd accepts writes.
 func StartMembers(t testing.TB, lab *Lab, binary string, hosts []cluster.Host, from []string) *Members {
 	t.Helper()
 	m := &Members{t: t, hosts: hosts, Proxies: make(map[string][]*Proxy)}
@@ -58,7 +58,7 @@ func StartMembers(t testing.TB, lab *Lab, binary string, hosts []cluster.Host, f
 	return m
 }
 
-// Endpoints are those of one replica.
+// Endpoints returns the client URLs for one replica.
 func (m *Members) Endpoints(replica string) (urls []string) {
 	for _, p := range m.Proxies[replica] {
 		urls = append(urls, p.URL())
@@ -66,7 +66,7 @@ func (m *Members) Endpoints(replica string) (urls []string) {
 	return urls
 }
 
-// Leader is the number of the member that leads, as a member other than not says; -1 if none does.
+// Leader returns the number of the member that leads, as reported by a member other than not; -1 if none leads.
 func (m *Members) Leader(not int) int {
 	for i, c := range m.clients {
 		if i == not {
@@ -86,7 +86,7 @@ func (m *Members) Leader(not int) int {
 	return -1
 }
 
-// Answers says whether a member answers for itself.
+// Answers reports whether a member answers a local read.
 func (m *Members) Answers(i int) bool {
 	_, err := m.status(m.clients[i], i)
 	return err == nil
@@ -98,14 +98,14 @@ func (m *Members) status(c *clientv3.Client, i int) (*clientv3.StatusResponse, e
 	return c.Status(ctx, m.URLs[i])
 }
 
-// Stop stops a member in its tracks, until Cont.
+// Stop stops a member with SIGSTOP until Cont.
 func (m *Members) Stop(i int) {
 	m.t.Helper()
 	m.processes[i].Signal(syscall.SIGSTOP)
 	m.t.Logf("fault: etcd member %s is stopped", m.hosts[i].Name)
 }
 
-// Cont lets a stopped member go on.
+// Cont continues a stopped member.
 func (m *Members) Cont(i int) {
 	m.t.Helper()
 	m.processes[i].Signal(syscall.SIGCONT)

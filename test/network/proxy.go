@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Proxy is a link over TCP that can be slow, or half open: connections stay, and carry nothing.
+// Proxy is a TCP link that can be slow, or half open: connections stay and carry nothing.
 type Proxy struct {
 	Port int
 
@@ -17,8 +17,8 @@ type Proxy struct {
 	wg sync.WaitGroup
 
 	mu     sync.Mutex
-	conns  map[*carrier]bool // guarded by mu: those that are open
-	deaf   bool              // guarded by mu: connections to come are silent, too
+	conns  map[*carrier]bool // guarded by mu: open connections
+	deaf   bool              // guarded by mu: new connections carry nothing either
 	delay  time.Duration     // guarded by mu
 	closed bool              // guarded by mu
 }
@@ -26,11 +26,11 @@ type Proxy struct {
 // carrier is one connection through a proxy.
 type carrier struct {
 	near, far net.Conn
-	pass      chan struct{} // guarded by the proxy's mu: closed while the connection carries, else it waits for that
-	held      int           // guarded by the proxy's mu: pieces of data that were held back
+	pass      chan struct{} // guarded by the proxy's mu: closed while the connection carries data
+	held      int           // guarded by the proxy's mu: number of delayed pieces of data
 }
 
-// NewProxy starts a proxy at an address of the test's own, which ends with the test.
+// NewProxy starts a proxy at an address of the test. It ends with the test.
 func NewProxy(t testing.TB, listen, to string) *Proxy {
 	t.Helper()
 	ln, err := net.Listen("tcp", net.JoinHostPort(listen, "0"))
@@ -43,11 +43,11 @@ func NewProxy(t testing.TB, listen, to string) *Proxy {
 	return p
 }
 
-// URL is where the proxy listens.
+// URL returns the address of the proxy.
 func (p *Proxy) URL() string { return fmt.Sprintf("http://%s", p.ln.Addr()) }
 
-// Hold has the connections that are open carry nothing from now on; with those to come, these neither. It returns how many
-// are open.
+// Hold makes the open connections carry nothing from now on, and also new ones if comingToo. It returns the number of open
+// ones.
 func (p *Proxy) Hold(comingToo bool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,13 +56,13 @@ func (p *Proxy) Hold(comingToo bool) int {
 		select {
 		case <-c.pass:
 			c.pass = make(chan struct{})
-		default: // is held already
+		default: // carries nothing already
 		}
 	}
 	return len(p.conns)
 }
 
-// Release has all connections carry again, beginning with what was held back. It returns how many pieces that is.
+// Release makes all connections carry data again, first the delayed data. It returns the number of delayed pieces.
 func (p *Proxy) Release() (held int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +79,7 @@ func (p *Proxy) Release() (held int) {
 	return held
 }
 
-// Break ends all connections, with all that they hold back, and has those to come carry.
+// Break closes all connections and discards their delayed data; new ones carry data. It returns the number of discarded pieces.
 func (p *Proxy) Break() (held int) {
 	p.mu.Lock()
 	for c := range p.conns {
@@ -87,10 +87,10 @@ func (p *Proxy) Break() (held int) {
 		c.far.Close()
 	}
 	p.mu.Unlock()
-	return p.Release() // of which nothing arrives
+	return p.Release() // these pieces are discarded
 }
 
-// Delay has everything take d longer, each way.
+// Delay adds a delay of d in each direction.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,14 +137,14 @@ func (p *Proxy) carry(near net.Conn) {
 	wg.Wait()
 }
 
-// piece is data on its way, which arrives when it is due.
+// piece is data under way, which arrives at due.
 type piece struct {
 	data []byte
 	due  time.Time
 }
 
-// pump carries data one way until either side closes. Delayed pieces overtake nothing and hold nothing up: many are on
-// their way at a time.
+// pump carries data in one direction until either side closes. Delayed pieces keep their order and do not delay each other:
+// many are under way at a time.
 func (p *Proxy) pump(c *carrier, to, from net.Conn) {
 	way := make(chan piece, 1024)
 	var wg sync.WaitGroup
@@ -159,7 +159,7 @@ func (p *Proxy) pump(c *carrier, to, from net.Conn) {
 				break
 			}
 		}
-		for range way { // whoever fills it ends, since from is closed
+		for range way { // the sender ends because from is closed
 		}
 	})
 	for {
@@ -179,7 +179,7 @@ func (p *Proxy) pump(c *carrier, to, from net.Conn) {
 	wg.Wait()
 }
 
-// awaitPass returns when the connection carries.
+// awaitPass returns when the connection carries data.
 func (p *Proxy) awaitPass(c *carrier) {
 	p.mu.Lock()
 	pass := c.pass

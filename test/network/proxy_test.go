@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// echo starts a server that sends back what it gets, and returns its address.
+// echo starts a server that returns its input, and returns its address.
 func echo(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -18,13 +18,13 @@ func echo(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ln.Close() })
-	go func() { // ends with the listener
+	go func() { // the goroutine ends with the listener
 		for {
 			conn, err := ln.Accept()
 			if err != nil {
 				return
 			}
-			go func() { // ends with the connection, which the proxy ends
+			go func() { // the goroutine ends with the connection, which the proxy closes
 				defer conn.Close()
 				_, _ = io.Copy(conn, conn)
 			}()
@@ -49,7 +49,7 @@ func call(t *testing.T, p *Proxy) line {
 	return line{conn, bufio.NewReader(conn)}
 }
 
-// hears sends text, unless it is empty, and says what comes back within limit.
+// hears sends text unless it is empty, and returns the echo within limit.
 func (l line) hears(t *testing.T, text string, limit time.Duration) (string, error) {
 	t.Helper()
 	if text != "" {

@@ -16,18 +16,18 @@ import (
 
 const (
 	lease = 5 * time.Second // the default of election.ttl
-	// takeoverTime bounds how long there may be no leader after one was cut off: its lease, and a busy machine. Where etcd has
-	// to elect too, all leases begin anew after that, and so does this.
+	// takeoverTime bounds how long there may be no leader after a partition: its lease, on a busy machine. If etcd elects too,
+	// all leases get their full TTL after that, and this time starts again.
 	takeoverTime = 2 * lease
-	loadRate     = 44 // jobs each second
+	loadRate     = 44 // jobs, each due every second
 
-	// Jobs whose runs last for longer than a lease, so that who is cut off has something to end: two at a time on each of three
+	// Jobs whose runs last longer than a lease, so that a partitioned worker has runs to end: two at a time on each of three
 	// workers.
 	working     = "work-"
 	workingJobs = 3
 )
 
-// scene is a cluster under load in a lab, which rows of a test harm one after the other.
+// scene is a cluster under load in a lab. The rows of a test make one fault after the other.
 type scene struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -38,12 +38,12 @@ type scene struct {
 	began  time.Time
 }
 
-// open starts a cluster with load at a place in a lab, with an etcd of its own if there are endpoints.
+// open starts a cluster with load at a place in a lab, with an external etcd if there are endpoints.
 func open(t *testing.T, rng *rand.Rand, lab *Lab, place cluster.Place, etcd ...string) *scene {
 	t.Helper()
 	s := &scene{t: t, rng: rng, lab: lab, sink: cluster.NewSinkAt(t, lab.Gateway), ledger: cluster.NewLedger(t)}
 	jobs := s.load()
-	if len(etcd) == 0 { // who is cut off reaches no store
+	if len(etcd) == 0 { // a partitioned replica reaches no store
 		for i := range workingJobs {
 			jobs[fmt.Sprintf("%s%d", working, i)] = job.Spec{
 				Every: job.Duration(4 * time.Second), Missed: job.MissedAll, Overlap: job.OverlapAllow, Shell: s.ledger.Working(8 * time.Second),
@@ -59,7 +59,8 @@ func open(t *testing.T, rng *rand.Rand, lab *Lab, place cluster.Place, etcd ...s
 	return s
 }
 
-// load is what runs all the time, besides what clients ask for: each job every second, each slot once.
+// load returns the jobs that run all the time, besides the requests of clients: each job is due every second, and each slot
+// runs once.
 func (s *scene) load() map[string]job.Spec {
 	jobs := make(map[string]job.Spec)
 	for i := range loadRate {
@@ -78,11 +79,11 @@ func (s *scene) load() map[string]job.Spec {
 	return jobs
 }
 
-// row makes one fault. Between two of them the cluster is well, and dispatches in time.
+// row makes one fault. Between two faults the cluster is healthy and dispatches on time.
 func (s *scene) row(name string, harm func(t *testing.T)) {
 	s.t.Helper()
 	if s.t.Failed() {
-		return // what is broken already proves nothing
+		return // after a failure, further faults prove nothing
 	}
 	s.t.Run(name, func(t *testing.T) {
 		before := len(s.effects())
@@ -101,8 +102,8 @@ func (s *scene) row(name string, harm func(t *testing.T)) {
 	})
 }
 
-// awaitCaughtUp waits until slots are decided as they come. A job that takes a third of its interval needs nearly as long as
-// nobody dispatched.
+// awaitCaughtUp waits until slots are decided on time. A job that takes a third of its interval needs nearly as long as nothing
+// was dispatched.
 func (s *scene) awaitCaughtUp(t *testing.T) {
 	t.Helper()
 	cluster.Await(t, 3*time.Minute, "slots are decided as they come", func() bool {
@@ -120,7 +121,7 @@ func (s *scene) awaitCaughtUp(t *testing.T) {
 	})
 }
 
-// close lets everything come to its end and judges what was recorded.
+// close lets everything end and judges the records.
 func (s *scene) close() {
 	s.t.Helper()
 	s.c.Check(s.effects, nil, nil)
@@ -132,7 +133,7 @@ func (s *scene) close() {
 
 func (s *scene) effects() []history.Effect { return append(s.sink.Requests(), s.ledger.Effects()...) }
 
-// outage notes that hosts cannot reach a majority of the store, until the returned function is called.
+// outage records that hosts cannot reach a quorum of the store, until the returned function is called.
 func (s *scene) outage(hosts ...string) (over func()) {
 	for _, h := range hosts {
 		s.c.Harm(history.Fault{Kind: history.Outage, Node: h, At: time.Now()})
@@ -144,8 +145,8 @@ func (s *scene) outage(hosts ...string) (over func()) {
 	}
 }
 
-// takeover waits until another replica leads in place of one that was harmed at an instant, and dispatches. By then the old one
-// must know that it does not lead.
+// takeover waits until another replica leads and dispatches after a fault of the old leader at an instant. By then the old one
+// must report that it does not lead.
 func (s *scene) takeover(t *testing.T, old *cluster.Node, since time.Time, limit time.Duration) (next *cluster.Node) {
 	t.Helper()
 	before := s.term()
@@ -167,7 +168,7 @@ func (s *scene) takeover(t *testing.T, old *cluster.Node, since time.Time, limit
 	return next
 }
 
-// term is the latest term in which a slot was decided.
+// term returns the latest term in which a slot was decided.
 func (s *scene) term() (term int64) {
 	for name := range s.load() {
 		vs := s.c.Recorder.VersionsOf("cursors/" + name)
@@ -196,7 +197,7 @@ func (s *scene) termsSince(since time.Time) (terms []int64) {
 	return terms
 }
 
-// steady lets a fault last and fails if it costs the leader its term.
+// steady lets a fault last, and fails if it costs the leader its term.
 func (s *scene) steady(t *testing.T, leader *cluster.Node, d time.Duration) {
 	t.Helper()
 	since, term := time.Now(), s.term()
@@ -211,7 +212,7 @@ func (s *scene) steady(t *testing.T, leader *cluster.Node, d time.Duration) {
 	}
 }
 
-// ready says what a replica says of itself.
+// ready returns a replica's answer about its readiness.
 func ready(t *testing.T, n *cluster.Node) (text string, ok bool) {
 	t.Helper()
 	text, ok, err := n.Client.Ready(t.Context())
@@ -221,7 +222,7 @@ func ready(t *testing.T, n *cluster.Node) (text string, ok bool) {
 	return text, ok
 }
 
-// awaitUnready waits until a replica says that it is not ready.
+// awaitUnready waits until a replica reports that it is not ready.
 func awaitUnready(t *testing.T, n *cluster.Node, limit time.Duration) {
 	t.Helper()
 	began, said := time.Now(), ""

@@ -10,7 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestSplits cuts links between three hosts, each of which has a replica with a member of the store.
+// TestSplits cuts links between three hosts, each with a replica and its member of the store.
 func TestSplits(t *testing.T) {
 	rng := seeded(t)
 	lab := New(t, "q1", "q2", "q3")
@@ -25,8 +25,8 @@ func TestSplits(t *testing.T) {
 	s.killed()
 }
 
-// killed fails the test if no command was killed where it was cut off, and begun again elsewhere: the judge has seen then that the
-// first one was dead by the time that guarantees.md names.
+// killed fails the test if no command was killed on a partitioned host and started again elsewhere. The judge has then checked
+// that the first one was dead by the time that guarantees.md states.
 func (s *scene) killed() {
 	s.t.Helper()
 	lives := make(map[string][]history.Effect)
@@ -49,8 +49,8 @@ func (s *scene) killed() {
 	}
 }
 
-// leaderAlone cuts the leader off from the majority: that goes on, and the leader knows in time. Clients of all replicas ask for
-// the same things meanwhile, of which porcupine judges what they were told.
+// leaderAlone partitions the leader from the quorum. The majority continues, and the leader stops in time. Meanwhile clients of
+// all replicas send the same requests, and porcupine judges the answers.
 func (s *scene) leaderAlone(t *testing.T) {
 	stop := s.c.Clients(len(s.c.Replicas()), s.rng)
 	defer s.answered(t, stop)
@@ -58,7 +58,7 @@ func (s *scene) leaderAlone(t *testing.T) {
 	s.deposed(t, leader, s.lab.Split([]string{leader.Name}, s.lab.Others(leader.Name)))
 }
 
-// answered ends the clients, and fails the test if they were not kept waiting, or not served.
+// answered ends the clients, and fails the test if none of them had to wait, or none was served.
 func (s *scene) answered(t *testing.T, stop func()) {
 	stop()
 	open, done := 0, 0
@@ -75,20 +75,20 @@ func (s *scene) answered(t *testing.T, stop func()) {
 	}
 }
 
-// leaderDeaf lets the leader send, and hear nothing.
+// leaderDeaf drops all packets to the leader.
 func (s *scene) leaderDeaf(t *testing.T) {
 	leader := s.leaderApart(t)
 	s.deposed(t, leader, s.lab.CutOneWay(s.lab.Others(leader.Name), []string{leader.Name}))
 }
 
-// leaderMute lets the leader hear, and nobody hear it.
+// leaderMute drops all packets from the leader.
 func (s *scene) leaderMute(t *testing.T) {
 	leader := s.leaderApart(t)
 	s.deposed(t, leader, s.lab.CutOneWay([]string{leader.Name}, s.lab.Others(leader.Name)))
 }
 
-// leaderApart is the leader, once its member does not lead etcd: leaders see to that, so that the loss of one machine costs one
-// election and not two.
+// leaderApart returns the leader once its member does not lead etcd. rota moves etcd's leadership, so that the loss of one
+// machine costs one election and not two.
 func (s *scene) leaderApart(t *testing.T) (leader *cluster.Node) {
 	t.Helper()
 	cluster.Await(t, 20*time.Second, "etcd is led by another replica than the leader", func() bool {
@@ -98,7 +98,7 @@ func (s *scene) leaderApart(t *testing.T) (leader *cluster.Node) {
 	return leader
 }
 
-// deposed sees another replica take the place of a leader that has just been cut off, and heals the cut.
+// deposed waits until another replica leads in place of a partitioned one, and heals the cut.
 func (s *scene) deposed(t *testing.T, leader *cluster.Node, cut *Cut) {
 	t.Helper()
 	since := time.Now()
@@ -112,10 +112,10 @@ func (s *scene) deposed(t *testing.T, leader *cluster.Node, cut *Cut) {
 	over()
 }
 
-// followerAlone cuts one follower off, whose member does not lead etcd: nobody else is to notice. If it did, etcd's election
-// might last longer than a lease.
+// followerAlone partitions one follower whose member does not lead etcd. No other replica may be affected. If its member led
+// etcd, the election might last longer than a lease.
 func (s *scene) followerAlone(t *testing.T) {
-	leader := s.leaderApart(t) // or the leader might pass etcd's leadership on to whoever is cut off
+	leader := s.leaderApart(t) // otherwise the leader might move etcd's leadership to the partitioned member
 	storeLeader := s.c.StoreLeader()
 	follower := s.follower(leader)
 	for follower == storeLeader {
@@ -130,8 +130,8 @@ func (s *scene) followerAlone(t *testing.T) {
 	over()
 }
 
-// oneLink cuts the link between the leader and one follower; the third reaches both. Where etcd's leader is on the other end,
-// the leader's member is without one, and another replica may lead; but that is to be all.
+// oneLink cuts the link between the leader and one follower; the third replica reaches both. If the follower's member leads
+// etcd, the leader's member has no leader, and another replica may lead. Nothing else may happen.
 func (s *scene) oneLink(t *testing.T) {
 	leader := s.c.Leader()
 	follower := s.follower(leader)
@@ -152,8 +152,8 @@ func (s *scene) oneLink(t *testing.T) {
 	over()
 }
 
-// machineLost has the leader's machine vanish from the net as one does that lost its power: nothing is refused, so that only
-// its lease tells.
+// machineLost makes the leader's machine vanish as if it lost power. No connection is refused, so only the expiry of the lease
+// shows it.
 func (s *scene) machineLost(t *testing.T) {
 	leader := s.leaderApart(t)
 	cut := s.lab.Vanish(leader.Name)
@@ -165,7 +165,7 @@ func (s *scene) machineLost(t *testing.T) {
 	over()
 }
 
-// follower is a replica that does not lead.
+// follower returns a replica that does not lead.
 func (s *scene) follower(leader *cluster.Node) *cluster.Node {
 	others := slices.DeleteFunc(slices.Clone(s.c.Replicas()), func(n *cluster.Node) bool { return n == leader })
 	return others[s.rng.IntN(len(others))]

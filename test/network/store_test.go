@@ -12,14 +12,14 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// storeScene is a scene whose store has processes and hosts of its own.
+// storeScene is a scene with an external store on its own hosts.
 type storeScene struct {
 	*scene
 	etcd  *Members
-	hosts []string // of the members
+	hosts []string // hosts of the members
 }
 
-// TestStore harms the store and the links to it, which are proxies.
+// TestStore makes faults of the store and of the links to it, which are proxies.
 func TestStore(t *testing.T) {
 	rng := seeded(t)
 	replicas, members := []string{"q1", "q2", "q3"}, []string{"e1", "e2", "e3"}
@@ -41,7 +41,7 @@ func TestStore(t *testing.T) {
 	s.close()
 }
 
-// memberHangs stops a member that does not lead for longer than the lease. Nobody may lose a session, or its term.
+// memberHangs stops a member that does not lead for longer than the lease. No session and no term may be lost.
 func (s *storeScene) memberHangs(t *testing.T) {
 	leader, sessions := s.c.Leader(), s.sessions(t)
 	member := s.follower(t)
@@ -54,9 +54,9 @@ func (s *storeScene) memberHangs(t *testing.T) {
 	s.unharmed(t, sessions)
 }
 
-// leadingMemberHangs stops the member that leads etcd for longer than the lease. The others elect one of them, and all that is
-// due goes on. When it goes on, it may have all leases revoked, also those that were renewed elsewhere (etcd issue 15247): the
-// term and all sessions begin anew then, once.
+// leadingMemberHangs stops the member that leads etcd for longer than the lease. The others elect a leader, and all due runs
+// continue. When the member continues, it may revoke all leases, even those that were renewed elsewhere (etcd issue 15247).
+// Then the term and all sessions start again, once.
 func (s *storeScene) leadingMemberHangs(t *testing.T) {
 	sessions, began := s.sessions(t), time.Now()
 	member := s.leadingMember(t)
@@ -79,7 +79,7 @@ func (s *storeScene) leadingMemberHangs(t *testing.T) {
 		now, err = s.askSessions(t)
 		return err == nil && len(now) == len(sessions)
 	})
-	if !maps.Equal(now, before) { // those that are opened anew are others
+	if !maps.Equal(now, before) { // new sessions have other IDs
 		t.Log("its return cost sessions")
 		s.c.Harm(history.Fault{Kind: history.Evict, At: resumed})
 	}
@@ -90,7 +90,7 @@ func (s *storeScene) leadingMemberHangs(t *testing.T) {
 	}
 }
 
-// blackHole has everything vanish that replicas send to one member, the leader of etcd or not.
+// blackHole drops all packets of replicas to one member, which may lead etcd.
 func (s *storeScene) blackHole(t *testing.T) {
 	leader, sessions := s.c.Leader(), s.sessions(t)
 	member := s.rng.IntN(len(s.hosts))
@@ -98,14 +98,14 @@ func (s *storeScene) blackHole(t *testing.T) {
 	for _, n := range s.c.Replicas() {
 		cuts = append(cuts, s.lab.Blackhole(n.Name, s.etcd.Proxies[n.Name][member].Port))
 	}
-	s.steady(t, leader, 14*time.Second) // longer than a connection that says nothing is kept
+	s.steady(t, leader, 14*time.Second) // longer than a silent connection is kept
 	for _, cut := range cuts {
 		cut.Heal()
 	}
 	s.unharmed(t, sessions)
 }
 
-// slowLinks has everything between replicas and the store take 300 ms, there and back.
+// slowLinks delays everything between replicas and the store by 300 ms, there and back.
 func (s *storeScene) slowLinks(t *testing.T) {
 	const there = 150 * time.Millisecond
 	leader, sessions := s.c.Leader(), s.sessions(t)
@@ -132,9 +132,9 @@ func (s *storeScene) slowLinks(t *testing.T) {
 	s.unharmed(t, sessions)
 }
 
-// lateWrites stops the member that leads etcd, in the middle of a slot, for less than a lease. What was on its way to it is
-// applied when it goes on, after others have led and nobody waits for it any more. Writes of ours without a guard show that
-// this happens; none of rota's may have an effect.
+// lateWrites stops the member that leads etcd, in the middle of a slot, for less than a lease. Requests under way to it are
+// applied when it continues, after others have led and no client waits any more. Unguarded writes of the test show that this
+// happens; no write of rota may take effect like that.
 func (s *storeScene) lateWrites(t *testing.T) {
 	late := 0
 	for try := 0; try < 3 || late == 0 && try < 10; try++ {
@@ -188,7 +188,7 @@ func (s *storeScene) lateWrite(t *testing.T, try int) (late int) {
 	return late
 }
 
-// noMajority takes two of three members away for longer than leases last: dispatching stops, and then catches up.
+// noMajority stops two of three members for longer than leases last. Dispatching stops, and then catches up.
 func (s *storeScene) noMajority(t *testing.T) {
 	over := s.c.Outage()
 	first := s.rng.IntN(len(s.hosts))
@@ -218,9 +218,9 @@ func (s *storeScene) noMajority(t *testing.T) {
 	over()
 }
 
-// bothLeadersVanish takes the machines of the leader and of etcd's leader away at once: an election of etcd, after which all
-// leases begin anew, comes before the lease's end. How long etcd takes is its own affair: after the row before, its members may
-// wait for TCP to try again on a connection that was dead for a minute.
+// bothLeadersVanish makes the machines of the leader and of etcd's leader vanish at once. An election of etcd, which extends
+// all leases, comes before the expiry of the lease. The test does not bound etcd's election: after the fault before, its
+// members may wait for TCP to retry on a connection that was dead for a minute.
 func (s *storeScene) bothLeadersVanish(t *testing.T) {
 	leader, member := s.c.Leader(), s.leadingMember(t)
 	over := s.outage(leader.Name)
@@ -234,20 +234,20 @@ func (s *storeScene) bothLeadersVanish(t *testing.T) {
 	over()
 }
 
-// leadingMember is the member that leads etcd.
+// leadingMember returns the member that leads etcd.
 func (s *storeScene) leadingMember(t *testing.T) (leader int) {
 	t.Helper()
 	cluster.Await(t, 10*time.Second, "a member leads", func() bool { leader = s.etcd.Leader(-1); return leader >= 0 })
 	return leader
 }
 
-// follower is a member that does not lead etcd.
+// follower returns a member that does not lead etcd.
 func (s *storeScene) follower(t *testing.T) int {
 	t.Helper()
 	return (s.leadingMember(t) + 1 + s.rng.IntN(len(s.hosts)-1)) % len(s.hosts)
 }
 
-// sessions are those under which workers show themselves, by name.
+// sessions returns the sessions of the present workers, by name.
 func (s *storeScene) sessions(t *testing.T) map[string]string {
 	t.Helper()
 	sessions, err := s.askSessions(t)
@@ -267,7 +267,7 @@ func (s *storeScene) askSessions(t *testing.T) (map[string]string, error) {
 	return sessions, err
 }
 
-// unharmed sees to it that no worker lost its session.
+// unharmed checks that no worker lost its session.
 func (s *storeScene) unharmed(t *testing.T, before map[string]string) {
 	t.Helper()
 	s.c.WaitReady()

@@ -15,32 +15,31 @@ import (
 	"time"
 )
 
-// Labs of all processes of this machine have numbers, from which names and subnets are made. Whoever has locked a number's
-// file owns what is named after it, and the kernel unlocks it when its owner dies: what belongs to a number that nobody has
-// locked was left behind by the dead.
+// Labs of all processes of this machine have numbers, which determine names and subnets. The owner of a number has locked its
+// file, and the kernel unlocks it when the owner dies. So whatever belongs to an unlocked number is left from a dead owner.
 const (
 	numbers   = 250
 	lockDir   = "/run/lock/rota-network"
-	leaveTime = 10 * time.Second // that processes of a host take to end
+	leaveTime = 10 * time.Second // the longest time for the processes of a host to end
 	memory    = "/dev/shm"
-	room      = 2 << 30 // bytes that a lab may need: every member of etcd takes 128 MiB at once
+	room      = 2 << 30 // bytes that a lab may need: every member of etcd reserves 128 MiB
 )
 
 func namespace(number int, host string) string { return fmt.Sprintf("rota%d-%s", number, host) }
 
-// owned are the numbers of this process, to give back at an interrupt.
+// owned has the numbers of this process, to return at an interrupt.
 var owned struct {
 	mu    sync.Mutex
 	locks map[int]*os.File // guarded by mu
 }
 
-// take returns a number that is this process's until free is called, with nothing left of its previous owners. What other
-// dead owners left is swept, too.
+// take returns a number that belongs to this process until free is called, without remains of previous owners. It also sweeps
+// the remains of other dead owners.
 func take() (number int, free func() error, err error) {
 	if err := os.MkdirAll(lockDir, 0o700); err != nil {
 		return 0, nil, fmt.Errorf("make directory of locks: %w", err)
 	}
-	heedInterrupts()
+	releaseAtInterrupt()
 	number = -1
 	for n := range numbers {
 		lock, err := tryLock(n)
@@ -90,7 +89,8 @@ func giveBack(n int) error {
 	return err
 }
 
-// remove ends everything that runs on the hosts of a lab, and deletes them. The cable to the test goes with the switch.
+// remove ends everything that runs on the hosts of a lab, and deletes the hosts. The link to the test is deleted with the
+// switch.
 func remove(n int) error {
 	names, err := filepath.Glob(filepath.Join("/run/netns", namespace(n, "*")))
 	if err != nil {
@@ -107,7 +107,7 @@ func remove(n int) error {
 			}
 			for _, pid := range left {
 				if pid, err := strconv.Atoi(pid); err == nil {
-					_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended just now
+					_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended before
 				}
 			}
 		}
@@ -120,7 +120,7 @@ func remove(n int) error {
 
 func dataDir(number int) string { return filepath.Join(memory, fmt.Sprintf("rota%d", number)) }
 
-// memoryDir makes a lab's directory in memory.
+// memoryDir creates a lab's directory in memory.
 func memoryDir(number int) (string, error) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(memory, &fs); err != nil {
@@ -132,7 +132,7 @@ func memoryDir(number int) (string, error) {
 	return dataDir(number), os.MkdirAll(dataDir(number), 0o700)
 }
 
-// inhabitants are the processes of a namespace, by number, without this one.
+// inhabitants lists the IDs of the processes of a namespace, without this process.
 func inhabitants(namespace string) string {
 	pids, err := run("ip", "netns", "pids", namespace)
 	if err != nil {
@@ -142,7 +142,7 @@ func inhabitants(namespace string) string {
 	return strings.Join(slices.DeleteFunc(strings.Fields(pids), func(pid string) bool { return pid == own }), " ")
 }
 
-// subnetTaken says whether this machine is in the subnet of a number already.
+// subnetTaken reports whether this machine is in the subnet of a number already.
 func subnetTaken(n int) bool {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -156,13 +156,13 @@ func subnetTaken(n int) bool {
 	return false
 }
 
-// heedInterrupts has an interrupted test give its numbers back before it ends.
-var heedInterrupts = sync.OnceFunc(func() {
+// releaseAtInterrupt makes an interrupted test return its numbers before it ends.
+var releaseAtInterrupt = sync.OnceFunc(func() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	go func() { // lives as long as the process
+	go func() { // the goroutine lives as long as the process
 		sig := <-signals
-		owned.mu.Lock() // for good: no test gives back what is being removed, nor takes anew
+		owned.mu.Lock() // locked for good: no test may return or take a number any more
 		for n := range owned.locks {
 			if err := remove(n); err != nil {
 				fmt.Fprintln(os.Stderr, "network:", err)

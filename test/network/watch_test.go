@@ -11,8 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/test/cluster"
 )
 
-// deadConnections has all connections that one replica has to the store carry nothing any more, without an end; new ones
-// would.
+// deadConnections makes all connections of one replica to the store carry nothing, without ending them. New ones would carry
+// data.
 func (s *storeScene) deadConnections(t *testing.T) {
 	victim := s.scene.follower(s.c.Leader())
 	over := s.outage(victim.Name)
@@ -37,8 +37,8 @@ func (s *storeScene) deadConnections(t *testing.T) {
 	over()
 }
 
-// compactedAway has the links between one replica and the store carry nothing, and then break, when what happened meanwhile
-// has been compacted: its watch cannot go on where it was.
+// compactedAway makes the links between one replica and the store carry nothing. It compacts the changes of that time and then
+// breaks the links, so that the watch cannot resume.
 func (s *storeScene) compactedAway(t *testing.T) {
 	victim := s.scene.follower(s.c.Leader())
 	over := s.outage(victim.Name)
@@ -74,7 +74,8 @@ func (s *storeScene) compactedAway(t *testing.T) {
 	}
 }
 
-// mark changes a record and waits until a replica answers with it. Until then it must have said that it is not ready.
+// mark changes a record and waits until a replica answers with it. Until then the replica must have reported that it is not
+// ready.
 func (s *storeScene) mark(t *testing.T, victim *cluster.Node, limit time.Duration) {
 	t.Helper()
 	changed := time.Now()

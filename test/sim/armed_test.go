@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// What becomes of runs that are given out before their time. All of it has to happen, or nobody arms ahead any more.
+// Counters of runs that are armed ahead. Each must be counted at least once, or nothing is armed ahead any more.
 const (
 	armedAhead   = "runs armed ahead"
 	takenBack    = "runs armed ahead, and taken back by a leader"
@@ -21,10 +21,10 @@ const (
 
 var armed = []string{armedAhead, takenBack, handedBack, claimedEarly, lostEarly, outlived, leadersClock}
 
-// isAhead says whether a run was given to a worker before its time.
+// isAhead reports whether a run was armed at a worker before its time.
 func isAhead(r *job.Run) bool { return r.State == job.Armed && r.Due.After(r.Armed) }
 
-// tallyArmed counts what the records say of runs that were armed ahead.
+// tallyArmed counts, by the records, what happened to runs that were armed ahead.
 func (w *world) tallyArmed() {
 	runs, candidates := make(map[string]job.Run), make(map[string]int64)
 	for _, v := range w.recorder.history() {
@@ -46,7 +46,7 @@ func (w *world) tallyArmed() {
 	}
 }
 
-// tallyStep counts one step of a run, seen at some time under a term.
+// tallyStep counts one step of a run that the recorder saw under a term.
 func (w *world) tallyStep(was, is job.Run, seen time.Time, term int64) {
 	switch {
 	case isAhead(&was) && is.State == job.Running:

@@ -15,20 +15,20 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// The load of TestWorkersFollowTheLoad, and the autoscaler's bounds.
+// The load of TestWorkersFollowTheLoad, and the bounds of the autoscaler.
 const (
 	fewWorkers, manyWorkers = 10, 100
-	eachTakes               = 2 // runs at a time
+	eachTakes               = 2 // concurrent runs
 	floodJobs               = 200
 	floodEvery              = 10 * time.Second
 	floodWork               = 9 * time.Second
 	scaleEvery              = 5 * time.Second
-	scaleDown               = time.Minute // how long a load has to be lower before workers go
+	scaleDown               = time.Minute // how long the load must be lower before workers stop
 )
 
-// TestWorkersFollowTheLoad gives ten workers ten times what they can bear, and an autoscaler nothing but the leader's
-// metrics. It ends with as many workers as the load needs and with nobody waiting, and goes back to ten afterwards, while every
-// slot runs once.
+// TestWorkersFollowTheLoad gives ten workers ten times the load that they can bear. An autoscaler knows only the leader's
+// metrics. There must be as many workers as the load needs and no waiting run, and later ten workers again. Every slot runs
+// once.
 func TestWorkersFollowTheLoad(t *testing.T) {
 	dir, count := disks(t), newTally()
 	synctest.Test(t, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestWorkersFollowTheLoad(t *testing.T) {
 	})
 }
 
-// floodPlan is a cluster of replicas that do not work themselves, and machines for workers.
+// floodPlan returns a cluster of replicas that do not work, and machines for workers.
 func floodPlan() plan {
 	p := plan{seed: 1, work: make(map[string]work), began: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	from := p.began.Add(10 * time.Second)
@@ -58,7 +58,7 @@ func floodPlan() plan {
 	return p
 }
 
-// flood is the whole story.
+// flood runs the whole story.
 func (w *world) flood() {
 	time.Sleep(time.Until(w.plan.began))
 	for _, j := range w.plan.jobs {
@@ -71,7 +71,7 @@ func (w *world) flood() {
 		m.start()
 	}
 	running, most, seen := fewWorkers, 0, planner.Load{}
-	var wanted []int // lately
+	var wanted []int // recent targets of the autoscaler
 	scale := func() {
 		load, ok := w.load()
 		if !ok {
@@ -110,7 +110,7 @@ func (w *world) flood() {
 	w.judge()
 }
 
-// load is what the leader's metrics say, if anybody leads.
+// load returns the leader's metrics about the load; false without a leader.
 func (w *world) load() (planner.Load, bool) {
 	for _, m := range w.machines[:3] {
 		if s := m.process.scheduler.Status(); s.Term != 0 {

@@ -5,19 +5,19 @@ import (
 	"testing"
 )
 
-// How many clusters have a load that can be judged on average, and in how many everything happens that may.
+// The average number of clusters with a load that can be judged, and the number in which every effect must occur.
 const (
 	several = 30
 	enough  = 100
 )
 
-// few is how many seeds, from the first on, are asked for where everything has to happen all the same: what they do not see is
-// looked for in the seeds after them, the likely ones first. What a seed sees changes with rota.
+// few is the number of first seeds when all effects must occur in spite of a short run. Effects that did not occur in them are
+// searched for in further seeds, the likely ones first. The effects of a seed change with rota.
 const few = 6
 
 var likely = []uint64{10, 43, 44, 67, 80, 126, 129}
 
-// further are the seeds in which to look for what the first n did not see.
+// further returns the seeds in which to search for effects that did not occur in the first n.
 func further(n int) (list []uint64) {
 	for _, seed := range likely {
 		if seed >= uint64(n) {
@@ -32,7 +32,7 @@ func further(n int) (list []uint64) {
 	return list
 }
 
-// consequences is what faults must have brought about, or they did not bite.
+// consequences are the effects that the faults must have. Otherwise the faults took no effect.
 var consequences = []string{
 	"request refused", "request applied, then an error", "an error, then the request applied late", "request delayed by a pause",
 	"request lost on a mute link", "answer lost on a deaf link", "watch told twice", "watches built anew", "fault: wrong proof of death",
@@ -49,7 +49,7 @@ const (
 	leastSlots, meanSlots     = 10, 50
 )
 
-// checkLoad sees to it that there was something to break in one cluster, and that something was done to it.
+// checkLoad checks that one cluster had work and faults.
 func checkLoad(t *testing.T, count *tally) {
 	t.Helper()
 	faults := 0
@@ -61,7 +61,7 @@ func checkLoad(t *testing.T, count *tally) {
 	}
 }
 
-// checkBite sees to it that all of it together meant something.
+// checkBite checks that the faults of all clusters together had their effects.
 func checkBite(t *testing.T, clusters int, total *tally) {
 	t.Helper()
 	if effects, slots := total.of("effects"), total.of("slots"); clusters >= several && (effects < meanEffects*clusters || slots < meanSlots*clusters) {
@@ -75,7 +75,7 @@ func checkBite(t *testing.T, clusters int, total *tally) {
 	}
 }
 
-// unbitten lists what has never happened, of all that has to.
+// unbitten lists the required effects that did not occur.
 func unbitten(total *tally) (list []string) {
 	for _, h := range harms {
 		list = append(list, "fault: "+h.name)

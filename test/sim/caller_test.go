@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// caller does what users ask of the interface, over a link where single requests go wrong.
+// caller sends the requests of users, over a link on which single requests fail.
 type caller struct {
 	world  *world
 	client *clientv3.Client
@@ -22,7 +22,7 @@ type caller struct {
 	calls  sync.WaitGroup
 
 	mu       sync.Mutex
-	accepted []string // guarded by mu: runs that were submitted, and confirmed
+	accepted []string // guarded by mu: runs whose submission was accepted
 }
 
 func newCaller(w *world) *caller {
@@ -37,7 +37,7 @@ func (c *caller) close() {
 	c.world.net.disconnect(c.client)
 }
 
-// call is one request, which is given up after a while.
+// call sends one request, which is abandoned after a while.
 func (c *caller) call(do func(ctx context.Context) error) {
 	c.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
@@ -48,7 +48,7 @@ func (c *caller) call(do func(ctx context.Context) error) {
 	})
 }
 
-// define writes a definition, until it is there.
+// define writes a definition, and retries until it is written.
 func (c *caller) define(ctx context.Context, name string, spec job.Spec) error {
 	for {
 		var known *job.Job
@@ -71,7 +71,7 @@ func (c *caller) define(ctx context.Context, name string, spec job.Spec) error {
 	}
 }
 
-// play has calls made from now until end.
+// play sends requests from now until end.
 func (c *caller) play(end time.Time) {
 	var next func()
 	next = func() {
@@ -86,7 +86,7 @@ func (c *caller) play(end time.Time) {
 	c.world.at(time.Now(), next)
 }
 
-// submit asks for a run, now and then twice with one key.
+// submit submits a run, sometimes twice with one key.
 func (c *caller) submit(ctx context.Context, d dice) error {
 	now := time.Now().UTC()
 	r := job.Run{
@@ -113,7 +113,7 @@ func (c *caller) submit(ctx context.Context, d dice) error {
 	return nil
 }
 
-// cancel ends a run of a job whose runs may end so.
+// cancel cancels a run of a job whose runs may end so.
 func (c *caller) cancel(ctx context.Context, d dice) error {
 	var live []job.Run
 	for _, r := range c.world.recorder.live() {
@@ -151,7 +151,7 @@ func (c *caller) cancel(ctx context.Context, d dice) error {
 	}
 }
 
-// edit gives the job for it another schedule.
+// edit gives the job for edits another schedule.
 func (c *caller) edit(ctx context.Context, d dice) error {
 	spec, ok := c.specOf(edited)
 	if !ok {
@@ -163,7 +163,7 @@ func (c *caller) edit(ctx context.Context, d dice) error {
 	return c.define(ctx, edited, spec)
 }
 
-// remove deletes the job, to be made anew by an edit.
+// remove deletes the job; a later edit creates it again.
 func (c *caller) remove(ctx context.Context, _ dice) error {
 	if _, ok := c.specOf(edited); !ok {
 		return nil
@@ -185,7 +185,7 @@ func (c *caller) specOf(name string) (job.Spec, bool) {
 	return job.Spec{}, false
 }
 
-// pause pauses a job, or resumes it.
+// pause pauses or resumes a job.
 func (c *caller) pause(ctx context.Context, d dice) error {
 	j, err := c.store.Job(ctx, oneOf(d, c.world.plan.jobs...).Name)
 	if err != nil {
@@ -194,7 +194,7 @@ func (c *caller) pause(ctx context.Context, d dice) error {
 	c.world.tally.add("jobs paused and resumed")
 	err = c.halt(ctx, j.Name, &job.Pause{At: time.Now().UTC()})
 	sleep(ctx, d.upTo(10*time.Second))
-	return errors.Join(err, c.insist(func(ctx context.Context) error { return c.halt(ctx, j.Name, nil) })) // it may be paused, whatever the answer was
+	return errors.Join(err, c.insist(func(ctx context.Context) error { return c.halt(ctx, j.Name, nil) })) // it may be paused, whatever the answer is
 }
 
 func (c *caller) halt(ctx context.Context, name string, p *job.Pause) error {
@@ -240,7 +240,7 @@ func (c *caller) haltAll(ctx context.Context, p *job.Pause) error {
 	}
 }
 
-// insist repeats a call until it succeeds or there is nothing to do it to.
+// insist repeats a call until it succeeds or its target does not exist.
 func (c *caller) insist(do func(ctx context.Context) error) error {
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -10,7 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// The pace of package node.
+// The intervals of package node.
 const (
 	measureEvery   = 2 * time.Second
 	measureTimeout = time.Second
@@ -18,7 +18,7 @@ const (
 	sweepEvery     = 10 * time.Minute
 )
 
-// clocks measures how far the other replicas' clocks are from ours, as package node does over HTTP.
+// clocks measures the offsets of the other replicas' clocks, as package node does over HTTP.
 type clocks struct {
 	process *process
 	leader  election.LeaderClock
@@ -52,7 +52,7 @@ func (c *clocks) measure(ctx context.Context) {
 		}
 	}
 	wg.Wait()
-	if !c.process.machine.replica { // a worker's own clock decides nothing
+	if !c.process.machine.replica { // no decision depends on a worker's own clock
 		return
 	}
 	if errors.Is(c.peers.Trusted(), election.ErrClockSet) {
@@ -63,19 +63,19 @@ func (c *clocks) measure(ctx context.Context) {
 	}
 }
 
-// others are the replicas, as far as they are known.
+// others returns the known replicas.
 func (c *clocks) others(ctx context.Context) []*job.Replica {
 	if c.process.machine.replica {
 		return c.process.mirror.Replicas()
 	}
 	asking, cancel := context.WithTimeout(ctx, measureTimeout)
 	defer cancel()
-	replicas, _ := c.process.store.Replicas(asking) // a worker has no mirror; whom it does not find it asks the next time
+	replicas, _ := c.process.store.Replicas(asking) // a worker has no mirror; it measures a missing replica in the next round
 	return replicas
 }
 
-// leaderNow returns the least that the clock of the leader of term shows now, false if nobody knows. A worker whose own clock
-// lies sees that one moved as well: skewed says why.
+// leaderNow returns the least that the clock of the leader of term shows now; false if that is unknown. A worker with a wrong
+// clock sees that time moved too: see skewed.
 func (c *clocks) leaderNow(term int64) (now time.Time, known bool) {
 	p := c.process
 	if p.scheduler != nil && term != 0 && p.scheduler.Status().Term == term {
@@ -89,7 +89,7 @@ func (c *clocks) leaderNow(term int64) (now time.Time, known bool) {
 	return now.Add(-p.machine.lies), known
 }
 
-// ask takes the four time stamps.
+// ask takes the four time stamps of one measurement.
 func (c *clocks) ask(ctx context.Context, round election.Round, name, addr string) {
 	d := throw(c.process.world.plan.seed, "clock", c.process.machine.name, name, time.Now().UnixNano())
 	there, back := d.upTo(2*time.Millisecond), d.upTo(2*time.Millisecond)
@@ -108,7 +108,7 @@ func (c *clocks) ask(ctx context.Context, round election.Round, name, addr strin
 	round.Record(election.Measure(name, sent, received, received, took))
 }
 
-// campaign stands for election while our clock is to be trusted.
+// campaign campaigns while our clock is trusted.
 func (p *process) campaign(ctx context.Context) error {
 	return p.elector.RunTrusted(ctx, p.clocks.peers, p.lead)
 }
@@ -126,11 +126,11 @@ func (p *process) lead(ctx context.Context, term election.Term) error {
 	defer wg.Wait()
 	ctx, cancel = context.WithCancel(ctx)
 	defer cancel()
-	wg.Go(func() { p.attend(ctx, term) })
+	wg.Go(func() { p.watchWorkers(ctx, term) })
 	if age := p.world.plan.retention.MaxAge; age > 0 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				_, _ = p.store.SweepEvents(ctx, term, p.machine.now().Add(-age)) // what stays is swept the next time
+				_, _ = p.store.SweepEvents(ctx, term, p.machine.now().Add(-age)) // the next sweep removes the rest
 				sleep(ctx, sweepEvery)
 			}
 		})
@@ -139,8 +139,8 @@ func (p *process) lead(ctx context.Context, term election.Term) error {
 	return p.scheduler.Lead(ctx, term)
 }
 
-// attend ends the presence of workers whose processes are proven dead.
-func (p *process) attend(ctx context.Context, term election.Term) {
+// watchWorkers ends the presence of workers whose processes are proven dead.
+func (p *process) watchWorkers(ctx context.Context, term election.Term) {
 	election.WatchProcesses(ctx, election.ProcessWatch{
 		Present: func() (list []election.Process) {
 			for _, w := range p.mirror.Workers() {

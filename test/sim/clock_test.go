@@ -7,14 +7,14 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-// clock is the wall clock of a machine, which may be wrong, and may be set. The monotonic one is the simulation's.
+// clock is the wall clock of a machine. It may be wrong, and may be set. The monotonic clock is that of the simulation.
 type clock struct {
 	mu     sync.Mutex
 	offset time.Duration // guarded by mu
-	past   []setting     // guarded by mu: in the order of time, the present one last
+	past   []setting     // guarded by mu: in the order of time, the present setting last
 }
 
-// setting is what a clock was set to, and when.
+// setting is an offset of a clock, and when it was set.
 type setting struct {
 	at     time.Time
 	offset time.Duration
@@ -33,7 +33,7 @@ func (c *clock) set(offset time.Duration) {
 	c.past = append(c.past, setting{time.Now(), offset})
 }
 
-// most is how far the clock was ahead at the most, between two instants.
+// most returns the largest offset of the clock between two instants.
 func (c *clock) most(from, to time.Time) (most time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,14 +45,14 @@ func (c *clock) most(from, to time.Time) (most time.Duration) {
 	return most
 }
 
-// now is what the wall clock says. It carries no monotonic reading, which would tell the truth.
+// now returns the time of the wall clock. It has no monotonic reading, because that would be right.
 func (c *clock) now() time.Time { return time.Now().Add(c.ahead()).Round(0) }
 
-// reading is what the elector and the presences see. A bubble's machines boot an hour before it begins.
+// reading returns the clocks for the elector and the presences. The machines boot an hour before the bubble begins.
 func (c *clock) reading() election.Reading {
 	now := time.Now()
 	return election.Reading{Mono: now, Wall: c.now().UTC(), Boot: now.Sub(bubbleBegan) + time.Hour}
 }
 
-// bubbleBegan is when the time of every bubble of testing/synctest begins.
+// bubbleBegan is the start of the time of every bubble of testing/synctest.
 var bubbleBegan = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)

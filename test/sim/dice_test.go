@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// dice is a source of chance for one purpose. What is drawn for one purpose does not shift what is drawn for another.
+// dice is a source of randomness for one purpose, independent of all other purposes.
 type dice struct{ *rand.Rand }
 
-// mix hashes words the same way in every process, which hash/maphash does not.
+// mix hashes words in the same way in every process, unlike hash/maphash.
 func mix(seed uint64, words ...any) uint64 {
 	const prime = 1099511628211
 	h := seed*0x9e3779b97f4a7c15 + 14695981039346656037
@@ -38,19 +38,19 @@ func throw(seed uint64, purpose ...any) dice {
 
 func (d dice) chance(p float64) bool { return d.Float64() < p }
 
-// upTo is a time in [0, limit].
+// upTo returns a time in [0, limit].
 func (d dice) upTo(limit time.Duration) time.Duration {
 	return time.Duration(d.Int64N(int64(limit) + 1))
 }
 
-// between is a time in [from, to].
+// between returns a time in [from, to].
 func (d dice) between(from, to time.Duration) time.Duration { return from + d.upTo(to-from) }
 
-// either is up to limit, one way or the other.
+// either returns a time in [-limit, limit].
 func (d dice) either(limit time.Duration) time.Duration { return d.between(-limit, limit) }
 
-// aroundSlot is an instant not before at, now and then one just before or after a whole second: there most slots are, and what
-// is armed ahead is claimed.
+// aroundSlot returns an instant not before at, sometimes just before or after a whole second. Most slots are there, and runs
+// that are armed ahead are claimed there.
 func aroundSlot(d dice, at time.Time) time.Time {
 	if near := at.Truncate(time.Second).Add(time.Second + d.either(200*time.Millisecond)); near.After(at) && d.chance(0.3) {
 		return near

@@ -1,14 +1,14 @@
-// Package sim runs whole clusters in simulated time, breaks them as a seed says, and has package history judge what happened.
+// Package sim runs whole clusters in simulated time, with the faults of a seed, for package history to judge.
 //
-// The planner, the group commit, the elector, its witness and the workers are the product's own, wired as package node wires
-// them, journals on real files included. What is simulated is what lies around them: the store (package store/mem, behind
-// ordinary etcd clients), the links to it, the clocks, the processes' lives and what jobs do. A cluster lives in a bubble
-// of testing/synctest, so hours pass in a second, and nothing in it waits for the machine.
+// The planner, the group commit, the elector, its witness and the workers are the product's own. They are wired as in package
+// node, with journals on real files. Everything around them is simulated: the store (package store/mem, behind ordinary etcd
+// clients), the links to it, the clocks, the lives of processes, and the work of jobs. A cluster lives in a bubble of
+// testing/synctest, so hours pass in a second, and nothing waits for the machine.
 //
-// A seed decides all that the simulation itself leaves to chance: jobs, faults and when they come, the fate and latency of
-// each request, clocks, durations. What stays open is the order in which Go runs goroutines at one instant, and the jitter
-// of the product's own pauses. So a seed that failed may pass; -sim.repeat runs it again and again.
+// A seed decides everything that the simulation leaves to chance: jobs, faults and their times, the fate and latency of each
+// request, clocks and durations. It does not decide the order of goroutines at one instant, nor the jitter of the product's own
+// pauses. So a seed that failed may pass; -sim.repeat repeats it.
 //
-// Not simulated: the files and processes of executors, the HTTP interface, embedded etcd. A paused process is one whose
-// requests arrive when it goes on, whose watches are silent, whose scheduler and executions stand still; its timers run on.
+// The simulation has no files and processes of executors, no HTTP interface and no embedded etcd. In a paused process, requests
+// arrive when it continues, watches are silent, and the scheduler and executions stand still, but its timers run.
 package sim

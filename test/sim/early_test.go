@@ -8,18 +8,18 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// underWay is how long before its record is seen a decision may have been made: requests are late by up to 8 s.
+// underWay is how long before its record a decision may have been made: requests are up to 8 s late.
 const underWay = 10 * time.Second
 
 // given is an attempt as a leader gave it to a worker.
 type given struct {
-	due  time.Time // zero: nobody promises when it begins
+	due  time.Time // zero: it has no promised start
 	seen time.Time
 }
 
-// judgeEarly sees to it that nothing begins before its time, by more than the clock of a leader may be off, and returns the runs
-// that did because a clock was set wrong: nobody can tell which clock is right while only one replica runs, or one has been set
-// this instant. What a worker's clock shows is no excuse.
+// judgeEarly checks that no execution starts before its time by more than the tolerated error of a leader's clock. It returns
+// the runs that did because a clock was set wrong. While only one replica runs, or at the instant of the setting, no replica
+// can know which clock is right. The clock of a worker is no excuse.
 func (w *world) judgeEarly(list []*execution) (excused map[string]bool) {
 	excused = make(map[string]bool)
 	attempts := w.attempts()
@@ -40,7 +40,7 @@ func (w *world) judgeEarly(list []*execution) (excused map[string]bool) {
 	return excused
 }
 
-// mostAhead is how far the clock of a replica was ahead at the most, between two instants.
+// mostAhead returns the largest offset of a replica's clock between two instants.
 func (w *world) mostAhead(from, to time.Time) (most time.Duration) {
 	for _, m := range w.machines {
 		if m.replica {
@@ -50,8 +50,8 @@ func (w *world) mostAhead(from, to time.Time) (most time.Duration) {
 	return most
 }
 
-// attempts are those that were given out, by run and token. The first attempt of a run has a time that does not depend on the
-// clock of a worker; what is tried again must not begin before its slot.
+// attempts returns the attempts that leaders gave to workers, by run and token. The time of a first attempt does not depend on
+// the clock of a worker. A retry must not start before its slot.
 func (w *world) attempts() map[string]map[int64]given {
 	found := make(map[string]map[int64]given)
 	for _, v := range w.recorder.history() {

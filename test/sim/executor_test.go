@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// executor does the work of attempts: it passes time, and writes down in the ledger that it did. It has the clock of its worker,
-// which is right, or wrong in what it reads and writes (skewed).
+// executor does the work of attempts: it lets time pass and writes to the ledger. It uses the clock of its worker, which may be
+// wrong in everything that it reads and writes (skewed).
 type executor struct{ process *process }
 
 // Execute implements executor.Executor.
@@ -21,7 +21,7 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 	p, m := x.process, x.process.machine
 	how := p.world.plan.work[req.Run.Job]
 	d := throw(p.world.plan.seed, "work", req.Run.Name(), req.Run.Attempt)
-	m.awake(context.Background()) // what was about to begin when the process was paused begins when it goes on
+	m.awake(context.Background()) // an execution that was about to start at a pause starts after it
 	sleep(ctx, d.upTo(10*time.Millisecond))
 	m.awake(context.Background())
 	if o, ended := exec.Interrupted(ctx, &req, time.Now()); ended || p.dead.Load() {
@@ -35,7 +35,7 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 	sleep(ctx, took)
 	if ctx.Err() != nil {
 		p.world.ledger.told(e)
-		if d.chance(0.2) { // it ignores SIGTERM
+		if d.chance(0.2) { // the command ignores SIGTERM
 			linger(d.upTo(req.Spec.KillGrace.Std()), req.Hurry)
 		}
 	}
@@ -52,7 +52,7 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 	return o
 }
 
-// linger lasts for as long as grace, and for no longer than exec.HurryGrace after hurry.
+// linger waits for grace, but at most exec.HurryGrace after hurry.
 func linger(grace time.Duration, hurry <-chan struct{}) {
 	over := time.NewTimer(grace)
 	defer over.Stop()
@@ -67,26 +67,26 @@ func linger(grace time.Duration, hurry <-chan struct{}) {
 	}
 }
 
-// work is what the attempts of a job are like.
+// work describes the attempts of a job.
 type work struct {
 	least, most time.Duration
-	slow        time.Duration // the longest that a slow one takes
-	slowShare   float64       // of attempts that are slow
-	failing     float64       // share of attempts that fail
+	slow        time.Duration // longest slow attempt
+	slowShare   float64       // share of slow attempts
+	failing     float64       // share of failing attempts
 }
 
-// execution is an effect, with what its target could not know.
+// execution is an effect, with data that its target does not have.
 type execution struct {
 	history.Effect
 	process *process
-	told    time.Time // when it was told to end; zero: it was not
-	over    time.Time // when it ended, however it did; zero: it has not
+	told    time.Time // when its context ended; zero: it has not
+	over    time.Time // when it ended in any way; zero: it has not
 }
 
-// ledger is what the targets of all jobs have seen, outside of rota.
+// ledger has what the targets of all jobs saw, outside of rota.
 type ledger struct {
 	mu   sync.Mutex
-	list []*execution // guarded by mu: in the order of their beginning
+	list []*execution // guarded by mu: in the order of their start
 }
 
 func (l *ledger) begin(p *process, req *exec.Request) *execution {
@@ -99,14 +99,14 @@ func (l *ledger) begin(p *process, req *exec.Request) *execution {
 	return e
 }
 
-// told notes that an execution was told to end.
+// told records that the context of an execution ended.
 func (l *ledger) told(e *execution) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.told = time.Now()
 }
 
-// end notes that an execution has come to its end, unless its process died before.
+// end records the end of an execution, unless its process died before.
 func (l *ledger) end(e *execution, well bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +116,7 @@ func (l *ledger) end(e *execution, well bool) {
 	}
 }
 
-// died ends what a process executes. Its target never sees it end.
+// died ends the executions of a process. Their targets see no end.
 func (l *ledger) died(p *process) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +127,7 @@ func (l *ledger) died(p *process) {
 	}
 }
 
-// executions returns what has happened so far, by the time of beginning.
+// executions returns all executions so far in the order of their start.
 func (l *ledger) executions() []*execution {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// judgeLimits sees to it that no more runs hold a limit than may, in the records at any revision and, of those that one may hold,
-// in what was executed; and that attempts under a rate begin no closer to each other than it says.
+// judgeLimits checks, by the records at each revision, that a limit has no more holders than allowed. For limits of one it also
+// checks the executions. Attempts under a rate start at least its interval apart.
 func (w *world) judgeLimits(list []*execution) {
 	held := holders{world: w, by: make(map[string]map[string]bool)}
 	paces := make(paces)
 	runs := make(map[string]job.Run)
-	deleted := make(map[string]int) // limits: how often
+	deleted := make(map[string]int) // number of deletions of each limit
 	for _, v := range w.recorder.history() {
 		if limit, is := strings.CutPrefix(v.Key, prefix+"/limits/"); is && v.Deleted {
 			deleted[limit]++
@@ -37,11 +37,11 @@ func (w *world) judgeLimits(list []*execution) {
 	w.judgeSingle(list)
 }
 
-// holders are the runs that hold each limit. What one transaction wrote is looked at together.
+// holders are the runs that hold each limit. The writes of one transaction are judged together.
 type holders struct {
 	world *world
 	rev   int64
-	by    map[string]map[string]bool // by limit
+	by    map[string]map[string]bool // run names by limit
 }
 
 func (h *holders) note(rev int64, name string, r *job.Run) {
@@ -57,7 +57,7 @@ func (h *holders) note(rev int64, name string, r *job.Run) {
 	}
 }
 
-// check judges the last transaction, once another one is looked at.
+// check judges the last transaction before next.
 func (h *holders) check(next int64) {
 	if h.rev == next {
 		return
@@ -70,15 +70,15 @@ func (h *holders) check(next int64) {
 	h.rev = next
 }
 
-// paces are when attempts began that have to keep a rate, by the rate.
+// paces are the starts of attempts under a rate, by rate.
 type paces map[string][]paced
 
 type paced struct {
 	run  string
 	at   time.Time // by the clock of the leader of term
 	term int64
-	gap  time.Duration // to the attempts before and after it
-	life int           // of the limit: one that is defined anew may have forgotten what was before
+	gap  time.Duration // interval to the attempts before and after it
+	life int           // life of the limit: after a new definition, earlier attempts do not count
 }
 
 func (p paces) note(w *world, r *job.Run, lives map[string]int) {
@@ -97,7 +97,7 @@ func (p paces) note(w *world, r *job.Run, lives map[string]int) {
 	}
 }
 
-// judge goes by what the leaders' clocks showed, which may differ.
+// judge uses the clocks of the leaders, which may differ.
 func (p paces) judge(w *world) {
 	if w.plan.clocksSet {
 		return
@@ -119,7 +119,7 @@ func (p paces) judge(w *world) {
 	}
 }
 
-// judgeSingle sees to it that no two executions overlap that hold a limit which one may hold.
+// judgeSingle checks that executions under a limit of one do not overlap.
 func (w *world) judgeSingle(list []*execution) {
 	var open []*execution
 	for _, e := range list {
@@ -144,7 +144,7 @@ func (w *world) specOf(name string) job.Spec {
 	return s
 }
 
-// tallyGuards counts what a step of a run tells of limits, rates and breakers.
+// tallyGuards counts what a step of a run shows about limits, rates and breakers.
 func (w *world) tallyGuards(was, is job.Run) {
 	if is.State == job.Running && was.State != job.Running && len(is.Limits) > 0 {
 		w.tally.add(heldAtLimit)

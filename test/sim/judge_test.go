@@ -14,14 +14,14 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// settleTime is how long a healed cluster may take to decide and to end everything. For as long as grace it has time even
-// if there seems to be nothing to do.
+// settleTime is how long a healed cluster may take to decide and end everything. It gets at least grace, even if nothing seems
+// to be left.
 const (
 	settleTime = 10 * time.Minute
 	grace      = 30 * time.Second
 )
 
-// fail says what was broken, and under which seed.
+// fail reports a violation with its seed.
 func (w *world) fail(format string, args ...any) {
 	w.t.Helper()
 	w.t.Errorf("seed %d: %s", w.plan.seed, fmt.Sprintf(format, args...))
@@ -41,8 +41,8 @@ func (w *world) settle() {
 	w.fail("%v after everything was healed, %d things are not settled:\n%s", settleTime, len(left), strings.Join(left[:min(len(left), 20)], "\n"))
 }
 
-// unsettled lists what is under way: runs that have not ended, and slots that are owed, by the definitions as they stand in the
-// store, and not decided. All schedules have ended by now, and all that was paused goes on.
+// unsettled lists the active runs, and the due slots without a decision, by the definitions in the store. By now all schedules
+// have ended and nothing is paused.
 func (w *world) unsettled() (left []string) {
 	for _, r := range w.recorder.live() {
 		left = append(left, fmt.Sprintf("run %s is %s on %q: %s", r.Name(), r.State, r.Worker, r.Reason))
@@ -67,11 +67,10 @@ func (w *world) unsettled() (left []string) {
 	return left
 }
 
-// judge compares what was recorded with what was promised.
+// judge compares the records with the promises.
 func (w *world) judge() {
 	executions := w.ledger.executions()
-	// Recording has gone on until now. That the last record was written earlier says nothing: by a clock that is ahead, a slot
-	// runs, and ends, before its time has come.
+	// The recording ends now, not at the last record. By a clock that is ahead, a slot runs and ends before its time.
 	h := history.History{
 		Prefix: prefix, Jobs: w.plan.jobs, Versions: w.recorder.history(), Faults: w.faults, Over: time.Now(), Skew: usualOffset,
 	}
@@ -84,10 +83,10 @@ func (w *world) judge() {
 	w.tallyArmed()
 	for _, found := range v.Violations {
 		if (w.plan.liars || w.plan.clocksSet) && strings.Contains(found.Text, "which had ended at") {
-			continue // by a clock that lies
+			continue // by a wrong clock
 		}
 		if early[found.What] && (found.Rule == history.RuleTime || found.Rule == history.RuleExtra) {
-			continue // judgeEarly says why
+			continue // judgeEarly has excused it
 		}
 		if w.evictedUnawares(found, executions) {
 			continue
@@ -107,7 +106,7 @@ func (w *world) judge() {
 
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
-// verify proves the invariants on what is left in the store, as `rota verify` does.
+// verify checks the invariants of the store, as `rota verify` does.
 func (w *world) verify() {
 	s := store.New(store.Config{Prefix: prefix, Process: "verify"}, w.recorder.client, hclog.NewNullLogger())
 	defer s.Close()

@@ -8,13 +8,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// limits are those that jobs name.
+// limits are the limits that jobs name.
 var limits = map[string]job.LimitSpec{
 	"single": {Concurrent: 1},
 	"paced":  {Concurrent: 2, Rate: job.Rate{Count: 1, Per: time.Second}},
 }
 
-// What limits, rates and breakers bring about.
+// Counters of the effects of limits, rates and breakers.
 const (
 	heldAtLimit   = "runs that held a limit"
 	waitedAtLimit = "runs that waited for a limit"
@@ -24,7 +24,8 @@ const (
 
 var guarded = []string{heldAtLimit, waitedAtLimit, waitedAtRate, waitedBreaker, "limits deleted and defined anew"}
 
-// guards returns what gives some jobs limits, rates and breakers. Those whose work is long get none, or all would wait for them.
+// guards returns a function that gives some jobs limits, rates and breakers. Jobs with long work get none, or all would wait
+// for them.
 func (p *plan) guards() func(name string, s *job.Spec) {
 	d := throw(p.seed, "guards")
 	return func(name string, s *job.Spec) {
@@ -45,7 +46,7 @@ func (p *plan) guards() func(name string, s *job.Spec) {
 	}
 }
 
-// limit defines a limit, until it is there.
+// limit defines a limit, and retries until it is written.
 func (c *caller) limit(ctx context.Context, name string) error {
 	for {
 		var known *job.Limit
@@ -68,7 +69,7 @@ func (c *caller) limit(ctx context.Context, name string) error {
 	}
 }
 
-// unlimit deletes a limit, and defines it anew.
+// unlimit deletes a limit and defines it again.
 func (c *caller) unlimit(ctx context.Context, d dice) error {
 	name := oneOf(d, "paced", "single")
 	l, err := c.store.Limit(ctx, name)

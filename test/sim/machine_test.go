@@ -13,28 +13,28 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// machine is a place where one process after the other runs, with a disk and a clock of its own.
+// machine runs one process after the other, with its own disk and clock.
 type machine struct {
 	world    *world
 	name     string
 	replica  bool
-	capacity int // of its worker; 0: it has none
+	capacity int // capacity of its worker; 0: it has none
 	clock    clock
-	offset   time.Duration // of the clock, unless it was set
-	wrong    int           // how often it was set and not set right again
-	lies     time.Duration // how far its worker's records are off
+	offset   time.Duration // offset of the clock until it is set
+	wrong    int           // number of settings that are not undone yet
+	lies     time.Duration // error of the times in its worker's records
 	process  *process      // nil: none runs
-	lives    int           // processes that have begun here
+	lives    int           // number of processes so far
 	disk     string        // the file with the journal
 
 	mu      sync.Mutex
-	resumes chan struct{} // guarded by mu: closed when the machine goes on; nil while it is not paused
+	resumes chan struct{} // guarded by mu: closed when the machine continues; nil while it is not paused
 }
 
-// addr is where the processes of this machine could be reached.
+// addr returns the address of the processes of this machine.
 func (m *machine) addr() string { return m.name + ":8470" }
 
-// start runs a new process, on the journal that the last one left.
+// start starts a new process on the journal of the last one.
 func (m *machine) start() {
 	if m.process != nil || m.world.off {
 		return
@@ -44,14 +44,14 @@ func (m *machine) start() {
 	m.world.processes.Go(m.process.run)
 }
 
-// kill ends the process as a power cut does: nothing of it does anything from now on, and on the disk is what was synced.
+// kill ends the process like a power cut: it does nothing more, and the disk has what was synced.
 func (m *machine) kill() {
 	p := m.process
 	if p == nil {
 		return
 	}
 	m.resume()
-	synctest.Wait() // nobody is writing to the disk
+	synctest.Wait() // so that no goroutine writes to the disk
 	m.disk = copyFile(m.world.t, m.disk, fmt.Sprintf("%s.%d", p.disk, m.lives))
 	m.world.server.Cut(p.client)
 	p.die()
@@ -73,7 +73,7 @@ func (m *machine) stop() {
 	m.world.fault(history.Fault{Kind: history.Drain, Node: m.name, At: asked.Add(shutdownGrace), Until: time.Now()})
 }
 
-// copyFile makes a copy of a file, if there is one, and returns its path.
+// copyFile copies a file if it exists, and returns the path of the copy.
 func copyFile(t *testing.T, from, to string) string {
 	b, err := os.ReadFile(from)
 	if errors.Is(err, os.ErrNotExist) {
@@ -88,7 +88,7 @@ func copyFile(t *testing.T, from, to string) string {
 	return to
 }
 
-// pause stops the process in the middle of what it does.
+// pause stops the process in the middle of its work.
 func (m *machine) pause(until time.Time) {
 	m.mu.Lock()
 	if m.resumes == nil {
@@ -102,7 +102,7 @@ func (m *machine) pause(until time.Time) {
 	m.world.server.StallWatches(m.process.client)
 }
 
-// resume lets it go on.
+// resume continues it.
 func (m *machine) resume() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +115,7 @@ func (m *machine) resume() {
 	m.world.server.ResumeWatches(m.process.client)
 }
 
-// awake returns true when the machine is not paused, and false if ctx ends before.
+// awake waits until the machine is not paused and returns true. It returns false if ctx ends before.
 func (m *machine) awake(ctx context.Context) bool {
 	m.mu.Lock()
 	resumes := m.resumes
@@ -131,13 +131,13 @@ func (m *machine) awake(ctx context.Context) bool {
 	}
 }
 
-// now is the wall clock that the process decides by. Who asks a paused machine gets the answer when it goes on.
+// now returns the wall clock of the process. On a paused machine it returns after the pause.
 func (m *machine) now() time.Time {
 	m.awake(context.Background())
 	return m.clock.now()
 }
 
-// sleep passes time, unless ctx ends first.
+// sleep waits for d, unless ctx ends first.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -24,28 +24,28 @@ import (
 
 var monthJobs = flag.Int("sim.month", 0, "replay a month of so many jobs; 0: a day of a few, with a shorter history")
 
-// month is a long time under one leader after the other, with a worker that takes no time. It has neither leases nor
-// faults, so that the time goes into runs.
+// month is a long time under one leader after the other, with a worker that takes no time. It has neither leases nor faults, so
+// that the test can have many runs.
 type month struct {
 	t      *testing.T
 	jobs   int
 	length time.Duration
 	keep   planner.Retention
-	away   time.Duration // how often nobody leads for a while
+	away   time.Duration // interval between two times without a leader
 
 	client *clientv3.Client
 	store  *store.Store
 	worker *store.Store
-	ended  int // runs; only the worker's goroutine touches it
+	ended  int // number of runs; only the worker's goroutine uses it
 }
 
 const (
-	absence   = 10 * time.Minute // of a leader
-	monthRuns = 20               // in a hundred that fail
-	keySize   = 1 << 10          // bytes of a key and its value, at most on average
+	absence   = 10 * time.Minute // length of a time without a leader
+	monthRuns = 20               // failing runs in a hundred
+	keySize   = 1 << 10          // most bytes of a key and its value, on average
 )
 
-// TestStoreStaysBounded replays jobs that are due every minute, and sees to it that the store does not grow for ever.
+// TestStoreStaysBounded runs jobs that are due every minute, and checks that the store does not grow without bound.
 func TestStoreStaysBounded(t *testing.T) {
 	m := &month{t: t, jobs: fewJobs, length: 24 * time.Hour, keep: planner.Retention{Success: 100, Failed: 50, MaxAge: 5 * time.Hour}, away: 2 * time.Hour}
 	if *monthJobs > 0 {
@@ -116,7 +116,7 @@ func (m *month) define() {
 	}
 }
 
-// lead is a term of leadership after the other, with nobody leading in between.
+// lead runs one term after the other, with times without a leader in between.
 func (m *month) lead(ctx context.Context, s *scheduler.Scheduler, mirror *store.Mirror) {
 	const key = prefix + "/election/1"
 	for ctx.Err() == nil {
@@ -143,7 +143,7 @@ func (m *month) lead(ctx context.Context, s *scheduler.Scheduler, mirror *store.
 // sweep removes old events, as a leader does, and forgets old revisions, as etcd does.
 func (m *month) sweep(ctx context.Context, t election.Term) {
 	for ctx.Err() == nil {
-		_, _ = m.store.SweepEvents(ctx, t, time.Now().Add(-m.keep.MaxAge)) // what stays is swept the next time
+		_, _ = m.store.SweepEvents(ctx, t, time.Now().Add(-m.keep.MaxAge)) // the next sweep removes the rest
 		if rev, err := m.store.Revision(ctx); err == nil {
 			_, _ = m.client.Compact(ctx, rev)
 		}
@@ -151,7 +151,7 @@ func (m *month) sweep(ctx context.Context, t election.Term) {
 	}
 }
 
-// work does what it is told at once.
+// work executes each order at once.
 func (m *month) work(ctx context.Context) {
 	orders := make(chan job.Order, 1<<16)
 	var wg sync.WaitGroup
@@ -193,7 +193,7 @@ func (m *month) execute(ctx context.Context, r job.Run) {
 	}
 }
 
-// size is what there is in the store.
+// size is the content of the store.
 type size struct{ keys, bytes int }
 
 func (m *month) measure() (s size) {
@@ -209,13 +209,14 @@ func (m *month) measure() (s size) {
 	return s
 }
 
-// judge compares the sizes with what the retention allows.
+// judge compares the sizes with the retention.
 func (m *month) judge(sizes []size) {
 	want := int(m.length/time.Minute-m.length/m.away*(absence/time.Minute)) * m.jobs * 9 / 10
 	if m.ended < want {
 		m.t.Errorf("%d runs, want %d: too few to mean anything", m.ended, want)
 	}
-	// Of each job: its history, definition, cursor and last order, a batch that is about to be removed, and an event for each absence.
+	// Per job: its history, definition, cursor and last order, a batch that is about to be removed, and an event for each
+	// absence.
 	perJob := m.keep.Success + m.keep.Failed + 3 + job.MaxDeletions + int(m.keep.MaxAge/m.away) + 2
 	for i, s := range sizes {
 		if s.keys > m.jobs*perJob+10 || s.bytes > m.jobs*perJob*keySize {

@@ -9,14 +9,14 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// harm is something that is done to the cluster.
+// harm is one kind of fault.
 type harm struct {
 	name  string
-	share int                         // how often it is, beside the others
-	do    func(w *world, d dice) bool // false: it found nobody to do it to
+	share int                         // weight among the faults
+	do    func(w *world, d dice) bool // false: there is no machine for it
 }
 
-// harms are the things that are done to the cluster.
+// harms are all kinds of faults.
 var harms = []harm{
 	{"crash", 10, func(w *world, d dice) bool { return w.crash(d, w.anyone(d)) }},
 	{"crash of the leader", 6, func(w *world, d dice) bool { return w.crash(d, w.leader()) }},
@@ -38,8 +38,8 @@ var harms = []harm{
 	{"no quorum", 3, (*world).outage},
 }
 
-// storm has harms done from now until end, with pauses of gap on average. One at least is done: what is drawn first may be
-// nothing that can be done here, and there may not be time for a second.
+// storm makes faults from now until end, with pauses of gap on average. It makes at least one: the first choice may be
+// impossible here, and there may be no time for a second.
 func (w *world) storm(end time.Time, gap time.Duration) {
 	w.net.roughen(true)
 	spared := true
@@ -57,7 +57,7 @@ func (w *world) storm(end time.Time, gap time.Duration) {
 	w.at(time.Now().Add(gap), next)
 }
 
-// harm does the harm that d says, and returns whether it could be done.
+// harm makes the fault that d chooses, and reports whether it could.
 func (w *world) harm(d dice) bool {
 	total := 0
 	for _, h := range harms {
@@ -73,7 +73,7 @@ func (w *world) harm(d dice) bool {
 	return true
 }
 
-// anyone is a machine on which a process runs; nil if there is none.
+// anyone returns a machine with a running process; nil if there is none.
 func (w *world) anyone(d dice) *machine {
 	var up []*machine
 	for _, m := range w.machines {
@@ -87,7 +87,7 @@ func (w *world) anyone(d dice) *machine {
 	return oneOf(d, up...)
 }
 
-// leader is the machine whose process leads, by all it knows; nil if none does.
+// leader returns the machine whose process leads by its own status; nil if none does.
 func (w *world) leader() *machine {
 	for _, m := range w.machines {
 		if m.process != nil && m.replica && m.process.leads() {
@@ -106,7 +106,7 @@ func (w *world) crash(d dice, m *machine) bool {
 	return true
 }
 
-// downtime is how long a machine is without a process.
+// downtime returns how long a machine is without a process.
 func downtime(d dice) time.Duration {
 	return d.upTo(oneOf(d, 300*time.Millisecond, 5*time.Second, 25*time.Second))
 }
@@ -126,7 +126,7 @@ func (w *world) drain(d dice, m *machine) bool {
 			w.at(time.Now().Add(100*time.Millisecond), poll)
 			return
 		default:
-			m.resume() // it may have been paused in its end, and the next process is not
+			m.resume() // the machine may be paused, and the next process must not be
 			m.process = nil
 			w.at(time.Now().Add(downtime(d)), m.start)
 		}
@@ -152,7 +152,7 @@ func (w *world) pause(d dice, m *machine) bool {
 	return true
 }
 
-// outageOf notes that a machine cannot reach the store, and undoes it in time.
+// outageOf records that a machine cannot reach the store, and undoes the fault in time.
 func (w *world) outageOf(m *machine, until time.Time, undo func(c *clientv3.Client)) {
 	w.fault(history.Fault{Kind: history.Outage, Node: m.name, At: time.Now(), Until: until})
 	client := m.process.client
@@ -187,7 +187,7 @@ func (w *world) spoil(d dice, m *machine, t trouble) bool {
 		w.server.StallWatches(m.process.client)
 	}
 	w.outageOf(m, until, func(c *clientv3.Client) {
-		w.net.calm(c, until)
+		w.net.clear(c, until)
 		w.server.ResumeWatches(c)
 	})
 	return true

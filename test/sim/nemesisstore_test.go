@@ -19,14 +19,14 @@ func compactWatches(w *world, d dice) bool {
 	return true
 }
 
-// compact forgets all history up to now, or nearly.
+// compact compacts all history up to now, or nearly.
 func compact(w *world, d dice) bool {
 	rev := w.server.Rev() - int64(oneOf(d, 0, 0, 1, d.IntN(50)))
 	_, err := w.recorder.client.Compact(context.Background(), max(1, rev))
 	return err == nil
 }
 
-// expire ends a lease before its time, as a confused etcd leader does.
+// expire ends a lease early, as a confused leader of etcd does.
 func expire(w *world, d dice) bool {
 	keys := w.recorder.leased(oneOf(d, "workers/", "workers/", "replicas/", "election/"))
 	if len(keys) == 0 {
@@ -42,13 +42,13 @@ func expire(w *world, d dice) bool {
 	return true
 }
 
-// extend gives every lease its time again and more, as a new etcd leader does.
+// extend extends every lease, as a new leader of etcd does.
 func extend(w *world, d dice) bool {
 	w.server.ExtendLeases(d.upTo(10 * time.Second))
 	return true
 }
 
-// depose deletes the key of whoever leads.
+// depose deletes the leader's key.
 func depose(w *world, _ dice) bool {
 	ctx := context.Background()
 	resp, err := w.recorder.client.Get(ctx, prefix+"/election/", clientv3.WithFirstCreate()...)
@@ -75,7 +75,7 @@ func (w *world) setClock(d dice) bool {
 	return true
 }
 
-// fill lets the store run out of space for a while.
+// fill makes the store run out of space for a while.
 func fill(w *world, d dice) bool {
 	until := time.Now().Add(d.between(time.Second, 15*time.Second))
 	w.server.SetNoSpace(true)
@@ -84,7 +84,7 @@ func fill(w *world, d dice) bool {
 	return true
 }
 
-// outage takes the store from everybody for a while. The etcd leader that is elected then gives all leases their time again.
+// outage takes the store from all for a while. etcd's new leader then extends all leases.
 func (w *world) outage(d dice) bool {
 	until := time.Now().Add(outageTime(d))
 	w.fault(history.Fault{Kind: history.Outage, At: time.Now(), Until: until})
@@ -102,7 +102,7 @@ func (w *world) outage(d dice) bool {
 	return true
 }
 
-// heal ends every trouble.
+// heal ends every fault.
 func (w *world) heal() {
 	w.net.roughen(false)
 	w.server.SetNoSpace(false)

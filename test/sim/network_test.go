@@ -13,39 +13,39 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-// trouble is what is wrong with the link between one machine and the store.
+// trouble is the fault of the link between one machine and the store.
 type trouble int
 
 const (
 	none   trouble = iota
-	mute           // what is asked does not arrive
-	deaf           // what is answered does not arrive
-	frozen         // what is asked arrives at the end of the trouble: the process is paused
-	flaky          // a third of everything goes wrong, renewals of leases too
+	mute           // requests do not arrive
+	deaf           // answers do not arrive
+	frozen         // requests arrive at the end of the fault: the process is paused
+	flaky          // a third of all requests fails, renewals of leases too
 )
 
-// network decides the fate of every request to the store. It is the Faults of the server.
+// network decides the fate of every request to the store. It implements the Faults of the server.
 type network struct {
 	seed  uint64
 	tally *tally
 
 	mu    sync.Mutex
 	links map[*clientv3.Client]*link // guarded by mu
-	rough bool                       // guarded by mu: single requests go wrong
+	rough bool                       // guarded by mu: single requests fail
 }
 
-// link is the way from a process, or a caller, to the store.
+// link is the path from a process or a caller to the store.
 type link struct {
 	name    string
 	trouble trouble   // guarded by network.mu
-	until   time.Time // guarded by network.mu: the end of the trouble
+	until   time.Time // guarded by network.mu: the end of the fault
 }
 
 func newNetwork(seed uint64, t *tally) *network {
 	return &network{seed: seed, tally: t, links: make(map[*clientv3.Client]*link)}
 }
 
-// connect returns a client whose requests and watches take time, and may go wrong.
+// connect returns a client whose requests and watches take time and may fail.
 func (n *network) connect(server *mem.Server, name string) *clientv3.Client {
 	c := server.Client()
 	c.Watcher = &slowWatcher{Watcher: c.Watcher, network: n, name: name, closing: make(chan struct{})}
@@ -62,7 +62,7 @@ func (n *network) disconnect(c *clientv3.Client) {
 	delete(n.links, c)
 }
 
-// disturb begins or ends trouble on a link.
+// disturb starts or ends a fault of a link.
 func (n *network) disturb(c *clientv3.Client, t trouble, until time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -71,8 +71,8 @@ func (n *network) disturb(c *clientv3.Client, t trouble, until time.Time) {
 	}
 }
 
-// calm ends the trouble on a link that was to end at an instant, unless another one has begun since.
-func (n *network) calm(c *clientv3.Client, until time.Time) {
+// clear ends the fault of a link that was to end at an instant, unless another one has started since.
+func (n *network) clear(c *clientv3.Client, until time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if l := n.links[c]; l != nil && l.until.Equal(until) {
@@ -80,7 +80,7 @@ func (n *network) calm(c *clientv3.Client, until time.Time) {
 	}
 }
 
-// roughen lets single requests go wrong, or stops that.
+// roughen makes single requests fail, or stops that.
 func (n *network) roughen(on bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -97,7 +97,7 @@ func (n *network) isRough() bool {
 func (n *network) Before(op mem.Op) mem.Verdict {
 	n.mu.Lock()
 	l := n.links[op.Client]
-	if l == nil { // the recorder's
+	if l == nil { // the link of the recorder has no faults
 		n.mu.Unlock()
 		return mem.Verdict{}
 	}
@@ -120,7 +120,7 @@ func (n *network) Before(op mem.Op) mem.Verdict {
 	case flaky:
 		n.spoil(&v, d, op.Kind, 0.3)
 	default:
-		// A lost lease must have a reason that the judge is told, so renewals go wrong on flaky links only.
+		// The judge must know the reason of each lost lease, so renewals fail only on flaky links.
 		if rough && op.Kind != mem.KeepAlive {
 			n.spoil(&v, d, op.Kind, 0.02)
 		}
@@ -128,7 +128,7 @@ func (n *network) Before(op mem.Op) mem.Verdict {
 	return v
 }
 
-// latency is different for any two requests, so that which is first does not depend on Go's scheduler.
+// latency returns a different latency for any two requests, so that their order does not depend on Go's scheduler.
 func latency(d dice, rough bool) time.Duration {
 	switch {
 	case rough && d.chance(0.01):
@@ -139,7 +139,7 @@ func latency(d dice, rough bool) time.Duration {
 	return d.between(50*time.Microsecond, 3*time.Millisecond)
 }
 
-// spoil lets a request go wrong with probability p.
+// spoil makes a request fail with probability p.
 func (n *network) spoil(v *mem.Verdict, d dice, kind mem.Kind, p float64) {
 	if !d.chance(p) {
 		return
@@ -159,7 +159,7 @@ func (n *network) spoil(v *mem.Verdict, d dice, kind mem.Kind, p float64) {
 	}
 }
 
-// firstKey tells apart the requests that one process makes at one instant.
+// firstKey distinguishes the requests of one process at one instant.
 func firstKey(op mem.Op) string {
 	switch r := op.Request.(type) {
 	case interface{ GetKey() []byte }:
@@ -170,12 +170,12 @@ func firstKey(op mem.Op) string {
 	return ""
 }
 
-// slowWatcher delays what watches tell, and tells some of it twice.
+// slowWatcher delays the events of watches, and delivers some of them twice.
 type slowWatcher struct {
 	clientv3.Watcher
 	network *network
 	name    string
-	closing chan struct{} // closed when the client is
+	closing chan struct{} // closed when the client is closed
 	once    sync.Once
 	running sync.WaitGroup
 }

@@ -2,8 +2,8 @@
 
 package sim
 
-// defaultSeeds is how many clusters a plain `go test` simulates.
+// defaultSeeds is the number of clusters of a plain `go test`.
 const defaultSeeds = 30
 
-// fewJobs is of how many jobs it replays a day.
+// fewJobs is the number of jobs in the replay of a day.
 const fewJobs = 4

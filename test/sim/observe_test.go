@@ -22,12 +22,12 @@ func (p *process) Decided(d job.Decision, a job.Applied, _ time.Time) {
 		p.world.tally.add("slots skipped for overlap")
 	case isAhead(r):
 		p.world.tally.add(armedAhead)
-	case r.State == job.Pending && r.Ahead: // its slot is to be decided anew
+	case r.State == job.Pending && r.Ahead: // its slot is decided again
 		p.world.tally.add(takenBack)
 	}
 }
 
-// watcher is the worker's observer.
+// watcher is the observer of the worker.
 type watcher struct{ *process }
 
 func (w watcher) Began(*job.Run, time.Duration) {}

@@ -9,14 +9,13 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// lateNews is how long after it went on, or after its presence was taken from it, a process may not know that others have its
-// runs.
+// lateNews is how long after a pause or the loss of its presence a process may not know that others have its runs.
 const lateNews = 5 * time.Second
 
-// judgeOverlap sees to it that no two attempts of a job whose runs may not overlap execute at a time, nor two attempts of one
-// run, but for those that were told to end, and for those whose process was paused, or lost its presence.
+// judgeOverlap checks that no two attempts execute at a time: of one run, or of a job whose runs may not overlap. Excused are
+// attempts whose context has ended, and those of a process that was paused or lost its presence.
 func (w *world) judgeOverlap(list []*execution) {
-	open := make(map[string][]*execution) // by job: those that may last still
+	open := make(map[string][]*execution) // by job: executions that may still last
 	for _, e := range list {
 		open[e.Job] = slices.DeleteFunc(open[e.Job], func(o *execution) bool { return !o.over.IsZero() && !o.over.After(e.Arrived) })
 		for _, before := range open[e.Job] {
@@ -31,7 +30,7 @@ func (w *world) judgeOverlap(list []*execution) {
 	}
 }
 
-// mayOverlap says whether there is a reason for two executions to overlap, of which before began first.
+// mayOverlap reports whether there is a reason for two executions to overlap. before started first.
 func (w *world) mayOverlap(e, before *execution) bool {
 	for _, j := range w.plan.jobs {
 		if j.Name == e.Job && j.Spec.Overlap == job.OverlapAllow && e.Run != before.Run {
@@ -41,9 +40,9 @@ func (w *world) mayOverlap(e, before *execution) bool {
 	return w.ends(e, before)
 }
 
-// ends says whether the first of two executions that overlap could not end before the second began.
+// ends reports whether the first of two overlapping executions could not end before the second started.
 func (w *world) ends(e, before *execution) bool {
-	if !before.told.IsZero() && !before.told.After(e.Arrived) { // it may take its kill grace, and no longer unless it was paused
+	if !before.told.IsZero() && !before.told.After(e.Arrived) { // it may take its kill grace, and longer only after a pause
 		over := before.told.Add(w.specOf(before.Job).KillGrace.Std())
 		return !before.over.IsZero() && !before.over.After(over) || w.unaware(before, over, history.Pause)
 	}
@@ -54,8 +53,8 @@ func (w *world) ends(e, before *execution) bool {
 	return w.unaware(stale, e.Arrived, history.Pause, history.Evict)
 }
 
-// unaware says whether a fault of one of these kinds kept a process from knowing, at an instant, that an execution of its was
-// given to others: one that was over long before does not.
+// unaware reports whether a fault of one of these kinds prevented a process from knowing, at an instant, that others have its
+// execution. A fault that ended long before does not.
 func (w *world) unaware(e *execution, at time.Time, kinds ...history.FaultKind) bool {
 	return slices.ContainsFunc(w.faults, func(f history.Fault) bool {
 		until := f.Until
@@ -66,8 +65,8 @@ func (w *world) unaware(e *execution, at time.Time, kinds ...history.FaultKind) 
 	})
 }
 
-// evictedUnawares says whether all that is wrong is that an execution began after one with a later token, since its process did
-// not know yet that its presence had been taken from it: the token is what its target can refuse it by.
+// evictedUnawares reports whether the only violation is that an execution started after one with a later token, because its
+// process did not know yet that its presence was deleted. The target can reject it by its token.
 func (w *world) evictedUnawares(v history.Violation, list []*execution) bool {
 	if !strings.HasPrefix(v.Text, "its target saw token") && !strings.HasPrefix(v.Text, "token or attempt does not rise") {
 		return false

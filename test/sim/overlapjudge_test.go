@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestOverlapsAreJudged has two attempts of one run overlap, in all ways in which that may be excused.
+// TestOverlapsAreJudged has two overlapping attempts of one run, with every possible excuse.
 func TestOverlapsAreJudged(t *testing.T) {
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	at := func(s float64) time.Time { return began.Add(time.Duration(s * float64(time.Second))) }
@@ -17,10 +17,10 @@ func TestOverlapsAreJudged(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		told  float64 // when the first was told to end; 0: it was not
-		over  float64 // the second begins at 10 s, and the kill grace is 2 s
+		told  float64 // when the context of the first ended; 0: it did not
+		over  float64 // end of the first; the second starts at 10 s, and the kill grace is 2 s
 		fault history.Fault
-		want  bool // it is excused
+		want  bool // whether the overlap is excused
 	}{
 		{"nobody told it", 0, 20, history.Fault{}, false},
 		{"it takes its kill grace", 9, 10.9, history.Fault{}, true},

@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// plan is what a seed says, but for what happens when.
+// plan is everything that a seed decides before the start.
 type plan struct {
 	seed      uint64
 	machines  []machineSpec
@@ -17,35 +17,35 @@ type plan struct {
 	ahead     time.Duration // dispatch.arm_ahead
 	jobs      []history.Job
 	limits    map[string]job.LimitSpec
-	work      map[string]work // by job
+	work      map[string]work // work of each job
 	began     time.Time       // when the machines are switched on
-	windows   []window        // when they are on: the last one ends with the schedules
-	gap       time.Duration   // from one harm to the next, on average
-	liars     bool            // workers' clocks are off by more than a little
-	clocksSet bool            // replicas' clocks are set wrong, and right again
+	windows   []window        // when the machines are on; the last window ends with the schedules
+	gap       time.Duration   // average time between two faults
+	liars     bool            // the clocks of workers are clearly wrong
+	clocksSet bool            // the clocks of replicas are set wrong, and right again
 }
 
-// window is a time throughout which the cluster is up, as far as it can be.
+// window is a time in which the machines are on.
 type window struct{ from, to time.Time }
 
-// usualOffset is how far the clock of a replica may be off without being called wrong.
+// usualOffset is the largest tolerated offset of a replica's clock.
 const usualOffset = 150 * time.Millisecond
 
 type machineSpec struct {
 	replica  bool
 	capacity int
-	offset   time.Duration // of its clock
-	lies     time.Duration // of its worker's
+	offset   time.Duration // offset of its clock
+	lies     time.Duration // offset of its worker's clock
 }
 
 func (p *plan) end() time.Time { return p.windows[len(p.windows)-1].to }
 
-// newPlan makes the plan of a seed: mostly storms of some minutes, and every fifth a schedule of months.
+// newPlan returns the plan of a seed: usually a storm of some minutes, and every fifth a schedule of months.
 func newPlan(seed uint64) plan {
 	d := throw(seed, "plan")
 	p := plan{seed: seed, work: make(map[string]work), limits: limits, liars: d.chance(0.2), clocksSet: d.chance(0.3)}
 	p.gap = d.between(1500*time.Millisecond, 15*time.Second)
-	// Not more than the slack of the judge: while nobody leads, a pause does not take back what is armed.
+	// At most the slack of the judge: without a leader, a pause does not withdraw armed runs.
 	p.ahead = oneOf(throw(seed, "ahead"), 0, 500*time.Millisecond, history.DefaultSlack)
 	p.addMachines(d)
 	if d.chance(0.25) {
@@ -72,7 +72,7 @@ func (p *plan) addMachines(d dice) {
 	}
 }
 
-// minutes is a storm of some minutes over short intervals.
+// minutes plans a storm of some minutes over short intervals.
 func (p *plan) minutes(d dice) {
 	p.began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(d.upTo(365 * 24 * time.Hour)).Truncate(time.Second)
 	from := p.began.Add(time.Second)
@@ -119,14 +119,14 @@ func (p *plan) minutes(d dice) {
 	p.add(d, edited, history.Job{Spec: job.Spec{Every: job.Duration(5 * second)}, Edited: true, MayFail: true}, quick)
 }
 
-// Jobs that callers play with.
+// Jobs that callers change.
 const (
-	asked  = "asked"  // runs are submitted
-	edited = "edited" // changed, paused, deleted and made anew
+	asked  = "asked"  // for submissions
+	edited = "edited" // changed, paused, deleted and created again
 )
 
-// months is daily and hourly schedules over months, of which the cluster is up for some minutes now and then: around the
-// times at which clocks are changed, and any others.
+// months plans daily and hourly schedules over months. The cluster is on for some minutes now and then: around changes of
+// clocks, and at other times.
 func (p *plan) months(d dice) {
 	hour, day := time.Hour, 24*time.Hour
 	p.began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(d.upTo(300 * day)).Truncate(time.Hour)
@@ -145,7 +145,7 @@ func (p *plan) months(d dice) {
 		at = from.Add(d.between(time.Minute, 3*time.Minute)).Truncate(time.Second)
 		p.windows = append(p.windows, window{from, at})
 	}
-	dense := p.windows[len(p.windows)-1].from.Add(-d.upTo(6 * hour)) // from when on there are slots by the minute
+	dense := p.windows[len(p.windows)-1].from.Add(-d.upTo(6 * hour)) // start of the slots by the minute
 	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"}
 	quick := work{least: time.Millisecond, most: 2 * time.Second}
 	for i, s := range []job.Spec{
@@ -169,7 +169,7 @@ func (p *plan) months(d dice) {
 	p.add(d, "minutely", history.Job{Spec: job.Spec{Every: job.Duration(10 * time.Second), Start: &dense}}, quick)
 }
 
-// add takes a job in. Its schedule ends with the last window.
+// add adds a job. Its schedule ends with the last window.
 func (p *plan) add(d dice, name string, j history.Job, how work) {
 	end := p.end()
 	j.Name, j.Effects = name, true
@@ -184,7 +184,8 @@ func (p *plan) add(d dice, name string, j history.Job, how work) {
 	}
 	j.Spec.Command = []string{"true"}
 	j.Spec = j.Spec.WithDefaults()
-	// After so many lost workers a run is given up, and a lying clock keeps the judge from seeing what an at-most-once run was lost to.
+	// After this many lost workers a run is abandoned, and a wrong clock hides from the judge what an at-most-once run was lost
+	// to.
 	j.MayFail = j.MayFail || how.slow > 0 || p.liars && j.Spec.Delivery == job.AtMostOnce
 	p.jobs = append(p.jobs, j)
 	p.work[name] = how

@@ -20,7 +20,7 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// The settings of a node that package node leaves no choice about, and those that it is started with here.
+// The settings of a node that package node fixes, and those of the simulation.
 const (
 	presenceTTL   = 5 * time.Second
 	workerTTL     = 3 * presenceTTL
@@ -30,20 +30,20 @@ const (
 	prefix        = "/rota"
 )
 
-// process is `rota serve` or `rota worker` from its start to its end: what package node wires below the HTTP interface.
+// process is `rota serve` or `rota worker` from start to end: everything that package node wires below the HTTP interface.
 type process struct {
 	machine *machine
 	world   *world
 	log     hclog.Logger
 	disk    string
 	started time.Time
-	ctx     context.Context // ends when it is asked to stop, or dies
+	ctx     context.Context // ends when the process is asked to stop, or dies
 	cancel  context.CancelFunc
-	dead    atomic.Bool   // it was killed; what is left of it may only end
-	stalled atomic.Bool   // it was paused while it ended: its timers ran on, and what it waited for stood still
-	gone    chan struct{} // closed when nobody listens at its address any more
+	dead    atomic.Bool   // the process was killed; the rest of it may only end
+	stalled atomic.Bool   // it was paused while it ended: its timers ran, but everything else stood still
+	gone    chan struct{} // closed when it no longer listens at its address
 	once    sync.Once     // closes gone
-	done    chan struct{} // closed when all of it has ended
+	done    chan struct{} // closed when everything of it has ended
 
 	client    *clientv3.Client
 	store     *store.Store
@@ -77,7 +77,7 @@ func newProcess(m *machine) *process {
 	return p
 }
 
-// die ends the process without another word.
+// die ends the process at once.
 func (p *process) die() {
 	p.dead.Store(true)
 	p.world.ledger.died(p)
@@ -85,10 +85,10 @@ func (p *process) die() {
 	p.cancel()
 }
 
-// hangUp closes the address.
+// hangUp closes its address.
 func (p *process) hangUp() { p.once.Do(func() { close(p.gone) }) }
 
-// run is the process's whole life.
+// run is the whole life of the process.
 func (p *process) run() {
 	defer close(p.done)
 	defer p.world.net.disconnect(p.client)
@@ -116,14 +116,14 @@ func (p *process) close() {
 	p.world.tally.addStore(p.store.Counts())
 }
 
-// serve begins what every replica does, whoever leads.
+// serve starts what every replica does, leader or not.
 func (p *process) serve(stops *stops) {
 	p.begin(stops, p.mirror.Follow)
 	p.begin(stops, p.scheduler.Run)
 	p.begin(stops, p.present)
 }
 
-// stand lets the replica campaign.
+// stand starts the campaign of the replica.
 func (p *process) stand(stops *stops) {
 	witness := election.NewWitness(election.WitnessConfig{
 		Prefix: p.store.Keys().Election(), Name: p.machine.name, Limit: p.store.Keys().Takeover(), Signs: p.store.Keys().Signs(),
@@ -131,7 +131,7 @@ func (p *process) stand(stops *stops) {
 		Answers: func(_ context.Context, addr string) bool { return p.world.listener(addr) != nil },
 	}, p.client, p.log.Named("election"))
 	p.begin(stops, witness.Run)
-	_, _ = election.RemoveStale(p.ctx, p.client, p.store.Keys().Election(), p.machine.name) // what it cannot remove expires
+	_, _ = election.RemoveStale(p.ctx, p.client, p.store.Keys().Election(), p.machine.name) // keys that it cannot remove expire
 	p.begin(stops, p.campaign)
 }
 
@@ -147,7 +147,7 @@ func (p *process) work(stops *stops) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil { // a worker without a disk takes nothing
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil { // a worker without a disk accepts no runs
 		return err
 	}
 	journal, err := worker.OpenJournal(p.disk)
@@ -166,13 +166,13 @@ func (p *process) work(stops *stops) error {
 	return nil
 }
 
-// known is a definition that the mirror has, if that is not older than rev.
+// known returns a definition of the mirror, if it is not older than rev.
 func (p *process) known(name string, rev int64) (*job.Job, bool) {
 	j, ok := p.mirror.Job(name)
 	return j, ok && j.Rev >= rev
 }
 
-// present shows the replica to the others.
+// present keeps the presence of the replica.
 func (p *process) present(ctx context.Context) error {
 	for ctx.Err() == nil {
 		record := job.Replica{Name: p.machine.name, Addr: p.machine.addr(), Started: p.started}
@@ -188,7 +188,7 @@ func (p *process) present(ctx context.Context) error {
 		case <-held.Done():
 		}
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		_ = held.Close(closing) // it expires otherwise
+		_ = held.Close(closing) // otherwise it expires
 		cancel()
 		sleep(ctx, time.Second)
 	}
@@ -207,7 +207,7 @@ func (s sessions) Update(ctx context.Context, of worker.Session, w job.Worker) e
 	return of.(*store.Presence).Update(ctx, w)
 }
 
-// stops ends what a process has begun, the last first.
+// stops stops the parts of a process, the last first.
 type stops struct{ steps []func() }
 
 func (s *stops) add(end func()) { s.steps = append(s.steps, end) }
@@ -218,11 +218,11 @@ func (s *stops) run() {
 	}
 }
 
-// begin runs something in the background until its turn to stop comes. What ends by itself is a failure.
+// begin runs a function in the background until its turn to stop. If the function ends by itself, that is a failure.
 func (p *process) begin(stops *stops, run func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { // waited for by the stop below
+	go func() { // the stop below waits for the goroutine
 		defer close(done)
 		if err := run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			p.world.fail("%s: %v", p.machine.name, err)
@@ -231,12 +231,12 @@ func (p *process) begin(stops *stops, run func(context.Context) error) {
 	stops.add(func() { cancel(); <-done })
 }
 
-// leads says whether the process leads, by all it knows.
+// leads reports whether the process leads by its own status.
 func (p *process) leads() bool {
 	return p.elector != nil && p.elector.Status().State == election.StateLeader
 }
 
-// ended says whether nothing of the process is left.
+// ended reports whether everything of the process has ended.
 func (p *process) ended() bool {
 	select {
 	case <-p.done:

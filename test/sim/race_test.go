@@ -2,8 +2,8 @@
 
 package sim
 
-// defaultSeeds is how many clusters a plain `go test -race` simulates.
+// defaultSeeds is the number of clusters of a plain `go test -race`.
 const defaultSeeds = 6
 
-// fewJobs is of how many jobs it replays a day.
+// fewJobs is the number of jobs in the replay of a day.
 const fewJobs = 1

@@ -16,7 +16,7 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// recorder keeps every version of every key, over a link that nothing is wrong with.
+// recorder keeps every version of every key, over a link without faults.
 type recorder struct {
 	client *clientv3.Client
 	done   chan struct{} // closed when the watch has ended
@@ -27,7 +27,7 @@ type recorder struct {
 	cursors  map[string]job.Cursor       // guarded by mu
 	jobs     map[string]job.Job          // guarded by mu
 	leases   map[string]clientv3.LeaseID // guarded by mu, by key
-	ended    map[string]job.State        // guarded by mu: runs that have, by name
+	ended    map[string]job.State        // guarded by mu: runs that have ended, by name
 }
 
 func newRecorder(server *mem.Server) *recorder {
@@ -36,7 +36,7 @@ func newRecorder(server *mem.Server) *recorder {
 		jobs: make(map[string]job.Job), leases: make(map[string]clientv3.LeaseID), ended: make(map[string]job.State),
 	}
 	watch := r.client.Watch(context.Background(), prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(1))
-	go func() { // ends with the client
+	go func() { // the goroutine ends with the client
 		defer close(r.done)
 		for resp := range watch {
 			r.record(resp.Events)
@@ -95,7 +95,7 @@ func (r *recorder) recordRun(name string, v history.Version) {
 	r.open[name] = run
 }
 
-// leased lists the keys on leases whose names begin like this, in order.
+// leased lists, sorted, the keys on leases with a prefix.
 func (r *recorder) leased(kind string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,7 +115,7 @@ func (r *recorder) lease(key string) clientv3.LeaseID {
 	return r.leases[key]
 }
 
-// live lists the runs that have not ended, in the order of their names.
+// live lists the runs that have not ended, sorted by name.
 func (r *recorder) live() []job.Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,7 +126,7 @@ func (r *recorder) live() []job.Run {
 	return runs
 }
 
-// definitions are the jobs as they stand, in the order of their names.
+// definitions returns the jobs in the store, sorted by name.
 func (r *recorder) definitions() []job.Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,7 +150,7 @@ func (r *recorder) history() []history.Version {
 	return slices.Clone(r.versions)
 }
 
-// became is how a run ended; false if it has not.
+// became returns the final state of a run; false if it has not ended.
 func (r *recorder) became(name string) (job.State, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,7 @@ var (
 
 // TestSim simulates clusters, one for each seed.
 func TestSim(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(800)) // a cluster is small, and its garbage is not
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // a cluster is small, but makes much garbage
 	total := newTally()
 	began := time.Now()
 	if *only >= 0 {
@@ -89,7 +89,7 @@ func simulate(t *testing.T, seed uint64, total *tally, verbose bool) {
 	total.addAll(count, seed)
 }
 
-// disks is a directory in memory where there is one, since journals are synced with every outcome.
+// disks returns a directory in memory if possible, because journals are synced with every outcome.
 func disks(t *testing.T) string {
 	t.Helper()
 	const memory = "/dev/shm"
@@ -104,7 +104,7 @@ func disks(t *testing.T) string {
 	return dir
 }
 
-// live is the whole story.
+// live runs the whole story.
 func (w *world) live() {
 	time.Sleep(time.Until(w.plan.began))
 	for _, name := range slices.Sorted(maps.Keys(w.plan.limits)) {
@@ -137,7 +137,7 @@ func (w *world) live() {
 	}
 }
 
-// switchOn starts a process wherever none runs.
+// switchOn starts a process on each machine without one.
 func (w *world) switchOn() {
 	w.off = false
 	for _, m := range w.machines {
@@ -145,7 +145,7 @@ func (w *world) switchOn() {
 	}
 }
 
-// switchOff ends every process, one way or the other.
+// switchOff ends every process by a stop or a kill.
 func (w *world) switchOff() {
 	w.off = true
 	w.heal()

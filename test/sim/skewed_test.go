@@ -9,8 +9,8 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// skewed is the store as a worker sees it whose wall clock is off. A worker knows no other clock, so its being off is the
-// same as all that it reads being off by as much the other way.
+// skewed is the store as seen by a worker with a wrong clock. A worker knows no other clock, so the error equals a shift of
+// everything that it reads in the other direction.
 type skewed struct {
 	*store.Store
 	off time.Duration
@@ -36,7 +36,7 @@ func (s skewed) Run(ctx context.Context, name, id string) (job.Run, error) {
 	return moved(r, -s.off), err
 }
 
-// moved is a run with every time that a worker reads or writes moved by d.
+// moved returns a run with every time that a worker reads or writes shifted by d.
 func moved(r job.Run, d time.Duration) job.Run {
 	if d == 0 {
 		return r

@@ -11,11 +11,11 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// tally counts what happened, by what it was.
+// tally counts events by kind.
 type tally struct {
 	mu     sync.Mutex
 	counts map[string]int      // guarded by mu
-	seeds  map[string][]uint64 // guarded by mu: where what was added by addAll happened
+	seeds  map[string][]uint64 // guarded by mu: seeds of the events that addAll added
 }
 
 func newTally() *tally { return &tally{counts: make(map[string]int), seeds: make(map[string][]uint64)} }
@@ -34,7 +34,7 @@ func (t *tally) of(what string) int {
 	return t.counts[what]
 }
 
-// addStore counts what the store of a process did.
+// addStore counts the operations of a process's store.
 func (t *tally) addStore(c store.Counts) {
 	t.addN("writes", int(c.Writes))
 	t.addN("writes refused: the record had changed", int(c.Conflicts))
@@ -42,7 +42,7 @@ func (t *tally) addStore(c store.Counts) {
 	t.addN("watches built anew", int(c.Relists))
 }
 
-// addVerdict counts what was judged.
+// addVerdict adds the counts of a verdict.
 func (t *tally) addVerdict(v history.Verdict, effects int) {
 	t.addN("slots", v.Slots)
 	t.addN("runs", v.Runs)
@@ -51,7 +51,7 @@ func (t *tally) addVerdict(v history.Verdict, effects int) {
 	t.addN("effects once more, explained by a fault", v.Doubles)
 }
 
-// addAll takes over the tally of a seed.
+// addAll adds the tally of a seed.
 func (t *tally) addAll(o *tally, seed uint64) {
 	o.mu.Lock()
 	counts := maps.Clone(o.counts)
@@ -65,7 +65,7 @@ func (t *tally) addAll(o *tally, seed uint64) {
 	}
 }
 
-// seldom is in how many clusters something happens of which it is told which these were.
+// seldom is the number of clusters up to which the seeds of an event are listed.
 const seldom = 12
 
 func (t *tally) String() string {

@@ -19,7 +19,7 @@ import (
 type world struct {
 	t        *testing.T
 	plan     plan
-	dir      string // of all disks
+	dir      string // directory of all disks
 	log      hclog.Logger
 	tally    *tally
 	server   *mem.Server
@@ -28,9 +28,9 @@ type world struct {
 	recorder *recorder
 	caller   *caller
 	machines []*machine
-	off      bool     // no process is to be started
-	suspects []string // jobs that something was broken about
-	agenda   []entry  // in the order of time; only the goroutine that runs it touches it
+	off      bool     // no process may start
+	suspects []string // jobs with a violation
+	agenda   []entry  // in the order of time; only the goroutine that runs it uses it
 
 	processes sync.WaitGroup
 
@@ -39,13 +39,13 @@ type world struct {
 	listening map[string]*process // guarded by mu, by address
 }
 
-// entry is something to do at some time.
+// entry is an action at a time.
 type entry struct {
 	at time.Time
 	do func()
 }
 
-// at has something done when its time comes.
+// at schedules an action.
 func (w *world) at(t time.Time, do func()) {
 	i, _ := slices.BinarySearchFunc(w.agenda, t, func(e entry, t time.Time) int {
 		if e.at.After(t) {
@@ -56,7 +56,7 @@ func (w *world) at(t time.Time, do func()) {
 	w.agenda = slices.Insert(w.agenda, i, entry{t, do})
 }
 
-// runUntil does what the agenda holds until end.
+// runUntil runs the actions of the agenda until end.
 func (w *world) runUntil(end time.Time) {
 	for len(w.agenda) > 0 && !w.agenda[0].at.After(end) {
 		next := w.agenda[0]
@@ -69,7 +69,7 @@ func (w *world) runUntil(end time.Time) {
 	time.Sleep(time.Until(end))
 }
 
-// newWorld builds the machines and the store; no process runs yet.
+// newWorld makes the machines and the store without a process.
 func newWorld(t *testing.T, p plan, dir string, log hclog.Logger, count *tally) *world {
 	w := &world{t: t, plan: p, dir: dir, log: log, tally: count, net: newNetwork(p.seed, count), listening: make(map[string]*process)}
 	w.server = mem.New(mem.Config{Faults: w.net})
@@ -108,14 +108,14 @@ func (w *world) fault(f history.Fault) {
 	w.faults = append(w.faults, f)
 }
 
-// listen lets others reach p at its machine's address.
+// listen makes p reachable at its machine's address.
 func (w *world) listen(p *process) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.listening[p.machine.addr()] = p
 }
 
-// listener is who can be reached at an address; nil: nobody.
+// listener returns the process at an address; nil if there is none.
 func (w *world) listener(addr string) *process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,7 +131,7 @@ func (w *world) listener(addr string) *process {
 	}
 }
 
-// awaitDeath is election.AwaitDeath in this world. Now and then it is wrong.
+// awaitDeath is election.AwaitDeath in the simulation. Sometimes its proof is wrong.
 func (w *world) awaitDeath(ctx context.Context, addr string) bool {
 	p := w.listener(addr)
 	if p == nil {

@@ -1,2 +1,2 @@
-// Command member runs one etcd member in a process of its own, for tests that harm etcd and rota apart from each other.
+// Command member runs one etcd member as a process of its own, for tests that make faults of etcd and of rota separately.
 package main

@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	cfg := embedded.Config{CompactionRetention: time.Hour} // longer than any test: they compact themselves
+	cfg := embedded.Config{CompactionRetention: time.Hour} // longer than any test; tests compact by themselves
 	flag.StringVar(&cfg.Name, "name", "", "of the member")
 	flag.StringVar(&cfg.Dir, "dir", "", "for its data")
 	flag.StringVar(&cfg.Client, "client", "", "URL for clients")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// suspect notes that something is wrong with a job, or a run.
+// suspect records that a job or a run has a violation.
 func (w *world) suspect(what string) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(what, "cursor "), "/")
 	if !slices.Contains(w.suspects, name) {
@@ -15,7 +15,7 @@ func (w *world) suspect(what string) {
 	}
 }
 
-// tell writes down what was recorded about the jobs that something is wrong with.
+// tell prints the records of the jobs with a violation.
 func (w *world) tell() {
 	for _, name := range w.suspects {
 		w.tellJob(name)
@@ -28,7 +28,7 @@ func (w *world) tell() {
 	w.t.Logf("faults that the judge was told of:\n%s", b.String())
 }
 
-// tellJob writes down everything that was recorded about a job.
+// tellJob prints all records of a job.
 func (w *world) tellJob(name string) {
 	var b strings.Builder
 	for _, v := range w.recorder.history() {
@@ -52,7 +52,7 @@ func (w *world) tellJob(name string) {
 	w.t.Logf("%s, from %s\n%s", name, w.plan.began.Format(time.RFC3339), b.String())
 }
 
-// tellLeader writes down what the leader knows of a job.
+// tellLeader prints what the leader knows about a job.
 func (w *world) tellLeader(name string) {
 	m := w.leader()
 	if m == nil {
