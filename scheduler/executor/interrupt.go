@@ -32,7 +32,9 @@ func Interrupted(ctx context.Context, req *Request, at time.Time) (job.Outcome, 
 	switch {
 	case errors.Is(cause, ErrTimeout), errors.Is(cause, context.DeadlineExceeded):
 		o.State, o.Retry = job.TimedOut, true
-		if detailed := !errors.Is(cause, ErrTimeout) && !errors.Is(cause, context.DeadlineExceeded); !detailed && req.Spec.Timeout > 0 {
+		// A cause that wraps one of the two says more than they do, so errors.Is would be wrong.
+		plain := cause == ErrTimeout || cause == context.DeadlineExceeded //nolint:errorlint // see above
+		if plain && req.Spec.Timeout > 0 {
 			o.Reason = ErrTimeout.Error() + " after " + req.Spec.Timeout.String()
 		}
 	case errors.Is(cause, ErrCanceled):
