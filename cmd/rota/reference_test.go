@@ -91,18 +91,21 @@ func isSetting(name string) bool {
 }
 
 // commandLine finds the command lines of rota in the blocks of code of a page.
-var commandLine = regexp.MustCompile(`(?m)^(?:\$ )?(?:bin/)?rota ([^\n]+)$`)
+var commandLine = regexp.MustCompile(`(?m)^ *(?:\$ )?(?:bin/)?rota ([^\n]+)$`)
 
 // TestCommandsInTheDocsExist looks for the command and the flags of each command line that a page shows.
 func TestCommandsInTheDocsExist(t *testing.T) {
-	block := regexp.MustCompile("(?ms)^ *```(?:sh)?\n(.*?)^ *```$")
+	block := regexp.MustCompile("(?ms)^ *```([^\n]*)\n(.*?)^ *```$")
 	for _, page := range docPages(t) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, code := range block.FindAllStringSubmatch(string(text), -1) {
-			for _, line := range commandLine.FindAllStringSubmatch(code[1], -1) {
+			if code[1] != "" && code[1] != "sh" {
+				continue
+			}
+			for _, line := range commandLine.FindAllStringSubmatch(code[2], -1) {
 				checkCommandLine(t, page, line[1])
 			}
 		}
