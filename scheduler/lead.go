@@ -47,7 +47,7 @@ func (s *Scheduler) lead(run context.Context, r leadRequest) error {
 			}
 		}
 		if ctx.Err() != nil {
-			if inFlight.count() == 0 {
+			if n, _ := inFlight.pending(); n == 0 {
 				return context.Cause(ctx)
 			}
 			done = nil
@@ -55,8 +55,9 @@ func (s *Scheduler) lead(run context.Context, r leadRequest) error {
 			s.applyFeed()
 			inFlight.add(s.plan(ctx, r.term, in, now))
 		}
+		pending, oldest := inFlight.pending()
 		s.status.Store(&Status{
-			Term: r.term.Rev, Since: began, Pending: inFlight.count(), Oldest: inFlight.oldest(), Due: s.planner.Due(),
+			Term: r.term.Rev, Since: began, Pending: pending, Oldest: oldest, Due: s.planner.Due(),
 			Refused: refused.since, RefusedLast: refused.last, Load: s.planner.Load(), Breakers: s.planner.Breakers(),
 		})
 		if next, ok := s.planner.Next(); ok && done != nil {

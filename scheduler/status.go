@@ -77,21 +77,15 @@ func (f *flights) add(next *flight) {
 	}
 }
 
-// count returns how many decisions are under way, and forgets the batches that are answered.
-func (f *flights) count() (n int) {
+// pending forgets the batches that are answered. It returns how many decisions are under way, and when the oldest of them was
+// sent; zero if there is none.
+func (f *flights) pending() (n int, oldest time.Time) {
 	f.list = slices.DeleteFunc(f.list, func(f *flight) bool { return f.left == 0 })
 	for _, f := range f.list {
 		n += f.left
 	}
-	return n
-}
-
-// oldest returns when the oldest batch under way was sent, zero if there is none.
-func (f *flights) oldest() time.Time {
-	for _, f := range f.list {
-		if f.left > 0 {
-			return f.sent
-		}
+	if n > 0 {
+		oldest = f.list[0].sent
 	}
-	return time.Time{}
+	return n, oldest
 }

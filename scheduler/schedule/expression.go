@@ -138,23 +138,22 @@ func plainMessage(err error) string {
 	return msg
 }
 
+// descriptors are the words for whole expressions.
+var descriptors = map[string]string{
+	"@HOURLY": "0 * * * *", "@DAILY": "0 0 * * *", "@MIDNIGHT": "0 0 * * *", "@WEEKLY": "0 0 * * 0", "@MONTHLY": "0 0 1 * *",
+	"@YEARLY": "0 0 1 1 *", "@ANNUALLY": "0 0 1 1 *",
+}
+
 // descriptor returns the expression of a word such as @DAILY.
 func descriptor(word string) (string, *refusal) {
-	switch word {
-	case "@HOURLY":
-		return "0 * * * *", nil
-	case "@DAILY", "@MIDNIGHT":
-		return "0 0 * * *", nil
-	case "@WEEKLY":
-		return "0 0 * * 0", nil
-	case "@MONTHLY":
-		return "0 0 1 * *", nil
-	case "@YEARLY", "@ANNUALLY":
-		return "0 0 1 1 *", nil
-	case "@REBOOT":
+	if word == "@REBOOT" {
 		return "", refused("run it from the machine's own boot, or trigger it with rota run", "a cluster does not reboot")
 	}
-	return "", refused("@hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, @every D", "is not a known word")
+	plain, ok := descriptors[word]
+	if !ok {
+		return "", refused("@hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, @every D", "is not a known word")
+	}
+	return plain, nil
 }
 
 func parseEvery(text string) (rule, *refusal) {
