@@ -11,8 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Snapshot reads every mirrored record and every event as they are at one revision. A key at which no record belongs is one
-// without a kind, that nobody can read.
+// Snapshot reads every mirrored record and every event as of one revision. A key at which no record belongs comes as an unreadable record
+// without a kind.
 func (s *Store) Snapshot(ctx context.Context) (records []job.Change, rev int64, err error) {
 	kvs, rev, err := s.list(ctx, s.keys.All())
 	if err != nil {
@@ -30,8 +30,8 @@ func (s *Store) Snapshot(ctx context.Context) (records []job.Change, rev int64, 
 	return records, rev, nil
 }
 
-// Log reads every change up to a revision, from the oldest that etcd still knows, those of one revision together.
-// from is that oldest revision: 1 if nothing has been compacted.
+// Log reads every change up to a revision, from the oldest revision that is not compacted, those of one revision together. from is that
+// oldest revision: 1 if nothing was compacted.
 func (s *Store) Log(ctx context.Context, upTo int64) (from int64, log [][]job.Change, err error) {
 	from = 1
 	for {
@@ -44,7 +44,7 @@ func (s *Store) Log(ctx context.Context, upTo int64) (from int64, log [][]job.Ch
 	}
 }
 
-// compactedError says from which revision on etcd knows the log.
+// compactedError carries the oldest revision of the log.
 type compactedError struct{ revision int64 }
 
 func (e *compactedError) Error() string {
@@ -61,7 +61,7 @@ func (s *Store) logFrom(ctx context.Context, from, upTo int64) (log [][]job.Chan
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("read log from revision %d: %w", from, context.Cause(ctx))
-		case <-probe.C: // the answer tells that everything up to it has been delivered
+		case <-probe.C: // the response shows that everything up to its revision was delivered
 			if err := s.client.RequestProgress(ctx); err != nil {
 				return nil, fmt.Errorf("read log from revision %d: %w", from, err)
 			}

@@ -6,16 +6,16 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// What one request may hold. etcd takes 128 operations, counted along the deepest path: those of the request and those
-// of the largest transaction nested in it; and 1.5 MiB, of which we leave a part to the encoding.
+// What one request may hold. etcd accepts 128 operations, counted along the deepest path: those of the request and those of the largest
+// transaction nested in it. It accepts 1.5 MiB, of which a part is left for the encoding.
 const (
 	maxWrites = 100
 	maxOps    = 128
 	maxBytes  = 5 << 18
-	opBytes   = 32 // of one guard or operation beside key and value, at most
+	opBytes   = 32 // of one guard or operation besides key and value, at most
 )
 
-// batch is the writes of one request.
+// batch holds the writes of one request.
 type batch struct {
 	writes []*write
 	orders orders
@@ -24,14 +24,14 @@ type batch struct {
 	limits map[string]bool // that its writes give to runs
 }
 
-// clashes says whether w gives a run a limit that another write of the batch gives to another: tokens, which are revisions,
-// have to rise along the holders of a limit.
+// clashes reports whether w gives a run a limit that another write of the batch gives to another run. Fencing tokens are revisions, and
+// they must rise from one holder of a limit to the next.
 func (b *batch) clashes(w *write) bool {
 	return slices.ContainsFunc(w.limits, func(name string) bool { return b.limits[name] })
 }
 
-// add takes w in, unless the request would become too large for etcd. The first write always gets in: whether it is too
-// large is for etcd to say.
+// add adds w and returns true, unless the request would become too large for etcd. It always adds the first write: etcd itself says
+// whether that is too large.
 func (b *batch) add(w *write) bool {
 	ops := len(b.writes) + 1 + b.orders.with(w.order)
 	depth := max(b.depth, len(w.guards), len(w.then))
@@ -51,25 +51,25 @@ func (b *batch) add(w *write) bool {
 	return true
 }
 
-// leave removes and returns the writes whose callers gave up. They would only take place when nobody expects it any more: a run
-// that was made by an earlier sending may have ended and be forgotten by then, and would be made again.
-func (b *batch) leave() (gone []*write) {
-	if !slices.ContainsFunc(b.writes, (*write).isGone) {
+// removeAbandoned removes and returns the writes whose callers gave up. Sent again, they might create a run a second time: the run of an
+// earlier sending may have ended and been removed by then.
+func (b *batch) removeAbandoned() (gone []*write) {
+	if !slices.ContainsFunc(b.writes, (*write).isAbandoned) {
 		return nil
 	}
 	all := b.writes
 	*b = batch{}
 	for _, w := range all {
-		if w.isGone() {
+		if w.isAbandoned() {
 			gone = append(gone, w)
 		} else {
-			b.add(w) // which was in with more beside it
+			b.add(w) // it fits, because it did with more
 		}
 	}
 	return gone
 }
 
-// ops returns what the request does: the answer of the i-th operation is that of the i-th write.
+// ops returns the operations of the request. The i-th response is that of the i-th write.
 func (b *batch) ops() ([]*pb.RequestOp, error) {
 	ops := make([]*pb.RequestOp, 0, len(b.writes)+len(b.orders.list))
 	for _, w := range b.writes {
@@ -79,7 +79,7 @@ func (b *batch) ops() ([]*pb.RequestOp, error) {
 	return append(ops, orders...), err
 }
 
-// unanswered notes that a sending of the batch was not answered, and may be applied at any time.
+// unanswered records that a sending of the batch was not answered, and may be applied at any time.
 func (b *batch) unanswered() {
 	for _, w := range b.writes {
 		w.open = true
@@ -90,7 +90,7 @@ func (b *batch) open() bool {
 	return slices.ContainsFunc(b.writes, func(w *write) bool { return w.open })
 }
 
-// size is what w adds to a request, in bytes, rounded up.
+// size returns how much w adds to a request, in bytes, rounded up.
 func (w *write) size() (n int) {
 	n = w.bytes + opBytes*(len(w.guards)+len(w.then))
 	for _, guard := range w.guards {

@@ -19,7 +19,7 @@ func same(field, got, want string) error {
 	return nil
 }
 
-// maxCount is more than we ever count to, so that what is counted up stays above zero.
+// maxCount bounds counters in records. rota never counts so far, and the bound rules out overflows.
 const maxCount = 1 << 30
 
 func checkJob(j *job.Job, name string, rev int64) error {
@@ -28,13 +28,13 @@ func checkJob(j *job.Job, name string, rev int64) error {
 		return err
 	}
 	if name == job.AdHoc {
-		return errors.New("the name is that of commands without a job")
+		return errors.New("the name is reserved for commands without a job")
 	}
 	if j.Generation < 1 || j.Generation > maxCount {
-		return fmt.Errorf("generation is %d, and begins at 1", j.Generation)
+		return fmt.Errorf("generation is %d, and the first is 1", j.Generation)
 	}
 	if j.Spec == nil {
-		return errors.New("it does not say what to do")
+		return errors.New("it has no spec")
 	}
 	if err := j.Spec.Check(); err != nil {
 		return err
@@ -48,7 +48,7 @@ func checkLimit(l *job.Limit, name string, rev int64) error {
 		return err
 	}
 	if l.Spec == (job.LimitSpec{}) {
-		return errors.New("it limits nothing")
+		return errors.New("it has no limit")
 	}
 	if err := l.Spec.Check(); err != nil {
 		return err
@@ -59,9 +59,9 @@ func checkLimit(l *job.Limit, name string, rev int64) error {
 func checkCursor(c *job.Cursor, name string, rev int64) error {
 	c.Rev = rev
 	if c.After.IsZero() {
-		return errors.New("it does not say up to when slots are decided")
+		return errors.New("it has no time up to which slots are decided")
 	}
-	if !c.Next.IsZero() && !c.Next.After(c.After) { // it would go backwards
+	if !c.Next.IsZero() && !c.Next.After(c.After) { // the cursor would move back
 		return errors.New("its next slot is decided already")
 	}
 	return same("job", c.Job, name)
@@ -82,7 +82,7 @@ func checkRun(r *job.Run, name string, rev int64) error {
 	if r.Attempt < 0 || r.Attempt > maxCount || r.Bound < 0 {
 		return fmt.Errorf("attempt is %d, bound %v", r.Attempt, r.Bound)
 	}
-	if r.Spec != nil { // or else its job says what to do
+	if r.Spec != nil { // nil: the job's spec applies
 		if err := r.Spec.Check(); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func checkReplica(r *job.Replica, name string, rev int64) error {
 func checkGate(g *job.Gate, _ string, rev int64) error {
 	g.Rev = rev
 	if g.Paused == nil && g.Since.IsZero() {
-		return errors.New("it is neither closed nor says since when it is open")
+		return errors.New("it has neither a pause nor the time of the last resumption")
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func checkNotifyState(t *job.NotifyState, name string, rev int64) error {
 
 func checkTombstone(t *tombstone, _ string, _ int64) error {
 	if t.Op == "" {
-		return errors.New("it does not say who removed what was there")
+		return errors.New("it has no id of the removal")
 	}
 	return nil
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// maxRecord bounds one record, in bytes: a run is written twice in one request, as its record and in its worker's
-// order, and etcd takes 1.5 MiB per request.
+// maxRecord bounds one record, in bytes. A request may hold a run twice, as its record and in its worker's order, and etcd accepts
+// 1.5 MiB for each request.
 const maxRecord = 512 << 10
 
-// encode returns the JSON of a record, job.ErrTooLarge if it is too large to be one.
+// encode returns the JSON of a record. The error is job.ErrTooLarge if it is too large.
 func encode(record any) ([]byte, error) {
 	out, err := marshal(record)
 	if err != nil {
@@ -28,19 +28,19 @@ func encode(record any) ([]byte, error) {
 	return out, nil
 }
 
-// appender is a record that is written often: AppendJSON makes of it what encoding/json would, but faster, or says that it
-// leaves that to encoding/json.
+// appender is a record that is written often. AppendJSON returns what encoding/json would, but faster. If ok is false, encoding/json must
+// encode the record.
 type appender interface {
 	AppendJSON(b []byte) (out []byte, ok bool)
 }
 
-// usual is the size that most records do not exceed, in bytes.
-const usual = 640
+// usualSize is a size in bytes that few records exceed.
+const usualSize = 640
 
-// marshal leaves <, > and & as they are: escaped, each takes six bytes.
+// marshal returns the JSON of v. It does not escape <, > and &, because each would take six bytes.
 func marshal(v any) ([]byte, error) {
 	if a, often := v.(appender); often {
-		if out, ok := a.AppendJSON(make([]byte, 0, usual)); ok {
+		if out, ok := a.AppendJSON(make([]byte, 0, usualSize)); ok {
 			return out, nil
 		}
 	}
@@ -53,8 +53,8 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// decode reads a record. It refuses what this version could not act on: another type, a name that is not the key's, a state
-// that it does not know. Fields that it does not know are ignored.
+// decode decodes a record. It refuses a record that this version cannot act on: another type, a name that is not the key's, an unknown
+// state. It ignores unknown fields.
 func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	c := job.Change{Kind: kind, Name: name, Rev: rev}
 	f := familyOf(kind)
@@ -77,7 +77,7 @@ func decodeKV(kind Kind, name string, kv *mvccpb.KeyValue) job.Change {
 	return c
 }
 
-// decoder returns the decode of a family whose records are of type T. check judges a record at name, and takes over its revision.
+// decoder returns the decode of a family whose records are of type T. check checks a record, and sets its revision.
 func decoder[T any](check func(v *T, name string, rev int64) error) func(string, []byte, int64) (any, error) {
 	return func(name string, value []byte, rev int64) (any, error) {
 		if err := checkSize(value); err != nil {
@@ -98,7 +98,7 @@ func checkSize(value []byte) error {
 	return nil
 }
 
-// share lets a definition have in common with others what most definitions say, and with its key the name.
+// share makes a definition share memory: its name with its key, and its common texts with other definitions.
 func share(j *job.Job, name string) {
 	if j.Name == name {
 		j.Name = name
@@ -108,8 +108,8 @@ func share(j *job.Job, name string) {
 	}
 }
 
-// parser is a record that is read often: ParseJSON reads what encoding/json would, but faster, or says that it leaves that to
-// encoding/json.
+// parser is a record that is read often. ParseJSON reads what encoding/json would, but faster. If it returns false, encoding/json must
+// decode the record.
 type parser interface {
 	ParseJSON(b []byte) bool
 }
@@ -160,7 +160,7 @@ func unmarshal(value []byte, v any) error {
 	return nil
 }
 
-// decodeOrder reads the order called id. Its revision is the fencing token of its runs.
+// decodeOrder decodes the order called id. Its revision is the fencing token of its runs.
 func decodeOrder(id string, value []byte, rev int64) (job.Order, error) {
 	o, err := read[job.Order](value)
 	if err != nil {

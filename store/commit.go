@@ -9,11 +9,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Commit writes a leader's decisions, each all or nothing, and calls done once for each, from any goroutine, with its
-// index. Applied.Err is nil, job.ErrConflict (look at the records as they stand), another definite refusal, or it wraps
-// the cause of ctx when the outcome is unknown, or the records as they stand are. election.ErrTermLost means that nothing
-// of this term is written from now on; a sending before that, which was not answered, may have been. ctx is that of the
-// term.
+// Commit writes a leader's decisions, each all or nothing. It calls done once for each, from any goroutine, with its index. ctx must be
+// the term's context.
+//
+// Applied.Err is nil, job.ErrConflict (Applied then has the present records), or another definite refusal. It wraps the cause of ctx if
+// the outcome or the present records are unknown. election.ErrTermLost means that nothing of this term is written from now on; an earlier
+// unanswered sending may have been applied.
 func (s *Store) Commit(ctx context.Context, term election.Term, ds []job.Decision, done func(int, job.Applied)) {
 	g := s.led(ctx, term)
 	ws := make([]*write, 0, len(ds))
@@ -29,12 +30,12 @@ func (s *Store) Commit(ctx context.Context, term election.Term, ds []job.Decisio
 	g.enqueue(ws...)
 }
 
-// decision turns a decision into the write that it is.
+// decision returns the write of a decision.
 func (s *Store) decision(d *job.Decision, term election.Term) (*write, error) {
-	if term.Rev <= 0 { // the key of no term is absent, and so has this create revision
+	if term.Rev <= 0 { // 0 is the create revision of an absent key, so it would pass the guard
 		return nil, election.ErrTermLost
 	}
-	w := &write{id: s.ops.next(), lane: d.Job}
+	w := &write{id: s.ids.next(), lane: d.Job}
 	if d.JobRev != 0 {
 		w.guards = append(w.guards, unchanged(s.keys.job(d.Job), d.JobRev))
 	}
@@ -84,25 +85,56 @@ func (s *Store) decideRun(w *write, d *job.Decision, term election.Term) error {
 	return nil
 }
 
-// applied tells a leader what became of d.
+// applied returns the result of d.
 func (s *Store) applied(d *job.Decision, out *written) job.Applied {
 	a := job.Applied{Rev: out.rev, Err: out.err}
 	if d.Run != nil {
-		c := s.seen(out, KindRuns, d.Run.Name(), s.keys.run(d.Run.Job, d.Run.ID))
+		c := found(out, KindRuns, d.Run.Name(), s.keys.run(d.Run.Job, d.Run.ID))
 		a.Run, a.Unreadable = job.ValueOf[job.Run](c), c.Bad != nil
 	}
 	if d.Cursor != nil {
-		c := s.seen(out, KindCursors, d.Job, s.keys.cursor(d.Job))
+		c := found(out, KindCursors, d.Job, s.keys.cursor(d.Job))
 		a.Cursor, a.BadCursor = job.ValueOf[job.Cursor](c), c.Bad != nil
 	}
 	return a
 }
 
-// seen decodes a record that was found where a write was refused; the zero job.Change if there is none.
-func (s *Store) seen(out *written, kind Kind, name, key string) job.Change {
-	kv := out.seen[key]
+// found decodes the record that a refused write found at key; the zero job.Change if there is none.
+func found(out *written, kind Kind, name, key string) job.Change {
+	kv := out.found[key]
 	if kv == nil {
 		return job.Change{}
 	}
 	return decode(kind, name, kv.value, kv.rev)
+}
+
+// PutNotifyState writes the state of a leader's messages about jobs, at most one record for each job. It calls done once for each record,
+// from any goroutine, with its index and the revision at which it was written. A record's Rev is the revision that it replaces, zero if
+// there must be none. err is job.ErrConflict if the record is at another revision, or the job is gone. Then rev is the revision of the
+// record that exists, zero if there is none. Otherwise PutNotifyState behaves as Commit.
+func (s *Store) PutNotifyState(ctx context.Context, term election.Term, list []job.NotifyState, done func(i int, rev int64, err error)) {
+	g := s.led(ctx, term)
+	ws := make([]*write, 0, len(list))
+	for i, t := range list {
+		key := s.keys.record(KindNotifyState, t.Job)
+		w := &write{id: s.ids.next(), lane: key}
+		t.Op, t.Term = w.id, term.Rev
+		if term.Rev <= 0 {
+			done(i, 0, election.ErrTermLost)
+			continue
+		}
+		w.guards = append(w.guards, exists(s.keys.job(t.Job)))
+		if err := w.put(key, t.Rev, t); err != nil {
+			done(i, 0, err)
+			continue
+		}
+		w.done = func(out *written) {
+			if there := out.found[key]; there != nil {
+				out.rev = there.rev
+			}
+			done(i, out.rev, out.err)
+		}
+		ws = append(ws, w)
+	}
+	g.enqueue(ws...)
 }

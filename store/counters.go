@@ -13,17 +13,18 @@ type counters struct {
 	orders  atomic.Pointer[time.Time]
 }
 
-func (c *counters) ordered(at time.Time) { c.orders.Store(&at) }
+// ordersCurrent records that Orders had delivered everything at an instant.
+func (c *counters) ordersCurrent(at time.Time) { c.orders.Store(&at) }
 
-// reached is the highest revision that one cluster of etcd has answered with: the first that answered, or the one that it was
-// begun with.
+// reached is the highest revision that one etcd cluster has answered with. The cluster is the first that answered, or that of reset.
 type reached struct {
 	mu      sync.Mutex
 	cluster uint64 // guarded by mu; 0: none has answered
 	rev     int64  // guarded by mu
 }
 
-func (r *reached) note(cluster uint64, rev int64) {
+// raise takes in a revision that a cluster answered with.
+func (r *reached) raise(cluster uint64, rev int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cluster == 0 {
@@ -34,27 +35,27 @@ func (r *reached) note(cluster uint64, rev int64) {
 	}
 }
 
-func (r *reached) begin(cluster uint64, rev int64) {
+func (r *reached) reset(cluster uint64, rev int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cluster, r.rev = cluster, rev
 }
 
-func (r *reached) last() int64 {
+func (r *reached) get() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rev
 }
 
-// Counts is what a store has done since its process began.
+// Counts is what a store has done since its process started.
 type Counts struct {
 	Transactions int64 // requests sent to etcd, repeats included
 	Writes       int64 // changes that took effect
-	Puts         int64 // keys that they put or deleted, those of orders included
+	Puts         int64 // keys that they put or deleted, orders included
 	Bytes        int64 // of these keys and their values
-	Conflicts    int64 // changes refused since a record had changed
-	Fenced       int64 // changes refused since the term was over
-	Relists      int64 // times a watch had to be built anew
+	Conflicts    int64 // changes refused because a record had changed
+	Fenced       int64 // changes refused because the term had ended
+	Relists      int64 // times that a watch was replaced
 }
 
 // Counts returns the present counts.

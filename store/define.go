@@ -110,7 +110,7 @@ func (s *Store) put(ctx context.Context, kind Kind, name string, v any, op *stri
 		return err
 	}
 	if *rev == 0 && familyOf(kind).tombstones {
-		w.above(s.keys.stone(kind, name))
+		w.refuseTombstone(s.keys.tombstone(kind, name))
 	}
 	out, err := s.exactly(ctx, w)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Store) remove(ctx context.Context, kind Kind, name string, rev int64) e
 	for _, companion := range familyOf(kind).companions {
 		w.dropAnyway(s.keys.record(companion, name))
 	}
-	w.leave(s.keys.stone(kind, name))
+	w.leaveTombstone(s.keys.tombstone(kind, name))
 	if _, err := s.exactly(ctx, w); err != nil {
 		return fmt.Errorf("delete %s: %w", title(kind, name), err)
 	}
@@ -140,7 +140,7 @@ func (s *Store) writeOf(kind Kind, name string) *write {
 	if kind == KindJobs {
 		lane = name
 	}
-	return &write{id: s.ops.next(), lane: lane}
+	return &write{id: s.ids.next(), lane: lane}
 }
 
 // get reads one record, with its revision. The error is job.ErrNotFound if there is none. It is job.ErrUnreadable if the record is

@@ -1,28 +1,31 @@
-// Package store keeps rota's records in etcd. Besides it package election alone writes there: its candidates and the mark of a
-// takeover, and it removes the term and the presence of a process that is proven dead.
+// Package store keeps rota's records in etcd.
+//
+// Only package election also writes there: its candidates, the mark of a takeover, and the removal of the term and the presence of a
+// process that is proven dead.
 //
 // # Guarantees
 //
-// Every change is one transaction that compares (a) what entitles the writer (the leader's Term, or the fencing token
-// of an attempt) and (b) the revision, or the absence, of each record that it replaces. (a) alone would let a leader's
-// own timed-out write land on top of a newer one.
+// Every change is one transaction. It compares (a) what entitles the writer: the leader's term, or the fencing token of an attempt, and
+// (b) the revision, or the absence, of each record that it replaces. Without (b), a leader's own late write could overwrite a newer one.
 //
-// An error from etcd that does not say "refused" leaves open whether the write took place, now or later, and reading
-// does not settle it. The same guarded transaction is sent again until the answer is definite; each record carries the
-// id of the write that made it (its op), so a write that finds its own record, byte for byte, knows that it had succeeded
-// before. If somebody has changed the record since, it is reported as a conflict with the record as it stands: what a leader or a
-// worker does next goes by that. Who defines, pauses or removes something is told whether it took place all the same: etcd's
-// past shows what took the place of the record that was to be replaced, and a tombstone whose removal it was.
+// If etcd returns an error that is not a refusal, the write may take place now or later, and a read does not settle that. So the store
+// sends the same guarded transaction again until the answer is definite. Each record carries the id of the write that made it (its op).
+// A write that finds its own record, byte for byte, has succeeded before.
 //
-// Changes that are ready together share a transaction (group commit), each nested with its own guards, so that one that
-// is stale fails alone. Two decisions about the same job never share one, since both would have the same fencing token.
+// If another client has changed the record since, the store reports a conflict with the present record, and leaders and workers continue
+// from that. For a definition, a pause or a removal, the caller must know whether the write took place. Then the store reads etcd's
+// earlier revisions: they show what replaced the record, and a tombstone shows which write removed it.
 //
-// # What is not guaranteed
+// Changes that are ready together share a transaction (group commit). Each is nested with its own guards, so that a stale one fails alone.
+// Two decisions about the same job never share a transaction, because they would have the same fencing token.
 //
-// A worker may get an order twice, or one whose runs were never armed; such a run cannot be claimed.
+// # Limits of the guarantees
 //
-// A Mirror lags behind etcd. Decisions made from it are safe because the write compares revisions, not because it is
-// current. A write whose caller gave up after it was sent may still take place, but is not sent again.
-// Where etcd has forgotten its past meanwhile, the outcome of a definition, a pause or a removal is unknown; likewise that of
-// a removal while etcd has no space left for a tombstone.
+// A worker may receive an order twice, or an order whose runs were never armed. Such a run cannot be claimed.
+//
+// A Mirror lags behind etcd. Decisions made from it are safe because the write compares revisions. If a caller gives up after its write was
+// sent, the write may still take place, but the store does not send it again.
+//
+// The outcome of a definition, a pause or a removal is unknown if etcd has compacted the revisions that would show it. The outcome of a
+// removal is also unknown if etcd has no space left for the tombstone.
 package store

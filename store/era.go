@@ -13,18 +13,18 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Observation is which store somebody sees, and how far its history has come. Of one store, later observations follow earlier ones.
+// Observation identifies a store and how far its history has come. For one store, later observations follow earlier ones: see After.
 type Observation struct {
 	Cluster  string `json:"cluster"`          // etcd's id of itself, in hexadecimal as etcdctl prints it
-	Era      int64  `json:"era"`              // how often a restored store has been accepted; -1: nobody can read it
-	Revision int64  `json:"revision"`         // that its majority had reached
-	Job      string `json:"job,omitempty"`    // whose cursor was looked at; "": none
-	Cursor   int64  `json:"cursor,omitempty"` // the revision at which that cursor was written; zero: there is none
-	Restored bool   `json:"held,omitempty"`   // the store was seen to be put back since: only an acceptance ends that
+	Era      int64  `json:"era"`              // how often a restored store has been accepted; -1: the record is unreadable
+	Revision int64  `json:"revision"`         // of etcd's majority
+	Job      string `json:"job,omitempty"`    // whose cursor was read; "": none
+	Cursor   int64  `json:"cursor,omitempty"` // the revision at which that cursor was written; zero: it has none
+	Restored bool   `json:"held,omitempty"`   // the store was put back since; only an acceptance clears it
 }
 
-// RestoredError says that a store is not the one that was seen before, or as it was before that: it was restored from a
-// backup, or another one, maybe empty, is in its place.
+// RestoredError reports that a store is not a later state of the one observed before: it was restored from a backup, or another store,
+// perhaps an empty one, took its place.
 type RestoredError struct{ Now, Before Observation }
 
 func (e *RestoredError) Error() string {
@@ -34,7 +34,7 @@ func (e *RestoredError) Error() string {
 	}
 	switch {
 	case e.Now.Era < 0:
-		what = "nobody can read how often a restored store was accepted"
+		what = "the record of how often a restored store was accepted is unreadable"
 	case e.Now.Era < e.Before.Era:
 		what = fmt.Sprintf("the store is from before a restored one was accepted for the %d. time", e.Before.Era)
 	case e.Now.Cluster != e.Before.Cluster:
@@ -44,8 +44,8 @@ func (e *RestoredError) Error() string {
 	return what
 }
 
-// After returns nil if a store that is seen like this can be the one that was seen before, or has been accepted since in
-// its place, and else a *RestoredError. A store of which nothing is known may be any.
+// After returns nil if s can be a later state of the store observed before, or if s has been accepted in its place since; otherwise a
+// *RestoredError. It returns nil if before is the zero Observation.
 func (s Observation) After(before Observation) error {
 	switch era := max(s.Era, 0); {
 	case before.Revision == 0, era > before.Era:
@@ -56,20 +56,20 @@ func (s Observation) After(before Observation) error {
 	return nil
 }
 
-// rewound says whether the cursor that both look at was written earlier than it was before. The revision of a whole store
-// that was put back grows past any other, if only by what others write in it; that of a key never falls, except so.
+// rewound reports whether the cursor of both observations was written earlier than before. The revision of a restored store soon grows past
+// its earlier value, because clients write to it. The revision of one key falls only when a store is restored.
 func (s Observation) rewound(before Observation) bool {
 	return s.Job == before.Job && s.Cursor > 0 && s.Cursor < before.Cursor
 }
 
-// Keep is what to remember from now on in the place of what was seen before. A store that was put back will not show it for
-// ever, so it is held against it; one of another cluster stays another, and a record that nobody can read proves nothing.
+// Remember returns the observation to compare with from now on. It marks a restored store, which later observations would not show.
+// It does not mark a store of another cluster, which stays another, or one with an unreadable record, which proves nothing.
 func (e *RestoredError) Remember() Observation {
-	now, keep := e.Now, e.Before
-	if now.Cluster == keep.Cluster && (now.Revision < keep.Revision || now.rewound(keep) || now.Era >= 0 && now.Era < keep.Era) {
-		keep.Restored = true
+	now, before := e.Now, e.Before
+	if now.Cluster == before.Cluster && (now.Revision < before.Revision || now.rewound(before) || now.Era >= 0 && now.Era < before.Era) {
+		before.Restored = true
 	}
-	return keep
+	return before
 }
 
 // era is the record that counts the eras.
@@ -79,8 +79,8 @@ type era struct {
 	By  string    `json:"by,omitempty"`
 }
 
-// Observation asks the store's majority what it is, and looks at the cursor of job, unless that is "". No later Observation of the same
-// store shows less, whichever member answers.
+// Observe asks etcd's majority for an observation of the store, with the cursor of a job unless jobName is "". Observations of the same
+// store never go back, whichever member answers.
 func (s *Store) Observe(ctx context.Context, jobName string) (Observation, error) {
 	seen, _, err := s.observe(ctx, jobName)
 	return seen, err
@@ -95,10 +95,10 @@ func (s *Store) observe(ctx context.Context, jobName string) (seen Observation, 
 	defer cancel()
 	resp, err := s.client.Txn(try).Then(gets...).Commit()
 	if err != nil {
-		return Observation{}, 0, fmt.Errorf("look what the store is: %w", err)
+		return Observation{}, 0, fmt.Errorf("observe the store: %w", err)
 	}
-	s.hear()
-	s.count.reached.note(resp.Header.ClusterId, resp.Header.Revision)
+	s.recordContact()
+	s.count.reached.raise(resp.Header.ClusterId, resp.Header.Revision)
 	seen = Observation{Cluster: strconv.FormatUint(resp.Header.ClusterId, 16), Revision: resp.Header.Revision, Job: jobName}
 	if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
 		rev = kvs[0].ModRevision
@@ -115,7 +115,7 @@ func (s *Store) observe(ctx context.Context, jobName string) (seen Observation, 
 	return seen, rev, nil
 }
 
-// Accept begins a new era: whoever saw the store before now, up to what known says, takes it as it is from now on.
+// Accept begins a new era. Every process that observed the store earlier, up to known, then accepts it as it is.
 func (s *Store) Accept(ctx context.Context, known Observation, at time.Time, by string) (Observation, error) {
 	seen, rev, err := s.observe(ctx, "")
 	if err != nil {
@@ -137,12 +137,11 @@ func (s *Store) Accept(ctx context.Context, known Observation, at time.Time, by 
 	return seen, nil
 }
 
-// Reached is the highest revision that etcd is known to have reached, by what it answered here: no Observation of the same store that
-// is asked for afterwards shows less.
-func (s *Store) Reached() int64 { return s.count.reached.last() }
+// Reached returns the highest revision that etcd has answered with. Later observations of the same store are not below it.
+func (s *Store) Reached() int64 { return s.count.reached.get() }
 
-// Begin has Reached count from what was seen: whatever was there before, this store has been accepted in its place.
+// ResetReached makes Reached count from seen, after this store has been accepted in place of another.
 func (s *Store) ResetReached(seen Observation) {
-	cluster, _ := strconv.ParseUint(seen.Cluster, 16, 64) // as sight writes it
-	s.count.reached.begin(cluster, seen.Revision)
+	cluster, _ := strconv.ParseUint(seen.Cluster, 16, 64) // observe wrote it
+	s.count.reached.reset(cluster, seen.Revision)
 }

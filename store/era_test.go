@@ -19,7 +19,7 @@ func TestObservationAfterAnother(t *testing.T) {
 		{"it is another one", Observation{Cluster: "b", Era: 1, Revision: 200}, "is etcd cluster b"},
 		{"it is empty", Observation{Cluster: "a", Era: 0, Revision: 1}, "from before"},
 		{"it is from before the last acceptance", Observation{Cluster: "a", Era: 0, Revision: 500}, "from before"},
-		{"nobody can read its era", Observation{Cluster: "a", Era: -1, Revision: 500}, "nobody can read"},
+		{"nobody can read its era", Observation{Cluster: "a", Era: -1, Revision: 500}, "is unreadable"},
 		{"it was accepted", Observation{Cluster: "b", Era: 2, Revision: 7}, ""},
 		{"the cursor moved", Observation{Cluster: "a", Era: 1, Revision: 101, Job: "j", Cursor: 101}, ""},
 		{"the cursor is gone with its job", Observation{Cluster: "a", Era: 1, Revision: 101, Job: "j"}, ""},
@@ -116,7 +116,7 @@ func TestAStoreIsAccepted(t *testing.T) {
 	if s.Reached() < seen.Revision {
 		t.Errorf("reached %d, which is less than %d", s.Reached(), seen.Revision)
 	}
-	s.count.reached.note(1, 1_000_000)
+	s.count.reached.raise(1, 1_000_000)
 	if s.Reached() >= 1_000_000 {
 		t.Error("what another cluster answers counts")
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,14 +15,14 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Record keeps an event. One that exists under the same job and id is this one, and stays.
+// Record creates an event. An event of the same job and id is this one, so Record leaves it as it is.
 func (s *Store) Record(ctx context.Context, e job.Event) error {
 	key := s.keys.event(e.Job, e.ID)
 	w := &write{lane: key}
 	if err := w.put(key, 0, e); err != nil {
 		return err
 	}
-	if _, err := s.free.do(ctx, w); err != nil && err != job.ErrConflict {
+	if _, err := s.free.do(ctx, w); err != nil && !errors.Is(err, job.ErrConflict) {
 		return fmt.Errorf("record event %s/%s: %w", e.Job, e.ID, err)
 	}
 	return nil
@@ -45,7 +46,7 @@ func (s *Store) Events(ctx context.Context, jobName string, limit int) ([]job.Ev
 	return events, nil
 }
 
-// EventsOf reads the events of some jobs, up to a revision. It looks at the keys of all events, so it is nothing to do often.
+// EventsOf reads the events of some jobs, up to a revision. It reads all events, so it is expensive.
 func (s *Store) EventsOf(ctx context.Context, jobs map[string]bool, upTo int64) (events []*job.Event, err error) {
 	prefix := s.keys.family(KindEvents)
 	err = s.each(ctx, KindEvents, func(kvs []*mvccpb.KeyValue) error {
@@ -66,8 +67,7 @@ func (s *Store) EventsOf(ctx context.Context, jobs map[string]bool, upTo int64) 
 	return events, nil
 }
 
-// SweepEvents removes the events from before an instant, and says how many. It is the leader's to do, with ctx that of the
-// term.
+// SweepEvents removes the events from before an instant, and returns how many. Only the leader calls it, with the context of its term.
 func (s *Store) SweepEvents(ctx context.Context, term election.Term, before time.Time) (removed int, err error) {
 	oldest := []byte(before.UTC().Format(job.EventStamp))
 	removed, err = s.sweep(ctx, term, KindEvents, func(kv *mvccpb.KeyValue) bool {
@@ -80,7 +80,7 @@ func (s *Store) SweepEvents(ctx context.Context, term election.Term, before time
 	return removed, nil
 }
 
-// sweep removes the records of a kind that are old, many in one transaction, and says how many.
+// sweep removes the old records of a kind, several in one transaction, and returns how many.
 func (s *Store) sweep(ctx context.Context, term election.Term, kind Kind, old func(kv *mvccpb.KeyValue) bool) (removed int, err error) {
 	if term.Rev <= 0 {
 		return 0, election.ErrTermLost

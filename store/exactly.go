@@ -13,20 +13,20 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// exactly is free.do for a write that creates, replaces or removes one record on behalf of somebody who is to be told the truth
-// also where others have changed that record since: a sending of w that was not answered may have been applied before them.
+// exactly sends a write that creates, replaces or removes one record, as free.do does. Its answer is also right if another client has
+// changed the record since: an unanswered sending of w may have been applied before that change.
 func (s *Store) exactly(ctx context.Context, w *write) (*written, error) {
-	creates := w.stone != "" && w.value != nil
-	for since := max(s.count.reached.last(), w.guards[0].GetModRevision()); ; { // no sending can be applied before
+	creates := w.tombstone != "" && w.value != nil
+	for since := max(s.count.reached.get(), w.guards[0].GetModRevision()); ; { // no sending is applied before this revision
 		if creates {
-			w.since(since)
+			w.setTombstoneRev(since)
 		}
 		out, err := s.free.do(ctx, w)
-		if err != job.ErrConflict {
+		if !errors.Is(err, job.ErrConflict) {
 			return out, err
 		}
 		if w.open {
-			rev, err := s.tookPlace(ctx, w, since)
+			rev, err := s.appliedAt(ctx, w, since)
 			switch {
 			case err != nil:
 				return out, fmt.Errorf("outcome unknown: the record has changed since: %w", err)
@@ -34,19 +34,20 @@ func (s *Store) exactly(ctx context.Context, w *write) (*written, error) {
 				return &written{rev: rev}, nil
 			}
 		}
-		if !creates || out.seen[w.probe[0]] != nil {
+		if !creates || out.found[w.probe[0]] != nil {
 			return out, err
 		}
-		since, w.open = out.looked, false // others have removed one meanwhile, and no sending so far can be applied any more
+		since, w.open = out.foundAt, false // another client removed a record, and earlier sendings can no longer be applied
 	}
 }
 
-// errForgotten is that nobody can tell what was at a key meanwhile.
-var errForgotten = errors.New("etcd does not tell what was there meanwhile")
+// errForgotten is returned if etcd has compacted the revisions that would show the outcome of a write.
+var errForgotten = errors.New("etcd has compacted the revisions that would show it")
 
-// tookPlace is the revision at which w took place, begun after revision since and refused in the end; zero if it did not, and
-// never will. The first change of the record tells: if it is not that of w, the guards of w have not held from then on.
-func (s *Store) tookPlace(ctx context.Context, w *write, since int64) (rev int64, err error) {
+// appliedAt returns the revision at which w was applied; zero if it was not, and never will be. w began after revision since, and its
+// last sending was refused. The first change of the record after since decides: if it is not that of w, the guards of w have failed
+// from then on.
+func (s *Store) appliedAt(ctx context.Context, w *write, since int64) (rev int64, err error) {
 	ctx, cancel := context.WithTimeout(s.ownStream(ctx), tryTimeout)
 	defer cancel()
 	key := w.probe[0]
@@ -55,7 +56,7 @@ func (s *Store) tookPlace(ctx context.Context, w *write, since int64) (rev int64
 		return 0, err
 	}
 	if at := modRevision(before.Kvs); at != w.guards[0].GetModRevision() {
-		return 0, nil // so nothing need ever change
+		return 0, nil // the guards failed already then, and there may be no later change to wait for
 	}
 	first, err := s.firstChange(ctx, key, since)
 	switch {
@@ -69,7 +70,7 @@ func (s *Store) tookPlace(ctx context.Context, w *write, since int64) (rev int64
 	return s.removedBy(ctx, w, first.ModRevision)
 }
 
-// firstChange is the first one of a key after a revision, as etcd remembers it.
+// firstChange returns the first change of a key after a revision.
 func (s *Store) firstChange(ctx context.Context, key string, after int64) (*mvccpb.KeyValue, error) {
 	for resp := range s.client.Watch(ctx, key, clientv3.WithRev(after+1)) {
 		switch {
@@ -82,26 +83,26 @@ func (s *Store) firstChange(ctx context.Context, key string, after int64) (*mvcc
 	return nil, cmp.Or(context.Cause(ctx), errForgotten)
 }
 
-// removedBy is rev if the removal at rev was that of w, as its tombstone tells, and zero if it was another one.
+// removedBy returns rev if the tombstone shows that w made the removal at rev; zero if another write did.
 func (s *Store) removedBy(ctx context.Context, w *write, rev int64) (int64, error) {
-	resp, err := s.client.Get(ctx, w.stone, clientv3.WithRev(rev))
+	resp, err := s.client.Get(ctx, w.tombstone, clientv3.WithRev(rev))
 	if err != nil {
 		return 0, err
 	}
 	if modRevision(resp.Kvs) == rev {
 		c := decode(KindTombstones, "", resp.Kvs[0].Value, rev)
-		if stone := job.ValueOf[tombstone](c); stone != nil && stone.Op == w.id {
+		if t := job.ValueOf[tombstone](c); t != nil && t.Op == w.id {
 			return rev, nil
 		}
 		return 0, c.Bad
 	}
-	if w.bare {
+	if w.stripped {
 		return 0, errForgotten
 	}
 	return 0, nil
 }
 
-// modRevision is that of the key that was asked for, zero if it is not there.
+// modRevision returns the revision of the only key in kvs; zero if kvs is empty.
 func modRevision(kvs []*mvccpb.KeyValue) int64 {
 	if len(kvs) == 0 {
 		return 0

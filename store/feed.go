@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Feed hands one reader every change of a mirror, in the order of revisions: first all that is there, then what comes.
+// Feed hands one reader the changes of a mirror in the order of revisions.
 type Feed struct {
 	mirror  *Mirror
 	mu      sync.Mutex
@@ -17,7 +17,8 @@ type Feed struct {
 	ready   chan struct{} // holds a token while changes is not empty
 }
 
-// Feed returns a new feed. It keeps what is not taken, so its reader must not stop reading before Unfeed.
+// Feed returns a new feed of all records that exist, and then of what changes. It buffers without bound, so its reader must keep
+// reading until Unfeed.
 func (m *Mirror) Feed() *Feed {
 	f := &Feed{mirror: m, ready: make(chan struct{}, 1)}
 	m.mu.Lock()
@@ -34,18 +35,28 @@ func (m *Mirror) Feed() *Feed {
 	return f
 }
 
+// Tail returns a feed of what changes after the revision that it also returns, events included. Its reader must keep reading until
+// Unfeed.
+func (m *Mirror) Tail() (*Feed, int64) {
+	f := &Feed{mirror: m, tail: true, ready: make(chan struct{}, 1)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.feeds = append(m.feeds, f)
+	m.tails++
+	return f, m.rev
+}
+
 // Unfeed ends f.
 func (m *Mirror) Unfeed(f *Feed) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i := range m.feeds {
-		if m.feeds[i] == f {
-			m.feeds = append(m.feeds[:i], m.feeds[i+1:]...)
-			if f.tail {
-				m.tails--
-			}
-			return
-		}
+	i := slices.Index(m.feeds, f)
+	if i < 0 {
+		return
+	}
+	m.feeds = slices.Delete(m.feeds, i, i+1)
+	if f.tail {
+		m.tails--
 	}
 }
 
@@ -54,7 +65,7 @@ func (f *Feed) add(changes []job.Change) {
 		return
 	}
 	f.mu.Lock()
-	if f.changes == nil { // the usual case, and a long list at the start
+	if f.changes == nil { // saves a copy of the long list at the start
 		f.changes = slices.Clip(changes)
 	} else {
 		f.changes = append(f.changes, changes...)
@@ -66,11 +77,11 @@ func (f *Feed) add(changes []job.Change) {
 	}
 }
 
-// Ready receives when Take has something to give.
+// Ready receives when Take has changes to return.
 func (f *Feed) Ready() <-chan struct{} { return f.ready }
 
-// Heard is an instant of which everything that was in the store has been given, or is with the next Take; the zero time if there
-// is none.
+// Heard returns an instant; everything that the store held then has been taken, or is in the next Take. It is zero if there is no
+// such instant.
 func (f *Feed) Heard() time.Time {
 	_, heard := f.mirror.Current()
 	return heard

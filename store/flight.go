@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// fly sends b, if it is not nil, and then whatever has gathered meanwhile.
-func (g *group) fly(b *batch) {
+// sendAll sends b, if it is not nil, and then what has gathered meanwhile, until nothing is left.
+func (g *group) sendAll(b *batch) {
 	if b == nil {
 		b = g.next()
 	}
@@ -22,8 +23,8 @@ func (g *group) fly(b *batch) {
 	}
 }
 
-// next returns what the next request of a flight holds, once it may leave: nil if nothing is left for this flight, which is
-// over then.
+// next waits until the next request may leave, and returns its batch. It returns nil if nothing is left for this sender, which must
+// then end.
 func (g *group) next() *batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -41,17 +42,17 @@ func (g *group) next() *batch {
 		g.mu.Lock()
 		g.pausing = false
 	}
-	g.flights--
+	g.inFlight--
 	return nil
 }
 
-// send commits b in one transaction and tells every write what became of it.
+// send commits b in one transaction and passes every write its result.
 func (g *group) send(b *batch) {
 	resp, err := g.commit(b)
 	switch {
 	case isCode(err, rpctypes.ErrNoSpace):
 		g.full(b)
-	case err != nil && len(b.writes) > 1 && g.ctx.Err() == nil: // one of them is to blame
+	case err != nil && len(b.writes) > 1 && g.ctx.Err() == nil: // one of them caused it
 		for _, w := range b.writes {
 			alone := &batch{}
 			alone.add(w)
@@ -63,13 +64,13 @@ func (g *group) send(b *batch) {
 		g.count.fenced.Add(int64(len(b.writes)))
 		g.finish(b, func(int, *write) *written { return &written{err: election.ErrTermLost} })
 	default:
-		g.settle(b, resp)
+		g.complete(b, resp)
 	}
 }
 
-// settle tells the writes of a batch what etcd answered to each. Those that it refused are told what is there instead, or
-// why that cannot be read.
-func (g *group) settle(b *batch, resp *pb.TxnResponse) {
+// complete passes each write of a batch what etcd answered to it. A refused write gets the records that exist instead, or the reason why
+// they cannot be read.
+func (g *group) complete(b *batch, resp *pb.TxnResponse) {
 	refused := &batch{}
 	for i, w := range b.writes {
 		if resp.Responses[i].GetResponseTxn().GetSucceeded() {
@@ -79,79 +80,78 @@ func (g *group) settle(b *batch, resp *pb.TxnResponse) {
 		}
 	}
 	g.finish(refused, func(_ int, w *write) *written {
-		out, err := g.look(w)
+		out, err := g.readProbes(w)
 		switch {
 		case err == nil:
 			return out
 		case w.open:
 			return &written{err: fmt.Errorf("outcome unknown: %w", err)}
 		}
-		// No job.ErrConflict: that with nothing there would say that the records are gone.
-		return &written{err: fmt.Errorf("refused, and what is there is unknown: %w", err)}
+		// Not job.ErrConflict, which without records would mean that they are gone.
+		return &written{err: fmt.Errorf("refused, and the present records are unknown: %w", err)}
 	})
 }
 
-// commit sends b until the answer is definite. Writes whose callers give up meanwhile leave it.
+// commit sends b until the answer is definite. It removes writes whose callers give up meanwhile.
 func (g *group) commit(b *batch) (resp *pb.TxnResponse, err error) {
 	then, err := b.ops()
 	if err != nil {
 		return nil, err
 	}
-	var held []*pb.Compare
+	var fence []*pb.Compare
 	if g.term != nil {
 		is := g.term.Held()
-		held = append(held, is.GetCompare())
+		fence = append(fence, is.GetCompare())
 	}
-	err = untilDefinite(g.ctx, b.open(), &g.store.hurry, func(ctx context.Context) (err error) {
-		if gone := b.leave(); len(gone) > 0 {
+	err = untilDefinite(g.ctx, b.open(), &g.store.tries, func(ctx context.Context) (err error) {
+		if gone := b.removeAbandoned(); len(gone) > 0 {
 			for _, w := range gone {
-				g.end(w, &written{err: errGone})
+				g.end(w, &written{err: errAbandoned})
 			}
 			if then, err = b.ops(); err != nil || len(b.writes) == 0 {
-				return errGone
+				return errAbandoned
 			}
 		}
 		g.count.transactions.Add(1)
-		resp, err = g.store.txn(ctx, held, then)
+		resp, err = g.store.txn(ctx, fence, then)
 		return err
 	}, b.unanswered)
 	return resp, err
 }
 
-// full ends a batch that etcd refused for want of space. What only deletes is still taken, if it comes without puts, and without
-// tombstones.
+// full ends a batch that etcd refused for lack of space. It sends the deletions again without their tombstones, because etcd still accepts
+// those if they come without puts.
 func (g *group) full(b *batch) {
-	puts, deletes, stones := &batch{}, &batch{}, 0
+	puts, deletes, stripped := &batch{}, &batch{}, 0
 	for _, w := range b.writes {
 		switch {
 		case !w.deletesOnly():
 			puts.add(w)
 			continue
-		case w.stone != "" && !w.bare:
-			w.strip()
-			stones++
+		case w.tombstone != "" && !w.stripped:
+			w.stripTombstone()
+			stripped++
 		}
 		deletes.add(w)
 	}
-	if len(puts.writes)+stones == 0 { // etcd does take it, by all we know
+	if len(puts.writes)+stripped == 0 { // etcd should have accepted it
 		g.finish(b, func(int, *write) *written { return &written{err: job.ErrFull} })
 		return
 	}
-	g.finish(puts, func(_ int, w *write) *written { return g.lookWhenFull(w) })
+	g.finish(puts, func(_ int, w *write) *written { return g.readWhenFull(w) })
 	if len(deletes.writes) > 0 {
 		g.send(deletes)
 	}
 }
 
-// lookWhenFull looks whether a write that was refused for want of space took place all the same: the one that raises the
-// alarm may be applied before it is refused. If there was an earlier sending without an answer, looking does not settle
-// that one.
-func (g *group) lookWhenFull(w *write) *written {
+// readWhenFull returns the result of a write that etcd refused for lack of space. The write may have taken place: etcd may apply the one
+// that raises the alarm, and then refuse it. An earlier unanswered sending keeps the outcome unknown.
+func (g *group) readWhenFull(w *write) *written {
 	full := job.ErrFull
 	if w.open {
 		full = fmt.Errorf("outcome unknown: %w", job.ErrFull)
 	}
-	out, err := g.look(w)
+	out, err := g.readProbes(w)
 	if err != nil {
 		return &written{err: fmt.Errorf("outcome unknown: %w", job.ErrFull)}
 	}
@@ -161,21 +161,21 @@ func (g *group) lookWhenFull(w *write) *written {
 	return out
 }
 
-// look reads what is at the keys of a write that was refused, and recognises an earlier sending of it there.
-func (g *group) look(w *write) (*written, error) {
+// readProbes reads the probed records of a refused write, and recognises an earlier sending of it there.
+func (g *group) readProbes(w *write) (*written, error) {
 	gets := make([]*pb.RequestOp, len(w.probe))
 	for i, key := range w.probe {
 		gets[i] = getOp(key)
 	}
 	var resp *pb.TxnResponse
-	err := untilDefinite(g.ctx, false, &g.store.hurry, func(ctx context.Context) (err error) {
+	err := untilDefinite(g.ctx, false, &g.store.tries, func(ctx context.Context) (err error) {
 		resp, err = g.store.txn(ctx, nil, gets)
 		return err
 	}, func() {})
 	if err != nil {
 		return nil, err
 	}
-	return w.found(resp.Responses, resp.Header.Revision), nil
+	return w.conflict(resp.Responses, resp.Header.Revision), nil
 }
 
 func (g *group) finish(b *batch, outcome func(int, *write) *written) {
@@ -184,14 +184,14 @@ func (g *group) finish(b *batch, outcome func(int, *write) *written) {
 	}
 }
 
-// end tells a write what became of it.
+// end passes a write its result.
 func (g *group) end(w *write, out *written) {
 	switch {
 	case out.err == nil:
 		g.count.writes.Add(1)
 		g.count.puts.Add(int64(len(w.then)))
 		g.count.bytes.Add(int64(w.bytes))
-	case out.err == job.ErrConflict:
+	case errors.Is(out.err, job.ErrConflict):
 		g.count.conflicts.Add(1)
 	}
 	w.done(out)

@@ -10,40 +10,39 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-// maxFlights is how many requests of a group are under way at a time.
-const maxFlights = 3
+// maxInFlight is how many requests of a group are under way at a time.
+const maxInFlight = 3
 
-// How far apart requests that are not full leave, on average, and how many of them may leave at once. Under load, a
-// request costs more than all that is in it, and a disk may be fast enough to take one for each write. What a leader decides
-// is ahead of its time, as a rule.
+// The pace of requests that are not full, and how many of them may leave at once. Under load a request costs more than the writes in it,
+// and a fast disk would otherwise take one request for each write. A leader can wait longer, because it decides ahead of time.
 const (
-	pace     = 2 * time.Millisecond // from one to the next
-	leadPace = 5 * time.Millisecond
+	pace     = 2 * time.Millisecond // from one request to the next, on average
+	leadPace = 5 * time.Millisecond // likewise, for a leader
 	burst    = 8
 )
 
-// yieldEvery says which requests take the other writes first: every so many.
+// yieldEvery is the share of requests that take the writes first that are not urgent: one in so many.
 const yieldEvery = 4
 
-// group commits writes: those that are ready together go in one transaction. A write that comes while fewer than
-// maxFlights requests are under way leaves at once, unless many have just left; under load, writes gather while they wait
-// for a flight. Then urgent ones go before others, which have a quarter of the requests at least.
+// group commits writes together: those that are ready at the same time share a transaction. While fewer than maxInFlight requests are
+// under way, a write leaves at once, unless many have just left. Under load, writes gather until a request returns. Then urgent ones go
+// first, but one request in yieldEvery takes the others first.
 type group struct {
 	store   *Store
-	ctx     context.Context // ends the group: what is not answered then has an unknown outcome
+	ctx     context.Context // ends the group: unanswered writes then have an unknown outcome
 	term    *election.Term  // every request compares it; nil for writes that carry their own entitlement
 	count   *counters
 	running *running
 	pace    time.Duration // from one request to the next that is not full
 
-	mu      sync.Mutex
-	urgent  []*write            // guarded by mu: in the order of their coming, at most one of each lane in both queues
-	queue   []*write            // guarded by mu: those that are not urgent, likewise
-	behind  map[string][]*write // guarded by mu: for each lane that is in a queue, the writes after that one
-	flights int                 // guarded by mu
-	taken   int                 // guarded by mu: requests so far
-	turn    time.Time           // guarded by mu: from when on one may leave that is not full
-	pausing bool                // guarded by mu: one of the flights waits for that
+	mu       sync.Mutex
+	urgent   []*write            // guarded by mu: in order of arrival; both queues together have at most one write of each lane
+	queue    []*write            // guarded by mu: the writes that are not urgent, likewise
+	behind   map[string][]*write // guarded by mu: for each lane in a queue, the writes that follow
+	inFlight int                 // guarded by mu: senders that are running
+	taken    int                 // guarded by mu: requests so far
+	turn     time.Time           // guarded by mu: when the next request may leave that is not full
+	pausing  bool                // guarded by mu: a sender waits for turn
 }
 
 func (s *Store) newGroup(ctx context.Context, term *election.Term) *group {
@@ -57,22 +56,22 @@ func (s *Store) newGroup(ctx context.Context, term *election.Term) *group {
 	return g
 }
 
-// enqueue takes writes over. Each one's done is called exactly once.
+// enqueue takes over writes. It calls the done of each exactly once.
 func (g *group) enqueue(ws ...*write) {
 	g.mu.Lock()
 	for _, w := range ws {
 		g.pushLocked(w)
 	}
-	var late []*batch // of a store that is closed
-	for g.flights < maxFlights && g.readyLocked() > 0 {
-		var b *batch // nil: to be taken when it is time
+	var late []*batch // the store is closed
+	for g.inFlight < maxInFlight && g.readyLocked() > 0 {
+		var b *batch // nil: the sender takes one when its turn comes
 		if g.waitLocked() <= 0 {
 			b = g.takeLocked()
 		} else if g.pausing {
 			break
 		}
-		if g.running.start(func() { g.fly(b) }) {
-			g.flights++
+		if g.running.start(func() { g.sendAll(b) }) {
+			g.inFlight++
 			if b == nil {
 				break
 			}
@@ -89,10 +88,10 @@ func (g *group) enqueue(ws ...*write) {
 	}
 }
 
-// readyLocked is how many writes are ready to be sent, one of each lane.
+// readyLocked returns how many writes are ready to be sent, one of each lane.
 func (g *group) readyLocked() int { return len(g.urgent) + len(g.queue) }
 
-// waitLocked is how long it is until a request with what is ready may leave.
+// waitLocked returns how long it takes until a request with the ready writes may leave.
 func (g *group) waitLocked() time.Duration {
 	if g.readyLocked() >= maxWrites {
 		return 0
@@ -100,8 +99,7 @@ func (g *group) waitLocked() time.Duration {
 	return time.Until(g.turn)
 }
 
-// do is enqueue for one write, waiting for its end. When ctx ends first, a write that has been sent is not sent again, and may
-// still take place.
+// do enqueues one write and waits for its result. If ctx ends first, a write that was sent is not sent again, but may still take place.
 func (g *group) do(ctx context.Context, w *write) (*written, error) {
 	answer := make(chan *written, 1)
 	w.done = func(out *written) { answer <- out }
@@ -116,7 +114,7 @@ func (g *group) do(ctx context.Context, w *write) (*written, error) {
 		if g.withdraw(w) {
 			return &written{}, fmt.Errorf("not sent: %w", context.Cause(ctx))
 		}
-		w.gone.Store(true)
+		w.abandoned.Store(true)
 		return &written{}, fmt.Errorf("outcome unknown: %w", context.Cause(ctx))
 	}
 }
@@ -134,7 +132,7 @@ func (g *group) pushLocked(w *write) {
 	*q = append(*q, w)
 }
 
-// queueOf is the queue that w belongs to. g.mu is held.
+// queueOf returns the queue that w belongs to. g.mu is held.
 func (g *group) queueOf(w *write) *[]*write {
 	if w.urgent {
 		return &g.urgent
@@ -142,7 +140,7 @@ func (g *group) queueOf(w *write) *[]*write {
 	return &g.queue
 }
 
-// nextLocked returns the write that follows w in its lane, if any, once w is out of the queue.
+// nextLocked returns the write that follows w in its lane, after w left the queue; nil if there is none.
 func (g *group) nextLocked(w *write) *write {
 	waiting := g.behind[w.lane]
 	if len(waiting) == 0 {
@@ -153,14 +151,13 @@ func (g *group) nextLocked(w *write) *write {
 	return waiting[0]
 }
 
-// takeLocked removes from the queues what fits into one request. Lanes take turns: the next write of one that is in
-// goes to the end of its queue.
+// takeLocked removes from the queues what fits into one request. Lanes take turns: the next write of a lane goes to the end of its queue.
 func (g *group) takeLocked() *batch {
 	b := &batch{}
 	if earliest := time.Now().Add(-burst * g.pace); g.turn.Before(earliest) {
 		g.turn = earliest
 	}
-	if g.readyLocked() < maxWrites { // those of a full queue leave as fast as they can
+	if g.readyLocked() < maxWrites { // full requests leave as fast as they can
 		g.turn = g.turn.Add(g.pace)
 	}
 	queues := []*[]*write{&g.urgent, &g.queue}
@@ -178,8 +175,8 @@ func (g *group) takeLocked() *batch {
 	return b
 }
 
-// fillLocked moves writes from a queue into b, and returns what follows them in their lanes. What clashes with something in b
-// keeps its place in the queue.
+// fillLocked moves writes from a queue into b, and returns the writes that follow them in their lanes. Writes that clash with b keep
+// their place in the queue.
 func (g *group) fillLocked(b *batch, queue *[]*write) (next []*write) {
 	var left []*write
 	for len(*queue) > 0 {
@@ -202,7 +199,7 @@ func (g *group) fillLocked(b *batch, queue *[]*write) (next []*write) {
 	return next
 }
 
-// withdraw removes w from the queue, and says whether it was there: then it has never been sent.
+// withdraw removes w from the queue and returns true. It returns false if w was not there: then w may have been sent.
 func (g *group) withdraw(w *write) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -216,7 +213,7 @@ func (g *group) withdraw(w *write) bool {
 		return false
 	}
 	*q = slices.Delete(*q, i, i+1)
-	if next := g.nextLocked(w); next != nil { // in the place of w, if it is as urgent
+	if next := g.nextLocked(w); next != nil { // at the place of w, if it is as urgent
 		q = g.queueOf(next)
 		*q = slices.Insert(*q, min(i, len(*q)), next)
 	}

@@ -7,13 +7,13 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// handout is what one write tells a worker: a run that it is given, or one that it is to stop.
+// handout is what one write hands to a worker: a run to execute, or a run to stop.
 type handout struct {
 	id      string // of the order, if this handout is the first in it
 	queue   string // prefix of the worker's queue
 	session string
 	run     json.RawMessage
-	jobRev  int64 // revision of the definition that run was armed from; 0: its own
+	jobRev  int64 // revision of the definition that run was armed from; 0: the run has its own
 	stop    string
 }
 
@@ -30,10 +30,9 @@ type order struct {
 
 // orders gathers the handouts of a batch into one order per session of a worker.
 //
-// An order tells, it does not decide. A run or a stop whose own write is refused is in the order all the same, and so is
-// everything in the order that comes into being when a request is applied a second time, after the worker closed the
-// first. Such a run carries a token that its record does not have, so its claim is refused; and a worker kills an
-// attempt only if its record says so.
+// An order informs the worker; the records decide. An order also has the runs and stops whose own writes were refused. If a request is
+// applied twice, after the worker closed the first order, a second one appears. The runs in such orders carry tokens that their records
+// do not have, so etcd refuses their claims. And a worker kills an attempt only if the run's record says so.
 type orders struct{ list []*order }
 
 func (o *orders) find(h *handout) *order {
@@ -45,7 +44,7 @@ func (o *orders) find(h *handout) *order {
 	return nil
 }
 
-// with is how many orders there are once h, which may be nil, is among them.
+// with returns the number of orders after h is added; h may be nil.
 func (o *orders) with(h *handout) int {
 	if h == nil || o.find(h) != nil {
 		return len(o.list)
@@ -71,7 +70,7 @@ func (o *orders) add(h *handout) {
 	}
 }
 
-// encode is marshal, but for the runs, which are JSON already.
+// encode is marshal, except that it copies the runs, which are JSON already.
 func (o *order) encode() ([]byte, error) {
 	head, err := marshal(order{ID: o.ID, Session: o.Session, JobRevs: o.JobRevs, Stop: o.Stop})
 	if err != nil || len(o.Runs) == 0 {
@@ -90,7 +89,7 @@ func (o *order) encode() ([]byte, error) {
 	return append(b, "]}"...), nil
 }
 
-// ops creates the orders. They are never replaced: should the request be applied twice, the second order would carry
+// ops returns the operations that create the orders. They never replace one: if the request is applied twice, the second order would have
 // another revision, and so a wrong token.
 func (o *orders) ops() ([]*pb.RequestOp, error) {
 	ops := make([]*pb.RequestOp, 0, len(o.list))

@@ -8,17 +8,17 @@ type Keys struct{ prefix string }
 // NewKeys returns the keys under prefix, such as "/rota", given without a slash at its end.
 func NewKeys(prefix string) Keys { return Keys{prefix: prefix + "/"} }
 
-// All is the prefix of every key, ending in a slash.
+// All returns the prefix of every key, ending in a slash.
 func (k Keys) All() string { return k.prefix }
 
-// Election is the prefix of the candidates' keys.
+// Election returns the prefix of the candidates' keys.
 func (k Keys) Election() string { return k.family(KindElection) }
 
-// Takeover is the key that limits forced takeovers.
+// Takeover returns the key that limits forced takeovers.
 func (k Keys) Takeover() string { return k.record(KindTakeover, "") }
 
-// Signs are the prefixes under which a process shows its presence by its name.
-func (k Keys) Signs() []string { return []string{k.family(KindWorkers), k.family(KindReplicas)} }
+// Presences returns the prefixes under which a process shows its presence by its name.
+func (k Keys) Presences() []string { return []string{k.family(KindWorkers), k.family(KindReplicas)} }
 
 // record returns the key of one record; name is "" for a kind with a single one.
 func (k Keys) record(kind Kind, name string) string {
@@ -36,7 +36,7 @@ func (k Keys) queue(worker string) string     { return k.family(KindQueues) + wo
 func (k Keys) order(worker, id string) string { return k.queue(worker) + id }
 func (k Keys) events(job string) string       { return k.family(KindEvents) + job + "/" }
 func (k Keys) event(job, id string) string    { return k.events(job) + id }
-func (k Keys) stone(kind Kind, name string) string {
+func (k Keys) tombstone(kind Kind, name string) string {
 	return k.family(KindTombstones) + string(kind) + "/" + name
 }
 

@@ -9,14 +9,15 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// How many keys one request of a list returns. As many as make pageBytes, going by those before: etcd counts to the end of
-// the range with each request, so few large pages are cheaper than many small ones.
+// How many keys one request of a list returns. The size of earlier pages predicts how many keys fill pageBytes. Few large pages are cheaper
+// than many small ones, because etcd counts to the end of the range for each request.
 //
-// Those before may mislead: a page that was to hold runs of a few hundred bytes may meet those that keep their output, and all
-// of it has to fit into the memory of etcd and of us, where two pages are at a time. So each kind of records is listed by
-// itself, beginning with firstPage, a page is at most growth times as long as the one before it, and has room for the largest
-// record met for each of its keys within mostBytes, as far as it is longer than steadyPage. Of runs, which differ the most, it
-// holds no more than maxRuns.
+// The prediction may fail: after runs of a few hundred bytes may come runs that keep their output. A page must fit into the memory of etcd,
+// and two pages into that of this process. Therefore:
+//   - Each kind of records is listed on its own and begins with firstPage keys.
+//   - A page has at most growth times as many keys as the page before it.
+//   - A page longer than steadyPage stays within mostBytes even if all its records are as large as the largest so far.
+//   - A page of runs, which differ most in size, has at most maxRuns keys.
 const (
 	firstPage  = 1_000
 	minPage    = 16
@@ -29,13 +30,13 @@ const (
 	growth     = 8
 )
 
-// list reads everything under prefix as it was at one revision.
+// list reads everything under prefix as of one revision.
 func (s *Store) list(ctx context.Context, prefix string) (kvs []*mvccpb.KeyValue, rev int64, err error) {
 	rev, err = s.pages(ctx, prefix, func(page []*mvccpb.KeyValue) { kvs = append(kvs, page...) })
 	return kvs, rev, err
 }
 
-// pages is list for those who need not have everything at once. The next page is read while one is taken.
+// pages is list, page by page. It reads the next page while take handles one.
 func (s *Store) pages(ctx context.Context, prefix string, take func(kvs []*mvccpb.KeyValue)) (rev int64, err error) {
 	l := newListing(prefix)
 	for next := s.readPage(ctx, l); ; {
@@ -43,8 +44,8 @@ func (s *Store) pages(ctx context.Context, prefix string, take func(kvs []*mvccp
 		if p.err != nil {
 			return 0, fmt.Errorf("list %s: %w", prefix, p.err)
 		}
-		s.hear()
-		more := l.follow(p.resp)
+		s.recordContact()
+		more := l.advance(p.resp)
 		if more {
 			next = s.readPage(ctx, l)
 		}
@@ -54,13 +55,13 @@ func (s *Store) pages(ctx context.Context, prefix string, take func(kvs []*mvccp
 	}
 }
 
-// page is what a request of a list was answered.
+// page is the answer to one request of a list.
 type page struct {
 	resp *clientv3.GetResponse
 	err  error
 }
 
-// readPage reads the page of a list that is next. The caller waits for it.
+// readPage reads the next page of a list. The caller must receive it.
 func (s *Store) readPage(ctx context.Context, l listing) <-chan page {
 	answer := make(chan page, 1)
 	go func() {
@@ -70,12 +71,12 @@ func (s *Store) readPage(ctx context.Context, l listing) <-chan page {
 	return answer
 }
 
-// listing is how far a list has come: the page from a key on is next, of what is before end.
+// listing is the progress of a list. The next page begins at from and stays before end.
 type listing struct {
-	prefix, all string // all is the end of the whole
+	prefix, all string // all is the end of the whole list
 	from, end   string
 	size        pageSize
-	rev         int64 // as of which it is read; zero: as of the first page
+	rev         int64 // of the list; zero: that of the first page
 }
 
 func newListing(prefix string) listing {
@@ -83,8 +84,8 @@ func newListing(prefix string) listing {
 	return listing{prefix: prefix, all: all, from: prefix, end: all, size: pageSizeOf("")}
 }
 
-// follow goes on behind a page, and says whether there is more.
-func (l *listing) follow(page *clientv3.GetResponse) bool {
+// advance moves behind a page, and reports whether more follows.
+func (l *listing) advance(page *clientv3.GetResponse) bool {
 	if l.rev == 0 {
 		l.rev = page.Header.Revision
 	}
@@ -92,7 +93,7 @@ func (l *listing) follow(page *clientv3.GetResponse) bool {
 		if l.end == l.all {
 			return false
 		}
-		l.from, l.end, l.size = l.end, l.all, pageSizeOf("") // the first page of what follows tells of which kind that is
+		l.from, l.end, l.size = l.end, l.all, pageSizeOf("") // the first page of the rest shows its kind
 		return true
 	}
 	last := string(page.Kvs[len(page.Kvs)-1].Key)
@@ -105,10 +106,10 @@ func (l *listing) follow(page *clientv3.GetResponse) bool {
 	return true
 }
 
-// sweepPage is how many keys each looks at with one request.
+// sweepPage is how many keys each reads with one request.
 const sweepPage = 2_000
 
-// each reads all records of a kind, page by page, each as it is when its turn comes: do may change what it is given.
+// each reads all records of a kind, page by page, each page as of its own revision. do may change the records that it gets.
 func (s *Store) each(ctx context.Context, kind Kind, do func(kvs []*mvccpb.KeyValue) error, opts ...clientv3.OpOption) error {
 	prefix := s.keys.family(kind)
 	opts = append(opts, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(sweepPage))
@@ -127,15 +128,15 @@ func (s *Store) each(ctx context.Context, kind Kind, do func(kvs []*mvccpb.KeyVa
 	}
 }
 
-// pageSize is how many keys the next page of a list is to hold.
+// pageSize computes how many keys the next page of a list may hold.
 type pageSize struct {
 	keys    int
-	most    int // keys
-	bytes   int // that it is to have
-	largest int // bytes, of one key with its value
+	most    int // limit of keys
+	bytes   int // wanted
+	largest int // bytes of one key with its value, so far
 }
 
-// pageSizeOf is that of the first page of a kind of records.
+// pageSizeOf returns the size of the first page of a kind of records.
 func pageSizeOf(kind Kind) pageSize {
 	if kind == KindRuns {
 		return pageSize{keys: firstPage, most: maxRuns, bytes: runsBytes}
@@ -143,7 +144,7 @@ func pageSizeOf(kind Kind) pageSize {
 	return pageSize{keys: firstPage, most: maxPage, bytes: pageBytes}
 }
 
-// after goes by the page that was read.
+// after adapts to a page that was read.
 func (p *pageSize) after(kvs []*mvccpb.KeyValue) {
 	bytes := 1
 	for _, kv := range kvs {
@@ -155,12 +156,12 @@ func (p *pageSize) after(kvs []*mvccpb.KeyValue) {
 	p.keys = max(p.keys, minPage)
 }
 
-// Revision returns the present revision of the store, asked of its majority.
+// Revision asks etcd's majority for the present revision.
 func (s *Store) Revision(ctx context.Context) (int64, error) {
 	resp, err := s.ask(ctx, tryTimeout, s.keys.record(KindGate, ""), clientv3.WithCountOnly())
 	if err != nil {
 		return 0, fmt.Errorf("ask for the revision: %w", err)
 	}
-	s.hear()
+	s.recordContact()
 	return resp.Header.Revision, nil
 }

@@ -11,24 +11,24 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Mirror is a copy of the store in memory, fed by one watch: what a replica answers from, and what its planner sees.
-// It may lag, and says by how much it may: see Current.
+// Mirror is a copy of the store in memory, fed by one watch. Replicas answer from it, and planners decide by it. It may lag: see
+// Current.
 type Mirror struct {
 	store *Store
 
 	mu      sync.RWMutex
-	records map[Kind]map[string]record // guarded by mu, by name; terminal runs without what is bulky
+	records map[Kind]map[string]record // guarded by mu, by name; terminal runs lack output, payload and spec
 	runs    map[string]map[string]bool // guarded by mu: ids of runs by job
 	bad     map[string]Bad             // guarded by mu, by key
 	rev     int64                      // guarded by mu: everything up to it is in
-	heard   time.Time                  // guarded by mu: everything that there was at this instant is in
-	moved   chan struct{}              // guarded by mu: closed and replaced when rev moves
+	heard   time.Time                  // guarded by mu: everything that the store held at this instant is in
+	moved   chan struct{}              // guarded by mu: closed and replaced when rev rises
 	feeds   []*Feed                    // guarded by mu
-	tails   int                        // guarded by mu: how many of them are tails, which are told of events, too
-	notify  map[string]bool            // guarded by mu: the jobs of which somebody is told
+	tails   int                        // guarded by mu: how many of feeds are tails, which also receive events
+	notify  map[string]bool            // guarded by mu: the jobs that have notifiers
 
-	staged [][]reading   // owned by Follow: the pages of the list that is being read
-	ask    chan struct{} // holds a token when somebody waits for what etcd may have and the watch has not told
+	staged   [][]keyState  // owned by Follow: the pages of the list that is being read
+	probeNow chan struct{} // holds a token when somebody waits for a revision that the watch has not reached
 }
 
 type recordKey struct {
@@ -36,7 +36,7 @@ type recordKey struct {
 	name string
 }
 
-// Bad is a key that holds what nobody can read, as somebody put it there by hand or a later version did.
+// Bad is a key that holds an unreadable record: somebody wrote it by hand, or a later version wrote it.
 type Bad struct {
 	Key      string `json:"key"`
 	Revision int64  `json:"revision"`
@@ -46,103 +46,114 @@ type Bad struct {
 // NewMirror returns an empty mirror of s, which Follow fills.
 func NewMirror(s *Store) *Mirror {
 	return &Mirror{
-		store:   s,
-		records: make(map[Kind]map[string]record),
-		runs:    make(map[string]map[string]bool),
-		bad:     make(map[string]Bad),
-		notify:  make(map[string]bool),
-		moved:   make(chan struct{}),
-		ask:     make(chan struct{}, 1),
+		store:    s,
+		records:  make(map[Kind]map[string]record),
+		runs:     make(map[string]map[string]bool),
+		bad:      make(map[string]Bad),
+		notify:   make(map[string]bool),
+		moved:    make(chan struct{}),
+		probeNow: make(chan struct{}, 1),
 	}
 }
 
 // Follow keeps the mirror current until ctx ends, and returns the cause of that.
 func (m *Mirror) Follow(ctx context.Context) error {
 	return m.store.follow(ctx, m.store.keys.All(), follower{
-		begin: m.begin, page: m.page, reset: m.reset, apply: m.apply, current: m.current, ask: m.ask,
+		begin: m.begin, page: m.page, reset: m.reset,
+		consumer: consumer{apply: m.apply, current: m.current, probeNow: m.probeNow},
 	})
 }
 
 func (m *Mirror) apply(rev int64, events []*clientv3.Event) {
-	list := make([]reading, len(events))
+	list := make([]keyState, len(events))
 	for i, ev := range events {
 		if ev.Type == clientv3.EventTypeDelete {
-			list[i] = m.absence(ev.Kv)
+			list[i] = m.deletion(ev.Kv)
 		} else {
-			list[i] = m.read(ev.Kv)
+			list[i] = m.decode(ev.Kv)
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	changes := make([]job.Change, 0, len(list))
 	for i := range list {
-		changes = m.takeLocked(changes, &list[i])
+		changes = m.setLocked(changes, &list[i])
 	}
 	m.advanceLocked(rev, changes)
 }
 
-// takeLocked takes over what is at a key.
-func (m *Mirror) takeLocked(changes []job.Change, r *reading) []job.Change {
+// setLocked takes over the state of a key, and appends the change to changes if feeds receive it.
+func (m *Mirror) setLocked(changes []job.Change, k *keyState) []job.Change {
 	switch {
-	case r.gone:
-		delete(m.bad, r.key)
-		if !r.mirrored {
+	case k.deleted:
+		delete(m.bad, k.key)
+		if !k.mirrored {
 			return changes
 		}
-		return m.deleteLocked(changes, recordKey{r.kind, r.name}, r.record.rev)
-	case !r.mirrored:
-		m.judgeLocked(r)
-		if _, event := r.record.value.(*job.Event); event && m.tails > 0 {
-			return append(changes, r.record.change(r.kind, r.name))
+		return m.deleteLocked(changes, recordKey{k.kind, k.name}, k.record.rev)
+	case !k.mirrored:
+		m.quarantineLocked(k)
+		if k.kind == KindEvents && k.bad() == nil && m.tails > 0 {
+			return append(changes, k.record.change(k.kind, k.name))
 		}
 		return changes
 	}
-	old, known := m.records[r.kind][r.name]
-	if known && old.rev == r.record.rev {
+	old, known := m.records[k.kind][k.name]
+	if known && old.rev == k.record.rev {
 		return changes
 	}
-	if bad, known := m.bad[r.key]; known && bad.Revision == r.record.rev {
+	if bad, known := m.bad[k.key]; known && bad.Revision == k.record.rev {
 		return changes
 	}
-	m.judgeLocked(r)
-	if bad := r.bad(); bad != nil && r.kind == KindGate {
-		r.record.value = lostGate{bad, m.gateLocked()}
+	m.quarantineLocked(k)
+	if bad := k.bad(); bad != nil && k.kind == KindGate {
+		k.record.value = unreadableGate{bad, m.lastGateLocked()}
 	}
-	if r.kind == "" {
+	if k.kind == "" {
 		return changes
 	}
-	if m.records[r.kind] == nil {
-		m.records[r.kind] = make(map[string]record)
+	if m.records[k.kind] == nil {
+		m.records[k.kind] = make(map[string]record)
 	}
-	m.records[r.kind][r.name] = r.record
-	if j, ok := r.record.value.(*job.Job); ok {
-		m.noteLocked(r.name, len(j.Spec.Notify) > 0)
+	m.records[k.kind][k.name] = k.record
+	if j, ok := k.record.value.(*job.Job); ok {
+		m.indexNotifyLocked(k.name, len(j.Spec.Notify) > 0)
 	}
-	if r.kind == KindRuns && !known {
-		if j, id, err := job.ParseRunName(r.name); err == nil {
+	if k.kind == KindRuns && !known {
+		if j, id, err := job.ParseRunName(k.name); err == nil {
 			if m.runs[j] == nil {
 				m.runs[j] = make(map[string]bool)
 			}
 			m.runs[j][id] = true
 		}
 	}
-	return append(changes, r.record.change(r.kind, r.name))
+	return append(changes, k.record.change(k.kind, k.name))
 }
 
-// judgeLocked notes whether what is at a key can be read.
-func (m *Mirror) judgeLocked(r *reading) {
-	bad := r.bad()
+// quarantineLocked records whether what is at a key is unreadable.
+func (m *Mirror) quarantineLocked(k *keyState) {
+	bad := k.bad()
 	if bad == nil {
 		if len(m.bad) > 0 {
-			delete(m.bad, r.key)
+			delete(m.bad, k.key)
 		}
 		return
 	}
-	if m.bad[r.key].Revision == r.record.rev {
+	if m.bad[k.key].Revision == k.record.rev {
 		return
 	}
-	m.bad[r.key] = Bad{Key: r.key, Revision: r.record.rev, Error: bad.Error()}
-	m.store.log.Error("record is unreadable and set aside", "key", r.key, "err", bad)
+	m.bad[k.key] = Bad{Key: k.key, Revision: k.record.rev, Error: bad.Error()}
+	m.store.log.Error("record is unreadable and quarantined", "key", k.key, "err", bad)
+}
+
+// indexNotifyLocked records whether a job has notifiers.
+func (m *Mirror) indexNotifyLocked(name string, notify bool) {
+	switch {
+	case notify:
+		m.notify[name] = true
+	case m.notify[name]:
+		delete(m.notify, name)
+	}
 }
 
 func (m *Mirror) deleteLocked(changes []job.Change, k recordKey, rev int64) []job.Change {
@@ -151,7 +162,7 @@ func (m *Mirror) deleteLocked(changes []job.Change, k recordKey, rev int64) []jo
 	}
 	delete(m.records[k.kind], k.name)
 	if k.kind == KindJobs {
-		m.noteLocked(k.name, false)
+		m.indexNotifyLocked(k.name, false)
 	}
 	if k.kind == KindRuns {
 		if j, id, err := job.ParseRunName(k.name); err == nil {
@@ -180,20 +191,20 @@ func (m *Mirror) current(at time.Time) {
 	m.heard = job.Later(m.heard, at)
 }
 
-// Current returns the revision up to which everything is in, zero before the first list, and an instant at which the
-// mirror lacked nothing that etcd's majority had: while all is well, not longer ago than a few seconds.
+// Current returns the revision up to which everything is in, zero before the first list. heard is an instant at which the mirror had
+// everything that etcd's majority had. In normal operation it is at most a few seconds ago.
 func (m *Mirror) Current() (rev int64, heard time.Time) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.rev, m.heard
 }
 
-// askAgain is how often WaitFor has etcd asked.
-const askAgain = 200 * time.Millisecond
+// probeAgain is how often WaitFor asks for a probe.
+const probeAgain = 200 * time.Millisecond
 
 // WaitFor returns when everything up to rev is in, or with the cause of ctx.
 func (m *Mirror) WaitFor(ctx context.Context, rev int64) error {
-	again := time.NewTicker(askAgain)
+	again := time.NewTicker(probeAgain)
 	defer again.Stop()
 	for {
 		m.mu.RLock()
@@ -202,8 +213,8 @@ func (m *Mirror) WaitFor(ctx context.Context, rev int64) error {
 		if have >= rev && have > 0 {
 			return nil
 		}
-		select { // the revision may be that of a key that is not ours: then only a probe tells
-		case m.ask <- struct{}{}:
+		select { // the revision may be of a key outside the prefix, and then only a probe reaches it
+		case m.probeNow <- struct{}{}:
 		default:
 		}
 		select {

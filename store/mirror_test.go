@@ -500,7 +500,7 @@ func TestAGateThatNobodyCanRead(t *testing.T) {
 		defer wg.Wait()
 		defer cancel()
 		check("nobody here has read it", late, told, true)
-		if p := late.Gate().Paused; p != nil && p.Reason != reasonLostGate {
+		if p := late.Gate().Paused; p != nil && p.Reason != reasonUnreadableGate {
 			t.Errorf("the reason is %q", p.Reason)
 		}
 
@@ -614,7 +614,7 @@ func TestADoubtedWatch(t *testing.T) {
 		synctest.Wait() // the mirror's watch is taken on
 
 		s.Suspect()
-		time.Sleep(2 * doubtFor)
+		time.Sleep(2 * suspectFor)
 		if n := s.Counts().Relists; n != 0 {
 			t.Errorf("a doubted watch that gets on was replaced %d times", n)
 		}
@@ -631,7 +631,7 @@ func TestADoubtedWatch(t *testing.T) {
 		if err := m.WaitFor(ctx, rev); err != nil {
 			t.Fatal(err)
 		}
-		if d := time.Since(began); d > doubtSilence+4*doubtEvery {
+		if d := time.Since(began); d > suspectSilence+4*suspectEvery {
 			t.Errorf("doubted watches were replaced after %v", d)
 		}
 	})

@@ -13,17 +13,17 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// begin, page and reset take a list in: nothing of it is seen before all of it is there.
+// begin, page and reset take in a list. Readers see nothing of it before it is complete.
 func (m *Mirror) begin() { m.staged = nil }
 
 func (m *Mirror) page(kvs []*mvccpb.KeyValue) {
-	page := make([]reading, len(kvs))
-	sideBySide(len(kvs), func(i int) { page[i] = m.read(kvs[i]) })
+	page := make([]keyState, len(kvs))
+	parallel(len(kvs), func(i int) { page[i] = m.decode(kvs[i]) })
 	m.staged = append(m.staged, page)
 }
 
-// sideBySide calls f for all numbers below n, on all processors.
-func sideBySide(n int, f func(i int)) {
+// parallel calls f for all numbers below n, on all processors.
+func parallel(n int, f func(i int)) {
 	const part = 1000
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -53,31 +53,31 @@ func (m *Mirror) reset(rev int64) {
 	changes = slices.Grow(changes, len(list))
 	m.makeRoomLocked(list)
 	for _, r := range list {
-		changes = m.takeLocked(changes, r)
+		changes = m.setLocked(changes, r)
 	}
-	m.advanceLocked(rev, append(changes[removed:], changes[:removed]...)) // those that are gone went last
+	m.advanceLocked(rev, append(changes[removed:], changes[:removed]...)) // deletions come last
 }
 
-// byRevision is what is on pages, the oldest first: a list comes in the order of keys.
-func byRevision(pages [][]reading) []*reading {
+// byRevision returns what is on pages, the oldest revision first. A list comes in the order of keys.
+func byRevision(pages [][]keyState) []*keyState {
 	n := 0
 	for _, page := range pages {
 		n += len(page)
 	}
-	list := make([]*reading, 0, n)
+	list := make([]*keyState, 0, n)
 	for _, page := range pages {
 		for i := range page {
 			list = append(list, &page[i])
 		}
 	}
-	slices.SortFunc(list, func(a, b *reading) int {
+	slices.SortFunc(list, func(a, b *keyState) int {
 		return cmp.Or(cmp.Compare(a.record.rev, b.record.rev), strings.Compare(a.key, b.key))
 	})
 	return list
 }
 
-// makeRoomLocked has the maps of a first list grow once, and not a million times by one.
-func (m *Mirror) makeRoomLocked(list []*reading) {
+// makeRoomLocked makes the maps for a first list as large as they need to be, so that they do not grow step by step.
+func (m *Mirror) makeRoomLocked(list []*keyState) {
 	count := make(map[Kind]int)
 	for _, r := range list {
 		if r.mirrored {
@@ -91,8 +91,8 @@ func (m *Mirror) makeRoomLocked(list []*reading) {
 	}
 }
 
-// removeLocked removes what is not in a list.
-func (m *Mirror) removeLocked(changes []job.Change, list []*reading, rev int64) []job.Change {
+// removeLocked removes what is missing from a list.
+func (m *Mirror) removeLocked(changes []job.Change, list []*keyState, rev int64) []job.Change {
 	if len(m.records) == 0 && len(m.bad) == 0 {
 		return changes
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Orders delivers the orders of a worker, those that wait and then new ones, until ctx ends. An order may be delivered
-// more than once. An order that cannot be read is removed, since nobody else would. OrdersHeard says how current it is.
+// Orders delivers the orders of a worker, first the existing ones and then new ones, until ctx ends. It may deliver an order more than
+// once. It removes unreadable orders, because nothing else would. OrdersHeard reports how current it is.
 func (s *Store) Orders(ctx context.Context, worker string, deliver func(job.Order)) error {
 	prefix := s.keys.queue(worker)
 	take := func(kv *mvccpb.KeyValue) {
@@ -30,24 +30,23 @@ func (s *Store) Orders(ctx context.Context, worker string, deliver func(job.Orde
 	}
 	return s.follow(ctx, prefix, follower{
 		begin: func() {},
+		reset: func(int64) {},
 		page: func(kvs []*mvccpb.KeyValue) {
 			for _, kv := range kvs {
 				take(kv)
 			}
 		},
-		reset: func(int64) {},
-		apply: func(_ int64, events []*clientv3.Event) {
+		consumer: consumer{current: s.count.ordersCurrent, apply: func(_ int64, events []*clientv3.Event) {
 			for _, ev := range events {
 				if ev.Type == clientv3.EventTypePut {
 					take(ev.Kv)
 				}
 			}
-		},
-		current: s.count.ordered,
+		}},
 	})
 }
 
-// CloseOrder removes an order that has nothing left to claim.
+// CloseOrder removes an order whose runs are all claimed or refused.
 func (s *Store) CloseOrder(ctx context.Context, worker, id string) error {
 	key := s.keys.order(worker, id)
 	w := &write{}
@@ -58,8 +57,8 @@ func (s *Store) CloseOrder(ctx context.Context, worker, id string) error {
 	return nil
 }
 
-// OrdersHeard is an instant at which Orders had delivered every order that there was, the zero time before the first:
-// while all is well, not longer ago than a few seconds.
+// OrdersHeard returns an instant at which Orders had delivered every order; zero before the first. In normal operation it is at most a few
+// seconds ago.
 func (s *Store) OrdersHeard() time.Time {
 	if at := s.count.orders.Load(); at != nil {
 		return *at
@@ -67,28 +66,28 @@ func (s *Store) OrdersHeard() time.Time {
 	return time.Time{}
 }
 
-// SweepOrders removes the orders of workers that are not there, and says how many: a worker closes its own, those of its earlier
-// sessions too, but one that never comes back closes none. It is the leader's to do, with ctx that of the term.
+// SweepOrders removes the orders of absent workers, and returns how many. A worker closes its own orders, also those of its earlier
+// sessions, but a worker that never returns closes none. Only the leader calls SweepOrders, with the context of its term.
 //
-// Nothing is lost by it. An order tells, it does not decide, and it is for one session, which is over: another one that begins
-// under the name meanwhile has the removal refused, and closes the order itself.
+// Nothing is lost: orders only inform, and they are for a session that has ended. If a worker of the name returns meanwhile, etcd refuses
+// the removal, and the worker closes the order itself.
 func (s *Store) SweepOrders(ctx context.Context, term election.Term) (removed int, err error) {
 	if term.Rev <= 0 {
 		return 0, election.ErrTermLost
 	}
 	prefix := s.keys.family(KindQueues)
-	there := make(map[string]bool) // workers, by name
+	present := make(map[string]bool) // by worker
 	err = s.each(ctx, KindQueues, func(kvs []*mvccpb.KeyValue) error {
 		for _, kv := range kvs {
 			worker, _, _ := strings.Cut(strings.TrimPrefix(string(kv.Key), prefix), "/")
-			if _, known := there[worker]; !known {
-				is, err := s.isThere(ctx, worker)
+			if _, known := present[worker]; !known {
+				is, err := s.isPresent(ctx, worker)
 				if err != nil {
 					return err
 				}
-				there[worker] = is
+				present[worker] = is
 			}
-			if there[worker] {
+			if present[worker] {
 				continue
 			}
 			w := &write{lane: string(kv.Key)}
@@ -96,7 +95,7 @@ func (s *Store) SweepOrders(ctx context.Context, term election.Term) (removed in
 			w.drop(string(kv.Key), kv.ModRevision)
 			switch _, err := s.led(ctx, term).do(ctx, w); {
 			case errors.Is(err, job.ErrConflict):
-				there[worker] = true
+				present[worker] = true
 			case err != nil:
 				return fmt.Errorf("remove orders of worker %s: %w", worker, err)
 			default:
@@ -108,13 +107,13 @@ func (s *Store) SweepOrders(ctx context.Context, term election.Term) (removed in
 	return removed, err
 }
 
-// isThere says whether there is a record of the presence of a worker.
-func (s *Store) isThere(ctx context.Context, worker string) (bool, error) {
+// isPresent reports whether a worker has a presence record.
+func (s *Store) isPresent(ctx context.Context, worker string) (bool, error) {
 	try, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	resp, err := s.client.Get(try, s.keys.record(KindWorkers, worker), clientv3.WithCountOnly())
 	if err != nil {
-		return false, fmt.Errorf("look for worker %s: %w", worker, err)
+		return false, fmt.Errorf("read presence of worker %s: %w", worker, err)
 	}
 	return resp.Count > 0, nil
 }

@@ -18,9 +18,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Presence is the sign of life of a worker or a replica: a record on a lease that is renewed until Close. It is lost
-// when the lease can no longer be vouched for, or etcd's majority answers nothing else, and when somebody removes the record or
-// puts another session's there.
+// Presence shows that a worker or a replica is alive: a record on a lease that is renewed until Close. The presence is lost when the lease
+// may have expired, when etcd's majority stops answering other requests, or when another client removes or replaces the record.
 type Presence struct {
 	store  *Store
 	lease  *election.Lease
@@ -31,13 +30,13 @@ type Presence struct {
 	wg     sync.WaitGroup
 
 	mu    sync.Mutex
-	value []byte // guarded by mu: the record, as it is meant to be
-	rev   int64  // guarded by mu: of what we know to be there on our lease
-	taken bool   // guarded by mu: another session's record was seen
+	value []byte // guarded by mu: the wanted record
+	rev   int64  // guarded by mu: of the last record known to be on our lease
+	taken bool   // guarded by mu: another session has the record
 }
 
-// PresentWorker grants a lease of ttl and puts w on it, in the place of whatever another incarnation left there.
-// The record's session is the presence's ID.
+// PresentWorker grants a lease of ttl and puts w on it. It replaces the record of an earlier session. The new record's session is the
+// presence's ID.
 func (s *Store) PresentWorker(ctx context.Context, w job.Worker, ttl time.Duration) (*Presence, error) {
 	return s.present(ctx, s.keys.record(KindWorkers, w.Name), ttl, func(session string) any { w.Session = session; return w })
 }
@@ -52,15 +51,15 @@ func (s *Store) present(ctx context.Context, key string, ttl time.Duration, reco
 	if err != nil {
 		return nil, err
 	}
-	lease.RequireContact(&s.heard) // what follows our key asks all the time
+	lease.RequireContact(&s.contact) // following our key contacts etcd all the time
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &Presence{store: s, lease: lease, key: key, lost: make(chan struct{}), cancel: cancel}
-	p.wg.Go(func() { // from now on, since the record may take long to be written
+	p.wg.Go(func() { // now, because writing the record may take long
 		if lease.Run(life) != nil {
 			p.lose()
 		}
 	})
-	if err := p.appear(ctx, record(p.ID())); err != nil {
+	if err := p.replace(ctx, record(p.ID())); err != nil {
 		_ = p.Close(context.WithoutCancel(ctx))
 		return nil, err
 	}
@@ -68,31 +67,31 @@ func (s *Store) present(ctx context.Context, key string, ttl time.Duration, reco
 	return p, nil
 }
 
-// ID is the session: the lease's id in hexadecimal, as etcdctl prints it.
+// ID returns the session: the lease's id in hexadecimal, as etcdctl prints it.
 func (p *Presence) ID() string { return strconv.FormatInt(int64(p.lease.ID()), 16) }
 
-// Deadline is the instant after which others must be assumed to think us gone.
+// Deadline returns the instant after which other processes may take this one for dead.
 func (p *Presence) Deadline() time.Time { return p.lease.Deadline() }
 
-// Done is closed when the presence is lost. It stays open after Close.
+// Done returns a channel that is closed when the presence is lost. It stays open after Close.
 func (p *Presence) Done() <-chan struct{} { return p.lost }
 
-// Taken says whether another session was seen to have its record in the place of ours.
+// Taken reports whether another session replaced our record.
 func (p *Presence) Taken() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.taken
 }
 
-// Update replaces the record; its session is kept as it is in v.
+// Update replaces the record. v must carry the presence's session.
 func (p *Presence) Update(ctx context.Context, v any) error {
 	p.mu.Lock()
 	rev := p.rev
 	p.mu.Unlock()
-	return p.mean(ctx, v, unchanged(p.key, rev))
+	return p.set(ctx, v, unchanged(p.key, rev))
 }
 
-// Close removes the record, by ending the lease, and waits for what the presence started.
+// Close revokes the lease, which removes the record, and waits for the presence's goroutines.
 func (p *Presence) Close(ctx context.Context) error {
 	p.cancel()
 	p.wg.Wait()
@@ -101,22 +100,22 @@ func (p *Presence) Close(ctx context.Context) error {
 
 func (p *Presence) lose() { p.once.Do(func() { close(p.lost) }) }
 
-// appear has v be the record, in the place of whatever is there. What comes after that was looked at is not replaced: should the
-// write come late, that is a later session, which would be lost.
-func (p *Presence) appear(ctx context.Context, v any) error {
+// replace writes v in place of the present record. It never replaces a record that appears after it has read the present one: if the
+// write is late, that record belongs to a later session.
+func (p *Presence) replace(ctx context.Context, v any) error {
 	for {
 		rev, err := p.store.revisionOf(ctx, p.key)
 		if err != nil {
 			return fmt.Errorf("write presence %s: %w", p.key, err)
 		}
-		if err := p.mean(ctx, v, unchanged(p.key, rev)); !errors.Is(err, job.ErrConflict) {
+		if err := p.set(ctx, v, unchanged(p.key, rev)); !errors.Is(err, job.ErrConflict) {
 			return err
 		}
 	}
 }
 
-// mean has v be the record from now on, and puts it there if guards hold.
-func (p *Presence) mean(ctx context.Context, v any, guards ...*pb.Compare) error {
+// set makes v the wanted record, and writes it if guards hold.
+func (p *Presence) set(ctx context.Context, v any, guards ...*pb.Compare) error {
 	value, err := encode(v)
 	if err != nil {
 		return err
@@ -127,7 +126,7 @@ func (p *Presence) mean(ctx context.Context, v any, guards ...*pb.Compare) error
 	return p.put(ctx, value, guards...)
 }
 
-// put writes a record on the lease, if guards hold.
+// put writes a record on the lease if guards hold.
 func (p *Presence) put(ctx context.Context, value []byte, guards ...*pb.Compare) error {
 	w := &write{lane: p.key, guards: guards}
 	w.putAnyway(p.key, value, p.lease.ID())
@@ -141,7 +140,7 @@ func (p *Presence) put(ctx context.Context, value []byte, guards ...*pb.Compare)
 	return nil
 }
 
-// follower watches our own key.
+// follower returns a follower of our own key.
 func (p *Presence) follower(ctx context.Context) follower {
 	found := false
 	return follower{
@@ -150,7 +149,7 @@ func (p *Presence) follower(ctx context.Context) follower {
 			for _, kv := range kvs {
 				if string(kv.Key) == p.key {
 					found = true
-					p.look(ctx, kv)
+					p.inspect(ctx, kv)
 				}
 			}
 		},
@@ -159,35 +158,34 @@ func (p *Presence) follower(ctx context.Context) follower {
 				p.lose()
 			}
 		},
-		apply: func(_ int64, events []*clientv3.Event) {
+		consumer: consumer{current: func(time.Time) {}, apply: func(_ int64, events []*clientv3.Event) {
 			for _, ev := range events {
 				switch {
 				case string(ev.Kv.Key) != p.key: // a longer name
 				case ev.Type == clientv3.EventTypeDelete:
 					p.lose()
 				default:
-					p.look(ctx, ev.Kv)
+					p.inspect(ctx, ev.Kv)
 				}
 			}
-		},
-		current: func(time.Time) {},
+		}},
 	}
 }
 
-// look judges what is at our key. Another incarnation's record means that others do not see us there any more; whatever else
-// is not the record as it is meant to be was put there by hand, and is put right.
-func (p *Presence) look(ctx context.Context, kv *mvccpb.KeyValue) {
+// inspect checks the record at our key. If it belongs to another session, the presence is lost. If it is not the wanted record, somebody
+// wrote it by hand, and inspect repairs it.
+func (p *Presence) inspect(ctx context.Context, kv *mvccpb.KeyValue) {
 	var session struct{ Session string }
 	err := json.Unmarshal(kv.Value, &session)
 	onLease := kv.Lease == int64(p.lease.ID())
 	p.mu.Lock()
-	value, news := p.value, kv.ModRevision > p.rev
-	if onLease && news { // as a rule written by us, without our having heard of it
+	value, newer := p.value, kv.ModRevision > p.rev
+	if onLease && newer { // usually our own write, whose answer has not arrived
 		p.rev = kv.ModRevision
 	}
 	p.mu.Unlock()
 	switch {
-	case onLease && (!news || bytes.Equal(kv.Value, value)):
+	case onLease && (!newer || bytes.Equal(kv.Value, value)):
 		return
 	case err == nil && session.Session != "" && session.Session != p.ID():
 		p.mu.Lock()
@@ -199,17 +197,17 @@ func (p *Presence) look(ctx context.Context, kv *mvccpb.KeyValue) {
 	try, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	err = p.put(try, value, unchanged(p.key, kv.ModRevision))
-	if err == nil || errors.Is(err, job.ErrConflict) || ctx.Err() != nil { // with a conflict, we are told of the next one
+	if err == nil || errors.Is(err, job.ErrConflict) || ctx.Err() != nil { // after a conflict, the watch delivers the next record
 		return
 	}
-	p.store.log.Warn("presence was overwritten and could not be put right", "key", p.key, "err", err)
-	if !onLease || session.Session != p.ID() { // and nobody sees us there
+	p.store.log.Warn("presence was overwritten and could not be repaired", "key", p.key, "err", err)
+	if !onLease || session.Session != p.ID() { // and readers of the record do not see us
 		p.lose()
 	}
 }
 
-// EndWorker removes the presence of a worker whose process is proven dead, so that its runs move at once. It is the
-// leader's to do; job.ErrConflict if the presence has changed.
+// EndWorker removes the presence of a worker whose process is proven dead, so that its runs move to other workers at once. Only the leader
+// calls it. The error is job.ErrConflict if the presence has changed.
 func (s *Store) EndWorker(ctx context.Context, term election.Term, w *job.Worker) error {
 	if term.Rev <= 0 {
 		return election.ErrTermLost
@@ -217,7 +215,7 @@ func (s *Store) EndWorker(ctx context.Context, term election.Term, w *job.Worker
 	key := s.keys.record(KindWorkers, w.Name)
 	wr := &write{lane: key}
 	wr.drop(key, w.Rev)
-	// A group of its own, since that of the term ends with the context of whoever comes first.
+	// A group of its own, because that of the term ends with the context of its first caller.
 	if _, err := s.newGroup(ctx, &term).do(ctx, wr); err != nil {
 		return fmt.Errorf("end worker %s: %w", w.Name, err)
 	}

@@ -329,7 +329,7 @@ func TestOldTombstonesAreSwept(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return s.keys.stone(KindJobs, name)
+			return s.keys.tombstone(KindJobs, name)
 		}
 		first, again := bury("first"), bury("again")
 		last := s.Reached()

@@ -2,16 +2,16 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Submit creates a run. If there is one of that name already, it comes back as it stands with job.ErrConflict: to a
-// caller who gave an idempotency key, that is the run which an earlier call made. It may also be the caller's own: others
-// may have changed it between a sending that was not answered and the next one.
+// Submit creates a run. If a run of that name exists, Submit returns it with job.ErrConflict. For a caller with an idempotency key, that is
+// the run of an earlier call. It may also be the run of this call: another client may have changed it after an unanswered sending.
 func (s *Store) Submit(ctx context.Context, r job.Run) (job.Run, error) {
-	w := &write{id: s.ops.next(), lane: r.Job}
+	w := &write{id: s.ids.next(), lane: r.Job}
 	r.Op, r.Rev = w.id, 0
 	if err := w.put(s.keys.run(r.Job, r.ID), 0, &r); err != nil {
 		return r, err
@@ -19,11 +19,11 @@ func (s *Store) Submit(ctx context.Context, r job.Run) (job.Run, error) {
 	return s.writeRun(ctx, w, r)
 }
 
-// Stop writes a request to end run r, which an attempt executes, and tells its worker in the same transaction.
-// Results are those of Write.
+// Stop writes a request to end run r, which a worker executes, and hands the worker an order to stop it in the same transaction. Its
+// results are those of Write.
 func (s *Store) Stop(ctx context.Context, r job.Run) (job.Run, error) {
 	key := s.keys.run(r.Job, r.ID)
-	w := &write{id: s.ops.next(), lane: key}
+	w := &write{id: s.ids.next(), lane: key}
 	r.Op = w.id
 	if err := w.put(key, r.Rev, &r); err != nil {
 		return r, err
@@ -32,14 +32,14 @@ func (s *Store) Stop(ctx context.Context, r job.Run) (job.Run, error) {
 	return s.writeRun(ctx, w, r)
 }
 
-// Write replaces the record of a run at revision r.Rev by r: the claim, the outcome and the return of an attempt by its
-// worker, and a request to cancel. It shares transactions with other writes, and waits until the answer is definite or
-// ctx ends; then the write may still take place. The run comes back with its new revision. With job.ErrConflict it is
-// the record as it stands, the zero Run if there is none. job.ErrUnreadable if nobody can read what is there: that is somebody's
-// hand, which may yet put right what it did.
+// Write replaces the record of a run at revision r.Rev by r. Workers write claims, outcomes and returned attempts with it, and the API
+// requests to cancel. It waits until the answer is definite or ctx ends; then the write may still take place.
+//
+// The run comes back with its new revision. With job.ErrConflict, Write returns the present record, the zero Run if there is none. The
+// error is job.ErrUnreadable if the present record is unreadable. Somebody wrote that by hand, and may still repair it.
 func (s *Store) Write(ctx context.Context, r job.Run) (job.Run, error) {
 	key := s.keys.run(r.Job, r.ID)
-	w := &write{id: s.ops.next(), lane: key, urgent: r.State == job.Running} // claims go before outcomes
+	w := &write{id: s.ids.next(), lane: key, urgent: r.State == job.Running} // claims go before outcomes
 	r.Op = w.id
 	if err := w.put(key, r.Rev, &r); err != nil {
 		return r, err
@@ -54,8 +54,8 @@ func (s *Store) writeRun(ctx context.Context, w *write, r job.Run) (job.Run, err
 	case err == nil:
 		r.Rev = out.rev
 		return r, nil
-	case err == job.ErrConflict:
-		c := s.seen(out, KindRuns, r.Name(), w.probe[0])
+	case errors.Is(err, job.ErrConflict):
+		c := found(out, KindRuns, r.Name(), w.probe[0])
 		switch there := job.ValueOf[job.Run](c); {
 		case there != nil:
 			return *there, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -13,31 +14,31 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-// Config says where the records are and who writes.
+// Config says where the records are, and identifies the writer.
 type Config struct {
 	Prefix  string // of every key, such as "/rota"
-	Process string // unique to this process among all that ever write: ids of writes begin with it
-	// Clock is what presences keep their leases by; the system's if nil. Replaced where a simulation owns the clocks.
+	Process string // unique among all processes that ever write: ids of writes begin with it
+	// Clock times the leases of presences. nil: the system's clock. A simulation sets its own.
 	Clock election.Clock
 }
 
 // Store reads and writes rota's records through one etcd client, which it does not close.
 type Store struct {
-	client *clientv3.Client
-	kv     pb.KVClient // the client's own
-	keys   Keys
-	log    hclog.Logger
-	clock  election.Clock
-	heard  election.QuorumContact
-	ops    ops
-	count  counters
-	free   *group          // writes that carry their own entitlement
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
+	client  *clientv3.Client
+	kv      pb.KVClient // the client's own
+	keys    Keys
+	log     hclog.Logger
+	clock   election.Clock
+	contact election.QuorumContact
+	ids     writeIDs
+	count   counters
+	free    *group          // writes that carry their own entitlement
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
 
 	running running // all requests and watches under way
-	hurry   hurry   // of writes
-	doubt   bell    // of watches
+	tries   tries   // of requests that must be answered
+	suspect signal  // fired when a member of etcd does not answer
 
 	mu     sync.Mutex
 	leader *group // guarded by mu: writes of leader.term
@@ -50,44 +51,44 @@ func New(cfg Config, client *clientv3.Client, log hclog.Logger) *Store {
 		s.clock = election.SystemClock
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.ops.process = cfg.Process
+	s.ids.process = cfg.Process
 	s.free = s.newGroup(s.ctx, nil)
 	return s
 }
 
-// Process derives Config.Process from a node's name and the time at which its process began.
-func Process(node string, began time.Time) string {
-	return node + "." + strconv.FormatInt(began.UnixMicro(), 36)
+// Process derives Config.Process from a node's name and the start time of its process.
+func Process(node string, started time.Time) string {
+	return node + "." + strconv.FormatInt(started.UnixMicro(), 36)
 }
 
 // Keys returns the keys of this store.
 func (s *Store) Keys() Keys { return s.keys }
 
-// Heard is when etcd's majority answered this store last. While it follows anything, it asks every few seconds.
-func (s *Store) Heard() *election.QuorumContact { return &s.heard }
+// QuorumContact returns when etcd's majority last answered this store. A store that follows anything asks every few seconds.
+func (s *Store) QuorumContact() *election.QuorumContact { return &s.contact }
 
-// hear notes an answer of etcd's majority.
-func (s *Store) hear() { s.heard.Record(s.clock().Mono) }
+// recordContact records an answer of etcd's majority.
+func (s *Store) recordContact() { s.contact.Record(s.clock().Mono) }
 
-// Close gives up what is not answered yet and waits until no request is under way. Terms, mirrors and presences have to
-// be over by then. Nothing is written afterwards.
+// Close abandons unanswered requests and waits until no request is under way. Terms, mirrors and presences must have ended by
+// then. Nothing is written afterwards.
 func (s *Store) Close() {
 	s.cancel()
 	s.running.close()
 }
 
-// Hurry has every write that waits for its answer sent again, since what was on its way may be lost: another member leads
-// etcd. Sent twice it takes place once, like every write.
-func (s *Store) Resend() { s.hurry.bell.ring() }
+// Resend sends every unanswered write again. Call it when etcd has a new leader, because requests to the last one may be lost.
+// A write that is sent twice still takes place once.
+func (s *Store) Resend() { s.tries.resend.notify() }
 
-// Doubt is Hurry, and has every watch prove that it gets on, or else begin anew, within seconds: a member of etcd does not answer
-// any more, and what waits for an answer may wait for that one.
+// Suspect is Resend, and also has every read and every watch restart if it makes no progress within seconds. Call it when a member
+// of etcd stops answering, because any of them may be waiting for that member.
 func (s *Store) Suspect() {
-	s.hurry.bell.ring()
-	s.doubt.ring()
+	s.tries.resend.notify()
+	s.suspect.notify()
 }
 
-// led returns the group of term. Its requests end with ctx, which is to be the context of the term.
+// led returns the group of term. Its requests end with ctx, which must be the term's context.
 func (s *Store) led(ctx context.Context, term election.Term) *group {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,4 +96,38 @@ func (s *Store) led(ctx context.Context, term election.Term) *group {
 		s.leader = s.newGroup(ctx, &term)
 	}
 	return s.leader
+}
+
+// writeIDs numbers the writes of one process. Ids are unique because the process's part is.
+type writeIDs struct {
+	process string
+	n       atomic.Int64
+}
+
+func (w *writeIDs) next() string { return w.process + "-" + strconv.FormatInt(w.n.Add(1), 36) }
+
+// running is the goroutines of a store.
+type running struct {
+	wg sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool // guarded by mu: nothing starts any more
+}
+
+// start runs f in the background and returns true; after close it returns false and does not run f.
+func (r *running) start(f func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.wg.Go(f)
+	}
+	return !r.closed
+}
+
+// close waits for everything that was started.
+func (r *running) close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.wg.Wait()
 }

@@ -11,46 +11,47 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-// tombstone stays for a while where a record was removed, written in the transaction of the removal. By its op, who removed it
-// knows that it was this removal and no other; and since whoever creates such a record compares that no tombstone has come
-// meanwhile, a sending that comes late cannot create again what others have removed.
+// tombstone marks for a while that a record was removed. The removal writes it in its transaction, with its op, so that a removal
+// recognises itself. A creation is refused if a tombstone was written since it began, so a late sending cannot create a record that
+// another client has removed.
 type tombstone struct {
 	Op string `json:"op"`
 }
 
-// leave has w, a removal, leave a tombstone at key. It is the last that is done to w.
-func (w *write) leave(key string) {
+// leaveTombstone makes w, a removal, leave a tombstone at key. Nothing may be added to w afterwards.
+func (w *write) leaveTombstone(key string) {
 	value, err := encode(tombstone{Op: w.id})
 	if err != nil {
 		panic(err) // a struct of one string
 	}
-	w.stone = key
+	w.tombstone = key
 	w.then = append(w.then, putOp(key, value, clientv3.NoLease))
 	w.bytes += len(key) + len(value)
 	w.probe = append(w.probe, key)
 }
 
-// strip takes the tombstone out of w again. A sending with it may have taken place.
-func (w *write) strip() {
+// stripTombstone takes the tombstone out of w again. A sending with it may have been applied.
+func (w *write) stripTombstone() {
 	w.then = w.then[:len(w.then)-1]
-	w.bare, w.open = true, true
+	w.stripped, w.open = true, true
 }
 
-// above has w, a creation, refused if a tombstone has come to be at key since the call began. It is the last that is done to w.
-func (w *write) above(key string) {
-	w.stone = key
+// refuseTombstone makes etcd refuse w, a creation, if a tombstone was put at key after a revision, which setTombstoneRev sets. Nothing
+// may be added to w afterwards.
+func (w *write) refuseTombstone(key string) {
+	w.tombstone = key
 	w.guards = append(w.guards, notSince(key, 0))
 	w.probe = append(w.probe, key)
 }
 
-// since says when the call of a creation began, as a revision.
-func (w *write) since(rev int64) {
+// setTombstoneRev sets the revision for refuseTombstone.
+func (w *write) setTombstoneRev(rev int64) {
 	others := w.guards[:len(w.guards)-1]
-	w.guards = append(slices.Clip(others), notSince(w.stone, rev)) // etcd may still be reading those that were sent
+	w.guards = append(slices.Clip(others), notSince(w.tombstone, rev)) // a copy: etcd may still be reading the guards that were sent
 }
 
-// SweepTombstones removes the tombstones that were there at revision upTo, and says how many. It is the leader's to do, with ctx
-// that of the term, and with a revision from longer ago than any call may take.
+// SweepTombstones removes the tombstones that existed at revision upTo, and returns how many. Only the leader calls it, with the
+// context of its term. upTo must be older than any write that is still under way.
 func (s *Store) SweepTombstones(ctx context.Context, term election.Term, upTo int64) (removed int, err error) {
 	removed, err = s.sweep(ctx, term, KindTombstones, func(kv *mvccpb.KeyValue) bool { return kv.ModRevision <= upTo })
 	if err != nil {

@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"sync"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -12,10 +10,11 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Watch delivers the changes of all mirrored records and events after a revision, or from now on if after is 0, those
-// of one revision together. from is where it begins: later than after if what lies between has been compacted or has
-// never been. The channel is closed when ctx ends, and when the watch does or has been silent for a while though there
-// is something to tell; the reader has to keep up until then.
+// Watch delivers the changes of all mirrored records and events after a revision, those of one revision together. Unlike a Mirror, it
+// delivers whole records and can begin in the past. It begins now if after is 0, and also if what follows after has been compacted or
+// does not exist yet; from is where it begins.
+//
+// Watch closes the channel when ctx ends, and when the watch fails or is silent. Until then the caller must keep reading.
 func (s *Store) Watch(ctx context.Context, after int64) (from int64, changes <-chan []job.Change, err error) {
 	now, err := s.Revision(ctx)
 	if err != nil {
@@ -33,7 +32,10 @@ func (s *Store) Watch(ctx context.Context, after int64) (from int64, changes <-c
 	if !s.running.start(func() {
 		defer close(out)
 		defer context.AfterFunc(s.ctx, watch.end)()
-		s.relay(watch, from, out)
+		err := s.read(watch, consumer{apply: func(_ int64, events []*clientv3.Event) { s.send(watch.ctx, events, out) }})
+		if ctx.Err() == nil && s.ctx.Err() == nil {
+			s.log.Info("watch of changes ended", "err", err)
+		}
 	}) {
 		watch.end()
 		return 0, nil, fmt.Errorf("watch %s: store is closed: %w", s.keys.All(), context.Canceled)
@@ -41,42 +43,19 @@ func (s *Store) Watch(ctx context.Context, after int64) (from int64, changes <-c
 	return from, out, nil
 }
 
-// relay hands on what watch tells after a revision until one of them ends, or the watch tells nothing any more.
-func (s *Store) relay(watch *stream, after int64, out chan<- []job.Change) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer watch.end()
-	marks := make(chan mark)
-	wg.Go(func() { s.probe(watch, nil, marks) })
-	v := vigil{prefix: s.keys.All(), reached: after, heard: time.Now()}
-	for {
+// send sends the changes that events made, until ctx ends.
+func (s *Store) send(ctx context.Context, events []*clientv3.Event, out chan<- []job.Change) {
+	for _, batch := range s.changes(events) {
 		select {
-		case <-watch.ctx.Done():
+		case out <- batch:
+		case <-ctx.Done():
 			return
-		case m := <-marks:
-			if err := v.marked(m, time.Now()); err != nil {
-				s.log.Info("events are not told any more", "err", err)
-				return
-			}
-		case resp, ok := <-watch.told:
-			if !ok || resp.Err() != nil {
-				return
-			}
-			v.told(&resp, time.Now())
-			for _, batch := range s.changes(resp.Events) {
-				select {
-				case out <- batch:
-				case <-watch.ctx.Done():
-					return
-				}
-			}
 		}
-		v.current()
 	}
 }
 
-// compacted says whether what happened at rev is not there any more. A watch from such a revision ends as soon as it has
-// begun. It cannot be asked of a revision to come, such as the one after now.
+// compacted reports whether etcd has forgotten what happened at rev. A watch from such a revision ends at once. A revision after now
+// is not compacted.
 func (s *Store) compacted(ctx context.Context, rev, now int64) bool {
 	if rev > now {
 		return false

@@ -9,13 +9,13 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Transactions are made of etcd's messages, and sent by the service behind the client: clientv3 copies every guard three
-// times on its way, by reflection, which at thousands of writes a second takes more time than etcd takes to apply them.
+// The store builds transactions from etcd's messages and sends them by the service behind the client. clientv3 copies every guard three
+// times by reflection. At thousands of writes per second, that takes longer than etcd takes to apply them.
 
-// callOptions are those of clientv3: a large request is for etcd to refuse.
+// callOptions are those of clientv3. They let large requests pass, so that etcd refuses them.
 var callOptions = []grpc.CallOption{grpc.WaitForReady(true), grpc.MaxCallSendMsgSize(2 << 20), grpc.MaxCallRecvMsgSize(math.MaxInt32)}
 
-// service is what c sends its requests to. A client that is not on the network says what that is.
+// service returns what c sends its requests to. A client without a network says what that is.
 func service(c *clientv3.Client) pb.KVClient {
 	if in, ok := c.KV.(interface{ Service() pb.KVClient }); ok {
 		return in.Service()
@@ -23,21 +23,21 @@ func service(c *clientv3.Client) pb.KVClient {
 	return clientv3.RetryKVClient(c)
 }
 
-// txn sends one transaction, with the errors of clientv3, and takes note of what an answer tells of etcd.
+// txn sends one transaction and returns errors as clientv3 does. It records the contact, term and revision of an answer.
 func (s *Store) txn(ctx context.Context, guards []*pb.Compare, then []*pb.RequestOp) (*pb.TxnResponse, error) {
 	resp, err := s.kv.Txn(ctx, &pb.TxnRequest{Compare: guards, Success: then}, callOptions...)
 	if err != nil {
 		return nil, clientv3.ContextError(ctx, err)
 	}
-	s.hear()
-	s.hurry.led(resp.Header.RaftTerm)
-	s.count.reached.note(resp.Header.ClusterId, resp.Header.Revision)
+	s.recordContact()
+	s.tries.observeTerm(resp.Header.RaftTerm)
+	s.count.reached.raise(resp.Header.ClusterId, resp.Header.Revision)
 	return resp, nil
 }
 
-// revisionOf asks at which revision a key was written, zero if it is not there, until etcd answers or ctx ends.
+// revisionOf returns the revision at which a key was written, zero if it does not exist. It asks until etcd answers or ctx ends.
 func (s *Store) revisionOf(ctx context.Context, key string) (rev int64, err error) {
-	err = untilDefinite(ctx, false, &s.hurry, func(ctx context.Context) error {
+	err = untilDefinite(ctx, false, &s.tries, func(ctx context.Context) error {
 		resp, err := s.txn(ctx, nil, []*pb.RequestOp{getOp(key)})
 		if err == nil {
 			for _, kv := range resp.Responses[0].GetResponseRange().GetKvs() {
@@ -49,11 +49,12 @@ func (s *Store) revisionOf(ctx context.Context, key string) (rev int64, err erro
 	return rev, err
 }
 
-// absent and unchanged are the guards of a record that is created and of one that is replaced.
+// absent is the guard that there is no record at key.
 func absent(key string) *pb.Compare {
 	return &pb.Compare{Key: []byte(key), Target: pb.Compare_CREATE, TargetUnion: &pb.Compare_CreateRevision{}}
 }
 
+// unchanged is the guard that the record at key is at revision rev; zero: that there is none.
 func unchanged(key string, rev int64) *pb.Compare {
 	if rev == 0 {
 		return absent(key)
@@ -61,21 +62,21 @@ func unchanged(key string, rev int64) *pb.Compare {
 	return &pb.Compare{Key: []byte(key), Target: pb.Compare_MOD, TargetUnion: &pb.Compare_ModRevision{ModRevision: rev}}
 }
 
-// notSince is the guard that nothing was put at key after revision rev and is still there.
+// notSince is the guard that key holds no record that was put after revision rev.
 func notSince(key string, rev int64) *pb.Compare {
 	return &pb.Compare{
 		Key: []byte(key), Target: pb.Compare_MOD, Result: pb.Compare_LESS, TargetUnion: &pb.Compare_ModRevision{ModRevision: rev + 1},
 	}
 }
 
-// exists is the guard that there is a record at key, whichever.
+// exists is the guard that there is any record at key.
 func exists(key string) *pb.Compare {
 	return &pb.Compare{
 		Key: []byte(key), Target: pb.Compare_CREATE, Result: pb.Compare_GREATER, TargetUnion: &pb.Compare_CreateRevision{},
 	}
 }
 
-// putOp and its like are operations, each in one piece of memory.
+// putOp, deleteOp, getOp and txnOp return operations. putOp and txnOp allocate once.
 func putOp(key string, value []byte, lease clientv3.LeaseID) *pb.RequestOp {
 	op := &struct {
 		op pb.RequestOp

@@ -14,27 +14,29 @@ import (
 type write struct {
 	id     string           // op, carried by the records that it puts
 	lane   string           // writes of one lane never share a transaction: its job, or the key that it changes; "" is none
-	limits []string         // those that it gives to a run: no two such writes of one limit share a transaction
-	guards []*pb.Compare    // what must hold
-	then   []*pb.RequestOp  // what to do
+	limits []string         // those that it gives to a run: two writes that give the same limit never share a transaction
+	guards []*pb.Compare    // must all hold
+	then   []*pb.RequestOp  // the operations
 	probe  []string         // keys to read when a guard failed; w is recognised by the first, or deletes all of them
 	value  []byte           // what it puts at probe[0]; nil: it puts nothing
 	bytes  int              // of keys and values in then
-	order  *handout         // what a worker is told in the same transaction
-	urgent bool             // a run begins with it
-	stone  string           // key of the tombstone that a removal leaves, and a creation must not find; "" is none
-	bare   bool             // a removal that leaves no tombstone any more, since etcd has no space left
+	order  *handout         // for a worker, in the same transaction; nil: none
+	urgent bool             // it goes before others, because a run begins with it
 	done   func(w *written) // called once, from a goroutine of the group
-	open   bool             // a sending was not answered, and may be applied at any time
-	gone   atomic.Bool      // its caller gave up: it is not sent again
+
+	tombstone string // key of the tombstone that a removal leaves, and a creation must not find; "" is none
+	stripped  bool   // a removal that leaves no tombstone any more, since etcd has no space left
+
+	open      bool        // a sending was not answered, and may be applied at any time
+	abandoned atomic.Bool // its caller gave up: it is not sent again
 }
 
-// written is what became of a write.
+// written is the result of a write.
 type written struct {
-	rev    int64              // at which it was written
-	err    error              // nil, job.ErrConflict, another definite refusal, or why the outcome is unknown
-	seen   map[string]*mvccKV // on job.ErrConflict: the records at probe, by key
-	looked int64              // and the revision at which they were read
+	rev     int64              // at which it was written
+	err     error              // nil, job.ErrConflict, another definite refusal, or why the outcome is unknown
+	found   map[string]*mvccKV // on job.ErrConflict: the records at probe, by key
+	foundAt int64              // the revision at which found was read
 }
 
 // mvccKV is a key's value and revision.
@@ -54,7 +56,7 @@ func (w *write) put(key string, rev int64, record any) error {
 	return nil
 }
 
-// putAnyway is put without a guard of its own, for records that others never change.
+// putAnyway is put without a guard, for records that others never change.
 func (w *write) putAnyway(key string, value []byte, lease clientv3.LeaseID) {
 	w.then = append(w.then, putOp(key, value, lease))
 	w.bytes += len(key) + len(value)
@@ -72,47 +74,46 @@ func (w *write) drop(key string, rev int64) {
 	w.probe = append(w.probe, key)
 }
 
-// dropAnyway is drop without a guard, and whether or not there is such a record.
+// dropAnyway is drop without a guard. The record need not exist.
 func (w *write) dropAnyway(key string) {
 	w.then = append(w.then, deleteOp(key))
 	w.bytes += len(key)
 }
 
-// nested is w as an operation of a larger transaction.
+// nested returns w as an operation of a larger transaction.
 func (w *write) nested() *pb.RequestOp { return txnOp(w.guards, w.then) }
 
-// found tells w what is at its probe's keys, as etcd answered at rev, after a guard of it had failed.
-func (w *write) found(answers []*pb.ResponseOp, rev int64) *written {
-	out := &written{err: job.ErrConflict, looked: rev, seen: make(map[string]*mvccKV, len(w.probe))}
+// conflict returns the result of w after one of its guards failed. answers holds what was at the keys of probe at rev.
+func (w *write) conflict(answers []*pb.ResponseOp, rev int64) *written {
+	out := &written{err: job.ErrConflict, foundAt: rev, found: make(map[string]*mvccKV, len(w.probe))}
 	for i, r := range answers {
 		if kvs := r.GetResponseRange().GetKvs(); len(kvs) == 1 {
-			out.seen[w.probe[i]] = &mvccKV{value: kvs[0].Value, rev: kvs[0].ModRevision}
+			out.found[w.probe[i]] = &mvccKV{value: kvs[0].Value, rev: kvs[0].ModRevision}
 		}
 	}
 	return w.recognise(out, rev)
 }
 
-// recognise turns a conflict, found at rev, into success where the records show that an earlier, unanswered sending of w
-// was applied: the record is byte for byte what w puts there, with an op that no other write has; or all that w removes
-// is gone, by whomever, unless that was to leave a tombstone. If somebody has changed the record since, it stays a conflict: see
+// recognise turns a conflict, found at rev, into success if the records show that an earlier, unanswered sending of w was applied.
+// For a put, the record is byte for byte what w puts there, with an op that no other write has. For a removal without a tombstone,
+// everything that w removes is gone, whoever removed it. If another client has changed the record since, it stays a conflict: see
 // exactly.
 func (w *write) recognise(out *written, rev int64) *written {
 	switch {
 	case len(w.probe) == 0:
 	case w.value == nil:
-		if len(out.seen) == 0 && w.stone == "" {
+		if len(out.found) == 0 && w.tombstone == "" {
 			return &written{rev: rev}
 		}
 	default:
-		if kv := out.seen[w.probe[0]]; kv != nil && bytes.Equal(kv.value, w.value) {
+		if kv := out.found[w.probe[0]]; kv != nil && bytes.Equal(kv.value, w.value) {
 			return &written{rev: kv.rev}
 		}
 	}
 	return out
 }
 
-// isGone says whether its caller gave up.
-func (w *write) isGone() bool { return w.gone.Load() }
+func (w *write) isAbandoned() bool { return w.abandoned.Load() }
 
-// deletesOnly says whether etcd takes w when it is out of space.
+// deletesOnly reports whether etcd accepts w when it is out of space.
 func (w *write) deletesOnly() bool { return w.value == nil }

@@ -1,2 +1,2 @@
-// Package guards proves that each guard is needed: it takes one out of the source, and a test of the package has to fail.
+// Package guards proves that each guard is needed: it cuts the guard from the source, and then a test must fail.
 package guards

@@ -1,21 +1,21 @@
 package guards
 
-// Guard is a line of the source without which a promise would be broken.
+// Guard is a line of code that a guarantee depends on. A mutation cuts it, and a test must fail then.
 type Guard struct {
 	Name string
 	File string // from the top of the tree
-	Code string // what stands there, once
-	Cut  string // what is put in its place
-	Pkg  string // whose test notices
-	Test string // its name
+	Code string // the line or lines, which occur once in the file
+	Cut  string // their replacement
+	Pkg  string // the package of the test that must fail
+	Test string // the name of that test
 }
 
-// Guards are those that the promises rest on, with the test that fails without each.
+// Guards lists the guards, each with the test that fails without it.
 var Guards = []Guard{
 	{
 		Name: "the term compare",
 		File: "store/flight.go",
-		Code: "held = append(held, is.GetCompare())",
+		Code: "fence = append(fence, is.GetCompare())",
 		Cut:  "_ = is.GetCompare()",
 		Pkg:  "./store", Test: "TestADeposedLeaderWritesNothing",
 	},
@@ -29,7 +29,7 @@ var Guards = []Guard{
 	{
 		Name: "the gate's revision compare",
 		File: "store/commit.go",
-		Code: "w.guards = append(w.guards, unchanged(s.keys.gate(), d.Gate))",
+		Code: "w.guards = append(w.guards, unchanged(s.keys.record(KindGate, \"\"), d.Gate))",
 		Cut:  "_ = d.Gate",
 		Pkg:  "./store", Test: "TestAPauseOfAllJobsRefusesWhatIsArmedUnawares",
 	},

@@ -12,13 +12,20 @@ import (
 	"time"
 )
 
-// root is the top of the tree, seen from here.
+// root is the path to the top of the tree.
 const root = "../.."
 
-// TestEachGuardIsNeeded runs the test that watches over a guard twice: as it is, and with the guard taken out.
+// TestEachGuardHasItsCode checks, in a moment, that each guard's code occurs once.
+func TestEachGuardHasItsCode(t *testing.T) {
+	for _, g := range Guards {
+		without(t, g)
+	}
+}
+
+// TestEachGuardIsNeeded runs the test of each guard twice: with the guard, and without it.
 func TestEachGuardIsNeeded(t *testing.T) {
 	if testing.Short() || os.Getenv("ROTA_FAULTS") == "" {
-		t.Skip("builds and tests packages anew for each guard, as make fault does: set ROTA_FAULTS=1")
+		t.Skip("builds and tests packages for each guard, as make fault does: set ROTA_FAULTS=1")
 	}
 	for _, g := range Guards {
 		t.Run(strings.ReplaceAll(g.Name, " ", "-"), func(t *testing.T) {
@@ -33,7 +40,7 @@ func TestEachGuardIsNeeded(t *testing.T) {
 			var exit *exec.ExitError
 			switch {
 			case err == nil:
-				t.Errorf("%s in %s is taken out, and %s passes", g.Name, g.File, g.Test)
+				t.Errorf("%s is cut from %s, and %s passes", g.Name, g.File, g.Test)
 			case !errors.As(err, &exit) || !strings.Contains(out, "FAIL"):
 				t.Errorf("%s did not run: %v\n%s", g.Test, err, out)
 			}
@@ -41,7 +48,7 @@ func TestEachGuardIsNeeded(t *testing.T) {
 	}
 }
 
-// without writes the guard's file with the guard taken out, and returns the overlay that puts it in the file's place.
+// without writes a copy of the guard's file without the guard. It returns a go overlay that replaces the file by the copy.
 func without(t *testing.T, g Guard) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(root, g.File))
@@ -53,7 +60,7 @@ func without(t *testing.T, g Guard) string {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(src), g.Code); n != 1 {
-		t.Fatalf("%s has the code of %s %d times, want once: bring guards.go up to date\n%s", g.File, g.Name, n, g.Code)
+		t.Fatalf("%s has the code of %s %d times, want once: update guards.go\n%s", g.File, g.Name, n, g.Code)
 	}
 	dir := t.TempDir()
 	cut := filepath.Join(dir, filepath.Base(path))

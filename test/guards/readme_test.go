@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTheReadmeNamesEachGuard keeps the table of test/tables/guards.md true.
+// TestTheReadmeNamesEachGuard checks that the table in test/tables/guards.md has each guard and its test.
 func TestTheReadmeNamesEachGuard(t *testing.T) {
 	readme, err := os.ReadFile(root + "/test/tables/guards.md")
 	if err != nil {

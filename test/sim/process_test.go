@@ -69,7 +69,7 @@ func newProcess(m *machine) *process {
 		}, p.store, p.mirror.Feed(), p, m.now, p.log.Named("scheduler"))
 		p.elector = election.New(election.Config{
 			Prefix: p.store.Keys().Election(), Name: m.name, Addr: m.addr(), TTL: electionTTL, Clock: m.clock.reading,
-			Contact: p.store.Heard(),
+			Contact: p.store.QuorumContact(),
 		}, p.client, p.log.Named("election"))
 	}
 	p.clocks = newClocks(p)
@@ -126,7 +126,7 @@ func (p *process) serve(stops *stops) {
 // stand starts the campaign of the replica.
 func (p *process) stand(stops *stops) {
 	witness := election.NewWitness(election.WitnessConfig{
-		Prefix: p.store.Keys().Election(), Name: p.machine.name, Limit: p.store.Keys().Takeover(), Signs: p.store.Keys().Signs(),
+		Prefix: p.store.Keys().Election(), Name: p.machine.name, Limit: p.store.Keys().Takeover(), Signs: p.store.Keys().Presences(),
 		Await:   p.world.awaitDeath,
 		Answers: func(_ context.Context, addr string) bool { return p.world.listener(addr) != nil },
 	}, p.client, p.log.Named("election"))

@@ -86,7 +86,7 @@ func (n *Node) startReplica(background starter, stops *closers) {
 	background("run the scheduler", n.scheduler.Run)
 	n.elector = election.New(election.Config{
 		Prefix: n.store.Keys().Election(), Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, TTL: n.set.Election.TTL,
-		Clock: func() election.Reading { return clocks.Read(n.now) }, Contact: n.store.Heard(),
+		Clock: func() election.Reading { return clocks.Read(n.now) }, Contact: n.store.QuorumContact(),
 	}, n.client, n.log.Named("election"))
 	n.replica = presence.NewReplica(job.Replica{
 		Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Version: n.cfg.Version.Version, Started: n.started, PID: os.Getpid(),
@@ -133,7 +133,7 @@ func (n *Node) openBackend() {
 func (n *Node) startCampaign(ctx context.Context, background starter) {
 	if n.set.Election.FastTakeover {
 		witness := election.NewWitness(election.WitnessConfig{
-			Prefix: n.store.Keys().Election(), Name: n.set.Node.Name, Limit: n.store.Keys().Takeover(), Signs: n.store.Keys().Signs(),
+			Prefix: n.store.Keys().Election(), Name: n.set.Node.Name, Limit: n.store.Keys().Takeover(), Signs: n.store.Keys().Presences(),
 		}, n.client, n.log.Named("election"))
 		background("watch the leader", witness.Run)
 		n.removeStale(ctx)

@@ -98,7 +98,7 @@ func (s *sender) run(ctx context.Context) {
 // open begins the pages of all jobs that notify anybody, as of a revision. It returns false if ctx has ended.
 func (s *sender) open(ctx context.Context, at int64) bool {
 	jobs := make(map[string]bool)
-	for _, name := range s.Mirror.Notifying() {
+	for _, name := range s.Mirror.NotifyingJobs() {
 		jobs[name] = true
 	}
 	if len(jobs) == 0 {

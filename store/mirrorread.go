@@ -2,22 +2,23 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// What these return is shared and must not be changed.
+// The records that these methods return are shared, and callers must not change them.
 
 // Job returns a job's definition.
 func (m *Mirror) Job(name string) (*job.Job, bool) {
-	return look[*job.Job](m, KindJobs, name)
+	return lookup[*job.Job](m, KindJobs, name)
 }
 
-// Unreadable says why nobody can read a job's definition, as a job.ErrUnreadable; nil if it can be read, or there is none.
+// Unreadable returns why a job's definition is unreadable, as a job.ErrUnreadable; nil if it is readable or does not exist.
 func (m *Mirror) Unreadable(name string) error {
-	if bad, ok := look[error](m, KindJobs, name); ok {
+	if bad, ok := lookup[error](m, KindJobs, name); ok {
 		return unreadable(m.store.keys.job(name), bad)
 	}
 	return nil
@@ -25,10 +26,10 @@ func (m *Mirror) Unreadable(name string) error {
 
 // Cursor returns a job's cursor.
 func (m *Mirror) Cursor(name string) (*job.Cursor, bool) {
-	return look[*job.Cursor](m, KindCursors, name)
+	return lookup[*job.Cursor](m, KindCursors, name)
 }
 
-// NewestCursor returns the job whose cursor was written last, and the revision of that; "" if there is none.
+// NewestCursor returns the job whose cursor was written last, and the revision of that write; "" if there is no cursor.
 func (m *Mirror) NewestCursor() (name string, rev int64) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -40,26 +41,26 @@ func (m *Mirror) NewestCursor() (name string, rev int64) {
 	return name, rev
 }
 
-// Run returns a run by name; of a terminal one, without output, payload and spec.
+// Run returns a run by name. A terminal run comes without output, payload and spec.
 func (m *Mirror) Run(name string) (*job.Run, bool) {
-	return look[*job.Run](m, KindRuns, name)
+	return lookup[*job.Run](m, KindRuns, name)
 }
 
-// Gate returns the cluster-wide pause; the zero Gate if there never was one. If nobody can read it, it is what it was last
-// known to be, and if that is not known, closed.
+// Gate returns the cluster-wide pause; the zero Gate if it was never written. If it is unreadable, Gate returns the last readable
+// one, and if there was none, a pause.
 func (m *Mirror) Gate() job.Gate {
-	if g, ok := look[*job.Gate](m, KindGate, ""); ok {
+	if g, ok := lookup[*job.Gate](m, KindGate, ""); ok {
 		return *g
 	}
-	if lost, ok := look[lostGate](m, KindGate, ""); ok {
-		return *lost.gate
+	if bad, ok := lookup[unreadableGate](m, KindGate, ""); ok {
+		return *bad.gate
 	}
 	return job.Gate{}
 }
 
 // Limit returns a limit's definition.
 func (m *Mirror) Limit(name string) (*job.Limit, bool) {
-	return look[*job.Limit](m, KindLimits, name)
+	return lookup[*job.Limit](m, KindLimits, name)
 }
 
 // Limits returns all limits by name.
@@ -71,7 +72,7 @@ func (m *Mirror) Limits() []*job.Limit {
 
 // Files returns which job files are in force.
 func (m *Mirror) Files() job.Files {
-	if f, ok := look[*job.Files](m, KindFiles, ""); ok {
+	if f, ok := lookup[*job.Files](m, KindFiles, ""); ok {
 		return *f
 	}
 	return job.Files{}
@@ -79,7 +80,7 @@ func (m *Mirror) Files() job.Files {
 
 // Worker returns a worker's presence.
 func (m *Mirror) Worker(name string) (*job.Worker, bool) {
-	return look[*job.Worker](m, KindWorkers, name)
+	return lookup[*job.Worker](m, KindWorkers, name)
 }
 
 // Jobs returns all jobs by name.
@@ -89,7 +90,7 @@ func (m *Mirror) Jobs() []*job.Job {
 	return jobs
 }
 
-// Replicas reads the presence of all replicas, without those that nobody can read.
+// Replicas reads the presence of all replicas from etcd. It leaves out unreadable records.
 func (s *Store) Replicas(ctx context.Context) (replicas []*job.Replica, err error) {
 	prefix := s.keys.family(KindReplicas)
 	kvs, _, err := s.list(ctx, prefix)
@@ -115,13 +116,13 @@ func (m *Mirror) Replicas() []*job.Replica {
 	return replicas
 }
 
-// Runs returns the runs of a job, or of all jobs if it is "", that keep accepts (nil accepts all), the newest slot first.
-func (m *Mirror) Runs(of string, keep func(*job.Run) bool) []*job.Run {
+// Runs returns the runs of a job that accept accepts, the newest slot first. of "" means all jobs; accept nil accepts all runs.
+func (m *Mirror) Runs(of string, accept func(*job.Run) bool) []*job.Run {
 	m.mu.RLock()
 	var runs []*job.Run
 	add := func(j string, ids map[string]bool) {
 		for id := range ids {
-			if r, ok := m.records[KindRuns][j+"/"+id].value.(*job.Run); ok && (keep == nil || keep(r)) {
+			if r, ok := m.records[KindRuns][j+"/"+id].value.(*job.Run); ok && (accept == nil || accept(r)) {
 				runs = append(runs, r)
 			}
 		}
@@ -143,7 +144,7 @@ func (m *Mirror) Runs(of string, keep func(*job.Run) bool) []*job.Run {
 	return runs
 }
 
-// Quarantine returns the keys that nobody can read.
+// Quarantine returns the keys whose records are unreadable.
 func (m *Mirror) Quarantine() []Bad {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -155,14 +156,27 @@ func (m *Mirror) Quarantine() []Bad {
 	return bad
 }
 
-// CountJobs is how many jobs there are.
+// CountJobs returns the number of jobs.
 func (m *Mirror) CountJobs() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return len(m.records[KindJobs])
 }
 
-func look[T any](m *Mirror, kind Kind, name string) (T, bool) {
+// NotifyingJobs returns the jobs that have notifiers, in no order, without visiting the others.
+func (m *Mirror) NotifyingJobs() []string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return slices.Collect(maps.Keys(m.notify))
+}
+
+// NotifyState returns what is recorded about the messages of a job; nil if nothing is.
+func (m *Mirror) NotifyState(name string) *job.NotifyState {
+	s, _ := lookup[*job.NotifyState](m, KindNotifyState, name)
+	return s
+}
+
+func lookup[T any](m *Mirror, kind Kind, name string) (T, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	v, ok := m.records[kind][name].value.(T)

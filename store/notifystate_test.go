@@ -91,7 +91,7 @@ func TestATailTellsWhatComes(t *testing.T) {
 		skip("quiet", "e1")
 		m := following(t, s)
 		catchUp(t, s, m)
-		if got := m.Notifying(); !slices.Equal(got, []string{"loud"}) {
+		if got := m.NotifyingJobs(); !slices.Equal(got, []string{"loud"}) {
 			t.Errorf("Notifying: got %q", got)
 		}
 		if got := m.NotifyState("loud"); got == nil || got.UpTo != 3 {

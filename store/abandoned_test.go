@@ -56,7 +56,7 @@ func TestTheOthersOfABatchAreSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left *write
 		faults := &script{steps: []func(mem.Op) mem.Verdict{func(mem.Op) mem.Verdict {
-			left.gone.Store(true)
+			left.abandoned.Store(true)
 			return mem.Verdict{Action: mem.Refuse, Hang: true}
 		}}}
 		srv := mem.New(mem.Config{Faults: faults})
@@ -72,7 +72,7 @@ func TestTheOthersOfABatchAreSentAgain(t *testing.T) {
 		for i := range told {
 			r := given(slot("j", i), "w")
 			key := s.keys.run(r.Job, r.ID)
-			w := &write{id: s.ops.next(), lane: key}
+			w := &write{id: s.ids.next(), lane: key}
 			r.Op = w.id
 			if err := w.put(key, 0, r); err != nil {
 				t.Fatal(err)
@@ -91,7 +91,7 @@ func TestTheOthersOfABatchAreSentAgain(t *testing.T) {
 			switch {
 			case len(outs) != 1:
 				t.Errorf("write %d was told %d times of its end", i, len(outs))
-			case i == 0 && (!errors.Is(outs[0].err, errGone) || made):
+			case i == 0 && (!errors.Is(outs[0].err, errAbandoned) || made):
 				t.Errorf("the one whose caller gave up: got %v, made %t", outs[0].err, made)
 			case i > 0 && (outs[0].err != nil || !made):
 				t.Errorf("write %d: got %v, made %t", i, outs[0].err, made)

@@ -11,14 +11,14 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-func TestAHurriedWriteIsSentAgainAtOnce(t *testing.T) {
-	for _, hurried := range []bool{true, false} {
+func TestResendSendsAtOnce(t *testing.T) {
+	for _, resent := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			var h hurry
-			h.bell.ring() // nothing is under way yet
+			var h tries
+			h.resend.notify() // nothing is under way yet
 			began := time.Now()
-			if hurried {
-				time.AfterFunc(50*time.Millisecond, h.bell.ring)
+			if resent {
+				time.AfterFunc(50*time.Millisecond, h.resend.notify)
 			}
 			sent, open := 0, 0
 			err := untilDefinite(t.Context(), false, &h, func(ctx context.Context) error {
@@ -29,11 +29,11 @@ func TestAHurriedWriteIsSentAgainAtOnce(t *testing.T) {
 				return nil
 			}, func() { open++ })
 			want := shortTry
-			if hurried {
+			if resent {
 				want = 50*time.Millisecond + minPause
 			}
 			if took := time.Since(began); err != nil || sent != 2 || open != 1 || took != want {
-				t.Errorf("hurried %v: got %v after %v, sent %d times, of which %d are open; want an answer after %v, sent twice", hurried, err, took, sent, open, want)
+				t.Errorf("resent %v: got %v after %v, sent %d times, of which %d are open; want an answer after %v, sent twice", resent, err, took, sent, open, want)
 			}
 		})
 	}
@@ -43,7 +43,7 @@ func TestAHurriedWriteIsSentAgainAtOnce(t *testing.T) {
 // be sent twice.
 func TestSlowAnswersAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var h hurry
+		var h tries
 		const takes = 2 * shortTry
 		write := func() (sent int) {
 			err := untilDefinite(t.Context(), false, &h, func(ctx context.Context) error {
@@ -69,7 +69,7 @@ func TestSlowAnswersAreWaitedFor(t *testing.T) {
 			}
 		}
 		for range 1000 {
-			h.answered(time.Millisecond)
+			h.observeLatency(time.Millisecond)
 		}
 		if limit := h.firstTry(); limit != shortTry {
 			t.Errorf("once answers are fast again, the first try may take %v, want %v", limit, shortTry)
@@ -77,9 +77,9 @@ func TestSlowAnswersAreWaitedFor(t *testing.T) {
 	})
 }
 
-// TestAWriteThatAnotherLeaderNeverGotIsSentAgain: who is no member of etcd learns by any answer that another one leads, and does not
+// TestResendAfterElection: who is no member of etcd learns by any answer that another one leads, and does not
 // wait for what was dropped.
-func TestAWriteThatAnotherLeaderNeverGotIsSentAgain(t *testing.T) {
+func TestResendAfterElection(t *testing.T) {
 	for _, told := range []string{"by a watch", "by another write"} {
 		synctest.Test(t, func(t *testing.T) {
 			var drop atomic.Bool

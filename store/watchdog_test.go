@@ -9,9 +9,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// TestAWatchThatDoesNotGetOn: what a watch tells keeps it alive as long as it comes further.
-func TestAWatchThatDoesNotGetOn(t *testing.T) {
-	progress := func(rev int64) *clientv3.WatchResponse {
+// TestWatchdog checks that a watch lives as long as the revision that it reports rises.
+func TestWatchdog(t *testing.T) {
+	progressAt := func(rev int64) *clientv3.WatchResponse {
 		return &clientv3.WatchResponse{Header: &pb.ResponseHeader{Revision: rev}}
 	}
 	event := func(rev int64) *clientv3.WatchResponse {
@@ -23,18 +23,18 @@ func TestAWatchThatDoesNotGetOn(t *testing.T) {
 		tells func(step int) *clientv3.WatchResponse
 		dead  bool
 	}{
-		"a member that hangs says how far it was":       {func(int) *clientv3.WatchResponse { return progress(10) }, true},
-		"one that lags behind tells what has happened":  {func(step int) *clientv3.WatchResponse { return event(int64(11 + step)) }, false},
-		"one that lags behind says how far it has come": {func(step int) *clientv3.WatchResponse { return progress(int64(11 + step)) }, false},
+		"a member that hangs repeats its revision": {func(int) *clientv3.WatchResponse { return progressAt(10) }, true},
+		"a member that lags delivers events":       {func(step int) *clientv3.WatchResponse { return event(int64(11 + step)) }, false},
+		"a member that lags reports progress":      {func(step int) *clientv3.WatchResponse { return progressAt(int64(11 + step)) }, false},
 	} {
 		now := epoch
-		v := vigil{prefix: prefix, reached: 10, heard: now}
+		dog := watchdog{prefix: prefix, reached: 10, progress: now}
 		now = now.Add(time.Hour) // in which nothing happened
 		dead := false
 		for step := 0; step < 20 && !dead; step++ {
-			dead = v.marked(mark{rev: 100 + int64(step), at: now, patience: silence}, now) != nil
-			v.told(c.tells(step), now)
-			if dead && step <= int(silence/probeEvery) {
+			dead = dog.expect(probed{rev: 100 + int64(step), at: now, silence: maxSilence}, now) != nil
+			dog.observe(c.tells(step), now)
+			if dead && step <= int(maxSilence/probeEvery) {
 				t.Errorf("%s: given up after %v", name, time.Duration(step)*probeEvery)
 			}
 			now = now.Add(probeEvery)

@@ -1,0 +1,92 @@
+package store
+
+import (
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// keyState is what a watch or a list said about one key, decoded.
+type keyState struct {
+	key     string
+	kind    Kind   // "" if the key is of no known kind
+	name    string // within its kind
+	record  record
+	deleted bool
+	// mirrored: the mirror keeps the record, or the key is of no known kind. The mirror only checks other records.
+	mirrored bool
+}
+
+// bad returns why the record is unreadable; nil if it is readable or deleted.
+func (k *keyState) bad() error {
+	err, _ := k.record.value.(error)
+	return err
+}
+
+// decode decodes what is at a key. Several goroutines may call it.
+func (m *Mirror) decode(kv *mvccpb.KeyValue) keyState {
+	k := m.deletion(kv)
+	k.deleted = false
+	c := decodeKV(k.kind, k.name, kv)
+	if run := job.ValueOf[job.Run](c); run != nil && run.State.Terminal() {
+		run.Output, run.Payload, run.Spec = "", nil, nil
+	}
+	k.record.value = c.Value
+	if c.Bad != nil {
+		k.record.value = c.Bad
+	}
+	return k
+}
+
+// deletion returns the state of a deleted key.
+func (m *Mirror) deletion(kv *mvccpb.KeyValue) keyState {
+	k := keyState{key: string(kv.Key), record: record{rev: kv.ModRevision}, deleted: true}
+	k.kind, k.name, _ = m.store.keys.Parse(k.key)
+	k.mirrored = familyOf(k.kind).mirrored
+	return k
+}
+
+// record is what a Mirror keeps of a job.Change: a quarter of its size.
+type record struct {
+	rev   int64
+	value any // Change.Value; or why it is unreadable: an error, for a gate an unreadableGate
+}
+
+// change returns the change of which r was kept.
+func (r record) change(kind Kind, name string) job.Change {
+	c := job.Change{Kind: kind, Name: name, Rev: r.rev}
+	switch v := r.value.(type) {
+	case unreadableGate:
+		c.Bad, c.Value = v.error, v.gate
+	case error:
+		c.Bad = v
+	default:
+		c.Value = v
+	}
+	return c
+}
+
+// unreadableGate is why the record of the cluster-wide pause is unreadable, with the gate that applies meanwhile.
+type unreadableGate struct {
+	error
+	gate *job.Gate
+}
+
+// lastGateLocked returns the gate that applies while its record is unreadable: the last readable one. If there was none since the
+// start, all jobs are paused, because somebody may have paused them.
+func (m *Mirror) lastGateLocked() *job.Gate {
+	switch v := m.records[KindGate][""].value.(type) {
+	case *job.Gate:
+		return v
+	case unreadableGate:
+		return v.gate
+	}
+	if m.rev > 0 { // there was no record
+		return &job.Gate{}
+	}
+	return &job.Gate{Paused: &job.Pause{At: time.Now().UTC(), Reason: reasonUnreadableGate}}
+}
+
+const reasonUnreadableGate = "the record of the pause of all jobs is unreadable: `rota resume --all` or `rota pause --all` replaces it"
