@@ -129,11 +129,11 @@ func gauges(from Sources) []prometheus.Collector {
 			return float64(from.Status().Load.Waiting)
 		}),
 		breakers{from.Status},
-		gauge("rota_store_size_bytes", "What etcd's largest member holds, 0 if it is not known.", func() float64 {
+		gauge("rota_store_size_bytes", "The size of etcd's largest member, 0 if it is not known.", func() float64 {
 			size, _, _ := from.Space()
 			return float64(size)
 		}),
-		gauge("rota_store_quota_bytes", "What it may hold.", func() float64 {
+		gauge("rota_store_quota_bytes", "The quota of etcd's members.", func() float64 {
 			_, quota, _ := from.Space()
 			return float64(quota)
 		}),
@@ -148,7 +148,7 @@ func gauges(from Sources) []prometheus.Collector {
 		counter("rota_store_written_bytes_total", "Bytes of those keys and their values.", func(c store.Counts) int64 { return c.Bytes }),
 		counter("rota_store_conflicts_total", "Changes refused since a record had changed.", func(c store.Counts) int64 { return c.Conflicts }),
 		counter("rota_store_fenced_writes_total", "Changes refused since the term was over.", func(c store.Counts) int64 { return c.Fenced }),
-		counter("rota_store_relists_total", "Times that a watch had to be built anew.", func(c store.Counts) int64 { return c.Relists }),
+		counter("rota_store_relists_total", "Times that a watch was replaced by a new one.", func(c store.Counts) int64 { return c.Relists }),
 	}
 }
 
