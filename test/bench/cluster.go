@@ -22,12 +22,12 @@ import (
 	"github.com/rota-scheduler/rota/store/embedded"
 )
 
-// member is one node with its etcd, or only its etcd.
+// member is one node with its etcd, or its etcd alone.
 type member struct {
 	name, dir, http, client, peer string
 }
 
-// members are the addresses and directories of a new cluster.
+// members returns addresses and directories for a new cluster.
 func members(dir string, n int) ([]member, error) {
 	list := make([]member, n)
 	for i := range list {
@@ -40,16 +40,16 @@ func members(dir string, n int) ([]member, error) {
 				return nil, err
 			}
 			*addr = l.Addr().String()
-			defer l.Close() // when all have been chosen
+			defer l.Close() // after all ports are chosen
 		}
 	}
 	return list, nil
 }
 
-// nodes are the members of the cluster that is measured.
+// nodes returns the members of the measured cluster.
 func (o *options) nodes() ([]member, error) { return members(filepath.Join(o.dir, "nodes"), o.members) }
 
-// peers is the cluster as etcd wants to be told of it.
+// peers returns the list of members in etcd's format.
 func peers(list []member) string {
 	if len(list) == 1 {
 		return ""
@@ -78,7 +78,7 @@ func etcds(ctx context.Context, list []member) (servers []*embedded.Server, stop
 		if err := os.MkdirAll(m.dir, 0o700); err != nil {
 			return nil, nil, err
 		}
-		go func() { // all are waited for below
+		go func() { // etcds waits for all of them below
 			s, err := embedded.Start(ctx, cfg, hclog.NewNullLogger())
 			all <- started{i, s, err}
 		}()
@@ -101,23 +101,23 @@ func etcds(ctx context.Context, list []member) (servers []*embedded.Server, stop
 	return servers, stop, nil
 }
 
-// cluster is running nodes.
+// cluster is a set of running nodes.
 type cluster struct {
-	*client.Client // of the first node
+	*client.Client // client of the first node
 	list           []member
 	stop           context.CancelFunc
 	ended          chan error
 }
 
-// nodeConfig is what a benchmark wants of its nodes beyond the defaults.
+// nodeConfig has the settings of a benchmark's nodes that differ from the defaults.
 type nodeConfig struct {
-	execute  handler.Func // of all jobs
+	execute  handler.Func // handler of all jobs
 	capacity int
-	success  int      // runs of each job that are kept
+	success  int      // kept runs of each job
 	extra    []string // further ROTA_… variables
 }
 
-// start runs the nodes, and returns when all are ready and one leads.
+// start starts the nodes, and returns when all are ready and one leads.
 func (o *options) start(ctx context.Context, list []member, cfg nodeConfig) (*cluster, error) {
 	var log io.Writer = io.Discard
 	if o.verbose {
@@ -138,7 +138,7 @@ func (o *options) start(ctx context.Context, list []member, cfg nodeConfig) (*cl
 		if err != nil {
 			return nil, errors.Join(err, c.close())
 		}
-		go func() { // waited for by close
+		go func() { // close waits for the goroutine
 			c.ended <- node.Run(ctx, node.Config{Settings: set, Handlers: map[string]handler.Func{handlerName: cfg.execute}},
 				hclog.New(&hclog.LoggerOptions{Name: m.name, Level: hclog.Info, Output: log}))
 		}()
@@ -170,7 +170,7 @@ func (c *cluster) awaitLeader(ctx context.Context) error {
 	}
 }
 
-// leads says whether one of the nodes dispatches: it may have won before it has read all jobs.
+// leads reports whether one of the nodes dispatches. A node may have won before it has read all jobs.
 func (c *cluster) leads(ctx context.Context) bool {
 	for _, m := range c.list {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.http+"/leader", nil)
@@ -189,7 +189,7 @@ func (c *cluster) leads(ctx context.Context) bool {
 	return false
 }
 
-// close stops the nodes, and returns what went wrong with them.
+// close stops the nodes, and returns their errors.
 func (c *cluster) close() (err error) {
 	c.stop()
 	for range cap(c.ended) {

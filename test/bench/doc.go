@@ -1,4 +1,4 @@
-// Command bench measures rota from outside: real nodes in this process, with embedded etcd and its data on disk.
+// Command bench measures the speed of real nodes in this process, with embedded etcd on disk.
 //
 //	go run ./test/bench throughput -rate 20000
 //	go run ./test/bench herd -runs 100000
@@ -6,7 +6,7 @@
 //	go run ./test/bench idle
 //	go run ./test/bench floor
 //
-// Each benchmark first measures what etcd itself takes on the same machine, disk and number of members in the same
-// minute, since the figures of a shared machine mean something only side by side. It fails if a slot was lost, ran twice,
-// or did not end in the store.
+// Each benchmark first measures etcd alone with the same machine, disk and number of members in the same minute, because
+// figures of a shared machine mean something only side by side. It fails if a slot was lost, ran twice, or did not end in the
+// store.
 package main

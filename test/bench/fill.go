@@ -12,10 +12,10 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// fillers is how many definitions are written at a time; the store gathers them into few transactions.
+// fillers is the number of concurrent writes of definitions; the store combines them into few transactions.
 const fillers = 512
 
-// fill writes definitions into the members' etcd while no node runs, and returns how long it took.
+// fill writes definitions into the members' etcd while no node runs, and returns the time that it took.
 func fill(ctx context.Context, list []member, n int, define func(i int) job.Job) (took time.Duration, err error) {
 	servers, stop, err := etcds(ctx, list)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// floored is the benchmark of etcd alone, with the transactions that runs are made of: nobody plans, executes or follows
-// anything, so that no scheduler which writes the same is faster on the same machine.
+// floored is the benchmark of etcd alone, with the transactions of runs and no planning, execution or watch. No scheduler with
+// the same writes is faster on the same machine.
 type floored struct {
 	lasts   time.Duration
 	writers int
@@ -88,31 +88,32 @@ func (b *floored) run(ctx context.Context, o *options) (err error) {
 	return nil
 }
 
+// Sizes in bytes of rota's records for a run with a short name, without keys.
 const (
 	floorTerm  = "/rota/election/1"
-	floorJobs  = 1000 // of each writer
-	floorBatch = 100  // runs in a transaction
-	floorKeep  = 3    // runs of each job that are kept
+	floorJobs  = 1000 // jobs of each writer
+	floorBatch = 100  // runs in one transaction
+	floorKeep  = 3    // kept runs of each job
 )
 
 // What rota writes for a run of a short name, in bytes, beside keys.
 const (
-	armedBytes   = 290 // in the record, and once more in an order
+	armedBytes   = 290 // in the record, and again in an order
 	cursorBytes  = 120
 	claimBytes   = 330
 	outcomeBytes = 400
 )
 
-// floorWriter takes jobs of its own through their runs.
+// floorWriter takes its own jobs through their runs.
 type floorWriter struct {
 	kv      pb.KVClient
 	id      int
 	few     bool
-	cursors []int64            // revision of each job's cursor
-	revs    [][floorKeep]int64 // and of its last runs, by their round
+	cursors []int64            // revision of the cursor of each job
+	revs    [][floorKeep]int64 // revisions of its last runs, by round
 }
 
-// work goes on until ctx ends or etcd refuses something, and counts runs.
+// work runs until ctx ends or etcd rejects a write, and counts runs.
 func (w *floorWriter) work(ctx context.Context, runs *atomic.Int64) error {
 	for round := 0; ; round++ {
 		for first := 0; first < floorJobs; first += floorBatch {
@@ -124,7 +125,7 @@ func (w *floorWriter) work(ctx context.Context, runs *atomic.Int64) error {
 	}
 }
 
-// batch is a run of each of floorBatch jobs: decided, claimed, ended.
+// batch takes one run of each of floorBatch jobs from its decision to its end.
 func (w *floorWriter) batch(ctx context.Context, round, first int) error {
 	order := fmt.Sprintf("/rota/queues/%d/%d-%d", w.id, round, first)
 	var decisions, claims, outcomes []*pb.RequestOp
@@ -157,12 +158,12 @@ func (w *floorWriter) batch(ctx context.Context, round, first int) error {
 	return err
 }
 
-// decision makes the record of a run, moves the job's cursor, and deletes the first run that is not kept any more.
+// decision creates the record of a run, moves the job's cursor, and deletes the oldest run beyond the kept ones.
 func (w *floorWriter) decision(j, round int) *pb.RequestOp {
 	run, cursor := w.run(j, round), fmt.Sprintf("/rota/cursors/job-%d-%04d", w.id, j)
 	guards := []*pb.Compare{modified(cursor, w.cursors[j])}
 	if !w.few {
-		guards = append(guards, modified(run, 0), exists(floorTerm), exists(floorTerm)) // as of the definition and the gate
+		guards = append(guards, modified(run, 0), exists(floorTerm), exists(floorTerm)) // stand for the guards of the definition and the gate
 	}
 	then := []*pb.RequestOp{putValue(run, armedBytes), putValue(cursor, cursorBytes)}
 	if old := round - floorKeep; old >= 0 {
@@ -180,7 +181,7 @@ func (w *floorWriter) run(j, round int) string {
 	return fmt.Sprintf("/rota/runs/job-%d-%04d/2026-01-01T00:00:00.%06dZ", w.id, j, round)
 }
 
-// commit returns the revision of a transaction in which every guard held.
+// commit returns the revision of a transaction whose guards all hold.
 func (w *floorWriter) commit(ctx context.Context, then []*pb.RequestOp, guards ...*pb.Compare) (int64, error) {
 	resp, err := w.kv.Txn(ctx, &pb.TxnRequest{Compare: guards, Success: then})
 	if err != nil {

@@ -13,16 +13,15 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// How etcd's own limit is measured: as many writers and puts per transaction as give the most, through the in-process
-// client, with values of the size that rota writes.
+// The measurement of etcd's own limit: the numbers of writers and puts per transaction with the highest rate, through the
+// in-process client, with values of the size of rota's.
 const (
 	limitWriters = 8
 	limitBatch   = 100
 	limitValue   = 400
 )
 
-// etcdLimit is how many puts per second etcd itself takes, with as many members and on the same disk, and what each costs
-// in processor time.
+// etcdLimit returns how many puts per second etcd accepts with the same members and disk, and the processor time of each.
 func (o *options) etcdLimit(ctx context.Context) (rate float64, cost time.Duration, err error) {
 	if o.limit == 0 {
 		return 0, 0, nil

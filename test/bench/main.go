@@ -17,11 +17,11 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/node"
 )
 
-// options are what every benchmark is told.
+// options are the options of every benchmark.
 type options struct {
-	dir     string        // for data; a new one below it is used and removed
+	dir     string        // parent of the data directory, which is created and removed
 	members int           // nodes, each with an etcd member
-	limit   time.Duration // how long etcd's own limit is measured; 0: not at all
+	limit   time.Duration // length of the measurement of etcd's own limit; 0: none
 	profile string        // file for a CPU profile of the measured time; "": none
 	heap    string        // file for a heap profile; "": none
 	verbose bool
@@ -79,13 +79,13 @@ func (b benchmark) start(ctx context.Context, args []string) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { node.SpareMemory(ctx) }) // as the rota command does
+	wg.Go(func() { node.SpareMemory(ctx) }) // as command rota does
 	defer wg.Wait()
 	defer cancel()
 	return b.run(ctx, &o)
 }
 
-// profiled writes a CPU profile, if one was asked for, until the returned function is called.
+// profiled writes a CPU profile until the returned function is called, if the option is set.
 func (o *options) profiled() (func(), error) {
 	if o.profile == "" {
 		return func() {}, nil
@@ -100,7 +100,7 @@ func (o *options) profiled() (func(), error) {
 	return func() { pprof.StopCPUProfile(); _ = f.Close() }, nil
 }
 
-// heapProfile writes one, if it was asked for.
+// heapProfile writes a heap profile, if the option is set.
 func (o *options) heapProfile() error {
 	if o.heap == "" {
 		return nil

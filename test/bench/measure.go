@@ -18,7 +18,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// usage is the processor time that this process has taken.
+// usage returns the processor time of this process.
 func usage() time.Duration {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
@@ -42,7 +42,7 @@ func memory(field string) float64 {
 	return 0
 }
 
-// live is how many bytes the last collection found in use.
+// live returns the bytes in use at the last garbage collection.
 func live() float64 {
 	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)
@@ -52,8 +52,8 @@ func live() float64 {
 // counters are the store's metrics, summed over all nodes.
 type counters struct {
 	transactions, puts, bytes, writes, conflicts, fenced float64
-	syncs, syncTime, commits, commitTime                 float64 // of etcd's log, and of its database
-	unsent                                               float64 // outcomes on their way, now
+	syncs, syncTime, commits, commitTime                 float64 // of etcd's log and of its database
+	unsent                                               float64 // outcomes that are not stored yet
 }
 
 func (c *cluster) counters(ctx context.Context) (sum counters, err error) {
@@ -74,8 +74,8 @@ func (c *cluster) counters(ctx context.Context) (sum counters, err error) {
 	return sum, nil
 }
 
-// settle waits until all outcomes are in the store, and returns when the last one was written: the metrics, which are costly to
-// read with many jobs, are asked only once nothing has been written for a while.
+// settle waits until all outcomes are in the store, and returns when the last one was written. Metrics are costly to read with
+// many jobs, so it reads them only when nothing was written for a while.
 func (c *cluster) settle(ctx context.Context) (ended time.Time, err error) {
 	const quiet = 500 * time.Millisecond
 	client, err := c.etcd()
@@ -105,7 +105,7 @@ func (c *cluster) etcd() (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: []string{"http://" + c.list[0].client}, DialTimeout: 5 * time.Second})
 }
 
-// revision is that of the store.
+// revision returns the revision of the store.
 func (c *cluster) revision(ctx context.Context) (int64, error) {
 	client, err := c.etcd()
 	if err != nil {
@@ -162,7 +162,7 @@ func (l *latencies) add(d time.Duration) {
 	l.mu.Unlock()
 }
 
-// quantiles prints what was collected.
+// quantiles returns the quantiles as text.
 func (l *latencies) quantiles() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -44,7 +44,7 @@ func (b *hoard) run(ctx context.Context, o *options) error {
 		return err
 	}
 	say("written", "%.0f jobs/s", float64(b.jobs)/filled.Seconds())
-	// Those that are due come last, since nobody knows how long the others take.
+	// The due jobs come last, because the time for the others is unknown.
 	due := time.Now().Add(45*time.Second + time.Duration(b.jobs)*100*time.Microsecond).Truncate(time.Second)
 	define := func(i int) job.Job { return newJob(i, job.Spec{At: []time.Time{due}}) }
 	led, err := newLedger(b.due, define)
@@ -55,7 +55,7 @@ func (b *hoard) run(ctx context.Context, o *options) error {
 	if _, err := fill(ctx, list, b.due, define); err != nil {
 		return err
 	}
-	debug.FreeOSMemory() // what filling took is not the nodes'
+	debug.FreeOSMemory() // the memory of the fill does not count for the nodes
 	say("before the start", "%.0f MiB resident", memory("RssAnon"))
 	stop, err := o.profiled()
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *hoard) run(ctx context.Context, o *options) error {
 }
 
 func (b *hoard) measure(ctx context.Context, o *options, c *cluster, led *ledger, due time.Time) error {
-	const idle, before = 10 * time.Second, 5 * time.Second // it ends well before anything is armed ahead
+	const idle, before = 10 * time.Second, 5 * time.Second // the idle time ends before anything is armed ahead
 	if time.Until(due) < idle+before {
 		return errors.New("the nodes were ready too late")
 	}

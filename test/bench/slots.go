@@ -19,19 +19,19 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// ledger notes which slots were executed, and how late.
+// ledger records which slots were executed, and how late.
 type ledger struct {
 	jobs     []jobSlots
 	late     latencies
-	from, to time.Time // attempts that begin in between count for late and begun
+	from, to time.Time // attempts that start in between count for late and begun
 	begun    atomic.Int64
 	all      atomic.Int64
-	last     atomic.Int64 // when the latest attempt began, in Unix nanoseconds
+	last     atomic.Int64 // start of the latest attempt, in Unix nanoseconds
 }
 
 // jobSlots are the executed slots of one job.
 type jobSlots struct {
-	offset time.Duration // jitter
+	offset time.Duration // jitter of the job
 
 	mu       sync.Mutex
 	slots    map[int64]int // guarded by mu: attempts by slot
@@ -44,14 +44,14 @@ const handlerName = "bench"
 // jobPrefix is followed by the number of a job.
 const jobPrefix = "bench-"
 
-// newJob is the job of a number.
+// newJob returns the job with a number.
 func newJob(i int, spec job.Spec) job.Job {
 	spec.Handler = handlerName
 	j, _ := job.Define(nil, jobPrefix+strconv.Itoa(i), spec, job.Origin{Kind: job.OriginAPI}, time.Now().UTC())
 	return j
 }
 
-// newLedger expects n jobs of a definition.
+// newLedger returns a ledger for n jobs of a definition.
 func newLedger(n int, define func(i int) job.Job) (*ledger, error) {
 	l := &ledger{jobs: make([]jobSlots, n)}
 	for i := range l.jobs {
@@ -66,7 +66,7 @@ func newLedger(n int, define func(i int) job.Job) (*ledger, error) {
 	return l, nil
 }
 
-// execute is the handler of all jobs: it does nothing else.
+// execute is the handler of all jobs: it only writes to the ledger.
 func (l *ledger) execute(_ context.Context, t handler.Task) error {
 	now := time.Now()
 	i, err := strconv.Atoi(strings.TrimPrefix(t.Job, jobPrefix))
@@ -89,7 +89,7 @@ func (l *ledger) execute(_ context.Context, t handler.Task) error {
 	return nil
 }
 
-// await returns when so many attempts have begun, and fails if they have not by the limit.
+// await returns when this many attempts have started, and fails after the limit.
 func (l *ledger) await(ctx context.Context, runs int, limit time.Time) error {
 	for l.all.Load() < int64(runs) {
 		if time.Now().After(limit) || ctx.Err() != nil {
@@ -101,7 +101,7 @@ func (l *ledger) await(ctx context.Context, runs int, limit time.Time) error {
 	return nil
 }
 
-// check compares what was executed with the slots that there were, one each every between first and end.
+// check compares the executions with the slots of the jobs, one each every between first and end.
 func (l *ledger) check(first, end time.Time, every time.Duration) (want, missing, repeated int) {
 	for i := range l.jobs {
 		j := &l.jobs[i]
@@ -118,7 +118,7 @@ func (l *ledger) check(first, end time.Time, every time.Duration) (want, missing
 	return want, missing, repeated
 }
 
-// settled reads the store: whether every cursor is past the last slot, and in which states the runs are that are kept.
+// settled reads from the store whether every cursor is past the last slot, and the states of the kept runs.
 func settled(ctx context.Context, list []member, n int, last time.Time) (behind int, states map[job.State]int, events int, err error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + list[0].client}, DialTimeout: 5 * time.Second})
 	if err != nil {

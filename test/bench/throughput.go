@@ -12,8 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// sustained is the throughput benchmark: as many jobs as give the rate, each due every second, at instants spread over
-// the second.
+// sustained is the throughput benchmark: as many jobs as the rate needs, each due every second, spread over the second.
 type sustained struct {
 	rate    int
 	every   time.Duration
@@ -50,7 +49,7 @@ func (b *sustained) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	// Slots begin when all definitions have been written and all nodes are up.
+	// Slots begin after all definitions are written and all nodes are ready.
 	start := time.Now().Add(10*time.Second + time.Duration(n)*100*time.Microsecond).Truncate(b.every)
 	end := start.Add((b.warm + b.lasts).Truncate(b.every))
 	define := func(i int) job.Job {
@@ -92,7 +91,7 @@ func (b *sustained) run(ctx context.Context, o *options) error {
 	return errors.Join(err, c.close())
 }
 
-// measure reports what happens between led.from and led.to.
+// measure reports the rate and the costs between led.from and led.to.
 func (b *sustained) measure(ctx context.Context, o *options, c *cluster, led *ledger, limit float64, cost time.Duration) error {
 	// The measured window begins at an instant of the clock.
 	time.Sleep(time.Until(led.from))
@@ -131,9 +130,9 @@ func (b *sustained) measure(ctx context.Context, o *options, c *cluster, led *le
 	return nil
 }
 
-// spent is what had been taken and written at an instant.
+// spent has the costs up to an instant.
 type spent struct {
-	used time.Duration // processor
+	used time.Duration // processor time
 	counters
 }
 
@@ -142,8 +141,8 @@ func (c *cluster) spent(ctx context.Context) (spent, error) {
 	return spent{usage(), now}, err
 }
 
-// total waits until all runs have begun and their outcomes are in the store, and reports what a run has cost since begin:
-// also when more was due than the machine could do.
+// total waits until all runs have started and their outcomes are in the store, and reports the cost of a run since begin. It
+// also works if more runs were due than the machine could execute.
 func (c *cluster) total(ctx context.Context, led *ledger, begin spent, runs int) error {
 	limit := time.Now().Add(2 * time.Minute)
 	if err := led.await(ctx, runs, limit); err != nil {
@@ -165,7 +164,7 @@ func (c *cluster) total(ctx context.Context, led *ledger, begin spent, runs int)
 	}
 }
 
-// account waits until everything is over, and compares with the slots that there were.
+// account waits until everything has ended, and compares it with the slots of the jobs.
 func (b *sustained) account(ctx context.Context, c *cluster, led *ledger, start, end time.Time) error {
 	var missing, repeated, want, behind, events int
 	var states map[job.State]int

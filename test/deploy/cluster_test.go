@@ -11,13 +11,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 )
 
-// nodes are the replicas, as deploy/examples/replicas has them.
+// nodes are the names of the replicas in deploy/examples/replicas.
 var nodes = []string{"q1", "q2", "q3"}
 
-// cluster is three containers on a network of their own.
+// cluster is three containers on their own network.
 type cluster struct {
 	t     *testing.T
-	name  string // prefix of everything that is made
+	name  string // prefix of the names of containers and networks
 	ports map[string]int
 }
 
@@ -44,7 +44,7 @@ func start(t *testing.T, image string) *cluster {
 			"--volume", c.container(node)+":/var/lib/rota",
 			"--volume", filepath.Join(examples, node+".yaml")+":/etc/rota/"+node+".yaml:ro",
 			"--volume", jobs+":/etc/rota/jobs.d:ro",
-			"--env", "ROTA_HISTORY_SUCCESS=100000", // the whole test is looked at in the end
+			"--env", "ROTA_HISTORY_SUCCESS=100000", // the test checks all runs at the end
 			image, "serve", "--config", "/etc/rota/"+node+".yaml")
 	}
 	return c
@@ -53,7 +53,7 @@ func start(t *testing.T, image string) *cluster {
 func (c *cluster) network() string              { return c.name }
 func (c *cluster) container(node string) string { return c.name + "-" + node }
 
-// remove leaves nothing behind, and shows what the containers said if the test has failed.
+// remove removes everything, and prints the containers' logs if the test has failed.
 func (c *cluster) remove() {
 	for _, node := range nodes {
 		if c.t.Failed() {
@@ -74,7 +74,7 @@ func (c *cluster) remove() {
 	}
 }
 
-// client asks the given replicas, all of them if none is given.
+// client returns a client of the given replicas, or of all.
 func (c *cluster) client(names ...string) *client.Client {
 	c.t.Helper()
 	if len(names) == 0 {
@@ -106,7 +106,7 @@ func (c *cluster) healthy() error {
 	return nil
 }
 
-// kill ends a container as if its machine had lost power, but for the page cache.
+// kill ends a container as if its machine had lost power, except for the page cache.
 func (c *cluster) kill(node string) {
 	c.t.Helper()
 	docker(c.t, "kill", "--signal", "KILL", c.container(node))
@@ -118,7 +118,7 @@ func (c *cluster) kill(node string) {
 	})
 }
 
-// cut takes a container off the network. The container itself goes on.
+// cut takes a container off the network. The container keeps running.
 func (c *cluster) cut(node string) {
 	c.t.Helper()
 	docker(c.t, "network", "disconnect", c.network(), c.container(node))

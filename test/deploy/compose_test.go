@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// compose is the project of deploy/compose.yaml, under a name and on ports of its own.
+// compose is the project of deploy/compose.yaml, with its own name and ports.
 type compose struct {
 	t    *testing.T
 	argv []string
 	env  []string
 }
 
-// newCompose finds Compose: the plugin, or the program that came before it.
+// newCompose finds Compose: the plugin, or its predecessor.
 func newCompose(t *testing.T, image string) *compose {
 	t.Helper()
 	c := &compose{t: t, argv: []string{"docker", "compose"}, env: []string{"ROTA_IMAGE=" + image}}
@@ -37,7 +37,7 @@ func newCompose(t *testing.T, image string) *compose {
 }
 
 func (c *compose) run(args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // also used when the test is over
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // this also runs after the end of the test
 	defer cancel()
 	return command(ctx, c.env, append(c.argv, args...)...)
 }
@@ -77,7 +77,7 @@ func TestComposeFileStartsThreeHealthyReplicas(t *testing.T) {
 		}
 		return nil
 	})
-	for _, node := range nodes { // each is published where it should be, and sees the other two
+	for _, node := range nodes { // each has its port and reaches the other two
 		v, err := look.client(node).Cluster(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// tick is the job whose slots are counted: one each second, and every one of them is to run.
+// tick is the job whose slots are counted: one each second, and each must run.
 const (
 	tick  = "tick"
 	every = time.Second
@@ -40,7 +40,7 @@ func TestNoSlotIsMissedOrDoubleWhileContainersDieAndAreCutOff(t *testing.T) {
 	eventually(t, 2*time.Minute, "the killed replica is healthy again", c.healthy)
 
 	off := c.leader(all).Node
-	if off == killed.Node { // another one, so that two of three have had a fault
+	if off == killed.Node { // another node, so that two of three have a fault
 		off = others(off)[0]
 	}
 	c.cut(off)
@@ -87,11 +87,12 @@ func TestNoSlotIsMissedOrDoubleWhileContainersDieAndAreCutOff(t *testing.T) {
 	}
 }
 
-// others are the nodes but one.
+// others returns the other nodes.
 func others(node string) []string {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return n == node })
 }
 
+// leader waits until a replica leads.
 func leader(cl *client.Client, t *testing.T) (api.LeaderView, error) {
 	v, err := cl.Cluster(t.Context())
 	switch {
@@ -138,8 +139,8 @@ func (c *cluster) runs(cl *client.Client, at time.Time, n int) (first time.Time)
 	return first
 }
 
-// checkSlots checks that every slot from the first to the pause has one run, which ended well, by one attempt. What had been
-// armed ahead when the job was paused is skipped.
+// checkSlots checks that every slot from the first to the pause has one run that succeeded by one attempt. Runs that were armed
+// ahead at the pause are skipped.
 func (c *cluster) checkSlots(cl *client.Client, first, paused time.Time) {
 	c.t.Helper()
 	runs := map[time.Time]api.RunView{}
@@ -169,7 +170,7 @@ func (c *cluster) checkSlots(cl *client.Client, first, paused time.Time) {
 			if a.State == job.Succeeded {
 				well++
 			}
-			if a.Token == 0 { // it was lost before it began
+			if a.Token == 0 { // the attempt was lost before it started
 				continue
 			}
 			if a.Token <= token {

@@ -1,6 +1,6 @@
-// Package deploy proves the container image and a cluster of three containers: that it comes up, and that it keeps its
-// promises while a container is killed and another one is cut off from the network.
+// Package deploy tests the container image in a cluster of three containers.
 //
-// It needs a Docker engine, pulls nothing, publishes ports on loopback only, and removes all that it has made. Without
-// Docker its tests are skipped, and fail if ROTA_CI is 1.
+// The cluster must start, and keep its promises while one container is killed and another one is partitioned. The tests need a
+// Docker engine, pull nothing, publish ports on loopback only, and remove everything. Without Docker they are skipped; with
+// ROTA_CI=1 they fail.
 package deploy

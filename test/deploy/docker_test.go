@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// commandTimeout bounds a call of docker that does not build.
+// commandTimeout bounds a docker command that does not build.
 const commandTimeout = time.Minute
 
-// command runs a program and returns what it printed, on both streams.
+// command runs a program and returns its output of both streams.
 func command(ctx context.Context, env []string, argv ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), env...)
@@ -29,7 +29,7 @@ func command(ctx context.Context, env []string, argv ...string) (string, error) 
 	return strings.TrimSpace(out.String()), nil
 }
 
-// docker runs one docker command, which has to succeed.
+// docker runs one docker command, which must succeed.
 func docker(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := tryDocker(args...)
@@ -40,12 +40,12 @@ func docker(t *testing.T, args ...string) string {
 }
 
 func tryDocker(args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout) // also used when the test is over
+	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout) // this also runs after the end of the test
 	defer cancel()
 	return command(ctx, nil, append([]string{"docker"}, args...)...)
 }
 
-// missing ends a test that cannot run here.
+// missing skips a test that cannot run here, or fails it if ROTA_CI=1.
 func missing(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("ROTA_CI") == "1" {
@@ -54,7 +54,7 @@ func missing(t *testing.T, format string, args ...any) {
 	t.Skipf("NOT TESTED: "+format, args...)
 }
 
-// image builds the image as a user would and returns its name. It is removed when the test ends.
+// image builds the image as a user does and returns its name. It is removed when the test ends.
 func image(t *testing.T) string {
 	t.Helper()
 	if _, err := tryDocker("version", "--format", "{{.Server.Version}}"); err != nil {
@@ -74,8 +74,7 @@ func image(t *testing.T) string {
 	return name
 }
 
-// freePort returns a port of loopback that nobody uses. One may be taken before it is used, but they are handed out in
-// turn, and not soon again.
+// freePort returns a free port of loopback. Another process may take it first, but ports are used in turn, so not soon again.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -86,7 +85,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// eventually waits until check returns nil, and fails the test with its last error if that takes longer than d.
+// eventually polls until check returns nil. If that takes longer than d, it fails the test with the last error.
 func eventually(t *testing.T, d time.Duration, what string, check func() error) {
 	t.Helper()
 	began := time.Now()

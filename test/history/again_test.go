@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAgain judges a history that a failed test has kept, and draws it: ROTA_TEST_HISTORY names its file.
+// TestAgain judges and draws a history that a failed test has kept. ROTA_TEST_HISTORY names its file.
 func TestAgain(t *testing.T) {
 	path := os.Getenv("ROTA_TEST_HISTORY")
 	if path == "" {

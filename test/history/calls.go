@@ -135,7 +135,7 @@ func (t *timeline) checkSubmissions() {
 		if c.Answer == Done {
 			named[c.Run] = true
 			if len(t.runs[c.Run]) == 0 {
-				t.reportAs(Missed, RuleAnswer, c.Run, fmt.Sprintf("was accepted at %s, and there never was such a run", stamp(c.Answered)))
+				t.reportAs(Missed, RuleAnswer, c.Run, fmt.Sprintf("was accepted at %s, but the run never existed", stamp(c.Answered)))
 			}
 		}
 		if c.Key == "" && c.Answer == Open {
@@ -155,9 +155,9 @@ func (t *timeline) checkSubmissions() {
 			made[s] = append(made[s], name)
 			switch answer, known := asked[s]; {
 			case !known:
-				t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("has the key %q, with which nobody asked for anything", r.Key))
+				t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("has the key %q, which no client sent", r.Key))
 			case answer == Refused || answer == Absent:
-				t.reportAs(Unknown, RuleAnswer, name, "was made, though its submission was refused")
+				t.reportAs(Unknown, RuleAnswer, name, "exists, although its submission was rejected")
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (t *timeline) checkSubmissions() {
 	}
 	for name, n := range keyless {
 		if n > unknown[name] {
-			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("%d runs were submitted without a key of which nobody was told, and %d submissions were not answered", n, unknown[name]))
+			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("%d runs without a key are in no answer, but only %d submissions have no answer", n, unknown[name]))
 		}
 	}
 }
@@ -187,16 +187,16 @@ func (t *timeline) checkAsked() {
 			open[c.Run]++
 		case c.Answer == Done:
 			if before, twice := named[c.Made]; twice {
-				t.reportAs(Duplicate, RuleAnswer, c.Made, fmt.Sprintf("was told as new to who asked for %s, and to who asked for %s", before, c.Run))
+				t.reportAs(Duplicate, RuleAnswer, c.Made, fmt.Sprintf("is the new run of two retries: of %s and of %s", before, c.Run))
 			}
 			if named[c.Made] = c.Run; len(t.runs[c.Made]) == 0 {
-				t.reportAs(Missed, RuleAnswer, c.Made, fmt.Sprintf("was accepted at %s, and there never was such a run", stamp(c.Answered)))
+				t.reportAs(Missed, RuleAnswer, c.Made, fmt.Sprintf("was accepted at %s, but the run never existed", stamp(c.Answered)))
 			}
 		}
 	}
 	for name, vs := range t.runs {
 		if c := last(vs).Cancel; byClient(c) && !cancels[name] {
-			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("was canceled by %q, and nobody asked for it", c.By))
+			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("was canceled by %q without a request", c.By))
 		}
 		r := vs[0].run
 		if r.Kind != job.KindRetry {
@@ -204,12 +204,12 @@ func (t *timeline) checkAsked() {
 		}
 		switch of, told := named[name]; {
 		case told && of != r.RetryOf:
-			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("does %s again, and %s was asked for", r.RetryOf, of))
+			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("retries %s, but the request was for %s", r.RetryOf, of))
 		case told:
 		case open[r.RetryOf] > 0:
 			open[r.RetryOf]--
 		default:
-			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("does %s again, for which nobody asked", r.RetryOf))
+			t.reportAs(Unknown, RuleAnswer, name, fmt.Sprintf("retries %s without a request", r.RetryOf))
 		}
 	}
 }

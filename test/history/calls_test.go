@@ -2,7 +2,7 @@ package history
 
 import "github.com/rota-scheduler/rota/scheduler/job"
 
-// said is a call about the run order/k: asked and answered at so many seconds.
+// said returns a call about the run order/k, with the times of request and answer in seconds.
 func said(client int, kind CallKind, asked, answered float64, answer Answer, change func(*Call)) Call {
 	c := Call{Client: client, Kind: kind, Job: "order", Run: "order/k", Asked: sec(asked), Answered: sec(answered), Answer: answer}
 	if kind == CallSubmit {

@@ -42,7 +42,7 @@ func (v Verdict) String() string {
 	if len(skipped) > 0 {
 		text += " (skipped: " + strings.Join(skipped, ", ") + ")"
 	}
-	return fmt.Sprintf("%s; %s, %s, %d executed again for a fault", text, plural(v.Runs, "run"), plural(v.Attempts, "attempt"), v.Doubles)
+	return fmt.Sprintf("%s; %s, %s, %d executed again because of a fault", text, plural(v.Runs, "run"), plural(v.Attempts, "attempt"), v.Doubles)
 }
 
 // Judge is Check, with its amounts and grades.
@@ -94,7 +94,7 @@ func (t *timeline) checkRun(name string, vs []runVersion) {
 		t.report(RuleRecreated, name, "its first known version is not its first"+at(born.Version))
 	}
 	if !job.State("").CanBecome(born.run.State) {
-		t.report(RuleTransition, name, "born "+string(born.run.State)+at(born.Version))
+		t.report(RuleTransition, name, "created as "+string(born.run.State)+at(born.Version))
 	}
 	if born.run.Kind == job.KindScheduled {
 		t.checkBirth(name, born)
@@ -133,7 +133,7 @@ func (t *timeline) checkRetries(name string, r job.Run) {
 		}
 	}
 	if failed > granted+1 {
-		t.report(RuleRetry, name, fmt.Sprintf("failed %d times, and may be tried again %s", failed, plural(granted, "time")))
+		t.report(RuleRetry, name, fmt.Sprintf("failed %d times, but may be retried %s", failed, plural(granted, "time")))
 	}
 }
 
@@ -153,11 +153,11 @@ func (t *timeline) checkMove(name string, prev, v runVersion) {
 		t.report(RuleToken, name, fmt.Sprintf("token %d became %d%s while it ran", from.Token, to.Token, at(v.Version)))
 	case from.State == job.Running && to.State != job.Running:
 		if n := len(to.Attempts); n == 0 || to.Attempts[n-1].Token != from.Token {
-			t.report(RuleToken, name, fmt.Sprintf("the outcome%s is not that of token %d", at(v.Version), from.Token))
+			t.report(RuleToken, name, fmt.Sprintf("the outcome%s does not belong to token %d", at(v.Version), from.Token))
 		}
 	}
 	if t.expected[to.Job].Spec.Delivery == job.AtMostOnce && lostAtWork(&to) && !to.State.Terminal() {
-		t.report(RuleDouble, name, fmt.Sprintf("may be delivered once, but lives on%s after its worker was lost", at(v.Version)))
+		t.report(RuleDouble, name, fmt.Sprintf("has at_most_once, but continues%s after its worker was lost", at(v.Version)))
 	}
 }
 
@@ -169,7 +169,7 @@ func mayStep(from, to job.State) bool {
 
 func (t *timeline) checkTerm(what string, v Version, term int64) {
 	if reigning := t.reigning(v.Rev); term != reigning {
-		t.report(RuleTerm, what, fmt.Sprintf("written%s under term %d, while %d reigned", at(v), term, reigning))
+		t.report(RuleTerm, what, fmt.Sprintf("written%s under term %d, while term %d was in force", at(v), term, reigning))
 	}
 }
 
@@ -184,7 +184,7 @@ func (t *timeline) checkBirth(name string, born runVersion) {
 			return
 		}
 	}
-	t.report(RuleCursor, name, "created"+at(born.Version)+" without the cursor's move past it")
+	t.report(RuleCursor, name, "created"+at(born.Version)+" without a move of the cursor past it")
 }
 
 // checkCursor checks that a cursor moves only forward, and only with a run or a reason.
@@ -215,7 +215,7 @@ func (t *timeline) checkReasons(j Job) {
 		t.skips[j.Name][i].bad = t.refute(plea{job: t.as(j, s.rev), from: s.from, to: s.to, reason: s.reason, at: s.at, rev: s.rev, seen: s.seen})
 		moved := slices.ContainsFunc(t.cursors[j.Name], func(c cursorVersion) bool { return c.Rev == s.rev && !c.cursor.After.Before(s.to) })
 		if !moved && !t.ByHand[t.Prefix+"/cursors/"+j.Name] {
-			t.report(RuleCursor, j.Name, fmt.Sprintf("slots up to %s skipped at %d without its move past them", job.SlotID(s.to), s.rev))
+			t.report(RuleCursor, j.Name, fmt.Sprintf("slots up to %s skipped at %d without a move of the cursor past them", job.SlotID(s.to), s.rev))
 		}
 	}
 }

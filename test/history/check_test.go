@@ -16,7 +16,7 @@ func TestAGoodHistoryPasses(t *testing.T) {
 	}
 }
 
-func TestWhatAFaultExplainsPasses(t *testing.T) {
+func TestLossesByAFaultPass(t *testing.T) {
 	run := "charge/" + slotAt(5)
 	for _, c := range []struct {
 		name string
@@ -39,7 +39,7 @@ func TestWhatAFaultExplainsPasses(t *testing.T) {
 	}
 }
 
-func TestTheVerdictSaysWhatItLookedAt(t *testing.T) {
+func TestTheVerdictHasAmounts(t *testing.T) {
 	got := Judge(good(t))
 	want := Verdict{Slots: 20, Runs: 20, Attempts: 21, Doubles: 2}
 	if got.Slots != want.Slots || got.Runs != want.Runs || got.Attempts != want.Attempts || got.Doubles != want.Doubles {
@@ -52,7 +52,7 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		rule string
-		what string // begins with
+		what string // prefix of Violation.What
 		bend func(t *testing.T, h *History)
 	}{
 		{"an effect is missing", RuleMissed, run(3), func(t *testing.T, h *History) {

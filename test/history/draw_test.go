@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// drawn draws a history, and sees to it that it is XML. ROTA_TEST_PICTURES names a folder to keep it in.
+// drawn draws a history, and checks that the result is XML. ROTA_TEST_PICTURES names a folder for the pictures.
 func drawn(t *testing.T, name string, h History) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -24,7 +24,7 @@ func (t *timeline) checkEdited(j Job) {
 		}
 		i, ok := t.inForce(j.Name, born.Rev)
 		if !ok {
-			t.reportAs(Unknown, RuleSlot, name, "created"+at(born.Version)+" while there was no such job")
+			t.reportAs(Unknown, RuleSlot, name, "created"+at(born.Version)+" while the job did not exist")
 		} else if !isSlot(slots[i], born.run) {
 			t.reportAs(Unknown, RuleSlot, name, fmt.Sprintf("is no slot of generation %d of the job", t.definitions[j.Name][i].job.Generation))
 		}

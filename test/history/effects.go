@@ -19,7 +19,7 @@ func (t *timeline) checkEffects() {
 		case told && name != e.Job:
 			t.report(RuleExtra, e.Run, fmt.Sprintf("executed at %s as one of job %q", stamp(e.Arrived), e.Job))
 		case !told && !expected:
-			t.report(RuleExtra, e.Run, fmt.Sprintf("executed at %s for job %q, and says nothing of whose it is", stamp(e.Arrived), e.Job))
+			t.report(RuleExtra, e.Run, fmt.Sprintf("executed at %s for job %q, but states no run", stamp(e.Arrived), e.Job))
 		}
 		if e.Run != "" { // without a run, only its time is judged
 			seen[e.Run] = append(seen[e.Run], e)
@@ -43,7 +43,7 @@ func (t *timeline) checkRunEffects(run string, es []Effect) {
 	vs := t.runs[run]
 	if len(vs) == 0 {
 		if !t.ByHand[t.Prefix+"/runs/"+run] {
-			t.report(RuleExtra, run, fmt.Sprintf("executed at %s, but there is no such run", stamp(es[0].Arrived)))
+			t.report(RuleExtra, run, fmt.Sprintf("executed at %s, but the run does not exist", stamp(es[0].Arrived)))
 		}
 		return
 	}
@@ -91,13 +91,13 @@ func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, firs
 	case job.Lost:
 		t.doubles++
 		if once {
-			t.report(RuleDouble, run, "may be delivered once: "+pair)
+			t.report(RuleDouble, run, "has at_most_once: "+pair)
 		}
 		if first.Ended.IsZero() { // a later fault is no explanation
 			first.Ended = second.Arrived
 		}
 		if !t.costs(claimed.Worker, first) {
-			t.report(RuleDouble, run, fmt.Sprintf("executed again though nothing was done to %s while it executed: %s (%s); %s",
+			t.report(RuleDouble, run, fmt.Sprintf("executed again without a fault of %s while it executed: %s (%s); %s",
 				claimed.Worker, pair, a.Reason, describe(vs)))
 		}
 	default:

@@ -69,7 +69,7 @@ func TestEachGrade(t *testing.T) {
 				v.Create = h.Versions[version(t, h, "runs/"+run(3), 3)].Rev + 1
 				more(h, v)
 			}
-			// Its ends are one each, since the first was deleted.
+			// Each run has one end, because the first was deleted.
 			for i := range h.Versions {
 				h.Versions[i].Seen = time.Time{}
 			}
@@ -131,7 +131,7 @@ func TestEachGrade(t *testing.T) {
 	}
 }
 
-// bare is a history without a store, of a job that runs every second for ten seconds.
+// bare returns a history without a store, of a job that runs every second for ten seconds.
 func bare(effects []Effect) History {
 	spec := job.Spec{Every: job.Duration(time.Second)}.WithDefaults()
 	return History{

@@ -76,7 +76,7 @@ func (t *timeline) checkHolders() {
 		if j := t.expected[v.run.Job]; v.run.State == job.Armed && v.run.Spec == nil && !j.Edited {
 			for _, limit := range j.Spec.Limits {
 				if !slices.Contains(v.run.Limits, limit) {
-					t.report(RuleLimit, name, fmt.Sprintf("given out%s without limit %s, which its job names", at(v.Version), limit))
+					t.report(RuleLimit, name, fmt.Sprintf("dispatched%s without limit %s, which its job names", at(v.Version), limit))
 				}
 			}
 		}
@@ -103,12 +103,12 @@ func (t *timeline) checkHolders() {
 			}
 			for other, since := range holders[limit] {
 				if since == v.Rev {
-					t.report(RuleToken, name, fmt.Sprintf("was given limit %s%s in the same transaction as %s", limit, at(v.Version), other))
+					t.report(RuleToken, name, fmt.Sprintf("got limit %s%s in the same transaction as %s", limit, at(v.Version), other))
 				}
 			}
 			holders[limit][name] = v.Rev
 			if most := t.mayHold(limit, *v); most < 0 || most > 0 && len(holders[limit]) > most {
-				t.report(RuleLimit, name, fmt.Sprintf("is the %d. to hold limit %s%s, and %d may", len(holders[limit]), limit, at(v.Version), max(0, most)))
+				t.report(RuleLimit, name, fmt.Sprintf("is holder number %d of limit %s%s, which allows %d", len(holders[limit]), limit, at(v.Version), max(0, most)))
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func (t *timeline) checkHolderToken(limit string, v runVersion, tokens map[int64
 	name, token := v.run.Name(), v.run.Token
 	switch other, given := tokens[token]; {
 	case given && other != name:
-		t.report(RuleToken, name, fmt.Sprintf("holds limit %s with token %d, with which %s held it", limit, token, other))
+		t.report(RuleToken, name, fmt.Sprintf("holds limit %s with token %d, which %s had", limit, token, other))
 	case t.mayHold(limit, v) == 1 && token < highest[limit]:
 		t.report(RuleToken, name, fmt.Sprintf("holds limit %s with token %d after token %d", limit, token, highest[limit]))
 	}
@@ -157,7 +157,7 @@ func (t *timeline) checkHeld(limit string) {
 			}
 		}
 		if most := t.limits[limit][0].most; n > most && !t.mayLinger(e, e.Arrived) {
-			t.report(RuleLimit, e.Run, fmt.Sprintf("is the %d. that was executed at %s under limit %s, and %d may be", n, stamp(e.Arrived), limit, most))
+			t.report(RuleLimit, e.Run, fmt.Sprintf("is execution number %d at %s under limit %s, which allows %d", n, stamp(e.Arrived), limit, most))
 		}
 		lasting = append(lasting, e)
 	}

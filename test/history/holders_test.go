@@ -8,11 +8,11 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestHolders has runs of two jobs hold a limit of one, one after the other, or not.
+// TestHolders has runs of two jobs that hold a limit of one, one after the other or together.
 func TestHolders(t *testing.T) {
 	type pair struct {
 		*tape
-		a, b job.Run // as they were born
+		a, b job.Run // as created
 	}
 	give := func(p pair, r job.Run, limits ...string) job.Run {
 		r, err := r.Assign(&job.Worker{Name: "q1", Session: "s"})
@@ -40,7 +40,7 @@ func TestHolders(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(p pair)
-		want string // rule
+		want string // rule of the violation
 	}{
 		{"one after the other", func(p pair) { one(p, p.a, 1); one(p, p.b, 2) }, ""},
 		{"both at a time", both, RuleLimit},

@@ -34,7 +34,7 @@ func (t *timeline) checkTokens(j Job) {
 	for _, v := range t.claims(j.Name) {
 		name, token := v.run.Name(), v.run.Token
 		if other, twice := given[token]; twice {
-			t.report(RuleToken, name, fmt.Sprintf("claimed%s with token %d, which %s has had", at(v.Version), token, other))
+			t.report(RuleToken, name, fmt.Sprintf("claimed%s with token %d, which %s had before", at(v.Version), token, other))
 		}
 		given[token] = name
 		scopes := []string{name}
@@ -59,7 +59,7 @@ func (t *timeline) checkSlots(j Job) {
 	cursors, since := t.cursors[j.Name], t.since[j.Name]
 	if since.IsZero() {
 		if len(cursors) > 0 {
-			t.report(RuleSlot, j.Name, "has slots decided, and was never defined")
+			t.report(RuleSlot, j.Name, "has decided slots but no definition")
 		}
 		return
 	}
@@ -117,7 +117,7 @@ func (t *timeline) checkSlot(j Job, slot time.Time) {
 		case !stated:
 			t.report(RuleSlot, name, "has neither a run nor a reason")
 		case s.bad != "":
-			t.report(RuleMissed, name, fmt.Sprintf("passed over for %q, but %s", s.reason, s.bad))
+			t.report(RuleMissed, name, fmt.Sprintf("skipped for %q, but %s", s.reason, s.bad))
 		}
 		return
 	}
@@ -125,7 +125,7 @@ func (t *timeline) checkSlot(j Job, slot time.Time) {
 	case r.State == job.Skipped:
 		t.checkSkipped(j, name, vs)
 	case r.State == job.Lost && !t.excused(vs):
-		t.report(RuleMissed, name, fmt.Sprintf("lost its worker (%s), and nothing was done to it: %s", r.Reason, describe(vs)))
+		t.report(RuleMissed, name, fmt.Sprintf("lost its worker (%s) without a fault: %s", r.Reason, describe(vs)))
 	case r.State == job.Lost && j.Spec.Delivery == job.AtMostOnce: // at most once
 	case r.State != job.Succeeded && r.State.Terminal() && (!j.MayFail || r.State == job.Canceled && r.Cancel == nil):
 		t.report(RuleMissed, name, fmt.Sprintf("ended %s (%s): %s", r.State, r.Reason, describe(vs)))
@@ -149,7 +149,7 @@ func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
 	id, _, _ := strings.Cut(rest, " ")
 	vs := t.runs[r.Job+"/"+id]
 	if len(vs) == 0 || vs[0].Rev > end.Rev || id == r.ID {
-		t.report(RuleOverlap, name, "skipped for run "+id+", which never was")
+		t.report(RuleOverlap, name, "skipped for run "+id+", which never existed")
 		return
 	}
 	o := last(vs)
@@ -162,7 +162,7 @@ func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
 		decided = earlier(decided, end.Seen)
 	}
 	if over, seen := t.seenToSucceed(o); seen && over.Add(t.Slack+t.Skew).Before(decided) && !t.troubles().touch(over, decided) {
-		t.report(RuleOverlap, name, fmt.Sprintf("skipped for run %s, which its target had seen end well at %s", id, over.Format(time.RFC3339Nano)))
+		t.report(RuleOverlap, name, fmt.Sprintf("skipped for run %s, which had succeeded at its target at %s", id, over.Format(time.RFC3339Nano)))
 	}
 }
 

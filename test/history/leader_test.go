@@ -8,8 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestStepsOfALeader has one write made to a run after the term is over under which it was written: by its worker or a client,
-// who may do that at any time, or by the leader that is none any more.
+// TestStepsOfALeader writes one step of a run after the end of the term that it names: by its worker or a client, who may do
+// that at any time, or by the deposed leader.
 func TestStepsOfALeader(t *testing.T) {
 	lost := job.Outcome{State: job.Lost, At: sec(2), Reason: "worker q1 was lost"}
 	stop := func(by string) func(r job.Run) (job.Run, error) {
@@ -24,7 +24,7 @@ func TestStepsOfALeader(t *testing.T) {
 		name string
 		from job.State
 		step func(r job.Run) (job.Run, error)
-		late bool // only a leader makes it
+		late bool // whether only a leader makes this step
 	}{
 		{"a worker claims", job.Armed, func(r job.Run) (job.Run, error) { return r.Claim(r.Rev, sec(2)) }, false},
 		{"a worker hands it back", job.Armed, recall("worker is stopping"), false},

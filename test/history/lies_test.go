@@ -9,8 +9,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestTheStoreLies takes the effect of a slot's run away, and lets its record say how it ended, in all ways. Whatever it says is
-// not believed, but for what people may have done and ends that the test allows.
+// TestTheStoreLies removes the effect of a slot's run, and lets its record state each possible end. The judge must not believe
+// the record, except for actions of clients and ends that the test allows.
 func TestTheStoreLies(t *testing.T) {
 	const at = 3
 	run := "charge/" + slotAt(at)
@@ -21,8 +21,8 @@ func TestTheStoreLies(t *testing.T) {
 	for _, lie := range []struct {
 		name     string
 		tell     func(r *job.Run)
-		believed bool // where runs may end so, and nobody judges by the effects alone
-		always   bool // it is believed: nobody can tell
+		believed bool // believed where runs may end so and the effects alone do not decide
+		always   bool // believed, because nothing contradicts it
 	}{
 		{"succeeded", none, false, false},
 		{"failed", as(job.Failed), true, false},
@@ -45,7 +45,7 @@ func TestTheStoreLies(t *testing.T) {
 		for _, kind := range []struct {
 			name string
 			set  func(h *History, j *Job)
-			fail bool // its runs may
+			fail bool // its runs may fail
 		}{
 			{"a job", func(*History, *Job) {}, false},
 			{"a job that may fail", func(_ *History, j *Job) { j.MayFail = true }, true},
@@ -70,11 +70,11 @@ func TestTheStoreLies(t *testing.T) {
 	}
 }
 
-// TestASlotIsSkippedForARunThatWasOver has a record say that a run lasted, whose target saw it end long before.
+// TestASlotIsSkippedForARunThatWasOver has a record that says that a run lasted, although its target saw it end long before.
 func TestASlotIsSkippedForARunThatWasOver(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		ended float64 // its target saw; the slot is at 9 s
+		ended float64 // its target saw the end; the slot is at 9 s
 		fault []Fault
 		want  bool
 	}{
@@ -93,7 +93,7 @@ func TestASlotIsSkippedForARunThatWasOver(t *testing.T) {
 			h.Effects[effect(t, &h, "charge/"+slotAt(8))].Ended = sec(c.ended)
 			h.Versions[version(t, &h, "runs/charge/"+slotAt(9), 0)].Seen = sec(9)
 			got := slices.ContainsFunc(Check(h), func(v Violation) bool {
-				return v.Rule == RuleOverlap && strings.Contains(v.Text, "its target had seen")
+				return v.Rule == RuleOverlap && strings.Contains(v.Text, "had succeeded at its target")
 			})
 			if got != c.want {
 				t.Errorf("found: %t, want %t:\n%s", got, c.want, lines(Check(h)))

@@ -23,7 +23,7 @@ func (t *timeline) checkAnswers() {
 		case porcupine.Illegal:
 			t.report(RuleAnswer, what, "no order of these calls explains their answers:\n\t"+strings.Join(tell(calls), "\n\t"))
 		case porcupine.Unknown:
-			t.report(RuleAnswer, what, fmt.Sprintf("%d calls are too many to find an order of them: make fewer for each run", len(calls)))
+			t.report(RuleAnswer, what, fmt.Sprintf("%d calls are too many to search for an order: send fewer for each run", len(calls)))
 		}
 	}
 }

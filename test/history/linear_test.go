@@ -34,7 +34,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestSubmissions compares what clients were told with what is in the store.
+// TestSubmissions compares the answers to clients with the store.
 func TestSubmissions(t *testing.T) {
 	const kept = "order/key-kept"
 	submitted := func(h *History) int {
@@ -96,7 +96,7 @@ func TestSubmissions(t *testing.T) {
 	})
 }
 
-// answers is an API that answers what it is told to.
+// answers is an API with the given answers.
 type answers struct {
 	run api.RunView
 	job api.JobView
@@ -133,7 +133,7 @@ func TestCallsAreRecorded(t *testing.T) {
 	}
 	for _, c := range []struct {
 		err  error
-		want string // the answers
+		want string // the expected answers
 	}{
 		{nil, "done done done done done done done done"},
 		{refused(404), "absent absent absent absent absent absent absent absent"},

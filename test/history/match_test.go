@@ -52,7 +52,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestMatchIsExact compares with trying everything.
+// TestMatchIsExact compares Match with trying everything.
 func TestMatchIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		small := rapid.IntRange(0, 9)
@@ -88,7 +88,7 @@ func TestMatchIsExact(t *testing.T) {
 	})
 }
 
-// best is the least number of missed windows, and of points left over, of all ways to give the points windows.
+// best returns the least number of missed windows, and of extra points, of all assignments.
 func best(windows []Window, points []time.Time, taken []bool) (missed, extra int) {
 	if len(points) == 0 {
 		for i, w := range windows {
@@ -112,7 +112,7 @@ func best(windows []Window, points []time.Time, taken []bool) (missed, extra int
 	return missed, extra
 }
 
-// A test whose jobs write nothing but when they began compares that with when they had to.
+// A test whose jobs write only their start times compares these with the windows.
 func ExampleMatch() {
 	at := func(second int) time.Time { return time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC) }
 	windows := []Window{{From: at(0), To: at(5)}, {From: at(10), To: at(15)}, {From: at(20), To: at(25)}}

@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// recorded is twelve seconds with all kinds of events: a job whose slots all run and one whose missed slots do not, a leader
-// that is killed, and two submissions, one of which is canceled.
+// recorded returns twelve seconds with all kinds of events: a job whose slots all run, and one whose missed slots do not. A
+// leader is killed, and one of two submissions is canceled.
 func recorded(t *testing.T) History {
 	p := newTape(t)
 	p.lead("a")
@@ -67,7 +67,7 @@ func recorded(t *testing.T) History {
 	return p.history
 }
 
-// order submits a run, looks at it, lets it run or cancels it, and looks at it again.
+// order submits a run, reads it, lets it run or cancels it, and reads it again.
 func (p *tape) order(key string, cancel bool) {
 	wait := func() time.Time { p.now = p.now.Add(10 * time.Millisecond); return p.now }
 	call := func(c Call, r job.Run) {
@@ -108,7 +108,7 @@ func TestARecordedHistoryPasses(t *testing.T) {
 	}
 }
 
-// class is what kind of event a version of a record is.
+// class returns the kind of event of a version.
 func class(v Version) string {
 	kind, rest, _ := strings.Cut(strings.TrimPrefix(v.Key, "/rota/"), "/")
 	switch {
@@ -130,7 +130,7 @@ func class(v Version) string {
 	return "end"
 }
 
-// harmless are the mutations that break no promise, and why.
+// harmless are the mutations that break no promise, with the reason.
 var harmless = map[string]string{
 	"drop effect without an end":  "or else it was never begun: its worker was killed",
 	"shift effect of no slot":     "it may run whenever it likes",
@@ -148,7 +148,7 @@ var harmless = map[string]string{
 	"double call submit again":    "it changed nothing",
 }
 
-// TestMutations drops, doubles and shifts each single event of a history in which every promise is kept: the verdict changes.
+// TestMutations drops, doubles and shifts each single event of a good history. The verdict must change.
 func TestMutations(t *testing.T) {
 	good := recorded(t)
 	tried := make(map[string]int)
@@ -193,7 +193,7 @@ func TestMutations(t *testing.T) {
 		h := good
 		h.Versions = slices.Delete(slices.Clone(good.Versions), i, i+1)
 		try("drop "+what, which, h)
-		if h.Versions = slices.Clone(good.Versions); what == "candidate" { // while it is there
+		if h.Versions = slices.Clone(good.Versions); what == "candidate" { // while the candidate exists
 			h.Versions = slices.Insert(h.Versions, i, v)
 		} else {
 			more(&h, v)
@@ -252,7 +252,7 @@ func sum(counts map[string]int) (n int) {
 	return n
 }
 
-// lastCursor is the last version of a key: written once more, it says nothing new.
+// lastCursor returns the last version of a key. Writing it again changes nothing.
 func lastCursor(h History, key string) (last Version) {
 	for _, v := range h.Versions {
 		if v.Key == key {
@@ -262,8 +262,8 @@ func lastCursor(h History, key string) (last Version) {
 	return last
 }
 
-// shift makes a version be written at another time, or say another: two versions of a record change places, a term begins
-// or ends later, a definition or a reason is of another time.
+// shift moves a version to another time or changes its content: two versions of a record change places, a term begins or ends
+// later, a definition or a reason is of another time.
 func shift(t *testing.T, h *History, i int, what string) bool {
 	t.Helper()
 	v := h.Versions[i]
@@ -284,7 +284,7 @@ func shift(t *testing.T, h *History, i int, what string) bool {
 		more(h, v)
 		return true
 	}
-	for _, k := range []int{1, -1} { // with the next version of the record, or else the one before
+	for _, k := range []int{1, -1} { // with the next version of the record, or the one before
 		for n := i + k; n >= 0 && n < len(h.Versions); n += k {
 			if o := &h.Versions[n]; o.Key == v.Key {
 				h.Versions[i].Value, o.Value = o.Value, v.Value

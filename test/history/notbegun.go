@@ -20,7 +20,7 @@ func lostAtWork(r *job.Run) bool {
 func (t *timeline) checkNotBegun(run string, vs []runVersion, e Effect) {
 	for _, a := range last(vs).Attempts {
 		if a.Token == e.Token && a.State == job.Lost && strings.Contains(a.Reason, job.NotBegun) {
-			t.report(RuleOutcome, run, fmt.Sprintf("its target saw attempt %d at %s, and it is recorded as lost %s: %s",
+			t.report(RuleOutcome, run, fmt.Sprintf("its target saw attempt %d at %s, but it is recorded as lost %s: %s",
 				e.Attempt, stamp(e.Arrived), job.NotBegun, describe(vs)))
 		}
 	}

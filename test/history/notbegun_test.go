@@ -7,12 +7,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestWhatHadNotBegunIsRepeated has a worker stop that has claimed a run of a job whose runs are delivered once.
-func TestWhatHadNotBegunIsRepeated(t *testing.T) {
+// TestARunThatHadNotStartedIsRepeated stops a worker that has claimed a run with at_most_once.
+func TestARunThatHadNotStartedIsRepeated(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		reason string
-		seen   bool // by its target
+		seen   bool // whether its target saw the attempt
 		want   []string
 	}{
 		{"before it began", job.WorkerStopped + " " + job.NotBegun, false, nil},

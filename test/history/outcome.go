@@ -23,10 +23,10 @@ func (t *timeline) checkOutcome(run string, vs []runVersion, e Effect) {
 		what = fmt.Sprintf("its target saw attempt %d end well at %s", e.Attempt, stamp(e.Ended))
 	}
 	if !r.State.Terminal() && r.Token == e.Token {
-		t.report(RuleOutcome, run, what+", and its record does not say so: "+describe(vs))
+		t.report(RuleOutcome, run, what+", but its record does not say so: "+describe(vs))
 	}
 	if a, ended := attemptOf(r, e.Token); ended && !t.mayDiffer(r, a, e) {
-		t.report(RuleOutcome, run, fmt.Sprintf("%s, and it is recorded as %s (%s): %s", what, a.State, a.Reason, describe(vs)))
+		t.report(RuleOutcome, run, fmt.Sprintf("%s, but it is recorded as %s (%s): %s", what, a.State, a.Reason, describe(vs)))
 	}
 }
 

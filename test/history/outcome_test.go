@@ -12,12 +12,12 @@ func TestOutcomes(t *testing.T) {
 	canceled := &job.Cancel{At: sec(1.02), By: "alice"}
 	for _, c := range []struct {
 		name   string
-		state  job.State // as which it is recorded
+		state  job.State // recorded state
 		cancel *job.Cancel
-		lasts  time.Duration // 0: nobody saw it end
+		lasts  time.Duration // 0: no end was recorded
 		well   bool
 		fault  *Fault
-		want   string // rule
+		want   string // rule of the violation
 	}{
 		{name: "succeeded, and ended well", state: job.Succeeded, lasts: time.Second, well: true},
 		{name: "succeeded, and ended otherwise", state: job.Succeeded, lasts: time.Second, want: RuleMissed},

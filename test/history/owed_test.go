@@ -8,12 +8,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestNothingIsDecidedAnyMore has a job every second of which only the first three slots are decided in a minute.
-func TestNothingIsDecidedAnyMore(t *testing.T) {
+// TestMissingDecisionsAreFound has a job every second of which only the first three slots are decided in a minute.
+func TestMissingDecisionsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		bend func(p *tape)
-		want bool // somebody misses the others
+		want bool // whether the judge must miss the others
 	}{
 		{"for no reason", func(*tape) {}, true},
 		{"and the job was edited", func(p *tape) { p.history.Jobs[0].Edited = true }, true},
@@ -52,19 +52,20 @@ func TestNothingIsDecidedAnyMore(t *testing.T) {
 	}
 }
 
-// TestAHandPutsBackACursor has a hand write the first version of a cursor again. What rota does before and after it is judged.
-func TestAHandPutsBackACursor(t *testing.T) {
+// TestACursorPutBackByHandIsNoViolation writes the first version of a cursor again by hand. The writes of rota before and after
+// it are judged.
+func TestACursorPutBackByHandIsNoViolation(t *testing.T) {
 	const key = "/rota/cursors/charge"
 	put := func(t *testing.T, h *History) {
 		first, v := version(t, h, "cursors/charge", 0), version(t, h, "runs/charge/"+slotAt(4), 0)
-		rev := h.Versions[min(v, version(t, h, "cursors/charge", 3))].Rev - 1 // of the end of the third run: nothing hinders that two are written then
+		rev := h.Versions[min(v, version(t, h, "cursors/charge", 3))].Rev - 1 // revision of the end of the third run, at which two writes may happen
 		h.Versions = slices.Insert(h.Versions, min(v, version(t, h, "cursors/charge", 3)),
 			Version{Key: key, Value: h.Versions[first].Value, Rev: rev, Create: h.Versions[first].Create, Seen: sec(3.9)})
 	}
 	for _, c := range []struct {
 		name string
 		bend func(t *testing.T, h *History)
-		want string // rule
+		want string // rule of the violation
 	}{
 		{"a hand did it", func(_ *testing.T, h *History) { h.PutBack = map[string]bool{key: true} }, ""},
 		{"rota did it", func(*testing.T, *History) {}, RuleCursor},
@@ -92,9 +93,10 @@ func TestAHandPutsBackACursor(t *testing.T) {
 	}
 }
 
-// TestAHandWritesOverARun has a hand put garbage over a run at work. What rota does before and after it is judged.
-func TestAHandWritesOverARun(t *testing.T) {
-	const rev = 1 << 40 // nobody else's
+// TestARunOverwrittenByHandIsNoViolation writes garbage over a running run by hand. The writes of rota before and after it are
+// judged.
+func TestARunOverwrittenByHandIsNoViolation(t *testing.T) {
+	const rev = 1 << 40 // a revision without another write
 	key := "runs/charge/" + slotAt(3)
 	for _, c := range []struct {
 		name string

@@ -15,8 +15,8 @@ import (
 
 var plannerSeeds = flag.Int("planner.seeds", 40, "how many worlds")
 
-// TestThePlannerPasses lets rota's planner decide about jobs of all policies, with a leader that falls, workers that are
-// killed, and pauses, and judges by the effects alone: no promise is broken. Then it takes one effect away that was owed.
+// TestThePlannerPasses lets rota's planner decide about jobs of all policies, with leaders that stop, workers that are killed,
+// and pauses. The first oracle must find no violation. Then the test removes one due effect.
 func TestThePlannerPasses(t *testing.T) {
 	seeds := *plannerSeeds
 	if testing.Short() {
@@ -75,16 +75,16 @@ type world struct {
 	leads   bool
 	runs    map[string]job.Run
 	jobs    []job.Job
-	workers map[string]*crew
+	workers map[string]*crewMember
 	effects []Effect
 	faults  []Fault
 	halts   []Halt
 	told    []string
 }
 
-// crew is a worker: what it was given, and what it executes.
-type crew struct {
-	session string // empty while it is dead
+// crewMember is a worker: its runs, and its executions.
+type crewMember struct {
+	session string // empty while the worker is dead
 	given   []job.Run
 	doing   []deed
 }
@@ -97,7 +97,7 @@ type deed struct {
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 3)), now: began, runs: make(map[string]job.Run), workers: map[string]*crew{"w1": {}, "w2": {}}}
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 3)), now: began, runs: make(map[string]job.Run), workers: map[string]*crewMember{"w1": {}, "w2": {}}}
 	w.planner = planner.New(planner.Config{ArmAhead: time.Duration(w.IntN(3)) * time.Second})
 	pick := func(n ...int) int { return n[w.IntN(len(n))] }
 	for i := range 6 {
@@ -129,7 +129,7 @@ func (w *world) tellf(format string, args ...any) {
 	w.told = append(w.told, stamp(w.now)+" "+fmt.Sprintf(format, args...))
 }
 
-// put writes a record at a revision of its own, and tells the planner.
+// put writes a record at a new revision, and gives it to the planner.
 func (w *world) put(c job.Change) {
 	w.rev++
 	w.tell(c)
@@ -171,7 +171,7 @@ func (w *world) revive(name string) {
 // run lets time pass, with a fault or a pause now and then, and none at the end.
 func (w *world) run(length time.Duration) {
 	end := w.now.Add(length)
-	var healed, back, resumed time.Time // of the leader, of w1, of the pause; zero: it is well
+	var healed, back, resumed time.Time // ends of the present fault of the leader, of w1, and of the pause; zero: none
 	for ; w.now.Before(end); w.now = w.now.Add(20 * time.Millisecond) {
 		quiet := w.now.After(end.Add(-30 * time.Second))
 		switch {
@@ -199,7 +199,7 @@ func (w *world) run(length time.Duration) {
 			back = w.now.Add(5 * time.Second)
 			w.faults = append(w.faults, Fault{Kind: Kill, Node: "w1", At: w.now})
 			w.tellf("w1 is killed")
-			*w.workers["w1"] = crew{}
+			*w.workers["w1"] = crewMember{}
 		default:
 			resumed = w.now.Add(time.Duration(w.IntN(10_000)) * time.Millisecond)
 			w.halts = append(w.halts, Halt{From: w.now})
@@ -215,7 +215,7 @@ func (w *world) run(length time.Duration) {
 	}
 }
 
-// decide does what the planner wants.
+// decide applies the decisions of the planner.
 func (w *world) decide() {
 	if !w.leads {
 		return
@@ -244,7 +244,7 @@ func (w *world) decide() {
 	}
 }
 
-func (w *world) stop(c *crew, run string) {
+func (w *world) stop(c *crewMember, run string) {
 	for i := range c.doing {
 		if d := &c.doing[i]; d.run.Name() == run {
 			d.state, d.ends = job.Canceled, w.now.Add(40*time.Millisecond)
@@ -252,14 +252,14 @@ func (w *world) stop(c *crew, run string) {
 	}
 }
 
-// work begins what a worker was given, in its time, and ends what is done.
-func (w *world) work(c *crew) {
+// work starts the runs of a worker on time, and ends those that are done.
+func (w *world) work(c *crewMember) {
 	c.given = slices.DeleteFunc(c.given, func(r job.Run) bool {
 		if r.Due.After(w.now) {
 			return false
 		}
 		if w.runs[r.Name()].Rev != r.Rev {
-			return true // it was taken back
+			return true // the run was withdrawn
 		}
 		claimed, err := r.Claim(r.Rev, w.now)
 		w.save(claimed, err)
@@ -284,7 +284,7 @@ func (w *world) work(c *crew) {
 	})
 }
 
-// history is what there was to see, without the store.
+// history returns the recorded history, without the store.
 func (w *world) history() History {
 	h := History{Effects: w.effects, Faults: w.faults, Halts: w.halts, Over: w.now, Recovery: 10 * time.Second, Slack: time.Second}
 	for _, j := range w.jobs {

@@ -37,7 +37,7 @@ func (t *timeline) checkTargets(j Job) judged {
 		e := firsts[p]
 		extra[e.Run] = e
 		if e.Run == "" {
-			t.reportAs(Unknown, RuleExtra, j.Name, fmt.Sprintf("executed at %s, and no slot is left for it", stamp(e.Arrived)))
+			t.reportAs(Unknown, RuleExtra, j.Name, fmt.Sprintf("executed at %s, but no slot is left for it", stamp(e.Arrived)))
 		}
 	}
 	for i := range targets {
@@ -45,14 +45,14 @@ func (t *timeline) checkTargets(j Job) judged {
 		name := j.Name + "/" + job.SlotID(g.slot)
 		if e, told := extra[name]; told {
 			delete(extra, name)
-			t.report(RuleTime, name, fmt.Sprintf("began at %s, and had to from %s to %s", stamp(e.Arrived), stamp(g.From), stamp(g.To)))
+			t.report(RuleTime, name, fmt.Sprintf("began at %s, but its window was from %s to %s", stamp(e.Arrived), stamp(g.From), stamp(g.To)))
 		} else if c.match.Point[i] < 0 && !windows[i].Optional {
 			t.report(RuleMissed, name, fmt.Sprintf("its target saw nothing from %s to %s", stamp(g.From), stamp(g.To)))
 		}
 	}
 	for run, e := range extra {
 		if run != "" && !t.ByHand[t.Prefix+"/runs/"+run] && !t.askedFor(run) {
-			t.reportAs(Unknown, RuleExtra, run, fmt.Sprintf("executed at %s, and is no slot that the job owed", stamp(e.Arrived)))
+			t.reportAs(Unknown, RuleExtra, run, fmt.Sprintf("executed at %s, but is no due slot of the job", stamp(e.Arrived)))
 		}
 	}
 	return c

@@ -47,7 +47,7 @@ func (t *timeline) refute(p plea) string {
 		}
 		return ""
 	}
-	return "no policy knows such a reason"
+	return "no policy has this reason"
 }
 
 // refuteMissed is refute for slots that are said to have passed while no replica could dispatch them.
@@ -56,7 +56,7 @@ func (t *timeline) refuteMissed(p plea, why string) string {
 	window := spec.MissedWindow.Std()
 	switch {
 	case !t.couldNotDispatch(p):
-		return "nothing kept anybody from dispatching it: no fault, no new term, and no run before it"
+		return "it could have been dispatched: there was no fault, no new term, and no run before it"
 	case why == "nobody could dispatch at its time, and the job's policy is none":
 		if spec.Missed != job.MissedNone {
 			return fmt.Sprintf("the policy is %s", spec.Missed)
@@ -74,11 +74,11 @@ func (t *timeline) refuteMissed(p plea, why string) string {
 			return fmt.Sprintf("the policy is %s", spec.Missed)
 		}
 	default:
-		return "no policy knows such a reason"
+		return "no policy has this reason"
 	}
 	if later > 0 {
 		if n := t.slotsUntil(p); n < later {
-			return fmt.Sprintf("%s had come after it by %s, and that takes %d", plural(n, "slot"), stamp(p.at), later)
+			return fmt.Sprintf("%s had passed after it by %s, but the reason needs %d", plural(n, "slot"), stamp(p.at), later)
 		}
 	}
 	return ""
@@ -99,20 +99,20 @@ func (t *timeline) refuteOverlap(p plea, why string) string {
 			return mismatch
 		}
 		if t.slotsUntil(p) == 0 {
-			return fmt.Sprintf("none had come by %s", stamp(p.at))
+			return fmt.Sprintf("none had passed by %s", stamp(p.at))
 		}
 	case strings.HasSuffix(why, " runs are queued already"):
 		if overlap != job.OverlapQueue && overlap != job.OverlapAllow {
 			return mismatch
 		}
 		if _, err := fmt.Sscanf(why, "%d runs", &queued); err != nil || queued != maxQueued {
-			return fmt.Sprintf("it takes %d", maxQueued)
+			return fmt.Sprintf("the reason needs %d", maxQueued)
 		}
 		if n := t.waiting(p); n < queued {
 			return fmt.Sprintf("%s waited", plural(n, "run"))
 		}
 	default:
-		return "no policy knows such a reason"
+		return "no policy has this reason"
 	}
 	return ""
 }
@@ -128,11 +128,11 @@ func (t *timeline) checkCancel(name string, prev *runVersion, v runVersion) {
 	slot, err := time.Parse(time.RFC3339Nano, id)
 	switch overlap := t.as(j, v.Rev).Spec.Overlap; {
 	case replaced && overlap != job.OverlapReplace:
-		t.report(RuleOverlap, name, fmt.Sprintf("canceled%s for a later slot, and the policy is %s", at(v.Version), overlap))
+		t.report(RuleOverlap, name, fmt.Sprintf("canceled%s for a later slot, but the policy is %s", at(v.Version), overlap))
 	case replaced && (err != nil || slot.After(c.At)):
-		t.report(RuleOverlap, name, fmt.Sprintf("canceled%s for slot %s, which had not come", at(v.Version), id))
+		t.report(RuleOverlap, name, fmt.Sprintf("canceled%s for slot %s, which was not due yet", at(v.Version), id))
 	case !replaced && c.Reason == "the job was deleted" && !j.Edited, !replaced && c.Reason == "":
-		t.report(RuleOverlap, name, fmt.Sprintf("canceled%s for %q, which is not so", at(v.Version), c.Reason))
+		t.report(RuleOverlap, name, fmt.Sprintf("canceled%s for %q, which has no evidence", at(v.Version), c.Reason))
 	}
 }
 

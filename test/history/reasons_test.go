@@ -19,7 +19,7 @@ func TestReasons(t *testing.T) {
 		p.history.Recovery = time.Second
 		p.history.Faults = []Fault{{Kind: Outage, At: sec(3.5), Until: sec(5.9)}}
 	}
-	long := func(p *tape) { // the fourth runs until the sixth
+	long := func(p *tape) { // the fourth run lasts until the sixth slot
 		p.now = sec(4)
 		r := p.execute(p.arm("charge", p.now, "q1"), false)
 		p.now = sec(5.05)
@@ -29,7 +29,7 @@ func TestReasons(t *testing.T) {
 		name   string
 		spec   job.Spec
 		before func(p *tape)
-		run    bool // the fifth has a record, and it alone is skipped
+		run    bool // the fifth has a record, and only it is skipped
 		reason string
 		good   bool
 	}{
@@ -147,7 +147,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// end lets a run that was executed succeed at a second.
+// end lets an executed run succeed at a second.
 func (p *tape) end(r job.Run, second float64) {
 	p.now = sec(second)
 	e := &p.history.Effects[len(p.history.Effects)-1]
@@ -155,7 +155,7 @@ func (p *tape) end(r job.Run, second float64) {
 	p.save(r.Finish(job.Outcome{State: job.Succeeded, At: p.now}))
 }
 
-// TestAQueueIsFull skips a slot that finds as many runs before it as may wait, and one less.
+// TestAQueueIsFull skips a slot behind the maximum number of waiting runs, and behind one run less.
 func TestAQueueIsFull(t *testing.T) {
 	if maxQueued != planner.MaxQueued {
 		t.Fatalf("rota lets %d runs wait, and the judge takes it for %d", planner.MaxQueued, maxQueued)

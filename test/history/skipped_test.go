@@ -7,12 +7,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestARunThatBeginsAgainHadNotEnded skips a slot for a run between two attempts. The second one's worker has a clock that is
-// behind, so the run says that it ended before the slot.
+// TestARunThatBeginsAgainHadNotEnded skips a slot because of a run between two attempts. The clock of the second worker is
+// behind, so the record says that the run ended before the slot.
 func TestARunThatBeginsAgainHadNotEnded(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		before bool // the skip: its second attempt had begun, too
+		before bool // the second attempt began before the skip
 		skew   time.Duration
 		want   int
 	}{

@@ -12,7 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestSlotsAgree compares what is computed here with package schedule, also where clocks change. Neither knows the other.
+// TestSlotsAgree compares the slots of this package with those of package schedule, also around changes of clocks. The two
+// implementations are independent.
 func TestSlotsAgree(t *testing.T) {
 	chance := rand.New(rand.NewPCG(1, 1))
 	pick := func(options string) string {

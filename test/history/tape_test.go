@@ -11,10 +11,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// began is when the histories of this file begin.
+// began is the start of the histories.
 var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// tape writes a history as a cluster would.
+// tape writes a history as a cluster does.
 type tape struct {
 	t       *testing.T
 	history History
@@ -22,8 +22,8 @@ type tape struct {
 	create  map[string]int64
 	now     time.Time
 	term    int64
-	decided time.Time // when the next decision is made by its leader's clock; zero: now
-	later   func()    // what is done after it; may be nil
+	decided time.Time // time of the next decision by the leader's clock; zero: now
+	later   func()    // called after the decision; may be nil
 }
 
 func newTape(t *testing.T) *tape {
@@ -84,7 +84,7 @@ func (p *tape) save(r job.Run, err error) job.Run {
 	return r
 }
 
-// execute claims a run and lets its target see it.
+// execute claims a run and adds its effect.
 func (p *tape) execute(r job.Run, ends bool) job.Run {
 	r = p.save(r.Claim(r.Rev, p.now))
 	e := Effect{Job: r.Job, Run: r.Name(), Attempt: r.Attempt, Token: r.Token, Key: r.IdempotencyKey(), Arrived: p.now.Add(10 * time.Millisecond)}
@@ -99,8 +99,8 @@ func (p *tape) succeed(r job.Run) {
 	p.save(r.Finish(job.Outcome{State: job.Succeeded, At: p.now.Add(60 * time.Millisecond)}))
 }
 
-// good is ten seconds of two jobs, one of which may overlap. At the fifth second the leader, which is a worker too, is
-// killed in the middle of a run of each; another takes over and tries these again.
+// good returns ten seconds of two jobs, one of which may overlap. At the fifth second the leader, which is a worker too, is
+// killed in the middle of a run of each; another replica leads and retries both.
 func good(t *testing.T) History {
 	p := newTape(t)
 	p.lead("a")
@@ -128,7 +128,7 @@ func good(t *testing.T) History {
 				p.succeed(p.execute(p.save(r.Assign(&job.Worker{Name: "q2", Session: "t"})), true))
 				p.now = p.now.Add(100 * time.Millisecond)
 			}
-		case 8: // for once, the target was slow
+		case 8: // the target was slow once
 			slow := p.execute(p.arm("charge", p.now, "q2"), false)
 			e := &p.history.Effects[len(p.history.Effects)-1]
 			e.Ended, e.Well = p.now.Add(1500*time.Millisecond), true
@@ -161,7 +161,7 @@ func lines(found []Violation) string {
 
 func slotAt(i int) string { return job.SlotID(began.Add(time.Duration(i) * time.Second)) }
 
-// version finds the nth version, from 0, of a key.
+// version returns the index of the nth version of a key, counted from 0.
 func version(t *testing.T, h *History, key string, n int) int {
 	t.Helper()
 	for i, v := range h.Versions {
@@ -192,7 +192,7 @@ func edit[T any](t *testing.T, h *History, key string, n int, change func(*T)) {
 	h.Versions[i].Value = value
 }
 
-// effect finds the first effect of a run.
+// effect returns the index of the first effect of a run.
 func effect(t *testing.T, h *History, run string) int {
 	t.Helper()
 	i := slices.IndexFunc(h.Effects, func(e Effect) bool { return e.Run == run })
@@ -202,7 +202,7 @@ func effect(t *testing.T, h *History, run string) int {
 	return i
 }
 
-// more appends another version of a key, one revision after all others.
+// more appends a version of a key, one revision after all others.
 func more(h *History, v Version) {
 	v.Rev = h.Versions[len(h.Versions)-1].Rev + 1
 	h.Versions = append(h.Versions, v)
@@ -213,7 +213,7 @@ func removeJob(t *testing.T, h *History, back bool) {
 	t.Helper()
 	h.Jobs[0].Edited = true
 	i := version(t, h, "runs/charge/"+slotAt(7), 0)
-	i = min(i, version(t, h, "cursors/charge", 6-1)) // the two are in no order
+	i = min(i, version(t, h, "cursors/charge", 6-1)) // the order of the two is not fixed
 	rev := h.Versions[i].Rev
 	removed := []Version{{Key: "/rota/jobs/charge", Rev: rev - 1, Deleted: true}}
 	if back {

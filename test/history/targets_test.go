@@ -14,8 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// effectsAt makes effects of a job "a", written as "3.1" for one at 3.1 s that takes no time, "3.1-4" for one that ends at 4 s,
-// "3.1-" for one that was never seen to end, each followed by "@3" if it says that it is of the slot at 3 s.
+// effectsAt returns effects of a job "a". "3.1" is one at 3.1 s that takes no time, "3.1-4" one that ends at 4 s, and "3.1-"
+// one without a recorded end. "@3" after it says that it states the slot at 3 s.
 func effectsAt(t *testing.T, text string) (effects []Effect) {
 	t.Helper()
 	second := func(s string) time.Time {
@@ -43,17 +43,17 @@ func effectsAt(t *testing.T, text string) (effects []Effect) {
 	return effects
 }
 
-// TestTargets judges jobs by their definitions and effects alone: there is no store at all.
+// TestTargets judges jobs by their definitions and effects alone, without a store.
 func TestTargets(t *testing.T) {
 	const s = job.Duration(time.Second)
 	fault := func(from, to float64) []Fault { return []Fault{{Kind: Pause, At: sec(from), Until: sec(to)}} }
 	for _, c := range []struct {
 		name    string
-		spec    job.Spec // every second if it has no schedule
-		faults  []Fault  // slots may be late until one second after
+		spec    job.Spec // without a schedule: every second
+		faults  []Fault  // slots may be late until one second after them
 		halts   []Halt
 		effects string
-		bad     string // slots in seconds with their rules
+		bad     string // violated slots in seconds, with their rules
 	}{
 		{name: "each slot, up to the last that has had its time", effects: "1 2.1 3.2 4 5 6 7 8 9"},
 		{name: "the last may be there, too", effects: "1 2.1 3.2 4 5 6 7 8 9 10"},
@@ -125,7 +125,7 @@ func TestTargets(t *testing.T) {
 			var bad []string
 			for _, f := range v.Violations {
 				if strings.HasPrefix(f.Text, "executed at") && f.What == "a" || strings.HasPrefix(f.Text, "its target saw nothing") ||
-					f.Rule == RuleTime || strings.HasSuffix(f.Text, "that the job owed") {
+					f.Rule == RuleTime || strings.HasSuffix(f.Text, "is no due slot of the job") {
 					bad = append(bad, slotName(f.What)+" "+f.Rule)
 				}
 			}
@@ -136,7 +136,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// slotName is a run's slot in seconds; the job if it is none.
+// slotName returns a run's slot in seconds, or the job if it has none.
 func slotName(run string) string {
 	slot, told := slotOf(Effect{Run: run})
 	if !told {
@@ -145,7 +145,7 @@ func slotName(run string) string {
 	return fmt.Sprint(slot.Sub(began).Seconds())
 }
 
-// TestWithoutATolerance takes the store's word for what is skipped, and has all the time in the world.
+// TestWithoutATolerance believes the store's reasons, and has windows without end.
 func TestWithoutATolerance(t *testing.T) {
 	h := good(t)
 	h.Jobs[0].Spec.Missed, h.Faults = job.MissedNone, nil

@@ -8,16 +8,16 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestTogether has one execution after another in the records, and lets the first last longer than those say.
+// TestTogether has two executions one after the other by the records, and lets the first last longer.
 func TestTogether(t *testing.T) {
 	post := &job.HTTP{URL: "http://target"}
 	skip, allow := job.OverlapSkip, job.OverlapAllow
 	for _, c := range []struct {
 		name   string
-		again  bool // the second is another attempt of the same run
+		again  bool // whether the second is another attempt of the same run
 		spec   job.Spec
-		state  job.State // of the first
-		killed bool      // what it lasts is until its last sign of life, and nobody saw it end
+		state  job.State // state of the first
+		killed bool      // whether it has a last sign of life and no recorded end
 		lasts  time.Duration
 		fault  *Fault
 		other  *Fault

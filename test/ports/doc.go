@@ -1,2 +1,2 @@
-// Package ports hands out ports of loopback to the processes and servers of tests.
+// Package ports gives free loopback ports to the processes and servers of tests.
 package ports

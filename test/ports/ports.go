@@ -8,18 +8,18 @@ import (
 	"testing"
 )
 
-// The range of ports that processes are given: below those that kernels give to outgoing connections, so that a process
-// that is started again finds its port free.
+// The range of ports for processes. It is below the ports that kernels use for outgoing connections, so that a restarted
+// process finds its port free.
 const (
 	firstPort = 10_000
 	lastPort  = 32_000
 )
 
-// given holds the ports that were handed out: tests run side by side, and a port that is free now may be another test's,
-// whose process has not begun to listen.
+// given has the ports that Free has returned. Tests run in parallel, and a free port may belong to another test whose process
+// does not listen yet.
 var given sync.Map
 
-// Free returns n ports of loopback that are free, and that no other call has returned.
+// Free returns n free loopback ports that no other call has returned.
 func Free(t testing.TB, n int) []int {
 	t.Helper()
 	ports := make([]int, 0, n)
@@ -41,7 +41,7 @@ func Free(t testing.TB, n int) []int {
 	return ports
 }
 
-// IsFree says whether somebody could listen at a port of loopback.
+// IsFree reports whether a process can listen on a loopback port.
 func IsFree(port int) bool {
 	ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
@@ -51,7 +51,7 @@ func IsFree(port int) bool {
 	return true
 }
 
-// Addr returns a free address of loopback.
+// Addr returns a free loopback address.
 func Addr(t testing.TB) string {
 	t.Helper()
 	return fmt.Sprintf("127.0.0.1:%d", Free(t, 1)[0])

@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/test/cluster"
 )
 
-// rest is how long a job that was removed stays away at least.
+// rest is the minimum time between the removal of a job and its return.
 const rest = 10 * time.Second
 
 // editor adds, changes and removes jobs in the file that all replicas read.
@@ -26,8 +26,8 @@ type editor struct {
 	sink *cluster.Sink
 	end  time.Time
 
-	jobs    map[string]job.Spec // as they are in the file
-	ever    map[string]job.Spec // all that were ever there
+	jobs    map[string]job.Spec // the jobs in the file
+	ever    map[string]job.Spec // all jobs that were ever in the file
 	removed map[string]time.Time
 	edits   int
 }
@@ -44,7 +44,7 @@ func (e *editor) run(ctx context.Context) {
 	}
 }
 
-// edit makes one change, of which the file's readers see all or nothing.
+// edit makes one atomic change of the file.
 func (e *editor) edit() {
 	var names []string
 	for name := range e.jobs {
@@ -61,10 +61,10 @@ func (e *editor) edit() {
 		e.removed[name] = time.Now()
 	case n == 1:
 		e.put(e.absent(), editable(e.sink, time.Second, e.end))
-	case n == 2: // another schedule
+	case n == 2: // changes the schedule
 		spec.Every = job.Duration(time.Second) + job.Duration(2*time.Second) - spec.Every
 		e.put(name, spec)
-	default: // another request
+	default: // changes the request
 		h := *spec.HTTP
 		h.Body = fmt.Sprintf("edit %d", e.edits)
 		spec.HTTP = &h
@@ -79,7 +79,7 @@ func (e *editor) put(name string, spec job.Spec) {
 	e.ever[name] = spec
 }
 
-// absent is the name of a job that was removed, or never was.
+// absent returns the name of a job that is not in the file.
 func (e *editor) absent() string {
 	for _, name := range slices.Sorted(maps.Keys(e.removed)) {
 		if time.Since(e.removed[name]) > rest {
@@ -95,7 +95,7 @@ func (e *editor) absent() string {
 	}
 }
 
-// check sees to it that the last file is in force, and that every kind of edit reached the store.
+// check checks that the last file is in force, and that every kind of edit reached the store.
 func (e *editor) check() (said string) {
 	e.t.Helper()
 	differs := ""
@@ -123,7 +123,7 @@ func (e *editor) check() (said string) {
 	return fmt.Sprintf("%d edits of the job file: %d jobs added, %d changed, %d removed", e.edits, added, changed, removed)
 }
 
-// differs names a job that is not in force as the file has it.
+// differs returns the name of a job that is in force with another definition than in the file.
 func (e *editor) differs() string {
 	views, err := e.c.Client.Jobs(e.t.Context())
 	if err != nil {

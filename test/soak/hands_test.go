@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// families are keys of each family of records, and of none.
+// families returns keys of each family of records, and of none.
 func families() (keys []string) {
 	many, single := store.Kinds()
 	for _, kind := range many {
@@ -92,7 +92,7 @@ func (n *nemesis) newTerm(before int64) (string, error) {
 	return fmt.Sprintf("term %d after %d", term, before), nil
 }
 
-// first is the key of the candidate that leads, its create revision, and its lease.
+// first returns the leader's key, its create revision, and its lease.
 func (n *nemesis) first() (key string, term int64, id clientv3.LeaseID) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Second)
 	defer cancel()
@@ -155,13 +155,13 @@ func (n *nemesis) revokeLease(id clientv3.LeaseID) {
 	})
 }
 
-// compact forgets all of the store's past while a process is not looking.
+// compact compacts the whole history while a process is stopped.
 func (n *nemesis) compact() (string, error) {
 	victim := n.worker()
 	victim.Stop()
 	// The process must miss changes of the store. A stopped process shows nothing that could be polled.
 	time.Sleep(lease / 2)
-	rev := n.c.Recorder.Rev() // the head, or else the recorder would miss something
+	rev := n.c.Recorder.Rev() // the recorded head: after a later compaction the recorder would miss changes
 	n.write("compact", func(ctx context.Context) error {
 		_, err := n.etcd.Compact(ctx, rev)
 		return err
@@ -175,7 +175,7 @@ func (n *nemesis) compact() (string, error) {
 	return fmt.Sprintf("revisions below %d are gone, %s was stopped meanwhile", rev, victim.Name), nil
 }
 
-// write writes to the store, again if it does not answer.
+// write writes to the store, and retries without an answer.
 func (n *nemesis) write(what string, do func(context.Context) error) {
 	n.t.Helper()
 	var err error

@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// held sees to it that at no revision more runs held the limit than it allows, and that no revision gave it to two of them, so
-// that tokens rise along its holders.
+// held checks that at no revision more runs held the limit than it allows, and that no transaction gave it to two of them. So
+// tokens rise along its holders.
 func held(t *testing.T, versions []history.Version) (said string) {
 	t.Helper()
 	holds := make(map[string]bool)
@@ -27,7 +27,7 @@ func held(t *testing.T, versions []history.Version) (said string) {
 			}
 			var r job.Run
 			if !v.Deleted && json.Unmarshal(v.Value, &r) != nil {
-				continue // put by hand
+				continue // written by hand
 			}
 			waited = waited || r.State == job.Pending && strings.Contains(r.Reason, "limit "+scarce)
 			has := !v.Deleted && (r.State == job.Armed || r.State == job.Running) && slices.Contains(r.Limits, scarce)

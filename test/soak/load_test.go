@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	submitted = 5  // jobs that only run when asked
-	edited    = 10 // jobs that are edited, at the beginning
+	submitted = 5  // jobs that run only by submission
+	edited    = 10 // jobs that are edited, at the start
 )
 
-// failing is the share of requests of the jobs named flaky-… that fail, in percent.
+// failing is the share of failing requests of the jobs named flaky-…, in percent.
 const failing = 30
 
-// load makes the jobs, whose schedules are over at end.
+// load returns the jobs, whose schedules end at end.
 func load(rng *rand.Rand, sink *cluster.Sink, ledger *cluster.Ledger, end time.Time) map[string]job.Spec {
 	jobs := make(map[string]job.Spec)
 	add := func(n int, kind string, every time.Duration, spec job.Spec) {
@@ -68,7 +68,7 @@ func load(rng *rand.Rand, sink *cluster.Sink, ledger *cluster.Ledger, end time.T
 	return jobs
 }
 
-// scarce is a limit that the jobs named limit-… have to share: their slots come at the same time, and three of them may run.
+// scarce is the limit of the jobs named limit-…: their slots come at the same time, and three runs may hold it.
 const scarce = "scarce"
 
 var limits = map[string]job.LimitSpec{scarce: {Concurrent: 3, Rate: job.Rate{Count: 20, Per: time.Second}}}
@@ -83,7 +83,7 @@ func post(sink *cluster.Sink) *job.HTTP {
 	return &job.HTTP{URL: sink.URL(), Method: "POST", Body: "{{ .Slot }}"}
 }
 
-// answer is what the sink says to a request, the same for the same seed: the jobs flaky-… fail, and some requests last.
+// answer returns the sink's answers, the same for the same seed: the jobs flaky-… fail, and some requests take long.
 func answer(seed uint64) func(history.Effect) (time.Duration, int) {
 	return func(e history.Effect) (time.Duration, int) {
 		h := fnv.New64a()

@@ -16,32 +16,32 @@ import (
 
 const (
 	lease = 5 * time.Second // the default of election.ttl
-	grace = 3 * time.Second // that package cluster gives at shutdown
-	// after is how long after a fault is over its effects are put down to it.
+	grace = 3 * time.Second // the shutdown grace period in package cluster
+	// after is how long after its end a fault may still have effects.
 	after = 3 * time.Second
 )
 
-// window is the time in which a fault may have made something late.
+// window is the time in which a fault may delay a slot.
 type window struct {
 	fault    string
 	from, to time.Time
 }
 
-// nemesis harms a cluster, one fault at a time, and heals it.
+// nemesis makes and heals one fault of a cluster at a time.
 type nemesis struct {
 	t       *testing.T
 	c       *cluster.Cluster
 	seed    uint64
-	rng     *rand.Rand // of the fault that is being made
+	rng     *rand.Rand // randomness of the present fault
 	etcd    *clientv3.Client
 	workers []*cluster.Node
 
 	windows []window
-	made    map[string]int  // by the name of the fault
-	byHand  map[string]bool // keys
+	made    map[string]int  // count by name of the fault
+	byHand  map[string]bool // keys written by hand
 }
 
-// fault does harm, sees that it bit, and undoes it. It returns what proves it, and an error if it did not bite.
+// fault makes a fault, proves its effect, and undoes it. make returns the proof, or an error if the fault took no effect.
 type fault struct {
 	name string
 	make func() (proof string, err error)
@@ -74,7 +74,7 @@ func (n *nemesis) faults() []fault {
 	return list
 }
 
-// run makes faults until the time is over: each once in an order by chance, and again.
+// run makes faults until the time is over: all in a random order, and again.
 func (n *nemesis) run(until time.Time) {
 	list := n.faults()
 	for round := uint64(0); ; round++ {
@@ -98,12 +98,12 @@ func (n *nemesis) run(until time.Time) {
 	}
 }
 
-// chance is the same for the same seed, whatever chance the faults before it have used up.
+// chance returns the same randomness for the same seed, however much the earlier faults used.
 func (n *nemesis) chance(round, of uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(n.seed, round<<16|of))
 }
 
-// heal waits until all that runs is well.
+// heal waits until everything that runs is healthy.
 func (n *nemesis) heal() {
 	n.t.Helper()
 	n.c.WaitReady()
@@ -112,7 +112,7 @@ func (n *nemesis) heal() {
 	}
 }
 
-// session is that under which a node shows itself as a worker; empty if it does not.
+// session returns the session of a node's worker; empty if it has none.
 func (n *nemesis) session(node *cluster.Node) string {
 	vs := n.c.Recorder.VersionsOf("workers/" + node.Name)
 	if len(vs) == 0 || vs[len(vs)-1].Deleted {

@@ -27,7 +27,7 @@ func (n *nemesis) follower() *cluster.Node {
 	return others[n.rng.IntN(len(others))]
 }
 
-// some is a time up to most.
+// some returns a random time below most.
 func (n *nemesis) some(most time.Duration) time.Duration {
 	return time.Duration(n.rng.Int64N(int64(most)))
 }
@@ -74,7 +74,7 @@ func (n *nemesis) killStoreLeader() (string, error) {
 	return fmt.Sprintf("%s; %s leads etcd in raft term %d after %d", said, now.Name, next, term), nil
 }
 
-// storeLeader is the replica whose member leads etcd, and raft's term.
+// storeLeader returns the replica whose member leads etcd, and raft's term.
 func (n *nemesis) storeLeader() (*cluster.Node, uint64) {
 	for _, r := range n.c.Replicas() {
 		ctx, cancel := context.WithTimeout(n.t.Context(), time.Second)
@@ -113,9 +113,9 @@ func (n *nemesis) pause(victim *cluster.Node, length time.Duration) (string, err
 	return said + ", and has a new session", err
 }
 
-// usurped says whether a member that led etcd before it was stopped, and has not learnt yet that another one does, revoked
-// the leases that others have renewed there: to it they are over. That is a fault of etcd (issue 15247; what was done about
-// it does not cover a process that was stopped), and it is made to all.
+// usurped reports whether a stopped member that led etcd revoked the leases of others when it continued. It had not learned of
+// its successor, and by its own records the leases had expired. That is a fault of etcd (issue 15247; its protection does not
+// cover a stopped process), and it affects all nodes.
 func (n *nemesis) usurped(victim *cluster.Node, before map[string]string, resumed time.Time) bool {
 	if !cluster.Within(2*time.Second, func() bool { return !maps.Equal(before, n.sessions(victim)) }) {
 		return false
@@ -124,7 +124,7 @@ func (n *nemesis) usurped(victim *cluster.Node, before map[string]string, resume
 	return true
 }
 
-// sessions are those of all nodes but one.
+// sessions returns the sessions of all nodes but one.
 func (n *nemesis) sessions(but *cluster.Node) map[string]string {
 	sessions := make(map[string]string)
 	for _, node := range slices.Concat(n.c.Replicas(), n.workers) {

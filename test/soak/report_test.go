@@ -17,14 +17,14 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// lateness is how late slots reached their targets, by whichever attempt was there first.
+// lateness is how late the first attempts of slots reached their targets.
 type lateness struct {
 	inside, outside []time.Duration          // sorted
-	latest          map[string]time.Duration // by the fault nearby
-	worst           string                   // of those outside: which, and after what
+	latest          map[string]time.Duration // largest lateness by the fault near it
+	worst           string                   // the latest slot outside of faults, and the fault before it
 }
 
-// measure looks at the jobs that no earlier run of theirs keeps waiting. What came before its slot is an error.
+// measure reads the lateness of jobs whose runs do not wait for earlier runs. An effect before its slot is an error.
 func measure(t *testing.T, effects []history.Effect, windows []window) (l lateness) {
 	l.latest = make(map[string]time.Duration)
 	var worst time.Duration
@@ -59,7 +59,7 @@ func measure(t *testing.T, effects []history.Effect, windows []window) (l latene
 	return l
 }
 
-// since says which fault was the last before an instant.
+// since returns the last fault before an instant.
 func since(at time.Time, windows []window) string {
 	for _, w := range slices.Backward(windows) {
 		if w.to.Before(at) {
@@ -69,7 +69,7 @@ func since(at time.Time, windows []window) string {
 	return "before all faults"
 }
 
-// quantile is that of sorted durations, 0 if there are none.
+// quantile returns a quantile of sorted durations; 0 if there are none.
 func quantile(ds []time.Duration, p float64) time.Duration {
 	if len(ds) == 0 {
 		return 0
@@ -77,12 +77,12 @@ func quantile(ds []time.Duration, p float64) time.Duration {
 	return ds[int(p*float64(len(ds)-1))].Round(time.Millisecond)
 }
 
-// quantiles describes sorted durations.
+// quantiles formats the quantiles of sorted durations.
 func quantiles(ds []time.Duration) string {
 	return fmt.Sprintf("%d slots, p50 %v, p99 %v, max %v", len(ds), quantile(ds, 0.5), quantile(ds, 0.99), quantile(ds, 1))
 }
 
-// tally describes counts by name.
+// tally formats counts by name.
 func tally(counts map[string]int) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
@@ -91,7 +91,7 @@ func tally(counts map[string]int) string {
 	return b.String()
 }
 
-// harm describes the faults that were made, and what they did to slots.
+// harm formats the faults and their effects on slots.
 func harm(made map[string]int, l lateness) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(made)) {
@@ -100,7 +100,7 @@ func harm(made map[string]int, l lateness) string {
 	return b.String()
 }
 
-// byRule counts violations.
+// byRule counts violations by rule.
 func byRule(vs []history.Violation) map[string]int {
 	counts := make(map[string]int)
 	for _, v := range vs {
@@ -109,7 +109,7 @@ func byRule(vs []history.Violation) map[string]int {
 	return counts
 }
 
-// keep writes what is needed to find out why, and returns where.
+// keep writes the logs, records and the picture, and returns their folder.
 func keep(t *testing.T, c *cluster.Cluster, nodes []*cluster.Node, h history.History, v history.Verdict) string {
 	dir, err := os.MkdirTemp("", "rota-soak-")
 	if err != nil {
@@ -169,7 +169,7 @@ func save(t *testing.T, path string, text []byte) {
 	}
 }
 
-// undecided are the jobs that have slots left to decide.
+// undecided lists the jobs with undecided slots.
 func undecided(c *cluster.Cluster, jobs map[string]job.Spec) (names []string) {
 	for name, spec := range jobs {
 		if !spec.Scheduled() {

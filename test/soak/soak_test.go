@@ -26,12 +26,12 @@ var (
 
 const (
 	minLength = time.Minute
-	ahead     = 20 * time.Second // that a cluster of so many jobs takes to start, at most
-	calm      = 20 * time.Second // at the end, before the schedules are over
-	quiet     = 3 * time.Minute  // that all may take to end after that
-	complete  = 8 * time.Minute  // from here on, every kind of fault must have been made
+	ahead     = 20 * time.Second // the longest start of a cluster with this many jobs
+	calm      = 20 * time.Second // time without faults before the schedules end
+	quiet     = 3 * time.Minute  // the longest time for everything to end after that
+	complete  = 8 * time.Minute  // from this length on, every kind of fault must occur
 	minRate   = 50               // runs a second
-	maxLate   = lease            // of 99 in 100 slots that no fault is near
+	maxLate   = lease            // lateness of 99 in 100 slots without a fault near them
 )
 
 // TestSoak is what `make soak` runs.
@@ -92,7 +92,7 @@ func TestSoak(t *testing.T) {
 	judge(t, rota, c, n, e, append(sink.Requests(), ledger.Effects()...), []string{edits, s.check()}, end.Sub(began))
 }
 
-// judge compares what was recorded with what was promised, and tells.
+// judge compares the records with the promises, and reports.
 func judge(t *testing.T, rota string, c *cluster.Cluster, n *nemesis, e *editor, effects []history.Effect, said []string, took time.Duration) {
 	h := history.History{
 		Prefix: cluster.Prefix, Versions: c.Recorder.Versions(), Effects: effects, Faults: c.Faults(), ByHand: n.byHand,
@@ -149,7 +149,7 @@ func judge(t *testing.T, rota string, c *cluster.Cluster, n *nemesis, e *editor,
 	}
 }
 
-// build makes the rota under test. ROTA_TEST_BINARY names one that has been built already.
+// build builds the rota under test. ROTA_TEST_BINARY names one that exists already.
 func build(t *testing.T) string {
 	t.Helper()
 	if path := os.Getenv("ROTA_TEST_BINARY"); path != "" {

@@ -13,16 +13,16 @@ import (
 	"github.com/rota-scheduler/rota/test/cluster"
 )
 
-// submitter asks for runs, each with a key of its own, and asks again until it knows which run it got.
+// submitter submits runs, each with its own key, and retries until it has the name of the run.
 type submitter struct {
 	t    *testing.T
 	c    *cluster.Cluster
 	rng  *rand.Rand
 	seed uint64
 
-	got     map[string]string // run by key: accepted
+	got     map[string]string // accepted runs by key
 	asked   map[string]bool   // keys that were sent at least once
-	repeats int               // submissions beyond the first of a key
+	repeats int               // number of repeated submissions
 }
 
 // run submits until ctx ends.
@@ -42,7 +42,7 @@ func (s *submitter) submit(ctx context.Context, n int) {
 	if n%2 == 0 {
 		r.In = fmt.Sprintf("%dms", s.rng.IntN(8000))
 	}
-	again := n%5 == 0 // also when the first answer was good
+	again := n%5 == 0 // also after a good answer
 	for tries := 0; ctx.Err() == nil; tries++ {
 		asking, cancel := context.WithTimeout(ctx, 4*time.Second)
 		s.asked[key] = true
@@ -69,7 +69,7 @@ func (s *submitter) submit(ctx context.Context, n int) {
 	}
 }
 
-// check sees to it that every key has one run, and every run that was accepted ended well.
+// check checks that every key has one run, and that every accepted run succeeded.
 func (s *submitter) check() (said string) {
 	s.t.Helper()
 	byKey := make(map[string][]job.Run)
@@ -99,7 +99,7 @@ func (s *submitter) check() (said string) {
 	return fmt.Sprintf("%d submissions accepted, %d repeated with the same key", len(s.got), s.repeats)
 }
 
-// runsEver returns the runs of a job as they ended, also those that history has dropped.
+// runsEver returns the runs of a job as they ended, including those that left history.
 func runsEver(t *testing.T, c *cluster.Cluster, name string) (runs map[string]job.Run) {
 	t.Helper()
 	runs = make(map[string]job.Run)
