@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/config"
 )
 
-func TestBadSettingsAreNoFailureThatPasses(t *testing.T) {
+func TestBadSettingsAreConfigErrors(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing")
 	file := filepath.Join(t.TempDir(), "file")

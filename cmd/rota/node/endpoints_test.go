@@ -15,8 +15,9 @@ import (
 	"github.com/rota-scheduler/rota/test/proxy"
 )
 
-// What a node follows is told by one member or the other. Whichever falls silent, it is told by another before gRPC would notice.
-func TestWhatASilentMemberToldIsToldByAnother(t *testing.T) {
+// TestWatchesMoveFromASilentMember silences the members of etcd in turn. The watches of the silent member move to another one before
+// gRPC would notice.
+func TestWatchesMoveFromASilentMember(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)
 	links := []*proxy.Link{proxy.NewLink(t, endpoint), proxy.NewLink(t, endpoint)}
@@ -27,7 +28,7 @@ func TestWhatASilentMemberToldIsToldByAnother(t *testing.T) {
 	r.put(t, "work", job.Spec{Shell: "true"})
 	const anew = "watch ended, listing anew"
 	heard := func(what string) int { return strings.Count(r.log.String(), what) }
-	for i, l := range links { // from the second on, all is told by the member that falls silent
+	for i, l := range links { // from the second on, all watches are at the member that falls silent
 		before := heard(anew)
 		l.Cut()
 		eventually(t, "the member is left out", func() bool { return heard("do not answer are left out") > i })
@@ -50,7 +51,7 @@ func TestWhatASilentMemberToldIsToldByAnother(t *testing.T) {
 	}
 }
 
-// An endpoint of another cluster answers all that it is asked, and knows nothing of ours.
+// TestAnEndpointOfAnotherClusterIsLeftOut names an endpoint that answers every request from a store of its own.
 func TestAnEndpointOfAnotherClusterIsLeftOut(t *testing.T) {
 	t.Parallel()
 	stranger, _ := etcdOf(t, embedded.Config{Dir: t.TempDir(), Client: "http://127.0.0.1:0", Peer: "http://" + ports.Addr(t)})
@@ -58,8 +59,8 @@ func TestAnEndpointOfAnotherClusterIsLeftOut(t *testing.T) {
 	cfg := Config{Settings: settings(t, "q1"), Version: version}
 	cfg.Settings.Etcd.Embedded = config.Embedded{}
 	for _, endpoints := range [][]string{
-		{stranger, proxy.NewLink(t, own).Endpoint(), own}, // most belong to one cluster,
-		{stranger, own}, // and from then on it is known which is ours
+		{stranger, proxy.NewLink(t, own).Endpoint(), own}, // most endpoints belong to one cluster,
+		{stranger, own}, // and after that the process remembers its cluster
 	} {
 		cfg.Settings.Etcd.Endpoints = endpoints
 		r := start(t, cfg)
@@ -75,7 +76,7 @@ func TestAnEndpointOfAnotherClusterIsLeftOut(t *testing.T) {
 	}
 }
 
-// lock makes a user, without whose password etcd answers nobody, and returns the file that it is in.
+// lock makes etcd require a password, adds a user, and returns the file with the user's password.
 func lock(t *testing.T, endpoint, user string) (passwordFile string) {
 	t.Helper()
 	client, err := etcdconn.Dial(config.Etcd{Endpoints: []string{endpoint}})
@@ -97,7 +98,8 @@ func lock(t *testing.T, endpoint, user string) (passwordFile string) {
 	return passwordFile
 }
 
-// A client that logs in cannot be made without an answer: a node waits for the first member that gives one, and needs no other.
+// TestANodeThatLogsInStartsWithTheMembersThatAnswer starts a node with a password, which needs an answer to make its client. The
+// first member that answers is enough.
 func TestANodeThatLogsInStartsWithTheMembersThatAnswer(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)

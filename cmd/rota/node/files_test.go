@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// jobs is what is defined, as name=description.
+// jobs returns the jobs as name=description.
 func (r *running) jobs(t testing.TB) string {
 	views, err := r.Jobs(t.Context())
 	if err != nil {
@@ -25,6 +25,7 @@ func (r *running) jobs(t testing.TB) string {
 	return strings.Join(list, " ")
 }
 
+// wantJobs waits for the jobs, as name=description, and checks that they stay.
 func (r *running) wantJobs(t testing.TB, want string) {
 	t.Helper()
 	got := ""
@@ -33,7 +34,7 @@ func (r *running) wantJobs(t testing.TB, want string) {
 	}
 }
 
-// notes are what the cluster says of job files.
+// notes returns what the cluster reports about job files.
 func (r *running) notes(t testing.TB) string {
 	v, err := r.Cluster(t.Context())
 	if err != nil {
@@ -42,6 +43,7 @@ func (r *running) notes(t testing.TB) string {
 	return strings.Join(v.Files.Notes, "\n")
 }
 
+// withFiles starts a replica that reads the job files at path and executes nothing.
 func withFiles(t testing.TB, name, endpoint, path string) *running {
 	set := outside(t, name, endpoint)
 	set.Jobs, set.Worker.Enabled = path, false
@@ -109,7 +111,7 @@ func TestJobFilesAreFollowed(t *testing.T) {
 		if _, err := r.node.store.PutJob(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
-		r.reload <- syscall.SIGHUP // sooner than it would look
+		r.reload <- syscall.SIGHUP // sooner than by polling
 		r.wantJobs(t, "x=sixth")
 	})
 	t.Run("the API does not change a job of a file", func(t *testing.T) {
@@ -190,8 +192,9 @@ func TestOlderFilesDoNotUndoNewerOnes(t *testing.T) {
 	})
 }
 
-// A replica that died after it moved the mark has left the jobs of the files half written.
-func TestWhoHasTheFilesInForceWritesTheRest(t *testing.T) {
+// TestAReplicaWithTheFilesInForceWritesTheRest leaves the store as a replica does that dies after it moved the mark: some jobs of the
+// files are not written.
+func TestAReplicaWithTheFilesInForceWritesTheRest(t *testing.T) {
 	t.Parallel()
 	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")
 	write(t, file, jobsFile("whole", "x", "y"))

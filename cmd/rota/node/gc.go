@@ -13,25 +13,24 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 )
 
-// How often memory is collected: a process that holds little is let grow by a spare before it has to, since under load it
-// would spend a third of its time on that otherwise; one that holds much, by half. The spare is a share of the memory that
-// the process may have, where that is little.
+// How much garbage may gather between two collections. A process that holds little may grow by the spare: it would otherwise spend a
+// third of its time on collections under load. A process that holds much may grow by half.
 const (
-	mostSpare   = 384 << 20
-	spareShare  = 8
-	leastGrowth = 50 // percent of what is live
+	mostSpare   = 384 << 20 // bytes
+	spareShare  = 8         // divisor of the memory that the process may have: the spare is at most that share of it
+	leastGrowth = 50        // percent of what is live
 	mostGrowth  = 400
 	tuneEvery   = time.Second
 )
 
-// When a process is at rest, and gives back what it does not need: above all what a start took to read the store.
+// When a process is at rest, and returns unused memory to the machine. The start needs most of it, to read the store.
 const (
-	restRate = 8 << 20 // bytes allocated between two looks: it is at rest if it is less,
-	restFor  = 10      // for as many looks
+	restRate = 8 << 20 // bytes between two polls: a process that allocates less is at rest
+	restFor  = 10      // polls at rest until memory is returned
 )
 
-// SpareMemory sets for the whole process how much garbage may gather, by how much is live, and gives back what is free once
-// the process rests, until ctx ends. It does nothing if GOGC is set. For programs that are nothing else than a node.
+// SpareMemory tunes the garbage collector of the whole process by how much memory is live, and returns free memory to the machine when
+// the process is at rest, until ctx ends. It does nothing if GOGC is set. It is for programs that only run a node.
 func SpareMemory(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -54,15 +53,15 @@ func SpareMemory(ctx context.Context) {
 	}
 }
 
-// exertion finds out when a process has come to rest after it allocated much.
+// exertion detects that a process has come to rest after it allocated much.
 type exertion struct {
-	enough  uint64 // bytes: less is not worth the collection
-	begun   uint64 // what had been allocated when it was at rest last
-	last    uint64 // what had been allocated at the last look
-	resting int    // looks since it allocated more than restRate between two of them
+	enough  uint64 // bytes: less is not worth a collection
+	begun   uint64 // bytes that were allocated until the last rest
+	last    uint64 // bytes that were allocated until the last poll
+	resting int    // polls at rest in a row
 }
 
-// over says, once for each exertion, that it is over. allocated is what the process has ever allocated.
+// over reports the end of an exertion, once for each. allocated is how many bytes the process has ever allocated.
 func (e *exertion) over(allocated uint64) bool {
 	if e.resting++; allocated-e.last >= restRate {
 		e.resting = 0
@@ -75,14 +74,14 @@ func (e *exertion) over(allocated uint64) bool {
 	return true
 }
 
-// growth is by how many percent what is live may grow.
+// growth returns by how many percent the live memory may grow.
 func growth(live, spare uint64) int {
-	live = max(live, 4<<20) // what the runtime lets grow anyway
+	live = max(live, 4<<20) // the runtime's own minimum
 	return int(min(max(100*spare/live, leastGrowth), mostGrowth))
 }
 
-// memoryLimit is how much memory this process may have: that of the machine, or what its control group is limited to. Zero if
-// nothing says it.
+// memoryLimit returns how much memory this process may have: that of the machine, or the limit of its control groups. Zero means
+// unknown.
 func memoryLimit(read func(string) ([]byte, error)) (limit uint64) {
 	smaller := func(text string, unit uint64) {
 		if n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64); err == nil && (limit == 0 || n*unit < limit) {
@@ -102,7 +101,7 @@ func memoryLimit(read func(string) ([]byte, error)) (limit uint64) {
 			}
 		}
 	}
-	for ; ; group = filepath.Dir(group) { // the groups above limit it, too
+	for ; ; group = filepath.Dir(group) { // every group above limits it as well
 		if b, err := read(filepath.Join("/sys/fs/cgroup", group, "memory.max")); err == nil {
 			smaller(string(b), 1) // or "max"
 		}

@@ -44,7 +44,7 @@ func TestMemoryIsTheLeastLimit(t *testing.T) {
 	}
 }
 
-// TestMemoryIsGivenBackAtRest: what a start took is given back soon after it, once; and a process that works keeps what it has.
+// TestMemoryIsGivenBackAtRest checks that the memory of a start is returned once, soon after it. A process that works keeps its memory.
 func TestMemoryIsGivenBackAtRest(t *testing.T) {
 	e := exertion{enough: 100 << 20}
 	var allocated uint64
@@ -60,7 +60,7 @@ func TestMemoryIsGivenBackAtRest(t *testing.T) {
 	for _, step := range []struct {
 		what  string
 		looks int
-		each  uint64 // bytes allocated before each look
+		each  uint64 // bytes allocated before each poll
 		want  int
 	}{
 		{"a start that reads much", 5, 200 << 20, 0},

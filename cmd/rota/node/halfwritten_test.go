@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// grow appends to a file in pieces, as one does who copies it over a slow line.
+// grow appends to a file in pieces, as a copy over a slow connection does.
 func grow(t testing.TB, path string, pieces int, every time.Duration) {
 	t.Helper()
 	for n := range pieces {
@@ -25,11 +25,12 @@ func grow(t testing.TB, path string, pieces int, every time.Duration) {
 		if err := file.Close(); err != nil {
 			t.Error(err)
 		}
+		// The pause is the pace of the writer. Nothing happens that could be polled.
 		time.Sleep(every)
 	}
 }
 
-// A file that is written in place has lacked its second job for seconds. Nothing of that job must be lost.
+// TestAJobFileThatIsHalfWritten writes a file in place, which lacks its second job for seconds. That job keeps its runs and its pause.
 func TestAJobFileThatIsHalfWritten(t *testing.T) {
 	t.Parallel()
 	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")

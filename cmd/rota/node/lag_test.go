@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// How late an attempt began, since its worker had no room, says nothing of how far dispatching is behind.
+// TestTheLagIsTheLeaders starts an attempt late, because its worker had no room. Dispatching is not behind.
 func TestTheLagIsTheLeaders(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)

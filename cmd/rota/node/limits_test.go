@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// submitAll makes n runs of a job, and returns their names.
+// submitAll submits n runs of a job, and returns their names.
 func (r *running) submitAll(t testing.TB, name string, n int) (runs []string) {
 	t.Helper()
 	for range n {
@@ -21,7 +21,7 @@ func (r *running) submitAll(t testing.TB, name string, n int) (runs []string) {
 	return runs
 }
 
-// waitsFor waits until a run that is due is told why it waits.
+// waitsFor waits until a run that is due has a reason that contains reason.
 func (r *running) waitsFor(t testing.TB, run, reason string) {
 	t.Helper()
 	eventually(t, run+" waits for: "+reason, func() bool {

@@ -16,7 +16,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// pretend makes a worker that is only a record, with a lease, and is said to be at addr. It takes what it is given.
+// pretend writes the record of a worker at addr, with a lease. No process is behind it.
 func (r *running) pretend(t testing.TB, name, addr string) {
 	t.Helper()
 	lease, err := r.node.client.Grant(t.Context(), 60)
@@ -37,7 +37,7 @@ func (r *running) pretend(t testing.TB, name, addr string) {
 	})
 }
 
-func TestOutputIsFollowedFromBeforeTheBeginning(t *testing.T) {
+func TestOutputIsFollowedBeforeTheAttemptStarts(t *testing.T) {
 	t.Parallel()
 	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
 	r.lead(t)
@@ -49,7 +49,7 @@ func TestOutputIsFollowedFromBeforeTheBeginning(t *testing.T) {
 	}
 }
 
-func TestOutputOfARunThatNeverBegan(t *testing.T) {
+func TestOutputOfARunThatNeverStarted(t *testing.T) {
 	t.Parallel()
 	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
 	r.lead(t)
@@ -69,7 +69,7 @@ func TestOutputOfARunThatNeverBegan(t *testing.T) {
 	missing("was canceled and never began (")
 }
 
-// A worker that is paused sends nothing more and does not hang up.
+// TestOutputOfAWorkerThatFallsSilent reads from a worker that is paused: it sends nothing more, and does not hang up.
 func TestOutputOfAWorkerThatFallsSilent(t *testing.T) {
 	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -102,8 +102,8 @@ func TestOutputOfAWorkerThatFallsSilent(t *testing.T) {
 	}
 }
 
-// On loopback the address of a worker on another machine leads to whoever asks: here, to the replica itself.
-func TestAWorkersAddressThatLeadsBack(t *testing.T) {
+// TestAWorkerAddressThatLeadsBackIsRefused gives a worker on another machine a loopback address, which leads the replica to itself.
+func TestAWorkerAddressThatLeadsBackIsRefused(t *testing.T) {
 	t.Parallel()
 	set := settings(t, "q1")
 	set.Worker.Enabled = false

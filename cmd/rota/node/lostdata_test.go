@@ -6,8 +6,9 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/admission"
 	"github.com/rota-scheduler/rota/store"
 	"github.com/rota-scheduler/rota/test/ports"
-) // Its etcd never starts: that would begin a second cluster, in which it votes as the member that it was.
-func TestAMemberThatLostItsDataBeginsNoCluster(t *testing.T) {
+) // TestAMemberThatLostItsDataStartsNoCluster checks that etcd never starts: it would start a second cluster and vote there as the member
+// that it was.
+func TestAMemberThatLostItsDataStartsNoCluster(t *testing.T) {
 	t.Parallel()
 	set := settings(t, "q1")
 	set.Etcd.Embedded.Cluster = "q1=" + set.Etcd.Embedded.Peer + ",q2=http://" + ports.Addr(t) + ",q3=http://" + ports.Addr(t)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// metric is the value of a metric without labels.
+// metric returns the value of a metric without labels.
 func (r *running) metric(t testing.TB, name string) float64 {
 	t.Helper()
 	resp, err := http.Get(r.Servers()[0] + "/metrics")

@@ -70,7 +70,7 @@ func (r *running) output(t testing.TB, run string, attempt int, follow bool) str
 	return string(text)
 }
 
-// sound proves the invariants on what the node has left in the store.
+// sound checks the invariants on the records in the store.
 func (r *running) sound(t testing.TB) verify.Report {
 	t.Helper()
 	records, rev, err := r.node.store.Snapshot(t.Context())
@@ -207,7 +207,7 @@ func TestWithoutEtcd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	log := &logBuffer{}
-	go func() { done <- Run(ctx, Config{Settings: set, Version: version}, logger(log)) }() // awaited below
+	go func() { done <- Run(ctx, Config{Settings: set, Version: version}, logger(log)) }() // waited for below
 	c, err := client.New(client.Config{Servers: "http://" + set.HTTP.Listen})
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// What nobody can read is no outage: whoever asks for it is told which key it is, and not to ask again.
-func TestWhatNobodyCanReadIsNoOutage(t *testing.T) {
+// TestAnUnreadableRecordIsNoOutage asks for unreadable records. The answer names the key, and does not invite a retry.
+func TestAnUnreadableRecordIsNoOutage(t *testing.T) {
 	t.Parallel()
 	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
 	r.lead(t)
@@ -57,7 +57,7 @@ func TestWhatNobodyCanReadIsNoOutage(t *testing.T) {
 		t.Errorf("explain: got %+v, %v", why, err)
 	}
 
-	t.Run("who names its revision repairs it", func(t *testing.T) {
+	t.Run("a write that names its revision repairs it", func(t *testing.T) {
 		rev := garble("j")
 		if _, _, err := r.PutJob(t.Context(), "j", spec, api.Precondition{Revision: rev - 1}); status(err) != 412 {
 			t.Errorf("at another revision: got %v, want 412", err)
@@ -70,7 +70,7 @@ func TestWhatNobodyCanReadIsNoOutage(t *testing.T) {
 			t.Errorf("after that: %v", err)
 		}
 	})
-	t.Run("who names its revision removes it", func(t *testing.T) {
+	t.Run("a removal that names its revision succeeds", func(t *testing.T) {
 		if err := r.DeleteJob(t.Context(), "j", api.Precondition{Revision: garble("j")}); err != nil {
 			t.Error(err)
 		}

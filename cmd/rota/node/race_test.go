@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// Whoever changes a job at the same time, a change without a precondition is made, and one with a key is made once.
+// TestChangesAtTheSameTime changes a job from many clients. Every change without a precondition succeeds, and a key submits one run.
 func TestChangesAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
@@ -58,11 +58,12 @@ func TestChangesAtTheSameTime(t *testing.T) {
 	}
 }
 
-// Whichever of two sets of files ends up in force, all of its jobs are there and none of the other's.
+// TestDifferentFilesAtTheSameTime puts two sets of files in force at once. The store ends with all jobs of one set, and with none of the
+// other.
 func TestDifferentFilesAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	etcd := etcd(t)
-	want := map[string]string{} // by the replica whose files are in force
+	want := map[string]string{} // by the name of the replica whose files are in force
 	nodes := make([]*running, 2)
 	for i := range nodes {
 		name, path := fmt.Sprint("q", i+1), filepath.Join(t.TempDir(), "jobs.yaml")
@@ -89,7 +90,7 @@ func TestAStopWhileEtcdHasNoMajority(t *testing.T) {
 	set.Etcd.Embedded.Cluster = "q1=" + set.Etcd.Embedded.Peer + ",q2=http://" + ports.Addr(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	log, done := &logBuffer{}, make(chan error, 1)
-	go func() { done <- Run(ctx, Config{Settings: set, Version: version}, logger(log)) }() // awaited below
+	go func() { done <- Run(ctx, Config{Settings: set, Version: version}, logger(log)) }() // waited for below
 	eventually(t, "it waits for the other", func() bool { return strings.Contains(log.String(), "waiting for other members") })
 	cancel()
 	select {

@@ -15,13 +15,13 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// What a process that waits says of its store.
+// What a waiting process reports about its store.
 const (
 	putBack = "the store was put back to revision "
-	goneOn  = "the store was put back to before revision " // and has come further since than it ever was
+	goneOn  = "the store was put back to before revision " // and has come further since
 )
 
-// waits wants a process to live and not to be ready, since its store was restored.
+// waits checks that a process runs and is not ready, because its store was restored.
 func (r *running) waits(t *testing.T, what string) {
 	t.Helper()
 	eventually(t, "it says that "+what, func() bool {
@@ -33,7 +33,7 @@ func (r *running) waits(t *testing.T, what string) {
 	}
 }
 
-// restorable is an etcd that can be put back to how it was.
+// restorable is an etcd that can be restored from a backup.
 type restorable struct {
 	t        *testing.T
 	dir      string
@@ -48,7 +48,7 @@ func newRestorable(t *testing.T) *restorable {
 	return e
 }
 
-// backup returns a copy of what there is, made with etcd down.
+// backup stops etcd, copies its data, and starts it again.
 func (e *restorable) backup() string {
 	e.t.Helper()
 	e.end()
@@ -67,7 +67,7 @@ func (e *restorable) restore(dir string) {
 	_, e.end = etcdOf(e.t, embedded.Config{Dir: e.dir, Client: e.addr})
 }
 
-// outgrow has others write in the store until it has come further than known.
+// outgrow writes to the store until its revision exceeds known.
 func (e *restorable) outgrow(known int64) {
 	e.t.Helper()
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{e.endpoint}})
@@ -84,7 +84,7 @@ func (e *restorable) outgrow(known int64) {
 	}
 }
 
-// makeHistory has a job run a few times.
+// makeHistory runs a job a few times.
 func (r *running) makeHistory(t *testing.T) {
 	t.Helper()
 	for range 5 {
@@ -127,7 +127,7 @@ func TestARestoredStoreWaitsToBeAccepted(t *testing.T) {
 	if m, err := admission.OpenMemory(replica.Settings.Node.DataDir); err != nil || !m.Last().Restored {
 		t.Errorf("what it knows: got %+v, %v, want that the store is held to be restored", m.Last(), err)
 	}
-	r = launch(t, replica) // what it knows outlives it
+	r = launch(t, replica) // the next process remembers what this one knew
 	r.waits(t, putBack)
 
 	v, err := w.AcceptRestored(t.Context())
@@ -141,7 +141,7 @@ func TestARestoredStoreWaitsToBeAccepted(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Fatal(err)
 	}
-	start(t, replica).lead(t) // nobody asks again
+	start(t, replica).lead(t) // an accepted store needs no second acceptance
 }
 
 func TestARestoredStoreThatHasComeFurtherIsRecognised(t *testing.T) {
@@ -206,7 +206,8 @@ func TestAStoreThatIsRestoredUnderARunningProcessEndsIt(t *testing.T) {
 	r.lead(t)
 }
 
-// The backup is younger than what the process has on its disk, and older than what it was answered since.
+// TestAStoreThatLostItsLastWritesEndsARunningProcess restores a backup that is newer than the memory on the process's disk, and older
+// than the last answers of etcd.
 func TestAStoreThatLostItsLastWritesEndsARunningProcess(t *testing.T) {
 	t.Parallel()
 	e := newRestorable(t)
@@ -220,7 +221,7 @@ func TestAStoreThatLostItsLastWritesEndsARunningProcess(t *testing.T) {
 		looked, old := known(), e.backup()
 		r.lead(t)
 		r.makeHistory(t)
-		if restored = known() == looked; restored { // it has not looked again: or else it would be nothing new
+		if restored = known() == looked; restored { // the process has not polled again, so its memory is older than the backup
 			e.restore(old)
 		}
 	}

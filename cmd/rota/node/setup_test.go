@@ -21,7 +21,7 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// TestMain wants no goroutine left; connections of etcd may take a while to notice.
+// TestMain fails if a goroutine is left. Connections of etcd may take a while to end.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
@@ -61,15 +61,15 @@ type running struct {
 	node   *Node
 	log    *logBuffer
 	reload chan os.Signal
-	cancel context.CancelFunc // tells it to stop
-	end    func() error       // stops it, and returns what Run did
+	cancel context.CancelFunc // stops it, and does not wait
+	end    func() error       // stops it, and returns the error of Run
 
 	up       chan *Node // receives the node once it answers
-	ended    chan error // receives what Run returned
+	ended    chan error // receives the error of Run
 	expected bool       // Run ends by itself, with an error
 }
 
-// stopped wants Run to end by itself with an error that contains want.
+// stopped waits until Run ends by itself, with an error that contains want.
 func (r *running) stopped(t testing.TB, want string) {
 	t.Helper()
 	r.expected = true
@@ -84,7 +84,7 @@ func (r *running) stopped(t testing.TB, want string) {
 	}
 }
 
-// settings are those of a node on free ports, with embedded etcd.
+// settings returns settings of a node on free ports, with an embedded etcd.
 func settings(t testing.TB, name string) config.Settings {
 	t.Helper()
 	dir := t.TempDir()
@@ -103,14 +103,14 @@ func settings(t testing.TB, name string) config.Settings {
 	return set
 }
 
-// outside are those of a node on the etcd at endpoint.
+// outside returns settings of a node that uses the etcd at endpoint.
 func outside(t testing.TB, name, endpoint string) config.Settings {
 	set := settings(t, name)
 	set.Etcd.Endpoints, set.Etcd.Embedded = []string{endpoint}, config.Embedded{}
 	return set
 }
 
-// launch runs a node, without waiting for it.
+// launch starts a node, and does not wait until it is up.
 func launch(t testing.TB, cfg Config) *running {
 	t.Helper()
 	r := &running{log: &logBuffer{}, reload: make(chan os.Signal, 1), up: make(chan *Node, 1)}
@@ -146,7 +146,7 @@ func launch(t testing.TB, cfg Config) *running {
 	return r
 }
 
-// begin runs a node until it is up or has ended.
+// begin starts a node, and waits until it is up or has ended.
 func begin(t testing.TB, cfg Config) *running {
 	t.Helper()
 	r := launch(t, cfg)
@@ -160,7 +160,7 @@ func begin(t testing.TB, cfg Config) *running {
 	return r
 }
 
-// start runs a node and waits until it is ready.
+// start starts a node, and waits until it is ready.
 func start(t testing.TB, cfg Config) *running {
 	t.Helper()
 	r := begin(t, cfg)
@@ -183,14 +183,14 @@ func (r *running) lead(t testing.TB) {
 	})
 }
 
-// etcd starts one outside of all nodes.
+// etcd starts an etcd outside of all nodes, and returns its endpoint.
 func etcd(t testing.TB) string {
 	t.Helper()
 	endpoint, _ := etcdOf(t, embedded.Config{Dir: t.TempDir(), Client: "http://127.0.0.1:0"})
 	return endpoint
 }
 
-// etcdOf starts one, until end is called.
+// etcdOf starts an etcd, until end is called.
 func etcdOf(t testing.TB, cfg embedded.Config) (endpoint string, end func()) {
 	t.Helper()
 	cfg.NoSync = true
@@ -217,9 +217,10 @@ var version = api.VersionView{Version: "v0-test", Go: "go"}
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
-// eventually polls until ok, because other goroutines decide when.
+// eventually polls until ok returns true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
+	// The pause is that of the polling.
 	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("still not: %s", what)
@@ -227,7 +228,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// write puts a file in its place at once, as editors do.
+// write replaces a file in one step, as editors do.
 func write(t testing.TB, path, text string) {
 	t.Helper()
 	next := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
@@ -239,7 +240,7 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
-// jobsFile is a job file of jobs that do nothing, one of each name, described alike.
+// jobsFile returns a job file with a job of each name, all with the same description.
 func jobsFile(description string, names ...string) string {
 	var b strings.Builder
 	b.WriteString("jobs:\n")

@@ -10,7 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/test/proxy"
 )
 
-// readyz is what the probe of a process says.
+// readyz returns the answer of a process's readiness probe.
 func (r *running) readyz(t testing.TB) (text string, ready bool) {
 	t.Helper()
 	resp, err := http.Get(r.Servers()[0] + "/readyz?verbose")
@@ -25,7 +25,8 @@ func (r *running) readyz(t testing.TB) (text string, ready bool) {
 	return string(b), resp.StatusCode == http.StatusOK
 }
 
-// Whoever cannot hear of what happens says so within a minute, each check by its name, and is ready again afterwards.
+// TestASilentNetworkIsNotReady cuts processes off from etcd. Within a minute each check fails by its name, and afterwards all of them
+// succeed again.
 func TestASilentNetworkIsNotReady(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)
@@ -50,6 +51,7 @@ func TestASilentNetworkIsNotReady(t *testing.T) {
 			}
 			l.Cut()
 			began := time.Now()
+			// The pause is that of the polling.
 			for missing := tc.checks; len(missing) > 0; time.Sleep(200 * time.Millisecond) {
 				var ready bool
 				if text, ready = r.readyz(t); !ready && strings.Contains(text, "[-]"+missing[0]+" failed: ") {

@@ -16,7 +16,7 @@ import (
 	"github.com/rota-scheduler/rota/test/proxy"
 )
 
-// fillUp writes until etcd takes nothing more.
+// fillUp writes until etcd is full.
 func fillUp(t *testing.T, c *clientv3.Client) {
 	t.Helper()
 	for n := range 1000 {
@@ -30,7 +30,7 @@ func fillUp(t *testing.T, c *clientv3.Client) {
 	t.Fatal("etcd never fills up")
 }
 
-// makeRoom does what the manual says.
+// makeRoom makes room as the documentation describes.
 func makeRoom(t *testing.T, c *clientv3.Client) {
 	t.Helper()
 	resp, err := c.Delete(t.Context(), "/filler/", clientv3.WithPrefix())
@@ -50,7 +50,7 @@ func makeRoom(t *testing.T, c *clientv3.Client) {
 	}
 }
 
-func TestAFullEtcdIsSaidAndSurvived(t *testing.T) {
+func TestAFullEtcdIsReportedAndSurvived(t *testing.T) {
 	t.Parallel()
 	endpoint, _ := etcdOf(t, embedded.Config{Dir: t.TempDir(), Client: "http://127.0.0.1:0", QuotaBytes: 8 << 20})
 	r := start(t, Config{Settings: outside(t, "q1", endpoint), Version: version})
@@ -101,7 +101,7 @@ func TestAFullEtcdIsSaidAndSurvived(t *testing.T) {
 	}
 }
 
-// The client leaves a member out that does not answer; the status shows it, and says so.
+// TestAMemberThatIsLeftOutIsShown silences a member. The client uses it no more, and the status shows it as unavailable.
 func TestAMemberThatIsLeftOutIsShown(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)

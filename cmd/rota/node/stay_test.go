@@ -48,7 +48,7 @@ func TestAMemberThatStopsStaysWhileOthersDrain(t *testing.T) {
 	const limit = 30 * time.Second
 	for name, c := range map[string]struct {
 		others observed
-		ends   time.Duration // when what the others execute has ended
+		ends   time.Duration // when the runs of the others end
 		want   time.Duration
 	}{
 		"nobody drains":                {observed{running: map[string]int{"q1": 1, "q2": 1}}, time.Hour, stayLeast},

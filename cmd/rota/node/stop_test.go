@@ -11,11 +11,11 @@ import (
 	"github.com/rota-scheduler/rota/test/proxy"
 )
 
-// stopBound is how long a node may take to stop, beyond its shutdown grace, whatever the store does: outcomes get ten
-// seconds to be delivered, and each farewell two.
+// stopBound is how long a node may take to stop beyond its shutdown grace, whatever the store does. The delivery of outcomes may take
+// ten seconds, and each step that leaves the cluster two.
 const stopBound = 25 * time.Second
 
-// stopsInTime wants a node to end by itself, in good order, while the store hangs.
+// stopsInTime stops a node while the store hangs, and checks that it ends in time and without an error.
 func (r *running) stopsInTime(t *testing.T, l *proxy.Link) {
 	t.Helper()
 	began, held := time.Now(), l.Held()

@@ -13,15 +13,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// An attempt that its worker cannot end is given up, and what it says later changes nothing. The room that it still takes
-// there, which nobody counts, keeps no run from being begun by another worker.
+// TestAnAttemptThatIgnoresItsTimeout runs an attempt that its worker cannot end. The leader gives it up, and its late outcome changes
+// nothing. It still takes room on that worker, so another worker starts the next run.
 func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	handlers := map[string]handler.Func{
 		"stuck": func(_ context.Context, t handler.Task) error {
 			io.WriteString(t.Output, "working\n")
-			<-release // whatever its context says
+			<-release // it ignores its context
 			return nil
 		},
 		"quick": func(context.Context, handler.Task) error { return nil },
@@ -59,7 +59,7 @@ func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	if !strings.Contains(r.log.String(), "attempt was given up") {
 		t.Error("the log does not say so")
 	}
-	select { // it goes on, and its end is known
+	select { // the attempt still runs
 	case text := <-followed:
 		if text != "working\n<nil>" {
 			t.Errorf("followed output: got %q", text)

@@ -23,7 +23,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// certificates makes an authority and a certificate of it, for servers and clients on loopback.
+// certificates makes an authority and a certificate that it signed, for servers and clients on loopback.
 func certificates(t *testing.T) config.ServerTLS {
 	t.Helper()
 	dir := t.TempDir()
@@ -107,7 +107,7 @@ func TestTheAPISpeaksTLSAndKnowsItsClients(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("a worker's output is asked for with our certificate", func(t *testing.T) {
+	t.Run("the output of a worker is read with the replica's certificate", func(t *testing.T) {
 		q1.put(t, "talk", job.Spec{Shell: "seq 1 5000"})
 		v := q1.ends(t, q1.submit(t, "talk", api.RunRequest{}).Ref, job.Succeeded)
 		if got := q1.output(t, v.Ref, 0, false); !strings.HasSuffix(got, "\n5000\n") || !strings.HasPrefix(got, "1\n2\n") {

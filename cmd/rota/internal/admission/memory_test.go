@@ -39,12 +39,12 @@ func TestTheMemoryIsWrittenWhenItChanges(t *testing.T) {
 	if err := os.Remove(inTheWay); err != nil {
 		t.Fatal(err)
 	}
-	keep(second, true) // what the disk did not take
+	keep(second, true) // the disk did not accept it before
 	keep(second, false)
 }
 
-// A pipe that nobody reads is in the place of the file, so that its opening does not return.
-func TestTheMemoryDoesNotWaitForADiskThatDoesNotAnswer(t *testing.T) {
+// TestTheMemoryDoesNotWaitForAHangingDisk puts a pipe that nobody reads in the place of the file, so that opening it does not return.
+func TestTheMemoryDoesNotWaitForAHangingDisk(t *testing.T) {
 	m, err := OpenMemory(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestTheMemoryDoesNotWaitForADiskThatDoesNotAnswer(t *testing.T) {
 	if waited := time.Since(began); waited > 10*time.Second {
 		t.Errorf("it took %s", waited)
 	}
-	end, err := os.Open(pipe) // what was stuck goes on
+	end, err := os.Open(pipe) // the write continues
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,10 +71,11 @@ func TestTheMemoryDoesNotWaitForADiskThatDoesNotAnswer(t *testing.T) {
 	if _, err := io.Copy(io.Discard, end); err != nil {
 		t.Error(err)
 	}
-	if err := os.Remove(pipe); err != nil { // which cannot be synced
+	if err := os.Remove(pipe); err != nil { // a pipe cannot be synced
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(20 * time.Second); m.Keep(last) != nil; time.Sleep(20 * time.Millisecond) { // polls: the disk decides when
+	// The pause is that of the polling.
+	for end := time.Now().Add(20 * time.Second); m.Keep(last) != nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("what was seen last is not written")
 		}
@@ -84,7 +85,7 @@ func TestTheMemoryDoesNotWaitForADiskThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-func TestAnUnreadableMemoryIsNone(t *testing.T) {
+func TestAnUnreadableMemoryIsEmpty(t *testing.T) {
 	dir := t.TempDir()
 	m, err := OpenMemory(dir)
 	if err != nil || m.Last().Revision != 0 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestAReplacedFileIsOnTheDiskBeforeItIsThere(t *testing.T) {
+func TestAReplacedFileIsSyncedFirst(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "store.json")
 	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {

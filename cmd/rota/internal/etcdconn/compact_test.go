@@ -19,7 +19,7 @@ import (
 
 const smallQuota = 64 << 20
 
-// compacted starts an etcd of smallQuota with a compactor that is faster than those of nodes.
+// compacted starts an etcd of smallQuota, with a compactor that is faster than that of a process.
 func compacted(t *testing.T) *clientv3.Client {
 	t.Helper()
 	s, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), Client: "http://127.0.0.1:0", QuotaBytes: smallQuota, NoSync: true}, hclog.NewNullLogger())
@@ -43,7 +43,7 @@ func compacted(t *testing.T) *clientv3.Client {
 	return s.Client()
 }
 
-// fill writes n bytes at so many keys, 128 KiB with each pace.
+// fill writes n bytes to so many keys: 128 KiB after each pace.
 func fill(t *testing.T, c *clientv3.Client, n, keys int, pace time.Duration) {
 	t.Helper()
 	value := strings.Repeat("x", 4<<10)
@@ -56,13 +56,14 @@ func fill(t *testing.T, c *clientv3.Client, n, keys int, pace time.Duration) {
 		if _, err := c.Txn(t.Context()).Then(ops...).Commit(); err != nil {
 			t.Fatalf("after %d MiB: %v", k*len(value)>>20, err)
 		}
+		// The pause is the pace of the writer. Nothing happens that could be polled.
 		time.Sleep(pace)
 	}
 }
 
-// TestThePastIsBoundedByThePresent: it takes no more than what it is the past of, unless that is little, nor than its share of the
-// room.
-func TestThePastIsBoundedByThePresent(t *testing.T) {
+// TestOldRevisionsAreBounded checks that old revisions take at most as much as the last compaction left, unless that is little, and at
+// most their share of the free room.
+func TestOldRevisionsAreBounded(t *testing.T) {
 	t.Parallel()
 	c := &compactor{usual: 64, share: 4}
 	for left, most := range map[int64]int64{0: 64, 10: 64, 300: 300, 400: 400, 1000: 262} {
@@ -73,26 +74,25 @@ func TestThePastIsBoundedByThePresent(t *testing.T) {
 		}
 	}
 	if c.due(1000, 0, 990, 2048) || !c.due(1000, 0, 980, 2048) {
-		t.Error("whoever begins beside much that is there has to forget it if something is written, and only then")
+		t.Error("in a large store, the first compaction has to wait until something is written")
 	}
 }
 
-// much is more than a quota's share, and leaves room for a past.
+// much exceeds the share of the quota, and leaves room for old revisions.
 const much = smallQuota * 5 / 16
 
-// TestManyWritesDoNotFillAnEmbeddedEtcd writes the same few keys until their past alone would fill the quota several times,
-// beside nothing, and then beside much that is there.
+// TestManyWritesDoNotFillAnEmbeddedEtcd writes the same few keys until their old revisions alone would fill the quota several times: at
+// first in an empty store, and then in a large one.
 func TestManyWritesDoNotFillAnEmbeddedEtcd(t *testing.T) {
 	t.Parallel()
 	c := compacted(t)
-	fill(t, c, 4*smallQuota, 32, time.Millisecond) // some 100 MiB/s at most: the past of keep fits into the share
+	fill(t, c, 4*smallQuota, 32, time.Millisecond) // at most 100 MiB/s: the revisions that are kept fit into the share
 	fill(t, c, much, math.MaxInt, time.Millisecond)
 	fill(t, c, 2*smallQuota, 32, 5*time.Millisecond)
 }
 
-// TestAListIsFinishedBesideMuchThatIsThere reads as of one revision for much longer than the past is kept, while little is
-// written.
-func TestAListIsFinishedBesideMuchThatIsThere(t *testing.T) {
+// TestASlowListOfALargeStoreFinishes reads at one revision for much longer than revisions are kept, while little is written.
+func TestASlowListOfALargeStoreFinishes(t *testing.T) {
 	t.Parallel()
 	c := compacted(t)
 	fill(t, c, much, math.MaxInt, time.Millisecond)

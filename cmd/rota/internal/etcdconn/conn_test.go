@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// TestANodeThatWaitsForEtcdAsksOften has etcd answer again after an outage that is long enough for pauses to grow.
+// TestANodeThatWaitsForEtcdAsksOften ends an outage of etcd that is long enough for pauses to grow.
 func TestANodeThatWaitsForEtcdAsksOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -29,7 +29,7 @@ func TestANodeThatWaitsForEtcdAsksOften(t *testing.T) {
 			t.Errorf("got %v, %v after etcd was back, want it within %v", err, late, askPause)
 		}
 		if got, most := strings.Count(log.String(), "etcd does not answer"), int(outage/complainEach)+1; got == 0 || got > most {
-			t.Errorf("it was told %d times, want at most %d:\n%s", got, most, &log)
+			t.Errorf("it was logged %d times, want at most %d:\n%s", got, most, &log)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/test/proxy"
 )
 
-// A member that hangs is left out and taken back; when none answers, all are kept.
+// TestAMemberThatHangsIsLeftOut silences members and heals them. If no member answers, all are kept.
 func TestAMemberThatHangsIsLeftOut(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)
@@ -56,8 +56,9 @@ func TestAMemberThatHangsIsLeftOut(t *testing.T) {
 	}
 }
 
-// While etcd elects, none of its members answers, and a stranger would take all leases for lost.
-func TestAnElectionDoesNotLeaveUsToAStranger(t *testing.T) {
+// TestAnElectionOfEtcdDoesNotSwitchClusters silences all members of the process's cluster for as long as an election takes. Another
+// cluster does not replace it, because it has none of the leases.
+func TestAnElectionOfEtcdDoesNotSwitchClusters(t *testing.T) {
 	t.Parallel()
 	all := []string{"http://127.0.0.1:1", "http://127.0.0.1:2", "http://127.0.0.1:3"}
 	client, err := Dial(config.Etcd{Endpoints: all, Prefix: "/rota"})
@@ -79,7 +80,7 @@ func TestAnElectionDoesNotLeaveUsToAStranger(t *testing.T) {
 	}
 }
 
-// A connection that cannot be had is tried again every few seconds, however long that has gone on.
+// TestAMemberThatComesBackIsFoundSoon checks that a failed connection is tried again every few seconds, however long it has failed.
 func TestAMemberThatComesBackIsFoundSoon(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)
@@ -106,8 +107,8 @@ func TestAMemberThatComesBackIsFoundSoon(t *testing.T) {
 	eventually(t, "it answers", answers)
 }
 
-// Whoever asks for the version is answered although the endpoints that are named first are not there.
-func TestTheVersionIsThatOfWhoeverAnswers(t *testing.T) {
+// TestTheVersionComesFromTheFirstAnswer asks three endpoints for their version, of which only the last one answers.
+func TestTheVersionComesFromTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	hangs, endpoint := proxy.NewLink(t, etcd(t)), etcd(t)
 	hangs.Cut()

@@ -6,7 +6,7 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-func TestEtcdIsNotPassedToTheNextLeader(t *testing.T) {
+func TestEtcdLeadershipAvoidsTheNextLeader(t *testing.T) {
 	standing := []election.Candidate{{Node: "q1"}, {Node: "q2"}, {Node: "q3"}} // q1 leads
 	for name, test := range map[string]struct {
 		may  map[string]uint64

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// answering is an etcd whose members say of themselves what it is made of; one that is missing does not answer.
+// answering is an etcd whose members have these statuses. A member without one does not answer.
 type answering struct {
 	clientv3.Maintenance
 	members map[string]*clientv3.StatusResponse
@@ -22,8 +22,8 @@ func (a answering) Status(_ context.Context, endpoint string) (*clientv3.StatusR
 	return nil, context.DeadlineExceeded
 }
 
-// A member that is cut off does not know that the alarm is off by now.
-func TestAMemberThatIsCutOffIsNotBelieved(t *testing.T) {
+// TestAMemberThatIsCutOffIsIgnored cuts a member off, which does not learn that the alarm is off.
+func TestAMemberThatIsCutOffIsIgnored(t *testing.T) {
 	t.Parallel()
 	full := []string{"memberID:1 alarm:NOSPACE "}
 	etcd := answering{members: map[string]*clientv3.StatusResponse{

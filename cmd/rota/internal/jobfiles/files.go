@@ -146,7 +146,7 @@ func (f *Files) load() (changed bool) {
 	set, err := config.LoadJobs([]string{f.cfg.Path})
 	if f.mistakes = err; err != nil {
 		if text := err.Error(); text != f.logged {
-			f.log.Error("job files are wrong, what is in force stays:\n"+text, "path", f.cfg.Path)
+			f.log.Error("job files are wrong, what is in force stays", "path", f.cfg.Path, "err", text)
 			f.logged = text
 		}
 		return false

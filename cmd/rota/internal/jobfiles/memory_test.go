@@ -67,7 +67,7 @@ func TestEditsWhileAReplicaIsAway(t *testing.T) {
 	q1.wantJobs(t, "x=59")
 }
 
-// TestWhichFilesAreOlder goes through what a replica may know of a set when it finds another one in force.
+// TestWhichFilesAreOlder goes through what a replica may remember of its set when another set is in force.
 func TestWhichFilesAreOlder(t *testing.T) {
 	dir := dataDir(t, "q1")
 	fresh := func() *replica {

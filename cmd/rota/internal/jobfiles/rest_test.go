@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// grow appends to a file in pieces, as one does who copies it over a slow line.
+// grow appends to a file in pieces, as a copy over a slow connection does.
 func grow(t testing.TB, path string, pieces int, every time.Duration) {
 	t.Helper()
 	for n := range pieces {
@@ -24,6 +24,7 @@ func grow(t testing.TB, path string, pieces int, every time.Duration) {
 		if err := file.Close(); err != nil {
 			t.Error(err)
 		}
+		// The pause is the pace of the writer. Nothing happens that could be polled.
 		time.Sleep(every)
 	}
 }
@@ -73,7 +74,7 @@ func TestFilesAreReadOnceTheyRest(t *testing.T) {
 			})
 		})
 	}
-	t.Run("who is told to stop does not wait", func(t *testing.T) {
+	t.Run("a replica that stops does not wait", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if rest(ctx, t.TempDir(), nil, true, func() bool { return true }) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// withoutHandles has do open nothing, which no picture of a file shows.
+// withoutHandles calls do while the process cannot open files. No snapshot of a file shows that.
 func withoutHandles(t testing.TB, do func()) {
 	t.Helper()
 	var before syscall.Rlimit
@@ -28,12 +28,12 @@ func withoutHandles(t testing.TB, do func()) {
 	do()
 }
 
-func TestFilesThatCouldNotBeReadAreReadAgain(t *testing.T) { // not beside others, who open files
+func TestUnreadableFilesAreReadAgain(t *testing.T) { // not parallel: other tests open files
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "jobs.yaml")
 		write(t, path, jobsFile("first", "x"))
 		f := alone(path, dataDir(t, "q1"))
-		told := func() int { return strings.Count(f.log.String(), "cannot be read: too many open files") }
+		logged := func() int { return strings.Count(f.log.String(), "cannot be read: too many open files") }
 		withoutHandles(t, func() {
 			f.load()
 			for range 3 {
@@ -41,11 +41,11 @@ func TestFilesThatCouldNotBeReadAreReadAgain(t *testing.T) { // not beside other
 					t.Errorf("got %v, want that it was tried and failed", f.set)
 				}
 			}
-			if got := told(); got != 1 {
-				t.Errorf("told %d times, want once:\n%s", got, f.log.String())
+			if got := logged(); got != 1 {
+				t.Errorf("logged %d times, want once:\n%s", got, f.log.String())
 			}
-			if f.poll(t.Context(), true); told() != 2 {
-				t.Errorf("told %d times after somebody asked, want once more", told())
+			if f.poll(t.Context(), true); logged() != 2 {
+				t.Errorf("logged %d times after a reload, want once more", logged())
 			}
 		})
 		if !f.poll(t.Context(), false) || f.mistakes != nil || f.set == nil {
@@ -60,7 +60,7 @@ func TestFilesThatCouldNotBeReadAreReadAgain(t *testing.T) { // not beside other
 	})
 }
 
-func TestFilesThatDoNotRestAreToldAtOnce(t *testing.T) {
+func TestUnstableFilesAreReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "jobs.yaml")
 		grow(t, path, 1, 0)
@@ -71,13 +71,13 @@ func TestFilesThatDoNotRestAreToldAtOnce(t *testing.T) {
 			defer close(written)
 			grow(t, path, 60, 100*time.Millisecond)
 		}()
-		f.settle(t.Context(), true) // not look: run is kept busy by those who write
+		f.settle(t.Context(), true) // not poll: further writes keep Run busy
 		if note := f.note; !strings.Contains(note, "change and change") {
 			t.Errorf("got note %q, want one that says why the files are not read", note)
 		}
 		<-written
 	})
-	t.Run("but not by who is told to stop", func(t *testing.T) {
+	t.Run("but not by a replica that stops", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		f := alone(filepath.Join(t.TempDir(), "jobs.yaml"), dataDir(t, "q1"))

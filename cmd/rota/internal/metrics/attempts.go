@@ -10,8 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// attemptCounts is rota_attempts_total. A row is a number in a map until somebody asks for it: there may be a million jobs, and one
-// of a prometheus.CounterVec takes half a kilobyte.
+// attemptCounts is rota_attempts_total. It keeps a number for each row, because there may be a million jobs: a row of a
+// prometheus.CounterVec takes half a kilobyte.
 type attemptCounts struct {
 	desc *prometheus.Desc
 
@@ -19,6 +19,7 @@ type attemptCounts struct {
 	rows map[attemptRow]uint64 // guarded by mu
 }
 
+// attemptRow is a row of the metric.
 type attemptRow struct {
 	job     string
 	outcome job.State
@@ -40,15 +41,15 @@ func (c *attemptCounts) add(name string, outcome job.State) {
 	defer c.mu.Unlock()
 	n, known := c.rows[row]
 	if !known {
-		row.job = strings.Clone(name) // which may be a part of its record
+		row.job = strings.Clone(name) // the name may share memory with the whole record
 	}
 	c.rows[row] = n + 1
 }
 
-// Describe tells of the only metric.
+// Describe sends the description of the metric.
 func (c *attemptCounts) Describe(ch chan<- *prometheus.Desc) { ch <- c.desc }
 
-// Collect tells of all rows.
+// Collect sends all rows.
 func (c *attemptCounts) Collect(ch chan<- prometheus.Metric) {
 	c.mu.Lock()
 	rows := maps.Clone(c.rows)

@@ -9,11 +9,13 @@ import (
 var breakerOpen = prometheus.NewDesc("rota_breaker_open",
 	"1 while a job's breaker is open or a run tries whether it may be closed, 0 while it is closed; the leader's.", []string{"job"}, nil)
 
-// breakers shows the breakers of all jobs that have one.
+// breakers is rota_breaker_open, with a row for each job that has a breaker.
 type breakers struct{ status func() scheduler.Status }
 
+// Describe sends the description of the metric.
 func (breakers) Describe(ch chan<- *prometheus.Desc) { ch <- breakerOpen }
 
+// Collect sends all rows.
 func (b breakers) Collect(ch chan<- prometheus.Metric) {
 	for name, open := range b.status().Breakers {
 		value := 0.0

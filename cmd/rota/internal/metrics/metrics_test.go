@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// idle are those of a process that has not been started.
+// idle returns the metrics of a process that has not been started.
 func idle() *Metrics {
 	return New(Sources{
 		Now:      time.Now,
@@ -22,7 +22,7 @@ func idle() *Metrics {
 	})
 }
 
-// metricNames are the names of all metrics, those included that have labels and no value yet.
+// metricNames returns the names of all metrics, also of those with labels, which have no value yet.
 func metricNames(t *testing.T) (names []string) {
 	t.Helper()
 	m := idle()

@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/test/proxy"
 )
 
-// A watch that has died is told of before the store replaces it, while all else answers.
+// TestADeadWatchIsNotReady kills the watches. The probe reports that before the store replaces them, while all else answers.
 func TestADeadWatchIsNotReady(t *testing.T) {
 	t.Parallel()
 	relay := proxy.NewRelay(t, etcd(t))
@@ -35,8 +35,9 @@ func TestADeadWatchIsNotReady(t *testing.T) {
 	}
 }
 
-// A watch that is not taken on is begun on another stream: on its own, whatever follows would wait for the same answer.
-func TestAWatchThatIsNotTakenOnIsBegunAnew(t *testing.T) {
+// TestAWatchWithoutAnAnswerIsRestarted mutes six watches. Each is started again on another stream, because later watches on the same
+// stream would wait for the same answer.
+func TestAWatchWithoutAnAnswerIsRestarted(t *testing.T) {
 	t.Parallel()
 	relay := proxy.NewRelay(t, etcd(t))
 	relay.MuteNext(6)
@@ -52,7 +53,7 @@ func TestAWatchThatIsNotTakenOnIsBegunAnew(t *testing.T) {
 	}
 }
 
-// A leader whose decisions hang, while its session lives and all else answers, says that it does not dispatch.
+// TestALeaderThatDoesNotDispatchIsNotReady lets the leader's decisions hang, while its session lives and all else answers.
 func TestALeaderThatDoesNotDispatchIsNotReady(t *testing.T) {
 	t.Parallel()
 	relay := proxy.NewRelay(t, etcd(t))
@@ -70,7 +71,7 @@ func TestALeaderThatDoesNotDispatchIsNotReady(t *testing.T) {
 	r.sound(t)
 }
 
-// unready waits until r is not ready, by these checks and no others.
+// unready waits until exactly these checks of r fail.
 func (r *running) unready(t *testing.T, checks ...string) {
 	t.Helper()
 	var text string

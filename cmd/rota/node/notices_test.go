@@ -18,14 +18,14 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// ears is a webhook that records what it is told, and hangs while it is asked to.
+// ears is a webhook that records its messages, and hangs on request.
 type ears struct {
 	url   string // of a notifier
 	hangs atomic.Bool
 
 	mu   sync.Mutex
-	told []string // guarded by mu: texts that were answered
-	hung int      // guarded by mu: requests that were not
+	told []string // guarded by mu: messages that were answered
+	hung int      // guarded by mu: messages that were not
 }
 
 func listen(t *testing.T) *ears {
@@ -56,7 +56,7 @@ func (e *ears) heard() []string {
 	return append([]string(nil), e.told...)
 }
 
-// titles are the first lines of what was heard.
+// titles returns the first line of each message.
 func (e *ears) titles() (titles []string) {
 	for _, text := range e.heard() {
 		title, _, _ := strings.Cut(text, "\n")
@@ -65,7 +65,7 @@ func (e *ears) titles() (titles []string) {
 	return titles
 }
 
-// hears waits until e was told just that.
+// hears waits until e has exactly these messages.
 func (e *ears) hears(t *testing.T, want ...string) {
 	t.Helper()
 	eventually(t, "it is told "+strings.Join(want, ", "), func() bool { return len(e.heard()) >= len(want) })
@@ -76,13 +76,13 @@ func (e *ears) hears(t *testing.T, want ...string) {
 
 func (e *ears) everything() job.Notify { return job.Notify{"ops": {URL: e.url}} }
 
-// switched is a job that succeeds while a file is there.
+// switched returns a job that succeeds while a file exists.
 func switched(t *testing.T, to job.Notify) (spec job.Spec, path string) {
 	path = filepath.Join(t.TempDir(), "good")
 	return job.Spec{Shell: "echo how it went; test -e " + path, Notify: to}, path
 }
 
-func TestFailureAndRecoveryAreTold(t *testing.T) {
+func TestFailureAndRecoveryAreNotified(t *testing.T) {
 	t.Parallel()
 	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
 	r.lead(t)
@@ -117,8 +117,8 @@ func TestFailureAndRecoveryAreTold(t *testing.T) {
 	r.sound(t)
 }
 
-// What is not told when a leader ends is told by the next one, and what is, is not told again.
-func TestTheNextLeaderTellsTheRest(t *testing.T) {
+// TestTheNextLeaderSendsTheRest ends a leader before it has sent all notices. The next leader sends the others, and none twice.
+func TestTheNextLeaderSendsTheRest(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)
 	ops := listen(t)
@@ -159,7 +159,7 @@ func TestTheNextLeaderTellsTheRest(t *testing.T) {
 	q2.sound(t)
 }
 
-// A notifier that hangs holds up neither runs nor other notifiers.
+// TestANotifierThatHangs checks that a hanging notifier delays neither runs nor other notifiers.
 func TestANotifierThatHangs(t *testing.T) {
 	t.Parallel()
 	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
@@ -182,7 +182,7 @@ func TestANotifierThatHangs(t *testing.T) {
 	if len(dead.heard()) != 0 {
 		t.Error("the fault did not bite")
 	}
-	// What is not told to everybody is not written down as told.
+	// A notice is recorded as sent only after every notifier has it.
 	if m := r.node.mirror.NotifyState("a"); m != nil {
 		t.Errorf("written down: %+v", m)
 	}
