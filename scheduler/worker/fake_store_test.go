@@ -248,10 +248,10 @@ func (f *fakeStore) change(name, stopSession string, do func(job.Run) (job.Run, 
 
 func (f *fakeStore) publish(o job.Order) {
 	f.queue[o.ID] = o
-	f.tell(o)
+	f.deliver(o)
 }
 
-func (f *fakeStore) tell(o job.Order) {
+func (f *fakeStore) deliver(o job.Order) {
 	for _, feed := range f.feeds {
 		feed(o)
 	}
@@ -262,7 +262,7 @@ func (f *fakeStore) again(o job.Order) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.queue[o.ID] = o
-	f.tell(o)
+	f.deliver(o)
 }
 
 func (f *fakeStore) get(name string) job.Run {

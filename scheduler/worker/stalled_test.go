@@ -50,11 +50,11 @@ func (s *stalled) stopped() {
 	}
 }
 
-// await waits until it is so, for 20 s.
-func await(t *testing.T, what string, so func() bool) {
+// await waits for 20 s until ok returns true.
+func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	// The sleep is the polling. It is in real time, since a goroutine that waits in the kernel stops the clock of a bubble.
-	for until := time.Now().Add(20 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("after 20 s the test still waits until %s", what)
 		}

@@ -40,6 +40,6 @@ func TestAMachineThatCannotStartProcesses(t *testing.T) {
 		t.Errorf("got %+v, want it lost, since %q", o, want)
 	}
 	if err := command.CheckStart(); err != nil {
-		t.Errorf("where nothing is lacking: %v", err)
+		t.Errorf("on a machine without shortages: %v", err)
 	}
 }
