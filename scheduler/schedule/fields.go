@@ -22,8 +22,8 @@ type days struct {
 	both            bool                 // both are restricted, and a day must match both, because one begins with *
 }
 
-// beginsWithStar reports whether a field of days begins with a star. Vixie cron takes such a field for unrestricted when it combines
-// the two, also if a step follows.
+// beginsWithStar reports whether a field of days begins with a star. When Vixie cron combines the two fields, it treats such a
+// field as unrestricted, even with a step.
 func beginsWithStar(field string) bool {
 	return strings.HasPrefix(field, "*") || strings.HasPrefix(field, "?")
 }

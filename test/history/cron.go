@@ -54,7 +54,8 @@ func parseCron(text string) (c cron, err error) {
 	if c.weekday[7] {
 		c.weekday[0] = true
 	}
-	star := func(s string) bool { return s == "*" || s == "?" || s == "*/1" }
+	// As in Vixie cron, a field of days that begins with a star must match even if the other one does, also with a step.
+	star := func(s string) bool { return strings.HasPrefix(s, "*") || strings.HasPrefix(s, "?") }
 	c.anyDay, c.anyWeekday = star(fields[3]), star(fields[5])
 	c.elapsing = strings.HasPrefix(fields[1], "*") || strings.HasPrefix(fields[2], "*")
 	return c, nil
