@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/suggest"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -132,7 +133,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 			return
 		}
 		names := jobKeys.names()
-		misspelt = misspelt || slices.Contains(actions, Nearest(key.Value, names))
+		misspelt = misspelt || slices.Contains(actions, suggest.Nearest(key.Value, names))
 		r.unknown(key, what, names)
 	}, &spec)
 	if !ok {

@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/suggest"
 )
 
 // FileKeys returns the keys at the top of a job file. Those of a job are in Keys, because defaults have most of them too.
@@ -69,7 +71,7 @@ func nearest(word string, paths []string) (near []string) {
 			near = append(near, path)
 		}
 	}
-	if one := Nearest(word, paths); one != "" && len(near) == 0 {
+	if one := suggest.Nearest(word, paths); one != "" && len(near) == 0 {
 		near = append(near, one)
 	}
 	return near[:min(len(near), 3)]

@@ -3,6 +3,8 @@ package config
 import (
 	_ "embed" // the list of zones
 	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/suggest"
 )
 
 // zones.txt lists the names of the IANA time zone database, one a line. It serves suggestions only: what is a zone is
@@ -31,5 +33,5 @@ func LikelyZone(name string) string {
 	if len(want) < 5 { // every abbreviation is near another one
 		return ""
 	}
-	return Nearest(want, list)
+	return suggest.Nearest(want, list)
 }

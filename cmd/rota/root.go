@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/suggest"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -149,7 +149,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			names = append(names, f.Name)
 		}
 	})
-	if near := config.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+	if near := suggest.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 		return usageError{err.Error(), "did you mean --" + near + "?"}
 	}
 	return err

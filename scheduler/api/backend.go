@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"time"
@@ -22,7 +23,9 @@ type Backend struct {
 	Logs     Logs
 	Events   Events
 	Restorer Restorer
-	Limiter  Limiter
+
+	// Schemas are the JSON Schemas of definitions in requests, by their names in the document: Spec and LimitSpec.
+	Schemas map[string]json.RawMessage
 
 	// Now dates a change that somebody asks for; nil: by the time of day. An error refuses the change.
 	Now func(ctx context.Context) (time.Time, error)
@@ -44,6 +47,8 @@ type Reader interface {
 	Runs(ctx context.Context, q RunQuery) ([]RunView, error)
 	// Run returns job.ErrNotFound if there is no such run (any more).
 	Run(ctx context.Context, jobName, id string) (RunView, error)
+	// Limits are in the order of their names.
+	Limits(ctx context.Context) ([]LimitView, error)
 	// Workers are in the order of their names.
 	Workers(ctx context.Context) ([]WorkerView, error)
 }
@@ -55,14 +60,16 @@ type Planner interface {
 	Explain(ctx context.Context, jobName string, at time.Time) (ExplainView, error)
 }
 
-// Editor changes definitions in the store, by compare and set. It returns job.ErrConflict when the precondition does
-// not hold, job.ErrNotFound for an unknown job, *Invalid for a definition that makes no sense, OwnedByFile for a job
-// that is a file's, job.ErrUnreadable for one that nobody can read, unless the precondition names its revision.
+// Editor changes definitions in the store by compare-and-set. It returns job.ErrConflict if the precondition does not hold,
+// job.ErrNotFound for an unknown definition, and a *Refusal for a definition of a file or one that is in use. It returns
+// *Invalid for a text with mistakes. It returns job.ErrUnreadable for a record that cannot be read, unless the precondition
+// names its revision.
 type Editor interface {
-	// PutJob creates or replaces a definition and says whether it created it. A definition equal to the present one
+	// Put creates or replaces a definition and reports whether it created it. kind is KindJob or KindLimit, text the JSON of
+	// the definition, by the client that sent it. view is a JobView or a LimitView. A definition equal to the present one
 	// changes nothing and is returned as it is.
-	PutJob(ctx context.Context, name string, spec job.Spec, pre Precondition, by string) (v JobView, created bool, err error)
-	DeleteJob(ctx context.Context, name string, pre Precondition, by string) error
+	Put(ctx context.Context, kind, name string, text []byte, pre Precondition, by string) (view any, created bool, err error)
+	Delete(ctx context.Context, kind, name string, pre Precondition, by string) error
 	// PauseJob pauses the job, or resumes it if p is nil. Pausing what is paused already returns it as it is.
 	PauseJob(ctx context.Context, name string, p *job.Pause) (JobView, error)
 	// PauseAll does the same to the whole cluster.

@@ -8,62 +8,6 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-func (s *Server) putJob(ctx context.Context, in *struct {
-	Job         string `path:"job"`
-	IfMatch     string `header:"If-Match" doc:"The revision that the definition must have" example:"\"123\""`
-	IfNoneMatch string `header:"If-None-Match" doc:"*: the job must not exist"`
-	RawBody     []byte
-	Body        job.Spec
-}) (*tagged[JobView], error) {
-	if err := job.CheckName(in.Job); err != nil {
-		return nil, invalid("path.job", "%v", err)
-	}
-	if in.Job == job.AdHoc {
-		return nil, invalid("path.job", "%q is the name under which commands without a job run", job.AdHoc)
-	}
-	if place, found := ctx.Value(twiceKey{}).(string); found {
-		return nil, invalid(place, "is given twice: remove one of the two")
-	}
-	if err := unsaid(in.RawBody, in.Body); err != nil {
-		return nil, err
-	}
-	pre, err := precondition(in.IfMatch, in.IfNoneMatch)
-	if err != nil {
-		return nil, err
-	}
-	if in.Body.Payload, err = payload(in.Body.Payload); err != nil {
-		return nil, err
-	}
-	v, created, err := s.back.Editor.PutJob(ctx, in.Job, in.Body, pre, caller(ctx))
-	if err != nil {
-		return nil, s.unmet(ctx, in.Job, pre, err)
-	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
-	return showJob(status, v), nil
-}
-
-func (s *Server) deleteJob(ctx context.Context, in *struct {
-	Job     string `path:"job"`
-	IfMatch string `header:"If-Match" doc:"The revision that the definition must have" example:"\"123\""`
-}) (*struct{}, error) {
-	pre, err := precondition(in.IfMatch, "")
-	if err != nil {
-		return nil, err
-	}
-	if err := s.back.Editor.DeleteJob(ctx, in.Job, pre, caller(ctx)); err != nil {
-		return nil, s.unmet(ctx, in.Job, pre, err)
-	}
-	return nil, nil
-}
-
-// unmet tells of a write that did not happen.
-func (s *Server) unmet(ctx context.Context, name string, pre Precondition, err error) error {
-	return problem(s.missing(ctx, name, err), !pre.Any())
-}
-
 type pauseInput struct {
 	Job  string `path:"job"`
 	Body *ReasonRequest
@@ -84,9 +28,9 @@ func (s *Server) resumeJob(ctx context.Context, in *pauseInput) (*tagged[JobView
 func (s *Server) setPause(ctx context.Context, name string, p *job.Pause) (*tagged[JobView], error) {
 	v, err := s.back.Editor.PauseJob(ctx, name, p)
 	if err != nil {
-		return nil, s.missing(ctx, name, err)
+		return nil, s.missing(ctx, KindJob, name, err)
 	}
-	return showJob(http.StatusOK, v), nil
+	return show(http.StatusOK, v), nil
 }
 
 type pauseAllInput struct {

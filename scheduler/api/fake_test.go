@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"go.uber.org/goleak"
@@ -48,7 +50,8 @@ func newFake() *fake {
 }
 
 func (f *fake) backend() api.Backend {
-	return api.Backend{Reader: f, Planner: f, Editor: f, Operator: f, Logs: f, Events: f, Restorer: f}
+	return api.Backend{Reader: f, Planner: f, Editor: f, Operator: f, Logs: f, Events: f, Restorer: f,
+		Schemas: map[string]json.RawMessage{"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit)}}
 }
 
 func (f *fake) fail() error {
@@ -160,28 +163,52 @@ func (f *fake) Explain(ctx context.Context, name string, at time.Time) (api.Expl
 	return api.ExplainView{Job: name, Asked: at, Slot: &at, Verdict: "ran"}, nil
 }
 
-func (f *fake) PutJob(_ context.Context, name string, spec job.Spec, pre api.Precondition, by string) (api.JobView, bool, error) {
+func (f *fake) Put(_ context.Context, kind, name string, text []byte, pre api.Precondition, by string) (any, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.fail(); err != nil {
-		return api.JobView{}, false, err
+		return nil, false, err
+	}
+	if kind == api.KindLimit {
+		return f.putLimit(name, text, pre, by)
 	}
 	old, exists := f.jobs[name]
 	switch {
 	case !pre.Holds(old.Rev):
-		return api.JobView{}, false, fmt.Errorf("write job %s: %w", name, job.ErrConflict)
+		return nil, false, fmt.Errorf("write job %s: %w", name, job.ErrConflict)
 	case old.Origin.Kind == job.OriginFile:
-		return api.JobView{}, false, api.OwnedByFile(name, old.Origin.Source)
-	case len(spec.Schedule) == 1 && spec.Schedule[0] == "nonsense":
-		return api.JobView{}, false, &api.Invalid{Errors: []api.FieldError{{Field: "schedule", Message: "has 1 field, not 5"}}}
+		return nil, false, api.OwnedByFile(kind, name, old.Origin.Source)
+	}
+	spec, err := config.ParseJob(name, text, func(string, string) (bool, error) { return true, nil })
+	if err != nil {
+		return nil, false, refused(err)
 	}
 	j := job.Job{Name: name, Origin: job.Origin{Kind: job.OriginAPI, Source: by}, Generation: old.Generation + 1, Spec: &spec}
 	return viewJob(f.putJob(j)), !exists, nil
 }
 
-func (f *fake) DeleteJob(_ context.Context, name string, pre api.Precondition, _ string) error {
+// refused turns mistakes into what a Backend returns.
+func refused(err error) error {
+	var mistakes config.Errors
+	if !errors.As(err, &mistakes) {
+		return err
+	}
+	invalid := &api.Invalid{}
+	for _, m := range mistakes {
+		if m.Large {
+			return fmt.Errorf("%s: %w", m.Msg, job.ErrTooLarge)
+		}
+		invalid.Errors = append(invalid.Errors, api.FieldError{Field: m.Path, Message: m.Msg + " (" + m.Hint + ")"})
+	}
+	return invalid
+}
+
+func (f *fake) Delete(_ context.Context, kind, name string, pre api.Precondition, _ string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if kind == api.KindLimit {
+		return f.deleteLimit(name, pre)
+	}
 	j, ok := f.jobs[name]
 	switch {
 	case !ok:
@@ -189,7 +216,7 @@ func (f *fake) DeleteJob(_ context.Context, name string, pre api.Precondition, _
 	case !pre.Holds(j.Rev):
 		return job.ErrConflict
 	case j.Origin.Kind == job.OriginFile:
-		return api.OwnedByFile(name, j.Origin.Source)
+		return api.OwnedByFile(kind, name, j.Origin.Source)
 	}
 	delete(f.jobs, name)
 	return f.fail()

@@ -6,32 +6,36 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// oneLimit is a Limiter with a limit of the API and one of a file.
-type oneLimit struct{}
-
-func (oneLimit) Limits(context.Context) ([]api.LimitView, error) {
-	return []api.LimitView{{Limit: job.Limit{Name: "database", Spec: job.LimitSpec{Concurrent: 4}}, Revision: 101, Held: 3}}, nil
+// Limits returns one limit, of the API.
+func (f *fake) Limits(context.Context) ([]api.LimitView, error) {
+	return []api.LimitView{{Limit: job.Limit{Name: "database", Spec: job.LimitSpec{Concurrent: 4}}, Revision: 101, Held: 3}}, f.fail()
 }
 
-func (oneLimit) PutLimit(_ context.Context, name string, spec job.LimitSpec, pre api.Precondition, by string) (api.LimitView, bool, error) {
+func (f *fake) putLimit(name string, text []byte, pre api.Precondition, by string) (any, bool, error) {
 	var rev int64
 	switch name {
 	case "database":
 		rev = 101
 	case "filed":
-		return api.LimitView{}, false, &api.Refusal{Reason: "limit filed is defined in a.yaml"}
+		return nil, false, api.OwnedByFile(api.KindLimit, name, "a.yaml")
 	}
 	if !pre.Holds(rev) {
-		return api.LimitView{}, false, fmt.Errorf("limit %s: %w", name, job.ErrConflict)
+		return nil, false, fmt.Errorf("limit %s: %w", name, job.ErrConflict)
 	}
-	return api.LimitView{Limit: job.Limit{Name: name, Origin: job.Origin{Kind: job.OriginAPI, Source: by}, Spec: spec}, Revision: 102}, rev == 0, nil
+	spec, err := config.ParseLimit(name, text)
+	if err != nil {
+		return nil, false, refused(err)
+	}
+	limit := job.Limit{Name: name, Origin: job.Origin{Kind: job.OriginAPI, Source: by}, Spec: spec}
+	return api.LimitView{Limit: limit, Revision: 102}, rev == 0, nil
 }
 
-func (oneLimit) DeleteLimit(_ context.Context, name string, pre api.Precondition, _ string) error {
+func (f *fake) deleteLimit(name string, pre api.Precondition) error {
 	switch {
 	case name != "database":
 		return fmt.Errorf("limit %s: %w", name, job.ErrNotFound)
@@ -42,9 +46,7 @@ func (oneLimit) DeleteLimit(_ context.Context, name string, pre api.Precondition
 }
 
 func TestLimits(t *testing.T) {
-	back := newFake().backend()
-	back.Limiter = oneLimit{}
-	srv := serve(t, back)
+	srv := serve(t, newFake().backend())
 	for _, tc := range []struct {
 		method, path, body, match string
 		status                    int

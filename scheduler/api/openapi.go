@@ -3,11 +3,14 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -16,15 +19,18 @@ import (
 
 // newDocument begins the /v1 interface on mux. The built-in page of documentation is off: it loads scripts from the
 // internet.
-func newDocument(mux *http.ServeMux, version string) huma.API {
-	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+func newDocument(mux *http.ServeMux, version string, schemas map[string]json.RawMessage) huma.API {
+	registry := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
 	registry.RegisterTypeAlias(reflect.TypeFor[job.Duration](), reflect.TypeFor[durationSchema]())
-	registry.RegisterTypeAlias(reflect.TypeFor[job.Rate](), reflect.TypeFor[rateSchema]())
-	registry.RegisterTypeAlias(reflect.TypeFor[job.Size](), reflect.TypeFor[sizeSchema]())
-	registry.RegisterTypeAlias(reflect.TypeFor[job.CPUs](), reflect.TypeFor[cpusSchema]())
-	// Spec comes first, so that its enumerations are there when bodies are validated.
-	registry.Schema(reflect.TypeFor[job.Spec](), true, "")
-	describeSpec(registry)
+	registry.RegisterTypeAlias(reflect.TypeFor[job.Spec](), reflect.TypeFor[specSchema]())
+	registry.RegisterTypeAlias(reflect.TypeFor[job.LimitSpec](), reflect.TypeFor[limitSpecSchema]())
+	for name, text := range schemas {
+		given := map[string]any{}
+		if err := json.Unmarshal(text, &given); err != nil {
+			panic(fmt.Sprintf("schema %s: %v", name, err)) // the backend's code makes it, nobody's input
+		}
+		registry.Map()[name] = &huma.Schema{Extensions: given}
+	}
 
 	format := huma.DefaultJSONFormat
 	return humago.New(mux, huma.Config{
@@ -45,39 +51,21 @@ func newDocument(mux *http.ServeMux, version string) huma.API {
 	})
 }
 
-// describeSpec adds to the schema of Spec what Go types do not say.
-func describeSpec(registry huma.Registry) {
-	spec := registry.Map()["Spec"]
-	enumerate(spec, "missed", job.MissedPolicies())
-	enumerate(spec, "overlap", job.OverlapPolicies())
-	enumerate(spec, "delivery", job.Deliveries())
-	enumerate(registry.Map()["Retry"], "backoff", job.Backoffs())
-	enumerate(registry.Map()["Retry"], "jitter", job.RetryJitters())
-	enumerate(registry.Map()["DST"], "gap", []string{"run", "skip"})
-	enumerate(registry.Map()["DST"], "fold", []string{"first", "last", "both"})
-	ofJob.describe(registry, spec)
-}
+// schemaPrefix is where the schemas of the document are.
+const schemaPrefix = "#/components/schemas/"
 
-// finish completes the document once all operations are in it: answers may grow fields, and some of theirs are null. What is
-// asked for may not: a field that nobody knows is a mistake of the caller's.
+// finish completes the document once all operations are in it. Answers may grow fields, and some of their fields are null. A
+// request may not have unknown fields, since each of them is a mistake.
 func finish(doc huma.API) {
 	schemas := doc.OpenAPI().Components.Schemas.Map()
-	strict := asked(doc.OpenAPI())
-	for _, s := range schemas {
-		if !strict[s] {
+	for name, s := range schemas {
+		if !strings.HasSuffix(name, "Request") {
 			s.AdditionalProperties = nil
 		}
 	}
-	for _, item := range doc.OpenAPI().Paths { // which a handler that looks at the bytes of a body seems to take
-		if op := item.Put; op != nil && op.RequestBody != nil {
-			delete(op.RequestBody.Content, "application/octet-stream")
-		}
-	}
 	// Each of these has two ways to succeed with the same body.
-	alias(doc, "/v1/jobs/{job}", 200, 201)
-	alias(doc, "/v1/limits/{limit}", 200, 201)
-	alias(doc, "/v1/jobs/{job}/runs", 201, 200)
-	alias(doc, "/v1/runs", 201, 200)
+	alias(doc, "/v1/jobs/{job}/runs", http.StatusCreated, http.StatusOK)
+	alias(doc, "/v1/runs", http.StatusCreated, http.StatusOK)
 	nullable(schemas["JobView"], "last", "paused")
 	nullable(schemas["ClusterView"], "leader", "paused")
 	nullable(schemas["GateView"], "paused")
@@ -152,26 +140,26 @@ func (durationSchema) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-// rateSchema stands for job.Rate in the document.
-type rateSchema struct{}
+// specSchema and limitSpecSchema stand for job.Spec and job.LimitSpec in the document, whose schemas the Backend gives.
+type (
+	specSchema      struct{}
+	limitSpecSchema struct{}
+)
 
 // Schema implements huma.SchemaProvider.
-func (rateSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{
-		Type:               huma.TypeString,
-		Description:        "A number for each second, minute or hour: 10/s, 100/m, 5/h",
-		Pattern:            `^[1-9][0-9]*/[smh]$`,
-		PatternDescription: "a number and /s, /m or /h, for example 10/s",
-		Examples:           []any{"10/s"},
-	}
+func (specSchema) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Ref: schemaPrefix + "Spec"} }
+
+// Schema implements huma.SchemaProvider.
+func (limitSpecSchema) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Ref: schemaPrefix + "LimitSpec"}
 }
 
 // operation describes one endpoint.
 type operation struct {
 	id, method, path, summary string
-	status                    int   // of success; 0: 200
-	errors                    []int // besides those that any operation may have
-	spelling                  spelling
+	status                    int    // of success; 0: 200
+	errors                    []int  // besides those that any operation may have
+	parameter                 string // of the path, if the handler takes it from there; empty for none
 }
 
 func (o operation) huma() huma.Operation {
@@ -181,8 +169,8 @@ func (o operation) huma() huma.Operation {
 		// The body is read, bounded and timed before huma sees it.
 		MaxBodyBytes: -1, BodyReadTimeout: -1,
 	}
-	if o.spelling.members != nil {
-		op.Middlewares = huma.Middlewares{o.spelling.middleware}
+	if o.parameter != "" {
+		op.Parameters = []*huma.Param{{Name: o.parameter, In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}}}
 	}
 	return op
 }
@@ -207,20 +195,4 @@ func (s *Server) answer(ctx context.Context, operation string, err error) error 
 		s.log.Error("request failed", "operation", operation, "by", caller(ctx), "err", err)
 	}
 	return p
-}
-
-// sizeSchema stands for job.Size in the document.
-type sizeSchema struct{}
-
-// Schema implements huma.SchemaProvider.
-func (sizeSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Description: "Bytes, with a unit of 1024", Examples: []any{"512MiB", "2GiB"}}
-}
-
-// cpusSchema stands for job.CPUs in the document.
-type cpusSchema struct{}
-
-// Schema implements huma.SchemaProvider.
-func (cpusSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Description: "A number of CPUs", Examples: []any{"1", "0.5"}}
 }

@@ -70,16 +70,16 @@ func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, 
 
 	v, created, err := s.back.Operator.Submit(ctx, sub)
 	if err != nil {
-		return nil, s.missing(ctx, name, err)
+		return nil, s.missing(ctx, KindJob, name, err)
 	}
 	if created {
-		return showRun(http.StatusCreated, v), nil
+		return show(http.StatusCreated, v), nil
 	}
 	if !sameWork(&sub, &v.Run) {
 		return nil, huma.Error422UnprocessableEntity(fmt.Sprintf(
 			"key %q was used for another submission, run %s: use a new key for new work", sub.Key, v.Name()))
 	}
-	return showRun(http.StatusOK, v), nil
+	return show(http.StatusOK, v), nil
 }
 
 // adHocSize keeps a run that carries its own spec as small as any other: its record has to have room for its life.
@@ -132,7 +132,7 @@ func (s *Server) cancelRun(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, s.missingRun(ctx, in.Job, in.Slot, err)
 	}
-	return showRun(http.StatusOK, v), nil
+	return show(http.StatusOK, v), nil
 }
 
 func (s *Server) retryRun(ctx context.Context, in *struct {
@@ -143,5 +143,5 @@ func (s *Server) retryRun(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, s.missingRun(ctx, in.Job, in.Slot, err)
 	}
-	return showRun(http.StatusCreated, v), nil
+	return show(http.StatusCreated, v), nil
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/validation"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/suggest"
 )
 
 // ErrUnavailable is returned by a Backend when the store, or whatever else it needs, cannot be reached or is not
@@ -38,7 +38,10 @@ func (e *Invalid) Error() string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		b.WriteString(f.Field + ": " + f.Message)
+		if !strings.HasPrefix(f.Message, f.Field) { // most messages begin with the field
+			b.WriteString(f.Field + ": ")
+		}
+		b.WriteString(f.Message)
 	}
 	return b.String()
 }
@@ -51,9 +54,9 @@ type Refusal struct {
 
 func (e *Refusal) Error() string { return e.Reason }
 
-// OwnedByFile refuses to change a job that a file defines.
-func OwnedByFile(name, file string) error {
-	return &Refusal{fmt.Sprintf("job %s is defined in %s: change it there, or remove it there and apply it anew", name, file)}
+// OwnedByFile refuses to change a definition of a file.
+func OwnedByFile(kind, name, file string) error {
+	return &Refusal{fmt.Sprintf("%s %s is defined in %s: change it there, or remove it there and apply it anew", kind, name, file)}
 }
 
 // NotEnded refuses to retry a run that is still going on.
@@ -84,7 +87,7 @@ func problem(err error, conditional bool) error {
 	case errors.As(err, &invalid):
 		details := make([]error, len(invalid.Errors))
 		for i, f := range invalid.Errors {
-			details[i] = &huma.ErrorDetail{Location: "body." + f.Field, Message: f.Message}
+			details[i] = &huma.ErrorDetail{Location: strings.TrimSuffix("body."+f.Field, "."), Message: f.Message}
 		}
 		return huma.Error422UnprocessableEntity(invalid.Error(), details...)
 	case errors.As(err, &refusal):
@@ -153,12 +156,9 @@ func polish(properties func() []string) huma.Transformer {
 			if e.Message == "unexpected property" {
 				name := e.Location[strings.LastIndexByte(e.Location, '.')+1:]
 				e.Message = "unknown field"
-				if near := closest(name, properties()); near != "" {
+				if near := suggest.Nearest(name, properties()); near != "" {
 					e.Message += fmt.Sprintf(", did you mean %q?", near)
 				}
-			}
-			if e.Location == "body.notify" && e.Message == validation.MsgExpectedObject {
-				e.Message = `give definitions, such as {"ops": {"url": "slack://…", "when": ["failure"]}}: names alone mean something in a job file only, beside its notifiers`
 			}
 			if strings.HasPrefix(e.Message, huma.ErrUnknownContentType.Error()) {
 				e.Message = "send the body as application/json"

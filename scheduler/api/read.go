@@ -22,6 +22,24 @@ type tagged[T any] struct {
 	Body   T
 }
 
+// view is how the API shows a record of the store. shown returns it with [] in place of null, and its revision.
+type view[V any] interface{ shown() (V, int64) }
+
+func (v JobView) shown() (JobView, int64) {
+	v.Active = list(v.Active)
+	return v, v.Revision
+}
+
+func (v LimitView) shown() (LimitView, int64) { return v, v.Revision }
+
+func (v RunView) shown() (RunView, int64) { return v, v.Revision }
+
+// show answers with a record.
+func show[V view[V]](status int, v V) *tagged[V] {
+	v, revision := v.shown()
+	return &tagged[V]{Status: status, ETag: etag(revision), Body: v}
+}
+
 func (s *Server) readCluster(ctx context.Context, _ *struct{}) (*body[ClusterView], error) {
 	v, err := s.back.Reader.Cluster(ctx)
 	if err != nil {
@@ -47,14 +65,17 @@ func (s *Server) readJob(ctx context.Context, in *struct {
 }) (*tagged[JobView], error) {
 	v, err := s.back.Reader.Job(ctx, in.Job)
 	if err != nil {
-		return nil, s.missing(ctx, in.Job, err)
+		return nil, s.missing(ctx, KindJob, in.Job, err)
 	}
-	return showJob(http.StatusOK, v), nil
+	return show(http.StatusOK, v), nil
 }
 
-func showJob(status int, v JobView) *tagged[JobView] {
-	v.Active = list(v.Active)
-	return &tagged[JobView]{Status: status, ETag: etag(v.Revision), Body: v}
+func (s *Server) readLimits(ctx context.Context, _ *struct{}) (*body[LimitList], error) {
+	limits, err := s.back.Reader.Limits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &body[LimitList]{LimitList{Limits: list(limits)}}, nil
 }
 
 func (s *Server) readRuns(ctx context.Context, in *struct {
@@ -82,7 +103,7 @@ func (s *Server) readRuns(ctx context.Context, in *struct {
 	// A deleted job's runs are still there to be listed, so only an empty answer may mean a wrong name.
 	if len(runs) == 0 && q.Job != "" && q.Job != job.AdHoc {
 		if _, err := s.back.Reader.Job(ctx, q.Job); err != nil {
-			return nil, s.missing(ctx, q.Job, err)
+			return nil, s.missing(ctx, KindJob, q.Job, err)
 		}
 	}
 	page := RunList{Runs: list(runs)}
@@ -101,11 +122,7 @@ func (s *Server) readRun(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, s.missingRun(ctx, in.Job, in.Slot, err)
 	}
-	return showRun(http.StatusOK, v), nil
-}
-
-func showRun(status int, v RunView) *tagged[RunView] {
-	return &tagged[RunView]{Status: status, ETag: etag(v.Revision), Body: v}
+	return show(http.StatusOK, v), nil
 }
 
 func (s *Server) readWorkers(ctx context.Context, _ *struct{}) (*body[WorkerList], error) {
@@ -130,7 +147,7 @@ func (s *Server) readNext(ctx context.Context, in *struct {
 	}
 	v, err := s.back.Planner.Next(ctx, in.Job, from, in.N)
 	if err != nil {
-		return nil, s.missing(ctx, in.Job, err)
+		return nil, s.missing(ctx, KindJob, in.Job, err)
 	}
 	v.Slots, v.Notes = list(v.Slots), list(v.Notes)
 	return &body[NextView]{v}, nil
@@ -146,28 +163,10 @@ func (s *Server) readExplain(ctx context.Context, in *struct {
 	}
 	v, err := s.back.Planner.Explain(ctx, in.Job, at)
 	if err != nil {
-		return nil, s.missing(ctx, in.Job, err)
+		return nil, s.missing(ctx, KindJob, in.Job, err)
 	}
 	v.Text = list(v.Text)
 	return &body[ExplainView]{v}, nil
-}
-
-// missing tells of a job that does not exist, and which one may have been meant. Other errors pass.
-func (s *Server) missing(ctx context.Context, name string, err error) error {
-	if !errors.Is(err, job.ErrNotFound) {
-		return err
-	}
-	detail := fmt.Sprintf("there is no job %q", name)
-	if jobs, err := s.back.Reader.Jobs(ctx); err == nil { // only a hint: without it the answer is still true
-		names := make([]string, len(jobs))
-		for i := range jobs {
-			names[i] = jobs[i].Job.Name
-		}
-		if near := closest(name, names); near != "" {
-			detail += fmt.Sprintf(", did you mean %q?", near)
-		}
-	}
-	return huma.Error404NotFound(detail)
 }
 
 // missingRun does the same for a run.
@@ -177,7 +176,7 @@ func (s *Server) missingRun(ctx context.Context, jobName, id string, err error) 
 	}
 	if jobName != job.AdHoc && s.back.Reader != nil {
 		if _, jobErr := s.back.Reader.Job(ctx, jobName); errors.Is(jobErr, job.ErrNotFound) {
-			return s.missing(ctx, jobName, jobErr)
+			return s.missing(ctx, KindJob, jobName, jobErr)
 		}
 	}
 	return huma.Error404NotFound(fmt.Sprintf("there is no run %s/%s: `rota runs %s` lists those that are kept", jobName, id, jobName))

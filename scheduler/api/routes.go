@@ -14,11 +14,11 @@ import (
 // routes puts /v1 and everything else on muxes of their own: only requests to /v1 have a body or an idempotency key.
 func (s *Server) routes() http.Handler {
 	v1, root := http.NewServeMux(), http.NewServeMux()
-	doc := newDocument(v1, s.cfg.Version.Version)
+	doc := newDocument(v1, s.cfg.Version.Version, s.back.Schemas)
 	s.registerReads(doc)
 	s.registerWrites(doc)
 	s.registerRestore(doc)
-	s.registerLimits(doc)
+	s.registerDefinitions(doc)
 	s.registerStreams(doc)
 	finish(doc)
 
@@ -96,6 +96,10 @@ func (s *Server) registerReads(doc huma.API) {
 		summary: "A job", errors: []int{404, 409},
 	}, s.readJob)
 	register(s, doc, operation{
+		id: "list-limits", method: "GET", path: "/v1/limits",
+		summary: "All cluster-wide limits",
+	}, s.readLimits)
+	register(s, doc, operation{
 		id: "list-runs", method: "GET", path: "/v1/runs",
 		summary: "Runs, latest first", errors: []int{404},
 	}, s.readRuns)
@@ -125,14 +129,6 @@ func (s *Server) registerWrites(doc huma.API) {
 		return
 	}
 	if s.back.Editor != nil {
-		register(s, doc, operation{
-			id: "put-job", method: "PUT", path: "/v1/jobs/{job}",
-			summary: "Create or replace a job", errors: []int{400, 403, 409, 412, 413, 507}, spelling: ofJob,
-		}, s.putJob)
-		register(s, doc, operation{
-			id: "delete-job", method: "DELETE", path: "/v1/jobs/{job}",
-			summary: "Delete a job", status: 204, errors: []int{400, 403, 404, 409, 412},
-		}, s.deleteJob)
 		register(s, doc, operation{
 			id: "pause-job", method: "POST", path: "/v1/jobs/{job}/pause",
 			summary: "Pause a job", errors: []int{403, 404, 409},

@@ -18,6 +18,13 @@ type JobView struct {
 	ScheduleText string     `json:"schedule_text,omitempty" doc:"The schedule in words"`
 }
 
+// LimitView is a limit as the API shows it.
+type LimitView struct {
+	job.Limit
+	Revision int64 `json:"revision" doc:"Store revision of the definition, for If-Match"`
+	Held     int   `json:"held" doc:"Runs that are with workers and hold it"`
+}
+
 // LastRun says how a job's latest ended run went.
 type LastRun struct {
 	Ref      string    `json:"run"`
@@ -145,10 +152,13 @@ type VersionView struct {
 	Node    string    `json:"node,omitempty"`
 }
 
-// JobList, RunList and WorkerList are the bodies of the lists.
+// JobList, LimitList, RunList and WorkerList are the bodies of the lists.
 type (
 	JobList struct {
 		Jobs []JobView `json:"jobs"`
+	}
+	LimitList struct {
+		Limits []LimitView `json:"limits"`
 	}
 	RunList struct {
 		Runs     []RunView `json:"runs"`
@@ -174,7 +184,10 @@ type Event struct {
 	Value    json.RawMessage `json:"value,omitempty" doc:"The record as the API shows it elsewhere"`
 }
 
-// The kinds of Events.
+// KindLimit is a kind of definitions that has no Events.
+const KindLimit = "limit"
+
+// The kinds of Events. KindJob is a kind of definitions, too.
 const (
 	KindJob     = "job"     // Value is a JobView
 	KindRun     = "run"     // Value is a RunView

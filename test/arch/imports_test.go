@@ -16,6 +16,7 @@ type rule struct {
 var rules = map[string]rule{
 	// Vocabulary and arithmetic: pure.
 	"scheduler/job":      {},
+	"scheduler/suggest":  {},
 	"scheduler/schedule": {external: []string{"github.com/netresearch/go-cron"}},
 	"scheduler/policy":   {own: []string{"scheduler/job", "scheduler/schedule"}},
 	"scheduler/planner":  {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
@@ -49,7 +50,7 @@ var rules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},
 	},
 	"scheduler/api": {
-		own:      []string{"scheduler/job"},
+		own:      []string{"scheduler/job", "scheduler/suggest"},
 		external: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/hashicorp/go-hclog"},
 	},
 	"scheduler/api/auth":   {},
@@ -81,7 +82,7 @@ var rules = map[string]rule{
 
 	// The files of operators.
 	"config": {
-		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth"}, // of notify the Schemes only, of fill the Check
+		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth"}, // of notify the Schemes only, of fill the Check
 		external: []string{"github.com/spf13/viper", "github.com/spf13/pflag", "go.yaml.in/yaml/v4/..."},
 	},
 

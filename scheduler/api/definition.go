@@ -1,0 +1,144 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/suggest"
+)
+
+// definition describes the routes of one kind of definition.
+type definition struct {
+	kind     string // KindJob or KindLimit: also the name of the parameter in the path
+	path     string // of one definition, with the parameter at its end
+	schema   string // name of the request's schema in the document
+	reserved string // a name that no definition may have; empty for none
+	remove   string // summary of the deletion
+}
+
+// registerDefinitions adds the routes that change definitions. A new kind is one more call here.
+func (s *Server) registerDefinitions(doc huma.API) {
+	if s.back.Reader == nil || s.back.Editor == nil {
+		return
+	}
+	define[JobView](s, doc, definition{
+		kind: KindJob, path: "/v1/jobs/{job}", schema: "Spec", reserved: job.AdHoc, remove: "Delete a job",
+	})
+	define[LimitView](s, doc, definition{
+		kind: KindLimit, path: "/v1/limits/{limit}", schema: "LimitSpec", remove: "Delete a limit that no job names",
+	})
+}
+
+// named takes the name of a definition from the path.
+type named struct{ name string }
+
+// Resolve implements huma.Resolver.
+func (n *named) Resolve(ctx huma.Context) []error {
+	path := ctx.Operation().Path
+	n.name = ctx.Param(path[strings.LastIndexByte(path, '{')+1 : len(path)-1])
+	return nil
+}
+
+type putDefinition struct {
+	named
+	IfMatch     string `header:"If-Match" doc:"The revision that the definition must have" example:"\"123\""`
+	IfNoneMatch string `header:"If-None-Match" doc:"*: the definition must not exist"`
+	Body        json.RawMessage
+}
+
+type deleteDefinition struct {
+	named
+	IfMatch string `header:"If-Match" doc:"The revision that the definition must have" example:"\"123\""`
+}
+
+// define registers the routes of one kind. V is its view.
+func define[V view[V]](s *Server, doc huma.API, d definition) {
+	register(s, doc, operation{
+		id: "put-" + d.kind, method: "PUT", path: d.path, parameter: d.kind,
+		summary: "Create or replace a " + d.kind, errors: []int{400, 403, 409, 412, 413, 507},
+	}, func(ctx context.Context, in *putDefinition) (*tagged[V], error) { return put[V](ctx, s, d, in) })
+	register(s, doc, operation{
+		id: "delete-" + d.kind, method: "DELETE", path: d.path, parameter: d.kind,
+		summary: d.remove, status: 204, errors: []int{400, 403, 404, 409, 412},
+	}, func(ctx context.Context, in *deleteDefinition) (*struct{}, error) {
+		pre, err := precondition(in.IfMatch, "")
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.unmet(ctx, d.kind, in.name, pre, s.back.Editor.Delete(ctx, d.kind, in.name, pre, caller(ctx)))
+	})
+	// The body is read as raw JSON, so that a Backend reads it as a job file. The document has its schema all the same.
+	body := doc.OpenAPI().Paths[d.path].Put.RequestBody
+	body.Content["application/json"] = &huma.MediaType{Schema: &huma.Schema{Ref: schemaPrefix + d.schema}}
+	alias(doc, d.path, http.StatusOK, http.StatusCreated)
+}
+
+func put[V view[V]](ctx context.Context, s *Server, d definition, in *putDefinition) (*tagged[V], error) {
+	if err := job.CheckName(in.name); err != nil {
+		return nil, invalid("path."+d.kind, "%v", err)
+	}
+	if d.reserved != "" && in.name == d.reserved {
+		return nil, invalid("path."+d.kind, "%q is the name under which commands without a job run", in.name)
+	}
+	pre, err := precondition(in.IfMatch, in.IfNoneMatch)
+	if err != nil {
+		return nil, err
+	}
+	view, created, err := s.back.Editor.Put(ctx, d.kind, in.name, in.Body, pre, caller(ctx))
+	if err != nil {
+		return nil, s.unmet(ctx, d.kind, in.name, pre, err)
+	}
+	v, ok := view.(V)
+	if !ok {
+		return nil, fmt.Errorf("put %s %s: the backend returned a %T", d.kind, in.name, view)
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return show(status, v), nil
+}
+
+// unmet is the answer to a write that did not happen. It returns nil for a nil err.
+func (s *Server) unmet(ctx context.Context, kind, name string, pre Precondition, err error) error {
+	if err == nil {
+		return nil
+	}
+	return problem(s.missing(ctx, kind, name, err), !pre.Any())
+}
+
+// missing turns job.ErrNotFound into an answer that names the definition that was probably meant. Other errors pass.
+func (s *Server) missing(ctx context.Context, kind, name string, err error) error {
+	if !errors.Is(err, job.ErrNotFound) {
+		return err
+	}
+	detail := fmt.Sprintf("there is no %s %q", kind, name)
+	if near := suggest.Nearest(name, s.names(ctx, kind)); near != "" && near != name {
+		detail += fmt.Sprintf(", did you mean %q?", near)
+	}
+	return huma.Error404NotFound(detail)
+}
+
+// names lists the definitions of a kind, as far as the mirror can be read: without them an answer only lacks a hint.
+func (s *Server) names(ctx context.Context, kind string) (names []string) {
+	switch kind {
+	case KindJob:
+		jobs, _ := s.back.Reader.Jobs(ctx)
+		for i := range jobs {
+			names = append(names, jobs[i].Job.Name)
+		}
+	case KindLimit:
+		limits, _ := s.back.Reader.Limits(ctx)
+		for i := range limits {
+			names = append(names, limits[i].Name)
+		}
+	}
+	return names
+}
