@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// actions are the keys of which a job has exactly one.
+// actions are the keys of which a job must have exactly one.
 var actions = job.Kinds()
 
 // ownVariables are the variables that rota sets for a job.
@@ -30,7 +30,8 @@ func (r *reader) action(own, key *yaml.Node, what string, s *job.Spec) {
 	case len(given) == 0:
 		r.failAbsent(key, actions[0], "add one of "+oneOf(actions), "%s does nothing", what)
 	case len(given) > 1:
-		r.fail(keyOf(own, given[1]), "keep one of them, or make two jobs", "%s has more than one action: %s", what, strings.Join(given, " and "))
+		r.fail(keyOf(own, given[1]), "keep one of them, or make two jobs",
+			"%s has more than one action: %s", what, strings.Join(given, " and "))
 	case given[0] != "command" && given[0] != "shell":
 		for _, k := range []string{"env", "dir", "resources"} {
 			if child(own, k) != nil {

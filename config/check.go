@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// derive fills the settings whose default depends on others or on the machine.
+// derive sets the defaults that depend on other settings or on the machine.
 func (s *Settings) derive() {
 	if s.Node.Name == "" {
 		host, err := os.Hostname()
@@ -33,7 +33,7 @@ func (s *Settings) derive() {
 	}
 }
 
-// unused warns of settings that were given and mean nothing beside others.
+// unused returns a warning for settings that other settings make useless.
 func (s *Settings) unused() (warnings []string) {
 	var keys []string
 	for _, setting := range settings {
@@ -47,7 +47,7 @@ func (s *Settings) unused() (warnings []string) {
 	return warnings
 }
 
-// label makes a DNS-1123 label of a host's name: its first part, as far as it can be one.
+// label makes a DNS-1123 label of the first part of a host's name. It is empty if no valid character is left.
 func label(host string) string {
 	host, _, _ = strings.Cut(strings.ToLower(host), ".")
 	host = strings.Map(func(c rune) rune {
@@ -59,7 +59,7 @@ func label(host string) string {
 	return strings.Trim(host[:min(len(host), job.MaxNameLength)], "-")
 }
 
-// failAt reports a mistake in the setting of a key, where it was given.
+// failAt returns a function that reports a mistake in a setting, at the place of its value.
 func failAt(sources map[string]given) func(key, hint, format string, args ...any) {
 	return func(key, hint, format string, args ...any) {
 		g := sources[key]
@@ -67,14 +67,14 @@ func failAt(sources map[string]given) func(key, hint, format string, args ...any
 	}
 }
 
-// checkStore is check for the settings that say how etcd is reached.
+// checkStore checks the settings of the connection to etcd.
 func (s *Settings) checkStore(sources map[string]given) {
 	fail := failAt(sources)
 	s.checkLogin(fail)
 	s.checkEtcd(fail)
 }
 
-// check reports what is wrong with settings that could be read, each where its value was given.
+// check reports mistakes in settings that could be read, each at the place of its value.
 func (s *Settings) check(sources map[string]given) {
 	fail := failAt(sources)
 	between := func(key string, d, low, high time.Duration) {
@@ -87,7 +87,8 @@ func (s *Settings) check(sources map[string]given) {
 		fail("node.name", "set node.name, --node-name or ROTA_NODE_NAME", "is no name: %v", err)
 	}
 	if s.Node.DataDir == "" {
-		fail("node.data_dir", "set node.data_dir, --node-data-dir or ROTA_NODE_DATA_DIR", "has no default, since neither XDG_STATE_HOME nor HOME is set")
+		fail("node.data_dir", "set node.data_dir, --node-data-dir or ROTA_NODE_DATA_DIR",
+			"has no default, since neither XDG_STATE_HOME nor HOME is set")
 	}
 	if reason := checkAddress(s.HTTP.Listen); reason != "" {
 		fail("http.listen", "such as 127.0.0.1:8470", "%s %s", quote(s.HTTP.Listen), reason)
@@ -105,7 +106,8 @@ func (s *Settings) check(sources map[string]given) {
 	between("dispatch.arm_ahead", s.Dispatch.ArmAhead, 0, time.Minute)
 	between("dispatch.max_clock_offset", s.Dispatch.MaxClockOffset, 10*time.Millisecond, time.Minute)
 	if may := job.CapacityRange; !may.Holds(s.Worker.Capacity) {
-		fail("worker.capacity", "to execute nothing here set worker.enabled: false", "%d is not between %d and %d", s.Worker.Capacity, may.Low, may.High)
+		fail("worker.capacity", "to execute nothing here set worker.enabled: false",
+			"%d is not between %d and %d", s.Worker.Capacity, may.Low, may.High)
 	}
 	between("worker.shutdown_grace", s.Worker.ShutdownGrace, 0, 24*time.Hour)
 	between("history.max_age", s.History.MaxAge, time.Hour, job.MaxDuration.Std())
@@ -117,31 +119,33 @@ func (s *Settings) check(sources map[string]given) {
 	}
 }
 
-// checkFiles checks that certificates and keys come together.
+// checkFiles checks that each certificate has its key.
 func (s *Settings) checkFiles(fail func(key, hint, format string, args ...any)) {
 	if (s.HTTP.TLS.Cert == "") != (s.HTTP.TLS.Key == "") {
-		fail(or(s.HTTP.TLS.Cert != "", "http.tls.cert", "http.tls.key"), "give http.tls.cert and http.tls.key", "is given without its counterpart")
+		pairMissing(fail, s.HTTP.TLS.Cert != "", "http.tls.cert", "http.tls.key")
 	}
 	if s.HTTP.TLS.ClientCA != "" && s.HTTP.TLS.Cert == "" {
 		fail("http.tls.client_ca", "give http.tls.cert and http.tls.key", "is given without http.tls.cert")
 	}
 }
 
-// checkLogin is checkFiles for etcd, where users and passwords come together as well.
+// checkLogin checks that each certificate and each user for etcd has its key or password.
 func (s *Settings) checkLogin(fail func(key, hint, format string, args ...any)) {
 	if (s.Etcd.TLS.Cert == "") != (s.Etcd.TLS.Key == "") {
-		fail(or(s.Etcd.TLS.Cert != "", "etcd.tls.cert", "etcd.tls.key"), "give etcd.tls.cert and etcd.tls.key", "is given without its counterpart")
+		pairMissing(fail, s.Etcd.TLS.Cert != "", "etcd.tls.cert", "etcd.tls.key")
 	}
 	if (s.Etcd.Username == "") != (s.Etcd.PasswordFile == "") {
-		fail(or(s.Etcd.Username != "", "etcd.username", "etcd.password_file"), "give etcd.username and etcd.password_file", "is given without its counterpart")
+		pairMissing(fail, s.Etcd.Username != "", "etcd.username", "etcd.password_file")
 	}
 }
 
-func or(first bool, a, b string) string {
+// pairMissing reports that one of two settings is given without the other: a if first, otherwise b.
+func pairMissing(fail func(key, hint, format string, args ...any), first bool, a, b string) {
+	given := b
 	if first {
-		return a
+		given = a
 	}
-	return b
+	fail(given, "give "+a+" and "+b, "is given without its counterpart")
 }
 
 func (s *Settings) checkEtcd(fail func(key, hint, format string, args ...any)) {
@@ -170,7 +174,7 @@ func (s *Settings) checkEtcd(fail func(key, hint, format string, args ...any)) {
 	}
 }
 
-// checkCluster checks the list of embedded members, of which this node must be one.
+// checkCluster checks the list of embedded members. This node must be one of them.
 func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)) {
 	if len(s.Etcd.Endpoints) > 0 || s.Etcd.Embedded.Cluster == "" {
 		return
@@ -202,7 +206,7 @@ func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)
 	}
 }
 
-// checkURL says what is wrong with the URL of a server, or "".
+// checkURL returns what is wrong with the URL of a server; empty if nothing is.
 func checkURL(text string) string {
 	u, err := url.Parse(text)
 	switch {
@@ -218,7 +222,7 @@ func checkURL(text string) string {
 	return ""
 }
 
-// checkAddress says what is wrong with host:port, or "".
+// checkAddress returns what is wrong with host:port; empty if nothing is.
 func checkAddress(addr string) string {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -230,7 +234,7 @@ func checkAddress(addr string) string {
 	return ""
 }
 
-// checkReachable is checkAddress for an address that others use.
+// checkReachable is like checkAddress for an address that other processes use.
 func checkReachable(addr string) string {
 	if reason := checkAddress(addr); reason != "" {
 		return reason

@@ -13,17 +13,17 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// maxDepth is how deep a file may nest.
+// maxDepth is how many levels a file may nest.
 const maxDepth = 64
 
-// maxMends is how many unquoted values are looked past in one file.
+// maxMends is how many values without quotes are mended in one file.
 const maxMends = 50
 
-// documents parses a source into the roots of its YAML documents, leaving out empty ones. Aliases and merge keys are
-// replaced by what they stand for.
+// documents returns the roots of the YAML documents of a source, without empty ones. Aliases and merge keys are replaced by
+// the values that they stand for.
 //
-// A value that YAML cannot read because it lacks quotes, such as */5 * * * *, is reported and then taken as if it had
-// them, so that the rest of the file is checked too. After any other mistake in the syntax the rest is not read.
+// If YAML cannot read a value because it lacks quotes, such as */5 * * * *, documents reports it and adds the quotes. So the
+// rest of the file is checked too. After any other mistake in the syntax, the rest is not read.
 func documents(src *source, c *collector) []*yaml.Node {
 	text := src.text
 	for mends := 0; ; mends++ {
@@ -43,7 +43,7 @@ func documents(src *source, c *collector) []*yaml.Node {
 	}
 }
 
-// parse returns the documents up to the first mistake.
+// parse returns the documents before the first mistake, and the mistake.
 func parse(text []byte) ([]*yaml.Node, error) {
 	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(maxDepth))))
 	if err != nil {
@@ -65,14 +65,14 @@ func parse(text []byte) ([]*yaml.Node, error) {
 	}
 }
 
-// where finds the place and the reason in an error of the YAML library.
+// where returns the place and the reason of an error of the YAML library.
 func where(err error, text []byte) (line, col int, msg string) {
 	var e *yaml.LoadError
 	if !errors.As(err, &e) {
 		return 0, 0, "is not YAML: " + err.Error()
 	}
 	line, col, msg = e.Mark.Line, e.Mark.Column, e.Message
-	// What was begun and never ended is shown where it began.
+	// Something that is never closed is reported where it begins.
 	if e.ContextMark.Line > 0 && (strings.Contains(msg, "unexpected end of stream") || strings.Contains(e.ContextMsg, "alias") ||
 		strings.Contains(e.ContextMsg, "anchor") || strings.Contains(e.ContextMsg, "flow")) {
 		line, col = e.ContextMark.Line, e.ContextMark.Column
@@ -80,7 +80,7 @@ func where(err error, text []byte) (line, col int, msg string) {
 	if e.ContextMsg != "" {
 		msg = e.ContextMsg + ": " + msg
 	}
-	// What is missing at the end is shown at the end of the last line that has something.
+	// Something that is missing at the end of the file is reported behind its last text.
 	if lines := strings.Split(strings.TrimRight(string(text), " \t\r\n"), "\n"); line > len(lines) {
 		line, col = len(lines), utf8.RuneCountInString(lines[len(lines)-1])+1
 		msg += ": the file ends too early"
@@ -88,7 +88,7 @@ func where(err error, text []byte) (line, col int, msg string) {
 	return line, max(col, 1), "is not YAML: " + msg
 }
 
-// syntaxHint explains the mistakes that people make in YAML.
+// syntaxHint returns a hint for a mistake that people often make in YAML.
 func syntaxHint(src *source, line int, msg string) string {
 	lines := strings.Split(string(src.text), "\n")
 	text := ""
@@ -117,22 +117,22 @@ func syntaxHint(src *source, line int, msg string) string {
 	return "check the quotes, brackets and indentation of this line and of the one before"
 }
 
-// unquotedStart finds where values begin that YAML cannot read without quotes. The other two find, from there, the
-// whole value: up to a comment or the end of the line, and inside brackets up to a comma or the closing bracket.
+// unquotedStart matches the beginning of a value that YAML cannot read without quotes. The other two match the whole value:
+// up to a comment or the end of the line, and inside brackets up to a comma or the closing bracket.
 var (
 	unquotedStart = regexp.MustCompile("(?:[:,-]\\s+|[\\[{]\\s*)([*@`%&])")
 	unquotedBlock = regexp.MustCompile(`^[^"']*?(?:\s+#|\s*$)`)
 	unquotedFlow  = regexp.MustCompile(`^[^"',\]}]*`)
 )
 
-// unquoted is a value that lacks its quotes, and the column at which it begins.
+// unquoted is a value without the quotes that it needs, and the column where it begins.
 type unquoted struct {
 	value string
 	start int
 }
 
-// mend puts quotes around the value on which the parser stumbled at line and col. It returns nil if missing quotes
-// are not the reason.
+// mend puts quotes around the value that the parser refused at line and col. It returns nil if missing quotes are not the
+// reason.
 func mend(text []byte, line, col int) ([]byte, unquoted) {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	if line < 1 || line > len(lines) {
@@ -160,7 +160,7 @@ func mend(text []byte, line, col int) ([]byte, unquoted) {
 	return bytes.Join(lines, nil), unquoted{value, utf8.RuneCountInString(before) + 1}
 }
 
-// cronLike tells a cron expression that lacks its quotes from a reference to an anchor.
+// cronLike matches a cron expression without quotes, and no reference to an anchor.
 var cronLike = regexp.MustCompile(`^\*(/\d|\s+[*?\dHL]|,|$)`)
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }

@@ -11,18 +11,18 @@ import (
 
 // Error is one mistake in a file or in a setting.
 type Error struct {
-	File    string // as it was named by the caller, or "environment", or a flag
-	Line    int    // from 1; 0 if no line is to blame
-	Col     int    // in characters, from 1; 0 if no column is to blame
-	Msg     string // what is wrong
-	Hint    string // what to do instead
-	Excerpt string // the line and, below it, a caret; may be empty
-	Path    string // the key of a request, such as retry.max; empty for the request as a whole and for files
-	Unread  bool   // the file could not be read; this may change without a change of the file
+	File    string // as the caller named it; or the environment variable or flag of a setting.
+	Line    int    // from 1; 0 if the mistake has no line.
+	Col     int    // in characters, from 1; 0 if the mistake has no column.
+	Msg     string // what is wrong.
+	Hint    string // what to do instead.
+	Excerpt string // the line, and a caret below it; may be empty.
+	Path    string // the key of a request, such as retry.max; empty for the request as a whole and for files.
+	Unread  bool   // the file could not be read; this may change without a change of the file.
 	Large   bool   // the value is larger than the store or a program takes
 }
 
-// Error returns the mistake with its excerpt and hint, on several lines.
+// Error returns the mistake with its excerpt and its hint, on several lines.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.position())
@@ -52,7 +52,7 @@ func (e *Error) position() string {
 	return fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Col)
 }
 
-// Errors is every mistake that was found, by file and position. It is never returned empty.
+// Errors lists every mistake, by file and position. A function never returns empty Errors.
 type Errors []*Error
 
 // Error returns all mistakes, each as [Error.Error] writes it.
@@ -73,14 +73,14 @@ func (e Errors) Unwrap() []error {
 	return list
 }
 
-// maxErrors bounds the mistakes that are kept of one load: nobody reads more, and a hostile file could name millions.
+// maxErrors is how many mistakes are kept of one load. A hostile file could have millions.
 const maxErrors = 1000
 
-// collector gathers mistakes. The same mistake at the same place counts once: what defaults say is read for each job.
+// collector gathers mistakes. It keeps the same mistake at the same place once, since defaults are read for each job.
 type collector struct {
 	errs    Errors
 	seen    map[Error]bool
-	found   int // all of them, those that were not kept included
+	found   int // all mistakes, also those that were not kept
 	dropped bool
 }
 
@@ -99,14 +99,14 @@ func (c *collector) add(e *Error) {
 	c.errs = append(c.errs, e)
 }
 
-// full says whether nothing more is kept; then there is more.
+// full reports whether no more mistakes are kept, and records that there is at least one more.
 func (c *collector) full() bool {
 	full := len(c.errs) >= maxErrors
 	c.dropped = c.dropped || full
 	return full
 }
 
-// err returns what was gathered as Errors, or nil. Files keep the order in which they were read.
+// err returns the mistakes as Errors; nil if there are none. Files keep the order in which they were read.
 func (c *collector) err() error {
 	if len(c.errs) == 0 {
 		return nil
@@ -128,7 +128,7 @@ func (c *collector) err() error {
 	return c.errs
 }
 
-// quote writes a value for a message: with quotes, and not all of it when it is long.
+// quote returns a value in quotes for a message. It shortens a long value.
 func quote(s string) string {
 	const most = 60
 	if utf8.RuneCountInString(s) > most {
@@ -137,7 +137,7 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// excerpt returns a line of text with a caret below its col-th character. Of a long line it shows what is near col.
+// excerpt returns a line of text with a caret below its col-th character. It shortens a long line to the text near col.
 func excerpt(line string, col int) string {
 	const width = 120
 	runes := []rune(line)

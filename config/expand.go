@@ -6,11 +6,11 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxExpansion is how many nodes the aliases of a file may add to it: enough for shared settings, too little for
-// a file that doubles itself with each line.
+// maxExpansion is how many nodes the aliases of a file may add to it. It is enough for shared settings, and stops a file that
+// doubles itself with each line.
 const maxExpansion = 10_000
 
-// expander replaces aliases and merge keys (<<) by what they stand for.
+// expander replaces aliases and merge keys (<<) by the values that they stand for.
 type expander struct {
 	src    *source
 	c      *collector
@@ -19,7 +19,7 @@ type expander struct {
 	broken bool
 }
 
-// expand returns copies of the roots without aliases, or nothing after a mistake.
+// expand returns copies of the roots without aliases; nil after a mistake.
 func expand(src *source, c *collector, roots []*yaml.Node) []*yaml.Node {
 	x := &expander{src: src, c: c, active: map[*yaml.Node]bool{}}
 	out := make([]*yaml.Node, 0, len(roots))
@@ -37,7 +37,7 @@ func (x *expander) fail(n *yaml.Node, hint, msg string) {
 	x.c.add(x.src.blame(n.Line, n.Column, msg, hint))
 }
 
-// node returns a copy of n. via is the alias that led to it, if one did.
+// node returns a copy of n. via is the alias that refers to n; nil if none does.
 func (x *expander) node(n, via *yaml.Node) *yaml.Node {
 	if x.broken {
 		return n
@@ -85,7 +85,7 @@ func (x *expander) alias(n *yaml.Node) *yaml.Node {
 	return x.node(n.Alias, n)
 }
 
-// merge adds to a mapping what it lacks of one mapping or of several: the first one wins.
+// merge adds to a mapping the keys that it lacks, from one mapping or a list of them. The first mapping wins.
 func (x *expander) merge(into, key, from *yaml.Node) {
 	list := []*yaml.Node{from}
 	if from.Kind == yaml.SequenceNode {
@@ -100,7 +100,7 @@ func (x *expander) merge(into, key, from *yaml.Node) {
 	}
 }
 
-// missingPairs returns the keys and values of a mapping that another one lacks.
+// missingPairs returns the keys and values of from whose keys in lacks.
 func missingPairs(in, from *yaml.Node) []*yaml.Node {
 	have := map[string]bool{}
 	for i := 0; i+1 < len(in.Content); i += 2 {

@@ -11,13 +11,13 @@ import (
 // version is the version of job files that this package reads.
 const version = "1"
 
-// later are keys whose meaning is settled and which are not supported yet.
+// later lists keys whose meaning is decided and which are not supported yet.
 var later = []string{"after"}
 
-// topKeys are the keys of a job file, in the order in which they are written.
+// topKeys lists the keys of a job file in the order in which they are written.
 var topKeys = []string{"version", "defaults", "jobs", "limits", "notifiers"}
 
-// document reads one YAML document: a job file of its own.
+// document reads one YAML document. Each document is a job file of its own.
 func (l *loader) document(r *reader, root *yaml.Node) {
 	var defaults, jobs, limits, notifiers *yaml.Node
 	ok := r.pairs(root, "a job file", func(key, value *yaml.Node) {
@@ -60,7 +60,8 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 	}
 	switch {
 	case jobs == nil && defaults != nil:
-		r.fail(keyOf(root, "defaults"), "put them into the files that have the jobs, or write jobs: {} for none", "defaults are for the jobs of their own file, which has none")
+		r.fail(keyOf(root, "defaults"), "put them into the files that have the jobs, or write jobs: {} for none",
+			"defaults are for the jobs of their own file, which has none")
 	case jobs == nil && limits == nil && notifiers == nil:
 		r.fail(root, "add jobs:, limits: or notifiers:, or write jobs: {} for none", "job file has no jobs")
 	case jobs != nil && !isNull(jobs):
@@ -83,7 +84,7 @@ func (r *reader) notYet(key *yaml.Node) {
 // defaultKeys are the keys of a job that defaults may have.
 var defaultKeys = slices.DeleteFunc(slices.Clone(jobKeys), func(f row[job.Spec]) bool { return f.perJob })
 
-// defaults checks the defaults by themselves, since a file may have no job that uses them.
+// defaults checks the defaults alone, since a file may have no job that uses them.
 func (r *reader) defaults(n *yaml.Node) {
 	var spec job.Spec
 	ok := readKeys(r, n, "defaults", "", defaultKeys, func(key *yaml.Node) {
@@ -126,7 +127,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	own := value
 	value = withDefaults(value, defaults)
 	var spec job.Spec
-	misspelt := false // an action
+	misspelt := false // one of the actions
 	ok := readKeys(r, value, what, "", jobKeys, func(key *yaml.Node) {
 		if slices.Contains(later, key.Value) {
 			r.notYet(key)
@@ -155,13 +156,13 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	}
 }
 
-// jobKey is where a job begins of which nothing is wrong so far.
+// jobKey is the place of the name of a job without mistakes so far.
 type jobKey struct {
 	r    *reader
 	node *yaml.Node
 }
 
-// checkSizes refuses jobs that the store would not take, with the notifiers that they name.
+// checkSizes reports jobs that are too large for the store. The notifiers that a job names count too.
 func (l *loader) checkSizes() {
 	for _, key := range l.sound {
 		spec := l.jobs[key.node.Value].Spec
@@ -172,8 +173,8 @@ func (l *loader) checkSizes() {
 	}
 }
 
-// withDefaults returns a job's mapping with what it lacks taken from defaults. Mappings inside it, such as env and
-// retry, are completed key by key; an empty one ({}) stands for nothing and takes no default.
+// withDefaults returns a job's mapping with the keys that it lacks from defaults. It completes mappings inside, such as env
+// and retry, key by key. An empty mapping ({}) means none and takes no default.
 func withDefaults(own, defaults *yaml.Node) *yaml.Node {
 	if defaults == nil || own.Kind != yaml.MappingNode || defaults.Kind != yaml.MappingNode {
 		return own
@@ -192,7 +193,7 @@ func withDefaults(own, defaults *yaml.Node) *yaml.Node {
 	}
 	missing := missingPairs(own, defaults)
 	for i := 0; i+1 < len(missing); i += 2 {
-		// Whatever else defaults hold was reported when they were read.
+		// Other keys were reported when the defaults were read.
 		if defaultKeys.has(missing[i].Value) {
 			merged.Content = append(merged.Content, missing[i], missing[i+1])
 		}
@@ -200,7 +201,7 @@ func withDefaults(own, defaults *yaml.Node) *yaml.Node {
 	return &merged
 }
 
-// child returns the value of a key, or nil.
+// child returns the value of a key; nil if the mapping lacks it or n is no mapping.
 func child(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil

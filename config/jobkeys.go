@@ -11,11 +11,11 @@ import (
 // The limits of a job file. They are far beyond use and keep a job's record small enough for the store. Package job has the
 // ranges of numbers.
 const (
-	maxDescription = 1 << 10   // bytes
-	maxText        = 64 << 10  // bytes of a shell script, an argument, a body or a value of env
-	maxURL         = 8 << 10   // bytes
-	maxPayload     = 256 << 10 // bytes of JSON; a program gets less: job.MaxToldPayload
-	maxEntries     = 256       // entries of env, headers and workers
+	maxDescription = 1 << 10   // bytes.
+	maxText        = 64 << 10  // bytes of a shell script, an argument, a body or a value of env.
+	maxURL         = 8 << 10   // bytes.
+	maxPayload     = 256 << 10 // bytes of JSON; a program gets less: job.MaxToldPayload.
+	maxEntries     = 256       // entries of env, headers and workers.
 	maxArguments   = 1024      // of a command
 )
 

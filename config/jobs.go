@@ -10,15 +10,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Set is what one or more job files say, complete and checked.
+// Set has the definitions of one or more job files, complete and checked.
 type Set struct {
 	Jobs   map[string]Definition      // by name
 	Limits map[string]LimitDefinition // by name
-	// Hash is the same for two sets that mean the same, however they are written and wherever they were read.
+	// Hash is equal for two sets with the same meaning. The text and the place of the files do not matter.
 	Hash string
 }
 
-// Definition is one job and the place where its name stands.
+// Definition is one job and the place of its name.
 type Definition struct {
 	Name string
 	File string
@@ -26,9 +26,9 @@ type Definition struct {
 	Spec job.Spec // with the file's defaults and job.Spec.WithDefaults applied
 }
 
-// LoadJobs reads job files, and the job files (*.yaml, *.yml) of directories, in the order given; a file that is named
-// twice is read once. Hidden files and the directories inside a directory are left out. On any mistake it returns
-// Errors with every mistake of every file.
+// LoadJobs reads job files in the order given. Of a directory it reads the files *.yaml and *.yml, without hidden files and
+// subdirectories. It reads a file once, even if paths name it twice. On any mistake it returns Errors with every mistake of
+// every file.
 func LoadJobs(paths []string) (*Set, error) {
 	l := newLoader()
 	read := map[string]bool{}
@@ -39,7 +39,7 @@ func LoadJobs(paths []string) (*Set, error) {
 			continue
 		}
 		for _, file := range files {
-			one, err := filepath.Abs(file) // however it is spelt
+			one, err := filepath.Abs(file) // one spelling for each file
 			if err != nil {
 				one = file
 			}
@@ -58,7 +58,7 @@ func LoadJobs(paths []string) (*Set, error) {
 	return l.set()
 }
 
-// ParseJobs reads the text of one job file. name stands for the file's name in errors and in the Set.
+// ParseJobs reads the text of one job file. Errors and the Set use name as the name of the file.
 func ParseJobs(name string, text []byte) (*Set, error) {
 	l := newLoader()
 	if len(text) > maxFile {
@@ -74,7 +74,7 @@ func ParseJobs(name string, text []byte) (*Set, error) {
 	return l.set()
 }
 
-// loader gathers the jobs of all sources.
+// loader gathers the definitions of all sources.
 type loader struct {
 	c         *collector
 	jobs      map[string]Definition
@@ -104,7 +104,7 @@ func (l *loader) source(src *source) {
 	}
 }
 
-// set returns the result: the jobs, or all mistakes.
+// set returns the Set, or all mistakes.
 func (l *loader) set() (*Set, error) {
 	l.notifiers.resolve(l.jobs)
 	l.checkUses()
@@ -122,7 +122,7 @@ func (l *loader) set() (*Set, error) {
 	return &Set{Jobs: l.jobs, Limits: l.limits, Hash: hash}, nil
 }
 
-// hashJobs hashes the JSON of all specs; encoding/json sorts the names.
+// hashJobs returns a hash of the JSON of all specs, which encoding/json sorts by name.
 func hashJobs(jobs map[string]Definition, limits map[string]LimitDefinition) (string, error) {
 	specs := make(map[string]job.Spec, len(jobs))
 	for name, d := range jobs {
@@ -132,7 +132,7 @@ func hashJobs(jobs map[string]Definition, limits map[string]LimitDefinition) (st
 	if err != nil {
 		return "", fmt.Errorf("hash jobs: %w", err)
 	}
-	if len(limits) > 0 { // without any, the hash is what it was before there could be some
+	if len(limits) > 0 { // without limits, the hash is that of versions that had none
 		bounds := make(map[string]job.LimitSpec, len(limits))
 		for name, d := range limits {
 			bounds[name] = d.Spec

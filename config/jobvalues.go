@@ -107,7 +107,7 @@ func sizeHint(text string) string {
 	switch unit := strings.ToUpper(strings.TrimSpace(text[len(digits):])); {
 	case unit == "" || unit == "B":
 		return fmt.Sprintf("add a unit: %sMiB, or another of KiB, MiB, GiB and TiB", digits)
-	case strings.Contains("KMGT", unit[:1]):
+	case strings.ContainsAny(unit[:1], "KMGT"):
 		return fmt.Sprintf("write %s%siB: without the i it is a power of 1000 to some programs and of 1024 to others", digits, unit[:1])
 	}
 	return "such as 512MiB or 2GiB"

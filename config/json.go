@@ -11,14 +11,15 @@ import (
 
 // data returns a tree as compact JSON with the keys in the order in which they are written. Numbers keep their digits: 1 does
 // not become 1.0. fail reports a value that is too large.
-func (r *reader) data(n *yaml.Node, what string, fail func(r *reader, n *yaml.Node, hint, format string, args ...any)) json.RawMessage {
+func (r *reader) data(n *yaml.Node, what string, fail failFunc) json.RawMessage {
 	before := r.mistakes()
 	text := r.appendJSON(nil, n, what)
 	if r.mistakes() != before {
 		return nil
 	}
 	if len(text) > maxPayload {
-		fail(r, n, "keep large data elsewhere and name the place", "%s has %d bytes as JSON, at most %d are allowed", what, len(text), maxPayload)
+		fail(r, n, "keep large data elsewhere and name the place",
+			"%s has %d bytes as JSON, at most %d are allowed", what, len(text), maxPayload)
 		return nil
 	}
 	return text
@@ -65,7 +66,7 @@ func (r *reader) appendJSON(b []byte, n *yaml.Node, what string) []byte {
 	return appendString(b, n.Value)
 }
 
-// literal writes a YAML number or boolean as JSON has it.
+// literal returns a YAML number or boolean as JSON.
 func literal(n *yaml.Node) (string, error) {
 	if n.Tag != "!!bool" && json.Valid([]byte(n.Value)) {
 		return n.Value, nil
@@ -90,7 +91,7 @@ func literal(n *yaml.Node) (string, error) {
 
 func appendString(b []byte, s string) []byte {
 	text, err := json.Marshal(s)
-	if err != nil { // not for a string
+	if err != nil { // a string can always be encoded
 		return append(b, `""`...)
 	}
 	return append(b, text...)

@@ -12,19 +12,19 @@ import (
 // Key describes one key of a job file. Reading, the JSON Schema, the reference and `rota config schema` all use it.
 type Key struct {
 	Name    string
-	Doc     string // what the key does
-	Type    string // in words, such as duration
-	Default string // as YAML; empty for none
-	Range   string // the values that are allowed; empty for any value of the type
-	Example string // as YAML on one line
-	Zero    string // what leaving the key out or zero means; empty where Default says it
-	Keys    []Key  // the keys of a mapping; nil for other types
+	Doc     string // what the key does.
+	Type    string // in words, such as duration.
+	Default string // as YAML; empty for none.
+	Range   string // the values that are allowed; empty for any value of the type.
+	Example string // as YAML on one line.
+	Zero    string // what leaving the key out or zero means; empty where Default says it.
+	Keys    []Key  // the keys of a mapping; nil for other types.
 
-	required bool   // a mapping without this key is refused
-	perJob   bool   // defaults may not have this key
-	layout   layout // how a job file is written
-	schema   object // JSON Schema without description and default
-	request  object // schema in a request to the API; nil: schema
+	required bool   // a mapping without this key is refused.
+	perJob   bool   // defaults may not have this key.
+	layout   layout // how a job file is written.
+	schema   object // JSON Schema without description and default.
+	request  object // schema in a request to the API; nil: schema.
 	standard any    // the default as a value; nil for none
 }
 
@@ -40,10 +40,10 @@ type table[T any] []row[T]
 
 // kind is a type of value: how it is read, and how the schema and people describe it.
 type kind[V any] struct {
-	name    string // Key.Type
-	limits  string // Key.Range
+	name    string // Key.Type.
+	limits  string // Key.Range.
 	schema  object
-	request object // Key.request
+	request object // Key.request.
 	layout  layout
 	keys    []Key
 	read    func(r *reader, n *yaml.Node, what string) V

@@ -81,12 +81,16 @@ func asText[T ~string](k kind[T]) kind[string] {
 func listOf[V any](item kind[V], l layout) kind[[]V] {
 	return kind[[]V]{
 		name: item.name + " or list", limits: item.limits, layout: l,
-		schema: object{"anyOf": []object{item.schema, {"type": "array", "items": item.schema, "minItems": 1}}},
+		schema: oneOrMore(item.schema),
 		read: func(r *reader, n *yaml.Node, what string) (list []V) {
 			r.items(n, what, true, func(_ int, n *yaml.Node) { list = append(list, item.read(r, n, what)) })
 			return list
 		},
 	}
+}
+
+func oneOrMore(item object) object {
+	return object{"anyOf": []object{item, {"type": "array", "items": item, "minItems": 1}}}
 }
 
 // uniqueInOrder keeps each value of a list once, in the order of all.
@@ -161,7 +165,7 @@ func words(name string, l layout, read func(r *reader, n *yaml.Node, what string
 }
 
 // data is any value. It is kept as JSON; fail reports one that is too large.
-func data(fail func(r *reader, n *yaml.Node, hint, format string, args ...any)) kind[json.RawMessage] {
+func data(fail failFunc) kind[json.RawMessage] {
 	return kind[json.RawMessage]{
 		name: "any value", limits: fmt.Sprintf("at most %d bytes as JSON", maxPayload), schema: object{},
 		read: func(r *reader, n *yaml.Node, what string) json.RawMessage { return r.data(n, what, fail) },

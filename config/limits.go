@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// LimitDefinition is one limit and the place where its name stands.
+// LimitDefinition is one limit and the place of its name.
 type LimitDefinition struct {
 	Name string
 	File string
@@ -17,13 +17,13 @@ type LimitDefinition struct {
 	Spec job.LimitSpec
 }
 
-// limitUse is where a job names a limit.
+// limitUse is a place where a job names a limit.
 type limitUse struct {
 	r    *reader
 	node *yaml.Node
 }
 
-// limit reads the definition of one limit and adds it.
+// limit reads the definition of one limit.
 func (l *loader) limit(r *reader, key, value *yaml.Node) {
 	if l.c.full() {
 		return
@@ -33,7 +33,8 @@ func (l *loader) limit(r *reader, key, value *yaml.Node) {
 		r.badName(key, "limit", err)
 	}
 	if other, ok := l.limits[name]; ok {
-		r.fail(key, "rename or remove one of the two", "duplicate limit %s: already defined at %s:%d", quote(name), other.File, other.Line)
+		r.fail(key, "rename or remove one of the two",
+			"duplicate limit %s: already defined at %s:%d", quote(name), other.File, other.Line)
 		return
 	}
 	d := LimitDefinition{Name: name, File: r.src.name, Line: key.Line}
@@ -52,7 +53,7 @@ func (l *loader) limit(r *reader, key, value *yaml.Node) {
 	l.limits[name] = d
 }
 
-// uses notes which limits a job names. Which of them there are is known when all files have been read.
+// uses records the limits that a job names. checkUses compares them with the definitions of all files.
 func (l *loader) uses(r *reader, value *yaml.Node) {
 	n := child(value, "limits")
 	if n == nil {
@@ -67,12 +68,12 @@ func (l *loader) uses(r *reader, value *yaml.Node) {
 	}
 }
 
-// checkUses refuses limits that are named and not defined.
+// checkUses reports names of limits that are not defined.
 func (l *loader) checkUses() {
 	for _, use := range l.used {
 		name := use.node.Value
 		if _, defined := l.limits[name]; defined || use.node.Kind != yaml.ScalarNode || job.CheckName(name) != nil {
-			continue // or reported already
+			continue // defined, or reported before
 		}
 		if l.exists != nil {
 			known, err := l.exists("limit", name)
@@ -94,7 +95,7 @@ func (l *loader) checkUses() {
 // limitNames are the names of limits that a job holds.
 var limitNames = kind[[]string]{
 	name: "name or list", limits: fmt.Sprintf("at most %d names", job.MaxLimits), layout: inFlow,
-	schema: listOf(kind[string]{schema: object{"type": "string", "pattern": namePattern, "maxLength": job.MaxNameLength}}, plain).schema,
+	schema: oneOrMore(object{"type": "string", "pattern": namePattern, "maxLength": job.MaxNameLength}),
 	read: func(r *reader, n *yaml.Node, what string) (names []string) {
 		r.items(n, what, true, func(i int, n *yaml.Node) {
 			name, ok := r.scalar(n, what, "the name of a limit")
@@ -122,12 +123,13 @@ func (r *reader) rate(n *yaml.Node, what string) job.Rate {
 	}
 	rate, err := job.ParseRate(s)
 	if err != nil {
-		r.fail(n, fmt.Sprintf("write a number from 1 to %d and /s, /m or /h, such as 10/s", job.MaxRate), "%s %s is not a rate", what, quote(s))
+		r.fail(n, fmt.Sprintf("write a number from 1 to %d and /s, /m or /h, such as 10/s", job.MaxRate),
+			"%s %s is not a rate", what, quote(s))
 	}
 	return rate
 }
 
-// ratio reads a number above zero and up to one.
+// ratio reads a number that is more than zero and at most one.
 func (r *reader) ratio(n *yaml.Node, what string) float64 {
 	s, ok := r.scalar(n, what, "a number")
 	if !ok {

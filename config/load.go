@@ -12,29 +12,30 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// given is a value as it was given, and where.
+// given is the value of a setting, and the place that it comes from.
 type given struct {
 	origin string
 	reader *reader
 	node   *yaml.Node
 }
 
-// LoadSettings reads the settings of a process. For each one, a flag that was set wins over its variable in environ
-// (as of os.Environ), that over the file, and that over the default. file may be empty for none, flags nil.
-// On any mistake it returns Errors with all of them.
+// LoadSettings reads the settings of a process. For each setting, a flag wins over the variable in environ (from os.Environ),
+// the variable over the file, and the file over the default. An empty file and nil flags stand for none. On any mistake it
+// returns Errors with all mistakes.
 func LoadSettings(file string, flags *pflag.FlagSet, environ []string) (Settings, error) {
 	return loadUnder(file, flags, environ, "", (*Settings).check)
 }
 
-// LoadEtcd reads those settings that say how etcd is reached, for who only looks at a store: what else a process would need is
-// neither asked for nor checked.
+// LoadEtcd reads and checks only the settings of the connection to etcd, for commands that read a store.
 func LoadEtcd(file string, environ []string) (Etcd, error) {
 	s, err := loadUnder(file, nil, environ, "etcd.", (*Settings).checkStore)
 	return s.Etcd, err
 }
 
-// loadUnder reads the settings whose keys begin with a prefix, and has them checked.
-func loadUnder(file string, flags *pflag.FlagSet, environ []string, prefix string, check func(*Settings, map[string]given)) (Settings, error) {
+// loadUnder reads the settings whose keys begin with a prefix, and calls check if they could be read.
+func loadUnder(
+	file string, flags *pflag.FlagSet, environ []string, prefix string, check func(*Settings, map[string]given),
+) (Settings, error) {
 	c := &collector{}
 	env := environment(environ)
 	v := viper.New()
@@ -72,8 +73,8 @@ func loadUnder(file string, flags *pflag.FlagSet, environ []string, prefix strin
 	return s, nil
 }
 
-// layers puts the values of all origins into viper, which knows which of them wins. Values are kept as given structs,
-// so that viper neither converts them nor changes the case of labels.
+// layers puts the values of all origins into viper, which picks the winner. Each value is a given, so that viper neither
+// converts it nor changes the case of labels.
 type layers struct {
 	c *collector
 	v *viper.Viper
@@ -113,14 +114,14 @@ func (l layers) flags(flags *pflag.FlagSet) {
 	}
 }
 
-// merge lays values over those of earlier calls.
+// merge puts values over those of earlier calls.
 func (l layers) merge(values map[string]any) {
 	if err := l.v.MergeConfigMap(values); err != nil {
 		l.c.add(&Error{File: "settings", Msg: err.Error()})
 	}
 }
 
-// nest puts a value into maps of maps, as viper wants it.
+// nest puts a value into maps of maps, the form that viper reads.
 func nest(values map[string]any, key string, g given) {
 	first, rest, found := strings.Cut(key, ".")
 	if !found {
@@ -135,7 +136,7 @@ func nest(values map[string]any, key string, g given) {
 	nest(below, rest, g)
 }
 
-// value returns the winner.
+// value returns the winner, and whether any origin has a value.
 func (l layers) value(s setting) (given, bool) {
 	if g, ok := l.v.Get(s.key).(given); ok {
 		return g, true
@@ -143,7 +144,7 @@ func (l layers) value(s setting) (given, bool) {
 	return given{OriginDefault, &reader{src: &source{name: "default of " + s.key}, c: l.c}, &yaml.Node{}}, false
 }
 
-// file reads the settings file, strictly.
+// file reads the settings file. It reports every key that is unknown.
 func (l layers) file(path string) {
 	src, err := readSource(path)
 	if err != nil {
@@ -152,7 +153,7 @@ func (l layers) file(path string) {
 	}
 	roots := documents(src, l.c)
 	if len(roots) == 0 {
-		return // an empty file leaves everything at its default
+		return // an empty file leaves every setting at its default
 	}
 	r := &reader{src: src, c: l.c}
 	if len(roots) > 1 {
@@ -174,7 +175,8 @@ func (l layers) section(r *reader, n *yaml.Node, prefix string, values map[strin
 		switch {
 		case path == "auth":
 			if !isNull(value) && (value.Kind != yaml.MappingNode || len(value.Content) > 0) {
-				r.fail(key, "remove it; until then, http.listen on a loopback address or http.tls.client_ca keep strangers out", "auth is not supported yet")
+				r.fail(key, "remove it; until then, http.listen on a loopback address or http.tls.client_ca keep strangers out",
+					"auth is not supported yet")
 			}
 		case slices.Contains(settingNames(), path):
 			if isNull(value) {
@@ -184,7 +186,7 @@ func (l layers) section(r *reader, n *yaml.Node, prefix string, values map[strin
 			nest(values, path, given{OriginFile, r, value})
 		case isSection(path):
 			if isNull(value) {
-				return // a section whose keys are all commented out
+				return // a section with all keys commented out
 			}
 			l.section(r, value, path+".", values)
 		default:
@@ -227,14 +229,16 @@ func environment(environ []string) map[string]string {
 	return env
 }
 
-// otherVariables are the ROTA_… variables that are no settings: those of the commands, and those of jobs, since a job
-// may start rota.
-var otherVariables = append([]string{"ROTA_SERVER", "ROTA_TOKEN_FILE", "ROTA_CACERT", "ROTA_CERT", "ROTA_CERT_KEY", "ROTA_CONFIG"}, ownVariables...)
+// otherVariables are the ROTA_… variables that are no settings: those of commands, and those of jobs, because a job may start
+// rota.
+var otherVariables = append([]string{
+	"ROTA_SERVER", "ROTA_TOKEN_FILE", "ROTA_CACERT", "ROTA_CERT", "ROTA_CERT_KEY", "ROTA_CONFIG",
+}, ownVariables...)
 
-// ofKubernetes matches the variables that Kubernetes sets in every container for a Service called rota or rota-….
+// ofKubernetes matches the variables that Kubernetes sets in every container for a Service named rota or rota-….
 var ofKubernetes = regexp.MustCompile(`^ROTA_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP|SCTP)(_.*)?)?)$`)
 
-// Variables lists those of environ that give a setting, or name the settings file, by name.
+// Variables returns the names of the variables in environ that set a setting or name the settings file.
 func Variables(environ []string) (names []string) {
 	env := environment(environ)
 	for _, name := range sortedKeys(env) {

@@ -12,11 +12,11 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Marshal is MarshalSet without limits.
+// Marshal writes jobs as a job file, as MarshalSet does.
 func Marshal(jobs map[string]job.Spec) ([]byte, error) { return MarshalSet(jobs, nil) }
 
-// MarshalSet writes jobs and limits as a job file: by name, each with its keys in the documented order and without those
-// that say what is the default anyway. ParseJobs reads the same from it.
+// MarshalSet writes jobs and limits as a job file, by name. The keys of a job have their documented order. Keys with the
+// default value are left out. ParseJobs reads the same definitions from the result.
 func MarshalSet(jobs map[string]job.Spec, limits map[string]job.LimitSpec) ([]byte, error) {
 	list, keys := mapping(), jobKeys.keys()
 	for _, name := range sortedKeys(jobs) {
@@ -49,7 +49,8 @@ func MarshalSet(jobs map[string]job.Spec, limits map[string]job.LimitSpec) ([]by
 }
 
 func dump(n *yaml.Node) ([]byte, error) {
-	text, err := yaml.Dump(n, yaml.WithV4Defaults(), yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false), yaml.WithQuotePreference(yaml.QuoteDouble))
+	text, err := yaml.Dump(n, yaml.WithV4Defaults(), yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false),
+		yaml.WithQuotePreference(yaml.QuoteDouble))
 	if err != nil {
 		return nil, fmt.Errorf("write yaml: %w", err)
 	}
@@ -61,14 +62,14 @@ func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!ma
 func scalar(tag, value string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 	switch strings.ToLower(value) {
-	case "yes", "no", "on", "off", "y", "n": // other programs read them as booleans
+	case "yes", "no", "on", "off", "y", "n": // some programs read these words as booleans
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n
 }
 
-// baseOf returns the Spec of which every value that it shares with s goes without saying. The values that must be
-// said are different from any.
+// baseOf returns a Spec with the defaults of s. A value that s shares with it is left out of the file. A value that must be
+// written is different from every valid value.
 func baseOf(s job.Spec) job.Spec {
 	var base job.Spec
 	if s.Retry != nil {
@@ -93,7 +94,7 @@ func baseOf(s job.Spec) job.Spec {
 	return base
 }
 
-// specNode returns a Spec, or limits, as YAML. Their JSON has the keys of a job file in their order.
+// specNode returns a Spec or limits as YAML. Their JSON has the keys of a job file in the same order.
 func specNode(s any) (*yaml.Node, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -104,7 +105,7 @@ func specNode(s any) (*yaml.Node, error) {
 	return p.node(0, 0)
 }
 
-// prune removes what a mapping shares with base.
+// prune removes the keys of a mapping whose values are equal in base.
 func prune(n, base *yaml.Node) {
 	var kept []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -137,12 +138,12 @@ func same(a, b *yaml.Node) bool {
 type layout int
 
 const (
-	plain         layout = iota // each entry on a line of its own
-	inFlow                      // on one line: {a: 1} or [a, b]
-	inFlowIfShort               // on one line if it is short
-	eachInFlow                  // each value of a mapping on one line
-	oneQuoted                   // texts in quotes; a list of one as its element
-	quotedInFlow                // texts in quotes, on one line
+	plain         layout = iota // each entry on a line of its own.
+	inFlow                      // on one line: {a: 1} or [a, b].
+	inFlowIfShort               // on one line if it is short.
+	eachInFlow                  // each value of a mapping on one line.
+	oneQuoted                   // texts in quotes; a list of one as its element.
+	quotedInFlow                // texts in quotes, on one line.
 	asBlock                     // a text of several lines as a block
 )
 

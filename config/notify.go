@@ -11,24 +11,24 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxNotifiers bounds how many a job may name.
+// maxNotifiers is how many notifiers a job may name.
 const maxNotifiers = 16
 
-// notifiers gathers what all sources say of notifiers, and which jobs name which: a job may stand before the notifier that
-// it names, and in another file.
+// notifiers gathers the notifiers of all sources, and the places where jobs name them. A job may name a notifier of a later
+// file.
 type notifiers struct {
 	known map[string]notifier
 	uses  []use
 }
 
-// notifier is a definition and the place where its name stands.
+// notifier is a definition and the place of its name.
 type notifier struct {
 	file string
 	line int
 	job.Notifier
 }
 
-// use is a name in a job's notify.
+// use is a place where a job names a notifier.
 type use struct {
 	reader    *reader
 	node      *yaml.Node
@@ -47,14 +47,15 @@ func (s *notifiers) define(r *reader, key, value *yaml.Node) {
 			return
 		}
 		if other, ok := s.known[name]; ok {
-			r.fail(key, "rename or remove one of the two", "duplicate notifier %s: already defined at %s:%d", quote(name), other.file, other.line)
+			r.fail(key, "rename or remove one of the two",
+				"duplicate notifier %s: already defined at %s:%d", quote(name), other.file, other.line)
 			return
 		}
 		s.known[name] = notifier{r.src.name, key.Line, r.notifier(key, value)}
 	})
 }
 
-// notifierName checks a name.
+// notifierName reports whether a name is valid, and the mistake if it is not.
 func (r *reader) notifierName(key *yaml.Node) bool {
 	err := job.CheckName(key.Value)
 	if err == nil {
@@ -64,7 +65,7 @@ func (r *reader) notifierName(key *yaml.Node) bool {
 	return false
 }
 
-// notifier reads a definition.
+// notifier reads the definition of one notifier.
 func (r *reader) notifier(key, value *yaml.Node) (to job.Notifier) {
 	what := "notifier " + quote(key.Value)
 	if isNull(value) {
@@ -87,7 +88,7 @@ var notifierURL = kind[string]{
 	},
 }
 
-// notifierURL checks a URL as far as it is known before its references are resolved.
+// notifierURL checks the parts of a URL that are known before its references are resolved.
 func (r *reader) notifierURL(n *yaml.Node, text string) {
 	if text == "" {
 		return
@@ -116,7 +117,7 @@ func (r *reader) notifierURL(n *yaml.Node, text string) {
 		fail("such as slack://…, or generic://host/path for a webhook", "url of a notifier has nothing behind %s://", scheme)
 	default:
 		if _, err := url.Parse(placeholder.ReplaceAllString(text, "1")); err != nil {
-			fail("percent-encode what is special in it", "url of a notifier cannot be read")
+			fail("percent-encode its special characters", "url of a notifier cannot be read")
 		}
 	}
 }
@@ -157,7 +158,7 @@ func (r *reader) tooManyNotifiers(n *yaml.Node, count int) {
 	}
 }
 
-// used notes which notifiers a job names. value is its mapping, with defaults.
+// used records the notifiers that a job names. value is the job's mapping, with defaults.
 func (s *notifiers) used(r *reader, value *yaml.Node, name string) {
 	switch n := child(value, "notify"); {
 	case n == nil:
@@ -170,14 +171,14 @@ func (s *notifiers) used(r *reader, value *yaml.Node, name string) {
 	}
 }
 
-// resolve gives each job the definitions of the notifiers that it names.
+// resolve adds to each job the definitions of the notifiers that it names.
 func (s *notifiers) resolve(jobs map[string]Definition) {
 	names := sortedKeys(s.known)
 	for _, u := range s.uses {
 		to, ok := s.known[u.name]
 		d := jobs[u.job]
 		switch {
-		case u.name == "" || u.node.Kind != yaml.ScalarNode || u.node.Tag != "!!str": // told already
+		case u.name == "" || u.node.Kind != yaml.ScalarNode || u.node.Tag != "!!str": // reported before
 		case !ok:
 			hint := didYouMean(u.name, names)
 			switch {

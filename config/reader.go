@@ -7,14 +7,17 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// reader turns the nodes of one source into values. What cannot be read is reported to its collector and is the zero
-// value in the result, so that the caller reads on.
+// reader turns the nodes of one source into values. It reports mistakes to its collector and returns the zero value for them,
+// so that the caller reads on.
 type reader struct {
 	src *source
 	c   *collector
 }
 
-// fail reports a mistake at a node, with what to do instead.
+// failFunc is fail or failLarge.
+type failFunc func(r *reader, n *yaml.Node, hint, format string, args ...any)
+
+// fail reports a mistake at a node, with a hint how to mend it.
 func (r *reader) fail(n *yaml.Node, hint, format string, args ...any) {
 	r.report(n, "", false, hint, format, args...)
 }
@@ -54,7 +57,7 @@ func (r *reader) unknown(key *yaml.Node, what string, known []string) {
 	r.fail(key, hint, "unknown key %s in %s", quote(key.Value), what)
 }
 
-// pairs calls do for each key of a mapping; a key that comes twice is reported and left out.
+// pairs calls do for each key of a mapping. It reports a duplicate key and leaves it out.
 func (r *reader) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node)) bool {
 	if n.Kind != yaml.MappingNode {
 		r.wrongType(n, what, "a mapping (key: value)")
@@ -84,7 +87,7 @@ func (r *reader) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node)
 	return true
 }
 
-// items calls do for each element of a list; a value that is no list is taken for a list of one if single allows it.
+// items calls do for each element of a list. If single is true, a value that is no list counts as a list of one.
 func (r *reader) items(n *yaml.Node, what string, single bool, do func(i int, n *yaml.Node)) {
 	if n.Kind == yaml.ScalarNode && single {
 		do(0, n)
@@ -106,7 +109,7 @@ func (r *reader) wrongType(n *yaml.Node, what, want string) {
 	r.fail(n, "write "+want, "%s must be %s, not %s", what, want, r.kindOf(n))
 }
 
-// badName reports what job.CheckName says of a name; what it says to use is the hint.
+// badName reports an error of job.CheckName. The part of it behind ": use " is the hint.
 func (r *reader) badName(n *yaml.Node, what string, err error) {
 	msg, use, _ := strings.Cut(err.Error(), ": use ")
 	r.fail(n, "use "+use, "%s %s", what, msg)

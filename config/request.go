@@ -19,9 +19,11 @@ type Exists func(kind, name string) (bool, error)
 
 // ParseJob reads one job from a request in JSON. It takes the keys of a job file, in the same spellings, and reports the same
 // mistakes: as Errors, each with the path of its key. A key that is null counts as absent. Limits that the job names must
-// exist. An error of exists is returned as it is.
+// exist. ParseJob returns an error of exists unchanged.
 func ParseJob(name string, text []byte, exists Exists) (job.Spec, error) {
-	set, err := parseRequest(text, exists, func(l *loader, r *reader, root *yaml.Node) { l.job(r, scalar("!!str", name), root, nil) })
+	set, err := parseRequest(text, exists, func(l *loader, r *reader, root *yaml.Node) {
+		l.job(r, scalar("!!str", name), root, nil)
+	})
 	if err != nil {
 		return job.Spec{}, err
 	}
@@ -30,7 +32,9 @@ func ParseJob(name string, text []byte, exists Exists) (job.Spec, error) {
 
 // ParseLimit is ParseJob for a limit.
 func ParseLimit(name string, text []byte) (job.LimitSpec, error) {
-	set, err := parseRequest(text, nil, func(l *loader, r *reader, root *yaml.Node) { l.limit(r, scalar("!!str", name), root) })
+	set, err := parseRequest(text, nil, func(l *loader, r *reader, root *yaml.Node) {
+		l.limit(r, scalar("!!str", name), root)
+	})
 	if err != nil {
 		return job.LimitSpec{}, err
 	}
@@ -40,7 +44,8 @@ func ParseLimit(name string, text []byte) (job.LimitSpec, error) {
 func parseRequest(text []byte, exists Exists, read func(l *loader, r *reader, root *yaml.Node)) (*Set, error) {
 	l := newLoader()
 	l.exists = exists
-	p := jsonParser{dec: json.NewDecoder(bytes.NewReader(text)), places: []place{{}}, levels: maxDepth - 2} // in a file, two levels lead to a job
+	// In a file, two levels lead to a job.
+	p := jsonParser{dec: json.NewDecoder(bytes.NewReader(text)), places: []place{{}}, levels: maxDepth - 2}
 	p.dec.UseNumber()
 	root, err := p.node(0, 0)
 	src := &source{name: "request", json: true, places: p.places}

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// plainTag refuses tags such as !secret and !!binary, which would be read as something else than they say.
+// plainTag refuses tags such as !secret and !!binary, because rota does not act on them.
 func (r *reader) plainTag(n *yaml.Node, what string) bool {
 	switch n.Tag {
 	case "", "!", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp", "!!map", "!!seq", "!!merge":
@@ -21,7 +21,7 @@ func (r *reader) plainTag(n *yaml.Node, what string) bool {
 	return false
 }
 
-// scalar returns the source text of any scalar.
+// scalar returns the text of any scalar.
 func (r *reader) scalar(n *yaml.Node, what, want string) (string, bool) {
 	if n.Kind != yaml.ScalarNode || isNull(n) {
 		r.wrongType(n, what, want)
@@ -30,8 +30,8 @@ func (r *reader) scalar(n *yaml.Node, what, want string) (string, bool) {
 	return n.Value, r.plainTag(n, what)
 }
 
-// text reads a string of at most limit bytes. An unquoted number or boolean is refused: its text may not be what was
-// meant (010, 1e3, yes).
+// text reads a text of at most limit bytes. It refuses a number or boolean without quotes (010, 1e3, yes), because other YAML
+// readers may read another value.
 func (r *reader) text(n *yaml.Node, what string, limit int) string {
 	s, ok := r.scalar(n, what, "a text")
 	if !ok {
@@ -52,7 +52,7 @@ func (r *reader) limited(n *yaml.Node, what, s string, limit int) string {
 	return s
 }
 
-// argument refuses a text that the kernel cannot pass to a program.
+// argument refuses a text that the kernel cannot pass to a program, and one that is too long.
 func (r *reader) argument(n *yaml.Node, what, s string) string {
 	if strings.Contains(s, "\x00") {
 		r.fail(n, "no program can be given one", "%s has a NUL byte", what)
@@ -60,7 +60,7 @@ func (r *reader) argument(n *yaml.Node, what, s string) string {
 	return r.limited(n, what, s, maxText)
 }
 
-// required is text that may not be empty.
+// required reads a text that must not be empty.
 func (r *reader) required(n *yaml.Node, what string, limit int) string {
 	before := r.mistakes()
 	s := r.text(n, what, limit)
@@ -70,7 +70,7 @@ func (r *reader) required(n *yaml.Node, what string, limit int) string {
 	return s
 }
 
-// number reads an integer between low and high.
+// number reads a whole number from low to high.
 func (r *reader) number(n *yaml.Node, what string, low, high int) int {
 	s, ok := r.scalar(n, what, "a number")
 	if !ok {
@@ -91,12 +91,12 @@ func (r *reader) number(n *yaml.Node, what string, low, high int) int {
 	return 0
 }
 
-// within is the hint where a value is out of its range.
+// within is the hint for a value out of its range.
 func within[T cmp.Ordered](what string, may job.Range[T]) string {
 	return fmt.Sprintf("write %s from %v to %v", what, may.Low, may.High)
 }
 
-// count is number within a range.
+// count reads a whole number within a range.
 func (r *reader) count(n *yaml.Node, what string, may job.Range[int]) int {
 	return r.number(n, what, may.Low, may.High)
 }
@@ -121,7 +121,7 @@ func (r *reader) boolean(n *yaml.Node, what string) bool {
 	return s == "true" || s == "True" || s == "TRUE"
 }
 
-// duration reads Go's notation, between low and high.
+// duration reads a duration in Go's notation, from low to high.
 func (r *reader) duration(n *yaml.Node, what string, low, high time.Duration) time.Duration {
 	s, ok := r.scalar(n, what, "a duration")
 	if !ok {
@@ -139,7 +139,7 @@ func (r *reader) duration(n *yaml.Node, what string, low, high time.Duration) ti
 	case d < low || d > high:
 		may := job.Range[job.Duration]{Low: job.Duration(low), High: job.Duration(high)}
 		hint := within("a duration", may)
-		if low <= 1 { // nobody means that
+		if low <= 1 { // the lower bound helps nobody
 			hint = fmt.Sprintf("write %v or less", may.High)
 		}
 		r.fail(n, hint, "%s %s is not between %v and %v", what, quote(s), may.Low, may.High)
@@ -149,7 +149,7 @@ func (r *reader) duration(n *yaml.Node, what string, low, high time.Duration) ti
 	return 0
 }
 
-// span is duration within a range.
+// span reads a duration within a range.
 func (r *reader) span(n *yaml.Node, what string, may job.Range[job.Duration]) job.Duration {
 	return job.Duration(r.duration(n, what, may.Low.Std(), may.High.Std()))
 }

@@ -75,7 +75,8 @@ var definitions = object{
 	"rate":     object{"type": "string", "pattern": ratePattern, "examples": []string{"10/s", "100/m", "5/h"}},
 	"word":     object{"type": []string{"string", "number", "boolean"}},
 	"words":    object{"type": "object", "additionalProperties": ref("word"), "maxProperties": maxEntries},
-	"notifier": described(mappingSchema(notifierKeys.keys(), nil), "The service that gets messages, and the occasions that it reports."),
+	"notifier": described(mappingSchema(notifierKeys.keys(), nil),
+		"The service that gets messages, and the occasions that it reports."),
 }
 
 func ref(name string) object { return object{"$ref": "#/$defs/" + name} }

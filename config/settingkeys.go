@@ -12,54 +12,117 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// setting is one value of Settings. Its flag and its variable are made from its key: node.data_dir is --node-data-dir
-// and ROTA_NODE_DATA_DIR.
+// setting is one value of Settings. Its flag and its variable are made from its key: node.data_dir has the flag
+// --node-data-dir and the variable ROTA_NODE_DATA_DIR.
 type setting struct {
 	key      string
 	usage    string
-	standard string // the default as text; "" where it depends or is nothing
+	standard string // the default as text; empty if there is none, or if it depends on the machine
 	at       func(s *Settings) any
 }
 
-// settings lists every setting, in the order in which they are written.
+// settings lists every setting in the order in which they are written.
 var settings = []setting{
 	{"node.name", "name of this process in the cluster", "", func(s *Settings) any { return &s.Node.Name }},
-	{"node.data_dir", "directory for everything that is kept on this machine", "", func(s *Settings) any { return &s.Node.DataDir }},
+	{
+		"node.data_dir", "directory for everything that is kept on this machine", "",
+		func(s *Settings) any { return &s.Node.DataDir },
+	},
 	{"http.listen", "host:port of the API", "127.0.0.1:8470", func(s *Settings) any { return &s.HTTP.Listen }},
 	{"http.advertise", "host:port under which others reach the API", "", func(s *Settings) any { return &s.HTTP.Advertise }},
-	{"http.hosts", "further names under which the API answers; *.domain for all below a domain; by commas", "", func(s *Settings) any { return &s.HTTP.Hosts }},
+	{
+		"http.hosts", "further names under which the API answers; *.domain for all below a domain; by commas", "",
+		func(s *Settings) any { return &s.HTTP.Hosts },
+	},
 	{"http.tls.cert", "PEM file with the certificate of the API", "", func(s *Settings) any { return &s.HTTP.TLS.Cert }},
 	{"http.tls.key", "PEM file with the key of the API", "", func(s *Settings) any { return &s.HTTP.TLS.Key }},
-	{"http.tls.client_ca", "PEM file with the authority of clients' certificates", "", func(s *Settings) any { return &s.HTTP.TLS.ClientCA }},
+	{
+		"http.tls.client_ca", "PEM file with the authority of clients' certificates", "",
+		func(s *Settings) any { return &s.HTTP.TLS.ClientCA },
+	},
 	{"etcd.endpoints", "URLs of etcd, by commas; none: embedded", "", func(s *Settings) any { return &s.Etcd.Endpoints }},
 	{"etcd.prefix", "prefix of every key in etcd", "/rota", func(s *Settings) any { return &s.Etcd.Prefix }},
 	{"etcd.tls.cert", "PEM file with the certificate for etcd", "", func(s *Settings) any { return &s.Etcd.TLS.Cert }},
 	{"etcd.tls.key", "PEM file with the key for etcd", "", func(s *Settings) any { return &s.Etcd.TLS.Key }},
 	{"etcd.tls.ca", "PEM file with the authority of etcd's certificates", "", func(s *Settings) any { return &s.Etcd.TLS.CA }},
 	{"etcd.username", "user of etcd", "", func(s *Settings) any { return &s.Etcd.Username }},
-	{"etcd.password_file", "file with the password of the user of etcd", "", func(s *Settings) any { return &s.Etcd.PasswordFile }},
-	{"etcd.embedded.client", "URL of the embedded etcd for clients", "http://127.0.0.1:2379", func(s *Settings) any { return &s.Etcd.Embedded.Client }},
-	{"etcd.embedded.peer", "URL of the embedded etcd for its peers", "http://127.0.0.1:2380", func(s *Settings) any { return &s.Etcd.Embedded.Peer }},
-	{"etcd.embedded.cluster", "name=URL of every embedded peer, by commas", "", func(s *Settings) any { return &s.Etcd.Embedded.Cluster }},
+	{
+		"etcd.password_file", "file with the password of the user of etcd", "",
+		func(s *Settings) any { return &s.Etcd.PasswordFile },
+	},
+	{
+		"etcd.embedded.client", "URL of the embedded etcd for clients", "http://127.0.0.1:2379",
+		func(s *Settings) any { return &s.Etcd.Embedded.Client },
+	},
+	{
+		"etcd.embedded.peer", "URL of the embedded etcd for its peers", "http://127.0.0.1:2380",
+		func(s *Settings) any { return &s.Etcd.Embedded.Peer },
+	},
+	{
+		"etcd.embedded.cluster", "name=URL of every embedded peer, by commas", "",
+		func(s *Settings) any { return &s.Etcd.Embedded.Cluster },
+	},
 	{"election.ttl", "time after which a lost leader is replaced", "5s", func(s *Settings) any { return &s.Election.TTL }},
-	{"election.fast_takeover", "replace a leader at once when its process is proven dead", "true", func(s *Settings) any { return &s.Election.FastTakeover }},
-	{"dispatch.arm_ahead", "how long before its slot a run is given to a worker", "2s", func(s *Settings) any { return &s.Dispatch.ArmAhead }},
-	{"dispatch.max_clock_offset", "a replica whose clock is further off does not lead", "500ms", func(s *Settings) any { return &s.Dispatch.MaxClockOffset }},
+	{
+		"election.fast_takeover", "replace a leader at once when its process is proven dead", "true",
+		func(s *Settings) any { return &s.Election.FastTakeover },
+	},
+	{
+		"dispatch.arm_ahead", "how long before its slot a run is given to a worker", "2s",
+		func(s *Settings) any { return &s.Dispatch.ArmAhead },
+	},
+	{
+		"dispatch.max_clock_offset", "a replica whose clock is further off does not lead", "500ms",
+		func(s *Settings) any { return &s.Dispatch.MaxClockOffset },
+	},
 	{"worker.enabled", "execute runs", "true", func(s *Settings) any { return &s.Worker.Enabled }},
 	{"worker.capacity", "attempts executed at a time", "64", func(s *Settings) any { return &s.Worker.Capacity }},
-	{"worker.labels", "labels that jobs can ask for: name=value, by commas", "", func(s *Settings) any { return &s.Worker.Labels }},
-	{"worker.shutdown_grace", "time that running attempts get at shutdown", "25s", func(s *Settings) any { return &s.Worker.ShutdownGrace }},
-	{"worker.refs.files", "patterns of files that jobs may name by ${file:}, by commas", "/run/secrets/*", func(s *Settings) any { return &s.Worker.Refs.Files }},
-	{"worker.refs.env", "patterns of variables that jobs may name by ${env:}, by commas", "ROTA_SECRET_*", func(s *Settings) any { return &s.Worker.Refs.Env }},
-	{"worker.http.allow", "networks that jobs may reach, loopback too, by commas", "", func(s *Settings) any { return &s.Worker.HTTP.Allow }},
-	{"worker.http.deny", "networks that jobs may not reach, by commas", "", func(s *Settings) any { return &s.Worker.HTTP.Deny }},
-	{"notify.refs.files", "patterns of files that notifiers may name by ${file:}, by commas", "/run/secrets/*", func(s *Settings) any { return &s.Notify.Refs.Files }},
-	{"notify.refs.env", "patterns of variables that notifiers may name by ${env:}, by commas", "ROTA_SECRET_*", func(s *Settings) any { return &s.Notify.Refs.Env }},
-	{"notify.http.allow", "networks that notifiers may reach, loopback too, by commas", "", func(s *Settings) any { return &s.Notify.HTTP.Allow }},
-	{"notify.http.deny", "networks that notifiers may not reach, by commas", "", func(s *Settings) any { return &s.Notify.HTTP.Deny }},
+	{
+		"worker.labels", "labels that jobs can ask for: name=value, by commas", "",
+		func(s *Settings) any { return &s.Worker.Labels },
+	},
+	{
+		"worker.shutdown_grace", "time that running attempts get at shutdown", "25s",
+		func(s *Settings) any { return &s.Worker.ShutdownGrace },
+	},
+	{
+		"worker.refs.files", "patterns of files that jobs may name by ${file:}, by commas", "/run/secrets/*",
+		func(s *Settings) any { return &s.Worker.Refs.Files },
+	},
+	{
+		"worker.refs.env", "patterns of variables that jobs may name by ${env:}, by commas", "ROTA_SECRET_*",
+		func(s *Settings) any { return &s.Worker.Refs.Env },
+	},
+	{
+		"worker.http.allow", "networks that jobs may reach, loopback too, by commas", "",
+		func(s *Settings) any { return &s.Worker.HTTP.Allow },
+	},
+	{
+		"worker.http.deny", "networks that jobs may not reach, by commas", "",
+		func(s *Settings) any { return &s.Worker.HTTP.Deny },
+	},
+	{
+		"notify.refs.files", "patterns of files that notifiers may name by ${file:}, by commas", "/run/secrets/*",
+		func(s *Settings) any { return &s.Notify.Refs.Files },
+	},
+	{
+		"notify.refs.env", "patterns of variables that notifiers may name by ${env:}, by commas", "ROTA_SECRET_*",
+		func(s *Settings) any { return &s.Notify.Refs.Env },
+	},
+	{
+		"notify.http.allow", "networks that notifiers may reach, loopback too, by commas", "",
+		func(s *Settings) any { return &s.Notify.HTTP.Allow },
+	},
+	{
+		"notify.http.deny", "networks that notifiers may not reach, by commas", "",
+		func(s *Settings) any { return &s.Notify.HTTP.Deny },
+	},
 	{"jobs", "job file or directory", "", func(s *Settings) any { return &s.Jobs }},
 	{"history.success", "runs kept of each job that succeeded", "100", func(s *Settings) any { return &s.History.Success }},
-	{"history.failed", "runs kept of each job that did not succeed", "1000", func(s *Settings) any { return &s.History.Failed }},
+	{
+		"history.failed", "runs kept of each job that did not succeed", "1000",
+		func(s *Settings) any { return &s.History.Failed },
+	},
 	{"history.max_age", "age up to which runs are kept", "168h", func(s *Settings) any { return &s.History.MaxAge }},
 	{"log.level", "trace, debug, info, warn or error", "info", func(s *Settings) any { return &s.Log.Level }},
 	{"log.format", "json or text", "json", func(s *Settings) any { return &s.Log.Format }},
@@ -78,7 +141,7 @@ func settingNames() []string {
 	return names
 }
 
-// AddFlags adds a flag for every setting; LoadSettings reads those that were given.
+// AddFlags adds a flag for every setting. LoadSettings reads the flags that were set.
 func AddFlags(flags *pflag.FlagSet) {
 	for _, s := range settings {
 		usage := s.usage
@@ -92,7 +155,7 @@ func AddFlags(flags *pflag.FlagSet) {
 	}
 }
 
-// read puts the value of a node where the setting is kept.
+// read stores the value of a node in the setting's field.
 func (s setting) read(r *reader, n *yaml.Node, to *Settings) {
 	switch p := s.at(to).(type) {
 	case *string:
@@ -116,7 +179,7 @@ func (s setting) read(r *reader, n *yaml.Node, to *Settings) {
 	}
 }
 
-// node writes the value that a setting has in from; nil if it has none.
+// node returns the value of the setting in from; nil if it has none.
 func (s setting) node(from *Settings) *yaml.Node {
 	switch p := s.at(from).(type) {
 	case *string:
@@ -153,7 +216,7 @@ func (s setting) node(from *Settings) *yaml.Node {
 	return nil
 }
 
-// listNode writes a list; nil for an empty one.
+// listNode returns a list as a node; nil for an empty list.
 func listNode(values []string) *yaml.Node {
 	if len(values) == 0 {
 		return nil
@@ -176,12 +239,12 @@ func (r *reader) network(n *yaml.Node, what string) netip.Prefix {
 	}
 	network, err := netip.ParsePrefix(text)
 	if err != nil {
-		r.fail(n, "such as 10.0.0.0/8, fd00::/8 or 127.0.0.1", "%s %s is no network", what, quote(text))
+		r.fail(n, "such as 10.0.0.0/8, fd00::/8 or 127.0.0.1", "%s %s is not a network", what, quote(text))
 	}
 	return network.Masked()
 }
 
-// parse makes of the text of a flag, a variable or a default the node that a file would have there.
+// parse returns the text of a flag, a variable or a default as the node that a file would have.
 func (s setting) parse(text string) *yaml.Node {
 	tag := "!!str"
 	switch s.at(&Settings{}).(type) {
@@ -220,8 +283,7 @@ func (s setting) parse(text string) *yaml.Node {
 	return scalar(tag, text)
 }
 
-// YAML writes the settings as a file that gives the same ones. Secrets are not in it: settings name the files that
-// hold them.
+// YAML returns the settings as a settings file. It has no secrets, because settings only name the files of secrets.
 func (s Settings) YAML() []byte {
 	root := mapping()
 	for _, setting := range settings {

@@ -14,38 +14,38 @@ type Settings struct {
 	Dispatch Dispatch
 	Worker   Worker
 	Notify   Notify
-	Jobs     string // job file or directory; empty: jobs come by the API alone
+	Jobs     string // job file or directory; empty: jobs come from the API alone
 	History  History
 	Log      Log
 
-	// Warnings are worth telling and no reason to stop, such as a ROTA_… variable that means nothing.
+	// Warnings do not stop the process. An unknown ROTA_… variable is one.
 	Warnings []string
 
 	origins map[string]string
 }
 
-// Node is this process among the others.
+// Node identifies this process.
 type Node struct {
 	Name    string // unique in the cluster, a DNS-1123 label; default: the host's name
-	DataDir string // of embedded etcd, the outcome journal and output; default /var/lib/rota for root
+	DataDir string // directory of embedded etcd, the outcome journal and output; default /var/lib/rota for root
 }
 
-// HTTP is where the API is.
+// HTTP is the address of the API.
 type HTTP struct {
 	Listen    string   // host:port
-	Advertise string   // host:port under which others reach it; default: made from Listen
-	Hosts     []string // names under which it answers, besides addresses, Advertise and the node's name; *.domain for all below
+	Advertise string   // host:port under which other processes reach it; default: made from Listen
+	Hosts     []string // further names of the API, besides addresses, Advertise and the node's name; *.domain matches all below
 	TLS       ServerTLS
 }
 
-// ServerTLS names PEM files. With none of them the API speaks plain HTTP.
+// ServerTLS names PEM files. Without any, the API speaks plain HTTP.
 type ServerTLS struct {
 	Cert     string
 	Key      string
-	ClientCA string // clients must have a certificate of it
+	ClientCA string // clients must have a certificate of this authority
 }
 
-// Etcd is the store. Without Endpoints this process is a member of an embedded cluster.
+// Etcd is the connection to the store. Without Endpoints, this process is a member of an embedded cluster.
 type Etcd struct {
 	Endpoints    []string // URLs
 	Prefix       string   // of every key; begins with a slash and does not end with one
@@ -62,28 +62,28 @@ type ClientTLS struct {
 	CA   string
 }
 
-// Embedded is this process's member of an embedded etcd cluster; empty if there are Etcd.Endpoints.
+// Embedded is the member of an embedded etcd cluster in this process. It is empty if Etcd has Endpoints.
 type Embedded struct {
 	Client  string // URL for clients
 	Peer    string // URL for the other members
-	Cluster string // name=peer URL of every member, by commas; empty: a cluster of one
+	Cluster string // name=peer URL of every member, separated by commas; empty: a cluster of one
 }
 
-// Election is how the leader is found.
+// Election configures the election of the leader.
 type Election struct {
-	TTL time.Duration // a leader that is gone is replaced after this; whole seconds, at least 2 s
-	// FastTakeover lets a replica end the term of a leader whose process is proven dead, instead of waiting for TTL.
+	TTL time.Duration // a lost leader is replaced after this; whole seconds, at least 2 s
+	// FastTakeover lets a replica end the term of a leader whose process is proven dead. It then does not wait for TTL.
 	FastTakeover bool
 }
 
-// Dispatch is how the leader hands runs out.
+// Dispatch configures how the leader dispatches runs.
 type Dispatch struct {
-	ArmAhead       time.Duration // a run is given to its worker this long before its slot; 0: at the slot
-	MaxClockOffset time.Duration // a replica whose clock is further off does not lead
+	ArmAhead       time.Duration // how long before its slot a run is assigned to a worker; 0: at the slot
+	MaxClockOffset time.Duration // a replica with a larger clock offset does not lead
 }
 
-// Lead is how long before its slot a run is armed: nearly ArmAhead, so that what is due on a whole second, as most slots are, is
-// armed between two of them, and not in the way of what begins then.
+// Lead returns how long before its slot a run is armed: a little less than ArmAhead. Most slots are on whole seconds. So runs
+// are armed between two seconds and do not delay the runs that start then.
 func (d Dispatch) Lead() time.Duration {
 	const between = 600 * time.Millisecond
 	if d.ArmAhead < between {
@@ -92,61 +92,61 @@ func (d Dispatch) Lead() time.Duration {
 	return (d.ArmAhead - between).Truncate(time.Second) + between
 }
 
-// Worker is what this process executes.
+// Worker configures which runs this process executes.
 type Worker struct {
 	Enabled       bool
-	Capacity      int               // attempts at a time
-	Labels        map[string]string // for the workers key of jobs
-	ShutdownGrace time.Duration     // time that running attempts are given when the process stops
+	Capacity      int               // how many attempts run at a time
+	Labels        map[string]string // jobs select workers by them with the key workers
+	ShutdownGrace time.Duration     // how long running attempts may go on when the process stops
 	Refs          Refs
 	HTTP          Reach
 }
 
-// Notify says what notifiers may use and reach. The leader sends from its own machine.
+// Notify configures which references and addresses notifiers may use. The leader sends messages from its own machine.
 type Notify struct {
 	Refs Refs
 	HTTP Reach
 }
 
-// Refs says which references definitions may use on this machine.
+// Refs lists the references that definitions may use on this machine.
 type Refs struct {
-	Files []string // patterns of absolute paths, as path.Match has them; a pattern that ends in /** means everything below
+	Files []string // patterns of absolute paths in the syntax of path.Match; one that ends in /** matches every path below
 	Env   []string // patterns of names of variables
 }
 
-// Reach says which addresses definitions may reach from this machine. Without it, everything but loopback, link-local addresses,
-// metadata services, and rota's own API and etcd.
+// Reach lists the networks that definitions may reach from this machine. Without it, they reach everything except loopback,
+// link-local addresses, metadata services, and rota's own API and etcd.
 type Reach struct {
 	Allow []netip.Prefix // also loopback
 	Deny  []netip.Prefix // wins over Allow
 }
 
-// History is how much of the past is kept.
+// History configures how many ended runs are kept.
 type History struct {
 	Success int           // runs of each job that succeeded
 	Failed  int           // runs of each job that did not
 	MaxAge  time.Duration // of any run
 }
 
-// Log is what this process says.
+// Log configures the log of this process.
 type Log struct {
 	Level  LogLevel
 	Format LogFormat
 }
 
-// LogLevel is the least important kind of line that is written.
+// LogLevel is the least important level that is written.
 type LogLevel string
 
 // LogLevels lists every LogLevel.
 func LogLevels() []LogLevel { return []LogLevel{"trace", "debug", "info", "warn", "error"} }
 
-// LogFormat is how a line is written.
+// LogFormat is the format of a log line.
 type LogFormat string
 
 // LogFormats lists every LogFormat.
 func LogFormats() []LogFormat { return []LogFormat{"json", "text"} }
 
-// The places that a setting can come from.
+// The origins of a setting.
 const (
 	OriginFlag    = "flag"
 	OriginEnv     = "env"
@@ -154,8 +154,7 @@ const (
 	OriginDefault = "default"
 )
 
-// Origins returns for each setting, such as node.name, where its value came from: OriginFlag, OriginEnv, OriginFile
-// or OriginDefault.
+// Origins returns the origin of each setting, such as node.name: OriginFlag, OriginEnv, OriginFile or OriginDefault.
 func (s Settings) Origins() map[string]string {
 	origins := make(map[string]string, len(s.origins))
 	for k, v := range s.origins {

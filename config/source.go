@@ -13,27 +13,27 @@ import (
 	"unicode/utf8"
 )
 
-// maxFile is the largest file that is read, in bytes.
+// maxFile is the size of the largest file that is read, in bytes.
 const maxFile = 4 << 20
 
-// maxExcerptLine is the longest line of which an excerpt is made, in bytes.
+// maxExcerptLine is the length of the longest line that is excerpted, in bytes.
 const maxExcerptLine = 64 << 10
 
-// source is one text with a name, and knows how to blame a place in it.
+// source is one text with a name. It makes errors about places in the text.
 type source struct {
 	name  string
 	text  []byte
-	lines []string // filled when first asked for
+	lines []string // of text; nil until the first error
 
 	// json says that the text is a request in JSON: its nodes have no line, their column is an index of places.
 	json   bool
 	places []place
 
-	// quotes are the columns at which quotes were added to a line before it was parsed, ascending.
+	// quotes are, for each line, the columns where quotes were added before the text was parsed, ascending.
 	quotes map[int][]int
 }
 
-// quoted remembers that quotes were added to a line, at columns of the line as it became.
+// quoted records that quotes were added to a line. columns are those of the changed line.
 func (s *source) quoted(line int, columns ...int) {
 	if s.quotes == nil {
 		s.quotes = map[int][]int{}
@@ -41,7 +41,7 @@ func (s *source) quoted(line int, columns ...int) {
 	s.quotes[line] = append(s.quotes[line], columns...)
 }
 
-// column returns where a column of the line as it was parsed is in the line as it was written.
+// column returns the original column of a column in the parsed line.
 func (s *source) column(line, col int) int {
 	added := 0
 	for _, q := range s.quotes[line] {
@@ -67,23 +67,26 @@ func (s *source) blame(line, col int, msg, hint string) *Error {
 	return e
 }
 
-// newSource takes text as it was read. It refuses what is not UTF-8 text.
+// newSource returns the source of a text. It refuses a text that is not UTF-8.
 func newSource(name string, text []byte) (*source, *Error) {
 	s := &source{name: name, text: bytes.TrimPrefix(text, []byte("\ufeff"))}
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return nil, &Error{File: name, Line: 1, Col: 1, Msg: "is UTF-16 text", Hint: "save it as UTF-8"}
 	}
 	line, start := 1, 0
+	refuse := func(at int, msg, hint string) (*source, *Error) {
+		return nil, s.blame(line, utf8.RuneCount(s.text[start:at])+1, msg, hint)
+	}
 	for i := 0; i < len(s.text); {
 		r, size := utf8.DecodeRune(s.text[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			return nil, s.blame(line, utf8.RuneCount(s.text[start:i])+1, "is not UTF-8 text", "save it as UTF-8; a binary file does not belong here")
+			return refuse(i, "is not UTF-8 text", "save it as UTF-8; a binary file does not belong here")
 		case r < ' ' && r != '\n' && r != '\r' && r != '\t', r == 0x7f:
-			return nil, s.blame(line, utf8.RuneCount(s.text[start:i])+1, fmt.Sprintf("control character %U", r), "a binary file does not belong here")
+			return refuse(i, fmt.Sprintf("control character %U", r), "a binary file does not belong here")
 		case r == '\r' && !bytes.HasPrefix(s.text[i:], []byte("\r\n")), r == '\u0085', r == '\u2028', r == '\u2029':
-			// With these, YAML and people would count lines differently.
-			return nil, s.blame(line, utf8.RuneCount(s.text[start:i])+1, fmt.Sprintf("character %U ends a line in YAML, but in no editor", r),
+			// At these characters YAML counts a new line, and editors do not.
+			return refuse(i, fmt.Sprintf("character %U ends a line in YAML, but in no editor", r),
 				"end lines with \\n; in a text write it with a backslash, such as \"\\u2028\"")
 		case r == '\n':
 			line, start = line+1, i+1
@@ -107,8 +110,8 @@ func readSource(path string) (*source, *Error) {
 
 var errIrregular = errors.New("is not a regular file")
 
-// readFile reads at most one byte more than maxFile. Anything but a regular file is refused: opening a pipe would wait
-// for its writer.
+// readFile reads at most one byte more than maxFile. It refuses everything except regular files, because opening a pipe would
+// wait for its writer.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -125,7 +128,7 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
-// unreadable says why a path could not be read, without the operating system's grammar.
+// unreadable returns an error that says in plain words why a path cannot be read.
 func unreadable(path string, err error) *Error {
 	e := &Error{File: path, Unread: true}
 	var pathErr *fs.PathError
@@ -146,7 +149,7 @@ func unreadable(path string, err error) *Error {
 	return e
 }
 
-// jobFiles lists the job files that a path names: itself, or those in the directory that it is.
+// jobFiles returns the path itself, or the job files in it if it is a directory.
 func jobFiles(path string) ([]string, *Error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -165,7 +168,7 @@ func jobFiles(path string) ([]string, *Error) {
 		if strings.HasPrefix(name, ".") || !isYAML(name) {
 			continue
 		}
-		// Kubernetes mounts a ConfigMap as links into a hidden directory, so that links are followed.
+		// Links are followed, because Kubernetes mounts a ConfigMap as links into a hidden directory.
 		file := filepath.Join(path, name)
 		if info, err := os.Stat(file); err == nil && info.IsDir() {
 			continue
@@ -173,7 +176,8 @@ func jobFiles(path string) ([]string, *Error) {
 		files = append(files, file)
 	}
 	if len(files) == 0 {
-		return nil, &Error{File: path, Msg: "has no job file", Hint: "a job file's name ends in .yaml or .yml; directories inside are not searched"}
+		return nil, &Error{File: path, Msg: "has no job file",
+			Hint: "a job file's name ends in .yaml or .yml; directories inside are not searched"}
 	}
 	return files, nil
 }

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// schedule checks everything about when a job runs. n is its mapping, key its name, nil for defaults.
+// schedule checks when a job runs. n is the job's mapping. key is its name, nil for defaults.
 func (r *reader) schedule(n, key *yaml.Node, name string, s *job.Spec, isJob bool) {
 	var given []string
 	for _, k := range []string{"schedule", "every", "at"} {
@@ -22,7 +22,8 @@ func (r *reader) schedule(n, key *yaml.Node, name string, s *job.Spec, isJob boo
 		}
 	}
 	if len(given) > 1 && isJob {
-		r.fail(keyOf(n, given[1]), "keep one of them", "job %s has more than one of schedule, every and at: %s", quote(name), strings.Join(given, " and "))
+		r.fail(keyOf(n, given[1]), "keep one of them",
+			"job %s has more than one of schedule, every and at: %s", quote(name), strings.Join(given, " and "))
 	}
 	spec := schedule.Spec{
 		Cron: s.Schedule, Every: s.Every.Std(), At: s.At,
@@ -39,7 +40,7 @@ func (r *reader) schedule(n, key *yaml.Node, name string, s *job.Spec, isJob boo
 	}
 	sound := len(given) == 1 && s.Scheduled() && !slices.ContainsFunc(s.At, time.Time.IsZero) && !slices.Contains(s.Schedule, "")
 	if !sound {
-		// The rest is checked with a schedule that fires whenever it may.
+		// The other keys are checked with a period of one second.
 		spec.Cron, spec.Every, spec.At = nil, time.Second, nil
 	}
 	_, err := schedule.Parse(spec)
@@ -73,7 +74,7 @@ func (r *reader) refused(n *yaml.Node, absent string, e *schedule.Error) {
 	r.failAbsent(n, absent, hint, "%s %s", what, e.Msg)
 }
 
-// scheduleErrors returns the reasons that schedule.Parse joined.
+// scheduleErrors returns the errors that schedule.Parse joined.
 func scheduleErrors(err error) []*schedule.Error {
 	if err == nil {
 		return nil
@@ -93,7 +94,7 @@ func scheduleErrors(err error) []*schedule.Error {
 	return out
 }
 
-// locate returns the node that a reason is about, or nil.
+// locate returns the node that an error is about; nil if the mapping lacks it.
 func locate(n *yaml.Node, e *schedule.Error) *yaml.Node {
 	for key := range strings.SplitSeq(e.Field, ".") {
 		if n = child(n, key); n == nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/suggest"
 )
 
-// zones.txt lists the names of the IANA time zone database, one a line. It serves suggestions only: what is a zone is
-// decided by package schedule.
+// zones lists the names of the IANA time zone database, one a line. It is used for suggestions only. Package schedule decides
+// which zones exist.
 //
 //go:embed zones.txt
 var zones string
 
-// LikelyZone returns the IANA zone that name was probably meant to be, or "".
+// LikelyZone returns the IANA zone that was probably meant by name; empty if none is near.
 func LikelyZone(name string) string {
 	if name == "" || len(name) > 64 {
 		return ""
@@ -30,7 +30,7 @@ func LikelyZone(name string) string {
 			return z
 		}
 	}
-	if len(want) < 5 { // every abbreviation is near another one
+	if len(want) < 5 { // every short word is near some zone
 		return ""
 	}
 	return suggest.Nearest(want, list)
