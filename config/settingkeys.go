@@ -2,12 +2,8 @@ package config
 
 import (
 	"fmt"
-	"net/netip"
-	"strconv"
 	"strings"
-	"time"
 
-	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v4"
 )
@@ -153,134 +149,6 @@ func AddFlags(flags *pflag.FlagSet) {
 			flags.Lookup(s.flag()).NoOptDefVal = "true"
 		}
 	}
-}
-
-// read stores the value of a node in the setting's field.
-func (s setting) read(r *reader, n *yaml.Node, to *Settings) {
-	switch p := s.at(to).(type) {
-	case *string:
-		*p = r.required(n, s.key, maxText)
-	case *bool:
-		*p = r.boolean(n, s.key)
-	case *int:
-		*p = r.number(n, s.key, 0, 1_000_000)
-	case *time.Duration:
-		*p = r.duration(n, s.key, 0, job.MaxDuration.Std())
-	case *LogLevel:
-		*p = choice(r, n, s.key, LogLevels())
-	case *LogFormat:
-		*p = choice(r, n, s.key, LogFormats())
-	case *map[string]string:
-		*p = r.labels(n, s.key)
-	case *[]string:
-		r.items(n, s.key, true, func(_ int, n *yaml.Node) { *p = append(*p, r.required(n, s.key, maxURL)) })
-	case *[]netip.Prefix:
-		r.items(n, s.key, true, func(_ int, n *yaml.Node) { *p = append(*p, r.network(n, s.key)) })
-	}
-}
-
-// node returns the value of the setting in from; nil if it has none.
-func (s setting) node(from *Settings) *yaml.Node {
-	switch p := s.at(from).(type) {
-	case *string:
-		if *p != "" {
-			return scalar("!!str", *p)
-		}
-	case *bool:
-		return scalar("!!bool", strconv.FormatBool(*p))
-	case *int:
-		return scalar("!!int", strconv.Itoa(*p))
-	case *time.Duration:
-		return scalar("!!str", job.Duration(*p).String())
-	case *LogLevel:
-		return scalar("!!str", string(*p))
-	case *LogFormat:
-		return scalar("!!str", string(*p))
-	case *map[string]string:
-		if len(*p) > 0 {
-			n := mapping()
-			for _, k := range sortedKeys(*p) {
-				n.Content = append(n.Content, scalar("!!str", k), scalar("!!str", (*p)[k]))
-			}
-			return n
-		}
-	case *[]string:
-		return listNode(*p)
-	case *[]netip.Prefix:
-		texts := make([]string, len(*p))
-		for i, network := range *p {
-			texts[i] = network.String()
-		}
-		return listNode(texts)
-	}
-	return nil
-}
-
-// listNode returns a list as a node; nil for an empty list.
-func listNode(values []string) *yaml.Node {
-	if len(values) == 0 {
-		return nil
-	}
-	n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-	for _, v := range values {
-		n.Content = append(n.Content, scalar("!!str", v))
-	}
-	return n
-}
-
-// network reads a network such as 10.0.0.0/8, or one address.
-func (r *reader) network(n *yaml.Node, what string) netip.Prefix {
-	text := r.required(n, what, maxURL)
-	if text == "" {
-		return netip.Prefix{}
-	}
-	if addr, err := netip.ParseAddr(text); err == nil {
-		return netip.PrefixFrom(addr, addr.BitLen())
-	}
-	network, err := netip.ParsePrefix(text)
-	if err != nil {
-		r.fail(n, "such as 10.0.0.0/8, fd00::/8 or 127.0.0.1", "%s %s is not a network", what, quote(text))
-	}
-	return network.Masked()
-}
-
-// parse returns the text of a flag, a variable or a default as the node that a file would have.
-func (s setting) parse(text string) *yaml.Node {
-	tag := "!!str"
-	switch s.at(&Settings{}).(type) {
-	case *bool:
-		tag = "!!bool"
-		if b, err := strconv.ParseBool(text); err == nil {
-			text = strconv.FormatBool(b)
-		} else {
-			tag = "!!str"
-		}
-	case *int:
-		if _, err := strconv.Atoi(text); err == nil {
-			tag = "!!int"
-		}
-	case *time.Duration:
-		if _, err := strconv.Atoi(text); err == nil {
-			tag = "!!int"
-		}
-	case *[]string, *[]netip.Prefix:
-		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		for part := range strings.SplitSeq(text, ",") {
-			n.Content = append(n.Content, scalar("!!str", strings.TrimSpace(part)))
-		}
-		return n
-	case *map[string]string:
-		n := mapping()
-		for part := range strings.SplitSeq(text, ",") {
-			k, v, ok := strings.Cut(part, "=")
-			if !ok {
-				return scalar("!!str", text)
-			}
-			n.Content = append(n.Content, scalar("!!str", strings.TrimSpace(k)), scalar("!!str", strings.TrimSpace(v)))
-		}
-		return n
-	}
-	return scalar(tag, text)
 }
 
 // YAML returns the settings as a settings file. It has no secrets, because settings only name the files of secrets.
