@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// ClockReading is the answer at /clock: who answers, and when the question came and when it was answered, by the clock that
-// the process decides by.
+// ClockReading is the answer at /clock. Received and Answered are the times of the request and the answer, by the clock of the
+// process's decisions.
 type ClockReading struct {
 	Node     string    `json:"node"`
-	Term     int64     `json:"term,omitempty"` // that it leads; zero: none
+	Term     int64     `json:"term,omitempty"` // that the process leads; 0 for none
 	Received time.Time `json:"received"`
 	Answered time.Time `json:"answered"`
 }

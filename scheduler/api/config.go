@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Config is the data of a Server. DefaultConfig has a value for everything.
+// Config configures a Server. DefaultConfig has a value for every field.
 type Config struct {
 	Listen string      // host:port; an empty host means all addresses
 	Hosts  []string    // names of this process in requests, besides localhost; *.domain means all below a domain
@@ -16,20 +16,20 @@ type Config struct {
 
 	Version VersionView
 
-	RequestTimeout time.Duration // for everything but streams
-	WriteTimeout   time.Duration // a client that takes nothing for so long is cut off
-	Heartbeat      time.Duration // between two signs of life on an idle event stream
-	ShutdownGrace  time.Duration // for requests in flight when Run's context ends
+	RequestTimeout time.Duration // of a request that is no stream
+	WriteTimeout   time.Duration // a client that reads nothing for this long is disconnected
+	Heartbeat      time.Duration // interval of comments on an idle event stream
+	ShutdownGrace  time.Duration // for running requests when Run's context ends
 }
 
-// The limits on what a caller may send, in bytes.
+// The limits of a request, in bytes.
 const (
 	MaxBody    = 1 << 20
 	MaxPayload = 256 << 10
 	MaxKey     = 255
 )
 
-// DefaultConfig listens on loopback.
+// DefaultConfig returns a Config that listens on loopback.
 func DefaultConfig() Config {
 	return Config{
 		Listen:         "127.0.0.1:8470",
@@ -40,7 +40,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate reports everything that is wrong with c.
+// Validate returns every mistake in c.
 func (c Config) Validate() error {
 	var errs []error
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {

@@ -72,7 +72,7 @@ func define[V view[V]](s *Server, doc huma.API, d definition) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, s.unmet(ctx, d.kind, in.name, pre, s.back.Editor.Delete(ctx, d.kind, in.name, pre, caller(ctx)))
+		return nil, s.notWritten(ctx, d.kind, in.name, pre, s.back.Editor.Delete(ctx, d.kind, in.name, pre, caller(ctx)))
 	})
 	// The body is read as raw JSON, so that a Backend reads it as a job file. The document has its schema all the same.
 	body := doc.OpenAPI().Paths[d.path].Put.RequestBody
@@ -93,7 +93,7 @@ func put[V view[V]](ctx context.Context, s *Server, d definition, in *putDefinit
 	}
 	view, created, err := s.back.Editor.Put(ctx, d.kind, in.name, in.Body, pre, caller(ctx))
 	if err != nil {
-		return nil, s.unmet(ctx, d.kind, in.name, pre, err)
+		return nil, s.notWritten(ctx, d.kind, in.name, pre, err)
 	}
 	v, ok := view.(V)
 	if !ok {
@@ -107,15 +107,15 @@ func put[V view[V]](ctx context.Context, s *Server, d definition, in *putDefinit
 }
 
 // unmet is the answer to a write that did not happen. It returns nil for a nil err.
-func (s *Server) unmet(ctx context.Context, kind, name string, pre Precondition, err error) error {
+func (s *Server) notWritten(ctx context.Context, kind, name string, pre Precondition, err error) error {
 	if err == nil {
 		return nil
 	}
-	return problem(s.missing(ctx, kind, name, err), !pre.Any())
+	return problem(s.notFound(ctx, kind, name, err), !pre.Any())
 }
 
 // missing turns job.ErrNotFound into an answer that names the definition that was probably meant. Other errors pass.
-func (s *Server) missing(ctx context.Context, kind, name string, err error) error {
+func (s *Server) notFound(ctx context.Context, kind, name string, err error) error {
 	if !errors.Is(err, job.ErrNotFound) {
 		return err
 	}

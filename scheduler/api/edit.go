@@ -28,7 +28,7 @@ func (s *Server) resumeJob(ctx context.Context, in *pauseInput) (*tagged[JobView
 func (s *Server) setPause(ctx context.Context, name string, p *job.Pause) (*tagged[JobView], error) {
 	v, err := s.back.Editor.PauseJob(ctx, name, p)
 	if err != nil {
-		return nil, s.missing(ctx, KindJob, name, err)
+		return nil, s.notFound(ctx, KindJob, name, err)
 	}
 	return show(http.StatusOK, v), nil
 }
@@ -66,7 +66,7 @@ func (s *Server) acceptRestored(ctx context.Context, _ *struct{}) (*body[Restore
 }
 
 func (s *Server) pause(ctx context.Context, r *ReasonRequest) (*job.Pause, error) {
-	now, err := s.dated(ctx)
+	now, err := s.changeTime(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (s *Server) pause(ctx context.Context, r *ReasonRequest) (*job.Pause, error
 }
 
 // dated dates a change that somebody asks for: see Backend.Now.
-func (s *Server) dated(ctx context.Context) (time.Time, error) {
+func (s *Server) changeTime(ctx context.Context) (time.Time, error) {
 	if s.back.Now == nil {
 		return s.now().UTC(), nil
 	}

@@ -13,17 +13,17 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// reconnect tells browsers how long to wait before they ask for a broken stream again, in milliseconds.
+// reconnect is how long a browser waits before it opens a broken stream again, in milliseconds.
 const reconnect = 1000
 
 type eventsInput struct {
-	LastEventID string   `header:"Last-Event-ID" doc:"Store revision to go on after: the id of the last event received"`
-	After       string   `query:"after" doc:"The same for a first connection, for example the revision of /v1/cluster"`
+	LastEventID string   `header:"Last-Event-ID" doc:"Store revision to continue after: the id of the last event received"`
+	After       string   `query:"after" doc:"The same for a first connection, for example the revision in /v1/cluster"`
 	Job         string   `query:"job" doc:"Only events of this job and its runs"`
 	Kind        []string `query:"kind,explode" doc:"Only events of this kind; may be given several times"`
 }
 
-// wants says whether the caller asked for an event.
+// wants reports whether the client asked for an event.
 func (in *eventsInput) wants(e *Event) bool {
 	if len(in.Kind) > 0 && !slices.Contains(in.Kind, e.Kind) {
 		return false
@@ -39,7 +39,7 @@ func (in *eventsInput) wants(e *Event) bool {
 	return false
 }
 
-// after is the revision to go on after, 0 to begin now.
+// after returns the revision to continue after; 0 to start now.
 func (in *eventsInput) after() (int64, error) {
 	id, location := in.LastEventID, "header.Last-Event-ID"
 	if id == "" {
@@ -50,7 +50,7 @@ func (in *eventsInput) after() (int64, error) {
 	}
 	rev, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || rev < 0 {
-		return 0, invalid(location, "%q is no store revision", id)
+		return 0, invalid(location, "%q is not a store revision", id)
 	}
 	return rev, nil
 }
@@ -62,10 +62,10 @@ func (s *Server) watchEvents(request context.Context, in *eventsInput) (*huma.St
 	}
 	for _, kind := range in.Kind {
 		if !slices.Contains(Kinds(), kind) {
-			return nil, invalid("query.kind", "%q is no kind of event: use %s", kind, joined(Kinds()))
+			return nil, invalid("query.kind", "%q is not a kind of event: use %s", kind, joined(Kinds()))
 		}
 	}
-	ctx, opened, end := s.lasting(request)
+	ctx, opened, end := s.streamContext(request)
 	from, changes, err := s.back.Events.Watch(ctx, after)
 	opened()
 	if err != nil {
@@ -75,18 +75,18 @@ func (s *Server) watchEvents(request context.Context, in *eventsInput) (*huma.St
 	}
 	return &huma.StreamResponse{Body: func(response huma.Context) {
 		defer end()
-		st, err := s.begin(response, "text/event-stream")
+		st, err := s.startStream(response, "text/event-stream")
 		if err == nil {
-			err = s.feed(ctx, st, in, after, from, changes)
+			err = s.sendEvents(ctx, st, in, after, from, changes)
 		}
-		// Every end is the same to the client: it asks again, with the id that it saw last.
+		// After any end, the client connects again with the last id that it got.
 		s.log.Debug("event stream ended", "by", caller(request), "err", cause(ctx, err))
 	}}, nil
 }
 
-// feed writes events until the client, the server or the source ends. An id is only written with the last event of
-// its revision, so that a client that was cut off in the middle gets the whole revision again.
-func (s *Server) feed(ctx context.Context, st *stream, in *eventsInput, after, from int64, changes <-chan []Event) error {
+// sendEvents sends events until the client, the server or the source ends. Only the last event of a revision has an id. So a
+// client that is disconnected within a revision gets the whole revision again.
+func (s *Server) sendEvents(ctx context.Context, st *stream, in *eventsInput, after, from int64, changes <-chan []Event) error {
 	first := fmt.Appendf(nil, "retry: %d\nid: %d\n\n", reconnect, from)
 	if after != 0 && from != after {
 		first = frame(fmt.Appendf(nil, "retry: %d\n", reconnect), &Event{Revision: from, Kind: KindReset}, true)
@@ -103,7 +103,7 @@ func (s *Server) feed(ctx context.Context, st *stream, in *eventsInput, after, f
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-heartbeat.C:
-			// The id keeps a client that filters from falling out of what the store remembers.
+			// Without the id, the revision of a client with a filter could be compacted.
 			out = fmt.Appendf(nil, ": alive\nid: %d\n\n", reached)
 		case batch, ok := <-changes:
 			if !ok {
@@ -129,7 +129,7 @@ func (s *Server) feed(ctx context.Context, st *stream, in *eventsInput, after, f
 // frame appends one server-sent event.
 func frame(b []byte, e *Event, last bool) []byte {
 	data, err := json.Marshal(e)
-	if err != nil { // only Value can fail: it is not JSON
+	if err != nil { // only a Value that is not JSON can fail
 		bare := *e
 		bare.Value = nil
 		data, _ = json.Marshal(&bare)

@@ -14,11 +14,11 @@ import (
 	"unicode"
 )
 
-// recorder remembers what became of a response. It passes everything else through (http.ResponseController unwraps it).
+// recorder records the status of a response, and whether writing it failed. http.ResponseController unwraps it.
 type recorder struct {
 	http.ResponseWriter
 	status int   // 0 until the header is written
-	failed error // of the first Write that failed: the client is gone
+	failed error // of the first Write that failed, because the client is gone
 }
 
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
@@ -41,8 +41,8 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// contain ends a handler's panic at its own request, and writes one line for each request.
-func (s *Server) contain(next http.Handler) http.Handler {
+// recoverPanics ends a panic of a handler at its own request, and logs each request.
+func (s *Server) recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.inFlight.Add(1)
 		defer s.inFlight.Done()
@@ -69,7 +69,7 @@ func (s *Server) contain(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "same-origin")
-		// The deadline of a connection outlives its request, so every request sets its own. Streams move theirs.
+		// The deadline of a connection outlives its request, so every request sets a new one. Streams move it.
 		_ = http.NewResponseController(rec).SetWriteDeadline(time.Now().Add(s.cfg.RequestTimeout + s.cfg.WriteTimeout))
 		ctx := context.WithValue(r.Context(), callerKey{}, callerOf(r))
 		ctx = context.WithValue(ctx, nodeKey{}, r.Header.Get(NodeHeader))
@@ -77,8 +77,8 @@ func (s *Server) contain(next http.Handler) http.Handler {
 	})
 }
 
-// sameSite refuses changes that a browser asks for on behalf of another site's page. Programs that are no browsers
-// send neither Origin nor Sec-Fetch-Site and pass.
+// sameSite refuses changes by a page of another site. Programs that are no browsers send neither Origin nor Sec-Fetch-Site and
+// pass.
 func (s *Server) sameSite(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,8 +90,8 @@ func (s *Server) sameSite(next http.Handler) http.Handler {
 	})
 }
 
-// takeBody reads a request's body before its handler runs: bounded in size and time, and without leaving a read
-// deadline behind that would cancel a handler which takes longer.
+// takeBody reads the body of a request before the handler runs. It bounds the size and the time. It removes the read deadline
+// again, since the deadline would cancel a slow handler.
 func (s *Server) takeBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -105,7 +105,7 @@ func (s *Server) takeBody(next http.Handler) http.Handler {
 		var timeout net.Error
 		switch {
 		case err == nil:
-			_ = control.SetReadDeadline(time.Time{}) // else it stays, so that net/http does not wait for the rest either
+			_ = control.SetReadDeadline(time.Time{}) // in the other cases it stays: net/http must not wait for the rest
 			r.Body = io.NopCloser(bytes.NewReader(b))
 			next.ServeHTTP(w, r)
 		case errors.As(err, &large):
@@ -120,13 +120,13 @@ func (s *Server) takeBody(next http.Handler) http.Handler {
 
 type callerKey struct{}
 
-// caller says on whose behalf a request is made, for records and logs. It is what the caller claims, not a proof.
+// caller returns the client of a request, for records and logs. It is the client's claim and proves nothing.
 func caller(ctx context.Context) string {
 	by, _ := ctx.Value(callerKey{}).(string)
 	return by
 }
 
-// ByHeader is the header in which a client says who its user is.
+// ByHeader is the header in which a client names its user.
 const ByHeader = "Rota-By"
 
 const maxBy = 64
@@ -151,12 +151,12 @@ func callerOf(r *http.Request) string {
 	return by + " from " + host
 }
 
-// NodeHeader is the header in which one node tells another for whom it takes it.
+// NodeHeader is the header in which one node names the node that it wants to reach.
 const NodeHeader = "Rota-Node"
 
 type nodeKey struct{}
 
-// MeantFor is the node that a request is meant for, which another one has passed on; "": whoever gets it.
+// MeantFor returns the node that another node wants to reach with a request; empty for any node.
 func MeantFor(ctx context.Context) string {
 	name, _ := ctx.Value(nodeKey{}).(string)
 	return name

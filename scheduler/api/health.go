@@ -11,21 +11,20 @@ import (
 	"time"
 )
 
-// Health is what the probes of a process look at.
+// Health has the checks of a process for its probes.
 type Health struct {
-	Live   []Check                     // of the process alone; they never ask the store
-	Ready  []Check                     // whether it should be given requests
-	Leader func(context.Context) error // nil when this replica leads, else why not; no func: it never does
+	Live   []Check                     // of the process alone; they never ask the store.
+	Ready  []Check                     // whether it should get requests.
+	Leader func(context.Context) error // returns nil if this replica leads, otherwise the reason; a nil func never leads.
 }
 
-// Check is one condition. Probe returns nil if it holds, and returns soon after its context ends.
+// Check is one condition. Probe returns nil if the condition holds. It returns soon after its context ends.
 type Check struct {
 	Name  string
 	Probe func(context.Context) error
 }
 
-// probeTimeout bounds all checks together. Kubernetes gives a probe one second by default, and an answer that comes
-// in time says more than none.
+// probeTimeout bounds all checks together. Kubernetes gives a probe one second by default, so the answer must come earlier.
 const probeTimeout = 900 * time.Millisecond
 
 func (s *Server) registerHealth(mux *http.ServeMux) {
@@ -39,7 +38,7 @@ func (s *Server) registerHealth(mux *http.ServeMux) {
 	mux.HandleFunc("GET /leader", s.leader)
 }
 
-// readiness begins with whether the process wants any more work at all.
+// readiness returns the checks of readiness. The first one fails while the process drains.
 func (s *Server) readiness() []Check {
 	draining := Check{Name: "serving", Probe: func(context.Context) error {
 		if s.draining.Load() {
@@ -50,8 +49,8 @@ func (s *Server) readiness() []Check {
 	return append([]Check{draining}, s.back.Health.Ready...)
 }
 
-// probe answers with 200 if all checks pass and else with 503 and the reasons. ?verbose lists all checks, and
-// ?exclude=name leaves one out.
+// probe answers with 200 if all checks pass, otherwise with 503 and the reasons. ?verbose lists all checks, ?exclude=name leaves
+// one out.
 func (s *Server) probe(name string, checks func() []Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
@@ -61,7 +60,7 @@ func (s *Server) probe(name string, checks func() []Check) http.Handler {
 				included = append(included, c)
 			}
 		}
-		results := examine(r.Context(), included)
+		results := runChecks(r.Context(), included)
 
 		_, verbose := query["verbose"]
 		failed := errors.Join(results...) != nil
@@ -88,8 +87,8 @@ func (s *Server) probe(name string, checks func() []Check) http.Handler {
 	})
 }
 
-// examine runs the checks side by side.
-func examine(ctx context.Context, checks []Check) []error {
+// runChecks runs the checks concurrently.
+func runChecks(ctx context.Context, checks []Check) []error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	results := make([]error, len(checks))

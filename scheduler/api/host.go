@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// knownHost refuses requests whose Host is a name that this process does not have.
+// knownHost refuses requests whose Host is not a name of this process.
 //
-// A web page can point a name of its own at any address, also at a loopback address behind a port of this machine. Then the
-// browser takes rota for a part of that page's site, and lets the page read and change everything. The browser sends the page's
-// name as Host, and no page can change that. An address instead of a name is safe, since nobody can point it elsewhere.
+// The owner of a web page can let the page's name resolve to any address, also to a loopback address of this machine. Then the
+// browser treats rota as a part of the page's site, and lets the page read and change everything. But the browser sends the
+// page's name as Host, and no page can change that. A Host that is an address is safe, since an address does not resolve.
 func (s *Server) knownHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if host := (&url.URL{Host: r.Host}).Hostname(); !s.isOwnName(host) {
-			w.Header().Set("Connection", "close") // or else the server would wait for the rest of the body
+			w.Header().Set("Connection", "close") // otherwise the server would wait for the rest of the body
 			writeProblem(w, http.StatusMisdirectedRequest, fmt.Sprintf(
 				"this process does not answer under the name %q: use its address, or add the name to http.hosts", host))
 			return
@@ -26,8 +26,8 @@ func (s *Server) knownHost(next http.Handler) http.Handler {
 	})
 }
 
-// isOwnName reports whether a host is an address, localhost, or one of Config.Hosts. A client of HTTP/1.0 names none, which no
-// browser does.
+// isOwnName reports whether a host is an address, localhost, or one of Config.Hosts. A client of HTTP/1.0 sends no host; no
+// browser uses HTTP/1.0.
 func (s *Server) isOwnName(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if _, err := netip.ParseAddr(host); err == nil || host == "" || host == "localhost" {

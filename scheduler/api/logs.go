@@ -15,17 +15,17 @@ type logsInput struct {
 	Job     string `path:"job"`
 	Slot    string `path:"slot"`
 	Attempt int    `query:"attempt" minimum:"0" doc:"Number of the attempt; 0 is the latest"`
-	Follow  bool   `query:"follow" doc:"Go on until the attempt ends"`
+	Follow  bool   `query:"follow" doc:"Continue until the attempt ends"`
 }
 
-// readLogs streams an attempt's output. A stream that cannot be completed is broken off, so that nobody takes a part
-// for the whole.
+// readLogs streams the output of an attempt. If it cannot complete the stream, it breaks the connection, so that the client
+// does not take a part for the whole.
 func (s *Server) readLogs(request context.Context, in *logsInput) (*huma.StreamResponse, error) {
-	ctx, opened, end := s.lasting(request)
+	ctx, opened, end := s.streamContext(request)
 	out, err := s.back.Logs.Logs(ctx, in.Job, in.Slot, in.Attempt, in.Follow)
 	opened()
 	if err != nil {
-		err = s.missingLogs(ctx, in, cause(ctx, err))
+		err = s.logsNotFound(ctx, in, cause(ctx, err))
 		end()
 		return nil, s.answer(request, "read-logs", err)
 	}
@@ -43,7 +43,7 @@ func (s *Server) copyLogs(ctx context.Context, response huma.Context, out io.Rea
 	defer closeOut()
 	defer context.AfterFunc(ctx, func() { _ = closeOut() })() // wakes a Read that waits for more
 
-	st, err := s.begin(response, "text/plain; charset=utf-8")
+	st, err := s.startStream(response, "text/plain; charset=utf-8")
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *Server) copyLogs(ctx context.Context, response huma.Context, out io.Rea
 			}
 		}
 		switch {
-		case ctx.Err() != nil: // a Read that was closed may well answer with EOF
+		case ctx.Err() != nil: // Close may make Read return io.EOF
 			return context.Cause(ctx)
 		case errors.Is(err, io.EOF):
 			return nil
@@ -66,12 +66,12 @@ func (s *Server) copyLogs(ctx context.Context, response huma.Context, out io.Rea
 	}
 }
 
-func (s *Server) missingLogs(ctx context.Context, in *logsInput, err error) error {
+func (s *Server) logsNotFound(ctx context.Context, in *logsInput, err error) error {
 	if !errors.Is(err, job.ErrNotFound) || s.back.Reader == nil {
 		return err
 	}
 	if _, runErr := s.back.Reader.Run(ctx, in.Job, in.Slot); errors.Is(runErr, job.ErrNotFound) {
-		return s.missingRun(ctx, in.Job, in.Slot, runErr)
+		return s.runNotFound(ctx, in.Job, in.Slot, runErr)
 	}
 	return err
 }

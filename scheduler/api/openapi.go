@@ -17,7 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// newDocument begins the /v1 interface on mux. The built-in page of documentation is off: it loads scripts from the
+// newDocument returns the /v1 interface on mux. huma's page of documentation is off, because it loads scripts from the
 // internet.
 func newDocument(mux *http.ServeMux, version string, schemas map[string]json.RawMessage) huma.API {
 	registry := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
@@ -27,7 +27,7 @@ func newDocument(mux *http.ServeMux, version string, schemas map[string]json.Raw
 	for name, text := range schemas {
 		given := map[string]any{}
 		if err := json.Unmarshal(text, &given); err != nil {
-			panic(fmt.Sprintf("schema %s: %v", name, err)) // the backend's code makes it, nobody's input
+			panic(fmt.Sprintf("schema %s: %v", name, err)) // it comes from the backend's code, never from a client
 		}
 		registry.Map()[name] = &huma.Schema{Extensions: given}
 	}
@@ -47,7 +47,7 @@ func newDocument(mux *http.ServeMux, version string, schemas map[string]json.Raw
 		Formats:                      map[string]huma.Format{"application/json": format, "json": format},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
-		Transformers:                 []huma.Transformer{polish(func() []string { return properties(registry) })},
+		Transformers:                 []huma.Transformer{readableProblems(func() []string { return properties(registry) })},
 	})
 }
 
@@ -63,7 +63,7 @@ func finish(doc huma.API) {
 			s.AdditionalProperties = nil
 		}
 	}
-	// Each of these has two ways to succeed with the same body.
+	// Each of these operations has two statuses with the same body.
 	alias(doc, "/v1/jobs/{job}/runs", http.StatusCreated, http.StatusOK)
 	alias(doc, "/v1/runs", http.StatusCreated, http.StatusOK)
 	nullable(schemas["JobView"], "last", "paused")
@@ -74,7 +74,7 @@ func finish(doc huma.API) {
 	enumerate(schemas["Event"], "kind", Kinds())
 }
 
-// enumerate lists the values of a string property. A schema that is not in the document is left out.
+// enumerate sets the values of a string property. It ignores a nil schema, which is not in the document.
 func enumerate[T ~string](s *huma.Schema, property string, values []T) {
 	if s == nil {
 		return
@@ -87,7 +87,7 @@ func enumerate[T ~string](s *huma.Schema, property string, values []T) {
 	p.PrecomputeMessages()
 }
 
-// alias documents a second status of the PUT or POST of a path.
+// alias adds a second status to the PUT or POST of a path.
 func alias(doc huma.API, path string, status, second int) {
 	item := doc.OpenAPI().Paths[path]
 	if item == nil {
@@ -115,7 +115,7 @@ func nullable(s *huma.Schema, properties ...string) {
 	}
 }
 
-// properties lists the names of all fields that any body may have.
+// properties returns the names of the fields of all bodies.
 func properties(registry huma.Registry) []string {
 	names := map[string]bool{}
 	for _, s := range registry.Map() {
@@ -166,7 +166,7 @@ func (o operation) huma() huma.Operation {
 	op := huma.Operation{
 		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, DefaultStatus: o.status,
 		Errors: append([]int{http.StatusServiceUnavailable, http.StatusGatewayTimeout}, o.errors...),
-		// The body is read, bounded and timed before huma sees it.
+		// takeBody has read and bounded the body before.
 		MaxBodyBytes: -1, BodyReadTimeout: -1,
 	}
 	if o.parameter != "" {
@@ -188,7 +188,7 @@ func register[I, O any](s *Server, doc huma.API, o operation, handle func(contex
 	})
 }
 
-// answer is the problem that a caller gets for err. What is our own fault is logged, since the caller cannot mend it.
+// answer returns the problem that a client gets for err. It logs a 500, since only rota's developers can mend it.
 func (s *Server) answer(ctx context.Context, operation string, err error) error {
 	p := problem(err, false)
 	if se, ok := p.(huma.StatusError); ok && se.GetStatus() == http.StatusInternalServerError {

@@ -46,7 +46,7 @@ func (s *Server) submitAdHoc(ctx context.Context, in *struct {
 }
 
 func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, spec *job.Spec) (*tagged[RunView], error) {
-	now, err := s.dated(ctx)
+	now, err := s.changeTime(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, 
 	if sub.Payload, err = payload(r.Payload); err != nil {
 		return nil, err
 	}
-	if err = adHocSize(spec, sub.Payload); err != nil {
+	if err = checkAdHocSize(spec, sub.Payload); err != nil {
 		return nil, err
 	}
 	if sub.Due, err = due(r.In, r.At, now); err != nil {
@@ -70,7 +70,7 @@ func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, 
 
 	v, created, err := s.back.Operator.Submit(ctx, sub)
 	if err != nil {
-		return nil, s.missing(ctx, KindJob, name, err)
+		return nil, s.notFound(ctx, KindJob, name, err)
 	}
 	if created {
 		return show(http.StatusCreated, v), nil
@@ -82,8 +82,8 @@ func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, 
 	return show(http.StatusOK, v), nil
 }
 
-// adHocSize keeps a run that carries its own spec as small as any other: its record has to have room for its life.
-func adHocSize(spec *job.Spec, payload json.RawMessage) error {
+// checkAdHocSize bounds a run with its own spec, so that its record has room for its state.
+func checkAdHocSize(spec *job.Spec, payload json.RawMessage) error {
 	if spec == nil {
 		return nil
 	}
@@ -94,8 +94,8 @@ func adHocSize(spec *job.Spec, payload json.RawMessage) error {
 	return nil
 }
 
-// sameWork says whether a submission asks for what the run of the same key does. When is not part of it: a repeated
-// "in 5 minutes" is later each time.
+// sameWork reports whether a submission asks for the same work as the run with the same key. The time does not count, since
+// "in 5 minutes" is another time in each request.
 func sameWork(s *Submission, r *job.Run) bool {
 	if s.Payload != nil && !bytes.Equal(compact(s.Payload), compact(r.Payload)) {
 		return false
@@ -120,7 +120,7 @@ func (s *Server) cancelRun(ctx context.Context, in *struct {
 	Slot string `path:"slot"`
 	Body *ReasonRequest
 }) (*tagged[RunView], error) {
-	now, err := s.dated(ctx)
+	now, err := s.changeTime(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (s *Server) cancelRun(ctx context.Context, in *struct {
 	}
 	v, err := s.back.Operator.Cancel(ctx, in.Job, in.Slot, c)
 	if err != nil {
-		return nil, s.missingRun(ctx, in.Job, in.Slot, err)
+		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)
 	}
 	return show(http.StatusOK, v), nil
 }
@@ -141,7 +141,7 @@ func (s *Server) retryRun(ctx context.Context, in *struct {
 }) (*tagged[RunView], error) {
 	v, err := s.back.Operator.Retry(ctx, in.Job, in.Slot, caller(ctx))
 	if err != nil {
-		return nil, s.missingRun(ctx, in.Job, in.Slot, err)
+		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)
 	}
 	return show(http.StatusCreated, v), nil
 }

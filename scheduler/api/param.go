@@ -19,10 +19,10 @@ func invalid(location, format string, args ...any) error {
 	return huma.Error422UnprocessableEntity(location+": "+message, &huma.ErrorDetail{Location: location, Message: message})
 }
 
-// etag writes a store revision as an entity tag.
+// etag returns a store revision as an entity tag.
 func etag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
 
-// precondition reads If-Match and If-None-Match.
+// precondition parses If-Match and If-None-Match.
 func precondition(ifMatch, ifNoneMatch string) (Precondition, error) {
 	var p Precondition
 	switch ifNoneMatch = strings.TrimSpace(ifNoneMatch); ifNoneMatch {
@@ -51,10 +51,10 @@ func precondition(ifMatch, ifNoneMatch string) (Precondition, error) {
 	return p, nil
 }
 
-// keyHeader names work that is to be done once.
+// keyHeader has the key of a submission.
 const keyHeader = "Idempotency-Key"
 
-// showEmptyKey quotes a key that is given and empty, which an operation would take for one that is not given.
+// showEmptyKey quotes an empty key. Without quotes, an operation could not tell it from an absent one.
 func showEmptyKey(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if keys, given := r.Header[keyHeader]; given && strings.TrimSpace(keys[0]) == "" {
@@ -64,8 +64,8 @@ func showEmptyKey(next http.Handler) http.Handler {
 	})
 }
 
-// idempotencyKey joins the header, a quoted string or a bare word, and the field of the body. An empty header is refused: it
-// comes from somebody who means to give a key, and without one each of his submissions would be another run.
+// idempotencyKey returns the key of the header, a quoted string or a bare word, or of the body. It refuses an empty header. Its
+// client wants to send a key, and without one every submission would make another run.
 func idempotencyKey(header, field string) (string, error) {
 	key := strings.TrimSpace(header)
 	if unquoted, err := strconv.Unquote(key); err == nil && strings.HasPrefix(key, `"`) {
@@ -90,7 +90,7 @@ func idempotencyKey(header, field string) (string, error) {
 	return key, nil
 }
 
-// payload checks the size of a payload. null is no payload.
+// payload checks the size of a payload. null stands for no payload.
 func payload(p json.RawMessage) (json.RawMessage, error) {
 	if len(p) > MaxPayload {
 		return nil, huma.Error413RequestEntityTooLarge(fmt.Sprintf("payload has %d bytes: at most %d", len(p), MaxPayload))
@@ -101,7 +101,7 @@ func payload(p json.RawMessage) (json.RawMessage, error) {
 	return p, nil
 }
 
-// due is the earliest time that a submission asks for, zero if it asks for none.
+// due returns the earliest start of a submitted run; zero if the submission has none.
 func due(in string, at *time.Time, now time.Time) (time.Time, error) {
 	switch {
 	case in != "" && at != nil:
@@ -113,34 +113,34 @@ func due(in string, at *time.Time, now time.Time) (time.Time, error) {
 	}
 	d, err := span(in)
 	if err != nil || d < 0 {
-		return time.Time{}, invalid("body.in", "%q is no time span: write it with a unit, for example 90s, 2h or 7d", in)
+		return time.Time{}, invalid("body.in", "%q is not a time span: write it with a unit, for example 90s, 2h or 7d", in)
 	}
 	return now.Add(d).UTC(), nil
 }
 
-// span is a duration in Go's notation, or a number of days: 7d.
+// span parses a duration in Go's notation, or a number of days such as 7d.
 func span(s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.ParseFloat(days, 64)
-		// Beyond a century a float does not fit the nanoseconds of a Duration for long.
+		// A Duration holds about three centuries of nanoseconds.
 		if err != nil || n != n || n > 36500 || n < -36500 {
-			return 0, fmt.Errorf("%q is no number of days", days)
+			return 0, fmt.Errorf("%q is not a number of days", days)
 		}
 		return time.Duration(n * float64(24*time.Hour)), nil
 	}
 	return time.ParseDuration(s)
 }
 
-// instant reads an RFC 3339 time of a query, in which an unescaped + has become a space.
+// instant parses an RFC 3339 time of a query. A + without escape has become a space there.
 func instant(parameter, s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1))
 	if err != nil {
-		return t, invalid("query."+parameter, "%q is no time: write it as RFC 3339, for example 2026-01-31T02:30:00Z", s)
+		return t, invalid("query."+parameter, "%q is not a time: write it as RFC 3339, for example 2026-01-31T02:30:00Z", s)
 	}
 	return t.UTC(), nil
 }
 
-// since is an instant, or a span before now.
+// since parses an instant, or a span before now.
 func since(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -155,7 +155,7 @@ func since(s string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// states reads a repeatable parameter whose values may also be joined by commas.
+// states parses a parameter that may be repeated. Its values may also be separated by commas.
 func states(values []string) ([]job.State, error) {
 	var all []job.State
 	for _, v := range values {
@@ -165,7 +165,7 @@ func states(values []string) ([]job.State, error) {
 				continue
 			}
 			if !state.Valid() {
-				return nil, invalid("query.state", "%q is no state: use %s", name, joined(job.States()))
+				return nil, invalid("query.state", "%q is not a state: use %s", name, joined(job.States()))
 			}
 			if !slices.Contains(all, state) {
 				all = append(all, state)
@@ -186,7 +186,7 @@ func joined[T ~string](values []T) string {
 	return b.String()
 }
 
-// token writes the place of r in a list, for a caller to hand back.
+// token returns the place of r in a list, for the client to send back.
 func token(r *RunView) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(r.Slot.UTC().Format(time.RFC3339Nano) + " " + r.Name()))
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/suggest"
 )
 
-// ErrUnavailable is returned by a Backend when the store, or whatever else it needs, cannot be reached or is not
-// ready. Whether a write happened is unknown.
+// ErrUnavailable is returned by a Backend if the store, or another process that it needs, does not answer or is not ready.
+// Whether a write happened is unknown.
 var ErrUnavailable = errors.New("unavailable")
 
-// ErrHeld is returned by a Backend whose process waits for an operator: asking another may help, or asking again once somebody
-// has seen to it.
-var ErrHeld = fmt.Errorf("this process waits, and is %w", ErrUnavailable)
+// ErrHeld is returned by a Backend whose process waits for an operator. Another server may answer. This one answers after the
+// operator has acted.
+var ErrHeld = fmt.Errorf("this process waits for an operator, and is %w", ErrUnavailable)
 
-// Invalid is returned by a Backend for a definition that can be read but makes no sense.
+// Invalid is returned by a Backend for a definition with mistakes.
 type Invalid struct {
 	Errors []FieldError
 }
 
-// FieldError says what is wrong with one field of a definition.
+// FieldError is a mistake in one field of a definition.
 type FieldError struct {
-	Field   string // as in the file, for example "retry.max"
+	Field   string // path of the key, such as retry.max; empty for the definition as a whole
 	Message string
 }
 
@@ -46,34 +46,34 @@ func (e *Invalid) Error() string {
 	return b.String()
 }
 
-// Refusal is returned by a Backend for a request that is understood and will not be done as things stand. Reason is a
-// sentence for people, and says what to do instead.
+// Refusal is returned by a Backend for a valid request that the present state forbids. Reason is a sentence for people, and says
+// what to do instead.
 type Refusal struct {
 	Reason string
 }
 
 func (e *Refusal) Error() string { return e.Reason }
 
-// OwnedByFile refuses to change a definition of a file.
+// OwnedByFile returns the refusal to change a definition of a file.
 func OwnedByFile(kind, name, file string) error {
 	return &Refusal{fmt.Sprintf("%s %s is defined in %s: change it there, or remove it there and apply it anew", kind, name, file)}
 }
 
-// NotEnded refuses to retry a run that is still going on.
+// NotEnded returns the refusal to retry a run that has not ended.
 func NotEnded(run string, state job.State) error {
 	return &Refusal{fmt.Sprintf("run %s is %s: only a run that has ended can be retried; cancel it first", run, state)}
 }
 
-// unreadableHint is what to do about a record that nobody can read.
+// unreadableHint is the hint for a record that cannot be read.
 const unreadableHint = "repair it or delete it with `rota etcdctl`; `rota status` lists all such keys"
 
-// The seconds after which asking again may help.
+// The seconds after which a client may try again.
 const (
 	retryAfter = "2"
-	retryLater = "10" // what somebody has to see to first
+	retryLater = "10" // an operator has to act first
 )
 
-// problem makes an RFC 9457 problem of an error of a Backend. conditional says that the request had a precondition.
+// problem returns an error of a Backend as an RFC 9457 problem. conditional says that the request had a precondition.
 func problem(err error, conditional bool) error {
 	var (
 		invalid    *Invalid
@@ -97,24 +97,24 @@ func problem(err error, conditional bool) error {
 	case errors.Is(err, job.ErrNotFound):
 		return huma.Error404NotFound(err.Error())
 	case errors.Is(err, job.ErrConflict) && conditional:
-		return huma.Error412PreconditionFailed("it is not at the revision that the request names: look at it again (" + err.Error() + ")")
+		return huma.Error412PreconditionFailed("it is not at the revision that the request names: read it again (" + err.Error() + ")")
 	case errors.Is(err, job.ErrConflict):
-		return huma.Error409Conflict("it was changed by somebody else at the same time: look at it again (" + err.Error() + ")")
+		return huma.Error409Conflict("another client changed it at the same time: read it again (" + err.Error() + ")")
 	case errors.Is(err, job.ErrUnreadable):
 		return huma.Error409Conflict(err.Error() + ": " + unreadableHint)
 	case errors.Is(err, job.ErrTooLarge):
 		return huma.Error413RequestEntityTooLarge(err.Error())
 	case errors.Is(err, job.ErrFull):
 		return again(huma.NewError(http.StatusInsufficientStorage,
-			err.Error()+": it takes deletions only: make room (compact, defrag), then `rota etcdctl alarm disarm`"), retryLater)
+			err.Error()+": it accepts only deletions: make room (compact, defrag), then run `rota etcdctl alarm disarm`"), retryLater)
 	case errors.Is(err, ErrHeld):
 		return again(huma.Error503ServiceUnavailable(err.Error()), retryLater)
 	case errors.Is(err, ErrUnavailable):
 		return again(huma.Error503ServiceUnavailable(err.Error()), retryAfter)
 	case errors.Is(err, context.Canceled):
-		return again(huma.Error503ServiceUnavailable("the request was cut short: a change may have been made or not"), retryAfter)
+		return again(huma.Error503ServiceUnavailable("the request was cut short: a change may or may not have been made"), retryAfter)
 	case errors.Is(err, context.DeadlineExceeded):
-		return again(huma.Error504GatewayTimeout("the store did not answer in time: a change may have been made or not, so look before you repeat it"), retryAfter)
+		return again(huma.Error504GatewayTimeout("the store did not answer in time: a change may or may not have been made, so check before you repeat it"), retryAfter)
 	}
 	return huma.Error500InternalServerError(err.Error())
 }
@@ -123,20 +123,20 @@ func again(err error, seconds string) error {
 	return huma.ErrorWithHeaders(err, http.Header{"Retry-After": {seconds}})
 }
 
-// writeProblem answers a request that never reached an operation.
+// writeProblem answers a request that no operation has handled.
 func writeProblem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	// The client may be gone; there is nobody else to tell.
+	// An error means that the client is gone.
 	_ = json.NewEncoder(w).Encode(huma.NewError(status, detail))
 }
 
-// maxDetails is how many field errors the one-line detail of a problem repeats.
+// maxDetails is how many field errors the detail of a problem repeats.
 const maxDetails = 3
 
-// polish makes the problems that validation finds readable: the field errors move into the detail with a guess at
-// what was meant, and bodies are not echoed, since they may hold secrets.
-func polish(properties func() []string) huma.Transformer {
+// readableProblems moves the field errors of huma into the detail of the problem, with suggestions for unknown fields. It
+// removes the values of a body, since they may be secrets.
+func readableProblems(properties func() []string) huma.Transformer {
 	return func(_ huma.Context, _ string, v any) (any, error) {
 		p, ok := v.(*huma.ErrorModel)
 		if !ok || len(p.Errors) == 0 {

@@ -65,7 +65,7 @@ func (s *Server) readJob(ctx context.Context, in *struct {
 }) (*tagged[JobView], error) {
 	v, err := s.back.Reader.Job(ctx, in.Job)
 	if err != nil {
-		return nil, s.missing(ctx, KindJob, in.Job, err)
+		return nil, s.notFound(ctx, KindJob, in.Job, err)
 	}
 	return show(http.StatusOK, v), nil
 }
@@ -83,9 +83,9 @@ func (s *Server) readRuns(ctx context.Context, in *struct {
 	State    []string `query:"state,explode" doc:"Only in this state; may be given several times"`
 	Since    string   `query:"since" doc:"Only slots since then: a time span (24h, 7d) or a time" example:"24h"`
 	Limit    int      `query:"limit" default:"100" minimum:"1" maximum:"1000"`
-	Continue string   `query:"continue" doc:"From the list before: what follows it"`
+	Continue string   `query:"continue" doc:"Token of the previous page"`
 }) (*body[RunList], error) {
-	q := RunQuery{Job: in.Job, Limit: in.Limit + 1} // one more shows whether there is more
+	q := RunQuery{Job: in.Job, Limit: in.Limit + 1} // one more run shows whether another page follows
 	var err error
 	if q.States, err = states(in.State); err != nil {
 		return nil, err
@@ -100,10 +100,10 @@ func (s *Server) readRuns(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	// A deleted job's runs are still there to be listed, so only an empty answer may mean a wrong name.
+	// The runs of a deleted job remain, so only an empty answer can mean a wrong name.
 	if len(runs) == 0 && q.Job != "" && q.Job != job.AdHoc {
 		if _, err := s.back.Reader.Job(ctx, q.Job); err != nil {
-			return nil, s.missing(ctx, KindJob, q.Job, err)
+			return nil, s.notFound(ctx, KindJob, q.Job, err)
 		}
 	}
 	page := RunList{Runs: list(runs)}
@@ -120,7 +120,7 @@ func (s *Server) readRun(ctx context.Context, in *struct {
 }) (*tagged[RunView], error) {
 	v, err := s.back.Reader.Run(ctx, in.Job, in.Slot)
 	if err != nil {
-		return nil, s.missingRun(ctx, in.Job, in.Slot, err)
+		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)
 	}
 	return show(http.StatusOK, v), nil
 }
@@ -147,7 +147,7 @@ func (s *Server) readNext(ctx context.Context, in *struct {
 	}
 	v, err := s.back.Planner.Next(ctx, in.Job, from, in.N)
 	if err != nil {
-		return nil, s.missing(ctx, KindJob, in.Job, err)
+		return nil, s.notFound(ctx, KindJob, in.Job, err)
 	}
 	v.Slots, v.Notes = list(v.Slots), list(v.Notes)
 	return &body[NextView]{v}, nil
@@ -163,26 +163,26 @@ func (s *Server) readExplain(ctx context.Context, in *struct {
 	}
 	v, err := s.back.Planner.Explain(ctx, in.Job, at)
 	if err != nil {
-		return nil, s.missing(ctx, KindJob, in.Job, err)
+		return nil, s.notFound(ctx, KindJob, in.Job, err)
 	}
 	v.Text = list(v.Text)
 	return &body[ExplainView]{v}, nil
 }
 
-// missingRun does the same for a run.
-func (s *Server) missingRun(ctx context.Context, jobName, id string, err error) error {
+// runNotFound turns job.ErrNotFound for a run into an answer with a hint. Other errors pass.
+func (s *Server) runNotFound(ctx context.Context, jobName, id string, err error) error {
 	if !errors.Is(err, job.ErrNotFound) {
 		return err
 	}
 	if jobName != job.AdHoc && s.back.Reader != nil {
 		if _, jobErr := s.back.Reader.Job(ctx, jobName); errors.Is(jobErr, job.ErrNotFound) {
-			return s.missing(ctx, KindJob, jobName, jobErr)
+			return s.notFound(ctx, KindJob, jobName, jobErr)
 		}
 	}
 	return huma.Error404NotFound(fmt.Sprintf("there is no run %s/%s: `rota runs %s` lists those that are kept", jobName, id, jobName))
 }
 
-// list makes [] and not null of an empty list.
+// list returns an empty list for nil, so that JSON has [] and not null.
 func list[T any](s []T) []T {
 	if s == nil {
 		return []T{}

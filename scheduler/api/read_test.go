@@ -42,7 +42,7 @@ func TestReads(t *testing.T) {
 		{"explain", "/v1/jobs/backup/explain?time=2026-01-31T02:30:00Z", 200, []string{`"verdict":"ran"`, `"text":[]`}},
 		{"explain without a time", "/v1/jobs/backup/explain", 422, []string{"query.time"}},
 		{"an unknown parameter", "/v1/runs?stat=failed", 422, []string{"query.stat"}},
-		{"an unknown state", "/v1/runs?state=done", 422, []string{`\"done\" is no state: use pending, armed`}},
+		{"an unknown state", "/v1/runs?state=done", 422, []string{`\"done\" is not a state: use pending, armed`}},
 		{"a bad since", "/v1/runs?since=yesterday", 422, []string{"24h or 7d"}},
 		{"a forged token", "/v1/runs?continue=abc", 422, []string{"query.continue"}},
 		{"runs of an unknown job", "/v1/runs?job=bakup", 404, []string{`did you mean \"backup\"?`}},

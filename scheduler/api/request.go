@@ -9,18 +9,17 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Precondition is what must be true of a job for a write to happen: If-Match and If-None-Match. Its zero value asks
-// for nothing.
+// Precondition is the condition of a write to a definition: If-Match and If-None-Match. Its zero value has no condition.
 type Precondition struct {
-	Revision int64 // the job is at this revision; 0: at any
-	Exists   bool  // the job exists
-	Absent   bool  // the job does not exist
+	Revision int64 // the definition has this revision; 0: any
+	Exists   bool  // the definition exists
+	Absent   bool  // the definition does not exist
 }
 
-// Any says that the precondition asks for nothing.
+// Any reports whether p has no condition.
 func (p Precondition) Any() bool { return p == Precondition{} }
 
-// Holds says whether a write may happen to a job that is at rev, 0 if it does not exist.
+// Holds reports whether p allows a write to a definition at revision rev; 0 stands for one that does not exist.
 func (p Precondition) Holds(rev int64) bool {
 	switch {
 	case p.Absent:
@@ -37,20 +36,20 @@ func (p Precondition) Holds(rev int64) bool {
 type Submission struct {
 	Job     string
 	Kind    job.RunKind     // KindManual, or KindDelayed if Due was given
-	Asked   time.Time       // when the request came
-	Due     time.Time       // not before it
-	Key     string          // "": every submission is another run
-	Payload json.RawMessage // nil: the job's own
+	Asked   time.Time       // time of the request
+	Due     time.Time       // earliest start
+	Key     string          // empty: every submission makes another run
+	Payload json.RawMessage // nil: the payload of the job
 	Spec    *job.Spec       // of an ad hoc run, without defaults; nil otherwise
 	By      string
 }
 
 // RunQuery selects runs.
 type RunQuery struct {
-	Job    string      // "": of all jobs
-	States []job.State // none: in any state
-	Since  time.Time   // slots at or after it
-	After  *RunMark    // only what follows it in the order of CompareRuns; nil: from the beginning
+	Job    string      // empty: of all jobs
+	States []job.State // empty: in any state
+	Since  time.Time   // earliest slot
+	After  *RunMark    // runs behind it in the order of CompareRuns; nil: from the first run
 	Limit  int
 }
 
@@ -61,7 +60,7 @@ type RunMark struct {
 	ID   string
 }
 
-// Includes says whether the query selects r.
+// Includes reports whether q selects r.
 func (q *RunQuery) Includes(r *job.Run) bool {
 	switch {
 	case q.Job != "" && r.Job != q.Job,
@@ -72,16 +71,16 @@ func (q *RunQuery) Includes(r *job.Run) bool {
 	return q.After == nil || CompareRuns(&job.Run{Job: q.After.Job, ID: q.After.ID, Slot: q.After.Slot}, r) < 0
 }
 
-// CompareRuns orders runs as lists show them: latest slot first, then by job and id.
+// CompareRuns compares runs by their order in lists: the latest slot first, then by job and id.
 func CompareRuns(a, b *job.Run) int {
 	return cmp.Or(b.Slot.Compare(a.Slot), cmp.Compare(a.Job, b.Job), cmp.Compare(a.ID, b.ID))
 }
 
 // RunRequest is the body of POST /v1/jobs/{job}/runs.
 type RunRequest struct {
-	Payload json.RawMessage `json:"payload,omitempty" doc:"JSON given to the run instead of the job's own payload, at most 256 KiB; for a program at most 131058 bytes, which is what fits into a variable"`
-	In      string          `json:"in,omitempty" doc:"Not before so long from now, for example 90s or 2h" example:"90s"`
-	At      *time.Time      `json:"at,omitempty" doc:"Not before this time"`
+	Payload json.RawMessage `json:"payload,omitempty" doc:"JSON given to the run instead of the job's own payload, at most 256 KiB; for a program at most 131058 bytes, the size of a variable"`
+	In      string          `json:"in,omitempty" doc:"Earliest start, as a span from now, for example 90s or 2h" example:"90s"`
+	At      *time.Time      `json:"at,omitempty" doc:"Earliest start"`
 	Key     string          `json:"key,omitempty" minLength:"1" doc:"Same as the header Idempotency-Key: a second submission with it returns the first one's run"`
 }
 
@@ -98,5 +97,5 @@ type AdHocRequest struct {
 
 // ReasonRequest is the optional body of pause, resume and cancel.
 type ReasonRequest struct {
-	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Shown to whoever asks why"`
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Shown as the reason"`
 }

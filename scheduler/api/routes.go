@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// routes puts /v1 and everything else on muxes of their own: only requests to /v1 have a body or an idempotency key.
+// routes returns the handler of all paths. /v1 has a mux of its own, because only its requests have a body or a key.
 func (s *Server) routes() http.Handler {
 	v1, root := http.NewServeMux(), http.NewServeMux()
 	doc := newDocument(v1, s.cfg.Version.Version, s.back.Schemas)
@@ -31,9 +31,9 @@ func (s *Server) routes() http.Handler {
 		root.Handle("GET /metrics", s.back.Metrics)
 	}
 
-	interfaces := s.sameSite(s.takeBody(showEmptyKey(s.known(v1))))
-	others := s.sameSite(s.known(root))
-	return s.contain(s.knownHost(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	interfaces := s.sameSite(s.takeBody(showEmptyKey(s.knownPaths(v1))))
+	others := s.sameSite(s.knownPaths(root))
+	return s.recoverPanics(s.knownHost(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/v1/") {
 			w.Header().Set("Cache-Control", "no-store")
 			interfaces.ServeHTTP(w, r)
@@ -43,8 +43,8 @@ func (s *Server) routes() http.Handler {
 	})))
 }
 
-// known answers for paths and methods that mux does not have, as a problem.
-func (s *Server) known(mux *http.ServeMux) http.Handler {
+// knownPaths answers with a problem to paths and methods that mux does not have.
+func (s *Server) knownPaths(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern != "" {
 			mux.ServeHTTP(w, r)
@@ -161,7 +161,7 @@ func (s *Server) registerWrites(doc huma.API) {
 		}, s.cancelRun)
 		register(s, doc, operation{
 			id: "retry-run", method: "POST", path: "/v1/runs/{job}/{slot}/retry",
-			summary: "A new run of what an ended run did", status: 201, errors: []int{403, 404, 409, 507},
+			summary: "Repeat an ended run as a new run", status: 201, errors: []int{403, 404, 409, 507},
 		}, s.retryRun)
 	}
 }
@@ -172,7 +172,7 @@ func (s *Server) registerRestore(doc huma.API) {
 	}
 	register(s, doc, operation{
 		id: "accept-restored-store", method: "POST", path: "/v1/accept-restored-store",
-		summary: "Go on with a store that was restored from a backup", errors: []int{403, 409, 507},
+		summary: "Accept a store that was restored from a backup", errors: []int{403, 409, 507},
 	}, s.acceptRestored)
 }
 
@@ -182,7 +182,7 @@ func (s *Server) registerStreams(doc huma.API) {
 		huma.Register(doc, streaming(o, "text/plain", "The output, as it was printed"), s.readLogs)
 	}
 	if s.back.Events != nil {
-		o := operation{id: "watch-events", method: "GET", path: "/v1/events", summary: "What changes in the store, as server-sent events"}
+		o := operation{id: "watch-events", method: "GET", path: "/v1/events", summary: "The changes of the store, as server-sent events"}
 		huma.Register(doc, streaming(o, "text/event-stream", "Each event's data is an Event in JSON, its id the store revision"), s.watchEvents)
 		doc.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Event](), true, "")
 	}

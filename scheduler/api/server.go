@@ -29,12 +29,12 @@ type Server struct {
 	handler http.Handler
 
 	draining atomic.Bool
-	stopping context.Context // ends when Serve begins to shut down: streams end with it
+	stopping context.Context // ends when Serve starts to shut down; streams end with it
 	stop     context.CancelFunc
 	inFlight sync.WaitGroup
 }
 
-// New prepares a server and starts nothing.
+// New returns a server. It starts no goroutine.
 func New(cfg Config, back Backend, log hclog.Logger) *Server {
 	s := &Server{cfg: cfg, back: back, log: log, now: time.Now}
 	s.stopping, s.stop = context.WithCancel(context.Background())
@@ -42,13 +42,13 @@ func New(cfg Config, back Backend, log hclog.Logger) *Server {
 	return s
 }
 
-// Handler is all of it, for a listener that somebody else owns.
+// Handler returns the handler of all requests, for a listener of the caller.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Drain makes the process unready, so that no new requests are sent to it, and goes on answering.
+// Drain makes the process unready, so that clients send no new requests. The server still answers.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Listen opens an address, and says what to do if that fails.
+// Listen opens an address. Its errors say what to do.
 func Listen(addr string) (net.Listener, error) {
 	ln, err := net.Listen("tcp", addr)
 	switch {
@@ -73,10 +73,10 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.Serve(ctx, ln)
 }
 
-// Serve answers on ln, which it closes, until ctx ends. Then streams are ended at once and other requests have
-// Config.ShutdownGrace to finish. A Server serves once.
+// Serve answers on ln until ctx ends, and closes ln. Then it ends streams at once, and other requests after
+// Config.ShutdownGrace. A Server serves once.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	// Requests outlive ctx by the grace, and no longer.
+	// Requests may outlive ctx by the grace period.
 	base, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
 	srv := &http.Server{

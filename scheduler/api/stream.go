@@ -9,9 +9,9 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-// lasting is the context of a stream. It ends with the request, with the server, or by end; and also after the time
-// of an ordinary request, unless opened is called before.
-func (s *Server) lasting(request context.Context) (ctx context.Context, opened, end func()) {
+// streamContext returns the context of a stream. It ends with the request, with the server, or by end. It also ends after the
+// time of an ordinary request, unless opened is called earlier.
+func (s *Server) streamContext(request context.Context) (ctx context.Context, opened, end func()) {
 	ctx, cancel := context.WithCancelCause(request)
 	unhook := context.AfterFunc(s.stopping, func() { cancel(errStopping) })
 	timer := time.AfterFunc(s.cfg.RequestTimeout, func() { cancel(context.DeadlineExceeded) })
@@ -24,7 +24,7 @@ func (s *Server) lasting(request context.Context) (ctx context.Context, opened, 
 	return ctx, opened, end
 }
 
-// cause prefers why a context ended to the mere fact that it did.
+// cause returns the cause of the context's end, if it has ended; otherwise err.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -32,25 +32,25 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// stream is the response to one long request. A client that takes nothing for the timeout is cut off.
+// stream is the response to one long request. A client that reads nothing for the timeout is disconnected.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
 }
 
-// begin sends the headers at once, so that a client knows that it is connected before there is anything to tell.
-func (s *Server) begin(ctx huma.Context, contentType string) (*stream, error) {
+// startStream sends the headers at once, so that the client knows that it is connected before the first event.
+func (s *Server) startStream(ctx huma.Context, contentType string) (*stream, error) {
 	_, w := humago.Unwrap(ctx)
 	st := &stream{w: w, control: http.NewResponseController(w), timeout: s.cfg.WriteTimeout}
 	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the stream back otherwise
+	w.Header().Set("X-Accel-Buffering", "no") // otherwise nginx buffers the stream
 	w.WriteHeader(http.StatusOK)
 	return st, st.send(nil)
 }
 
 func (st *stream) send(b []byte) error {
-	// An error here means that the connection has no deadlines (a test's recorder): then there is nothing to set.
+	// An error means that the connection has no deadlines, as in tests.
 	_ = st.control.SetWriteDeadline(time.Now().Add(st.timeout))
 	if len(b) > 0 {
 		if _, err := st.w.Write(b); err != nil {
@@ -60,7 +60,7 @@ func (st *stream) send(b []byte) error {
 	return st.control.Flush()
 }
 
-// streaming documents an operation whose answer is not JSON.
+// streaming returns an operation whose answer is not JSON.
 func streaming(o operation, contentType, description string) huma.Operation {
 	op := o.huma()
 	op.Responses = map[string]*huma.Response{"200": {

@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// JobView is a job as the API shows it: its record and what follows from it.
+// JobView is a job as the API shows it: its record, and values that are derived from it.
 type JobView struct {
 	job.Job
 	Revision     int64      `json:"revision" doc:"Store revision of the definition, for If-Match"`
@@ -22,10 +22,10 @@ type JobView struct {
 type LimitView struct {
 	job.Limit
 	Revision int64 `json:"revision" doc:"Store revision of the definition, for If-Match"`
-	Held     int   `json:"held" doc:"Runs that are with workers and hold it"`
+	Held     int   `json:"held" doc:"Runs that are with workers and hold the limit"`
 }
 
-// LastRun says how a job's latest ended run went.
+// LastRun is the latest run of a job that has ended.
 type LastRun struct {
 	Ref      string    `json:"run"`
 	State    job.State `json:"state"`
@@ -39,38 +39,38 @@ type RunView struct {
 	Revision int64  `json:"revision" doc:"Store revision of the record"`
 }
 
-// NewRunView shows r.
+// NewRunView returns the view of r.
 func NewRunView(r job.Run) RunView { return RunView{Run: r, Ref: r.Name(), Revision: r.Rev} }
 
 // WorkerView is a worker as the API shows it.
 type WorkerView struct {
 	job.Worker
 	Running  int   `json:"running" doc:"Attempts that it executes"`
-	Armed    int   `json:"armed" doc:"Runs that it was given and has not begun"`
-	Free     int   `json:"free" doc:"Attempts that it could take now"`
+	Armed    int   `json:"armed" doc:"Runs that are assigned to it and have not started"`
+	Free     int   `json:"free" doc:"Further attempts that it could execute now"`
 	Revision int64 `json:"revision"`
 }
 
-// ClusterView is the state of the whole, as one replica sees it.
+// ClusterView is the state of the cluster, as one replica sees it.
 type ClusterView struct {
 	Name        string           `json:"name" doc:"Prefix of the store"`
 	Node        string           `json:"node" doc:"The replica that answers"`
 	Version     string           `json:"version" doc:"Of the replica that answers"`
 	Ready       bool             `json:"ready"`
 	NotReady    []string         `json:"not_ready,omitempty" doc:"Why not"`
-	Leader      *LeaderView      `json:"leader" doc:"null while nobody leads"`
+	Leader      *LeaderView      `json:"leader" doc:"null while there is no leader"`
 	Replicas    []ReplicaView    `json:"replicas"`
 	Workers     int              `json:"workers" doc:"How many are present"`
 	Jobs        int              `json:"jobs"`
 	Store       StoreView        `json:"store"`
 	Files       FilesView        `json:"files"`
 	Paused      *job.Pause       `json:"paused" doc:"Set while all jobs are paused"`
-	Quarantined []QuarantineView `json:"quarantined" doc:"Values in the store that make no sense and are left aside"`
+	Quarantined []QuarantineView `json:"quarantined" doc:"Values in the store that cannot be read and are ignored"`
 	Clocks      []ClockView      `json:"clocks,omitempty"`
-	LagSeconds  *float64         `json:"lag_seconds,omitempty" doc:"How far the leader is behind with dispatching; absent if nobody knows"`
+	LagSeconds  *float64         `json:"lag_seconds,omitempty" doc:"How late the leader dispatches; absent if it is unknown"`
 }
 
-// LeaderView says who leads.
+// LeaderView is the leader of the cluster.
 type LeaderView struct {
 	Node  string    `json:"node"`
 	Addr  string    `json:"addr,omitempty"`
@@ -86,15 +86,15 @@ type ReplicaView struct {
 
 // StoreView is the state of the store.
 type StoreView struct {
-	Revision    int64    `json:"revision" doc:"That the replica has reached"`
+	Revision    int64    `json:"revision" doc:"The revision that the replica has reached"`
 	Members     []string `json:"members,omitempty" doc:"Endpoints"`
-	Unavailable []string `json:"unavailable,omitempty" doc:"Those of members that do not answer, or are cut off from the others"`
+	Unavailable []string `json:"unavailable,omitempty" doc:"The members that do not answer, or cannot reach the others"`
 	DBSize      int64    `json:"db_size,omitempty" doc:"Bytes, the largest of the members"`
 	Quota       int64    `json:"quota,omitempty" doc:"Bytes"`
-	Full        bool     `json:"full,omitempty" doc:"Out of space: it takes deletions only"`
+	Full        bool     `json:"full,omitempty" doc:"Out of space: only deletions are accepted"`
 }
 
-// FilesView says which job files are in force, and who disagrees.
+// FilesView describes the job files that are in force.
 type FilesView struct {
 	Hash  string    `json:"hash,omitempty"`
 	By    string    `json:"by,omitempty" doc:"The replica that applied them"`
@@ -110,7 +110,7 @@ type QuarantineView struct {
 	Error    string `json:"error"`
 }
 
-// ClockView is another replica's clock as this one measures it.
+// ClockView is the clock of another replica, as this one measures it.
 type ClockView struct {
 	Node               string    `json:"node"`
 	OffsetSeconds      float64   `json:"offset_seconds" doc:"Its clock minus ours"`
@@ -121,10 +121,10 @@ type ClockView struct {
 // NextView lists slots to come.
 type NextView struct {
 	Slots []time.Time `json:"slots"`
-	Notes []string    `json:"notes" doc:"Gaps and folds of the clocks, and whatever else is worth knowing"`
+	Notes []string    `json:"notes" doc:"Changes of the clock, and other notes"`
 }
 
-// ExplainView says what became, or will become, of a slot.
+// ExplainView explains what happened or will happen to a slot.
 type ExplainView struct {
 	Job     string     `json:"job"`
 	Asked   time.Time  `json:"asked"`
@@ -135,15 +135,15 @@ type ExplainView struct {
 	Text    []string   `json:"text" doc:"Lines for people"`
 }
 
-// RestoredView is a store that was accepted in the place of the one that was seen before.
+// RestoredView is a restored store that was accepted.
 type RestoredView struct {
 	Cluster  string `json:"cluster" doc:"Id of the etcd cluster"`
-	Revision int64  `json:"revision" doc:"At which it was accepted"`
+	Revision int64  `json:"revision" doc:"Store revision of the acceptance"`
 	Era      int64  `json:"era" doc:"How often a restored store has been accepted"`
-	Lost     int64  `json:"lost" doc:"Revisions that had been seen and are not there any more"`
+	Lost     int64  `json:"lost" doc:"How many revisions the restored store lacks"`
 }
 
-// VersionView says what is running here.
+// VersionView is the version of a process.
 type VersionView struct {
 	Version string    `json:"version"`
 	Commit  string    `json:"commit,omitempty"`
@@ -162,14 +162,14 @@ type (
 	}
 	RunList struct {
 		Runs     []RunView `json:"runs"`
-		Continue string    `json:"continue,omitempty" doc:"Give it back as the parameter of the same name to get what follows"`
+		Continue string    `json:"continue,omitempty" doc:"Send it as the parameter of the same name to get the next page"`
 	}
 	WorkerList struct {
 		Workers []WorkerView `json:"workers"`
 	}
 )
 
-// GateView says whether all jobs are paused.
+// GateView shows whether all jobs are paused.
 type GateView struct {
 	Paused *job.Pause `json:"paused"`
 	Since  time.Time  `json:"since,omitzero" doc:"When dispatching was last resumed"`
@@ -195,7 +195,7 @@ const (
 	KindReplica = "replica" // Value is a ReplicaView
 	KindGate    = "gate"    // Value is a GateView
 	KindEvent   = "event"   // Value is a job.Event
-	// KindReset says that changes before Revision are missing: read everything again. It has no Value.
+	// KindReset means that events before Revision are missing, and that the client must read all records again. It has no Value.
 	KindReset = "reset"
 )
 
@@ -204,7 +204,7 @@ func Kinds() []string {
 	return []string{KindJob, KindRun, KindWorker, KindReplica, KindGate, KindEvent, KindReset}
 }
 
-// Changed is the event of a record that was written at rev and is now shown as value.
+// Changed returns the event of a record that was written at rev. value is its view.
 func Changed(kind, name string, rev int64, value any) (Event, error) {
 	b, err := json.Marshal(value)
 	if err != nil {
@@ -213,7 +213,7 @@ func Changed(kind, name string, rev int64, value any) (Event, error) {
 	return Event{Revision: rev, Kind: kind, Name: name, Value: b}, nil
 }
 
-// Removed is the event of a record that was deleted at rev.
+// Removed returns the event of a record that was deleted at rev.
 func Removed(kind, name string, rev int64) Event {
 	return Event{Revision: rev, Kind: kind, Name: name, Deleted: true}
 }

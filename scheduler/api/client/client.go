@@ -20,20 +20,20 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
-// DefaultServer is where a rota on this machine answers.
+// DefaultServer is the URL of a rota on this machine.
 const DefaultServer = "http://127.0.0.1:8470"
 
-// Config says whom to ask, and as whom.
+// Config configures a Client.
 type Config struct {
-	Servers   string            // base URLs joined by commas; "": DefaultServer
-	TokenFile string            // file with a bearer token, read for every request; "": none
-	By        string            // the user on whose behalf requests are made, for the records; may be empty
-	Agent     string            // User-Agent; "": rota
-	Timeout   time.Duration     // for one server's answer to a request, and for the beginning of a stream; 0: 15 s
-	Transport http.RoundTripper // nil: one of its own, with the system's certificates
+	Servers   string            // base URLs, separated by commas; empty: DefaultServer
+	TokenFile string            // file with a bearer token, read for every request; empty: none
+	By        string            // name of the user, for records; may be empty
+	Agent     string            // User-Agent; empty: rota
+	Timeout   time.Duration     // of one server's answer, or of the start of a stream; 0: 15 s
+	Transport http.RoundTripper // nil: a transport with the certificates of the system
 }
 
-// Client asks a cluster. It may be used by several goroutines.
+// Client calls the servers of one cluster. Several goroutines may use it.
 type Client struct {
 	cfg     Config
 	servers []string
@@ -41,7 +41,7 @@ type Client struct {
 	good    atomic.Int64 // index of the server that answered last
 }
 
-// New reads the list of servers and connects to nobody.
+// New returns a Client. It does not connect to any server.
 func New(cfg Config) (*Client, error) {
 	c := &Client{cfg: cfg}
 	for s := range strings.SplitSeq(cmp.Or(cfg.Servers, DefaultServer), ",") {
@@ -75,7 +75,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c.http = &http.Client{
 		Transport: transport,
-		// The API never redirects; following one would repeat a change somewhere else.
+		// The API never redirects. A redirect of a proxy could repeat a change at another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
@@ -84,22 +84,22 @@ func New(cfg Config) (*Client, error) {
 // Close releases idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Servers lists the base URLs.
+// Servers returns the base URLs.
 func (c *Client) Servers() []string { return append([]string(nil), c.servers...) }
 
-// call is one request, before it is known who will answer it.
+// call is one request, for any of the servers.
 type call struct {
 	method     string
 	path       string
 	query      url.Values
 	header     map[string]string
 	body       any  // nil: none
-	repeatable bool // asking twice is the same as asking once
-	stream     bool // the answer is read for longer than the timeout
+	repeatable bool // a second execution does no harm
+	stream     bool // the answer may take longer than the timeout
 }
 
-// do sends the request to one server after the other until one answers: to its end, unless it is a stream. The caller closes
-// the body.
+// do sends the request to one server after the other until one answers. Unless the answer is a stream, do has read it to its
+// end. The caller closes the body.
 func (c *Client) do(ctx context.Context, q call) (*http.Response, error) {
 	var body []byte
 	if q.body != nil {
@@ -116,27 +116,27 @@ func (c *Client) do(ctx context.Context, q call) (*http.Response, error) {
 	first := int(c.good.Load())
 	for i := range c.servers {
 		n := (first + i) % len(c.servers)
-		res, err := c.ask(ctx, c.servers[n], q, body, token)
+		res, err := c.send(ctx, c.servers[n], q, body, token)
 		if err == nil {
 			c.good.Store(int64(n))
 			return res, nil
 		}
-		// What a server says is worth more than that another one is silent; among equals the first counts.
+		// An error that a server sent counts more than no answer. Of two equal errors, the first one counts.
 		if failed == nil || errors.Is(failed, errNoAnswer) && !errors.Is(err, errNoAnswer) {
 			failed = err
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if !mayAskAnother(q, err) {
+		if !mayTryNext(q, err) {
 			return nil, err
 		}
 	}
 	return nil, c.unreachable(failed)
 }
 
-// mayAskAnother says whether another server may be asked what one could not answer.
-func mayAskAnother(q call, err error) bool {
+// mayTryNext reports whether the next server may get the request after an error of one server.
+func mayTryNext(q call, err error) bool {
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
 		return true
@@ -144,7 +144,7 @@ func mayAskAnother(q call, err error) bool {
 	return errors.Is(err, api.ErrUnavailable) && (q.method == http.MethodGet || q.repeatable)
 }
 
-func (c *Client) ask(ctx context.Context, server string, q call, body []byte, token string) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, server string, q call, body []byte, token string) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(c.cfg.Timeout, func() { cancel(context.DeadlineExceeded) })
 	target := server + q.path
@@ -188,7 +188,7 @@ func (c *Client) ask(ctx context.Context, server string, q call, body []byte, to
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil { // half an answer is none, whatever its beginning says
+	if err != nil { // a part of an answer counts as no answer
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -201,7 +201,7 @@ func (c *Client) ask(ctx context.Context, server string, q call, body []byte, to
 	return res, nil
 }
 
-// released is a body that frees what its request holds when it is closed.
+// released is a body that releases the context and the timer of its request when it is closed.
 type released struct {
 	io.ReadCloser
 	release func()
@@ -213,7 +213,7 @@ func (r *released) Close() error {
 	return err
 }
 
-// token reads the file anew for each request, so that a rotated token is taken up.
+// token reads the file for each request, so that a new token is used at once.
 func (c *Client) token() (string, error) {
 	if c.cfg.TokenFile == "" {
 		return "", nil
@@ -225,7 +225,7 @@ func (c *Client) token() (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer is the size of the largest answer that is read, in bytes.
 const maxAnswer = 256 << 20
 
 // fetch sends the request and decodes the answer.
@@ -244,14 +244,14 @@ func fetch[T any](ctx context.Context, c *Client, q call) (v T, status int, err 
 	if err := json.NewDecoder(res.Body).Decode(&v); err != nil {
 		return v, 0, fmt.Errorf("read answer to %s %s: %w", q.method, q.path, err)
 	}
-	if !whole(v) {
+	if !complete(v) {
 		return v, 0, foreign(res)
 	}
 	return v, res.StatusCode, nil
 }
 
-// whole says whether an answer has what none of rota's is without, and what its readers rely on.
-func whole(answer any) bool {
+// complete reports whether an answer has the fields that every answer of rota has, and that callers rely on.
+func complete(answer any) bool {
 	switch v := answer.(type) {
 	case api.JobView:
 		return v.Spec != nil
@@ -263,7 +263,7 @@ func whole(answer any) bool {
 	return true
 }
 
-// get is fetch for reads.
+// get sends a read and decodes the answer.
 func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
 	v, _, err := fetch[T](ctx, c, call{method: http.MethodGet, path: path, query: query})
 	return v, err

@@ -1,6 +1,6 @@
-// Package client speaks rota's HTTP interface from Go.
+// Package client calls the HTTP interface of rota from Go.
 //
-// It may be given several servers, and asks the next one when one does not answer. A read is asked again of any other
-// server; a change only if the first server certainly did not get it, or if repeating it is harmless because it has an
-// idempotency key. Otherwise the caller is told, and looks before it tries again.
+// A Client has the URLs of one or more servers. If a server does not answer, it calls the next one. It repeats a read at any
+// other server. It repeats a change only if the first server certainly did not get it, or if a second execution does no harm.
+// Otherwise the caller gets an error, and must read the state before it tries again.
 package client

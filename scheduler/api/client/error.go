@@ -15,19 +15,19 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Error is a server's refusal: an RFC 9457 problem. By errors.Is it matches job.ErrNotFound, job.ErrConflict,
-// job.ErrTooLarge, job.ErrFull and api.ErrUnavailable; one that is foreign matches the last of these alone.
+// Error is an RFC 9457 problem that a server sent. errors.Is matches it with job.ErrNotFound, job.ErrConflict, job.ErrTooLarge,
+// job.ErrFull and api.ErrUnavailable. A foreign Error matches only the last of these.
 type Error struct {
 	Status     int           `json:"status"`
 	Title      string        `json:"title"`
 	Detail     string        `json:"detail"`
 	Fields     []Field       `json:"errors"`
 	Server     string        `json:"-"`
-	RetryAfter time.Duration `json:"-"` // 0: not said
-	Foreign    bool          `json:"-"` // it is no problem of rota's, but the answer of a proxy, or of another program altogether
+	RetryAfter time.Duration `json:"-"` // 0: the server did not say
+	Foreign    bool          `json:"-"` // a proxy or another program sent it, not rota
 }
 
-// Field says what is wrong with one part of the request.
+// Field is a mistake in one part of the request.
 type Field struct {
 	Location string `json:"location"` // body.…, query.…, path.…, header.…
 	Message  string `json:"message"`
@@ -45,7 +45,7 @@ func (e *Error) Is(target error) bool {
 	if target == api.ErrUnavailable {
 		return e.Status >= 502 && e.Status <= 504
 	}
-	if e.Foreign { // what it has not found is a page, and no job
+	if e.Foreign { // its 404 is about a page, not about a job
 		return false
 	}
 	switch target {
@@ -66,7 +66,7 @@ func readProblem(server string, res *http.Response, body []byte) error {
 	if !hasType(res, "application/problem+json") || json.Unmarshal(body, e) != nil {
 		e = &Error{Foreign: true, Detail: foreignText(server, res)}
 	}
-	e.Status, e.Server = res.StatusCode, server // whatever the body claims
+	e.Status, e.Server = res.StatusCode, server // the body may claim another status
 	if e.Title == "" {
 		e.Title = http.StatusText(res.StatusCode)
 	}
@@ -76,10 +76,12 @@ func readProblem(server string, res *http.Response, body []byte) error {
 	return e
 }
 
-// foreign is the error of an answer that says that all is well, and is not one of rota's.
+// foreign returns the error of a successful answer that rota did not send.
 func foreign(res *http.Response) error {
 	server := res.Request.URL.Scheme + "://" + res.Request.URL.Host
-	return &Error{Foreign: true, Status: res.StatusCode, Title: http.StatusText(res.StatusCode), Server: server, Detail: foreignText(server, res)}
+	return &Error{
+		Foreign: true, Status: res.StatusCode, Title: http.StatusText(res.StatusCode), Server: server, Detail: foreignText(server, res),
+	}
 }
 
 func foreignText(server string, res *http.Response) string {
@@ -88,16 +90,16 @@ func foreignText(server string, res *http.Response) string {
 
 var errNoAnswer = errors.New("no answer")
 
-// noAnswer is one server that could not be asked, or whose answer did not come.
+// noAnswer is the error of a server that did not answer.
 type noAnswer struct {
 	Server string
-	Change bool // the request was to change something
+	Change bool // the request was a change
 	Err    error
 }
 
 func (e *noAnswer) Error() string {
 	if e.Change {
-		return fmt.Sprintf("ask %s: %v: whether it was done is unknown, so look before you repeat it", e.Server, e.Err)
+		return fmt.Sprintf("ask %s: %v: whether the change was made is unknown, so check before you repeat it", e.Server, e.Err)
 	}
 	return fmt.Sprintf("ask %s: %v", e.Server, e.Err)
 }
@@ -107,10 +109,10 @@ func (e *noAnswer) Is(target error) bool {
 	return target == errNoAnswer || target == api.ErrUnavailable
 }
 
-// Unreachable is returned when no server answers. It matches api.ErrUnavailable.
+// Unreachable is returned if no server answers. It matches api.ErrUnavailable.
 type Unreachable struct {
 	Servers []string
-	Err     error // of the first of them
+	Err     error // of the first server
 }
 
 func (e *Unreachable) Error() string {
@@ -124,7 +126,7 @@ func (e *Unreachable) Error() string {
 func (e *Unreachable) Unwrap() error        { return e.Err }
 func (e *Unreachable) Is(target error) bool { return target == api.ErrUnavailable }
 
-// unreachable names all servers if none of them answered, and leaves a server's own words as they are.
+// unreachable returns an Unreachable if no server answered. It returns the error of a server unchanged.
 func (c *Client) unreachable(err error) error {
 	var none *noAnswer
 	if errors.As(err, &none) {

@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Cluster returns the state of the whole, as the replica that answers sees it.
+// Cluster returns the state of the cluster, as the replica that answers sees it.
 func (c *Client) Cluster(ctx context.Context) (api.ClusterView, error) {
 	return get[api.ClusterView](ctx, c, "/v1/cluster", nil)
 }
@@ -30,6 +30,12 @@ func (c *Client) Job(ctx context.Context, name string) (api.JobView, error) {
 	return get[api.JobView](ctx, c, jobPath(name), nil)
 }
 
+// Limits returns all cluster-wide limits in the order of their names.
+func (c *Client) Limits(ctx context.Context) ([]api.LimitView, error) {
+	l, err := get[api.LimitList](ctx, c, "/v1/limits", nil)
+	return l.Limits, err
+}
+
 // Workers returns the workers that are present, in the order of their names.
 func (c *Client) Workers(ctx context.Context) ([]api.WorkerView, error) {
 	l, err := get[api.WorkerList](ctx, c, "/v1/workers", nil)
@@ -41,10 +47,10 @@ type RunFilter struct {
 	Job    string
 	States []job.State
 	Since  string // a time span before now (24h, 7d) or an RFC 3339 time
-	Limit  int    // of one page; 0: the server's own
+	Limit  int    // of one page; 0: the default of the server
 }
 
-// Runs returns one page of runs, latest first. next is the previous page's Continue, "" for the first page.
+// Runs returns one page of runs, latest first. next is Continue of the previous page; empty for the first page.
 func (c *Client) Runs(ctx context.Context, f RunFilter, next string) (api.RunList, error) {
 	query := url.Values{}
 	set(query, "job", f.Job)
@@ -59,7 +65,7 @@ func (c *Client) Runs(ctx context.Context, f RunFilter, next string) (api.RunLis
 	return get[api.RunList](ctx, c, "/v1/runs", query)
 }
 
-// AllRuns goes through all pages. It ends with the first error.
+// AllRuns yields the runs of all pages. It ends after the first error.
 func (c *Client) AllRuns(ctx context.Context, f RunFilter) iter.Seq2[api.RunView, error] {
 	return func(yield func(api.RunView, error) bool) {
 		next := ""
@@ -99,17 +105,17 @@ func (c *Client) Next(ctx context.Context, name string, from time.Time, n int) (
 	return get[api.NextView](ctx, c, jobPath(name)+"/next", query)
 }
 
-// Explain says what became of the slot at a time.
+// Explain explains what happened to the slot at a time.
 func (c *Client) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
 	return get[api.ExplainView](ctx, c, jobPath(name)+"/explain", url.Values{"time": {at.UTC().Format(time.RFC3339Nano)}})
 }
 
-// Version says what runs at the server that answers.
+// Version returns the version of the server that answers.
 func (c *Client) Version(ctx context.Context) (api.VersionView, error) {
 	return get[api.VersionView](ctx, c, "/version", nil)
 }
 
-// maxChecks bounds what is read of a probe's answer, in bytes.
+// maxChecks is the size of the largest answer to a probe that is read, in bytes.
 const maxChecks = 1 << 20
 
 // Ready returns the checks of the server that answers, one per line, and whether all of them pass.

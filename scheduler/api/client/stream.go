@@ -18,8 +18,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Logs returns the output of a run's attempt (0: the latest), with follow until the attempt ends. An error from Read
-// other than io.EOF means that the output is not complete.
+// Logs returns the output of an attempt of a run. Attempt 0 is the latest. With follow the output continues until the attempt
+// ends. An error from Read other than io.EOF means that the output is incomplete.
 func (c *Client) Logs(ctx context.Context, run string, attempt int, follow bool) (io.ReadCloser, error) {
 	path, err := runPath(run)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Client) Logs(ctx context.Context, run string, attempt int, follow bool)
 	return res.Body, nil
 }
 
-// Wait returns a run once it has ended. It goes on while no server answers; only ctx ends it then.
+// Wait returns a run when it has ended. It also waits while no server answers, until ctx ends.
 func (c *Client) Wait(ctx context.Context, run string) (api.RunView, error) {
 	jobName, _, err := job.ParseRunName(run)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *Client) Wait(ctx context.Context, run string) (api.RunView, error) {
 		if ctx.Err() != nil || err != nil && !errors.Is(err, api.ErrUnavailable) {
 			return v, err
 		}
-		// After trouble, and whenever the run itself changes, its record says where it stands.
+		// After an error, and after each change of the run, read its record.
 		if err == nil && e.Kind != api.KindReset && e.Name != run {
 			continue
 		}
@@ -68,32 +68,32 @@ func (c *Client) Wait(ctx context.Context, run string) (api.RunView, error) {
 	return v, context.Cause(ctx)
 }
 
-// EventFilter selects events. Its zero value selects all that come from now on.
+// EventFilter selects events. Its zero value selects all future events.
 type EventFilter struct {
-	After int64 // revision to go on after; 0: from now on
+	After int64 // revision to continue after; 0: from now on
 	Job   string
 	Kinds []string
 }
 
-// The life of an event stream.
+// The times of an event stream.
 const (
-	silence = 45 * time.Second // three of the server's heartbeats: the connection is dead
+	silence = 45 * time.Second // three heartbeats of the server: without any, the connection is dead
 	pause   = time.Second      // between two attempts to connect
 )
 
-// Events yields what changes in the store. A stream that breaks is taken up where it broke, at whichever server
-// answers. When none does the error is yielded; a caller that goes on asks for another attempt. Refusals other than
-// ErrUnavailable, and the end of ctx, end the sequence after their error.
+// Events yields the changes of the store. If a stream breaks, Events continues it at any server that answers. If none answers,
+// it yields the error, and tries again if the caller goes on. Errors other than api.ErrUnavailable, and the end of ctx, end the
+// sequence.
 //
-// An event of kind api.KindReset means that events are missing: read everything again. After a break the last
-// revision may come twice.
+// An event of kind api.KindReset means that events are missing, and that the caller must read all records again. After a break,
+// the events of the last revision may come twice.
 func (c *Client) Events(ctx context.Context, f EventFilter) iter.Seq2[api.Event, error] {
 	return func(yield func(api.Event, error) bool) {
 		last := f.After
 		for {
-			err := c.follow(ctx, f, &last, yield)
+			err := c.readStream(ctx, f, &last, yield)
 			switch {
-			case errors.Is(err, errEnough):
+			case errors.Is(err, errStopped):
 				return
 			case ctx.Err() != nil:
 				yield(api.Event{}, context.Cause(ctx))
@@ -111,12 +111,12 @@ func (c *Client) Events(ctx context.Context, f EventFilter) iter.Seq2[api.Event,
 }
 
 var (
-	errEnough = errors.New("the caller wants no more")
-	errBroken = errors.New("the stream broke")
+	errStopped = errors.New("the caller stopped")
+	errBroken  = errors.New("the stream broke")
 )
 
-// follow reads one connection's events, and keeps last at the revision that was received completely.
-func (c *Client) follow(ctx context.Context, f EventFilter, last *int64, yield func(api.Event, error) bool) error {
+// readStream reads the events of one connection. It sets last to each revision that was received completely.
+func (c *Client) readStream(ctx context.Context, f EventFilter, last *int64, yield func(api.Event, error) bool) error {
 	query := url.Values{"kind": f.Kinds}
 	set(query, "job", f.Job)
 	header := map[string]string{"Accept": "text/event-stream"}
@@ -150,7 +150,7 @@ func (c *Client) follow(ctx context.Context, f EventFilter, last *int64, yield f
 					return fmt.Errorf("read event: %w", err)
 				}
 				if !yield(e, nil) {
-					return errEnough
+					return errStopped
 				}
 			}
 			if id > 0 {
@@ -158,7 +158,7 @@ func (c *Client) follow(ctx context.Context, f EventFilter, last *int64, yield f
 			}
 			id, data = 0, nil
 		case string(name) == "id":
-			id, _ = strconv.ParseInt(string(value), 10, 64) // an id that is no revision is none
+			id, _ = strconv.ParseInt(string(value), 10, 64) // 0 if it is not a revision
 		case string(name) == "data":
 			data = append(data, value...)
 		}

@@ -3,23 +3,46 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// PutJob creates or replaces a definition, and says whether it created it.
+// PutJob creates or replaces a job and reports whether it created it.
 func (c *Client) PutJob(ctx context.Context, name string, spec job.Spec, pre api.Precondition) (v api.JobView, created bool, err error) {
-	v, status, err := fetch[api.JobView](ctx, c, call{
-		method: http.MethodPut, path: jobPath(name), header: condition(pre), body: spec, repeatable: pre.Any(),
+	return put[api.JobView](ctx, c, jobPath(name), spec, pre)
+}
+
+// DeleteJob deletes a job. Its runs remain.
+func (c *Client) DeleteJob(ctx context.Context, name string, pre api.Precondition) error {
+	return c.remove(ctx, jobPath(name), pre)
+}
+
+// PutLimit creates or replaces a limit.
+func (c *Client) PutLimit(ctx context.Context, name string, spec job.LimitSpec, pre api.Precondition) (api.LimitView, error) {
+	v, _, err := put[api.LimitView](ctx, c, limitPath(name), spec, pre)
+	return v, err
+}
+
+// DeleteLimit deletes a limit that no job names.
+func (c *Client) DeleteLimit(ctx context.Context, name string, pre api.Precondition) error {
+	return c.remove(ctx, limitPath(name), pre)
+}
+
+func limitPath(name string) string { return "/v1/limits/" + url.PathEscape(name) }
+
+// put creates or replaces a definition and reports whether it created it.
+func put[V any](ctx context.Context, c *Client, path string, spec any, pre api.Precondition) (v V, created bool, err error) {
+	v, status, err := fetch[V](ctx, c, call{
+		method: http.MethodPut, path: path, header: condition(pre), body: spec, repeatable: pre.Any(),
 	})
 	return v, status == http.StatusCreated, err
 }
 
-// DeleteJob deletes a definition. The runs that it had stay.
-func (c *Client) DeleteJob(ctx context.Context, name string, pre api.Precondition) error {
-	_, _, err := fetch[struct{}](ctx, c, call{method: http.MethodDelete, path: jobPath(name), header: condition(pre)})
+func (c *Client) remove(ctx context.Context, path string, pre api.Precondition) error {
+	_, _, err := fetch[struct{}](ctx, c, call{method: http.MethodDelete, path: path, header: condition(pre)})
 	return err
 }
 
@@ -35,12 +58,12 @@ func condition(pre api.Precondition) map[string]string {
 	return nil
 }
 
-// Submit runs a job now or later, and says whether it made a new run: with a key that was used before it did not.
+// Submit runs a job now or later and reports whether it created a run. With a key that was used before, it returns that run.
 func (c *Client) Submit(ctx context.Context, name string, r api.RunRequest) (v api.RunView, created bool, err error) {
 	return c.submit(ctx, jobPath(name)+"/runs", r, r.Key)
 }
 
-// SubmitCommand runs a command that is no job.
+// SubmitCommand runs a command without a job.
 func (c *Client) SubmitCommand(ctx context.Context, r api.AdHocRequest) (v api.RunView, created bool, err error) {
 	return c.submit(ctx, "/v1/runs", r, r.Key)
 }
@@ -56,12 +79,12 @@ func (c *Client) submit(ctx context.Context, path string, body any, key string) 
 	return v, status == http.StatusCreated, err
 }
 
-// PauseJob stops a job's dispatching until ResumeJob.
+// PauseJob stops the dispatching of a job until ResumeJob.
 func (c *Client) PauseJob(ctx context.Context, name, reason string) (api.JobView, error) {
 	return c.jobAction(ctx, name, "pause", reason)
 }
 
-// ResumeJob lets a paused job go on.
+// ResumeJob resumes a paused job.
 func (c *Client) ResumeJob(ctx context.Context, name, reason string) (api.JobView, error) {
 	return c.jobAction(ctx, name, "resume", reason)
 }
@@ -78,7 +101,7 @@ func (c *Client) PauseAll(ctx context.Context, reason string) (api.GateView, err
 	return c.gate(ctx, "/v1/pause", reason)
 }
 
-// ResumeAll lets dispatching go on.
+// ResumeAll resumes dispatching.
 func (c *Client) ResumeAll(ctx context.Context, reason string) (api.GateView, error) {
 	return c.gate(ctx, "/v1/resume", reason)
 }
@@ -90,8 +113,8 @@ func (c *Client) gate(ctx context.Context, path, reason string) (api.GateView, e
 	return v, err
 }
 
-// AcceptRestored lets every process go on that waits, since the store was restored from a backup. Only one that waits
-// can be asked.
+// AcceptRestored accepts a store that was restored from a backup, for every process that waits. Only a process that waits
+// accepts the call.
 func (c *Client) AcceptRestored(ctx context.Context) (api.RestoredView, error) {
 	v, _, err := fetch[api.RestoredView](ctx, c, call{method: http.MethodPost, path: "/v1/accept-restored-store"})
 	return v, err
@@ -109,7 +132,7 @@ func (c *Client) Cancel(ctx context.Context, run, reason string) (api.RunView, e
 	return v, err
 }
 
-// Retry makes a new run of what an ended run did.
+// Retry creates a run that repeats an ended run.
 func (c *Client) Retry(ctx context.Context, run string) (api.RunView, error) {
 	path, err := runPath(run)
 	if err != nil {
