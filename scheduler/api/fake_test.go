@@ -1,21 +1,17 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -238,197 +234,4 @@ func (f *fake) PauseAll(_ context.Context, p *job.Pause) (job.Gate, error) {
 	defer f.mu.Unlock()
 	f.gate.Paused = p
 	return f.gate, f.fail()
-}
-
-func (f *fake) Submit(_ context.Context, s api.Submission) (api.RunView, bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.fail(); err != nil {
-		return api.RunView{}, false, err
-	}
-	if _, ok := f.jobs[s.Job]; !ok && s.Job != job.AdHoc {
-		return api.RunView{}, false, job.ErrNotFound
-	}
-	f.asked = s
-	id := fmt.Sprintf("m%d", f.rev)
-	if s.Key != "" {
-		id = "k-" + s.Key
-		if r, ok := f.runs[s.Job+"/"+id]; ok {
-			return api.NewRunView(r), false, nil
-		}
-	}
-	r := f.putRun(job.Run{Job: s.Job, ID: id, Kind: s.Kind, Slot: s.Asked, Due: s.Due, State: job.Pending,
-		Key: s.Key, Payload: s.Payload, Spec: s.Spec, By: s.By})
-	return api.NewRunView(r), true, nil
-}
-
-func (f *fake) Cancel(_ context.Context, jobName, id string, c job.Cancel) (api.RunView, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	r, ok := f.runs[jobName+"/"+id]
-	if !ok {
-		return api.RunView{}, job.ErrNotFound
-	}
-	r, err := r.Stop(c)
-	if err != nil {
-		return api.RunView{}, err
-	}
-	return api.NewRunView(f.putRun(r)), f.fail()
-}
-
-func (f *fake) AcceptRestored(context.Context, string) (api.RestoredView, error) {
-	if err := f.fail(); err != nil {
-		return api.RestoredView{}, err
-	}
-	return api.RestoredView{Cluster: "abc", Revision: f.rev, Era: 1}, nil
-}
-
-func (f *fake) Retry(_ context.Context, jobName, id, by string) (api.RunView, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	r, ok := f.runs[jobName+"/"+id]
-	switch {
-	case !ok:
-		return api.RunView{}, job.ErrNotFound
-	case !r.State.Terminal():
-		return api.RunView{}, api.NotEnded(r.Name(), r.State)
-	}
-	return api.NewRunView(f.putRun(job.Run{Job: jobName, ID: "again", Kind: job.KindRetry, RetryOf: r.Name(), State: job.Pending, By: by})), nil
-}
-
-func (f *fake) Logs(ctx context.Context, jobName, id string, attempt int, follow bool) (io.ReadCloser, error) {
-	if err := f.fail(); err != nil {
-		return nil, err
-	}
-	if out, ok := f.output[jobName+"/"+id]; ok {
-		return out(ctx, follow)
-	}
-	return nil, fmt.Errorf("output of %s/%s attempt %d is gone: %w", jobName, id, attempt, job.ErrNotFound)
-}
-
-func (f *fake) Watch(ctx context.Context, after int64) (int64, <-chan []api.Event, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.fail(); err != nil {
-		return 0, nil, err
-	}
-	events := make(chan []api.Event, 10_000)
-	from := after
-	if after == 0 || after < f.oldest || after > f.rev {
-		from = f.rev
-	}
-	for _, batch := range f.history {
-		if batch[0].Revision > from {
-			events <- batch
-		}
-	}
-	f.watches = append(f.watches, events)
-	context.AfterFunc(ctx, func() { f.unwatch(events) })
-	return from, events, nil
-}
-
-func (f *fake) unwatch(events chan []api.Event) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if i := slices.Index(f.watches, events); i >= 0 {
-		f.watches = slices.Delete(f.watches, i, i+1)
-		close(events)
-	}
-}
-
-func (f *fake) watching() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.watches)
-}
-
-// change does something to the fake under its lock.
-func (f *fake) change(do func(f *fake)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	do(f)
-}
-
-// serve starts the interface of a backend on a port of its own.
-func serve(t *testing.T, back api.Backend, change ...func(*api.Config)) *httptest.Server {
-	t.Helper()
-	cfg := api.DefaultConfig()
-	for _, c := range change {
-		c(&cfg)
-	}
-	srv := httptest.NewServer(api.New(cfg, back, hclog.NewNullLogger()).Handler())
-	t.Cleanup(srv.Close)
-	t.Cleanup(srv.CloseClientConnections)
-	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	return srv
-}
-
-type answer struct {
-	status int
-	header http.Header
-	text   string
-}
-
-// problem decodes an RFC 9457 body.
-func (a answer) problem(t *testing.T) (p struct {
-	Title, Detail string
-	Status        int
-	Errors        []struct{ Location, Message string }
-}) {
-	t.Helper()
-	if got, want := a.header.Get("Content-Type"), "application/problem+json"; got != want {
-		t.Errorf("content type: got %q, want %q (%s)", got, want, a.text)
-	}
-	if err := json.Unmarshal([]byte(a.text), &p); err != nil {
-		t.Fatalf("problem is no JSON: %v: %s", err, a.text)
-	}
-	if p.Status != a.status {
-		t.Errorf("problem's status: got %d, want %d", p.Status, a.status)
-	}
-	return p
-}
-
-// ask makes one request; headers are pairs of name and value.
-func ask(t *testing.T, srv *httptest.Server, method, path, body string, headers ...string) answer {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, srv.URL+path, bytes.NewReader([]byte(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-		if headers[i] == "Host" {
-			req.Host = headers[i+1]
-		}
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatalf("%s %s: read: %v", method, path, err)
-	}
-	return answer{res.StatusCode, res.Header, string(text)}
-}
-
-func decode[T any](t *testing.T, a answer) (v T) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(a.text), &v); err != nil {
-		t.Fatalf("decode %s: %v", a.text, err)
-	}
-	return v
-}
-
-// until polls for a condition.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for: %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
 }

@@ -1,0 +1,120 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+func (f *fake) Submit(_ context.Context, s api.Submission) (api.RunView, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.fail(); err != nil {
+		return api.RunView{}, false, err
+	}
+	if _, ok := f.jobs[s.Job]; !ok && s.Job != job.AdHoc {
+		return api.RunView{}, false, job.ErrNotFound
+	}
+	f.asked = s
+	id := fmt.Sprintf("m%d", f.rev)
+	if s.Key != "" {
+		id = "k-" + s.Key
+		if r, ok := f.runs[s.Job+"/"+id]; ok {
+			return api.NewRunView(r), false, nil
+		}
+	}
+	r := f.putRun(job.Run{Job: s.Job, ID: id, Kind: s.Kind, Slot: s.Asked, Due: s.Due, State: job.Pending,
+		Key: s.Key, Payload: s.Payload, Spec: s.Spec, By: s.By})
+	return api.NewRunView(r), true, nil
+}
+
+func (f *fake) Cancel(_ context.Context, jobName, id string, c job.Cancel) (api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	if !ok {
+		return api.RunView{}, job.ErrNotFound
+	}
+	r, err := r.Stop(c)
+	if err != nil {
+		return api.RunView{}, err
+	}
+	return api.NewRunView(f.putRun(r)), f.fail()
+}
+
+func (f *fake) AcceptRestored(context.Context, string) (api.RestoredView, error) {
+	if err := f.fail(); err != nil {
+		return api.RestoredView{}, err
+	}
+	return api.RestoredView{Cluster: "abc", Revision: f.rev, Era: 1}, nil
+}
+
+func (f *fake) Retry(_ context.Context, jobName, id, by string) (api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	switch {
+	case !ok:
+		return api.RunView{}, job.ErrNotFound
+	case !r.State.Terminal():
+		return api.RunView{}, api.NotEnded(r.Name(), r.State)
+	}
+	return api.NewRunView(f.putRun(job.Run{Job: jobName, ID: "again", Kind: job.KindRetry, RetryOf: r.Name(), State: job.Pending, By: by})), nil
+}
+
+func (f *fake) Logs(ctx context.Context, jobName, id string, attempt int, follow bool) (io.ReadCloser, error) {
+	if err := f.fail(); err != nil {
+		return nil, err
+	}
+	if out, ok := f.output[jobName+"/"+id]; ok {
+		return out(ctx, follow)
+	}
+	return nil, fmt.Errorf("output of %s/%s attempt %d is gone: %w", jobName, id, attempt, job.ErrNotFound)
+}
+
+func (f *fake) Watch(ctx context.Context, after int64) (int64, <-chan []api.Event, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.fail(); err != nil {
+		return 0, nil, err
+	}
+	events := make(chan []api.Event, 10_000)
+	from := after
+	if after == 0 || after < f.oldest || after > f.rev {
+		from = f.rev
+	}
+	for _, batch := range f.history {
+		if batch[0].Revision > from {
+			events <- batch
+		}
+	}
+	f.watches = append(f.watches, events)
+	context.AfterFunc(ctx, func() { f.unwatch(events) })
+	return from, events, nil
+}
+
+func (f *fake) unwatch(events chan []api.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i := slices.Index(f.watches, events); i >= 0 {
+		f.watches = slices.Delete(f.watches, i, i+1)
+		close(events)
+	}
+}
+
+func (f *fake) watching() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.watches)
+}
+
+// change does something to the fake under its lock.
+func (f *fake) change(do func(f *fake)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do(f)
+}
