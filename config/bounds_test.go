@@ -133,7 +133,7 @@ func TestAJobAsAWholeIsBounded(t *testing.T) {
 	}
 	notifiers := "    notify: [" + strings.Join(strings.Split("abcde", ""), ", ") + "]\n"
 	defined := "notifiers:\n"
-	for _, name := range strings.Split("abcde", "") {
+	for name := range strings.SplitSeq("abcde", "") {
 		defined += "  " + name + ": {url: 'ntfy://host/" + strings.Repeat("x", 8_100) + "'}\n"
 	}
 	for what, text := range map[string]string{"nine values": env(9, ""), "six and five notifiers": defined + env(6, notifiers)} {

@@ -33,8 +33,7 @@ func ExampleErrors() {
 func ExampleParseJob() {
 	text := []byte(`{"shell": "echo hello", "retry": {"max": 5000}}`)
 	_, err := config.ParseJob("hello", text, func(kind, name string) (bool, error) { return false, nil })
-	var mistakes config.Errors
-	if errors.As(err, &mistakes) {
+	if mistakes, ok := errors.AsType[config.Errors](err); ok {
 		fmt.Println(mistakes[0].Path + ": " + mistakes[0].Msg)
 	}
 	// Output: retry.max: retry.max 5000 is not between 0 and 1000

@@ -130,8 +130,7 @@ func (r *reader) url(n *yaml.Node, what, text string) {
 	switch {
 	case err != nil:
 		reason := err
-		var e *url.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*url.Error](err); ok {
 			reason = e.Err
 		}
 		r.fail(n, "such as https://host/path", "%s %s: %v", what, quote(text), reason)

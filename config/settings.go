@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"net/netip"
 	"time"
 )
@@ -157,8 +158,6 @@ const (
 // Origins returns the origin of each setting, such as node.name: OriginFlag, OriginEnv, OriginFile or OriginDefault.
 func (s Settings) Origins() map[string]string {
 	origins := make(map[string]string, len(s.origins))
-	for k, v := range s.origins {
-		origins[k] = v
-	}
+	maps.Copy(origins, s.origins)
 	return origins
 }

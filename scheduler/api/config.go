@@ -10,15 +10,15 @@ import (
 
 // Config configures a Server. DefaultConfig has a value for every field.
 type Config struct {
-	Listen string      // host:port; an empty host means all addresses
-	Hosts  []string    // names of this process in requests, besides localhost; *.domain means all below a domain
-	TLS    *tls.Config // nil: plain HTTP
+	Listen string      // host:port; an empty host means all addresses.
+	Hosts  []string    // names of this process in requests, besides localhost; *.domain means all below a domain.
+	TLS    *tls.Config // nil: plain HTTP.
 
 	Version VersionView
 
-	RequestTimeout time.Duration // of a request that is no stream
-	WriteTimeout   time.Duration // a client that reads nothing for this long is disconnected
-	Heartbeat      time.Duration // interval of comments on an idle event stream
+	RequestTimeout time.Duration // of a request that is no stream.
+	WriteTimeout   time.Duration // a client that reads nothing for this long is disconnected.
+	Heartbeat      time.Duration // interval of comments on an idle event stream.
 	ShutdownGrace  time.Duration // for running requests when Run's context ends
 }
 

@@ -16,10 +16,10 @@ import (
 
 // definition describes the routes of one kind of definition.
 type definition struct {
-	kind     string // KindJob or KindLimit: also the name of the parameter in the path
-	path     string // of one definition, with the parameter at its end
-	schema   string // name of the request's schema in the document
-	reserved string // a name that no definition may have; empty for none
+	kind     string // KindJob or KindLimit: also the name of the parameter in the path.
+	path     string // of one definition, with the parameter at its end.
+	schema   string // name of the request's schema in the document.
+	reserved string // a name that no definition may have; empty for none.
 	remove   string // summary of the deletion
 }
 
@@ -74,7 +74,7 @@ func define[V view[V]](s *Server, doc huma.API, d definition) {
 		}
 		return nil, s.notWritten(ctx, d.kind, in.name, pre, s.back.Editor.Delete(ctx, d.kind, in.name, pre, caller(ctx)))
 	})
-	// The body is read as raw JSON, so that a Backend reads it as a job file. The document has its schema all the same.
+	// The body is read as raw JSON, so that a Backend reads it as a job file. The document names its schema.
 	body := doc.OpenAPI().Paths[d.path].Put.RequestBody
 	body.Content["application/json"] = &huma.MediaType{Schema: &huma.Schema{Ref: schemaPrefix + d.schema}}
 	alias(doc, d.path, http.StatusOK, http.StatusCreated)

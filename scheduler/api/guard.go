@@ -54,7 +54,7 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 				"took", s.now().Sub(began), "remote", r.RemoteAddr)
 			switch {
 			case p == nil:
-			case p == http.ErrAbortHandler || rec.failed != nil:
+			case isAbort(p) || rec.failed != nil:
 				panic(http.ErrAbortHandler)
 			default:
 				s.log.Error("request handler panicked", "method", r.Method, "path", r.URL.Path,
@@ -75,6 +75,12 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 		ctx = context.WithValue(ctx, nodeKey{}, r.Header.Get(NodeHeader))
 		next.ServeHTTP(rec, r.WithContext(ctx))
 	})
+}
+
+// isAbort reports whether a panic is the one by which net/http ends a connection.
+func isAbort(p any) bool {
+	err, ok := p.(error)
+	return ok && errors.Is(err, http.ErrAbortHandler)
 }
 
 // sameSite refuses changes by a page of another site. Programs that are no browsers send neither Origin nor Sec-Fetch-Site and

@@ -40,7 +40,7 @@ func (s *Server) readLogs(request context.Context, in *logsInput) (*huma.StreamR
 
 func (s *Server) copyLogs(ctx context.Context, response huma.Context, out io.ReadCloser) error {
 	closeOut := sync.OnceValue(out.Close)
-	defer closeOut()
+	defer func() { _ = closeOut() }()
 	defer context.AfterFunc(ctx, func() { _ = closeOut() })() // wakes a Read that waits for more
 
 	st, err := s.startStream(response, "text/plain; charset=utf-8")

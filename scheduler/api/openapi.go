@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -191,7 +192,8 @@ func register[I, O any](s *Server, doc huma.API, o operation, handle func(contex
 // answer returns the problem that a client gets for err. It logs a 500, since only rota's developers can mend it.
 func (s *Server) answer(ctx context.Context, operation string, err error) error {
 	p := problem(err, false)
-	if se, ok := p.(huma.StatusError); ok && se.GetStatus() == http.StatusInternalServerError {
+	var se huma.StatusError
+	if errors.As(p, &se) {
 		s.log.Error("request failed", "operation", operation, "by", caller(ctx), "err", err)
 	}
 	return p

@@ -101,7 +101,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// Whatever a request may hold has a schema that names all of its fields: one that is dropped unseen changes what a job does.
+// Every object in a request has a schema that refuses unknown fields, since a dropped field changes what a job does.
 func TestRequestsAreStrict(t *testing.T) {
 	var doc map[string]any
 	a := ask(t, serve(t, newFake().backend()), "GET", "/v1/openapi.json", "")

@@ -16,7 +16,7 @@ import (
 
 func (s *Server) submitRun(ctx context.Context, in *struct {
 	Job  string `path:"job"`
-	Key  string `header:"Idempotency-Key" doc:"A second submission with the same key returns the first one's run" example:"\"8e03978e\""`
+	Key  string `header:"Idempotency-Key" doc:"The same key returns the run of the first submission" example:"\"8e03978e\""`
 	Body *RunRequest
 }) (*tagged[RunView], error) {
 	if in.Job == job.AdHoc {
@@ -30,7 +30,7 @@ func (s *Server) submitRun(ctx context.Context, in *struct {
 }
 
 func (s *Server) submitAdHoc(ctx context.Context, in *struct {
-	Key  string `header:"Idempotency-Key" doc:"A second submission with the same key returns the first one's run"`
+	Key  string `header:"Idempotency-Key" doc:"The same key returns the run of the first submission"`
 	Body AdHocRequest
 }) (*tagged[RunView], error) {
 	b := &in.Body
@@ -89,7 +89,8 @@ func checkAdHocSize(spec *job.Spec, payload json.RawMessage) error {
 	}
 	b, err := json.Marshal(spec)
 	if size := len(b) + len(payload); err == nil && size > MaxPayload {
-		return huma.Error413RequestEntityTooLarge(fmt.Sprintf("command, environment and payload have %d bytes: at most %d", size, MaxPayload))
+		return huma.Error413RequestEntityTooLarge(
+			fmt.Sprintf("command, environment and payload have %d bytes: at most %d", size, MaxPayload))
 	}
 	return nil
 }

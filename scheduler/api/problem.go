@@ -114,7 +114,8 @@ func problem(err error, conditional bool) error {
 	case errors.Is(err, context.Canceled):
 		return again(huma.Error503ServiceUnavailable("the request was cut short: a change may or may not have been made"), retryAfter)
 	case errors.Is(err, context.DeadlineExceeded):
-		return again(huma.Error504GatewayTimeout("the store did not answer in time: a change may or may not have been made, so check before you repeat it"), retryAfter)
+		return again(huma.Error504GatewayTimeout(
+			"the store did not answer in time: a change may or may not have been made, so check before you repeat it"), retryAfter)
 	}
 	return huma.Error500InternalServerError(err.Error())
 }

@@ -35,12 +35,12 @@ func (p Precondition) Holds(rev int64) bool {
 // Submission is a request for one run.
 type Submission struct {
 	Job     string
-	Kind    job.RunKind     // KindManual, or KindDelayed if Due was given
-	Asked   time.Time       // time of the request
-	Due     time.Time       // earliest start
-	Key     string          // empty: every submission makes another run
-	Payload json.RawMessage // nil: the payload of the job
-	Spec    *job.Spec       // of an ad hoc run, without defaults; nil otherwise
+	Kind    job.RunKind     // KindManual, or KindDelayed if Due was given.
+	Asked   time.Time       // time of the request.
+	Due     time.Time       // earliest start.
+	Key     string          // empty: every submission makes another run.
+	Payload json.RawMessage // nil: the payload of the job.
+	Spec    *job.Spec       // of an ad hoc run, without defaults; nil otherwise.
 	By      string
 }
 
@@ -78,10 +78,10 @@ func CompareRuns(a, b *job.Run) int {
 
 // RunRequest is the body of POST /v1/jobs/{job}/runs.
 type RunRequest struct {
-	Payload json.RawMessage `json:"payload,omitempty" doc:"JSON given to the run instead of the job's own payload, at most 256 KiB; for a program at most 131058 bytes, the size of a variable"`
+	Payload json.RawMessage `json:"payload,omitempty" doc:"Replaces the job's payload. At most 256 KiB, for a program 131058 bytes"`
 	In      string          `json:"in,omitempty" doc:"Earliest start, as a span from now, for example 90s or 2h" example:"90s"`
 	At      *time.Time      `json:"at,omitempty" doc:"Earliest start"`
-	Key     string          `json:"key,omitempty" minLength:"1" doc:"Same as the header Idempotency-Key: a second submission with it returns the first one's run"`
+	Key     string          `json:"key,omitempty" minLength:"1" doc:"The same as the header Idempotency-Key"`
 }
 
 // AdHocRequest is the body of POST /v1/runs: a run of a command that is no job.

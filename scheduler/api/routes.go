@@ -61,11 +61,13 @@ func (s *Server) knownPaths(mux *http.ServeMux) http.Handler {
 		switch {
 		case len(allowed) > 0:
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			writeProblem(w, http.StatusMethodNotAllowed, fmt.Sprintf("%s is not possible here: use %s", r.Method, strings.Join(allowed, " or ")))
+			writeProblem(w, http.StatusMethodNotAllowed,
+				fmt.Sprintf("%s is not possible here: use %s", r.Method, strings.Join(allowed, " or ")))
 		case s.back.Reader == nil:
-			writeProblem(w, http.StatusNotFound, "nothing here: this process is a worker, and serves logs, health and metrics; ask a replica")
+			writeProblem(w, http.StatusNotFound,
+				"nothing here: this process is a worker, which serves logs, health and metrics; ask a replica")
 		default:
-			writeProblem(w, http.StatusNotFound, "nothing here: /v1/openapi.json lists what there is")
+			writeProblem(w, http.StatusNotFound, "nothing here: /v1/openapi.json lists all paths")
 		}
 	})
 }
@@ -178,11 +180,16 @@ func (s *Server) registerRestore(doc huma.API) {
 
 func (s *Server) registerStreams(doc huma.API) {
 	if s.back.Logs != nil {
-		o := operation{id: "read-logs", method: "GET", path: "/v1/runs/{job}/{slot}/logs", summary: "An attempt's output", errors: []int{404, 409}}
+		o := operation{
+			id: "read-logs", method: "GET", path: "/v1/runs/{job}/{slot}/logs",
+			summary: "The output of an attempt", errors: []int{404, 409},
+		}
 		huma.Register(doc, streaming(o, "text/plain", "The output, as it was printed"), s.readLogs)
 	}
 	if s.back.Events != nil {
-		o := operation{id: "watch-events", method: "GET", path: "/v1/events", summary: "The changes of the store, as server-sent events"}
+		o := operation{
+			id: "watch-events", method: "GET", path: "/v1/events", summary: "The changes of the store, as server-sent events",
+		}
 		huma.Register(doc, streaming(o, "text/event-stream", "Each event's data is an Event in JSON, its id the store revision"), s.watchEvents)
 		doc.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Event](), true, "")
 	}

@@ -24,7 +24,7 @@ func frames(t *testing.T, srv *httptest.Server, query string, headers ...string)
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+"/v1/events"+query, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL+"/v1/events"+query, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestFollowedLogs(t *testing.T) {
 	srv := serve(t, f.backend(), func(c *api.Config) { c.RequestTimeout = 20 * time.Millisecond })
 	open := func(t *testing.T) (*http.Response, context.CancelFunc) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+"/v1/runs/backup/r1/logs?follow=true", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL+"/v1/runs/backup/r1/logs?follow=true", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

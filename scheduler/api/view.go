@@ -152,22 +152,26 @@ type VersionView struct {
 	Node    string    `json:"node,omitempty"`
 }
 
-// JobList, LimitList, RunList and WorkerList are the bodies of the lists.
-type (
-	JobList struct {
-		Jobs []JobView `json:"jobs"`
-	}
-	LimitList struct {
-		Limits []LimitView `json:"limits"`
-	}
-	RunList struct {
-		Runs     []RunView `json:"runs"`
-		Continue string    `json:"continue,omitempty" doc:"Send it as the parameter of the same name to get the next page"`
-	}
-	WorkerList struct {
-		Workers []WorkerView `json:"workers"`
-	}
-)
+// JobList is the body of the list of jobs.
+type JobList struct {
+	Jobs []JobView `json:"jobs"`
+}
+
+// LimitList is the body of the list of limits.
+type LimitList struct {
+	Limits []LimitView `json:"limits"`
+}
+
+// RunList is the body of the list of runs.
+type RunList struct {
+	Runs     []RunView `json:"runs"`
+	Continue string    `json:"continue,omitempty" doc:"Send it as the parameter of the same name to get the next page"`
+}
+
+// WorkerList is the body of the list of workers.
+type WorkerList struct {
+	Workers []WorkerView `json:"workers"`
+}
 
 // GateView shows whether all jobs are paused.
 type GateView struct {

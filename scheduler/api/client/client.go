@@ -25,11 +25,11 @@ const DefaultServer = "http://127.0.0.1:8470"
 
 // Config configures a Client.
 type Config struct {
-	Servers   string            // base URLs, separated by commas; empty: DefaultServer
-	TokenFile string            // file with a bearer token, read for every request; empty: none
-	By        string            // name of the user, for records; may be empty
-	Agent     string            // User-Agent; empty: rota
-	Timeout   time.Duration     // of one server's answer, or of the start of a stream; 0: 15 s
+	Servers   string            // base URLs, separated by commas; empty: DefaultServer.
+	TokenFile string            // file with a bearer token, read for every request; empty: none.
+	By        string            // name of the user, for records; may be empty.
+	Agent     string            // User-Agent; empty: rota.
+	Timeout   time.Duration     // of one server's answer, or of the start of a stream; 0: 15 s.
 	Transport http.RoundTripper // nil: a transport with the certificates of the system
 }
 

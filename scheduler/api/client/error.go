@@ -123,13 +123,15 @@ func (e *Unreachable) Error() string {
 	return fmt.Sprintf("no rota answers at %s: %v", where, e.Err)
 }
 
-func (e *Unreachable) Unwrap() error        { return e.Err }
+// Unwrap returns the error of the first server.
+func (e *Unreachable) Unwrap() error { return e.Err }
+
+// Is implements errors.Is.
 func (e *Unreachable) Is(target error) bool { return target == api.ErrUnavailable }
 
 // unreachable returns an Unreachable if no server answered. It returns the error of a server unchanged.
 func (c *Client) unreachable(err error) error {
-	var none *noAnswer
-	if errors.As(err, &none) {
+	if none, ok := errors.AsType[*noAnswer](err); ok {
 		return &Unreachable{Servers: c.Servers(), Err: none.Err}
 	}
 	return err

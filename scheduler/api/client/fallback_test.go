@@ -15,7 +15,7 @@ import (
 func TestFallback(t *testing.T) {
 	good := func(w http.ResponseWriter, r *http.Request) {
 		status := 200
-		if r.Method == "POST" {
+		if r.Method == http.MethodPost {
 			status = 201
 		}
 		answer(w, status, map[string]any{"run": "backup/b"})

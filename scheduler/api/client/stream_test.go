@@ -51,7 +51,7 @@ func TestEventsEnd(t *testing.T) {
 	t.Run("with their context", func(t *testing.T) {
 		connected := make(chan struct{})
 		url, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
-			w.WriteHeader(200)
+			w.WriteHeader(http.StatusOK)
 			_ = http.NewResponseController(w).Flush()
 			close(connected)
 			<-r.Context().Done()

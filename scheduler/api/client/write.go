@@ -11,7 +11,9 @@ import (
 )
 
 // PutJob creates or replaces a job and reports whether it created it.
-func (c *Client) PutJob(ctx context.Context, name string, spec job.Spec, pre api.Precondition) (v api.JobView, created bool, err error) {
+func (c *Client) PutJob(
+	ctx context.Context, name string, spec job.Spec, pre api.Precondition,
+) (v api.JobView, created bool, err error) {
 	return put[api.JobView](ctx, c, jobPath(name), spec, pre)
 }
 
