@@ -64,7 +64,7 @@ func TestLargeInputHasShortErrors(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooMuchHasAHint(t *testing.T) {
+func TestValuesThatAreTooLargeHaveAHint(t *testing.T) {
 	list := func(count int, format string) string {
 		parts := make([]string, count)
 		for i := range parts {
@@ -96,7 +96,7 @@ func TestWhatIsTooMuchHasAHint(t *testing.T) {
 	}
 }
 
-func TestAPayloadIsNoLongerThanItCanBeTold(t *testing.T) {
+func TestPayloadOfAProgramFitsItsVariable(t *testing.T) {
 	for action, most := range map[string]int{
 		"shell: x": job.MaxToldPayload, "command: [x]": job.MaxToldPayload, "handler: x": maxPayload, "http: {url: 'http://x'}": maxPayload,
 	} {
@@ -117,13 +117,13 @@ func TestPayloadIsBounded(t *testing.T) {
 	}
 }
 
-// TestAJobAsAWholeIsBounded: what the store would refuse is refused before anything of the files is applied.
-func TestAJobAsAWholeIsBounded(t *testing.T) {
+// A job that the store would refuse is refused before any job of the files is applied.
+func TestSizeOfAJobIsBounded(t *testing.T) {
 	env := func(count int, rest string) string {
 		var b strings.Builder
 		b.WriteString("jobs:\n  a: {shell: x}\n  m:\n    shell: x\n    env:\n")
 		for i := range count {
-			fmt.Fprintf(&b, "      V%d: '%s'\n", i, strings.Repeat("&", 60_000)) // of which no escape is made in the store
+			fmt.Fprintf(&b, "      V%d: '%s'\n", i, strings.Repeat("&", 60_000)) // the store writes & without an escape
 		}
 		return b.String() + rest + "  z: {shell: x}\n"
 	}

@@ -46,7 +46,7 @@ func TestDirectoryGivesItsJobFiles(t *testing.T) {
 	}
 }
 
-func TestAFileIsReadOnceHoweverItIsSpelt(t *testing.T) {
+func TestAFileIsReadOnce(t *testing.T) {
 	dir := files(t, map[string]string{"a.yaml": "jobs: {a: {shell: x}}"})
 	t.Chdir(dir)
 	set, err := LoadJobs([]string{"a.yaml", "./a.yaml", "../" + filepath.Base(dir) + "/a.yaml", ".", dir})

@@ -77,7 +77,7 @@ func TestMistakesAreExplained(t *testing.T) {
 	}
 }
 
-func TestGoodFilesMeanWhatTheySay(t *testing.T) {
+func TestGoodFilesAreWrittenAndReadAgain(t *testing.T) {
 	files, err := filepath.Glob("testdata/good/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files: %v", err)
@@ -185,7 +185,7 @@ func FuzzParseJobs(f *testing.F) {
 	})
 }
 
-func TestDefaultsFillWhatAJobLeavesOut(t *testing.T) {
+func TestDefaultsAddMissingKeys(t *testing.T) {
 	const defaults = "defaults:\n  retry: {backoff: constant}\n  env: {A: '1', B: '2'}\n  dst: {gap: skip}\n  workers: {disk: ssd}\njobs:\n"
 	for name, tt := range map[string]struct {
 		job  string

@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-func TestLimitsOfOneFileAreThereForAll(t *testing.T) {
+func TestLimitsAreSharedByAllFiles(t *testing.T) {
 	dir := files(t, map[string]string{
 		"a.yaml": "jobs: {a: {shell: x, limits: [database]}}",
 		"z.yaml": "# a file may have nothing else\nlimits:\n  database: {concurrent: 4, rate: 100/s}\n",

@@ -40,7 +40,7 @@ func TestNotifiersMayBeInAnotherFile(t *testing.T) {
 	}
 }
 
-func TestEditingANotifierIsAnEdit(t *testing.T) {
+func TestHashFollowsNotifiers(t *testing.T) {
 	const text = "jobs: {a: {shell: x, notify: [ops]}}\nnotifiers: {ops: {url: 'ntfy://host/one'}}\n"
 	if parse1(t, text).Hash == parse1(t, strings.Replace(text, "one", "two", 1)).Hash {
 		t.Error("the hash is the same")

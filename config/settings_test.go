@@ -31,7 +31,7 @@ func load(t *testing.T, text string, args []string, environ ...string) (Settings
 // compareSettings is how cmp compares settings.
 var compareSettings = []cmp.Option{cmpopts.IgnoreUnexported(Settings{}), cmpopts.EquateComparable(netip.Prefix{})}
 
-func TestDefaultsStandWithoutAnything(t *testing.T) {
+func TestDefaultsOfSettings(t *testing.T) {
 	got, err := LoadSettings("", nil, []string{"HOME=/home/u", "ROTA_NODE_NAME=q1"})
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestEverySettingIsReadAndWritten(t *testing.T) {
 	}
 }
 
-func TestNothingIsArmedOnTheSecond(t *testing.T) {
+func TestLeadFallsBetweenSeconds(t *testing.T) {
 	for ahead, want := range map[time.Duration]time.Duration{
 		0: 0, 500 * time.Millisecond: 500 * time.Millisecond, 600 * time.Millisecond: 600 * time.Millisecond,
 		time.Second: 600 * time.Millisecond, 2 * time.Second: 1600 * time.Millisecond, 2700 * time.Millisecond: 2600 * time.Millisecond,
@@ -135,7 +135,7 @@ func TestHostNamesBecomeLabels(t *testing.T) {
 	}
 }
 
-func TestUnknownVariablesAreWarnedOf(t *testing.T) {
+func TestUnknownVariablesGiveWarnings(t *testing.T) {
 	s, err := load(t, "", nil, "ROTA_NODE_NAME=q1", "ROTA_ELECTION_TLL=5s", "ROTA_SERVER=x", "ROTA_TOKEN_FILE=x", "ROTA_CACERT=x", "ROTA_CERT=x", "ROTA_CERT_KEY=x", "ROTA_JOB=a",
 		"ROTA_PORT=tcp://10.0.0.1:8470", "ROTA_SERVICE_HOST=10.0.0.1", "ROTA_PORT_8470_TCP_ADDR=10.0.0.1", "ROTA_HTTP_SERVICE_PORT_API=1")
 	if err != nil {
@@ -147,7 +147,7 @@ func TestUnknownVariablesAreWarnedOf(t *testing.T) {
 	}
 }
 
-func TestVariablesThatGiveASettingAreListed(t *testing.T) {
+func TestVariablesOfSettingsAreListed(t *testing.T) {
 	got := Variables([]string{"ROTA_NODE_NAME=q1", "ROTA_ELECTION_TLL=5s", "ROTA_SERVER=x", "ROTA_JOB=a", "ROTA_JOBS=jobs.d",
 		"ROTA_CONFIG=x", "ROTA_LOG_LEVEL=", "HOME=/home/u"})
 	if diff := cmp.Diff([]string{"ROTA_CONFIG", "ROTA_JOBS", "ROTA_NODE_NAME"}, got); diff != "" {
@@ -221,7 +221,7 @@ func TestMistakesInFlagsAndVariablesNameThem(t *testing.T) {
 	}
 }
 
-func TestWhoLooksAtAStoreNeedsNothingElse(t *testing.T) {
+func TestLoadEtcdReadsNoOtherSettings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rota.yaml")
 	for _, tc := range []struct {
 		text    string
@@ -252,7 +252,7 @@ func TestWhoLooksAtAStoreNeedsNothingElse(t *testing.T) {
 	}
 }
 
-func TestFlagsAreMadeOfKeys(t *testing.T) {
+func TestFlagsHaveTheNamesOfKeys(t *testing.T) {
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	AddFlags(flags)
 	for _, name := range []string{"node-name", "node-data-dir", "etcd-endpoints", "etcd-embedded-cluster", "election-ttl", "jobs"} {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -61,7 +62,7 @@ func newFakeCluster() *fakeCluster {
 }
 
 func (f *fakeCluster) backend() api.Backend {
-	return api.Backend{Reader: f, Planner: f, Editor: f, Operator: f, Logs: f, Limiter: f}
+	return api.Backend{Reader: f, Planner: f, Editor: f, Operator: f, Logs: f}
 }
 
 func (f *fakeCluster) touchOnPut(name string) {
@@ -216,16 +217,23 @@ func (f *fakeCluster) Explain(ctx context.Context, name string, at time.Time) (a
 	return api.ExplainView{Job: name, Asked: at, Slot: &at, Verdict: "ran", State: job.Succeeded, Text: []string{"It ran."}}, nil
 }
 
-func (f *fakeCluster) PutJob(_ context.Context, name string, spec job.Spec, pre api.Precondition, _ string) (api.JobView, bool, error) {
+func (f *fakeCluster) Put(_ context.Context, kind, name string, text []byte, pre api.Precondition, by string) (any, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if kind == api.KindLimit {
+		return f.putLimit(name, text, pre, by)
+	}
 	f.disturb(name)
 	old, exists := f.jobs[name]
 	switch {
 	case exists && old.Origin.Kind == job.OriginFile:
-		return old, false, api.OwnedByFile(name, old.Origin.Source)
+		return nil, false, api.OwnedByFile(kind, name, old.Origin.Source)
 	case !pre.Holds(old.Revision):
-		return old, false, fmt.Errorf("job %s: %w", name, job.ErrConflict)
+		return nil, false, fmt.Errorf("job %s: %w", name, job.ErrConflict)
+	}
+	spec, err := config.ParseJob(name, text, func(string, string) (bool, error) { return true, nil })
+	if err != nil {
+		return nil, false, err
 	}
 	return f.put(name, spec, job.Origin{Kind: job.OriginAPI}), !exists, nil
 }
@@ -238,9 +246,12 @@ func (f *fakeCluster) disturb(name string) {
 	}
 }
 
-func (f *fakeCluster) DeleteJob(_ context.Context, name string, pre api.Precondition, _ string) error {
+func (f *fakeCluster) Delete(_ context.Context, kind, name string, pre api.Precondition, _ string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if kind == api.KindLimit {
+		return f.deleteLimit(name, pre)
+	}
 	f.disturb(name)
 	if !pre.Holds(f.jobs[name].Revision) {
 		return fmt.Errorf("job %s: %w", name, job.ErrConflict)
@@ -338,12 +349,14 @@ func (f *fakeCluster) Limits(context.Context) (list []api.LimitView, _ error) {
 	return list, nil
 }
 
-func (f *fakeCluster) PutLimit(_ context.Context, name string, spec job.LimitSpec, pre api.Precondition, by string) (api.LimitView, bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (f *fakeCluster) putLimit(name string, text []byte, pre api.Precondition, by string) (any, bool, error) {
 	old, known := f.limit[name]
 	if !pre.Holds(old.Revision) {
-		return old, false, job.ErrConflict
+		return nil, false, job.ErrConflict
+	}
+	spec, err := config.ParseLimit(name, text)
+	if err != nil {
+		return nil, false, err
 	}
 	f.rev++
 	v := api.LimitView{Limit: job.Limit{Name: name, Generation: 1, Origin: job.Origin{Kind: job.OriginAPI, Source: by}, Spec: spec}, Revision: f.rev}
@@ -351,9 +364,7 @@ func (f *fakeCluster) PutLimit(_ context.Context, name string, spec job.LimitSpe
 	return v, !known, nil
 }
 
-func (f *fakeCluster) DeleteLimit(_ context.Context, name string, pre api.Precondition, _ string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (f *fakeCluster) deleteLimit(name string, pre api.Precondition) error {
 	if !pre.Holds(f.limit[name].Revision) {
 		return job.ErrConflict
 	}

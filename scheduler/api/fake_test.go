@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is a cluster in memory. With err set, everything that it is asked fails with it.
+// fake is a cluster in memory. If err is set, every method returns it.
 type fake struct {
 	mu      sync.Mutex
 	err     error
@@ -31,10 +31,10 @@ type fake struct {
 	gate    job.Gate
 	oldest  int64              // events before it are compacted
 	history [][]api.Event      // one entry per revision
-	watches []chan []api.Event // of everyone who watches
+	watches []chan []api.Event // one for each client that watches
 	output  map[string]func(ctx context.Context, follow bool) (io.ReadCloser, error)
 	explain func(ctx context.Context) (api.ExplainView, error)
-	asked   api.Submission // the last one
+	asked   api.Submission // the latest submission
 }
 
 func newFake() *fake {

@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
-func TestBrowsers(t *testing.T) {
+func TestOtherSitesChangeNothing(t *testing.T) {
 	srv := serve(t, newFake().backend(), func(c *api.Config) { c.Hosts = []string{"rota.internal"} })
 	host := strings.TrimPrefix(srv.URL, "http://")
 	for _, tc := range []struct {

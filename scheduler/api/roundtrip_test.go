@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// The client and the server understand each other on every operation.
+// Each operation of the client works with the server.
 func TestClientAndServer(t *testing.T) {
 	f := newFake()
 	slot := time.Date(2026, 1, 31, 2, 30, 0, 0, time.UTC)

@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
-// serve starts the interface of a backend on a port of its own.
+// serve starts a server for a backend.
 func serve(t *testing.T, back api.Backend, change ...func(*api.Config)) *httptest.Server {
 	t.Helper()
 	cfg := api.DefaultConfig()
@@ -88,11 +88,14 @@ func decode[T any](t *testing.T, a answer) (v T) {
 // until polls for a condition.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.After(10 * time.Second)
+	poll := time.NewTicker(2 * time.Millisecond)
+	defer poll.Stop()
 	for !ok() {
-		if time.Now().After(deadline) {
+		select {
+		case <-poll.C:
+		case <-deadline:
 			t.Fatalf("waited in vain for: %s", what)
 		}
-		time.Sleep(2 * time.Millisecond)
 	}
 }

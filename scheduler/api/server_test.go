@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
-// start runs a server and returns its address, a way to stop it, and where Serve's result arrives.
+// start runs a server. It returns the address, a function that stops the server, and a channel with Serve's result.
 func start(t *testing.T, back api.Backend, change ...func(*api.Config)) (url string, stop context.CancelFunc, ended <-chan error) {
 	t.Helper()
 	cfg := api.DefaultConfig()

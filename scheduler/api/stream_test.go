@@ -18,8 +18,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// frames opens an event stream and returns a function that reads the next frame: its lines, joined by |, and with
-// the data reduced to what the event is about.
+// frames opens an event stream and returns a function that reads the next frame: its lines, joined by |. The data is reduced to
+// the kind and the name of the event.
 func frames(t *testing.T, srv *httptest.Server, query string, headers ...string) (next func() string, hangUp func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -170,7 +170,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-func TestSlowClientIsCutOff(t *testing.T) {
+func TestSlowClientIsDisconnected(t *testing.T) {
 	f := newFake()
 	srv := serve(t, f.backend(), func(c *api.Config) { c.WriteTimeout = 50 * time.Millisecond })
 	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
@@ -189,7 +189,7 @@ func TestSlowClientIsCutOff(t *testing.T) {
 	until(t, "the end of the watch", func() bool { return f.watching() == 0 })
 }
 
-// tail is output that is still growing.
+// tail is the output of an attempt that is running.
 type tail struct {
 	*io.PipeReader
 }

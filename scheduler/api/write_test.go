@@ -81,7 +81,7 @@ func TestPutAndDelete(t *testing.T) {
 	}
 }
 
-func TestProblemsDoNotEchoBodies(t *testing.T) {
+func TestProblemsDoNotRepeatBodies(t *testing.T) {
 	srv := serve(t, newFake().backend())
 	for _, body := range []string{
 		`{"shell":"true","env":{"PASSWORD":"hunter2"},"colour":"red"}`,
@@ -96,7 +96,7 @@ func TestProblemsDoNotEchoBodies(t *testing.T) {
 	}
 }
 
-func TestWhoAsked(t *testing.T) {
+func TestCallerIsRecorded(t *testing.T) {
 	srv := serve(t, newFake().backend())
 	v := decode[api.JobView](t, ask(t, srv, "PUT", "/v1/jobs/new", spec, api.ByHeader, "alice\t"+strings.Repeat("é", 60)))
 	if got, want := v.Origin.Source, "alice"+strings.Repeat("é", 29)+" from 127.0.0.1"; got != want {
@@ -132,7 +132,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// Every class of a backend's error has one status, whatever was asked.
+// Each class of errors of a backend has one status in all operations.
 func TestErrorClasses(t *testing.T) {
 	for _, tc := range []struct {
 		err    error

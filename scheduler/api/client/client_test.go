@@ -59,7 +59,7 @@ func refuse(status int, detail string) http.HandlerFunc {
 	}
 }
 
-// nobody is an address at which nothing listens.
+// nobody returns an address at which no process listens.
 func nobody(t *testing.T) string {
 	t.Helper()
 	srv := httptest.NewServer(nil)
@@ -89,7 +89,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-func TestNobodyAnswers(t *testing.T) {
+func TestNoServerAnswers(t *testing.T) {
 	where := nobody(t)
 	c := dial(t, client.Config{Servers: where})
 	_, err := c.Jobs(t.Context())

@@ -77,7 +77,7 @@ func TestEventsEnd(t *testing.T) {
 	})
 }
 
-func TestLogsThatBreakOff(t *testing.T) {
+func TestIncompleteLogsEndWithAnError(t *testing.T) {
 	url, _ := server(t, func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "half a li")
 		_ = http.NewResponseController(w).Flush()
