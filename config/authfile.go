@@ -50,13 +50,15 @@ func parseAuth(src *source) (auth.File, error) {
 // authKeys are the keys of an auth.file.
 var authKeys = tableOf(auth.File{},
 	key("tokens", mappingsOf(authTokenKeys, checkToken), func(f *auth.File) *[]auth.Token { return &f.Tokens },
-		"[{id: k3j2h8w4q9xz, sha256: …, principal: ci}]", "Tokens by the hashes of their secrets, as `rota token create --for-file` prints them.",
+		"[{id: k3j2h8w4q9xz, sha256: …, principal: ci}]",
+		"Tokens by the hashes of their secrets, as `rota token create --for-file` prints them.",
 		zero("No tokens besides those of the store.")),
 	key("bindings", mappingsOf(bindingKeys, checkBinding), func(f *auth.File) *[]auth.Binding { return &f.Bindings },
 		"[{principal: ci, role: operator}]", "Which principals and groups have which role, and for which jobs.",
 		zero("Nobody has a role, except by a token that carries one.")),
 	key("certificates", words("mapping of texts", plain, (*reader).labels), func(f *auth.File) *map[string]string { return &f.Certificates },
-		"{ci.internal: ci}", "Principals by the common name of their certificates. A certificate of rota's own authority needs no entry.",
+		"{ci.internal: ci}",
+		"Principals by the common name of their certificates. A certificate of rota's own authority needs no entry.",
 		zero("Only certificates of rota's own authority prove a principal.")),
 )
 
@@ -64,7 +66,8 @@ var authTokenKeys = tableOf(auth.Token{},
 	key("id", word(maxDescription), func(t *auth.Token) *string { return &t.ID },
 		"k3j2h8w4q9xz", "The part of the token that is no secret.", required),
 	key("sha256", word(maxDescription), func(t *auth.Token) *string { return &t.Hash },
-		"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "The SHA-256 of the token's secret, in hexadecimal.", required),
+		"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+		"The SHA-256 of the token's secret, in hexadecimal.", required),
 	key("principal", word(maxDescription), func(t *auth.Token) *string { return &t.Principal },
 		"ci", "The principal that the token proves.", required),
 	key("groups", listOf(word(maxDescription), inFlow), func(t *auth.Token) *[]string { return &t.Groups },
@@ -130,7 +133,8 @@ func mappingsOf[V any](t table[V], check func(r *reader, n *yaml.Node, v *V)) ki
 
 func checkToken(r *reader, n *yaml.Node, t *auth.Token) {
 	if raw, err := hex.DecodeString(t.Hash); err != nil || len(raw) != sha256.Size {
-		r.fail(child(n, "sha256"), "write the 64 hexadecimal digits that rota token create --for-file prints", "sha256 is no SHA-256 in hexadecimal")
+		r.fail(child(n, "sha256"), "write the 64 hexadecimal digits that rota token create --for-file prints",
+			"sha256 is no SHA-256 in hexadecimal")
 	}
 }
 

@@ -192,8 +192,7 @@ func register[I, O any](s *Server, doc huma.API, o operation, handle func(contex
 // answer returns the problem that a client gets for err. It logs a 500, since only rota's developers can mend it.
 func (s *Server) answer(ctx context.Context, operation string, err error) error {
 	p := problem(err, false)
-	var se huma.StatusError
-	if errors.As(p, &se) {
+	if se, ok := errors.AsType[huma.StatusError](p); ok && se.GetStatus() == http.StatusInternalServerError {
 		s.log.Error("request failed", "operation", operation, "by", caller(ctx), "err", err)
 	}
 	return p

@@ -190,7 +190,8 @@ func (s *Server) registerStreams(doc huma.API) {
 		o := operation{
 			id: "watch-events", method: "GET", path: "/v1/events", summary: "The changes of the store, as server-sent events",
 		}
-		huma.Register(doc, streaming(o, "text/event-stream", "Each event's data is an Event in JSON, its id the store revision"), s.watchEvents)
+		const description = "Each event's data is an Event in JSON, its id the store revision"
+		huma.Register(doc, streaming(o, "text/event-stream", description), s.watchEvents)
 		doc.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Event](), true, "")
 	}
 }

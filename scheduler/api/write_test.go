@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -176,6 +178,24 @@ func TestErrorClasses(t *testing.T) {
 			t.Errorf("got %s, want one error at body.schedule[0]", a.text)
 		}
 	})
+}
+
+// The log names errors that no client can mend, and no others.
+func TestOnlyFailuresAreLogged(t *testing.T) {
+	for _, tc := range []struct {
+		err    error
+		logged bool
+	}{{errors.New("disk on fire"), true}, {job.ErrConflict, false}, {api.ErrUnavailable, false}} {
+		f := newFake()
+		f.err = tc.err
+		var log strings.Builder
+		srv := httptest.NewServer(api.New(api.DefaultConfig(), f.backend(), hclog.New(&hclog.LoggerOptions{Output: &log})).Handler())
+		ask(t, srv, "PUT", "/v1/jobs/new", spec)
+		srv.Close()
+		if got := strings.Contains(log.String(), "request failed"); got != tc.logged {
+			t.Errorf("%v: got log %q, want it logged: %v", tc.err, log.String(), tc.logged)
+		}
+	}
 }
 
 func TestSlowBackend(t *testing.T) {
