@@ -35,7 +35,7 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 			}
 		case "notifiers":
 			notifiers = value
-			l.notifiers.define(r, key, value)
+			l.defineNotifiers(r, key, value)
 		case "limits":
 			limits = value
 			if isNull(value) {
@@ -108,19 +108,11 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 		return
 	}
 	name := key.Value
-	if err := job.CheckName(name); err != nil {
-		r.badName(key, "job", err)
-	} else if name == job.AdHoc {
+	if name == job.AdHoc {
 		r.fail(key, "choose another name", "job name %q is reserved for commands that are submitted without a job", name)
 	}
-	if other, ok := l.jobs[name]; ok {
-		r.fail(key, "rename or remove one of the two", "duplicate job %s: already defined at %s:%d", quote(name), other.File, other.Line)
-		return
-	}
-	what := "job " + quote(name)
-	l.jobs[name] = Definition{Name: name, File: r.src.name, Line: key.Line}
-	if isNull(value) {
-		r.fail(key, "say what it runs: command, shell, http or handler", "%s has no value", what)
+	what, ok := l.jobs.declare(r, key, value)
+	if !ok {
 		return
 	}
 	before := r.mistakes()
@@ -128,7 +120,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	value = withDefaults(value, defaults)
 	var spec job.Spec
 	misspelt := false // one of the actions
-	ok := readKeys(r, value, what, "", jobKeys, func(key *yaml.Node) {
+	ok = readKeys(r, value, what, "", jobKeys, func(key *yaml.Node) {
 		if slices.Contains(later, key.Value) {
 			r.notYet(key)
 			return
@@ -140,10 +132,10 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	if !ok {
 		return
 	}
-	l.uses(r, value)
+	l.limits.use(r, child(value, "limits"), name)
+	l.notifiers.use(r, child(value, "notify"), name)
 	r.schedule(value, key, name, &spec, true)
 	r.retry(own, value, &spec)
-	l.notifiers.used(r, value, name)
 	if !misspelt {
 		r.action(own, key, what, &spec)
 	}
@@ -151,7 +143,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 		r.fail(child(own, "payload"), "keep large data elsewhere and name the place", "%v", err)
 	}
 	if r.mistakes() == before {
-		l.jobs[name] = Definition{Name: name, File: r.src.name, Line: key.Line, Spec: spec.WithDefaults()}
+		l.jobs.set(name, spec.WithDefaults())
 		l.sound = append(l.sound, jobKey{r, key})
 	}
 }
@@ -165,7 +157,7 @@ type jobKey struct {
 // checkSizes reports jobs that are too large for the store. The notifiers that a job names count too.
 func (l *loader) checkSizes() {
 	for _, key := range l.sound {
-		spec := l.jobs[key.node.Value].Spec
+		spec := l.jobs.known[key.node.Value].Spec
 		if size := spec.Size(); size > job.MaxSpec {
 			key.r.failLarge(key.node, "keep large data elsewhere and name the place", "job %s has %d bytes as JSON, at most %d are allowed",
 				quote(key.node.Value), size, job.MaxSpec)

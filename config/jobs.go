@@ -18,14 +18,6 @@ type Set struct {
 	Hash string
 }
 
-// Definition is one job and the place of its name.
-type Definition struct {
-	Name string
-	File string
-	Line int      // from 1
-	Spec job.Spec // with the file's defaults and job.Spec.WithDefaults applied
-}
-
 // LoadJobs reads job files in the order given. Of a directory it reads the files *.yaml and *.yml, without hidden files and
 // subdirectories. It reads a file once, even if paths name it twice. On any mistake it returns Errors with every mistake of
 // every file.
@@ -77,19 +69,29 @@ func ParseJobs(name string, text []byte) (*Set, error) {
 // loader gathers the definitions of all sources.
 type loader struct {
 	c         *collector
-	jobs      map[string]Definition
+	jobs      definitions[job.Spec]
 	sound     []jobKey
-	limits    map[string]LimitDefinition
-	used      []limitUse
-	notifiers notifiers
+	limits    definitions[job.LimitSpec]
+	notifiers definitions[job.Notifier]
 	exists    Exists // nil: only the definitions of the sources exist
 	err       error  // of exists
 }
 
+// The kinds of definitions.
+const (
+	jobKind      = "job"
+	limitKind    = "limit"
+	notifierKind = "notifier"
+)
+
+const notifierHint = "give it a url"
+
 func newLoader() *loader {
 	return &loader{
-		c: &collector{}, jobs: map[string]Definition{}, limits: map[string]LimitDefinition{},
-		notifiers: notifiers{known: map[string]notifier{}},
+		c:         &collector{},
+		jobs:      newDefinitions[job.Spec](jobKind, "say what it runs: "+oneOf(actions)),
+		limits:    newDefinitions[job.LimitSpec](limitKind, "say how much it allows: concurrent, rate or both"),
+		notifiers: newDefinitions[job.Notifier](notifierKind, notifierHint),
 	}
 }
 
@@ -106,8 +108,8 @@ func (l *loader) source(src *source) {
 
 // set returns the Set, or all mistakes.
 func (l *loader) set() (*Set, error) {
-	l.notifiers.resolve(l.jobs)
-	l.checkUses()
+	l.addNotifiers()
+	l.checkLimits()
 	l.checkSizes()
 	if l.err != nil {
 		return nil, l.err
@@ -115,34 +117,30 @@ func (l *loader) set() (*Set, error) {
 	if err := l.c.err(); err != nil {
 		return nil, err
 	}
-	hash, err := hashJobs(l.jobs, l.limits)
+	text, err := encodeSpecs(l.jobs.known)
 	if err != nil {
 		return nil, err
 	}
-	return &Set{Jobs: l.jobs, Limits: l.limits, Hash: hash}, nil
-}
-
-// hashJobs returns a hash of the JSON of all specs, which encoding/json sorts by name.
-func hashJobs(jobs map[string]Definition, limits map[string]LimitDefinition) (string, error) {
-	specs := make(map[string]job.Spec, len(jobs))
-	for name, d := range jobs {
-		specs[name] = d.Spec
-	}
-	text, err := json.Marshal(specs)
-	if err != nil {
-		return "", fmt.Errorf("hash jobs: %w", err)
-	}
-	if len(limits) > 0 { // without limits, the hash is that of versions that had none
-		bounds := make(map[string]job.LimitSpec, len(limits))
-		for name, d := range limits {
-			bounds[name] = d.Spec
-		}
-		more, err := json.Marshal(bounds)
+	if len(l.limits.known) > 0 { // without limits, the hash is that of versions that had none
+		more, err := encodeSpecs(l.limits.known)
 		if err != nil {
-			return "", fmt.Errorf("hash limits: %w", err)
+			return nil, err
 		}
 		text = append(text, more...)
 	}
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), nil
+	return &Set{Jobs: l.jobs.known, Limits: l.limits.known, Hash: hex.EncodeToString(sum[:])}, nil
+}
+
+// encodeSpecs returns the JSON of specs for the hash of a Set. encoding/json sorts them by name.
+func encodeSpecs[S any](all map[string]Defined[S]) ([]byte, error) {
+	specs := make(map[string]S, len(all))
+	for name, d := range all {
+		specs[name] = d.Spec
+	}
+	text, err := json.Marshal(specs)
+	if err != nil {
+		return nil, fmt.Errorf("hash definitions: %w", err)
+	}
+	return text, nil
 }

@@ -9,87 +9,41 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// LimitDefinition is one limit and the place of its name.
-type LimitDefinition struct {
-	Name string
-	File string
-	Line int // from 1
-	Spec job.LimitSpec
-}
-
-// limitUse is a place where a job names a limit.
-type limitUse struct {
-	r    *reader
-	node *yaml.Node
-}
-
 // limit reads the definition of one limit.
 func (l *loader) limit(r *reader, key, value *yaml.Node) {
 	if l.c.full() {
 		return
 	}
-	name := key.Value
-	if err := job.CheckName(name); err != nil {
-		r.badName(key, "limit", err)
-	}
-	if other, ok := l.limits[name]; ok {
-		r.fail(key, "rename or remove one of the two",
-			"duplicate limit %s: already defined at %s:%d", quote(name), other.File, other.Line)
+	before := r.mistakes()
+	what, ok := l.limits.declare(r, key, value)
+	var spec job.LimitSpec
+	if !ok || !readKeys(r, value, what, "", limitKeys, nil, &spec) || r.mistakes() != before {
 		return
 	}
-	d := LimitDefinition{Name: name, File: r.src.name, Line: key.Line}
-	l.limits[name] = d
-	what, before := "limit "+quote(name), r.mistakes()
-	if isNull(value) {
-		r.fail(key, "say how much it allows: concurrent, rate or both", "%s has no value", what)
-		return
+	if spec == (job.LimitSpec{}) {
+		r.failAbsent(key, limitKeys[0].Name, l.limits.empty, "%s limits nothing", what)
 	}
-	if !readKeys(r, value, what, "", limitKeys, nil, &d.Spec) || r.mistakes() != before {
-		return
-	}
-	if d.Spec == (job.LimitSpec{}) {
-		r.failAbsent(key, limitKeys[0].Name, "say how much it allows: concurrent, rate or both", "%s limits nothing", what)
-	}
-	l.limits[name] = d
+	l.limits.set(key.Value, spec)
 }
 
-// uses records the limits that a job names. checkUses compares them with the definitions of all files.
-func (l *loader) uses(r *reader, value *yaml.Node) {
-	n := child(value, "limits")
-	if n == nil {
-		return
-	}
-	items := []*yaml.Node{n}
-	if n.Kind == yaml.SequenceNode {
-		items = n.Content
-	}
-	for _, item := range items {
-		l.used = append(l.used, limitUse{r, item})
-	}
+// checkLimits reports names of limits that are not defined, neither in the sources nor in the cluster.
+func (l *loader) checkLimits() {
+	l.limits.resolve(func(n *yaml.Node) bool { return job.CheckName(n.Value) != nil || l.inCluster(limitKind, n.Value) },
+		func(u use) string {
+			return fmt.Sprintf("define it in a job file, beside jobs: limits: {%s: {concurrent: 4}}", u.node.Value)
+		}, func(use, job.LimitSpec) {})
 }
 
-// checkUses reports names of limits that are not defined.
-func (l *loader) checkUses() {
-	for _, use := range l.used {
-		name := use.node.Value
-		if _, defined := l.limits[name]; defined || use.node.Kind != yaml.ScalarNode || job.CheckName(name) != nil {
-			continue // defined, or reported before
-		}
-		if l.exists != nil {
-			known, err := l.exists("limit", name)
-			if err != nil {
-				l.err = err
-			}
-			if known || err != nil {
-				continue
-			}
-		}
-		hint := didYouMean(name, sortedKeys(l.limits))
-		if hint == "" {
-			hint = fmt.Sprintf("define it in a job file, beside jobs: limits: {%s: {concurrent: 4}}", name)
-		}
-		use.r.fail(use.node, hint, "limit %s is not defined", quote(name))
+// inCluster reports whether the cluster has a definition. It records an error, and then reports true.
+func (l *loader) inCluster(kind, name string) bool {
+	if l.exists == nil {
+		return false
 	}
+	known, err := l.exists(kind, name)
+	if err != nil {
+		l.err = err
+	}
+	return known || err != nil
 }
 
 // limitNames are the names of limits that a job holds.

@@ -14,64 +14,21 @@ import (
 // maxNotifiers is how many notifiers a job may name.
 const maxNotifiers = 16
 
-// notifiers gathers the notifiers of all sources, and the places where jobs name them. A job may name a notifier of a later
-// file.
-type notifiers struct {
-	known map[string]notifier
-	uses  []use
-}
-
-// notifier is a definition and the place of its name.
-type notifier struct {
-	file string
-	line int
-	job.Notifier
-}
-
-// use is a place where a job names a notifier.
-type use struct {
-	reader    *reader
-	node      *yaml.Node
-	job, name string
-}
-
-// define reads the notifiers of a file.
-func (s *notifiers) define(r *reader, key, value *yaml.Node) {
+// defineNotifiers reads the notifiers of a file.
+func (l *loader) defineNotifiers(r *reader, key, value *yaml.Node) {
 	if isNull(value) {
 		r.fail(key, "add notifiers below it or remove the key", "notifiers has no value")
 		return
 	}
 	r.pairs(value, "notifiers", func(key, value *yaml.Node) {
-		name := key.Value
-		if !r.notifierName(key) {
-			return
+		if what, ok := l.notifiers.declare(r, key, value); ok {
+			l.notifiers.set(key.Value, r.notifier(key, value, what))
 		}
-		if other, ok := s.known[name]; ok {
-			r.fail(key, "rename or remove one of the two",
-				"duplicate notifier %s: already defined at %s:%d", quote(name), other.file, other.line)
-			return
-		}
-		s.known[name] = notifier{r.src.name, key.Line, r.notifier(key, value)}
 	})
 }
 
-// notifierName reports whether a name is valid, and the mistake if it is not.
-func (r *reader) notifierName(key *yaml.Node) bool {
-	err := job.CheckName(key.Value)
-	if err == nil {
-		return true
-	}
-	r.badName(key, "notifier", err)
-	return false
-}
-
 // notifier reads the definition of one notifier.
-func (r *reader) notifier(key, value *yaml.Node) (to job.Notifier) {
-	what := "notifier " + quote(key.Value)
-	if isNull(value) {
-		r.fail(key, "give it a url", "%s has no value", what)
-		return to
-	}
+func (r *reader) notifier(key, value *yaml.Node, what string) (to job.Notifier) {
 	if readKeys(r, value, what, "", notifierKeys, nil, &to) && child(value, "url") == nil {
 		r.failAbsent(key, "url", "such as url: slack://…, or generic://host/path for a webhook", "%s has no url", what)
 	}
@@ -122,8 +79,8 @@ func (r *reader) notifierURL(n *yaml.Node, text string) {
 	}
 }
 
-// notifiersOfJob are names of notifiers, or definitions for one job alone. The result has the definitions; [notifiers] adds
-// those that the names stand for.
+// notifiersOfJob are names of notifiers, or definitions for one job alone. The result has the definitions;
+// addNotifiers adds those that the names stand for.
 var notifiersOfJob = kind[job.Notify]{
 	name: "name, list of names or mapping", limits: fmt.Sprintf("at most %d notifiers", maxNotifiers), layout: eachInFlow,
 	schema: object{"anyOf": []object{
@@ -138,15 +95,19 @@ var notifiersOfJob = kind[job.Notify]{
 			r.tooManyNotifiers(n, len(n.Content))
 			return nil
 		}
-		list := job.Notify{}
+		own := newDefinitions[job.Notifier](notifierKind, notifierHint)
 		r.pairs(n, what, func(key, value *yaml.Node) {
-			if r.notifierName(key) {
-				list[key.Value] = r.notifier(key, value)
+			if what, ok := own.declare(r, key, value); ok {
+				own.set(key.Value, r.notifier(key, value, what))
 			}
 		})
-		r.tooManyNotifiers(n, len(list))
-		if len(list) == 0 {
+		r.tooManyNotifiers(n, len(own.known))
+		if len(own.known) == 0 {
 			return nil
+		}
+		list := job.Notify{}
+		for name, to := range own.known {
+			list[name] = to.Spec
 		}
 		return list
 	},
@@ -158,43 +119,20 @@ func (r *reader) tooManyNotifiers(n *yaml.Node, count int) {
 	}
 }
 
-// used records the notifiers that a job names. value is the job's mapping, with defaults.
-func (s *notifiers) used(r *reader, value *yaml.Node, name string) {
-	switch n := child(value, "notify"); {
-	case n == nil:
-	case n.Kind == yaml.ScalarNode:
-		s.uses = append(s.uses, use{r, n, name, n.Value})
-	case n.Kind == yaml.SequenceNode:
-		for _, item := range n.Content {
-			s.uses = append(s.uses, use{r, item, name, item.Value})
-		}
-	}
-}
-
-// resolve adds to each job the definitions of the notifiers that it names.
-func (s *notifiers) resolve(jobs map[string]Definition) {
-	names := sortedKeys(s.known)
-	for _, u := range s.uses {
-		to, ok := s.known[u.name]
-		d := jobs[u.job]
-		switch {
-		case u.name == "" || u.node.Kind != yaml.ScalarNode || u.node.Tag != "!!str": // reported before
-		case !ok:
-			hint := didYouMean(u.name, names)
-			switch {
-			case u.reader.src.json:
-				hint = `write {"` + u.name + `": {"url": "slack://…"}}: names have a meaning in job files only`
-			case hint == "":
-				hint = "define it below notifiers:, in this file or another one that is read with it"
+// addNotifiers adds to each job the definitions of the notifiers that it names.
+func (l *loader) addNotifiers() {
+	l.notifiers.resolve(func(n *yaml.Node) bool { return n.Value == "" || n.Tag != "!!str" },
+		func(u use) string {
+			if u.r.src.json {
+				return `write {"` + u.node.Value + `": {"url": "slack://…"}}: names have a meaning in job files only`
 			}
-			u.reader.fail(u.node, hint, "notifier %s is not defined", quote(u.name))
-		default:
-			if d.Spec.Notify == nil {
-				d.Spec.Notify = job.Notify{}
+			return "define it below notifiers:, in this file or another one that is read with it"
+		}, func(u use, to job.Notifier) {
+			spec := l.jobs.known[u.job].Spec
+			if spec.Notify == nil {
+				spec.Notify = job.Notify{}
 			}
-			d.Spec.Notify[u.name] = to.Notifier
-			d.Spec = d.Spec.WithDefaults()
-			jobs[u.job] = d
-		}
-	}
+			spec.Notify[u.node.Value] = to
+			l.jobs.set(u.job, spec.WithDefaults())
+		})
 }

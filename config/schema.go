@@ -26,7 +26,7 @@ func Schema() []byte {
 			"notifiers": described(namedBy(ref("notifier")), "Notifiers by name. Jobs name those that report about them."),
 			"limits":    described(namedBy(limitSchema()), "Cluster-wide limits by name."),
 		},
-		"$defs": definitions,
+		"$defs": shared,
 	}
 	return encoded(schema)
 }
@@ -69,8 +69,8 @@ const (
 	timePattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T"
 )
 
-// definitions are the schemas that others refer to.
-var definitions = object{
+// shared are the schemas that others refer to.
+var shared = object{
 	"duration": object{"type": "string", "pattern": job.DurationPattern, "examples": []string{"30s", "10m", "1h30m"}},
 	"rate":     object{"type": "string", "pattern": ratePattern, "examples": []string{"10/s", "100/m", "5/h"}},
 	"word":     object{"type": []string{"string", "number", "boolean"}},
@@ -87,7 +87,7 @@ func inlined(v any) any {
 	case object:
 		out := object{}
 		if name, ok := v["$ref"].(string); ok {
-			maps.Copy(out, inlined(definitions[strings.TrimPrefix(name, "#/$defs/")]).(object))
+			maps.Copy(out, inlined(shared[strings.TrimPrefix(name, "#/$defs/")]).(object))
 		}
 		for key, value := range v {
 			if key != "$ref" {
