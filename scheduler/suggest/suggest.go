@@ -1,4 +1,3 @@
-// Package suggest finds the word that was probably meant.
 package suggest
 
 import "strings"

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -135,7 +136,10 @@ func (b *Backend) Parts() api.Backend {
 	parts := api.Backend{Logs: b, Restorer: b, Metrics: b.cfg.Metrics, Clock: b.cfg.Now, Health: b.health()}
 	if !b.cfg.WorkerOnly {
 		parts.Term, parts.Now = b.term, b.now
-		parts.Reader, parts.Planner, parts.Editor, parts.Operator, parts.Events, parts.Limiter = b, b, b, b, b, b
+		parts.Reader, parts.Planner, parts.Editor, parts.Operator, parts.Events = b, b, b, b, b
+		parts.Schemas = map[string]json.RawMessage{
+			"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit),
+		}
 	}
 	return parts
 }

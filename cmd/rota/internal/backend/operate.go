@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,7 +29,11 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 	}
 	var does *job.Spec
 	if s.Spec != nil {
-		spec, err := checkSpec("command", *s.Spec, nil)
+		text, err := json.Marshal(s.Spec)
+		if err != nil {
+			return api.RunView{}, false, fmt.Errorf("encode command: %w", err)
+		}
+		spec, err := b.parseSpec(ctx, "command", text)
 		if err != nil {
 			return api.RunView{}, false, err
 		}

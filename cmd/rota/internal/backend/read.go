@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -239,4 +240,31 @@ func (b *Backend) Workers(context.Context) ([]api.WorkerView, error) {
 		})
 	}
 	return views, nil
+}
+
+// Limits shows all limits.
+func (b *Backend) Limits(context.Context) ([]api.LimitView, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	held := map[string]int{}
+	for _, r := range b.mirror.Runs("", func(r *job.Run) bool { return r.State == job.Armed || r.State == job.Running }) {
+		for _, name := range r.Limits {
+			held[name]++
+		}
+	}
+	var views []api.LimitView
+	for _, l := range b.mirror.Limits() {
+		views = append(views, api.LimitView{Limit: *l, Revision: l.Rev, Held: held[l.Name]})
+	}
+	return views, nil
+}
+
+// current reads a job; nil if there is none.
+func (b *Backend) current(ctx context.Context, name string) (*job.Job, error) {
+	j, err := b.store.Job(ctx, name)
+	if errors.Is(err, job.ErrNotFound) {
+		return nil, nil
+	}
+	return &j, asked(err)
 }

@@ -1,0 +1,228 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// editor changes the definitions of one kind.
+type editor interface {
+	put(ctx context.Context, name string, text []byte, pre api.Precondition, by string) (view any, created bool, err error)
+	remove(ctx context.Context, name string, pre api.Precondition) error
+}
+
+// editor returns the editor of a kind. A new kind is one more case here.
+func (b *Backend) editor(kind string) (editor, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	switch kind {
+	case api.KindJob:
+		return &definitions[job.Job]{
+			b: b, kind: kind, read: b.store.Job, write: b.store.PutJob, delete: b.store.DeleteJob, parse: b.parseJob,
+			head: func(j *job.Job) (*int64, job.Origin) { return &j.Rev, j.Origin },
+			view: func(j *job.Job) any { return b.jobView(j) },
+		}, nil
+	case api.KindLimit:
+		return &definitions[job.Limit]{
+			b: b, kind: kind, read: b.store.Limit, write: b.store.PutLimit, delete: b.store.DeleteLimit, parse: parseLimit,
+			head: func(l *job.Limit) (*int64, job.Origin) { return &l.Rev, l.Origin },
+			view: func(l *job.Limit) any { return api.LimitView{Limit: *l, Revision: l.Rev} },
+			user: b.userOfLimit, overwrite: true,
+		}, nil
+	}
+	return nil, fmt.Errorf("no definitions of kind %s", kind)
+}
+
+// Put creates or replaces a definition. Without a revision in the precondition, it repeats the write after a conflict.
+func (b *Backend) Put(
+	ctx context.Context, kind, name string, text []byte, pre api.Precondition, by string,
+) (view any, created bool, err error) {
+	e, err := b.editor(kind)
+	if err != nil {
+		return nil, false, err
+	}
+	return e.put(ctx, name, text, pre, by)
+}
+
+// Delete removes a definition that no other definition uses.
+func (b *Backend) Delete(ctx context.Context, kind, name string, pre api.Precondition, _ string) error {
+	e, err := b.editor(kind)
+	if err != nil {
+		return err
+	}
+	return e.remove(ctx, name, pre)
+}
+
+// define returns the record that a request makes of cur at now, and whether anything changes. cur is nil for a new record.
+type define[T any] func(cur *T, origin job.Origin, now time.Time) (T, bool)
+
+// definitions is the editor of one kind, whose records are T.
+type definitions[T any] struct {
+	b      *Backend
+	kind   string
+	read   func(ctx context.Context, name string) (T, error)
+	write  func(ctx context.Context, next T) (T, error)
+	delete func(ctx context.Context, name string, rev int64) error
+	parse  func(ctx context.Context, name string, text []byte) (define[T], error)
+	head   func(*T) (rev *int64, origin job.Origin)
+	view   func(*T) any
+
+	user      func(name string) string // the job that uses a definition; empty for none; nil: no job uses this kind
+	overwrite bool                     // a record that cannot be read may be replaced without its revision
+}
+
+// present is a record and its revision. record is nil if there is none, or if it cannot be read. rev is 0 if there is none.
+type present[T any] struct {
+	record *T
+	rev    int64
+}
+
+func (d *definitions[T]) put(
+	ctx context.Context, name string, text []byte, pre api.Precondition, by string,
+) (view any, created bool, err error) {
+	define, err := d.parse(ctx, name, text)
+	if err != nil {
+		return nil, false, err
+	}
+	written, err := store.Edit(ctx,
+		func(ctx context.Context) (present[T], error) { return d.editable(ctx, name, pre) },
+		func(cur present[T]) (present[T], bool, error) {
+			created = cur.rev == 0
+			origin := job.Origin{Kind: job.OriginAPI, Source: by}
+			if cur.record != nil {
+				_, origin = d.head(cur.record) // the creator: another client alone is no change
+			}
+			now, err := d.b.now(ctx)
+			if err != nil {
+				return cur, false, err
+			}
+			next, changed := define(cur.record, origin, now)
+			rev, _ := d.head(&next)
+			*rev = cur.rev // also in place of a record that cannot be read
+			return present[T]{&next, cur.rev}, changed, nil
+		},
+		func(ctx context.Context, next present[T]) (present[T], error) {
+			record, err := d.write(ctx, *next.record)
+			rev, _ := d.head(&record)
+			return present[T]{&record, *rev}, asked(err)
+		})
+	if err != nil {
+		return nil, false, err
+	}
+	d.b.shown(ctx, written.rev)
+	return d.view(written.record), created, nil
+}
+
+func (d *definitions[T]) remove(ctx context.Context, name string, pre api.Precondition) error {
+	if d.user != nil {
+		if user := d.user(name); user != "" {
+			return &api.Refusal{Reason: fmt.Sprintf("%s %s is named by job %s: remove it there first", d.kind, name, user)}
+		}
+	}
+	_, err := store.Edit(ctx,
+		func(ctx context.Context) (present[T], error) {
+			cur, err := d.editable(ctx, name, pre)
+			if cur.rev == 0 && (err == nil || errors.Is(err, job.ErrConflict)) {
+				err = fmt.Errorf("%s %s: %w", d.kind, name, job.ErrNotFound)
+			}
+			return cur, err
+		},
+		func(cur present[T]) (present[T], bool, error) { return cur, true, nil },
+		func(ctx context.Context, cur present[T]) (present[T], error) {
+			return cur, asked(d.delete(ctx, name, cur.rev))
+		})
+	if err != nil {
+		return err
+	}
+	if rev, err := d.b.store.Revision(ctx); err == nil {
+		d.b.shown(ctx, rev)
+	}
+	return nil
+}
+
+// editable reads a record that a client wants to change, and returns an error if the client must not change it. A client may
+// replace or remove a record that cannot be read if it names the revision.
+func (d *definitions[T]) editable(ctx context.Context, name string, pre api.Precondition) (present[T], error) {
+	record, err := d.read(ctx, name)
+	rev, origin := d.head(&record)
+	cur := present[T]{rev: *rev}
+	switch {
+	case err == nil && origin.Kind == job.OriginFile:
+		return cur, api.OwnedByFile(d.kind, name, origin.Source)
+	case err == nil:
+		cur.record = &record
+	case errors.Is(err, job.ErrNotFound):
+	case errors.Is(err, job.ErrUnreadable) && (d.overwrite || pre.Revision != 0):
+	default:
+		return cur, asked(err)
+	}
+	if !pre.Holds(cur.rev) {
+		return cur, fmt.Errorf("%s %s is at revision %d: %w", d.kind, name, cur.rev, job.ErrConflict)
+	}
+	return cur, nil
+}
+
+func (b *Backend) parseJob(ctx context.Context, name string, text []byte) (define[job.Job], error) {
+	spec, err := b.parseSpec(ctx, name, text)
+	return func(cur *job.Job, origin job.Origin, now time.Time) (job.Job, bool) {
+		return job.Define(cur, name, spec, origin, now)
+	}, err
+}
+
+// parseSpec reads a job from a request, by the rules of job files. The limits that it names must be in the store.
+func (b *Backend) parseSpec(ctx context.Context, name string, text []byte) (job.Spec, error) {
+	spec, err := config.ParseJob(name, text, func(_, limit string) (bool, error) {
+		_, err := b.store.Limit(ctx, limit)
+		if errors.Is(err, job.ErrNotFound) || errors.Is(err, job.ErrUnreadable) {
+			return false, nil
+		}
+		return err == nil, asked(err)
+	})
+	return spec, refused(err)
+}
+
+func parseLimit(_ context.Context, name string, text []byte) (define[job.Limit], error) {
+	spec, err := config.ParseLimit(name, text)
+	return func(cur *job.Limit, origin job.Origin, now time.Time) (job.Limit, bool) {
+		return job.DefineLimit(cur, name, spec, origin, now)
+	}, refused(err)
+}
+
+// userOfLimit returns a job that names a limit; empty if none does.
+func (b *Backend) userOfLimit(name string) string {
+	for _, j := range b.mirror.Jobs() {
+		if slices.Contains(j.Spec.Limits, name) {
+			return j.Name
+		}
+	}
+	return ""
+}
+
+// refused returns the mistakes in a request as the error that clients get. Other errors pass.
+func refused(err error) error {
+	var mistakes config.Errors
+	if !errors.As(err, &mistakes) {
+		return err
+	}
+	invalid := &api.Invalid{}
+	for _, m := range mistakes {
+		if m.Large {
+			return fmt.Errorf("%s: %w", m.Msg, job.ErrTooLarge)
+		}
+		message := m.Msg
+		if m.Hint != "" {
+			message += " (" + m.Hint + ")"
+		}
+		invalid.Errors = append(invalid.Errors, api.FieldError{Field: m.Path, Message: message})
+	}
+	return invalid
+}
