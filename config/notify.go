@@ -124,7 +124,7 @@ func (l *loader) addNotifiers() {
 	l.notifiers.resolve(func(n *yaml.Node) bool { return n.Value == "" || n.Tag != "!!str" },
 		func(u use) string {
 			if u.r.src.json {
-				return `write {"` + u.node.Value + `": {"url": "slack://…"}}: names have a meaning in job files only`
+				return `give definitions, such as {"ops": {"url": "slack://…"}}: names have a meaning in job files only`
 			}
 			return "define it below notifiers:, in this file or another one that is read with it"
 		}, func(u use, to job.Notifier) {
