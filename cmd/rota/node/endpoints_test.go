@@ -15,8 +15,8 @@ import (
 	"github.com/rota-scheduler/rota/test/proxy"
 )
 
-// TestWatchesMoveFromASilentMember silences the members of etcd in turn. The watches of the silent member move to another one before
-// gRPC would notice.
+// TestWatchesMoveFromASilentMember silences the members of etcd in turn. The watches of the silent member move to another one
+// before gRPC would notice.
 func TestWatchesMoveFromASilentMember(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)

@@ -192,8 +192,8 @@ func TestOlderFilesDoNotUndoNewerOnes(t *testing.T) {
 	})
 }
 
-// TestAReplicaWithTheFilesInForceWritesTheRest leaves the store as a replica does that dies after it moved the mark: some jobs of the
-// files are not written.
+// TestAReplicaWithTheFilesInForceWritesTheRest leaves the store as a replica does that dies after it moved the mark: some jobs of
+// the files are not written.
 func TestAReplicaWithTheFilesInForceWritesTheRest(t *testing.T) {
 	t.Parallel()
 	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")

@@ -13,8 +13,8 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 )
 
-// How much garbage may gather between two collections. A process that holds little may grow by the spare: it would otherwise spend a
-// third of its time on collections under load. A process that holds much may grow by half.
+// How much garbage may gather between two collections. A process that holds little may grow by the spare: it would otherwise
+// spend a third of its time on collections under load. A process that holds much may grow by half.
 const (
 	mostSpare   = 384 << 20 // bytes
 	spareShare  = 8         // divisor of the memory that the process may have: the spare is at most that share of it
@@ -29,8 +29,8 @@ const (
 	restFor  = 10      // polls at rest until memory is returned
 )
 
-// SpareMemory tunes the garbage collector of the whole process by how much memory is live, and returns free memory to the machine when
-// the process is at rest, until ctx ends. It does nothing if GOGC is set. It is for programs that only run a node.
+// SpareMemory tunes the garbage collector of the whole process by how much memory is live. It returns free memory to the machine
+// when the process is at rest, until ctx ends. It does nothing if GOGC is set. It is for programs that only run a node.
 func SpareMemory(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return

@@ -44,7 +44,8 @@ func TestMemoryIsTheLeastLimit(t *testing.T) {
 	}
 }
 
-// TestMemoryIsGivenBackAtRest checks that the memory of a start is returned once, soon after it. A process that works keeps its memory.
+// TestMemoryIsGivenBackAtRest checks that the memory of a start is returned once, soon after it. A process that works keeps its
+// memory.
 func TestMemoryIsGivenBackAtRest(t *testing.T) {
 	e := exertion{enough: 100 << 20}
 	var allocated uint64

@@ -102,7 +102,8 @@ func TestOutputOfAWorkerThatFallsSilent(t *testing.T) {
 	}
 }
 
-// TestAWorkerAddressThatLeadsBackIsRefused gives a worker on another machine a loopback address, which leads the replica to itself.
+// TestAWorkerAddressThatLeadsBackIsRefused gives a worker on another machine a loopback address, which leads the replica to
+// itself.
 func TestAWorkerAddressThatLeadsBackIsRefused(t *testing.T) {
 	t.Parallel()
 	set := settings(t, "q1")

@@ -74,7 +74,7 @@ type Node struct {
 	log      hclog.Logger
 	now      func() time.Time
 	started  time.Time
-	stopping time.Time // when it was told to stop; zero: it was not
+	stopping time.Time // when ctx ended; zero: it has not
 
 	memory    *admission.Memory
 	admission *admission.Gatekeeper
@@ -164,7 +164,8 @@ func (n *Node) connect(ctx context.Context, stops *closers) (err error) {
 	if len(n.set.Etcd.Endpoints) == 0 {
 		// A full disk ends etcd, before there is a worker that would make room.
 		if removed, err := worker.MakeRoom(ctx, n.set.Node.DataDir, n.now()); removed > 0 || err != nil {
-			n.log.Warn("old output was removed, since there is little room on the disk", "dir", n.set.Node.DataDir, "files", removed, "err", err)
+			n.log.Warn("old output was removed, since there is little room on the disk",
+				"dir", n.set.Node.DataDir, "files", removed, "err", err)
 		}
 		cfg.Member = n.memberConfig()
 	}

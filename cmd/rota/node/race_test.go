@@ -14,7 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// TestChangesAtTheSameTime changes a job from many clients. Every change without a precondition succeeds, and a key submits one run.
+// TestChangesAtTheSameTime changes a job from many clients. Every change without a precondition succeeds, and a key submits one
+// run.
 func TestChangesAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
@@ -58,8 +59,8 @@ func TestChangesAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestDifferentFilesAtTheSameTime puts two sets of files in force at once. The store ends with all jobs of one set, and with none of the
-// other.
+// TestDifferentFilesAtTheSameTime puts two sets of files in force at once. The store ends with all jobs of one set, and with none
+// of the other.
 func TestDifferentFilesAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	etcd := etcd(t)

@@ -206,8 +206,8 @@ func TestAStoreThatIsRestoredUnderARunningProcessEndsIt(t *testing.T) {
 	r.lead(t)
 }
 
-// TestAStoreThatLostItsLastWritesEndsARunningProcess restores a backup that is newer than the memory on the process's disk, and older
-// than the last answers of etcd.
+// TestAStoreThatLostItsLastWritesEndsARunningProcess restores a backup that is newer than the memory on the process's disk, and
+// older than the last answers of etcd.
 func TestAStoreThatLostItsLastWritesEndsARunningProcess(t *testing.T) {
 	t.Parallel()
 	e := newRestorable(t)

@@ -25,8 +25,8 @@ func (r *running) readyz(t testing.TB) (text string, ready bool) {
 	return string(b), resp.StatusCode == http.StatusOK
 }
 
-// TestASilentNetworkIsNotReady cuts processes off from etcd. Within a minute each check fails by its name, and afterwards all of them
-// succeed again.
+// TestASilentNetworkIsNotReady cuts processes off from etcd. Within a minute each check fails by its name, and afterwards all of
+// them succeed again.
 func TestASilentNetworkIsNotReady(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)

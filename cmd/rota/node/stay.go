@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// stayLeast is how long a stopping member of several stays at least. Others that were stopped at the same time show by then that
-	// they drain.
+	// stayLeast is how long a stopping member of several stays at least. Others that were stopped at the same time show by then
+	// that they drain.
 	stayLeast = 500 * time.Millisecond
 	// stayPoll is the time between two checks of the others.
 	stayPoll = 100 * time.Millisecond
@@ -24,9 +24,9 @@ type observer interface {
 	Current() (rev int64, heard time.Time)
 }
 
-// stay keeps a stopping member in the cluster while another worker drains, but not after until. If all nodes are stopped at once, as
-// by `docker compose down`, the idle ones would otherwise take etcd's majority away. The node that still executes something could
-// not renew its session, and would have to kill it.
+// stay keeps a stopping member in the cluster while another worker drains, but not after until. If all nodes are stopped at once,
+// as by `docker compose down`, the idle ones would otherwise take etcd's majority away. The node that still executes something
+// could not renew its session, and would have to kill it.
 func stay(others observer, self string, until time.Time, now func() time.Time) {
 	least := now().Add(stayLeast)
 	for now().Before(until) {
@@ -37,7 +37,8 @@ func stay(others observer, self string, until time.Time, now func() time.Time) {
 	}
 }
 
-// otherDrains reports whether another worker drains and executes something. It returns false once the watch of the store is silent.
+// otherDrains reports whether another worker drains and executes something. It returns false once the watch of the store is
+// silent.
 func otherDrains(others observer, self string, now time.Time) bool {
 	if _, heard := others.Current(); now.Sub(heard) > backend.MaxSilence {
 		return false

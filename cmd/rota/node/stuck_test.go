@@ -13,8 +13,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestAnAttemptThatIgnoresItsTimeout runs an attempt that its worker cannot end. The leader gives it up, and its late outcome changes
-// nothing. It still takes room on that worker, so another worker starts the next run.
+// TestAnAttemptThatIgnoresItsTimeout runs an attempt that its worker cannot end. The leader gives it up, and its late outcome
+// changes nothing. It still takes room on that worker, so another worker starts the next run.
 func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

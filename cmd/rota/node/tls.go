@@ -10,8 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/config"
 )
 
-// serverTLS returns how the API speaks TLS; nil for plain HTTP. The certificate is read for each connection, so that a renewed one is
-// used at once.
+// serverTLS returns how the API speaks TLS; nil for plain HTTP. The certificate is read for each connection, so that a renewed
+// one is used at once.
 func serverTLS(t config.ServerTLS) (*tls.Config, error) {
 	if t.Cert == "" {
 		return nil, nil

@@ -35,8 +35,8 @@ func TestADeadWatchIsNotReady(t *testing.T) {
 	}
 }
 
-// TestAWatchWithoutAnAnswerIsRestarted mutes six watches. Each is started again on another stream, because later watches on the same
-// stream would wait for the same answer.
+// TestAWatchWithoutAnAnswerIsRestarted mutes six watches. Each is started again on another stream, because later watches on the
+// same stream would wait for the same answer.
 func TestAWatchWithoutAnAnswerIsRestarted(t *testing.T) {
 	t.Parallel()
 	relay := proxy.NewRelay(t, etcd(t))

@@ -8,8 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// endDeadWorkers ends the presence of workers whose processes are proven dead, so that their runs move before their leases expire. A
-// wrong proof costs a worker its session, which it opens again; fencing tokens protect its runs.
+// endDeadWorkers ends the presence of workers whose processes are proven dead, so that their runs move before their leases
+// expire. A wrong proof costs a worker its session, which it opens again; fencing tokens protect its runs.
 func (n *Node) endDeadWorkers(ctx context.Context, term election.Term) {
 	election.WatchProcesses(ctx, election.ProcessWatch{
 		Present: n.otherWorkers,

@@ -60,7 +60,7 @@ func greet(ctx context.Context, t handler.Task) error {
 		return handler.Permanent(errors.New("payload has no who"))
 	}
 	if err := ctx.Err(); err != nil {
-		return err // an error that is not permanent asks for another attempt
+		return err // an error that is not permanent is retried
 	}
 	fmt.Fprintf(t.Output, "hello %s, from attempt %d of %s\n", payload.Who, t.Attempt, t.Run)
 	return nil // the work is done, even if ctx has ended

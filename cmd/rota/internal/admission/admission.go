@@ -27,8 +27,8 @@ type Gatekeeper struct {
 	log    hclog.Logger
 	store  Store // set by Admit
 
-	// Cursor returns the job and the revision of the cursor that was written last. A store is recognised by it that was restored and
-	// has come further since. Nil for a worker, which is given nothing while the replicas wait.
+	// Cursor returns the job and the revision of the cursor that was written last. A store is recognised by it that was restored
+	// and has come further since. Nil for a worker, which is given nothing while the replicas wait.
 	Cursor func() (job string, rev int64)
 
 	restored atomic.Pointer[store.RestoredError] // nil unless a restored store waits to be accepted

@@ -43,7 +43,8 @@ func TestTheMemoryIsWrittenWhenItChanges(t *testing.T) {
 	keep(second, false)
 }
 
-// TestTheMemoryDoesNotWaitForAHangingDisk puts a pipe that nobody reads in the place of the file, so that opening it does not return.
+// TestTheMemoryDoesNotWaitForAHangingDisk puts a pipe that nobody reads in the place of the file, so that opening it does not
+// return.
 func TestTheMemoryDoesNotWaitForAHangingDisk(t *testing.T) {
 	m, err := OpenMemory(t.TempDir())
 	if err != nil {

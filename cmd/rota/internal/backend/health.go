@@ -12,8 +12,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// MaxSilence is how long a watch may prove nothing while its process is ready. A healthy watch proves every 3 s that it is current,
-// and may miss one proof. The store replaces a dead watch 15 to 18 s after its last proof, so readiness has to fail well before.
+// MaxSilence is how long a watch may prove nothing while its process is ready. A healthy watch proves every 3 s that it is
+// current, and may miss one proof. The store replaces a dead watch 15 to 18 s after its last proof, so readiness has to fail well
+// before.
 const MaxSilence = 8 * time.Second
 
 // maxBehind is how late a ready leader may dispatch.

@@ -11,8 +11,8 @@ import (
 // lagTimeout bounds the request to the leader, which may be paused.
 const lagTimeout = 500 * time.Millisecond
 
-// lag returns by how many seconds the leader dispatches too late. Only the leader knows that, so another replica asks it. nil: nobody
-// leads, or the leader does not answer.
+// lag returns by how many seconds the leader dispatches too late. Only the leader knows that, so another replica asks it. nil:
+// nobody leads, or the leader does not answer.
 func (b *Backend) lag(ctx context.Context, leader *api.LeaderView) *float64 {
 	if st := b.scheduler.Status(); st.Term != 0 {
 		late := st.Behind(b.cfg.Now()).Seconds()

@@ -63,7 +63,8 @@ func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 
 // over reports whether an attempt has ended.
 func over(r *job.Run, attempt int) bool {
-	return attempt != r.Attempt || r.State.Terminal() || slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.Number == attempt })
+	ended := func(a job.Attempt) bool { return a.Number == attempt }
+	return attempt != r.Attempt || r.State.Terminal() || slices.ContainsFunc(r.Attempts, ended)
 }
 
 // recorded returns what the run's record has of an attempt's output, and whether that is all of it.
@@ -87,8 +88,8 @@ func (b *Backend) follow(ctx context.Context, r *job.Run, attempt int) io.ReadCl
 	return f
 }
 
-// overNow asks the store whether an attempt of r has ended. It returns an error if the attempt was returned before it started. If the
-// store does not answer, the attempt counts as not ended.
+// overNow asks the store whether an attempt of r has ended. It returns an error if the attempt was returned before it started. If
+// the store does not answer, the attempt counts as not ended.
 func (b *Backend) overNow(ctx context.Context, r *job.Run, attempt int) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -71,9 +71,9 @@ type submitter interface {
 
 // makeRun creates r. created is false if an earlier call with its key has created it.
 //
-// The store may find r itself, if it applied an earlier request without an answer. By now a worker may even have ended the run. The
-// ID of a run without a key is new, so a run with that ID is r. A run with a key is r if the same caller submitted it at the same
-// nanosecond.
+// The store may find r itself, if it applied an earlier request without an answer. By now a worker may even have ended the run.
+// The ID of a run without a key is new, so a run with that ID is r. A run with a key is r if the same caller submitted it at the
+// same nanosecond.
 func makeRun(ctx context.Context, s submitter, r job.Run) (made job.Run, created bool, err error) {
 	made, err = s.Submit(ctx, r)
 	switch {
@@ -137,7 +137,7 @@ func stopRun(ctx context.Context, s stopper, r job.Run, c job.Cancel) (job.Run, 
 		return r, nil
 	}
 	return store.Edit(ctx, current, func(r job.Run) (next job.Run, changed bool, err error) {
-		if r.Cancel.Is(&c) || r.State == job.Running && r.Cancel != nil { // Is: an earlier request of this call took effect without an answer
+		if r.Cancel.Is(&c) || r.State == job.Running && r.Cancel != nil { // Is: an earlier request took effect without an answer
 			return r, false, nil
 		}
 		next, err = r.Stop(c)

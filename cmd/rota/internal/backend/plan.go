@@ -86,7 +86,8 @@ func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	return v, nil
 }
 
-// runAt reads the run of the slot that at means, nil if there is none. The slot belongs to the present schedule, or to an earlier one.
+// runAt reads the run of the slot that at means, nil if there is none. The slot belongs to the present schedule, or to an earlier
+// one.
 func (b *Backend) runAt(ctx context.Context, name string, when *schedule.Schedule, at time.Time) (*job.Run, error) {
 	slot, ok := explain.Slot(when, at)
 	if !ok {

@@ -93,7 +93,8 @@ func (b *Backend) addReplicas(v *api.ClusterView) {
 	}
 }
 
-// filesNote returns how a replica's job files differ from those in force, also if the replica has not noticed yet; "" if they do not.
+// filesNote returns how a replica's job files differ from those in force, also if the replica has not noticed yet; "" if they do
+// not.
 func filesNote(r *job.Replica, inForce job.Files) string {
 	switch {
 	case r.FilesNote != "" || r.FilesHash == "" || r.FilesHash == inForce.Hash:

@@ -47,8 +47,8 @@ func (b *Backend) remoteLogs(ctx context.Context, r *job.Run, attempt int, name 
 	return f, nil
 }
 
-// A worker that is paused, or whose machine has vanished, never ends its answer. The answer is cut off once the attempt has been over
-// for cutOffAfter and nothing came meanwhile. That is longer than a healthy worker takes to end it.
+// A worker that is paused, or whose machine has vanished, never ends its answer. The answer is cut off once the attempt has been
+// over for cutOffAfter and nothing came meanwhile. That is longer than a healthy worker takes to end it.
 const (
 	overPoll    = time.Second
 	cutOffAfter = 10 * time.Second

@@ -12,7 +12,9 @@ import (
 func (b *Backend) AcceptRestored(ctx context.Context, by string) (api.RestoredView, error) {
 	restored := b.cfg.Admission.Restored()
 	if restored == nil {
-		return api.RestoredView{}, &api.Refusal{Reason: "there is nothing to accept: this process has not seen a store that is ahead of the present one"}
+		return api.RestoredView{}, &api.Refusal{
+			Reason: "there is nothing to accept: this process has not seen a store that is ahead of the present one",
+		}
 	}
 	seen, err := b.cfg.Admission.Accept(ctx, b.cfg.Now(), by)
 	if err != nil {

@@ -145,7 +145,9 @@ func (c *Clocks) judge(round election.Round) {
 func (c *Clocks) Views() []api.ClockView {
 	var views []api.ClockView
 	for _, o := range c.peers.Offsets() {
-		views = append(views, api.ClockView{Node: o.Node, OffsetSeconds: o.Ahead.Seconds(), UncertaintySeconds: o.Uncertainty.Seconds(), At: o.At})
+		views = append(views, api.ClockView{
+			Node: o.Node, OffsetSeconds: o.Ahead.Seconds(), UncertaintySeconds: o.Uncertainty.Seconds(), At: o.At,
+		})
 	}
 	return views
 }

@@ -15,8 +15,8 @@ func (c *Clocks) Peers() *election.PeerClocks { return c.peers }
 // Trusted returns an error while this process's clock is wrong.
 func (c *Clocks) Trusted() error { return c.peers.Trusted() }
 
-// StartTerm begins the clock of a term that this process leads. It shows less than the wall clock if that is set forward during the
-// term.
+// StartTerm begins the clock of a term that this process leads. It shows less than the wall clock if that is set forward during
+// the term.
 func (c *Clocks) StartTerm() { c.own.Start(c.cfg.Now()) }
 
 // leads reports whether this process leads.
@@ -30,9 +30,9 @@ func (c *Clocks) LeaderNow(term int64) (time.Time, bool) {
 	return c.leader.Now(term)
 }
 
-// Now returns the time by which a change is dated that is made now. The leader decides by its own clock what is due, so the leader's
-// clock counts if this process's differs by more than noise. If this clock is wrong and the leader's is unknown, Now returns an
-// error, and the process must change nothing. Now waits for the first comparison of the clocks.
+// Now returns the time by which a change is dated that is made now. The leader decides by its own clock what is due, so the
+// leader's clock counts if this process's differs by more than noise. If this clock is wrong and the leader's is unknown, Now
+// returns an error, and the process must change nothing. Now waits for the first comparison of the clocks.
 func (c *Clocks) Now(ctx context.Context) (time.Time, error) {
 	select {
 	case <-c.peers.Judged():
@@ -49,7 +49,8 @@ func (c *Clocks) Now(ctx context.Context) (time.Time, error) {
 	case known && leader.Beyond(c.cfg.MaxOffset):
 		return now.Add(leader.Ahead).UTC(), nil
 	case !known && wrong != nil:
-		return time.Time{}, fmt.Errorf("replica %s has a wrong clock and knows of no leader's: %w: ask another replica, and set this one's clock right: %w",
+		return time.Time{}, fmt.Errorf("replica %s has a wrong clock and knows of no leader's: %w: "+
+			"ask another replica, and set this one's clock right: %w",
 			c.cfg.Name, wrong, api.ErrUnavailable)
 	}
 	return now.UTC(), nil

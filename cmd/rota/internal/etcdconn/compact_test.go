@@ -61,8 +61,8 @@ func fill(t *testing.T, c *clientv3.Client, n, keys int, pace time.Duration) {
 	}
 }
 
-// TestOldRevisionsAreBounded checks that old revisions take at most as much as the last compaction left, unless that is little, and at
-// most their share of the free room.
+// TestOldRevisionsAreBounded checks that old revisions take at most as much as the last compaction left, unless that is little,
+// and at most their share of the free room.
 func TestOldRevisionsAreBounded(t *testing.T) {
 	t.Parallel()
 	c := &compactor{usual: 64, share: 4}
@@ -81,8 +81,8 @@ func TestOldRevisionsAreBounded(t *testing.T) {
 // much exceeds the share of the quota, and leaves room for old revisions.
 const much = smallQuota * 5 / 16
 
-// TestManyWritesDoNotFillAnEmbeddedEtcd writes the same few keys until their old revisions alone would fill the quota several times: at
-// first in an empty store, and then in a large one.
+// TestManyWritesDoNotFillAnEmbeddedEtcd writes the same few keys until their old revisions alone would fill the quota several
+// times: at first in an empty store, and then in a large one.
 func TestManyWritesDoNotFillAnEmbeddedEtcd(t *testing.T) {
 	t.Parallel()
 	c := compacted(t)

@@ -75,7 +75,8 @@ func password(e config.Etcd) (string, error) {
 }
 
 // ErrPassword means that etcd accepts a newer password than the one that this process started with. A restart helps.
-var ErrPassword = errors.New("etcd no longer accepts the password with which this process started, and etcd.password_file has another one by now")
+var ErrPassword = errors.New("etcd no longer accepts the password with which this process started, " +
+	"and etcd.password_file has another one by now")
 
 // PasswordChanged reports whether refused is etcd's refusal of the password, while the file has another one by now.
 func (c *Conn) PasswordChanged(refused error) bool {

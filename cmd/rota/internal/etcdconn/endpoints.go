@@ -94,8 +94,8 @@ func (c *endpoints) poll(ctx context.Context) {
 	}
 }
 
-// signal fills dropped if the client used a member before that it uses no more. It does so at the next poll again, because the client
-// goes on using the member for a moment.
+// signal fills dropped if the client used a member before that it uses no more. It does so at the next poll again, because the
+// client goes on using the member for a moment.
 func (c *endpoints) signal(before []string) {
 	now := c.client.Endpoints()
 	fewer := slices.ContainsFunc(before, func(ep string) bool { return !slices.Contains(now, ep) })

@@ -56,8 +56,8 @@ func TestAMemberThatHangsIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestAnElectionOfEtcdDoesNotSwitchClusters silences all members of the process's cluster for as long as an election takes. Another
-// cluster does not replace it, because it has none of the leases.
+// TestAnElectionOfEtcdDoesNotSwitchClusters silences all members of the process's cluster for as long as an election takes.
+// Another cluster does not replace it, because it has none of the leases.
 func TestAnElectionOfEtcdDoesNotSwitchClusters(t *testing.T) {
 	t.Parallel()
 	all := []string{"http://127.0.0.1:1", "http://127.0.0.1:2", "http://127.0.0.1:3"}
@@ -80,7 +80,8 @@ func TestAnElectionOfEtcdDoesNotSwitchClusters(t *testing.T) {
 	}
 }
 
-// TestAMemberThatComesBackIsFoundSoon checks that a failed connection is tried again every few seconds, however long it has failed.
+// TestAMemberThatComesBackIsFoundSoon checks that a failed connection is tried again every few seconds, however long it has
+// failed.
 func TestAMemberThatComesBackIsFoundSoon(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)

@@ -64,8 +64,8 @@ func CheckVersion(ctx context.Context, client *clientv3.Client) error {
 // recent reports whether a version has the fixes that rota relies on.
 func recent(version string) bool { return since(version, map[int]int{5: 28, 6: 9}) }
 
-// countsNested reports whether a version counts nested transactions against its quota (etcd's change 22134). All writes of rota are
-// nested transactions.
+// countsNested reports whether a version counts nested transactions against its quota (etcd's change 22134). All writes of rota
+// are nested transactions.
 func countsNested(version string) bool { return since(version, map[int]int{5: 33, 6: 14, 7: 1}) }
 
 // since reports whether a version of etcd has a fix. fixed maps minor versions of etcd 3 to their first patch that has it. Later

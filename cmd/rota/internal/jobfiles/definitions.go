@@ -153,9 +153,10 @@ func (f *Files) jobs() *definitions[job.Job] {
 		header: func(j *job.Job) header { return header{j.Name, &j.Origin, &j.Rev, j.Generation} },
 	}
 	for _, def := range f.set.Jobs {
-		d.wanted = append(d.wanted, wanted[job.Job]{def.Name, def.File, func(known *job.Job, origin job.Origin, now time.Time) (job.Job, bool) {
+		define := func(known *job.Job, origin job.Origin, now time.Time) (job.Job, bool) {
 			return job.Define(known, def.Name, def.Spec, origin, now)
-		}})
+		}
+		d.wanted = append(d.wanted, wanted[job.Job]{def.Name, def.File, define})
 	}
 	return d
 }
@@ -168,9 +169,10 @@ func (f *Files) limits() *definitions[job.Limit] {
 		header: func(l *job.Limit) header { return header{l.Name, &l.Origin, &l.Rev, l.Generation} },
 	}
 	for _, def := range f.set.Limits {
-		d.wanted = append(d.wanted, wanted[job.Limit]{def.Name, def.File, func(known *job.Limit, origin job.Origin, now time.Time) (job.Limit, bool) {
+		define := func(known *job.Limit, origin job.Origin, now time.Time) (job.Limit, bool) {
 			return job.DefineLimit(known, def.Name, def.Spec, origin, now)
-		}})
+		}
+		d.wanted = append(d.wanted, wanted[job.Limit]{def.Name, def.File, define})
 	}
 	return d
 }

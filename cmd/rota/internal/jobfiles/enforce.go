@@ -11,8 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// historyOfFiles is how many earlier sets the store remembers, for replicas that were away for long and have lost their memory. They
-// take 67 KB.
+// historyOfFiles is how many earlier sets the store remembers, for replicas that were away for long and have lost their memory.
+// They take 67 KB.
 const historyOfFiles = 1000
 
 var (
@@ -30,10 +30,10 @@ type mark struct {
 
 // enforce makes the definitions in the store those of the set, unless the set is older than the one in force.
 //
-// It moves the mark first, by compare-and-set. If this process dies after that, some definitions are not written yet: every replica
-// with the same files writes the rest, this one included. A replica that is overtaken by another mark stops, but may have written
-// one definition too many. The replicas whose set is in force check for that, soon after they moved the mark and then every
-// checkEvery, and put it right.
+// It moves the mark first, by compare-and-set. If this process dies after that, some definitions are not written yet: every
+// replica with the same files writes the rest, this one included. A replica that is overtaken by another mark stops, but may have
+// written one definition too many. The replicas whose set is in force check for that, soon after they moved the mark and then
+// every checkEvery, and put it right.
 func (f *Files) enforce(ctx context.Context) error {
 	defer f.show()
 	defer f.remember()

@@ -37,7 +37,8 @@ func (f *Files) recall() {
 	}
 }
 
-// remember writes what is known of the set, unless that is nothing or on the disk already. If it fails, the next enforce tries again.
+// remember writes what is known of the set, unless that is nothing or on the disk already. If it fails, the next enforce tries
+// again.
 func (f *Files) remember() {
 	if f.set == nil || f.newer == never {
 		return

@@ -35,9 +35,9 @@ func (f *Files) settle(ctx context.Context, written bool) bool {
 	return rested
 }
 
-// rest waits until the files at path have not changed for as long as they have to rest, and for restPatience longer at most. before
-// is the last snapshot of them. deletes reports whether jobs that are in force are missing from them. rest returns false if they
-// still change, or if ctx has ended.
+// rest waits until the files at path have not changed for as long as they have to rest, and for restPatience longer at most.
+// before is the last snapshot of them. deletes reports whether jobs that are in force are missing from them. rest returns false
+// if they still change, or if ctx has ended.
 func rest(ctx context.Context, path string, before snapshot, written bool, deletes func() bool) bool {
 	began := time.Now()
 	since := began
@@ -71,8 +71,8 @@ func rest(ctx context.Context, path string, before snapshot, written bool, delet
 	}
 }
 
-// deletes is deletesKnown for a process that starts, whose mirror may still be empty. Files that were written just before the start
-// are put in force at once if they delete nothing.
+// deletes is deletesKnown for a process that starts, whose mirror may still be empty. Files that were written just before the
+// start are put in force at once if they delete nothing.
 func (f *Files) deletes(ctx context.Context) bool {
 	return f.replica.CatchUp(ctx) != nil || f.deletesKnown()
 }

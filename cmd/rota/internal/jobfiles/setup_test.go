@@ -53,8 +53,8 @@ func alone(path, dir string) *replica {
 	return r
 }
 
-// beside reads the job files at path for a replica with a store, of which dir is the data directory. It ends with the test, or when
-// end is called.
+// beside reads the job files at path for a replica with a store, of which dir is the data directory. It ends with the test, or
+// when end is called.
 func beside(t testing.TB, c *clientv3.Client, path, dir string) (r *replica, end func()) {
 	t.Helper()
 	r = alone(path, dir)

@@ -62,13 +62,15 @@ func New(from Sources) *Metrics {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	m := &Metrics{
-		registry:  prometheus.NewRegistry(),
-		terms:     counter("rota_terms_total", "Terms that this replica has led."),
-		claims:    counter("rota_attempts_claimed_total", "Attempts that began here."),
-		givenUp:   counter("rota_attempts_given_up_total", "Attempts that the leader ended, since their worker was lost or did not end them."),
+		registry: prometheus.NewRegistry(),
+		terms:    counter("rota_terms_total", "Terms that this replica has led."),
+		claims:   counter("rota_attempts_claimed_total", "Attempts that began here."),
+		givenUp: counter("rota_attempts_given_up_total",
+			"Attempts that the leader ended, since their worker was lost or did not end them."),
 		conflicts: counter("rota_claim_conflicts_total", "Runs that somebody else changed before they were claimed here."),
 		recalls:   counter("rota_runs_returned_total", "Runs handed back to the leader before they began."),
-		fenced:    counter("rota_outcomes_fenced_total", "Outcomes that came after their attempt had been given up, and changed nothing."),
+		fenced: counter("rota_outcomes_fenced_total",
+			"Outcomes that came after their attempt had been given up, and changed nothing."),
 		sessions:  counter("rota_worker_sessions_lost_total", "Times that the worker lost its presence."),
 		executing: gauge("rota_attempts_executing", "Attempts that execute here now."),
 		unsent:    gauge("rota_outcomes_unsent", "Outcomes in the journal that the store has not acknowledged."),
@@ -76,7 +78,8 @@ func New(from Sources) *Metrics {
 			Name: "rota_decisions_total", Help: "Decisions of the leader, by what became of them."}, []string{"result"}),
 		attempts: newAttemptCounts(),
 		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "rota_notifications_total", Help: "Notices of this leader, by notifier and what became of them."}, []string{"notifier", "outcome"}),
+			Name: "rota_notifications_total", Help: "Notices of this leader, by notifier and what became of them.",
+		}, []string{"notifier", "outcome"}),
 		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "rota_schedule_lag_seconds", Help: "From when a run was due to when its attempt began here.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}}),
@@ -94,7 +97,8 @@ func New(from Sources) *Metrics {
 // gauges are the metrics that are read from their sources.
 func gauges(from Sources) []prometheus.Collector {
 	counter := func(name, help string, f func(store.Counts) int64) prometheus.Collector {
-		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(f(from.Store())) })
+		value := func() float64 { return float64(f(from.Store())) }
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value)
 	}
 	gauge := func(name, help string, f func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
@@ -115,19 +119,23 @@ func gauges(from Sources) []prometheus.Collector {
 	return []prometheus.Collector{
 		build,
 		flag("rota_leader", "1 while this replica dispatches.", func() bool { return from.Status().Term != 0 }),
-		gauge("rota_term", "The term that this replica leads, 0 if it does not: a store revision.", func() float64 { return float64(from.Status().Term) }),
-		gauge("rota_dispatch_behind_seconds", "How long the oldest thing that the leader has to decide has been waiting.", func() float64 {
-			return from.Status().Behind(from.Now()).Seconds()
-		}),
-		gauge("rota_worker_capacity", "Attempts that all workers together may execute at a time; the leader's, 0 elsewhere.", func() float64 {
-			return float64(from.Status().Load.Capacity)
-		}),
+		gauge("rota_term", "The term that this replica leads, 0 if it does not: a store revision.",
+			func() float64 { return float64(from.Status().Term) }),
+		gauge("rota_dispatch_behind_seconds", "How long the oldest thing that the leader has to decide has been waiting.",
+			func() float64 {
+				return from.Status().Behind(from.Now()).Seconds()
+			}),
+		gauge("rota_worker_capacity", "Attempts that all workers together may execute at a time; the leader's, 0 elsewhere.",
+			func() float64 {
+				return float64(from.Status().Load.Capacity)
+			}),
 		gauge("rota_runs_held", "Runs that are with workers and whose time has come; the leader's, 0 elsewhere.", func() float64 {
 			return float64(from.Status().Load.Held)
 		}),
-		gauge("rota_runs_waiting", "Runs whose time has come and for which no worker has room; the leader's, 0 elsewhere.", func() float64 {
-			return float64(from.Status().Load.Waiting)
-		}),
+		gauge("rota_runs_waiting", "Runs whose time has come and for which no worker has room; the leader's, 0 elsewhere.",
+			func() float64 {
+				return float64(from.Status().Load.Waiting)
+			}),
 		breakers{from.Status},
 		gauge("rota_store_size_bytes", "The size of etcd's largest member, 0 if it is not known.", func() float64 {
 			size, _, _ := from.Space()
@@ -142,13 +150,18 @@ func gauges(from Sources) []prometheus.Collector {
 			return full
 		}),
 		flag("rota_store_restored", "1 while this process waits for a restored store to be accepted.", from.Restored),
-		counter("rota_store_transactions_total", "Requests sent to etcd for writing, repeats included.", func(c store.Counts) int64 { return c.Transactions }),
+		counter("rota_store_transactions_total", "Requests sent to etcd for writing, repeats included.",
+			func(c store.Counts) int64 { return c.Transactions }),
 		counter("rota_store_writes_total", "Changes that took effect.", func(c store.Counts) int64 { return c.Writes }),
 		counter("rota_store_puts_total", "Keys that those changes put or deleted.", func(c store.Counts) int64 { return c.Puts }),
-		counter("rota_store_written_bytes_total", "Bytes of those keys and their values.", func(c store.Counts) int64 { return c.Bytes }),
-		counter("rota_store_conflicts_total", "Changes refused since a record had changed.", func(c store.Counts) int64 { return c.Conflicts }),
-		counter("rota_store_fenced_writes_total", "Changes refused since the term was over.", func(c store.Counts) int64 { return c.Fenced }),
-		counter("rota_store_relists_total", "Times that a watch was replaced by a new one.", func(c store.Counts) int64 { return c.Relists }),
+		counter("rota_store_written_bytes_total", "Bytes of those keys and their values.",
+			func(c store.Counts) int64 { return c.Bytes }),
+		counter("rota_store_conflicts_total", "Changes refused since a record had changed.",
+			func(c store.Counts) int64 { return c.Conflicts }),
+		counter("rota_store_fenced_writes_total", "Changes refused since the term was over.",
+			func(c store.Counts) int64 { return c.Fenced }),
+		counter("rota_store_relists_total", "Times that a watch was replaced by a new one.",
+			func(c store.Counts) int64 { return c.Relists }),
 	}
 }
 
