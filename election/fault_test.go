@@ -170,7 +170,7 @@ func TestAnOutageIsLoggedOnce(t *testing.T) {
 	a := startLogged(t, dial(t, link.addr()), short("a"), false, story.logger())
 	eventually(t, "the failure shows", func() bool { return a.Status().Err != nil })
 	failed := a.Status().Err
-	eventually(t, "a second candidacy fails", func() bool { return a.Status().Err != failed })
+	eventually(t, "a second candidacy fails", func() bool { return !errors.Is(a.Status().Err, failed) })
 	link.heal()
 	a.nextTerm(t)
 	a.stop()

@@ -46,7 +46,7 @@ func TestAJudgementIsNewsOnce(t *testing.T) {
 		if (wrong != nil) != step.wrong || news != step.news {
 			t.Errorf("step %d: got %v, news %v; want wrong %v, news %v", i, wrong, news, step.wrong, step.news)
 		}
-		if got := p.Trusted(); got != wrong {
+		if got := p.Trusted(); !errors.Is(got, wrong) {
 			t.Errorf("step %d: trusted: got %v, want %v", i, got, wrong)
 		}
 	}

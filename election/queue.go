@@ -78,7 +78,9 @@ func RemoveStale(ctx context.Context, client *clientv3.Client, prefix, name stri
 }
 
 // readElection reads keys of the election under prefix.
-func readElection(ctx context.Context, client *clientv3.Client, prefix string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+func readElection(
+	ctx context.Context, client *clientv3.Client, prefix string, opts ...clientv3.OpOption,
+) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	resp, err := client.Get(ctx, prefix, opts...)

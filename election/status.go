@@ -8,6 +8,7 @@ import (
 // State is a state of an Elector. The documentation of the package has the diagram.
 type State int
 
+// The states of an Elector.
 const (
 	StateFollower   State = iota // our key is not in the election
 	StateCandidate               // our key waits in the queue

@@ -70,9 +70,9 @@ func TestComposeFileStartsThreeHealthyReplicas(t *testing.T) {
 		if n := len(strings.Fields(ids)); n != len(nodes) {
 			return fmt.Errorf("%d containers, want %d", n, len(nodes))
 		}
-		for _, id := range strings.Fields(ids) {
+		for id := range strings.FieldsSeq(ids) {
 			if health, err := tryDocker("inspect", "--format", "{{.State.Health.Status}}", id); err != nil || health != "healthy" {
-				return fmt.Errorf("%s is %s (%v)", id, health, err)
+				return fmt.Errorf("%s is %s (%w)", id, health, err)
 			}
 		}
 		return nil

@@ -48,7 +48,7 @@ func (m Matching) Extra() (extra []int) {
 func Match(windows []Window, points []time.Time) Matching {
 	owed := match(windows, points, func(w Window) bool { return !w.Optional })
 	all := match(windows, points, func(Window) bool { return true })
-	return owed.join(all)
+	return join(owed, all)
 }
 
 // match fills the windows that count by the earliest deadline first, which is optimal for intervals and points.
@@ -93,7 +93,7 @@ func unfilled(n int) []int {
 
 // join returns a matching that fills every window which owed fills and uses every point which all uses. It exists by the
 // theorem of Mendelsohn and Dulmage: where the two differ they form paths, and along each path one of them has both.
-func (owed Matching) join(all Matching) Matching {
+func join(owed, all Matching) Matching {
 	m := Matching{Point: slices.Clone(all.Point), Window: slices.Clone(all.Window)}
 	// A path that begins at a window which only owed fills goes window, point, window … It ends in a window, or in a point that
 	// all uses as well. Along it, owed is as good as all for the points.

@@ -235,7 +235,7 @@ func TestMutations(t *testing.T) {
 		h.Calls[i].Asked, h.Calls[i].Answered = c.Asked.Add(by), c.Answered.Add(by)
 		try("shift "+what, c.String(), h)
 	}
-	for _, class := range strings.Split("effect,birth,assignment,claim,end,cursor,reason,definition,candidate,end of a term,fault,call run,call submit,call cancel", ",") {
+	for class := range strings.SplitSeq("effect,birth,assignment,claim,end,cursor,reason,definition,candidate,end of a term,fault,call run,call submit,call cancel", ",") {
 		for _, way := range []string{"drop", "double", "shift"} {
 			if tried[way+" "+class] == 0 {
 				t.Errorf("%s %s: never tried", way, class)

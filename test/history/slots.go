@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -28,7 +29,7 @@ func slotsOf(j Job, after, until time.Time) ([]time.Time, error) {
 	found = append(found, j.Spec.At...)
 	for _, text := range j.Spec.Schedule {
 		e, err := parseCron(text)
-		if err == errNotHere {
+		if errors.Is(err, errNotHere) {
 			return slotsBySchedule(j, after, until)
 		}
 		if err != nil {

@@ -25,7 +25,7 @@ func effectsAt(t *testing.T, text string) (effects []Effect) {
 		}
 		return sec(f)
 	}
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		word, slot, told := strings.Cut(word, "@")
 		from, to, lasts := strings.Cut(word, "-")
 		e := Effect{Job: "a", Arrived: second(from)}
