@@ -74,11 +74,11 @@ func TestArmedSlotsNeedNoLeader(t *testing.T) {
 		}
 	}
 	if alone < len(jobs)/3 {
-		t.Errorf("%d of %d slots began while nobody led: the fault did not bite, or they were not armed", alone, len(jobs))
+		t.Errorf("%d of %d slots started without a leader: the fault took no effect, or they were not armed", alone, len(jobs))
 	}
 	slices.Sort(took)
 	if len(took) > 0 {
-		t.Logf("%d slots began while nobody led, the latest %v after its time", alone, took[len(took)-1])
+		t.Logf("%d slots started without a leader, the latest %v after its time", alone, took[len(took)-1])
 		if took[0] < 0 {
 			t.Errorf("a slot began %v before its time", -took[0])
 		}

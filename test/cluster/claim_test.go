@@ -71,7 +71,7 @@ func TestTwoWorkersClaim(t *testing.T) {
 	}
 	Within(10*time.Second, func() bool { return refused()-before >= runs }) // the rejection may arrive after the end of the run
 	if n := refused() - before; n != runs {
-		t.Errorf("%v claims were refused, want one of each of %d runs: the fault did not bite", n, runs)
+		t.Errorf("%v claims were refused, want one of each of %d runs: the fault took no effect", n, runs)
 	}
 	c.Check(ledger.Effects, nil, nil)
 	if n := len(ledger.Effects()); n != runs {

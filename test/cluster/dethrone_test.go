@@ -49,13 +49,13 @@ func TestLeaderIsDethronedByHand(t *testing.T) {
 		Let(time.Until(struck.Add(time.Second)))
 	}
 	if len(terms) != blows {
-		t.Errorf("%d terms were ended in %d blows: the fault did not bite", len(terms), blows)
+		t.Errorf("%d terms were ended in %d blows: the fault took no effect", len(terms), blows)
 	}
 	c.WaitReady()
 	asked := len(sink.Requests())
 	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+40 })
 	c.Check(sink.Requests, nil, nil)
 	if n := led(c); n < 3 {
-		t.Errorf("slots were decided in %d terms, want at least 3: the faults did not bite", n)
+		t.Errorf("slots were decided in %d terms, want at least 3: the faults took no effect", n)
 	}
 }

@@ -163,7 +163,7 @@ func fillDisk(t *testing.T, dir string) (path string) {
 		}
 	}
 	if !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("fill %s: %v: the fault did not bite", dir, err)
+		t.Fatalf("fill %s: %v: the fault took no effect", dir, err)
 	}
 	t.Logf("fault: %s is full", dir)
 	return path

@@ -53,7 +53,7 @@ func TestStoreIsFull(t *testing.T) {
 	}
 	Await(t, 10*time.Second, "the outcome waits", func() bool { return unsent() >= 1 })
 	if r := onlyRun(t, c, "long"); r.State != job.Running {
-		t.Errorf("run is %s with a full store: the fault did not bite", r.State)
+		t.Errorf("run is %s with a full store: the fault took no effect", r.State)
 	}
 	Let(2 * time.Second)
 
@@ -94,7 +94,7 @@ func fillStore(t *testing.T, c *Cluster) {
 			continue
 		}
 		if err == nil || !strings.Contains(err.Error(), "space exceeded") {
-			t.Fatalf("etcd is not full after %d MiB: %v: the fault did not bite", i, err)
+			t.Fatalf("etcd is not full after %d MiB: %v: the fault took no effect", i, err)
 		}
 		t.Logf("fault: etcd is full after %d MiB", i)
 		return

@@ -117,7 +117,7 @@ func TestGarbageOverGoodRecords(t *testing.T) {
 		}
 	}
 	if n := w.Metric("rota_outcomes_unsent"); n != 1 {
-		t.Errorf("%v outcomes wait on w1, want that of the run that nobody can read", n)
+		t.Errorf("%v outcomes wait on w1, want that of the unreadable run", n)
 	}
 
 	remove(t, c, Prefix+"/"+gone.key)
@@ -148,7 +148,7 @@ func TestGarbageOverGoodRecords(t *testing.T) {
 	Let(3 * time.Second)
 	for name, n := range requestsOf(sink) {
 		if n > begun[name] {
-			t.Errorf("job %s has begun %d runs while all were paused, and nobody could read it", name, n-begun[name])
+			t.Errorf("job %s has started %d runs while all were paused by an unreadable record", name, n-begun[name])
 		}
 	}
 	if !quarantined(t, leader)[Prefix+"/gate"] {
@@ -226,7 +226,7 @@ func (s *spoil) awaitCure(t *testing.T, c *Cluster, limit time.Duration) {
 func (s *spoil) putBack(t *testing.T, c *Cluster) {
 	t.Helper()
 	if !s.write(t, c, s.rev, s.before) {
-		t.Errorf("%s was changed while nobody could read it", s.key)
+		t.Errorf("%s was changed while it was unreadable", s.key)
 	}
 }
 

@@ -57,7 +57,7 @@ func TestOldJobFilesRejoin(t *testing.T) {
 	Await(t, 20*time.Second, "the new files are in force", func() bool { return inForce() == "new" })
 	away.Start()
 	away.WaitReady()
-	Await(t, 20*time.Second, "everybody sees who has other files", func() bool {
+	Await(t, 20*time.Second, "all replicas report which of them has other files", func() bool {
 		return strings.Contains(notes(), "q3: older than the files in force")
 	})
 	leader := c.Leader() // the old file could win now, because the others stop

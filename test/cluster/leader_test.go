@@ -55,7 +55,7 @@ func TestLeaderKilledUnderLoad(t *testing.T) {
 		harm(leader)
 		next := c.Leader()
 		if next == leader {
-			t.Fatalf("%s leads again: the fault did not bite", leader.Name)
+			t.Fatalf("%s leads again: the fault took no effect", leader.Name)
 		}
 		terms++
 		took := time.Since(fell)
@@ -73,10 +73,10 @@ func TestLeaderKilledUnderLoad(t *testing.T) {
 		t.Errorf("where the leader was killed, another one led after %v: its lease was waited for, though its process was proven dead", worst)
 	}
 	if got := led(c); got < terms {
-		t.Errorf("got %d terms in which runs were made, want at least %d: the faults did not bite", got, terms)
+		t.Errorf("got %d terms in which runs were made, want at least %d: the faults took no effect", got, terms)
 	}
 	if lost(c) == 0 {
-		t.Error("no attempt was lost where a leader was killed: the faults did not bite")
+		t.Error("no attempt was lost where a leader was killed: the faults took no effect")
 	}
 	effects := append(sink.Requests(), ledger.Effects()...)
 	c.Recovery = electionTTL

@@ -29,7 +29,7 @@ func TestCallsAreLinearizable(t *testing.T) {
 	killed := c.Leader()
 	killed.Kill()
 	if next := c.Leader(); next == killed {
-		t.Errorf("%s leads again: the fault did not bite", killed.Name)
+		t.Errorf("%s leads again: the fault took no effect", killed.Name)
 	}
 	Let(3 * time.Second)
 	killed.Start()
@@ -51,7 +51,7 @@ func TestCallsAreLinearizable(t *testing.T) {
 	Within(time.Minute, func() bool { return len(rareCalls(c)) == 0 })
 	stop()
 	if after := open(c); after <= before {
-		t.Errorf("%d calls were not answered before a replica was paused, and %d after: the fault did not bite", before, after)
+		t.Errorf("%d calls were not answered before a replica was paused, and %d after: the fault took no effect", before, after)
 	}
 	if rare := rareCalls(c); len(rare) > 0 {
 		t.Errorf("fewer than 5 calls of %q: there is no load", rare)

@@ -59,14 +59,14 @@ func testOutageAtEnd(t *testing.T, works string, outage time.Duration) {
 	touch(t, gate)
 	Await(t, 10*time.Second, "the job ends", func() bool { return !ledger.Effects()[0].Ended.IsZero() })
 	if ended := ledger.Effects()[0].Ended; ended.Before(began) {
-		t.Error("the job ended before the outage: the fault did not bite")
+		t.Error("the job ended before the outage: the fault took no effect")
 	}
 	if answers(c, 500*time.Millisecond) {
-		t.Error("the store answers without a majority: the fault did not bite")
+		t.Error("the store answers without a majority: the fault took no effect")
 	}
 	Let(time.Until(began.Add(outage)))
 	if r := onlyRun(t, c, "work"); r.State.Terminal() {
-		t.Errorf("run is %s in the middle of the outage: the fault did not bite", r.State)
+		t.Errorf("run is %s in the middle of the outage: the fault took no effect", r.State)
 	}
 	for _, n := range stopped {
 		n.Cont()
@@ -129,7 +129,7 @@ func TestOutcomeOutlivesItsWorker(t *testing.T) {
 	}
 	w.WaitReady() // the write of the first process may arrive before the next one reads its journal
 	if want := "delivering outcomes of the last process"; !strings.Contains(w.Log(), want) {
-		t.Errorf("%s does not log %q: the fault did not bite", w.Name, want)
+		t.Errorf("%s does not log %q: the fault took no effect", w.Name, want)
 	}
 	c.WaitReady()
 	c.Check(ledger.Effects, nil, nil)

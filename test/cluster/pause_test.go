@@ -40,7 +40,7 @@ func TestPausedLeaderIsFenced(t *testing.T) {
 		falls, wrote = append(falls, fall{term, resumed}), failed
 	}
 	if !wrote {
-		t.Errorf("the leader was stopped %d times, and never had a write under way or began one when it went on: the faults did not bite", len(falls))
+		t.Errorf("the leader was stopped %d times, and never had a write under way or began one when it went on: the faults took no effect", len(falls))
 	}
 	c.Check(sink.Requests, nil, func(j *history.Job) { j.Tolerance = electionTTL })
 	for _, v := range c.Recorder.Versions() {
@@ -71,7 +71,7 @@ func pauseLeader(t *testing.T, c *Cluster) (term, resumed int64, wrote bool) {
 	next := c.Leader()
 	took := time.Since(stopped)
 	if next == paused {
-		t.Fatal("the paused leader still leads: the fault did not bite")
+		t.Fatal("the paused leader still leads: the fault took no effect")
 	}
 	if took > 2*electionTTL {
 		t.Errorf("%s leads %v after %s was paused, whose lease was over after %v", next.Name, took, paused.Name, electionTTL)
@@ -120,7 +120,7 @@ func TestShortPauses(t *testing.T) {
 			n.Stop()
 			Let(length)
 			if stat := state(t, n.PID()); stat != "T" {
-				t.Errorf("%s is in state %s, want T: the fault did not bite", n.Name, stat)
+				t.Errorf("%s is in state %s, want T: the fault took no effect", n.Name, stat)
 			}
 			n.Cont()
 			n.WaitReady()

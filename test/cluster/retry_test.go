@@ -41,7 +41,7 @@ func TestFailingJobKeepsItsCadence(t *testing.T) {
 	Await(t, 10*time.Second, "something waits for a retry", func() bool { return len(c.Recorder.Open()) > 0 })
 	killed.Kill()
 	if c.Leader() == killed {
-		t.Fatalf("%s leads again: the fault did not bite", killed.Name)
+		t.Fatalf("%s leads again: the fault took no effect", killed.Name)
 	}
 	killed.Start()
 	Let(time.Until(end))
@@ -121,7 +121,7 @@ func TestDelayedRunsOnce(t *testing.T) {
 		n.Kill()
 	}
 	if len(c.Recorder.Open()) == 0 {
-		t.Fatal("nothing was under way when everybody was killed: the fault did not bite")
+		t.Fatal("no run was active when all nodes were killed: the fault took no effect")
 	}
 	for _, n := range c.Replicas() {
 		n.Start()
@@ -215,10 +215,10 @@ func TestCursorIsRewound(t *testing.T) {
 		}
 	}
 	if t.Logf("the next leader found %d cursors put back", found); found == 0 {
-		t.Error("the next leader found no cursor that had been put back: the fault did not bite")
+		t.Error("the next leader found no cursor that had been put back: the fault took no effect")
 	}
 	c.Check(sink.Requests, nil, nil)
 	if versions, runs := len(c.Recorder.Versions()), len(c.Recorder.Runs("")); versions > 30*runs {
-		t.Errorf("%d versions of records for %d runs: somebody writes without end", versions, runs)
+		t.Errorf("%d versions of records for %d runs: a process writes without end", versions, runs)
 	}
 }

@@ -43,7 +43,7 @@ func TestAllStopAtOnce(t *testing.T) {
 	}
 	for _, e := range ledger.Effects() {
 		if !e.Ended.IsZero() && e.Ended.Before(began) {
-			t.Error("the job ended before everybody was asked to stop: the fault did not bite")
+			t.Error("the job ended before all members were asked to stop: the fault took no effect")
 		}
 	}
 	c.Check(ledger.Effects, nil, nil)

@@ -122,7 +122,7 @@ func TestStuckRun(t *testing.T) {
 		t.Error("the leader gave the attempt up and had not asked for its end")
 	}
 	if !w.Running() {
-		t.Error("the worker has ended: the fault did not bite")
+		t.Error("the worker has ended: the fault took no effect")
 	}
 	c.Check(ledger.Effects, nil, nil)
 	if n := len(ledger.Effects()); n != 2 {

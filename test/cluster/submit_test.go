@@ -71,7 +71,7 @@ func TestSubmitThroughAnOutage(t *testing.T) {
 		n.Stop()
 	}
 	if answers(c, 500*time.Millisecond) {
-		t.Error("the store answers without a majority: the fault did not bite")
+		t.Error("the store answers without a majority: the fault took no effect")
 	}
 	Await(t, 10*time.Second, left.Name+" says that it is not ready", func() bool {
 		_, ready, err := left.Client.Ready(t.Context())
@@ -119,7 +119,7 @@ func TestSubmitThroughAnOutage(t *testing.T) {
 	}
 	t.Logf("%d runs; %d answers said when to try again, %d tries had no answer", len(runs), refused, silent)
 	if refused == 0 {
-		t.Error("nothing was refused: the fault did not bite")
+		t.Error("nothing was refused: the fault took no effect")
 	}
 }
 

@@ -77,7 +77,7 @@ func TestStaleHolderIsRefused(t *testing.T) {
 	Await(t, 3*electionTTL, "the run ends elsewhere", func() bool { return onlyRun(t, c, "write").State == job.Succeeded })
 	winner := onlyRun(t, c, "write")
 	if winner.Worker != "w2" || winner.Token <= first.Token {
-		t.Fatalf("run ended on %s with token %d, want on w2 with one above %d: the fault did not bite", winner.Worker, winner.Token, first.Token)
+		t.Fatalf("run ended on %s with token %d, want on w2 with one above %d: the fault took no effect", winner.Worker, winner.Token, first.Token)
 	}
 	touch(t, gate)
 	Await(t, 20*time.Second, "the target refuses the stale holder", func() bool { _, refused := target.seen(); return len(refused) > 0 })

@@ -60,6 +60,6 @@ func TestUpgradeAndScale(t *testing.T) {
 		t.Errorf("slots were decided in %d terms, want at least 4: the leader has hardly changed", n)
 	}
 	if n := lost(c); n > 0 {
-		t.Errorf("%d attempts were lost, though everybody was asked to stop and had time", n)
+		t.Errorf("%d attempts were lost, although all replicas were asked to stop and had time", n)
 	}
 }

@@ -157,7 +157,7 @@ func TestReplicaKilledWhileItExecutes(t *testing.T) {
 		}
 	}
 	if tried == 0 {
-		t.Errorf("of the runs %s none was tried again: the fault did not bite", strings.Join(doomed, ", "))
+		t.Errorf("of the runs %s none was tried again: the fault took no effect", strings.Join(doomed, ", "))
 	}
 	leader.Start()
 	leader.WaitReady()

@@ -18,7 +18,7 @@ const (
 	every = time.Second
 )
 
-func TestNoSlotIsMissedOrDoubleWhileContainersDieAndAreCutOff(t *testing.T) {
+func TestEverySlotRunsOnceWhileContainersDieAndArePartitioned(t *testing.T) {
 	c := start(t, image(t))
 	all := c.client()
 	eventually(t, 2*time.Minute, "all replicas are healthy", c.healthy)
@@ -99,7 +99,7 @@ func leader(cl *client.Client, t *testing.T) (api.LeaderView, error) {
 	case err != nil:
 		return api.LeaderView{}, err
 	case v.Leader == nil:
-		return api.LeaderView{}, errors.New("nobody leads")
+		return api.LeaderView{}, errors.New("no replica leads")
 	}
 	return *v.Leader, nil
 }
@@ -107,7 +107,7 @@ func leader(cl *client.Client, t *testing.T) (api.LeaderView, error) {
 // leader waits until somebody leads.
 func (c *cluster) leader(cl *client.Client) (l api.LeaderView) {
 	c.t.Helper()
-	eventually(c.t, 30*time.Second, "somebody leads", func() (err error) {
+	eventually(c.t, 30*time.Second, "a replica leads", func() (err error) {
 		l, err = leader(cl, c.t)
 		return err
 	})

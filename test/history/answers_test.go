@@ -30,25 +30,25 @@ var definitionAnswers = []answerCase{
 		callPut(1, 3, 4, "b", Done, atRev(6)),
 		showing(callResume(0, 5, 6, "", 6), "a"),
 	}},
-	{"a put that was told and not made", false, []Call{
+	{"a put that was answered but did not take effect", false, []Call{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		callPut(1, 3, 4, "b", Done, createdAt(6)),
 	}},
-	{"two make one job", false, []Call{
+	{"two clients create one job", false, []Call{
 		callPut(0, 1, 4, "a", Done, ifAbsent(5)),
 		callPut(1, 2, 3, "b", Done, ifAbsent(6)),
 	}},
-	{"two change one revision", false, []Call{
+	{"two clients change one revision", false, []Call{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		callPut(0, 3, 5, "b", Done, ifRev(5, 6)),
 		callPut(1, 4, 6, "c", Done, ifRev(5, 7)),
 	}},
-	{"one of two changes one revision", true, []Call{
+	{"one of two clients changes one revision", true, []Call{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		callPut(0, 3, 5, "b", Unmet, ifRev(5, 0)),
 		callPut(1, 4, 6, "c", Done, ifRev(5, 7)),
 	}},
-	{"none of two changes one revision", false, []Call{
+	{"none of two clients changes one revision", false, []Call{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		callPut(0, 3, 5, "b", Unmet, ifRev(5, 0)),
 		callPut(1, 4, 6, "c", Unmet, ifRev(5, 0)),
@@ -57,29 +57,29 @@ var definitionAnswers = []answerCase{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		callPut(0, 3, 5, "b", Done, atRev(4)),
 	}},
-	{"a put that was refused, and took place", false, []Call{
+	{"a rejected put that took effect", false, []Call{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		callPut(1, 3, 4, "b", Unmet, ifRev(4, 0)),
 		showing(callResume(0, 5, 6, "", 6), "b"),
 	}},
-	{"an open put took place", true, []Call{
+	{"an open put took effect", true, []Call{
 		callPut(0, 1, 2, "a", Open, ifAbsent(0)),
 		callPut(1, 3, 4, "b", Unmet, ifAbsent(0)),
 		showing(callResume(0, 5, 6, "", 6), "a"),
 		callPut(1, 7, 8, "c", Done, ifRev(6, 7)),
 	}},
-	{"an open put did not", true, []Call{
+	{"an open put did not take effect", true, []Call{
 		callPut(0, 1, 2, "a", Open, ifAbsent(0)),
 		callPut(1, 3, 4, "b", Done, ifAbsent(5)),
 		showing(callResume(0, 5, 6, "", 5), "b"),
 	}},
-	{"an open put takes place late", true, []Call{
+	{"an open put takes effect late", true, []Call{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		callPut(1, 3, 4, "b", Open, atRev(0)),
 		callPut(0, 5, 6, "c", Done, atRev(6)),
 		showing(callResume(0, 7, 8, "", 7), "b"),
 	}},
-	{"an open put takes place at a revision that it must not", false, []Call{
+	{"an open put takes effect at a forbidden revision", false, []Call{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		callPut(1, 3, 4, "b", Open, ifRev(5, 0)),
 		callPut(0, 5, 6, "c", Done, ifRev(5, 6)),
@@ -90,31 +90,31 @@ var definitionAnswers = []answerCase{
 		callDelete(0, 3, 4, Done, 0),
 		callPut(1, 5, 6, "b", Done, atRev(6)),
 	}},
-	{"a removal that was told of what was not there", false, []Call{
+	{"a successful removal of a missing job", false, []Call{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		callDelete(0, 3, 4, Absent, 0),
 	}},
-	{"removed once, and told twice", false, []Call{
+	{"removed once, with two successes", false, []Call{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		callDelete(0, 3, 6, Done, 5),
 		callDelete(1, 4, 5, Done, 0),
 	}},
-	{"removed by nobody", false, []Call{
+	{"removed without a call", false, []Call{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		callPut(1, 3, 4, "b", Done, createdAt(6)),
 	}},
-	{"an open removal takes place", true, []Call{
+	{"an open removal takes effect", true, []Call{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		callDelete(0, 3, 4, Open, 0),
 		callPut(1, 5, 6, "b", Done, atRev(6)),
 		callDelete(1, 7, 8, Absent, 0),
 	}},
-	{"an open removal that must not does not", false, []Call{
+	{"an open removal with a failed precondition has no effect", false, []Call{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		callDelete(0, 3, 4, Open, 4),
 		callDelete(1, 7, 8, Absent, 0),
 	}},
-	{"a removal forgets the pause", false, []Call{
+	{"a removal ends the pause", false, []Call{
 		callPut(0, 1, 2, "a", Done, createdAt(5)),
 		showing(callPause(1, 3, 4, "x", "x", 6, Done), "a"),
 		callDelete(0, 5, 6, Done, 6),
@@ -135,12 +135,12 @@ var pauseAnswers = []answerCase{
 		callPause(0, 1, 2, "x", "x", 5, Done),
 		callPause(1, 3, 4, "y", "y", 6, Done),
 	}},
-	{"an open pause takes place after it was resumed", true, []Call{
+	{"an open pause takes effect after a resume", true, []Call{
 		callPause(0, 1, 2, "x", "", 0, Open),
 		callResume(1, 3, 4, "", 5),
 		callPause(1, 5, 6, "y", "x", 6, Done),
 	}},
-	{"a pause by nobody", false, []Call{
+	{"a pause without a call", false, []Call{
 		callPause(1, 5, 6, "y", "x", 6, Done),
 	}},
 }

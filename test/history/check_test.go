@@ -105,7 +105,7 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 			e := &h.Effects[effect(t, h, run(3))]
 			e.Arrived = began.Add(1100 * time.Millisecond)
 		}},
-		{"a run that is canceled by nobody", RuleMissed, run(3), func(t *testing.T, h *History) {
+		{"a run that is canceled without a request", RuleMissed, run(3), func(t *testing.T, h *History) {
 			h.Jobs[0].MayFail = true
 			edit(t, h, "runs/"+run(3), 2, func(r *job.Run) { r.State = job.Canceled })
 		}},
@@ -123,7 +123,7 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 			e.Arrived, e.Ended = e.Arrived.Add(20*time.Millisecond), e.Ended.Add(20*time.Millisecond)
 			h.Effects = append(h.Effects, e)
 		}},
-		{"a run is executed again though nobody was killed", RuleDouble, run(5), func(_ *testing.T, h *History) { h.Faults = nil }},
+		{"a run is executed again without a kill", RuleDouble, run(5), func(_ *testing.T, h *History) { h.Faults = nil }},
 		{"a run is executed again though another was killed", RuleDouble, run(5), func(_ *testing.T, h *History) { h.Faults[0].Node = "q3" }},
 		{"a run is executed again though it had ended long before the kill", RuleDouble, run(5), func(t *testing.T, h *History) {
 			h.Effects[effect(t, h, run(5))].Ended = began.Add(5100 * time.Millisecond)
@@ -142,7 +142,7 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		{"a run that may be delivered once is given out again", RuleDouble, run(5), func(_ *testing.T, h *History) {
 			h.Jobs[0].Spec.Delivery = job.AtMostOnce
 		}},
-		{"an old token comes late though nobody was paused", RuleDouble, run(5), func(t *testing.T, h *History) {
+		{"an old token comes late without a pause", RuleDouble, run(5), func(t *testing.T, h *History) {
 			h.Effects[effect(t, h, run(5))].Arrived = began.Add(7 * time.Second)
 		}},
 		{"a run is born while its job is removed", RuleSlot, run(7), func(t *testing.T, h *History) { removeJob(t, h, false) }},

@@ -28,7 +28,7 @@ func TestTheStoreLies(t *testing.T) {
 		{"failed", as(job.Failed), true, false},
 		{"timed out", as(job.TimedOut), true, false},
 		{"lost", as(job.Lost), false, false},
-		{"canceled by nobody", as(job.Canceled), false, false},
+		{"canceled without a request", as(job.Canceled), false, false},
 		{"canceled by rota", func(r *job.Run) {
 			as(job.Canceled)(r)
 			r.Cancel = &job.Cancel{At: sec(at), By: "rota", Reason: "overlap: replaced by slot " + slotAt(at)}

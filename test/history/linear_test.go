@@ -46,31 +46,31 @@ func TestSubmissions(t *testing.T) {
 		what  string
 		bend  func(t *testing.T, h *History)
 	}{
-		{"one that was accepted is not there", Missed, kept, func(_ *testing.T, h *History) {
+		{"an accepted run is missing", Missed, kept, func(_ *testing.T, h *History) {
 			h.Versions = slices.DeleteFunc(h.Versions, func(v Version) bool { return v.Key == "/rota/runs/"+kept })
 			h.Effects = slices.DeleteFunc(h.Effects, func(e Effect) bool { return e.Run == kept })
 		}},
-		{"one that was refused is there", Unknown, kept, func(_ *testing.T, h *History) {
+		{"a rejected run exists", Unknown, kept, func(_ *testing.T, h *History) {
 			h.Calls = []Call{{Kind: CallSubmit, Job: "order", Key: "kept", Answer: Refused}}
 		}},
-		{"one that nobody asked for", Unknown, kept, func(_ *testing.T, h *History) {
+		{"a run without a request", Unknown, kept, func(_ *testing.T, h *History) {
 			h.Calls = slices.DeleteFunc(h.Calls, func(c Call) bool { return c.Run == kept })
 		}},
 		{"one key with two runs", Duplicate, "order/", func(t *testing.T, h *History) {
 			edit(t, h, "runs/order/key-canceled", 0, func(r *job.Run) { r.Key = "kept" })
 		}},
-		{"without a key, and nobody was told", Unknown, "order", func(t *testing.T, h *History) {
+		{"a run without a key that no answer names", Unknown, "order", func(t *testing.T, h *History) {
 			edit(t, h, "runs/"+kept, 0, func(r *job.Run) { r.Key = "" })
 			h.Calls = slices.Delete(h.Calls, submitted(h), submitted(h)+1)
 			h.Calls = slices.DeleteFunc(h.Calls, func(c Call) bool { return c.Run == kept })
 		}},
-		{"one that was done again, and is not there", Missed, "order/again", func(_ *testing.T, h *History) {
+		{"the new run of a retry is missing", Missed, "order/again", func(_ *testing.T, h *History) {
 			h.Calls = append(h.Calls, Call{Kind: CallRetry, Job: "order", Run: kept, Answer: Done, Made: "order/again", Asked: sec(12), Answered: sec(12.1)})
 		}},
-		{"one that was done again, for which nobody asked", Unknown, kept, func(t *testing.T, h *History) {
+		{"a retry without a request", Unknown, kept, func(t *testing.T, h *History) {
 			edit(t, h, "runs/"+kept, 0, func(r *job.Run) { r.Kind, r.RetryOf = job.KindRetry, "order/key-canceled" })
 		}},
-		{"one that was canceled, for which nobody asked", Unknown, "order/key-canceled", func(_ *testing.T, h *History) {
+		{"a cancel without a request", Unknown, "order/key-canceled", func(_ *testing.T, h *History) {
 			h.Calls = slices.DeleteFunc(h.Calls, func(c Call) bool { return c.Kind == CallCancel })
 		}},
 	} {

@@ -139,7 +139,7 @@ var harmless = map[string]string{
 	"double candidate":            "it is the same candidate",
 	"drop no slots":               "it has no slots",
 	"double no slots":             "it has no slots",
-	"double end of a term":        "nobody is there any more",
+	"double end of a term":        "the candidate does not exist any more",
 	"double definition":           "it says the same again",
 	"double fault":                "it explains the same",
 	"drop call run":               "to look changes nothing",

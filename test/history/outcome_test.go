@@ -21,10 +21,10 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{name: "succeeded, and ended well", state: job.Succeeded, lasts: time.Second, well: true},
 		{name: "succeeded, and ended otherwise", state: job.Succeeded, lasts: time.Second, want: RuleMissed},
-		{name: "succeeded, and nobody saw it end", state: job.Succeeded, want: RuleMissed},
+		{name: "succeeded without a recorded end", state: job.Succeeded, want: RuleMissed},
 		{name: "failed, and ended well", state: job.Failed, lasts: time.Second, well: true, want: RuleOutcome},
 		{name: "failed, and ended otherwise", state: job.Failed, lasts: time.Second},
-		{name: "failed, and nobody saw it end", state: job.Failed},
+		{name: "failed without a recorded end", state: job.Failed},
 		{name: "failed, and ended well on a worker that was cut off", state: job.Failed, lasts: time.Second, well: true,
 			fault: &Fault{Kind: Outage, Node: "q1", At: sec(1.5), Until: sec(3)}},
 		{name: "failed, and ended well while another worker was cut off", state: job.Failed, lasts: time.Second, well: true,
@@ -33,11 +33,11 @@ func TestOutcomes(t *testing.T) {
 		{name: "timed out, and ended well at that time", state: job.TimedOut, lasts: 10 * time.Second, well: true},
 		{name: "lost, and ended well", state: job.Lost, lasts: time.Second, well: true, want: RuleOutcome},
 		{name: "lost, and ended otherwise", state: job.Lost, lasts: time.Second, want: RuleOutcome},
-		{name: "lost, and nobody saw it end", state: job.Lost},
+		{name: "lost without a recorded end", state: job.Lost},
 		{name: "lost with its worker, and ended well", state: job.Lost, lasts: time.Second, well: true,
 			fault: &Fault{Kind: Kill, Node: "q1", At: sec(2.1)}},
 		{name: "canceled, and ended well", state: job.Canceled, cancel: canceled, lasts: time.Second, well: true},
-		{name: "canceled by nobody, and ended well", state: job.Canceled, lasts: time.Second, well: true, want: RuleOutcome},
+		{name: "canceled without a request, and ended well", state: job.Canceled, lasts: time.Second, well: true, want: RuleOutcome},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newTape(t)

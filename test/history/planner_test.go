@@ -42,7 +42,7 @@ func TestThePlannerPasses(t *testing.T) {
 				continue
 			}
 			if found, _ := firstOracle(without); len(found) == 0 {
-				t.Errorf("seed %d: nobody misses %s", seed, g.Run)
+				t.Errorf("seed %d: the judge does not miss %s", seed, g.Run)
 			}
 		}
 	}

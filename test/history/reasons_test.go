@@ -69,7 +69,7 @@ func TestReasons(t *testing.T) {
 		{name: "paused", reason: "paused", good: true, before: func(p *tape) {
 			p.history.Halts = []Halt{{From: sec(3.9), Until: sec(5.9)}}
 		}},
-		{name: "paused by nobody", reason: "paused"},
+		{name: "paused without a pause", reason: "paused"},
 		{name: "paused, and it was another job", reason: "paused", before: func(p *tape) {
 			p.history.Halts = []Halt{{Job: "other", From: sec(3.9), Until: sec(5.9)}}
 		}},
@@ -80,7 +80,7 @@ func TestReasons(t *testing.T) {
 			spec := p.history.Jobs[0].Spec
 			p.commit(map[string]any{"jobs/charge": job.Job{Name: "charge", Generation: 2, Since: began, Spec: &spec}})
 		}},
-		{name: "changed by nobody", reason: "the schedule was changed before this slot ran"},
+		{name: "changed without an edit", reason: "the schedule was changed before this slot ran"},
 
 		{name: "skip, while a run is active", run: true, before: long, reason: "overlap: run " + slotAt(4) + " is still active", good: true},
 		{name: "skip, for itself", run: true, before: long, reason: "overlap: run " + slotAt(5) + " is still active"},
@@ -97,8 +97,8 @@ func TestReasons(t *testing.T) {
 		{name: "replace, and no later one had come", spec: job.Spec{Overlap: job.OverlapReplace}, run: true, before: long,
 			reason: "overlap: a later slot replaces it"},
 		{name: "skip, treated as replace", run: true, before: func(p *tape) { long(p); p.decided = sec(6) }, reason: "overlap: a later slot replaces it"},
-		{name: "a reason that nobody knows", run: true, before: long, reason: "x"},
-		{name: "a range for a reason that nobody knows", before: outage, reason: "x"},
+		{name: "an unknown reason", run: true, before: long, reason: "x"},
+		{name: "a range for an unknown reason", before: outage, reason: "x"},
 		{name: "a range for overlap", before: outage, reason: "overlap: run " + slotAt(3) + " is still active"},
 		{name: "no reason", run: true, before: long},
 	} {

@@ -4,7 +4,7 @@ import "github.com/rota-scheduler/rota/scheduler/job"
 
 // runAnswers are calls that submit, read, cancel and retry a run.
 var runAnswers = []answerCase{
-	{"done again when it had ended", true, []Call{
+	{"retried after its end", true, []Call{
 		said(0, CallSubmit, 1, 2, Done, creates(5)),
 		callRetry(1, 3, 4, Early),
 		callRetry(0, 5, 6, Done),
@@ -12,17 +12,17 @@ var runAnswers = []answerCase{
 		callRetry(0, 9, 10, Done),
 		callRetry(0, 11, 12, Open),
 	}},
-	{"done again before it had ended", false, []Call{
+	{"retried before its end", false, []Call{
 		said(0, CallSubmit, 1, 2, Done, creates(5)),
 		callRetry(0, 3, 4, Done),
 		said(1, CallRun, 5, 6, Done, shows(job.Running, 9)),
 	}},
-	{"not done again, though it had ended", false, []Call{
+	{"not retried, although it had ended", false, []Call{
 		said(0, CallSubmit, 1, 2, Done, creates(5)),
 		said(1, CallRun, 3, 4, Done, shows(job.Succeeded, 9)),
 		callRetry(0, 5, 6, Early),
 	}},
-	{"done again, and there was no such run", false, []Call{
+	{"retried, although the run does not exist", false, []Call{
 		callRetry(0, 1, 2, Done),
 		said(0, CallSubmit, 3, 4, Done, creates(5)),
 	}},
@@ -38,7 +38,7 @@ var runAnswers = []answerCase{
 		said(0, CallRun, 3, 4, Done, shows(job.Running, 7)),
 		said(1, CallRun, 5, 6, Done, shows(job.Pending, 5)),
 	}},
-	{"no stale read, since they overlap", true, []Call{
+	{"no stale read, because the calls overlap", true, []Call{
 		said(0, CallSubmit, 1, 2, Done, creates(5)),
 		said(0, CallRun, 3, 6, Done, shows(job.Running, 7)),
 		said(1, CallRun, 5, 7, Done, shows(job.Pending, 5)),
@@ -47,36 +47,36 @@ var runAnswers = []answerCase{
 		said(0, CallSubmit, 1, 2, Done, creates(5)),
 		said(1, CallRun, 3, 4, Absent, nil),
 	}},
-	{"made twice", false, []Call{
+	{"created twice", false, []Call{
 		said(0, CallSubmit, 1, 2, Done, creates(5)),
 		said(1, CallSubmit, 3, 4, Done, creates(6)),
 	}},
-	{"found before it was made", false, []Call{
+	{"found before it was created", false, []Call{
 		said(1, CallSubmit, 1, 2, Done, shows(job.Pending, 5)),
 		said(0, CallSubmit, 3, 4, Done, creates(5)),
 	}},
-	{"one of two at a time makes it", true, []Call{
+	{"one of two concurrent submissions creates it", true, []Call{
 		said(0, CallSubmit, 1, 4, Done, creates(5)),
 		said(1, CallSubmit, 2, 3, Done, shows(job.Pending, 5)),
 	}},
-	{"an open submission took place", true, []Call{
+	{"an open submission took effect", true, []Call{
 		said(0, CallSubmit, 1, 2, Open, nil),
 		said(0, CallSubmit, 3, 4, Done, shows(job.Pending, 5)),
 	}},
-	{"an open submission did not", true, []Call{
+	{"an open submission did not take effect", true, []Call{
 		said(0, CallSubmit, 1, 2, Open, nil),
 		said(0, CallSubmit, 3, 4, Done, creates(5)),
 	}},
-	{"an open submission takes place late", true, []Call{
+	{"an open submission takes effect late", true, []Call{
 		said(0, CallSubmit, 1, 2, Open, nil),
 		said(1, CallRun, 3, 4, Absent, nil),
 		said(1, CallSubmit, 5, 6, Done, shows(job.Pending, 5)),
 	}},
-	{"a refused submission took place", false, []Call{
+	{"a rejected submission took effect", false, []Call{
 		said(0, CallSubmit, 1, 2, Refused, nil),
 		said(0, CallSubmit, 3, 4, Done, shows(job.Pending, 5)),
 	}},
-	{"an end is taken back", false, []Call{
+	{"an end is undone", false, []Call{
 		said(0, CallSubmit, 1, 2, Done, creates(5)),
 		said(0, CallRun, 3, 4, Done, shows(job.Failed, 7)),
 		said(0, CallRun, 5, 6, Done, shows(job.Succeeded, 8)),
@@ -87,7 +87,7 @@ var runAnswers = []answerCase{
 		said(1, CallRun, 5, 6, Done, canceled(job.Canceled, 6)),
 		said(1, CallCancel, 7, 8, Ended, nil),
 	}},
-	{"canceled while it runs, and it ends well all the same", true, []Call{
+	{"canceled while it runs, but it succeeds", true, []Call{
 		said(0, CallSubmit, 1, 2, Done, creates(5)),
 		said(0, CallCancel, 3, 4, Done, canceled(job.Running, 8)),
 		said(1, CallCancel, 4, 5, Done, canceled(job.Running, 8)),
@@ -98,23 +98,23 @@ var runAnswers = []answerCase{
 		said(0, CallCancel, 3, 4, Done, canceled(job.Running, 8)),
 		said(1, CallRun, 5, 6, Done, shows(job.Running, 9)),
 	}},
-	{"an open cancel, that took place", true, []Call{
+	{"an open cancel that took effect", true, []Call{
 		said(0, CallSubmit, 1, 2, Done, creates(5)),
 		said(0, CallCancel, 3, 4, Open, nil),
 		said(1, CallRun, 5, 6, Done, shows(job.Running, 8)),
 		said(1, CallRun, 7, 8, Done, canceled(job.Canceled, 9)),
 	}},
-	{"canceled by nobody", false, []Call{
+	{"canceled without a call", false, []Call{
 		said(0, CallSubmit, 1, 2, Done, creates(5)),
 		said(1, CallRun, 5, 6, Done, canceled(job.Canceled, 9)),
 		said(1, CallCancel, 7, 8, Ended, nil),
 	}},
-	{"a cancel that was refused as too late, and was not", false, []Call{
+	{"a cancel that was rejected as too late, but was not", false, []Call{
 		said(0, CallSubmit, 1, 2, Done, creates(5)),
 		said(0, CallCancel, 3, 4, Ended, nil),
 		said(1, CallRun, 5, 6, Done, shows(job.Running, 9)),
 	}},
-	{"a slot's run, which nobody submitted", true, []Call{
+	{"a slot's run without a submission", true, []Call{
 		said(0, CallRun, 1, 2, Absent, nil),
 		said(0, CallRun, 3, 4, Done, shows(job.Running, 9)),
 		said(0, CallCancel, 5, 6, Done, canceled(job.Running, 10)),

@@ -97,7 +97,7 @@ func (c *Cut) Heal() {
 	}
 	c.t.Logf("healed: %s: %d packets were held back", c.what, held)
 	if held == 0 {
-		c.t.Errorf("cut %s: no packet was held back: the fault did not bite", c.what)
+		c.t.Errorf("cut %s: no packet was held back: the fault took no effect", c.what)
 	}
 }
 

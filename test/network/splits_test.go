@@ -45,7 +45,7 @@ func (s *scene) killed() {
 		}
 	}
 	if s.t.Logf("%d commands were killed and begun again, which were last seen at work %v before that", again, -worst); again == 0 {
-		s.t.Error("no command was killed where it was cut off, and begun again elsewhere: the faults did not bite")
+		s.t.Error("no command was killed where it was cut off, and begun again elsewhere: the faults took no effect")
 	}
 }
 
@@ -70,8 +70,8 @@ func (s *scene) answered(t *testing.T, stop func()) {
 			done++
 		}
 	}
-	if t.Logf("%d calls were served, of %d nobody knows", done, open); open == 0 || done < 20 {
-		t.Errorf("%d calls were served, of %d nobody knows: the fault did not bite, or there was no load", done, open)
+	if t.Logf("%d calls were answered, %d have no definite answer", done, open); open == 0 || done < 20 {
+		t.Errorf("%d calls were answered, %d have no definite answer: the fault took no effect, or there was no load", done, open)
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *storeScene) memberHangs(t *testing.T) {
 	s.etcd.Stop(member)
 	s.steady(t, leader, lasting(lease+3*time.Second, 6*lease))
 	if s.etcd.Answers(member) {
-		t.Error("the member answers: the fault did not bite")
+		t.Error("the member answers: the fault took no effect")
 	}
 	s.etcd.Cont(member)
 	s.unharmed(t, sessions)
@@ -69,7 +69,7 @@ func (s *storeScene) leadingMemberHangs(t *testing.T) {
 	// The length of the hang is the fault, so the test waits exactly that long.
 	time.Sleep(time.Until(began.Add(lasting(lease+3*time.Second, 6*lease))))
 	if s.etcd.Answers(member) {
-		t.Error("the member answers: the fault did not bite")
+		t.Error("the member answers: the fault took no effect")
 	}
 	resumed, before := time.Now(), s.sessions(t)
 	s.etcd.Cont(member)
@@ -125,7 +125,7 @@ func (s *storeScene) slowLinks(t *testing.T) {
 		return ok
 	})
 	if took < 2*there {
-		t.Errorf("%s is ready after %v: the fault did not bite", leader.Name, took)
+		t.Errorf("%s is ready after %v: the fault took no effect", leader.Name, took)
 	}
 	s.steady(t, leader, lease+2*time.Second)
 	delay(0)
@@ -143,7 +143,7 @@ func (s *storeScene) lateWrites(t *testing.T) {
 	}
 	t.Logf("%d writes took effect after a read by the majority had not found them", late)
 	if late == 0 {
-		t.Error("no write was late: the fault did not bite")
+		t.Error("no write was late: the fault took no effect")
 	}
 }
 
@@ -194,10 +194,10 @@ func (s *storeScene) noMajority(t *testing.T) {
 	first := s.rng.IntN(len(s.hosts))
 	cut := s.lab.Vanish(s.hosts[first], s.hosts[(first+1)%len(s.hosts)])
 	began := time.Now()
-	cluster.Await(t, takeoverTime, "nobody leads", func() bool {
+	cluster.Await(t, takeoverTime, "no replica leads", func() bool {
 		return !slices.ContainsFunc(s.c.Replicas(), func(n *cluster.Node) bool { return n.Leads() })
 	})
-	t.Logf("nobody leads after %v", time.Since(began).Round(10*time.Millisecond))
+	t.Logf("no replica leads after %v", time.Since(began).Round(10*time.Millisecond))
 	for _, n := range s.c.Replicas() {
 		awaitUnready(t, n, 5*time.Second)
 	}
@@ -209,7 +209,7 @@ func (s *storeScene) noMajority(t *testing.T) {
 	// Without a quorum nothing may start for the whole time, and the absence of an event cannot be polled.
 	time.Sleep(time.Until(began.Add(length)))
 	if n := len(s.effects()); n > before {
-		t.Errorf("%d executions began while nobody led", n-before)
+		t.Errorf("%d executions started without a leader", n-before)
 	}
 	cut.Heal()
 	healed := time.Now()

@@ -21,7 +21,7 @@ func (s *storeScene) deadConnections(t *testing.T) {
 		open += p.Hold(false)
 	}
 	if open == 0 {
-		t.Fatal("the replica had no connection: the fault cannot bite")
+		t.Fatal("the replica had no connection: the fault cannot take effect")
 	}
 	t.Logf("fault: %d connections of %s are dead", open, victim.Name)
 	awaitUnready(t, victim, 5*time.Second)
@@ -31,7 +31,7 @@ func (s *storeScene) deadConnections(t *testing.T) {
 		held += p.Release()
 	}
 	if t.Logf("healed: %d pieces of data were held back", held); held == 0 {
-		t.Error("nothing was held back: the fault did not bite")
+		t.Error("nothing was held back: the fault took no effect")
 	}
 	victim.WaitReady()
 	over()
@@ -67,10 +67,10 @@ func (s *storeScene) compactedAway(t *testing.T) {
 	victim.WaitReady()
 	over()
 	if now := victim.Metric("rota_store_relists_total"); now <= relists {
-		t.Errorf("%s has listed anew %v times, as often as before: the fault did not bite", victim.Name, now)
+		t.Errorf("%s has listed anew %v times, as often as before: the fault took no effect", victim.Name, now)
 	}
 	if !strings.Contains(victim.Log(), "compacted") {
-		t.Errorf("%s does not tell of a compaction: the fault did not bite", victim.Name)
+		t.Errorf("%s does not tell of a compaction: the fault took no effect", victim.Name)
 	}
 }
 

@@ -32,7 +32,7 @@ type watcher struct{ *process }
 
 func (w watcher) Began(*job.Run, time.Duration) {}
 
-func (w watcher) Conflicted(*job.Run) { w.world.tally.add("claims lost to somebody else") }
+func (w watcher) Conflicted(*job.Run) { w.world.tally.add("claims lost to another worker") }
 
 func (w watcher) Recalled(r *job.Run, _ string) {
 	w.world.tally.add("runs handed back")

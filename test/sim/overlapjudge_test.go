@@ -22,7 +22,7 @@ func TestOverlapsAreJudged(t *testing.T) {
 		fault history.Fault
 		want  bool // whether the overlap is excused
 	}{
-		{"nobody told it", 0, 20, history.Fault{}, false},
+		{"its context did not end", 0, 20, history.Fault{}, false},
 		{"it takes its kill grace", 9, 10.9, history.Fault{}, true},
 		{"it takes more", 9, 11.1, history.Fault{}, false},
 		{"it does not end", 9, 0, history.Fault{}, false},

@@ -56,7 +56,7 @@ func (w *world) tellJob(name string) {
 func (w *world) tellLeader(name string) {
 	m := w.leader()
 	if m == nil {
-		w.t.Log("nobody leads")
+		w.t.Log("no replica leads")
 		return
 	}
 	j, _ := m.process.mirror.Job(name)

@@ -57,13 +57,13 @@ func TestSim(t *testing.T) {
 	run("seeds", list)
 	if *from == 0 && *seeds >= few {
 		for more := range slices.Chunk(further(*seeds), len(likely)) {
-			if t.Failed() || len(unbitten(total)) == 0 {
+			if t.Failed() || len(missingEffects(total)) == 0 {
 				break
 			}
 			run("further", more)
 		}
 	}
-	checkBite(t, clusters, total)
+	checkEffects(t, clusters, total)
 	t.Logf("%d seeds in %v:%v", clusters, time.Since(began).Round(time.Second), total)
 }
 

@@ -49,7 +49,7 @@ func (n *nemesis) garbage() (string, error) {
 		})
 	}
 	named := 0
-	bit := cluster.Within(10*time.Second, func() bool { named = n.quarantined(); return named >= 5 })
+	reported := cluster.Within(10*time.Second, func() bool { named = n.quarantined(); return named >= 5 })
 	// The garbage stays for a random time, which is the fault. There is no condition to poll.
 	time.Sleep(n.some(3 * time.Second))
 	for _, key := range families() {
@@ -58,7 +58,7 @@ func (n *nemesis) garbage() (string, error) {
 			return err
 		})
 	}
-	if !bit {
+	if !reported {
 		return "", fmt.Errorf("only %d keys are named as unreadable", named)
 	}
 	if !cluster.Within(20*time.Second, func() bool { return n.quarantined() == 0 }) {

@@ -49,7 +49,7 @@ func held(t *testing.T, versions []history.Version) (said string) {
 		most, times = max(most, len(holds)), times+given
 	}
 	if most < limits[scarce].Concurrent || !waited {
-		t.Errorf("the limit had %d holders at a time, and somebody had to wait for it: %t: it was not scarce", most, waited)
+		t.Errorf("the limit had %d holders at a time, and a run waited for it: %t; want it to be scarce", most, waited)
 	}
 	return fmt.Sprintf("the limit was given out %d times, to %d runs at a time at most", times, most)
 }

@@ -88,7 +88,7 @@ func (n *nemesis) run(until time.Time) {
 			from := time.Now()
 			proof, err := list[i].make()
 			if err != nil {
-				n.t.Errorf("%s: did not bite: %v", list[i].name, err)
+				n.t.Errorf("%s: took no effect: %v", list[i].name, err)
 			}
 			n.heal()
 			n.made[list[i].name]++

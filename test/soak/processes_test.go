@@ -60,7 +60,7 @@ func (n *nemesis) terminate(victim *cluster.Node) (string, error) {
 func (n *nemesis) killStoreLeader() (string, error) {
 	before, term := n.storeLeader()
 	if before == nil {
-		return "", fmt.Errorf("nobody leads etcd")
+		return "", fmt.Errorf("no member leads etcd")
 	}
 	said, err := n.kill(before)
 	if err != nil {

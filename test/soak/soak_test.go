@@ -114,7 +114,7 @@ func judge(t *testing.T, rota string, c *cluster.Cluster, n *nemesis, e *editor,
 		t.Errorf("%d runs in %v: the load was too low", v.Runs, took)
 	}
 	if v.Doubles == 0 {
-		t.Error("no fault cost an attempt its worker: they did not bite")
+		t.Error("no fault cost an attempt its worker: they took no effect")
 	}
 	faults := n.faults()
 	for _, f := range faults {
@@ -129,7 +129,7 @@ func judge(t *testing.T, rota string, c *cluster.Cluster, n *nemesis, e *editor,
 	}
 	counts := byRule(v.Violations)
 	report := []string{
-		fmt.Sprintf("faults, each of which bit: %d of %d kinds%s", len(n.made), len(faults), harm(n.made, l)),
+		fmt.Sprintf("faults, each of which took effect: %d of %d kinds%s", len(n.made), len(faults), harm(n.made, l)),
 	}
 	report = append(report, said...)
 	report = append(report,

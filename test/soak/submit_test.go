@@ -91,7 +91,7 @@ func (s *submitter) check() (said string) {
 		delete(byKey, key)
 	}
 	for key, runs := range byKey {
-		s.t.Errorf("run %s has the key %q, which nobody sent", runs[0].Name(), key)
+		s.t.Errorf("run %s has the key %q, which no client sent", runs[0].Name(), key)
 	}
 	if len(s.got) == 0 || s.repeats == 0 {
 		s.t.Errorf("%d submissions accepted, %d repeated: there is no load", len(s.got), s.repeats)

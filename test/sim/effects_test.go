@@ -36,7 +36,7 @@ func further(n int) (list []uint64) {
 var consequences = []string{
 	"request refused", "request applied, then an error", "an error, then the request applied late", "request delayed by a pause",
 	"request lost on a mute link", "answer lost on a deaf link", "watch told twice", "watches built anew", "fault: wrong proof of death",
-	"worker sessions lost", "presence ended by a leader", "claims lost to somebody else", "outcomes that came too late",
+	"worker sessions lost", "presence ended by a leader", "claims lost to another worker", "outcomes that came too late",
 	"decisions refused", "writes refused: the record had changed", "replica kept from leading by its clock",
 	"replica in doubt of its clock",
 	"effects once more, explained by a fault", "ranges of slots skipped", "slots skipped for overlap", "runs canceled",
@@ -61,8 +61,8 @@ func checkLoad(t *testing.T, count *tally) {
 	}
 }
 
-// checkBite checks that the faults of all clusters together had their effects.
-func checkBite(t *testing.T, clusters int, total *tally) {
+// checkEffects checks that the faults of all clusters together had their effects.
+func checkEffects(t *testing.T, clusters int, total *tally) {
 	t.Helper()
 	if effects, slots := total.of("effects"), total.of("slots"); clusters >= several && (effects < meanEffects*clusters || slots < meanSlots*clusters) {
 		t.Errorf("%d effects and %d slots in %d clusters: the load was too low", effects, slots, clusters)
@@ -70,13 +70,13 @@ func checkBite(t *testing.T, clusters int, total *tally) {
 	if clusters < enough {
 		return
 	}
-	for _, what := range unbitten(total) {
-		t.Errorf("%q never happened: the faults did not bite", what)
+	for _, what := range missingEffects(total) {
+		t.Errorf("%q never happened: the faults took no effect", what)
 	}
 }
 
-// unbitten lists the required effects that did not occur.
-func unbitten(total *tally) (list []string) {
+// missingEffects lists the required effects that did not occur.
+func missingEffects(total *tally) (list []string) {
 	for _, h := range harms {
 		list = append(list, "fault: "+h.name)
 	}
@@ -84,8 +84,8 @@ func unbitten(total *tally) (list []string) {
 	return slices.DeleteFunc(list, func(what string) bool { return total.of(what) > 0 })
 }
 
-func TestWhatDoesNotBiteIsNoticed(t *testing.T) {
-	all := unbitten(newTally())
+func TestAFaultWithoutAnEffectIsReported(t *testing.T) {
+	all := missingEffects(newTally())
 	if len(all) < len(harms)+len(consequences) {
 		t.Fatalf("of nothing at all, only %d things are missed", len(all))
 	}
@@ -96,7 +96,7 @@ func TestWhatDoesNotBiteIsNoticed(t *testing.T) {
 				total.add(other)
 			}
 		}
-		if got := unbitten(total); len(got) != 1 || got[0] != what {
+		if got := missingEffects(total); len(got) != 1 || got[0] != what {
 			t.Errorf("without %q: got %q", what, got)
 		}
 	}
