@@ -33,15 +33,15 @@ func TestWatchesMoveFromASilentMember(t *testing.T) {
 		l.Cut()
 		eventually(t, "the member is left out", func() bool { return heard("do not answer are left out") > i })
 		r.makeHistory(t)
-		eventually(t, "what it told is told by another", func() bool { return i == 0 || heard(anew) > before })
+		eventually(t, "its watches move to another member", func() bool { return i == 0 || heard(anew) > before })
 		l.Heal()
 		eventually(t, "both members are used", func() bool { return heard("all members of etcd are used") > i })
 	}
 	for line := range strings.Lines(r.log.String()) {
-		if !strings.Contains(line, anew) || strings.Contains(line, "not taken on") {
+		if !strings.Contains(line, anew) || strings.Contains(line, "did not accept it") {
 			continue
 		}
-		_, quiet, _ := strings.Cut(strings.TrimSpace(line), "heard for ")
+		_, quiet, _ := strings.Cut(strings.TrimSpace(line), "no progress for ")
 		if d, err := time.ParseDuration(strings.TrimSuffix(quiet, `"`)); err != nil || d > 8*time.Second {
 			t.Errorf("a watch was replaced late: %s", line)
 		}

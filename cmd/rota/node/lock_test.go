@@ -34,7 +34,7 @@ func TestADataDirIsOfOneProcess(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := embedded.LockDir(first.Node.DataDir, 0)
+	lock, err := embedded.LockDir(first.Node.DataDir, lockPatience)
 	if err != nil {
 		t.Fatalf("once the first one has ended: %v", err)
 	}

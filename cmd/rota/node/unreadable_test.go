@@ -100,7 +100,7 @@ func TestAPauseOfAllOutlivesItsRecord(t *testing.T) {
 	}
 	r.garble(t, "/rota/gate")
 	if v, err := r.Cluster(t.Context()); err != nil || v.Paused == nil || v.Paused.Reason != "upgrade" {
-		t.Errorf("who has read it: got %+v, %v, want the pause that it knows", v.Paused, err)
+		t.Errorf("the replica that has read it: got %+v, %v, want the pause that it knows", v.Paused, err)
 	}
 	if err := r.end(); err != nil {
 		t.Fatal(err)
@@ -108,8 +108,8 @@ func TestAPauseOfAllOutlivesItsRecord(t *testing.T) {
 
 	r = start(t, Config{Settings: set, Version: version})
 	r.lead(t)
-	if v, err := r.Cluster(t.Context()); err != nil || v.Paused == nil || !strings.Contains(v.Paused.Reason, "cannot be read") {
-		t.Errorf("who has not: got %+v, %v, want a pause that says why", v.Paused, err)
+	if v, err := r.Cluster(t.Context()); err != nil || v.Paused == nil || !strings.Contains(v.Paused.Reason, "is unreadable") {
+		t.Errorf("the next replica: got %+v, %v, want a pause that says why", v.Paused, err)
 	}
 	run := r.submit(t, "j", api.RunRequest{}).Ref
 	r.waitsFor(t, run, "paused")
