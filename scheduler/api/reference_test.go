@@ -44,6 +44,7 @@ type schema struct {
 	Description string            `json:"description"`
 	Properties  map[string]schema `json:"properties"`
 	Items       *schema           `json:"items"`
+	Enum        []any             `json:"enum"`
 	AnyOf       []schema          `json:"anyOf"`
 	OneOf       []schema          `json:"oneOf"` //nolint:tagliatelle // OpenAPI spells it so
 }
@@ -131,6 +132,12 @@ func (s schema) kind() string {
 			kinds = append(kinds, one.kind())
 		}
 		return strings.Join(kinds, " or ")
+	case len(s.Enum) > 0:
+		var values []string
+		for _, value := range s.Enum {
+			values = append(values, fmt.Sprint(value))
+		}
+		return strings.Join(values, " or ")
 	case s.Items != nil:
 		return "list of " + s.Items.kind()
 	case s.Format == "date-time":
