@@ -6,8 +6,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// What one request may hold. etcd accepts 128 operations, counted along the deepest path: those of the request and those of the largest
-// transaction nested in it. It accepts 1.5 MiB, of which a part is left for the encoding.
+// What one request may hold. etcd accepts 128 operations, counted along the deepest path: those of the request and
+// those of the largest transaction nested in it. It accepts 1.5 MiB, of which a part is left for the encoding.
 const (
 	maxWrites = 100
 	maxOps    = 128
@@ -24,8 +24,8 @@ type batch struct {
 	limits map[string]bool // that its writes give to runs
 }
 
-// clashes reports whether w gives a run a limit that another write of the batch gives to another run. Fencing tokens are revisions, and
-// they must rise from one holder of a limit to the next.
+// clashes reports whether w gives a run a limit that another write of the batch gives to another run. Fencing tokens
+// are revisions, and they must rise from one holder of a limit to the next.
 func (b *batch) clashes(w *write) bool {
 	return slices.ContainsFunc(w.limits, func(name string) bool { return b.limits[name] })
 }
@@ -51,8 +51,8 @@ func (b *batch) add(w *write) bool {
 	return true
 }
 
-// removeAbandoned removes and returns the writes whose callers gave up. Sent again, they might create a run a second time: the run of an
-// earlier sending may have ended and been removed by then.
+// removeAbandoned removes and returns the writes whose callers gave up. Sent again, they might create a run a second
+// time: the run of an earlier sending may have ended and been removed by then.
 func (b *batch) removeAbandoned() (gone []*write) {
 	if !slices.ContainsFunc(b.writes, (*write).isAbandoned) {
 		return nil

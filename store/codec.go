@@ -28,8 +28,8 @@ func encode(record any) ([]byte, error) {
 	return out, nil
 }
 
-// appender is a record that is written often. AppendJSON returns what encoding/json would, but faster. If ok is false, encoding/json must
-// encode the record.
+// appender is a record that is written often. AppendJSON returns what encoding/json would, but faster. If ok is false,
+// encoding/json must encode the record.
 type appender interface {
 	AppendJSON(b []byte) (out []byte, ok bool)
 }
@@ -53,8 +53,8 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// decode decodes a record. It refuses a record that this version cannot act on: another type, a name that is not the key's, an unknown
-// state. It ignores unknown fields.
+// decode decodes a record. It refuses a record that this version cannot act on: another type, a name that is not the
+// key's, an unknown state. It ignores unknown fields.
 func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	c := job.Change{Kind: kind, Name: name, Rev: rev}
 	f := familyOf(kind)
@@ -108,8 +108,8 @@ func share(j *job.Job, name string) {
 	}
 }
 
-// parser is a record that is read often. ParseJSON reads what encoding/json would, but faster. If it returns false, encoding/json must
-// decode the record.
+// parser is a record that is read often. ParseJSON reads what encoding/json would, but faster. If it returns false,
+// encoding/json must decode the record.
 type parser interface {
 	ParseJSON(b []byte) bool
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Commit writes a leader's decisions, each all or nothing. It calls done once for each, from any goroutine, with its index. ctx must be
-// the term's context.
+// Commit writes a leader's decisions, each all or nothing. It calls done once for each, from any goroutine, with its
+// index. ctx must be the term's context.
 //
-// Applied.Err is nil, job.ErrConflict (Applied then has the present records), or another definite refusal. It wraps the cause of ctx if
-// the outcome or the present records are unknown. election.ErrTermLost means that nothing of this term is written from now on; an earlier
-// unanswered sending may have been applied.
+// Applied.Err is nil, job.ErrConflict (Applied then has the present records), or another definite refusal. It wraps the
+// cause of ctx if the outcome or the present records are unknown. election.ErrTermLost means that nothing of this term
+// is written from now on; an earlier unanswered sending may have been applied.
 func (s *Store) Commit(ctx context.Context, term election.Term, ds []job.Decision, done func(int, job.Applied)) {
 	g := s.led(ctx, term)
 	ws := make([]*write, 0, len(ds))
@@ -108,11 +108,14 @@ func found(out *written, kind Kind, name, key string) job.Change {
 	return decode(kind, name, kv.value, kv.rev)
 }
 
-// PutNotifyState writes the state of a leader's messages about jobs, at most one record for each job. It calls done once for each record,
-// from any goroutine, with its index and the revision at which it was written. A record's Rev is the revision that it replaces, zero if
-// there must be none. err is job.ErrConflict if the record is at another revision, or the job is gone. Then rev is the revision of the
-// record that exists, zero if there is none. Otherwise PutNotifyState behaves as Commit.
-func (s *Store) PutNotifyState(ctx context.Context, term election.Term, list []job.NotifyState, done func(i int, rev int64, err error)) {
+// PutNotifyState writes the state of a leader's messages about jobs, at most one record for each job. It calls done
+// once for each record, from any goroutine, with its index and the revision at which it was written. A record's Rev is
+// the revision that it replaces, zero if there must be none. err is job.ErrConflict if the record is at another
+// revision, or the job is gone. Then rev is the revision of the record that exists, zero if there is none. Otherwise
+// PutNotifyState behaves as Commit.
+func (s *Store) PutNotifyState(
+	ctx context.Context, term election.Term, list []job.NotifyState, done func(i int, rev int64, err error),
+) {
 	g := s.led(ctx, term)
 	ws := make([]*write, 0, len(list))
 	for i, t := range list {

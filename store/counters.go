@@ -16,7 +16,8 @@ type counters struct {
 // ordersCurrent records that Orders had delivered everything at an instant.
 func (c *counters) ordersCurrent(at time.Time) { c.orders.Store(&at) }
 
-// reached is the highest revision that one etcd cluster has answered with. The cluster is the first that answered, or that of reset.
+// reached is the highest revision that one etcd cluster has answered with. The cluster is the first that answered, or
+// that of reset.
 type reached struct {
 	mu      sync.Mutex
 	cluster uint64 // guarded by mu; 0: none has answered

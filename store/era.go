@@ -13,7 +13,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Observation identifies a store and how far its history has come. For one store, later observations follow earlier ones: see After.
+// Observation identifies a store and how far its history has come. For one store, later observations follow earlier
+// ones: see After.
 type Observation struct {
 	Cluster  string `json:"cluster"`          // etcd's id of itself, in hexadecimal as etcdctl prints it
 	Era      int64  `json:"era"`              // how often a restored store has been accepted; -1: the record is unreadable
@@ -23,14 +24,15 @@ type Observation struct {
 	Restored bool   `json:"held,omitempty"`   // the store was put back since; only an acceptance clears it
 }
 
-// RestoredError reports that a store is not a later state of the one observed before: it was restored from a backup, or another store,
-// perhaps an empty one, took its place.
+// RestoredError reports that a store is not a later state of the one observed before: it was restored from a backup, or
+// another store, perhaps an empty one, took its place.
 type RestoredError struct{ Now, Before Observation }
 
 func (e *RestoredError) Error() string {
 	what := fmt.Sprintf("the store was put back to revision %d, and revision %d was seen in it", e.Now.Revision, e.Before.Revision)
 	if e.Now.Revision >= e.Before.Revision {
-		what = fmt.Sprintf("the store was put back to before revision %d, and has gone on to revision %d since", e.Before.Revision, e.Now.Revision)
+		what = fmt.Sprintf("the store was put back to before revision %d, and has gone on to revision %d since",
+			e.Before.Revision, e.Now.Revision)
 	}
 	switch {
 	case e.Now.Era < 0:
@@ -44,8 +46,8 @@ func (e *RestoredError) Error() string {
 	return what
 }
 
-// After returns nil if s can be a later state of the store observed before, or if s has been accepted in its place since; otherwise a
-// *RestoredError. It returns nil if before is the zero Observation.
+// After returns nil if s can be a later state of the store observed before, or if s has been accepted in its place
+// since; otherwise a *RestoredError. It returns nil if before is the zero Observation.
 func (s Observation) After(before Observation) error {
 	switch era := max(s.Era, 0); {
 	case before.Revision == 0, era > before.Era:
@@ -56,8 +58,9 @@ func (s Observation) After(before Observation) error {
 	return nil
 }
 
-// rewound reports whether the cursor of both observations was written earlier than before. The revision of a restored store soon grows past
-// its earlier value, because clients write to it. The revision of one key falls only when a store is restored.
+// rewound reports whether the cursor of both observations was written earlier than before. The revision of a restored
+// store soon grows past its earlier value, because clients write to it. The revision of one key falls only when a store
+// is restored.
 func (s Observation) rewound(before Observation) bool {
 	return s.Job == before.Job && s.Cursor > 0 && s.Cursor < before.Cursor
 }
@@ -66,7 +69,8 @@ func (s Observation) rewound(before Observation) bool {
 // It does not mark a store of another cluster, which stays another, or one with an unreadable record, which proves nothing.
 func (e *RestoredError) Remember() Observation {
 	now, before := e.Now, e.Before
-	if now.Cluster == before.Cluster && (now.Revision < before.Revision || now.rewound(before) || now.Era >= 0 && now.Era < before.Era) {
+	older := now.Revision < before.Revision || now.rewound(before) || now.Era >= 0 && now.Era < before.Era
+	if now.Cluster == before.Cluster && older {
 		before.Restored = true
 	}
 	return before
@@ -79,8 +83,8 @@ type era struct {
 	By  string    `json:"by,omitempty"`
 }
 
-// Observe asks etcd's majority for an observation of the store, with the cursor of a job unless jobName is "". Observations of the same
-// store never go back, whichever member answers.
+// Observe asks etcd's majority for an observation of the store, with the cursor of a job unless jobName is "".
+// Observations of the same store never go back, whichever member answers.
 func (s *Store) Observe(ctx context.Context, jobName string) (Observation, error) {
 	seen, _, err := s.observe(ctx, jobName)
 	return seen, err

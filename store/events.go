@@ -67,7 +67,8 @@ func (s *Store) EventsOf(ctx context.Context, jobs map[string]bool, upTo int64) 
 	return events, nil
 }
 
-// SweepEvents removes the events from before an instant, and returns how many. Only the leader calls it, with the context of its term.
+// SweepEvents removes the events from before an instant, and returns how many. Only the leader calls it, with the
+// context of its term.
 func (s *Store) SweepEvents(ctx context.Context, term election.Term, before time.Time) (removed int, err error) {
 	oldest := []byte(before.UTC().Format(job.EventStamp))
 	removed, err = s.sweep(ctx, term, KindEvents, func(kv *mvccpb.KeyValue) bool {
@@ -81,7 +82,9 @@ func (s *Store) SweepEvents(ctx context.Context, term election.Term, before time
 }
 
 // sweep removes the old records of a kind, several in one transaction, and returns how many.
-func (s *Store) sweep(ctx context.Context, term election.Term, kind Kind, old func(kv *mvccpb.KeyValue) bool) (removed int, err error) {
+func (s *Store) sweep(
+	ctx context.Context, term election.Term, kind Kind, old func(kv *mvccpb.KeyValue) bool,
+) (removed int, err error) {
 	if term.Rev <= 0 {
 		return 0, election.ErrTermLost
 	}

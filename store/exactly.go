@@ -13,8 +13,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// exactly sends a write that creates, replaces or removes one record, as free.do does. Its answer is also right if another client has
-// changed the record since: an unanswered sending of w may have been applied before that change.
+// exactly sends a write that creates, replaces or removes one record, as free.do does. Its answer is also right if
+// another client has changed the record since: an unanswered sending of w may have been applied before that change.
 func (s *Store) exactly(ctx context.Context, w *write) (*written, error) {
 	creates := w.tombstone != "" && w.value != nil
 	for since := max(s.count.reached.get(), w.guards[0].GetModRevision()); ; { // no sending is applied before this revision
@@ -44,9 +44,9 @@ func (s *Store) exactly(ctx context.Context, w *write) (*written, error) {
 // errForgotten is returned if etcd has compacted the revisions that would show the outcome of a write.
 var errForgotten = errors.New("etcd has compacted the revisions that would show it")
 
-// appliedAt returns the revision at which w was applied; zero if it was not, and never will be. w began after revision since, and its
-// last sending was refused. The first change of the record after since decides: if it is not that of w, the guards of w have failed
-// from then on.
+// appliedAt returns the revision at which w was applied; zero if it was not, and never will be. w began after revision
+// since, and its last sending was refused. The first change of the record after since decides: if it is not that of w,
+// the guards of w have failed from then on.
 func (s *Store) appliedAt(ctx context.Context, w *write, since int64) (rev int64, err error) {
 	ctx, cancel := context.WithTimeout(s.ownStream(ctx), tryTimeout)
 	defer cancel()

@@ -68,8 +68,8 @@ func (g *group) send(b *batch) {
 	}
 }
 
-// complete passes each write of a batch what etcd answered to it. A refused write gets the records that exist instead, or the reason why
-// they cannot be read.
+// complete passes each write of a batch what etcd answered to it. A refused write gets the records that exist instead,
+// or the reason why they cannot be read.
 func (g *group) complete(b *batch, resp *pb.TxnResponse) {
 	refused := &batch{}
 	for i, w := range b.writes {
@@ -119,8 +119,8 @@ func (g *group) commit(b *batch) (resp *pb.TxnResponse, err error) {
 	return resp, err
 }
 
-// full ends a batch that etcd refused for lack of space. It sends the deletions again without their tombstones, because etcd still accepts
-// those if they come without puts.
+// full ends a batch that etcd refused for lack of space. It sends the deletions again without their tombstones, because
+// etcd still accepts those if they come without puts.
 func (g *group) full(b *batch) {
 	puts, deletes, stripped := &batch{}, &batch{}, 0
 	for _, w := range b.writes {
@@ -144,8 +144,8 @@ func (g *group) full(b *batch) {
 	}
 }
 
-// readWhenFull returns the result of a write that etcd refused for lack of space. The write may have taken place: etcd may apply the one
-// that raises the alarm, and then refuse it. An earlier unanswered sending keeps the outcome unknown.
+// readWhenFull returns the result of a write that etcd refused for lack of space. The write may have taken place: etcd
+// may apply the one that raises the alarm, and then refuse it. An earlier unanswered sending keeps the outcome unknown.
 func (g *group) readWhenFull(w *write) *written {
 	full := job.ErrFull
 	if w.open {

@@ -13,8 +13,9 @@ import (
 // maxInFlight is how many requests of a group are under way at a time.
 const maxInFlight = 3
 
-// The pace of requests that are not full, and how many of them may leave at once. Under load a request costs more than the writes in it,
-// and a fast disk would otherwise take one request for each write. A leader can wait longer, because it decides ahead of time.
+// The pace of requests that are not full, and how many of them may leave at once. Under load a request costs more than
+// the writes in it, and a fast disk would otherwise take one request for each write. A leader can wait longer, because
+// it decides ahead of time.
 const (
 	pace     = 2 * time.Millisecond // from one request to the next, on average
 	leadPace = 5 * time.Millisecond // likewise, for a leader
@@ -24,9 +25,9 @@ const (
 // yieldEvery is the share of requests that take the writes first that are not urgent: one in so many.
 const yieldEvery = 4
 
-// group commits writes together: those that are ready at the same time share a transaction. While fewer than maxInFlight requests are
-// under way, a write leaves at once, unless many have just left. Under load, writes gather until a request returns. Then urgent ones go
-// first, but one request in yieldEvery takes the others first.
+// group commits writes together: those that are ready at the same time share a transaction. While fewer than
+// maxInFlight requests are under way, a write leaves at once, unless many have just left. Under load, writes gather
+// until a request returns. Then urgent ones go first, but one request in yieldEvery takes the others first.
 type group struct {
 	store   *Store
 	ctx     context.Context // ends the group: unanswered writes then have an unknown outcome
@@ -99,7 +100,8 @@ func (g *group) waitLocked() time.Duration {
 	return time.Until(g.turn)
 }
 
-// do enqueues one write and waits for its result. If ctx ends first, a write that was sent is not sent again, but may still take place.
+// do enqueues one write and waits for its result. If ctx ends first, a write that was sent is not sent again, but may
+// still take place.
 func (g *group) do(ctx context.Context, w *write) (*written, error) {
 	answer := make(chan *written, 1)
 	w.done = func(out *written) { answer <- out }
@@ -151,7 +153,8 @@ func (g *group) nextLocked(w *write) *write {
 	return waiting[0]
 }
 
-// takeLocked removes from the queues what fits into one request. Lanes take turns: the next write of a lane goes to the end of its queue.
+// takeLocked removes from the queues what fits into one request. Lanes take turns: the next write of a lane goes to the
+// end of its queue.
 func (g *group) takeLocked() *batch {
 	b := &batch{}
 	if earliest := time.Now().Add(-burst * g.pace); g.turn.Before(earliest) {
@@ -175,8 +178,8 @@ func (g *group) takeLocked() *batch {
 	return b
 }
 
-// fillLocked moves writes from a queue into b, and returns the writes that follow them in their lanes. Writes that clash with b keep
-// their place in the queue.
+// fillLocked moves writes from a queue into b, and returns the writes that follow them in their lanes. Writes that
+// clash with b keep their place in the queue.
 func (g *group) fillLocked(b *batch, queue *[]*write) (next []*write) {
 	var left []*write
 	for len(*queue) > 0 {

@@ -30,9 +30,10 @@ type order struct {
 
 // orders gathers the handouts of a batch into one order per session of a worker.
 //
-// An order informs the worker; the records decide. An order also has the runs and stops whose own writes were refused. If a request is
-// applied twice, after the worker closed the first order, a second one appears. The runs in such orders carry tokens that their records
-// do not have, so etcd refuses their claims. And a worker kills an attempt only if the run's record says so.
+// An order informs the worker; the records decide. An order also has the runs and stops whose own writes were refused.
+// If a request is applied twice, after the worker closed the first order, a second one appears. The runs in such orders
+// carry tokens that their records do not have, so etcd refuses their claims. And a worker kills an attempt only if the
+// run's record says so.
 type orders struct{ list []*order }
 
 func (o *orders) find(h *handout) *order {
@@ -89,8 +90,8 @@ func (o *order) encode() ([]byte, error) {
 	return append(b, "]}"...), nil
 }
 
-// ops returns the operations that create the orders. They never replace one: if the request is applied twice, the second order would have
-// another revision, and so a wrong token.
+// ops returns the operations that create the orders. They never replace one: if the request is applied twice, the
+// second order would have another revision, and so a wrong token.
 func (o *orders) ops() ([]*pb.RequestOp, error) {
 	ops := make([]*pb.RequestOp, 0, len(o.list))
 	for _, order := range o.list {

@@ -49,7 +49,8 @@ var families = []family{
 	{kind: KindReplicas, mirrored: true, leased: true, noun: "replica", decode: decoder(checkReplica)},
 	{kind: KindWorkers, mirrored: true, leased: true, noun: "worker", decode: decoder(checkWorker)},
 	{
-		kind: KindJobs, mirrored: true, noun: "job", tombstones: true, companions: []Kind{KindCursors, KindNotifyState}, decode: decodeJob,
+		kind: KindJobs, mirrored: true, noun: "job", decode: decodeJob,
+		tombstones: true, companions: []Kind{KindCursors, KindNotifyState},
 	},
 	{kind: KindCursors, mirrored: true, decode: decoder(checkCursor)},
 	{kind: KindRuns, mirrored: true, noun: "run", decode: decoder(checkRun)},

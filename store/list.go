@@ -9,11 +9,11 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// How many keys one request of a list returns. The size of earlier pages predicts how many keys fill pageBytes. Few large pages are cheaper
-// than many small ones, because etcd counts to the end of the range for each request.
+// How many keys one request of a list returns. The size of earlier pages predicts how many keys fill pageBytes. Few
+// large pages are cheaper than many small ones, because etcd counts to the end of the range for each request.
 //
-// The prediction may fail: after runs of a few hundred bytes may come runs that keep their output. A page must fit into the memory of etcd,
-// and two pages into that of this process. Therefore:
+// The prediction may fail: after runs of a few hundred bytes may come runs that keep their output. A page must fit into
+// the memory of etcd, and two pages into that of this process. Therefore:
 //   - Each kind of records is listed on its own and begins with firstPage keys.
 //   - A page has at most growth times as many keys as the page before it.
 //   - A page longer than steadyPage stays within mostBytes even if all its records are as large as the largest so far.
@@ -65,7 +65,8 @@ type page struct {
 func (s *Store) readPage(ctx context.Context, l listing) <-chan page {
 	answer := make(chan page, 1)
 	go func() {
-		resp, err := s.ask(ctx, 10*tryTimeout, l.from, clientv3.WithRange(l.end), clientv3.WithLimit(int64(l.size.keys)), clientv3.WithRev(l.rev))
+		resp, err := s.ask(ctx, 10*tryTimeout, l.from,
+			clientv3.WithRange(l.end), clientv3.WithLimit(int64(l.size.keys)), clientv3.WithRev(l.rev))
 		answer <- page{resp, err}
 	}()
 	return answer

@@ -191,8 +191,8 @@ func (m *Mirror) current(at time.Time) {
 	m.heard = job.Later(m.heard, at)
 }
 
-// Current returns the revision up to which everything is in, zero before the first list. heard is an instant at which the mirror had
-// everything that etcd's majority had. In normal operation it is at most a few seconds ago.
+// Current returns the revision up to which everything is in, zero before the first list. heard is an instant at which
+// the mirror had everything that etcd's majority had. In normal operation it is at most a few seconds ago.
 func (m *Mirror) Current() (rev int64, heard time.Time) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -89,4 +89,5 @@ func (m *Mirror) lastGateLocked() *job.Gate {
 	return &job.Gate{Paused: &job.Pause{At: time.Now().UTC(), Reason: reasonUnreadableGate}}
 }
 
-const reasonUnreadableGate = "the record of the pause of all jobs is unreadable: `rota resume --all` or `rota pause --all` replaces it"
+const reasonUnreadableGate = "the record of the pause of all jobs is unreadable: " +
+	"`rota resume --all` or `rota pause --all` replaces it"

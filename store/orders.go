@@ -14,8 +14,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Orders delivers the orders of a worker, first the existing ones and then new ones, until ctx ends. It may deliver an order more than
-// once. It removes unreadable orders, because nothing else would. OrdersHeard reports how current it is.
+// Orders delivers the orders of a worker, first the existing ones and then new ones, until ctx ends. It may deliver an
+// order more than once. It removes unreadable orders, because nothing else would. OrdersHeard reports how current it
+// is.
 func (s *Store) Orders(ctx context.Context, worker string, deliver func(job.Order)) error {
 	prefix := s.keys.queue(worker)
 	take := func(kv *mvccpb.KeyValue) {
@@ -57,8 +58,8 @@ func (s *Store) CloseOrder(ctx context.Context, worker, id string) error {
 	return nil
 }
 
-// OrdersHeard returns an instant at which Orders had delivered every order; zero before the first. In normal operation it is at most a few
-// seconds ago.
+// OrdersHeard returns an instant at which Orders had delivered every order; zero before the first. In normal operation
+// it is at most a few seconds ago.
 func (s *Store) OrdersHeard() time.Time {
 	if at := s.count.orders.Load(); at != nil {
 		return *at
@@ -69,8 +70,8 @@ func (s *Store) OrdersHeard() time.Time {
 // SweepOrders removes the orders of absent workers, and returns how many. A worker closes its own orders, also those of its earlier
 // sessions, but a worker that never returns closes none. Only the leader calls SweepOrders, with the context of its term.
 //
-// Nothing is lost: orders only inform, and they are for a session that has ended. If a worker of the name returns meanwhile, etcd refuses
-// the removal, and the worker closes the order itself.
+// Nothing is lost: orders only inform, and they are for a session that has ended. If a worker of the name returns
+// meanwhile, etcd refuses the removal, and the worker closes the order itself.
 func (s *Store) SweepOrders(ctx context.Context, term election.Term) (removed int, err error) {
 	if term.Rev <= 0 {
 		return 0, election.ErrTermLost

@@ -18,8 +18,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Presence shows that a worker or a replica is alive: a record on a lease that is renewed until Close. The presence is lost when the lease
-// may have expired, when etcd's majority stops answering other requests, or when another client removes or replaces the record.
+// Presence shows that a worker or a replica is alive: a record on a lease that is renewed until Close. The presence is
+// lost when the lease may have expired, when etcd's majority stops answering other requests, or when another client
+// removes or replaces the record.
 type Presence struct {
 	store  *Store
 	lease  *election.Lease
@@ -35,8 +36,8 @@ type Presence struct {
 	taken bool   // guarded by mu: another session has the record
 }
 
-// PresentWorker grants a lease of ttl and puts w on it. It replaces the record of an earlier session. The new record's session is the
-// presence's ID.
+// PresentWorker grants a lease of ttl and puts w on it. It replaces the record of an earlier session. The new record's
+// session is the presence's ID.
 func (s *Store) PresentWorker(ctx context.Context, w job.Worker, ttl time.Duration) (*Presence, error) {
 	return s.present(ctx, s.keys.record(KindWorkers, w.Name), ttl, func(session string) any { w.Session = session; return w })
 }
@@ -100,8 +101,8 @@ func (p *Presence) Close(ctx context.Context) error {
 
 func (p *Presence) lose() { p.once.Do(func() { close(p.lost) }) }
 
-// replace writes v in place of the present record. It never replaces a record that appears after it has read the present one: if the
-// write is late, that record belongs to a later session.
+// replace writes v in place of the present record. It never replaces a record that appears after it has read the
+// present one: if the write is late, that record belongs to a later session.
 func (p *Presence) replace(ctx context.Context, v any) error {
 	for {
 		rev, err := p.store.revisionOf(ctx, p.key)
@@ -172,8 +173,8 @@ func (p *Presence) follower(ctx context.Context) follower {
 	}
 }
 
-// inspect checks the record at our key. If it belongs to another session, the presence is lost. If it is not the wanted record, somebody
-// wrote it by hand, and inspect repairs it.
+// inspect checks the record at our key. If it belongs to another session, the presence is lost. If it is not the wanted
+// record, somebody wrote it by hand, and inspect repairs it.
 func (p *Presence) inspect(ctx context.Context, kv *mvccpb.KeyValue) {
 	var session struct{ Session string }
 	err := json.Unmarshal(kv.Value, &session)
@@ -206,8 +207,8 @@ func (p *Presence) inspect(ctx context.Context, kv *mvccpb.KeyValue) {
 	}
 }
 
-// EndWorker removes the presence of a worker whose process is proven dead, so that its runs move to other workers at once. Only the leader
-// calls it. The error is job.ErrConflict if the presence has changed.
+// EndWorker removes the presence of a worker whose process is proven dead, so that its runs move to other workers at
+// once. Only the leader calls it. The error is job.ErrConflict if the presence has changed.
 func (s *Store) EndWorker(ctx context.Context, term election.Term, w *job.Worker) error {
 	if term.Rev <= 0 {
 		return election.ErrTermLost

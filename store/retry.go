@@ -25,7 +25,8 @@ const (
 	maxPause   = time.Second
 )
 
-// tries decides how long a try may take, by the latency of earlier ones, and ends the tries under way when etcd elects a new leader.
+// tries decides how long a try may take, by the latency of earlier ones, and ends the tries under way when etcd elects
+// a new leader.
 type tries struct {
 	resend signal // ends all tries under way, so that they are sent again
 
@@ -82,7 +83,8 @@ func untilDefinite(ctx context.Context, open bool, t *tries, send func(ctx conte
 			if !open {
 				return fmt.Errorf("not sent: %w", context.Cause(ctx))
 			}
-			return fmt.Errorf("outcome unknown (%v): %w", last, context.Cause(ctx)) //nolint:errorlint // callers must not match the try's own deadline
+			//nolint:errorlint // callers must not match the deadline of a try
+			return fmt.Errorf("outcome unknown (%v): %w", last, context.Cause(ctx))
 		}
 		sent := time.Now()
 		try, cancel := context.WithTimeout(ctx, limit)
@@ -146,7 +148,9 @@ func isCode(err, want error) bool {
 }
 
 // ask reads from etcd's majority, and asks again if the member that it asks becomes suspect. Each try ends after limit.
-func (s *Store) ask(ctx context.Context, limit time.Duration, key string, opts ...clientv3.OpOption) (resp *clientv3.GetResponse, err error) {
+func (s *Store) ask(
+	ctx context.Context, limit time.Duration, key string, opts ...clientv3.OpOption,
+) (resp *clientv3.GetResponse, err error) {
 	err = s.suspect.restarting(ctx, func(ctx context.Context) (err error) {
 		try, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()

@@ -8,8 +8,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Submit creates a run. If a run of that name exists, Submit returns it with job.ErrConflict. For a caller with an idempotency key, that is
-// the run of an earlier call. It may also be the run of this call: another client may have changed it after an unanswered sending.
+// Submit creates a run. If a run of that name exists, Submit returns it with job.ErrConflict. For a caller with an
+// idempotency key, that is the run of an earlier call. It may also be the run of this call: another client may have
+// changed it after an unanswered sending.
 func (s *Store) Submit(ctx context.Context, r job.Run) (job.Run, error) {
 	w := &write{id: s.ids.next(), lane: r.Job}
 	r.Op, r.Rev = w.id, 0
@@ -19,8 +20,8 @@ func (s *Store) Submit(ctx context.Context, r job.Run) (job.Run, error) {
 	return s.writeRun(ctx, w, r)
 }
 
-// Stop writes a request to end run r, which a worker executes, and hands the worker an order to stop it in the same transaction. Its
-// results are those of Write.
+// Stop writes a request to end run r, which a worker executes, and hands the worker an order to stop it in the same
+// transaction. Its results are those of Write.
 func (s *Store) Stop(ctx context.Context, r job.Run) (job.Run, error) {
 	key := s.keys.run(r.Job, r.ID)
 	w := &write{id: s.ids.next(), lane: key}
@@ -32,11 +33,13 @@ func (s *Store) Stop(ctx context.Context, r job.Run) (job.Run, error) {
 	return s.writeRun(ctx, w, r)
 }
 
-// Write replaces the record of a run at revision r.Rev by r. Workers write claims, outcomes and returned attempts with it, and the API
-// requests to cancel. It waits until the answer is definite or ctx ends; then the write may still take place.
+// Write replaces the record of a run at revision r.Rev by r. Workers write claims, outcomes and returned attempts with
+// it, and the API requests to cancel. It waits until the answer is definite or ctx ends; then the write may still take
+// place.
 //
-// The run comes back with its new revision. With job.ErrConflict, Write returns the present record, the zero Run if there is none. The
-// error is job.ErrUnreadable if the present record is unreadable. Somebody wrote that by hand, and may still repair it.
+// The run comes back with its new revision. With job.ErrConflict, Write returns the present record, the zero Run if
+// there is none. The error is job.ErrUnreadable if the present record is unreadable. Somebody wrote that by hand, and
+// may still repair it.
 func (s *Store) Write(ctx context.Context, r job.Run) (job.Run, error) {
 	key := s.keys.run(r.Job, r.ID)
 	w := &write{id: s.ids.next(), lane: key, urgent: r.State == job.Running} // claims go before outcomes

@@ -41,9 +41,10 @@ func (s *Store) open(ctx context.Context, prefix string, after int64) (*stream, 
 	return nil, fmt.Errorf("watch %s: etcd did not accept it for %v", prefix, maxSilence)
 }
 
-// ownStream returns a context whose watch gets a gRPC stream of its own. The client puts watches with equal metadata on one stream,
-// which has three faults. A stream that hangs is not replaced while another watch uses it. etcd answers RequestProgress only when all
-// its watches are up to date. And the client panics if the server is just canceling one of them.
+// ownStream returns a context whose watch gets a gRPC stream of its own. The client puts watches with equal metadata on
+// one stream, which has three faults. A stream that hangs is not replaced while another watch uses it. etcd answers
+// RequestProgress only when all its watches are up to date. And the client panics if the server is just canceling one
+// of them.
 func (s *Store) ownStream(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "rota-stream", s.ids.next())
 }
@@ -51,12 +52,12 @@ func (s *Store) ownStream(ctx context.Context) context.Context {
 // consumer takes what a watch delivers.
 type consumer struct {
 	apply    func(reached int64, events []*clientv3.Event) // with these, everything up to reached has been delivered
-	current  func(at time.Time)                            // everything that existed at this instant has been delivered; nil: not wanted
+	current  func(at time.Time)                            // everything of this instant has been delivered; may be nil
 	probeNow <-chan struct{}                               // each message asks for a probe at once; may be nil
 }
 
-// read passes to c what the watch delivers, until the watch ends, fails or makes no progress, and ends it. The error says why; it is
-// the context's cause if the caller ended the watch.
+// read passes to c what the watch delivers, until the watch ends, fails or makes no progress, and ends it. The error
+// says why; it is the context's cause if the caller ended the watch.
 func (s *Store) read(w *stream, c consumer) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()

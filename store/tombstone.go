@@ -36,8 +36,8 @@ func (w *write) stripTombstone() {
 	w.stripped, w.open = true, true
 }
 
-// refuseTombstone makes etcd refuse w, a creation, if a tombstone was put at key after a revision, which setTombstoneRev sets. Nothing
-// may be added to w afterwards.
+// refuseTombstone makes etcd refuse w, a creation, if a tombstone was put at key after a revision, which
+// setTombstoneRev sets. Nothing may be added to w afterwards.
 func (w *write) refuseTombstone(key string) {
 	w.tombstone = key
 	w.guards = append(w.guards, notSince(key, 0))

@@ -10,9 +10,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Watch delivers the changes of all mirrored records and events after a revision, those of one revision together. Unlike a Mirror, it
-// delivers whole records and can begin in the past. It begins now if after is 0, and also if what follows after has been compacted or
-// does not exist yet; from is where it begins.
+// Watch delivers the changes of all mirrored records and events after a revision, those of one revision together.
+// Unlike a Mirror, it delivers whole records and can begin in the past. It begins now if after is 0, and also if what
+// follows after has been compacted or does not exist yet; from is where it begins.
 //
 // Watch closes the channel when ctx ends, and when the watch fails or is silent. Until then the caller must keep reading.
 func (s *Store) Watch(ctx context.Context, after int64) (from int64, changes <-chan []job.Change, err error) {
@@ -54,8 +54,8 @@ func (s *Store) send(ctx context.Context, events []*clientv3.Event, out chan<- [
 	}
 }
 
-// compacted reports whether etcd has forgotten what happened at rev. A watch from such a revision ends at once. A revision after now
-// is not compacted.
+// compacted reports whether etcd has forgotten what happened at rev. A watch from such a revision ends at once. A
+// revision after now is not compacted.
 func (s *Store) compacted(ctx context.Context, rev, now int64) bool {
 	if rev > now {
 		return false

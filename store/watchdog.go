@@ -10,9 +10,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// How a silent watch is detected. Every probeEvery, the store asks etcd's majority for its revision. It gives up a watch that has not
-// reached that revision and has made no progress for maxSilence, and also a watch that etcd does not accept for as long. Readiness
-// reports the silence earlier: see MaxSilence in cmd/rota/internal/backend.
+// How a silent watch is detected. Every probeEvery, the store asks etcd's majority for its revision. It gives up a
+// watch that has not reached that revision and has made no progress for maxSilence, and also a watch that etcd does not
+// accept for as long. Readiness reports the silence earlier: see MaxSilence in cmd/rota/internal/backend.
 //
 // When a member becomes suspect, the watch may depend on it: for suspectFor it is probed more often, and has less time.
 const (
@@ -61,7 +61,8 @@ func (w *watchdog) expect(p probed, now time.Time) error {
 		w.want = p
 	}
 	if quiet := now.Sub(job.Later(w.progress, w.want.at)); w.want.rev > w.reached && quiet > p.silence {
-		return fmt.Errorf("watch %s: at revision %d, etcd at %d, and no progress for %v", w.prefix, w.reached, p.rev, quiet.Round(time.Second))
+		return fmt.Errorf("watch %s: at revision %d, etcd at %d, and no progress for %v",
+			w.prefix, w.reached, p.rev, quiet.Round(time.Second))
 	}
 	return nil
 }

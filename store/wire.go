@@ -9,11 +9,14 @@ import (
 	"google.golang.org/grpc"
 )
 
-// The store builds transactions from etcd's messages and sends them by the service behind the client. clientv3 copies every guard three
-// times by reflection. At thousands of writes per second, that takes longer than etcd takes to apply them.
+// The store builds transactions from etcd's messages and sends them by the service behind the client. clientv3 copies
+// every guard three times by reflection. At thousands of writes per second, that takes longer than etcd takes to apply
+// them.
 
 // callOptions are those of clientv3. They let large requests pass, so that etcd refuses them.
-var callOptions = []grpc.CallOption{grpc.WaitForReady(true), grpc.MaxCallSendMsgSize(2 << 20), grpc.MaxCallRecvMsgSize(math.MaxInt32)}
+var callOptions = []grpc.CallOption{
+	grpc.WaitForReady(true), grpc.MaxCallSendMsgSize(2 << 20), grpc.MaxCallRecvMsgSize(math.MaxInt32),
+}
 
 // service returns what c sends its requests to. A client without a network says what that is.
 func service(c *clientv3.Client) pb.KVClient {

@@ -3,29 +3,29 @@ package job
 // MaxDeletions is how many runs one Decision may remove.
 const MaxDeletions = 16
 
-// Decision is one change that a leader wants: at most one run, one cursor and one event of one job, and some of its
-// history, all or nothing.
-// A record's Rev is the revision that it replaces; zero means that it must not exist.
+// Decision is one change that a leader makes, all or nothing. It concerns one job: at most one run, one cursor and one
+// event, and deletions from its history. A record's Rev is the revision that it replaces; zero means that the record
+// must not exist.
 type Decision struct {
 	Job       string
-	JobRev    int64   // the definition that was decided from: refused if it has changed since; 0: not compared
-	Gate      int64   // the gate's revision, 0 if there is none: a slot's new Run, and an armed one, is refused if that has changed since
+	JobRev    int64   // revision of the definition; if it has changed since, the write is refused; 0: not compared
+	Gate      int64   // revision of the gate, 0 if there is none; a change refuses new slots and armed runs
 	Run       *Run    // an armed run is handed to its worker in the same transaction
-	Cursor    *Cursor // moved
+	Cursor    *Cursor // replaced
 	Event     *Event  // created
-	Stop      bool    // Run's worker is told to kill the attempt
-	GaveUp    bool    // Run's last attempt is one that had begun, and that its worker has not ended
+	Stop      bool    // hands Run's worker an order to kill the attempt
+	GaveUp    bool    // the leader ended Run's last attempt, which its worker had begun and not ended
 	Deletions []*Run  // removed from history: terminal runs, at most MaxDeletions
 }
 
-// Applied is what became of a Decision. Either Err is nil and Rev is the revision at which all of it was written, or
-// nothing of it was: then, with ErrConflict, Run and Cursor are the records as they stand, nil where there is none.
+// Applied is the result of a Decision. If Err is nil, all of it was written at Rev. Otherwise nothing was. With
+// ErrConflict, Run and Cursor are the present records, nil where there is none.
 type Applied struct {
 	Rev    int64
 	Err    error
 	Run    *Run
 	Cursor *Cursor
 
-	Unreadable bool // there is a record where the run belongs, but nobody can read it
-	BadCursor  bool // there is a cursor, but nobody can read it
+	Unreadable bool // the run's record exists and is unreadable
+	BadCursor  bool // the cursor exists and is unreadable
 }

@@ -1,13 +1,13 @@
-// Package job is the vocabulary of rota: jobs, slots, runs, attempts, workers, and the rules by which a run changes.
+// Package job is the vocabulary of rota: jobs, slots, runs, attempts, workers, with the rules by which a run changes.
 //
-// It holds data and what follows from them: no clock, no context, no logger, no store. What many definitions have in common is
-// kept for all of them, so that they need less memory; that changes no answer. All that is stored under rota's prefix in etcd is
-// the JSON of its types, but for candidates, takeovers and the era, and the HTTP API shows the same JSON.
+// It holds data and rules about it, without a clock, context, logger or store. Everything that rota stores in etcd is
+// the JSON of these types, except candidates, takeovers and the era. The HTTP API shows the same JSON. Definitions with
+// equal parts share memory for them; that changes no result.
 //
 // # A run's life
 //
-// A run is the one record of a slot (or of one manual trigger, or of one delayed submission). It is never replaced,
-// only moved along these arrows; Run's methods make the moves and refuse every other:
+// A run is the only record of a slot, of a manual trigger or of a delayed submission. It only makes these transitions.
+// Run's methods make them, and refuse every other:
 //
 //	            ┌───────── retry, worker lost or stopped ─────────┐
 //	            ▼                                                 │
@@ -25,16 +25,16 @@
 //	armed   → armed pending running canceled
 //	running → pending succeeded failed timed_out canceled lost
 //
-// A slot is decided when its time has come: its run is armed, waits or is skipped. A leader may arm it ahead of that, while
-// nothing stands in its way. A run that is taken back before its time waits for it in state pending, and only then is its
-// slot decided: so it may still be skipped.
+// A slot is decided at its time: its run is armed, waits or is skipped. A leader may arm a run ahead of its time if
+// nothing blocks it. A run that is recalled before its time becomes pending. Its slot is then decided at its time, and
+// the run may still be skipped.
 //
-// A terminal state is never left, whoever asks. One write of the record may make two moves: a run that loses its worker
-// goes by way of pending to armed with another one.
+// A run never leaves a terminal state. One write of the record may make two transitions: a run that loses its worker
+// goes through pending to armed with another worker.
 //
 // # Revisions
 //
-// Job, Cursor, Run and Worker carry Rev, the store revision at which they were read. It is not part of their JSON.
-// A writer hands Rev back, and the store refuses the write unless the record is still at that revision; zero means
-// "must not exist".
+// Records carry Rev, the store revision at which they were read. It is not part of their JSON. A writer passes Rev
+// back, and the store refuses the write unless the record is still at that revision. Zero means that the record must
+// not exist.
 package job

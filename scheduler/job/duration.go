@@ -9,13 +9,13 @@ import (
 // Duration is a time.Duration whose JSON and YAML are Go's notation, such as "1h30m".
 type Duration time.Duration
 
-// DurationPattern is a regular expression for the notation, but for its sign: no duration of a job is negative.
+// DurationPattern is a regular expression for the notation without a minus sign, because no duration of a job is negative.
 const DurationPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^[+-]?0$`
 
 // Std returns d as the standard library's type.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
-// String is Go's notation without zero units: "1h" and not "1h0m0s".
+// String returns Go's notation without zero units: "1h", not "1h0m0s".
 func (d Duration) String() string {
 	s := time.Duration(d).String()
 	if n := len(s); n > 2 && s[n-2:] == "0s" && s[n-3] == 'm' {
@@ -30,7 +30,7 @@ func (d Duration) String() string {
 // MarshalJSON writes the notation as a string.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
 
-// UnmarshalJSON reads the notation; a bare number is refused, since its unit would be a guess.
+// UnmarshalJSON reads the notation. It refuses a bare number, whose unit is unknown.
 func (d *Duration) UnmarshalJSON(b []byte) error {
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil {

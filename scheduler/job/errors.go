@@ -2,18 +2,18 @@ package job
 
 import "errors"
 
-// The answers that callers of a store tell apart. Everything else is trouble with the store itself.
+// The errors of a store that callers distinguish. Any other error means that the store itself fails.
 var (
-	// ErrConflict is returned when a record is no longer at the revision that the writer read, or exists where it
-	// should not. Losing a race is a normal outcome: nothing was written, look at the record as it stands.
+	// ErrConflict is returned when a record is no longer at the revision that the writer read, or exists although it should not.
+	// Nothing was written. This is a normal result of concurrent writers: read the present record.
 	ErrConflict = errors.New("record has changed")
 	// ErrNotFound is returned when there is no such record.
 	ErrNotFound = errors.New("not found")
-	// ErrUnreadable is returned when there is a record, but nobody can read it: a hand put it there, or a later version did. What
-	// comes with it has nothing but its revision, at which it can be replaced. Asking again does not help.
+	// ErrUnreadable is returned when a record is unreadable, because somebody wrote it by hand or a later version wrote it. Only the
+	// revision of the result is valid; a writer can replace the record at it. Reading again does not help.
 	ErrUnreadable = errors.New("record is unreadable")
 	// ErrTooLarge is returned when a record is too large for the store. Sending it again does not help.
 	ErrTooLarge = errors.New("record too large")
-	// ErrFull is returned when the store has reached its space quota: it takes deletions, but nothing new.
+	// ErrFull is returned when the store has reached its space quota: it accepts only deletions.
 	ErrFull = errors.New("store is out of space")
 )

@@ -2,7 +2,7 @@ package job
 
 import "time"
 
-// Event is a thing worth telling that is not the state of a run. Stored at events/<job>/<id>.
+// Event records something about a job that no run's state shows. Stored at events/<job>/<id>.
 type Event struct {
 	ID      string    `json:"id"` // sorts by time
 	Kind    string    `json:"kind"`
@@ -11,13 +11,13 @@ type Event struct {
 	Reason  string    `json:"reason"`
 	From    time.Time `json:"from,omitzero"`   // first slot of a skipped range
 	To      time.Time `json:"to,omitzero"`     // last slot of a skipped range
-	Count   int       `json:"count,omitempty"` // slots in it; at least so many if Partial
+	Count   int       `json:"count,omitempty"` // slots in it; if Partial, at least so many
 	Partial bool      `json:"partial,omitempty"`
 	Run     string    `json:"run,omitempty"`
 	Attempt int       `json:"attempt,omitempty"`
 	Token   int64     `json:"token,omitempty"`
 	Worker  string    `json:"worker,omitempty"`
-	State   State     `json:"state,omitempty"` // the outcome that came too late
+	State   State     `json:"state,omitempty"` // the late outcome
 	Term    int64     `json:"term,omitempty"`
 
 	Rev int64 `json:"-"`
@@ -26,11 +26,11 @@ type Event struct {
 // The kinds of events.
 const (
 	EventSkipped = "skipped" // a range of slots that has no run records
-	EventFenced  = "fenced"  // an outcome that came after its attempt had been given up
+	EventFenced  = "fenced"  // an outcome that arrived after its attempt was given up
 )
 
-// EventStamp is how the id of an event begins: ids sort by time.
+// EventStamp is the time format that begins the id of an event, so that ids sort by time.
 const EventStamp = "20060102T150405.000Z"
 
-// EventID is the id of an event at an instant, made unique within its job by what.
+// EventID returns the id of an event at an instant. what makes it unique within its job.
 func EventID(at time.Time, what string) string { return at.UTC().Format(EventStamp) + "-" + what }

@@ -10,24 +10,24 @@ type Job struct {
 	Created    time.Time `json:"created"`
 	Updated    time.Time `json:"updated"`
 
-	// Since is the instant from which the present schedule is owed: slots at or before it are nobody's debt, but for those that
-	// the schedule owed when the job was paused. SinceReason says why: created, rescheduled or resumed. SinceGeneration is the
-	// generation that the schedule came with, and Scheduled when that was: Since is later if the job was paused after it.
+	// Since is the instant after which the present schedule counts. Slots at or before it do not run, except those that were undecided
+	// when the job was paused. SinceReason is one of created, rescheduled and resumed. SinceGeneration is the generation that brought
+	// the schedule, at the time Scheduled. Since is later than Scheduled if the job was paused meanwhile.
 	Since           time.Time `json:"since"`
 	SinceReason     string    `json:"since_reason"`
 	SinceGeneration int64     `json:"since_generation,omitempty"`
 	Scheduled       time.Time `json:"scheduled,omitzero"`
-	// Jittered is the jitter of the schedule that took the place of another one when it did: it says which slots are owed, whatever
-	// the jitter becomes. nil for the first schedule, and in records of earlier builds.
+	// Jittered is the jitter that the schedule had when it replaced another one. It decides which slots count, whatever
+	// the jitter becomes. It is nil for the first schedule, and in records of earlier versions.
 	Jittered *Duration `json:"jittered,omitempty"`
-	// Pauses are those under the present schedule that are over, in their order; see Halted.
+	// Pauses are the past pauses under the present schedule, oldest first; see PauseHistory.
 	Pauses []PastPause `json:"pauses,omitempty"`
-	// Notified is since when Spec.Notify names whom it names, of what they are told: nobody is told of what was before. Zero
-	// if it never named anybody.
+	// Notified is when Spec.Notify last changed its notifiers or their occasions. No message is sent about anything
+	// before. Zero if there never was a notifier.
 	Notified time.Time `json:"notified,omitzero"`
 
 	Paused *Pause `json:"paused,omitempty"`
-	Spec   *Spec  `json:"spec"`         // not nil; shared with jobs that say the same, and never changed
+	Spec   *Spec  `json:"spec"`         // not nil; jobs with equal specs share it, so it must not be changed
 	Op     string `json:"op,omitempty"` // id of the write that made this version
 
 	Rev int64 `json:"-"`
@@ -40,35 +40,23 @@ const (
 	SinceResumed     = "resumed"
 )
 
-// Origin says who owns a job's definition.
-type Origin struct {
-	Kind   string `json:"kind"`             // OriginFile or OriginAPI
-	Source string `json:"source,omitempty"` // the file, or who called
-}
-
-// The origins. A job of a file is changed by changing the file; the API refuses to.
-const (
-	OriginFile = "file"
-	OriginAPI  = "api"
-)
-
-// Gate is the cluster-wide pause. Stored at gate.
+// Gate is the pause of all jobs in the cluster. Stored at gate.
 type Gate struct {
 	Paused *Pause      `json:"paused,omitempty"`
 	Since  time.Time   `json:"since,omitzero"`   // when dispatching was last resumed
-	Pauses []PastPause `json:"pauses,omitempty"` // that are over, in their order; see Halted
+	Pauses []PastPause `json:"pauses,omitempty"` // past pauses, oldest first; see PauseHistory
 	Op     string      `json:"op,omitempty"`
 
 	Rev int64 `json:"-"`
 }
 
-// Cursor is how far a job's slots are decided. Stored at cursors/<job>; it only moves forward, and moves in the same
-// transaction that creates the slot's run or states why there is none.
+// Cursor is how far a job's slots are decided. Stored at cursors/<job>. It only moves forward, in the transaction that
+// creates the slot's run or the reason why there is none.
 type Cursor struct {
 	Job        string    `json:"job"`
 	After      time.Time `json:"after"`         // every slot at or before it is decided
 	Next       time.Time `json:"next,omitzero"` // the next slot to dispatch; zero: the schedule is over
-	Generation int64     `json:"generation"`    // of the job that Next was computed from
+	Generation int64     `json:"generation"`    // of the job from which Next was computed
 	Term       int64     `json:"term"`          // of the leader that wrote it
 	Op         string    `json:"op,omitempty"`
 

@@ -12,8 +12,8 @@ const MaxNameLength = 63
 // No job file may define it.
 const AdHoc = "adhoc"
 
-// CheckName says what is wrong with a name, or returns nil for a DNS-1123 label: 1 to 63 lower-case letters, digits
-// and dashes, beginning and ending with a letter or a digit.
+// CheckName returns an error unless the name is a DNS-1123 label: 1 to 63 lower-case letters, digits and dashes, with a
+// letter or a digit at both ends.
 func CheckName(name string) error {
 	switch {
 	case name == "":
@@ -34,7 +34,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// suggestion offers the nearest allowed name, if there is one.
+// suggestion returns a hint with an allowed name; "" if there is none.
 func suggestion(name string) string {
 	var b strings.Builder
 	for _, c := range strings.ToLower(name) {

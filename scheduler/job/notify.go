@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// Occasion is something that happens to a job and that somebody may be told of.
+// Occasion is a reason to send a message about a job.
 type Occasion string
 
 // The occasions.
 const (
 	OnFailure  Occasion = "failure"  // a run failed or timed out, after all its retries
 	OnRecovery Occasion = "recovery" // the first success after a run that failed, timed out or was lost
-	OnMissed   Occasion = "missed"   // slots were passed over, since nobody could dispatch at their time
-	OnLost     Occasion = "lost"     // a run was lost, or an attempt was given up, whether or not it is tried again
+	OnMissed   Occasion = "missed"   // slots passed while no replica could dispatch them
+	OnLost     Occasion = "lost"     // a run was lost, or an attempt was given up, even if it is retried
 )
 
 // Occasions lists every Occasion.
 func Occasions() []Occasion { return []Occasion{OnFailure, OnRecovery, OnMissed, OnLost} }
 
-// Notify is who is told about a job, by name.
+// Notify holds the notifiers of a job, by name.
 type Notify map[string]Notifier
 
-// Notifier is where messages are sent, and on which occasions.
+// Notifier says where messages go, and on which occasions.
 type Notifier struct {
 	URL  string     `json:"url"`            // ${env:} and ${file:} are resolved on the leader, never stored
 	When []Occasion `json:"when,omitempty"` // in the order of Occasions; all of them by default
 }
 
-// Wants says whether n is to be told on one of some occasions, and the first of them.
+// Wants returns the first of some occasions that n wants messages about; false if there is none.
 func (n Notifier) Wants(list []Occasion) (Occasion, bool) {
 	for _, o := range list {
 		if slices.Contains(n.When, o) {
@@ -53,19 +53,20 @@ func (n Notify) withDefaults() Notify {
 	return out
 }
 
-// tellAlike says whether the same are told of the same, wherever that is sent.
-func (n Notify) tellAlike(other Notify) bool {
+// sameMessages reports whether both have the same notifiers with the same occasions. URLs may differ.
+func (n Notify) sameMessages(other Notify) bool {
 	return maps.EqualFunc(n, other, func(a, b Notifier) bool { return slices.Equal(a.When, b.When) })
 }
 
-// NotifyState is what has been told about a job. Stored at told/<job>, and written only after something was told.
+// NotifyState records which messages about a job were sent. Stored at told/<job>. The leader writes it only after it
+// sent a message.
 type NotifyState struct {
 	Job string `json:"job"`
-	// UpTo is the revision up to which everything that is to be told has been.
+	// UpTo is the revision up to which all messages have been sent.
 	UpTo int64 `json:"up_to"`
-	// Failing is the run that failed, timed out or was lost last, if none has succeeded since; "" otherwise.
+	// Failing is the last run that failed, timed out or was lost, if none has succeeded since; otherwise "".
 	Failing string `json:"failing,omitempty"`
-	// Attempts are, of runs that have not ended, the last attempts that were given up and told of.
+	// Attempts holds, for runs that have not ended, the last attempt that was given up and reported.
 	Attempts map[string]int `json:"attempts,omitempty"`
 	At       time.Time      `json:"at"`
 	Term     int64          `json:"term,omitempty"` // of the leader that wrote it

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// ParseJSON reads the record of a run as AppendJSON writes it, into r, in a fraction of the time of encoding/json and to
-// the same end. false means that the record is written otherwise, by a hand or another version, or holds what is too rare to
-// be worth it here: then r is undefined, and the record is encoding/json's.
+// ParseJSON reads a record as AppendJSON writes it into r, with the same result as encoding/json. It returns false if
+// the record has another form, because another program wrote it, or has rare parts. Then r is undefined, and
+// encoding/json must decode the record.
 func (r *Run) ParseJSON(b []byte) bool {
 	s := scanner{b: b}
 	s.run(r)
@@ -117,18 +117,18 @@ func (o *Order) ParseJSON(b []byte) bool {
 	return s.end()
 }
 
-// scanner reads fields in the order in which they are written, each by the text that leads to it. What is missing may be
-// left out, unless the method's name begins with must.
+// scanner reads fields in the order in which they are written, each after its lead, the text before its value. Methods
+// whose name begins with must require the field; for the others it may be missing.
 type scanner struct {
 	b     []byte
 	bad   bool
 	first bool // the next field is the first of an object, and has no comma before it
 }
 
-// end says whether everything was read.
+// end reports whether everything was read.
 func (s *scanner) end() bool { return !s.bad && len(s.b) == 0 }
 
-// next steps over text, if it comes next.
+// next skips text and returns true if it comes next.
 func (s *scanner) next(text string) bool {
 	if s.first {
 		text = text[1:]
@@ -147,7 +147,7 @@ func (s *scanner) expect(text string) {
 	}
 }
 
-// quoted returns what stands between quotes, if there is nothing in it that means something else than itself.
+// quoted returns the text between quotes if it is ASCII without escapes.
 func (s *scanner) quoted() []byte {
 	if len(s.b) == 0 || s.b[0] != '"' {
 		s.bad = true
@@ -181,7 +181,7 @@ func (s *scanner) must(lead string) string {
 	return string(s.quoted())
 }
 
-// kind is must for one of a few values, which then need no memory.
+// kind is must for a RunKind. The known kinds need no allocation.
 func (s *scanner) kind(lead string) RunKind {
 	s.expect(lead)
 	text := s.quoted()
@@ -216,7 +216,7 @@ func (s *scanner) mustNumber(lead string) int64 {
 	return s.digits()
 }
 
-// digits reads a whole number of at most 18 digits, without zeros before it.
+// digits reads a whole number of at most 18 digits without leading zeros.
 func (s *scanner) digits() (n int64) {
 	minus := s.next(`-`)
 	i := 0
@@ -294,7 +294,7 @@ func (s *scanner) instant() time.Time {
 	}
 	t := time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC)
 	if month < 1 || month > 12 || day < 1 || t.Day() != day || hour > 23 || minute > 59 || second > 59 {
-		s.bad = true // time.Date carries over what is too much
+		s.bad = true // time.Date normalizes excess values
 	}
 	return t
 }

@@ -2,7 +2,9 @@ package job
 
 import "time"
 
-// ParseJSON is Run.ParseJSON for a definition. A leader that starts reads all of them.
+// ParseJSON is Run.ParseJSON for a definition. A new leader reads all of them. With this parser and shared specs, a job
+// takes 1,109 bytes and 8.5 µs of processor at the start; without them 1,601 bytes and 16 µs (bench scale -jobs 200000,
+// two runs).
 func (j *Job) ParseJSON(b []byte) bool {
 	s := scanner{b: b}
 	*j = Job{Rev: j.Rev}
@@ -44,7 +46,7 @@ func (s *scanner) pauses() (list []PastPause) {
 	return list
 }
 
-// spec reads what most definitions have. Its fields follow each other without one that is always there.
+// spec reads the fields that most definitions have. Each of them may be missing.
 func (s *scanner) spec(spec *Spec) {
 	s.first = true
 	spec.Description = s.string(`,"description":`)
@@ -83,7 +85,7 @@ func (s *scanner) spec(spec *Spec) {
 	s.first = false
 }
 
-// strings reads a list that is not empty.
+// strings reads a list with at least one element.
 func (s *scanner) strings(lead string) (list []string) {
 	if !s.next(lead) {
 		return nil
@@ -102,7 +104,7 @@ func (s *scanner) rate(lead string) (r Rate) {
 	return r
 }
 
-// times reads a list that is not empty.
+// times reads a list with at least one element.
 func (s *scanner) times(lead string) (list []time.Time) {
 	if !s.next(lead) {
 		return nil

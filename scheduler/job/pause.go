@@ -2,25 +2,24 @@ package job
 
 import "time"
 
-// Pause records that a job, or all jobs, dispatch nothing. Slots that pass meanwhile are skipped with the reason "paused".
+// Pause suspends the dispatch of a job, or of all jobs. Slots that pass meanwhile are skipped with the reason "paused".
 type Pause struct {
 	At     time.Time `json:"at"`
 	By     string    `json:"by,omitempty"`
 	Reason string    `json:"reason,omitempty"`
 }
 
-// PastPause is a pause that is over. What was owed when it began still is.
+// PastPause is a pause that has ended. Slots that were undecided when it began are still dispatched.
 type PastPause struct {
 	From  time.Time `json:"from"`
 	Until time.Time `json:"until"`
 }
 
-// maxPauses bounds how many pauses a record remembers. They are needed as long as slots are undecided that passed before them
-// or in them.
+// maxPauses bounds how many past pauses a record keeps. A pause is needed until all slots before its end are decided.
 const maxPauses = 8
 
-// Halt pauses the job, or resumes it if p is nil, and says whether anything changed. Slots that pass while it is paused
-// are skipped.
+// SetPause returns the job paused by p, or resumed if p is nil, and whether anything changed. Slots that pass during
+// the pause are skipped.
 func (j Job) SetPause(p *Pause, now time.Time) (Job, bool) {
 	if (p == nil) == (j.Paused == nil) {
 		return j, false
@@ -33,7 +32,7 @@ func (j Job) SetPause(p *Pause, now time.Time) (Job, bool) {
 	return j, true
 }
 
-// Halt is Job.Halt for all jobs.
+// SetPause is Job.SetPause for all jobs.
 func (g Gate) SetPause(p *Pause, now time.Time) (Gate, bool) {
 	if (p == nil) == (g.Paused == nil) {
 		return g, false
@@ -46,7 +45,7 @@ func (g Gate) SetPause(p *Pause, now time.Time) (Gate, bool) {
 	return g, true
 }
 
-// remember is list with p, which ends at now. Of too many the first two become one, with what lies between them.
+// remember returns list with p, which ends at now. If there are too many, it joins the first two and the time between them.
 func remember(list []PastPause, p *Pause, now time.Time) []PastPause {
 	next := make([]PastPause, 0, len(list)+1)
 	next = append(append(next, list...), PastPause{From: p.At, Until: now})
@@ -57,19 +56,19 @@ func remember(list []PastPause, p *Pause, now time.Time) []PastPause {
 	return next
 }
 
-// Halted are the times in which the job was paused. Records of earlier builds have no more than the end of the last pause: then
-// nothing from before it is owed.
+// PauseHistory returns the times during which the job was paused. Records of earlier versions hold only the end of the
+// last pause; then no slot before it runs.
 func (j *Job) PauseHistory() []PastPause {
 	if j.SinceReason != SinceResumed {
 		return j.Pauses
 	}
-	return halted(j.Pauses, j.Since)
+	return pauseHistory(j.Pauses, j.Since)
 }
 
-// Halted is Job.Halted for all jobs.
-func (g *Gate) PauseHistory() []PastPause { return halted(g.Pauses, g.Since) }
+// PauseHistory is Job.PauseHistory for all jobs.
+func (g *Gate) PauseHistory() []PastPause { return pauseHistory(g.Pauses, g.Since) }
 
-func halted(list []PastPause, resumed time.Time) []PastPause {
+func pauseHistory(list []PastPause, resumed time.Time) []PastPause {
 	if n := len(list); resumed.IsZero() || n > 0 && list[n-1].Until.Equal(resumed) {
 		return list
 	}

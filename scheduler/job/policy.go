@@ -1,6 +1,6 @@
 package job
 
-// Missed says what becomes of slots that passed while nobody could dispatch.
+// Missed says what happens to slots that passed while no replica could dispatch.
 type Missed string
 
 // The missed policies.
@@ -13,7 +13,7 @@ const (
 // MissedPolicies lists every Missed.
 func MissedPolicies() []Missed { return []Missed{MissedNone, MissedLatest, MissedAll} }
 
-// Overlap says what becomes of a slot when an earlier run of the job is still active.
+// Overlap says what happens to a slot while an earlier run of the job is active.
 type Overlap string
 
 // The overlap policies.
@@ -29,7 +29,7 @@ func OverlapPolicies() []Overlap {
 	return []Overlap{OverlapSkip, OverlapAllow, OverlapReplace, OverlapQueue}
 }
 
-// Delivery says what becomes of an attempt whose worker was lost.
+// Delivery says what happens to an attempt whose worker was lost.
 type Delivery string
 
 // The delivery promises.

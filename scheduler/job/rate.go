@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Rate is how many attempts may begin in how long, such as "10/s". The zero Rate is no bound.
+// Rate bounds how many attempts may begin in a time, such as "10/s". The zero Rate is no bound.
 type Rate struct {
 	Count int
 	Per   time.Duration // a second, a minute or an hour
@@ -36,8 +36,8 @@ func ParseRate(s string) (Rate, error) {
 	return Rate{}, fmt.Errorf("rate %q: write /s, /m or /h after the number, for example \"10/s\"", s)
 }
 
-// Interval is how long after the beginning of one attempt the next may begin: the rate is never exceeded, not even for the
-// shortest time. Zero without a bound.
+// Interval returns the least time between the beginnings of two attempts. So attempts never begin in bursts. It is zero
+// without a bound.
 func (r Rate) Interval() time.Duration {
 	if r.Count <= 0 {
 		return 0
@@ -46,7 +46,7 @@ func (r Rate) Interval() time.Duration {
 	return (r.Per + n - 1) / n
 }
 
-// String is what ParseRate reads.
+// String returns the notation that ParseRate reads.
 func (r Rate) String() string {
 	for _, p := range ratePers {
 		if p.per == r.Per {
@@ -56,7 +56,7 @@ func (r Rate) String() string {
 	return strconv.Itoa(r.Count) + "/" + r.Per.String()
 }
 
-// IsZero says whether there is no bound.
+// IsZero reports whether there is no bound.
 func (r Rate) IsZero() bool { return r == Rate{} }
 
 // MarshalText implements encoding.TextMarshaler.

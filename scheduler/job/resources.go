@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Resources is what the processes of one attempt may use together. Zero stands for no limit.
+// Resources limits what all processes of one attempt may use together. Zero means no limit.
 type Resources struct {
 	Memory Size `json:"memory,omitempty"`
 	CPU    CPUs `json:"cpu,omitempty"`
 	PIDs   int  `json:"pids,omitempty"` // processes and threads that exist at a time
 }
 
-// Kinds lists what of it is limited, as workers announce what they can limit: "cpu", "memory", "pids".
+// Kinds lists the limited resources by the names that workers announce: "cpu", "memory", "pids".
 func (r *Resources) Kinds() (list []string) {
 	if r == nil {
 		return nil
@@ -35,11 +35,11 @@ func (r *Resources) Kinds() (list []string) {
 // Size is a number of bytes. Its JSON is text such as "512MiB".
 type Size int64
 
-// units are those of which a Size is a multiple, by their short names, the smallest first.
+// units are the units of a Size, smallest first.
 var units = []string{"Ki", "Mi", "Gi", "Ti"}
 
-// ParseSize reads "512MiB", "1.5GiB", or without the B as Kubernetes has it. What means different things to different
-// programs is refused: M is 1000² to Kubernetes and 1024² to systemd.
+// ParseSize reads "512MiB" or "1.5GiB", also without the B, as Kubernetes writes it. It refuses ambiguous units: M means 1000² to
+// Kubernetes and 1024² to systemd.
 func ParseSize(text string) (Size, error) {
 	digits := strings.TrimRight(text, "BKMGTPEbkmgtpei ")
 	unit := strings.TrimSuffix(text[len(digits):], "B")
@@ -55,7 +55,7 @@ func ParseSize(text string) (Size, error) {
 	return 0, fmt.Errorf("size %q: write it in KiB, MiB, GiB or TiB, for example \"512MiB\"", text)
 }
 
-// String is the notation with the largest unit of which s is a whole number.
+// String returns the notation with the largest unit that makes s a whole number.
 func (s Size) String() string {
 	for i := len(units) - 1; i >= 0; i-- {
 		if unit := Size(1024) << (10 * i); s != 0 && s%unit == 0 {
@@ -68,7 +68,7 @@ func (s Size) String() string {
 // MarshalJSON writes the notation as a string.
 func (s Size) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// UnmarshalJSON reads the notation; a bare number is refused, since its unit would be a guess.
+// UnmarshalJSON reads the notation. It refuses a bare number, whose unit is unknown.
 func (s *Size) UnmarshalJSON(b []byte) (err error) {
 	var text string
 	if json.Unmarshal(b, &text) != nil {
@@ -81,7 +81,7 @@ func (s *Size) UnmarshalJSON(b []byte) (err error) {
 // CPUs is a number of CPUs, in thousandths. Its JSON is text such as "0.5".
 type CPUs int
 
-// ParseCPUs reads "2", "0.5" or "500m", which is the same: whole thousandths.
+// ParseCPUs reads whole thousandths, such as "2", "0.5" or "500m".
 func ParseCPUs(text string) (CPUs, error) {
 	digits, milli := strings.CutSuffix(text, "m")
 	n, err := parseDecimal(digits)
@@ -94,7 +94,7 @@ func ParseCPUs(text string) (CPUs, error) {
 	return 0, fmt.Errorf("cpu %q: write a number of CPUs, for example \"2\", \"0.5\" or \"500m\"", text)
 }
 
-// String is the number without zeros at its end.
+// String returns the number without trailing zeros.
 func (c CPUs) String() string { return strconv.FormatFloat(float64(c)/1000, 'f', -1, 64) }
 
 // MarshalJSON writes the notation as a string.
@@ -110,7 +110,7 @@ func (c *CPUs) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-// parseDecimal reads digits with at most one point, and neither sign nor exponent.
+// parseDecimal reads digits with at most one point, without sign or exponent.
 func parseDecimal(text string) (float64, error) {
 	if strings.Trim(text, "0123456789.") != "" {
 		return 0, strconv.ErrSyntax

@@ -2,30 +2,31 @@ package job
 
 import (
 	"bytes"
+	"strings"
 	"sync"
 	"unique"
 )
 
-// specs are those that were read lately. Definitions that say the same have one between them: of a million definitions,
-// most differ in their names alone.
-var specs = sharedSpecs{kept: make(map[string]*Spec)}
+// specs holds recently read specs. Definitions with equal specs share one, because most of a million definitions differ
+// only in their names.
+var specs = sharedSpecs{byJSON: make(map[string]*Spec)}
 
-// Bounds of what is kept for sharing.
+// The bounds of sharedSpecs.
 const (
 	maxSharedSpecs = 10_000
-	maxSharedSpec  = 2 << 10 // bytes of JSON: those that are longer are shared by nobody
+	maxSharedSpec  = 2 << 10 // bytes of JSON: longer specs are not shared
 )
 
 type sharedSpecs struct {
-	mu   sync.Mutex
-	kept map[string]*Spec // guarded by mu, by their JSON
+	mu     sync.Mutex
+	byJSON map[string]*Spec // guarded by mu
 }
 
-// get returns the spec that was read from the same text, nil if it is not kept.
+// get returns the spec of a JSON text; nil if there is none.
 func (s *sharedSpecs) get(text []byte) *Spec {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.kept[string(text)]
+	return s.byJSON[string(text)]
 }
 
 func (s *sharedSpecs) put(text []byte, spec *Spec) {
@@ -34,19 +35,19 @@ func (s *sharedSpecs) put(text []byte, spec *Spec) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.kept) >= maxSharedSpecs {
-		clear(s.kept)
+	if len(s.byJSON) >= maxSharedSpecs {
+		clear(s.byJSON)
 	}
-	s.kept[string(text)] = spec
+	s.byJSON[string(text)] = spec
 }
 
-// sharedSpec reads the spec of a definition, or finds it among those that are kept.
+// sharedSpec reads the spec of a definition, or returns an equal one that was read before.
 func (s *scanner) sharedSpec() *Spec {
 	text := s.b[:max(0, len(s.b)-1)] // up to the end of the definition
 	if op := bytes.LastIndex(text, []byte(`,"op":"`)); op >= 0 {
 		text = text[:op]
 	}
-	// Only whole specs are kept, so that what is taken for one by mistake is not found.
+	// Only texts of whole specs are in specs, so a text that is cut at a wrong place is not found.
 	if known := specs.get(text); known != nil {
 		s.b = s.b[len(text):]
 		return known
@@ -63,7 +64,7 @@ func (s *scanner) sharedSpec() *Spec {
 	return spec
 }
 
-// Share lets a spec that nobody else knows yet have in common with others what most of them say.
+// Share makes a new spec share memory with others for the values that most of them have.
 func (s *Spec) Share() {
 	for _, text := range []*string{
 		&s.Timezone, &s.Handler, (*string)(&s.Missed), (*string)(&s.Overlap), (*string)(&s.Delivery),
@@ -76,5 +77,39 @@ func (s *Spec) Share() {
 	}
 }
 
-// usualDST is what Spec.WithDefaults sets.
+// usualDST is the value that Spec.WithDefaults sets.
 var usualDST = Spec{}.WithDefaults().DST
+
+// notifies holds values of Spec.Notify that definitions share. A map of its own would take 500 bytes for each job.
+type notifies struct {
+	mu    sync.Mutex
+	known map[string]Notify // guarded by mu, by content; at most maxNotifies
+}
+
+const maxNotifies = 256
+
+var sharedNotifies notifies
+
+// share returns a Notify equal to n, which must not be changed.
+func (s *notifies) share(n Notify) Notify {
+	if len(n) != 1 { // one notifier is usual, and then names have no order
+		return n
+	}
+	var key strings.Builder
+	for name, to := range n {
+		key.WriteString(name + "\x00" + to.URL)
+		for _, o := range to.When {
+			key.WriteString("\x00" + string(o))
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.known[key.String()]; ok {
+		return known
+	}
+	if s.known == nil || len(s.known) >= maxNotifies {
+		s.known = make(map[string]Notify)
+	}
+	s.known[key.String()] = n
+	return n
+}

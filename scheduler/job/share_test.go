@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// TestDefinitionsShareTheirSpecs: those that say the same have one spec between them, however they are called; those that
-// do not, do not.
-func TestDefinitionsShareTheirSpecs(t *testing.T) {
+// TestDefinitionsShareSpecs checks that definitions with equal specs share one, and others do not.
+func TestDefinitionsShareSpecs(t *testing.T) {
 	read := func(name, op string, spec Spec) *Job {
 		t.Helper()
 		j, _ := Define(nil, name, spec, Origin{Kind: OriginAPI}, time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
@@ -49,9 +48,9 @@ func TestDefinitionsShareTheirSpecs(t *testing.T) {
 	}
 }
 
-// TestSharedSpecsAreBounded fills what is kept with specs that all differ.
+// TestSharedSpecsAreBounded reads more different specs than are kept.
 func TestSharedSpecsAreBounded(t *testing.T) {
-	s := sharedSpecs{kept: make(map[string]*Spec)}
+	s := sharedSpecs{byJSON: make(map[string]*Spec)}
 	var text []byte
 	for i := range 2*maxSharedSpecs + 5 {
 		text = append(text[:0], byte(i), byte(i>>8), byte(i>>16))
@@ -59,8 +58,30 @@ func TestSharedSpecsAreBounded(t *testing.T) {
 		if s.get(text) == nil {
 			t.Fatal("the latest is not kept")
 		}
-		if len(s.kept) > maxSharedSpecs {
-			t.Fatalf("%d are kept", len(s.kept))
+		if len(s.byJSON) > maxSharedSpecs {
+			t.Fatalf("%d are kept", len(s.byJSON))
 		}
+	}
+}
+
+func TestDefinitionsShareNotifiers(t *testing.T) {
+	var all notifies
+	one := Notify{"ops": {URL: "x", When: Occasions()}}
+	first := all.share(one)
+	for name, n := range map[string]Notify{
+		"another url":  {"ops": {URL: "y", When: Occasions()}},
+		"another name": {"dev": {URL: "x", When: Occasions()}},
+		"less":         {"ops": {URL: "x", When: Occasions()[:1]}},
+		"two":          {"ops": {URL: "x", When: Occasions()}, "dev": {URL: "x"}},
+		"none":         nil,
+	} {
+		if got := all.share(n); len(got) != len(n) || got["ops"].URL != n["ops"].URL || len(got["ops"].When) != len(n["ops"].When) {
+			t.Errorf("%s: got %v, want %v", name, got, n)
+		}
+	}
+	again := all.share(Notify{"ops": {URL: "x", When: Occasions()}})
+	first["mark"] = Notifier{}
+	if len(again) != 2 {
+		t.Error("an equal value is not shared")
 	}
 }

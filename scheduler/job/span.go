@@ -2,24 +2,23 @@ package job
 
 import "time"
 
-// clockSlack is how much later than it could have begun an attempt is believed to have begun: longer than orders are under
-// way, as a rule.
+// clockSlack is how long after its earliest begin an attempt may claim to have begun. Orders usually arrive sooner.
 const clockSlack = 10 * time.Second
 
-// Span is when an attempt of r that is over, the i-th of those that its record keeps, began and ended, by the clocks of the
-// leaders. The record has it by its worker's clock, which may be wrong: its beginning is believed as far as what leaders wrote
-// bears it out, and how long it took in any case.
+// Span returns when the i-th kept attempt of r began and ended, by the clocks of the leaders. The record has the times
+// of the worker's clock, which may be wrong. Span uses the begin only as far as times written by leaders allow it, but
+// always uses the duration.
 func (r *Run) Span(i int) (began, ended time.Time) {
 	a := &r.Attempts[i]
 	began = a.Started
-	if i < len(r.Attempts)-1 || r.State == Armed || r.State == Running { // it was over when the next one was given out
+	if i < len(r.Attempts)-1 || r.State == Armed || r.State == Running { // it ended before the next one was armed
 		began = Later(Earlier(began, r.Armed), Later(r.Created, r.Slot))
 	} else {
 		from := Later(r.Armed, r.Slot)    // it may have been armed long before its slot
-		if a.Finished.Equal(r.Finished) { // or else it waits for another one, and Due is of that
+		if a.Finished.Equal(r.Finished) { // otherwise Due is that of the next attempt
 			from = Later(from, r.Due)
 		}
-		began = believed(began, from)
+		began = plausible(began, from)
 	}
 	if a.GivenUp { // by a leader
 		return Earlier(began, a.Finished), a.Finished
@@ -27,28 +26,29 @@ func (r *Run) Span(i int) (began, ended time.Time) {
 	return began, began.Add(max(0, a.Finished.Sub(a.Started)))
 }
 
-// Began is when the present attempt of a run that is running began, by the clocks of the leaders; see Span.
-func (r *Run) Began() time.Time { return believed(r.Started, Later(r.Armed, r.Due)) }
+// Began returns when the present attempt of a running run began, by the clocks of the leaders; see Span.
+func (r *Run) Began() time.Time { return plausible(r.Started, Later(r.Armed, r.Due)) }
 
-// believed is when an attempt began that says when by its worker's clock, and did not before from.
-func believed(started, from time.Time) time.Time {
+// plausible returns started, which the worker's clock measured, if it is soon after from, the earliest possible begin.
+// Otherwise it returns from.
+func plausible(started, from time.Time) time.Time {
 	if started.Before(from) || started.After(from.Add(clockSlack)) {
 		return from
 	}
 	return started
 }
 
-// Ended is when a run that has ended did, by the clocks of the leaders; see Span.
+// Ended returns when a terminal run ended, by the clocks of the leaders; see Span.
 func (r *Run) Ended() time.Time {
 	n := len(r.Attempts)
-	if n == 0 || !r.Attempts[n-1].Finished.Equal(r.Finished) { // nobody was at work
+	if n == 0 || !r.Attempts[n-1].Finished.Equal(r.Finished) { // no attempt ended it
 		return r.Finished
 	}
 	_, ended := r.Span(n - 1)
 	return ended
 }
 
-// Later is the later of two instants.
+// Later returns the later of two instants.
 func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
@@ -56,7 +56,7 @@ func Later(a, b time.Time) time.Time {
 	return a
 }
 
-// Earlier is the earlier of two instants.
+// Earlier returns the earlier of two instants.
 func Earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b

@@ -32,7 +32,7 @@ type Spec struct {
 	Delivery     Delivery          `json:"delivery,omitempty"`
 	Timeout      Duration          `json:"timeout,omitempty"`    // of one attempt
 	KillGrace    Duration          `json:"kill_grace,omitempty"` // between SIGTERM and SIGKILL
-	Heartbeat    Duration          `json:"heartbeat,omitempty"`  // an attempt that reports no progress for so long is ended; 0: none need
+	Heartbeat    Duration          `json:"heartbeat,omitempty"`  // an attempt without progress for so long is ended; 0: never
 	Retry        *Retry            `json:"retry,omitempty"`
 	Priority     int               `json:"priority,omitempty"` // higher goes first when workers are short
 	Workers      map[string]string `json:"workers,omitempty"`  // labels that a worker must have

@@ -2,39 +2,39 @@ package job
 
 import "slices"
 
-// State is where a run is in its life.
+// State is the state of a run.
 type State string
 
 // The states of a run.
 const (
 	Pending   State = "pending"   // waiting for its time, for a worker, for an earlier run or for a retry; Reason says which
-	Armed     State = "armed"     // given to a worker, not begun
+	Armed     State = "armed"     // assigned to a worker, not begun
 	Running   State = "running"   // claimed by its worker
 	Succeeded State = "succeeded" // terminal, as all below
 	Failed    State = "failed"
 	TimedOut  State = "timed_out"
 	Canceled  State = "canceled"
-	Lost      State = "lost"    // its worker vanished, and it may not be tried again
+	Lost      State = "lost"    // its worker was lost, and no retry is allowed
 	Skipped   State = "skipped" // it never started; Reason says why
 )
 
-// States lists every state, the living before the terminal.
+// States lists every state, the terminal ones last.
 func States() []State {
 	return []State{Pending, Armed, Running, Succeeded, Failed, TimedOut, Canceled, Lost, Skipped}
 }
 
-// arrows is the transition table: the diagram in the package's documentation.
-var arrows = []struct {
+// transitions is the table of the diagram in the package's documentation.
+var transitions = []struct {
 	from State
 	to   []State
 }{
-	{"", []State{Pending, Armed, Skipped}}, // birth
+	{"", []State{Pending, Armed, Skipped}}, // a new run
 	{Pending, []State{Armed, Canceled, Skipped}},
 	{Armed, []State{Armed, Pending, Running, Canceled}},
 	{Running, []State{Pending, Succeeded, Failed, TimedOut, Canceled, Lost}},
 }
 
-// Terminal says whether a run in this state is never changed again.
+// Terminal reports whether a run never leaves this state.
 func (s State) Terminal() bool {
 	switch s {
 	case Succeeded, Failed, TimedOut, Canceled, Lost, Skipped:
@@ -43,12 +43,12 @@ func (s State) Terminal() bool {
 	return false
 }
 
-// Valid says whether s is one of States.
+// Valid reports whether s is one of States.
 func (s State) Valid() bool { return slices.Contains(States(), s) }
 
-// May says whether a run in state s may go to state t.
+// CanBecome reports whether a run in state s may go to state t.
 func (s State) CanBecome(t State) bool {
-	for _, a := range arrows {
+	for _, a := range transitions {
 		if a.from == s {
 			return slices.Contains(a.to, t)
 		}

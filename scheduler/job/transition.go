@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TransitionError is returned when a move is not an arrow of the diagram.
+// TransitionError is returned when the diagram does not allow a transition.
 type TransitionError struct {
 	Run      string
 	From, To State
@@ -24,14 +24,14 @@ func (r Run) move(to State) (Run, error) {
 	return r, nil
 }
 
-// Assign gives the run to a worker. Only a leader does; the revision of the transaction becomes the attempt's token.
+// Assign assigns the run to a worker. Only a leader calls it. The revision of its transaction becomes the attempt's fencing token.
 func (r Run) Assign(w *Worker) (Run, error) {
 	from := r.State
 	r, err := r.move(Armed)
 	if err != nil {
 		return r, err
 	}
-	if from != Armed { // an attempt that was never begun keeps its number when it changes hands
+	if from != Armed { // if the attempt has not begun, the next worker takes over its number
 		r.Attempt++
 	}
 	r.Worker, r.Session, r.Token, r.Started, r.Bound = w.Name, w.Session, 0, time.Time{}, 0
@@ -39,7 +39,7 @@ func (r Run) Assign(w *Worker) (Run, error) {
 	return r, nil
 }
 
-// Claim begins the attempt that the record at revision token gave to its worker.
+// Claim begins the attempt. token is the revision of the record that assigned it.
 func (r Run) Claim(token int64, now time.Time) (Run, error) {
 	r, err := r.move(Running)
 	if err != nil {
@@ -49,7 +49,7 @@ func (r Run) Claim(token int64, now time.Time) (Run, error) {
 	return r, nil
 }
 
-// Recall takes an armed run back from a worker that has not begun it. Its attempt does not count.
+// Recall takes an armed run back from its worker, which has not begun it. The attempt does not count.
 func (r Run) Recall(reason string) (Run, error) {
 	r, err := r.move(Pending)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r Run) Recall(reason string) (Run, error) {
 	return r, nil
 }
 
-// Again ends the present attempt with outcome and lets the run wait for another one, not before due.
+// Requeue ends the present attempt with an outcome. The run then waits for another attempt, until due at the earliest.
 func (r Run) Requeue(o Outcome, due time.Time, reason string) (Run, error) {
 	r, err := r.move(Pending)
 	if err != nil {
@@ -84,8 +84,8 @@ func (r Run) Finish(o Outcome) (Run, error) {
 	return r, nil
 }
 
-// Stop asks for the end of the run: at once if no worker has begun it, by way of its worker otherwise.
-// A run that is being stopped already is returned as it is.
+// Stop ends the run at once if no worker has begun it. Otherwise it requests its worker to end it. It returns the run
+// unchanged if that was requested before.
 func (r Run) Stop(c Cancel) (Run, error) {
 	if r.State == Running {
 		if r.Cancel == nil {
@@ -98,14 +98,14 @@ func (r Run) Stop(c Cancel) (Run, error) {
 	if err != nil {
 		return r, err
 	}
-	if from == Armed { // its attempt was never begun, and is none
+	if from == Armed { // its attempt has not begun, and does not count
 		r.Attempt, r.Worker, r.Session, r.Limits = max(0, r.Attempt-1), "", "", nil
 	}
 	r.Cancel, r.Reason, r.Finished = &c, c.Reason, c.At
 	return r, nil
 }
 
-// close appends the present attempt to the finished ones.
+// close appends the present attempt to the finished ones. Of too many it removes some, but counts the lost ones.
 func (r Run) close(o Outcome) Run {
 	kept := r.Attempts
 	if len(kept) >= maxAttempts {
@@ -124,7 +124,7 @@ func (r Run) close(o Outcome) Run {
 	return r
 }
 
-// GiveUp returns the run with its last attempt, which a leader has just ended, marked as given up.
+// GiveUp marks the last attempt as given up by the leader.
 func (r Run) GiveUp() Run {
 	r.Attempts = slices.Clone(r.Attempts)
 	if n := len(r.Attempts); n > 0 {

@@ -8,13 +8,13 @@ import (
 // Worker is the presence of a process that executes attempts. Stored at workers/<name>, on its lease.
 type Worker struct {
 	Name     string            `json:"name"`
-	Session  string            `json:"session"` // hex id of its lease; another session is another incarnation
+	Session  string            `json:"session"` // hex id of its lease; a restarted worker has another one
 	Addr     string            `json:"addr,omitempty"`
 	Capacity int               `json:"capacity"` // attempts that it executes at a time
 	Labels   map[string]string `json:"labels,omitempty"`
 	Handlers []string          `json:"handlers,omitempty"` // registered Go handlers, sorted
-	Limits   []string          `json:"limits,omitempty"`   // kinds of resources that it can limit, sorted: see Resources.Kinds
-	Draining bool              `json:"draining,omitempty"` // takes nothing new
+	Limits   []string          `json:"limits,omitempty"`   // resources that it can limit, sorted: see Resources.Kinds
+	Draining bool              `json:"draining,omitempty"` // it accepts no new runs
 	Started  time.Time         `json:"started"`
 	Version  string            `json:"version,omitempty"`
 	PID      int               `json:"pid,omitempty"`
@@ -22,8 +22,8 @@ type Worker struct {
 	Rev int64 `json:"-"`
 }
 
-// Accepts says whether the worker may execute jobs of this spec: every label matches, it can limit each of the resources
-// and, for a Go handler, the handler is registered.
+// Accepts reports whether the worker may execute jobs of this spec. Every label must match, and the worker must be able
+// to limit each of the resources and have the Go handler.
 func (w *Worker) Accepts(s *Spec) bool {
 	if w.Draining {
 		return false
@@ -58,19 +58,18 @@ type Replica struct {
 	Started   time.Time `json:"started"`
 	PID       int       `json:"pid,omitempty"`
 	FilesHash string    `json:"files_hash,omitempty"` // of the job files that it has read
-	FilesNote string    `json:"files_note,omitempty"` // why they are not in force, if they are not
+	FilesNote string    `json:"files_note,omitempty"` // why they are not in force; "" if they are
 
 	Rev int64 `json:"-"`
 }
 
-// Order is what a leader hands to one worker in one transaction. Stored at queues/<worker>/<id> and deleted by the
-// worker once every run in it is claimed or refused; the store revision that created it is the fencing token of each
-// of its runs.
+// Order is what a leader hands to one worker in one transaction. Stored at queues/<worker>/<id>. The worker deletes it
+// when every run in it is claimed or refused. The revision that created it is the fencing token of each of its runs.
 type Order struct {
 	ID      string   `json:"id"`
-	Session string   `json:"session"`        // of the worker that it is for
-	JobRevs []int64  `json:"jobs,omitempty"` // for each of Runs the revision of the definition that it was armed from; 0: it has its own
-	Stop    []string `json:"stop,omitempty"` // names of runs whose attempt is to be killed: their records say why
+	Session string   `json:"session"`        // of the worker
+	JobRevs []int64  `json:"jobs,omitempty"` // for each of Runs, the revision of its job's definition; 0: the run has its own spec
+	Stop    []string `json:"stop,omitempty"` // names of runs to kill: their records say why
 	Runs    []Run    `json:"runs,omitempty"` // armed runs, as their records were written in the same transaction
 
 	Rev int64 `json:"-"`

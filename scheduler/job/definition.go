@@ -1,0 +1,98 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// Definition is a named record that a job file or the API defines. Job has the same fields, and the state of its
+// schedule between them.
+type Definition[S any] struct {
+	Name       string    `json:"name"`
+	Origin     Origin    `json:"origin"`
+	Generation int64     `json:"generation"` // from 1; rises with every change of Spec
+	Updated    time.Time `json:"updated"`
+	Spec       S         `json:"spec"`
+	Op         string    `json:"op,omitempty"` // id of the write that made this version
+
+	Rev int64 `json:"-"`
+}
+
+// Origin names the owner of a definition.
+type Origin struct {
+	Kind   string `json:"kind"`             // OriginFile or OriginAPI
+	Source string `json:"source,omitempty"` // the file, or the caller
+}
+
+// The origins. The API refuses to change a definition of a file.
+const (
+	OriginFile = "file"
+	OriginAPI  = "api"
+)
+
+// define returns the definition that results from applying spec to cur at now, and whether anything changed. cur nil
+// means that it does not exist.
+func define[S any](cur *Definition[S], name string, spec S, origin Origin, now time.Time) (Definition[S], bool) {
+	if cur == nil {
+		return Definition[S]{Name: name, Origin: origin, Generation: 1, Updated: now, Spec: spec}, true
+	}
+	same := sameJSON(cur.Spec, spec)
+	if same && cur.Origin == origin {
+		return *cur, false
+	}
+	next := *cur
+	if !same {
+		next.Generation++
+	}
+	next.Origin, next.Updated, next.Spec = origin, now, spec
+	return next, true
+}
+
+// Define returns the definition that results from applying spec to cur at now, and whether anything changed. cur nil
+// means that the job does not exist. A pause stays. If the schedule changes, slots of the old one that are undecided
+// are dropped.
+func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job, bool) {
+	spec = spec.WithDefaults()
+	if cur == nil {
+		first := Job{
+			Name: name, Origin: origin, Generation: 1, Created: now, Updated: now,
+			Since: now, SinceReason: SinceCreated, SinceGeneration: 1, Scheduled: now, Spec: &spec,
+		}
+		if len(spec.Notify) > 0 {
+			first.Notified = now
+		}
+		return first, true
+	}
+	if sameJSON(*cur.Spec, spec) && cur.Origin == origin {
+		return *cur, false
+	}
+	next := *cur
+	next.Origin, next.Updated, next.Spec = origin, now, &spec
+	if !sameJSON(*cur.Spec, spec) {
+		next.Generation++
+	}
+	if !cur.Spec.Notify.sameMessages(spec.Notify) {
+		next.Notified = now
+	}
+	if !sameJSON(cur.Spec.when(), spec.when()) {
+		next.Since, next.SinceReason, next.SinceGeneration, next.Scheduled = now, SinceRescheduled, next.Generation, now
+		next.Jittered, next.Pauses = &spec.Jitter, nil
+	}
+	return next, true
+}
+
+// when returns the part of a spec that decides which slots exist.
+func (s Spec) when() Spec {
+	return Spec{
+		Schedule: s.Schedule, Every: s.Every, At: s.At, Timezone: s.Timezone, DST: s.DST,
+		Start: s.Start, End: s.End, Exclude: s.Exclude,
+	}
+}
+
+// sameJSON reports whether two specs have the same stored form.
+func sameJSON[S any](a, b S) bool {
+	x, err1 := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
+}
