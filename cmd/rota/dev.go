@@ -29,6 +29,9 @@ const (
 // devHistory is the number of successful runs that are kept per job. It is larger than in a cluster, for people who try rota.
 const devHistory = 1000
 
+// devReach are the networks that jobs of `rota dev` reach besides those that every job reaches.
+const devReach = "127.0.0.0/8,::1"
+
 // devGrace is the grace period of running attempts when `rota dev` ends.
 const devGrace = 3 * time.Second
 
@@ -166,6 +169,7 @@ func (d *dev) flags(i int) []string {
 		fmt.Sprintf("--http-listen=127.0.0.1:%d", devPort+i),
 		fmt.Sprintf("--etcd-embedded-client=http://127.0.0.1:%d", devClientPort+i),
 		"--worker-shutdown-grace=" + devGrace.String(),
+		"--worker-http-allow=" + devReach, "--notify-http-allow=" + devReach, // the targets are on this machine, too
 		fmt.Sprintf("--history-success=%d", devHistory),
 		"--log-format=text", "--log-level=" + d.level,
 	}

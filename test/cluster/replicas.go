@@ -38,6 +38,12 @@ func (c *Cluster) makeReplicas() {
 	}
 }
 
+// The targets of the tests are on this machine, which jobs and notifiers may not reach by default.
+const (
+	allowWorker = "--worker-http-allow=127.0.0.0/8,::1"
+	allowNotify = "--notify-http-allow=127.0.0.0/8,::1"
+)
+
 // serve returns the arguments of a replica on this machine.
 func (c *Cluster) serve(name string, listen int, etcd ...string) []string {
 	return c.serveAt(name, fmt.Sprintf("127.0.0.1:%d", listen), etcd...)
@@ -47,7 +53,7 @@ func (c *Cluster) serve(name string, listen int, etcd ...string) []string {
 func (c *Cluster) serveAt(name, listen string, etcd ...string) []string {
 	args := append([]string{
 		"serve", "--node-name=" + name, "--node-data-dir=" + filepath.Join(c.Dir, name), "--http-listen=" + listen,
-		"--jobs=" + c.JobFile, "--log-format=text", "--worker-shutdown-grace=3s",
+		"--jobs=" + c.JobFile, "--log-format=text", "--worker-shutdown-grace=3s", allowWorker, allowNotify,
 		"--history-success=1000", // the judge needs the history
 	}, etcd...)
 	if c.cfg.Flags != nil {
@@ -73,7 +79,7 @@ func (c *Cluster) AddWorker(name string, flags ...string) *Node {
 	n := c.newNode(name, port, append([]string{
 		"worker", "--node-name=" + name, "--node-data-dir=" + filepath.Join(c.Dir, name),
 		fmt.Sprintf("--http-listen=127.0.0.1:%d", port), "--etcd-endpoints=" + strings.Join(c.Endpoints(), ","),
-		"--log-format=text", "--worker-shutdown-grace=3s",
+		"--log-format=text", "--worker-shutdown-grace=3s", allowWorker,
 	}, flags...))
 	n.ports = []int{port}
 	c.t.Cleanup(c.checkQueues) // while the worker runs

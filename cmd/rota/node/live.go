@@ -28,6 +28,7 @@ func (n *Node) live(ctx context.Context, stops *closers) (err error) {
 	}
 	background("follow etcd's members", func(ctx context.Context) error { return n.conn.Notify(ctx, n.store) })
 	background("watch the store's age", func(ctx context.Context) error { return n.admission.Watch(ctx, n.fatal) })
+	background("look where the cluster listens", n.listeners.Run)
 	background("watch the space", func(ctx context.Context) error { return n.space.Watch(ctx, n.conn) })
 	if n.cfg.Role == Replica {
 		n.startReplica(background, stops)
@@ -76,7 +77,9 @@ func (n *Node) startReplica(background starter, stops *closers) {
 			return nil
 		})
 	}
-	n.services = send.NewServices(send.ServicesConfig{})
+	n.services = send.NewServices(send.ServicesConfig{
+		Refs: n.references("notify.refs", n.set.Notify.Refs), Reach: n.reach("notify.http", n.set.Notify.HTTP),
+	})
 	stops.add("wait for notifications", func() error { n.services.Close(); return nil })
 	n.scheduler = scheduler.New(planner.Config{
 		WorkerTTL: presence.WorkerTTL, ArmAhead: n.set.Dispatch.Lead(),

@@ -18,6 +18,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/jobfiles"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/listeners"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/metrics"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/presence"
 	"github.com/rota-scheduler/rota/config"
@@ -78,6 +79,7 @@ type Node struct {
 
 	memory    *admission.Memory
 	admission *admission.Gatekeeper
+	listeners *listeners.Listeners
 	conn      *etcdconn.Conn
 	client    *clientv3.Client
 	store     *store.Store
@@ -119,6 +121,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 			Path: n.set.Jobs, Node: n.set.Node.Name, DataDir: n.set.Node.DataDir, Reload: n.cfg.Reload,
 		}, log)
 	}
+	n.openListeners()
 	lock, err := embedded.LockDir(n.set.Node.DataDir, lockPatience) // another process would overwrite what this one remembers
 	if err != nil {
 		return failure.Config(fmt.Errorf("open node.data_dir: %w", err))
@@ -210,8 +213,9 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 	cfg := api.DefaultConfig()
 	cfg.Listen, cfg.Version = n.set.HTTP.Listen, n.cfg.Version
 	cfg.Version.Node = n.set.Node.Name // see checkName
+	cfg.Hosts = append([]string{n.set.Node.Name}, n.set.HTTP.Hosts...)
 	if host, _, err := net.SplitHostPort(n.set.HTTP.Advertise); err == nil {
-		cfg.Hosts = []string{host}
+		cfg.Hosts = append(cfg.Hosts, host)
 	}
 	if cfg.TLS, err = serverTLS(n.set.HTTP.TLS); err != nil {
 		return nil, err
@@ -225,8 +229,11 @@ func (n *Node) works() bool { return n.cfg.Role == WorkerOnly || n.set.Worker.En
 
 // executors returns how attempts of each kind are executed. The caller calls end when no attempt executes any more.
 func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
-	commands := command.New(command.Config{Environ: os.Environ(), Groups: groups}, n.now)
-	requests := httpexec.New(httpexec.Config{Version: n.cfg.Version.Version}, n.now)
+	policy := n.references("worker.refs", n.set.Worker.Refs)
+	commands := command.New(command.Config{Environ: os.Environ(), Groups: groups, Refs: policy}, n.now)
+	requests := httpexec.New(httpexec.Config{
+		Version: n.cfg.Version.Version, Refs: policy, Reach: n.reach("worker.http", n.set.Worker.HTTP),
+	}, n.now)
 	return executor.NewSet(map[string]executor.Executor{
 		"command": commands, "shell": commands, "http": requests, "handler": handler.New(n.cfg.Handlers, n.now),
 	}, n.now), requests.Close

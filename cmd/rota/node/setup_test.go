@@ -96,6 +96,7 @@ func settings(t testing.TB, name string) config.Settings {
 		"ROTA_ETCD_EMBEDDED_PEER=http://" + ports.Addr(t),
 		"ROTA_ELECTION_TTL=2s",
 		"ROTA_WORKER_SHUTDOWN_GRACE=1s",
+		"ROTA_WORKER_HTTP_ALLOW=127.0.0.0/8,::1", "ROTA_NOTIFY_HTTP_ALLOW=127.0.0.0/8,::1", // where the targets of the tests are
 	})
 	if err != nil {
 		t.Fatal(err)

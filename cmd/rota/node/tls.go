@@ -10,8 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/config"
 )
 
-// serverTLS returns how the API speaks TLS; nil for plain HTTP. The certificate is read for each connection, so that a renewed
-// one is used at once.
+// serverTLS returns how the API speaks TLS; nil for plain HTTP. The certificate and the authority of clients are read for each
+// connection. So a renewed certificate is used at once, and a client whose authority was removed is refused at once.
 func serverTLS(t config.ServerTLS) (*tls.Config, error) {
 	if t.Cert == "" {
 		return nil, nil
@@ -27,12 +27,22 @@ func serverTLS(t config.ServerTLS) (*tls.Config, error) {
 			return &cert, err
 		},
 	}
-	if t.ClientCA != "" {
+	if t.ClientCA == "" {
+		return c, nil
+	}
+	if _, err := authority(t.ClientCA); err != nil {
+		return nil, err
+	}
+	c.ClientAuth = tls.RequireAndVerifyClientCert
+	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		pool, err := authority(t.ClientCA)
 		if err != nil {
-			return nil, err
+			return nil, err // nobody is let in while nobody can be verified
 		}
-		c.ClientCAs, c.ClientAuth = pool, tls.RequireAndVerifyClientCert
+		current := c.Clone()
+		current.ClientCAs, current.GetConfigForClient = pool, nil
+		current.SessionTicketsDisabled = true // a resumed session would not be verified again
+		return current, nil
 	}
 	return c, nil
 }

@@ -7,11 +7,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,4 +126,66 @@ func TestTheAPISpeaksTLSAndKnowsItsClients(t *testing.T) {
 		second.HTTP.TLS = certs
 		begin(t, Config{Settings: second, Version: version}).stopped(t, "node name q1 is held by")
 	})
+}
+
+// Access is withdrawn by removing an authority from the file, without a restart.
+func TestARemovedAuthorityIsNotTrusted(t *testing.T) {
+	t.Parallel()
+	own, other := certificates(t), certificates(t)
+	read := func(path string) []byte {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	write := func(text []byte) {
+		if err := os.WriteFile(own.ClientCA, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alone := read(own.ClientCA)
+	server, err := serverTLS(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	go func() { _ = srv.Serve(ln) }() // ends with the test
+	t.Cleanup(func() { _ = srv.Close() })
+	pair, err := tls.LoadX509KeyPair(other.Cert, other.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(alone)
+	sessions := tls.NewLRUClientSessionCache(1) // a client may try to resume
+	asks := func() error {
+		transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
+			RootCAs: roots, Certificates: []tls.Certificate{pair}, ClientSessionCache: sessions,
+		}}
+		resp, err := (&http.Client{Transport: transport, Timeout: 5 * time.Second}).Get("https://" + ln.Addr().String())
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err
+	}
+	if err := asks(); err == nil {
+		t.Error("a client of an unknown authority is let in")
+	}
+	write(slices.Concat(alone, read(other.ClientCA)))
+	if err := asks(); err != nil {
+		t.Errorf("a client of an authority that was added: %v", err)
+	}
+	write(alone)
+	if err := asks(); err == nil {
+		t.Error("a client of an authority that was removed is let in")
+	}
+	write([]byte("garbage"))
+	if err := asks(); err == nil {
+		t.Error("a client is let in while nobody can be verified")
+	}
 }

@@ -18,16 +18,13 @@ var withHost = []string{"bark", "generic", "gotify", "matrix", "mattermost", "nt
 // Shoutrrr dials by itself, so its targets are looked up and checked before. A name that changes between the two look-ups gets
 // past this check. Rota's own webhooks are checked again when they are dialled.
 func (s *Services) checkHost(ctx context.Context, service, full string) error {
-	u, err := url.Parse(full)
-	if s.cfg.Reach == nil || err != nil || !slices.Contains(withHost, service) {
+	u, malformed := url.Parse(full) // the service reports that
+	if s.cfg.Reach == nil || malformed != nil || !slices.Contains(withHost, service) {
 		return nil
 	}
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
-	if err != nil {
-		return nil // a proxy may know the name
-	}
-	port, err := strconv.ParseUint(u.Port(), 10, 16)
-	if err != nil {
+	addrs, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()) // a proxy may know a name that is unknown here
+	port, absent := strconv.ParseUint(u.Port(), 10, 16)
+	if absent != nil {
 		port = 443
 	}
 	for _, addr := range addrs {

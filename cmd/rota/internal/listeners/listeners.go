@@ -1,0 +1,126 @@
+package listeners
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	refresh = 5 * time.Second // between two looks at the cluster
+	lookUp  = 2 * time.Second // for one name
+)
+
+// Config says where to look.
+type Config struct {
+	Local []string // addresses, as host:port or URL, at which this machine has processes of rota or etcd
+	// Peers returns the addresses of the other processes. An error keeps the last ones.
+	Peers func(ctx context.Context) ([]string, error)
+}
+
+// Listeners is safe for concurrent use.
+type Listeners struct {
+	cfg   Config
+	known atomic.Pointer[known]
+}
+
+// known is what one look found.
+type known struct {
+	local   map[netip.Addr]bool // addresses of this machine
+	ports   map[uint16]bool     // at which this machine has processes of rota or etcd
+	targets map[netip.AddrPort]bool
+}
+
+// New looks at this machine alone. Run looks at the others.
+func New(cfg Config) *Listeners {
+	l := &Listeners{cfg: cfg}
+	l.look(context.Background(), nil)
+	return l
+}
+
+// Run looks at the cluster now and then, until ctx ends.
+func (l *Listeners) Run(ctx context.Context) error {
+	var peers []string
+	for {
+		if found, err := l.cfg.Peers(ctx); err == nil {
+			peers = found
+		}
+		l.look(ctx, peers)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(refresh):
+		}
+	}
+}
+
+// At reports whether a process of rota or of etcd listens at an address.
+func (l *Listeners) At(to netip.AddrPort) bool {
+	k, addr := l.known.Load(), to.Addr().Unmap()
+	if k.targets[netip.AddrPortFrom(addr, to.Port())] {
+		return true
+	}
+	return k.ports[to.Port()] && (addr.IsLoopback() || k.local[addr])
+}
+
+// look resolves all addresses. A name that cannot be resolved is tried again at the next look.
+func (l *Listeners) look(ctx context.Context, peers []string) {
+	k := &known{local: localAddrs(), ports: map[uint16]bool{}, targets: map[netip.AddrPort]bool{}}
+	for _, address := range l.cfg.Local {
+		for _, at := range resolve(ctx, address) {
+			k.ports[at.Port()] = true
+		}
+	}
+	for _, address := range peers {
+		for _, at := range resolve(ctx, address) {
+			k.targets[at] = true
+		}
+	}
+	l.known.Store(k)
+}
+
+func localAddrs() map[netip.Addr]bool {
+	all := map[netip.Addr]bool{}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return all // loopback is known without
+	}
+	for _, a := range addrs {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+			all[prefix.Addr().Unmap()] = true
+		}
+	}
+	return all
+}
+
+// resolve returns what an address or a URL leads to.
+func resolve(ctx context.Context, address string) (all []netip.AddrPort) {
+	if u, err := url.Parse(address); err == nil && u.Host != "" && strings.Contains(address, "://") {
+		address = u.Host
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil
+	}
+	number, err := net.DefaultResolver.LookupPort(ctx, "tcp", port)
+	if err != nil {
+		return nil
+	}
+	if host == "" {
+		host = "0.0.0.0"
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookUp)
+	defer cancel()
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil
+	}
+	for _, addr := range addrs {
+		all = append(all, netip.AddrPortFrom(addr.Unmap(), uint16(number)))
+	}
+	return all
+}

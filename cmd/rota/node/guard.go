@@ -1,0 +1,59 @@
+package node
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/listeners"
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/executor/dial"
+	"github.com/rota-scheduler/rota/scheduler/executor/refs"
+)
+
+// openListeners finds out where processes of the cluster listen.
+func (n *Node) openListeners() {
+	e := n.set.Etcd
+	local := []string{n.set.HTTP.Listen, n.set.HTTP.Advertise, e.Embedded.Client, e.Embedded.Peer}
+	n.listeners = listeners.New(listeners.Config{Local: local, Peers: n.peerAddresses})
+}
+
+// peerAddresses returns where the other processes of the cluster listen, and etcd.
+func (n *Node) peerAddresses(ctx context.Context) ([]string, error) {
+	addrs := append(n.conn.Endpoints(), n.set.Etcd.Endpoints...)
+	if n.cfg.Role == WorkerOnly {
+		replicas, err := n.store.Replicas(ctx)
+		for _, r := range replicas {
+			addrs = append(addrs, r.Addr)
+		}
+		return addrs, err
+	}
+	for _, r := range n.mirror.Replicas() {
+		addrs = append(addrs, r.Addr)
+	}
+	for _, w := range n.mirror.Workers() {
+		addrs = append(addrs, w.Addr)
+	}
+	return addrs, nil
+}
+
+// reach returns the guard of the addresses that definitions may reach from this machine.
+func (n *Node) reach(setting string, r config.Reach) *dial.Guard {
+	return dial.New(dial.Config{Setting: setting, Allow: r.Allow, Deny: r.Deny}, n.listeners.At)
+}
+
+// references returns which references definitions may use on this machine. Rota's own keys and data are out of reach.
+func (n *Node) references(setting string, r config.Refs) *refs.Policy {
+	p := &refs.Policy{Setting: setting, Files: r.Files, Env: r.Env, Never: []string{n.set.Node.DataDir}}
+	for _, own := range []string{
+		n.set.HTTP.TLS.Key, n.set.HTTP.TLS.Cert, n.set.Etcd.TLS.Key, n.set.Etcd.TLS.Cert, n.set.Etcd.PasswordFile,
+	} {
+		if own != "" {
+			p.Never = append(p.Never, own)
+		}
+	}
+	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" { // systemd's, for this service alone
+		p.Files = append(p.Files, filepath.Join(dir, "*"))
+	}
+	return p
+}
