@@ -89,6 +89,7 @@ var rules = map[string]rule{
 	// The parts of a process. Each declares the interfaces that it uses; only cmd/rota/node knows all of them.
 	"cmd/rota/internal/atomicfile": {},
 	"cmd/rota/internal/failure":    {},
+	"cmd/rota/internal/listeners":  {},
 	"cmd/rota/internal/loop":       {},
 	"cmd/rota/internal/peer":       {own: []string{"config", "scheduler/api", "scheduler/api/client"}},
 	"cmd/rota/internal/etcdconn": {
@@ -129,7 +130,8 @@ var rules = map[string]rule{
 	},
 	"cmd/rota/node": {
 		own: []string{"cmd/rota/internal/admission", "cmd/rota/internal/backend", "cmd/rota/internal/clocks", "cmd/rota/internal/etcdconn",
-			"cmd/rota/internal/failure", "cmd/rota/internal/jobfiles", "cmd/rota/internal/loop", "cmd/rota/internal/metrics",
+			"cmd/rota/internal/failure", "cmd/rota/internal/jobfiles", "cmd/rota/internal/listeners", "cmd/rota/internal/metrics",
+			"cmd/rota/internal/loop",
 			"cmd/rota/internal/notices", "cmd/rota/internal/peer", "cmd/rota/internal/presence", "config", "election", "scheduler",
 			"scheduler/api", "scheduler/executor/...", "scheduler/job", "scheduler/notify/send", "scheduler/planner", "scheduler/worker",
 			"store", "store/embedded"},
