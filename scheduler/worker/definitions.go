@@ -55,7 +55,7 @@ func (d *definitions) await(ctx context.Context, run *job.Run, rev int64) (*job.
 	defer cancel()
 	delays := newBackoff()
 	for {
-		spec, err := d.spec(limit, run, rev)
+		spec, err := d.fetch(limit, run, rev)
 		if err == nil || errors.Is(err, job.ErrNotFound) {
 			return spec, err
 		}
@@ -66,11 +66,9 @@ func (d *definitions) await(ctx context.Context, run *job.Run, rev int64) (*job.
 	}
 }
 
-// spec is await with a single read. Its error is errOutdated if the store's answer is older than the run.
-func (d *definitions) spec(ctx context.Context, run *job.Run, rev int64) (*job.Spec, error) {
-	if spec := d.cached(run, rev); spec != nil {
-		return spec, nil
-	}
+// fetch reads the job of run, caches it and returns its spec. The error is errOutdated if the store's answer is older than
+// the run.
+func (d *definitions) fetch(ctx context.Context, run *job.Run, rev int64) (*job.Spec, error) {
 	asked := d.now()
 	j, err := d.read(ctx, run.Job)
 	if err != nil {
@@ -84,7 +82,7 @@ func (d *definitions) spec(ctx context.Context, run *job.Run, rev int64) (*job.S
 	return j.Spec, nil
 }
 
-// cached is spec without a read; nil if a read is needed.
+// cached returns the spec without a read; nil if a read is needed.
 func (d *definitions) cached(run *job.Run, rev int64) *job.Spec {
 	if run.Spec != nil {
 		return run.Spec

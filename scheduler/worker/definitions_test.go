@@ -9,6 +9,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
+// specOf returns the spec of run as await does, with a single read.
+func specOf(t *testing.T, d *definitions, run *job.Run, rev int64) (*job.Spec, error) {
+	t.Helper()
+	if spec := d.cached(run, rev); spec != nil {
+		return spec, nil
+	}
+	return d.fetch(t.Context(), run, rev)
+}
+
 func TestDefinitionsAreReadOncePerRevision(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
 	stored := job.Job{Name: "j", Generation: 1, Rev: 5, Spec: &job.Spec{Shell: "one"}}
@@ -20,7 +29,7 @@ func TestDefinitionsAreReadOncePerRevision(t *testing.T) {
 	run := &job.Run{Job: "j", Generation: 1}
 	shell := func(rev int64) (string, error) {
 		t.Helper()
-		spec, err := d.spec(t.Context(), run, rev)
+		spec, err := specOf(t, d, run, rev)
 		if err != nil {
 			return "", err
 		}
@@ -63,18 +72,18 @@ func TestDefinitionsInMemoryAreNotRead(t *testing.T) {
 		now:   time.Now,
 	}
 	run := &job.Run{Job: "j", Generation: 1}
-	if spec, err := d.spec(t.Context(), run, 5); err != nil || spec != known.Spec {
+	if spec, err := specOf(t, d, run, 5); err != nil || spec != known.Spec {
 		t.Errorf("got %v, %v; want the definition in memory", spec, err)
 	}
 	// The definition in memory is too old, or of an earlier job of that name, or the order names no revision.
 	for rev, gen := range map[int64]int64{6: 1, 5: 2, 0: 1} {
 		run.Generation = gen
-		if _, err := d.spec(t.Context(), run, rev); !errors.Is(err, job.ErrNotFound) {
+		if _, err := specOf(t, d, run, rev); !errors.Is(err, job.ErrNotFound) {
 			t.Errorf("revision %d, generation %d: got %v, want the store's answer", rev, gen, err)
 		}
 	}
 	own := &job.Run{Job: "j", Spec: &job.Spec{Shell: "own"}}
-	if spec, err := d.spec(t.Context(), own, 0); err != nil || spec.Shell != "own" {
+	if spec, err := specOf(t, d, own, 0); err != nil || spec.Shell != "own" {
 		t.Errorf("got %v, %v; want the run's own", spec, err)
 	}
 }

@@ -28,17 +28,23 @@
 //
 // A run is one object after the other: an assignment, an armedRun, an attempt and a report.
 //
-//		job.Order ─► assignment ─► armedRun ────────────────► attempt ──────────────► report ─────────────────► store
-//		 receive      assign        prepareClaim, plan: wait    scheduleAttempt: wait   journal.add: sync         journal.remove
-//		                            tryClaim: room, claim       perform, execute        send, deliver
-//		                             │                                                   └─ too late: fenced event
-//		                             ├─ stopped, draining, no room, changed: recall
-//		                             └─ record changed: drop
+//	job.Order
+//	   │  receive                  one order assigns many runs
+//	assignment
+//	   │  assign
+//	armedRun                       waits until shortly before its time, for a place among the executing attempts
+//	   ├─ recall ───────────────►  pending again: stopped, draining, no room, definition changed
+//	   ├─ drop                     the record was changed
+//	   │  claim                    written if the record is unchanged
+//	attempt                        waits for its start
+//	   │  execute                  by the executor of its kind
+//	report                         the outcome, and the retry that policy.DecideRetry grants
+//	   │  journal.add              synced to the local disk
+//	   │  deliver                  written if the record still has the token
+//	   ├─ fencedEvent              otherwise
+//	   │  journal.remove           after a definite answer of the store
+//	store
 //
-//	  - assignment: the run as the leader wrote it.
-//	  - armedRun: waits until shortly before the run's time, and claims it. It belongs to the shift, the time under one
-//	    session, since the leader takes armed runs back when the session ends.
-//	  - attempt: waits for its start, and executes. It belongs to the worker and outlives the shift.
-//	  - report: the outcome and the decision about a retry, which policy.DecideRetry makes. It is in the journal until the
-//	    store has it.
+// Assignments and armed runs belong to the shift, which is the time of the worker under one session: the leader takes them
+// back when the session ends. Attempts and reports belong to the worker and outlive the shift.
 package worker
