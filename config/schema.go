@@ -94,6 +94,9 @@ func inlined(v any) any {
 				out[key] = inlined(value)
 			}
 		}
+		if out["enum"] != nil {
+			out["type"] = "string" // generators of clients want it
+		}
 		return out
 	case []object:
 		out := make([]any, len(v))

@@ -62,7 +62,7 @@ func newFakeCluster() *fakeCluster {
 }
 
 func (f *fakeCluster) backend() api.Backend {
-	return api.Backend{Reader: f, Planner: f, Editor: f, Operator: f, Logs: f}
+	return api.Backend{Replica: f, Logs: f}
 }
 
 func (f *fakeCluster) touchOnPut(name string) {

@@ -37,7 +37,7 @@ func (t *teller) Cluster(context.Context) (api.ClusterView, error) { return t.vi
 func startTeller(t *testing.T, view api.ClusterView) (server string) {
 	fake := newFakeCluster()
 	backend := fake.backend()
-	backend.Reader = &teller{fake, view}
+	backend.Replica = &teller{fake, view}
 	s := httptest.NewServer(api.New(api.DefaultConfig(), backend, hclog.NewNullLogger()).Handler())
 	t.Cleanup(s.Close)
 	return s.URL

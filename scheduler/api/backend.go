@@ -11,17 +11,14 @@ import (
 )
 
 // Backend has the parts that answer requests. A Server does not serve a part that is nil: a worker has Logs, Restorer, Health
-// and Metrics. Planner, Editor and Operator need a Reader.
+// and Metrics.
 //
 // Every method stops when its context ends. The errors of package job, ErrUnavailable, Invalid and Refusal have a status of
 // their own. Every other error becomes a 500.
 type Backend struct {
-	Reader   Reader
-	Planner  Planner
-	Editor   Editor
-	Operator Operator
-	Logs     Logs
+	Replica  Replica // nil in a worker
 	Events   Events
+	Logs     Logs
 	Restorer Restorer
 
 	// Schemas are the JSON Schemas of definitions in requests, by their names in the document: Spec and LimitSpec.
@@ -35,6 +32,14 @@ type Backend struct {
 	Metrics http.Handler     // at /metrics
 	Clock   func() time.Time // at /clock, for processes that compare their clocks with this one
 	Term    func() int64     // at /clock: the term that this process leads, 0 for none; may be nil
+}
+
+// Replica answers the requests about the whole cluster.
+type Replica interface {
+	Reader
+	Planner
+	Editor
+	Operator
 }
 
 // Reader answers from the replica's mirror of the store. It returns ErrUnavailable until the mirror is filled.

@@ -25,9 +25,6 @@ type definition struct {
 
 // registerDefinitions adds the routes that change definitions. A new kind is one more call here.
 func (s *Server) registerDefinitions(doc huma.API) {
-	if s.back.Reader == nil || s.back.Editor == nil {
-		return
-	}
 	define[JobView](s, doc, definition{
 		kind: KindJob, path: "/v1/jobs/{job}", schema: "Spec", reserved: job.AdHoc, remove: "Delete a job",
 	})
@@ -72,7 +69,7 @@ func define[V view[V]](s *Server, doc huma.API, d definition) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, s.notWritten(ctx, d.kind, in.name, pre, s.back.Editor.Delete(ctx, d.kind, in.name, pre, caller(ctx)))
+		return nil, s.notWritten(ctx, d.kind, in.name, pre, s.back.Replica.Delete(ctx, d.kind, in.name, pre, caller(ctx)))
 	})
 	// The body is read as raw JSON, so that a Backend reads it as a job file. The document names its schema.
 	body := doc.OpenAPI().Paths[d.path].Put.RequestBody
@@ -91,7 +88,7 @@ func put[V view[V]](ctx context.Context, s *Server, d definition, in *putDefinit
 	if err != nil {
 		return nil, err
 	}
-	view, created, err := s.back.Editor.Put(ctx, d.kind, in.name, in.Body, pre, caller(ctx))
+	view, created, err := s.back.Replica.Put(ctx, d.kind, in.name, in.Body, pre, caller(ctx))
 	if err != nil {
 		return nil, s.notWritten(ctx, d.kind, in.name, pre, err)
 	}
@@ -130,12 +127,12 @@ func (s *Server) notFound(ctx context.Context, kind, name string, err error) err
 func (s *Server) names(ctx context.Context, kind string) (names []string) {
 	switch kind {
 	case KindJob:
-		jobs, _ := s.back.Reader.Jobs(ctx)
+		jobs, _ := s.back.Replica.Jobs(ctx)
 		for i := range jobs {
 			names = append(names, jobs[i].Job.Name)
 		}
 	case KindLimit:
-		limits, _ := s.back.Reader.Limits(ctx)
+		limits, _ := s.back.Replica.Limits(ctx)
 		for i := range limits {
 			names = append(names, limits[i].Name)
 		}

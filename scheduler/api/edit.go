@@ -26,7 +26,7 @@ func (s *Server) resumeJob(ctx context.Context, in *pauseInput) (*tagged[JobView
 }
 
 func (s *Server) setPause(ctx context.Context, name string, p *job.Pause) (*tagged[JobView], error) {
-	v, err := s.back.Editor.PauseJob(ctx, name, p)
+	v, err := s.back.Replica.PauseJob(ctx, name, p)
 	if err != nil {
 		return nil, s.notFound(ctx, KindJob, name, err)
 	}
@@ -50,7 +50,7 @@ func (s *Server) resumeAll(ctx context.Context, _ *pauseAllInput) (*body[GateVie
 }
 
 func (s *Server) setGate(ctx context.Context, p *job.Pause) (*body[GateView], error) {
-	g, err := s.back.Editor.PauseAll(ctx, p)
+	g, err := s.back.Replica.PauseAll(ctx, p)
 	if err != nil {
 		return nil, err
 	}

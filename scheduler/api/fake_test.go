@@ -46,7 +46,7 @@ func newFake() *fake {
 }
 
 func (f *fake) backend() api.Backend {
-	return api.Backend{Reader: f, Planner: f, Editor: f, Operator: f, Logs: f, Events: f, Restorer: f,
+	return api.Backend{Replica: f, Events: f, Logs: f, Restorer: f,
 		Schemas: map[string]json.RawMessage{"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit)}}
 }
 

@@ -67,10 +67,10 @@ func (s *Server) copyLogs(ctx context.Context, response huma.Context, out io.Rea
 }
 
 func (s *Server) logsNotFound(ctx context.Context, in *logsInput, err error) error {
-	if !errors.Is(err, job.ErrNotFound) || s.back.Reader == nil {
+	if !errors.Is(err, job.ErrNotFound) || s.back.Replica == nil {
 		return err
 	}
-	if _, runErr := s.back.Reader.Run(ctx, in.Job, in.Slot); errors.Is(runErr, job.ErrNotFound) {
+	if _, runErr := s.back.Replica.Run(ctx, in.Job, in.Slot); errors.Is(runErr, job.ErrNotFound) {
 		return s.runNotFound(ctx, in.Job, in.Slot, runErr)
 	}
 	return err

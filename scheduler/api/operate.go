@@ -68,7 +68,7 @@ func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, 
 	}
 	sub.Due = cmp.Or(sub.Due, now)
 
-	v, created, err := s.back.Operator.Submit(ctx, sub)
+	v, created, err := s.back.Replica.Submit(ctx, sub)
 	if err != nil {
 		return nil, s.notFound(ctx, KindJob, name, err)
 	}
@@ -129,7 +129,7 @@ func (s *Server) cancelRun(ctx context.Context, in *struct {
 	if in.Body != nil && in.Body.Reason != "" {
 		c.Reason = in.Body.Reason
 	}
-	v, err := s.back.Operator.Cancel(ctx, in.Job, in.Slot, c)
+	v, err := s.back.Replica.Cancel(ctx, in.Job, in.Slot, c)
 	if err != nil {
 		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)
 	}
@@ -140,7 +140,7 @@ func (s *Server) retryRun(ctx context.Context, in *struct {
 	Job  string `path:"job"`
 	Slot string `path:"slot"`
 }) (*tagged[RunView], error) {
-	v, err := s.back.Operator.Retry(ctx, in.Job, in.Slot, caller(ctx))
+	v, err := s.back.Replica.Retry(ctx, in.Job, in.Slot, caller(ctx))
 	if err != nil {
 		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)
 	}

@@ -41,7 +41,7 @@ func show[V view[V]](status int, v V) *tagged[V] {
 }
 
 func (s *Server) readCluster(ctx context.Context, _ *struct{}) (*body[ClusterView], error) {
-	v, err := s.back.Reader.Cluster(ctx)
+	v, err := s.back.Replica.Cluster(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s *Server) readCluster(ctx context.Context, _ *struct{}) (*body[ClusterVie
 }
 
 func (s *Server) readJobs(ctx context.Context, _ *struct{}) (*body[JobList], error) {
-	jobs, err := s.back.Reader.Jobs(ctx)
+	jobs, err := s.back.Replica.Jobs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (s *Server) readJobs(ctx context.Context, _ *struct{}) (*body[JobList], err
 func (s *Server) readJob(ctx context.Context, in *struct {
 	Job string `path:"job"`
 }) (*tagged[JobView], error) {
-	v, err := s.back.Reader.Job(ctx, in.Job)
+	v, err := s.back.Replica.Job(ctx, in.Job)
 	if err != nil {
 		return nil, s.notFound(ctx, KindJob, in.Job, err)
 	}
@@ -71,7 +71,7 @@ func (s *Server) readJob(ctx context.Context, in *struct {
 }
 
 func (s *Server) readLimits(ctx context.Context, _ *struct{}) (*body[LimitList], error) {
-	limits, err := s.back.Reader.Limits(ctx)
+	limits, err := s.back.Replica.Limits(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +96,13 @@ func (s *Server) readRuns(ctx context.Context, in *struct {
 	if q.After, err = mark(in.Continue); err != nil {
 		return nil, err
 	}
-	runs, err := s.back.Reader.Runs(ctx, q)
+	runs, err := s.back.Replica.Runs(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	// The runs of a deleted job remain, so only an empty answer can mean a wrong name.
 	if len(runs) == 0 && q.Job != "" && q.Job != job.AdHoc {
-		if _, err := s.back.Reader.Job(ctx, q.Job); err != nil {
+		if _, err := s.back.Replica.Job(ctx, q.Job); err != nil {
 			return nil, s.notFound(ctx, KindJob, q.Job, err)
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Server) readRun(ctx context.Context, in *struct {
 	Job  string `path:"job"`
 	Slot string `path:"slot" doc:"The slot, or the id of a run without one"`
 }) (*tagged[RunView], error) {
-	v, err := s.back.Reader.Run(ctx, in.Job, in.Slot)
+	v, err := s.back.Replica.Run(ctx, in.Job, in.Slot)
 	if err != nil {
 		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)
 	}
@@ -126,7 +126,7 @@ func (s *Server) readRun(ctx context.Context, in *struct {
 }
 
 func (s *Server) readWorkers(ctx context.Context, _ *struct{}) (*body[WorkerList], error) {
-	workers, err := s.back.Reader.Workers(ctx)
+	workers, err := s.back.Replica.Workers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (s *Server) readNext(ctx context.Context, in *struct {
 			return nil, err
 		}
 	}
-	v, err := s.back.Planner.Next(ctx, in.Job, from, in.N)
+	v, err := s.back.Replica.Next(ctx, in.Job, from, in.N)
 	if err != nil {
 		return nil, s.notFound(ctx, KindJob, in.Job, err)
 	}
@@ -161,7 +161,7 @@ func (s *Server) readExplain(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.back.Planner.Explain(ctx, in.Job, at)
+	v, err := s.back.Replica.Explain(ctx, in.Job, at)
 	if err != nil {
 		return nil, s.notFound(ctx, KindJob, in.Job, err)
 	}
@@ -174,8 +174,8 @@ func (s *Server) runNotFound(ctx context.Context, jobName, id string, err error)
 	if !errors.Is(err, job.ErrNotFound) {
 		return err
 	}
-	if jobName != job.AdHoc && s.back.Reader != nil {
-		if _, jobErr := s.back.Reader.Job(ctx, jobName); errors.Is(jobErr, job.ErrNotFound) {
+	if jobName != job.AdHoc && s.back.Replica != nil {
+		if _, jobErr := s.back.Replica.Job(ctx, jobName); errors.Is(jobErr, job.ErrNotFound) {
 			return s.notFound(ctx, KindJob, jobName, jobErr)
 		}
 	}

@@ -15,10 +15,12 @@ import (
 func (s *Server) routes() http.Handler {
 	v1, root := http.NewServeMux(), http.NewServeMux()
 	doc := newDocument(v1, s.cfg.Version.Version, s.back.Schemas)
-	s.registerReads(doc)
-	s.registerWrites(doc)
+	if s.back.Replica != nil {
+		s.registerReads(doc)
+		s.registerWrites(doc)
+		s.registerDefinitions(doc)
+	}
 	s.registerRestore(doc)
-	s.registerDefinitions(doc)
 	s.registerStreams(doc)
 	finish(doc)
 
@@ -63,7 +65,7 @@ func (s *Server) knownPaths(mux *http.ServeMux) http.Handler {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
 			writeProblem(w, http.StatusMethodNotAllowed,
 				fmt.Sprintf("%s is not possible here: use %s", r.Method, strings.Join(allowed, " or ")))
-		case s.back.Reader == nil:
+		case s.back.Replica == nil:
 			writeProblem(w, http.StatusNotFound,
 				"nothing here: this process is a worker, which serves logs, health and metrics; ask a replica")
 		default:
@@ -82,9 +84,6 @@ func (s *Server) version(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Server) registerReads(doc huma.API) {
-	if s.back.Reader == nil {
-		return
-	}
 	register(s, doc, operation{
 		id: "read-cluster", method: "GET", path: "/v1/cluster",
 		summary: "The cluster",
@@ -113,9 +112,6 @@ func (s *Server) registerReads(doc huma.API) {
 		id: "list-workers", method: "GET", path: "/v1/workers",
 		summary: "All workers",
 	}, s.readWorkers)
-	if s.back.Planner == nil {
-		return
-	}
 	register(s, doc, operation{
 		id: "next-slots", method: "GET", path: "/v1/jobs/{job}/next",
 		summary: "The slots to come", errors: []int{404, 409},
@@ -127,45 +123,38 @@ func (s *Server) registerReads(doc huma.API) {
 }
 
 func (s *Server) registerWrites(doc huma.API) {
-	if s.back.Reader == nil {
-		return
-	}
-	if s.back.Editor != nil {
-		register(s, doc, operation{
-			id: "pause-job", method: "POST", path: "/v1/jobs/{job}/pause",
-			summary: "Pause a job", errors: []int{403, 404, 409},
-		}, s.pauseJob)
-		register(s, doc, operation{
-			id: "resume-job", method: "POST", path: "/v1/jobs/{job}/resume",
-			summary: "Resume a job", errors: []int{403, 404, 409},
-		}, s.resumeJob)
-		register(s, doc, operation{
-			id: "pause-all", method: "POST", path: "/v1/pause",
-			summary: "Pause all jobs", errors: []int{403, 409},
-		}, s.pauseAll)
-		register(s, doc, operation{
-			id: "resume-all", method: "POST", path: "/v1/resume",
-			summary: "Resume all jobs", errors: []int{403, 409},
-		}, s.resumeAll)
-	}
-	if s.back.Operator != nil {
-		register(s, doc, operation{
-			id: "submit-run", method: "POST", path: "/v1/jobs/{job}/runs",
-			summary: "Run a job now or later; 200 if the key was used before", status: 201, errors: []int{403, 404, 409, 413, 507},
-		}, s.submitRun)
-		register(s, doc, operation{
-			id: "submit-command", method: "POST", path: "/v1/runs",
-			summary: "Run a command now or later; 200 if the key was used before", status: 201, errors: []int{403, 409, 413, 507},
-		}, s.submitAdHoc)
-		register(s, doc, operation{
-			id: "cancel-run", method: "POST", path: "/v1/runs/{job}/{slot}/cancel",
-			summary: "Ask for the end of a run", errors: []int{403, 404, 409},
-		}, s.cancelRun)
-		register(s, doc, operation{
-			id: "retry-run", method: "POST", path: "/v1/runs/{job}/{slot}/retry",
-			summary: "Repeat an ended run as a new run", status: 201, errors: []int{403, 404, 409, 507},
-		}, s.retryRun)
-	}
+	register(s, doc, operation{
+		id: "pause-job", method: "POST", path: "/v1/jobs/{job}/pause",
+		summary: "Pause a job", errors: []int{403, 404, 409},
+	}, s.pauseJob)
+	register(s, doc, operation{
+		id: "resume-job", method: "POST", path: "/v1/jobs/{job}/resume",
+		summary: "Resume a job", errors: []int{403, 404, 409},
+	}, s.resumeJob)
+	register(s, doc, operation{
+		id: "pause-all", method: "POST", path: "/v1/pause",
+		summary: "Pause all jobs", errors: []int{403, 409},
+	}, s.pauseAll)
+	register(s, doc, operation{
+		id: "resume-all", method: "POST", path: "/v1/resume",
+		summary: "Resume all jobs", errors: []int{403, 409},
+	}, s.resumeAll)
+	register(s, doc, operation{
+		id: "submit-run", method: "POST", path: "/v1/jobs/{job}/runs",
+		summary: "Run a job now or later; 200 if the key was used before", status: 201, errors: []int{403, 404, 409, 413, 507},
+	}, s.submitRun)
+	register(s, doc, operation{
+		id: "submit-command", method: "POST", path: "/v1/runs",
+		summary: "Run a command now or later; 200 if the key was used before", status: 201, errors: []int{403, 409, 413, 507},
+	}, s.submitAdHoc)
+	register(s, doc, operation{
+		id: "cancel-run", method: "POST", path: "/v1/runs/{job}/{slot}/cancel",
+		summary: "Ask for the end of a run", errors: []int{403, 404, 409},
+	}, s.cancelRun)
+	register(s, doc, operation{
+		id: "retry-run", method: "POST", path: "/v1/runs/{job}/{slot}/retry",
+		summary: "Repeat an ended run as a new run", status: 201, errors: []int{403, 404, 409, 507},
+	}, s.retryRun)
 }
 
 func (s *Server) registerRestore(doc huma.API) {

@@ -36,7 +36,7 @@ type Spec struct {
 	Retry        *Retry            `json:"retry,omitempty"`
 	Priority     int               `json:"priority,omitempty"` // higher goes first when workers are short
 	Workers      map[string]string `json:"workers,omitempty"`  // labels that a worker must have
-	Notify       Notify            `json:"notify,omitempty"`   // who is told of what
+	Notify       Notify            `json:"notify,omitempty"`   // the notifiers that report about the job
 	Limits       []string          `json:"limits,omitempty"`   // names of cluster-wide limits
 	Rate         Rate              `json:"rate,omitzero"`      // at which its attempts begin at most
 	Breaker      *Breaker          `json:"breaker,omitempty"`

@@ -106,10 +106,7 @@ type Backend struct {
 }
 
 var (
-	_ api.Reader   = (*Backend)(nil)
-	_ api.Planner  = (*Backend)(nil)
-	_ api.Editor   = (*Backend)(nil)
-	_ api.Operator = (*Backend)(nil)
+	_ api.Replica  = (*Backend)(nil)
 	_ api.Logs     = (*Backend)(nil)
 	_ api.Events   = (*Backend)(nil)
 	_ api.Restorer = (*Backend)(nil)
@@ -136,7 +133,7 @@ func (b *Backend) Parts() api.Backend {
 	parts := api.Backend{Logs: b, Restorer: b, Metrics: b.cfg.Metrics, Clock: b.cfg.Now, Health: b.health()}
 	if !b.cfg.WorkerOnly {
 		parts.Term, parts.Now = b.term, b.now
-		parts.Reader, parts.Planner, parts.Editor, parts.Operator, parts.Events = b, b, b, b, b
+		parts.Replica, parts.Events = b, b
 		parts.Schemas = map[string]json.RawMessage{
 			"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit),
 		}
