@@ -108,9 +108,9 @@ func (l *Lease) Deadline() time.Time {
 // Call it before Run, and only if this process sends requests to the quorum all the time.
 func (l *Lease) RequireContact(c *QuorumContact) { l.contact = c }
 
-// Run renews the lease. It returns nil when ctx ends, and leaves the lease as it is. It returns an error that wraps ErrLeaseLost
-// and the reason as soon as the deadline has passed, etcd says that the lease is gone, the quorum is silent, or the machine was
-// suspended.
+// Run renews the lease. It returns nil when ctx ends, and leaves the lease as it is. If the lease is lost, it returns an error
+// that wraps ErrLeaseLost and the reason: the deadline has passed, etcd says that the lease is gone, the quorum is silent, or the
+// machine was suspended.
 func (l *Lease) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()

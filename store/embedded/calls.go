@@ -79,7 +79,9 @@ func (g *callGuard) Put(ctx context.Context, in *pb.PutRequest, opts ...grpc.Cal
 	return guarded(ctx, g, in, opts, g.KVClient.Put)
 }
 
-func (g *callGuard) DeleteRange(ctx context.Context, in *pb.DeleteRangeRequest, opts ...grpc.CallOption) (*pb.DeleteRangeResponse, error) {
+func (g *callGuard) DeleteRange(
+	ctx context.Context, in *pb.DeleteRangeRequest, opts ...grpc.CallOption,
+) (*pb.DeleteRangeResponse, error) {
 	return guarded(ctx, g, in, opts, g.KVClient.DeleteRange)
 }
 
@@ -87,7 +89,9 @@ func (g *callGuard) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.Cal
 	return guarded(ctx, g, in, opts, g.KVClient.Txn)
 }
 
-func (g *callGuard) Compact(ctx context.Context, in *pb.CompactionRequest, opts ...grpc.CallOption) (*pb.CompactionResponse, error) {
+func (g *callGuard) Compact(
+	ctx context.Context, in *pb.CompactionRequest, opts ...grpc.CallOption,
+) (*pb.CompactionResponse, error) {
 	return guarded(ctx, g, in, opts, g.KVClient.Compact)
 }
 

@@ -100,7 +100,7 @@ func TestLogBelowLevelIsNotWritten(t *testing.T) {
 	if got := lines.String(); got != "" {
 		t.Errorf("got %q, want nothing", got)
 	}
-	if p := core.state.failure.Load(); p == nil || *p != why {
+	if p := core.state.failure.Load(); p == nil || !errors.Is(*p, why) {
 		t.Errorf("failure: got %v, want %v", p, why)
 	}
 }

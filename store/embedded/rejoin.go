@@ -23,8 +23,9 @@ const lostData = "%[4]s member %[1]s, and %[2]s holds no data of it: restore the
 const otherMembers = "correct etcd.embedded.cluster, or follow docs/how-to/grow-to-three.md or docs/how-to/replace-a-member.md"
 
 // added reports whether this member, which has no data, must join a running cluster. In that case an operator has removed the
-// member that had its URL and lost its data, and has added it again (etcdctl member add). A member with data uses its data. A member
-// of a new cluster starts without data. Every other member is rejected, because it would form a second cluster beside the first.
+// member that had its URL and lost its data, and has added it again (etcdctl member add). A member with data uses its data.
+// A member of a new cluster starts without data. Every other member is rejected, because it would form a second cluster beside
+// the first.
 func (s *Server) added(ctx context.Context, e *embed.Config) (bool, error) {
 	others := s.cfg.others()
 	if len(others) > 0 && servedAlone(s.cfg.Dir) {
@@ -66,7 +67,7 @@ func servedAlone(dir string) bool {
 	if err != nil {
 		return false
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	alone := false
 	_ = db.View(func(tx *bolt.Tx) error {
 		members, cluster := tx.Bucket(schema.Members.Name()), tx.Bucket(schema.Cluster.Name())

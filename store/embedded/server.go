@@ -216,7 +216,7 @@ func (s *Server) stop() {
 	s.grpcMu.Unlock()
 	callers.Wait()
 	if s.client != nil {
-		s.client.Close() // its error only says that its context is cancelled
+		_ = s.client.Close() // its error only says that its context is cancelled
 	}
 	s.etcd.Server.HardStop()
 	s.etcd.Close()

@@ -119,7 +119,7 @@ type nodeConfig struct {
 
 // start starts the nodes, and returns when all are ready and one leads.
 func (o *options) start(ctx context.Context, list []member, cfg nodeConfig) (*cluster, error) {
-	var log io.Writer = io.Discard
+	log := io.Discard
 	if o.verbose {
 		log = os.Stderr
 	}

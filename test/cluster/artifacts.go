@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Keep records the findings about a history. If the test has failed when it ends, or if ROTA_TEST_ARTIFACTS is set, it writes
+// Keep records the findings about a history. If the test has failed, or ROTA_TEST_ARTIFACTS is set, it writes
 // the history, a picture, and a page about each inconsistent list of calls, and logs their paths. They are in the folder of
 // ROTA_TEST_ARTIFACTS, in the one of go test -artifacts, or in a new temporary folder.
 func Keep(t testing.TB, h history.History, v history.Verdict) {
@@ -68,5 +68,6 @@ func artifacts(t testing.TB) (string, error) {
 	if f := flag.Lookup("test.artifacts"); f != nil && f.Value.String() == "true" {
 		return t.ArtifactDir(), nil // otherwise this folder is removed after the test
 	}
+	//nolint:usetesting // The files must outlive the test.
 	return os.MkdirTemp("", "rota-"+filepath.Base(t.Name())+"-")
 }

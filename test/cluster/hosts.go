@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -52,7 +53,7 @@ func (c *Cluster) makeReplicasOn(p Place) {
 		listen := fmt.Sprintf("%s:%d", h.Addr, hostAPI)
 		n := c.addNode(h.Process(c.t, c.cfg.Binary, h.Name, c.serveAt(h.Name, listen, etcdOn(h, p, members)...)...), "http://"+listen)
 		if p.Endpoints == nil {
-			n.Etcd = fmt.Sprintf("http://%s:%d", h.Addr, hostClient)
+			n.Etcd = "http://" + net.JoinHostPort(h.Addr, strconv.Itoa(hostClient))
 		}
 		c.replicas = append(c.replicas, n)
 	}

@@ -87,7 +87,7 @@ func TestOverload(t *testing.T) {
 	}
 	for i := range urgent {
 		name := fmt.Sprintf("urgent-%d", i)
-		n := len(slots(succeeded(c, name)).between(began, over))
+		n := len(succeeded(c, name).between(began, over))
 		if want := int(overload.Seconds()) / 2; n < want {
 			t.Errorf("%s ran %d times in %v of overload, want at least %d: it is starved", name, n, overload, want)
 		}

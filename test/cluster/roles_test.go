@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -124,7 +125,7 @@ func playWriter() error {
 	defer resp.Body.Close()
 	said, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("target answers %s: %s %v", resp.Status, said, err)
+		return errors.Join(fmt.Errorf("target answers %s: %s", resp.Status, said), err)
 	}
 	return nil
 }

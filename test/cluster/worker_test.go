@@ -117,7 +117,8 @@ func onlyRun(t *testing.T, c *Cluster, name string) (run job.Run) {
 		if len(runs) > 1 {
 			t.Fatalf("job %s has %d runs, want 1", name, len(runs))
 		}
-		for _, run = range runs {
+		for _, r := range runs {
+			run = r
 		}
 		return len(runs) == 1
 	})

@@ -1,6 +1,6 @@
 // Package history judges a cluster by what independent recorders wrote about it.
 //
-// A History has several sources: the requests of clients and their answers, every version of every key of the store, the
+// A History has four sources: the requests of clients with their answers, every version of every key of the store, the
 // effects that the targets of jobs saw (requests, or lines that commands wrote), and the faults of the test. Judge compares
 // them with what rota promises.
 //

@@ -3,6 +3,7 @@ package network
 import (
 	"context"
 	"fmt"
+	"net"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -36,7 +37,7 @@ func StartMembers(t testing.TB, lab *Lab, binary string, hosts []cluster.Host, f
 		peers = append(peers, fmt.Sprintf("%s=http://%s:2380", h.Name, h.Addr))
 	}
 	for _, h := range hosts {
-		client := fmt.Sprintf("http://%s:2379", h.Addr)
+		client := "http://" + net.JoinHostPort(h.Addr, "2379")
 		p := h.Process(t, binary, h.Name, "-name="+h.Name, "-dir="+filepath.Join(dir, h.Name), "-client="+client,
 			fmt.Sprintf("-peer=http://%s:2380", h.Addr), "-cluster="+strings.Join(peers, ","))
 		p.Start()

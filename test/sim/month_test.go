@@ -211,7 +211,8 @@ func (m *month) measure() (s size) {
 
 // judge compares the sizes with the retention.
 func (m *month) judge(sizes []size) {
-	want := int(m.length/time.Minute-m.length/m.away*(absence/time.Minute)) * m.jobs * 9 / 10
+	minutes := func(d time.Duration) int { return int(d / time.Minute) }
+	want := (minutes(m.length) - int(m.length/m.away)*minutes(absence)) * m.jobs * 9 / 10
 	if m.ended < want {
 		m.t.Errorf("%d runs, want %d: too few to mean anything", m.ended, want)
 	}

@@ -49,7 +49,8 @@ func (w *world) storm(end time.Time, gap time.Duration) {
 			return
 		}
 		d := throw(w.plan.seed, "harm", time.Now().UnixNano())
-		for !w.harm(d) && spared {
+		for made := w.harm(d); !made && spared; {
+			made = w.harm(d)
 		}
 		spared = false
 		w.at(aroundSlot(d, time.Now().Add(time.Duration(d.ExpFloat64()*float64(gap)))), next)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -213,8 +214,8 @@ type stops struct{ steps []func() }
 func (s *stops) add(end func()) { s.steps = append(s.steps, end) }
 
 func (s *stops) run() {
-	for i := len(s.steps) - 1; i >= 0; i-- {
-		s.steps[i]()
+	for _, step := range slices.Backward(s.steps) {
+		step()
 	}
 }
 

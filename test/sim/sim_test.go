@@ -96,6 +96,7 @@ func disks(t *testing.T) string {
 	if info, err := os.Stat(memory); err != nil || !info.IsDir() {
 		return t.TempDir()
 	}
+	//nolint:usetesting // t.TempDir is on a disk.
 	dir, err := os.MkdirTemp(memory, "rota-sim-"+strings.ReplaceAll(t.Name(), "/", "-")+"-")
 	if err != nil {
 		return t.TempDir()

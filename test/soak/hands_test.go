@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -141,7 +142,7 @@ func (n *nemesis) revoke() (string, error) {
 	resp, err := n.etcd.Get(ctx, cluster.Prefix+"/workers/"+victim.Name)
 	cancel()
 	if err != nil || len(resp.Kvs) == 0 || resp.Kvs[0].Lease == 0 {
-		return "", fmt.Errorf("presence of %s has no lease: %v", victim.Name, err)
+		return "", errors.Join(fmt.Errorf("presence of %s has no lease", victim.Name), err)
 	}
 	n.c.Harm(history.Fault{Kind: history.Evict, Node: victim.Name, At: time.Now()})
 	n.revokeLease(clientv3.LeaseID(resp.Kvs[0].Lease))
@@ -170,7 +171,7 @@ func (n *nemesis) compact() (string, error) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Second)
 	defer cancel()
 	if _, err := n.etcd.Get(ctx, cluster.Prefix, clientv3.WithRev(rev-1)); err == nil || !strings.Contains(err.Error(), "compacted") {
-		return "", fmt.Errorf("revision %d is still there: %v", rev-1, err)
+		return "", errors.Join(fmt.Errorf("revision %d still exists", rev-1), err)
 	}
 	return fmt.Sprintf("revisions below %d are gone, %s was stopped meanwhile", rev, victim.Name), nil
 }

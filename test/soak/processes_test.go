@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -60,7 +61,7 @@ func (n *nemesis) terminate(victim *cluster.Node) (string, error) {
 func (n *nemesis) killStoreLeader() (string, error) {
 	before, term := n.storeLeader()
 	if before == nil {
-		return "", fmt.Errorf("no member leads etcd")
+		return "", errors.New("no member leads etcd")
 	}
 	said, err := n.kill(before)
 	if err != nil {

@@ -111,6 +111,7 @@ func byRule(vs []history.Violation) map[string]int {
 
 // keep writes the logs, records and the picture, and returns their folder.
 func keep(t *testing.T, c *cluster.Cluster, nodes []*cluster.Node, h history.History, v history.Verdict) string {
+	//nolint:usetesting // The files must outlive the test.
 	dir, err := os.MkdirTemp("", "rota-soak-")
 	if err != nil {
 		t.Error(err)
