@@ -1,4 +1,4 @@
-// Package refs resolves ${env:NAME} and ${file:/path} references to the worker's environment and files.
+// Package refs resolves references to the worker's environment or files: ${env:NAME}, ${file:/path}.
 //
 // It never returns or prints a value in an error: an error names the reference and what is wrong with it.
 package refs
