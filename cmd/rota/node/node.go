@@ -122,6 +122,9 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 		}, log)
 	}
 	n.openListeners()
+	if err := checkDataDir(n.set.Node.DataDir); err != nil {
+		return failure.Config(err)
+	}
 	lock, err := embedded.LockDir(n.set.Node.DataDir, lockPatience) // another process would overwrite what this one remembers
 	if err != nil {
 		return failure.Config(fmt.Errorf("open node.data_dir: %w", err))
@@ -204,6 +207,7 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 	n.metrics = metrics.New(metrics.Sources{
 		Version: n.cfg.Version, Now: n.now, Space: n.space.Fill, Store: n.storeCounts, Status: n.status,
 		Restored: func() bool { return n.admission.Restored() != nil },
+		Known:    n.jobKnown(),
 	})
 	n.backend = backend.New(backend.Config{
 		Node: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Prefix: n.set.Etcd.Prefix, Version: n.cfg.Version, TLS: n.set.HTTP.TLS,
@@ -237,6 +241,20 @@ func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
 	return executor.NewSet(map[string]executor.Executor{
 		"command": commands, "shell": commands, "http": requests, "handler": handler.New(n.cfg.Handlers, n.now),
 	}, n.now), requests.Close
+}
+
+// jobKnown returns how to find out whether there is a job; nil for a worker, which does not follow the jobs.
+func (n *Node) jobKnown() func(name string) bool {
+	if n.cfg.Role == WorkerOnly {
+		return nil
+	}
+	return func(name string) bool {
+		if !n.backend.Ready() {
+			return true
+		}
+		_, ok := n.mirror.Job(name)
+		return ok
+	}
 }
 
 // storeCounts returns what the store has counted, zeros until there is one.

@@ -12,7 +12,7 @@ func Replace(path string, text []byte) error { return replace(path, text, (*os.F
 
 // replace is Replace with another way to sync a file.
 func replace(path string, text []byte, sync func(*os.File) error) error {
-	next, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	next, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}

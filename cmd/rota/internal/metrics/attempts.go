@@ -13,7 +13,8 @@ import (
 // attemptCounts is rota_attempts_total. It keeps a number for each row, because there may be a million jobs: a row of a
 // prometheus.CounterVec takes half a kilobyte.
 type attemptCounts struct {
-	desc *prometheus.Desc
+	desc  *prometheus.Desc
+	known func(name string) bool // as in Sources
 
 	mu   sync.Mutex
 	rows map[attemptRow]uint64 // guarded by mu
@@ -27,10 +28,11 @@ type attemptRow struct {
 
 var _ prometheus.Collector = (*attemptCounts)(nil)
 
-func newAttemptCounts() *attemptCounts {
+func newAttemptCounts(known func(string) bool) *attemptCounts {
 	return &attemptCounts{
-		desc: prometheus.NewDesc("rota_attempts_total", "Attempts that ended here, by job and outcome.", []string{"job", "outcome"}, nil),
-		rows: make(map[attemptRow]uint64),
+		known: known,
+		desc:  prometheus.NewDesc("rota_attempts_total", "Attempts that ended here, by job and outcome.", []string{"job", "outcome"}, nil),
+		rows:  make(map[attemptRow]uint64),
 	}
 }
 
@@ -49,9 +51,12 @@ func (c *attemptCounts) add(name string, outcome job.State) {
 // Describe sends the description of the metric.
 func (c *attemptCounts) Describe(ch chan<- *prometheus.Desc) { ch <- c.desc }
 
-// Collect sends all rows.
+// Collect sends all rows of jobs that there are.
 func (c *attemptCounts) Collect(ch chan<- prometheus.Metric) {
 	c.mu.Lock()
+	if c.known != nil {
+		maps.DeleteFunc(c.rows, func(row attemptRow, _ uint64) bool { return row.job != job.AdHoc && !c.known(row.job) })
+	}
 	rows := maps.Clone(c.rows)
 	c.mu.Unlock()
 	for row, n := range rows {

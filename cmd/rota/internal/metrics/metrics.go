@@ -51,6 +51,9 @@ type Sources struct {
 	Status   func() scheduler.Status // the zero Status without a scheduler
 	Space    func() (size, quota int64, full bool)
 	Restored func() bool // the process waits until a restored store is accepted
+	// Known reports whether there is a job of a name. Rows of a deleted job are dropped, so that names do not gather. nil keeps
+	// all rows, for a process that does not follow the jobs.
+	Known func(name string) bool
 }
 
 // New returns the metrics of a process.
@@ -76,7 +79,7 @@ func New(from Sources) *Metrics {
 		unsent:    gauge("rota_outcomes_unsent", "Outcomes in the journal that the store has not acknowledged."),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_decisions_total", Help: "Decisions of the leader, by what became of them."}, []string{"result"}),
-		attempts: newAttemptCounts(),
+		attempts: newAttemptCounts(from.Known),
 		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_notifications_total", Help: "Notices of this leader, by notifier and what became of them.",
 		}, []string{"notifier", "outcome"}),

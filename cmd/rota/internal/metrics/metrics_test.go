@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store"
@@ -69,5 +71,19 @@ func TestAttemptsAreCountedByJobAndOutcome(t *testing.T) {
 	}
 	if want := map[string]float64{"a failed": 1, "a succeeded": 2, "b succeeded": 1}; !maps.Equal(rows, want) {
 		t.Errorf("the rows are %v, want %v", rows, want)
+	}
+}
+
+func TestRowsOfDeletedJobsAreDropped(t *testing.T) {
+	here := map[string]bool{"a": true, "b": true}
+	counts := newAttemptCounts(func(name string) bool { return here[name] })
+	for _, name := range []string{"a", "b", job.AdHoc} {
+		counts.add(name, job.Succeeded)
+	}
+	delete(here, "b")
+	rows := make(chan prometheus.Metric, 10)
+	counts.Collect(rows)
+	if len(rows) != 2 || len(counts.rows) != 2 {
+		t.Errorf("%d rows are sent and %d kept, want those of a and of commands without a job", len(rows), len(counts.rows))
 	}
 }

@@ -1,0 +1,36 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// checkDataDir refuses a data directory in which another user could replace the files of this process. As root, rota would then
+// write over any file that a link in the directory leads to.
+func checkDataDir(dir string) error {
+	target, err := filepath.EvalSymlinks(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // it will be made, for this user alone
+	case err != nil:
+		return fmt.Errorf("check node.data_dir: %w", err)
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return fmt.Errorf("check node.data_dir: %w", err)
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case info.Mode().Perm()&0o002 != 0:
+		return fmt.Errorf("node.data_dir %s can be written by every user of this machine: chmod o-w %s, or name a directory inside it",
+			dir, target)
+	case ok && owner.Uid != 0 && int(owner.Uid) != os.Geteuid():
+		return fmt.Errorf("node.data_dir %s belongs to user id %d and this process is user id %d: chown it, or name another directory",
+			dir, owner.Uid, os.Geteuid())
+	}
+	return nil
+}
