@@ -46,13 +46,13 @@ func TestAJobFileThatIsHalfWritten(t *testing.T) {
 	if err := os.WriteFile(file, []byte(jobsFile("second", "a")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	began, told := time.Now(), false
-	for !told || time.Since(began) < 6*time.Second {
+	began, reported := time.Now(), false
+	for !reported || time.Since(began) < 6*time.Second {
 		if time.Since(began) > 30*time.Second {
-			t.Fatal("nobody was told that the files are not read")
+			t.Fatal("it is not reported that the files are not read")
 		}
 		grow(t, file, 1, 150*time.Millisecond)
-		told = told || strings.Contains(r.notes(t), "q1: the job files change and change")
+		reported = reported || strings.Contains(r.notes(t), "q1: the job files keep changing")
 		if got := r.jobs(t); got != "a=first b=first" {
 			t.Fatalf("half a file is in force: %s", got)
 		}

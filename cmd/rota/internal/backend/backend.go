@@ -182,8 +182,8 @@ func (b *Backend) up() error {
 	return nil
 }
 
-// asked returns what an error of the store means to a caller of the API.
-func asked(err error) error {
+// storeError returns what an error of the store means to a caller of the API.
+func storeError(err error) error {
 	for _, known := range []error{job.ErrNotFound, job.ErrConflict, job.ErrUnreadable, job.ErrTooLarge, job.ErrFull} {
 		if errors.Is(err, known) {
 			return err

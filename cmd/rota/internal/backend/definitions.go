@@ -113,7 +113,7 @@ func (d *definitions[T]) put(
 		func(ctx context.Context, next present[T]) (present[T], error) {
 			record, err := d.write(ctx, *next.record)
 			rev, _ := d.head(&record)
-			return present[T]{&record, *rev}, asked(err)
+			return present[T]{&record, *rev}, storeError(err)
 		})
 	if err != nil {
 		return nil, false, err
@@ -138,7 +138,7 @@ func (d *definitions[T]) remove(ctx context.Context, name string, pre api.Precon
 		},
 		func(cur present[T]) (present[T], bool, error) { return cur, true, nil },
 		func(ctx context.Context, cur present[T]) (present[T], error) {
-			return cur, asked(d.delete(ctx, name, cur.rev))
+			return cur, storeError(d.delete(ctx, name, cur.rev))
 		})
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (d *definitions[T]) editable(ctx context.Context, name string, pre api.Prec
 	case errors.Is(err, job.ErrNotFound):
 	case errors.Is(err, job.ErrUnreadable) && (d.overwrite || pre.Revision != 0):
 	default:
-		return cur, asked(err)
+		return cur, storeError(err)
 	}
 	if !pre.Holds(cur.rev) {
 		return cur, fmt.Errorf("%s %s is at revision %d: %w", d.kind, name, cur.rev, job.ErrConflict)
@@ -185,7 +185,7 @@ func (b *Backend) parseSpec(ctx context.Context, name string, text []byte) (job.
 		if errors.Is(err, job.ErrNotFound) || errors.Is(err, job.ErrUnreadable) {
 			return false, nil
 		}
-		return err == nil, asked(err)
+		return err == nil, storeError(err)
 	})
 	return spec, refused(err)
 }

@@ -17,7 +17,7 @@ func (b *Backend) Watch(ctx context.Context, after int64) (int64, <-chan []api.E
 	}
 	from, changes, err := b.store.Watch(ctx, after)
 	if err != nil {
-		return 0, nil, asked(err)
+		return 0, nil, storeError(err)
 	}
 	out := make(chan []api.Event, eventBuffer)
 	b.streams.Go(func() { // ends with changes, which end with ctx

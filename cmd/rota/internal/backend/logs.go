@@ -21,7 +21,7 @@ func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 	}
 	r, err := b.store.Run(ctx, jobName, id)
 	if err != nil {
-		return nil, asked(err)
+		return nil, storeError(err)
 	}
 	number, worker := outputOf(&r, attempt)
 	if worker == "" && attempt == 0 && r.State.Terminal() {

@@ -80,11 +80,11 @@ func makeRun(ctx context.Context, s submitter, r job.Run) (made job.Run, created
 	case err == nil:
 		return made, true, nil
 	case !errors.Is(err, job.ErrConflict):
-		return job.Run{}, false, asked(err)
+		return job.Run{}, false, storeError(err)
 	case r.Key != "" && made.Key == r.Key:
 		return made, made.Created.Equal(r.Created) && made.By == r.By, nil
 	case r.Key != "":
-		return job.Run{}, false, asked(err)
+		return job.Run{}, false, storeError(err)
 	case made.Rev == 0:
 		return job.Run{}, false, fmt.Errorf("run %s was created, but its record is unreadable: %w", r.Name(), context.DeadlineExceeded)
 	}
@@ -107,7 +107,7 @@ func (b *Backend) Cancel(ctx context.Context, jobName, id string, c job.Cancel) 
 	}
 	r, err := b.store.Run(ctx, jobName, id)
 	if err != nil {
-		return api.RunView{}, asked(err)
+		return api.RunView{}, storeError(err)
 	}
 	r, err = stopRun(ctx, b.store, r, c)
 	var ended *job.TransitionError
@@ -115,7 +115,7 @@ func (b *Backend) Cancel(ctx context.Context, jobName, id string, c job.Cancel) 
 	case errors.As(err, &ended):
 		return api.RunView{}, err
 	case err != nil:
-		return api.RunView{}, asked(err)
+		return api.RunView{}, storeError(err)
 	}
 	b.shown(ctx, r.Rev)
 	return api.NewRunView(r), nil
@@ -164,7 +164,7 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, by string) (api.RunVie
 	}
 	old, err := b.store.Run(ctx, jobName, id)
 	if err != nil {
-		return api.RunView{}, asked(err)
+		return api.RunView{}, storeError(err)
 	}
 	if !old.State.Terminal() {
 		return api.RunView{}, api.NotEnded(old.Name(), old.State)

@@ -18,7 +18,7 @@ func (b *Backend) PauseJob(ctx context.Context, name string, p *job.Pause) (api.
 	j, err := store.Edit(ctx,
 		func(ctx context.Context) (job.Job, error) {
 			j, err := b.store.Job(ctx, name)
-			return j, asked(err)
+			return j, storeError(err)
 		},
 		func(j job.Job) (job.Job, bool, error) {
 			now, err := b.now(ctx)
@@ -30,7 +30,7 @@ func (b *Backend) PauseJob(ctx context.Context, name string, p *job.Pause) (api.
 		},
 		func(ctx context.Context, next job.Job) (job.Job, error) {
 			j, err := b.store.PutJob(ctx, next)
-			return j, asked(err)
+			return j, storeError(err)
 		})
 	if err != nil {
 		return api.JobView{}, err
@@ -55,7 +55,7 @@ func (b *Backend) PauseAll(ctx context.Context, p *job.Pause) (job.Gate, error) 
 				}
 				err = nil
 			}
-			return current, asked(err)
+			return current, storeError(err)
 		},
 		func(current job.Gate) (job.Gate, bool, error) {
 			now, err := b.now(ctx)
@@ -67,7 +67,7 @@ func (b *Backend) PauseAll(ctx context.Context, p *job.Pause) (job.Gate, error) 
 		},
 		func(ctx context.Context, next job.Gate) (job.Gate, error) {
 			g, err := b.store.PutGate(ctx, next)
-			return g, asked(err)
+			return g, storeError(err)
 		})
 	if err != nil {
 		return job.Gate{}, err

@@ -65,7 +65,7 @@ func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 		return api.ExplainView{}, err
 	}
 	if f.Events, err = b.store.Events(ctx, name, explainEvents); err != nil {
-		return api.ExplainView{}, asked(err)
+		return api.ExplainView{}, storeError(err)
 	}
 	f.Active = b.mirror.Runs(name, func(r *job.Run) bool { return r.Active(f.Now) })
 	if leader := b.leader(ctx); leader != nil {
@@ -110,7 +110,7 @@ func (b *Backend) runAt(ctx context.Context, name string, when *schedule.Schedul
 	case errors.Is(err, job.ErrNotFound):
 		return nil, nil
 	case err != nil:
-		return nil, asked(err)
+		return nil, storeError(err)
 	}
 	return &r, nil
 }

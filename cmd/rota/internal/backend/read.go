@@ -209,7 +209,7 @@ func (b *Backend) Run(ctx context.Context, jobName, id string) (api.RunView, err
 	}
 	r, err := b.store.Run(ctx, jobName, id)
 	if err != nil {
-		return api.RunView{}, asked(err)
+		return api.RunView{}, storeError(err)
 	}
 	return api.NewRunView(r), nil
 }
@@ -267,5 +267,5 @@ func (b *Backend) current(ctx context.Context, name string) (*job.Job, error) {
 	if errors.Is(err, job.ErrNotFound) {
 		return nil, nil
 	}
-	return &j, asked(err)
+	return &j, storeError(err)
 }

@@ -22,7 +22,7 @@ func (b *Backend) remoteLogs(ctx context.Context, r *job.Run, attempt int, name 
 	case errors.Is(err, job.ErrNotFound), err == nil && w.Addr == "":
 		return nil, unavailable(fmt.Errorf("worker %s, which has the output, is not there", name))
 	case err != nil:
-		return nil, asked(err)
+		return nil, storeError(err)
 	case w.Addr == b.cfg.Addr: // the request would lead back here
 		return nil, unavailable(fmt.Errorf("worker %s, which has the output, says that it is at %s, as this node does", name, w.Addr))
 	}

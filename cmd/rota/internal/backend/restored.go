@@ -18,7 +18,7 @@ func (b *Backend) AcceptRestored(ctx context.Context, by string) (api.RestoredVi
 	}
 	seen, err := b.cfg.Admission.Accept(ctx, b.cfg.Now(), by)
 	if err != nil {
-		return api.RestoredView{}, asked(err)
+		return api.RestoredView{}, storeError(err)
 	}
 	return api.RestoredView{
 		Cluster: seen.Cluster, Revision: seen.Revision, Era: seen.Era,

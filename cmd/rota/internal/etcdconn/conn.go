@@ -129,7 +129,7 @@ type Follower interface {
 	Suspect() // checks the watches: a member that was used does not answer
 }
 
-// Notify tells f of changes of etcd's members until ctx ends.
+// Notify informs f of changes of etcd's members until ctx ends.
 func (c *Conn) Notify(ctx context.Context, f Follower) error {
 	var dropped <-chan struct{}
 	if c.endpoints != nil {

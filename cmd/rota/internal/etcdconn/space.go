@@ -3,6 +3,7 @@ package etcdconn
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -121,7 +122,7 @@ func (c *Conn) Endpoints() []string {
 	if c.member != nil {
 		return []string{c.member.Endpoint()}
 	}
-	return c.cfg.Etcd.Endpoints
+	return slices.Clone(c.cfg.Etcd.Endpoints)
 }
 
 // statuses asks each endpoint for its status. The answer is nil if it takes longer than spaceTimeout. It is nil also for a member

@@ -203,7 +203,7 @@ func (f *Files) show() {
 		note = "the job files are wrong and not in force: " + firstMistake(f.mistakes)
 	}
 	if f.unstable {
-		note = "the job files change and change, and are not read before they rest"
+		note = "the job files keep changing and are not read until they rest"
 	}
 	f.replica.ShowFiles(hash, note)
 }

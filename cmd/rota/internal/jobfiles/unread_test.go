@@ -72,7 +72,7 @@ func TestUnstableFilesAreReportedAtOnce(t *testing.T) {
 			grow(t, path, 60, 100*time.Millisecond)
 		}()
 		f.settle(t.Context(), true) // not poll: further writes keep Run busy
-		if note := f.note; !strings.Contains(note, "change and change") {
+		if note := f.note; !strings.Contains(note, "keep changing") {
 			t.Errorf("got note %q, want one that says why the files are not read", note)
 		}
 		<-written
