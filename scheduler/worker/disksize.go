@@ -10,12 +10,12 @@ func diskSize(dir string) (bytes, files int64) {
 	if err := syscall.Statfs(dir, &fs); err != nil {
 		return 0, 0
 	}
-	return int64(fs.Blocks) * int64(fs.Bsize), int64(fs.Files) //nolint:unconvert // on macOS Bsize is a uint32
+	return int64(fs.Blocks) * int64(fs.Bsize), int64(fs.Files)
 }
 
 // diskFree returns the free space of the file system of dir, in bytes.
 func diskFree(dir string) (bytes int64, known bool) {
 	var fs syscall.Statfs_t
 	err := syscall.Statfs(dir, &fs)
-	return int64(fs.Bavail) * int64(fs.Bsize), err == nil //nolint:unconvert // likewise
+	return int64(fs.Bavail) * int64(fs.Bsize), err == nil
 }

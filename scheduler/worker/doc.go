@@ -43,7 +43,7 @@
 //	   │  deliver                  written if the record still has the token
 //	   ├─ fencedEvent              otherwise
 //	   │  journal.remove           after a definite answer of the store
-//	store
+//	job.Run                        the record, with the outcome
 //
 // Assignments and armed runs belong to the shift, which is the time of the worker under one session: the leader takes them
 // back when the session ends. Attempts and reports belong to the worker and outlive the shift.

@@ -19,7 +19,7 @@ func TestAMachineThatCannotStartProcesses(t *testing.T) {
 	for _, delivery := range job.Deliveries() {
 		synctest.Test(t, func(t *testing.T) {
 			var full atomic.Bool
-			var trials atomic.Int64
+			var checks atomic.Int64
 			full.Store(true)
 			r := newRig(t, func(ctx context.Context, req executor.Request) job.Outcome {
 				if full.Load() {
@@ -29,7 +29,7 @@ func TestAMachineThatCannotStartProcesses(t *testing.T) {
 			})
 			r.store.define("backup", job.Spec{Command: []string{"backup"}, Delivery: delivery})
 			r.cfg.StartCheck = func() error {
-				trials.Add(1)
+				checks.Add(1)
 				if full.Load() {
 					return syscall.EAGAIN
 				}
@@ -54,7 +54,7 @@ func TestAMachineThatCannotStartProcesses(t *testing.T) {
 				t.Errorf("run was handed back with %q, want %q", got.Reason, errCannotStart)
 			}
 			r.wantExecutions(1)
-			if n := trials.Load(); n < 55 || n > 60 {
+			if n := checks.Load(); n < 55 || n > 60 {
 				t.Errorf("checked %d times in a minute, want once a second", n)
 			}
 			full.Store(false)
@@ -65,9 +65,9 @@ func TestAMachineThatCannotStartProcesses(t *testing.T) {
 			r.give(name)
 			after(2 * time.Second)
 			r.wantState(name, job.Succeeded)
-			tried := trials.Load()
+			tried := checks.Load()
 			after(time.Minute)
-			if n := trials.Load() - tried; n > 0 {
+			if n := checks.Load() - tried; n > 0 {
 				t.Errorf("checked %d times while attempts can start", n)
 			}
 		})

@@ -2,7 +2,11 @@
 
 package command
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+)
 
 // attributes sets no parent-death signal, since other systems have none. Programs survive the worker's death there.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
@@ -14,3 +18,6 @@ func (p *process) awaitExit() { p.cmd.Wait() }
 func (p *process) zombie() bool { return false }
 
 func (p *process) reap() {}
+
+// listen opens no socket, since other systems have no sd_notify. Only output reports progress there.
+func listen(*executor.Request) (address string, stop func(), err error) { return "", func() {}, nil }
