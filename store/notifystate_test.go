@@ -59,10 +59,10 @@ func TestWhatWasToldIsGuarded(t *testing.T) {
 			t.Errorf("got %v (%v), want the record of the job that is left", resp.Kvs, err)
 		}
 		remove(t, c, term.Key)
-		if _, errs := tell(t, s, term, job.NotifyState{Job: "j", UpTo: 10, At: epoch}); errs[0] != election.ErrTermLost {
+		if _, errs := tell(t, s, term, job.NotifyState{Job: "j", UpTo: 10, At: epoch}); !errors.Is(errs[0], election.ErrTermLost) {
 			t.Errorf("after the term: %v", errs[0])
 		}
-		if _, errs := tell(t, s, election.Term{}, job.NotifyState{Job: "j", At: epoch}); errs[0] != election.ErrTermLost {
+		if _, errs := tell(t, s, election.Term{}, job.NotifyState{Job: "j", At: epoch}); !errors.Is(errs[0], election.ErrTermLost) {
 			t.Errorf("without a term: %v", errs[0])
 		}
 	})

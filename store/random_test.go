@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -198,7 +199,7 @@ func (x *chaos) work(c *clientv3.Client, name string) {
 
 func (x *chaos) told(r *job.Run, rev int64, err error) {
 	a := answer{mark: r.By, key: NewKeys(prefix).run(r.Job, r.ID), rev: rev, err: err}
-	if err == job.ErrConflict { // nothing else is on its way to bring our version back
+	if errors.Is(err, job.ErrConflict) { // nothing else is on its way to bring our version back
 		resp, err := x.clean.Get(context.Background(), a.key)
 		if err != nil {
 			x.Error(err)

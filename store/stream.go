@@ -27,7 +27,7 @@ type stream struct {
 func (s *Store) open(ctx context.Context, prefix string, after int64) (*stream, error) {
 	for began := time.Now(); time.Since(began) < maxSilence; {
 		w := &stream{prefix: prefix, after: after, suspect: s.suspect.next()}
-		w.ctx, w.end = context.WithCancel(s.ownStream(ctx))
+		w.ctx, w.end = context.WithCancel(s.ownStream(ctx)) //nolint:fatcontext // the context of a new stream each time
 		overdue, suspected := time.AfterFunc(tryTimeout, w.end), context.AfterFunc(w.suspect, w.end)
 		w.responses = s.client.Watch(w.ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(after+1))
 		if inTime, trusted := overdue.Stop(), suspected(); inTime && trusted {

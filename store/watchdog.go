@@ -91,7 +91,7 @@ func (s *Store) probe(w *stream, now <-chan struct{}, probes chan<- probed) {
 		case <-now:
 		case <-suspect.Done():
 			suspectUntil = time.Now().Add(suspectFor)
-			suspect = s.suspect.next()
+			suspect = s.suspect.next() //nolint:fatcontext // not derived from the last one
 		}
 		p := probed{at: time.Now(), silence: maxSilence}
 		timer.Reset(probeEvery)

@@ -34,7 +34,7 @@ var (
 	BreakerRatioRange   = Range[float64]{math.SmallestNonzeroFloat64, 1}
 	BreakerOpenForRange = Range[Duration]{1, MaxDuration}
 
-	// The lower bounds keep a typing error from making a job that can never run.
+	// MemoryRange and the ranges below have lower bounds, so that a typing error does not define a job that can never run.
 	MemoryRange = Range[Size]{1 << 20, 1 << 50}
 	CPURange    = Range[CPUs]{10, 10_000 * 1000} // from the least that the kernel can limit
 	PIDsRange   = Range[int]{1, 1 << 22}         // to the most that the kernel can count

@@ -21,7 +21,7 @@ func CheckName(name string) error {
 	case len(name) > MaxNameLength:
 		return fmt.Errorf("name %q… has %d bytes: use at most %d", name[:16], len(name), MaxNameLength)
 	}
-	for i := 0; i < len(name); i++ {
+	for i := range len(name) {
 		c := name[i]
 		switch {
 		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':

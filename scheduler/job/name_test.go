@@ -2,6 +2,7 @@ package job_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -66,7 +67,7 @@ func TestSpecJSON(t *testing.T) {
 	}
 	full := s.WithDefaults()
 	if full.Missed != job.MissedLatest || full.Overlap != job.OverlapSkip || full.Delivery != job.AtLeastOnce ||
-		full.Retry.Backoff != job.BackoffExponential || full.HTTP.Method != "POST" || full.MissedLimit != 100 || full.Timezone != "UTC" {
+		full.Retry.Backoff != job.BackoffExponential || full.HTTP.Method != http.MethodPost || full.MissedLimit != 100 || full.Timezone != "UTC" {
 		t.Errorf("defaults: %+v", full)
 	}
 	if s.Retry.Backoff != "" || s.HTTP.Method != "" || s.DST != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -57,9 +58,9 @@ func ParseSize(text string) (Size, error) {
 
 // String returns the notation with the largest unit that makes s a whole number.
 func (s Size) String() string {
-	for i := len(units) - 1; i >= 0; i-- {
+	for i, name := range slices.Backward(units) {
 		if unit := Size(1024) << (10 * i); s != 0 && s%unit == 0 {
-			return strconv.FormatInt(int64(s/unit), 10) + units[i] + "B"
+			return strconv.FormatInt(int64(s/unit), 10) + name + "B"
 		}
 	}
 	return strconv.FormatFloat(float64(s)/1024, 'f', -1, 64) + "KiB"

@@ -41,12 +41,7 @@ func (w *Worker) Accepts(s *Spec) bool {
 	if s.Handler == "" {
 		return true
 	}
-	for _, h := range w.Handlers {
-		if h == s.Handler {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(w.Handlers, s.Handler)
 }
 
 // Replica is the presence of a `rota serve` process. Stored at replicas/<name>, on its lease.

@@ -6,8 +6,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// checkLimits looks at the fencing tokens of the runs that hold each limit, or held it last: no two have the same, and so
-// they rise from holder to holder.
+// checkLimits checks the fencing tokens of the runs that hold each limit, or held it last. No two are equal, so tokens
+// rise from holder to holder.
 func (c *checker) checkLimits() {
 	holders, held := map[string]map[int64]string{}, map[string]int{}
 	for _, name := range c.names() {
@@ -21,20 +21,20 @@ func (c *checker) checkLimits() {
 					holders[limit] = map[int64]string{}
 				}
 				if other, taken := holders[limit][token]; taken && token != 0 {
-					c.broken(4, r.Name(), r.Rev, "run %s held limit %s with token %d as well", other, limit, token)
+					c.broken(4, r.Name(), r.Rev, "run %s also held limit %s with token %d", other, limit, token)
 				}
 				holders[limit][token] = r.Name()
 			}
 		}
 	}
 	for _, l := range c.limits {
-		if most := l.Spec.Concurrent; most > 0 && held[l.Name] > most { // as when it was lowered
-			c.note("limit %s is held by %d runs, and %d may hold it", l.Name, held[l.Name], most)
+		if most := l.Spec.Concurrent; most > 0 && held[l.Name] > most { // possible after the limit was lowered
+			c.note("limit %s is held by %d runs, but allows %d", l.Name, held[l.Name], most)
 		}
 	}
 }
 
-// heldWith is the token of the present or last attempt of r, 0 if there was none.
+// heldWith returns the token of the present or last attempt of r; 0 if there was none.
 func heldWith(r *job.Run) int64 {
 	switch n := len(r.Attempts); {
 	case r.State == job.Armed:
@@ -47,7 +47,7 @@ func heldWith(r *job.Run) int64 {
 	return 0
 }
 
-// checkHolders looks whether a transaction gave a limit to more than one run.
+// checkHolders checks that no transaction gave a limit to two runs.
 func (c *checker) checkHolders(batch []job.Change) {
 	given := map[string]string{}
 	for _, ch := range batch {
@@ -57,7 +57,7 @@ func (c *checker) checkHolders(batch []job.Change) {
 		}
 		for _, limit := range slices.Compact(slices.Clone(r.Limits)) {
 			if other := given[limit]; other != "" {
-				c.broken(4, ch.Name, ch.Rev, "it was given limit %s in the same transaction as run %s", limit, other)
+				c.broken(4, ch.Name, ch.Rev, "it got limit %s in the same transaction as run %s", limit, other)
 			}
 			given[limit] = ch.Name
 		}

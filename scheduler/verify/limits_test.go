@@ -60,7 +60,7 @@ func TestHoldersOfALimit(t *testing.T) {
 		in := h.input()
 		in.Log = nil
 		want(in, 1)
-		if notes := fmt.Sprint(verify.Check(in).Notes); !strings.Contains(notes, "limit x is held by 2 runs, and 1 may hold it") {
+		if notes := fmt.Sprint(verify.Check(in).Notes); !strings.Contains(notes, "limit x is held by 2 runs, but allows 1") {
 			t.Errorf("got the notes %s", notes)
 		}
 		for _, r := range rs {

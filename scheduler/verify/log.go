@@ -7,29 +7,29 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// replay is what the changes up to one of them have made of the store.
+// replay is the state of the store after each change of the log.
 type replay struct {
 	*checker
 	runs    map[string]*job.Run
 	gone    map[string]bool   // runs that have been removed from history
-	ended   map[string]*ended // by job: what is left of its history
+	ended   map[string]*ended // by job: the remaining history
 	cursors map[string]*job.Cursor
-	spoilt  map[string]bool     // cursors that nobody can read: to remove them is to repair them
+	spoilt  map[string]bool     // unreadable cursors, whose removal is a repair
 	defs    map[string]*job.Job // nil: not known
-	born    map[string]bool     // jobs that were made, and have had no cursor since
+	born    map[string]bool     // jobs that were created in the log and have no cursor yet
 	gate    *job.Gate           // nil: not known
-	given   map[string]int64    // runs that were given out at most once, and the definition's generation then
-	claimed map[string]claim    // by job: the latest under its definition, if its runs may not overlap
+	given   map[string]int64    // armed runs with delivery at_most_once, and the generation of their definition
+	claimed map[string]claim    // by job: the latest one under its definition, if its runs may not overlap
 	term    int64               // the highest so far
 }
 
-// claim is a run that began an attempt.
+// claim is the begin of an attempt.
 type claim struct {
 	run   string
 	token int64
 }
 
-// checkLog looks at every change, in order.
+// checkLog checks every change in order.
 func (c *checker) checkLog(log [][]job.Change) {
 	l := &replay{
 		checker: c, runs: map[string]*job.Run{}, gone: map[string]bool{}, ended: map[string]*ended{},
@@ -39,22 +39,22 @@ func (c *checker) checkLog(log [][]job.Change) {
 	for name, s := range c.jobs {
 		l.defs[name] = s.def
 		for _, r := range s.runs {
-			if len(log) > 0 && r.Rev < log[0][0].Rev { // it has been as it is ever since
-				l.keep(r)
+			if len(log) > 0 && r.Rev < log[0][0].Rev { // it did not change in the log
+				l.add(r)
 			}
 		}
 	}
-	// What the log changes was something else before, that nobody knows; but who pauses leaves the time of the last
-	// resumption as it was.
-	gated := false
+	// The definitions and the gate that the log changes are unknown before. But a pause does not change the time of the
+	// last resumption.
+	gateChanged := false
 	for _, batch := range log {
 		for _, ch := range batch {
 			switch ch.Kind {
 			case job.RecordJob:
 				delete(l.defs, ch.Name)
 			case job.RecordGate:
-				if !gated {
-					gated, l.gate = true, nil
+				if !gateChanged {
+					gateChanged, l.gate = true, nil
 					if gate := job.ValueOf[job.Gate](ch); gate != nil && gate.Paused != nil {
 						l.gate = &job.Gate{Since: gate.Since}
 					}
@@ -75,7 +75,7 @@ func (c *checker) checkLog(log [][]job.Change) {
 	}
 }
 
-// define takes over the definitions and the gate of a revision.
+// define applies the definitions and the gate of a revision.
 func (l *replay) define(batch []job.Change) {
 	for _, ch := range batch {
 		switch ch.Kind {
@@ -136,7 +136,7 @@ func (l *replay) checkDeletion(ch job.Change) {
 		l.gone[ch.Name] = true
 	case job.RecordCursor:
 		if l.defs[ch.Name] != nil && l.cursors[ch.Name] != nil && !l.spoilt[ch.Name] {
-			l.broken(5, ch.Name, ch.Rev, "its cursor was removed, and the job was not")
+			l.broken(5, ch.Name, ch.Rev, "its cursor was removed, but the job was not")
 		}
 		delete(l.cursors, ch.Name)
 		delete(l.spoilt, ch.Name)
@@ -146,7 +146,7 @@ func (l *replay) checkDeletion(ch job.Change) {
 // checkRunChange checks the new record r of a run against the one before it.
 func (l *replay) checkRunChange(ch job.Change, r *job.Run) {
 	if l.gone[ch.Name] && r.Kind == job.KindScheduled {
-		l.broken(1, ch.Name, ch.Rev, "it was made a second time")
+		l.broken(1, ch.Name, ch.Rev, "it was created a second time")
 	}
 	before := l.runs[ch.Name]
 	l.checkMove(before, r)
@@ -158,8 +158,7 @@ func (l *replay) checkRunChange(ch job.Change, r *job.Run) {
 	}
 }
 
-// checkRise looks whether tokens rise from one attempt of a job to the next, by what begins under one definition that allows no
-// two at a time.
+// checkRise checks that tokens rise from one attempt of a job to the next, for a definition whose runs may not overlap.
 func (l *replay) checkRise(before, after *job.Run) {
 	def := l.defs[after.Job]
 	if after.State != job.Running || before == nil || before.State == job.Running || def == nil ||
@@ -173,15 +172,15 @@ func (l *replay) checkRise(before, after *job.Run) {
 	l.claimed[after.Job] = claim{after.Name(), after.Token}
 }
 
-// checkTerm looks whether a leader wrote after another had followed it.
+// checkTerm checks that no leader wrote after a later leader had written.
 func (l *replay) checkTerm(name string, rev, of int64) {
 	if of < l.term {
-		l.broken(2, name, rev, "it was written in term %d, after term %d had begun to write", of, l.term)
+		l.broken(2, name, rev, "it was written in term %d, after a write in term %d", of, l.term)
 	}
 	l.term = max(of, l.term)
 }
 
-// checkMove looks at one change of a run.
+// checkMove checks one transition of a run.
 func (c *checker) checkMove(before, after *job.Run) {
 	if before == nil {
 		return
@@ -190,35 +189,35 @@ func (c *checker) checkMove(before, after *job.Run) {
 	switch {
 	case before.State.Terminal():
 		if before.State == after.State {
-			c.broken(1, name, rev, "it was %s, and was written once more", before.State)
+			c.broken(1, name, rev, "it was %s, and was written again", before.State)
 			break
 		}
 		c.broken(1, name, rev, "it was %s, and became %s", before.State, after.State)
-	case before.State == job.Running && after.State == job.Armed: // by way of pending: its worker was lost
+	case before.State == job.Running && after.State == job.Armed: // through pending: its worker was lost
 	case before.State != after.State && !before.State.CanBecome(after.State):
 		c.broken(7, name, rev, "it went from %s to %s", before.State, after.State)
 	}
 	if before.State == job.Armed && after.State == job.Running && after.Token != before.Rev {
-		c.broken(3, name, rev, "it was claimed with token %d, and was given out with %d", after.Token, before.Rev)
+		c.broken(3, name, rev, "it was claimed with token %d, but was armed with token %d", after.Token, before.Rev)
 	}
 	if before.State == job.Running && after.State == job.Running && after.Token != before.Token {
-		c.broken(3, name, rev, "its token went from %d to %d while it ran", before.Token, after.Token)
+		c.broken(3, name, rev, "its token changed from %d to %d while it was running", before.Token, after.Token)
 	}
 	n, m := len(before.Attempts), len(after.Attempts)
 	if m < n && n < keptAttempts {
-		c.broken(1, name, rev, "it lost attempts: %d, then %d", n, m)
+		c.broken(1, name, rev, "its number of attempts fell from %d to %d", n, m)
 	}
 	if before.State == job.Running && after.State != job.Running {
 		if m == 0 || after.Attempts[m-1].Token != before.Token {
-			c.broken(3, name, rev, "the attempt with token %d ended, and it does not say how", before.Token)
+			c.broken(3, name, rev, "the attempt with token %d ended without an outcome", before.Token)
 		}
 	}
 }
 
-// keptAttempts is how many attempts a record keeps: beyond that, some of them are left out.
+// keptAttempts is how many attempts a record keeps.
 const keptAttempts = 20
 
-// checkAdvance looks at one move of a cursor: forward, and past no slot that has neither a run nor a reason.
+// checkAdvance checks one move of a cursor. It must go forward, and every slot that it passes must have a run or a reason.
 func (l *replay) checkAdvance(before, after *job.Cursor, batch []job.Change) {
 	if after.After.Before(before.After) {
 		l.broken(5, after.Job, after.Rev, "its cursor went back from %s to %s", job.SlotID(before.After), job.SlotID(after.After))
@@ -233,14 +232,14 @@ func (l *replay) checkAdvance(before, after *job.Cursor, batch []job.Change) {
 		return
 	}
 	from := job.Later(def.Since, l.gate.Since)
-	if before.Generation >= def.SinceGeneration { // or else it is the first move under this schedule, which owes all its slots
+	if before.Generation >= def.SinceGeneration { // otherwise it is the first move under this schedule, which must decide all its slots
 		from = job.Later(from, before.After)
 	}
 	l.checkPassed(when, after, from, batch, "passed")
 }
 
-// skipped says whether a change of batch, or what is in the store, gives a reason for a slot of the job not to run, and for
-// all up to which.
+// skipped reports whether an event in batch or in the store explains why a slot of the job has no run. end is the last
+// slot that the event explains.
 func (c *checker) skipped(batch []job.Change, name string, slot time.Time) (end time.Time, ok bool) {
 	for _, ch := range batch {
 		if e := job.ValueOf[job.Event](ch); e != nil && e.Job == name && covers(e, slot) {

@@ -8,10 +8,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Input is what is known of a store.
+// Input holds the records of a store and their past changes.
 type Input struct {
 	Records []job.Change   // all records and events, at one revision
-	Log     [][]job.Change // the changes that led there, by revision; may begin anywhere
+	Log     [][]job.Change // the changes before, by revision; may begin at any revision
 	Now     time.Time
 }
 
@@ -26,21 +26,24 @@ type Violation struct {
 // Report is the result of a check.
 type Report struct {
 	Violations []Violation `json:"violations"`
-	Notes      []string    `json:"notes"` // worth knowing, and no violation
+	Notes      []string    `json:"notes"` // findings that are no violations
 	Jobs       int         `json:"jobs"`
 	Runs       int         `json:"runs"`
-	Slots      int         `json:"slots"`   // that were owed, and have a run of their own
+	Slots      int         `json:"slots"`   // that were due and have a run
 	Changes    int         `json:"changes"` // of the log
 }
 
-// Check proves what can be proven.
+// Check checks all invariants.
 func Check(in Input) Report {
-	c := &checker{now: in.Now, jobs: map[string]*subject{}, known: map[string]bool{}, made: map[string]int64{}, proven: map[string]bool{}}
+	c := &checker{
+		now: in.Now, jobs: map[string]*subject{},
+		known: map[string]bool{}, created: map[string]int64{}, proven: map[string]bool{},
+	}
 	c.report.Violations, c.report.Notes = []Violation{}, []string{}
 	for _, r := range in.Records {
 		c.record(r)
 	}
-	c.lookForLife()
+	c.findLeadership()
 	for _, name := range c.names() {
 		c.checkJob(c.jobs[name])
 	}
@@ -60,15 +63,15 @@ type subject struct {
 }
 
 type checker struct {
-	now    time.Time
-	jobs   map[string]*subject
-	gate   job.Gate
-	limits []*job.Limit
-	known  map[string]bool  // names of runs that there are, or were in the log, readable or not
-	made   map[string]int64 // by name of a run: the revision at which its record was made
-	proven map[string]bool  // names of slots that have a run or a reason
-	led    time.Time        // somebody led at this time or later; zero: nothing shows it
-	report Report
+	now     time.Time
+	jobs    map[string]*subject
+	gate    job.Gate
+	limits  []*job.Limit
+	known   map[string]bool  // names of runs that exist or were in the log, readable or not
+	created map[string]int64 // by name of a run: the revision at which its record was created
+	proven  map[string]bool  // names of slots that have a run or a reason
+	led     time.Time        // a leader was at work at this time or later; zero: no record shows one
+	report  Report
 }
 
 func (c *checker) broken(invariant int, subject string, rev int64, format string, args ...any) {
@@ -99,10 +102,10 @@ func (c *checker) subject(name string) *subject {
 
 func (c *checker) record(r job.Change) {
 	if r.Kind == job.RecordRun {
-		c.known[r.Name], c.made[r.Name] = true, r.Create
+		c.known[r.Name], c.created[r.Name] = true, r.Create
 	}
 	if r.Bad != nil {
-		c.note("%s cannot be read and is set aside: %v", r.Key, r.Bad)
+		c.note("%s is unreadable and quarantined: %v", r.Key, r.Bad)
 		return
 	}
 	switch v := r.Value.(type) {

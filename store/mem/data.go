@@ -82,7 +82,7 @@ func (d *data) compact(rev int64) error {
 			kept = append(kept, c)
 		}
 	}
-	d.log = append(kept, rest...)
+	d.log = append(kept, rest...) //nolint:gocritic // kept is a slice of its own
 	return nil
 }
 

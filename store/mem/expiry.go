@@ -6,7 +6,7 @@ import "time"
 // which one that ends at t has ended. The caller holds mu.
 func (s *Server) schedule(t time.Time) {
 	grid := s.cfg.ExpiryInterval
-	at := s.began.Add((t.Sub(s.began) + grid - 1) / grid * grid)
+	at := s.began.Add((t.Sub(s.began) + grid - 1) / grid * grid) //nolint:durationcheck // rounds up to the grid
 	if s.expiry != nil && !at.Before(s.wakes) {
 		return
 	}

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"bytes"
+	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
@@ -26,8 +27,8 @@ func (v version) deleted() bool { return v.count == 0 }
 // at returns the version that is current at rev, and whether the key exists
 // then. Of several versions of one revision the last one counts.
 func (r *record) at(rev int64) (version, bool) {
-	for i := len(r.versions) - 1; i >= 0; i-- {
-		if v := r.versions[i]; v.rev <= rev {
+	for _, v := range slices.Backward(r.versions) {
+		if v.rev <= rev {
 			return v, !v.deleted()
 		}
 	}
