@@ -116,7 +116,7 @@ func TestRemovedMemberEndsByItself(t *testing.T) {
 	select {
 	case <-out.Done():
 	case <-time.After(20 * time.Second):
-		t.Fatal("removed member goes on")
+		t.Fatal("the removed member continues")
 	}
 	wantError(t, out.Err(), "removed")
 	if _, err := out.Client().Get(withTimeout(t, time.Second), "k", clientv3.WithSerializable()); err == nil {

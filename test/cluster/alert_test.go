@@ -55,8 +55,8 @@ func TestTheAlertGoesOut(t *testing.T) {
 
 	killed := time.Now()
 	ran := round("w1")
-	Await(t, 40*time.Second, "both are told", func() bool { return len(inbox.About(again)) > 0 && len(inbox.About(once)) > 0 })
-	t.Logf("told after %v", time.Since(killed).Round(10*time.Millisecond))
+	Await(t, 40*time.Second, "both notifications arrive", func() bool { return len(inbox.About(again)) > 0 && len(inbox.About(once)) > 0 })
+	t.Logf("notified after %v", time.Since(killed).Round(10*time.Millisecond))
 	if text := inbox.About(once)[0]; !strings.Contains(text, "run: once/"+ran["once"]) || !strings.Contains(text, "worker w1 was lost") {
 		t.Errorf("the message is:\n%s", text)
 	}
@@ -71,7 +71,7 @@ func TestTheAlertGoesOut(t *testing.T) {
 
 	inbox.Hang(true)
 	ran = round("w3")
-	Await(t, 40*time.Second, "it is about to be told", func() bool { return inbox.Asked() > 0 })
+	Await(t, 40*time.Second, "the notification is under way", func() bool { return inbox.Asked() > 0 })
 	c.Leader().Kill()
 	inbox.Hang(false)
 	Await(t, 40*time.Second, "the next leader tells both", func() bool { return len(inbox.About(again)) > 1 && len(inbox.About(once)) > 1 })
@@ -90,7 +90,7 @@ func TestTheAlertGoesOut(t *testing.T) {
 			n.WaitReady()
 		}
 	}
-	Await(t, 40*time.Second, "the run that hangs is ended, and told of", func() bool { return len(inbox.About(hangs)) > 0 })
+	Await(t, 40*time.Second, "the run that hangs is ended and reported", func() bool { return len(inbox.About(hangs)) > 0 })
 	r := onlyRun(t, c, "hangs")
 	const silence = "no heartbeat for 2s"
 	if lasted := r.Finished.Sub(r.Started); r.State != job.TimedOut || !strings.HasPrefix(r.Reason, silence) || r.Attempt != 1 || lasted < 2*beat {

@@ -215,7 +215,7 @@ func spoilRecord(t *testing.T, c *Cluster, key, value string, is func([]byte) bo
 // awaitCure waits until rota has repaired the record.
 func (s *spoil) awaitCure(t *testing.T, c *Cluster, limit time.Duration) {
 	t.Helper()
-	Await(t, limit, s.key+" is put right", func() bool {
+	Await(t, limit, s.key+" is repaired", func() bool {
 		vs := c.Recorder.VersionsOf(s.key)
 		v := vs[len(vs)-1]
 		return v.Rev > s.rev && !v.Deleted && json.Valid(v.Value)

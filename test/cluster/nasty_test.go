@@ -77,7 +77,7 @@ func TestNastyJobs(t *testing.T) {
 		t.Errorf("the worker has %d MiB of memory after a gigabyte of output", rss>>20)
 	}
 	ticks := len(c.Recorder.Runs("tick"))
-	Await(t, 20*time.Second, "other jobs go on", func() bool { return len(c.Recorder.Runs("tick")) > ticks+2 })
+	Await(t, 20*time.Second, "other jobs continue", func() bool { return len(c.Recorder.Runs("tick")) > ticks+2 })
 	c.Check(ledger.Effects, nil, func(j *history.Job) { j.MayFail = j.Name != "tick" })
 }
 

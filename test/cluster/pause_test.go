@@ -40,7 +40,7 @@ func TestPausedLeaderIsFenced(t *testing.T) {
 		falls, wrote = append(falls, fall{term, resumed}), failed
 	}
 	if !wrote {
-		t.Errorf("the leader was stopped %d times, and never had a write under way or began one when it went on: the faults took no effect", len(falls))
+		t.Errorf("the leader was stopped %d times, but no write was under way then or after it continued: the faults took no effect", len(falls))
 	}
 	c.Check(sink.Requests, nil, func(j *history.Job) { j.Tolerance = electionTTL })
 	for _, v := range c.Recorder.Versions() {

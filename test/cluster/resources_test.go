@@ -57,7 +57,7 @@ func TestMemoryHog(t *testing.T) {
 	}
 	for _, name := range []string{"modest", "tick"} {
 		ran := len(c.Recorder.Runs(name))
-		Await(t, 20*time.Second, name+" goes on", func() bool { return len(c.Recorder.Runs(name)) > ran+2 })
+		Await(t, 20*time.Second, name+" continues", func() bool { return len(c.Recorder.Runs(name)) > ran+2 })
 	}
 
 	submit(t, c, "endless", api.RunRequest{})

@@ -62,7 +62,7 @@ func TestRestartGoesOn(t *testing.T) {
 	dev.Start()
 	c.WaitReady()
 	over()
-	Await(t, 30*time.Second, "all jobs go on", func() bool {
+	Await(t, 30*time.Second, "all jobs continue", func() bool {
 		for _, name := range []string{"none", "latest", "all"} {
 			if after := succeeded(c, name).between(restarted.Add(5*time.Second), time.Now()); len(after) < 2 {
 				return false

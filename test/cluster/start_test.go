@@ -54,7 +54,7 @@ func TestBadStart(t *testing.T) {
 		}
 	})
 
-	t.Run("an etcd that does not answer is told within five seconds and asked again", func(t *testing.T) {
+	t.Run("an etcd that does not answer is reported within five seconds and retried", func(t *testing.T) {
 		ports := ports.Free(t, 4)
 		dir, jobs := t.TempDir(), file(t)
 		endpoint := fmt.Sprintf("http://127.0.0.1:%d", ports[1])
@@ -68,7 +68,7 @@ func TestBadStart(t *testing.T) {
 		}
 		Await(t, 10*time.Second, "it tries again", func() bool { return told() >= 2 })
 		if !waiting.Running() {
-			t.Fatal("it gave up")
+			t.Fatal("the process ended")
 		}
 		cl := newClient(t, fmt.Sprintf("http://127.0.0.1:%d", ports[3]))
 		if text, ready, err := cl.Ready(t.Context()); err != nil || ready {
@@ -126,7 +126,7 @@ func TestHotReload(t *testing.T) {
 	Await(t, 20*time.Second, "the job runs", func() bool { return len(ledger.Effects()) >= 2 })
 
 	writeFile(t, path, strings.Replace(file("second"), "every: 1s", "every: 1 fortnight", 1))
-	Await(t, 10*time.Second, "the bad edit is told with its place", func() bool { return strings.Contains(p.Log(), path+":5:") })
+	Await(t, 10*time.Second, "the bad edit is reported with its line", func() bool { return strings.Contains(p.Log(), path+":5:") })
 	Await(t, 10*time.Second, "the bad edit is shown by the cluster", func() bool {
 		v, err := cl.Cluster(t.Context())
 		return err == nil && len(v.Files.Notes) > 0
@@ -153,14 +153,14 @@ func TestHotReload(t *testing.T) {
 	p.Await(20 * time.Second)
 	p.Args = append(p.Args, "--jobs="+link)
 	p.Start()
-	Await(t, 30*time.Second, "the job is there again", func() bool { return said() == "third" })
+	Await(t, 30*time.Second, "the job exists again", func() bool { return said() == "third" })
 	writeFile(t, real, file("fourth"))
 	Let(500 * time.Millisecond) // files must be unchanged for a second before they are read
 	if got := said(); got != "third" {
 		t.Fatalf("an edit behind a link was seen without being asked for: got %q; then SIGHUP proves nothing", got)
 	}
 	p.Signal(syscall.SIGHUP)
-	Await(t, 10*time.Second, "it says that it was asked to", func() bool { return strings.Contains(p.Log(), "reading the job files again") })
+	Await(t, 10*time.Second, "the log says that it reads the files on request", func() bool { return strings.Contains(p.Log(), "reading the job files again") })
 	Await(t, 10*time.Second, "the edit takes effect when asked for", func() bool { return said() == "fourth" })
 }
 

@@ -139,7 +139,7 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		{"the second attempt has another idempotency key", RuleDouble, run(5), func(t *testing.T, h *History) {
 			h.Effects[effect(t, h, run(5))].Key = "other"
 		}},
-		{"a run that may be delivered once is given out again", RuleDouble, run(5), func(_ *testing.T, h *History) {
+		{"a run with at_most_once is dispatched again", RuleDouble, run(5), func(_ *testing.T, h *History) {
 			h.Jobs[0].Spec.Delivery = job.AtMostOnce
 		}},
 		{"an old token comes late without a pause", RuleDouble, run(5), func(t *testing.T, h *History) {

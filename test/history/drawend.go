@@ -68,7 +68,7 @@ func (p *picture) legend(y int) int {
 	entry(func() {
 		p.rect(x, y-4, 20, 4, "#888888", "")
 		p.rect(x, y-6, 1.2, 6, ink, "")
-	}, 20, "slot, and when it had to begin")
+	}, 20, "slot and window")
 	entry(func() { p.rect(x, y-4, 20, 4, "#CCCCCC", "") }, 20, "need not run")
 	entry(func() {
 		p.raw(`<rect x="%.1f" y="%d" width="14" height="12" fill="%s" fill-opacity="0.35"/>`, x, y-10, purple)
@@ -83,7 +83,7 @@ func describeGrade(g SlotGrade) string {
 		text += ", " + g.Reason
 	}
 	if !g.Due.IsZero() {
-		text += ", had to begin by " + stamp(g.Due)
+		text += ", due to start by " + stamp(g.Due)
 	}
 	return text
 }

@@ -120,7 +120,7 @@ func TestEachGrade(t *testing.T) {
 				t.Errorf("%d violations:\n%s", len(v.Violations), lines(v.Violations))
 			}
 			if !strings.Contains(v.String(), c.grade.String()) {
-				t.Errorf("it is not told: %v", v)
+				t.Errorf("the verdict does not contain it: %v", v)
 			}
 		})
 	}

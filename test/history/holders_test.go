@@ -63,7 +63,7 @@ func TestHolders(t *testing.T) {
 			one(p, p.b, 2)
 			p.history.Effects[0].Ended = sec(2.2)
 		}, RuleLimit},
-		{"the first goes on, since its worker was paused", func(p pair) {
+		{"the first continues, because its worker was paused", func(p pair) {
 			one(p, p.a, 1)
 			one(p, p.b, 2)
 			p.history.Effects[0].Ended = sec(2.2)

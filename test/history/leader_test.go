@@ -36,7 +36,7 @@ func TestStepsOfALeader(t *testing.T) {
 			return r.Requeue(job.Outcome{State: job.Lost, At: sec(2), Reason: "worker lost its lease " + job.NotBegun}, sec(2), "tried again")
 		}, false},
 		{"it is taken from its worker", job.Armed, recall("worker q1 was lost"), true},
-		{"it is taken back, since it may not begin yet", job.Armed, recall(job.ReasonNotYet), true},
+		{"it is withdrawn, because it may not start yet", job.Armed, recall(job.ReasonNotYet), true},
 		{"it is given to another worker", job.Armed, func(r job.Run) (job.Run, error) { return r.Assign(&job.Worker{Name: "q2"}) }, true},
 		{"its attempt succeeded", job.Running, func(r job.Run) (job.Run, error) { return r.Finish(job.Outcome{State: job.Succeeded}) }, false},
 		{"its attempt failed", job.Running, func(r job.Run) (job.Run, error) {
@@ -48,7 +48,7 @@ func TestStepsOfALeader(t *testing.T) {
 			return r.GiveUp(), err
 		}, true},
 		{"its worker is lost, for good", job.Running, func(r job.Run) (job.Run, error) { r, err := r.Finish(lost); return r.GiveUp(), err }, true},
-		{"it is asked for again to end", job.Running, func(r job.Run) (job.Run, error) { r.Reason = "it goes on"; return r, nil }, true},
+		{"its end is requested again", job.Running, func(r job.Run) (job.Run, error) { r.Reason = "it continues"; return r, nil }, true},
 		{"a client cancels it", job.Running, stop("alice"), false},
 		{"rota cancels it", job.Running, stop("rota"), true},
 		{"a client cancels what waits", job.Pending, stop("alice"), false},

@@ -46,14 +46,14 @@ func TestThePlannerPasses(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%v; %d of them had to run", grades, owed)
+	t.Logf("%v; %d of them were due", grades, owed)
 	for _, g := range []Grade{OK, Again, LateQueued, LateInFault, Skipped} {
 		if grades[g] == 0 {
 			t.Errorf("no slot is %v: too little happens", g)
 		}
 	}
 	if 2*owed < grades[OK] {
-		t.Errorf("only %d slots had to run: the judge excuses too much", owed)
+		t.Errorf("only %d slots were due: the judge excuses too much", owed)
 	}
 }
 

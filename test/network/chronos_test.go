@@ -32,10 +32,10 @@ func TestFitting(t *testing.T) {
 		"two in a window and none in one":    {at(0, 1, 60, 90), 3600, 4, 1, 1, 0},
 		"one more than were asked for":       {at(0, 30, 60, 90, 120), 3600, 4, 0, 1, 0},
 		"one that did not end":               {unfinished, 3600, 4, 1, 0, 1},
-		"read before the last had to come":   {at(0, 30, 60), 100, 3, 0, 0, 0},
+		"read before the last is due":        {at(0, 30, 60), 100, 3, 0, 0, 0},
 		"read before, and it came":           {at(0, 30, 60, 91), 100, 3, 0, 0, 0},
 		"read before, and it came twice":     {at(0, 30, 60, 91, 92), 100, 3, 0, 1, 0},
-		"nothing, and nothing had to come":   {nil, 10, 0, 0, 0, 0},
+		"nothing, and nothing is due":        {nil, 10, 0, 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := job.fitting(c.executions, start.Add(time.Duration(c.read)*time.Second))

@@ -110,5 +110,5 @@ func (m *Members) Stop(i int) {
 func (m *Members) Cont(i int) {
 	m.t.Helper()
 	m.processes[i].Signal(syscall.SIGCONT)
-	m.t.Logf("healed: etcd member %s goes on", m.hosts[i].Name)
+	m.t.Logf("healed: etcd member %s continues", m.hosts[i].Name)
 }

@@ -205,7 +205,7 @@ func (s *scene) steady(t *testing.T, leader *cluster.Node, d time.Duration) {
 	time.Sleep(d)
 	s.c.Recorder.Sync()
 	if terms := s.termsSince(since); len(terms) != 1 || terms[0] != term {
-		t.Errorf("terms in which slots were decided: got %d, want the one of %s, %d: it was to go on leading", terms, leader.Name, term)
+		t.Errorf("terms in which slots were decided: got %d, want only the term of %s, %d", terms, leader.Name, term)
 	}
 	if !leader.Leads() {
 		t.Errorf("%s does not lead any more", leader.Name)

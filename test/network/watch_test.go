@@ -67,7 +67,7 @@ func (s *storeScene) compactedAway(t *testing.T) {
 	victim.WaitReady()
 	over()
 	if now := victim.Metric("rota_store_relists_total"); now <= relists {
-		t.Errorf("%s has listed anew %v times, as often as before: the fault took no effect", victim.Name, now)
+		t.Errorf("%s has listed again %v times, as often as before: the fault took no effect", victim.Name, now)
 	}
 	if !strings.Contains(victim.Log(), "compacted") {
 		t.Errorf("%s does not tell of a compaction: the fault took no effect", victim.Name)

@@ -11,7 +11,7 @@ import (
 // Counters of runs that are armed ahead. Each must be counted at least once, or nothing is armed ahead any more.
 const (
 	armedAhead   = "runs armed ahead"
-	takenBack    = "runs armed ahead, and taken back by a leader"
+	takenBack    = "runs armed ahead and withdrawn by a leader"
 	handedBack   = "runs armed ahead, and handed back by a worker"
 	claimedEarly = "runs claimed before their time"
 	lostEarly    = "runs claimed before their time, and lost before it"

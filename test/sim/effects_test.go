@@ -35,7 +35,7 @@ func further(n int) (list []uint64) {
 // consequences are the effects that the faults must have. Otherwise the faults took no effect.
 var consequences = []string{
 	"request refused", "request applied, then an error", "an error, then the request applied late", "request delayed by a pause",
-	"request lost on a mute link", "answer lost on a deaf link", "watch told twice", "watches built anew", "fault: wrong proof of death",
+	"request lost on a mute link", "answer lost on a deaf link", "watch event delivered twice", "watches built again", "fault: wrong proof of death",
 	"worker sessions lost", "presence ended by a leader", "claims lost to another worker", "outcomes that came too late",
 	"decisions refused", "writes refused: the record had changed", "replica kept from leading by its clock",
 	"replica in doubt of its clock",

@@ -22,7 +22,7 @@ const (
 	waitedBreaker = "runs that waited for a breaker"
 )
 
-var guarded = []string{heldAtLimit, waitedAtLimit, waitedAtRate, waitedBreaker, "limits deleted and defined anew"}
+var guarded = []string{heldAtLimit, waitedAtLimit, waitedAtRate, waitedBreaker, "limits deleted and defined again"}
 
 // guards returns a function that gives some jobs limits, rates and breakers. Jobs with long work get none, or all would wait
 // for them.
@@ -76,7 +76,7 @@ func (c *caller) unlimit(ctx context.Context, d dice) error {
 	if err == nil {
 		err = c.store.DeleteLimit(ctx, name, l.Rev)
 		sleep(ctx, d.upTo(5*time.Second))
-		c.world.tally.add("limits deleted and defined anew")
+		c.world.tally.add("limits deleted and defined again")
 	}
 	return errors.Join(err, c.insist(func(ctx context.Context) error { return c.limit(ctx, name) }))
 }

@@ -190,7 +190,7 @@ func (w *slowWatcher) Watch(ctx context.Context, key string, opts ...clientv3.Op
 			d := throw(w.network.seed, "watch", w.name, key, time.Now().UnixNano())
 			rough, times := w.network.isRough(), 1
 			if rough && len(resp.Events) > 0 && d.chance(0.02) {
-				w.network.tally.add("watch told twice")
+				w.network.tally.add("watch event delivered twice")
 				times = 2
 			}
 			for range times {

@@ -25,7 +25,7 @@ func (w *world) tell() {
 	for _, f := range w.faults {
 		fmt.Fprintf(&b, "%s until %s %s of %s\n", clockTime(f.At), clockTime(f.Until), f.Kind, f.Node)
 	}
-	w.t.Logf("faults that the judge was told of:\n%s", b.String())
+	w.t.Logf("faults in the history:\n%s", b.String())
 }
 
 // tellJob prints all records of a job.

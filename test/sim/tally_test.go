@@ -39,7 +39,7 @@ func (t *tally) addStore(c store.Counts) {
 	t.addN("writes", int(c.Writes))
 	t.addN("writes refused: the record had changed", int(c.Conflicts))
 	t.addN("writes refused: the term was over", int(c.Fenced))
-	t.addN("watches built anew", int(c.Relists))
+	t.addN("watches built again", int(c.Relists))
 }
 
 // addVerdict adds the counts of a verdict.

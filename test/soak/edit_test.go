@@ -142,7 +142,7 @@ func (e *editor) differs() string {
 		delete(inForce, name)
 	}
 	for name := range inForce {
-		return name + " was removed, and is there"
+		return name + " was removed, but exists"
 	}
 	return ""
 }

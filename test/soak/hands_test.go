@@ -88,7 +88,7 @@ func (n *nemesis) dethrone() (string, error) {
 func (n *nemesis) newTerm(before int64) (string, error) {
 	var term int64
 	if !cluster.Within(20*time.Second, func() bool { _, term, _ = n.first(); return term > before }) {
-		return "", fmt.Errorf("term %d goes on", before)
+		return "", fmt.Errorf("term %d continues", before)
 	}
 	return fmt.Sprintf("term %d after %d", term, before), nil
 }

@@ -51,5 +51,5 @@ func held(t *testing.T, versions []history.Version) (said string) {
 	if most < limits[scarce].Concurrent || !waited {
 		t.Errorf("the limit had %d holders at a time, and a run waited for it: %t; want it to be scarce", most, waited)
 	}
-	return fmt.Sprintf("the limit was given out %d times, to %d runs at a time at most", times, most)
+	return fmt.Sprintf("the limit had %d holders, at most %d at a time", times, most)
 }

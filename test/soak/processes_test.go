@@ -105,7 +105,7 @@ func (n *nemesis) pause(victim *cluster.Node, length time.Duration) (string, err
 	}
 	said := victim.Name + " was stopped"
 	if leader == victim && length >= lease && n.usurped(victim, others, resumed) {
-		said += "; when it went on, its member of etcd revoked the leases of others"
+		said += "; when it continued, its member of etcd revoked the leases of others"
 	}
 	if length < 2*lease {
 		return said, nil

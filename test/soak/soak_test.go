@@ -37,7 +37,7 @@ const (
 // TestSoak is what `make soak` runs.
 func TestSoak(t *testing.T) {
 	if *length == 0 {
-		t.Skip("takes as long as it is told to: make soak FOR=10m")
+		t.Skip("runs as long as FOR says: make soak FOR=10m")
 	}
 	if *length < minLength {
 		t.Fatalf("-for=%v: at least %v, or nothing comes of it", *length, minLength)
