@@ -56,7 +56,7 @@
 //   - the keep-alive stream of a session stays on one endpoint and ends with it. Here a [Lease] is also renewed by single calls
 //     with short deadlines, each on another endpoint. Session.Done only starts a renewal at once.
 //
-// # What the client needs
+// # Requirements of the client
 //
 // The client needs all endpoints. Over gRPC it needs a DialKeepAliveTime of 10 s with a timeout of 3 s, so that it gives up
 // silent connections. Deadlines are set here, per call. An in-process client works as well. A client with a password logs in

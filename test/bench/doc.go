@@ -6,7 +6,7 @@
 //	go run ./test/bench idle
 //	go run ./test/bench floor
 //
-// Each benchmark first measures etcd alone with the same machine, disk and number of members in the same minute, because
-// figures of a shared machine mean something only side by side. It fails if a slot was lost, ran twice, or did not end in the
+// Each benchmark first measures etcd alone with the same machine, disk and number of members in the same minute. On
+// a shared machine, figures only mean something side by side. It fails if a slot was lost, ran twice, or did not end in the
 // store.
 package main

@@ -96,7 +96,7 @@ const (
 	floorKeep  = 3    // kept runs of each job
 )
 
-// What rota writes for a run of a short name, in bytes, beside keys.
+// The sizes of the values that rota writes for a run of a short name, in bytes.
 const (
 	armedBytes   = 290 // in the record, and again in an order
 	cursorBytes  = 120

@@ -87,7 +87,7 @@ func TestWorkersDiskIsFull(t *testing.T) {
 	c.Check(ledger.Effects, nil, nil)
 }
 
-// TestReplicasDiskIsFull fills the disk of one of three replicas, with its member of etcd. That replica ends and reports why,
+// TestReplicasDiskIsFull fills the disk of one of three replicas, with its member of etcd. The replica ends and reports why,
 // the others continue, and it comes back when there is room.
 func TestReplicasDiskIsFull(t *testing.T) {
 	row(t)

@@ -99,7 +99,7 @@ func TestOutcomeOutlivesItsWorker(t *testing.T) {
 	w := c.AddWorker("w1")
 	submit(t, c, "work", api.RunRequest{})
 	Await(t, 20*time.Second, "the run executes", func() bool { return len(ledger.Effects()) == 1 })
-	c.Recorder.Sync() // the job may be quicker than what is told of it
+	c.Recorder.Sync() // the job may be faster than its events
 	claimed := onlyRun(t, c, "work")
 
 	over := c.Outage()

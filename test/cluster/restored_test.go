@@ -14,8 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestRestoredStoreWaits puts the store back: to a copy that was made while it was stopped, and to a snapshot of a store in use
-// that was restored by the how-to page. No replica leads, no worker works, and nothing is written until an operator accepts it.
+// TestRestoredStoreWaits puts the store back. One case uses a copy that was made while the store was stopped. The other case
+// restores a snapshot of a store in use, by the how-to page. No replica leads, no worker works, and nothing is written until an operator accepts it.
 // Then the slots since the copy are missed ones, and all continues.
 func TestRestoredStoreWaits(t *testing.T) {
 	row(t)

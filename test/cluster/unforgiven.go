@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Broken fails the test for a violation, and records it so that a repetition does not forgive it.
+// Broken fails the test for a violation, and records it, so that a repetition does not hide it.
 func Broken(t testing.TB, v history.Violation) {
 	t.Helper()
 	t.Errorf("%v", v)

@@ -48,7 +48,7 @@ func (t *timeline) couldNotDispatch(p plea) bool {
 	return t.heldUp(p)
 }
 
-// heldUp reports whether a run of the same job was in the way of a slot without a fault of the job. That run started after the
+// heldUp reports whether a run of the same job was in the way of a slot without a fault of the job. The other run started after the
 // slot, and so was late, or it lost a worker, or never started.
 func (t *timeline) heldUp(p plea) bool {
 	slot := p.to.Add(-t.Skew - clockReading)

@@ -80,7 +80,7 @@ type Job struct {
 	// MayFail says that runs may end without success.
 	MayFail bool
 	// Edited says that the job was changed or removed during the history. Its slots are then those of the definitions in the
-	// store, each for as long as it was in force, and its effects are judged by its records alone.
+	// store, each while it was in force, and its effects are judged by its records alone.
 	Edited bool
 	// Tolerance is how long after its slot an effect may start, without a fault or an earlier run of the job. The history must
 	// then have all faults that can delay it, and all pauses. If it is zero, lateness is not judged, and a slot need not run if
@@ -158,7 +158,7 @@ const (
 	RuleExtra      = "extra"      // no effect without a run and a claim
 	RuleDouble     = "double"     // no repeated effect, unless its first worker was lost
 	RuleTime       = "time"       // an effect starts in the window of its slot
-	RuleOutcome    = "outcome"    // an end that a target saw is recorded as it was
+	RuleOutcome    = "outcome"    // an end that a target saw is recorded correctly
 	RuleRetry      = "retry"      // no more attempts than the job's retry policy grants
 	RuleAnswer     = "answer"     // the answers to clients are linearizable, and stay true
 )

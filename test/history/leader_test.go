@@ -8,8 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestStepsOfALeader writes one step of a run after the end of the term that it names: by its worker or a client, who may do
-// that at any time, or by the deposed leader.
+// TestStepsOfALeader writes one step of a run after the end of the term that it names. A worker or a client may do that at any
+// time. The deposed leader may not.
 func TestStepsOfALeader(t *testing.T) {
 	lost := job.Outcome{State: job.Lost, At: sec(2), Reason: "worker q1 was lost"}
 	stop := func(by string) func(r job.Run) (job.Run, error) {

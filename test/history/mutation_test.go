@@ -262,8 +262,8 @@ func lastCursor(h History, key string) (last Version) {
 	return last
 }
 
-// shift moves a version to another time or changes its content: two versions of a record change places, a term begins or ends
-// later, a definition or a reason is of another time.
+// shift moves a version to another time or changes its content. Two versions of a record change places, or a term begins or ends
+// later, or a definition or a reason comes from another time.
 func shift(t *testing.T, h *History, i int, what string) bool {
 	t.Helper()
 	v := h.Versions[i]

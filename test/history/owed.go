@@ -7,7 +7,7 @@ import (
 )
 
 // owedUntil returns up to when all slots of a job must be decided when recording ends; zero if its definition is not in force
-// then. That is History.Recovery before the end. It is earlier in a fault or pause that lasts until then, or behind a run that
+// then. The instant is History.Recovery before the end. It is earlier in a fault or pause that lasts until then, or behind a run that
 // was in the way at its start.
 func (t *timeline) owedUntil(name string) time.Time {
 	ds := t.definitions[name]

@@ -120,8 +120,8 @@ func (t *timeline) mayLinger(older Effect, began time.Time) bool {
 	})
 }
 
-// overBy returns when an execution that a fault cost its worker has ended at the latest, where an execution that excludes it
-// started at an instant; zero if that is unknown. See docs/explanation/guarantees.md.
+// overBy returns the latest end of an execution that lost its worker to a fault, where an excluded execution started at an
+// instant. It returns zero if the end is unknown. See docs/explanation/guarantees.md.
 //
 // A worker that is partitioned or stops ends its executions before others can consider its session expired. A command that
 // ignores SIGTERM continues for its kill grace, and others may start beside it. The processes of a killed worker are killed at

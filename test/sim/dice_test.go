@@ -49,7 +49,7 @@ func (d dice) between(from, to time.Duration) time.Duration { return from + d.up
 // either returns a time in [-limit, limit].
 func (d dice) either(limit time.Duration) time.Duration { return d.between(-limit, limit) }
 
-// aroundSlot returns an instant not before at, sometimes just before or after a whole second. Most slots are there, and runs
+// aroundSlot returns an instant at or after at, sometimes just before or after a whole second. Most slots are there, and runs
 // that are armed ahead are claimed there.
 func aroundSlot(d dice, at time.Time) time.Time {
 	if near := at.Truncate(time.Second).Add(time.Second + d.either(200*time.Millisecond)); near.After(at) && d.chance(0.3) {

@@ -115,7 +115,7 @@ func (n *nemesis) pause(victim *cluster.Node, length time.Duration) (string, err
 }
 
 // usurped reports whether a stopped member that led etcd revoked the leases of others when it continued. It had not learned of
-// its successor, and by its own records the leases had expired. That is a fault of etcd (issue 15247; its protection does not
+// its successor, and by its own records the leases had expired. This is a fault of etcd (issue 15247; its protection does not
 // cover a stopped process), and it affects all nodes.
 func (n *nemesis) usurped(victim *cluster.Node, before map[string]string, resumed time.Time) bool {
 	if !cluster.Within(2*time.Second, func() bool { return !maps.Equal(before, n.sessions(victim)) }) {
