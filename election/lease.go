@@ -95,7 +95,7 @@ func (l *Lease) TTL() time.Duration {
 	return l.ttl
 }
 
-// Deadline returns the instant, on the monotonic clock, after which the holder must assume that the lease has expired: the time
+// Deadline returns the instant, on the monotonic clock, after which the holder must assume that the lease has expired. It is the time
 // before the last successful renewal was sent, plus the TTL, minus the margin. etcd counts the same TTL from when it handled
 // that renewal, which is later. After the deadline has passed, it does not move again.
 func (l *Lease) Deadline() time.Time {
@@ -109,7 +109,7 @@ func (l *Lease) Deadline() time.Time {
 func (l *Lease) RequireContact(c *QuorumContact) { l.contact = c }
 
 // Run renews the lease. It returns nil when ctx ends, and leaves the lease as it is. If the lease is lost, it returns an error
-// that wraps ErrLeaseLost and the reason: the deadline has passed, etcd says that the lease is gone, the quorum is silent, or the
+// that wraps ErrLeaseLost and the reason. The deadline has passed, etcd does not know the lease, the quorum is silent, or the
 // machine was suspended.
 func (l *Lease) Run(ctx context.Context) error {
 	var wg sync.WaitGroup

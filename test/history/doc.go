@@ -1,8 +1,8 @@
 // Package history judges a cluster by what independent recorders wrote about it.
 //
-// A History has four sources: the requests of clients with their answers, every version of every key of the store, the
-// effects that the targets of jobs saw (requests, or lines that commands wrote), and the faults of the test. Judge compares
-// them with what rota promises.
+// A History has four sources: the requests of clients with their answers, every version of every key, the effects at the
+// targets of jobs, and the faults of the test. An effect is a request, or a line that a command wrote. Judge compares the
+// sources with the promises of rota.
 //
 // Two oracles use them. The first knows only a job's definition, its effects and the faults, and trusts nothing that rota says.
 // It computes the slots (slots.go) and the windows in which they must start (targets.go), and matches the windows with the
