@@ -84,6 +84,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		TLSConfig:         s.cfg.TLS,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
+		ConnState:         newConnections(connectionLimit()).state,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ErrorLog:          s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),

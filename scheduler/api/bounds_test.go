@@ -1,0 +1,53 @@
+package api_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Slow readers of lists must not fill the memory: only a few lists are answered at a time, and everything else still is.
+func TestListsAreBounded(t *testing.T) {
+	f := newFake()
+	for i := range 200 {
+		f.change(func(f *fake) {
+			f.putRun(job.Run{Job: "backup", ID: fmt.Sprint(i), Reason: strings.Repeat("x", 64<<10)})
+		})
+	}
+	srv := serve(t, f.backend())
+	var opened sync.WaitGroup
+	for range 8 { // as many as are answered; each stops reading after the first line
+		opened.Go(func() {
+			conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+			if _, err := fmt.Fprintf(conn, "GET /v1/runs?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+				t.Error(err)
+				return
+			}
+			if line, err := bufio.NewReaderSize(conn, 16).ReadString('\n'); err != nil || !strings.Contains(line, "200") {
+				t.Errorf("got %q, %v", line, err)
+			}
+		})
+	}
+	opened.Wait()
+	a := ask(t, srv, "GET", "/v1/runs", "")
+	if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
+		t.Errorf("one list more: got %d %q, want 503 with Retry-After", a.status, a.text)
+	}
+	if a := ask(t, srv, "GET", "/v1/jobs/backup", ""); a.status != http.StatusOK {
+		t.Errorf("a single job: got %d", a.status)
+	}
+	if a := ask(t, srv, "GET", "/livez", ""); a.status != http.StatusOK {
+		t.Errorf("a probe: got %d", a.status)
+	}
+}

@@ -1,0 +1,68 @@
+package api
+
+import (
+	queue "container/list" // the package has a function of that name
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+)
+
+// maxConnections is how many connections one process has at most, if its descriptors allow as many.
+const maxConnections = 4096
+
+// connections closes idle connections when there are too many, the longest idle first. If none is idle, it closes the new one. So
+// clients cannot take the descriptors that the worker and the store need, and probes still get an answer.
+type connections struct {
+	limit int
+
+	mu     sync.Mutex
+	open   map[net.Conn]*queue.Element // guarded by mu; the element of an idle connection, nil for a busy one
+	idlers *queue.List                 // guarded by mu; the longest idle first
+}
+
+func newConnections(limit int) *connections {
+	return &connections{limit: limit, open: map[net.Conn]*queue.Element{}, idlers: queue.New()}
+}
+
+// connectionLimit is a quarter of the descriptors that this process may have, and at most maxConnections.
+func connectionLimit() int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return maxConnections
+	}
+	return max(16, int(min(files.Cur/4, maxConnections)))
+}
+
+// state is the ConnState of an http.Server. A connection without a request counts as idle, also before its first one.
+func (c *connections) state(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if idler := c.open[conn]; idler != nil {
+		c.idlers.Remove(idler)
+	}
+	switch state {
+	case http.StateNew, http.StateIdle:
+		if state == http.StateNew && len(c.open) >= c.limit && !c.makeRoomLocked() {
+			_ = conn.Close()
+			return
+		}
+		c.open[conn] = c.idlers.PushBack(conn)
+	case http.StateActive:
+		c.open[conn] = nil
+	case http.StateClosed, http.StateHijacked:
+		delete(c.open, conn)
+	}
+}
+
+// makeRoomLocked closes the connection that has been idle for longest. It reports whether there was one.
+func (c *connections) makeRoomLocked() bool {
+	oldest := c.idlers.Front()
+	if oldest == nil {
+		return false
+	}
+	conn, _ := c.idlers.Remove(oldest).(net.Conn)
+	delete(c.open, conn)
+	_ = conn.Close()
+	return true
+}

@@ -1,0 +1,64 @@
+package api
+
+import (
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+func TestIdleConnectionsMakeRoom(t *testing.T) {
+	hold, held := make(chan struct{}), make(chan struct{}, 10)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hold" {
+			held <- struct{}{}
+			<-hold
+		}
+	}))
+	srv.Config.ConnState = newConnections(3).state
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.Start()
+	t.Cleanup(srv.Close)
+	connect := func() net.Conn {
+		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		return conn
+	}
+	answers := func(conn net.Conn, path string) bool {
+		if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			return false
+		}
+		n, err := conn.Read(make([]byte, 1024))
+		return err == nil && n > 0
+	}
+	busy := connect()
+	if _, err := io.WriteString(busy, "GET /hold HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-held
+	idle := []net.Conn{connect(), connect()}
+	for _, conn := range idle {
+		if !answers(conn, "/") {
+			t.Fatal("a connection within the limit gets no answer")
+		}
+	}
+	for range 20 { // each takes the place of the one that has been idle for longest
+		if !answers(connect(), "/") {
+			t.Fatal("a new connection gets no answer")
+		}
+	}
+	if answers(idle[0], "/") || answers(idle[1], "/") {
+		t.Error("the oldest idle connections are still open")
+	}
+	close(hold)
+	if n, err := busy.Read(make([]byte, 1024)); err != nil || n == 0 {
+		t.Errorf("the busy connection was closed: %v", err)
+	}
+}
