@@ -30,7 +30,7 @@ func (t *timeline) checkOutcome(run string, vs []runVersion, e Effect) {
 	}
 }
 
-// mayDiffer reports whether an attempt of r may be recorded as it is, given the end that its target saw.
+// mayDiffer reports whether the recorded end of an attempt of r may differ from the end that its target saw.
 func (t *timeline) mayDiffer(r job.Run, a job.Attempt, e Effect) bool {
 	switch a.State {
 	case job.Succeeded: // witnessed judges those
