@@ -72,7 +72,7 @@ func (r *running) showsTheCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if resp.StatusCode != 200 {
+		if resp.StatusCode != http.StatusOK {
 			t.Errorf("%s: got %s", path, resp.Status)
 		}
 	}

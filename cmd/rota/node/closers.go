@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 )
 
@@ -64,9 +65,9 @@ func (c *closers) close() error {
 	steps := c.steps
 	c.mu.Unlock()
 	var errs []error
-	for i := len(steps) - 1; i >= 0; i-- {
-		if err := steps[i].end(); err != nil && !errors.Is(err, net.ErrClosed) {
-			errs = append(errs, fmt.Errorf("%s: %w", steps[i].name, err))
+	for _, step := range slices.Backward(steps) {
+		if err := step.end(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, fmt.Errorf("%s: %w", step.name, err))
 		}
 	}
 	return errors.Join(errs...)

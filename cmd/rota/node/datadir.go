@@ -17,11 +17,11 @@ func checkDataDir(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // it will be made, for this user alone
 	case err != nil:
-		return fmt.Errorf("check node.data_dir: %w", err)
+		return fmt.Errorf("check node.data_dir %s: %w", dir, err)
 	}
 	info, err := os.Stat(target)
 	if err != nil {
-		return fmt.Errorf("check node.data_dir: %w", err)
+		return fmt.Errorf("check node.data_dir %s: %w", dir, err)
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	switch {

@@ -88,9 +88,9 @@ func (r *running) sound(t testing.TB) verify.Report {
 	return report
 }
 
+// status returns the HTTP status of an answer that was an error, 0 for no error.
 func status(err error) int {
-	var answer *client.Error
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*client.Error](err); ok {
 		return answer.Status
 	}
 	return 0
@@ -229,7 +229,7 @@ func TestWithoutEtcd(t *testing.T) {
 		}
 	}
 	resp, err := http.Get("http://" + set.HTTP.Listen + "/metrics")
-	if err != nil || resp.StatusCode != 200 {
+	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("metrics: got %v, %v", resp, err)
 	} else {
 		resp.Body.Close()

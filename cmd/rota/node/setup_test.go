@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -128,7 +129,7 @@ func launch(t testing.TB, cfg Config) *running {
 		case err := <-ended:
 			return err
 		case <-time.After(20 * time.Second):
-			return fmt.Errorf("Run does not return")
+			return errors.New("Run does not return")
 		}
 	})
 	t.Cleanup(func() {

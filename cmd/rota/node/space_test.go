@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ func fillUp(t *testing.T, c *clientv3.Client) {
 	t.Helper()
 	for n := range 1000 {
 		if _, err := c.Put(t.Context(), fmt.Sprint("/filler/", n%4), strings.Repeat("x", 256<<10)); err != nil {
-			if err != rpctypes.ErrNoSpace {
+			if !errors.Is(err, rpctypes.ErrNoSpace) {
 				t.Fatal(err)
 			}
 			return

@@ -102,8 +102,7 @@ func (g *Gatekeeper) Watch(ctx context.Context, fatal func(error) error) error {
 		same := seen
 		same.Era = known.Era // an operator may have accepted a restored store, but this process has not seen the old one end
 		if err := same.After(known); err != nil {
-			var restored *store.RestoredError
-			if errors.As(err, &restored) {
+			if restored, ok := errors.AsType[*store.RestoredError](err); ok {
 				g.hold(restored)
 			}
 			return err

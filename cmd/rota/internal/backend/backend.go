@@ -163,7 +163,7 @@ func (b *Backend) now(ctx context.Context) (time.Time, error) {
 // started returns an error until this process uses the store.
 func (b *Backend) started() error {
 	if restored := b.cfg.Admission.Restored(); restored != nil {
-		return fmt.Errorf("%w: %v", api.ErrHeld, errRestored(restored))
+		return fmt.Errorf("%w: %w", api.ErrHeld, errRestored(restored))
 	}
 	if !b.ready.Load() {
 		return errNoStore

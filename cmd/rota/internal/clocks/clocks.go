@@ -105,9 +105,12 @@ func (c *Clocks) ask(ctx context.Context, name, addr string) (election.Offset, e
 		return election.Offset{}, fmt.Errorf("ask %s for its clock: %w", name, err)
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return election.Offset{}, fmt.Errorf("ask %s for its clock: status %d", name, resp.StatusCode)
+	}
 	var v api.ClockReading
-	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil || resp.StatusCode != http.StatusOK {
-		return election.Offset{}, fmt.Errorf("ask %s for its clock: status %d: %v", name, resp.StatusCode, err)
+	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
+		return election.Offset{}, fmt.Errorf("ask %s for its clock: %w", name, err)
 	}
 	if v.Node != name { // this process itself, for instance, if addr is a loopback address
 		return election.Offset{}, fmt.Errorf("ask %s for its clock: %s answers at %s", name, v.Node, addr)

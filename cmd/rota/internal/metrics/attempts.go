@@ -31,8 +31,9 @@ var _ prometheus.Collector = (*attemptCounts)(nil)
 func newAttemptCounts(known func(string) bool) *attemptCounts {
 	return &attemptCounts{
 		known: known,
-		desc:  prometheus.NewDesc("rota_attempts_total", "Attempts that ended here, by job and outcome.", []string{"job", "outcome"}, nil),
-		rows:  make(map[attemptRow]uint64),
+		desc: prometheus.NewDesc("rota_attempts_total", "Attempts that ended here, by job and outcome.",
+			[]string{"job", "outcome"}, nil),
+		rows: make(map[attemptRow]uint64),
 	}
 }
 
