@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-// TestAWriteIsNotSentAgainForNobody: a run that was made, has ended and is forgotten would be made again.
-func TestAWriteIsNotSentAgainForNobody(t *testing.T) {
+// TestAbandonedWriteIsNotResent: a run that was made, has ended and is forgotten would be made again.
+func TestAbandonedWriteIsNotResent(t *testing.T) {
 	for name, first := range map[string]mem.Verdict{
 		"one that is applied, and not answered": {Action: mem.Lose, Hang: true},
 		"one that is dropped":                   {Action: mem.Refuse, Hang: true},
@@ -51,8 +51,8 @@ func TestAWriteIsNotSentAgainForNobody(t *testing.T) {
 	}
 }
 
-// TestTheOthersOfABatchAreSentAgain: that the caller of one gives up is nothing to the others.
-func TestTheOthersOfABatchAreSentAgain(t *testing.T) {
+// TestOtherWritesOfABatchAreResent: that the caller of one gives up is nothing to the others.
+func TestOtherWritesOfABatchAreResent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left *write
 		faults := &script{steps: []func(mem.Op) mem.Verdict{func(mem.Op) mem.Verdict {

@@ -136,7 +136,7 @@ func TestALateWriteOfTheLeaderHasNoEffect(t *testing.T) {
 	}
 }
 
-func TestAWriteThatSomebodyChangedBeforeItWasSentAgainIsAConflict(t *testing.T) {
+func TestResentWriteConflictsWithALaterChange(t *testing.T) {
 	var c *clientv3.Client
 	var claimed job.Run
 	claim := func(mem.Op) mem.Verdict { // the worker, between the two sendings
@@ -161,7 +161,7 @@ func TestAWriteThatSomebodyChangedBeforeItWasSentAgainIsAConflict(t *testing.T) 
 	}
 }
 
-func TestASubmissionThatIsTakenBeforeItWasSentAgainComesBack(t *testing.T) {
+func TestResentSubmissionReturnsTheArmedRun(t *testing.T) {
 	var c *clientv3.Client
 	var term election.Term
 	arm := func(mem.Op) mem.Verdict { // the leader, between the two sendings
@@ -184,7 +184,7 @@ func TestASubmissionThatIsTakenBeforeItWasSentAgainComesBack(t *testing.T) {
 	}
 }
 
-func TestAnOrderThatComesTwiceCannotBeClaimed(t *testing.T) {
+func TestDuplicateOrderCannotBeClaimed(t *testing.T) {
 	var s *Store
 	var c *clientv3.Client
 	finish := func(mem.Op) mem.Verdict { // the worker takes the run and closes the order, between the two sendings

@@ -6,7 +6,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// What is told of a store by hand is told with the keys that etcdctl knows.
+// A report about a store names records by their keys, as etcdctl does.
 func TestASnapshotNamesItsKeys(t *testing.T) {
 	c := fake(t, nil).Client()
 	s := open(t, c)

@@ -6,7 +6,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// What one request may hold. etcd accepts 128 operations, counted along the deepest path: those of the request and
+// The bounds of one request. etcd accepts 128 operations, counted along the deepest path: those of the request and
 // those of the largest transaction nested in it. It accepts 1.5 MiB, of which a part is left for the encoding.
 const (
 	maxWrites = 100

@@ -114,7 +114,7 @@ func TestARunIsCreatedOnlyWithItsCursor(t *testing.T) {
 }
 
 // A leader that has not heard of a pause of all jobs, or of its end, arms nothing.
-func TestAPauseOfAllJobsRefusesWhatIsArmedUnawares(t *testing.T) {
+func TestPauseOfAllJobsRefusesStaleDecisions(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)
@@ -143,7 +143,7 @@ func TestAPauseOfAllJobsRefusesWhatIsArmedUnawares(t *testing.T) {
 	})
 }
 
-func TestARecordThatNobodyCanReadIsToldApart(t *testing.T) {
+func TestUnreadableRecordIsReported(t *testing.T) {
 	c := fake(t, nil).Client()
 	s, term := open(t, c), reign(t, c, "a")
 	r := slot("j", 1)

@@ -38,7 +38,7 @@ func TestAnIdleStoreIsNotListedAnew(t *testing.T) {
 	})
 }
 
-func TestAMirrorOfAMemberThatIsCutOffIsNotCurrent(t *testing.T) {
+func TestMirrorOfAPartitionedMemberIsNotCurrent(t *testing.T) {
 	t.Parallel()
 	cfgs := make([]embedded.Config, 3)
 	var cluster []string
@@ -100,7 +100,7 @@ func (w slowWatches) Watch(ctx context.Context, key string, opts ...clientv3.OpO
 	return w.Watcher.Watch(ctx, key, opts...)
 }
 
-func TestARevisionIsReachedOnlyWhenAllUpToItIsIn(t *testing.T) {
+func TestRevisionIsReachedWhenEverythingUpToItIsIn(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		const n = 3500 // more than etcd sends in one response to a watch that has to catch up
@@ -141,7 +141,7 @@ func TestARevisionIsReachedOnlyWhenAllUpToItIsIn(t *testing.T) {
 	})
 }
 
-func TestWaitForAKeyThatIsNotOurs(t *testing.T) {
+func TestWaitForARevisionOutsideThePrefix(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)

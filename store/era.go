@@ -119,7 +119,7 @@ func (s *Store) observe(ctx context.Context, jobName string) (seen Observation, 
 	return seen, rev, nil
 }
 
-// Accept begins a new era. Every process that observed the store earlier, up to known, then accepts it as it is.
+// Accept begins a new era. Every process that observed the store earlier, up to known, then accepts its present state.
 func (s *Store) Accept(ctx context.Context, known Observation, at time.Time, by string) (Observation, error) {
 	seen, rev, err := s.observe(ctx, "")
 	if err != nil {

@@ -53,8 +53,8 @@ func TestObservationAfterAnother(t *testing.T) {
 	}
 }
 
-// What was proven once is kept, since the store goes on; what somebody's hand did, or a wrong address, can be put right.
-func TestWhatIsHeldAgainstAStore(t *testing.T) {
+// A proven restore is remembered, because later revisions hide it. A hand-written record or a wrong address can be corrected.
+func TestRestoredStoreIsRemembered(t *testing.T) {
 	before := Observation{Cluster: "a", Era: 1, Revision: 100, Job: "j", Cursor: 90}
 	for name, tc := range map[string]struct {
 		now  Observation

@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Record creates an event. An event of the same job and id is this one, so Record leaves it as it is.
+// Record creates an event. An event of the same job and id is this one, so Record does not change it.
 func (s *Store) Record(ctx context.Context, e job.Event) error {
 	key := s.keys.event(e.Job, e.ID)
 	w := &write{lane: key}

@@ -11,11 +11,11 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-// Whoever changes a definition is told whether it took place, also where a sending was not answered and others have changed the
-// definition before the next one.
-func TestAChangeIsToldExactly(t *testing.T) {
+// A client that changes a definition learns whether the change took place, even if a sending was not answered and another client
+// changed the definition before the next one.
+func TestOutcomeAfterALaterChange(t *testing.T) {
 	lose, refuse := mem.Verdict{Action: mem.Lose}, mem.Verdict{Action: mem.Refuse}
-	type others func(t *testing.T, s *Store, c *clientv3.Client) // change it meanwhile
+	type others func(t *testing.T, s *Store, c *clientv3.Client) // change the record in between
 	replace := func(t *testing.T, s *Store, _ *clientv3.Client) {
 		j, err := s.Job(t.Context(), "j")
 		if errors.Is(err, job.ErrNotFound) {

@@ -78,7 +78,7 @@ func TestWritesGatherUnderLoad(t *testing.T) {
 }
 
 // Requests of a full queue leave as fast as they can, and those behind them do not pay for it.
-func TestAHerdIsNotPaidForByWhatComesAfterIt(t *testing.T) {
+func TestLaterWritesDoNotWaitForAHerd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &group{behind: make(map[string][]*write), pace: leadPace}
 		for range 50 * maxWrites {
@@ -97,7 +97,7 @@ func TestAHerdIsNotPaidForByWhatComesAfterIt(t *testing.T) {
 	})
 }
 
-func TestAWriteThatWasNeverSentIsNotSentLater(t *testing.T) {
+func TestUnsentWriteIsWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mem.New(mem.Config{})
 		defer srv.Close()
@@ -191,7 +191,7 @@ func TestClaimsGoBeforeOutcomes(t *testing.T) {
 }
 
 // A cancellation is urgent and may wait behind the outcome of the same run.
-func TestAWriteThatIsWithdrawnMakesRoomInItsLane(t *testing.T) {
+func TestWithdrawnWriteFreesItsLane(t *testing.T) {
 	g := &group{behind: make(map[string][]*write)}
 	first, second, third := &write{lane: "a"}, &write{lane: "a", urgent: true}, &write{lane: "a"}
 	for _, w := range []*write{first, second, third} {

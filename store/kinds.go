@@ -38,7 +38,7 @@ type family struct {
 	// tombstones: a removal leaves a tombstone, and a creation fails if there is a newer one.
 	tombstones bool
 	companions []Kind // records of the same name that are removed with a record
-	// decode returns a pointer to the record. It refuses what this version cannot act on. nil: any value is accepted as it is.
+	// decode returns a pointer to the record. It refuses what this version cannot act on. nil: any value is accepted.
 	decode func(name string, value []byte, rev int64) (any, error)
 }
 

@@ -34,8 +34,8 @@ func TestAPresenceIsRenewedWhileItsRecordIsWritten(t *testing.T) {
 	}
 }
 
-// TestAPresenceWithoutALeaseIsNone: nobody is behind it, and it would stay for ever.
-func TestAPresenceWithoutALeaseIsNone(t *testing.T) {
+// TestPresenceWithoutALeaseIsUnreadable: nobody is behind it, and it would stay for ever.
+func TestPresenceWithoutALeaseIsUnreadable(t *testing.T) {
 	c := fake(t, nil).Client()
 	s := open(t, c)
 	m := following(t, s)
@@ -59,7 +59,7 @@ func TestAPresenceWithoutALeaseIsNone(t *testing.T) {
 }
 
 // The member that is asked answers renewals and nothing else, as one does whose disk hangs.
-func TestAPresenceIsLostWhereNothingButRenewalsIsAnswered(t *testing.T) {
+func TestPresenceIsLostWhenOnlyRenewalsAreAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hung atomic.Bool
 		srv := mem.New(mem.Config{Faults: mem.FaultFunc(func(op mem.Op) mem.Verdict {

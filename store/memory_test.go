@@ -11,10 +11,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestMirroredJobs bounds what a mirror takes for a job whose definition is like that of others, and what it takes for a
-// while to read it: a start that reads a million of them has to fit into memory, too.
+// TestMirroredJobs bounds the memory of a mirror for a job whose definition resembles others, and the memory that
+// reading it allocates. Both must be small, because a start reads up to a million jobs.
 func TestMirroredJobs(t *testing.T) {
-	const jobs, most, once = 20_000, 450, 900 // bytes for each of them: kept, and allocated altogether
+	const jobs, most, once = 20_000, 450, 900 // bytes for each job: kept, and allocated in total
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	s := open(t, fake(t, nil).Client())
 	kvs := make([]*mvccpb.KeyValue, jobs)

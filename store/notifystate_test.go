@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// tell writes what has been told about jobs, and waits for all answers.
+// tell writes notify states and waits for all answers.
 func tell(t *testing.T, s *Store, term election.Term, list ...job.NotifyState) (revs []int64, errs []error) {
 	t.Helper()
 	revs, errs = make([]int64, len(list)), make([]error, len(list))
@@ -34,7 +34,7 @@ func putJob(t *testing.T, s *Store, name string, spec job.Spec) job.Job {
 	return j
 }
 
-func TestWhatWasToldIsGuarded(t *testing.T) {
+func TestPutNotifyStateIsGuarded(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)
@@ -68,8 +68,8 @@ func TestWhatWasToldIsGuarded(t *testing.T) {
 	})
 }
 
-// A tail tells what changes from a revision on, events too; what a mirror keeps tells what was before.
-func TestATailTellsWhatComes(t *testing.T) {
+// A tail delivers changes from a revision on, with events. The mirror has what was before.
+func TestTailDeliversChanges(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)

@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-func TestOrdersDeliverWhatWaitsAndWhatComes(t *testing.T) {
+func TestOrdersDeliversOldAndNewOrders(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s, term := open(t, c), reign(t, c, "a")

@@ -75,7 +75,7 @@ func TestAPresenceIsLost(t *testing.T) {
 	}
 }
 
-func TestAPresenceIsPutRight(t *testing.T) {
+func TestOverwrittenPresenceIsRepaired(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)
@@ -127,7 +127,7 @@ func TestAnUnansweredUpdateOfAPresenceIsRecognised(t *testing.T) {
 	}
 }
 
-func TestAPresenceHeardOfByWatchAloneCanBeUpdated(t *testing.T) {
+func TestPresenceKnownFromTheWatchCanBeUpdated(t *testing.T) {
 	_, s, _ := scripted(t, nil, strike(mem.Verdict{Action: mem.Lose, Hang: true}))
 	p := present(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -183,14 +183,14 @@ func TestALatePresenceReplacesNoLaterOne(t *testing.T) {
 	}
 }
 
-func TestAPresenceThatCannotBePutRightIsLost(t *testing.T) {
+func TestPresenceThatCannotBeRepairedIsLost(t *testing.T) {
 	_, s, c := scripted(t, nil, strike(mem.Verdict{Action: mem.Refuse, Err: rpctypes.ErrGRPCNoSpace}))
 	p := present(t, s)
 	put(t, c, s.keys.record(KindWorkers, "w"), "garbage")
 	eventually(t, "lost", func() bool { return isLost(p) })
 }
 
-func TestTheEndOfAWorkerLeavesTheTermAlone(t *testing.T) {
+func TestEndWorkerKeepsTheTerm(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)

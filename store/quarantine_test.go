@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-func TestWhatNobodyCanReadIsSetAside(t *testing.T) {
+func TestUnreadableRecordsAreQuarantined(t *testing.T) {
 	c := fake(t, nil).Client()
 	s := open(t, c)
 	m := following(t, s)
@@ -70,8 +70,8 @@ func TestWhatNobodyCanReadIsSetAside(t *testing.T) {
 	}
 }
 
-// TestAGateThatNobodyCanRead: what holds is what was known of it, and if nothing was, that it may be closed.
-func TestAGateThatNobodyCanRead(t *testing.T) {
+// TestUnreadableGate: what holds is what was known of it, and if nothing was, that it may be closed.
+func TestUnreadableGate(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)

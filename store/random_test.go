@@ -23,8 +23,8 @@ import (
 
 var seed = flag.Uint64("seed", 0, "the one random sequence to run")
 
-// TestNoWriteIsLostOrDoubled lets two leaders and two workers write through faults of every kind, and compares what they
-// were told with the store's history.
+// TestNoWriteIsLostOrDoubled lets two leaders and two workers write through faults of every kind, and compares the
+// answers that they got with the store's history.
 func TestNoWriteIsLostOrDoubled(t *testing.T) {
 	t.Parallel()
 	var struck atomic.Int64
@@ -59,7 +59,7 @@ type chaos struct {
 	clean   *clientv3.Client
 }
 
-// answer is what the writer of mark was told.
+// answer is the result that the writer of mark got.
 type answer struct {
 	mark string // unique to the write, kept in Run.By
 	key  string
@@ -120,7 +120,7 @@ func (x *chaos) lead(c *clientv3.Client, name string) {
 	for n := range 3 {
 		key := prefix + "/election/current"
 		ctx, cancel := context.WithCancel(x.Context())
-		// Whoever takes over ends the other's term, as an election does.
+		// The new leader ends the other's term, as an election does.
 		_, err1 := x.clean.Delete(ctx, key)
 		resp, err2 := x.clean.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).Then(clientv3.OpPut(key, name)).Commit()
 		if err1 != nil || err2 != nil {

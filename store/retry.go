@@ -133,7 +133,7 @@ func malformed(err error) error {
 	return nil
 }
 
-// forbidden reports whether etcd refused this sending for lack of permission. That says nothing about earlier sendings.
+// forbidden reports whether etcd refused this sending for lack of permission. An earlier sending may still have been applied.
 func forbidden(err error) bool {
 	return isCode(err, rpctypes.ErrPermissionDenied) || isCode(err, rpctypes.ErrInvalidAuthToken) || isCode(err, rpctypes.ErrUserEmpty)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestWhatNothingOfOursWritesIsSetAside: records that can be read, and say what no file and no replica may.
-func TestWhatNothingOfOursWritesIsSetAside(t *testing.T) {
+// TestInvalidSpecsAreQuarantined: records that can be read, and say what no file and no replica may.
+func TestInvalidSpecsAreQuarantined(t *testing.T) {
 	c := fake(t, nil).Client()
 	s := open(t, c)
 	m := following(t, s)
@@ -90,9 +90,9 @@ func TestACheckAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestADefinitionThatWasReadIsTheReaders: it may change what it was given, to write it back, and changes nothing for others
+// TestReadDefinitionIsACopy: it may change what it was given, to write it back, and changes nothing for others
 // whose definitions say the same.
-func TestADefinitionThatWasReadIsTheReaders(t *testing.T) {
+func TestReadDefinitionIsACopy(t *testing.T) {
 	s := open(t, fake(t, nil).Client())
 	m := following(t, s)
 	for _, name := range []string{"a", "b"} {

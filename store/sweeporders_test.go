@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-func TestOrdersOfWorkersThatAreGoneAreRemoved(t *testing.T) {
+func TestOrdersOfAbsentWorkersAreRemoved(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)

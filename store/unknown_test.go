@@ -34,7 +34,7 @@ func TestATermThatEndsBetweenTwoSendings(t *testing.T) {
 	}
 }
 
-func TestOutOfSpaceIsDefiniteOnlyIfItIs(t *testing.T) {
+func TestOutOfSpaceAfterAnUnansweredSendingIsUnknown(t *testing.T) {
 	full := mem.Verdict{Action: mem.Refuse, Err: rpctypes.ErrGRPCNoSpace}
 	late := mem.Verdict{Action: mem.Late}
 	ctx := context.Background()
@@ -63,7 +63,7 @@ func TestOutOfSpaceIsDefiniteOnlyIfItIs(t *testing.T) {
 	})
 }
 
-func TestARefusalForNowIsNoAnswerToAnEarlierSending(t *testing.T) {
+func TestRefusalDoesNotSettleAnEarlierSending(t *testing.T) {
 	denied := strike(mem.Verdict{Action: mem.Refuse, Err: rpctypes.ErrGRPCPermissionDenied})
 	_, s, _ := scripted(t, denied)
 	if _, err := s.Submit(t.Context(), *slot("j", 1)); !isCode(err, rpctypes.ErrPermissionDenied) {
@@ -76,7 +76,7 @@ func TestARefusalForNowIsNoAnswerToAnEarlierSending(t *testing.T) {
 }
 
 // A conflict with nothing there says that the records are gone, and those who hear of it forget them.
-func TestARefusalWhoseRecordsCannotBeReadIsNoConflict(t *testing.T) {
+func TestRefusalWithUnknownRecordsIsNoConflict(t *testing.T) {
 	var unreadable atomic.Bool
 	s := open(t, fake(t, mem.FaultFunc(func(op mem.Op) mem.Verdict {
 		r, ok := op.Request.(*pb.TxnRequest)
@@ -103,7 +103,7 @@ func TestARefusalWhoseRecordsCannotBeReadIsNoConflict(t *testing.T) {
 	}
 }
 
-func TestAWriteWhoseCallerGivesUpIsUnknown(t *testing.T) {
+func TestAbandonedWriteHasUnknownOutcome(t *testing.T) {
 	srv, s, c := scripted(t, strike(mem.Verdict{Action: mem.Late, Hang: true}))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-func TestWatchTellsWhatHappenedSince(t *testing.T) {
+func TestWatchDeliversChangesSinceARevision(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)
@@ -64,8 +64,8 @@ func TestWatchTellsWhatHappenedSince(t *testing.T) {
 	})
 }
 
-// TestADoubtedWatch: one that gets on goes on, one that does not is replaced within seconds.
-func TestADoubtedWatch(t *testing.T) {
+// TestWatchOfASuspectMember: one that gets on goes on, one that does not is replaced within seconds.
+func TestWatchOfASuspectMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mem.New(mem.Config{})
 		defer srv.Close()
@@ -109,7 +109,7 @@ func TestADoubtedWatch(t *testing.T) {
 	})
 }
 
-func TestAWatchThatTellsNothingAnyMoreEnds(t *testing.T) {
+func TestSilentWatchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mem.New(mem.Config{})
 		defer srv.Close()

@@ -94,10 +94,10 @@ func (w *write) conflict(answers []*pb.ResponseOp, rev int64) *written {
 	return w.recognise(out, rev)
 }
 
-// recognise turns a conflict, found at rev, into success if the records show that an earlier, unanswered sending of w was applied.
-// For a put, the record is byte for byte what w puts there, with an op that no other write has. For a removal without a tombstone,
-// everything that w removes is gone, whoever removed it. If another client has changed the record since, it stays a conflict: see
-// exactly.
+// recognise turns a conflict, found at rev, into success if the records show that an earlier, unanswered sending of w
+// was applied. For a put, the record is byte for byte what w puts there, with an op that no other write has. For a
+// removal without a tombstone, everything that w removes is gone, no matter which client removed it. If another client
+// has changed the record since, it stays a conflict: see exactly.
 func (w *write) recognise(out *written, rev int64) *written {
 	switch {
 	case len(w.probe) == 0:

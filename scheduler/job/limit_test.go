@@ -64,7 +64,7 @@ func TestDefineLimit(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotBegunHoldsNoLimits(t *testing.T) {
+func TestRecalledRunHoldsNoLimits(t *testing.T) {
 	r := job.Run{Job: "a", ID: "b", State: job.Pending}
 	armed, err := r.Assign(&job.Worker{Name: "w"})
 	if err != nil {

@@ -59,7 +59,7 @@ func finished() job.Run {
 	return r
 }
 
-func TestUsualRecordsTakeTheShortWay(t *testing.T) {
+func TestUsualRecordsUseTheFastCodec(t *testing.T) {
 	r := finished()
 	if _, ok := r.AppendJSON(nil); !ok {
 		t.Fatal("AppendJSON leaves a usual run to encoding/json")

@@ -29,7 +29,7 @@ func halt(j job.Job, g job.Gate, minutes ...int) (job.Job, job.Gate) {
 	return j, g
 }
 
-func TestHalted(t *testing.T) {
+func TestPauseHistory(t *testing.T) {
 	for name, tt := range map[string]struct {
 		minutes []int
 		want    []job.PastPause
@@ -59,7 +59,7 @@ func TestHalted(t *testing.T) {
 }
 
 // A replica of an earlier build keeps the end of the last pause alone, whatever it found in the record.
-func TestHaltedByAnOlderVersion(t *testing.T) {
+func TestPauseHistoryOfAnOlderVersion(t *testing.T) {
 	j, g := halt(job.Job{SinceReason: job.SinceCreated}, job.Gate{}, 1, 3)
 	j.Since, g.Since = minute(9), minute(9)
 	want := []job.PastPause{{Until: minute(9)}}

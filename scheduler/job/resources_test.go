@@ -62,7 +62,7 @@ func TestResourcesAreTextInJSON(t *testing.T) {
 	}
 }
 
-func TestWorkersThatCannotLimitAreNotAsked(t *testing.T) {
+func TestWorkersWithoutResourceLimitsAreNotChosen(t *testing.T) {
 	spec := job.Spec{Shell: "true", Resources: &job.Resources{Memory: 1 << 30, PIDs: 9}}
 	for _, tt := range []struct {
 		limits []string

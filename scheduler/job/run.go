@@ -8,7 +8,7 @@ import (
 )
 
 // Run is the only record of a slot, of a manual trigger or of a delayed submission. Stored at runs/<job>/<slot or id>.
-// Its methods return changed copies and leave the receiver as it is.
+// Its methods return changed copies and do not change the receiver.
 type Run struct {
 	Job  string    `json:"job"`
 	ID   string    `json:"id"` // the last part of its key: the slot, or an id for runs without one

@@ -55,7 +55,7 @@ func TestSpan(t *testing.T) {
 }
 
 // A run that is armed long before its slot began in its time, also while it waits for its retry.
-func TestSpanOfWhatWasArmedEarly(t *testing.T) {
+func TestSpanOfARunArmedAhead(t *testing.T) {
 	slot := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	r := job.Run{
 		Job: "j", ID: "x", Slot: slot, Due: slot.Add(time.Minute), State: job.Pending, Armed: slot.Add(-30 * time.Second), Attempt: 1,

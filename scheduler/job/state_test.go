@@ -10,8 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestArrowsAreThoseOfTheDiagram reads the list in the package's documentation, and tries every pair of states.
-func TestArrowsAreThoseOfTheDiagram(t *testing.T) {
+// TestTransitionsMatchTheDiagram reads the list in the package's documentation, and tries every pair of states.
+func TestTransitionsMatchTheDiagram(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)

@@ -179,7 +179,7 @@ func usual() *history {
 
 func (h *history) slotName(n int) string { return "tick/" + job.SlotID(minute(n)) }
 
-// forge writes the token of a slot's run that has ended anew, so long ago that no log knows of it.
+// forge replaces the token of an ended run, so long ago that the log does not show it.
 func (h *history) forge(n int, token int64) {
 	r := h.fire(n)
 	change := h.records["runs/"+r.Name()]
@@ -189,7 +189,7 @@ func (h *history) forge(n int, token int64) {
 	h.records["runs/"+r.Name()], h.log = change, nil
 }
 
-// prune removes the run that went well and ended first, and says whether there was one to spare.
+// prune removes the good run that ended first, and reports whether there was one.
 func (h *history) prune() bool {
 	var first *job.Run
 	n := 0

@@ -35,8 +35,8 @@ func (h *history) skipSlot(n int) {
 	h.write(of(r), h.move(n))
 }
 
-// TestWhatHistoryRemovesIsNotMissed lets a cluster remove what it may, at whatever change the log begins.
-func TestWhatHistoryRemovesIsNotMissed(t *testing.T) {
+// TestRemovedHistoryIsNoViolation lets a cluster remove what it may, at whatever change the log begins.
+func TestRemovedHistoryIsNoViolation(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		live func(h *history)
@@ -129,8 +129,8 @@ func TestWhatHistoryRemovesIsNotMissed(t *testing.T) {
 	}
 }
 
-// TestARunThatAHandRemoved is found though so little is left of its kind that the records alone cannot tell.
-func TestARunThatAHandRemoved(t *testing.T) {
+// TestRunRemovedByHand is found though so little is left of its kind that the records alone cannot tell.
+func TestRunRemovedByHand(t *testing.T) {
 	h := newHistory()
 	h.fire(1)
 	h.finish(h.begin(2), job.Failed, 2)

@@ -183,7 +183,7 @@ func TestASoundStorePasses(t *testing.T) {
 	})
 }
 
-// A cursor that a hand put centuries ahead is told of in so many words, not in billions.
+// A cursor that somebody set centuries ahead gives a short report, not billions of lines.
 func TestACursorThatIsFarAhead(t *testing.T) {
 	h := usual()
 	h.write(h.move(200 * 365 * 24 * 60))
@@ -194,7 +194,7 @@ func TestACursorThatIsFarAhead(t *testing.T) {
 }
 
 // A note names the key as etcdctl knows it.
-func TestWhatCannotBeReadIsNamed(t *testing.T) {
+func TestUnreadableRecordsAreNoted(t *testing.T) {
 	in := usual().input()
 	in.Records = append(in.Records, job.Change{Key: "/rota/what/ever", Bad: errors.New("no records belong here")})
 	report := verify.Check(in)

@@ -79,8 +79,8 @@ func checkOp(op *pb.RequestOp, maxOps int) error {
 
 // checkOverlap refuses a branch that could write a key twice, and returns
 // the keys it puts and the intervals it deletes. It is etcd's own algorithm
-// on etcd's own intervals, and has its gaps: a deletion that follows a put in
-// an earlier nested transaction passes, and so does one without upper bound.
+// on etcd's own intervals, with the same gaps. A deletion passes if it follows
+// a put in an earlier nested transaction, or has no upper bound.
 func checkOverlap(branch []*pb.RequestOp) (puts map[string]bool, dels adt.IntervalTree, err error) {
 	dels = adt.NewIntervalTree()
 	for _, op := range branch {
@@ -148,7 +148,7 @@ func checkSize(r *pb.InternalRaftRequest, limit int) error {
 	return nil
 }
 
-// readOnly tells whether a transaction holds nothing but ranges. Any nested
+// readOnly reports whether a transaction holds only ranges. Any nested
 // transaction makes it one that writes.
 func readOnly(r *pb.TxnRequest) bool {
 	for _, branch := range [][]*pb.RequestOp{r.Success, r.Failure} {
@@ -161,7 +161,7 @@ func readOnly(r *pb.TxnRequest) bool {
 	return true
 }
 
-// hasPut tells whether a transaction could put in any branch, which is what
+// hasPut reports whether a transaction could put in any branch, which is what
 // a server out of space asks.
 func hasPut(r *pb.TxnRequest) bool {
 	for _, branch := range [][]*pb.RequestOp{r.Success, r.Failure} {

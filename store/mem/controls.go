@@ -28,9 +28,9 @@ func (s *Server) link(c *clientv3.Client) *link {
 	return nil
 }
 
-// Heal undoes Cut. The client's watches go on as after a broken connection:
-// from where the client would ask again, with all that has happened since,
-// or with their end if that is compacted.
+// Heal undoes Cut. The client's watches continue as after a broken connection.
+// They resume at the revision from which the client would watch again, and
+// deliver all later changes. They end if that revision is compacted.
 func (s *Server) Heal(c *clientv3.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *Server) Heal(c *clientv3.Client) {
 }
 
 // StallWatches stops the delivery to a client's watches, old and new, while
-// its calls go on as ever.
+// its calls continue.
 func (s *Server) StallWatches(c *clientv3.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +51,7 @@ func (s *Server) StallWatches(c *clientv3.Client) {
 	}
 }
 
-// ResumeWatches undoes StallWatches; the watches go on as after Heal.
+// ResumeWatches undoes StallWatches; the watches continue as after Heal.
 func (s *Server) ResumeWatches(c *clientv3.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,9 +35,9 @@ func (c leaseClient) LeaseKeepAlive(ctx context.Context, _ ...grpc.CallOption) (
 	return &keepAliveStream{ctx: ctx, l: c.l, wake: make(chan struct{}, 1)}, nil
 }
 
-// keepAliveStream carries renewals. Send only queues; Recv does the work, so
-// the stream needs no goroutine, and a client that is cut off has its
-// renewals arrive when it is healed, as TCP would have it.
+// keepAliveStream carries renewals. Send only queues and Recv does the work,
+// so the stream needs no goroutine. The renewals of a client that is cut off
+// arrive when it is healed, as over TCP.
 type keepAliveStream struct {
 	grpc.ClientStream // nil: the client calls none of its other methods
 	ctx               context.Context

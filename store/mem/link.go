@@ -56,9 +56,9 @@ func (l *link) sleep(ctx context.Context, d time.Duration) error {
 	return wait(ctx, l, t.C)
 }
 
-// reach brings a request to the server: it waits while the client is cut
-// off, takes the operation's number, applies what was kept back until now,
-// and asks for the verdict.
+// reach brings a request to the server. It waits while the client is cut off,
+// takes the operation's number, applies delayed requests that are due, and asks
+// for the verdict.
 func (l *link) reach(ctx context.Context, op *Op) (Verdict, error) {
 	if err := l.alive(ctx); err != nil {
 		return Verdict{}, err

@@ -72,7 +72,7 @@ func TestLeaseExpiresInFakeTime(t *testing.T) {
 	})
 }
 
-func TestExpiryStandsOnTheGrid(t *testing.T) {
+func TestExpiryIsOnTheGrid(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, s *Server, c *clientv3.Client) {
 		began := time.Now()
 		time.Sleep(300 * time.Millisecond)

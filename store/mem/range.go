@@ -73,7 +73,7 @@ func (d *data) collect(r *pb.RangeRequest, rev int64) (kvs []*mvccpb.KeyValue, c
 	return kvs, count
 }
 
-// byKey tells whether the asked order is the one the store has anyway. As in
+// byKey reports whether the asked order is the one the store has anyway. As in
 // etcd, no order at all counts as such, even beside another target.
 func byKey(target pb.RangeRequest_SortTarget, order pb.RangeRequest_SortOrder) bool {
 	return order == pb.RangeRequest_NONE ||

@@ -94,7 +94,7 @@ func (s *Server) Rev() int64 {
 	return s.data.rev
 }
 
-// Elect has another member lead, as it were: answers tell of a new term.
+// Elect simulates the election of another leader: answers carry a new term.
 func (s *Server) Elect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,7 +28,7 @@ func (s span) contains(key string) bool {
 	return key >= s.key && s.below(key)
 }
 
-// below tells whether key is under the upper end.
+// below reports whether key is under the upper end.
 func (s span) below(key string) bool {
 	switch {
 	case s.one:
@@ -39,5 +39,5 @@ func (s span) below(key string) bool {
 	return key < s.end
 }
 
-// empty tells whether the span is a range that can hold no key.
+// empty reports whether the span is a range that can hold no key.
 func (s span) empty() bool { return !s.one && !s.open && s.key >= s.end }

@@ -34,7 +34,7 @@ func (d *data) decide(r *pb.TxnRequest) *path {
 	return p
 }
 
-// holds tells whether a comparison is true of every key of its span; a span
+// holds reports whether a comparison is true of every key of its span; a span
 // without keys is compared as one with all revisions 0, and has no value.
 func (d *data) holds(c *pb.Compare) bool {
 	any := false

@@ -158,7 +158,7 @@ func (w *watch) progress() {
 	w.push(clientv3.WatchResponse{Header: w.l.srv.header(nil)})
 }
 
-// synced tells whether the watch has got all that is; one that waits for a
+// synced reports whether the watch has got all that is; one that waits for a
 // future revision has not begun. The caller holds srv.mu.
 func (w *watch) synced() bool {
 	d := w.l.srv.data

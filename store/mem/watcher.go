@@ -66,7 +66,7 @@ func (l watcher) start(w *watch) error {
 }
 
 // RequestProgress implements clientv3.Watcher: if all watches opened with
-// contexts of the same metadata have got everything, each is told the revision.
+// contexts of the same metadata have received everything, each gets the revision.
 func (l watcher) RequestProgress(ctx context.Context) error {
 	s := l.srv
 	s.mu.Lock()

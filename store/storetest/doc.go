@@ -1,4 +1,5 @@
-// Package storetest is the suite that any etcd under rota must pass, real or
-// in memory, and the proof that the one in memory is like the real one: the
-// same random operations on both give the same answers.
+// Package storetest is the test suite for any etcd that rota uses, real or in memory.
+//
+// It also proves that package mem is like the real etcd: the same random
+// operations on both give the same answers.
 package storetest

@@ -31,7 +31,7 @@ var Guards = []Guard{
 		File: "store/commit.go",
 		Code: "w.guards = append(w.guards, unchanged(s.keys.record(KindGate, \"\"), d.Gate))",
 		Cut:  "_ = d.Gate",
-		Pkg:  "./store", Test: "TestAPauseOfAllJobsRefusesWhatIsArmedUnawares",
+		Pkg:  "./store", Test: "TestPauseOfAllJobsRefusesStaleDecisions",
 	},
 	{
 		Name: "the attempt token, at the outcome",
