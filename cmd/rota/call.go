@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"os/user"
 	"time"
 
@@ -61,18 +59,16 @@ func show[T any](
 // client returns a client of the servers that the flags or the environment name. The caller closes it.
 func (c *cli) client(timeout time.Duration) (*client.Client, error) {
 	tokenFile := cmp.Or(c.tokenFile, c.getenv("ROTA_TOKEN_FILE"))
-	if tokenFile != "" {
-		if _, err := os.Stat(tokenFile); err != nil {
-			hint := "name a file that holds the token with --token-file or ROTA_TOKEN_FILE"
-			return nil, usageError{fmt.Sprintf("token file: %v", err), hint}
-		}
+	servers := cmp.Or(c.server, c.getenv("ROTA_SERVER"))
+	if err := checkToken(tokenFile, servers); err != nil {
+		return nil, err
 	}
 	credentials, err := c.credentials()
 	if err != nil {
 		return nil, err
 	}
 	cl, err := client.New(client.Config{
-		Servers:   cmp.Or(c.server, c.getenv("ROTA_SERVER")),
+		Servers:   servers,
 		TokenFile: tokenFile,
 		By:        whoami(),
 		Agent:     "rota/" + buildVersion().Version,

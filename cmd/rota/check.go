@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/spf13/cobra"
 )
@@ -67,6 +69,8 @@ type checkedJob struct {
 	Schedule string      `json:"schedule,omitempty"`
 	Slots    []time.Time `json:"slots"`
 	Notes    []string    `json:"notes"`
+
+	warnings []string // of the notes, those that are printed without -o wide
 }
 
 func (c *cli) printChecked(set *config.Set) error {
@@ -80,13 +84,27 @@ func (c *cli) printChecked(set *config.Set) error {
 		j.Slots = upcoming(d.Name, &d.Spec, now, slots)
 		if s, err := policy.When(d.Name, &d.Spec); err == nil && s != nil {
 			j.Notes = append(j.Notes, s.Notes(now, now, notes)...)
+			if len(j.Slots) == 0 && len(j.Notes) > 0 {
+				j.warnings = append(j.warnings, j.Notes[0]) // such as a job at one past time
+			}
+			if note := s.DaysNote(); note != "" {
+				j.warnings = append(j.warnings, note)
+			}
+		}
+		if slices.ContainsFunc(d.Spec.Command, refs.Has) {
+			j.warnings = append(j.warnings, shownSecret)
+			j.Notes = append(j.Notes, shownSecret)
 		}
 		checked.Jobs = append(checked.Jobs, j)
 	}
 	return c.print(checked, func(p *page) {
 		p.line("valid: %s in %s", counted(len(set.Jobs), "job"), counted(len(files), "file"))
 		if !p.wide {
-			writeEnded(p, set, checked.Jobs)
+			for _, j := range checked.Jobs {
+				for _, w := range j.warnings {
+					p.line("warning: %s:%d: job %s: %s", j.File, j.Line, j.Name, w)
+				}
+			}
 			return
 		}
 		rows := [][]any{{"NAME", "FILE", "SCHEDULE", "NEXT"}}
@@ -102,14 +120,8 @@ func (c *cli) printChecked(set *config.Set) error {
 	})
 }
 
-// writeEnded warns of jobs whose schedule has no future slot, such as a job at one past time. The first note says why.
-func writeEnded(p *page, set *config.Set, jobs []checkedJob) {
-	for _, j := range jobs {
-		if spec := set.Jobs[j.Name].Spec; spec.Scheduled() && len(j.Slots) == 0 && len(j.Notes) > 0 {
-			p.line("warning: %s:%d: job %s %s", j.File, j.Line, j.Name, j.Notes[0])
-		}
-	}
-}
+// shownSecret warns of references in arguments.
+const shownSecret = "command has a reference: every user of the worker's machine can read its value in the list of processes; use env instead"
 
 func stamps(times []time.Time) []string {
 	text := make([]string, len(times))

@@ -55,7 +55,7 @@ func TestAScheduleThatHasEndedCausesAWarning(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := "valid: 3 jobs in 1 file\nwarning: " + file + ":3: job gone never fires again after 2026-11-21T11:00:00Z\n"
+	want := "valid: 3 jobs in 1 file\nwarning: " + file + ":3: job gone: never fires again after 2026-11-21T11:00:00Z\n"
 	if code, out, _ := runHere(nil, "check", file); code != exitOK || out != want {
 		t.Errorf("check: got %d, %q; want %q", code, out, want)
 	}

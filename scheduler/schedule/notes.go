@@ -22,15 +22,7 @@ func (s *Schedule) Notes(from, until time.Time, n int) []string {
 	} else if next.After(from.AddDate(1, 0, 0)) {
 		add("fires next on " + next.In(s.zone).Format(time.DateOnly) + ", more than a year away")
 	}
-	for _, r := range s.rules {
-		switch {
-		case r.fields == nil:
-		case r.fields.days.either:
-			add("day of month and day of week are both set: a day that matches either one counts")
-		case r.fields.days.both:
-			add("day of month and day of week are both set, and one begins with *: a day must match both; Kubernetes takes either one")
-		}
-	}
+	add(s.DaysNote())
 	start := floorDiv(s.clamp(from), 1000)
 	// One day more: a wall time that is shown twice is first shown before the clock is set.
 	end := max(start+366*secondsPerDay, floorDiv(s.clamp(until), 1000)+secondsPerDay)
@@ -49,6 +41,20 @@ func (s *Schedule) Notes(from, until time.Time, n int) []string {
 		notes = notes[:n]
 	}
 	return notes
+}
+
+// DaysNote says how an expression combines its two fields of days; empty if no expression restricts both.
+func (s *Schedule) DaysNote() string {
+	for _, r := range s.rules {
+		switch {
+		case r.fields == nil:
+		case r.fields.days.both:
+			return "day of month and day of week are both set, and one begins with *: a day must match both; Kubernetes takes either one"
+		case r.fields.days.either:
+			return "day of month and day of week are both set: a day that matches either one counts"
+		}
+	}
+	return ""
 }
 
 // Pitfalls returns what the author of a valid expression may have meant differently.
