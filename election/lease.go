@@ -95,8 +95,8 @@ func (l *Lease) TTL() time.Duration {
 	return l.ttl
 }
 
-// Deadline returns the instant, on the monotonic clock, after which the holder must assume that the lease has expired. It is the time
-// before the last successful renewal was sent, plus the TTL, minus the margin. etcd counts the same TTL from when it handled
+// Deadline returns the instant, on the monotonic clock, after which the holder must assume that the lease has expired. It is the
+// time before the last successful renewal was sent, plus the TTL, minus the margin. etcd counts the same TTL from when it handled
 // that renewal, which is later. After the deadline has passed, it does not move again.
 func (l *Lease) Deadline() time.Time {
 	l.mu.Lock()

@@ -60,7 +60,7 @@ func (e *Elector) revokeAbandoned(ctx context.Context) {
 }
 
 // scoped returns a client that shares client's connections and whose Ctx is ctx. Package concurrency cleans up on the context of
-// its client. The connection of the real client ends with the process; this one ends with the candidacy. Never close the returned client:
+// its client. The real client ends with the process; this one ends with the candidacy. Never close the returned client:
 // that would close the shared connections.
 func scoped(ctx context.Context, client *clientv3.Client) *clientv3.Client {
 	s := clientv3.NewCtxClient(ctx, clientv3.WithZapLogger(client.GetLogger()))

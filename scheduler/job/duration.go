@@ -10,7 +10,8 @@ import (
 type Duration time.Duration
 
 // DurationPattern is a regular expression for the notation without a minus sign, because no duration of a job is negative.
-const DurationPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^[+-]?0$`
+const DurationPattern = `^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)` +
+	`(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))*$|^[+-]?0$`
 
 // Std returns d as the standard library's type.
 func (d Duration) Std() time.Duration { return time.Duration(d) }

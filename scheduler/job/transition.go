@@ -116,7 +116,7 @@ func (r Run) close(o Outcome) Run {
 		}
 		kept = append(kept[:1:1], kept[len(kept)-maxAttempts+2:]...)
 	}
-	r.Attempts = append(slices.Clip(kept), Attempt{ //nolint:gocritic // the receiver keeps its own attempts
+	r.Attempts = append(slices.Clip(kept), Attempt{ // the receiver keeps its own attempts
 		Number: r.Attempt, Worker: r.Worker, Token: r.Token, Started: r.Started,
 		Finished: o.At, State: o.State, Reason: o.Reason, Exit: o.Exit,
 	})

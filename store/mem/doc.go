@@ -1,4 +1,4 @@
-// Package mem is an etcd in memory, for tests and for simulation under testing/synctest.
+// Package mem is an etcd in memory for tests, also under testing/synctest.
 //
 // It is one server with any number of ordinary *clientv3.Client values, and it
 // can produce faults on demand.

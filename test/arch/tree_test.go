@@ -42,38 +42,9 @@ func TestTopLevelIsFixed(t *testing.T) {
 // maxLines is the length of the longest Go file. A longer one holds more than one concept.
 const maxLines = 300
 
-// tooLong lists files that are being split. It is empty when a version is cut.
-var tooLong = []string{
-	"cmd/rota/fake_test.go",
-	"config/jobs_test.go",
-	"config/settings_test.go",
-	"scheduler/api/client/client_test.go",
-	"scheduler/api/fake_test.go",
-	"scheduler/api/write_test.go",
-	"scheduler/executor/cgroups/cgroups_test.go",
-	"scheduler/executor/command/kill_test.go",
-	"scheduler/executor/http/http_test.go",
-	"scheduler/executor/output/output_test.go",
-	"scheduler/job/encode_test.go",
-	"scheduler/job/parse.go",
-	"scheduler/scheduler_test.go",
-	"scheduler/verify/verify_test.go",
-	"scheduler/worker/fake_test.go",
-	"scheduler/worker/journal_test.go",
-	"scheduler/worker/session_test.go",
-	"scheduler/worker/worker_test.go",
-	"store/ambiguity_test.go",
-	"store/commit_test.go",
-	"store/embedded/server_test.go",
-	"store/mirror_test.go",
-	"store/presence_test.go",
-	"store/records_test.go",
-	"store/storetest/generate_test.go",
-}
-
 func TestNoFileIsTooLong(t *testing.T) {
 	for path, text := range goFiles(t) {
-		if n := bytes.Count(text, []byte("\n")); n > maxLines && !slices.Contains(tooLong, path) {
+		if n := bytes.Count(text, []byte("\n")); n > maxLines {
 			t.Errorf("%s has %d lines, at most %d are allowed: split it by concept", path, n, maxLines)
 		}
 	}

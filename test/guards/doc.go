@@ -1,2 +1,2 @@
-// Package guards proves that each guard is needed: it cuts the guard from the source, and then a test must fail.
+// Package guards proves that each guard is needed. It cuts the guard from the source. A test must fail then.
 package guards

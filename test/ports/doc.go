@@ -1,2 +1,2 @@
-// Package ports gives free loopback ports to the processes and servers of tests.
+// Package ports gives free loopback ports to tests.
 package ports

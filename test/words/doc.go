@@ -1,4 +1,4 @@
-// Command words draws comments and sentences of the documentation at random, for a reader who judges how they read.
+// Command words draws samples of the documentation at random, for a reader who judges how they read.
 //
 // The draw is repeatable: the same seed on the same tree gives the same list.
 package main

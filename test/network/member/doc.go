@@ -1,2 +1,2 @@
-// Command member runs one etcd member as a process of its own, for tests that make faults of etcd and of rota separately.
+// Command member runs one etcd member as a process of its own. Tests use it to break etcd apart from rota.
 package main

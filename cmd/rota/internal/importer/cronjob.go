@@ -70,7 +70,8 @@ func (t *translation) cronJob(f *fields) {
 		s.Schedule[0] = strings.TrimSpace(rest)
 	}
 	if combinesDays(s.Schedule[0]) {
-		t.lost(spec.lineOf("schedule"), "schedule %q: Kubernetes takes a day that matches either field of days, rota one that matches both",
+		t.lost(spec.lineOf("schedule"),
+			"schedule %q: Kubernetes takes a day that matches either field of days, rota one that matches both",
 			s.Schedule[0])
 	}
 	switch spec.text("concurrencyPolicy") {

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// step moves a run one step forward.
+func (f *fakeCluster) step(r job.Run) job.Run {
+	now := time.Now().UTC()
+	f.rev++
+	var err error
+	switch {
+	case r.State == job.Pending && r.Due.After(now), r.State.Terminal():
+		return r
+	case r.State == job.Pending:
+		r, err = r.Assign(&job.Worker{Name: "w1"})
+	case r.State == job.Armed:
+		r, err = r.Claim(f.rev, now)
+	case r.Cancel != nil:
+		r, err = r.Finish(job.Outcome{State: job.Canceled, At: now, Reason: r.Cancel.Reason})
+	default:
+		r, err = f.end(r, now)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+func (f *fakeCluster) end(r job.Run, now time.Time) (job.Run, error) {
+	code := func(n int) *int { return &n }
+	output := printed(&r, r.Attempt)
+	switch r.Job {
+	case "fails":
+		return r.Finish(job.Outcome{State: job.Failed, At: now, Exit: code(3), Reason: "exit code 3", Output: output})
+	case "web":
+		return r.Finish(job.Outcome{State: job.Failed, At: now, Exit: code(204), Reason: "status 204"})
+	case "slow":
+		return r.Finish(job.Outcome{State: job.TimedOut, At: now, Reason: "longer than 1s"})
+	case "hangs":
+		return r, nil
+	case "flaky":
+		if r.Attempt == 1 {
+			return r.Requeue(job.Outcome{State: job.Failed, At: now, Exit: code(1), Output: output}, now, "retry 1 of 1")
+		}
+	}
+	return r.Finish(job.Outcome{State: job.Succeeded, At: now, Exit: code(0), Output: output})
+}
+
+// printed returns the output of an attempt.
+func printed(r *job.Run, attempt int) string {
+	return fmt.Sprintf("%s says %s in attempt %d\n", r.Job, cmp.Or(string(r.Payload), "hello"), attempt)
+}
+
+func (f *fakeCluster) Submit(_ context.Context, s api.Submission) (api.RunView, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.jobs[s.Job]; !ok && s.Job != job.AdHoc {
+		return api.RunView{}, false, job.ErrNotFound
+	}
+	for _, r := range f.runs {
+		if s.Key != "" && r.Key == s.Key && r.Job == s.Job {
+			return api.NewRunView(r), false, nil
+		}
+	}
+	f.rev++
+	r := job.Run{
+		Job: s.Job, ID: fmt.Sprintf("id-%d", f.rev), Kind: s.Kind, State: job.Pending, Slot: s.Asked, Due: s.Due,
+		Key: s.Key, Payload: s.Payload, Spec: s.Spec, By: s.By, Created: s.Asked,
+	}
+	f.runs[r.Name()] = r
+	return api.NewRunView(r), true, nil
+}
+
+func (f *fakeCluster) Cancel(_ context.Context, jobName, id string, c job.Cancel) (api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	if !ok {
+		return api.RunView{}, job.ErrNotFound
+	}
+	r, err := r.Stop(c)
+	if err != nil {
+		return api.RunView{}, err
+	}
+	f.runs[r.Name()] = r
+	return api.NewRunView(r), nil
+}
+
+func (f *fakeCluster) Retry(_ context.Context, jobName, id, by string) (api.RunView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	switch {
+	case !ok:
+		return api.RunView{}, job.ErrNotFound
+	case !r.State.Terminal():
+		return api.RunView{}, api.NotEnded(r.Name(), r.State)
+	}
+	again := job.Run{Job: r.Job, ID: "again", Kind: job.KindRetry, State: job.Pending, RetryOf: r.Name(), By: by}
+	f.runs[again.Name()] = again
+	return api.NewRunView(again), nil
+}
+
+func (f *fakeCluster) Logs(_ context.Context, jobName, id string, attempt int, _ bool) (io.ReadCloser, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, ok := f.runs[jobName+"/"+id]
+	attempt = cmp.Or(attempt, r.Attempt)
+	if !ok || attempt == 0 || attempt > r.Attempt {
+		return nil, job.ErrNotFound
+	}
+	return io.NopCloser(strings.NewReader(printed(&r, attempt))), nil
+}
