@@ -68,8 +68,8 @@ func TestOtherWritesOfABatchAreResent(t *testing.T) {
 
 		var ws []*write
 		var wg sync.WaitGroup
-		told := make([][]*written, 3)
-		for i := range told {
+		results := make([][]*written, 3)
+		for i := range results {
 			r := given(slot("j", i), "w")
 			key := s.keys.run(r.Job, r.ID)
 			w := &write{id: s.ids.next(), lane: key}
@@ -79,18 +79,18 @@ func TestOtherWritesOfABatchAreResent(t *testing.T) {
 			}
 			w.order = &handout{id: w.id, queue: s.keys.queue("w"), session: r.Session, run: w.value}
 			wg.Add(1)
-			w.done = func(out *written) { told[i] = append(told[i], out); wg.Done() }
+			w.done = func(out *written) { results[i] = append(results[i], out); wg.Done() }
 			ws = append(ws, w)
 		}
 		left = ws[0]
 		s.free.enqueue(ws...)
 		wg.Wait()
 		synctest.Wait()
-		for i, outs := range told {
+		for i, outs := range results {
 			made := value(t, c, ws[i].probe[0]) != ""
 			switch {
 			case len(outs) != 1:
-				t.Errorf("write %d was told %d times of its end", i, len(outs))
+				t.Errorf("write %d got %d results", i, len(outs))
 			case i == 0 && (!errors.Is(outs[0].err, errAbandoned) || made):
 				t.Errorf("the one whose caller gave up: got %v, made %t", outs[0].err, made)
 			case i > 0 && (outs[0].err != nil || !made):

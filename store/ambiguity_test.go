@@ -157,7 +157,7 @@ func TestResentWriteConflictsWithALaterChange(t *testing.T) {
 	term := reign(t, c, "a")
 	a := commit(t, s, term, fire(given(slot("j", 1), "w"), 0))[0]
 	if !errors.Is(a.Err, job.ErrConflict) || a.Run == nil || a.Run.Rev != claimed.Rev || a.Run.State != job.Running {
-		t.Errorf("got %+v with run %+v, want a conflict with the run as it was claimed at %d", a, a.Run, claimed.Rev)
+		t.Errorf("got %+v with run %+v, want a conflict with the run that was claimed at %d", a, a.Run, claimed.Rev)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestResentSubmissionReturnsTheArmedRun(t *testing.T) {
 	c = c2
 	term = reign(t, c, "a")
 	if r, err := s.Submit(t.Context(), *slot("j", 1)); !errors.Is(err, job.ErrConflict) || r.State != job.Armed || r.Rev == 0 {
-		t.Errorf("got %s at %d, %v; want a conflict with the run as it was given", r.State, r.Rev, err)
+		t.Errorf("got %s at %d, %v; want a conflict with the armed run", r.State, r.Rev, err)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestAStaleDecisionFailsAlone(t *testing.T) {
 	})
 }
 
-// A slot that nobody has decided is decided with the cursor that stands, or not at all.
+// An undecided slot is decided together with the present cursor, or not at all.
 func TestARunIsCreatedOnlyWithItsCursor(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {

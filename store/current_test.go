@@ -154,7 +154,7 @@ func TestWaitForARevisionOutsideThePrefix(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := time.Since(began); d > probeEvery/2 {
-			t.Errorf("took %v: nobody asked etcd", d)
+			t.Errorf("took %v: etcd was not asked", d)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()

@@ -19,7 +19,7 @@ func TestObservationAfterAnother(t *testing.T) {
 		{"it is another one", Observation{Cluster: "b", Era: 1, Revision: 200}, "is etcd cluster b"},
 		{"it is empty", Observation{Cluster: "a", Era: 0, Revision: 1}, "from before"},
 		{"it is from before the last acceptance", Observation{Cluster: "a", Era: 0, Revision: 500}, "from before"},
-		{"nobody can read its era", Observation{Cluster: "a", Era: -1, Revision: 500}, "is unreadable"},
+		{"its era is unreadable", Observation{Cluster: "a", Era: -1, Revision: 500}, "is unreadable"},
 		{"it was accepted", Observation{Cluster: "b", Era: 2, Revision: 7}, ""},
 		{"the cursor moved", Observation{Cluster: "a", Era: 1, Revision: 101, Job: "j", Cursor: 101}, ""},
 		{"the cursor is gone with its job", Observation{Cluster: "a", Era: 1, Revision: 101, Job: "j"}, ""},
@@ -46,7 +46,7 @@ func TestObservationAfterAnother(t *testing.T) {
 		t.Errorf("it was put back and accepted: got %v", err)
 	}
 	if err := (Observation{Cluster: "x", Era: 0, Revision: 1}).After(Observation{}); err != nil {
-		t.Errorf("who knows nothing: %v", err)
+		t.Errorf("without an earlier observation: %v", err)
 	}
 	if err := (Observation{Cluster: "a", Era: -1, Revision: 2}).After(Observation{Cluster: "a", Era: 0, Revision: 1}); err != nil {
 		t.Errorf("garbage where nothing was ever accepted: %v", err)
@@ -64,7 +64,7 @@ func TestRestoredStoreIsRemembered(t *testing.T) {
 		"it went back, its era is unreadable":    {Observation{Cluster: "a", Era: -1, Revision: 99}, true},
 		"it is from before the last acceptance":  {Observation{Cluster: "a", Revision: 500}, true},
 		"its cursor went back":                   {Observation{Cluster: "a", Era: 1, Revision: 500, Job: "j", Cursor: 80}, true},
-		"nobody can read its era":                {Observation{Cluster: "a", Era: -1, Revision: 500}, false},
+		"its era is unreadable":                  {Observation{Cluster: "a", Era: -1, Revision: 500}, false},
 		"it is another one, which will not pass": {Observation{Cluster: "b", Revision: 99}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

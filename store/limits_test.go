@@ -101,7 +101,7 @@ func TestLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := len(m.Quarantine()); n != 3 || len(m.Limits()) != 1 {
-			t.Errorf("got %d values set aside and %d limits, want 3 and 1", n, len(m.Limits()))
+			t.Errorf("got %d quarantined values and %d limits, want 3 and 1", n, len(m.Limits()))
 		}
 		if err := s.DeleteLimit(within(t), "database", l.Rev+1); !errors.Is(err, job.ErrConflict) {
 			t.Errorf("removed at another revision: got %v, want a conflict", err)

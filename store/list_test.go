@@ -10,7 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// weighed notes how much the largest answer to a read holds.
+// weighed measures the largest answer to a read.
 type weighed struct {
 	clientv3.KV
 	most, reads int

@@ -34,7 +34,7 @@ func TestAPresenceIsRenewedWhileItsRecordIsWritten(t *testing.T) {
 	}
 }
 
-// TestPresenceWithoutALeaseIsUnreadable: nobody is behind it, and it would stay for ever.
+// TestPresenceWithoutALeaseIsUnreadable checks a record that no process owns, and that would never expire.
 func TestPresenceWithoutALeaseIsUnreadable(t *testing.T) {
 	c := fake(t, nil).Client()
 	s := open(t, c)

@@ -98,7 +98,7 @@ func TestTailDeliversChanges(t *testing.T) {
 			t.Errorf("Told: got %+v", got)
 		}
 		if m.NotifyState("quiet") != nil {
-			t.Error("something was told of quiet")
+			t.Error("quiet has a notify state")
 		}
 
 		tail, at := m.Tail()

@@ -126,7 +126,7 @@ func TestOnlyTheTokenOfTheAttemptClaims(t *testing.T) {
 		}
 		put(t, c, s.keys.run("j", end.ID), "garbage")
 		if stands, err := s.Write(t.Context(), end); !errors.Is(err, job.ErrUnreadable) || errors.Is(err, job.ErrConflict) || stands.ID != "" {
-			t.Errorf("garbage in its place: got %v with %+v, want that nobody can read it", err, stands)
+			t.Errorf("garbage in its place: got %v with %+v, want job.ErrUnreadable", err, stands)
 		}
 	})
 }

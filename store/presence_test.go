@@ -98,7 +98,7 @@ func TestOverwrittenPresenceIsRepaired(t *testing.T) {
 			}
 			eventually(t, "put right", func() bool { return value(t, c, key) == ours })
 		}
-		put(t, c, key+"-longer", "garbage") // nobody's business
+		put(t, c, key+"-longer", "garbage") // another key
 		eventually(t, "updated", func() bool {
 			return p.Update(t.Context(), job.Worker{Name: "w", Session: p.ID(), Capacity: 2}) == nil
 		})

@@ -86,7 +86,7 @@ func TestUnreadableGate(t *testing.T) {
 			last := changes[len(changes)-1]
 			gate := job.ValueOf[job.Gate](last)
 			if last.Bad == nil || gate == nil || (gate.Paused != nil) != paused || (m.Gate().Paused != nil) != paused {
-				t.Errorf("%s: got %+v, and the feed tells %+v; paused: want %t", what, m.Gate(), last, paused)
+				t.Errorf("%s: got %+v, and the feed has %+v; paused: want %t", what, m.Gate(), last, paused)
 			}
 		}
 		put(t, c, s.keys.record(KindGate, ""), "garbage")
@@ -95,13 +95,13 @@ func TestUnreadableGate(t *testing.T) {
 		check("it was garbage", m, feed, false)
 
 		late := NewMirror(s)
-		told := late.Feed()
+		lateFeed := late.Feed()
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { _ = late.Follow(ctx) })
 		defer wg.Wait()
 		defer cancel()
-		check("nobody here has read it", late, told, true)
+		check("this mirror never read one", late, lateFeed, true)
 		if p := late.Gate().Paused; p != nil && p.Reason != reasonUnreadableGate {
 			t.Errorf("the reason is %q", p.Reason)
 		}

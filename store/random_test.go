@@ -109,11 +109,11 @@ func (x *chaos) run(n uint64) {
 	srv.Release()
 	time.Sleep(time.Minute)
 	synctest.Wait()
-	x.judge(history, srv.Rev())
+	x.check(history, srv.Rev())
 }
 
-// lead has terms of several seconds, in each of which it decides about three jobs. Terms of the two leaders overlap: the
-// one who is deposed does not know.
+// lead has terms of several seconds, in each of which it decides about three jobs. Terms of the two leaders overlap: a deposed
+// leader does not know that it is.
 func (x *chaos) lead(c *clientv3.Client, name string) {
 	s := New(Config{Prefix: prefix, Process: name}, c, nullLog)
 	defer s.Close()
@@ -140,7 +140,7 @@ func (x *chaos) lead(c *clientv3.Client, name string) {
 			wg.Add(len(ds))
 			s.Commit(ctx, term, ds, func(i int, a job.Applied) {
 				defer wg.Done()
-				x.told(ds[i].Run, a.Rev, a.Err)
+				x.record(ds[i].Run, a.Rev, a.Err)
 			})
 			time.Sleep(time.Duration(x.roll(3000)) * time.Millisecond)
 		}
@@ -182,14 +182,14 @@ func (x *chaos) work(c *clientv3.Client, name string) {
 				claimed, _ := r.Claim(o.Rev, time.Now())
 				claimed.By = fmt.Sprintf("%s-%d-%d-%s-claim", name, n, i, r.Name())
 				got, err := s.Write(ctx, claimed)
-				x.told(&claimed, got.Rev, err)
+				x.record(&claimed, got.Rev, err)
 				if err != nil {
 					continue
 				}
 				ended, _ := got.Finish(job.Outcome{State: job.Succeeded, At: time.Now()})
 				ended.By = claimed.By + "-end"
 				got, err = s.Write(ctx, ended)
-				x.told(&ended, got.Rev, err)
+				x.record(&ended, got.Rev, err)
 			}
 			_ = s.CloseOrder(ctx, name, o.ID)
 		}
@@ -197,14 +197,14 @@ func (x *chaos) work(c *clientv3.Client, name string) {
 	}
 }
 
-func (x *chaos) told(r *job.Run, rev int64, err error) {
+func (x *chaos) record(r *job.Run, rev int64, err error) {
 	a := answer{mark: r.By, key: NewKeys(prefix).run(r.Job, r.ID), rev: rev, err: err}
 	if errors.Is(err, job.ErrConflict) { // nothing else is on its way to bring our version back
 		resp, err := x.clean.Get(context.Background(), a.key)
 		if err != nil {
 			x.Error(err)
 		} else if len(resp.Kvs) == 1 && strings.Contains(string(resp.Kvs[0].Value), `"by":"`+a.mark+`"`) {
-			x.Errorf("%s was told of a conflict and is in the store", a.mark)
+			x.Errorf("%s got a conflict and is in the store", a.mark)
 		}
 	}
 	x.mu.Lock()
@@ -212,8 +212,8 @@ func (x *chaos) told(r *job.Run, rev int64, err error) {
 	x.answers = append(x.answers, a)
 }
 
-// judge reads the history up to rev.
-func (x *chaos) judge(history clientv3.WatchChan, rev int64) {
+// check compares the answers with the history up to rev.
+func (x *chaos) check(history clientv3.WatchChan, rev int64) {
 	x.clean.RequestProgress(x.Context())
 	written := make(map[string][]int64) // revisions by mark
 	cursors := make(map[string]time.Time)
@@ -264,7 +264,7 @@ func (x *chaos) judge(history clientv3.WatchChan, rev int64) {
 		case len(revs) > 1:
 			x.Errorf("%s was written %d times, at %v", a.mark, len(revs), revs)
 		case a.err == nil && (len(revs) != 1 || revs[0] != a.rev):
-			x.Errorf("%s was told that it is at %d, and is at %v", a.mark, a.rev, revs)
+			x.Errorf("%s got revision %d, and is at %v", a.mark, a.rev, revs)
 		}
 	}
 	if len(states) < 3 {

@@ -194,7 +194,7 @@ func TestOldEventsAreSwept(t *testing.T) {
 	}
 }
 
-// Tombstones go with the revision that the leader was at the last time, and not before: a sending may still be on its way.
+// A sweep removes only tombstones from before the leader's last sweep, because a newer sending may still be under way.
 func TestOldTombstonesAreSwept(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {

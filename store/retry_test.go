@@ -77,10 +77,10 @@ func TestSlowAnswersAreWaitedFor(t *testing.T) {
 	})
 }
 
-// TestResendAfterElection: who is no member of etcd learns by any answer that another one leads, and does not
-// wait for what was dropped.
+// TestResendAfterElection checks that a client outside etcd learns of a new leader from any answer, and then sends again what the last
+// leader may have dropped.
 func TestResendAfterElection(t *testing.T) {
-	for _, told := range []string{"by a watch", "by another write"} {
+	for _, learned := range []string{"by a watch", "by another write"} {
 		synctest.Test(t, func(t *testing.T) {
 			var drop atomic.Bool
 			srv := mem.New(mem.Config{Faults: mem.FaultFunc(func(op mem.Op) mem.Verdict {
@@ -100,7 +100,7 @@ func TestResendAfterElection(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if told == "by a watch" {
+			if learned == "by a watch" {
 				wg.Go(func() { _ = NewMirror(s).Follow(ctx) })
 			}
 			define(s, "a") // so that it knows who leads
@@ -113,12 +113,12 @@ func TestResendAfterElection(t *testing.T) {
 				defer close(answered)
 				define(s, "b")
 				if took := time.Since(began); took >= shortTry {
-					t.Errorf("%s: the write was answered after %v", told, took)
+					t.Errorf("%s: the write was answered after %v", learned, took)
 				}
 			})
 			synctest.Wait()
 			srv.Elect()
-			if told == "by a watch" {
+			if learned == "by a watch" {
 				define(other, "c")
 			} else {
 				define(s, "c")

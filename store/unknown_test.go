@@ -75,7 +75,7 @@ func TestRefusalDoesNotSettleAnEarlierSending(t *testing.T) {
 	}
 }
 
-// A conflict with nothing there says that the records are gone, and those who hear of it forget them.
+// A conflict without records means that they are gone, and callers then forget them.
 func TestRefusalWithUnknownRecordsIsNoConflict(t *testing.T) {
 	var unreadable atomic.Bool
 	s := open(t, fake(t, mem.FaultFunc(func(op mem.Op) mem.Verdict {

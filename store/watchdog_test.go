@@ -20,8 +20,8 @@ func TestWatchdog(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		tells func(step int) *clientv3.WatchResponse
-		dead  bool
+		response func(step int) *clientv3.WatchResponse
+		dead     bool
 	}{
 		"a member that hangs repeats its revision": {func(int) *clientv3.WatchResponse { return progressAt(10) }, true},
 		"a member that lags delivers events":       {func(step int) *clientv3.WatchResponse { return event(int64(11 + step)) }, false},
@@ -33,7 +33,7 @@ func TestWatchdog(t *testing.T) {
 		dead := false
 		for step := 0; step < 20 && !dead; step++ {
 			dead = dog.expect(probed{rev: 100 + int64(step), at: now, silence: maxSilence}, now) != nil
-			dog.observe(c.tells(step), now)
+			dog.observe(c.response(step), now)
 			if dead && step <= int(maxSilence/probeEvery) {
 				t.Errorf("%s: given up after %v", name, time.Duration(step)*probeEvery)
 			}

@@ -169,7 +169,7 @@ func TestLostAttemptsAreCountedBeyondTheBound(t *testing.T) {
 		r = ok(ok(ok(r.Assign(q1)).Claim(int64(i+1), at)).Requeue(o, at, "again"))
 	}
 	if len(r.Attempts) != 20 || r.LostAttempts() != 45 || r.FailedAttempts() != 2 {
-		t.Errorf("of 45 lost attempts and 5 that failed the record, which keeps %d, tells %d and %d; want 45, and the 2 that it keeps",
+		t.Errorf("of 45 lost attempts and 5 that failed the record, which keeps %d, gives %d and %d; want 45, and the 2 that it keeps",
 			len(r.Attempts), r.LostAttempts(), r.FailedAttempts())
 	}
 }

@@ -39,7 +39,7 @@ func TestHoldersOfALimit(t *testing.T) {
 			t.Errorf("got %+v, %v", report.Violations, report.Notes)
 		}
 	})
-	t.Run("of one transaction are told of", func(t *testing.T) {
+	t.Run("of one transaction are reported", func(t *testing.T) {
 		h := usual()
 		h.write(job.Change{Kind: job.RecordLimit, Name: "x", Value: limit})
 		a, b := h.holder("a", "y", "x"), h.holder("b", "x")

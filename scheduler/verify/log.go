@@ -232,7 +232,7 @@ func (l *replay) checkAdvance(before, after *job.Cursor, batch []job.Change) {
 		return
 	}
 	from := job.Later(def.Since, l.gate.Since)
-	if before.Generation >= def.SinceGeneration { // otherwise it is the first move under this schedule, which must decide all its slots
+	if before.Generation >= def.SinceGeneration { // otherwise this schedule must decide all its slots
 		from = job.Later(from, before.After)
 	}
 	l.checkPassed(when, after, from, batch, "passed")

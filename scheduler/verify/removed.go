@@ -77,7 +77,8 @@ func (l *replay) checkRemoved(batch []job.Change) {
 		list := *l.ended[r.Job].of(r)
 		before, _ := slices.BinarySearchFunc(list, r.Ended(), compareEnds)
 		if i := slices.IndexFunc(list[:before], func(o *job.Run) bool { return o.Rev < r.Rev }); i >= 0 {
-			l.broken(5, r.Name(), batch[0].Rev, "it was removed from history, but run %s, which had ended before it, was not", list[i].Name())
+			l.broken(5, r.Name(), batch[0].Rev,
+				"it was removed from history, but run %s, which had ended before it, was not", list[i].Name())
 		}
 	}
 }

@@ -60,7 +60,7 @@ func TestRemovedHistoryIsNoViolation(t *testing.T) {
 			h.finish(b, job.Succeeded, 5)
 			h.write(gone(h.slotName(2))...)
 		}},
-		{"one that ended later than one that was told of later", func(h *history) {
+		{"one that ended after one whose end the leader learned later", func(h *history) {
 			a := h.begin(1)
 			h.fire(2)
 			h.finish(a, job.Succeeded, 1)
@@ -99,7 +99,7 @@ func TestRemovedHistoryIsNoViolation(t *testing.T) {
 			h.write(of(r))
 			h.write(gone(h.slotName(2))...)
 		}},
-		{"one that ended later than one that nobody can read", func(h *history) {
+		{"one that ended after an unreadable one", func(h *history) {
 			h.fire(1)
 			h.fire(2)
 			h.write(job.Change{Kind: job.RecordRun, Name: h.slotName(1), Bad: errors.New("garbage")})

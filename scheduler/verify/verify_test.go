@@ -109,7 +109,7 @@ func TestASoundStorePasses(t *testing.T) {
 			t.Errorf("without a run that cannot have been pruned: got %+v", report.Violations)
 		}
 	})
-	t.Run("with records that nobody can read", func(t *testing.T) {
+	t.Run("with unreadable records", func(t *testing.T) {
 		h := usual()
 		h.write(job.Change{Kind: job.RecordRun, Name: h.slotName(3), Bad: errors.New("garbage")})
 		h.write(job.Change{Kind: job.RecordRun, Name: h.slotName(21), Bad: errors.New("garbage")})
@@ -119,7 +119,7 @@ func TestASoundStorePasses(t *testing.T) {
 			t.Errorf("got %+v and %d notes, want no violation and two notes", report.Violations, len(report.Notes))
 		}
 	})
-	t.Run("with a cursor that nobody could read and somebody removed", func(t *testing.T) {
+	t.Run("with an unreadable cursor that was removed by hand", func(t *testing.T) {
 		h := usual()
 		h.write(job.Change{Kind: job.RecordCursor, Name: "tick", Bad: errors.New("garbage")})
 		h.write(job.Change{Kind: job.RecordCursor, Name: "tick"})
@@ -165,14 +165,14 @@ func TestASoundStorePasses(t *testing.T) {
 			}
 		}
 	})
-	t.Run("while nobody leads", func(t *testing.T) {
+	t.Run("without a leader", func(t *testing.T) {
 		h := usual()
 		h.write(of(job.Run{Job: "tick", ID: "01waits", Kind: job.KindManual, Slot: minute(30), Due: minute(30), State: job.Pending, Created: minute(30)}))
 		if report := verify.Check(h.input()); len(report.Violations) > 0 || len(report.Notes) != 1 {
 			t.Errorf("got %+v, %v; want only a note", report.Violations, report.Notes)
 		}
 	})
-	t.Run("a job that was deleted and made anew", func(t *testing.T) {
+	t.Run("a job that was deleted and created again", func(t *testing.T) {
 		h := usual()
 		h.write(job.Change{Kind: job.RecordJob, Name: "tick"}, job.Change{Kind: job.RecordCursor, Name: "tick"})
 		h.write(h.def(func(j *job.Job) { j.Created, j.Updated, j.Since = minute(40), minute(40), minute(40) }))

@@ -7,8 +7,8 @@
 // transactions, watches, compaction, limits and errors. Package storetest holds
 // both to the same suite. Key-value calls and leases run through the client's
 // own code down to its gRPC interface. The watcher is a replacement, because the
-// client's blocks on a channel of package clientv3. That would stop the clock of
-// a synctest bubble.
+// client's blocks on a channel of package clientv3, and so stops the clock of a
+// synctest bubble.
 //
 // The server is not durable, not replicated and has no users or roles. Where
 // etcd's timing may vary, mem always behaves in one way. A call takes no time. A

@@ -25,7 +25,7 @@ func (s *side) watch(key string, opts ...clientv3.OpOption) {
 	s.watches = append(s.watches, &watched{events: s.Watch(s.ctx, key, opts...)})
 }
 
-// settle reads all watches until each has told that nothing up to the
+// settle reads all watches until each has reported that nothing up to the
 // present is outstanding, or has ended.
 func (s *side) settle() {
 	rev := s.rev(s.now())
@@ -46,7 +46,7 @@ func (s *side) settle() {
 	}
 }
 
-// take notes a response.
+// take records a response.
 func (s *side) take(w *watched, r clientv3.WatchResponse, ok bool) {
 	if !ok {
 		w.seen, w.over = append(w.seen, "closed"), true
