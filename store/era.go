@@ -24,7 +24,7 @@ type Observation struct {
 	Restored bool   `json:"held,omitempty"`   // the store was put back since; only an acceptance clears it
 }
 
-// RestoredError reports that a store is not a later state of the one observed before: it was restored from a backup, or
+// RestoredError reports that a store is not a later state of the one observed before. It was restored from a backup, or
 // another store, perhaps an empty one, took its place.
 type RestoredError struct{ Now, Before Observation }
 

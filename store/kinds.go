@@ -43,7 +43,7 @@ type family struct {
 }
 
 // families has all kinds. Workers read their own orders, events and tombstones are read on demand, candidates belong to the
-// election, and the era is always read from etcd: a Mirror copies none of these.
+// election, and the era is always read from etcd. A Mirror copies none of these.
 var families = []family{
 	{kind: KindElection, leased: true},
 	{kind: KindReplicas, mirrored: true, leased: true, noun: "replica", decode: decoder(checkReplica)},

@@ -121,7 +121,8 @@ func (c *cli) printChecked(set *config.Set) error {
 }
 
 // shownSecret warns of references in arguments.
-const shownSecret = "command has a reference: every user of the worker's machine can read its value in the list of processes; use env instead"
+const shownSecret = "command has a reference: " +
+	"every user of the worker's machine can read its value in the list of processes; use env instead"
 
 func stamps(times []time.Time) []string {
 	text := make([]string, len(times))

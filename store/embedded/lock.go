@@ -50,7 +50,7 @@ func LockDir(dir string, patience time.Duration) (*os.File, error) {
 	return f, nil
 }
 
-// checkDatabase returns an error if a plain etcd has the database in dir open. That etcd does not know the lock of LockDir, and
+// checkDatabase returns an error if a plain etcd has the database in dir open. Such an etcd does not know the lock of LockDir, and
 // an embedded etcd would wait for its database without end.
 func checkDatabase(dir string) error {
 	path := filepath.Join(dir, "member", "snap", "db")

@@ -26,7 +26,7 @@ const patience = time.Second
 // Start starts a member and returns when it serves: it has joined its cluster and
 // knows a leader. At the first start of a cluster this takes until a majority of
 // its members has started, so ctx should bound it. If ctx ends first, Start stops
-// the member and returns. That is prompt, plus up to a second for each other
+// the member and returns. It is prompt, plus up to a second for each other
 // member that drops packets.
 //
 // After Start, ctx has no further effect. The caller must Close the Server.

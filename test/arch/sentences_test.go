@@ -4,7 +4,6 @@ import (
 	"go/parser"
 	"go/token"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -16,14 +15,8 @@ const maxWords = 30
 // sentenceEnd matches the end of a sentence or the beginning of a list item.
 var sentenceEnd = regexp.MustCompile(`[.!?](?:["')\]]*)\s+|\n\s*[-*] |\n\n`)
 
-// wordy lists folders whose comments are being rewritten. It is empty when a version is cut.
-var wordy = []string{"store/", "scheduler/verify/"}
-
 func TestSentencesOfCommentsAreShort(t *testing.T) {
 	for path, text := range goFiles(t) {
-		if slices.ContainsFunc(wordy, func(folder string) bool { return strings.HasPrefix(path, folder) }) {
-			continue
-		}
 		files := token.NewFileSet()
 		file, err := parser.ParseFile(files, path, text, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {

@@ -38,7 +38,7 @@ func (c *closers) failed() <-chan error {
 	return c.errs
 }
 
-// background returns a starter. What it runs does not end with ctx, but when its turn comes in close.
+// background returns a starter. Its goroutines do not end with ctx. They end when close reaches them.
 func (c *closers) background(ctx context.Context) starter {
 	c.failed()
 	return func(name string, run func(context.Context) error) func() error {

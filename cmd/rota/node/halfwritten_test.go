@@ -30,7 +30,7 @@ func grow(t testing.TB, path string, pieces int, every time.Duration) {
 	}
 }
 
-// TestAJobFileThatIsHalfWritten writes a file in place, which lacks its second job for seconds. That job keeps its runs and its
+// TestAJobFileThatIsHalfWritten writes a file in place, which lacks its second job for seconds. The second job keeps its runs and its
 // pause.
 func TestAJobFileThatIsHalfWritten(t *testing.T) {
 	t.Parallel()

@@ -60,7 +60,7 @@ func (n *Node) live(ctx context.Context, stops *closers) (err error) {
 	}
 }
 
-// fatal returns the error with which this process has to start anew because of an error of etcd; nil if it may go on.
+// fatal returns the error with which this process has to restart because of an error of etcd; nil if it may go on.
 func (n *Node) fatal(err error) error {
 	if n.conn.PasswordChanged(err) {
 		return etcdconn.ErrPassword

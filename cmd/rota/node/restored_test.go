@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// What a waiting process reports about its store.
+// The texts that a waiting process reports about its store.
 const (
 	putBack = "the store was put back to revision "
 	goneOn  = "the store was put back to before revision " // and has come further since

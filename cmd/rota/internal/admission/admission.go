@@ -84,7 +84,7 @@ func (g *Gatekeeper) Admit(ctx context.Context, s Store) error {
 }
 
 // Watch remembers how far the store has come, until ctx ends. It returns an error if the store has gone back, or if fatal returns
-// one for an error of the store. The process has to start anew then.
+// one for an error of the store. The process has to restart then.
 func (g *Gatekeeper) Watch(ctx context.Context, fatal func(error) error) error {
 	for {
 		if loop.Pause(ctx, watchEvery); ctx.Err() != nil {

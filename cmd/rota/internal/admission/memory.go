@@ -32,7 +32,7 @@ type Memory struct {
 const diskPatience = 2 * time.Second
 
 // OpenMemory reads the memory of the data directory dir, which is empty for a new process. If it returns an error, the file was
-// unreadable: the memory is empty then, and of use all the same.
+// unreadable: the memory is empty then, and still usable.
 func OpenMemory(dir string) (*Memory, error) {
 	m := &Memory{path: filepath.Join(dir, "store.json")}
 	text, err := os.ReadFile(m.path)
@@ -60,7 +60,7 @@ func (m *Memory) Last() store.Observation {
 	return m.last
 }
 
-// Keep replaces what the memory says. If the disk does not accept it, Last returns it all the same.
+// Keep replaces what the memory says. If the disk does not accept it, Last still returns it.
 //
 // Keep waits for the disk: a file that was renamed without a sync may be empty after a power loss, and a process with an empty
 // memory accepts every store. It waits for diskPatience at most. While an earlier write hangs in the kernel it does not wait at

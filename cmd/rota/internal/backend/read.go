@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// clusterTimeout bounds the requests of Cluster to etcd. What they have not returned by then is left out.
+// clusterTimeout bounds the requests of Cluster to etcd. Cluster leaves out answers that arrive later.
 const clusterTimeout = 2 * time.Second
 
 // Cluster returns the state of the cluster. It answers in time also if etcd does not.

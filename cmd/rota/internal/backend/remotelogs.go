@@ -48,7 +48,7 @@ func (b *Backend) remoteLogs(ctx context.Context, r *job.Run, attempt int, name 
 }
 
 // A worker that is paused, or whose machine has vanished, never ends its answer. The answer is cut off once the attempt has been
-// over for cutOffAfter and nothing came meanwhile. That is longer than a healthy worker takes to end it.
+// over for cutOffAfter and nothing came meanwhile. This is longer than a healthy worker takes to end it.
 const (
 	overPoll    = time.Second
 	cutOffAfter = 10 * time.Second

@@ -46,7 +46,7 @@ type header struct {
 	generation int64
 }
 
-// version is a record as it was read; nil: there is none that anybody can read.
+// version is a record at the time of its read; nil: there is no readable record.
 type version[R any] struct {
 	record *R
 	rev    int64 // of the record that the next one replaces; 0: there is none

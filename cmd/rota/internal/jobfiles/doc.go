@@ -6,6 +6,6 @@
 // A change of the files while the replica runs is an edit. An edit is put in force even if it restores an earlier set, unless
 // another set was put in force after the edit. A restart is no edit, because a replica remembers on its disk what it has read.
 //
-// Files with mistakes change nothing: the set in force stays. A replica with such files works all the same, unless no set has
+// Files with mistakes change nothing: the set in force stays. A replica with such files still works, unless no set has
 // ever been in force.
 package jobfiles

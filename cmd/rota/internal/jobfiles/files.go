@@ -71,7 +71,7 @@ type Files struct {
 	edited   bool        // set is an edit that is not in force yet
 	newer    int64       // a mark with another set is newer than set from this revision on
 	memory   memory      // what the disk has
-	last     job.Files   // the store's mark, as it was read or written last
+	last     job.Files   // the store's mark at the latest read or write
 	moved    bool        // the last enforce moved the mark
 	behind   string      // why set must not be put in force, until the files change; "": it may
 	unstable bool        // the files keep changing, and are not read until they rest

@@ -15,7 +15,7 @@ import (
 )
 
 // Transport returns how to reach other processes: the scheme of their URLs, and a transport. They speak TLS if this process
-// does. The transport presents this process's certificate, which it reads anew for each connection. It trusts the
+// does. The transport presents this process's certificate, which it reads again for each connection. It trusts the
 // authorities of the system and that of the clients. The caller closes its idle connections.
 func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, err error) {
 	transport = &http.Transport{
