@@ -174,9 +174,9 @@ func (c *endpoints) choose() {
 	}
 }
 
-// own returns the ID of this process's cluster, "" if no member has answered lately. It is the cluster that this process used before, if a
-// member of it has answered lately. Otherwise it is the cluster of most endpoints, and the first of them in a tie. So a store
-// that was restored as another cluster is used once the old one is silent.
+// own returns the ID of this process's cluster, "" if no member has answered lately. It is the cluster of the last
+// time, if a member of it has answered lately. Otherwise it is the cluster of most endpoints, and the first of them in a tie.
+// So a store that was restored as another cluster is used once the old one is silent.
 func (c *endpoints) own() (own string) {
 	members := make(map[string]int)
 	for i, cluster := range c.clusters {

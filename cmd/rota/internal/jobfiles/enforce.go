@@ -113,7 +113,7 @@ func (f *Files) successor(m mark, now time.Time) job.Files {
 }
 
 // apply writes the definitions that differ, and removes those that are in no file any more. If one of them cannot be written, the
-// the others are still written. Once another set is in force, nothing more is written.
+// others are still written. Once another set is in force, nothing more is written.
 func (f *Files) apply(ctx context.Context) error {
 	if err := f.replica.CatchUp(ctx); err != nil {
 		return err
