@@ -9,7 +9,7 @@ import (
 // AppendJSON appends the record of the run to b, byte for byte as encoding/json does without escaping HTML. If the run
 // has rare parts, ok is false and b is unchanged: encoding/json must encode it.
 //
-// This codec saves a fifth of a leader's processor time. A run takes 211 µs with it and 263 µs without it, in total (median
+// This codec saves a fifth of a node's processor time. A run takes 211 µs with it and 263 µs without it, in total (median
 // of two runs of bench throughput -rate 4000).
 func (r *Run) AppendJSON(b []byte) (out []byte, ok bool) {
 	if r.Cancel != nil || r.Payload != nil || r.Spec != nil {
