@@ -51,7 +51,7 @@ func (p *Planner) takeBack(j *jobState, r *liveRun, now time.Time) *job.Decision
 	var err error
 	switch lost := p.lost(r.Run, now); {
 	case lost && j.retryUnknown(r):
-		if r.Reason == reasonUnknown {
+		if isUnknownReason(r.Reason) {
 			return nil
 		}
 		next = *r.Run

@@ -10,12 +10,15 @@ import (
 
 // Reasons in the records of runs and of skipped ranges. Those of the missed policy, of retries and of lost workers are in
 // package policy.
+//
+// Some reasons are state: the next leader compares them, and during an upgrade it may be of another version. So
+// reasonOverdue, reasonNotStarted, reasonReplaced, reasonBehind and the reasons of isWaitReason keep the words of version 0.1.0.
 
 // Why a due run waits. A run waits for its time with job.ReasonNotYet, and after a submission with job.ReasonNew.
 const (
 	reasonNoRoom     = "no worker has room"
-	reasonNoWorker   = "no worker accepts it: none present has its labels or handler"
-	reasonNoLimits   = "no worker accepts it: none present has its labels and can limit its resources"
+	reasonNoWorker   = "no worker accepts it: none is present with its labels or handler"
+	reasonNoLimits   = "no worker accepts it: none is present with its labels that can limit its resources"
 	reasonOverlap    = "overlap: waits for an earlier run of the job"
 	reasonBehind     = "overlap: waits for run " // followed by the run's id
 	reasonPaused     = "paused"
@@ -45,14 +48,16 @@ const (
 	reasonTooLarge   = "its record is too large for the store"
 
 	// reasonOverdue marks a run whose worker was asked to stop it. stopOverdueRun recognizes it.
-	reasonOverdue = "still running after its timeout; its worker was asked to stop it"
+	reasonOverdue = "it goes on after its timeout: its worker was asked to end it"
 	// reasonUnknown is why a run whose worker was lost has not ended.
 	reasonUnknown = "its worker was lost, and it is unknown whether it may run again: the job's definition cannot be read"
+	// reasonUnknown010 is reasonUnknown in the words of version 0.1.0. That version records its own words once.
+	reasonUnknown010 = "its worker was lost; whether it may be tried again says the job's definition, which cannot be read"
 )
 
 // reasonNotStarted is why a run waits that a present worker held for too long. While a run has this reason, avoidRank puts
 // that worker last.
-func reasonNotStarted(worker string) string { return "worker " + worker + " did not start it" }
+func reasonNotStarted(worker string) string { return "worker " + worker + " did not begin it" }
 
 func reasonDraining(worker string) string { return "worker " + worker + " is draining" }
 func reasonLost(worker string) string     { return "worker " + worker + " was lost" }
@@ -93,6 +98,11 @@ func noWorkerReason(spec *job.Spec, accepted bool) string {
 		return reasonNoLimits
 	}
 	return reasonNoWorker
+}
+
+// isUnknownReason reports whether it is recorded that nobody knows whether a run may run again.
+func isUnknownReason(reason string) bool {
+	return reason == reasonUnknown || reason == reasonUnknown010
 }
 
 // isWaitReason reports whether reason only says that a run waits. A newer reason may replace it.

@@ -17,8 +17,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// outOfScripts are reasons that no script can produce. TestOversizedRunBlocksNothing produces and explains them.
-var outOfScripts = []string{"its record is too large for the store"}
+// outOfScripts are reasons that no script can produce. TestOversizedRunBlocksNothing produces and explains the first. Version
+// 0.1.0 writes the second.
+var outOfScripts = []string{
+	"its record is too large for the store",
+	"its worker was lost; whether it may be tried again says the job's definition, which cannot be read",
+}
 
 // TestEveryReasonIsGivenAndExplained looks for every reason in the source of the planner and of the policies. Some script must
 // produce it, and `rota explain` must show it.

@@ -52,7 +52,7 @@ func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	}()
 	eventually(t, "it is asked to end", func() bool {
 		v, err := r.Run(t.Context(), repeat.Ref)
-		return err == nil && strings.Contains(v.Reason, "still running after its timeout")
+		return err == nil && strings.Contains(v.Reason, "goes on after its timeout")
 	})
 	repeat, once = r.ends(t, repeat.Ref, job.TimedOut), r.ends(t, once.Ref, job.Lost)
 	eventually(t, "two attempts are counted as given up", func() bool { return r.metric(t, "rota_attempts_given_up_total") == 2 })
