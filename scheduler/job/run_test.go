@@ -235,3 +235,21 @@ func TestARunSurvivesItsJSON(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Replicas of different versions compare these words with each other's records, so the words must stay those of version 0.1.0.
+func TestReasonsThatAreComparedKeepTheirWords(t *testing.T) {
+	for got, want := range map[string]string{
+		job.ReasonNotYet: "waits for its time", job.ReasonNew: "waits for a worker", job.NotBegun: "before it began", job.WorkerStopped: "worker stopped",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for reason, costs := range map[string]bool{
+		"worker stopped": false, "fork/exec /bin/sh: resource temporarily unavailable, before it began": false, "worker q1 was lost": true,
+	} {
+		if got := job.CostsWorker(reason); got != costs {
+			t.Errorf("%q: the attempt counts as a lost worker: %t, want %t", reason, got, costs)
+		}
+	}
+}

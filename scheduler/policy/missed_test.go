@@ -227,3 +227,12 @@ func earliest(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// Replicas of different versions compare the first word with each other's events, so it must stay that of version 0.1.0.
+func TestReasonOfMissedSlotsKeepsItsFirstWord(t *testing.T) {
+	for reason, missed := range map[string]bool{"missed: beyond the limit of 3": true, "overlap: run a is still active": false, "paused": false} {
+		if got := policy.IsMissed(reason); got != missed {
+			t.Errorf("%q: missed is %t, want %t", reason, got, missed)
+		}
+	}
+}
