@@ -14,6 +14,11 @@ type Config struct {
 	Hosts  []string    // names of this process in requests, besides localhost; *.domain means all below a domain.
 	TLS    *tls.Config // nil: plain HTTP.
 
+	// Auth proves callers. nil: everybody may do everything.
+	Auth Authenticator
+	// Observe decides about each request and logs what would be refused, and refuses nothing.
+	Observe bool
+
 	Version VersionView
 
 	RequestTimeout time.Duration // of a request that is no stream.

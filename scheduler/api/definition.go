@@ -10,26 +10,28 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/suggest"
 )
 
 // definition describes the routes of one kind of definition.
 type definition struct {
-	kind     string // KindJob or KindLimit: also the name of the parameter in the path.
-	path     string // of one definition, with the parameter at its end.
-	schema   string // name of the request's schema in the document.
-	reserved string // a name that no definition may have; empty for none.
-	remove   string // summary of the deletion
+	kind     string     // KindJob or KindLimit: also the name of the parameter in the path.
+	path     string     // of one definition, with the parameter at its end.
+	schema   string     // name of the request's schema in the document.
+	reserved string     // a name that no definition may have; empty for none.
+	remove   string     // summary of the deletion
+	right    auth.Right // to change one
 }
 
 // registerDefinitions adds the routes that change definitions. A new kind is one more call here.
 func (s *Server) registerDefinitions(doc huma.API) {
 	define[JobView](s, doc, definition{
-		kind: KindJob, path: "/v1/jobs/{job}", schema: "Spec", reserved: job.AdHoc, remove: "Delete a job",
+		kind: KindJob, path: "/v1/jobs/{job}", schema: "Spec", reserved: job.AdHoc, remove: "Delete a job", right: auth.Define,
 	})
 	define[LimitView](s, doc, definition{
-		kind: KindLimit, path: "/v1/limits/{limit}", schema: "LimitSpec", remove: "Delete a limit that no job names",
+		kind: KindLimit, path: "/v1/limits/{limit}", schema: "LimitSpec", remove: "Delete a limit that no job names", right: auth.Admin,
 	})
 }
 
@@ -58,16 +60,21 @@ type deleteDefinition struct {
 // define registers the routes of one kind. V is its view.
 func define[V view[V]](s *Server, doc huma.API, d definition) {
 	register(s, doc, operation{
-		id: "put-" + d.kind, method: "PUT", path: d.path, parameter: d.kind,
+		id: "put-" + d.kind, right: d.right, method: "PUT", path: d.path, parameter: d.kind,
 		summary: "Create or replace a " + d.kind, errors: []int{400, 403, 409, 412, 413, 507},
 	}, func(ctx context.Context, in *putDefinition) (*tagged[V], error) { return put[V](ctx, s, d, in) })
 	register(s, doc, operation{
-		id: "delete-" + d.kind, method: "DELETE", path: d.path, parameter: d.kind,
+		id: "delete-" + d.kind, right: d.right, method: "DELETE", path: d.path, parameter: d.kind,
 		summary: d.remove, status: 204, errors: []int{400, 403, 404, 409, 412},
 	}, func(ctx context.Context, in *deleteDefinition) (*struct{}, error) {
 		pre, err := precondition(in.IfMatch, "")
 		if err != nil {
 			return nil, err
+		}
+		if d.kind == KindJob {
+			if err := s.requireForSpec(ctx, in.name, nil); err != nil {
+				return nil, err
+			}
 		}
 		return nil, s.notWritten(ctx, d.kind, in.name, pre, s.back.Replica.Delete(ctx, d.kind, in.name, pre, caller(ctx)))
 	})
@@ -87,6 +94,11 @@ func put[V view[V]](ctx context.Context, s *Server, d definition, in *putDefinit
 	pre, err := precondition(in.IfMatch, in.IfNoneMatch)
 	if err != nil {
 		return nil, err
+	}
+	if d.kind == KindJob {
+		if err := s.requireForSpec(ctx, in.name, in.Body); err != nil {
+			return nil, err
+		}
 	}
 	view, created, err := s.back.Replica.Put(ctx, d.kind, in.name, in.Body, pre, caller(ctx))
 	if err != nil {
@@ -128,8 +140,11 @@ func (s *Server) names(ctx context.Context, kind string) (names []string) {
 	switch kind {
 	case KindJob:
 		jobs, _ := s.back.Replica.Jobs(ctx)
+		sees := s.sees(ctx)
 		for i := range jobs {
-			names = append(names, jobs[i].Job.Name)
+			if name := jobs[i].Job.Name; sees == nil || sees(name) {
+				names = append(names, name)
+			}
 		}
 	case KindLimit:
 		limits, _ := s.back.Replica.Limits(ctx)

@@ -30,6 +30,7 @@ func (s *Server) setPause(ctx context.Context, name string, p *job.Pause) (*tagg
 	if err != nil {
 		return nil, s.notFound(ctx, KindJob, name, err)
 	}
+	v.Spec = s.masked(ctx, name, v.Spec)
 	return show(http.StatusOK, v), nil
 }
 

@@ -23,20 +23,17 @@ type eventsInput struct {
 	Kind        []string `query:"kind,explode" doc:"Only events of this kind; may be given several times"`
 }
 
-// wants reports whether the client asked for an event.
-func (in *eventsInput) wants(e *Event) bool {
+// wants reports whether the client asked for an event and may see it. sees is nil for a client that may see all jobs.
+func (in *eventsInput) wants(e *Event, sees func(job string) bool) bool {
 	if len(in.Kind) > 0 && !slices.Contains(in.Kind, e.Kind) {
 		return false
-	}
-	if in.Job == "" {
-		return true
 	}
 	switch e.Kind {
 	case KindJob, KindRun, KindEvent:
 		owner, _, _ := strings.Cut(e.Name, "/")
-		return owner == in.Job
+		return (in.Job == "" || owner == in.Job) && (sees == nil || sees(owner))
 	}
-	return false
+	return in.Job == ""
 }
 
 // after returns the revision to continue after; 0 to start now.
@@ -96,7 +93,7 @@ func (s *Server) sendEvents(ctx context.Context, st *stream, in *eventsInput, af
 	}
 	heartbeat := time.NewTicker(s.cfg.Heartbeat)
 	defer heartbeat.Stop()
-	reached := from
+	reached, sees := from, s.sees(ctx)
 	for {
 		var out []byte
 		select {
@@ -111,9 +108,10 @@ func (s *Server) sendEvents(ctx context.Context, st *stream, in *eventsInput, af
 			}
 			batch = slices.DeleteFunc(slices.Clone(batch), func(e Event) bool {
 				reached = e.Revision
-				return !in.wants(&e)
+				return !in.wants(&e, sees)
 			})
 			for i := range batch {
+				s.maskEvent(ctx, &batch[i])
 				out = frame(out, &batch[i], i == len(batch)-1)
 			}
 			if len(out) == 0 {

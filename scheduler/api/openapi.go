@@ -15,6 +15,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -158,15 +159,19 @@ func (limitSpecSchema) Schema(huma.Registry) *huma.Schema {
 // operation describes one endpoint.
 type operation struct {
 	id, method, path, summary string
-	status                    int    // of success; 0: 200
-	errors                    []int  // besides those that any operation may have
-	parameter                 string // of the path, if the handler takes it from there; empty for none
+	status                    int        // of success; 0: 200
+	errors                    []int      // besides those that any operation may have
+	parameter                 string     // of the path, if the handler takes it from there; empty for none
+	right                     auth.Right // that the caller needs
 }
 
-func (o operation) huma() huma.Operation {
+func (s *Server) operation(doc huma.API, o operation) huma.Operation {
 	op := huma.Operation{
 		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, DefaultStatus: o.status,
-		Errors: append([]int{http.StatusServiceUnavailable, http.StatusGatewayTimeout}, o.errors...),
+		Errors: append([]int{
+			http.StatusUnauthorized, http.StatusForbidden, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+		}, o.errors...),
+		Middlewares: huma.Middlewares{s.authorized(doc, o)},
 		// takeBody has read and bounded the body before.
 		MaxBodyBytes: -1, BodyReadTimeout: -1,
 	}
@@ -178,7 +183,7 @@ func (o operation) huma() huma.Operation {
 
 // register adds an operation with the deadline of ordinary requests.
 func register[I, O any](s *Server, doc huma.API, o operation, handle func(context.Context, *I) (*O, error)) {
-	huma.Register(doc, o.huma(), func(ctx context.Context, in *I) (*O, error) {
+	huma.Register(doc, s.operation(doc, o), func(ctx context.Context, in *I) (*O, error) {
 		ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
 		defer cancel()
 		out, err := handle(ctx, in)

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -73,13 +74,13 @@ func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, 
 		return nil, s.notFound(ctx, KindJob, name, err)
 	}
 	if created {
-		return show(http.StatusCreated, v), nil
+		return show(http.StatusCreated, s.maskedRun(ctx, v)), nil
 	}
 	if !sameWork(&sub, &v.Run) {
 		return nil, huma.Error422UnprocessableEntity(fmt.Sprintf(
 			"key %q was used for another submission, run %s: use a new key for new work", sub.Key, v.Name()))
 	}
-	return show(http.StatusOK, v), nil
+	return show(http.StatusOK, s.maskedRun(ctx, v)), nil
 }
 
 // checkAdHocSize bounds a run with its own spec, so that its record has room for its state.
@@ -133,16 +134,21 @@ func (s *Server) cancelRun(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)
 	}
-	return show(http.StatusOK, v), nil
+	return show(http.StatusOK, s.maskedRun(ctx, v)), nil
 }
 
 func (s *Server) retryRun(ctx context.Context, in *struct {
 	Job  string `path:"job"`
 	Slot string `path:"slot"`
 }) (*tagged[RunView], error) {
+	if in.Job == job.AdHoc {
+		if err := s.require(ctx, auth.DefineCommand, in.Job); err != nil {
+			return nil, err
+		}
+	}
 	v, err := s.back.Replica.Retry(ctx, in.Job, in.Slot, caller(ctx))
 	if err != nil {
 		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)
 	}
-	return show(http.StatusCreated, v), nil
+	return show(http.StatusCreated, s.maskedRun(ctx, v)), nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -45,6 +46,9 @@ func (s *Server) readCluster(ctx context.Context, _ *struct{}) (*body[ClusterVie
 	if err != nil {
 		return nil, err
 	}
+	if s.sees(ctx) != nil {
+		v.Quarantined = nil // it names jobs
+	}
 	v.Replicas, v.Quarantined = list(v.Replicas), list(v.Quarantined)
 	return &body[ClusterView]{v}, nil
 }
@@ -54,8 +58,11 @@ func (s *Server) readJobs(ctx context.Context, _ *struct{}) (*body[JobList], err
 	if err != nil {
 		return nil, err
 	}
+	if sees := s.sees(ctx); sees != nil {
+		jobs = slices.DeleteFunc(jobs, func(v JobView) bool { return !sees(v.Name) })
+	}
 	for i := range jobs {
-		jobs[i].Active = list(jobs[i].Active)
+		jobs[i].Active, jobs[i].Spec = list(jobs[i].Active), s.masked(ctx, jobs[i].Name, jobs[i].Spec)
 	}
 	return &body[JobList]{JobList{Jobs: list(jobs)}}, nil
 }
@@ -67,6 +74,7 @@ func (s *Server) readJob(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, s.notFound(ctx, KindJob, in.Job, err)
 	}
+	v.Spec = s.masked(ctx, in.Job, v.Spec)
 	return show(http.StatusOK, v), nil
 }
 
@@ -85,7 +93,7 @@ func (s *Server) readRuns(ctx context.Context, in *struct {
 	Limit    int      `query:"limit" default:"100" minimum:"1" maximum:"1000"`
 	Continue string   `query:"continue" doc:"Token of the previous page"`
 }) (*body[RunList], error) {
-	q := RunQuery{Job: in.Job, Limit: in.Limit + 1} // one more run shows whether another page follows
+	q := RunQuery{Job: in.Job, Limit: in.Limit + 1, Visible: s.sees(ctx)} // one more run shows whether another page follows
 	var err error
 	if q.States, err = states(in.State); err != nil {
 		return nil, err
@@ -106,6 +114,9 @@ func (s *Server) readRuns(ctx context.Context, in *struct {
 			return nil, s.notFound(ctx, KindJob, q.Job, err)
 		}
 	}
+	for i := range runs {
+		runs[i] = s.maskedRun(ctx, runs[i])
+	}
 	page := RunList{Runs: list(runs)}
 	if len(runs) > in.Limit {
 		page.Runs = runs[:in.Limit]
@@ -122,7 +133,13 @@ func (s *Server) readRun(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)
 	}
-	return show(http.StatusOK, v), nil
+	return show(http.StatusOK, s.maskedRun(ctx, v)), nil
+}
+
+// maskedRun masks the spec that a run carries.
+func (s *Server) maskedRun(ctx context.Context, v RunView) RunView {
+	v.Spec = s.masked(ctx, v.Job, v.Spec)
+	return v
 }
 
 func (s *Server) readWorkers(ctx context.Context, _ *struct{}) (*body[WorkerList], error) {

@@ -51,6 +51,8 @@ type RunQuery struct {
 	Since  time.Time   // earliest slot
 	After  *RunMark    // runs behind it in the order of CompareRuns; nil: from the first run
 	Limit  int
+
+	Visible func(job string) bool // only of jobs for which it is true; nil: of all
 }
 
 // RunMark is a place in the order of CompareRuns.
@@ -65,7 +67,8 @@ func (q *RunQuery) Includes(r *job.Run) bool {
 	switch {
 	case q.Job != "" && r.Job != q.Job,
 		len(q.States) > 0 && !slices.Contains(q.States, r.State),
-		r.Slot.Before(q.Since):
+		r.Slot.Before(q.Since),
+		q.Visible != nil && !q.Visible(r.Job):
 		return false
 	}
 	return q.After == nil || CompareRuns(&job.Run{Job: q.After.Job, ID: q.After.ID, Slot: q.After.Slot}, r) < 0

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
 // routes returns the handler of all paths. /v1 has a mux of its own, because only its requests have a body or a key.
@@ -30,19 +32,19 @@ func (s *Server) routes() http.Handler {
 		root.HandleFunc("GET /clock", s.clock)
 	}
 	if s.back.Metrics != nil {
-		root.Handle("GET /metrics", s.back.Metrics)
+		root.Handle("GET /metrics", s.metrics())
 	}
 
 	interfaces := s.sameSite(s.bounded(s.takeBody(showEmptyKey(s.knownPaths(v1)))))
 	others := s.sameSite(s.knownPaths(root))
-	return s.recoverPanics(s.knownHost(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.recoverPanics(s.knownHost(s.authenticate(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/v1/") {
 			w.Header().Set("Cache-Control", "no-store")
 			interfaces.ServeHTTP(w, r)
 			return
 		}
 		others.ServeHTTP(w, r)
-	})))
+	}))))
 }
 
 // knownPaths answers with a problem to paths and methods that mux does not have.
@@ -74,6 +76,22 @@ func (s *Server) knownPaths(mux *http.ServeMux) http.Handler {
 	})
 }
 
+// metrics answers callers that may see all jobs, since metrics name them.
+func (s *Server) metrics() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.sees(r.Context()) != nil {
+			status, detail := http.StatusForbidden, "metrics name all jobs: a role without a scope is needed"
+			if proven(r.Context()).Anonymous() {
+				status, detail = http.StatusUnauthorized, "say who you are: send a token as Authorization: Bearer, or a client certificate"
+				w.Header().Set("WWW-Authenticate", challenge)
+			}
+			writeProblem(w, status, detail)
+			return
+		}
+		s.back.Metrics.ServeHTTP(w, r)
+	})
+}
+
 func (s *Server) version(w http.ResponseWriter, _ *http.Request) {
 	v := s.cfg.Version
 	if v.Go == "" {
@@ -85,74 +103,74 @@ func (s *Server) version(w http.ResponseWriter, _ *http.Request) {
 
 func (s *Server) registerReads(doc huma.API) {
 	register(s, doc, operation{
-		id: "read-cluster", method: "GET", path: "/v1/cluster",
+		id: "read-cluster", right: auth.Read, method: "GET", path: "/v1/cluster",
 		summary: "The cluster",
 	}, s.readCluster)
 	register(s, doc, operation{
-		id: "list-jobs", method: "GET", path: "/v1/jobs",
+		id: "list-jobs", right: auth.Read, method: "GET", path: "/v1/jobs",
 		summary: "All jobs",
 	}, s.readJobs)
 	register(s, doc, operation{
-		id: "read-job", method: "GET", path: "/v1/jobs/{job}",
+		id: "read-job", right: auth.Read, method: "GET", path: "/v1/jobs/{job}",
 		summary: "A job", errors: []int{404, 409},
 	}, s.readJob)
 	register(s, doc, operation{
-		id: "list-limits", method: "GET", path: "/v1/limits",
+		id: "list-limits", right: auth.Read, method: "GET", path: "/v1/limits",
 		summary: "All cluster-wide limits",
 	}, s.readLimits)
 	register(s, doc, operation{
-		id: "list-runs", method: "GET", path: "/v1/runs",
+		id: "list-runs", right: auth.Read, method: "GET", path: "/v1/runs",
 		summary: "Runs, latest first", errors: []int{404},
 	}, s.readRuns)
 	register(s, doc, operation{
-		id: "read-run", method: "GET", path: "/v1/runs/{job}/{slot}",
+		id: "read-run", right: auth.Read, method: "GET", path: "/v1/runs/{job}/{slot}",
 		summary: "A run", errors: []int{404, 409},
 	}, s.readRun)
 	register(s, doc, operation{
-		id: "list-workers", method: "GET", path: "/v1/workers",
+		id: "list-workers", right: auth.Read, method: "GET", path: "/v1/workers",
 		summary: "All workers",
 	}, s.readWorkers)
 	register(s, doc, operation{
-		id: "next-slots", method: "GET", path: "/v1/jobs/{job}/next",
+		id: "next-slots", right: auth.Read, method: "GET", path: "/v1/jobs/{job}/next",
 		summary: "The slots to come", errors: []int{404, 409},
 	}, s.readNext)
 	register(s, doc, operation{
-		id: "explain-slot", method: "GET", path: "/v1/jobs/{job}/explain",
+		id: "explain-slot", right: auth.Read, method: "GET", path: "/v1/jobs/{job}/explain",
 		summary: "Why a slot ran, ran late, or did not run", errors: []int{404, 409},
 	}, s.readExplain)
 }
 
 func (s *Server) registerWrites(doc huma.API) {
 	register(s, doc, operation{
-		id: "pause-job", method: "POST", path: "/v1/jobs/{job}/pause",
+		id: "pause-job", right: auth.Operate, method: "POST", path: "/v1/jobs/{job}/pause",
 		summary: "Pause a job", errors: []int{403, 404, 409},
 	}, s.pauseJob)
 	register(s, doc, operation{
-		id: "resume-job", method: "POST", path: "/v1/jobs/{job}/resume",
+		id: "resume-job", right: auth.Operate, method: "POST", path: "/v1/jobs/{job}/resume",
 		summary: "Resume a job", errors: []int{403, 404, 409},
 	}, s.resumeJob)
 	register(s, doc, operation{
-		id: "pause-all", method: "POST", path: "/v1/pause",
+		id: "pause-all", right: auth.Admin, method: "POST", path: "/v1/pause",
 		summary: "Pause all jobs", errors: []int{403, 409},
 	}, s.pauseAll)
 	register(s, doc, operation{
-		id: "resume-all", method: "POST", path: "/v1/resume",
+		id: "resume-all", right: auth.Admin, method: "POST", path: "/v1/resume",
 		summary: "Resume all jobs", errors: []int{403, 409},
 	}, s.resumeAll)
 	register(s, doc, operation{
-		id: "submit-run", method: "POST", path: "/v1/jobs/{job}/runs",
+		id: "submit-run", right: auth.Operate, method: "POST", path: "/v1/jobs/{job}/runs",
 		summary: "Run a job now or later; 200 if the key was used before", status: 201, errors: []int{403, 404, 409, 413, 507},
 	}, s.submitRun)
 	register(s, doc, operation{
-		id: "submit-command", method: "POST", path: "/v1/runs",
+		id: "submit-command", right: auth.DefineCommand, method: "POST", path: "/v1/runs",
 		summary: "Run a command now or later; 200 if the key was used before", status: 201, errors: []int{403, 409, 413, 507},
 	}, s.submitAdHoc)
 	register(s, doc, operation{
-		id: "cancel-run", method: "POST", path: "/v1/runs/{job}/{slot}/cancel",
+		id: "cancel-run", right: auth.Operate, method: "POST", path: "/v1/runs/{job}/{slot}/cancel",
 		summary: "Ask for the end of a run", errors: []int{403, 404, 409},
 	}, s.cancelRun)
 	register(s, doc, operation{
-		id: "retry-run", method: "POST", path: "/v1/runs/{job}/{slot}/retry",
+		id: "retry-run", right: auth.Operate, method: "POST", path: "/v1/runs/{job}/{slot}/retry",
 		summary: "Repeat an ended run as a new run", status: 201, errors: []int{403, 404, 409, 507},
 	}, s.retryRun)
 }
@@ -162,7 +180,7 @@ func (s *Server) registerRestore(doc huma.API) {
 		return
 	}
 	register(s, doc, operation{
-		id: "accept-restored-store", method: "POST", path: "/v1/accept-restored-store",
+		id: "accept-restored-store", right: auth.Admin, method: "POST", path: "/v1/accept-restored-store",
 		summary: "Accept a store that was restored from a backup", errors: []int{403, 409, 507},
 	}, s.acceptRestored)
 }
@@ -170,17 +188,17 @@ func (s *Server) registerRestore(doc huma.API) {
 func (s *Server) registerStreams(doc huma.API) {
 	if s.back.Logs != nil {
 		o := operation{
-			id: "read-logs", method: "GET", path: "/v1/runs/{job}/{slot}/logs",
+			id: "read-logs", right: auth.Read, method: "GET", path: "/v1/runs/{job}/{slot}/logs",
 			summary: "The output of an attempt", errors: []int{404, 409},
 		}
-		huma.Register(doc, streaming(o, "text/plain", "The output, as it was printed"), s.readLogs)
+		huma.Register(doc, s.streaming(doc, o, "text/plain", "The output, as it was printed"), s.readLogs)
 	}
 	if s.back.Events != nil {
 		o := operation{
-			id: "watch-events", method: "GET", path: "/v1/events", summary: "The changes of the store, as server-sent events",
+			id: "watch-events", right: auth.Read, method: "GET", path: "/v1/events", summary: "The changes of the store, as server-sent events",
 		}
 		const description = "Each event's data is an Event in JSON, its id the store revision"
-		huma.Register(doc, streaming(o, "text/event-stream", description), s.watchEvents)
+		huma.Register(doc, s.streaming(doc, o, "text/event-stream", description), s.watchEvents)
 		doc.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Event](), true, "")
 	}
 }

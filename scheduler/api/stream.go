@@ -61,8 +61,8 @@ func (st *stream) send(b []byte) error {
 }
 
 // streaming returns an operation whose answer is not JSON.
-func streaming(o operation, contentType, description string) huma.Operation {
-	op := o.huma()
+func (s *Server) streaming(doc huma.API, o operation, contentType, description string) huma.Operation {
+	op := s.operation(doc, o)
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: description,
 		Content:     map[string]*huma.MediaType{contentType: {Schema: &huma.Schema{Type: huma.TypeString}}},

@@ -1,0 +1,210 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Authenticator proves the callers of requests.
+type Authenticator interface {
+	// Authenticate returns the caller of a request: anonymous if it shows nothing. An error says that what it shows proves
+	// nothing; its text may be logged, and is not sent to the client.
+	Authenticate(r *http.Request) (auth.Caller, error)
+}
+
+type provenKey struct{}
+
+// proven returns the caller of a request, and what it may do.
+func proven(ctx context.Context) auth.Caller {
+	c, _ := ctx.Value(provenKey{}).(auth.Caller)
+	return c
+}
+
+// everybody is the caller of each request while authentication is off, or is only observed.
+var everybody = auth.Caller{Grants: auth.Everything()}
+
+// authenticate finds out who sends a request. Who may do what is decided where the operation is known, before its handler runs.
+func (s *Server) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := everybody
+		if s.cfg.Auth != nil {
+			var err error
+			if c, err = s.cfg.Auth.Authenticate(r); err != nil {
+				s.log.Warn("request with a wrong proof of identity", "err", err, "remote", r.RemoteAddr, "path", r.URL.Path)
+				c = auth.Caller{} // anonymous
+			}
+		}
+		ctx := context.WithValue(r.Context(), provenKey{}, c)
+		if !c.Anonymous() {
+			ctx = context.WithValue(ctx, callerKey{}, byOf(r, c))
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// byOf names a caller in records. An administrator may act for somebody else, who is named first.
+func byOf(r *http.Request, c auth.Caller) string {
+	by := c.String()
+	if claimed := r.Header.Get(ByHeader); claimed != "" && claimed != by && c.May(auth.Admin, auth.Object{}) {
+		return callerOf(r) + " by " + by
+	}
+	r.Header.Set(ByHeader, by)
+	return callerOf(r)
+}
+
+// authorized lets an operation run if its caller has its right. A job that the caller cannot see does not exist: 404. Otherwise the
+// answer is 401 to an anonymous caller, and 403 to a known one.
+func (s *Server) authorized(doc huma.API, o operation) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		status, detail := s.decide(ctx.Context(), o.right, ctx.Param("job"))
+		if status == 0 {
+			next(ctx)
+			return
+		}
+		if status == http.StatusUnauthorized {
+			ctx.SetHeader("WWW-Authenticate", challenge)
+		}
+		_ = huma.WriteErr(doc, ctx, status, detail) // the client may be gone
+	}
+}
+
+// challenge tells a client how to prove who it is.
+const challenge = `Bearer realm="rota"`
+
+// decide returns the status with which a request is refused, and why; 0 to let it through. name is the job that it is about; empty
+// for none.
+func (s *Server) decide(ctx context.Context, right auth.Right, name string) (status int, detail string) {
+	c, on := proven(ctx), auth.Object{Job: name}
+	allowed := c.May(right, on)
+	if right == auth.Read && name == "" {
+		allowed = c.Any(right) // a list, of which the caller gets what it may see
+	}
+	switch {
+	case allowed:
+		return 0, ""
+	case s.cfg.Observe:
+		s.log.Info("request would be refused", "principal", c.String(), "right", string(right), "job", name)
+		return 0, ""
+	case c.Anonymous():
+		return http.StatusUnauthorized, "say who you are: send a token as Authorization: Bearer, or a client certificate"
+	case name != "" && !c.Sees(on):
+		return http.StatusNotFound, fmt.Sprintf("there is no job %q", name)
+	}
+	return http.StatusForbidden, fmt.Sprintf("%s lacks the right %q here", c, right)
+}
+
+// require returns an error unless the caller of a request has a right over a job.
+func (s *Server) require(ctx context.Context, right auth.Right, name string) error {
+	if status, detail := s.decide(ctx, right, name); status != 0 {
+		return huma.NewError(status, detail)
+	}
+	return nil
+}
+
+// sees returns a filter of the jobs that the caller of a request may see; nil if it may see all.
+func (s *Server) sees(ctx context.Context) func(name string) bool {
+	c := proven(ctx)
+	if s.cfg.Observe || c.All(auth.Read) {
+		return nil
+	}
+	return func(name string) bool { return c.Sees(auth.Object{Job: name}) }
+}
+
+// requireForSpec refuses a definition whose action, or whose predecessor's action, needs more than the right to define jobs. Both count:
+// otherwise a command could be taken over by changing its job.
+func (s *Server) requireForSpec(ctx context.Context, name string, text json.RawMessage) error {
+	var next struct {
+		Command, Shell json.RawMessage
+		Notify         json.RawMessage
+	}
+	_ = json.Unmarshal(text, &next) // the Backend reports mistakes
+	if len(next.Notify) > 0 && next.Notify[0] == '{' {
+		if err := s.require(ctx, auth.Admin, ""); err != nil { // it names URLs, to which the leader sends
+			return err
+		}
+	}
+	current, err := s.back.Replica.Job(ctx, name)
+	known := err == nil
+	if next.Command != nil || next.Shell != nil || known && executes(current.Spec) || !known && !errors.Is(err, job.ErrNotFound) {
+		return s.require(ctx, auth.DefineCommand, name)
+	}
+	return nil
+}
+
+// executes reports whether a job executes programs on the worker. One that cannot be read may do so.
+func executes(spec *job.Spec) bool {
+	return spec == nil || spec.Kind() == "command" || spec.Kind() == "shell"
+}
+
+// masked replaces literal values that may be secrets, for a caller that may not define the job. References stay, since they say only
+// where a value is.
+func (s *Server) masked(ctx context.Context, name string, from *job.Spec) *job.Spec {
+	if from == nil || s.cfg.Observe || proven(ctx).May(auth.Define, auth.Object{Job: name}) {
+		return from
+	}
+	spec := *from
+	spec.Env = maskValues(spec.Env)
+	if spec.HTTP != nil {
+		h := *spec.HTTP
+		h.Headers = maskValues(h.Headers)
+		spec.HTTP = &h
+	}
+	if len(spec.Notify) > 0 {
+		notify := make(job.Notify, len(spec.Notify))
+		for name, n := range spec.Notify {
+			n.URL = mask
+			notify[name] = n
+		}
+		spec.Notify = notify
+	}
+	return &spec
+}
+
+// maskEvent masks the definition that an event carries, as the answers about single records do.
+func (s *Server) maskEvent(ctx context.Context, e *Event) {
+	if s.cfg.Observe || proven(ctx).May(auth.Define, auth.Object{}) || len(e.Value) == 0 {
+		return
+	}
+	var shown any
+	switch e.Kind {
+	case KindJob:
+		var v JobView
+		if json.Unmarshal(e.Value, &v) == nil {
+			v.Spec = s.masked(ctx, v.Name, v.Spec)
+			shown = v
+		}
+	case KindRun:
+		var v RunView
+		if json.Unmarshal(e.Value, &v) == nil {
+			shown = s.maskedRun(ctx, v)
+		}
+	default:
+		return
+	}
+	text, err := json.Marshal(shown)
+	if err != nil || shown == nil {
+		text = nil // better no value than one that is not masked
+	}
+	e.Value = text
+}
+
+const mask = "***"
+
+func maskValues(values map[string]string) map[string]string {
+	if len(values) == 0 {
+		return values
+	}
+	shown := make(map[string]string, len(values))
+	for name := range values {
+		shown[name] = mask
+	}
+	return shown
+}

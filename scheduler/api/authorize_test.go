@@ -1,0 +1,211 @@
+package api_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// bearer proves callers by the tokens of a directory.
+type bearer struct{ auth.Directory }
+
+func (b *bearer) Authenticate(r *http.Request) (auth.Caller, error) {
+	text, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return auth.Caller{}, nil
+	}
+	return b.ByToken(text, time.Now())
+}
+
+// give makes a token with a role.
+func (b *bearer) give(t *testing.T, role auth.Role, jobs ...string) string {
+	t.Helper()
+	secret, err := auth.NewSecret(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.File.Tokens = append(b.File.Tokens, auth.Token{
+		ID: secret.ID, Hash: secret.Hash(), Principal: "p-" + string(role), Role: role, Jobs: jobs,
+	})
+	return secret.Text()
+}
+
+// guarded is a cluster with jobs in and out of a scope. Each holds a secret.
+func guarded() *fake {
+	f := newFake()
+	for _, name := range []string{"in-http", "out-http"} {
+		f.putJob(job.Job{Name: name, Origin: job.Origin{Kind: job.OriginAPI}, Generation: 1, Spec: &job.Spec{
+			HTTP: &job.HTTP{URL: "http://x/", Headers: map[string]string{"Authorization": "literal-secret"}},
+		}})
+	}
+	for _, name := range []string{"in-shell", "out-shell"} {
+		f.putJob(job.Job{Name: name, Origin: job.Origin{Kind: job.OriginAPI}, Generation: 1, Spec: &job.Spec{
+			Shell: "true", Env: map[string]string{"PASSWORD": "literal-secret"},
+		}})
+		f.putRun(job.Run{Job: name, ID: "r", State: job.Failed, Spec: &job.Spec{Shell: "true", Env: map[string]string{"PASSWORD": "literal-secret"}}})
+	}
+	return f
+}
+
+// operations are all of /v1, with the weakest role that may perform each. JOB stands for a job.
+var operations = []struct {
+	method, path, body string
+	role               auth.Role
+	whole              bool // it is about the whole cluster, so that a role with a scope does not suffice
+}{
+	{"GET", "/v1/cluster", "", auth.Viewer, false},
+	{"GET", "/v1/jobs", "", auth.Viewer, false},
+	{"GET", "/v1/jobs/JOB-http", "", auth.Viewer, false},
+	{"GET", "/v1/limits", "", auth.Viewer, false},
+	{"GET", "/v1/runs", "", auth.Viewer, false},
+	{"GET", "/v1/runs/JOB-shell/r", "", auth.Viewer, false},
+	{"GET", "/v1/workers", "", auth.Viewer, false},
+	{"GET", "/v1/jobs/JOB-http/next", "", auth.Viewer, false},
+	{"GET", "/v1/jobs/JOB-http/explain?at=2026-01-01T00:00:00Z", "", auth.Viewer, false},
+	{"POST", "/v1/jobs/JOB-http/pause", "", auth.Operator, false},
+	{"POST", "/v1/jobs/JOB-http/resume", "", auth.Operator, false},
+	{"POST", "/v1/jobs/JOB-shell/runs", "", auth.Operator, false},
+	{"POST", "/v1/runs/JOB-shell/r/retry", "", auth.Operator, false},
+	{"POST", "/v1/runs/JOB-shell/r/cancel", "", auth.Operator, false},
+	{"PUT", "/v1/jobs/JOB-new", `{"every":"1h","http":{"url":"http://x/"}}`, auth.Author, false},
+	{"PUT", "/v1/jobs/JOB-http", `{"every":"1h","http":{"url":"http://x/"}}`, auth.Author, false},
+	{"PUT", "/v1/jobs/JOB-http", `{"every":"1h","shell":"id"}`, auth.AuthorCommand, false},
+	{"PUT", "/v1/jobs/JOB-shell", `{"every":"1h","http":{"url":"http://x/"}}`, auth.AuthorCommand, false},
+	{"PUT", "/v1/jobs/JOB-new", `{"every":"1h","command":["id"]}`, auth.AuthorCommand, false},
+	{"DELETE", "/v1/jobs/JOB-http", "", auth.Author, false},
+	{"DELETE", "/v1/jobs/JOB-shell", "", auth.AuthorCommand, false},
+	{"POST", "/v1/runs", `{"shell":"id"}`, auth.AuthorCommand, true},
+	{"PUT", "/v1/jobs/JOB-http", `{"every":"1h","http":{"url":"http://x/"},"notify":{"x":{"url":"generic://host/"}}}`, auth.Administrator, true},
+	{"PUT", "/v1/limits/db", `{"concurrent":4}`, auth.Administrator, true},
+	{"DELETE", "/v1/limits/db", "", auth.Administrator, true},
+	{"POST", "/v1/pause", "", auth.Administrator, true},
+	{"POST", "/v1/resume", "", auth.Administrator, true},
+	{"POST", "/v1/accept-restored-store", "", auth.Administrator, true},
+}
+
+func TestEachOperationNeedsItsRight(t *testing.T) {
+	rank := map[auth.Role]int{}
+	for i, role := range auth.Roles() {
+		rank[role] = i
+	}
+	for _, o := range operations {
+		t.Run(o.method+" "+o.path+" "+o.body, func(t *testing.T) {
+			for _, role := range append(auth.Roles(), "") {
+				for _, scoped := range []bool{false, true} {
+					b := &bearer{}
+					headers := []string{}
+					if role != "" {
+						scope := []string(nil)
+						if scoped {
+							scope = []string{"in-*"}
+						}
+						headers = []string{"Authorization", "Bearer " + b.give(t, role, scope...)}
+					}
+					for _, where := range []string{"in", "out"} {
+						srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth = b })
+						a := ask(t, srv, o.method, strings.ReplaceAll(o.path, "JOB", where), o.body, headers...)
+						enough := role != "" && rank[role] >= rank[o.role] && (!scoped || !o.whole)
+						ofJob := strings.Contains(o.path, "JOB")
+						want := 0 // anything but a refusal
+						switch {
+						case role == "":
+							want = 401
+						case scoped && where == "out" && ofJob:
+							want = 404
+						case !enough:
+							want = 403
+						}
+						refused := a.status == 401 || a.status == 403 || a.status == 404 && strings.Contains(a.text, "there is no job")
+						if want == 0 && refused || want != 0 && a.status != want {
+							t.Errorf("role %q, scoped %v, job %s: got %d %s, want %d", role, scoped, where, a.status, a.text, want)
+						}
+						srv.Close()
+					}
+				}
+			}
+		})
+	}
+}
+
+// Each operation of the document is in the table above, so that none can be added without a decision.
+func TestEachOperationIsInTheTable(t *testing.T) {
+	srv := serve(t, guarded().backend())
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(ask(t, srv, "GET", "/v1/openapi.json", "").text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{"GET /v1/events": true, "GET /v1/runs/{job}/{slot}/logs": true} // streams, below
+	for _, o := range operations {
+		path, _, _ := strings.Cut(o.path, "?")
+		for _, name := range []string{"JOB-http", "JOB-shell", "JOB-new"} {
+			path = strings.ReplaceAll(path, name, "{job}")
+		}
+		path = strings.ReplaceAll(strings.ReplaceAll(path, "{job}/r", "{job}/{slot}"), "{job}/{slot}uns", "{job}/runs")
+		path = strings.ReplaceAll(strings.ReplaceAll(path, "{job}/{slot}esume", "{job}/resume"), "limits/db", "limits/{limit}")
+		known[o.method+" "+path] = true
+	}
+	for path, methods := range doc.Paths {
+		for method := range methods {
+			if o := strings.ToUpper(method) + " " + path; !known[o] {
+				t.Errorf("%s is in no row", o)
+			}
+		}
+	}
+}
+
+func TestNamesAndSecretsOutOfScopeAreAbsent(t *testing.T) {
+	b := &bearer{}
+	viewer := b.give(t, auth.Viewer, "in-*")
+	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth = b })
+	for _, path := range []string{"/v1/jobs", "/v1/runs", "/v1/cluster", "/v1/jobs/in-http", "/v1/jobs/in-shell", "/v1/runs/in-shell/r", "/v1/jobs/in-htp", "/v1/jobs/out-htt"} {
+		a := ask(t, srv, "GET", path, "", "Authorization", "Bearer "+viewer)
+		if strings.Contains(a.text, "out-shell") || strings.Contains(a.text, "out-http") && path != "/v1/jobs/out-http" {
+			t.Errorf("%s names a job that the caller cannot see: %s", path, a.text)
+		}
+		if strings.Contains(a.text, "literal-secret") {
+			t.Errorf("%s shows a secret to a viewer: %s", path, a.text)
+		}
+	}
+	author := b.give(t, auth.AuthorCommand)
+	if a := ask(t, srv, "GET", "/v1/jobs/in-shell", "", "Authorization", "Bearer "+author); !strings.Contains(a.text, "literal-secret") {
+		t.Errorf("an author does not see the definition: %s", a.text)
+	}
+	for _, path := range []string{"/v1/events", "/v1/runs/in-shell/r/logs", "/metrics"} {
+		if a := ask(t, srv, "GET", path, ""); a.status != http.StatusUnauthorized && a.status != http.StatusNotFound {
+			t.Errorf("%s without a token: got %d", path, a.status)
+		}
+	}
+	for _, path := range []string{"/livez", "/version"} {
+		if a := ask(t, srv, "GET", path, ""); a.status != http.StatusOK {
+			t.Errorf("%s without a token: got %d", path, a.status)
+		}
+	}
+}
+
+func TestAWrongTokenIsNobody(t *testing.T) {
+	b := &bearer{}
+	good := b.give(t, auth.Administrator)
+	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth = b })
+	for _, header := range []string{"Bearer " + good + "x", "Bearer ", "Basic " + good, good, "Bearer rota_x_y_z"} {
+		a := ask(t, srv, "GET", "/v1/jobs", "", "Authorization", header)
+		if a.status != http.StatusUnauthorized || a.header.Get("WWW-Authenticate") == "" || strings.Contains(a.text, good) {
+			t.Errorf("%q: got %d %s", header, a.status, a.text)
+		}
+	}
+	if a := ask(t, srv, "POST", "/v1/jobs/in-http/pause", `{"reason":"x"}`, "Authorization", "Bearer "+good); !strings.Contains(a.text, "p-admin from") {
+		t.Errorf("a record does not name the principal: %s", a.text)
+	}
+	observed := serve(t, guarded().backend(), func(c *api.Config) { c.Auth, c.Observe = b, true })
+	if a := ask(t, observed, "GET", "/v1/jobs", ""); a.status != http.StatusOK || !strings.Contains(a.text, "out-shell") {
+		t.Errorf("observe refuses: %d", a.status)
+	}
+}
