@@ -96,6 +96,7 @@ func (s *Settings) check(sources map[string]given) {
 		fail("http.advertise", "such as q1:8470", "%s %s", quote(s.HTTP.Advertise), reason)
 	}
 	s.checkFiles(fail)
+	s.checkAuth(fail)
 	s.checkLogin(fail)
 	s.checkEtcd(fail)
 	s.checkCluster(fail)
@@ -116,6 +117,20 @@ func (s *Settings) check(sources map[string]given) {
 	}
 	if s.History.Failed < 1 {
 		fail("history.failed", "write 1 or more", "%d is less than 1", s.History.Failed)
+	}
+}
+
+// checkAuth refuses an API that everybody on the network could use.
+func (s *Settings) checkAuth(fail func(key, hint, format string, args ...any)) {
+	if s.Auth.Mode != AuthOff && s.Auth.File == "" {
+		fail("auth.file", "name a file with tokens and roles; rota token create prints its entries", "is needed with auth.mode: %s", s.Auth.Mode)
+	}
+	host, _, err := net.SplitHostPort(s.HTTP.Listen)
+	ip := net.ParseIP(host)
+	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
+	if err == nil && !loopback && s.Auth.Mode != AuthRequired && s.HTTP.TLS.ClientCA == "" && !s.Insecure {
+		fail("http.listen", "set auth.mode: required with auth.file, or http.tls.client_ca; --insecure accepts that everybody who reaches it runs commands",
+			"%s is not a loopback address, and auth.mode is %s", quote(s.HTTP.Listen), s.Auth.Mode)
 	}
 }
 

@@ -173,11 +173,6 @@ func (l layers) section(r *reader, n *yaml.Node, prefix string, values map[strin
 	r.pairs(n, what, func(key, value *yaml.Node) {
 		path := prefix + key.Value
 		switch {
-		case path == "auth":
-			if !isNull(value) && (value.Kind != yaml.MappingNode || len(value.Content) > 0) {
-				r.fail(key, "remove it; until then, http.listen on a loopback address or http.tls.client_ca keep strangers out",
-					"auth is not supported yet")
-			}
 		case slices.Contains(settingNames(), path):
 			if isNull(value) {
 				r.fail(key, "give it one or remove the key", "%s has no value", path)
@@ -190,11 +185,7 @@ func (l layers) section(r *reader, n *yaml.Node, prefix string, values map[strin
 			}
 			l.section(r, value, path+".", values)
 		default:
-			known := below(prefix)
-			if prefix == "" {
-				known = append(known, "auth")
-			}
-			r.unknown(key, what, known)
+			r.unknown(key, what, below(prefix))
 		}
 	})
 }

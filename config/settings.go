@@ -18,6 +18,8 @@ type Settings struct {
 	Jobs     string // job file or directory; empty: jobs come from the API alone
 	History  History
 	Log      Log
+	Auth     Auth
+	Insecure bool // the API may listen beyond loopback although everybody who reaches it may do everything
 
 	// Warnings do not stop the process. An unknown ROTA_… variable is one.
 	Warnings []string
@@ -134,6 +136,25 @@ type Log struct {
 	Level  LogLevel
 	Format LogFormat
 }
+
+// Auth says who may use the API.
+type Auth struct {
+	Mode AuthMode
+	File string // tokens and roles; needed unless Mode is off
+}
+
+// AuthMode is what happens to requests without the right that they need.
+type AuthMode string
+
+// The modes.
+const (
+	AuthOff      AuthMode = "off"      // Everybody may do everything.
+	AuthObserve  AuthMode = "observe"  // They are logged, and answered as with off.
+	AuthRequired AuthMode = "required" // They are refused.
+)
+
+// AuthModes lists every AuthMode.
+func AuthModes() []AuthMode { return []AuthMode{AuthOff, AuthObserve, AuthRequired} }
 
 // LogLevel is the least important level that is written.
 type LogLevel string

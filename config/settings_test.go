@@ -51,6 +51,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 		Notify:   Notify{Refs: refs},
 		History:  History{Success: 100, Failed: 1000, MaxAge: 168 * time.Hour},
 		Log:      Log{Level: "info", Format: "json"},
+		Auth:     Auth{Mode: AuthOff},
 	}
 	if diff := cmp.Diff(want, got, compareSettings...); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -77,7 +78,8 @@ worker:
 notify: {refs: {files: [/etc/tokens/**]}, http: {deny: [10.1.2.3/8]}}
 jobs: /etc/rota/jobs.d
 history: {success: 100, failed: 1000, max_age: 168h}
-auth: {}
+auth: {mode: required, file: /etc/rota/auth.yaml}
+insecure: true
 log: {level: info, format: json}
 `
 
@@ -111,11 +113,33 @@ func TestLeadFallsBetweenSeconds(t *testing.T) {
 	}
 }
 
+// An API that everybody on the network could use needs the operator's word.
+func TestAnOpenAPIIsRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"http: {listen: '127.0.0.1:81'}":                                         "",
+		"http: {listen: '[::1]:81'}":                                             "",
+		"http: {listen: 'localhost:81'}":                                         "",
+		"http: {listen: '0.0.0.0:81'}":                                           "is not a loopback address",
+		"http: {listen: ':81'}":                                                  "is not a loopback address",
+		"http: {listen: '10.0.0.1:81'}\nauth: {mode: observe, file: /f}":         "is not a loopback address",
+		"http: {listen: '10.0.0.1:81'}\nauth: {mode: required, file: /f}":        "",
+		"http: {listen: '10.0.0.1:81', tls: {cert: /c, key: /k, client_ca: /a}}": "",
+		"http: {listen: '10.0.0.1:81'}\ninsecure: true":                          "",
+		"auth: {mode: required}":                                                 "auth.file is needed",
+		"auth: {mode: maybe}":                                                    "maybe",
+	} {
+		_, err := load(t, "node: {name: q1}\n"+text+"\n", nil)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestAddressForOthersFollowsListen(t *testing.T) {
 	for listen, want := range map[string]string{
 		"127.0.0.1:8470": "127.0.0.1:8470", "0.0.0.0:81": "q1:81", "[::]:81": "q1:81", ":81": "q1:81", "host:81": "host:81",
 	} {
-		s, err := load(t, "node: {name: q1}\nhttp: {listen: '"+listen+"'}\n", nil)
+		s, err := load(t, "insecure: true\nnode: {name: q1}\nhttp: {listen: '"+listen+"'}\n", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

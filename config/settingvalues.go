@@ -23,6 +23,8 @@ func (s setting) read(r *reader, n *yaml.Node, to *Settings) {
 		*p = r.duration(n, s.key, 0, job.MaxDuration.Std())
 	case *LogLevel:
 		*p = choice(r, n, s.key, LogLevels())
+	case *AuthMode:
+		*p = choice(r, n, s.key, AuthModes())
 	case *LogFormat:
 		*p = choice(r, n, s.key, LogFormats())
 	case *map[string]string:
@@ -48,6 +50,8 @@ func (s setting) node(from *Settings) *yaml.Node {
 	case *time.Duration:
 		return scalar("!!str", job.Duration(*p).String())
 	case *LogLevel:
+		return scalar("!!str", string(*p))
+	case *AuthMode:
 		return scalar("!!str", string(*p))
 	case *LogFormat:
 		return scalar("!!str", string(*p))

@@ -28,6 +28,15 @@ func proven(ctx context.Context) auth.Caller {
 	return c
 }
 
+type proofKey struct{}
+
+// Proof returns the Authorization header of a request that is being answered. A replica passes it on when it asks a worker for the
+// client; it is a secret.
+func Proof(ctx context.Context) string {
+	text, _ := ctx.Value(proofKey{}).(string)
+	return text
+}
+
 // everybody is the caller of each request while authentication is off, or is only observed.
 var everybody = auth.Caller{Grants: auth.Everything()}
 
@@ -43,6 +52,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			}
 		}
 		ctx := context.WithValue(r.Context(), provenKey{}, c)
+		ctx = context.WithValue(ctx, proofKey{}, r.Header.Get("Authorization"))
 		if !c.Anonymous() {
 			ctx = context.WithValue(ctx, callerKey{}, byOf(r, c))
 		}

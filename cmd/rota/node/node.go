@@ -13,6 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/admission"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/authn"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/backend"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/clocks"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
@@ -88,6 +89,7 @@ type Node struct {
 	metrics   *metrics.Metrics
 	backend   *backend.Backend
 	server    *api.Server
+	authn     *authn.Authenticator // nil while authentication is off
 	clocks    *clocks.Clocks
 	worker    *worker.Worker       // nil if it executes nothing
 	files     *jobfiles.Files      // nil without job files
@@ -223,6 +225,13 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 	}
 	if cfg.TLS, err = serverTLS(n.set.HTTP.TLS); err != nil {
 		return nil, err
+	}
+	if mode := n.set.Auth.Mode; mode != config.AuthOff && mode != "" {
+		if n.authn, err = authn.Open(n.set.Auth.File, n.now, n.log.Named("auth")); err != nil {
+			return nil, failure.Config(err)
+		}
+		stops.background(ctx)("follow auth.file", n.authn.Run)
+		cfg.Auth, cfg.Observe = n.authn, mode == config.AuthObserve
 	}
 	n.server = api.New(cfg, n.backend.Parts(), n.log.Named("api"))
 	return stops.background(ctx)("serve the API", func(ctx context.Context) error { return n.server.Serve(ctx, ln) }), nil

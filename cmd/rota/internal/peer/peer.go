@@ -72,5 +72,8 @@ type addressed struct {
 func (a addressed) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set(api.NodeHeader, a.name)
+	if proof := api.Proof(r.Context()); proof != "" { // the other process decides about the client of this one
+		r.Header.Set("Authorization", proof)
+	}
 	return a.Transport.RoundTrip(r)
 }

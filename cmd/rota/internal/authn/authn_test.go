@@ -1,0 +1,132 @@
+package authn_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/authn"
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+)
+
+func secret(t *testing.T) auth.Secret {
+	t.Helper()
+	s, err := auth.NewSecret(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func request(t *testing.T, token, certificate string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/jobs", nil)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	if certificate != "" {
+		u, err := url.Parse(certificate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cert := &x509.Certificate{Subject: pkix.Name{CommonName: "x"}, URIs: []*url.URL{u}}
+		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}, VerifiedChains: [][]*x509.Certificate{{cert}}}
+	}
+	return r
+}
+
+func entry(s auth.Secret, principal, role string) string {
+	return fmt.Sprintf("  - {id: %s, sha256: %s, principal: %s, role: %s}\n", s.ID, s.Hash(), principal, role)
+}
+
+func TestTheFileIsFollowed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "auth.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := authn.Open(path, time.Now, hclog.NewNullLogger()); err == nil {
+		t.Error("a file that is not there is taken")
+	}
+	first, second := secret(t), secret(t)
+	write("tokens:\n" + entry(first, "ci", "viewer"))
+	a, err := authn.Open(path, time.Now, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	defer func() { stop(); <-done }()
+	eventually := func(what string, holds func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) { // polls another goroutine
+			if time.Now().After(deadline) {
+				t.Fatalf("still not: %s", what)
+			}
+		}
+	}
+	proves := func(s auth.Secret) bool {
+		c, err := a.Authenticate(request(t, s.Text(), ""))
+		return err == nil && !c.Anonymous()
+	}
+	if !proves(first) || proves(second) {
+		t.Fatal("the tokens of the first file are not those that count")
+	}
+	write("tokens:\n" + entry(second, "ci", "admin"))
+	eventually("the second file counts", func() bool { return proves(second) && !proves(first) })
+	write("tokens: [nonsense")
+	write("tokens:\n" + entry(second, "ci", "king"))
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1200 * time.Millisecond) // two polls, which must change nothing: there is no event to wait for
+	if !proves(second) {
+		t.Error("a file with mistakes took the last good one away")
+	}
+	write("tokens:\n" + entry(first, "ci", "viewer"))
+	eventually("a good file counts again", func() bool { return proves(first) && !proves(second) })
+}
+
+func TestTokenAndCertificateNameOnePrincipal(t *testing.T) {
+	path, s := filepath.Join(t.TempDir(), "auth.yaml"), secret(t)
+	if err := os.WriteFile(path, []byte("tokens:\n"+entry(s, "alice", "viewer")+"bindings: [{principal: bob, role: operator}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := authn.Open(path, time.Now, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, token, certificate, want string }{
+		{"nothing", "", "", ""},
+		{"a token", s.Text(), "", "alice"},
+		{"a certificate", "", "rota://x/user/bob", "bob"},
+		{"a replica's certificate", "", "rota://x/replica/q1", "replica/q1"},
+		{"both, of one", s.Text(), "rota://x/user/alice", "alice"},
+		{"both, of two", s.Text(), "rota://x/user/bob", "error"},
+		{"a token by a replica", s.Text(), "rota://x/replica/q1", "alice"},
+		{"a wrong token with a good certificate", "rota_x", "rota://x/user/bob", "error"},
+		{"a certificate of nobody", "", "https://x/", "error"},
+	} {
+		c, err := a.Authenticate(request(t, tt.token, tt.certificate))
+		if tt.want == "error" && (err == nil || !c.Anonymous()) || tt.want != "error" && (err != nil || c.Principal != tt.want) {
+			t.Errorf("%s: got %q, %v, want %q", tt.name, c.Principal, err, tt.want)
+		}
+	}
+}
