@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/config"
 )
 
-// block finds the YAML blocks of a page: job files, and settings where the fence says so.
-var block = regexp.MustCompile("(?ms)^```yaml( settings)?\n(.*?)^```")
+// block finds the YAML blocks of a page: job files, and settings or an auth.file where the fence says so.
+var block = regexp.MustCompile("(?ms)^```yaml( settings| auth)?\n(.*?)^```")
 
 // TestExamplesInTheDocsLoad reads every job file and every settings file that a page shows.
 func TestExamplesInTheDocsLoad(t *testing.T) {
@@ -24,9 +24,12 @@ func TestExamplesInTheDocsLoad(t *testing.T) {
 				t.Fatal(err)
 			}
 			var err error
-			if m[1] == "" {
+			switch m[1] {
+			case "":
 				_, err = config.ParseJobs(page, []byte(m[2]))
-			} else {
+			case " auth":
+				_, err = config.ParseAuth(page, []byte(m[2]))
+			default:
 				_, err = config.LoadSettings(file, nil, []string{"HOME=/", "ROTA_NODE_NAME=q1"})
 			}
 			if err != nil {

@@ -50,7 +50,7 @@ var rules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},
 	},
 	"scheduler/api": {
-		own:      []string{"scheduler/job", "scheduler/suggest"},
+		own:      []string{"scheduler/api/auth", "scheduler/job", "scheduler/suggest"},
 		external: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/hashicorp/go-hclog"},
 	},
 	"scheduler/api/auth":   {},
@@ -89,9 +89,13 @@ var rules = map[string]rule{
 	// The parts of a process. Each declares the interfaces that it uses; only cmd/rota/node knows all of them.
 	"cmd/rota/internal/atomicfile": {},
 	"cmd/rota/internal/failure":    {},
-	"cmd/rota/internal/listeners":  {},
-	"cmd/rota/internal/loop":       {},
-	"cmd/rota/internal/peer":       {own: []string{"config", "scheduler/api", "scheduler/api/client"}},
+	"cmd/rota/internal/authn": {
+		own:      []string{"cmd/rota/internal/loop", "config", "scheduler/api/auth"},
+		external: []string{"github.com/hashicorp/go-hclog"},
+	},
+	"cmd/rota/internal/listeners": {},
+	"cmd/rota/internal/loop":      {},
+	"cmd/rota/internal/peer":      {own: []string{"config", "scheduler/api", "scheduler/api/client"}},
 	"cmd/rota/internal/etcdconn": {
 		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "config", "election", "store/embedded"},
 		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/client/pkg/v3/transport", "google.golang.org/grpc/...",
@@ -129,7 +133,7 @@ var rules = map[string]rule{
 		external: []string{etcdClient, "github.com/oklog/ulid/v2", "go.yaml.in/yaml/v4"},
 	},
 	"cmd/rota/node": {
-		own: []string{"cmd/rota/internal/admission", "cmd/rota/internal/backend", "cmd/rota/internal/clocks", "cmd/rota/internal/etcdconn",
+		own: []string{"cmd/rota/internal/admission", "cmd/rota/internal/authn", "cmd/rota/internal/backend", "cmd/rota/internal/clocks", "cmd/rota/internal/etcdconn",
 			"cmd/rota/internal/failure", "cmd/rota/internal/jobfiles", "cmd/rota/internal/listeners", "cmd/rota/internal/metrics",
 			"cmd/rota/internal/loop",
 			"cmd/rota/internal/notices", "cmd/rota/internal/peer", "cmd/rota/internal/presence", "config", "election", "scheduler",
@@ -140,7 +144,7 @@ var rules = map[string]rule{
 
 	// The program, which wires everything.
 	"cmd/rota": {
-		own: []string{"cmd/rota/internal/etcdconn", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/node", "config", "scheduler/api",
+		own: []string{"cmd/rota/internal/etcdconn", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/internal/pki", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/auth",
 			"scheduler/api/client", "scheduler/executor/cgroups",
 			"scheduler/executor/procs", "scheduler/executor/refs", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/verify", "store"},
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/mattn/go-isatty", "github.com/rogpeppe/go-internal/diff",
