@@ -56,6 +56,9 @@ func (c *Cluster) serveAt(name, listen string, etcd ...string) []string {
 		"--jobs=" + c.JobFile, "--log-format=text", "--worker-shutdown-grace=3s", allowWorker, allowNotify,
 		"--history-success=1000", // the judge needs the history
 	}, etcd...)
+	if !strings.HasPrefix(listen, "127.") {
+		args = append(args, "--insecure") // the network belongs to the test
+	}
 	if c.cfg.Flags != nil {
 		args = append(args, c.cfg.Flags(name)...)
 	}
