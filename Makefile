@@ -21,14 +21,14 @@ RACE = $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo 'int main(void) { ret
 # The test with Docker has its own target. It must not share the machine with other tests.
 PACKAGES = $(shell $(GO) list ./... | grep -v '/test/deploy$$')
 
-# gotest PACKAGES,FLAGS runs tests. With RERUN=n, it runs a failed test again, up to n times, and lists such tests in
+# gotest PACKAGES,FLAGS runs tests. A comma in its texts would end an argument of $(if). With RERUN=n, it runs a failed test again, up to n times, and lists such tests in
 # bin/rerun-<target>.txt. These tests break real processes, and a busy machine may stop one for longer than any lease lasts.
 # A finding of the judge of histories counts even if the next run passes: it stands in bin/found-<target>.txt and fails the target.
 gotest = $(if $(RERUN),rm -f bin/found-$@.txt; export ROTA_TEST_FOUND=$(CURDIR)/bin/found-$@.txt; \
 	$(GO) run $(GOTESTSUM) --format=pkgname --hide-summary=skipped --rerun-fails=$(RERUN) \
 	--rerun-fails-max-failures=3 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race \
 	--rerun-fails-report=bin/rerun-$@.txt --packages="$(1)" -- $(2); \
-	[ ! -s bin/found-$@.txt ] || { echo "the judge found violations, and a second run does not excuse them:" >&2; cat bin/found-$@.txt; exit 1; }, \
+	[ ! -s bin/found-$@.txt ] || { echo "the judge found violations; a second run does not excuse them:" >&2; cat bin/found-$@.txt; exit 1; }, \
 	$(GO) test $(2) $(1))
 
 .PHONY: help
