@@ -187,6 +187,32 @@ func (s *Settings) checkEtcd(fail func(key, hint, format string, args ...any)) {
 	if reason := checkURL(e.Embedded.Peer); reason != "" {
 		fail("etcd.embedded.peer", "such as http://127.0.0.1:2380", "%s %s", quote(e.Embedded.Peer), reason)
 	}
+	s.checkMemberTLS(fail)
+}
+
+// checkMemberTLS checks that the embedded etcd has either no TLS, or TLS that proves both ends on each of its URLs.
+func (s *Settings) checkMemberTLS(fail func(key, hint, format string, args ...any)) {
+	e := s.Etcd.Embedded
+	const all = "give etcd.embedded.tls.cert, key and ca; rota pki makes them"
+	given := map[string]string{"etcd.embedded.tls.cert": e.TLS.Cert, "etcd.embedded.tls.key": e.TLS.Key, "etcd.embedded.tls.ca": e.TLS.CA}
+	secure := e.TLS != (ClientTLS{})
+	for _, key := range sortedKeys(given) {
+		if secure && given[key] == "" {
+			fail(key, all, "is missing beside the others")
+		}
+	}
+	urls := map[string]string{"etcd.embedded.client": e.Client}
+	if e.Cluster != "" {
+		urls["etcd.embedded.peer"] = e.Peer // a single member has no peers
+	}
+	for _, key := range sortedKeys(urls) {
+		switch https := strings.HasPrefix(urls[key], "https://"); {
+		case https && !secure:
+			fail(key, all, "%s needs a certificate", quote(urls[key]))
+		case !https && secure:
+			fail(key, "write https://", "%s is plain although etcd.embedded.tls is given", quote(urls[key]))
+		}
+	}
 }
 
 // checkCluster checks the list of embedded members. This node must be one of them.

@@ -58,6 +58,18 @@ var settings = []setting{
 		"etcd.embedded.cluster", "name=URL of every embedded peer, by commas", "",
 		func(s *Settings) any { return &s.Etcd.Embedded.Cluster },
 	},
+	{
+		"etcd.embedded.tls.cert", "PEM file with the certificate of the embedded etcd, for clients and peers", "",
+		func(s *Settings) any { return &s.Etcd.Embedded.TLS.Cert },
+	},
+	{
+		"etcd.embedded.tls.key", "PEM file with the key of the embedded etcd", "",
+		func(s *Settings) any { return &s.Etcd.Embedded.TLS.Key },
+	},
+	{
+		"etcd.embedded.tls.ca", "PEM file with the authority that clients and peers of the embedded etcd must have", "",
+		func(s *Settings) any { return &s.Etcd.Embedded.TLS.CA },
+	},
 	{"election.ttl", "time after which a lost leader is replaced", "5s", func(s *Settings) any { return &s.Election.TTL }},
 	{
 		"election.fast_takeover", "replace a leader at once when its process is proven dead", "true",

@@ -67,9 +67,10 @@ type ClientTLS struct {
 
 // Embedded is the member of an embedded etcd cluster in this process. It is empty if Etcd has Endpoints.
 type Embedded struct {
-	Client  string // URL for clients
-	Peer    string // URL for the other members
-	Cluster string // name=peer URL of every member, separated by commas; empty: a cluster of one
+	Client  string    // URL for clients
+	Peer    string    // URL for the other members
+	Cluster string    // name=peer URL of every member, separated by commas; empty: a cluster of one
+	TLS     ClientTLS // of the member, to clients and to other members: its URLs are https then
 }
 
 // Election configures the election of the leader.

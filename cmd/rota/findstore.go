@@ -51,6 +51,7 @@ func (c *cli) findStore(ctx context.Context, file string, endpoints []string) (c
 		etcd.Endpoints = nil
 	case len(etcd.Endpoints) == 0 && file != "":
 		etcd.Endpoints = []string{etcd.Embedded.Client}
+		etcd.TLS = etcd.Embedded.TLS // a member's certificate serves at both ends
 	}
 	switch {
 	case c.server != "", len(etcd.Endpoints) == 0 && c.getenv("ROTA_SERVER") != "":

@@ -47,6 +47,7 @@ func (n *Node) references(setting string, r config.Refs) *refs.Policy {
 	p := &refs.Policy{Setting: setting, Files: r.Files, Env: r.Env, Never: []string{n.set.Node.DataDir}}
 	for _, own := range []string{
 		n.set.HTTP.TLS.Key, n.set.HTTP.TLS.Cert, n.set.Etcd.TLS.Key, n.set.Etcd.TLS.Cert, n.set.Etcd.PasswordFile,
+		n.set.Etcd.Embedded.TLS.Key, n.set.Etcd.Embedded.TLS.Cert, n.set.Auth.File,
 	} {
 		if own != "" {
 			p.Never = append(p.Never, own)

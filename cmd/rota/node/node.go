@@ -26,11 +26,7 @@ import (
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/api"
-	"github.com/rota-scheduler/rota/scheduler/executor"
-	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
-	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/executor/handler"
-	httpexec "github.com/rota-scheduler/rota/scheduler/executor/http"
 	"github.com/rota-scheduler/rota/scheduler/notify/send"
 	"github.com/rota-scheduler/rota/scheduler/worker"
 	"github.com/rota-scheduler/rota/store"
@@ -196,6 +192,12 @@ func (n *Node) memberConfig() embedded.Config {
 		Name: n.set.Node.Name, Dir: filepath.Join(n.set.Node.DataDir, "etcd"),
 		Client: e.Client, Peer: e.Peer, Cluster: e.Cluster, Dying: n.cfg.Dying,
 	}
+	if e.TLS != (config.ClientTLS{}) {
+		cfg.ClientTLS = embedded.TLS{Cert: e.TLS.Cert, Key: e.TLS.Key, CA: e.TLS.CA}
+		if e.Cluster != "" {
+			cfg.PeerTLS = cfg.ClientTLS
+		}
+	}
 	if n.memory.Last().Revision > 0 {
 		cfg.KnownBy = n.memory.Path()
 	}
@@ -239,18 +241,6 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 
 // works reports whether this node executes attempts.
 func (n *Node) works() bool { return n.cfg.Role == WorkerOnly || n.set.Worker.Enabled }
-
-// executors returns how attempts of each kind are executed. The caller calls end when no attempt executes any more.
-func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
-	policy := n.references("worker.refs", n.set.Worker.Refs)
-	commands := command.New(command.Config{Environ: os.Environ(), Groups: groups, Refs: policy}, n.now)
-	requests := httpexec.New(httpexec.Config{
-		Version: n.cfg.Version.Version, Refs: policy, Reach: n.reach("worker.http", n.set.Worker.HTTP),
-	}, n.now)
-	return executor.NewSet(map[string]executor.Executor{
-		"command": commands, "shell": commands, "http": requests, "handler": handler.New(n.cfg.Handlers, n.now),
-	}, n.now), requests.Close
-}
 
 // jobKnown returns how to find out whether there is a job; nil for a worker, which does not follow the jobs.
 func (n *Node) jobKnown() func(name string) bool {
