@@ -26,7 +26,11 @@ import (
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
+	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/executor/handler"
+	httpexec "github.com/rota-scheduler/rota/scheduler/executor/http"
 	"github.com/rota-scheduler/rota/scheduler/notify/send"
 	"github.com/rota-scheduler/rota/scheduler/worker"
 	"github.com/rota-scheduler/rota/store"
@@ -242,34 +246,16 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 // works reports whether this node executes attempts.
 func (n *Node) works() bool { return n.cfg.Role == WorkerOnly || n.set.Worker.Enabled }
 
-// jobKnown returns how to find out whether there is a job; nil for a worker, which does not follow the jobs.
-func (n *Node) jobKnown() func(name string) bool {
-	if n.cfg.Role == WorkerOnly {
-		return nil
-	}
-	return func(name string) bool {
-		if !n.backend.Ready() {
-			return true
-		}
-		_, ok := n.mirror.Job(name)
-		return ok
-	}
-}
-
-// storeCounts returns what the store has counted, zeros until there is one.
-func (n *Node) storeCounts() (c store.Counts) {
-	if n.backend.Ready() {
-		c = n.store.Counts()
-	}
-	return c
-}
-
-// status returns the status of the scheduler, the zero Status if there is none.
-func (n *Node) status() (st scheduler.Status) {
-	if n.cfg.Role == Replica && n.backend.Ready() {
-		st = n.scheduler.Status()
-	}
-	return st
+// executors returns how attempts of each kind are executed. The caller calls end when no attempt executes any more.
+func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
+	policy := n.references("worker.refs", n.set.Worker.Refs)
+	commands := command.New(command.Config{Environ: os.Environ(), Groups: groups, Refs: policy}, n.now)
+	requests := httpexec.New(httpexec.Config{
+		Version: n.cfg.Version.Version, Refs: policy, Reach: n.reach("worker.http", n.set.Worker.HTTP),
+	}, n.now)
+	return executor.NewSet(map[string]executor.Executor{
+		"command": commands, "shell": commands, "http": requests, "handler": handler.New(n.cfg.Handlers, n.now),
+	}, n.now), requests.Close
 }
 
 // advertised returns the address at which others reach the API: that of the settings, with the port that the listener got if they

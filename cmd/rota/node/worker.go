@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/presence"
-	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
 	"github.com/rota-scheduler/rota/scheduler/executor/command"
-	"github.com/rota-scheduler/rota/scheduler/executor/handler"
-	httpexec "github.com/rota-scheduler/rota/scheduler/executor/http"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/worker"
 )
@@ -76,16 +72,4 @@ func (n *Node) openGroups() *cgroups.Tree {
 			"why", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return groups
-}
-
-// executors returns how attempts of each kind are executed. The caller calls end when no attempt executes any more.
-func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
-	policy := n.references("worker.refs", n.set.Worker.Refs)
-	commands := command.New(command.Config{Environ: os.Environ(), Groups: groups, Refs: policy}, n.now)
-	requests := httpexec.New(httpexec.Config{
-		Version: n.cfg.Version.Version, Refs: policy, Reach: n.reach("worker.http", n.set.Worker.HTTP),
-	}, n.now)
-	return executor.NewSet(map[string]executor.Executor{
-		"command": commands, "shell": commands, "http": requests, "handler": handler.New(n.cfg.Handlers, n.now),
-	}, n.now), requests.Close
 }

@@ -1,0 +1,36 @@
+package node
+
+import (
+	"github.com/rota-scheduler/rota/scheduler"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// jobKnown returns how to find out whether there is a job; nil for a worker, which does not follow the jobs.
+func (n *Node) jobKnown() func(name string) bool {
+	if n.cfg.Role == WorkerOnly {
+		return nil
+	}
+	return func(name string) bool {
+		if !n.backend.Ready() {
+			return true
+		}
+		_, ok := n.mirror.Job(name)
+		return ok
+	}
+}
+
+// storeCounts returns what the store has counted, zeros until there is one.
+func (n *Node) storeCounts() (c store.Counts) {
+	if n.backend.Ready() {
+		c = n.store.Counts()
+	}
+	return c
+}
+
+// status returns the status of the scheduler, the zero Status if there is none.
+func (n *Node) status() (st scheduler.Status) {
+	if n.cfg.Role == Replica && n.backend.Ready() {
+		st = n.scheduler.Status()
+	}
+	return st
+}
