@@ -123,14 +123,16 @@ func (s *Settings) check(sources map[string]given) {
 // checkAuth refuses an API that everybody on the network could use.
 func (s *Settings) checkAuth(fail func(key, hint, format string, args ...any)) {
 	if s.Auth.Mode != AuthOff && s.Auth.File == "" {
-		fail("auth.file", "name a file with tokens and roles; rota token create prints its entries", "is needed with auth.mode: %s", s.Auth.Mode)
+		fail("auth.file", "name a file with tokens and roles; rota token create prints its entries",
+			"is needed with auth.mode: %s", s.Auth.Mode)
 	}
 	host, _, err := net.SplitHostPort(s.HTTP.Listen)
 	ip := net.ParseIP(host)
 	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
 	if err == nil && !loopback && s.Auth.Mode != AuthRequired && s.HTTP.TLS.ClientCA == "" && !s.Insecure {
-		fail("http.listen", "set auth.mode: required with auth.file, or http.tls.client_ca; --insecure accepts that everybody who reaches it runs commands",
-			"%s is not a loopback address, and auth.mode is %s", quote(s.HTTP.Listen), s.Auth.Mode)
+		const hint = "set auth.mode: required with auth.file, or http.tls.client_ca; " +
+			"--insecure accepts that everybody who reaches it runs commands"
+		fail("http.listen", hint, "%s is not a loopback address, and auth.mode is %s", quote(s.HTTP.Listen), s.Auth.Mode)
 	}
 }
 
@@ -194,7 +196,9 @@ func (s *Settings) checkEtcd(fail func(key, hint, format string, args ...any)) {
 func (s *Settings) checkMemberTLS(fail func(key, hint, format string, args ...any)) {
 	e := s.Etcd.Embedded
 	const all = "give etcd.embedded.tls.cert, key and ca; rota pki makes them"
-	given := map[string]string{"etcd.embedded.tls.cert": e.TLS.Cert, "etcd.embedded.tls.key": e.TLS.Key, "etcd.embedded.tls.ca": e.TLS.CA}
+	given := map[string]string{
+		"etcd.embedded.tls.cert": e.TLS.Cert, "etcd.embedded.tls.key": e.TLS.Key, "etcd.embedded.tls.ca": e.TLS.CA,
+	}
 	secure := e.TLS != (ClientTLS{})
 	for _, key := range sortedKeys(given) {
 		if secure && given[key] == "" {

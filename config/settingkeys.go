@@ -134,9 +134,15 @@ var settings = []setting{
 	{"history.max_age", "age up to which runs are kept", "168h", func(s *Settings) any { return &s.History.MaxAge }},
 	{"log.level", "trace, debug, info, warn or error", "info", func(s *Settings) any { return &s.Log.Level }},
 	{"log.format", "json or text", "json", func(s *Settings) any { return &s.Log.Format }},
-	{"auth.mode", "off, observe or required: whether requests need a token or certificate with a role", "off", func(s *Settings) any { return &s.Auth.Mode }},
+	{
+		"auth.mode", "off, observe or required: whether requests need a token or certificate with a role", "off",
+		func(s *Settings) any { return &s.Auth.Mode },
+	},
 	{"auth.file", "file with tokens and roles", "", func(s *Settings) any { return &s.Auth.File }},
-	{"insecure", "listen beyond loopback although everybody who reaches the API may do everything", "false", func(s *Settings) any { return &s.Insecure }},
+	{
+		"insecure", "listen beyond loopback although everybody who reaches the API may do everything", "false",
+		func(s *Settings) any { return &s.Insecure },
+	},
 }
 
 func (s setting) flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.key) }

@@ -69,7 +69,8 @@ lines behind it are its entry for auth.file, without the secret. Nothing is stor
 	cmd.Flags().DurationVar(&expires, "expires", 0, "how long the token is valid (default: without end)")
 	cmd.Flags().StringVar(&note, "note", "", "what the token is for")
 	_ = cmd.MarkFlagRequired("role") // the flag exists
-	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(strings.Split(roleNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
+	roles := cobra.FixedCompletions(strings.Split(roleNames(), ", "), cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("role", roles)
 	return cmd
 }
 

@@ -40,7 +40,7 @@ func Proof(ctx context.Context) string {
 // everybody is the caller of each request while authentication is off, or is only observed.
 var everybody = auth.Caller{Grants: auth.Everything()}
 
-// authenticate finds out who sends a request. Who may do what is decided where the operation is known, before its handler runs.
+// authenticate finds out who sends a request. Its rights are checked where the operation is known, before the handler runs.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := everybody
@@ -128,8 +128,8 @@ func (s *Server) sees(ctx context.Context) func(name string) bool {
 	return func(name string) bool { return c.Sees(auth.Object{Job: name}) }
 }
 
-// requireForSpec refuses a definition whose action, or whose predecessor's action, needs more than the right to define jobs. Both count:
-// otherwise a command could be taken over by changing its job.
+// requireForSpec refuses a definition whose action, or whose predecessor's action, needs more than the right to define jobs. Both
+// count: otherwise a command could be taken over by changing its job.
 func (s *Server) requireForSpec(ctx context.Context, name string, text json.RawMessage) error {
 	var next struct {
 		Command, Shell json.RawMessage
@@ -154,8 +154,7 @@ func executes(spec *job.Spec) bool {
 	return spec == nil || spec.Kind() == "command" || spec.Kind() == "shell"
 }
 
-// masked replaces literal values that may be secrets, for a caller that may not define the job. References stay, since they say only
-// where a value is.
+// masked replaces values that may be secrets, for a caller that may not define the job.
 func (s *Server) masked(ctx context.Context, name string, from *job.Spec) *job.Spec {
 	if from == nil || s.cfg.Observe || proven(ctx).May(auth.Define, auth.Object{Job: name}) {
 		return from

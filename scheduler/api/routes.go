@@ -195,7 +195,8 @@ func (s *Server) registerStreams(doc huma.API) {
 	}
 	if s.back.Events != nil {
 		o := operation{
-			id: "watch-events", right: auth.Read, method: "GET", path: "/v1/events", summary: "The changes of the store, as server-sent events",
+			id: "watch-events", right: auth.Read, method: "GET", path: "/v1/events",
+			summary: "The changes of the store, as server-sent events",
 		}
 		const description = "Each event's data is an Event in JSON, its id the store revision"
 		huma.Register(doc, s.streaming(doc, o, "text/event-stream", description), s.watchEvents)

@@ -30,7 +30,7 @@ type Authenticator struct {
 	state fileState // of the file that was read last; Follow owns it
 }
 
-// fileState tells whether a file has changed.
+// fileState changes when a file does.
 type fileState struct {
 	modified time.Time
 	size     int64
