@@ -72,7 +72,7 @@ func where(err error, text []byte) (line, col int, msg string) {
 		return 0, 0, "is not YAML: " + err.Error()
 	}
 	line, col, msg = e.Mark.Line, e.Mark.Column, e.Message
-	// Something that is never closed is reported where it begins.
+	// A quote or bracket that is never closed is reported at its beginning.
 	if e.ContextMark.Line > 0 && (strings.Contains(msg, "unexpected end of stream") || strings.Contains(e.ContextMsg, "alias") ||
 		strings.Contains(e.ContextMsg, "anchor") || strings.Contains(e.ContextMsg, "flow")) {
 		line, col = e.ContextMark.Line, e.ContextMark.Column

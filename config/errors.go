@@ -18,8 +18,8 @@ type Error struct {
 	Hint    string // what to do instead.
 	Excerpt string // the line, and a caret below it; may be empty.
 	Path    string // the key of a request, such as retry.max; empty for the request as a whole and for files.
-	Unread  bool   // the file could not be read; this may change without a change of the file.
-	Large   bool   // the value is larger than the store or a program takes
+	Unread  bool   // the file could not be read; a later try may succeed although the file is the same
+	Large   bool   // the value is larger than the store or a program accepts
 }
 
 // Error returns the mistake with its excerpt and its hint, on several lines.

@@ -106,7 +106,7 @@ func (t table[T]) has(name string) bool {
 	return slices.ContainsFunc(t, func(f row[T]) bool { return f.Name == name })
 }
 
-// keys returns the descriptions alone.
+// keys returns the description of each key, without the functions that read and write it.
 func (t table[T]) keys() []Key {
 	list := make([]Key, len(t))
 	for i := range t {

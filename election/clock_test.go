@@ -11,7 +11,7 @@ func TestClocksAreReadAtOnce(t *testing.T) {
 	start := time.Now()
 	var passed time.Duration
 	var reads int
-	// machine reads the wall clock first, and the others after a preemption.
+	// machine returns a reader of simulated clocks: the wall clock is read before a preemption, the other clocks after it.
 	machine := func(preempted func(read int) time.Duration) func() Reading {
 		passed, reads = 0, 0
 		return func() Reading {

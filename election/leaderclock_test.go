@@ -70,7 +70,7 @@ func TestAnOffsetWithinTheToleranceIsNotBeyond(t *testing.T) {
 	}{
 		{300 * time.Millisecond, 5 * time.Millisecond, false},
 		{-300 * time.Millisecond, 5 * time.Millisecond, false},
-		{500 * time.Millisecond, 900 * time.Millisecond, false}, // the answer may have taken as long
+		{500 * time.Millisecond, 900 * time.Millisecond, false}, // the delay of the answer may explain the offset
 		{500 * time.Millisecond, 5 * time.Millisecond, true},
 		{-45 * time.Second, time.Second, true},
 	} {

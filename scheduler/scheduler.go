@@ -20,7 +20,7 @@ type Store interface {
 
 // Feed delivers every change of the store in order: first the present content, then each change.
 type Feed interface {
-	// Ready receives when Take has something to return.
+	// Ready returns a channel that receives a value when Take has changes to return.
 	Ready() <-chan struct{}
 	// Take returns the changes since the last call.
 	Take() []job.Change

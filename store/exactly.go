@@ -17,7 +17,7 @@ import (
 // another client has changed the record since: an unanswered sending of w may have been applied before that change.
 func (s *Store) exactly(ctx context.Context, w *write) (*written, error) {
 	creates := w.tombstone != "" && w.value != nil
-	for since := max(s.count.reached.get(), w.guards[0].GetModRevision()); ; { // no sending is applied before this revision
+	for since := max(s.count.reached.get(), w.guards[0].GetModRevision()); ; { // etcd applies no sending of w at or before since
 		if creates {
 			w.setTombstoneRev(since)
 		}

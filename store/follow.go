@@ -9,12 +9,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// follower receives what is under a prefix, and then every change of it in the order of revisions.
+// follower receives the records under a prefix, and then every change of them in the order of revisions.
 type follower struct {
 	consumer
-	begin func()                       // a list begins; the pages of an unfinished list before it are void
+	begin func()                       // a list begins: drop the pages of an earlier, unfinished list
 	page  func(kvs []*mvccpb.KeyValue) // a part of the list
-	reset func(rev int64)              // the list was complete at rev; what it does not hold is gone
+	reset func(rev int64)              // the list was complete at rev: keys that are not in it do not exist
 }
 
 // follow keeps f up to date until ctx ends, and returns the cause of ctx. It lists, and then watches from the next revision on. It

@@ -18,11 +18,11 @@ const maxInFlight = 3
 // it decides ahead of time.
 const (
 	pace     = 2 * time.Millisecond // from one request to the next, on average
-	leadPace = 5 * time.Millisecond // likewise, for a leader
+	leadPace = 5 * time.Millisecond // the same for a leader
 	burst    = 8
 )
 
-// yieldEvery is the share of requests that take the writes first that are not urgent: one in so many.
+// yieldEvery says how many requests there are for each one that takes the writes first that are not urgent.
 const yieldEvery = 4
 
 // group commits writes together: those that are ready at the same time share a transaction. While fewer than
@@ -38,11 +38,11 @@ type group struct {
 
 	mu       sync.Mutex
 	urgent   []*write            // guarded by mu: in order of arrival; both queues together have at most one write of each lane
-	queue    []*write            // guarded by mu: the writes that are not urgent, likewise
+	queue    []*write            // guarded by mu: the writes that are not urgent, in order of arrival
 	behind   map[string][]*write // guarded by mu: for each lane in a queue, the writes that follow
 	inFlight int                 // guarded by mu: senders that are running
 	taken    int                 // guarded by mu: requests so far
-	turn     time.Time           // guarded by mu: when the next request may leave that is not full
+	turn     time.Time           // guarded by mu: earliest time of the next request that is not full
 	pausing  bool                // guarded by mu: a sender waits for turn
 }
 

@@ -19,7 +19,7 @@ func TestAPresenceIsRenewedWhileItsRecordIsWritten(t *testing.T) {
 		switch op.Kind {
 		case mem.KeepAlive:
 			once.Do(func() { close(renewed) })
-		case mem.Txn: // not answered until a renewal was
+		case mem.Txn: // unanswered until the first renewal
 			select {
 			case <-renewed:
 			default:

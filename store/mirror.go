@@ -20,8 +20,8 @@ type Mirror struct {
 	records map[Kind]map[string]record // guarded by mu, by name; terminal runs lack output, payload and spec
 	runs    map[string]map[string]bool // guarded by mu: ids of runs by job
 	bad     map[string]Bad             // guarded by mu, by key
-	rev     int64                      // guarded by mu: everything up to it is in
-	heard   time.Time                  // guarded by mu: everything that the store held at this instant is in
+	rev     int64                      // guarded by mu: the mirror has every change up to it
+	heard   time.Time                  // guarded by mu: the mirror has every change that the store had at this instant
 	moved   chan struct{}              // guarded by mu: closed and replaced when rev rises
 	feeds   []*Feed                    // guarded by mu
 	tails   int                        // guarded by mu: how many of feeds are tails, which also receive events
@@ -130,7 +130,7 @@ func (m *Mirror) setLocked(changes []job.Change, k *keyState) []job.Change {
 	return append(changes, k.record.change(k.kind, k.name))
 }
 
-// quarantineLocked records whether what is at a key is unreadable.
+// quarantineLocked records whether the record at a key is unreadable.
 func (m *Mirror) quarantineLocked(k *keyState) {
 	bad := k.bad()
 	if bad == nil {
@@ -191,8 +191,8 @@ func (m *Mirror) current(at time.Time) {
 	m.heard = job.Later(m.heard, at)
 }
 
-// Current returns the revision up to which everything is in, zero before the first list. heard is an instant at which
-// the mirror had everything that etcd's majority had. In normal operation it is at most a few seconds ago.
+// Current returns rev, the revision up to which the mirror has every change; zero before the first list. At the instant heard,
+// the mirror had all changes that etcd's majority had. In normal operation heard is at most a few seconds ago.
 func (m *Mirror) Current() (rev int64, heard time.Time) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -202,7 +202,7 @@ func (m *Mirror) Current() (rev int64, heard time.Time) {
 // probeAgain is how often WaitFor asks for a probe.
 const probeAgain = 200 * time.Millisecond
 
-// WaitFor returns when everything up to rev is in, or with the cause of ctx.
+// WaitFor waits until the mirror has every change up to rev. If ctx ends first, it returns the cause.
 func (m *Mirror) WaitFor(ctx context.Context, rev int64) error {
 	again := time.NewTicker(probeAgain)
 	defer again.Stop()
@@ -213,7 +213,7 @@ func (m *Mirror) WaitFor(ctx context.Context, rev int64) error {
 		if have >= rev && have > 0 {
 			return nil
 		}
-		select { // the revision may be of a key outside the prefix, and then only a probe reaches it
+		select { // if rev belongs to a key outside the prefix, the watch does not report it, but a probe does
 		case m.probeNow <- struct{}{}:
 		default:
 		}

@@ -48,13 +48,13 @@ func (m *Mirror) deletion(kv *mvccpb.KeyValue) keyState {
 	return k
 }
 
-// record is what a Mirror keeps of a job.Change: a quarter of its size.
+// record is the part of a job.Change that a Mirror keeps. It takes a quarter of the memory.
 type record struct {
 	rev   int64
-	value any // Change.Value; or why it is unreadable: an error, for a gate an unreadableGate
+	value any // Change.Value; if the record is unreadable, the cause: an error, or an unreadableGate for a gate
 }
 
-// change returns the change of which r was kept.
+// change returns the change from which r was made.
 func (r record) change(kind Kind, name string) job.Change {
 	c := job.Change{Kind: kind, Name: name, Rev: r.rev}
 	switch v := r.value.(type) {

@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// begin, page and reset take in a list. Readers see nothing of it before it is complete.
+// begin, page and reset receive a list from the store. Readers see the list when it is complete.
 func (m *Mirror) begin() { m.staged = nil }
 
 func (m *Mirror) page(kvs []*mvccpb.KeyValue) {
@@ -58,7 +58,7 @@ func (m *Mirror) reset(rev int64) {
 	m.advanceLocked(rev, append(changes[removed:], changes[:removed]...)) // deletions come last
 }
 
-// byRevision returns what is on pages, the oldest revision first. A list comes in the order of keys.
+// byRevision returns the keys on pages, sorted by revision. etcd lists them in the order of their names.
 func byRevision(pages [][]keyState) []*keyState {
 	n := 0
 	for _, page := range pages {

@@ -140,7 +140,8 @@ func TestPresenceKnownFromTheWatchCanBeUpdated(t *testing.T) {
 	})
 }
 
-// TestALatePresenceReplacesNoLaterOne: the session that has begun meanwhile would be lost, and what it executes with it.
+// TestALatePresenceReplacesNoLaterOne delays the write of a presence. If it replaced a later presence, the later session and its
+// attempts would be lost.
 func TestALatePresenceReplacesNoLaterOne(t *testing.T) {
 	var cutOff atomic.Bool
 	cutOff.Store(true)

@@ -149,7 +149,8 @@ func (x *chaos) lead(c *clientv3.Client, name string) {
 	}
 }
 
-// decide fires the next slot of a job by the records as they stand, which may be others by the time that it is written.
+// decide returns a decision that fires the next slot of a job. It reads the present records; they may change before the caller
+// writes the decision.
 func (x *chaos) decide(ctx context.Context, name, mark string) job.Decision {
 	reader := &Store{client: x.clean, keys: NewKeys(prefix)}
 	n, rev := 1, int64(0)
@@ -161,7 +162,7 @@ func (x *chaos) decide(ctx context.Context, name, mark string) job.Decision {
 	return fire(r, rev)
 }
 
-// work claims what it is given, and ends it.
+// work is a worker: it claims the runs of its orders, and ends them.
 func (x *chaos) work(c *clientv3.Client, name string) {
 	s := New(Config{Prefix: prefix, Process: name}, c, nullLog)
 	defer s.Close()

@@ -90,8 +90,8 @@ func TestACheckAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestReadDefinitionIsACopy: it may change what it was given, to write it back, and changes nothing for others
-// whose definitions say the same.
+// TestReadDefinitionIsACopy checks that a reader may change a definition, to write it back. The change must not affect other jobs
+// whose definitions have the same spec.
 func TestReadDefinitionIsACopy(t *testing.T) {
 	s := open(t, fake(t, nil).Client())
 	m := following(t, s)

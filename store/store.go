@@ -81,8 +81,8 @@ func (s *Store) Close() {
 // A write that is sent twice still takes place once.
 func (s *Store) Resend() { s.tries.resend.notify() }
 
-// Suspect is Resend, and also has every read and every watch restart if it makes no progress within seconds. Call it when a member
-// of etcd stops answering, because any of them may be waiting for that member.
+// Suspect sends every unanswered write again, as Resend does. It also makes every read and every watch restart that makes no
+// progress within seconds. Call it when a member of etcd stops answering, because reads and watches may be waiting for it.
 func (s *Store) Suspect() {
 	s.tries.resend.notify()
 	s.suspect.notify()

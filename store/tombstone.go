@@ -11,9 +11,9 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-// tombstone marks for a while that a record was removed. The removal writes it in its transaction, with its op, so that a removal
-// recognises itself. A creation is refused if a tombstone was written since it began, so a late sending cannot create a record that
-// another client has removed.
+// tombstone marks for a while that a record was removed. The transaction of the removal writes it, with the id of the write, so
+// that the writer can recognise its own removal. A creation is refused if a tombstone was written after it began. So a late
+// sending cannot create a record again that another client has removed.
 type tombstone struct {
 	Op string `json:"op"`
 }
@@ -30,7 +30,7 @@ func (w *write) leaveTombstone(key string) {
 	w.probe = append(w.probe, key)
 }
 
-// stripTombstone takes the tombstone out of w again. A sending with it may have been applied.
+// stripTombstone removes the tombstone from w. etcd may have applied an earlier sending of w, with the tombstone.
 func (w *write) stripTombstone() {
 	w.then = w.then[:len(w.then)-1]
 	w.stripped, w.open = true, true

@@ -13,19 +13,19 @@ import (
 // write is one guarded change, all or nothing: the unit that group commit nests.
 type write struct {
 	id     string           // op, carried by the records that it puts
-	lane   string           // writes of one lane never share a transaction: its job, or the key that it changes; "" is none
-	limits []string         // those that it gives to a run: two writes that give the same limit never share a transaction
+	lane   string           // its job, or the key that it changes; "" is none. Writes of one lane never share a transaction
+	limits []string         // the limits that it gives to a run. Two writes that give the same limit never share a transaction
 	guards []*pb.Compare    // must all hold
 	then   []*pb.RequestOp  // the operations
-	probe  []string         // keys to read when a guard failed; w is recognised by the first, or deletes all of them
-	value  []byte           // what it puts at probe[0]; nil: it puts nothing
+	probe  []string         // keys to read when a guard failed. The first identifies w, unless w deletes all of them
+	value  []byte           // the new value of probe[0]; nil: the write has none
 	bytes  int              // of keys and values in then
 	order  *handout         // for a worker, in the same transaction; nil: none
 	urgent bool             // it goes before others, because a run begins with it
 	done   func(w *written) // called once, from a goroutine of the group
 
 	tombstone string // key of the tombstone that a removal leaves, and a creation must not find; "" is none
-	stripped  bool   // a removal that leaves no tombstone any more, since etcd has no space left
+	stripped  bool   // a removal without its tombstone, because etcd has no space left
 
 	open      bool        // a sending was not answered, and may be applied at any time
 	abandoned atomic.Bool // its caller gave up: it is not sent again

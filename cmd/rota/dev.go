@@ -235,7 +235,7 @@ func (d *dev) runProcesses(ctx context.Context, reload <-chan os.Signal) error {
 			}
 		})
 	}
-	wg.Go(func() { // ends because each replica counts as drained when it ends
+	wg.Go(func() { // this goroutine always ends: each replica counts as drained at the latest when it ends
 		drained.Wait()
 		close(all)
 	})

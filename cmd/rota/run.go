@@ -49,8 +49,8 @@ func addSubmitFlags(cmd *cobra.Command, key, payload *string) {
 	cmd.Flags().StringVar(payload, "payload", "", "JSON for the run, @FILE to read it from a file, @- from stdin")
 }
 
-// givenFlag is a text that must not be empty when it is given. An empty value is an unset variable in a script: without its
-// key each submission would create another run, and without its time the run would start at once.
+// givenFlag is a flag whose value must not be empty. An empty value usually comes from an unset variable in a script. Without the
+// key, each submission would create another run. Without the time, the run would start at once.
 type givenFlag struct {
 	text *string
 	want string // the kind of value that is expected

@@ -15,14 +15,14 @@ import (
 
 // Authenticator proves the callers of requests.
 type Authenticator interface {
-	// Authenticate returns the caller of a request: anonymous if it shows nothing. An error says that what it shows proves
-	// nothing; its text may be logged, and is not sent to the client.
+	// Authenticate returns the caller of a request. A request without a token or certificate has the anonymous caller. If the
+	// token or certificate is invalid, it returns an error, which may be logged and must not be sent to the client.
 	Authenticate(r *http.Request) (auth.Caller, error)
 }
 
 type provenKey struct{}
 
-// proven returns the caller of a request, and what it may do.
+// proven returns the caller of a request, with its rights.
 func proven(ctx context.Context) auth.Caller {
 	c, _ := ctx.Value(provenKey{}).(auth.Caller)
 	return c
@@ -89,13 +89,13 @@ func (s *Server) authorized(doc huma.API, o operation) func(huma.Context, func(h
 // challenge tells a client how to prove who it is.
 const challenge = `Bearer realm="rota"`
 
-// decide returns the status with which a request is refused, and why; 0 to let it through. name is the job that it is about; empty
-// for none.
+// decide returns the status and the reason with which a request is refused; status 0 means that it is allowed. name is the job of
+// the request; empty if it has none.
 func (s *Server) decide(ctx context.Context, right auth.Right, name string) (status int, detail string) {
 	c, on := proven(ctx), auth.Object{Job: name}
 	allowed := c.May(right, on)
 	if right == auth.Read && name == "" {
-		allowed = c.Any(right) // a list, of which the caller gets what it may see
+		allowed = c.Any(right) // a list: the caller gets only the items that it may read
 	}
 	switch {
 	case allowed:

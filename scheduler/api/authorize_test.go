@@ -143,7 +143,7 @@ func TestEachOperationIsInTheTable(t *testing.T) {
 	if err := json.Unmarshal([]byte(ask(t, srv, "GET", "/v1/openapi.json", "").text), &doc); err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{"GET /v1/events": true, "GET /v1/runs/{job}/{slot}/logs": true} // streams, below
+	known := map[string]bool{"GET /v1/events": true, "GET /v1/runs/{job}/{slot}/logs": true} // the streams are checked below
 	for _, o := range operations {
 		path, _, _ := strings.Cut(o.path, "?")
 		for _, name := range []string{"JOB-http", "JOB-shell", "JOB-new"} {

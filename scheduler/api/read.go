@@ -47,7 +47,7 @@ func (s *Server) readCluster(ctx context.Context, _ *struct{}) (*body[ClusterVie
 		return nil, err
 	}
 	if s.sees(ctx) != nil {
-		v.Quarantined = nil // it names jobs
+		v.Quarantined = nil // it contains names of jobs that the client may not see
 	}
 	v.Replicas, v.Quarantined = list(v.Replicas), list(v.Quarantined)
 	return &body[ClusterView]{v}, nil

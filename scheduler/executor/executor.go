@@ -28,7 +28,7 @@ type Request struct {
 	Beat func()
 
 	// Hurry is closed when another worker may execute the run. Then all processes of the attempt end within HurryGrace,
-	// whatever grace the job has. nil: no other worker ever may.
+	// also if the grace of the job is longer. nil: no other worker will execute the run.
 	Hurry <-chan struct{}
 
 	Mark        string // unique marker of the attempt's processes: see package procs

@@ -48,7 +48,7 @@ func Interrupted(ctx context.Context, req *Request, at time.Time) (job.Outcome, 
 }
 
 // NotBegun returns the outcome of an attempt that the machine could not start, because of err. The worker accepts no runs
-// for a while, and the attempt may be repeated, whatever its job says.
+// for a while. The attempt may be repeated, also with at_most_once.
 func NotBegun(err error) job.Outcome {
 	return job.Outcome{State: job.Lost, Reason: err.Error() + ", " + job.NotBegun, Retry: true}
 }

@@ -13,8 +13,8 @@ const (
 	// minSecret is the least length, in bytes, of a value that is hidden everywhere. A shorter value is hidden only where it is
 	// a whole word: hiding every "1" would make the output unreadable and reveal more than it hides.
 	minSecret = 4
-	// minSecretLine is the least length of a line of a value that is hidden by itself, since programs print a key file line by
-	// line.
+	// minSecretLine is the least length, in bytes, of a line of a value that is hidden on its own. Programs print key files line
+	// by line, so the whole value does not occur in one piece.
 	minSecretLine = 8
 	mask          = "***"
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// Facts is what is known about a job around the time in question.
+// Facts holds the known records of a job around the time in question.
 type Facts struct {
 	Job    *job.Job           // nil: there is no such job, or its definition cannot be read
 	Broken error              // why the definition cannot be read; nil if it can

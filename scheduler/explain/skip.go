@@ -9,8 +9,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// skipEvent returns the event that skipped the slot which at means, and the slot; nil if there is none. Of an earlier
-// schedule only the ends of a range are known. If at lies between them, the slot is zero, because it may not have been one.
+// skipEvent finds the slot that at means, and returns the event that skipped it and the slot; nil if there is no such event.
+// If the event belongs to an earlier schedule, only the first and the last slot of its range are known. For a time between
+// them, the returned slot is zero, because that time may not have been a slot.
 func skipEvent(f Facts, at time.Time) (*job.Event, time.Time) {
 	slot, ok := Slot(f.When, at)
 	if !ok || !within(time.Second, slot, at) {
@@ -31,7 +32,8 @@ func skipEvent(f Facts, at time.Time) (*job.Event, time.Time) {
 	return e, time.Time{}
 }
 
-// endingIn finds the range of skipped slots that starts or ends in the same unit of time as at. It also returns that end.
+// endingIn finds the range of skipped slots whose first or last slot is in the same unit of time as at. It returns the range
+// and that slot.
 func endingIn(events []job.Event, unit time.Duration, at time.Time) (*job.Event, time.Time) {
 	for i, e := range events {
 		for _, end := range []time.Time{e.From, e.To} {
@@ -55,7 +57,7 @@ func containing(events []job.Event, at time.Time) *job.Event {
 
 func within(unit time.Duration, a, b time.Time) bool { return a.Truncate(unit).Equal(b.Truncate(unit)) }
 
-// explainSkip explains a slot of a skipped range. Zero means that the time may not have been a slot.
+// explainSkip explains a slot of the skipped range e. slot is zero if the time in question may not have been a slot.
 func explainSkip(f Facts, e *job.Event, slot time.Time) Answer {
 	a := Answer{Slot: slot, Verdict: verdictSkipped}
 	did := "It did not run"

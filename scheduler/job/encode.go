@@ -151,7 +151,7 @@ func (w *writer) optional(lead, s string) {
 	}
 }
 
-// strings omits an empty list.
+// strings writes lead and a list of strings. It writes nothing if the list is empty.
 func (w *writer) strings(lead string, list []string) {
 	for i, s := range list {
 		if i > 0 {

@@ -17,8 +17,8 @@ type Job struct {
 	SinceReason     string    `json:"since_reason"`
 	SinceGeneration int64     `json:"since_generation,omitempty"`
 	Scheduled       time.Time `json:"scheduled,omitzero"`
-	// Jittered is the jitter that the schedule had when it replaced another one. It decides which slots count, whatever
-	// the jitter becomes. It is nil for the first schedule, and in records of earlier versions.
+	// Jittered is the jitter that the schedule had when it replaced another one. It decides which slots count, also
+	// after a later change of the jitter. It is nil for the first schedule, and in records of earlier versions.
 	Jittered *Duration `json:"jittered,omitempty"`
 	// Pauses are the past pauses under the present schedule, oldest first; see PauseHistory.
 	Pauses []PastPause `json:"pauses,omitempty"`

@@ -58,7 +58,7 @@ func TestPauseHistory(t *testing.T) {
 	}
 }
 
-// A replica of an earlier build keeps the end of the last pause alone, whatever it found in the record.
+// A replica of an earlier build writes only the end of the last pause. It drops the other pauses in the record.
 func TestPauseHistoryOfAnOlderVersion(t *testing.T) {
 	j, g := halt(job.Job{SinceReason: job.SinceCreated}, job.Gate{}, 1, 3)
 	j.Since, g.Since = minute(9), minute(9)

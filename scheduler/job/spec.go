@@ -88,7 +88,7 @@ func (s *Spec) checkAction() error {
 	return nil
 }
 
-// DST says what a wall time does that a change of clocks removes or repeats.
+// DST holds the policies for a wall time that a change of clocks removes (Gap) or repeats (Fold).
 type DST struct {
 	Gap  string `json:"gap,omitempty"`  // run | skip
 	Fold string `json:"fold,omitempty"` // first | last | both

@@ -65,7 +65,7 @@ type Order struct {
 	Session string   `json:"session"`        // of the worker
 	JobRevs []int64  `json:"jobs,omitempty"` // for each of Runs, the revision of its job's definition; 0: the run has its own spec
 	Stop    []string `json:"stop,omitempty"` // names of runs to kill: their records say why
-	Runs    []Run    `json:"runs,omitempty"` // armed runs, as their records were written in the same transaction
+	Runs    []Run    `json:"runs,omitempty"` // armed runs: copies of the records that the same transaction wrote
 
 	Rev int64 `json:"-"`
 }

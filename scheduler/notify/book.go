@@ -11,10 +11,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Book holds what a leader has reported about jobs with notifiers, and what it has to report.
+// Book holds the notices about jobs with notifiers: those that a leader has sent, and those that it still has to send.
 //
-// A job has a page only while it has an open notice, or while a later change may end a failure. Of a million jobs without
-// failures, none has one. A Book is not safe for concurrent use.
+// A job has a page only while it has an open notice, or while a later change may end a failure. A job without failures has no page,
+// so a million jobs need little memory. A Book is not safe for concurrent use.
 type Book struct {
 	began int64 // revision of the store with which the term started
 	last  int64 // revision of the latest change
@@ -24,11 +24,11 @@ type Book struct {
 	dirty map[string]*page // pages with something to record
 }
 
-// Find returns the present definition of a job and the record of what was reported about it; nil where there is none.
+// Find returns the present definition of a job and its NotifyState, which records the sent notices. Each is nil if there is none.
 type Find func(name string) (*job.Job, *job.NotifyState)
 
-// NewBook returns a book without pages. Call Open for each job with notifiers, with the store's content at revision at or
-// later. Then call Apply with every change after at.
+// NewBook returns a book without pages. at is the revision at which the term started. First call Open for each job with
+// notifiers, with the store's content at that revision or a later one. Then call Apply with every change after at.
 func NewBook(at int64, find Find) *Book {
 	return &Book{began: at, last: at, find: find, pages: make(map[string]*page), dirty: make(map[string]*page)}
 }
@@ -36,8 +36,8 @@ func NewBook(at int64, find Find) *Book {
 // slack is how far the clocks of a run's end and of a definition may differ.
 const slack = 2 * time.Second
 
-// Open takes what the store had of a job when the term started: the record of what was reported (nil: nothing was), its runs
-// and its events. It ignores what is newer than the revision of NewBook, because Apply brings it.
+// Open adds the records that the store had of a job when the term started: its NotifyState (nil: there is none), its runs and its
+// events. It ignores records that are newer than the revision of NewBook, because Apply brings them.
 func (b *Book) Open(j *job.Job, record *job.NotifyState, runs []*job.Run, events []*job.Event) {
 	p := b.openPage(j, record, b.began)
 	since := j.Notified.Add(-slack)
@@ -171,7 +171,7 @@ func (b *Book) add(p *page, c job.Change) {
 	}
 }
 
-// Take returns the notices that are to be sent and were not taken before. Call Done for each of their targets.
+// Take returns the new notices to send. Call Done for each target of each notice.
 func (b *Book) Take() []*Notice {
 	list := b.ready
 	b.ready = nil
@@ -195,7 +195,7 @@ func (b *Book) Done(n *Notice) {
 	}
 }
 
-// Records returns what is to be stored at now, at most one record of each job. Call Recorded for each.
+// Records returns the records to store at now, at most one for each job. Call Recorded for each of them.
 func (b *Book) Records(now time.Time) (list []job.NotifyState) {
 	for name, p := range b.dirty {
 		if !p.writing {

@@ -9,17 +9,17 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// page is what a book knows of one job.
+// page holds the state of one job in a book.
 type page struct {
 	job     *job.Job
 	seen    int64          // changes up to this revision are applied
 	failing string         // at seen: the run that failed last, if none has succeeded since
 	givenUp map[string]int // at seen: the last attempt that was given up, of each run that has not ended
-	open    []*Notice      // notices that are not done, and those after them, by revision
+	open    []*Notice      // from the first notice that is not done, by revision
 	gone    bool           // the job was deleted, or has no notifiers any more
 
 	record   job.NotifyState // the record to be written; Rev is that of the record in the store
-	reported map[string]int  // what of givenUp is reported
+	reported map[string]int  // the part of givenUp that is reported
 	writing  bool
 }
 

@@ -134,14 +134,14 @@ func (p *Planner) unblock(j *jobState, r *liveRun, now time.Time) {
 	t.overlapped = overlapped{run: r.ID, from: r.first, upTo: r.endedAt(now).Add(-j.delay(r))}
 }
 
-// disturbed reports whether r was late, never started, or lost a worker. A slot that waits for such a run does not wait
-// through the job's own fault.
+// disturbed reports whether r was late, never started, or lost a worker. Then a slot that waited for r counts as
+// missed, because the cluster delayed it and not the job.
 func disturbed(r *liveRun) bool {
 	return r.Late || r.first.IsZero() || r.LostAttempts() > 0
 }
 
-// delay returns how much later than due r started. A slot that r would not have reached without this delay does not wait
-// through the job's own fault.
+// delay returns how long after its due time r started. Without this delay, r would have ended earlier by the same time. A slot
+// after that earlier end did not wait because of the job.
 func (j *jobState) delay(r *liveRun) time.Duration {
 	due := r.Due
 	switch {

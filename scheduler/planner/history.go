@@ -7,11 +7,11 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// KeyRetention is how long a run that was submitted with an idempotency key is kept at least, whatever Retention says. While
+// KeyRetention is how long a run that was submitted with an idempotency key is kept at least, also if Retention is shorter. While
 // its record exists, the same key creates no other run.
 const KeyRetention = 24 * time.Hour
 
-// AskedRetention is how long any other submitted run is kept at least, whatever Retention says. A client without an answer
+// AskedRetention is how long any other submitted run is kept at least, also if Retention is shorter. A client without an answer
 // may repeat its request. While the record exists, the repetition creates no other run. The cursor does this for the runs of
 // slots.
 const AskedRetention = time.Minute
@@ -19,8 +19,8 @@ const AskedRetention = time.Minute
 // protections are the times for which runs are protected from removal.
 var protections = [...]time.Duration{KeyRetention, AskedRetention}
 
-// protection returns how long r is kept after its end whatever Retention says: one of protections, zero for the run of a
-// slot.
+// protection returns how long r is kept after its end at least, also if Retention is shorter. It is one of protections, or zero
+// for the run of a slot.
 func protection(r *job.Run) time.Duration {
 	switch {
 	case r.Key != "":
@@ -180,8 +180,8 @@ func (h *history) expiry(keep Retention) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// beyond lists runs beyond the bounds by their ends, at most as many as one decision removes. The last spare runs that
-// started are kept whatever the numbers say, because a breaker needs them.
+// beyond lists runs beyond the bounds by their ends, at most as many as one decision removes. It always keeps
+// the last runs that started, as many as spare says, because a breaker needs them.
 func (h *history) beyond(keep Retention, spare int, now time.Time) []*job.Run {
 	spared := h.lastStarted(spare)
 	drops := append(h.good.beyond(keep.Success, keep.MaxAge, spared, now), h.bad.beyond(keep.Failed, keep.MaxAge, spared, now)...)

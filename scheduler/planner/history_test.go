@@ -77,7 +77,8 @@ func TestPruningSkipsKeptRuns(t *testing.T) {
 	}
 }
 
-// removal returns the shortest time to find the one success beyond the bound, with n failures.
+// removal measures how long it takes to find the only run that is beyond its bound, a success, among n failures. It returns the
+// shortest of 20 measurements.
 func removal(t *testing.T, n int) (least time.Duration) {
 	var h history
 	keep := Retention{Success: 100, Failed: n, MaxAge: 7 * 24 * time.Hour}

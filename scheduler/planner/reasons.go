@@ -31,7 +31,7 @@ const (
 	reasonOvertaken = "the schedule was changed after a later slot was armed"
 )
 
-// Why a slot is skipped for an earlier or a later run of its job.
+// The reasons of a slot that is skipped because of another run of its job.
 const reasonLaterSlot = "overlap: a later slot replaces it"
 
 func reasonActive(run string) string    { return "overlap: run " + run + " is still active" }

@@ -2,20 +2,20 @@ package planner
 
 import "time"
 
-// trouble holds what is known of a job whose decisions were refused, or whose slots wait or had to wait. Most jobs have
-// none.
+// trouble holds the state of a job whose decisions were refused, or whose slots wait or had to wait. Most jobs have none.
 type trouble struct {
 	refusals     int        // refused decisions since the last committed one
 	retryAt      time.Time  // after a refusal: no decision before this time, unless something changes
-	missedBefore time.Time  // slots due before this time could not be decided, through no fault of the job
+	missedBefore time.Time  // slots due before this time count as missed: the job did not cause their delay
 	blockedBy    string     // id of the run that the next slot waits for
-	overlapped   overlapped // what the normal end of that run says about the slots that waited
+	overlapped   overlapped // the slots that waited because of the job itself; set when the run ends
 	taken        string     // id of a slot that already has a record
 	oversized    string     // id of a run that is too large for the store once it names a worker
 	unplaced     int        // due runs for which no worker had room at the last decision
 }
 
-// overlapped says that run was active at every slot between from and upTo, through the job's own fault.
+// overlapped holds the interval in which run was active, so that the job's overlap policy applies to the slots in it. It excludes
+// the time that the cluster added to the run.
 type overlapped struct {
 	run        string
 	from, upTo time.Time

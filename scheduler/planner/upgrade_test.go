@@ -26,7 +26,7 @@ func (r *rig) putRun(run job.Run) {
 	r.store.put(job.Change{Kind: job.RecordRun, Name: run.Name(), Value: &run})
 }
 
-// The next leader must neither ask the worker again nor wait again, whatever the version of the earlier one.
+// An earlier leader, of any version, has asked the worker to stop the run and has waited. The next leader must not repeat this.
 func TestAnOverdueRunIsStoppedOnceDuringAnUpgrade(t *testing.T) {
 	r := newRig(t)
 	r.define("j", job.Spec{})

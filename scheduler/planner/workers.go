@@ -181,9 +181,9 @@ func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time)
 	return best, accepted
 }
 
-// avoidRank returns how much a worker is to be avoided for r; 0 if not at all. The record of a worker may show more room than
-// it has, because attempts that it could not end still take room. So workers that gave r back unstarted come last, and among
-// them the latest one. Otherwise two of them might hand r back for ever while a third is idle.
+// avoidRank ranks a worker for r: the worker with the lowest rank gets the run. The record of a worker may show more room than it
+// has, because attempts that it could not end still take room. So workers that handed r back come last, and the latest of them
+// comes after the others. Otherwise two of them might hand r back for ever while a third is idle.
 func avoidRank(r *job.Run, returned []string, worker string) int {
 	const lost = 1
 	if r.Reason != "" && r.Reason == reasonNotStarted(worker) { // given back in this decision, or before this planner started

@@ -15,8 +15,8 @@ const CountLimit = 25_000
 
 // Range is a range of slots that will not run.
 type Range struct {
-	From, To time.Time // the first slot and the last one
-	Count    int       // number of slots; the least number if Partial
+	From, To time.Time // the first and the last slot of the range
+	Count    int       // number of slots; if Partial, there are at least so many
 	Partial  bool
 	Reason   string
 }
@@ -28,8 +28,9 @@ const missedPrefix = "missed: "
 // an edit.
 func IsMissed(reason string) bool { return strings.HasPrefix(reason, missedPrefix) }
 
-// Missed returns the next range of missed slots that are skipped: slots after after, whose time came before before, and
-// that lie in none of the paused intervals. nil means that all remaining slots run, the oldest first.
+// Missed returns the next range of missed slots that the job's policy skips. A slot is considered if it
+// is later than after, was due earlier than before, and is in none of the paused intervals. nil means that all considered slots
+// run, the oldest first.
 func Missed(s *schedule.Schedule, spec *job.Spec, after, before, now time.Time, paused []Interval) *Range {
 	unpaused := Interval{after, before.Add(-s.Offset() - 1)}.without(paused)
 	if spec.Missed == job.MissedNone {
@@ -46,7 +47,7 @@ func Missed(s *schedule.Schedule, spec *job.Spec, after, before, now time.Time, 
 		keep = max(1, spec.MissedLimit)
 		reason = fmt.Sprintf(missedPrefix+"beyond the limit of %d", keep)
 	}
-	if atMost(s, unpaused, keep) { // the usual case, and cheap: Missed is called again for each slot that runs
+	if atMost(s, unpaused, keep) { // fast path: Missed is called once for each slot that runs, and usually no slot is skipped
 		return nil
 	}
 	var oldest time.Time // slot that is kept

@@ -27,7 +27,7 @@ type EndedAttempt struct {
 	Now     time.Time   // by the leader's clock
 	Random  float64     // in [0,1): spreads the delays of full jitter
 
-	NotBegun bool // the work never began, so it may be repeated whatever the job's delivery is
+	NotBegun bool // the work never began, so it may be repeated, also with at_most_once
 	GivenUp  bool // the leader ended the attempt, and it may still be executing
 }
 
@@ -37,13 +37,13 @@ type Retry struct {
 	Reason string    `json:"reason"` // why the run waits
 }
 
-// DecideRetry decides whether another attempt follows one that has ended. It is the only place where that is decided: a
-// worker calls it when an attempt ends, and a leader when it gives an attempt up. It returns the outcome to be recorded,
-// whose reason says why there is no retry, and the retry; nil means that the run ends with the outcome.
+// DecideRetry decides whether another attempt follows one that has ended. No other code decides that: a
+// worker calls it when an attempt ends, and a leader calls it when it gives an attempt up. It returns the outcome to record and
+// the retry. If the retry is nil, the run ends with the outcome, whose reason says why there is no retry.
 //
 // A lost attempt is retried at once, unless its job is delivered at most once or the run has cost MaxLost workers. An
-// attempt that the leader gave up after its timeout may still be executing: if a retry could repeat its work and the job
-// forbids that, it counts as lost. A run whose cancellation was requested is never retried.
+// attempt that the leader gave up after its timeout may still be executing: with
+// at_most_once, a retry could repeat its work, so it counts as lost. A run whose cancellation was requested is never retried.
 func DecideRetry(e EndedAttempt) (job.Outcome, *Retry) {
 	o := e.Outcome
 	if o.State != job.Lost && !e.GivenUp {
@@ -71,7 +71,7 @@ func DecideRetry(e EndedAttempt) (job.Outcome, *Retry) {
 // A failed attempt is retried if its outcome allows it (o.Retry), and one that timed out always. The job's retry policy
 // says how often. Without a policy nothing is retried, with two exceptions: a command that exits with ExitTempFail, and a
 // failed request that may be repeated. These get AskedRetries with the default delays. Lost attempts do not count. The
-// delay that a target asks for (o.After) is a lower bound, whatever the policy is.
+// delay that a target asks for (o.After) is a lower bound under every policy.
 func (e *EndedAttempt) retryKnown(o job.Outcome) (job.Outcome, *Retry) {
 	retryable := o.State == job.TimedOut || o.State == job.Failed && o.Retry
 	if !retryable || e.Run.Cancel != nil {

@@ -40,7 +40,7 @@ func Parse(spec Spec) (*Schedule, error) {
 	return s, nil
 }
 
-// Hints of several refusals.
+// Hints that several errors share.
 const (
 	roundHint = "round it to milliseconds"
 	yearHint  = "write a year from 1 to 9999"

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Parsed values are kept and shared. A million jobs have a few thousand expressions in a few zones, so they need not have one
-// each. The values never change.
+// Parsed values are cached and shared, because a million jobs have only a few thousand expressions in a few zones. The values
+// never change.
 var (
 	expressions recent[string, rule]           // by the text of an expression without H
 	parsed      recent[string, *fields]        // by the text of an expression, with H replaced
@@ -14,7 +14,7 @@ var (
 	recurred    recent[recurrence, *plan]      // by its content
 )
 
-// recurrence is a plan of a single rule.
+// recurrence is the content of a plan with a single rule. It is the key of the plan in the cache.
 type recurrence struct {
 	zone *time.Location
 	rule rule

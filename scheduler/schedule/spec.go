@@ -23,8 +23,8 @@ type Spec struct {
 	Timezone string        // IANA name; empty means UTC
 	Gap      Gap           // empty means GapRun
 	Fold     Fold          // empty means FoldFirst
-	Start    time.Time     // no slot before it (a slot at Start counts); zero means none
-	End      time.Time     // no slot at or after it; zero means none
+	Start    time.Time     // inclusive lower bound of the slots; zero: no bound
+	End      time.Time     // exclusive upper bound of the slots; zero: no bound
 	Exclude  []string      // dates YYYY-MM-DD in the job's zone on which no slot falls
 	Seed     string        // the job's name: H and the jitter are hashed from it
 	Jitter   time.Duration // upper bound (exclusive) of Offset; whole milliseconds; zero means no offset
@@ -47,9 +47,9 @@ type Fold string
 
 // The fold policies.
 const (
-	FoldFirst Fold = "first" // one slot, at the first showing
-	FoldLast  Fold = "last"  // one slot, at the last showing
-	FoldBoth  Fold = "both"  // a slot at each showing
+	FoldFirst Fold = "first" // one slot, the first time that the clock shows it
+	FoldLast  Fold = "last"  // one slot, the last time that the clock shows it
+	FoldBoth  Fold = "both"  // one slot each time that the clock shows it
 )
 
 // Folds lists every fold policy, the default first.

@@ -106,7 +106,7 @@ func (r *response) Write(b []byte) (int, error) {
 	return r.body.Write(b)
 }
 
-// answer is what to keep; the error is a *retryLater if the work is to be undone.
+// answer returns the answer to keep. If the work must be undone, it returns a *retryLater as the error.
 func (r *response) answer() (Answer, error) {
 	r.WriteHeader(http.StatusOK)
 	header, err := json.Marshal(r.header)

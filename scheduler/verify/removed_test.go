@@ -35,7 +35,7 @@ func (h *history) skipSlot(n int) {
 	h.write(of(r), h.move(n))
 }
 
-// TestRemovedHistoryIsNoViolation lets a cluster remove what it may, at whatever change the log begins.
+// TestRemovedHistoryIsNoViolation removes records as a cluster may, and begins the log at each change.
 func TestRemovedHistoryIsNoViolation(t *testing.T) {
 	for _, tc := range []struct {
 		name string

@@ -131,7 +131,7 @@ func TestASoundStorePasses(t *testing.T) {
 	t.Run("with attempts that were lost and may be repeated", func(t *testing.T) {
 		h := usual()
 		once := h.def(func(j *job.Job) { j.Generation, j.Spec.Delivery = 2, job.AtMostOnce })
-		// The definition was edited while the attempt ran: its worker goes by what it has read.
+		// The definition was edited while the attempt ran. Its worker uses the definition that it read before.
 		r := h.claim(h.arm(h.slot(21), h.move(21)))
 		h.write(once)
 		r = must(r.Requeue(job.Outcome{State: job.Lost, At: minute(21)}, minute(21), "tried again"))

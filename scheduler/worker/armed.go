@@ -32,15 +32,15 @@ type armedRun struct {
 
 	// Guarded by Worker.mu.
 	latest    assignment
-	dueKey    int64                   // under which shift.dueCounts counts it
+	dueKey    int64                   // the key of shift.dueCounts that counts it
 	orders    []string                // ids of the orders that assigned it
 	stopRev   int64                   // revision of the latest request to stop it; 0: none.
-	interrupt context.CancelCauseFunc // ends the wait and leaves the claim alone; nil: it does not wait yet
+	interrupt context.CancelCauseFunc // ends only the wait, not the claim; nil: the wait has not begun
 
 	// Used only by the goroutine that brings the run to its claim.
 	assignment                 // the one that is being claimed
 	wait       context.Context // ends when the wait must end early
-	spec       *job.Spec       // shared
+	spec       *job.Spec       // shared with other runs: read only
 	startAt    time.Time       // the attempt starts at this time at the earliest
 }
 

@@ -18,7 +18,7 @@ type attempt struct {
 	run      job.Run   // as claimed
 	startAt  time.Time // the attempt starts at this time at the earliest
 	received time.Time // when the order of the run was received
-	spec     *job.Spec // shared
+	spec     *job.Spec // shared with other runs: read only
 	shift    *shift    // in which the run was claimed
 	ctx      context.Context
 	cancel   context.CancelCauseFunc // of ctx, with a cause of package executor.
@@ -92,7 +92,7 @@ func (w *Worker) perform(a *attempt) {
 	began := w.now()
 	o, begun := w.execute(a)
 	ended := w.now()
-	w.count(&w.unsent, 1) // before the attempt leaves, so that a drain waits for one of both at every moment
+	w.count(&w.unsent, 1) // before remove: a drain waits for attempts and for unsent outcomes, and must always see one of them
 	w.remove(a)
 	w.ends.submit(func() { w.conclude(a, o, begun, began, ended) })
 }

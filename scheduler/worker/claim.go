@@ -95,7 +95,7 @@ func (r *armedRun) claim() (*attempt, error) {
 	return nil, errReassigned
 }
 
-// writeClaim writes the claim. With job.ErrConflict it returns the record as it stands.
+// writeClaim writes the claim. With job.ErrConflict it returns the present record.
 func (r *armedRun) writeClaim() (job.Run, error) {
 	s, w := r.shift, r.shift.w
 	if s.over() {

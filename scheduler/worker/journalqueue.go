@@ -23,7 +23,7 @@ type change struct{ key, value []byte }
 // batch is a group of changes that share a sync.
 type batch struct {
 	changes []change      // guarded by Journal.mu until the writer takes the batch
-	timeout *time.Timer   // likewise: closes late; nil: no caller waits for the batch.
+	timeout *time.Timer   // guarded by Journal.mu: closes late; nil: no caller waits for the batch
 	began   time.Time     // when the first change was queued
 	late    chan struct{} // closed after journalTimeout
 	done    chan struct{} // closed when err is set

@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// write sends run until the answer is definite: nil, job.ErrConflict with the record as it stands, job.ErrUnreadable or
+// write sends run until the answer is definite: nil, job.ErrConflict with the present record, job.ErrUnreadable or
 // job.ErrTooLarge. After job.ErrFull it tries again, since the store may get room. Any other error means that ctx has ended
 // and that the write may or may not happen.
 func (w *Worker) write(ctx context.Context, run job.Run) (got job.Run, err error) {

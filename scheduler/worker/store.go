@@ -16,7 +16,7 @@ type Store interface {
 	CloseOrder(ctx context.Context, worker, id string) error
 	// Write replaces the record at revision run.Rev and returns it with its new Rev, also if an earlier send of the same
 	// write has been applied. It blocks until the answer is definite or ctx ends. If ctx ends, the write may or may not
-	// happen. With job.ErrConflict it returns the record as it stands, the zero Run if there is none. job.ErrTooLarge,
+	// happen. With job.ErrConflict it returns the present record, or the zero Run if there is none. job.ErrTooLarge,
 	// job.ErrFull, and job.ErrUnreadable for an unreadable record are definite refusals.
 	Write(ctx context.Context, run job.Run) (job.Run, error)
 	// Run reads a record. It sees every write that was made before the call.

@@ -34,7 +34,7 @@ type Worker struct {
 	unsent      tally        // outcomes that are not in the store yet
 	blocked     tally        // outcomes in the journal whose runs have unreadable records.
 	wg          sync.WaitGroup
-	table       *timetable   // starts what armed runs and attempts wait for, on goroutines of wg; made by Run, like the queues.
+	table       *timetable   // the timers of armed runs and attempts, on goroutines of wg; Run makes it and the queues
 	ends        *queue       // of ended attempts, whose outcomes go to the journal
 	outbox      *queue       // of reports, which go to the store.
 	life        string       // unique name of this call of Run, which begins the marks of its attempts' processes
@@ -128,7 +128,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	return err
 }
 
-// startTable starts the timetable, which ends with life.
+// startTable makes the queues and starts the timetable. The timetable ends when the context life ends.
 func (w *Worker) startTable(life context.Context) {
 	goroutines := pool{wg: &w.wg, idle: make(chan func())}
 	w.table = newTimetable(func(f func()) { goroutines.run(life, f) })

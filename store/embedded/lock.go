@@ -50,8 +50,8 @@ func LockDir(dir string, patience time.Duration) (*os.File, error) {
 	return f, nil
 }
 
-// checkDatabase returns an error if a plain etcd has the database in dir open. Such an etcd does not know the lock of LockDir, and
-// an embedded etcd would wait for its database without end.
+// checkDatabase returns an error if a plain etcd uses the database in dir. A plain etcd does not take the lock of LockDir. Without
+// this check, the embedded etcd would wait for the database for ever.
 func checkDatabase(dir string) error {
 	path := filepath.Join(dir, "member", "snap", "db")
 	f, err := os.OpenFile(path, os.O_RDWR, 0)

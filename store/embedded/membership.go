@@ -20,13 +20,13 @@ import (
 const (
 	queryTimeout  = time.Second            // for one answer
 	queryInterval = 500 * time.Millisecond // between two rounds
-	// listPatience is how long members may need to learn that this one was added. After that, it belongs to another cluster.
+	// listPatience is how long members may need to learn that this one was added. After that, they count as another cluster.
 	listPatience = 3 * time.Second
 	// silencePatience is how long the network may need to start. After that, no other member counts as running.
 	silencePatience = 15 * time.Second
 )
 
-// query asks the other members what a member without data is to them.
+// query asks the other members about the standing of this member, which has no data.
 type query struct {
 	rt     http.RoundTripper
 	self   string // our peer URL, as etcd writes it
@@ -35,14 +35,14 @@ type query struct {
 	log    hclog.Logger
 }
 
-// standing is what this member is to the others. If their answers differ, the greatest counts.
+// standing is the state of this member in the view of the others. If their answers differ, the highest value counts.
 type standing int
 
 const (
 	noAnswer   standing = iota // a process may run there, but does not answer
 	notRunning                 // no other member runs
 	foreign                    // the others are a cluster without this member
-	joining                    // an operator has added this member, and it has not started since, so it has no name there
+	joining                    // an operator has added this member, and it has not started yet: it has no name in their list
 	forming                    // the others start for the first time, like this member
 	served                     // this member has served in their cluster
 )
@@ -114,7 +114,7 @@ func (q query) askAll(ctx context.Context) (standing, []*membership.Member) {
 	return result, all
 }
 
-// standing returns what this member is by one entry of a list of members.
+// standing returns the standing of this member by one entry of a list of members.
 func (q query) standing(m *membership.Member) standing {
 	switch {
 	case !slices.Contains(m.PeerURLs, q.self):

@@ -73,8 +73,9 @@ func (d *data) collect(r *pb.RangeRequest, rev int64) (kvs []*mvccpb.KeyValue, c
 	return kvs, count
 }
 
-// byKey reports whether the asked order is the one the store has anyway. As in
-// etcd, no order at all counts as such, even beside another target.
+// byKey reports whether a request asks for the order of keys, in which the store
+// already lists them. As in etcd, this includes requests without an order, also
+// if they name another target.
 func byKey(target pb.RangeRequest_SortTarget, order pb.RangeRequest_SortOrder) bool {
 	return order == pb.RangeRequest_NONE ||
 		target == pb.RangeRequest_KEY && order == pb.RangeRequest_ASCEND

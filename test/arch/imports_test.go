@@ -14,7 +14,7 @@ type rule struct {
 
 // rules is the table of directions, one row per package. A package imports only these, besides the standard library.
 var rules = map[string]rule{
-	// Vocabulary and arithmetic: pure.
+	// The packages of the domain. They do no I/O.
 	"scheduler/job":      {},
 	"scheduler/suggest":  {},
 	"scheduler/schedule": {external: []string{"github.com/netresearch/go-cron"}},

@@ -88,7 +88,7 @@ func (b *floored) run(ctx context.Context, o *options) (err error) {
 	return nil
 }
 
-// Sizes in bytes of rota's records for a run with a short name, without keys.
+// The key of the term, and the amounts of work.
 const (
 	floorTerm  = "/rota/election/1"
 	floorJobs  = 1000 // jobs of each writer
@@ -96,15 +96,15 @@ const (
 	floorKeep  = 3    // kept runs of each job
 )
 
-// The sizes of the values that rota writes for a run of a short name, in bytes.
+// The sizes of the values that rota writes for a run with a short name, in bytes.
 const (
-	armedBytes   = 290 // in the record, and again in an order
+	armedBytes   = 290 // written twice: to the record and to an order
 	cursorBytes  = 120
 	claimBytes   = 330
 	outcomeBytes = 400
 )
 
-// floorWriter takes its own jobs through their runs.
+// floorWriter writes all records for the runs of its own jobs.
 type floorWriter struct {
 	kv      pb.KVClient
 	id      int

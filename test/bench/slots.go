@@ -23,7 +23,7 @@ import (
 type ledger struct {
 	jobs     []jobSlots
 	late     latencies
-	from, to time.Time // attempts that start in between count for late and begun
+	from, to time.Time // late and begun count only attempts that start in this interval
 	begun    atomic.Int64
 	all      atomic.Int64
 	last     atomic.Int64 // start of the latest attempt, in Unix nanoseconds

@@ -12,8 +12,8 @@ import (
 )
 
 // TestTheAlertGoesOut kills a worker while it executes. The notifier reports each retried attempt and each lost run once. If
-// the leader is killed before it could report, the next leader does. It also reports once a run that was ended because its
-// heartbeat stopped, and not a run whose heartbeat continues.
+// the leader is killed before its report, the next leader sends the report. A run that rota ended because its heartbeat
+// stopped is reported once. A run whose heartbeat continues is not reported.
 func TestTheAlertGoesOut(t *testing.T) {
 	row(t)
 	t.Parallel()

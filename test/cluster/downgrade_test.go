@@ -115,7 +115,7 @@ func upgradeJobs(sink *Sink, ledger *Ledger) map[string]job.Spec {
 	return jobs
 }
 
-// knownTo010 returns arguments without those that version 0.1.0 does not know.
+// knownTo010 returns args without the arguments that are newer than version 0.1.0.
 func knownTo010(args []string) []string {
 	return slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == allowWorker || arg == allowNotify })
 }

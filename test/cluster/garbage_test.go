@@ -121,8 +121,8 @@ func TestGarbageUnderEveryKey(t *testing.T) {
 	}
 }
 
-// namedKeys returns keys without the prefix, one or more of each family: of a worker and a job that exist, and of some that do
-// not.
+// namedKeys returns keys of every family, without the prefix. Some belong to worker and job, which exist, and others to name,
+// which does not.
 func namedKeys(worker, job, name string) (keys []string) {
 	many, _ := store.Kinds()
 	for _, kind := range many {

@@ -20,7 +20,8 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// roleVariable makes a process of the test binary play a role instead of running tests.
+// roleVariable is the environment variable that holds a role. A process of the test binary that has it plays the role instead
+// of running tests.
 const roleVariable = "CLUSTER_TEST_ROLE"
 
 // roles are the programs that clusters need besides rota.

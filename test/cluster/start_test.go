@@ -144,7 +144,7 @@ func TestHotReload(t *testing.T) {
 		return err == nil && len(v.Files.Notes) == 0
 	})
 
-	// A file behind a link changes without an event of the watch, so it is read on request.
+	// An edit of a file behind a link causes no event of the watch. So rota reads the file only after SIGHUP.
 	writeFile(t, real, file("third"))
 	if err := os.Symlink(real, link); err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func TestTakeover(t *testing.T) {
 		end  func(n *Node)
 		most time.Duration
 	}{
-		{"nothing is done", func() *Node { return nil }, nil, provenDeath}, // the gaps of the machine itself at that rate
+		{"nothing is done", func() *Node { return nil }, nil, provenDeath}, // baseline: gaps that the machine causes
 		{"the leader is asked to stop", c.Leader, func(n *Node) { n.Signal(syscall.SIGTERM) }, provenDeath},
 		{"the leader is killed", func() *Node {
 			n := c.Leader()
@@ -64,7 +64,7 @@ func TestTakeover(t *testing.T) {
 			leader := c.Leader()
 			view, err := leader.Client.Cluster(t.Context())
 			if err != nil || view.Leader == nil {
-				t.Fatalf("%s does not tell of its term: %v", leader.Name, err)
+				t.Fatalf("%s does not report its term: %v", leader.Name, err)
 			}
 			rev, at := c.Recorder.Rev(), time.Now()
 			if ended != nil {

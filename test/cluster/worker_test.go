@@ -79,7 +79,7 @@ func TestWorkerKilledInTheMiddle(t *testing.T) {
 		t.Errorf("run that may be delivered once: got attempt %d, reason %q, want the first, and a reason", r.Attempt, r.Reason)
 	}
 
-	// The killed worker comes back without its past: it delivers and executes nothing of it.
+	// The killed worker starts again. It must not report or execute its earlier attempts.
 	doomed.Start()
 	doomed.WaitReady()
 	for _, name := range []string{"again"} {

@@ -92,7 +92,7 @@ func others(node string) []string {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return n == node })
 }
 
-// leader waits until a replica leads.
+// leader returns the leader; an error if no replica leads.
 func leader(cl *client.Client, t *testing.T) (api.LeaderView, error) {
 	v, err := cl.Cluster(t.Context())
 	switch {
@@ -104,7 +104,7 @@ func leader(cl *client.Client, t *testing.T) (api.LeaderView, error) {
 	return *v.Leader, nil
 }
 
-// leader waits until somebody leads.
+// leader waits until a replica leads, and returns it.
 func (c *cluster) leader(cl *client.Client) (l api.LeaderView) {
 	c.t.Helper()
 	eventually(c.t, 30*time.Second, "a replica leads", func() (err error) {

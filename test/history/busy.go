@@ -40,8 +40,8 @@ func (t *timeline) active(effects []Effect, settle time.Duration) (runs, busy []
 	return runs, busy
 }
 
-// endOf returns when an effect had certainly ended; zero if that is unknown. Without a recorded end, that is the end of a fault
-// that may have cost it its worker, or the start of the next run.
+// endOf returns a time at which an effect had certainly ended; zero if none is known. Without a recorded end, it is the end of a
+// fault in which the effect may have lost its worker, or the start of the next run.
 func (t *timeline) endOf(e Effect, after []Effect) time.Time {
 	end := e.Ended
 	if !end.IsZero() {

@@ -14,13 +14,13 @@ import (
 // Check returns every violation of the history, sorted; nil if there is none.
 func Check(h History) []Violation { return Judge(h).Violations }
 
-// Verdict is the result of Judge, and the amount of what it checked.
+// Verdict is the result of Judge: the violations, the grades, and the numbers of the checked things.
 type Verdict struct {
 	Violations []Violation // sorted; nil if there is none
 	Slots      int         // slots that were due and had to be decided
 	Runs       int
 	Attempts   int         // attempts that were claimed
-	Doubles    int         // repeated effects, because a fault had cost the earlier attempt its worker
+	Doubles    int         // repeated effects whose earlier attempt lost its worker in a fault
 	Graded     []SlotGrade // sorted by job and slot
 	Grades     Tally       // of Graded
 }

@@ -174,7 +174,7 @@ func jobOf(run string) string {
 	return name
 }
 
-// answerOf returns the kind of answer that an error stands for.
+// answerOf classifies the error of a call.
 func answerOf(kind CallKind, err error) Answer {
 	var refused *client.Error
 	var dial *net.OpError

@@ -16,22 +16,22 @@ type Grade int
 // The grades. From Late on, each is a violation of a promise.
 const (
 	OK          Grade = iota // it ran, on time as far as that is judged
-	Again                    // it was retried, because an attempt failed or a fault cost it its worker
+	Again                    // it was retried: an attempt failed, or its worker was lost in a fault
 	LateQueued               // it waited for an earlier run of the job
-	LateInFault              // it was late in or shortly after a fault that can delay it
+	LateInFault              // it was late during a fault that can delay it, or shortly after the fault
 	Skipped                  // it did not run, for a reason of the job's policies
-	Given                    // it has at_most_once, and a fault cost it its worker: it is lost
+	Given                    // it is lost: its delivery is at_most_once, and its worker was lost in a fault
 	NotJudged                // its window had not ended when recording ended, or the history excludes it
-	Late                     // it was too late or too early without a fault
+	Late                     // it was too late or too early, and no fault explains that
 	Unfinished               // its run has not ended
-	Broken                   // one of its records was written by an unentitled writer, or is invalid
+	Broken                   // one of its records is invalid, or its writer had no right to write it
 	Missed                   // it did not run, or has neither a run nor a reason
-	Overlap                  // it ran together with another run of the job, or was skipped without one
+	Overlap                  // it ran together with another run of the job, or it was skipped although no other run was active
 	Duplicate                // it had two records
 	Orphan                   // a target saw an execution without a claim
-	Stale                    // a target saw it with a token below an earlier one
+	Stale                    // a target saw it with a token that is lower than an earlier one
 	Unknown                  // a run without a slot and without a request
-	LostOutcome              // its target saw it end, but its record does not say so
+	LostOutcome              // its target saw its end, but its record does not contain that end
 	Double                   // it was executed twice without a fault
 )
 
@@ -55,7 +55,7 @@ func (g Grade) String() string { return gradeNames[g] }
 // Bad reports whether the grade is a violation of a promise.
 func (g Grade) Bad() bool { return g >= Late }
 
-// gradeOf is the grade of the slot of a violation, by its rule.
+// gradeOf maps the rule of a violation to the grade of its slot.
 var gradeOf = map[string]Grade{
 	RuleRecreated: Duplicate, RuleTransition: Broken, RuleTerminal: Broken, RuleUnfinished: Unfinished, RuleCursor: Broken,
 	RuleTerm: Broken, RuleToken: Broken, RuleOverlap: Overlap, RuleLimit: Overlap, RuleSlot: Missed, RuleMissed: Missed, RuleExtra: Orphan,
@@ -76,7 +76,7 @@ type SlotGrade struct {
 // Tally counts grades.
 type Tally map[Grade]int
 
-// String lists what there was, the bad first, in one line.
+// String lists the grades that occurred in one line, the bad ones first.
 func (c Tally) String() string {
 	var parts []string
 	for _, g := range slices.Backward(Grades()) {
@@ -119,7 +119,7 @@ func (t *timeline) reportAs(g Grade, rule, what, text string) {
 	}
 }
 
-// grades returns the grades of all slots of a job, sorted, and of its other violations.
+// grades returns one grade for each slot of a job and one for each violation without a slot, sorted.
 func (t *timeline) grades(j Job, c judged) (list []SlotGrade) {
 	seen := make(map[string][]Effect)
 	for _, e := range c.effects {
@@ -152,7 +152,7 @@ func (t *timeline) grades(j Job, c judged) (list []SlotGrade) {
 	return list
 }
 
-// grade grades one slot by the earlier findings, its record and its effects. g is nil if its time was not judged.
+// grade grades one slot by the earlier findings, its record and its effects. g is nil if the time of its effects is not judged.
 func (t *timeline) grade(j Job, s *SlotGrade, effects []Effect, g *target) {
 	if bad, marked := t.marks[s.Run]; marked {
 		s.Grade = bad

@@ -30,7 +30,7 @@ type Effect struct {
 	Alive   time.Time // its last sign of life; zero: it gives none. An execution that was killed has no end
 }
 
-// until returns until when an execution certainly lasted; zero if that is unknown.
+// until returns the last instant at which the execution certainly ran; zero if that is unknown.
 func (e *Effect) until() time.Time {
 	if e.Ended.IsZero() {
 		return e.Alive
@@ -41,8 +41,8 @@ func (e *Effect) until() time.Time {
 // FaultKind is the kind of a fault.
 type FaultKind string
 
-// The kinds of faults. All but the last two may cost an attempt its worker. A process that is asked to stop drains, and loses
-// no attempt that ends within its grace period.
+// The kinds of faults. An attempt may lose its worker in all of them except the last two. A process that is asked to stop
+// drains: an attempt that ends within the grace period is not lost.
 const (
 	Kill   FaultKind = "kill"   // SIGKILL
 	Pause  FaultKind = "pause"  // SIGSTOP, until SIGCONT
@@ -53,7 +53,7 @@ const (
 	Deaf   FaultKind = "deaf"   // it got no changes of the store: it may decide late, but no attempt is lost
 )
 
-// Lasts reports whether such a fault has a beginning and an end. The others are instants.
+// Lasts reports whether a fault of this kind has a beginning and an end. The other kinds are instants.
 func (k FaultKind) Lasts() bool { return k != Kill && k != Evict }
 
 // Fault is a fault of one process, or of all.
@@ -62,8 +62,8 @@ type Fault struct {
 	Node  string // "": every node
 	At    time.Time
 	Until time.Time // zero: an instant, or it lasted to the end
-	// Delays is how long after its end slots may still be late because of it. Zero: History.Recovery. Negative: it delays
-	// nothing.
+	// Delays is how long after its end slots may still be late because of it. Zero: History.Recovery. Negative: it causes
+	// no delay.
 	Delays time.Duration
 }
 
@@ -150,10 +150,10 @@ const (
 	RuleUnfinished = "unfinished" // every run ends
 	RuleCursor     = "cursor"     // a cursor moves forward, in the same transaction as the run or the reason
 	RuleTerm       = "term"       // a leader's write carries the term in force
-	RuleToken      = "token"      // tokens are the given ones, and rise
-	RuleOverlap    = "overlap"    // a job has no two runs at a time unless it may; no skip without a reason
-	RuleLimit      = "limit"      // a limit has at most its number of holders at a time, and every run that names it holds it
-	RuleSlot       = "slot"       // every slot has a record or a reason; nothing else has
+	RuleToken      = "token"      // tokens rise, and claim and outcome have the token with which the run was armed
+	RuleOverlap    = "overlap"    // runs of a job overlap only if its policy allows it; skips and cancels for an overlap have evidence
+	RuleLimit      = "limit"      // a limit never has too many holders, and every run that names it holds it
+	RuleSlot       = "slot"       // every slot has a run or a reason for its skip; a time that is not a slot has neither
 	RuleMissed     = "missed"     // every run that is due has an effect
 	RuleExtra      = "extra"      // no effect without a run and a claim
 	RuleDouble     = "double"     // no repeated effect, unless its first worker was lost

@@ -50,7 +50,7 @@ func (t *timeline) checkTokens(j Job) {
 	}
 }
 
-// checkSlots checks that every slot was decided, and nothing else.
+// checkSlots checks that rota decided every slot, and no time that is not a slot.
 func (t *timeline) checkSlots(j Job) {
 	if j.Edited {
 		t.checkEdited(j)
@@ -84,7 +84,7 @@ func (t *timeline) checkSlots(j Job) {
 	}
 }
 
-// slotsAround lists, sorted, the slots of a job from an instant to another, and those that its runs may have.
+// slotsAround lists, sorted, the slots of a job in the range that covers from, to, and the slots of all its runs.
 func (t *timeline) slotsAround(j Job, from, to time.Time) ([]time.Time, error) {
 	for _, vs := range t.runsOf(j.Name) {
 		if r := vs[0].run; r.Job == j.Name && r.Kind == job.KindScheduled {
@@ -132,8 +132,8 @@ func (t *timeline) checkSlot(j Job, slot time.Time) {
 	}
 }
 
-// checkSkipped checks that a slot was skipped for a reason with evidence, and that an earlier run that is the reason had not
-// ended.
+// checkSkipped checks the evidence for the reason of a skipped slot. If the reason is an earlier run, that run must not have
+// ended before.
 func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
 	end := skipped[len(skipped)-1]
 	r := end.run
@@ -166,7 +166,8 @@ func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
 	}
 }
 
-// seenToSucceed returns when the target of a successful run saw its last execution end well, whatever its record says.
+// seenToSucceed returns when the target saw the last execution of a successful run end. seen is false if the target has not
+// seen a success.
 func (t *timeline) seenToSucceed(r job.Run) (end time.Time, seen bool) {
 	for _, e := range t.effects[r.Name()] {
 		if e.Ended.IsZero() {
@@ -177,9 +178,9 @@ func (t *timeline) seenToSucceed(r job.Run) (end time.Time, seen bool) {
 	return end, seen && r.State == job.Succeeded
 }
 
-// beganAgain reports whether a run began an attempt after the write that skipped a slot because of it. Such a run had not
-// ended, whatever its record says: that end is by its last worker's clock, and the slot is by the leader's clock. A late
-// outcome is no such proof: rota may not skip a slot because of an outcome that it does not know yet.
+// beganAgain reports whether a run began an attempt after the write that skipped a slot because of it. So the run was active
+// at the slot. Its recorded end proves nothing: it is by the worker's clock, and the slot is by the leader's. A late
+// outcome proves nothing either: the leader must not skip a slot because of an outcome that it does not know yet.
 func beganAgain(vs, skipped []runVersion) bool {
 	s := slices.IndexFunc(skipped, func(v runVersion) bool { return v.run.State == job.Skipped })
 	for i, v := range vs {

@@ -91,8 +91,8 @@ func unfilled(n int) []int {
 	return none
 }
 
-// join returns a matching that fills every window which owed fills and uses every point which all uses. It exists by the
-// theorem of Mendelsohn and Dulmage: where the two differ they form paths, and along each path one of them has both.
+// join returns a matching that fills every window of owed and uses every point of all. It exists by the theorem of Mendelsohn
+// and Dulmage: the differences of the two matchings form paths, and on each path one of the matchings has both properties.
 func join(owed, all Matching) Matching {
 	m := Matching{Point: slices.Clone(all.Point), Window: slices.Clone(all.Window)}
 	// A path that begins at a window which only owed fills goes window, point, window … It ends in a window, or in a point that

@@ -8,15 +8,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// lostAtWork reports whether an attempt of a run was lost that had started or may have.
+// lostAtWork reports whether the run lost an attempt that may have started.
 func lostAtWork(r *job.Run) bool {
 	return r.LostMore > 0 || slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool {
 		return a.State == job.Lost && !strings.Contains(a.Reason, job.NotBegun)
 	})
 }
 
-// checkNotBegun checks that an attempt with an effect is not recorded as one that had not started. Such an attempt may be
-// repeated whatever its job says.
+// checkNotBegun checks that an attempt with an effect is not recorded as one that had not started. rota may repeat
+// such an attempt, also with at_most_once.
 func (t *timeline) checkNotBegun(run string, vs []runVersion, e Effect) {
 	for _, a := range last(vs).Attempts {
 		if a.Token == e.Token && a.State == job.Lost && strings.Contains(a.Reason, job.NotBegun) {

@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// target is a slot of a job, and what is expected of it.
+// target is a slot of a job and the result that the judge expects.
 type target struct {
 	Window // its effect must start in it
 	slot   time.Time
@@ -16,9 +16,8 @@ type target struct {
 	reason string    // why the slot need not run
 }
 
-// targets returns the slots of a job, sorted, and what is expected of each. It uses the job's definition, the faults, and the
-// times of the job's own effects. For a job with a Tolerance it uses nothing that rota says about its runs, except that a
-// client canceled one.
+// targets returns a target for each slot of a job, sorted. It derives them from the job's definition, the faults, and the times
+// of the job's own effects. For a job with a Tolerance it ignores rota's records of runs, except cancels by a client.
 func (t *timeline) targets(j Job, effects []Effect) ([]target, error) {
 	since, known := t.since[j.Name]
 	if !known {
@@ -50,7 +49,7 @@ func (t *timeline) targets(j Job, effects []Effect) ([]target, error) {
 	return list, nil
 }
 
-// bounds is what the windows of a job's slots depend on.
+// bounds holds the input for the windows of a job's slots.
 type bounds struct {
 	job         Job
 	tolerance   time.Duration
@@ -98,7 +97,7 @@ func (t *timeline) pausesOf(name string) (pauses []span) {
 	return pauses
 }
 
-// trouble returns the time in which a fault may delay a run, if it can.
+// trouble returns the interval in which a fault may delay a run; false if it delays none.
 func (t *timeline) trouble(f Fault) (s span, ok bool) {
 	delays := f.Delays
 	if delays == 0 {
@@ -113,7 +112,7 @@ func (t *timeline) trouble(f Fault) (s span, ok bool) {
 	return s, delays > 0
 }
 
-// target returns what is expected of a slot, without the policy about missed slots.
+// target returns the target for a slot. It does not apply the policy for missed slots.
 func (b *bounds) target(slot time.Time) target {
 	g := target{slot: slot, due: slot.Add(b.job.Spec.Jitter.Std())}
 	g.From = slot.Add(-b.skew)
@@ -129,8 +128,8 @@ func (b *bounds) target(slot time.Time) target {
 	return g
 }
 
-// delayed returns until when faults, pauses and other runs may delay a slot that is due at an instant, zero if for ever. It
-// also returns whether a fault is among them.
+// delayed returns the latest start of a slot that is due at due, after all delays by faults, pauses and other runs. Zero means
+// that the delay may last for ever. fault reports whether a fault is one of the causes.
 func (b *bounds) delayed(slot, due time.Time) (last time.Time, fault bool) {
 	for last = due; ; {
 		before := last
@@ -176,7 +175,7 @@ func (b *bounds) isPaused(slot time.Time) bool {
 	return ok && slot.After(s.from.Add(b.slack)) && (s.to.IsZero() || slot.Before(s.to.Add(-b.slack)))
 }
 
-// miss marks the targets as optional that faults delay and the job's policy lets pass.
+// miss marks a target as optional if a fault delays it and the job's policy for missed slots allows the skip.
 func (b *bounds) miss(list []target) {
 	for from := 0; from < len(list); from++ {
 		if !list[from].fault {
@@ -195,7 +194,8 @@ func (b *bounds) miss(list []target) {
 	}
 }
 
-// mayMiss reports whether a slot that faults delay, with later slots after it, need not run.
+// mayMiss reports whether the job's policies allow to skip a slot that a fault delays. later is the number of slots after it
+// that the same fault delays.
 func (b *bounds) mayMiss(g *target, later int) bool {
 	s := &b.job.Spec
 	window, limit := s.MissedWindow.Std(), max(1, s.MissedLimit)
@@ -220,7 +220,7 @@ func (t *timeline) withdrawn(name string) bool {
 	return c != nil && c.By != "rota"
 }
 
-// accounted reports whether the store states the result of a slot, so that it is judged by that.
+// accounted reports whether the store states the result of a slot. Then the slot is judged by this result.
 func (t *timeline) accounted(j Job, slot time.Time) bool {
 	name := j.Name + "/" + job.SlotID(slot)
 	if vs := t.runs[name]; len(vs) > 0 {
@@ -230,7 +230,7 @@ func (t *timeline) accounted(j Job, slot time.Time) bool {
 	return stated || t.ByHand[t.Prefix+"/runs/"+name]
 }
 
-// stated returns the range of slots, skipped with a reason, that has a slot.
+// stated returns the range of skipped slots that contains slot; false if there is none.
 func (t *timeline) stated(name string, slot time.Time) (skip, bool) {
 	i := slices.IndexFunc(t.skips[name], func(s skip) bool { return !slot.Before(s.from) && !slot.After(s.to) })
 	if i < 0 {

@@ -46,10 +46,10 @@ type skip struct {
 	at       time.Time // by the leader's clock
 	seen     time.Time
 	rev      int64
-	bad      string // why there is no evidence for it; see refute
+	bad      string // why the evidence for the reason is missing; see refute
 }
 
-// timeline is a history sorted by the meaning of its keys.
+// timeline is a history whose versions are decoded and sorted by kind of record.
 type timeline struct {
 	History
 	runs        map[string][]runVersion // by name, without deletions

@@ -65,11 +65,11 @@ func (t *timeline) checkTogether() {
 	for name, es := range byJob {
 		alone := t.runsAlone(name)
 		slices.SortStableFunc(es, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })
-		var lasting []Effect // earlier effects that may last until e
+		var lasting []Effect // earlier effects that have not ended when e starts
 		for _, e := range es {
 			lasting = slices.DeleteFunc(lasting, func(o Effect) bool { return !o.until().After(e.Arrived) })
 			for _, o := range lasting {
-				if (alone || o.Run == e.Run) && o.Token != e.Token && !t.mayMeet(o, e) { // checkTwice judges repetitions
+				if (alone || o.Run == e.Run) && o.Token != e.Token && !t.mayMeet(o, e) { // checkTwice judges equal tokens
 					t.report(RuleOverlap, e.Run, fmt.Sprintf("attempt %d was executed from %s on, while attempt %d of %s was until %s",
 						e.Attempt, stamp(e.Arrived), o.Attempt, o.Run, stamp(o.until())))
 				}
@@ -88,7 +88,8 @@ func (t *timeline) runsAlone(name string) bool {
 	return !j.Edited || !slices.ContainsFunc(t.definitions[name], func(d definition) bool { return d.job.Spec.Overlap == job.OverlapAllow })
 }
 
-// mayMeet reports whether two executions may overlap because the one with the older token may linger. The second started last.
+// mayMeet reports whether two executions may overlap because the one with the lower token may linger. second started after
+// first.
 func (t *timeline) mayMeet(first, second Effect) bool {
 	older := first
 	if second.Token < first.Token {
@@ -97,9 +98,9 @@ func (t *timeline) mayMeet(first, second Effect) bool {
 	return t.mayLinger(older, second.Arrived)
 }
 
-// mayLinger reports whether an execution may have continued although an execution that excludes it started at an instant. A
-// fault cost it its worker, which was about to end it. A request that its worker gave up, for example after a cancel, may
-// continue at its target without limit.
+// mayLinger reports whether an older execution may have continued after the start, at began, of an execution that excludes it.
+// It may if its worker was lost in a fault before the worker could end it. A request that its worker gave up, for example
+// after a cancel, may continue at its target without limit.
 func (t *timeline) mayLinger(older Effect, began time.Time) bool {
 	vs := t.runs[older.Run]
 	i := slices.IndexFunc(vs, func(v runVersion) bool { return v.run.State == job.Running && v.run.Token == older.Token })
@@ -120,12 +121,12 @@ func (t *timeline) mayLinger(older Effect, began time.Time) bool {
 	})
 }
 
-// overBy returns the latest end of an execution that lost its worker to a fault, where an excluded execution started at an
-// instant. It returns zero if the end is unknown. See docs/explanation/guarantees.md.
+// overBy returns the latest end of an execution that lost its worker in the fault f. began is the start of a later execution
+// that excludes it. overBy returns zero if the end is unknown. See docs/explanation/guarantees.md.
 //
 // A worker that is partitioned or stops ends its executions before others can consider its session expired. A command that
 // ignores SIGTERM continues for its kill grace, and others may start beside it. The processes of a killed worker are killed at
-// once. A worker that was paused, or did not learn that others have its runs, ends them when it learns it.
+// once. A worker that was paused ends its executions when it learns that other workers have its runs.
 func (t *timeline) overBy(f Fault, worker string, began time.Time, grace time.Duration) time.Time {
 	switch f.Kind {
 	case Kill:
@@ -135,7 +136,7 @@ func (t *timeline) overBy(f Fault, worker string, began time.Time, grace time.Du
 	case Evict:
 		f.Until = f.At.Add(t.Recovery)
 	}
-	for again := !f.Until.IsZero(); again; { // other faults that prevented it from learning it
+	for again := !f.Until.IsZero(); again; { // another fault may prevent the worker from learning that
 		again = false
 		for _, o := range t.Faults {
 			if o.Kind.Lasts() && (o.Node == "" || o.Node == worker) && !o.At.After(f.Until) && (o.Until.IsZero() || o.Until.After(f.Until)) {

@@ -77,7 +77,7 @@ func seeded(t *testing.T) *rand.Rand {
 // full reports whether faults last as long as in practice, or only as long as needed for the proof.
 func full() bool { return os.Getenv("ROTA_CI_FULL") != "" }
 
-// all reports whether time does not matter: make fault without FAULTS.
+// all reports whether every fault is to be tested, as in `make fault` without FAULTS.
 func all() bool { return full() || os.Getenv("ROTA_FAULTS") == "all" }
 
 // lasting returns the length of a fault: long in a full run, otherwise short.

@@ -16,7 +16,7 @@ import (
 )
 
 // Labs of all processes of this machine have numbers, which determine names and subnets. The owner of a number has locked its
-// file, and the kernel unlocks it when the owner dies. So whatever belongs to an unlocked number is left from a dead owner.
+// file, and the kernel unlocks it when the owner dies. So everything with an unlocked number was left by a dead owner.
 const (
 	numbers   = 250
 	lockDir   = "/run/lock/rota-network"

@@ -194,7 +194,8 @@ func (c *caller) pause(ctx context.Context, d dice) error {
 	c.world.tally.add("jobs paused and resumed")
 	err = c.halt(ctx, j.Name, &job.Pause{At: time.Now().UTC()})
 	sleep(ctx, d.upTo(10*time.Second))
-	return errors.Join(err, c.insist(func(ctx context.Context) error { return c.halt(ctx, j.Name, nil) })) // it may be paused, whatever the answer is
+	// The pause may have been applied despite an error.
+	return errors.Join(err, c.insist(func(ctx context.Context) error { return c.halt(ctx, j.Name, nil) }))
 }
 
 func (c *caller) halt(ctx context.Context, name string, p *job.Pause) error {

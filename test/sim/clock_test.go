@@ -45,7 +45,8 @@ func (c *clock) most(from, to time.Time) (most time.Duration) {
 	return most
 }
 
-// now returns the time of the wall clock. It has no monotonic reading, because that would be right.
+// now returns the time of the simulated wall clock. It removes the monotonic reading, which does not have the error of the
+// simulated clock.
 func (c *clock) now() time.Time { return time.Now().Add(c.ahead()).Round(0) }
 
 // reading returns the clocks for the elector and the presences. The machines boot an hour before the bubble begins.

@@ -17,7 +17,7 @@ import (
 // spend a third of its time on collections under load. A process that holds much may grow by half.
 const (
 	mostSpare   = 384 << 20 // bytes
-	spareShare  = 8         // divisor of the memory that the process may have: the spare is at most that share of it
+	spareShare  = 8         // the spare is at most 1/spareShare of the memory limit
 	leastGrowth = 50        // percent of what is live
 	mostGrowth  = 400
 	tuneEvery   = time.Second

@@ -127,13 +127,13 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	if err := checkDataDir(n.set.Node.DataDir); err != nil {
 		return failure.Config(err)
 	}
-	lock, err := embedded.LockDir(n.set.Node.DataDir, lockPatience) // another process would overwrite what this one remembers
+	lock, err := embedded.LockDir(n.set.Node.DataDir, lockPatience) // two processes must not write the same files
 	if err != nil {
 		return failure.Config(fmt.Errorf("open node.data_dir: %w", err))
 	}
 	stops.add("unlock node.data_dir", lock.Close)
 	if n.memory, err = admission.OpenMemory(n.set.Node.DataDir); err != nil {
-		n.log.Error("a restored store would not be recognised", "err", err)
+		n.log.Error("store.json was not read; a restored store stays undetected", "err", err)
 	}
 	closeAPI, err := n.serve(ctx, ln, &stops)
 	if err != nil {

@@ -53,7 +53,7 @@ type Secret struct {
 	secret string
 }
 
-// NewSecret makes a token from random bytes. The error is that of random.
+// NewSecret makes a token from bytes of random. It returns an error if random fails.
 func NewSecret(random io.Reader) (Secret, error) {
 	var raw [secretBytes + idLength]byte
 	if _, err := io.ReadFull(random, raw[:]); err != nil {

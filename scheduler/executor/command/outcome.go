@@ -73,7 +73,7 @@ func signalName(s syscall.Signal) string {
 
 // permanentError is an error that a retry cannot repair.
 type permanentError struct {
-	code int // exit code; 0: none stands for the error
+	code int // exit code that reports the error; 0: there is none
 	text string
 }
 

@@ -112,9 +112,9 @@ func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer)
 // familyTimeout is how long the search for processes may take: less than executor.HurryGrace.
 const familyTimeout = 200 * time.Millisecond
 
-// family returns the processes with the mark, in the group or not. known is false if the search takes too long: the
-// kernel may delay it for a process that waits for a disk, and signals must not wait for that. One search is under way at
-// most.
+// family returns the processes with the mark, inside and outside of the group. known is false if the search takes too long: a
+// process that waits for a disk can delay it in the kernel, and signals must not wait for that. At most one search is under
+// way.
 func (p *process) family() (pids []int, known bool) {
 	if p.mark == "" {
 		return nil, true
@@ -174,8 +174,8 @@ func (p *process) gone(grace time.Duration, hurry <-chan struct{}) (gone, hurrie
 	}
 }
 
-// vanish waits until the killed and reaped group is gone, for at most limit. It sends no signal, since the number of the
-// group may belong to another one by now.
+// vanish waits until the group is gone, for at most limit. The group was killed and reaped before. vanish sends no signal,
+// because the number of the group may belong to a new group.
 func (p *process) vanish(limit time.Duration) error {
 	pgid := p.cmd.Process.Pid
 	pause, waited := time.Millisecond, time.Duration(0)

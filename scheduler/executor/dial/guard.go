@@ -82,7 +82,7 @@ func (g *Guard) Check(to netip.AddrPort) error {
 	return nil
 }
 
-// never says why no definition may reach an address, whatever the settings are; "" if one may.
+// never returns why no definition may reach an address under any settings; "" if the settings decide.
 func never(addr netip.Addr) string {
 	switch {
 	case slices.Contains(metadata, addr):
@@ -105,7 +105,7 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("192.0.0.192"),
 }
 
-// unroutable are prefixes that the kernel takes for this machine or for a whole network.
+// unroutable are prefixes that the kernel treats as this machine or as a whole network.
 var unroutable = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("255.255.255.255/32"),

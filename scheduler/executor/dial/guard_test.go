@@ -71,7 +71,7 @@ func TestAddressesAreAcceptedOrRefused(t *testing.T) {
 	}
 }
 
-// The dialer hands the guard what it resolved: a name that means loopback, and an unusual notation of it, do not get around it.
+// The dialer passes the resolved address to the guard. So a name for loopback, or an unusual notation of it, is refused too.
 func TestADialerAsksTheGuard(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Check returns the error of a text that would fail in every run, whatever its fields and references hold. The error does
-// not name the text.
+// Check returns an error if a text would fail in every run, with any values of its fields and references. The error does not
+// name the text.
 func Check(s string) error {
 	t, err := parseText("text", s)
 	if err == nil && t.template != nil && !mayLoop(t.template) {

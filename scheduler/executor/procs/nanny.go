@@ -17,8 +17,8 @@ import (
 const nannyStop = 30 * time.Second
 
 // Nanny is the body of the process that StartNanny starts. It waits for the end of stdin, which comes when the worker
-// ends, in whatever way. Then it kills every process with the worker's mark, and returns when none is left. It ignores
-// the signals that stop a worker, since its work begins after the worker's end.
+// ends, even by SIGKILL. Then it kills every process with the worker's mark, and returns when none is left. It ignores
+// the signals that stop a worker, because its work begins after the worker's end.
 func Nanny(stdin io.Reader, life string) {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 	_, _ = io.Copy(io.Discard, stdin)
@@ -43,7 +43,8 @@ func StartNanny(exe string, args []string, life string) (stop func(), err error)
 	cmd := exec.Command(exe, args...)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	// A worker that is itself a job of another worker has a mark. Its nanny must not be killed by that mark.
+	// If this worker is itself a job of another worker, its environment has the mark of that job. The nanny must not inherit the
+	// mark: the other worker kills all processes that have it.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, Env+"=") })
 	leash, err := cmd.StdinPipe()
 	if err != nil {

@@ -40,7 +40,7 @@ func (p *Policy) file(name string) (string, error) {
 	}
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
-		target = filepath.Clean(name) // opening it says what is wrong, if its path is allowed
+		target = filepath.Clean(name) // if this path is allowed, opening the file will fail and report the cause
 	}
 	switch {
 	case slices.ContainsFunc(p.Never, func(own string) bool { return within(target, own) }):

@@ -15,8 +15,8 @@ var withHost = []string{"bark", "generic", "gotify", "matrix", "mattermost", "nt
 
 // checkHost returns the guard's refusal of the host of a URL.
 //
-// Shoutrrr dials by itself, so its targets are looked up and checked before. A name that changes between the two look-ups gets
-// past this check. Rota's own webhooks are checked again when they are dialled.
+// Shoutrrr dials without our guard, so checkHost resolves its targets and checks them before. If a name changes between the two
+// look-ups, the check misses that. Rota's own webhooks are checked again when they are dialled.
 func (s *Services) checkHost(ctx context.Context, service, full string) error {
 	u, malformed := url.Parse(full) // the service reports that
 	if s.cfg.Reach == nil || malformed != nil || !slices.Contains(withHost, service) {

@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// Store says how far it has come, and whether it has gone back.
+// Store is the part of the store that admission uses: its identity and its revision.
 type Store interface {
 	Observe(ctx context.Context, jobName string) (store.Observation, error)
 	Accept(ctx context.Context, known store.Observation, now time.Time, by string) (store.Observation, error)
@@ -27,25 +27,25 @@ type Gatekeeper struct {
 	log    hclog.Logger
 	store  Store // set by Admit
 
-	// Cursor returns the job and the revision of the cursor that was written last. A store is recognised by it that was restored
-	// and has come further since. Nil for a worker, which is given nothing while the replicas wait.
+	// Cursor returns the job and the revision of the cursor that was written last. It reveals a restored store whose revision is
+	// already higher than before. Nil for a worker, which gets no runs while the replicas wait.
 	Cursor func() (job string, rev int64)
 
 	restored atomic.Pointer[store.RestoredError] // nil unless a restored store waits to be accepted
 }
 
-// The pace at which the store is checked, and of the log.
+// The intervals of the checks of the store and of the log lines.
 const (
 	watchEvery    = 5 * time.Second // while the process works
 	acceptEvery   = time.Second     // while the process waits until a restored store is accepted
-	complainEvery = time.Minute     // between two log lines that it waits
+	complainEvery = time.Minute     // between two log lines while the process waits
 )
 
-// New returns a Gatekeeper that remembers in m.
+// New returns a Gatekeeper that records the used store in m.
 func New(m *Memory, log hclog.Logger) *Gatekeeper { return &Gatekeeper{memory: m, log: log} }
 
-// Admit returns once s is the store that this process used before, or an operator has accepted it instead. The process must
-// change nothing in the store until then.
+// Admit waits until s is the store that this process used before, or until an operator has accepted s. Before Admit returns, the
+// process must not write to the store.
 func (g *Gatekeeper) Admit(ctx context.Context, s Store) error {
 	g.store = s
 	var logged time.Time
@@ -75,7 +75,7 @@ func (g *Gatekeeper) Admit(ctx context.Context, s Store) error {
 					"reason", restored, "known", restored.Before, "now", restored.Now, "file", g.memory.path)
 			}
 		case ctx.Err() == nil:
-			g.log.Warn("the store does not say what it is", "err", failure.Short(err))
+			g.log.Warn("the identity of the store could not be read", "err", failure.Short(err))
 		}
 		if loop.Pause(ctx, acceptEvery); ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -83,15 +83,15 @@ func (g *Gatekeeper) Admit(ctx context.Context, s Store) error {
 	}
 }
 
-// Watch remembers how far the store has come, until ctx ends. It returns an error if the store has gone back, or if fatal returns
-// one for an error of the store. The process has to restart then.
+// Watch records the revision of the store every few seconds until ctx ends. It returns an error if the store has gone back, or if
+// fatal returns an error for an error of the store. Then the process must restart.
 func (g *Gatekeeper) Watch(ctx context.Context, fatal func(error) error) error {
 	for {
 		if loop.Pause(ctx, watchEvery); ctx.Err() != nil {
 			return nil
 		}
 		known := g.memory.Last()
-		known.Revision = max(known.Revision, g.store.Reached()) // including what came since the last check
+		known.Revision = max(known.Revision, g.store.Reached()) // with the revisions since the last check
 		seen, err := g.store.Observe(ctx, known.Job)
 		if err != nil {
 			if err := fatal(err); err != nil {
@@ -100,19 +100,19 @@ func (g *Gatekeeper) Watch(ctx context.Context, fatal func(error) error) error {
 			continue // other parts of the process report it
 		}
 		same := seen
-		same.Era = known.Era // an operator may have accepted a restored store, but this process has not seen the old one end
+		same.Era = known.Era // only Admit may accept a new era: this process still uses the store of the old one
 		if err := same.After(known); err != nil {
 			if restored, ok := errors.AsType[*store.RestoredError](err); ok {
 				g.hold(restored)
 			}
 			return err
 		}
-		seen.Era = max(seen.Era, known.Era) // a lower one was written by hand; the record is reported as what it is
+		seen.Era = max(seen.Era, known.Era) // a lower era was written by hand; other checks report it
 		g.keep(g.withCursor(seen))
 	}
 }
 
-// RememberLast remembers how far the store had come when the process stops.
+// RememberLast records the last known revision of the store. Call it when the process stops.
 func (g *Gatekeeper) RememberLast() {
 	seen := g.memory.Last()
 	if seen.Revision == 0 { // never admitted
@@ -122,10 +122,10 @@ func (g *Gatekeeper) RememberLast() {
 	g.keep(g.withCursor(seen))
 }
 
-// Restored returns the restored store that waits to be accepted, nil if there is none.
+// Restored returns the restored store that waits for its acceptance; nil if there is none.
 func (g *Gatekeeper) Restored() *store.RestoredError { return g.restored.Load() }
 
-// Accept accepts the restored store for this process and all others that wait. It has to wait: see Restored.
+// Accept accepts the restored store for this process and for all others that wait. Call it only while Restored is not nil.
 func (g *Gatekeeper) Accept(ctx context.Context, now time.Time, by string) (store.Observation, error) {
 	seen, err := g.store.Accept(ctx, g.memory.Last(), now, by)
 	if err == nil {
@@ -134,7 +134,8 @@ func (g *Gatekeeper) Accept(ctx context.Context, now time.Time, by string) (stor
 	return seen, err
 }
 
-// hold makes this process wait, now and whenever it starts again, however far the store goes on meanwhile.
+// hold makes this process wait until an operator accepts the store. It waits after a restart too, even if the store has a higher
+// revision by then.
 func (g *Gatekeeper) hold(restored *store.RestoredError) {
 	if held := restored.Remember(); held != g.memory.Last() {
 		g.keep(held)
@@ -151,9 +152,9 @@ func (g *Gatekeeper) withCursor(seen store.Observation) store.Observation {
 	return seen
 }
 
-// keep remembers seen, if the disk allows it. Otherwise the process goes on.
+// keep records seen in the memory. If the disk fails, it logs the error, and the process continues.
 func (g *Gatekeeper) keep(seen store.Observation) {
 	if err := g.memory.Keep(seen); err != nil {
-		g.log.Error("a restored store may not be recognised", "err", err)
+		g.log.Error("store.json was not written; a restored store may stay undetected", "err", err)
 	}
 }

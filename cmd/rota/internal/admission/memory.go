@@ -15,24 +15,24 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// Memory is a file on this process's disk that says which store the process has used.
+// Memory is the file store.json, which identifies the store that this process has used.
 //
-// It is written every few seconds. A crash loses what came after that: a process that starts on a store that went back by no more
-// than that does not recognise it as restored.
+// It is written every few seconds. A crash loses the changes since the last write. If a store went back by only those changes, the
+// process does not detect that it was restored.
 type Memory struct {
 	path string
 
 	mu      sync.Mutex
-	last    store.Observation // guarded by mu: the newest that Keep was given
-	stored  store.Observation // guarded by mu: what the file says
+	last    store.Observation // guarded by mu: the argument of the latest Keep
+	stored  store.Observation // guarded by mu: the content of the file
 	writing bool              // guarded by mu: the file is being written
 }
 
-// diskPatience is how long the disk may take for the memory.
+// diskPatience bounds the time for which Keep waits for the disk.
 const diskPatience = 2 * time.Second
 
-// OpenMemory reads the memory of the data directory dir, which is empty for a new process. If it returns an error, the file was
-// unreadable: the memory is empty then, and still usable.
+// OpenMemory reads the memory of the data directory dir. The memory of a new process is empty. If the file is unreadable, OpenMemory
+// returns an error and an empty memory, which is still usable.
 func OpenMemory(dir string) (*Memory, error) {
 	m := &Memory{path: filepath.Join(dir, "store.json")}
 	text, err := os.ReadFile(m.path)
@@ -40,31 +40,31 @@ func OpenMemory(dir string) (*Memory, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return m, nil
 	case err != nil:
-		return m, fmt.Errorf("read which store was seen: %w", err)
+		return m, fmt.Errorf("read the used store: %w", err)
 	}
 	if err := json.Unmarshal(text, &m.last); err != nil {
 		m.last = store.Observation{}
-		return m, fmt.Errorf("read which store was seen: %s: %w", m.path, err)
+		return m, fmt.Errorf("read the used store: %s: %w", m.path, err)
 	}
 	m.stored = m.last
 	return m, nil
 }
 
-// Path returns where the file is.
+// Path returns the path of the file.
 func (m *Memory) Path() string { return m.path }
 
-// Last returns what the process has seen of the store; the zero Observation if it has seen none.
+// Last returns the last observation of the store; the zero Observation if there is none.
 func (m *Memory) Last() store.Observation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.last
 }
 
-// Keep replaces what the memory says. If the disk does not accept it, Last still returns it.
+// Keep replaces the content of the memory with seen. If the disk fails, Last still returns seen.
 //
-// Keep waits for the disk: a file that was renamed without a sync may be empty after a power loss, and a process with an empty
-// memory accepts every store. It waits for diskPatience at most. While an earlier write hangs in the kernel it does not wait at
-// all, so that a stop of the process is not delayed.
+// Keep waits for the sync, for diskPatience at most. Without a sync, the renamed file may be empty after a power loss, and a process
+// with an empty memory accepts every store. While an earlier write hangs in the kernel, Keep returns at once, so that the process
+// can stop.
 func (m *Memory) Keep(seen store.Observation) error {
 	m.mu.Lock()
 	m.last = seen
@@ -81,12 +81,12 @@ func (m *Memory) Keep(seen store.Observation) error {
 		err = output.Answer(written, diskPatience)
 	}
 	if err != nil {
-		return fmt.Errorf("remember which store was seen: %w", err)
+		return fmt.Errorf("record the used store: %w", err)
 	}
 	return nil
 }
 
-// write writes seen into the file, and then whatever Keep was given meanwhile. The caller has set writing.
+// write writes seen to the file. If Keep gets a newer observation meanwhile, write writes that too. The caller has set writing.
 func (m *Memory) write(seen store.Observation) error {
 	for {
 		text, err := json.Marshal(seen)

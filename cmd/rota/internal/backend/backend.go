@@ -75,7 +75,7 @@ type Scheduler interface {
 	InvalidSchedules() map[string]error // by job
 }
 
-// Elector stands for election.
+// Elector is a candidate in the election of the leader.
 type Elector interface {
 	Status() election.Status
 }
@@ -182,7 +182,7 @@ func (b *Backend) up() error {
 	return nil
 }
 
-// storeError returns what an error of the store means to a caller of the API.
+// storeError converts an error of the store into the error that a client of the API gets.
 func storeError(err error) error {
 	for _, known := range []error{job.ErrNotFound, job.ErrConflict, job.ErrUnreadable, job.ErrTooLarge, job.ErrFull} {
 		if errors.Is(err, known) {

@@ -62,7 +62,7 @@ func (b *Backend) Delete(ctx context.Context, kind, name string, pre api.Precond
 	return e.remove(ctx, name, pre)
 }
 
-// define returns the record that a request makes of cur at now, and whether anything changes. cur is nil for a new record.
+// define applies a request to cur at now. It returns the new record, and whether it differs from cur. cur is nil for a new record.
 type define[T any] func(cur *T, origin job.Origin, now time.Time) (T, bool)
 
 // definitions is the editor of one kind, whose records are T.
@@ -76,8 +76,8 @@ type definitions[T any] struct {
 	head   func(*T) (rev *int64, origin job.Origin)
 	view   func(*T) any
 
-	user      func(name string) string // the job that uses a definition; empty for none; nil: no job uses this kind
-	overwrite bool                     // a record that cannot be read may be replaced without its revision
+	user      func(name string) string // returns a job that uses a definition, empty if none does; nil: jobs cannot use this kind
+	overwrite bool                     // a client may replace an unreadable record without naming its revision
 }
 
 // present is a record and its revision. record is nil if there is none, or if it cannot be read. rev is 0 if there is none.

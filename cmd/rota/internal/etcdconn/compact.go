@@ -23,9 +23,9 @@ type compactor struct {
 	log      hclog.Logger
 
 	every time.Duration // the pause between two polls
-	keep  time.Duration // revisions that are younger are kept, whatever their size
-	usual int64         // bytes: old revisions may always take so much
-	share int64         // divisor of the room that the last compaction left: old revisions take at most that share of it
+	keep  time.Duration // younger revisions are always kept
+	usual int64         // bytes that old revisions may always take
+	share int64         // old revisions may take 1/share of the room that the last compaction left
 }
 
 func newCompactor(client *clientv3.Client, endpoint string, log hclog.Logger) *compactor {
@@ -35,7 +35,7 @@ func newCompactor(client *clientv3.Client, endpoint string, log hclog.Logger) *c
 	}
 }
 
-// compactShare is the share of a compactor.
+// compactShare is the value of compactor.share.
 const compactShare = 4
 
 // compactTimeout bounds each request of a compactor.

@@ -65,11 +65,11 @@ func (c *Conn) moveLeadership(ctx context.Context, l Leading) error {
 	return c.member.MoveLeader(moving, id)
 }
 
-// successor returns the member that is to lead etcd, among those for which eligible reports true.
+// successor chooses the next leader of etcd among the members for which eligible reports true.
 //
-// It has to belong to a replica that stands for election: another replica may be about to stop. The replica has to answer: etcd
-// writes nothing while it waits for a member that does not. The last candidate in the queue is the best. The first would lead
-// rota next, and would then have to move etcd's leadership again.
+// The member must belong to a replica that is a candidate, because another replica may be about to stop. The replica must answer:
+// etcd accepts no writes while it waits for a member that does not answer. The last candidate in the queue is the best. The first
+// would lead rota next, and would then have to move etcd's leadership again.
 func successor(candidates []election.Candidate, eligible func(election.Candidate) (uint64, bool)) (id uint64, ok bool) {
 	for _, c := range slices.Backward(candidates) {
 		if id, ok = eligible(c); ok {

@@ -62,7 +62,7 @@ func (s *systemd) translate(name, timezone string) {
 	s.add(0, name, spec)
 }
 
-// The keys that are read, or whose loss changes nothing of what a job does.
+// The keys that the importer reads, and those that it may drop because they do not change what the job does.
 var (
 	timerKeys = []string{
 		"OnCalendar", "Persistent", "RandomizedDelaySec", "AccuracySec", "Unit", "RemainAfterElapse", "FixedRandomDelay", "WakeSystem",

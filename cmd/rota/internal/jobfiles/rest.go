@@ -41,7 +41,7 @@ func (f *Files) settle(ctx context.Context, written bool) bool {
 func rest(ctx context.Context, path string, before snapshot, written bool, deletes func() bool) bool {
 	began := time.Now()
 	since := began
-	asked, deleting := false, false // deletes was called for before, and what it returned
+	asked, deleting := false, false // whether deletes was called for this snapshot, and its result
 	for {
 		now := takeSnapshot(path)
 		if !now.same(before) {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	refresh = 5 * time.Second // between two looks at the cluster
+	refresh = 5 * time.Second // between two calls of Peers
 	lookUp  = 2 * time.Second // for one name
 )
 
 // Config says where to look.
 type Config struct {
 	Local []string // addresses, as host:port or URL, at which this machine has processes of rota or etcd
-	// Peers returns the addresses of the other processes. An error keeps the last ones.
+	// Peers returns the addresses of the other processes. After an error, the last known addresses stay in use.
 	Peers func(ctx context.Context) ([]string, error)
 }
 

@@ -1,2 +1,2 @@
-// Package presence shows a process to the others in the store.
+// Package presence publishes this process in the store, so that the other processes see that it is alive.
 package presence
