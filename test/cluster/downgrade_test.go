@@ -28,9 +28,10 @@ func TestUpgradeAndBack(t *testing.T) {
 		}
 		return 300 * time.Millisecond, 204 // so that each replica has requests under way when it stops
 	})
-	jobs := upgradeJobs(sink, ledger)
+	end := time.Now().Add(startTime + 60*time.Second).Truncate(time.Second) // the replacements take half of that
+	jobs := upgradeJobs(sink, ledger, end)
 	c := Start(t, Config{
-		Binary: old, Jobs: jobs, Limits: map[string]job.LimitSpec{"narrow": {Concurrent: 2, Rate: job.Rate{Count: 4, Per: time.Second}}},
+		Binary: old, Jobs: jobs, Limits: map[string]job.LimitSpec{"narrow": {Concurrent: 3, Rate: job.Rate{Count: 10, Per: time.Second}}},
 		Prepare: func(c *Cluster) {
 			for _, n := range c.Replicas() {
 				n.Args = knownTo010(n.Args)
@@ -43,7 +44,7 @@ func TestUpgradeAndBack(t *testing.T) {
 	}
 	const waits = "no worker accepts it: none is present with its labels or handler"
 	Await(t, 20*time.Second, "a run waits for a worker", func() bool { return c.Recorder.Runs("")[lonely.Ref].Reason == waits })
-	later := time.Now().Add(45 * time.Second)
+	later := time.Now().Add(30 * time.Second)
 	if _, _, err := c.Client.Submit(t.Context(), "later", api.RunRequest{At: &later, Key: "once"}); err != nil {
 		t.Fatal(err)
 	}
@@ -62,6 +63,9 @@ func TestUpgradeAndBack(t *testing.T) {
 		n.replace(old, knownTo010(n.Args))
 		awaitRequests(t, sink)
 	}
+	if late := time.Since(end); late > 0 {
+		t.Fatalf("the last replica was replaced %v after the schedules had ended", late)
+	}
 
 	if n := len(c.Recorder.VersionsOf("runs/" + lonely.Ref)); n != writes {
 		t.Errorf("the run that waits for a worker was written %d times more, although its reason did not change", n-writes)
@@ -69,11 +73,12 @@ func TestUpgradeAndBack(t *testing.T) {
 	if _, err := c.Client.Cancel(t.Context(), lonely.Ref, ""); err != nil {
 		t.Fatal(err)
 	}
-	Let(time.Until(later))
-	Await(t, 20*time.Second, "the run that was submitted for later has succeeded", func() bool { return len(succeeded(c, "later")) == 1 })
-	c.Check(func() []history.Effect { return append(sink.Requests(), ledger.Effects()...) }, nil, func(j *history.Job) {
-		j.MayFail = j.Name == "lonely"
-	})
+	Let(time.Until(end))
+	c.AwaitEnd(30 * time.Second)
+	if n := len(succeeded(c, "later")); n != 1 {
+		t.Errorf("%d runs of the delayed submission have succeeded, want 1", n)
+	}
+	c.Judge(append(sink.Requests(), ledger.Effects()...), nil, func(j *history.Job) { j.MayFail = j.Name == "lonely" })
 	if n := led(c); n < 3 {
 		t.Errorf("slots were decided in %d terms, want at least 3: the leader has hardly changed", n)
 	}
@@ -92,11 +97,11 @@ func TestUpgradeAndBack(t *testing.T) {
 	}
 }
 
-// upgradeJobs returns jobs whose runs wait for limits, retries and other runs.
-func upgradeJobs(sink *Sink, ledger *Ledger) map[string]job.Spec {
+// upgradeJobs returns jobs whose runs wait for limits, retries and other runs. Their schedules end at end.
+func upgradeJobs(sink *Sink, ledger *Ledger, end time.Time) map[string]job.Spec {
 	jobs := make(map[string]job.Spec)
 	add := func(n int, kind string, spec job.Spec) {
-		spec.Every, spec.Missed = job.Duration(time.Second), job.MissedAll
+		spec.Every, spec.End, spec.Missed = job.Duration(time.Second), &end, job.MissedAll
 		if spec.Shell == "" {
 			spec.HTTP = &job.HTTP{URL: sink.URL(), Method: "POST"}
 		}
@@ -108,7 +113,7 @@ func upgradeJobs(sink *Sink, ledger *Ledger) map[string]job.Spec {
 	add(10, "allow", job.Spec{Overlap: job.OverlapAllow})
 	add(5, "queue", job.Spec{Overlap: job.OverlapQueue})
 	add(5, "retry", job.Spec{Retry: &job.Retry{Max: 2, Backoff: job.BackoffConstant, Min: job.Duration(200 * time.Millisecond)}})
-	add(3, "limit", job.Spec{Overlap: job.OverlapQueue, Limits: []string{"narrow"}})
+	add(5, "limit", job.Spec{Overlap: job.OverlapQueue, Limits: []string{"narrow"}})
 	add(2, "write", job.Spec{Delivery: job.AtMostOnce, Shell: ledger.Shell("sleep 0.1")})
 	jobs["later"] = job.Spec{HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"}}
 	jobs["lonely"] = job.Spec{HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"}, Workers: map[string]string{"zone": "nowhere"}}

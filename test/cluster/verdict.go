@@ -51,8 +51,8 @@ func (c *Cluster) gate(what string, turn func(context.Context, string) (api.Gate
 
 // undecided counts the jobs whose schedule has not ended.
 func (c *Cluster) undecided() (n int) {
-	for name := range c.cfg.Jobs {
-		if cursor, ok := c.cursor(name); !ok || !cursor.Next.IsZero() {
+	for name, spec := range c.cfg.Jobs {
+		if cursor, ok := c.cursor(name); spec.Scheduled() && (!ok || !cursor.Next.IsZero()) {
 			n++
 		}
 	}
