@@ -35,7 +35,7 @@ func (s *Server) routes() http.Handler {
 		root.Handle("GET /metrics", s.metrics())
 	}
 
-	interfaces := s.sameSite(s.bounded(s.takeBody(showEmptyKey(s.knownPaths(v1)))))
+	interfaces := s.sameSite(s.limited(s.bounded(s.takeBody(showEmptyKey(s.knownPaths(v1))))))
 	others := s.sameSite(s.knownPaths(root))
 	return s.recoverPanics(s.knownHost(s.authenticate(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/v1/") {

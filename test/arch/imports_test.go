@@ -51,7 +51,7 @@ var rules = map[string]rule{
 	},
 	"scheduler/api": {
 		own:      []string{"scheduler/api/auth", "scheduler/job", "scheduler/suggest"},
-		external: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/hashicorp/go-hclog"},
+		external: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/hashicorp/go-hclog", "golang.org/x/time/rate"},
 	},
 	"scheduler/api/auth":   {},
 	"scheduler/api/client": {own: []string{"scheduler/job", "scheduler/api"}},
