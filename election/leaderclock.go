@@ -69,7 +69,8 @@ func (l *LeaderClock) Offset(now time.Time) (Offset, bool) {
 	return Offset{Ahead: ahead, Uncertainty: l.took / 2, At: now}, true
 }
 
-// OwnClock is our own clock since our term began, without later steps ahead. Its methods are safe for concurrent use.
+// OwnClock is our own clock since our term began. It ignores later settings of the clock to a later time. Its methods are safe for
+// concurrent use.
 type OwnClock struct {
 	mu    sync.Mutex
 	shown time.Time // guarded by mu: our clock at the start

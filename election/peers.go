@@ -15,8 +15,8 @@ var ErrClockSet = errors.New("our clock was set, and has not been compared with 
 // the measurement.
 const futureSlack = time.Second
 
-// PeerClocks has the measured offsets of the other replicas' clocks, and judges from them whether our clock can be trusted. Make it
-// with NewPeerClocks. Its methods are safe for concurrent use.
+// PeerClocks holds the measured offsets of the other replicas' clocks. It decides from them whether our clock can be trusted. Make
+// it with NewPeerClocks. Its methods are safe for concurrent use.
 type PeerClocks struct {
 	clock  Clock
 	first  sync.Once
@@ -38,8 +38,8 @@ func NewPeerClocks(clock Clock) *PeerClocks {
 	return &PeerClocks{clock: clock, judged: make(chan struct{}), offsets: make(map[string]Offset)}
 }
 
-// Round is one measurement of the clocks of all other replicas. If Suspect was called after its start, it measured another clock
-// than ours is now, and it changes nothing.
+// Round is one measurement of the clocks of all other replicas. If Suspect is called after its start, our clock was set meanwhile,
+// and the result of the round is ignored.
 type Round struct {
 	peers      *PeerClocks
 	began      Reading // of our clock
@@ -65,7 +65,7 @@ func (r Round) Record(o Offset) {
 }
 
 // Judge ends the round. It discards measurements older than age, and compares our clock, which shows now, with the rest. It
-// returns the result of Skewed with that tolerance, or ErrClockSet, and whether that is news.
+// returns the result of Skewed with that tolerance, or ErrClockSet, and whether the trust in our clock may have changed.
 func (r Round) Judge(now time.Time, age, tolerance time.Duration) (wrong error, news bool) {
 	p := r.peers
 	defer p.first.Do(func() { close(p.judged) })

@@ -139,15 +139,15 @@ func (a *answers) take() []answer {
 	return list
 }
 
-// How far the wall clock and the monotonic clock may come apart between two checks: maxJump, plus a maxDrift-th of the time
-// between them.
+// How far the wall clock and the monotonic clock may differ after the time between two checks: maxJump plus 1/maxDrift of that
+// time.
 const (
 	maxJump  = time.Second
 	maxDrift = 1000 // twice as fast as a clock is slewed
 )
 
-// clocks detects that the wall clock was set, before anything is decided by it. By a wrong clock, slots would be skipped or
-// started for good. The elector detects it too, but up to 0.25 s later.
+// clocks detects that the wall clock was set, before a decision uses the new time. With a wrong clock, the leader would skip or
+// start slots, and could not undo that. The elector detects it too, but up to 0.25 s later.
 type clocks struct{ wall, mono time.Time }
 
 func readClocks(now time.Time) clocks { return clocks{wall: now.Round(0), mono: time.Now()} }

@@ -16,15 +16,14 @@ type counters struct {
 // ordersCurrent records that Orders had delivered everything at an instant.
 func (c *counters) ordersCurrent(at time.Time) { c.orders.Store(&at) }
 
-// reached is the highest revision that one etcd cluster has answered with. The cluster is the first that answered, or
-// that of reset.
+// reached is the highest revision in the answers of one etcd cluster: the first one that answered, or the one given to reset.
 type reached struct {
 	mu      sync.Mutex
 	cluster uint64 // guarded by mu; 0: none has answered
 	rev     int64  // guarded by mu
 }
 
-// raise takes in a revision that a cluster answered with.
+// raise adds the revision of an answer from a cluster.
 func (r *reached) raise(cluster uint64, rev int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +47,7 @@ func (r *reached) get() int64 {
 	return r.rev
 }
 
-// Counts is what a store has done since its process started.
+// Counts holds the numbers of operations of a store since its process started.
 type Counts struct {
 	Transactions int64 // requests sent to etcd, repeats included
 	Writes       int64 // changes that took effect

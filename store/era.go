@@ -21,7 +21,7 @@ type Observation struct {
 	Revision int64  `json:"revision"`         // of etcd's majority
 	Job      string `json:"job,omitempty"`    // whose cursor was read; "": none
 	Cursor   int64  `json:"cursor,omitempty"` // the revision at which that cursor was written; zero: it has none
-	Restored bool   `json:"held,omitempty"`   // the store was put back since; only an acceptance clears it
+	Restored bool   `json:"held,omitempty"`   // the store was restored after Revision; only an acceptance clears it
 }
 
 // RestoredError reports that a store is not a later state of the one observed before. It was restored from a backup, or
@@ -29,18 +29,18 @@ type Observation struct {
 type RestoredError struct{ Now, Before Observation }
 
 func (e *RestoredError) Error() string {
-	what := fmt.Sprintf("the store was put back to revision %d, and revision %d was seen in it", e.Now.Revision, e.Before.Revision)
+	what := fmt.Sprintf("the store was restored: it is at revision %d, and was at revision %d before", e.Now.Revision, e.Before.Revision)
 	if e.Now.Revision >= e.Before.Revision {
-		what = fmt.Sprintf("the store was put back to before revision %d, and has gone on to revision %d since",
+		what = fmt.Sprintf("the store was restored to a revision below %d, and has reached revision %d since",
 			e.Before.Revision, e.Now.Revision)
 	}
 	switch {
 	case e.Now.Era < 0:
-		what = "the record of how often a restored store was accepted is unreadable"
+		what = "the era record of the store is unreadable"
 	case e.Now.Era < e.Before.Era:
-		what = fmt.Sprintf("the store is from before a restored one was accepted for the %d. time", e.Before.Era)
+		what = fmt.Sprintf("the store is in era %d, and was in era %d before", e.Now.Era, e.Before.Era)
 	case e.Now.Cluster != e.Before.Cluster:
-		what = fmt.Sprintf("the store is etcd cluster %s at revision %d, and cluster %s at revision %d was seen in its place",
+		what = fmt.Sprintf("the store is a different one: etcd cluster %s at revision %d instead of cluster %s at revision %d",
 			e.Now.Cluster, e.Now.Revision, e.Before.Cluster, e.Before.Revision)
 	}
 	return what
@@ -65,8 +65,8 @@ func (s Observation) rewound(before Observation) bool {
 	return s.Job == before.Job && s.Cursor > 0 && s.Cursor < before.Cursor
 }
 
-// Remember returns the observation to compare with from now on. It marks a restored store, which later observations would not show.
-// It does not mark a store of another cluster, which stays another, or one with an unreadable record, which proves nothing.
+// Remember returns the observation to compare with from now on. It marks a restored store, because later observations may look
+// normal. Two cases need no mark: the id of another cluster never changes, and an unreadable record does not prove a restore.
 func (e *RestoredError) Remember() Observation {
 	now, before := e.Now, e.Before
 	older := now.Revision < before.Revision || now.rewound(before) || now.Era >= 0 && now.Era < before.Era

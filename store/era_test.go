@@ -15,16 +15,16 @@ func TestObservationAfterAnother(t *testing.T) {
 	}{
 		{"it has come further", Observation{Cluster: "a", Era: 1, Revision: 101}, ""},
 		{"nothing has happened", before, ""},
-		{"it went back", Observation{Cluster: "a", Era: 1, Revision: 99}, "put back to revision 99"},
-		{"it is another one", Observation{Cluster: "b", Era: 1, Revision: 200}, "is etcd cluster b"},
-		{"it is empty", Observation{Cluster: "a", Era: 0, Revision: 1}, "from before"},
-		{"it is from before the last acceptance", Observation{Cluster: "a", Era: 0, Revision: 500}, "from before"},
+		{"it went back", Observation{Cluster: "a", Era: 1, Revision: 99}, "restored: it is at revision 99"},
+		{"it is another one", Observation{Cluster: "b", Era: 1, Revision: 200}, "etcd cluster b at revision 200"},
+		{"it is empty", Observation{Cluster: "a", Era: 0, Revision: 1}, "is in era 0, and was in era 1"},
+		{"it is from before the last acceptance", Observation{Cluster: "a", Era: 0, Revision: 500}, "is in era 0, and was in era 1"},
 		{"its era is unreadable", Observation{Cluster: "a", Era: -1, Revision: 500}, "is unreadable"},
 		{"it was accepted", Observation{Cluster: "b", Era: 2, Revision: 7}, ""},
 		{"the cursor moved", Observation{Cluster: "a", Era: 1, Revision: 101, Job: "j", Cursor: 101}, ""},
 		{"the cursor is gone with its job", Observation{Cluster: "a", Era: 1, Revision: 101, Job: "j"}, ""},
 		{"the cursor of another job is older", Observation{Cluster: "a", Era: 1, Revision: 101, Job: "k", Cursor: 3}, ""},
-		{"it went back and came further", Observation{Cluster: "a", Era: 1, Revision: 101, Job: "j", Cursor: 89}, "before revision 100, and has gone on to revision 101"},
+		{"it went back and came further", Observation{Cluster: "a", Era: 1, Revision: 101, Job: "j", Cursor: 89}, "below 100, and has reached revision 101"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			err := tc.now.After(before)
@@ -39,7 +39,7 @@ func TestObservationAfterAnother(t *testing.T) {
 	}
 	held := before
 	held.Restored = true
-	if err := (Observation{Cluster: "a", Era: 1, Revision: 500}).After(held); err == nil || !strings.Contains(err.Error(), "gone on to revision 500") {
+	if err := (Observation{Cluster: "a", Era: 1, Revision: 500}).After(held); err == nil || !strings.Contains(err.Error(), "reached revision 500") {
 		t.Errorf("it was put back, and has come further since: got %v", err)
 	}
 	if err := (Observation{Cluster: "a", Era: 2, Revision: 500}).After(held); err != nil {

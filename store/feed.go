@@ -77,7 +77,7 @@ func (f *Feed) add(changes []job.Change) {
 	}
 }
 
-// Ready receives when Take has changes to return.
+// Ready returns a channel that receives a value when Take has changes to return.
 func (f *Feed) Ready() <-chan struct{} { return f.ready }
 
 // Heard returns an instant; everything that the store held then has been taken, or is in the next Take. It is zero if there is no

@@ -13,8 +13,8 @@ import (
 // maxInFlight is how many requests of a group are under way at a time.
 const maxInFlight = 3
 
-// The pace of requests that are not full, and how many of them may leave at once. Under load a request costs more than
-// the writes in it, and a fast disk would otherwise take one request for each write. A leader can wait longer, because
+// The pace of requests that are not full, and how many of them may be sent at once. Under load, a request costs more than the
+// writes in it. Without the pace, a store on a fast disk would get one request for each write. A leader can wait longer, because
 // it decides ahead of time.
 const (
 	pace     = 2 * time.Millisecond // from one request to the next, on average
@@ -22,16 +22,16 @@ const (
 	burst    = 8
 )
 
-// yieldEvery says how many requests there are for each one that takes the writes first that are not urgent.
+// yieldEvery: one request in so many takes the writes that are not urgent first.
 const yieldEvery = 4
 
-// group commits writes together: those that are ready at the same time share a transaction. While fewer than
-// maxInFlight requests are under way, a write leaves at once, unless many have just left. Under load, writes gather
-// until a request returns. Then urgent ones go first, but one request in yieldEvery takes the others first.
+// group commits writes together: writes that are ready at the same time share a transaction. While fewer than maxInFlight
+// requests are under way, a write is sent at once, unless many were sent just before. Under load, writes wait until a request
+// returns. Then urgent writes are sent first, but one request in yieldEvery takes the other writes first.
 type group struct {
 	store   *Store
 	ctx     context.Context // ends the group: unanswered writes then have an unknown outcome
-	term    *election.Term  // every request compares it; nil for writes that carry their own entitlement
+	term    *election.Term  // every request compares it; nil for writes that have their own guards
 	count   *counters
 	running *running
 	pace    time.Duration // from one request to the next that is not full

@@ -7,7 +7,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// handout is what one write hands to a worker: a run to execute, or a run to stop.
+// handout is the part of one write that is for a worker: a run to execute, or a run to stop.
 type handout struct {
 	id      string // of the order, if this handout is the first in it
 	queue   string // prefix of the worker's queue
@@ -30,9 +30,9 @@ type order struct {
 
 // orders gathers the handouts of a batch into one order per session of a worker.
 //
-// An order informs the worker; the records decide. An order also has the runs and stops whose own writes were refused.
-// If a request is applied twice, after the worker closed the first order, a second one appears. The runs in such orders
-// carry tokens that their records do not have, so etcd refuses their claims. And a worker kills an attempt only if the
+// An order only informs the worker; the records decide. An order may contain runs and stops whose own writes were refused. A
+// request may also be applied a second time, after the worker closed the first order. Then a second order appears. The runs in
+// such orders have tokens that differ from their records, so etcd refuses their claims. A worker kills an attempt only if the
 // run's record says so.
 type orders struct{ list []*order }
 

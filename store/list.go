@@ -133,7 +133,7 @@ func (s *Store) each(ctx context.Context, kind Kind, do func(kvs []*mvccpb.KeyVa
 type pageSize struct {
 	keys    int
 	most    int // limit of keys
-	bytes   int // wanted
+	bytes   int // wanted size of a page
 	largest int // bytes of one key with its value, so far
 }
 

@@ -55,7 +55,7 @@ func (s *Store) present(ctx context.Context, key string, ttl time.Duration, reco
 	lease.RequireContact(&s.contact) // following our key contacts etcd all the time
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &Presence{store: s, lease: lease, key: key, lost: make(chan struct{}), cancel: cancel}
-	p.wg.Go(func() { // now, because writing the record may take long
+	p.wg.Go(func() { // started now, because the write of the record may take long
 		if lease.Run(life) != nil {
 			p.lose()
 		}
@@ -71,7 +71,7 @@ func (s *Store) present(ctx context.Context, key string, ttl time.Duration, reco
 // ID returns the session: the lease's id in hexadecimal, as etcdctl prints it.
 func (p *Presence) ID() string { return strconv.FormatInt(int64(p.lease.ID()), 16) }
 
-// Deadline returns the instant after which other processes may take this one for dead.
+// Deadline returns the instant after which other processes may consider this one dead.
 func (p *Presence) Deadline() time.Time { return p.lease.Deadline() }
 
 // Done returns a channel that is closed when the presence is lost. It stays open after Close.
@@ -101,8 +101,8 @@ func (p *Presence) Close(ctx context.Context) error {
 
 func (p *Presence) lose() { p.once.Do(func() { close(p.lost) }) }
 
-// replace writes v in place of the present record. It never replaces a record that appears after it has read the
-// present one: if the write is late, that record belongs to a later session.
+// replace writes v in place of the present record. It fails if another record appears after it has read the present one, because
+// that record belongs to a later session.
 func (p *Presence) replace(ctx context.Context, v any) error {
 	for {
 		rev, err := p.store.revisionOf(ctx, p.key)

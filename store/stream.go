@@ -49,10 +49,10 @@ func (s *Store) ownStream(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "rota-stream", s.ids.next())
 }
 
-// consumer takes what a watch delivers.
+// consumer receives the events of a watch.
 type consumer struct {
-	apply    func(reached int64, events []*clientv3.Event) // with these, everything up to reached has been delivered
-	current  func(at time.Time)                            // everything of this instant has been delivered; may be nil
+	apply    func(reached int64, events []*clientv3.Event) // after these events, all changes up to reached are delivered
+	current  func(at time.Time)                            // all changes before this instant are delivered; may be nil
 	probeNow <-chan struct{}                               // each message asks for a probe at once; may be nil
 }
 

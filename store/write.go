@@ -10,7 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// write is one guarded change, all or nothing: the unit that group commit nests.
+// write is one guarded, atomic change. A group commit puts several writes into one transaction.
 type write struct {
 	id     string           // op, carried by the records that it puts
 	lane   string           // its job, or the key that it changes; "" is none. Writes of one lane never share a transaction
@@ -45,7 +45,7 @@ type mvccKV struct {
 	rev   int64
 }
 
-// put adds the guarded replacement of one record to w. The first record put is the one by which w is recognised.
+// put adds the guarded replacement of one record to w. The first record that is put identifies w.
 func (w *write) put(key string, rev int64, record any) error {
 	value, err := encode(record)
 	if err != nil {
@@ -95,9 +95,9 @@ func (w *write) conflict(answers []*pb.ResponseOp, rev int64) *written {
 }
 
 // recognise turns a conflict, found at rev, into success if the records show that an earlier, unanswered sending of w
-// was applied. For a put, the record is byte for byte what w puts there, with an op that no other write has. For a
-// removal without a tombstone, everything that w removes is gone, no matter which client removed it. If another client
-// has changed the record since, it stays a conflict: see exactly.
+// was applied. For a put, the record equals the value that w puts, which has an op that no other write has. For a
+// removal without a tombstone, all keys that w removes are gone; another client may have removed them. If another client has
+// changed the record since, the result stays a conflict: see exactly.
 func (w *write) recognise(out *written, rev int64) *written {
 	switch {
 	case len(w.probe) == 0:

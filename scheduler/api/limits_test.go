@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Limits returns one limit, of the API.
+// Limits implements api.Reader with one limit.
 func (f *fake) Limits(context.Context) ([]api.LimitView, error) {
 	return []api.LimitView{{Limit: job.Limit{Name: "database", Spec: job.LimitSpec{Concurrent: 4}}, Revision: 101, Held: 3}}, f.fail()
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// sameValue wants ParseJSON to read what encoding/json does, or nothing.
+// sameValue checks that ParseJSON either returns false or reads the same value as encoding/json. It reports whether ParseJSON read
+// the text.
 func sameValue[T any, P interface {
 	*T
 	ParseJSON([]byte) bool

@@ -26,7 +26,7 @@ type Spec struct {
 
 	// Under which policies.
 	Missed       Missed            `json:"missed,omitempty"`
-	MissedWindow Duration          `json:"missed_window,omitempty"` // older missed slots are skipped; 0: however old
+	MissedWindow Duration          `json:"missed_window,omitempty"` // older missed slots are skipped; 0: no limit of age
 	MissedLimit  int               `json:"missed_limit,omitempty"`  // cap for Missed all
 	Overlap      Overlap           `json:"overlap,omitempty"`
 	Delivery     Delivery          `json:"delivery,omitempty"`

@@ -65,12 +65,12 @@ func set(m *map[string]int, key string, value int) {
 	(*m)[key] = value
 }
 
-// isIdle reports whether a page has nothing that the store does not have.
+// isIdle reports whether the store has everything that the page has.
 func (p *page) isIdle() bool {
 	return len(p.open) == 0 && len(p.givenUp) == 0 && p.failing == "" && !p.writing
 }
 
-// mayReport reports whether a run's record alone may have to be reported.
+// mayReport reports whether a run may need a notice, by its record alone.
 func mayReport(r *job.Run) bool {
 	switch r.State {
 	case job.Failed, job.TimedOut, job.Lost:

@@ -117,7 +117,7 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	}
 }
 
-// unblock records what the end of r says about the slot that waited for r.
+// unblock records, after the end of r, whether the slot that waited for r counts as missed or as overlapped.
 func (p *Planner) unblock(j *jobState, r *liveRun, now time.Time) {
 	if j.trouble().blockedBy != r.ID {
 		return

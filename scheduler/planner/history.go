@@ -40,7 +40,7 @@ type history struct {
 	byID      map[string]*job.Run        // all runs; nil while they are few
 }
 
-// fewRuns is up to how many runs one is searched for in the lists.
+// fewRuns is the largest number of runs for which get searches the lists and byID is nil.
 const fewRuns = 64
 
 // list returns the list that r belongs to once it is not protected.
@@ -145,7 +145,7 @@ func (h *history) endProtection(now time.Time) {
 	}
 }
 
-// excess returns how many runs are beyond the numbers to be kept, at most.
+// excess returns an upper bound of the number of runs beyond the numbers to keep.
 func (h *history) excess(keep Retention) (n int) {
 	if keep.Success > 0 {
 		n += max(0, len(h.good.runs)-keep.Success)

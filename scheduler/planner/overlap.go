@@ -29,7 +29,7 @@ func (p *Planner) decideAllowed(j *jobState, s slot, now time.Time) *job.Decisio
 	return p.dispatch(j, s, now)
 }
 
-// queueFull decides a slot that finds MaxQueued runs waiting before it. A slot that the missed policy has let through waits.
+// queueFull decides a slot with MaxQueued waiting runs before it. A slot that the missed policy has accepted waits.
 func (p *Planner) queueFull(j *jobState, s slot, now time.Time) *job.Decision {
 	if s.missed {
 		return nil
@@ -97,7 +97,7 @@ func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time)
 	return nil
 }
 
-// replaceGrace is how long beyond its kill grace a stopped run may delay the slot that replaces it.
+// replaceGrace is how long a stopped run may delay the slot that replaces it, in addition to its kill grace.
 const replaceGrace = time.Minute
 
 // hasReplaced reports whether a run was stopped for this slot. Then the slot counts as dispatched in time, although it has
@@ -116,8 +116,8 @@ func (j *jobState) hasReplaced(s slot, now time.Time) bool {
 	return false
 }
 
-// provenActive reports whether r is known to have been active when s was due, through the job's own fault. If that is not
-// known yet, it returns when it will be known without a change; zero means never.
+// provenActive reports whether r was certainly active when s was due, and would have been without any delay by the cluster. If
+// that is not certain yet, it returns the time at which it will be if r does not change; zero means never.
 func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (bool, time.Time) {
 	if !r.begun() {
 		// A waiting run counts only if it still waits for room now that s is due: there are workers, but all are full.
@@ -139,7 +139,7 @@ func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (
 			return false, time.Time{}
 		}
 		knownAt = knownAt.Add(p.cfg.WorkerTTL)
-		if !now.Before(knownAt) && now.Add(-p.feedLag).Before(knownAt) { // r may have ended in a change that is still to come
+		if !now.Before(knownAt) && now.Add(-p.feedLag).Before(knownAt) { // the feed may not have brought the end of r yet
 			return false, now.Add(feedRetry)
 		}
 	}

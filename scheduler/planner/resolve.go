@@ -45,8 +45,8 @@ func (p *Planner) applyWritten(j *jobState, d job.Decision, rev int64, now time.
 	}
 }
 
-// applyRefusal applies the records that made the store refuse a decision, unless the feed has brought later ones. Then it
-// lets the job back off: until the feed brings the rest, the same decision would only be refused again.
+// applyRefusal applies the records that made the store refuse a decision, unless the feed has brought later ones. Then the job
+// backs off, because the store would refuse the same decision again until the feed has brought all changes.
 func (p *Planner) applyRefusal(j *jobState, d job.Decision, a job.Applied, now time.Time) {
 	if a.Run != nil && a.Run.Rev > p.seen {
 		p.applyRun(a.Run.Job, a.Run.ID, a.Run, a.Run.Rev, now)
@@ -67,13 +67,13 @@ func (p *Planner) applyRefusal(j *jobState, d job.Decision, a job.Applied, now t
 	case tooLarge && d.Run != nil && d.Run.State == job.Armed:
 		j.ensureTrouble().oversized = d.Run.ID
 	case !tooLarge && !conflict && j.trouble().refusals > 0:
-		j.ensureTrouble().missedBefore = now // the store takes nothing, so no leader could dispatch
+		j.ensureTrouble().missedBefore = now // the store accepts no writes, so no leader could dispatch
 	}
 	p.backOff(j, now)
 }
 
-// applyDeletions applies that records which d was to replace are gone. The feed may never report this: it reports the
-// difference of two lists, and the records may have come and gone between them.
+// applyDeletions removes the records that d should have replaced and that do not exist any more. The feed may never report their
+// deletion: it reports the difference of two lists, and a record may be created and deleted between them.
 func (p *Planner) applyDeletions(j *jobState, d job.Decision, a job.Applied, now time.Time) {
 	if r := d.Run; r != nil && r.Rev != 0 && a.Run == nil && !a.Unreadable {
 		p.applyRun(r.Job, r.ID, nil, r.Rev+1, now) // ignored if a later record is known

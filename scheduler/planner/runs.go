@@ -29,7 +29,7 @@ type liveRun struct {
 // clockSlack is how far a worker's clock may be behind before its times are not used.
 const clockSlack = time.Second
 
-// newLiveRun returns r as known from now on. was is the run before the change; nil if it is new. A start time from a worker's
+// newLiveRun returns the state of r from now on. was is the run before the change; nil if it is new. A start time from a worker's
 // clock is believed if it lies between the due time of the attempt and now.
 func newLiveRun(was *liveRun, r *job.Run, now time.Time) *liveRun {
 	l := &liveRun{Run: r, since: now}

@@ -8,13 +8,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// throttle is a job's rate and breaker, and its places in the queues of limits. It follows from the records of the job's
-// runs, so every replica knows the same. A job that needs none of this has no throttle.
+// throttle is a job's rate and breaker, and its places in the queues of limits. It is computed from the records of the
+// job's runs, so every replica gets the same. A job without a rate, a breaker and limits has no throttle.
 type throttle struct {
 	pace         policy.Pace
 	attempts     []policy.BreakerAttempt // ended attempts for the breaker, by their ends
 	droppedUpTo  time.Time               // end of the last attempt that was dropped from attempts; zero: none was
-	outOfOrder   bool                    // an older attempt came after a drop, so attempts may lack the wrong one
+	outOfOrder   bool                    // an older attempt came after a drop, so a wrong attempt may have been dropped
 	breaker      policy.BreakerState
 	queued, left []*limitWaiter // the job's places in the queues of limits: now, and until the present decision
 }

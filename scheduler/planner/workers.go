@@ -8,14 +8,14 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// workerState is what the planner knows of one worker name, through all its sessions.
+// workerState is the state of one worker name over all its sessions.
 type workerState struct {
 	name     string
 	present  *job.Worker       // nil: absent
 	seen     bool              // this planner has seen it present
-	assigned map[string]int    // runs at it, by session
-	early    map[string]int    // those of them that are not due yet
-	jobs     map[*jobState]int // runs at it, by job
+	assigned map[string]int    // number of its runs, by session
+	early    map[string]int    // number of its runs that are not due yet, by session
+	jobs     map[*jobState]int // number of its runs, by job
 
 	reserved      int // decisions under way that assign it a run
 	reservedEarly int // decisions under way that arm a run there ahead of its time
@@ -140,7 +140,7 @@ func (p *Planner) present(r *job.Run) bool {
 	return w != nil && w.present != nil && w.present.Session == r.Session
 }
 
-// lost reports whether the worker of r cannot be expected to end it any more.
+// lost reports whether the worker of r is gone, so that it will not end r.
 func (p *Planner) lost(r *job.Run, now time.Time) bool {
 	switch w := p.workers[r.Worker]; {
 	case w != nil && w.present != nil:

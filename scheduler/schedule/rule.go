@@ -55,8 +55,8 @@ func (r *rule) nextSecond(zone *time.Location, after, limit int64) (int64, bool)
 		}
 		next := s.end
 		if s.end-from > reach {
-			// No time between here and wall matches. The clocks of the spans that follow are past here, so
-			// there is no slot until shortly before wall.
+			// wall is the next wall time that matches. So the first slot after this span is at wall or
+			// shortly before it, depending on the offset of its span.
 			next = max(next, wall-2*reach)
 		}
 		pos = next

@@ -85,7 +85,7 @@ func TestASoundStorePasses(t *testing.T) {
 		h.write(h.def(func(j *job.Job) {
 			j.Spec.Breaker = &job.Breaker{Window: 10, FailureRatio: 0.5, OpenFor: job.Duration(time.Minute)}
 		}))
-		for n := 1; n <= 60; n++ { // every other slot finds the run before it at work
+		for n := 1; n <= 60; n++ { // at every second slot, the run before it is active
 			if n%2 == 1 {
 				h.finish(h.claim(h.arm(h.slot(n), h.move(n))), job.Succeeded, n)
 				continue

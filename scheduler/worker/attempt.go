@@ -70,8 +70,8 @@ func (r *armedRun) newAttempt(claimed job.Run) *attempt {
 // machine.
 const maxClockJump = time.Second
 
-// scheduleAttempt performs an attempt at its start. An attempt that is canceled before does not begin. Neither does one
-// whose machine was suspended meanwhile, since no one watched the session then.
+// scheduleAttempt performs an attempt at its start. An attempt that is canceled before does not begin. An attempt does
+// not begin either if the machine was suspended meanwhile, because nothing watched the session then.
 func (w *Worker) scheduleAttempt(a *attempt) {
 	before := w.now()
 	wait := a.startAt.Sub(before)

@@ -114,7 +114,7 @@ func (s *shift) drain() {
 	s.wg.Go(s.publishPresence)
 }
 
-// end ends the shift. It waits, for a bounded time, for the attempts that were killed, and for outcomes unless ctx ends.
+// end ends the shift. It waits for a bounded time for the killed attempts to end. It also waits for outcomes, unless ctx ends.
 // Once the session is closed or another one is opened, other workers repeat these attempts.
 func (s *shift) end(ctx context.Context) {
 	s.cancel(executor.ErrStopping)
@@ -145,8 +145,8 @@ func (s *shift) assigned(r *job.Run) bool {
 var ErrNameTaken = errors.New("another process uses this name and replaces its presence again and again")
 
 // A worker ends when its presence was replaced maxLosses times within lossWindow. A single replacement is normal: a process
-// hung, and another one was started in its place. Of two processes that take turns, the other one has counted one loss less
-// and stays.
+// hung, and another one was started in its place. If two processes replace each other again and again, one of them reaches
+// maxLosses first and ends, and the other one continues.
 const (
 	maxLosses  = 3
 	lossWindow = 5 * time.Minute

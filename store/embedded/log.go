@@ -122,7 +122,7 @@ func noisy(msg string, phase int32) bool {
 	return false
 }
 
-// aboutTime names warnings whose weight is the duration they carry.
+// aboutTime reports whether msg is a warning that matters only if the duration in it is long.
 func aboutTime(msg string) bool {
 	switch msg {
 	case "apply request took too long",

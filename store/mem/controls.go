@@ -7,8 +7,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Cut takes a client off the network: its calls hang until their contexts
-// end or Heal, when those still waiting go through; its watches get nothing.
+// Cut disconnects a client. Its watches get no events. Its calls hang until
+// their contexts end or until Heal, which lets the waiting calls continue.
 func (s *Server) Cut(c *clientv3.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -124,7 +124,7 @@ var rules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
 	"cmd/rota/internal/jobfiles": {
-		own:      []string{"cmd/rota/internal/atomicfile", "cmd/rota/internal/loop", "config", "scheduler/job", "store"}, // of store the Edit only
+		own:      []string{"cmd/rota/internal/atomicfile", "cmd/rota/internal/loop", "config", "scheduler/job", "store"}, // only Edit of store
 		external: []string{"github.com/fsnotify/fsnotify", "github.com/hashicorp/go-hclog"},
 	},
 	"cmd/rota/internal/backend": {

@@ -74,7 +74,7 @@ func TestTheAlertGoesOut(t *testing.T) {
 	Await(t, 40*time.Second, "the notification is under way", func() bool { return inbox.Asked() > 0 })
 	c.Leader().Kill()
 	inbox.Hang(false)
-	Await(t, 40*time.Second, "the next leader tells both", func() bool { return len(inbox.About(again)) > 1 && len(inbox.About(once)) > 1 })
+	Await(t, 40*time.Second, "the next leader reports both", func() bool { return len(inbox.About(again)) > 1 && len(inbox.About(once)) > 1 })
 	if text := inbox.About(again)[1]; !strings.Contains(text, "run: again/"+ran["again"]) || !strings.Contains(text, "worker w3 was lost") {
 		t.Errorf("the message is:\n%s", text)
 	}

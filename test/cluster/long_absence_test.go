@@ -11,8 +11,8 @@ import (
 )
 
 // TestDownForTwoWeeks runs a cluster with clocks that are two weeks behind, stops it, sets the clocks right and starts it. For
-// the cluster, two weeks have passed. It makes up for as many slots as each job's policy says. Of runs that wait for a worker,
-// no more are created than may wait.
+// the cluster, two weeks have passed. It makes up for as many slots as each job's policy says. The
+// number of runs that wait for a worker stays within its bound.
 func TestDownForTwoWeeks(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestDownForTwoWeeks(t *testing.T) {
 				n++
 			}
 		}
-		// A slot may be due while the cluster is really down, and be late like the others.
+		// Some slots are due while the cluster is down in real time. They are late too, hence the slack.
 		if slack := int(math.Ceil(float64(10*time.Second) / float64(j.spec.Every.Std()))); n < j.least || n > j.most+slack {
 			t.Errorf("%s: made up for %d slots, want %d to %d", name, n, j.least, j.most)
 		}

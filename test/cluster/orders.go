@@ -79,8 +79,8 @@ func (o *orders) run(ctx context.Context, client *history.Client, chance *rand.R
 	}
 }
 
-// define changes the clients' definition in one of several ways. Other clients may use the revision of its answer, perhaps too
-// late.
+// define changes the clients' definition in one of several ways. Other clients may use the revision of its answer in their
+// preconditions, also when it is already outdated.
 func (o *orders) define(ctx context.Context, client *history.Client, chance *rand.Rand) {
 	o.mu.Lock()
 	rev := o.rev

@@ -129,7 +129,7 @@ func mostWaiting(c *Cluster, name string) (most int) {
 // workerSessions returns the sessions of all workers in one line.
 func workerSessions(c *Cluster) string {
 	var ws []api.WorkerView
-	Await(c.t, 20*time.Second, "the API tells of workers", func() (done bool) {
+	Await(c.t, 20*time.Second, "the API reports workers", func() (done bool) {
 		var err error
 		ws, err = c.Client.Workers(c.t.Context())
 		return err == nil

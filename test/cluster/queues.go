@@ -22,7 +22,7 @@ func (c *Cluster) checkQueues() {
 		return err == nil && len(left) == 0
 	}) {
 		if err != nil {
-			c.t.Logf("the store does not tell which orders are left: %v", err)
+			c.t.Logf("the remaining orders cannot be read: %v", err)
 			return
 		}
 		c.t.Errorf("all runs have ended, and orders of workers that are there are left: %q", left)

@@ -106,7 +106,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 	etcd.begin()
 	c.Recorder.end() // it has records that no longer exist
 	c.Recorder = NewRecorder(t, Prefix, c.Endpoints())
-	asked := accept(c.Replicas()[0], "the store was put back")
+	asked := accept(c.Replicas()[0], "the store was restored")
 
 	file := filepath.Join(t.TempDir(), "snapshot")
 	if out, code := Command(t, binary, "etcdctl", "--endpoints="+etcd.endpoint, "snapshot", "save", file); code != 0 {
@@ -124,7 +124,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 	t.Logf("fault: the store is put back from revision %d to %d, which counts as %d", c.Recorder.Rev(), taken, bumped)
 	etcd.begin()
 	c.Recorder = resume(t, Prefix, c.Endpoints(), past, bumped)
-	asked = accept(nodes[2], "the store is etcd cluster")
+	asked = accept(nodes[2], "the store is a different one: etcd cluster")
 	c.Check(func() []history.Effect { return append(slices.Clone(kept), sink.Requests()[asked:]...) }, nil, nil)
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Broken fails the test for a violation, and records it, so that a repetition does not hide it.
+// Broken fails the test for a violation. It also records the violation with Unforgiven.
 func Broken(t testing.TB, v history.Violation) {
 	t.Helper()
 	t.Errorf("%v", v)
@@ -16,7 +16,7 @@ func Broken(t testing.TB, v history.Violation) {
 }
 
 // Unforgiven appends the findings of a judge to the file of ROTA_TEST_FOUND, if it is set. A script that repeats a failed test
-// reads that file: a violation stays a violation if it does not happen the next time.
+// reads that file, so that the failure counts even if the repetition passes.
 func Unforgiven(t testing.TB, found ...history.Violation) {
 	t.Helper()
 	path := os.Getenv("ROTA_TEST_FOUND")

@@ -15,7 +15,7 @@ import (
 // root is the path to the top of the tree.
 const root = "../.."
 
-// TestEachGuardHasItsCode checks, in a moment, that each guard's code occurs once.
+// TestEachGuardHasItsCode checks that the code of each guard occurs exactly once. It is fast, because it runs no other test.
 func TestEachGuardHasItsCode(t *testing.T) {
 	for _, g := range Guards {
 		without(t, g)

@@ -88,7 +88,7 @@ func describeGrade(g SlotGrade) string {
 	return text
 }
 
-// reigns lists who had the oldest key, from and to when the recorder knew it.
+// reigns lists the terms with their leaders. A term begins and ends when the recorder sees the change of the oldest key.
 func (t *timeline) reigns() (list []term) {
 	nodes := make(map[int64]string) // by create revision
 	for _, v := range t.Versions {

@@ -65,7 +65,7 @@ func attemptOf(r job.Run, token int64) (job.Attempt, bool) {
 	return r.Attempts[i], true
 }
 
-// cost reports whether a fault may have cost an execution on worker its outcome.
+// cost reports whether the outcome of an execution on worker may have been lost in the fault f.
 func (t *timeline) cost(f Fault, worker string, e Effect) bool {
 	if f.Kind == Stop || f.Kind == Deaf || f.Node != "" && f.Node != worker {
 		return false
@@ -78,7 +78,7 @@ func (t *timeline) cost(f Fault, worker string, e Effect) bool {
 	return began && (e.Ended.IsZero() || !e.Ended.Before(f.At.Add(-t.Slack)))
 }
 
-// costs reports whether any fault may have cost an execution on worker its outcome.
+// costs reports whether the outcome of an execution on worker may have been lost in any fault.
 func (t *timeline) costs(worker string, e Effect) bool {
 	return slices.ContainsFunc(t.Faults, func(f Fault) bool { return t.cost(f, worker, e) })
 }

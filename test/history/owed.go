@@ -22,7 +22,7 @@ func (t *timeline) owedUntil(name string) time.Time {
 			end = earlier(end, s.from.Add(-t.Slack-jitter))
 		}
 	}
-	for _, s := range troubles { // slots that they delay are decided after them, except slots that a pause met meanwhile
+	for _, s := range troubles { // a delayed slot is decided after the trouble, unless a pause began meanwhile
 		if s.to.IsZero() || !s.to.Before(t.over) || s.covers(end) {
 			end = earlier(end, s.from.Add(-t.Slack-jitter))
 		}

@@ -133,8 +133,8 @@ func (s *storeScene) slowLinks(t *testing.T) {
 }
 
 // lateWrites stops the member that leads etcd, in the middle of a slot, for less than a lease. Requests under way to it are
-// applied when it continues, after others have led and no client waits any more. Unguarded writes of the test show that this
-// happens; no write of rota may take effect like that.
+// applied when it continues. By then another member has led, and no client waits for the answers. Unguarded writes of the test
+// show that this happens. No write of rota may take effect in this way.
 func (s *storeScene) lateWrites(t *testing.T) {
 	late := 0
 	for try := 0; try < 3 || late == 0 && try < 10; try++ {

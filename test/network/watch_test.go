@@ -70,7 +70,7 @@ func (s *storeScene) compactedAway(t *testing.T) {
 		t.Errorf("%s has listed again %v times, as often as before: the fault took no effect", victim.Name, now)
 	}
 	if !strings.Contains(victim.Log(), "compacted") {
-		t.Errorf("%s does not tell of a compaction: the fault took no effect", victim.Name)
+		t.Errorf("%s does not report a compaction: the fault took no effect", victim.Name)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 type clock struct {
 	mu     sync.Mutex
 	offset time.Duration // guarded by mu
-	past   []setting     // guarded by mu: in the order of time, the present setting last
+	past   []setting     // guarded by mu: in the order of time, the present setting is the last
 }
 
 // setting is an offset of a clock, and when it was set.

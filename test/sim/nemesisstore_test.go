@@ -84,7 +84,7 @@ func fill(w *world, d dice) bool {
 	return true
 }
 
-// outage takes the store from all for a while. etcd's new leader then extends all leases.
+// outage makes the store unreachable for all processes for a while. After that, etcd's new leader extends all leases.
 func (w *world) outage(d dice) bool {
 	until := time.Now().Add(outageTime(d))
 	w.fault(history.Fault{Kind: history.Outage, At: time.Now(), Until: until})

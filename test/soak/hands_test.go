@@ -176,7 +176,7 @@ func (n *nemesis) compact() (string, error) {
 	return fmt.Sprintf("revisions below %d are gone, %s was stopped meanwhile", rev, victim.Name), nil
 }
 
-// write writes to the store, and retries without an answer.
+// write writes to the store, and tries again if there is no answer.
 func (n *nemesis) write(what string, do func(context.Context) error) {
 	n.t.Helper()
 	var err error

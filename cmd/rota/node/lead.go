@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-// campaign stands for election while this replica's clock is right.
+// campaign campaigns for the leadership while this replica's clock is right.
 func (n *Node) campaign(ctx context.Context) error {
 	return n.elector.RunTrusted(ctx, n.clocks.Peers(), n.lead)
 }

@@ -173,7 +173,7 @@ func TestANotifierThatHangs(t *testing.T) {
 	ops.hears(t, "job a failed")
 	eventually(t, "it hangs", func() bool { dead.mu.Lock(); defer dead.mu.Unlock(); return dead.hung > 0 })
 	before := r.metric(t, "rota_attempts_claimed_total")
-	eventually(t, "runs go on, and are told of", func() bool {
+	eventually(t, "runs go on, and are reported", func() bool {
 		return r.metric(t, "rota_attempts_claimed_total") >= before+6 && len(ops.heard()) >= 3
 	})
 	if late := r.metric(t, "rota_dispatch_behind_seconds"); late > 1 {

@@ -17,8 +17,8 @@ import (
 
 // The texts that a waiting process reports about its store.
 const (
-	putBack = "the store was put back to revision "
-	goneOn  = "the store was put back to before revision " // and has come further since
+	putBack = "the store was restored: it is at revision "
+	goneOn  = "the store was restored to a revision below " // and has reached a higher one since
 )
 
 // waits checks that a process runs and is not ready, because its store was restored.
@@ -187,7 +187,7 @@ func TestAStoreThatIsRestoredUnderARunningProcessEndsIt(t *testing.T) {
 	known := r.node.memory.Last()
 	eventually(t, "it has seen what there is", func() bool { return r.node.memory.Last().Revision > known.Revision })
 	e.restore(old)
-	r.stopped(t, "put back to revision")
+	r.stopped(t, putBack)
 	_ = r.end()
 	known = r.node.memory.Last()
 	r = launch(t, replica)

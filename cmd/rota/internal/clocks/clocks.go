@@ -30,7 +30,7 @@ type Config struct {
 	Term func() int64
 }
 
-// Clocks knows how far the replicas' clocks are from this process's.
+// Clocks measures the offsets of the replicas' clocks from the clock of this process.
 type Clocks struct {
 	cfg    Config
 	log    hclog.Logger

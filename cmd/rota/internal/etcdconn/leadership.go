@@ -10,10 +10,10 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-// Leading is what the leader of rota does for an embedded etcd.
+// Leading holds the parameters of Lead.
 type Leading struct {
 	Election string                                                 // the prefix of the election's keys
-	Answers  func(ctx context.Context, node, addr string) (ok bool) // whether the process of that name answers at addr
+	Answers  func(ctx context.Context, node, addr string) (ok bool) // reports whether the process named node answers at addr
 }
 
 // Lead looks after an embedded etcd, for the process that leads rota, until ctx ends: it compacts etcd, and moves etcd's

@@ -75,7 +75,7 @@ func since(version string, fixed map[int]int) bool {
 	for i, part := range strings.SplitN(strings.SplitN(version, "-", 2)[0], ".", 3) {
 		n, err := strconv.Atoi(part)
 		if err != nil {
-			return true // an unreadable version is not known to be bad
+			return true // if the version is unreadable, assume that it has the fix
 		}
 		v[i] = n
 	}

@@ -38,7 +38,7 @@ type wanted[R any] struct {
 	define func(known *R, origin job.Origin, now time.Time) (next R, changed bool)
 }
 
-// header is what the records of all kinds have.
+// header holds the fields that the records of all kinds have.
 type header struct {
 	name       string
 	origin     *job.Origin
@@ -63,7 +63,7 @@ func (d *definitions[R]) writes(ctx context.Context) (writes []func() error) {
 	return writes
 }
 
-// removals returns the removals of the definitions that came from files and are in none any more.
+// removals returns the removals of the definitions that came from a file and are in no file any more.
 func (d *definitions[R]) removals(ctx context.Context) (removals []func() error) {
 	names := make(map[string]bool, len(d.wanted))
 	for _, w := range d.wanted {
@@ -77,8 +77,8 @@ func (d *definitions[R]) removals(ctx context.Context) (removals []func() error)
 	return removals
 }
 
-// next returns the record that w makes of known, and whether that is a change. Another file name alone is no change: replicas may
-// have the same definitions in other files.
+// next returns the record that w puts in place of known, and whether it is a change. A difference in the file name alone is no
+// change, because replicas may have the same definitions in different files.
 func (d *definitions[R]) next(known *R, w wanted[R], now time.Time) (R, bool) {
 	origin := job.Origin{Kind: job.OriginFile, Source: filepath.Base(w.file)}
 	if known != nil && d.header(known).origin.Kind == job.OriginFile {
@@ -127,7 +127,7 @@ func (d *definitions[R]) delete(ctx context.Context, known *R) error {
 	return err
 }
 
-// knownFirst reads a record: at first as the mirror has it, and after a conflict from the store.
+// knownFirst reads a record: first from the mirror, and after a conflict from the store.
 func (d *definitions[R]) knownFirst(known *R, name string) func(context.Context) (version[R], error) {
 	first := version[R]{record: known}
 	if known != nil {
@@ -180,7 +180,7 @@ func (f *Files) limits() *definitions[job.Limit] {
 // writers is how many definitions are written at a time. The store gathers them into few transactions.
 const writers = 16
 
-// sideBySide makes all changes, writers at a time, as long as the set is in force.
+// sideBySide makes all changes, up to writers at a time. It stops when another set is in force.
 func (f *Files) sideBySide(changes []func() error) error {
 	errs := make([]error, len(changes))
 	room := make(chan struct{}, writers)

@@ -11,8 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// historyOfFiles is how many earlier sets the store remembers, for replicas that were away for long and have lost their memory.
-// They take 67 KB.
+// historyOfFiles is the number of earlier sets that the store records. A replica that was stopped for long and has lost its memory
+// recognises its old set by them. They take 67 KB.
 const historyOfFiles = 1000
 
 var (
@@ -31,9 +31,9 @@ type mark struct {
 // enforce makes the definitions in the store those of the set, unless the set is older than the one in force.
 //
 // It moves the mark first, by compare-and-set. If this process dies after that, some definitions are not written yet: every
-// replica with the same files writes the rest, this one included. A replica that is overtaken by another mark stops, but may have
-// written one definition too many. The replicas whose set is in force check for that, soon after they moved the mark and then
-// every checkEvery, and put it right.
+// replica with the same files writes the rest, this one included. If another replica moves the mark, this replica stops, but it may
+// already have written a definition of the old set. The replicas whose set is in force compare the store with their files, soon
+// after they moved the mark and then every checkEvery, and repair it.
 func (f *Files) enforce(ctx context.Context) error {
 	defer f.show()
 	defer f.remember()

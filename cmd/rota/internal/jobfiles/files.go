@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Config says where the files are, and what the replica remembers of them.
+// Config holds the places of the job files and of the memory of the replica.
 type Config struct {
 	Path    string           // a file, or a directory of files
 	Node    string           // the name of the replica
@@ -44,7 +44,7 @@ type Mirror interface {
 	Limits() []*job.Limit
 }
 
-// Replica is what the files need of their process.
+// Replica is the part of the process that Files uses.
 type Replica interface {
 	// CatchUp waits until the mirror has everything that is in the store now.
 	CatchUp(ctx context.Context) error
@@ -65,16 +65,16 @@ type Files struct {
 	// All of these are owned by Run, once it runs.
 
 	set      *config.Set // the last set without mistakes; nil: none yet
-	mistakes error       // in the files as they are; nil: none
-	logged   string      // the mistakes that the log has
+	mistakes error       // in the present files; nil: none
+	logged   string      // the mistakes that were logged last
 	stamp    snapshot    // of the files when they were read
 	edited   bool        // set is an edit that is not in force yet
 	newer    int64       // a mark with another set is newer than set from this revision on
-	memory   memory      // what the disk has
+	memory   memory      // the content of the memory on disk
 	last     job.Files   // the store's mark at the latest read or write
 	moved    bool        // the last enforce moved the mark
 	behind   string      // why set must not be put in force, until the files change; "": it may
-	unstable bool        // the files keep changing, and are not read until they rest
+	unstable bool        // the files keep changing; they are read when they have not changed for a while
 }
 
 // How the files are watched. The file system reports most changes at once. Polling finds the others: links that were moved
@@ -85,7 +85,7 @@ const (
 	checkEvery = 30 * time.Second // the store is compared with files that are in force
 )
 
-// Open reads the files. It logs mistakes; Run decides what they mean.
+// Open reads the files and logs their mistakes. Only Run returns an error for them.
 func Open(cfg Config, log hclog.Logger) *Files {
 	f := &Files{cfg: cfg, log: log, newer: never}
 	f.load()

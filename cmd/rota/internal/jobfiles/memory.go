@@ -10,8 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/atomicfile"
 )
 
-// memory is what a replica has on its disk about the files that it has read. Without it, the next process would take the files for
-// an edit: a set that lost against another one would win by a restart.
+// memory is the record on a replica's disk of the files that it has read. Without it, the next process would treat the files as an
+// edit. Then a restart would put an older set in force again.
 type memory struct {
 	Hash   string `json:"hash"`             // of the set
 	Edited bool   `json:"edited,omitempty"` // it is an edit that is not in force yet
@@ -21,7 +21,7 @@ type memory struct {
 // never is a revision that no mark reaches.
 const never = math.MaxInt64
 
-// recall applies what an earlier process of this data directory remembered, if that was about the present set.
+// recall applies the memory of an earlier process with this data directory, if it belongs to the present set.
 func (f *Files) recall() {
 	var m memory
 	text, err := os.ReadFile(f.memoryPath())
@@ -37,8 +37,8 @@ func (f *Files) recall() {
 	}
 }
 
-// remember writes what is known of the set, unless that is nothing or on the disk already. If it fails, the next enforce tries
-// again.
+// remember writes the memory of the set to disk. It does nothing if there is no set, or if the disk has the same memory. If it
+// fails, the next enforce tries again.
 func (f *Files) remember() {
 	if f.set == nil || f.newer == never {
 		return

@@ -9,17 +9,17 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// How long files have to rest before they are read. A file that is written in place is incomplete for a while, and the first half
-// of a job file is often a valid job file with fewer jobs. So files rest longer if jobs would be deleted.
+// How long files must stay unchanged before they are read. A file that is written in place is incomplete for a while, and the
+// first half of a job file is often a valid job file with fewer jobs. So the time is longer if jobs would be deleted.
 const (
 	restSwapped  = 250 * time.Millisecond // after atomic replacements only
 	restWritten  = time.Second            // after a file was written in place
 	restDeleting = 3 * time.Second        // after a file was written in place, if jobs that are in force are missing
-	restPatience = 3 * time.Second        // beyond that: the files count as unstable
+	restPatience = 3 * time.Second        // added to the times above: after that, the files count as unstable
 	restPoll     = 50 * time.Millisecond
 )
 
-// settle waits until nobody writes the files any more, and reports whether they may be read. written says that they are known to
+// settle waits until the files do not change any more, and reports whether they may be read. written is true if a file is known to
 // be written in place.
 func (f *Files) settle(ctx context.Context, written bool) bool {
 	rested := rest(ctx, f.cfg.Path, f.stamp, written, f.deletesKnown)
@@ -35,7 +35,7 @@ func (f *Files) settle(ctx context.Context, written bool) bool {
 	return rested
 }
 
-// rest waits until the files at path have not changed for as long as they have to rest, and for restPatience longer at most.
+// rest waits until the files at path have stayed unchanged for the required time. It waits at most restPatience longer than that.
 // before is the last snapshot of them. deletes reports whether jobs that are in force are missing from them. rest returns false
 // if they still change, or if ctx has ended.
 func rest(ctx context.Context, path string, before snapshot, written bool, deletes func() bool) bool {
@@ -77,7 +77,7 @@ func (f *Files) deletes(ctx context.Context) bool {
 	return f.replica.CatchUp(ctx) != nil || f.deletesKnown()
 }
 
-// deletesKnown reports whether jobs that are in force are missing from the files as they are now.
+// deletesKnown reports whether jobs that are in force are missing from the present files.
 func (f *Files) deletesKnown() bool {
 	set, err := config.LoadJobs([]string{f.cfg.Path})
 	if err != nil {

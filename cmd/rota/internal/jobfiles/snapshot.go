@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// snapshot is what the directory entries of the job files show, by name.
+// snapshot holds the directory entries of the job files, by name.
 type snapshot map[string]entry
 
 // entry is one file, or the file that its links lead to.
@@ -45,7 +45,7 @@ func (s snapshot) add(name string) {
 	s[name] = entry{info: info, real: real}
 }
 
-// same reports whether two snapshots show no difference.
+// same reports whether two snapshots are equal.
 func (s snapshot) same(o snapshot) bool { return maps.EqualFunc(s, o, entry.same) }
 
 func (e entry) same(o entry) bool {

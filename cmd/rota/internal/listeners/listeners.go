@@ -15,7 +15,7 @@ const (
 	lookUp  = 2 * time.Second // for one name
 )
 
-// Config says where to look.
+// Config holds the sources of addresses.
 type Config struct {
 	Local []string // addresses, as host:port or URL, at which this machine has processes of rota or etcd
 	// Peers returns the addresses of the other processes. After an error, the last known addresses stay in use.
