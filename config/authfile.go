@@ -51,8 +51,8 @@ func parseAuth(src *source) (auth.File, error) {
 var authKeys = tableOf(auth.File{},
 	key("tokens", mappingsOf(authTokenKeys, checkToken), func(f *auth.File) *[]auth.Token { return &f.Tokens },
 		"[{id: k3j2h8w4q9xz, sha256: …, principal: ci}]",
-		"Tokens by the hashes of their secrets, as `rota token create --for-file` prints them.",
-		zero("No tokens besides those of the store.")),
+		"Tokens by the hashes of their secrets, as `rota token create` prints them.",
+		zero("No token proves a principal.")),
 	key("bindings", mappingsOf(bindingKeys, checkBinding), func(f *auth.File) *[]auth.Binding { return &f.Bindings },
 		"[{principal: ci, role: operator}]", "Which principals and groups have which role, and for which jobs.",
 		zero("Nobody has a role, except by a token that carries one.")),
@@ -134,7 +134,7 @@ func mappingsOf[V any](t table[V], check func(r *reader, n *yaml.Node, v *V)) ki
 
 func checkToken(r *reader, n *yaml.Node, t *auth.Token) {
 	if raw, err := hex.DecodeString(t.Hash); err != nil || len(raw) != sha256.Size {
-		r.fail(child(n, "sha256"), "write the 64 hexadecimal digits that rota token create --for-file prints",
+		r.fail(child(n, "sha256"), "write the 64 hexadecimal digits that rota token create prints",
 			"sha256 is no SHA-256 in hexadecimal")
 	}
 }

@@ -15,7 +15,7 @@ import (
 // pages returns the paths of all pages, the README and its neighbours included.
 func pages(t *testing.T) []string {
 	t.Helper()
-	files := []string{"../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../test/README.md"}
+	files := []string{"../README.md", "../SECURITY.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../test/README.md"}
 	tables, err := filepath.Glob("../test/tables/*.md")
 	if err != nil {
 		t.Fatal(err)

@@ -17,8 +17,8 @@ func newPKICommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pki",
 		Short: "Make the certificates of a cluster",
-		Long: `Make an authority and certificates of it. A certificate names its owner as rota://CLUSTER/KIND/NAME, and serves at both
-ends of a connection. No cluster is asked.`,
+		Long: `Make an authority, and certificates that it signs. A certificate names its owner as rota://CLUSTER/KIND/NAME. It is valid
+for servers and for clients. The commands call no cluster.`,
 		Example: `  rota pki init --cluster prod --dir pki
   rota pki issue q1 --role replica --host q1.internal --dir pki`,
 		Args: takes(),

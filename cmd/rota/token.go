@@ -35,8 +35,8 @@ func newTokenCreateCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create PRINCIPAL",
 		Short: "Make a token, and its entry for auth.file",
-		Long: `Make a token. The first line is the token: give it to its owner, who keeps it in a file that nobody else can read. The
-lines behind it are its entry for auth.file, without the secret. Nothing is stored, and no cluster is asked.`,
+		Long: `Make a token. The first line is the token. Give it to its owner, who keeps it in a file that nobody else can read. The
+other lines are its entry for auth.file, without the secret. The command stores nothing and calls no cluster.`,
 		Example: `  rota token create ci --role operator --jobs 'team-a-*' --expires 2160h
   rota --token-file ~/.config/rota/token jobs`,
 		Args: takes("PRINCIPAL"),

@@ -94,9 +94,11 @@ func commentsOf(path string, text []byte) ([]found, error) {
 var (
 	sentenceEnd = regexp.MustCompile(`[.!?]["')]*(\s+|$)`)
 	markup      = regexp.MustCompile(`^([#>*\-|\s]+|\d+\.\s)`)
+	hidden      = regexp.MustCompile(`(?s)<!--.*?-->`)
 )
 
-// sentencesOf returns the sentences of a Markdown page, those of tables and lists included, without code blocks.
+// sentencesOf returns the sentences of a Markdown page, those of tables and lists included, without code blocks and HTML
+// comments.
 func sentencesOf(path, text string) []found {
 	var list []found
 	code := false
@@ -113,6 +115,9 @@ func sentencesOf(path, text string) []found {
 			paragraph = paragraph[end:]
 		}
 	}
+	text = hidden.ReplaceAllStringFunc(text, func(comment string) string {
+		return strings.Repeat("\n", strings.Count(comment, "\n")) // lines keep their numbers
+	})
 	for i, line := range strings.Split(text, "\n") {
 		trimmed := strings.TrimSpace(line)
 		if strings.HasPrefix(trimmed, "```") {

@@ -14,6 +14,6 @@
 //
 // Guaranteed: an identity without a binding may do nothing. A job outside of every scope of an identity does not exist for it.
 //
-// Not guaranteed: a job that executes commands can read what its operating-system user can read. Run commands as another user
-// (worker.run_as) where authors are not administrators.
+// Not guaranteed: a job that executes commands can read what its operating-system user can read. Such a command
+// runs as the user of its worker: author-command is as strong as that user.
 package auth

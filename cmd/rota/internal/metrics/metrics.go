@@ -78,10 +78,10 @@ func New(from Sources) *Metrics {
 		executing: gauge("rota_attempts_executing", "Attempts that execute here now."),
 		unsent:    gauge("rota_outcomes_unsent", "Outcomes in the journal that the store has not acknowledged."),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "rota_decisions_total", Help: "Decisions of the leader, by what became of them."}, []string{"result"}),
+			Name: "rota_decisions_total", Help: "Decisions of the leader, by result."}, []string{"result"}),
 		attempts: newAttemptCounts(from.Known),
 		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "rota_notifications_total", Help: "Notices of this leader, by notifier and what became of them.",
+			Name: "rota_notifications_total", Help: "Notifications of this leader, by notifier and outcome.",
 		}, []string{"notifier", "outcome"}),
 		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "rota_schedule_lag_seconds", Help: "From when a run was due to when its attempt began here.",
@@ -128,14 +128,14 @@ func gauges(from Sources) []prometheus.Collector {
 			func() float64 {
 				return from.Status().Behind(from.Now()).Seconds()
 			}),
-		gauge("rota_worker_capacity", "Attempts that all workers together may execute at a time; the leader's, 0 elsewhere.",
+		gauge("rota_worker_capacity", "Attempts that all workers together may execute at a time; 0 if this process does not lead.",
 			func() float64 {
 				return float64(from.Status().Load.Capacity)
 			}),
-		gauge("rota_runs_held", "Runs that are with workers and whose time has come; the leader's, 0 elsewhere.", func() float64 {
+		gauge("rota_runs_held", "Runs that are with workers and whose time has come; 0 if this process does not lead.", func() float64 {
 			return float64(from.Status().Load.Held)
 		}),
-		gauge("rota_runs_waiting", "Runs whose time has come and for which no worker has room; the leader's, 0 elsewhere.",
+		gauge("rota_runs_waiting", "Runs whose time has come and for which no worker has room; 0 if this process does not lead.",
 			func() float64 {
 				return float64(from.Status().Load.Waiting)
 			}),
