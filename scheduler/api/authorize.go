@@ -74,6 +74,10 @@ func byOf(r *http.Request, c auth.Caller) string {
 // answer is 401 to an anonymous caller, and 403 to a known one.
 func (s *Server) authorized(doc huma.API, o operation) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
+		if o.peers && proven(ctx.Context()).May(auth.Peer, auth.Object{}) {
+			next(ctx)
+			return
+		}
 		status, detail := s.decide(ctx.Context(), o.right, ctx.Param("job"))
 		if status == 0 {
 			next(ctx)

@@ -209,3 +209,20 @@ func TestAWrongTokenIsNobody(t *testing.T) {
 		t.Errorf("observe refuses: %d", a.status)
 	}
 }
+
+// A replica asks a worker for the output that a client of its own may read. The client may have shown a certificate, which the replica
+// cannot pass on.
+func TestProcessesOfTheClusterReadOutputAlone(t *testing.T) {
+	b := &bearer{}
+	b.Secret = "shared"
+	header := []string{"Authorization", "Bearer " + b.ProcessToken(auth.KindReplica, "q1")}
+	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth = b })
+	if a := ask(t, srv, "GET", "/v1/runs/out-shell/r/logs", "", header...); a.status == 401 || a.status == 403 {
+		t.Errorf("output: got %d %s", a.status, a.text)
+	}
+	for _, o := range [][2]string{{"GET", "/v1/jobs"}, {"GET", "/v1/runs/out-shell/r"}, {"GET", "/v1/events"}, {"POST", "/v1/runs/out-shell/r/retry"}} {
+		if a := ask(t, srv, o[0], o[1], "", header...); a.status != 403 && a.status != 404 {
+			t.Errorf("%v: got %d", o, a.status)
+		}
+	}
+}

@@ -163,6 +163,7 @@ type operation struct {
 	errors                    []int      // besides those that any operation may have
 	parameter                 string     // of the path, if the handler takes it from there; empty for none
 	right                     auth.Right // that the caller needs
+	peers                     bool       // replicas and workers may do it without that right: they ask for a client
 }
 
 func (s *Server) operation(doc huma.API, o operation) huma.Operation {

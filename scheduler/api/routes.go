@@ -188,7 +188,7 @@ func (s *Server) registerRestore(doc huma.API) {
 func (s *Server) registerStreams(doc huma.API) {
 	if s.back.Logs != nil {
 		o := operation{
-			id: "read-logs", right: auth.Read, method: "GET", path: "/v1/runs/{job}/{slot}/logs",
+			id: "read-logs", right: auth.Read, peers: true, method: "GET", path: "/v1/runs/{job}/{slot}/logs",
 			summary: "The output of an attempt", errors: []int{404, 409},
 		}
 		huma.Register(doc, s.streaming(doc, o, "text/plain", "The output, as it was printed"), s.readLogs)
