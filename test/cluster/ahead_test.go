@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestArmedSlotsNeedNoLeader kills the leader between the arming of some slots and their time. No other replica can lead while
-// its lease lasts. The workers start the slots on time by themselves.
+// TestArmedSlotsNeedNoLeader kills the leader after it has armed some slots and before they are due. Until its lease expires,
+// no other replica can lead. The workers start the runs of these slots on time by themselves.
 func TestArmedSlotsNeedNoLeader(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -88,7 +88,7 @@ func TestArmedSlotsNeedNoLeader(t *testing.T) {
 	c.Check(sink.Requests, nil, nil)
 }
 
-// firstWriteOfAnotherTerm returns the first write of a leader of another term after rev.
+// firstWriteOfAnotherTerm returns the first write after rev by a leader whose term is not term.
 func firstWriteOfAnotherTerm(c *Cluster, rev, term int64) history.Version {
 	for _, v := range c.Recorder.Versions() {
 		if v.Rev <= rev {
@@ -104,8 +104,8 @@ func firstWriteOfAnotherTerm(c *Cluster, rev, term int64) history.Version {
 	return history.Version{}
 }
 
-// TestAPauseRecallsWhatIsArmed pauses, edits and deletes jobs between the arming of a slot and its time. None of the armed runs
-// may start.
+// TestAPauseRecallsWhatIsArmed pauses, edits and deletes jobs after their slots were armed and before they are due. No armed
+// run may start.
 func TestAPauseRecallsWhatIsArmed(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -120,7 +120,7 @@ func TestAPauseRecallsWhatIsArmed(t *testing.T) {
 	early := func(string) []string { return []string{"--dispatch-arm-ahead=5s"} }
 	c := Start(t, Config{Binary: binary, Jobs: before, Flags: early})
 	slot := time.Now().Truncate(period).Add(2 * period).UTC()
-	other := int64(7) // an interval in seconds that does not have the slot
+	other := int64(7) // seconds; a job with this interval has no slot at the armed time
 	for slot.Unix()%other == 0 {
 		other++
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Keep records the findings about a history. If the test has failed, or ROTA_TEST_ARTIFACTS is set, it writes
-// the history, a picture, and a page about each inconsistent list of calls, and logs their paths. They are in the folder of
-// ROTA_TEST_ARTIFACTS, in the one of go test -artifacts, or in a new temporary folder.
+// Keep records the violations in v. If the test has failed, or ROTA_TEST_ARTIFACTS is set, Keep writes files and logs their
+// paths. The files are the history, a picture, and a page about each inconsistent list of calls. Their folder is
+// ROTA_TEST_ARTIFACTS, or the folder of go test -artifacts, or a new temporary folder.
 func Keep(t testing.TB, h history.History, v history.Verdict) {
 	t.Helper()
 	Unforgiven(t, v.Violations...)
@@ -66,7 +66,7 @@ func artifacts(t testing.TB) (string, error) {
 		return dir, os.MkdirAll(dir, 0o700)
 	}
 	if f := flag.Lookup("test.artifacts"); f != nil && f.Value.String() == "true" {
-		return t.ArtifactDir(), nil // otherwise this folder is removed after the test
+		return t.ArtifactDir(), nil // without -artifacts, go test removes this folder after the test
 	}
 	//nolint:usetesting // The files must outlive the test.
 	return os.MkdirTemp("", "rota-"+filepath.Base(t.Name())+"-")

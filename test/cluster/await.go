@@ -18,7 +18,7 @@ func Await(t testing.TB, limit time.Duration, what string, ok func() bool) {
 
 // Within reports whether ok holds within limit.
 func Within(limit time.Duration, ok func() bool) bool {
-	// This is the poll of all tests of clusters.
+	// All tests of clusters poll in this loop.
 	for deadline := time.Now().Add(limit); ; time.Sleep(poll) {
 		if ok() {
 			return true
@@ -29,7 +29,7 @@ func Within(limit time.Duration, ok func() bool) bool {
 	}
 }
 
-// Let lets time pass in which the cluster works, with or without a fault. Use it where the length itself is part of the test, for
+// Let waits for d while the cluster works, with or without a fault. Use it where the length itself is part of the test, for
 // example the length of a fault. To wait for a condition, use Await.
 func Let(d time.Duration) {
 	// The caller needs a length of time and has no condition to poll.

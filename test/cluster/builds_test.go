@@ -26,8 +26,8 @@ var buildFault = sync.OnceValues(func() (string, error) {
 	return build("rota-faultclock", "-tags=faultclock")
 })
 
-// faultBinary returns a rota whose clock a test can set: cmd/rota/clock_fault.go. ROTA_TEST_FAULT_BINARY names one that exists
-// already.
+// faultBinary returns the path of a rota binary whose clock a test can set: see cmd/rota/clock_fault.go. ROTA_TEST_FAULT_BINARY
+// names such a binary that exists already.
 func faultBinary(t *testing.T) string {
 	t.Helper()
 	path, err := buildFault()

@@ -21,7 +21,8 @@ type standing struct {
 	lease int64
 }
 
-// queue waits until all replicas are in the election and as accepts the queue, the first in the queue first.
+// queue waits until all replicas have a key in the election and as accepts these keys. It returns them in the order of the
+// queue.
 func queue(t *testing.T, c *Cluster, what string, as func(q []standing) bool) (q []standing) {
 	t.Helper()
 	nodes := make(map[string]*Node)
@@ -49,9 +50,9 @@ func queue(t *testing.T, c *Cluster, what string, as func(q []standing) bool) (q
 	return q
 }
 
-// harmCandidates deletes keys and revokes leases of waiting candidates, alone and together with those before them. A candidate
-// that lost its key queues again behind the others, and leads in its turn. A turn without a key is no term. No candidate waits
-// for a dead one for longer than its lease.
+// harmCandidates deletes keys and revokes leases of waiting candidates, alone and together with the candidates before them. A
+// candidate that lost its key queues again at the end, and leads when its turn comes. A candidate without a key starts no term.
+// No candidate waits for a dead candidate for longer than its lease.
 func harmCandidates(t *testing.T, c *Cluster) {
 	t.Helper()
 	dead := make(map[int64]string) // names of candidates whose keys were deleted before they led, by revision
@@ -94,7 +95,7 @@ func harmCandidates(t *testing.T, c *Cluster) {
 			remove(t, c, leader.key)
 		}},
 	} {
-		// Stopping the member that leads etcd costs an election and the leases of all.
+		// If the member that leads etcd stops, etcd must elect again, and all nodes may lose their leases.
 		for c.StoreLeader() == q[1].node {
 			back := q[1].node
 			remove(t, c, q[1].key)
@@ -123,7 +124,7 @@ func harmCandidates(t *testing.T, c *Cluster) {
 		}
 	}
 
-	// A candidate that lost its key earlier wins in its turn.
+	// The candidate that lost its key earlier wins when its turn comes.
 	Await(t, 20*time.Second, "etcd is led by another replica", func() bool { return c.StoreLeader() != q[0].node })
 	fell := time.Now()
 	q[0].node.Kill()
@@ -144,7 +145,7 @@ func harmCandidates(t *testing.T, c *Cluster) {
 func revoke(t *testing.T, c *Cluster, lease int64) {
 	t.Helper()
 	args := []string{"etcdctl", "--endpoints=" + c.Endpoints()[0], "lease", "revoke", fmt.Sprintf("%x", lease)}
-	// While etcd's leadership moves, etcd may lose a request, and reports it after five seconds.
+	// While etcd elects a leader, it may lose a request. It reports the loss after five seconds.
 	Await(t, 20*time.Second, "the lease is revoked", func() bool {
 		out, code := Command(t, binary, args...)
 		return code == 0 || strings.Contains(out, "lease not found")

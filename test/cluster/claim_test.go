@@ -12,9 +12,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestTwoWorkersClaim makes two workers claim the same runs at the same instant. Each run that was armed at one worker is also
-// given to the other, as by a leader that considers the first lost, and the first does not learn it. The claim of the present
-// worker wins. The other claim is rejected, and that worker executes and writes nothing.
+// TestTwoWorkersClaim makes two workers claim the same runs at the same instant. Each run is armed at one worker and then given
+// to another, as by a leader that considers the first worker lost. The first worker does not learn this. The store accepts the
+// claim of the worker that the record names. It rejects the other claim, and that worker executes and writes nothing.
 func TestTwoWorkersClaim(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestTwoWorkersClaim(t *testing.T) {
 	}
 }
 
-// handOver gives an armed run to another worker, as a leader does, unless it has changed meanwhile.
+// handOver gives an armed run to another worker, as a leader does. ok is false if the record has changed meanwhile.
 func handOver(t *testing.T, c *Cluster, r job.Run, to string) (next job.Run, ok bool) {
 	t.Helper()
 	presence, definition := c.Recorder.VersionsOf("workers/"+to), c.Recorder.VersionsOf("jobs/"+r.Job)

@@ -14,7 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// faultClock is the variable with which a build with the tag faultclock finds the file with the error of its clock.
+// faultClock is an environment variable with the path of a file. The file has the error of the clock. Only a build with the tag
+// faultclock reads it.
 const faultClock = "FAULT_CLOCK_FILE"
 
 // setClock sets the error of a node's clock; 0 makes it right.
@@ -49,7 +50,7 @@ func TestClocksDiffer(t *testing.T) {
 	for i := range 12 {
 		jobs[fmt.Sprintf("post-%02d", i)] = post
 	}
-	// Every first attempt of these fails, so that its worker computes when the next one is due.
+	// The first attempt of each run of these jobs fails. So a worker computes when the next attempt is due.
 	const pause = 2 * time.Second
 	again := post
 	again.Every, again.Overlap = job.Duration(2*time.Second), job.OverlapAllow
@@ -86,7 +87,7 @@ func TestClocksDiffer(t *testing.T) {
 	saysSkewed(t, third)
 	workedOn(t, c, third, -wrong)
 
-	// It starts with a wrong clock, and does not lead when the leader stops.
+	// The third replica starts with a wrong clock, and does not lead when the leader stops.
 	third.Terminate()
 	third.Start()
 	saysSkewed(t, third)
@@ -107,7 +108,8 @@ func TestClocksDiffer(t *testing.T) {
 			t.Errorf("run %s was skipped: %s", r.Name(), r.Reason)
 		}
 	}
-	// A worker with a wrong clock knows the leader's clock by its orders, which were under way for a moment.
+	// A worker with a wrong clock learns the leader's time from the leader's orders. An order takes a moment to arrive, so the
+	// worker's estimate is wrong by that moment.
 	const underway = 100 * time.Millisecond
 	gaps(t, sink.Requests(), "again-", pause-underway, pause+20*time.Second)
 }
@@ -121,7 +123,7 @@ func saysSkewed(t *testing.T, n *Node) {
 	})
 }
 
-// workedOn waits until the node has executed runs by its wrong clock.
+// workedOn waits until the node has executed more than ten runs whose start times show its wrong clock.
 func workedOn(t *testing.T, c *Cluster, n *Node, wrong time.Duration) {
 	t.Helper()
 	Await(t, 20*time.Second, n.Name+" works by its wrong clock", func() bool {
@@ -135,7 +137,7 @@ func workedOn(t *testing.T, c *Cluster, n *Node, wrong time.Duration) {
 	})
 }
 
-// other returns the replica that is neither of the two.
+// other returns the replica that is neither a nor b.
 func other(c *Cluster, a, b *Node) *Node {
 	for _, n := range c.Replicas() {
 		if n != a && n != b {
@@ -145,7 +147,7 @@ func other(c *Cluster, a, b *Node) *Node {
 	return nil
 }
 
-// early reports effects before their slots.
+// early fails the test for each effect that arrived before its slot.
 func early(t *testing.T, effects []history.Effect) {
 	t.Helper()
 	for _, e := range effects {
@@ -156,7 +158,8 @@ func early(t *testing.T, effects []history.Effect) {
 	}
 }
 
-// gaps checks that the attempts of the runs of certain jobs are apart by some time, counted from the end of the first.
+// gaps checks the time from the end of an attempt to the arrival of the next attempt of the same run. It must be from least to
+// most, for all jobs whose names begin with prefix.
 func gaps(t *testing.T, effects []history.Effect, prefix string, least, most time.Duration) {
 	t.Helper()
 	last := make(map[string]history.Effect)

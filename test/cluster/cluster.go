@@ -39,10 +39,11 @@ type Cluster struct {
 	JobFile  string
 	Recorder *Recorder
 	Client   *client.Client // uses any replica
-	// Calls has the requests of the clients of Node.Record. If there are any, runs with another key are a violation.
+	// Calls has the requests of all clients that Node.Record returned. If it is not empty, a run with a key that no request has
+	// is a violation.
 	Calls history.Calls
-	// Recovery is how long after a fault slots may be late because of it, for jobs with a Tolerance. Zero:
-	// history.DefaultRecovery.
+	// Recovery is how long after the end of a fault a slot may be late because of the fault, for jobs with a Tolerance. Zero
+	// means history.DefaultRecovery.
 	Recovery time.Duration
 	// PutBack are keys whose earlier version the test wrote again: see history.History.
 	PutBack map[string]bool
@@ -68,7 +69,7 @@ func Start(t testing.TB, cfg Config) *Cluster {
 	return launch(t, cfg, (*Cluster).makeReplicas)
 }
 
-// launch is Start with the replicas of makeReplicas.
+// launch does the same as Start, with the replicas that makeReplicas adds to the cluster.
 func launch(t testing.TB, cfg Config, makeReplicas func(*Cluster)) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, cfg: cfg, Dir: t.TempDir()}
@@ -99,7 +100,7 @@ func launch(t testing.TB, cfg Config, makeReplicas func(*Cluster)) *Cluster {
 // mark returns the environment variable of all processes of the cluster. Watchdogs and jobs inherit it.
 func (c *Cluster) mark() string { return "CLUSTER_UNDER_TEST=" + c.Dir }
 
-// checkPorts checks that no process of the cluster outlives it.
+// checkPorts checks that all ports of the cluster are free and that none of its processes runs.
 func (c *Cluster) checkPorts() {
 	for _, n := range c.nodes {
 		for _, port := range n.ports {

@@ -141,7 +141,7 @@ func (n *Node) replace(binary string, args []string) {
 	}
 }
 
-// awaitRequests waits until jobs have made a hundred requests more.
+// awaitRequests waits until jobs have sent a hundred more requests to sink.
 func awaitRequests(t *testing.T, sink *Sink) {
 	t.Helper()
 	before := len(sink.Requests())

@@ -15,8 +15,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestWorkersDiskIsFull fills the disk with a worker's journal and output while runs execute there. Their outcomes are not
-// lost, no new run starts there, and the worker reports the full disk until there is room.
+// TestWorkersDiskIsFull fills the disk that holds a worker's journal and output, while runs execute there. Their outcomes are
+// not lost. Until there is room again, the worker starts no new run and reports the full disk.
 func TestWorkersDiskIsFull(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestWorkersDiskIsFull(t *testing.T) {
 	disk := smallDisk(t, "8m")
 	ledger := NewLedger(t)
 	gate := t.TempDir() + "/go"
-	// The output of each is larger than a page of the journal.
+	// Each run prints more bytes than a page of the journal has.
 	talk := "while [ ! -e " + gate + " ]; do sleep 0.05; done; head -c 40000 /dev/zero | tr '\\0' x"
 	c := Start(t, Config{Binary: binary, Replicas: 1, Flags: idle, Jobs: map[string]job.Spec{
 		"talk": {Shell: ledger.Shell(talk), Overlap: job.OverlapAllow},
@@ -169,7 +169,7 @@ func fillDisk(t *testing.T, dir string) (path string) {
 	return path
 }
 
-// needs skips a test whose machine lacks something, or fails it if ROTA_CI=1.
+// needs skips the test, or fails it if ROTA_CI=1. what names the thing that this machine lacks.
 func needs(t *testing.T, what string) {
 	t.Helper()
 	if os.Getenv("ROTA_CI") != "" {

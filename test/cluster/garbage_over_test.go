@@ -16,9 +16,9 @@ import (
 )
 
 // TestGarbageOverGoodRecords writes garbage over records in use, of each kind. No process ends, the keys are reported, and
-// everything else continues. The owners of presences, cursors and limits repair them, and a limit and a pause stay in force
-// meanwhile. An outcome waits for the record of its run. A record that is put back or deleted continues as if nothing had
-// happened.
+// everything else continues. The owners of presences, cursors and limits repair them. Meanwhile a limit and a pause stay in
+// force. While the record of a run is unreadable, its outcome waits. When the test has put a record back or deleted it, its job
+// continues as if nothing had happened.
 func TestGarbageOverGoodRecords(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -157,7 +157,7 @@ func TestGarbageOverGoodRecords(t *testing.T) {
 	paused.putBack(t, c)
 	c.gate("resumed", c.Client.ResumeAll)
 
-	// After a minute the leader asks a present worker for runs that it has not started.
+	// After a minute, the leader asks a present worker to return the runs that it has not started.
 	for _, name := range []string{"later", "ahead"} {
 		Await(t, 90*time.Second, "the run of "+name+" ends", func() bool { return onlyRun(t, c, name).State == job.Succeeded })
 	}
@@ -184,14 +184,14 @@ func requestsOf(sink *Sink) map[string]int {
 	return n
 }
 
-// spoil is garbage over one record.
+// spoil is one record that the test has overwritten with garbage.
 type spoil struct {
 	key    string // without the prefix
 	before string
-	rev    int64 // revision of the garbage
+	rev    int64 // revision of the latest write by the test
 }
 
-// spoilRecord writes garbage over a record, if is accepts the record.
+// spoilRecord overwrites a record with garbage. It fails the test if is rejects the record's value.
 func spoilRecord(t *testing.T, c *Cluster, key, value string, is func([]byte) bool, opts ...clientv3.OpOption) *spoil {
 	t.Helper()
 	s := &spoil{key: key}
@@ -222,7 +222,7 @@ func (s *spoil) awaitCure(t *testing.T, c *Cluster, limit time.Duration) {
 	})
 }
 
-// putBack writes the former record back. No other write may have come in between.
+// putBack writes the former record back. It fails the test if another write came after the garbage.
 func (s *spoil) putBack(t *testing.T, c *Cluster) {
 	t.Helper()
 	if !s.write(t, c, s.rev, s.before) {
@@ -230,7 +230,7 @@ func (s *spoil) putBack(t *testing.T, c *Cluster) {
 	}
 }
 
-// write replaces the write of the test at rev, and reports whether that was still in place.
+// write writes value over the revision rev of the record. It reports false if the record has another revision.
 func (s *spoil) write(t *testing.T, c *Cluster, rev int64, value string, opts ...clientv3.OpOption) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)

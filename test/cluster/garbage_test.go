@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// garbage is what people and later versions write in place of records.
+// garbage has values that people or later versions of rota may write in place of a record, each with a name.
 var garbage = map[string]string{
 	"noise":  "\xff\xfe{\"name\":",
 	"empty":  "",
@@ -77,7 +77,7 @@ func TestGarbageUnderEveryKey(t *testing.T) {
 			unnamed = nil
 			named := quarantined(t, n)
 			for _, key := range sortedKeys(byHand) {
-				// A candidate without a lease matters only when it is the first, and is removed then.
+				// A candidate without a lease blocks the election only when it is first in the queue. Rota removes it then.
 				election := strings.HasPrefix(key, Prefix+"/election/")
 				if !named[key] && !election && stands(t, c, key) {
 					unnamed = append(unnamed, key)
@@ -194,7 +194,7 @@ func remove(t *testing.T, c *Cluster, key string) {
 	}
 }
 
-// stands reports whether a key still exists: rota removes keys that are in its way.
+// stands reports whether a key still exists. Rota itself removes a key that blocks it.
 func stands(t *testing.T, c *Cluster, key string) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

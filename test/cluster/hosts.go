@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Host is a machine of its own, as seen by processes and the network.
+// Host is a machine, or an isolated part of this machine with its own network address.
 type Host struct {
 	Name string
 	Addr string   // address for the test
@@ -25,9 +25,9 @@ func (h Host) Process(t testing.TB, binary, name string, args ...string) *Proces
 
 // Place says where the replicas of a cluster and its store run.
 type Place struct {
-	Hosts []Host // one replica on each, with its name
-	// Endpoints returns the URLs by which a replica reaches an external etcd. The test reaches it at those of Config.Etcd. Nil:
-	// the replicas embed one.
+	Hosts []Host // one replica on each; the replica has the host's name
+	// Endpoints returns the URLs by which a replica on the host reaches an external etcd. The test itself uses the URLs in
+	// Config.Etcd. Nil: the replicas embed etcd.
 	Endpoints func(host string) []string
 }
 

@@ -59,7 +59,7 @@ func (b *Inbox) Hang(on bool) {
 	b.hangs = on
 }
 
-// Asked returns the number of requests while it hung.
+// Asked returns the number of requests that arrived while b hung.
 func (b *Inbox) Asked() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

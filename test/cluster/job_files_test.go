@@ -13,9 +13,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestOldJobFilesRejoin edits the job files of replicas that have one each, while one replica is down. When that one comes back
-// with its old file, it does not undo the newer ones, and all report the difference. Then an edit breaks the file of one
-// replica, and later of all. The jobs in force stay, and the error is shown with its line.
+// TestOldJobFilesRejoin gives each replica its own job file, and edits the files while one replica is down. When this replica
+// comes back with its old file, it does not undo the newer ones, and all replicas report the difference. Then an edit breaks
+// the file of one replica, and later of all. The jobs in force stay, and the error is shown with its line.
 func TestOldJobFilesRejoin(t *testing.T) {
 	row(t)
 	t.Parallel()

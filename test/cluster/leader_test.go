@@ -35,7 +35,7 @@ func TestLeaderKilledUnderLoad(t *testing.T) {
 	}
 	c := Start(t, Config{Binary: binary, Jobs: jobs})
 
-	// A quarter of the time passes without a fault, and as much between the faults.
+	// calm is the time before the first fault, and from each fault to the next one.
 	calm := load / 4
 	Let(calm)
 	if n := len(c.Recorder.Runs("")); n < 100*int(calm.Seconds()) {
@@ -46,7 +46,7 @@ func TestLeaderKilledUnderLoad(t *testing.T) {
 	for i, harm := range []func(*Node){(*Node).Kill, (*Node).Terminate, (*Node).Kill} {
 		leader := c.Leader()
 		killed := i != 1
-		if killed { // etcd's own election is not measured; rota sees to it that one death costs one election
+		if killed { // keep etcd's own election out of the measurement
 			Await(t, 20*time.Second, "etcd is led by another replica", func() bool { return c.StoreLeader() != leader })
 		}
 		busy := 0
@@ -84,14 +84,16 @@ func TestLeaderKilledUnderLoad(t *testing.T) {
 	reportLateness(t, effects)
 }
 
-// provenDeath bounds, on a busy machine, the time until the death of a process that is proven dead has an effect. A lease would
-// last for at least four fifths of its TTL, because it was renewed within the last fifth.
+// provenDeath is the most time that may pass, on a busy machine, until rota acts on the death of a process that it has proven
+// dead. Without a proof, rota would wait for the lease. A lease is renewed every fifth of its TTL, so it would last for at
+// least four fifths of its TTL.
 const provenDeath = electionTTL / 2
 
 // startTime is about the time that a cluster needs to start.
 const startTime = 5 * time.Second
 
-// executing counts the attempts that a worker executes, by the API. The recorder would take longer than an attempt.
+// executing counts the attempts that a worker executes. It asks the API, because the recorder may be later than the end of an
+// attempt.
 func executing(c *Cluster, worker string) (n int) {
 	list, err := c.Client.Runs(c.t.Context(), client.RunFilter{States: []job.State{job.Running}, Limit: 1000}, "")
 	if err != nil {
@@ -105,7 +107,7 @@ func executing(c *Cluster, worker string) (n int) {
 	return n
 }
 
-// lost counts the attempts with a lost worker.
+// lost counts the attempts whose worker was lost.
 func lost(c *Cluster) (n int) {
 	for _, r := range c.Recorder.Runs("") {
 		n += r.LostAttempts()

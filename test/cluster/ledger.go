@@ -34,8 +34,8 @@ func (l *Ledger) Shell(work string) string {
 	return fmt.Sprintf(line, "begin") + "; " + work + "; " + fmt.Sprintf(line, "end")
 }
 
-// Working returns the text of a shell job that works for a time and writes a line now and then. So the test sees how long a
-// killed one lived.
+// Working returns the text of a shell job that works for a time and writes a line at short intervals. If the job is killed, the
+// last line shows the test how long it lived.
 func (l *Ledger) Working(lasts time.Duration) string {
 	const pace = 250 * time.Millisecond
 	work := fmt.Sprintf(`for i in $(seq %d); do sleep %.2f; `, lasts/pace, pace.Seconds()) + fmt.Sprintf(l.line(), "alive") + "; done"
@@ -57,7 +57,7 @@ func (l *Ledger) Effects() (effects []history.Effect) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	type execution struct { // a token may occur in several jobs
+	type execution struct { // runs of several jobs may have the same token
 		run   string
 		token int64
 	}

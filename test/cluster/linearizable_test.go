@@ -35,8 +35,8 @@ func TestCallsAreLinearizable(t *testing.T) {
 	killed.Start()
 	c.WaitReady()
 
-	// It is back and does not lead rota or etcd. A member that leads etcd and is paused for this long costs all nodes their
-	// leases.
+	// The killed replica is back, and leads neither rota nor etcd. If a member that leads etcd were paused for this long, all
+	// nodes would lose their leases.
 	follower := killed
 	Await(t, 20*time.Second, "etcd is led by another replica", func() bool { return c.StoreLeader() != follower })
 	if c.Leader() == follower {

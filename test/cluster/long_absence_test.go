@@ -26,7 +26,7 @@ func TestDownForTwoWeeks(t *testing.T) {
 	}
 	backlog := spec(5*time.Second, job.MissedAll, 0, planner.MaxQueued+50)
 	backlog.Overlap, backlog.Workers = job.OverlapAllow, only("late") // that worker does not exist yet
-	// Number of made-up slots of the two weeks.
+	// How many slots of the two weeks each job must make up for.
 	jobs := map[string]struct {
 		spec        job.Spec
 		least, most int

@@ -89,7 +89,7 @@ func row(t *testing.T) {
 	again(t)
 }
 
-// measures marks a row that measures a speed and asserts nothing that others do not. It is left out where time is short.
+// measures marks a row that measures a speed. Other tests check the same promises, so it is skipped where time is short.
 func measures(t *testing.T) {
 	t.Helper()
 	if os.Getenv("ROTA_FAULTS") == "rest" {

@@ -13,8 +13,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestOrdersAreDeliveredTwice copies every order of a leader, to the same worker and to another one, at once and after it has
-// been closed. Each run is executed once.
+// TestOrdersAreDeliveredTwice copies every order of a leader, to the same worker and to another one. It copies at once, and
+// again after the order has been closed. Each run is executed once.
 func TestOrdersAreDeliveredTwice(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -37,7 +37,7 @@ func TestOrdersAreDeliveredTwice(t *testing.T) {
 			if ev.Type == clientv3.EventTypeDelete || strings.HasPrefix(id, "copy-") {
 				continue
 			}
-			for _, w := range workers { // the copies have other ids, or the second would replace the first
+			for _, w := range workers { // each copy has its own id; with the same id, the second would replace the first
 				put(t, c, fmt.Sprintf("%s/queues/%s/copy-%s", Prefix, w, id), string(ev.Kv.Value))
 				copies++
 			}

@@ -53,7 +53,7 @@ func (o *orders) run(ctx context.Context, client *history.Client, chance *rand.R
 		asking, cancel := context.WithTimeout(ctx, 2*time.Second)
 		switch what, run := chance.IntN(14), o.some(chance); {
 		case what < 3 || run == "":
-			// The key that other clients use at about this time: one call creates the run, and the others find it.
+			// All clients use the same key at about the same time. The first call creates the run, and the others find it.
 			key := fmt.Sprint("order-", int(time.Since(o.began)/(300*time.Millisecond)))
 			if v, _, err := client.Submit(asking, ClientsSubmit, api.RunRequest{Key: key}); err == nil {
 				o.add(v.Ref)

@@ -113,7 +113,7 @@ func TestOutcomeOutlivesItsWorker(t *testing.T) {
 	}
 	w.Kill()
 	w.Start()
-	Await(t, 20*time.Second, "w1 answers again", func() bool { // otherwise the replica that continues proves it dead
+	Await(t, 20*time.Second, "w1 answers again", func() bool { // otherwise a replica that continues before would prove w1 dead
 		_, _, err := w.Client.Ready(t.Context())
 		return err == nil
 	})
@@ -138,7 +138,7 @@ func TestOutcomeOutlivesItsWorker(t *testing.T) {
 	}
 }
 
-// journalled returns the number of outcomes in a node's journal. The journal is locked, so it reads a copy.
+// journalled returns the number of outcomes in a node's journal. The node has locked the journal, so journalled reads a copy.
 func journalled(t *testing.T, c *Cluster, n *Node) (outcomes int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(c.Dir, n.Name, "journal.db"))

@@ -28,8 +28,8 @@ func TestPausedLeaderIsFenced(t *testing.T) {
 			HTTP: &job.HTTP{URL: sink.URL(), Method: "POST"},
 		}
 	}
-	// Nothing is armed ahead, and slots are due all the time. So the leader writes when it is stopped, and wants to write when
-	// it continues.
+	// Nothing is armed ahead, and slots are due all the time. So the leader has writes under way when it is stopped, and has
+	// more to write when it continues.
 	c := Start(t, Config{Binary: binary, Jobs: jobs, Flags: func(string) []string { return []string{"--dispatch-arm-ahead=0s"} }})
 	Await(t, 20*time.Second, "jobs run", func() bool { return len(sink.Requests()) > 40 })
 	type fall struct{ term, resumed int64 }
@@ -53,18 +53,18 @@ func TestPausedLeaderIsFenced(t *testing.T) {
 	}
 }
 
-// pauseLeader stops the leader for three times its lease. It returns the leader's term, the revision of the store when it
-// continued, and whether a write of it was then rejected or had an unknown outcome.
+// pauseLeader stops the leader for three times its lease and then continues it. It returns the leader's term and the revision
+// of the store at that time. wrote reports whether a write of this leader was then rejected or had an unknown outcome.
 func pauseLeader(t *testing.T, c *Cluster) (term, resumed int64, wrote bool) {
 	t.Helper()
 	paused := c.Leader()
-	// Its member does not lead etcd. A member that does, and is paused for this long, costs all nodes their leases.
+	// Its member does not lead etcd. If a member that leads etcd were paused for this long, all nodes would lose their leases.
 	Await(t, 20*time.Second, "etcd is led by another replica", func() bool { return c.StoreLeader() != paused })
 	term = termOf(c)
 	const failed = `rota_decisions_total{result="failed"}`
 	failures := paused.Metric(failed)
 
-	// In the middle of its decisions, so that it continues with writes under way.
+	// Stop the leader in the middle of its decisions, so that it has writes under way when it continues.
 	stopped := time.Now().Truncate(time.Second).Add(time.Second + 3*time.Millisecond)
 	Let(time.Until(stopped))
 	paused.Stop()
@@ -93,8 +93,8 @@ func pauseLeader(t *testing.T, c *Cluster) (term, resumed int64, wrote bool) {
 	return term, resumed, paused.Metric(failed) > failures
 }
 
-// TestShortPauses stops the leader and a worker for less than half of their leases, which costs nothing, for half, and for a
-// whole lease. Whether they keep or lose their lease, no run is repeated or missing.
+// TestShortPauses stops the leader and a worker for less than half of a lease, for half, and for a whole lease. The shortest
+// pause has no effect. After the others a process may have kept or lost its lease, but no run is repeated or missing.
 func TestShortPauses(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestShortPauses(t *testing.T) {
 	for _, length := range []time.Duration{short, electionTTL / 2, electionTTL} {
 		leader := c.Leader()
 		for _, n := range []*Node{leader, worker} {
-			// Stopping the member that leads etcd costs an election.
+			// If the member that leads etcd stops, etcd must elect again.
 			Await(t, 20*time.Second, "etcd is led by another replica", func() bool { return c.StoreLeader() != n })
 			before, sessions := termOf(c), workerSessions(c)
 			Await(t, 10*time.Second, n.Name+" executes something", func() bool { return executing(c, n.Name) > 0 })

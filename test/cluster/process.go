@@ -18,7 +18,7 @@ import (
 type Process struct {
 	Name string
 	Args []string // arguments of every start
-	Env  []string // variables in addition to ours
+	Env  []string // environment variables, in addition to those of the test
 
 	t      testing.TB
 	binary string

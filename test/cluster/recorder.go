@@ -37,7 +37,7 @@ func NewRecorder(t testing.TB, prefix string, endpoints []string) *Recorder {
 	return resume(t, prefix, endpoints, nil, 0)
 }
 
-// resume records from the oldest available revision at or after rev. past are the versions from before.
+// resume records from the oldest available revision at or after rev. past has the versions that an earlier recorder recorded.
 func resume(t testing.TB, prefix string, endpoints []string, past []history.Version, rev int64) *Recorder {
 	t.Helper()
 	r := &Recorder{t: t, client: Dial(t, endpoints), prefix: prefix, latest: make(map[string][]history.Version), open: make(map[string]job.State)}
@@ -120,7 +120,7 @@ func (r *Recorder) record(resp clientv3.WatchResponse) {
 	}
 }
 
-// add records a version. The caller has locked r.mu, or no other goroutine has r.
+// add records a version. The caller has locked r.mu, or no other goroutine uses r yet.
 func (r *Recorder) add(v history.Version) {
 	r.versions = append(r.versions, v)
 	r.latest[v.Key] = append(r.latest[v.Key], v)

@@ -85,7 +85,7 @@ func (c *Cluster) AddWorker(name string, flags ...string) *Node {
 		"--log-format=text", "--worker-shutdown-grace=3s", allowWorker,
 	}, flags...))
 	n.ports = []int{port}
-	c.t.Cleanup(c.checkQueues) // while the worker runs
+	c.t.Cleanup(c.checkQueues) // runs before the clean-up that ends the worker
 	n.Start()
 	Await(c.t, 20*time.Second, name+" is present", func() bool {
 		ws, err := c.Client.Workers(c.t.Context())

@@ -47,7 +47,7 @@ func TestRestartGoesOn(t *testing.T) {
 		t.Errorf("an interrupted rota dev took %v to end, want at most 8 s: 3 s of grace, and the rest", took)
 	}
 	t.Logf("ended %v after the interrupt", took.Round(10*time.Millisecond))
-	// Its end cost the long run its worker, because its grace period is shorter than the run.
+	// When rota dev ended, it killed the attempt of the long run, because its grace period is shorter than the run.
 	c.Harm(history.Fault{Kind: history.Kill, Node: "q1", At: time.Now()})
 	if left := Processes(t, "sleep "+mark); len(left) > 0 {
 		t.Errorf("processes live on: %q", left)

@@ -14,9 +14,10 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// TestRestoredStoreWaits puts the store back. One case uses a copy that was made while the store was stopped. The other case
-// restores a snapshot of a store in use, by the how-to page. No replica leads, no worker works, and nothing is written until an operator accepts it.
-// Then the slots since the copy are missed ones, and all continues.
+// TestRestoredStoreWaits puts the store back to an earlier state. One case uses a copy that was made while the store was
+// stopped. The other case restores a snapshot of a store in use, as the how-to page says. Until an operator accepts the
+// restored store, no replica leads, no worker works, and nothing is written. Then the slots since the copy count as missed, and
+// everything continues.
 func TestRestoredStoreWaits(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -39,7 +40,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 		}
 		etcd.finish()
 	}
-	// Each node that knows the store waits until it is accepted at one of them.
+	// Each node that knows the store waits until an operator accepts the store at one of the nodes.
 	accept := func(at *Node, why string) (asked int) {
 		t.Helper()
 		asked = len(sink.Requests())
@@ -104,7 +105,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 	}
 	t.Logf("fault: the store is put back by %d runs", lost)
 	etcd.begin()
-	c.Recorder.end() // it has records that no longer exist
+	c.Recorder.end() // the old recorder has records that no longer exist
 	c.Recorder = NewRecorder(t, Prefix, c.Endpoints())
 	asked := accept(c.Replicas()[0], "the store was restored")
 
@@ -117,7 +118,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 	c.Recorder.end()
 	taken, bumped := restoreSnapshot(t, file, etcd.dir)
 	past, at := upTo(c.Recorder.Versions(), taken)
-	for _, n := range nodes { // no node has their active runs any more
+	for _, n := range nodes { // the restored store has no record of the active runs of any node
 		c.Harm(history.Fault{Kind: history.Kill, Node: n.Name, At: at})
 	}
 	kept = claimedIn(past, append(kept, sink.Requests()[asked:]...))
@@ -128,7 +129,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 	c.Check(func() []history.Effect { return append(slices.Clone(kept), sink.Requests()[asked:]...) }, nil, nil)
 }
 
-// upTo returns the versions up to a revision, and when the recorder got the last of them.
+// upTo returns the versions up to a revision, and the time when the recorder got the last of them.
 func upTo(versions []history.Version, rev int64) (some []history.Version, at time.Time) {
 	for _, v := range versions {
 		if v.Rev <= rev {

@@ -71,7 +71,8 @@ func TestFailingJobKeepsItsCadence(t *testing.T) {
 	gaps(t, told, "again-", pause-killing, time.Minute)
 }
 
-// killing is how much earlier than its pause a retry may come: its worker was killed after the answer and before its report.
+// killing is how much earlier than its pause a retry may come. This happens if the worker was killed after the target answered
+// and before the worker reported the outcome.
 const killing = 100 * time.Millisecond
 
 // TestDelayedRunsOnce submits delayed runs, some of which fail first, and kills and restarts all nodes while the runs become
@@ -164,8 +165,8 @@ func TestDelayedRunsOnce(t *testing.T) {
 	}
 }
 
-// TestCursorIsRewound puts cursors of jobs back to an earlier value, as a failover with stale state or an operator does. No run
-// of the slots behind them is repeated, and later slots run as before.
+// TestCursorIsRewound sets cursors of jobs back to an earlier value. A failover with stale state, or an operator, may do the
+// same. No run of a slot after the earlier value is repeated, and later slots run as before.
 func TestCursorIsRewound(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -190,7 +191,7 @@ func TestCursorIsRewound(t *testing.T) {
 	asked := len(sink.Requests())
 	Await(t, 20*time.Second, "jobs run on", func() bool { return len(sink.Requests()) > asked+30 })
 	leader, term := c.Leader(), termOf(c)
-	for range 5 { // so that the next leader finds them so: it repeats until no slot, of which there is one each second, comes between
+	for range 5 { // the next leader must find old cursors; repeat if the leader has moved one meanwhile, as it does each second
 		rewind()
 		c.Recorder.Sync()
 		vs := c.Recorder.VersionsOf("cursors/post-0")

@@ -72,7 +72,7 @@ func (s *Sink) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	// Before the answer, because the worker may report it before this handler returns.
+	// Set the end before the answer, because the worker may report the outcome before this handler returns.
 	s.mu.Lock()
 	s.requests[i].Ended, s.requests[i].Well = time.Now(), status/100 == 2
 	s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 // TestAllStopAtOnce asks all members of an embedded cluster to stop while one of them executes a run, as `docker compose down`
-// does. The idle ones stay as its quorum, so that it keeps its session until the run has ended.
+// does. The idle members stay as the quorum of the store. So the busy member keeps its session until the run has ended.
 func TestAllStopAtOnce(t *testing.T) {
 	row(t)
 	t.Parallel()

@@ -31,7 +31,7 @@ const (
 	stopPatience = 3 * time.Second
 )
 
-// playReplica is `rota serve` with a shorter patience.
+// playReplica is `rota serve` with the shorter times above.
 func playReplica() error {
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	config.AddFlags(flags)
@@ -104,7 +104,7 @@ func TestStuckRun(t *testing.T) {
 	w.Start()
 	submit(t, c, "stuck", api.RunRequest{})
 	Await(t, 20*time.Second, "the run executes", func() bool { return onlyRun(t, c, "stuck").State == job.Running })
-	// For all others, an attempt that never ends looks like one on a stopped machine.
+	// To the other nodes, a worker with an attempt that never ends looks like a stopped machine.
 	c.Harm(history.Fault{Kind: history.Pause, Node: "stuck", At: time.Now()})
 	began := time.Now()
 	Await(t, 40*time.Second, "the attempt is given up", func() bool { return len(onlyRun(t, c, "stuck").Attempts) > 0 })

@@ -23,9 +23,9 @@ type submission struct {
 	silent  int    // number of tries without an answer
 }
 
-// TestSubmitThroughAnOutage submits runs while the store has no quorum, through the remaining replica. It rejects them with a
-// time to retry. A client that retries gets one run for its key, and each accepted submission has one run. Missed slots are
-// made up for by each job's policy.
+// TestSubmitThroughAnOutage submits runs through the remaining replica while the store has no quorum. The replica rejects them
+// with a time to retry. A client that retries gets one run for its key, and each accepted submission has one run. Missed slots
+// are made up for as each job's policy says.
 func TestSubmitThroughAnOutage(t *testing.T) {
 	row(t)
 	t.Parallel()
@@ -85,7 +85,7 @@ func TestSubmitThroughAnOutage(t *testing.T) {
 	over()
 	accepted := asked()
 	Await(t, 60*time.Second, "submissions are accepted again", func() bool { return asked() > accepted+20 })
-	// Runs armed before may have started, and slots just after the outage may be on time.
+	// Runs that were armed before the outage may have started, and slots just after the outage may be on time.
 	from, to := stopped.Add(3*time.Second), resumed.Add(-time.Second)
 	missed := int(to.Unix() - from.Unix())
 	Await(t, 30*time.Second, "the missed slots are made up for", func() bool { return len(succeeded(c, "all").between(from, to)) == missed })

@@ -93,15 +93,15 @@ func (c *Cluster) reportLive() {
 	c.t.Errorf("%d runs do not end:\n%s", len(live), strings.Join(live[:min(len(live), 10)], "\n"))
 }
 
-// Check lets everything end and judges the history. effects returns the effects at that time; expect may change what is
-// expected of a job.
+// Check pauses all jobs and waits until no run is active. Then it calls effects for the effects of all runs, and judges the
+// history. expect may change the expectations for a job.
 func (c *Cluster) Check(effects func() []history.Effect, byHand map[string]bool, expect func(*history.Job)) {
 	c.t.Helper()
 	c.Quiesce()
 	c.Judge(effects(), byHand, expect)
 }
 
-// Judge is Check for a cluster that has ended its work. It keeps the records as Keep does.
+// Judge does the same as Check for a cluster whose runs have all ended: it does not wait. It keeps the records as Keep does.
 func (c *Cluster) Judge(effects []history.Effect, byHand map[string]bool, expect func(*history.Job)) {
 	c.t.Helper()
 	h := history.History{
@@ -127,7 +127,8 @@ func (c *Cluster) Judge(effects []history.Effect, byHand map[string]bool, expect
 	Keep(c.t, h, v)
 }
 
-// Expectations returns for each definition that all runs must succeed and have an effect. expect may change that.
+// Expectations returns the expectations for each job: every run succeeds and has an effect. expect may change them; it may be
+// nil.
 func Expectations(specs map[string]job.Spec, expect func(*history.Job)) (jobs []history.Job) {
 	for name, spec := range specs {
 		j := history.Job{Name: name, Spec: spec.WithDefaults(), Effects: true}

@@ -38,7 +38,7 @@ func TestWorkerKilledInTheMiddle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const sleepers = 2 * 4 // the argument also finds the shells that wait for one
+	const sleepers = 2 * 4 // the list also has the shell that waits for each sleep
 	Await(t, 20*time.Second, "both trees stand", func() bool { return len(Processes(t, "sleep "+mark)) >= sleepers })
 	c.Recorder.Sync()
 	for _, name := range []string{"again", "once"} {
@@ -125,7 +125,8 @@ func onlyRun(t *testing.T, c *Cluster, name string) (run job.Run) {
 	return run
 }
 
-// TestReplicaKilledWhileItExecutes does the same to a replica that leads, is a member of the store, and works.
+// TestReplicaKilledWhileItExecutes kills a replica that leads, is a member of the store, and executes a run. The same must hold
+// for it as for a worker.
 func TestReplicaKilledWhileItExecutes(t *testing.T) {
 	slow(t)
 	t.Parallel()
