@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// settles is the share of History.Slack by which an effect may end before its run's record says so.
+// An effect may end earlier than the record of its run says, by at most History.Slack / settles.
 const settles = 4
 
-// active returns, sorted, when runs of a job were active: from the slot that they state to settle after the end of their last
-// effect or of an earlier one. It also returns when each of their effects lasted. effects are sorted, and belong to runs that
-// exclude each other.
+// active returns two sorted lists of spans. runs has one span for each run, which begins at the slot of the run. It ends settle
+// after the end of the last effect of this run or of an earlier run. busy has one span for each effect. effects must be sorted,
+// and their runs exclude each other.
 func (t *timeline) active(effects []Effect, settle time.Duration) (runs, busy []span) {
 	byRun := make(map[string]int)
 	for n, e := range effects {
@@ -28,7 +28,7 @@ func (t *timeline) active(effects []Effect, settle time.Duration) (runs, busy []
 			byRun[e.Run] = len(runs)
 			runs = append(runs, s)
 		} else {
-			runs[i].to = s.to // of the last run
+			runs[i].to = s.to // the end of the run's latest effect
 		}
 	}
 	slices.SortStableFunc(runs, func(a, b span) int { return a.from.Compare(b.from) })
@@ -40,8 +40,8 @@ func (t *timeline) active(effects []Effect, settle time.Duration) (runs, busy []
 	return runs, busy
 }
 
-// endOf returns a time at which an effect had certainly ended; zero if none is known. Without a recorded end, it is the end of a
-// fault in which the effect may have lost its worker, or the start of the next run.
+// endOf returns a time at which an effect had certainly ended; zero if none is known. If no end was recorded, it takes the end
+// of a fault in which the worker of the effect may have been lost. Or it takes the start of the next run, if that is earlier.
 func (t *timeline) endOf(e Effect, after []Effect) time.Time {
 	end := e.Ended
 	if !end.IsZero() {
@@ -63,8 +63,8 @@ func (t *timeline) endOf(e Effect, after []Effect) time.Time {
 	return end
 }
 
-// behind returns the end of the last run that began before a slot and was active at or after an instant. It returns the instant
-// if there is none.
+// behind returns the end of the last run that began before slot, if that run was active after at. Otherwise it returns at. Zero
+// means that the run may never end.
 func (b *bounds) behind(slot, at time.Time) time.Time {
 	i, _ := slices.BinarySearchFunc(b.active, slot, func(s span, slot time.Time) int { return s.from.Compare(slot) })
 	if i > 0 && (b.active[i-1].to.IsZero() || b.active[i-1].to.After(at)) {

@@ -119,8 +119,8 @@ func (t *timeline) checkCalls() {
 // submission identifies all submissions of one job with one key.
 type submission struct{ job, key string }
 
-// checkSubmissions checks that each accepted submission has a run, each one without an answer at most one, and each rejected
-// one none. No other run may have been submitted.
+// checkSubmissions checks that each accepted submission has a run, and that no rejected submission has one. A submission
+// without an answer may have one run. No other submitted run may exist.
 func (t *timeline) checkSubmissions() {
 	made := make(map[submission][]string)
 	keyless := make(map[string]int) // by job: runs that no answer names
@@ -173,8 +173,8 @@ func (t *timeline) checkSubmissions() {
 	}
 }
 
-// checkAsked checks that each run that was retried or canceled was so by a client's request, and that the new run of a retry
-// exists as the client was answered.
+// checkAsked checks that a client requested each retry and each cancel of a run. It also checks that the new run of a retry
+// exists as the client's answer says.
 func (t *timeline) checkAsked() {
 	named, open := make(map[string]string), make(map[string]int) // by the new run; by the run to retry
 	cancels := make(map[string]bool)

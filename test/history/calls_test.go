@@ -50,21 +50,21 @@ func callPut(client int, asked, answered float64, text string, answer Answer, ch
 	})
 }
 
-// atRev says that the answer reports a revision.
+// atRev sets the revision that the answer reports.
 func atRev(rev int64) func(*Call) { return func(c *Call) { c.Rev = rev } }
 
-// createdAt says that the answer reports a new record at a revision.
+// createdAt makes the answer report a new record, and sets its revision.
 func createdAt(rev int64) func(*Call) { return func(c *Call) { c.Rev, c.Created = rev, true } }
 
-// ifAbsent says that the call requires that no record exists; rev is 0 if it is rejected.
+// ifAbsent makes the call require that no record exists. rev is the revision in the answer; 0 if the call is rejected.
 func ifAbsent(rev int64) func(*Call) {
 	return func(c *Call) { c.Rev, c.New, c.Created = rev, true, rev > 0 }
 }
 
-// ifRev says that the call requires a revision and the answer reports the revision then.
+// ifRev makes the call require the revision rev. then is the revision in the answer.
 func ifRev(rev, then int64) func(*Call) { return func(c *Call) { c.If, c.Rev = rev, then } }
 
-// callDelete is a call that removes the job order, at revision only, or at any revision if only is 0.
+// callDelete is a call that removes the job order. The call requires that the job has revision only; 0: any revision.
 func callDelete(client int, asked, answered float64, answer Answer, only int64) Call {
 	return said(client, CallDelete, asked, answered, answer, func(c *Call) { c.Run, c.If = "", only })
 }

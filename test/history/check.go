@@ -25,7 +25,7 @@ type Verdict struct {
 	Grades     Tally       // of Graded
 }
 
-// String returns the amounts and the findings in one line.
+// String returns the numbers of a verdict and its violations in one line.
 func (v Verdict) String() string {
 	why := make(map[string]int)
 	for _, g := range v.Graded {
@@ -45,7 +45,7 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("%s; %s, %s, %d executed again because of a fault", text, plural(v.Runs, "run"), plural(v.Attempts, "attempt"), v.Doubles)
 }
 
-// Judge is Check, with its amounts and grades.
+// Judge returns the violations of the history, with the numbers of the checked things and the grades.
 func Judge(h History) Verdict {
 	t := newTimeline(h)
 	for name, vs := range t.runs {

@@ -14,8 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// API is the part of rota's client that is recorded. Each client must use one replica, and must not retry by itself: a retry is
-// a call of its own.
+// API has the methods of rota's client whose calls are recorded. Each client must use one replica and must not retry a request
+// by itself. A retry must be a separate call, so that it is recorded.
 type API interface {
 	Submit(ctx context.Context, name string, r api.RunRequest) (api.RunView, bool, error)
 	Run(ctx context.Context, name string) (api.RunView, error)
@@ -42,7 +42,7 @@ func (c *Calls) Client(asks API) *Client {
 	return &Client{asks: asks, calls: c, number: c.clients - 1}
 }
 
-// All returns the calls that have been answered or given up.
+// All returns the calls that have an answer, and those for which the client no longer waits.
 func (c *Calls) All() []Call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +55,7 @@ func (c *Calls) add(call Call) {
 	c.calls = append(c.calls, call)
 }
 
-// Client asks and records.
+// Client sends requests and records them with their answers.
 type Client struct {
 	asks   API
 	calls  *Calls

@@ -54,7 +54,8 @@ func parseCron(text string) (c cron, err error) {
 	if c.weekday[7] {
 		c.weekday[0] = true
 	}
-	// As in Vixie cron, a field of days that begins with a star must match even if the other one does, also with a step.
+	// A cron expression has two fields of days. As in Vixie cron, a time must match both fields if one of them begins with a
+	// star, also with a step.
 	star := func(s string) bool { return strings.HasPrefix(s, "*") || strings.HasPrefix(s, "?") }
 	c.anyDay, c.anyWeekday = star(fields[3]), star(fields[5])
 	c.elapsing = strings.HasPrefix(fields[1], "*") || strings.HasPrefix(fields[2], "*")
@@ -123,8 +124,9 @@ func (c *cron) matches(wall time.Time) bool {
 	return onDay && c.second[wall.Second()] && c.minute[wall.Minute()] && c.hour[wall.Hour()] && c.month[int(wall.Month())]
 }
 
-// slots checks every minute, or every second if the expression has seconds. If it follows elapsed time, these are the minutes
-// that pass. Otherwise they are the minutes of the calendar, even if the clocks of the zone do not show them.
+// slots checks every minute, or every second if the expression has seconds. If the expression follows elapsed time, slots
+// checks the minutes that pass. Otherwise it checks the minutes of the calendar, including those that the clocks of the zone
+// skip.
 func (c *cron) slots(zone *time.Location, gap, fold string, after, until time.Time) (found []time.Time) {
 	if c.elapsing {
 		for at := after.Truncate(c.step); !at.After(until); at = at.Add(c.step) {
@@ -155,8 +157,8 @@ func (c *cron) slots(zone *time.Location, gap, fold string, after, until time.Ti
 	return found
 }
 
-// instants returns, sorted, when the clocks of a zone show what civil shows. If they jump over it, shown is empty and jumped is
-// as long after the jump.
+// instants returns, sorted, the instants at which the clocks of a zone show the time civil. If the clocks jump over this time,
+// shown is empty. jumped is then the instant that the clocks would call civil if they had not jumped.
 func instants(civil time.Time, zone *time.Location) (shown []time.Time, jumped time.Time) {
 	for h := -27; h <= 27; h++ {
 		_, offset := civil.Add(time.Duration(h) * time.Hour).In(zone).Zone()

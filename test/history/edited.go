@@ -7,8 +7,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// checkEdited is checkSlots for a job whose definition changed. A run belongs to a slot of the definition that was in force
-// when the run was created. The slots of each definition are decided up to the cursor at its replacement.
+// checkEdited does the same as checkSlots for a job whose definition changed. A run belongs to a slot of the definition that
+// was in force when the run was created. The slots of each definition are decided up to the cursor at its replacement.
 func (t *timeline) checkEdited(j Job) {
 	slots := make([][]time.Time, len(t.definitions[j.Name]))
 	for i, d := range t.definitions[j.Name] {
@@ -43,7 +43,7 @@ func (t *timeline) checkEdited(j Job) {
 	}
 }
 
-// inForce returns the index of the definition by which something was decided at rev.
+// inForce returns the index of the definition that was in force for a decision at rev.
 func (t *timeline) inForce(name string, rev int64) (int, bool) {
 	for i, d := range t.definitions[name] {
 		if d.rev < rev && (d.over == 0 || rev <= d.over) {
@@ -60,7 +60,7 @@ func (t *timeline) reached(name string, d definition) (end time.Time) {
 			end = c.cursor.After
 		}
 	}
-	if d.over != 0 { // a slot that was not decided by then need not run
+	if d.over != 0 { // a slot that was undecided at the replacement need not run
 		return end
 	}
 	if until, over := t.scheduleOver(d.job.Spec); over {

@@ -93,7 +93,7 @@ func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, firs
 		if once {
 			t.report(RuleDouble, run, "has at_most_once: "+pair)
 		}
-		if first.Ended.IsZero() { // a later fault is no explanation
+		if first.Ended.IsZero() { // a fault after the start of the second explains nothing
 			first.Ended = second.Arrived
 		}
 		if !t.costs(claimed.Worker, first) {
@@ -105,7 +105,7 @@ func (t *timeline) checkTwice(run string, vs []runVersion, claimed job.Run, firs
 	}
 }
 
-// delayed reports whether an effect came after a later one because its process was paused while it made it.
+// delayed reports whether a pause of the worker explains that e arrived after an effect with a higher token.
 func (t *timeline) delayed(vs []runVersion, e Effect) bool {
 	i := slices.IndexFunc(vs, func(v runVersion) bool { return v.run.State == job.Running && v.run.Token == e.Token })
 	return i >= 0 && slices.ContainsFunc(t.Faults, func(f Fault) bool {
@@ -113,9 +113,9 @@ func (t *timeline) delayed(vs []runVersion, e Effect) bool {
 	})
 }
 
-// checkOrder checks that a target that rejects falling tokens would have rejected nothing. Tokens rise along the effects of
-// each job whose runs do not overlap. The effects of a process that continues after a pause are excepted: the target rejects
-// those by their token.
+// checkOrder checks that a target which rejects falling tokens would have accepted every effect. Tokens rise along the effects
+// of each job whose runs do not overlap. The check skips effects of a process that continues after a pause: the target rejects
+// these by their token.
 func (t *timeline) checkOrder() {
 	byJob := make(map[string][]Effect)
 	for _, e := range t.Effects {

@@ -4,7 +4,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// slotsUntil counts the slots after those of a claim that were due when it was made.
+// slotsUntil counts the slots after the slots of p that were due when p was decided.
 func (t *timeline) slotsUntil(p plea) int {
 	slots, err := slotsOf(p.job, p.to, p.at)
 	if err != nil {
@@ -13,7 +13,7 @@ func (t *timeline) slotsUntil(p plea) int {
 	return len(slots)
 }
 
-// waiting counts the runs of a job that waited when a claim was made, and those that clients may have canceled meanwhile.
+// waiting counts the runs of a job that waited when p was decided. It includes runs that clients may have canceled by then.
 func (t *timeline) waiting(p plea) (n int) {
 	for _, name := range t.of[p.job.Name] {
 		var then *job.Run
@@ -30,8 +30,8 @@ func (t *timeline) waiting(p plea) (n int) {
 	return n
 }
 
-// couldNotDispatch reports whether a slot may have passed while no replica could dispatch it, or behind a run that was late or
-// had lost its worker.
+// couldNotDispatch reports whether a slot may have passed while no replica could dispatch it. It also returns true if an
+// earlier run was in the way that was late or had lost its worker.
 func (t *timeline) couldNotDispatch(p plea) bool {
 	if t.ByHand[t.Prefix+"/jobs/"+p.job.Name] { // its definition was unreadable
 		return true
@@ -48,8 +48,8 @@ func (t *timeline) couldNotDispatch(p plea) bool {
 	return t.heldUp(p)
 }
 
-// heldUp reports whether a run of the same job was in the way of a slot without a fault of the job. The other run started after the
-// slot, and so was late, or it lost a worker, or never started.
+// heldUp reports whether another run of the job was in the way of a slot, and the job is not the cause. Either the other run
+// started after the slot and so was late, or it lost a worker, or it never started.
 func (t *timeline) heldUp(p plea) bool {
 	slot := p.to.Add(-t.Skew - clockReading)
 	for _, name := range t.of[p.job.Name] {
@@ -102,7 +102,7 @@ func (t *timeline) behindAny(p plea) bool {
 	return false
 }
 
-// wasChanged reports whether a job had another definition before.
+// wasChanged reports whether a job had more than one definition before rev.
 func (t *timeline) wasChanged(name string, rev int64) bool {
 	for i, d := range t.definitions[name] {
 		first := t.definitions[name][0].job

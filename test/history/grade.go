@@ -15,7 +15,7 @@ type Grade int
 
 // The grades. From Late on, each is a violation of a promise.
 const (
-	OK          Grade = iota // it ran, on time as far as that is judged
+	OK          Grade = iota // it ran, and on time if its time is judged
 	Again                    // it was retried: an attempt failed, or its worker was lost in a fault
 	LateQueued               // it waited for an earlier run of the job
 	LateInFault              // it was late during a fault that can delay it, or shortly after the fault
@@ -49,7 +49,7 @@ func Grades() (all []Grade) {
 	return all
 }
 
-// String lists the counts in one line, the bad grades first.
+// String returns the name of the grade.
 func (g Grade) String() string { return gradeNames[g] }
 
 // Bad reports whether the grade is a violation of a promise.
@@ -111,7 +111,7 @@ func fell(before, now Effect) Grade {
 // report records a violation and grades its slot.
 func (t *timeline) report(rule, what, text string) { t.reportAs(gradeOf[rule], rule, what, text) }
 
-// reportAs is report with another grade than that of the rule.
+// reportAs does the same as report, with another grade than the rule's.
 func (t *timeline) reportAs(g Grade, rule, what, text string) {
 	t.found = append(t.found, Violation{rule, what, text})
 	if strings.Contains(what, "/") {

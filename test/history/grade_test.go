@@ -69,7 +69,7 @@ func TestEachGrade(t *testing.T) {
 				v.Create = h.Versions[version(t, h, "runs/"+run(3), 3)].Rev + 1
 				more(h, v)
 			}
-			// Each run has one end, because the first was deleted.
+			// Each record of the run has one end. The test has deleted the first record.
 			for i := range h.Versions {
 				h.Versions[i].Seen = time.Time{}
 			}

@@ -98,7 +98,7 @@ type Halt struct {
 	Until time.Time // zero: it lasted to the end
 }
 
-// History is what was recorded, from an empty store to a store without active runs.
+// History has everything that was recorded, from an empty store to a store without active runs.
 type History struct {
 	Prefix   string // of all keys, without a final slash
 	Jobs     []Job
@@ -109,8 +109,8 @@ type History struct {
 	Calls    []Call // requests of clients and their answers; nil: not recorded
 	// ByHand are keys that the test wrote itself. No rule about records applies to them.
 	ByHand map[string]bool
-	// PutBack are keys whose earlier version the test wrote again by hand. All versions of rota differ, so an exact repetition
-	// is the test's write. It is no violation, and rota's reaction to it is judged.
+	// PutBack are keys whose earlier version the test wrote again by hand. rota never writes the same version twice, so an
+	// exact repetition is the test's write. It is no violation, and rota's reaction to it is judged.
 	PutBack map[string]bool
 	// Hand are revisions at which the test overwrote records of rota. Those versions are ignored. The version before counts
 	// until rota writes again, and that write is judged.

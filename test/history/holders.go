@@ -30,8 +30,8 @@ func (t *timeline) addLimit(v Version, name string) {
 	t.limits[name] = append(t.limits[name], limitVersion{rev: v.Rev, defined: !v.Deleted, most: l.Spec.Concurrent})
 }
 
-// mayHold returns how many runs may hold a limit after a write of a run that holds it; 0: any number, -1: none. A leader may
-// learn of a change a little later than the recorder, and its earlier decision may be written late.
+// mayHold returns how many runs may hold a limit after v, a write of a run that holds it; 0: any number, -1: none. A leader may
+// learn of a change of the limit later than the recorder, and the store may get an earlier decision late.
 func (t *timeline) mayHold(limit string, v runVersion) (most int) {
 	most = -1
 	decided := v.Seen

@@ -133,7 +133,7 @@ func (t *timeline) checkSlot(j Job, slot time.Time) {
 }
 
 // checkSkipped checks the evidence for the reason of a skipped slot. If the reason is an earlier run, that run must not have
-// ended before.
+// ended before the slot.
 func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
 	end := skipped[len(skipped)-1]
 	r := end.run
@@ -158,7 +158,7 @@ func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
 		return
 	}
 	decided := r.Due
-	if !end.Seen.IsZero() { // with a clock that is ahead, it may be before the slot
+	if !end.Seen.IsZero() { // if the leader's clock is ahead, the decision may be before the slot
 		decided = earlier(decided, end.Seen)
 	}
 	if over, seen := t.seenToSucceed(o); seen && over.Add(t.Slack+t.Skew).Before(decided) && !t.troubles().touch(over, decided) {
@@ -166,8 +166,8 @@ func (t *timeline) checkSkipped(j Job, name string, skipped []runVersion) {
 	}
 }
 
-// seenToSucceed returns when the target saw the last execution of a successful run end. seen is false if the target has not
-// seen a success.
+// seenToSucceed returns when the target saw the end of the last execution of a successful run. seen is false if the target has
+// not seen a success.
 func (t *timeline) seenToSucceed(r job.Run) (end time.Time, seen bool) {
 	for _, e := range t.effects[r.Name()] {
 		if e.Ended.IsZero() {
@@ -178,8 +178,8 @@ func (t *timeline) seenToSucceed(r job.Run) (end time.Time, seen bool) {
 	return end, seen && r.State == job.Succeeded
 }
 
-// beganAgain reports whether a run began an attempt after the write that skipped a slot because of it. So the run was active
-// at the slot. Its recorded end proves nothing: it is by the worker's clock, and the slot is by the leader's. A late
+// beganAgain reports whether a run began an attempt after the write that skipped a slot because of this run. If so, the run was
+// active at the slot. Its recorded end proves nothing: it is by the worker's clock, and the slot is by the leader's. A late
 // outcome proves nothing either: the leader must not skip a slot because of an outcome that it does not know yet.
 func beganAgain(vs, skipped []runVersion) bool {
 	s := slices.IndexFunc(skipped, func(v runVersion) bool { return v.run.State == job.Skipped })

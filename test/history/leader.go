@@ -12,10 +12,10 @@ var byWorker = []string{
 	"the job was changed", "worker's disk cannot be written to", "worker cannot start attempts",
 }
 
-// byLeader reports whether only a leader makes such a step. These are the creation of a slot's run and its end before it
-// started, its dispatch and withdrawal, and the end of an attempt of a lost or silent worker. Workers claim and return runs and
-// report how attempts ended; clients submit and cancel runs. Both leaders and workers write "the job was changed", so that step
-// is left out.
+// byLeader reports whether only a leader makes the step from prev to v. A leader creates a slot's run, ends it before it
+// started, dispatches it, withdraws it, and ends an attempt of a lost or silent worker. Workers claim and return runs and
+// report how attempts ended; clients submit and cancel runs. Both leaders and workers write "the job was changed", so byLeader
+// returns false for that step.
 func byLeader(prev *runVersion, v runVersion) bool {
 	if prev == nil {
 		return v.run.Kind == job.KindScheduled

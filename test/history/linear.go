@@ -80,7 +80,7 @@ func partition(calls []Call) map[string][]Call {
 
 func linearize(calls []Call) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 	var ops []porcupine.Operation
-	// A run of a schedule may exist before all calls, and a job of the job files does.
+	// The run of a slot may exist before all calls. A job of the job files does exist before.
 	born := !slices.ContainsFunc(calls, func(c Call) bool { return c.Kind == CallSubmit || c.Kind == CallPut })
 	for _, c := range calls {
 		if c.Answer == Refused || c.Answer == Open && (c.Kind == CallRun || c.Kind == CallRetry) {
@@ -102,7 +102,7 @@ type question struct {
 	born bool // its run or job is not created by a call
 }
 
-// seen is what calls have shown of a run or job.
+// seen has the facts that the answers to calls have shown about a run or job.
 type seen struct {
 	exists bool
 	rev    int64     // a lower bound; exact if state is known
@@ -131,7 +131,7 @@ var model = porcupine.Model{
 	},
 }
 
-// after returns what is known after a call has taken effect, and whether it can have that answer.
+// after returns the known facts after the call of q has taken effect. It reports false if the call cannot have its answer.
 func (s seen) after(q question) (seen, bool) {
 	switch q.Kind {
 	case CallSubmit:

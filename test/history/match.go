@@ -51,7 +51,8 @@ func Match(windows []Window, points []time.Time) Matching {
 	return join(owed, all)
 }
 
-// match fills the windows that count by the earliest deadline first, which is optimal for intervals and points.
+// match fills the windows for which counts is true. It takes the window with the earliest deadline first, which is optimal for
+// intervals and points.
 func match(windows []Window, points []time.Time, counts func(Window) bool) Matching {
 	m := Matching{Point: unfilled(len(windows)), Window: unfilled(len(points))}
 	var byStart []int

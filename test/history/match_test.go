@@ -52,7 +52,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestMatchIsExact compares Match with trying everything.
+// TestMatchIsExact compares Match with the best of all possible assignments.
 func TestMatchIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		small := rapid.IntRange(0, 9)

@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// recorded returns twelve seconds with all kinds of events: a job whose slots all run, and one whose missed slots do not. A
-// leader is killed, and one of two submissions is canceled.
+// recorded returns a history of twelve seconds with all kinds of events. All slots of one job run, and the other job does not
+// make up for missed slots. A leader is killed, and one of two submissions is canceled.
 func recorded(t *testing.T) History {
 	p := newTape(t)
 	p.lead("a")

@@ -15,8 +15,8 @@ func lostAtWork(r *job.Run) bool {
 	})
 }
 
-// checkNotBegun checks that an attempt with an effect is not recorded as one that had not started. rota may repeat
-// such an attempt, also with at_most_once.
+// checkNotBegun reports a violation if an attempt had an effect although its record says that it had not started. rota may
+// repeat such an attempt, even with at_most_once.
 func (t *timeline) checkNotBegun(run string, vs []runVersion, e Effect) {
 	for _, a := range last(vs).Attempts {
 		if a.Token == e.Token && a.State == job.Lost && strings.Contains(a.Reason, job.NotBegun) {

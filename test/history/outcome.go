@@ -45,8 +45,8 @@ func (t *timeline) mayDiffer(r job.Run, a job.Attempt, e Effect) bool {
 	return r.Cancel != nil || t.costs(a.Worker, e)
 }
 
-// atTimeout reports whether an effect lasted at least about as long as its attempt may, so that end and timeout may coincide.
-// It returns true if that length is unknown: for a job that was edited, and for one with a heartbeat.
+// atTimeout reports whether an effect lasted until about the timeout of its attempt, or longer. Its end and the timeout may
+// then coincide. It also returns true if the timeout is unknown: for a job that was edited, and for one with a heartbeat.
 func (t *timeline) atTimeout(r job.Run, e Effect) bool {
 	j := t.expected[r.Job]
 	spec := &j.Spec
@@ -83,8 +83,9 @@ func (t *timeline) costs(worker string, e Effect) bool {
 	return slices.ContainsFunc(t.Faults, func(f Fault) bool { return t.cost(f, worker, e) })
 }
 
-// excused reports whether a fault explains that the last attempt of a run lost its worker. The times of that attempt are those
-// of the recorder where they are wider, since the worker's clock may be wrong and the recorder may have got the records late.
+// excused reports whether a fault explains that the last attempt of a run lost its worker. The attempt lasts from the earlier
+// of its recorded start and the recorder's time to the later of both ends. The worker's clock may be wrong, and the recorder
+// may have got the records late.
 func (t *timeline) excused(vs []runVersion) bool {
 	r := last(vs)
 	if len(r.Attempts) == 0 {

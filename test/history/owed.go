@@ -6,9 +6,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// owedUntil returns up to when all slots of a job must be decided when recording ends; zero if its definition is not in force
-// then. The instant is History.Recovery before the end. It is earlier in a fault or pause that lasts until then, or behind a run that
-// was in the way at its start.
+// owedUntil returns the time up to which all slots of a job must be decided when recording ends. It is zero if no definition of
+// the job is in force at the end. Usually it is History.Recovery before the end of the recording. It is earlier if a fault or a
+// pause lasts until then, or if a run was in the way at that time.
 func (t *timeline) owedUntil(name string) time.Time {
 	ds := t.definitions[name]
 	if len(ds) == 0 || ds[len(ds)-1].over != 0 || t.over.IsZero() {
@@ -55,7 +55,7 @@ func (t *timeline) decidedUntil(name string) (end time.Time) {
 	return end
 }
 
-// scheduleOver reports whether a schedule had ended when recording did, and when.
+// scheduleOver reports whether a schedule had ended when the recording ended, and returns the end of the schedule.
 func (t *timeline) scheduleOver(s *job.Spec) (time.Time, bool) {
 	if s.End == nil || !t.over.After(*s.End) {
 		return time.Time{}, false

@@ -8,12 +8,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestMissingDecisionsAreFound has a job every second of which only the first three slots are decided in a minute.
+// TestMissingDecisionsAreFound has a job with a slot every second for a minute. Only the first three slots are decided.
 func TestMissingDecisionsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		bend func(p *tape)
-		want bool // whether the judge must miss the others
+		want bool // whether the judge must report the other slots
 	}{
 		{"for no reason", func(*tape) {}, true},
 		{"and the job was edited", func(p *tape) { p.history.Jobs[0].Edited = true }, true},

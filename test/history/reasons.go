@@ -50,7 +50,7 @@ func (t *timeline) refute(p plea) string {
 	return "no policy has this reason"
 }
 
-// refuteMissed is refute for slots that are said to have passed while no replica could dispatch them.
+// refuteMissed does the same as refute, for slots whose reason says that no replica could dispatch them in time.
 func (t *timeline) refuteMissed(p plea, why string) string {
 	spec, later := &p.job.Spec, 0
 	window := spec.MissedWindow.Std()
@@ -84,7 +84,8 @@ func (t *timeline) refuteMissed(p plea, why string) string {
 	return ""
 }
 
-// refuteOverlap is refute for a slot that is said to have met earlier runs. checkSkipped checks whether the named run existed.
+// refuteOverlap does the same as refute, for a slot whose reason is an earlier run. checkSkipped checks whether that run
+// existed.
 func (t *timeline) refuteOverlap(p plea, why string) string {
 	overlap := p.job.Spec.Overlap
 	mismatch := fmt.Sprintf("the policy is %s", overlap)
@@ -136,7 +137,7 @@ func (t *timeline) checkCancel(name string, prev *runVersion, v runVersion) {
 	}
 }
 
-// as returns a job with the definition by which something was decided at rev.
+// as returns a job with the definition that was in force for a decision at rev.
 func (t *timeline) as(j Job, rev int64) Job {
 	if i, ok := t.inForce(j.Name, rev); ok && j.Edited {
 		j.Spec = *t.definitions[j.Name][i].job.Spec

@@ -147,7 +147,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// end lets an executed run succeed at a second.
+// end lets an executed run succeed. second is the time, in seconds.
 func (p *tape) end(r job.Run, second float64) {
 	p.now = sec(second)
 	e := &p.history.Effects[len(p.history.Effects)-1]

@@ -12,8 +12,8 @@ import (
 
 // slotsOf lists the slots of a job in (after, until], sorted.
 //
-// It checks every minute, so that the code that makes the slots does not judge itself. Only expressions with L, W, # or H, and
-// lists that contain a star, are left to package schedule.
+// It checks every minute. It does not use package schedule, so that the code that makes the slots does not judge itself. The
+// exceptions are expressions with L, W, # or H, and lists that contain a star.
 func slotsOf(j Job, after, until time.Time) ([]time.Time, error) {
 	if !until.After(after) {
 		return nil, nil

@@ -13,7 +13,7 @@ type target struct {
 	slot   time.Time
 	due    time.Time // the latest start if nothing delays it
 	fault  bool      // a fault may delay it
-	reason string    // why the slot need not run
+	reason string    // why the slot need not run; empty: it must run
 }
 
 // targets returns a target for each slot of a job, sorted. It derives them from the job's definition, the faults, and the times
@@ -58,8 +58,8 @@ type bounds struct {
 	over        time.Time
 	troubles    spans // times in which faults may delay a run
 	pauses      spans
-	// For a job whose runs exclude each other.
-	active []span // per run, from its start, or when it should have started, to the latest end of it and earlier runs; sorted
+	// The next two fields are only for a job whose runs exclude each other.
+	active []span // sorted, one per run: from its start, or the time it was due, to the latest end of it and earlier runs
 	busy   spans  // times in which runs followed each other without a gap
 }
 

@@ -145,7 +145,7 @@ func slotName(run string) string {
 	return fmt.Sprint(slot.Sub(began).Seconds())
 }
 
-// TestWithoutATolerance believes the store's reasons, and has windows without end.
+// TestWithoutATolerance has a job without a Tolerance. The judge then believes the store's reasons, and windows never end.
 func TestWithoutATolerance(t *testing.T) {
 	h := good(t)
 	h.Jobs[0].Spec.Missed, h.Faults = job.MissedNone, nil

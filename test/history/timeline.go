@@ -54,7 +54,7 @@ type timeline struct {
 	History
 	runs        map[string][]runVersion // by name, without deletions
 	gone        map[string]int64        // revision of the deletion of runs, by name
-	of          map[string][]string     // names of runs, by job: the job of their keys, and the job of their records
+	of          map[string][]string     // names of runs, by the job in their key and by the job in their record
 	effects     map[string][]Effect     // by run
 	effectsOn   map[string][]Effect     // by job
 	cursors     map[string][]cursorVersion

@@ -10,7 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// checkOverlap checks that no two runs of a job are running at the same revision, unless they may.
+// checkOverlap checks that no two runs of a job are running at the same revision, unless the job allows it.
 func (t *timeline) checkOverlap(j Job) {
 	if j.Spec.Overlap == job.OverlapAllow {
 		return
@@ -53,8 +53,9 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// checkTogether checks, by effects, that no two attempts of a run executed at a time, nor two runs of a job that forbids it. An
-// effect lasts from its start to its end or its last sign of life. Effects without either are skipped.
+// checkTogether checks, by effects, that two attempts of one run never execute at the same time. It checks the same for the
+// runs of a job that forbids overlap. An effect lasts from its start to its end or its last sign of life. Effects without
+// either are skipped.
 func (t *timeline) checkTogether() {
 	byJob := make(map[string][]Effect)
 	for _, e := range t.Effects {
@@ -88,8 +89,8 @@ func (t *timeline) runsAlone(name string) bool {
 	return !j.Edited || !slices.ContainsFunc(t.definitions[name], func(d definition) bool { return d.job.Spec.Overlap == job.OverlapAllow })
 }
 
-// mayMeet reports whether two executions may overlap because the one with the lower token may linger. second started after
-// first.
+// mayMeet reports whether two executions may overlap because the one with the lower token may have continued: see mayLinger.
+// second started after first.
 func (t *timeline) mayMeet(first, second Effect) bool {
 	older := first
 	if second.Token < first.Token {

@@ -8,7 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestTogether has two executions one after the other by the records, and lets the first last longer.
+// TestTogether has two executions. By the records, the second starts after the end of the first. In fact the first lasts
+// longer.
 func TestTogether(t *testing.T) {
 	post := &job.HTTP{URL: "http://target"}
 	skip, allow := job.OverlapSkip, job.OverlapAllow
