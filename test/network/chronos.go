@@ -6,7 +6,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// Chronos is a job as the checker of Jepsen's test of Chronos knows it: its submission only, without rota's records.
+// Chronos has the facts about a job that Jepsen's checker of Chronos uses. They come from the submission, not from rota's
+// records.
 type Chronos struct {
 	Name     string
 	Start    time.Time // the first possible target
@@ -25,8 +26,9 @@ type Execution struct {
 // forgiveness is how much later than its epsilon a run may start, as in Jepsen's test.
 const forgiveness = 5 * time.Second
 
-// windows returns the targets of a job up to a final read. A run must start in each target whose run had to end by then. Slots
-// of rota are multiples of the interval since 1970, so the first target is the first multiple from Start on.
+// windows returns a window for each target of a job before the final read. A run must start in the window. The window is
+// optional if this run may end after the read. Slots of rota are multiples of the interval since 1970, so the first target is
+// the first multiple from Start on.
 func (c Chronos) windows(read time.Time) (windows []history.Window) {
 	every := int64(c.Interval)
 	first := (c.Start.UnixNano() + every - 1) / every * every

@@ -17,7 +17,7 @@ type Cut struct {
 // rule drops packets in one host.
 type rule struct {
 	host *Host
-	args string // the arguments of iptables from the chain on
+	args string // the arguments of iptables: the chain and everything after it
 }
 
 // CutOneWay drops the packets from hosts in from to hosts in to. The other direction stays open.

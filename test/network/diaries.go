@@ -43,7 +43,7 @@ func (d *Diaries) Shell(takes time.Duration) string {
 		d.dir, told, takes.Seconds(), told)
 }
 
-// entry is one execution in the form of each judge.
+// entry is one execution, in the form that each of the two judges needs.
 type entry struct {
 	Execution
 	effect history.Effect

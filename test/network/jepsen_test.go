@@ -58,8 +58,8 @@ func schedule(t *testing.T) timetable {
 	return p
 }
 
-// TestJepsen is Jepsen's test of Chronos: random jobs on five hosts and a partition into random halves. Everything that had to
-// run must have run.
+// TestJepsen is Jepsen's test of Chronos: random jobs on five hosts and a partition into random halves. Every run that was due
+// must have an execution.
 func TestJepsen(t *testing.T) {
 	rng := seeded(t)
 	plan := schedule(t)
@@ -200,7 +200,7 @@ func (s *submitter) resolve() {
 	s.t.Logf("%d jobs submitted: %d taken, %d more though no replica said so, %d not", len(s.jobs), len(s.jobs)-late-refused, late, refused)
 }
 
-// match checks, by the diaries alone, that everything ran that had to, and nothing else.
+// match checks, by the diaries alone, that every due run has an execution and that there are no other executions.
 func (s *submitter) match(entries map[string][]entry, read time.Time, p *partition) {
 	s.t.Helper()
 	targets, missed, extra, incomplete, again := 0, 0, 0, 0, 0
@@ -247,7 +247,8 @@ func (s *submitter) broken(rule, what, text string) {
 	cluster.Broken(s.t, history.Violation{Rule: rule, What: what, Text: text})
 }
 
-// explains reports whether an execution repeats a run that ended on a host that could not report it.
+// explains reports whether the partition explains a second execution of a run: one of the two was on a host that could not
+// report its end.
 func (p *partition) explains(e Execution, executions []Execution) bool {
 	cutOff := func(x Execution) bool {
 		return slices.Contains(p.minority, x.Host) && x.Began.Before(p.to) && x.Ended.After(p.from.Add(-history.DefaultSlack))

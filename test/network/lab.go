@@ -31,7 +31,7 @@ type Host struct {
 }
 
 // New makes a lab with hosts of these names. It is removed when the test ends. From then on the temporary directories of the
-// test are in memory if there is room: links are to fail here, not a slow disk.
+// test are in memory if there is room: a slow disk would disturb these tests of links.
 func New(t testing.TB, names ...string) *Lab {
 	t.Helper()
 	require(t)
@@ -142,7 +142,8 @@ func require(t testing.TB) {
 	}
 }
 
-// possible returns what this machine lacks for a lab. It makes a namespace and reads the filters in it.
+// possible returns an error that names the thing which this machine lacks for a lab; nil: it can make a lab. It makes a
+// namespace and reads the filters in it.
 func possible() error {
 	if os.Geteuid() != 0 {
 		return errors.New("namespaces and packet filters need root")

@@ -74,7 +74,7 @@ func (m mailbox) hears(t *testing.T, from net.PacketConn) bool {
 	return false
 }
 
-// TestLab makes every kind of cut, and checks each time who reaches whom.
+// TestLab makes every kind of cut. Each time it checks which hosts still reach each other.
 func TestLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes network namespaces; left out of -short")
@@ -144,7 +144,7 @@ func TestSweep(t *testing.T) {
 	if _, err := run("ip", "netns", "add", name); err != nil {
 		t.Fatal(err)
 	}
-	owned.mu.Lock() // as the kernel unlocks it when the process dies
+	owned.mu.Lock() // unlock the file, as the kernel does when the process dies
 	owned.locks[dead].Close()
 	owned.mu.Unlock()
 	again, freeAgain, err := take()

@@ -74,7 +74,7 @@ func seeded(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// full reports whether faults last as long as in practice, or only as long as needed for the proof.
+// full reports whether faults last as long as in practice. Otherwise they last only as long as the proof needs.
 func full() bool { return os.Getenv("ROTA_CI_FULL") != "" }
 
 // all reports whether every fault is to be tested, as in `make fault` without FAULTS.

@@ -67,7 +67,7 @@ func (m *Members) Endpoints(replica string) (urls []string) {
 	return urls
 }
 
-// Leader returns the number of the member that leads, as reported by a member other than not; -1 if none leads.
+// Leader returns the number of the member that leads; -1 if none leads. It asks a member other than not.
 func (m *Members) Leader(not int) int {
 	for i, c := range m.clients {
 		if i == not {

@@ -16,8 +16,8 @@ import (
 
 const (
 	lease = 5 * time.Second // the default of election.ttl
-	// takeoverTime bounds how long there may be no leader after a partition: its lease, on a busy machine. If etcd elects too,
-	// all leases get their full TTL after that, and this time starts again.
+	// takeoverTime is the longest time without a leader after a partition: the lease of the old leader, on a busy machine. If
+	// etcd elects too, it then gives all leases their full TTL, and this time starts again.
 	takeoverTime = 2 * lease
 	loadRate     = 44 // jobs, each due every second
 
@@ -102,8 +102,8 @@ func (s *scene) row(name string, harm func(t *testing.T)) {
 	})
 }
 
-// awaitCaughtUp waits until slots are decided on time. A job that takes a third of its interval needs nearly as long as nothing
-// was dispatched.
+// awaitCaughtUp waits until slots are decided on time. A job whose run takes a third of the interval needs nearly as long for
+// this as dispatching had stopped.
 func (s *scene) awaitCaughtUp(t *testing.T) {
 	t.Helper()
 	cluster.Await(t, 3*time.Minute, "slots are decided as they come", func() bool {
@@ -145,8 +145,8 @@ func (s *scene) outage(hosts ...string) (over func()) {
 	}
 }
 
-// takeover waits until another replica leads and dispatches after a fault of the old leader at an instant. By then the old one
-// must report that it does not lead.
+// takeover waits until another replica leads and dispatches. since is the time of the old leader's fault. Before takeover
+// returns, the old leader must report that it does not lead.
 func (s *scene) takeover(t *testing.T, old *cluster.Node, since time.Time, limit time.Duration) (next *cluster.Node) {
 	t.Helper()
 	before := s.term()
@@ -197,7 +197,7 @@ func (s *scene) termsSince(since time.Time) (terms []int64) {
 	return terms
 }
 
-// steady lets a fault last, and fails if it costs the leader its term.
+// steady waits while a fault lasts. It fails the test if the leader loses its term.
 func (s *scene) steady(t *testing.T, leader *cluster.Node, d time.Duration) {
 	t.Helper()
 	since, term := time.Now(), s.term()

@@ -25,8 +25,8 @@ func TestSplits(t *testing.T) {
 	s.killed()
 }
 
-// killed fails the test if no command was killed on a partitioned host and started again elsewhere. The judge has then checked
-// that the first one was dead by the time that guarantees.md states.
+// killed fails the test unless some command was killed on a partitioned host and started again elsewhere. For each such
+// command, the judge has checked that the first execution was dead by the time that guarantees.md states.
 func (s *scene) killed() {
 	s.t.Helper()
 	lives := make(map[string][]history.Effect)
@@ -87,8 +87,8 @@ func (s *scene) leaderMute(t *testing.T) {
 	s.deposed(t, leader, s.lab.CutOneWay([]string{leader.Name}, s.lab.Others(leader.Name)))
 }
 
-// leaderApart returns the leader once its member does not lead etcd. rota moves etcd's leadership, so that the loss of one
-// machine costs one election and not two.
+// leaderApart waits until the leader's member does not lead etcd, and returns the leader. rota moves etcd's leadership to
+// another member, so that the loss of one machine causes one election and not two.
 func (s *scene) leaderApart(t *testing.T) (leader *cluster.Node) {
 	t.Helper()
 	cluster.Await(t, 20*time.Second, "etcd is led by another replica than the leader", func() bool {
@@ -152,8 +152,8 @@ func (s *scene) oneLink(t *testing.T) {
 	over()
 }
 
-// machineLost makes the leader's machine vanish as if it lost power. No connection is refused, so only the expiry of the lease
-// shows it.
+// machineLost makes the leader's machine vanish as if it lost power. No connection is refused, so the other replicas notice the
+// loss only when the lease expires.
 func (s *scene) machineLost(t *testing.T) {
 	leader := s.leaderApart(t)
 	cut := s.lab.Vanish(leader.Name)

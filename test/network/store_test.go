@@ -218,9 +218,9 @@ func (s *storeScene) noMajority(t *testing.T) {
 	over()
 }
 
-// bothLeadersVanish makes the machines of the leader and of etcd's leader vanish at once. An election of etcd, which extends
-// all leases, comes before the expiry of the lease. The test does not bound etcd's election: after the fault before, its
-// members may wait for TCP to retry on a connection that was dead for a minute.
+// bothLeadersVanish makes the machines of the leader and of etcd's leader vanish at once. etcd elects first and extends all
+// leases. Only then the lease can expire. The test sets no limit for etcd's election: after the previous fault, the members may
+// wait for TCP to retry on a connection that was dead for a minute.
 func (s *storeScene) bothLeadersVanish(t *testing.T) {
 	leader, member := s.c.Leader(), s.leadingMember(t)
 	over := s.outage(leader.Name)

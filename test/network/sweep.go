@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Labs of all processes of this machine have numbers, which determine names and subnets. The owner of a number has locked its
-// file, and the kernel unlocks it when the owner dies. So everything with an unlocked number was left by a dead owner.
+// Each lab on this machine has a number, which determines its names and its subnet. The owner of a number has locked its file,
+// and the kernel unlocks the file when the owner dies. So a dead owner left everything with an unlocked number.
 const (
 	numbers   = 250
 	lockDir   = "/run/lock/rota-network"
@@ -27,14 +27,14 @@ const (
 
 func namespace(number int, host string) string { return fmt.Sprintf("rota%d-%s", number, host) }
 
-// owned has the numbers of this process, to return at an interrupt.
+// owned has the numbers of this process. It gives them back at an interrupt.
 var owned struct {
 	mu    sync.Mutex
 	locks map[int]*os.File // guarded by mu
 }
 
-// take returns a number that belongs to this process until free is called, without remains of previous owners. It also sweeps
-// the remains of other dead owners.
+// take returns a number that belongs to this process until free is called. It first removes everything that dead owners left
+// behind, of this number and of others.
 func take() (number int, free func() error, err error) {
 	if err := os.MkdirAll(lockDir, 0o700); err != nil {
 		return 0, nil, fmt.Errorf("make directory of locks: %w", err)

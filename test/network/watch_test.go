@@ -74,7 +74,7 @@ func (s *storeScene) compactedAway(t *testing.T) {
 	}
 }
 
-// mark changes a record and waits until a replica answers with it. Until then the replica must have reported that it is not
+// mark changes a record and waits until a replica shows the change. Before that, the replica must have reported that it is not
 // ready.
 func (s *storeScene) mark(t *testing.T, victim *cluster.Node, limit time.Duration) {
 	t.Helper()

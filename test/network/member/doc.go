@@ -1,2 +1,2 @@
-// Command member runs one etcd member as a process of its own. Tests use it to break etcd apart from rota.
+// Command member runs one etcd member as its own process. Tests use it to stop etcd while rota runs.
 package main
