@@ -8,7 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Counters of runs that are armed ahead. Each must be counted at least once, or nothing is armed ahead any more.
+// Counters of runs that are armed ahead. If one of them stays at zero, the simulation no longer tests runs that are armed
+// ahead.
 const (
 	armedAhead   = "runs armed ahead"
 	takenBack    = "runs armed ahead and withdrawn by a leader"

@@ -58,7 +58,7 @@ func floodPlan() plan {
 	return p
 }
 
-// flood runs the whole story.
+// flood runs the phases of TestWorkersFollowTheLoad.
 func (w *world) flood() {
 	time.Sleep(time.Until(w.plan.began))
 	for _, j := range w.plan.jobs {

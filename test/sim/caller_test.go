@@ -113,7 +113,7 @@ func (c *caller) submit(ctx context.Context, d dice) error {
 	return nil
 }
 
-// cancel cancels a run of a job whose runs may end so.
+// cancel cancels a run of a job whose runs may be canceled.
 func (c *caller) cancel(ctx context.Context, d dice) error {
 	var live []job.Run
 	for _, r := range c.world.recorder.live() {

@@ -10,7 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// The intervals of package node.
+// The intervals have the same values as in package node.
 const (
 	measureEvery   = 2 * time.Second
 	measureTimeout = time.Second
@@ -74,8 +74,8 @@ func (c *clocks) others(ctx context.Context) []*job.Replica {
 	return replicas
 }
 
-// leaderNow returns the least that the clock of the leader of term shows now; false if that is unknown. A worker with a wrong
-// clock sees that time moved too: see skewed.
+// leaderNow returns the earliest time that the clock of the leader of term may show now; false if it is unknown. A worker with
+// a wrong clock sees that time moved too: see skewed.
 func (c *clocks) leaderNow(term int64) (now time.Time, known bool) {
 	p := c.process
 	if p.scheduler != nil && term != 0 && p.scheduler.Status().Term == term {

@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// underWay is how long before its record a decision may have been made: requests are up to 8 s late.
+// underWay is the longest time between a decision and its record: requests are up to 8 s late.
 const underWay = 10 * time.Second
 
 // given is an attempt as a leader gave it to a worker.
@@ -18,8 +18,8 @@ type given struct {
 }
 
 // judgeEarly checks that no execution starts before its time by more than the tolerated error of a leader's clock. It returns
-// the runs that did because a clock was set wrong. While only one replica runs, or at the instant of the setting, no replica
-// can know which clock is right. The clock of a worker is no excuse.
+// the runs that started earlier because a clock was set wrong. They are excused: while only one replica runs, or at the instant
+// of the setting, no replica can know which clock is right. The clock of a worker is no excuse.
 func (w *world) judgeEarly(list []*execution) (excused map[string]bool) {
 	excused = make(map[string]bool)
 	attempts := w.attempts()

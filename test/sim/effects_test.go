@@ -5,14 +5,15 @@ import (
 	"testing"
 )
 
-// The average number of clusters with a load that can be judged, and the number in which every effect must occur.
+// If at least several clusters ran, the average load is checked. If at least enough clusters ran, every effect must have
+// occurred.
 const (
 	several = 30
 	enough  = 100
 )
 
-// few is the number of first seeds when all effects must occur in spite of a short run. Effects that did not occur in them are
-// searched for in further seeds, the likely ones first. The effects of a seed change with rota.
+// If at least few seeds ran, every effect must occur. The test searches for missing effects in further seeds, the likely ones
+// first. A change of rota may change the effects of a seed.
 const few = 6
 
 var likely = []uint64{10, 43, 44, 67, 80, 126, 129}

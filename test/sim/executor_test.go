@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// executor does the work of attempts: it lets time pass and writes to the ledger. It uses the clock of its worker, which may be
-// wrong in everything that it reads and writes (skewed).
+// executor does the work of attempts: it lets time pass and writes to the ledger. It uses the clock of its worker. If that
+// clock is wrong, every time that it reads or writes is wrong too: see skewed.
 type executor struct{ process *process }
 
 // Execute implements executor.Executor.
@@ -52,7 +52,7 @@ func (x executor) Execute(ctx context.Context, req exec.Request) job.Outcome {
 	return o
 }
 
-// linger waits for grace, but at most exec.HurryGrace after hurry.
+// linger waits for grace. After hurry is closed, it waits for at most exec.HurryGrace.
 func linger(grace time.Duration, hurry <-chan struct{}) {
 	over := time.NewTimer(grace)
 	defer over.Stop()

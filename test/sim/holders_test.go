@@ -70,14 +70,14 @@ func (h *holders) check(next int64) {
 	h.rev = next
 }
 
-// paces are the starts of attempts under a rate, by rate.
+// paces has the starts of attempts that a rate limits, by the name of the rate.
 type paces map[string][]paced
 
 type paced struct {
 	run  string
 	at   time.Time // by the clock of the leader of term
 	term int64
-	gap  time.Duration // interval to the attempts before and after it
+	gap  time.Duration // the minimum interval to the attempts before and after it
 	life int           // life of the limit: after a new definition, earlier attempts do not count
 }
 
@@ -97,7 +97,7 @@ func (p paces) note(w *world, r *job.Run, lives map[string]int) {
 	}
 }
 
-// judge uses the clocks of the leaders, which may differ.
+// judge checks the intervals between attempts by the leaders' clocks. The clocks of two leaders may differ.
 func (p paces) judge(w *world) {
 	if w.plan.clocksSet {
 		return

@@ -70,7 +70,7 @@ func (w *world) unsettled() (left []string) {
 // judge compares the records with the promises.
 func (w *world) judge() {
 	executions := w.ledger.executions()
-	// The recording ends now, not at the last record. By a clock that is ahead, a slot runs and ends before its time.
+	// The recording ends now, not at the last record. If a clock is ahead, the run of a slot may end before the slot.
 	h := history.History{
 		Prefix: prefix, Jobs: w.plan.jobs, Versions: w.recorder.history(), Faults: w.faults, Over: time.Now(), Skew: usualOffset,
 	}
@@ -83,7 +83,7 @@ func (w *world) judge() {
 	w.tallyArmed()
 	for _, found := range v.Violations {
 		if (w.plan.liars || w.plan.clocksSet) && strings.Contains(found.Text, "which had ended at") {
-			continue // by a wrong clock
+			continue // a wrong clock wrote that time
 		}
 		if early[found.What] && (found.Rule == history.RuleTime || found.Rule == history.RuleExtra) {
 			continue // judgeEarly has excused it

@@ -44,7 +44,7 @@ func (m *machine) start() {
 	m.world.processes.Go(m.process.run)
 }
 
-// kill ends the process like a power cut: it does nothing more, and the disk has what was synced.
+// kill ends the process like a power cut: it does nothing more, and the disk keeps only synced data.
 func (m *machine) kill() {
 	p := m.process
 	if p == nil {
@@ -59,7 +59,7 @@ func (m *machine) kill() {
 	m.world.fault(history.Fault{Kind: history.Kill, Node: m.name, At: time.Now()})
 }
 
-// stop asks the process to end, and returns when it has.
+// stop asks the process to end, and returns when it has ended.
 func (m *machine) stop() {
 	p := m.process
 	if p == nil {

@@ -24,8 +24,8 @@ import (
 
 var monthJobs = flag.Int("sim.month", 0, "replay a month of so many jobs; 0: a day of a few, with a shorter history")
 
-// month is a long time under one leader after the other, with a worker that takes no time. It has neither leases nor faults, so
-// that the test can have many runs.
+// month is a long time under one leader after the other. Its worker executes each run at once. It has neither leases nor
+// faults, so that the test can have many runs.
 type month struct {
 	t      *testing.T
 	jobs   int

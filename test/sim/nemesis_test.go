@@ -58,7 +58,7 @@ func (w *world) storm(end time.Time, gap time.Duration) {
 	w.at(time.Now().Add(gap), next)
 }
 
-// harm makes the fault that d chooses, and reports whether it could.
+// harm makes the fault that d chooses, and reports whether that fault was possible.
 func (w *world) harm(d dice) bool {
 	total := 0
 	for _, h := range harms {
@@ -153,7 +153,7 @@ func (w *world) pause(d dice, m *machine) bool {
 	return true
 }
 
-// outageOf records that a machine cannot reach the store, and undoes the fault in time.
+// outageOf records that a machine cannot reach the store. It calls undo at until.
 func (w *world) outageOf(m *machine, until time.Time, undo func(c *clientv3.Client)) {
 	w.fault(history.Fault{Kind: history.Outage, Node: m.name, At: time.Now(), Until: until})
 	client := m.process.client

@@ -19,7 +19,7 @@ func compactWatches(w *world, d dice) bool {
 	return true
 }
 
-// compact compacts all history up to now, or nearly.
+// compact compacts the history up to the present revision or a slightly earlier one.
 func compact(w *world, d dice) bool {
 	rev := w.server.Rev() - int64(oneOf(d, 0, 0, 1, d.IntN(50)))
 	_, err := w.recorder.client.Compact(context.Background(), max(1, rev))

@@ -71,7 +71,7 @@ func (n *network) disturb(c *clientv3.Client, t trouble, until time.Time) {
 	}
 }
 
-// clear ends the fault of a link that was to end at an instant, unless another one has started since.
+// clear ends the fault of a link if that fault was to end at until. A later fault stays.
 func (n *network) clear(c *clientv3.Client, until time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -9,11 +9,13 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// lateNews is how long after a pause or the loss of its presence a process may not know that others have its runs.
+// lateNews is the longest time after a pause or the loss of its presence in which a process may not know that others have its
+// runs.
 const lateNews = 5 * time.Second
 
-// judgeOverlap checks that no two attempts execute at a time: of one run, or of a job whose runs may not overlap. Excused are
-// attempts whose context has ended, and those of a process that was paused or lost its presence.
+// judgeOverlap checks that two attempts of one run never execute at the same time. The same holds for two runs of a job whose
+// runs may not overlap. It excuses attempts whose context has ended, and attempts of a process that was paused or lost its
+// presence.
 func (w *world) judgeOverlap(list []*execution) {
 	open := make(map[string][]*execution) // by job: executions that may still last
 	for _, e := range list {
@@ -42,7 +44,7 @@ func (w *world) mayOverlap(e, before *execution) bool {
 
 // ends reports whether the first of two overlapping executions could not end before the second started.
 func (w *world) ends(e, before *execution) bool {
-	if !before.told.IsZero() && !before.told.After(e.Arrived) { // it may take its kill grace, and longer only after a pause
+	if !before.told.IsZero() && !before.told.After(e.Arrived) { // it may last for its kill grace, and longer only after a pause
 		over := before.told.Add(w.specOf(before.Job).KillGrace.Std())
 		return !before.over.IsZero() && !before.over.After(over) || w.unaware(before, over, history.Pause)
 	}
@@ -54,7 +56,7 @@ func (w *world) ends(e, before *execution) bool {
 }
 
 // unaware reports whether a fault of one of these kinds prevented a process from knowing, at an instant, that others have its
-// execution. A fault that ended long before does not.
+// execution. A fault that ended more than lateNews before the instant does not count.
 func (w *world) unaware(e *execution, at time.Time, kinds ...history.FaultKind) bool {
 	return slices.ContainsFunc(w.faults, func(f history.Fault) bool {
 		until := f.Until
@@ -65,8 +67,8 @@ func (w *world) unaware(e *execution, at time.Time, kinds ...history.FaultKind) 
 	})
 }
 
-// evictedUnawares reports whether the only violation is that an execution started after one with a later token, because its
-// process did not know yet that its presence was deleted. The target can reject it by its token.
+// evictedUnawares reports whether v has an excuse: an execution started after one with a later token, because its process did
+// not know yet that its presence was deleted. The target can reject this execution by its token.
 func (w *world) evictedUnawares(v history.Violation, list []*execution) bool {
 	if !strings.HasPrefix(v.Text, "its target saw token") && !strings.HasPrefix(v.Text, "token or attempt does not rise") {
 		return false

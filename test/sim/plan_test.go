@@ -184,8 +184,8 @@ func (p *plan) add(d dice, name string, j history.Job, how work) {
 	}
 	j.Spec.Command = []string{"true"}
 	j.Spec = j.Spec.WithDefaults()
-	// A run that has lost so many workers is abandoned. With a wrong clock, the judge cannot see the fault in which an at-most-once
-	// run was lost.
+	// A run that has lost too many workers is abandoned. With a wrong clock, the judge cannot see the fault in which an
+	// at-most-once run was lost.
 	j.MayFail = j.MayFail || how.slow > 0 || p.liars && j.Spec.Delivery == job.AtMostOnce
 	p.jobs = append(p.jobs, j)
 	p.work[name] = how

@@ -40,7 +40,7 @@ type process struct {
 	started time.Time
 	ctx     context.Context // ends when the process is asked to stop, or dies
 	cancel  context.CancelFunc
-	dead    atomic.Bool   // the process was killed; the rest of it may only end
+	dead    atomic.Bool   // the process was killed: its goroutines may only end
 	stalled atomic.Bool   // it was paused while it ended: its timers ran, but everything else stood still
 	gone    chan struct{} // closed when it no longer listens at its address
 	once    sync.Once     // closes gone
@@ -86,7 +86,7 @@ func (p *process) die() {
 	p.cancel()
 }
 
-// hangUp closes its address.
+// hangUp makes the process unreachable at its address.
 func (p *process) hangUp() { p.once.Do(func() { close(p.gone) }) }
 
 // run is the whole life of the process.

@@ -105,7 +105,7 @@ func disks(t *testing.T) string {
 	return dir
 }
 
-// live runs the whole story.
+// live runs the cluster from its first start to the verdict.
 func (w *world) live() {
 	time.Sleep(time.Until(w.plan.began))
 	for _, name := range slices.Sorted(maps.Keys(w.plan.limits)) {

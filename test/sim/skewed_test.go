@@ -9,8 +9,8 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// skewed is the store as seen by a worker with a wrong clock. A worker knows no other clock, so the error equals a shift of
-// everything that it reads in the other direction.
+// skewed is the store as seen by a worker with a wrong clock. A worker knows no other clock. So a clock that is wrong by d has
+// the same effect as a shift by -d of every time that the worker reads.
 type skewed struct {
 	*store.Store
 	off time.Duration

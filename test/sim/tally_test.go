@@ -65,7 +65,7 @@ func (t *tally) addAll(o *tally, seed uint64) {
 	}
 }
 
-// seldom is the number of clusters up to which the seeds of an event are listed.
+// If an event occurred in at most seldom clusters, the report lists their seeds.
 const seldom = 12
 
 func (t *tally) String() string {
