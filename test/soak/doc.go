@@ -1,5 +1,5 @@
-// Package soak runs a cluster under load with random faults of a seed, for package history to judge.
+// Package soak runs a cluster under load with random faults from a seed, for package history to judge.
 //
-// It passes only if every promise was kept, every fault took effect, and there was enough load for both to be meaningful. The
-// same seed makes the same faults in the same order. The machine decides what the cluster does at that instant.
+// It passes only if every promise was kept, every fault took effect, and there was enough load to make this meaningful. The
+// same seed makes the same faults in the same order. The state of the cluster at a fault still differs from run to run.
 package soak

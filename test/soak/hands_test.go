@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// families returns keys of each family of records, and of none.
+// families returns keys of each family of records, and keys that belong to no family.
 func families() (keys []string) {
 	many, single := store.Kinds()
 	for _, kind := range many {
@@ -162,7 +162,7 @@ func (n *nemesis) compact() (string, error) {
 	victim.Stop()
 	// The process must miss changes of the store. A stopped process shows nothing that could be polled.
 	time.Sleep(lease / 2)
-	rev := n.c.Recorder.Rev() // the recorded head: after a later compaction the recorder would miss changes
+	rev := n.c.Recorder.Rev() // compact only recorded changes: the recorder would miss others
 	n.write("compact", func(ctx context.Context) error {
 		_, err := n.etcd.Compact(ctx, rev)
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// held checks that at no revision more runs held the limit than it allows, and that no transaction gave it to two of them. So
-// tokens rise along its holders.
+// held checks that runs never held the limit more often than it allows. It also checks that no transaction gave the limit to
+// two runs. So tokens rise from each holder to the next.
 func held(t *testing.T, versions []history.Version) (said string) {
 	t.Helper()
 	holds := make(map[string]bool)

@@ -83,7 +83,8 @@ func post(sink *cluster.Sink) *job.HTTP {
 	return &job.HTTP{URL: sink.URL(), Method: "POST", Body: "{{ .Slot }}"}
 }
 
-// answer returns the sink's answers, the same for the same seed: the jobs flaky-… fail, and some requests take long.
+// answer returns a function that chooses the answer of the sink. The same seed gives the same answers. Some requests of the
+// jobs flaky-… fail, and some requests take long.
 func answer(seed uint64) func(history.Effect) (time.Duration, int) {
 	return func(e history.Effect) (time.Duration, int) {
 		h := fnv.New64a()

@@ -41,7 +41,8 @@ type nemesis struct {
 	byHand  map[string]bool // keys written by hand
 }
 
-// fault makes a fault, proves its effect, and undoes it. make returns the proof, or an error if the fault took no effect.
+// fault is one kind of fault. make makes the fault, proves its effect, and undoes it. It returns the proof, or an error if the
+// fault took no effect.
 type fault struct {
 	name string
 	make func() (proof string, err error)
@@ -74,7 +75,7 @@ func (n *nemesis) faults() []fault {
 	return list
 }
 
-// run makes faults until the time is over: all in a random order, and again.
+// run makes faults until the time is over. It makes each kind of fault once, in a random order, and then starts again.
 func (n *nemesis) run(until time.Time) {
 	list := n.faults()
 	for round := uint64(0); ; round++ {
@@ -98,7 +99,7 @@ func (n *nemesis) run(until time.Time) {
 	}
 }
 
-// chance returns the same randomness for the same seed, however much the earlier faults used.
+// chance returns a source of randomness. It depends only on the seed and the arguments, not on earlier faults.
 func (n *nemesis) chance(round, of uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(n.seed, round<<16|of))
 }

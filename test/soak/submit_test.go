@@ -99,7 +99,7 @@ func (s *submitter) check() (said string) {
 	return fmt.Sprintf("%d submissions accepted, %d repeated with the same key", len(s.got), s.repeats)
 }
 
-// runsEver returns the runs of a job as they ended, including those that left history.
+// runsEver returns all runs of a job in their last recorded state, including runs that rota has deleted since.
 func runsEver(t *testing.T, c *cluster.Cluster, name string) (runs map[string]job.Run) {
 	t.Helper()
 	runs = make(map[string]job.Run)
