@@ -40,7 +40,7 @@ func members(dir string, n int) ([]member, error) {
 				return nil, err
 			}
 			*addr = l.Addr().String()
-			defer l.Close() // after all ports are chosen
+			defer l.Close() // hold each port until all are chosen
 		}
 	}
 	return list, nil
@@ -170,7 +170,8 @@ func (c *cluster) awaitLeader(ctx context.Context) error {
 	}
 }
 
-// leads reports whether one of the nodes dispatches. A node may have won before it has read all jobs.
+// leads reports whether one of the nodes dispatches. A node that has just won the election does not dispatch before it has read
+// all jobs.
 func (c *cluster) leads(ctx context.Context) bool {
 	for _, m := range c.list {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.http+"/leader", nil)

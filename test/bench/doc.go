@@ -6,7 +6,7 @@
 //	go run ./test/bench idle
 //	go run ./test/bench floor
 //
-// Each benchmark first measures etcd alone with the same machine, disk and number of members in the same minute. On
-// a shared machine, figures only mean something side by side. It fails if a slot was lost, ran twice, or did not end in the
-// store.
+// Each benchmark first measures etcd alone, in the same minute, on the same machine and disk and with the same number of
+// members. On a shared machine, only the comparison of the two figures is meaningful. A benchmark fails if a slot was lost, ran
+// twice, or has no outcome in the store.
 package main

@@ -14,8 +14,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// floored is the benchmark of etcd alone, with the transactions of runs and no planning, execution or watch. No scheduler with
-// the same writes is faster on the same machine.
+// floored is the benchmark of etcd alone. It writes the transactions of runs, without planning, execution or watch. A scheduler
+// that writes the same cannot be faster on the same machine.
 type floored struct {
 	lasts   time.Duration
 	writers int
@@ -88,7 +88,7 @@ func (b *floored) run(ctx context.Context, o *options) (err error) {
 	return nil
 }
 
-// The key of the term, and the amounts of work.
+// The key of the term, and the amounts of jobs and runs.
 const (
 	floorTerm  = "/rota/election/1"
 	floorJobs  = 1000 // jobs of each writer
@@ -110,7 +110,7 @@ type floorWriter struct {
 	id      int
 	few     bool
 	cursors []int64            // revision of the cursor of each job
-	revs    [][floorKeep]int64 // revisions of its last runs, by round
+	revs    [][floorKeep]int64 // revisions of the records of its last runs, by round
 }
 
 // work runs until ctx ends or etcd rejects a write, and counts runs.
@@ -163,7 +163,7 @@ func (w *floorWriter) decision(j, round int) *pb.RequestOp {
 	run, cursor := w.run(j, round), fmt.Sprintf("/rota/cursors/job-%d-%04d", w.id, j)
 	guards := []*pb.Compare{modified(cursor, w.cursors[j])}
 	if !w.few {
-		guards = append(guards, modified(run, 0), exists(floorTerm), exists(floorTerm)) // stand for the guards of the definition and the gate
+		guards = append(guards, modified(run, 0), exists(floorTerm), exists(floorTerm)) // exists: in place of the guards of the definition and the gate
 	}
 	then := []*pb.RequestOp{putValue(run, armedBytes), putValue(cursor, cursorBytes)}
 	if old := round - floorKeep; old >= 0 {
@@ -181,7 +181,7 @@ func (w *floorWriter) run(j, round int) string {
 	return fmt.Sprintf("/rota/runs/job-%d-%04d/2026-01-01T00:00:00.%06dZ", w.id, j, round)
 }
 
-// commit returns the revision of a transaction whose guards all hold.
+// commit commits a transaction and returns its revision. It fails if a guard does not hold.
 func (w *floorWriter) commit(ctx context.Context, then []*pb.RequestOp, guards ...*pb.Compare) (int64, error) {
 	resp, err := w.kv.Txn(ctx, &pb.TxnRequest{Compare: guards, Success: then})
 	if err != nil {

@@ -70,10 +70,10 @@ func (b *stampede) measure(ctx context.Context, o *options, c *cluster, led *led
 	if time.Until(before) < 0 {
 		return errors.New("the nodes were ready too late")
 	}
-	// The measurement begins at an instant of the clock.
+	// The measurement begins at a fixed time.
 	time.Sleep(time.Until(before))
 	used := usage()
-	// The herd is due at an instant of the clock.
+	// Wait until the herd is due.
 	time.Sleep(time.Until(due))
 	stop, err := o.profiled()
 	if err != nil {

@@ -49,7 +49,7 @@ func (b *rest) run(ctx context.Context, o *options) error {
 }
 
 func (b *rest) measure(ctx context.Context, o *options, c *cluster) error {
-	// The nodes finish the work of their start. They report no end of it that could be polled.
+	// The nodes finish the work of their start. There is no condition to poll, because they do not report the end of this work.
 	time.Sleep(5 * time.Second)
 	before, err := c.counters(ctx)
 	if err != nil {

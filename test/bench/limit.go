@@ -13,8 +13,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// The measurement of etcd's own limit: the numbers of writers and puts per transaction with the highest rate, through the
-// in-process client, with values of the size of rota's.
+// The measurement of etcd's own limit. Of the numbers that were tried, these give the highest rate of puts, through the
+// in-process client and with values as large as rota's.
 const (
 	limitWriters = 8
 	limitBatch   = 100

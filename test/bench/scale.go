@@ -44,7 +44,7 @@ func (b *hoard) run(ctx context.Context, o *options) error {
 		return err
 	}
 	say("written", "%.0f jobs/s", float64(b.jobs)/filled.Seconds())
-	// The due jobs come last, because the time for the others is unknown.
+	// The due jobs are written last: nobody knows before how long the others take.
 	due := time.Now().Add(45*time.Second + time.Duration(b.jobs)*100*time.Microsecond).Truncate(time.Second)
 	define := func(i int) job.Job { return newJob(i, job.Spec{At: []time.Time{due}}) }
 	led, err := newLedger(b.due, define)
@@ -77,7 +77,7 @@ func (b *hoard) measure(ctx context.Context, o *options, c *cluster, led *ledger
 	if time.Until(due) < idle+before {
 		return errors.New("the nodes were ready too late")
 	}
-	// The idle window begins at an instant of the clock.
+	// The idle window begins at a fixed time.
 	time.Sleep(time.Until(due.Add(-idle - before)))
 	say("resident", "%.0f MiB of its own, %.0f of files (etcd's database, which is reclaimed at need)", memory("RssAnon"), memory("RssFile"))
 	used := usage()

@@ -41,17 +41,17 @@ type jobSlots struct {
 // handlerName is the handler of all jobs.
 const handlerName = "bench"
 
-// jobPrefix is followed by the number of a job.
+// The name of a job is jobPrefix and the job's number.
 const jobPrefix = "bench-"
 
-// newJob returns the job with a number.
+// newJob returns the job with number i.
 func newJob(i int, spec job.Spec) job.Job {
 	spec.Handler = handlerName
 	j, _ := job.Define(nil, jobPrefix+strconv.Itoa(i), spec, job.Origin{Kind: job.OriginAPI}, time.Now().UTC())
 	return j
 }
 
-// newLedger returns a ledger for n jobs of a definition.
+// newLedger returns a ledger for n jobs. define returns the job with number i.
 func newLedger(n int, define func(i int) job.Job) (*ledger, error) {
 	l := &ledger{jobs: make([]jobSlots, n)}
 	for i := range l.jobs {
@@ -89,7 +89,7 @@ func (l *ledger) execute(_ context.Context, t handler.Task) error {
 	return nil
 }
 
-// await returns when this many attempts have started, and fails after the limit.
+// await waits until this many runs have started. It returns an error at limit.
 func (l *ledger) await(ctx context.Context, runs int, limit time.Time) error {
 	for l.all.Load() < int64(runs) {
 		if time.Now().After(limit) || ctx.Err() != nil {
@@ -101,7 +101,7 @@ func (l *ledger) await(ctx context.Context, runs int, limit time.Time) error {
 	return nil
 }
 
-// check compares the executions with the slots of the jobs, one each every between first and end.
+// check compares the executions with the slots of the jobs. Each job has a slot at first, and then one each every, before end.
 func (l *ledger) check(first, end time.Time, every time.Duration) (want, missing, repeated int) {
 	for i := range l.jobs {
 		j := &l.jobs[i]
@@ -118,7 +118,8 @@ func (l *ledger) check(first, end time.Time, every time.Duration) (want, missing
 	return want, missing, repeated
 }
 
-// settled reads from the store whether every cursor is past the last slot, and the states of the kept runs.
+// settled reads the store. behind is the number of jobs whose cursor is before the slot last. states counts the kept runs by
+// state.
 func settled(ctx context.Context, list []member, n int, last time.Time) (behind int, states map[job.State]int, events int, err error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + list[0].client}, DialTimeout: 5 * time.Second})
 	if err != nil {

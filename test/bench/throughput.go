@@ -75,7 +75,7 @@ func (b *sustained) run(ctx context.Context, o *options) error {
 	if late := time.Since(start); late > 0 {
 		return errors.Join(fmt.Errorf("the nodes were ready %v after the first slot", late), c.close())
 	}
-	// The first slot is an instant of the clock.
+	// Wait until the first slot is due.
 	time.Sleep(time.Until(start))
 	begin, err := c.spent(ctx)
 	if err == nil {
@@ -93,7 +93,7 @@ func (b *sustained) run(ctx context.Context, o *options) error {
 
 // measure reports the rate and the costs between led.from and led.to.
 func (b *sustained) measure(ctx context.Context, o *options, c *cluster, led *ledger, limit float64, cost time.Duration) error {
-	// The measured window begins at an instant of the clock.
+	// The measured window begins at a fixed time.
 	time.Sleep(time.Until(led.from))
 	stop, err := o.profiled()
 	if err != nil {
@@ -104,7 +104,7 @@ func (b *sustained) measure(ctx context.Context, o *options, c *cluster, led *le
 		return err
 	}
 	used := usage()
-	// The measured window ends at an instant of the clock.
+	// The measured window ends at a fixed time.
 	time.Sleep(time.Until(led.to))
 	used = usage() - used
 	after, err := c.counters(ctx)
@@ -141,8 +141,8 @@ func (c *cluster) spent(ctx context.Context) (spent, error) {
 	return spent{usage(), now}, err
 }
 
-// total waits until all runs have started and their outcomes are in the store, and reports the cost of a run since begin. It
-// also works if more runs were due than the machine could execute.
+// total waits until all runs have started and their outcomes are in the store. It reports the cost per run since begin. It also
+// works if more runs were due than the machine could execute.
 func (c *cluster) total(ctx context.Context, led *ledger, begin spent, runs int) error {
 	limit := time.Now().Add(2 * time.Minute)
 	if err := led.await(ctx, runs, limit); err != nil {
@@ -164,7 +164,7 @@ func (c *cluster) total(ctx context.Context, led *ledger, begin spent, runs int)
 	}
 }
 
-// account waits until everything has ended, and compares it with the slots of the jobs.
+// account waits until every run has ended, and compares the runs with the slots of the jobs.
 func (b *sustained) account(ctx context.Context, c *cluster, led *ledger, start, end time.Time) error {
 	var missing, repeated, want, behind, events int
 	var states map[job.State]int
