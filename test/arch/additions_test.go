@@ -7,29 +7,29 @@ import (
 	"testing"
 )
 
-// additions has one row for each kind of addition that "Where to add something" in docs/explanation/architecture.md lists. Package
-// config has the test of job keys.
+// additions has one row for each kind of addition in the section "Where to add something" of docs/explanation/architecture.md.
+// The test for a new job key is in package config.
 var additions = []struct {
 	kind   string
-	member string   // names an existing member in Go source
+	member string   // regular expression for the names of an existing member in Go source
 	most   int      // the number of production files that may name it
-	uses   []string // files and folders that name it for its effect, or by choice: an addition can do without them
+	uses   []string // not counted: files and folders that use the member, which an addition can do without
 }{
-	// The best of the compared schedulers, Alertmanager, needs three: flag, option, default.
+	// Alertmanager is the best of the compared programs. It needs changes in three places: flag, option, default.
 	{"a setting", `fast_takeover|FastTakeover`, 2, []string{"cmd/rota/"}},
 	{"a metric", `rota_worker_sessions_lost_total`, 1, nil},
-	// dkron needs two for the server: the route and the OpenAPI document.
+	// dkron needs changes in two files of the server: the route and the OpenAPI document.
 	{"an API route, server side", `AcceptRestored`, 2, []string{"cmd/rota/", "scheduler/api/client/"}},
 	{"an API route with client and backend", `AcceptRestored`, 4, []string{"cmd/rota/accept.go"}},
 	{"a command", `newHealthCommand`, 2, nil},
-	// Alertmanager needs a folder, a struct and a line. A handler is also registered by its worker, and the fast codec of
-	// package job knows it by choice.
+	// Alertmanager needs a folder, a struct and a line. Rota's handlers are also registered by their worker. The fast codec of
+	// package job names handlers too, which an addition can do without.
 	{"an executor, besides its folder", `[sS]pec\.Handler\b|\bs\.Handler\b|"handler"|executor/handler"`, 3, []string{
 		"deploy/", "scheduler/executor/handler/", "scheduler/job/worker.go", "scheduler/planner/demand.go",
 		"scheduler/job/parsejob.go", "scheduler/job/share.go",
 	}},
 	{"an occasion for messages", `\bOnRecovery\b`, 3, nil},
-	// send/reach.go and send/services.go list services with a field of their own for the host or the title.
+	// send/reach.go and send/services.go list only services with their own field for the host or the title.
 	{"a service for messages", `"pushover"`, 1, []string{"scheduler/notify/send/"}},
 }
 

@@ -12,7 +12,7 @@ type rule struct {
 	external []string // modules, or packages of them
 }
 
-// rules is the table of directions, one row per package. A package imports only these, besides the standard library.
+// rules has one row for each package. A package imports only the packages of its row and the standard library.
 var rules = map[string]rule{
 	// The packages of the domain. They do no I/O.
 	"scheduler/job":      {},
@@ -26,12 +26,12 @@ var rules = map[string]rule{
 
 	// Mechanisms: each declares the interfaces that it uses, and knows neither etcd nor settings.
 	"scheduler": {
-		own:      []string{"scheduler/job", "scheduler/planner", "election"}, // of election the Term and its errors
+		own:      []string{"scheduler/job", "scheduler/planner", "election"}, // of election, only Term and its errors
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
 	"scheduler/worker": {
 		own: []string{"scheduler/job", "scheduler/policy", "scheduler/executor", "scheduler/executor/output", "scheduler/executor/procs"},
-		// bbolt is a file on this machine: the journal. Only its name belongs to etcd.
+		// bbolt is the file of the journal on this machine. It does not contact etcd, although the module's name says so.
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "go.etcd.io/bbolt"},
 	},
 	"scheduler/target":           {}, // services import it: it has no dependencies
@@ -46,7 +46,7 @@ var rules = map[string]rule{
 	"scheduler/executor/dial":    {},
 	"scheduler/executor/fill":    {own: []string{"scheduler/job", "scheduler/executor/refs"}},
 	"scheduler/notify/send": {
-		own:      []string{"scheduler/job", "scheduler/notify", "scheduler/executor", "scheduler/executor/refs", "scheduler/executor/dial"}, // of executor the Redactor only
+		own:      []string{"scheduler/job", "scheduler/notify", "scheduler/executor", "scheduler/executor/refs", "scheduler/executor/dial"}, // of executor, only Redactor
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},
 	},
 	"scheduler/api": {
@@ -56,18 +56,18 @@ var rules = map[string]rule{
 	"scheduler/api/auth":   {},
 	"scheduler/api/client": {own: []string{"scheduler/job", "scheduler/api"}},
 
-	// The packages that know etcd.
+	// Only these packages know etcd.
 	"election": {
 		external: []string{etcdClient, "go.etcd.io/etcd/client/v3/concurrency", "go.etcd.io/etcd/api/v3/...",
-			"google.golang.org/grpc", // its streams, on which leases are renewed
+			"google.golang.org/grpc", // for the streams on which leases are renewed
 			"github.com/cenkalti/backoff/v5", "github.com/hashicorp/go-hclog", "golang.org/x/sys/unix"},
 	},
 	"store": {
-		own:      []string{"scheduler/job", "election"}, // of election the Term, its errors, and leases for presences
+		own:      []string{"scheduler/job", "election"}, // of election: Term, its errors, and leases for presences
 		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "google.golang.org/grpc/...", "github.com/hashicorp/go-hclog"},
 	},
 	"store/embedded": {
-		// bbolt reads who the members are, in etcd's own file.
+		// bbolt reads the list of members in etcd's own file.
 		external: []string{"go.etcd.io/bbolt", etcdClient, "go.etcd.io/etcd/client/pkg/v3/transport", "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/server/v3/...",
 			"go.uber.org/zap/...", "google.golang.org/grpc/...", "github.com/hashicorp/go-hclog", "golang.org/x/sys/unix"},
 	},
@@ -80,9 +80,9 @@ var rules = map[string]rule{
 		external: []string{etcdClient, "go.etcd.io/etcd/client/v3/concurrency", "go.etcd.io/etcd/api/v3/..."},
 	},
 
-	// The files of operators.
+	// The files that operators write.
 	"config": {
-		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth"}, // of notify the Schemes only, of fill the Check
+		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth"}, // of notify only Schemes, of fill only Check
 		external: []string{"github.com/spf13/viper", "github.com/spf13/pflag", "go.yaml.in/yaml/v4/..."},
 	},
 
@@ -103,7 +103,7 @@ var rules = map[string]rule{
 	},
 	"cmd/rota/internal/admission": {
 		own: []string{"cmd/rota/internal/atomicfile", "cmd/rota/internal/failure", "cmd/rota/internal/loop", "store",
-			"scheduler/executor/output"}, // of output how to wait for a disk
+			"scheduler/executor/output"}, // of output, only the wait for a disk
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
 	"cmd/rota/internal/clocks": {
@@ -124,7 +124,7 @@ var rules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
 	"cmd/rota/internal/jobfiles": {
-		own:      []string{"cmd/rota/internal/atomicfile", "cmd/rota/internal/loop", "config", "scheduler/job", "store"}, // only Edit of store
+		own:      []string{"cmd/rota/internal/atomicfile", "cmd/rota/internal/loop", "config", "scheduler/job", "store"}, // of store, only Edit
 		external: []string{"github.com/fsnotify/fsnotify", "github.com/hashicorp/go-hclog"},
 	},
 	"cmd/rota/internal/backend": {
@@ -142,7 +142,7 @@ var rules = map[string]rule{
 		external: []string{etcdClient, "github.com/hashicorp/go-hclog"},
 	},
 
-	// The program, which wires everything.
+	// The program. It connects all packages.
 	"cmd/rota": {
 		own: []string{"cmd/rota/internal/etcdconn", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/internal/pki", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/auth",
 			"scheduler/api/client", "scheduler/executor/cgroups",
@@ -161,7 +161,7 @@ var rules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
 
-	// The proofs. Packages that only have tests need no row.
+	// The tests. A package that has only tests needs no row.
 	"test/arch": {},
 	"test/bench": {
 		own: []string{"cmd/rota/node", "config", "scheduler/api/client", "scheduler/executor/handler", "scheduler/job",
@@ -196,7 +196,7 @@ var (
 	system    = []string{"golang.org/x/sys/unix"}
 )
 
-// reserved lists modules that only these packages may import, whatever their row says.
+// reserved lists modules, each with the only packages that may import it, whatever their row says.
 var reserved = map[string][]string{
 	"github.com/spf13/viper":             {"config"},
 	"github.com/spf13/cobra":             {"cmd/..."},
@@ -205,7 +205,7 @@ var reserved = map[string][]string{
 	"go.etcd.io/etcd":                    {"election", "store/...", "cmd/...", "test/..."},
 }
 
-// within reports whether a path is in the list, or below a name of the list that ends in /...
+// within reports whether the list has the path. A name that ends in /... stands for all paths below it.
 func within(path string, list []string) bool {
 	return slices.ContainsFunc(list, func(name string) bool {
 		stem, below := strings.CutSuffix(name, "/...")

@@ -63,7 +63,7 @@ func packages(t *testing.T) []pkg {
 func TestEachPackageHasOnePurpose(t *testing.T) {
 	for _, p := range packages(t) {
 		if strings.HasPrefix(p.path(), "deploy/examples/") {
-			continue // one file that users copy
+			continue // an example: one file for users to copy
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
 		if err != nil {

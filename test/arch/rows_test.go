@@ -14,7 +14,7 @@ import (
 
 // declared is the source of a test.
 type declared struct {
-	dir  string // below the root
+	dir  string // path of its folder below the root
 	body *ast.BlockStmt
 }
 
@@ -63,7 +63,8 @@ func TestEachRowIsRun(t *testing.T) {
 	}
 }
 
-// skips returns the reason for which a test can be skipped, besides -short and the helpers of its package. It returns "" for none.
+// skips returns why a test can be skipped, apart from -short and the helpers of its package. It returns "" if nothing else
+// skips it.
 func (d declared) skips() (why string) {
 	ast.Inspect(d.body, func(n ast.Node) bool {
 		if cond, ok := n.(*ast.IfStmt); ok && called(cond.Cond) == "Short" {
@@ -83,7 +84,8 @@ func (d declared) begins(helper string) bool {
 	return ok && called(first.X) == helper
 }
 
-// called returns the name of the function that an expression calls, without its package. It returns "" for none.
+// called returns the name of the function that an expression calls, without its package. It returns "" if the expression is not
+// a call.
 func called(e ast.Expr) string {
 	call, ok := e.(*ast.CallExpr)
 	if !ok {
