@@ -31,7 +31,7 @@ func TestLinksHaveTargets(t *testing.T) {
 	}
 }
 
-// TestNoPageHasAConflict finds what a merge has left behind.
+// TestNoPageHasAConflict finds the markers of a conflict that a merge has left in a page.
 func TestNoPageHasAConflict(t *testing.T) {
 	for _, page := range pages(t) {
 		if strings.Contains(read(t, page), "\n<<<<<<< ") {
@@ -40,7 +40,7 @@ func TestNoPageHasAConflict(t *testing.T) {
 	}
 }
 
-// TestEveryPageIsInTheIndex holds docs/README.md to the pages that exist.
+// TestEveryPageIsInTheIndex checks that docs/README.md links to every page that exists.
 func TestEveryPageIsInTheIndex(t *testing.T) {
 	index := read(t, "README.md")
 	for _, page := range pages(t) {

@@ -10,7 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/test/docpage"
 )
 
-// metric finds the name and the help text of each metric, however it is made.
+// metric finds the name and the help text of each metric, for every constructor of a metric.
 var metric = regexp.MustCompile(`(HistogramOpts\{\s*)?(?:Name:\s*)?"(rota_[a-z_]+)",\s*(?:Help:\s*)?"([^"]+)"`)
 
 // TestMetricsReference compares the table of metrics with the names and help texts in the code.

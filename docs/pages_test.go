@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// pages returns the paths of all pages, the README and its neighbours included.
+// pages returns the paths of all pages, including the README and the other pages at the top.
 func pages(t *testing.T) []string {
 	t.Helper()
 	files := []string{"../README.md", "../SECURITY.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../test/README.md"}

@@ -23,7 +23,7 @@ func TestEveryKeyOfTheStoreIsDescribed(t *testing.T) {
 		kind, _, _ := strings.Cut(strings.TrimPrefix(key, "/rota/"), "/")
 		got = append(got, kind)
 	}
-	// Kinds that store takes from job are constants there.
+	// Some kinds of records in package store are constants of package job.
 	same(t, "etcd-keys.md", got, matches(t, `(?m)^\s*(?:Kind|Record)\w+\s+(?:Kind|RecordKind)\s*=\s*"(\w+)"`, "store", "scheduler/job"))
 }
 
@@ -120,7 +120,7 @@ func TestTheFilesToTouchExist(t *testing.T) {
 	}
 }
 
-// TestTheNumbersOfFilesAreThoseOfTheTest compares the architecture page with the table in test/arch.
+// TestTheNumbersOfFilesAreThoseOfTheTest compares the numbers of files on the architecture page with the table in test/arch.
 func TestTheNumbersOfFilesAreThoseOfTheTest(t *testing.T) {
 	page := regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`).ReplaceAllString(read(t, "explanation/architecture.md"), "$1")
 	rows := regexp.MustCompile("(?m)^\t\\{\"([^\"]+)\", .*, ([0-9]+), ").FindAllStringSubmatch(read(t, "../test/arch/additions_test.go"), -1)

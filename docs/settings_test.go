@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the generated parts of the pages"
 
 const settingsPage = "reference/settings.md"
 
-// TestSettingsReference compares each entry of the reference with the flag that the code makes of the setting.
+// TestSettingsReference compares each entry of the reference with the flag of the setting.
 func TestSettingsReference(t *testing.T) {
 	t.Setenv("HOME", "/")
 	set, err := config.LoadSettings("", nil, []string{"HOME=/", "ROTA_NODE_NAME=x"})
@@ -96,7 +96,7 @@ func settingType(key string) string {
 	return "text"
 }
 
-// settingExamples returns the values of full.yaml, and beside them those that it shows in comments.
+// settingExamples returns the values of full.yaml: those in force and those in its comments.
 func settingExamples(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../deploy/examples/replicas/full.yaml")
