@@ -65,7 +65,7 @@ func image(t *testing.T) string {
 		t.Fatal(err)
 	}
 	name := "rota-test:" + strings.ToLower(rand.Text()[:8])
-	t.Cleanup(func() { _, _ = tryDocker("image", "rm", "--force", name) }) // best effort, may not have been built
+	t.Cleanup(func() { _, _ = tryDocker("image", "rm", "--force", name) }) // ignores errors: the image may not exist
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	if _, err := command(ctx, nil, "make", "-C", root, "docker", "IMAGE="+name); err != nil {
@@ -74,7 +74,8 @@ func image(t *testing.T) string {
 	return name
 }
 
-// freePort returns a free port of loopback. Another process may take it first, but ports are used in turn, so not soon again.
+// freePort returns a free port of loopback. The kernel gives out ports in turn, so it is unlikely that another process takes
+// the port first.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Check compares the generated block called name of a page with want. If update is set, it writes want instead.
+// Check compares the generated block of a page with want. name is the name of the block. If update is set, Check writes want
+// instead.
 func Check(t *testing.T, file, name, want string, update bool) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -13,7 +13,7 @@ import (
 type Link struct {
 	listener net.Listener
 	target   string
-	held     atomic.Int64 // reads that met the cut
+	held     atomic.Int64 // number of reads that the cut held back
 	wg       sync.WaitGroup
 
 	mu    sync.Mutex
@@ -50,7 +50,7 @@ func NewLink(t testing.TB, endpoint string) *Link {
 	return l
 }
 
-// Endpoint returns where the proxy is.
+// Endpoint returns the URL of the proxy.
 func (l *Link) Endpoint() string { return "http://" + l.listener.Addr().String() }
 
 // Cut holds back all bytes from now on.
@@ -60,10 +60,10 @@ func (l *Link) Cut() {
 	l.whole = make(chan struct{})
 }
 
-// Held returns how many reads met a cut, which proves that it took effect.
+// Held returns the number of reads that the cut held back. If it is not zero, the cut took effect.
 func (l *Link) Held() int64 { return l.held.Load() }
 
-// Accepted returns how many connections there were.
+// Accepted returns the number of connections that the proxy has accepted.
 func (l *Link) Accepted() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,7 +21,7 @@ type Relay struct {
 	etcd     *grpc.ClientConn
 
 	mu      sync.Mutex
-	watches map[chan struct{}]bool // guarded by mu: the healthy ones; each is closed when its watch dies
+	watches map[chan struct{}]bool // guarded by mu: one for each healthy watch; closed when the watch dies
 	mute    int                    // guarded by mu: how many of the next watches are dead from the start
 	key     string                 // guarded by mu: transactions that contain it hang; "": none
 	whole   chan struct{}          // guarded by mu: closed when these transactions may pass
@@ -52,10 +52,10 @@ func NewRelay(t testing.TB, endpoint string) *Relay {
 	return r
 }
 
-// Endpoint returns where the proxy is.
+// Endpoint returns the URL of the proxy.
 func (r *Relay) Endpoint() string { return "http://" + r.listener.Addr().String() }
 
-// KillWatches silences the present watches without ending them, and returns how many. New watches are healthy.
+// KillWatches silences the present watches without ending them, and returns their number. New watches are healthy.
 func (r *Relay) KillWatches() (killed int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,4 +1,4 @@
-// Command handlers is a worker with Go functions of its own, to be copied.
+// Command handlers is an example of a worker with its own Go functions. Copy it and change it.
 //
 //	rota dev &
 //	go run ./deploy/examples/handlers
