@@ -37,9 +37,9 @@ func (p *Planner) setFollowerTimers() {
 	p.dirty = nil
 }
 
-// agenda takes up to limit jobs to decide now. First come jobs that waited for room or for a limit and can have it, then jobs
-// that changed, then jobs whose timer has expired. So jobs that change all the time cannot take the room for ever. The result is
-// sorted by urgency, because the first jobs take the room.
+// agenda takes up to limit jobs to decide now. First come jobs that waited for room or for a limit and can have it now, then
+// jobs that changed, then jobs whose timer has expired. With this order, jobs that change all the time cannot take the room for
+// ever. The result is sorted by urgency, because the first jobs take the room.
 func (p *Planner) agenda(now time.Time, limit int) []*jobState {
 	list := p.withRoom(limit)
 	list = append(list, p.withLimits(limit-len(list), now)...)
@@ -61,7 +61,7 @@ func (p *Planner) agenda(now time.Time, limit int) []*jobState {
 	return p.urgentFirst(list, now)
 }
 
-// urgentFirst sorts jobs by urgency, removes doubles and clears their timers.
+// urgentFirst sorts jobs by urgency, removes duplicates and clears their timers.
 func (p *Planner) urgentFirst(list []*jobState, now time.Time) []*jobState {
 	type urgent struct {
 		job   *jobState

@@ -22,7 +22,8 @@ func (s *liveRuns) undecided() *liveRun {
 	return nil
 }
 
-// recall takes back a run that was armed ahead, if it may not start as it is or if another run of the job goes first.
+// recall takes back a run that was armed ahead, if the run may no longer start unchanged, or if another run of the job goes
+// first.
 func (p *Planner) recall(j *jobState, now time.Time) *job.Decision {
 	if j.live.begun == 0 {
 		return nil
@@ -40,7 +41,7 @@ func (p *Planner) recall(j *jobState, now time.Time) *job.Decision {
 	return nil
 }
 
-// recallReason returns why a run that was armed ahead must be taken back; "" if it need not.
+// recallReason returns why a run that was armed ahead must be taken back; "" if it may stay armed.
 func (p *Planner) recallReason(j *jobState, r *liveRun, now time.Time) string {
 	switch {
 	case p.paused(j):
@@ -60,7 +61,8 @@ func (p *Planner) recallReason(j *jobState, r *liveRun, now time.Time) string {
 			return job.ReasonNotYet
 		}
 	}
-	// A due slot goes first. But if r.Ahead is false, a later slot is decided already and the cursor was put back.
+	// A due slot goes before a delayed run. If r.Ahead is true, the cursor has already passed the slot of r. Then a due slot
+	// means that the cursor was put back, and r stays armed.
 	if due, ok := p.nextDue(j); ok && !due.After(now) && !r.Ahead {
 		return job.ReasonNotYet
 	}
@@ -86,7 +88,7 @@ func (p *Planner) armSlot(j *jobState, s slot, now time.Time) *job.Decision {
 	return p.createRun(j, s, *armed)
 }
 
-// armPending is armSlot for a pending run that is due later: a delayed run or a retry.
+// armPending does the same as armSlot, for a pending run that is due later: a delayed run or a retry.
 func (p *Planner) armPending(j *jobState, r *liveRun, now time.Time) *job.Decision {
 	if !p.isSoon(j, r.Due, now) {
 		return nil
@@ -101,7 +103,7 @@ func (p *Planner) armPending(j *jobState, r *liveRun, now time.Time) *job.Decisi
 	return &job.Decision{Run: armed, JobRev: j.rev(r.Run)}
 }
 
-// isSoon reports whether a run that is due then may be armed now. It also sets the job's timer.
+// isSoon reports whether a run with the due time due may be armed now. It also sets the job's timer.
 func (p *Planner) isSoon(j *jobState, due, now time.Time) bool {
 	from := due.Add(-p.cfg.ArmAhead)
 	if from.After(now) {
@@ -112,14 +114,15 @@ func (p *Planner) isSoon(j *jobState, due, now time.Time) bool {
 	return true
 }
 
-// armAhead returns r assigned to a worker with free room; nil if there is none or something prevents it.
+// armAhead returns r, assigned to a worker with free room. It returns nil if no worker has free room or if r may not be armed
+// now.
 func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 	spec := j.spec(&r)
 	if spec == nil || !p.mayAssign(j, &r) || !p.isFirst(j, &r) || j.overtakes(&r, spec, now) {
 		return nil
 	}
 	if p.throttleReason(j, &r, spec, now, false) != "" {
-		return nil // it is assigned when it is due, if it may start then
+		return nil // r waits: it is assigned when it is due, if it may start then
 	}
 	w, _ := p.choose(j, spec, &r, now)
 	if w == nil {
@@ -129,7 +132,7 @@ func (p *Planner) armAhead(j *jobState, r job.Run, now time.Time) *job.Run {
 	return j.assignTo(w, r, now)
 }
 
-// mayAssign reports whether r may be assigned as far as its record and its job's definition go.
+// mayAssign reports whether the record of r, the definition of its job and the pauses allow an assignment.
 func (p *Planner) mayAssign(j *jobState, r *job.Run) bool {
 	return !j.unreadableSpec(r) && !p.paused(j) && r.ID != j.trouble().oversized
 }

@@ -56,7 +56,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 	p.markDirty(j)
 	j.clearBackoff()
 	if j.unreadable && c.Bad == nil {
-		j.ensureTrouble().missedBefore = now // its slots could not be dispatched meanwhile
+		j.ensureTrouble().missedBefore = now // until now, its slots could not be dispatched
 	}
 	old, def := j.def, job.ValueOf[job.Job](c)
 	j.unreadable, j.when = c.Bad != nil, nil
@@ -128,8 +128,8 @@ func (p *Planner) unblock(j *jobState, r *liveRun, now time.Time) {
 		t.missedBefore = now
 		return
 	}
-	// Slots before the start of r also waited for it, but r was not running then. A run that was claimed ahead of its time
-	// may have ended before it.
+	// Slots before the start of r also waited for it, but r was not running then. r.first is later than now if a worker claimed
+	// r ahead of its time and r ended before that time.
 	t.missedBefore = job.Later(t.missedBefore, job.Earlier(r.first, now))
 	t.overlapped = overlapped{run: r.ID, from: r.first, upTo: r.endedAt(now).Add(-j.delay(r))}
 }

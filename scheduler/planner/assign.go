@@ -29,8 +29,8 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 	var waiting explanation
 	unplaced := 0
 	paused, begun := p.paused(j), j.live.haveBegun()
-	full := make(map[string]string)      // by demandKey: why those runs get no worker
-	throttled := make(map[string]string) // by names of limits: why those runs wait
+	full := make(map[string]string)      // the reason why runs get no worker, by their demandKey
+	throttled := make(map[string]string) // the reason why runs wait for limits, by the names of these limits
 	for _, r := range j.live.order {
 		if r.State != job.Pending || r.Ahead { // decideSlot handles Ahead
 			continue
@@ -66,7 +66,7 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 		}
 		if why != "" {
 			throttled[limits] = why
-			// The reason of a run further back may stay out of date: only its details differ.
+			// Runs that are further back may keep an old reason: it differs only in details.
 			if !known || r.Reason == "" || r.Reason == job.ReasonNotYet || r.Reason == job.ReasonNew {
 				waiting.add(r.Run, why)
 			}

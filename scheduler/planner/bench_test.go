@@ -33,8 +33,8 @@ func TestIdleJobMemory(t *testing.T) {
 	runtime.KeepAlive(p)
 }
 
-// BenchmarkPlan decides, commits and resolves 1000 due slots, beside more and more jobs that are not due. The time of a slot
-// must not depend on their number. B/job is the memory of a job.
+// BenchmarkPlan decides, commits and resolves 1000 due slots, with 1,000 to 1,000,000 further jobs that are not due. The time
+// for a slot must not depend on the number of these jobs. B/job is the memory of a job.
 func BenchmarkPlan(b *testing.B) {
 	for _, jobs := range []int{1_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) { benchmarkPlan(b, jobs) })

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Config holds what a planner does not learn from the store.
+// Config holds the settings of a planner. They are not in the store.
 type Config struct {
 	// WorkerTTL is how long a dead worker may still look present: the TTL of its lease, plus the delay of etcd and of
 	// the watch. Zero means DefaultWorkerTTL.
@@ -34,8 +34,8 @@ type Retention struct {
 	MaxAge  time.Duration
 }
 
-// The defaults of Config. DefaultWorkerTTL is a lease of 5 s plus the usual delay of etcd and the watch; if etcd's leader
-// dies together with the worker, the delay is longer. DefaultClaimTimeout is longer than a worker tries to read a
+// The defaults of Config. DefaultWorkerTTL is a lease of 5 s plus the usual delay of etcd and the watch; if etcd's leader dies
+// together with the worker, the delay is longer. DefaultClaimTimeout is longer than the time for which a worker tries to read a
 // definition and waits for room.
 const (
 	DefaultWorkerTTL    = 7 * time.Second

@@ -2,7 +2,7 @@ package planner
 
 import "github.com/rota-scheduler/rota/scheduler/job"
 
-// applyCursor applies the cursor's record: up to where the job's slots are decided.
+// applyCursor applies a change of the cursor's record. A cursor says up to which slot the job's slots are decided.
 func (p *Planner) applyCursor(c job.Change) {
 	j := p.job(c.Name)
 	if j.cursor != nil && c.Rev <= j.cursor.Rev {
@@ -11,9 +11,9 @@ func (p *Planner) applyCursor(c job.Change) {
 	p.markDirty(j)
 	j.clearBackoff()
 	switch {
-	case c.Bad != nil: // the known cursor is still true, and will replace the unreadable record
+	case c.Bad != nil: // the known cursor is still valid, and will replace the unreadable record
 		j.cursor = cursorAt(j.cursor, c.Name, c.Rev)
-	case c.Deleted() && j.def != nil && j.cursor != nil: // deleted by hand: the known cursor is still true
+	case c.Deleted() && j.def != nil && j.cursor != nil: // deleted by hand: the known cursor is still valid
 		j.cursor = cursorAt(j.cursor, c.Name, 0)
 	case c.Deleted():
 		j.cursor = nil
@@ -38,8 +38,8 @@ func (j *jobState) withNext(c *job.Cursor) *job.Cursor {
 	return &right
 }
 
-// furthest returns c, or the known cursor if that is further. A cursor only moves forward, so c was put back by hand. The
-// runs of the slots after it may have been removed from history.
+// furthest returns the later of c and the known cursor. Leaders only move a cursor forward, so an earlier c was written by
+// hand. Runs of the slots after it may have been removed from history.
 func (j *jobState) furthest(c *job.Cursor) *job.Cursor {
 	if j.cursor == nil || !c.After.Before(j.cursor.After) {
 		return c
@@ -49,8 +49,8 @@ func (j *jobState) furthest(c *job.Cursor) *job.Cursor {
 	return &known
 }
 
-// cursorAt returns the known cursor with its record at revision rev. Generation zero has its next slot computed again,
-// because the job may have been recreated.
+// cursorAt returns the known cursor with the revision rev. It has generation zero, so that its next slot is computed again: the
+// job may have been recreated.
 func cursorAt(known *job.Cursor, name string, rev int64) *job.Cursor {
 	c := job.Cursor{Job: name}
 	if known != nil {
@@ -60,5 +60,6 @@ func cursorAt(known *job.Cursor, name string, rev int64) *job.Cursor {
 	return &c
 }
 
-// isKnown reports whether c says up to where slots are decided. It does not if it is missing or was never readable.
+// isKnown reports whether c says up to which slot the slots are decided. It is false if the cursor is missing or was never
+// readable.
 func isKnown(c *job.Cursor) bool { return c != nil && !c.After.IsZero() }

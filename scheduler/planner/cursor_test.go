@@ -155,9 +155,9 @@ func TestAnswerOlderThanTheFeedIsIgnored(t *testing.T) {
 	r.feed()
 	r.now = r.now.Add(time.Minute)
 	d = r.plan()
-	r.store.putJob(*r.store.job("j")) // so that d is refused
+	r.store.putJob(*r.store.job("j")) // this makes the store refuse d
 	a := r.commit(d)
-	r.store.remove(job.RecordCursor, "j") // by hand, after that
+	r.store.remove(job.RecordCursor, "j") // an operator deletes the cursor after that
 	r.feed()
 	r.Resolve(d, a, r.now)
 	r.now = r.now.Add(time.Minute)
@@ -183,7 +183,7 @@ func TestFollowerKnowsSkippedSlots(t *testing.T) {
 	j.Paused, j.Since, j.SinceReason = nil, r.now, job.SinceResumed
 	r.store.putJob(j)
 	r.feed()
-	r.expectNone() // it follows
+	r.expectNone() // this replica does not lead
 	r.lead()
 	d := r.plan()
 	if d.Event == nil || d.Event.Reason != "paused" || !d.Event.From.Equal(midnight.Add(time.Minute)) || d.Event.Count != 1 {

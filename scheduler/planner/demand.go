@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// demandKind is what jobs that wait for the same room have in common.
+// demandKind identifies a kind of room. Jobs with the same kind wait for the same room.
 type demandKind struct {
 	key   string // see demandKey
 	early bool   // the room is for runs that are due later
@@ -24,7 +24,7 @@ type demand struct {
 	members map[*jobState]waiter // how each job waits now; other entries of the heap are out of date
 }
 
-// waitForRoom queues j until a worker that accepts spec has room for a run that is due then.
+// waitForRoom queues j until a worker that accepts spec has room for a run with the due time due.
 func (p *Planner) waitForRoom(j *jobState, key string, spec *job.Spec, due, now time.Time) {
 	kind := demandKind{key, due.After(now)}
 	d := p.waiting[kind]
@@ -107,7 +107,7 @@ func (h waitHeap) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
 func (h *waitHeap) Push(x any)   { *h = append(*h, x.(waiter)) }
 func (h *waitHeap) Pop() any     { return popLast(h) }
 
-// Load is the capacity of all workers and the work for it. An autoscaler needs no more.
+// Load is the capacity of all workers and the work that uses or needs it. It is all that an autoscaler needs.
 type Load struct {
 	Capacity int // runs that the workers execute at a time, draining workers left out
 	Held     int // due runs at workers
@@ -129,7 +129,7 @@ func (p *Planner) Load() Load {
 	return l
 }
 
-// setUnplaced records for how many due runs of j no worker has room.
+// setUnplaced records n, the number of due runs of j for which no worker has room.
 func (p *Planner) setUnplaced(j *jobState, n int) {
 	before := j.trouble().unplaced
 	if n == before {

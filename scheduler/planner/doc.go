@@ -1,4 +1,4 @@
-// Package planner decides what a leader does next.
+// Package planner makes the decisions of a leader.
 //
 // A Planner is a state machine without goroutines, a clock or a store. Apply feeds it every change of the store, Plan returns
 // what to do now, and Resolve takes the store's answer. So a real leader runs the same code as a simulator that shows it
@@ -34,7 +34,7 @@
 //
 // # Arming ahead
 //
-// A run that is armed ahead is as good as dispatched: its worker starts it whether or not there is a leader then. It takes
+// The worker of a run that is armed ahead starts it at its time, with or without a leader. Such a run takes
 // free room only, and gives way to runs that are due.
 //
 // The planner takes it back in these cases, unless it has started:
@@ -46,7 +46,7 @@
 // The cursor has moved, so the run stays pending. When its slot is due, it is decided as if it had never been armed. The
 // overlap policy, the missed policy and the pauses of that time count.
 //
-// # How a run that does not end is ended
+// # How an overdue run is ended
 //
 // A worker ends its run at the timeout. A lost worker loses its runs. If a present worker does not end a run, the
 // leader asks it to stop the run, and later gives the attempt up. Config.StopMargin and Config.StopPatience set the times. A
@@ -55,8 +55,8 @@
 // # Not guaranteed
 //
 //   - A job whose runs take longer than its period stays behind after an outage, by at most its missed_limit.
-//   - If a cursor is deleted by hand while no replica runs, it is derived from the job's history, as far as that is kept.
+//   - If a cursor is deleted by hand while no replica runs, the planner derives it from the kept history of the job.
 //   - If a schedule changes while a slot of the old one is armed ahead, the new schedule starts after that slot. Its earlier
 //     slots are skipped.
-//   - While there is no leader, nothing is taken back.
+//   - While there is no leader, no run is taken back from its worker.
 package planner

@@ -35,7 +35,7 @@ func TestDecisionsNameTheGate(t *testing.T) {
 	}
 }
 
-// If the gate cannot be read, the feed says what applies: here that all jobs are paused.
+// If the gate's record cannot be read, the feed says which pause applies. Here all jobs are paused.
 func TestAGateThatCannotBeReadStaysClosed(t *testing.T) {
 	r := newRig(t)
 	r.define("j", job.Spec{Every: minutely})

@@ -7,20 +7,20 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// KeyRetention is how long a run that was submitted with an idempotency key is kept at least, also if Retention is shorter. While
-// its record exists, the same key creates no other run.
+// KeyRetention is the shortest time for which a run that was submitted with an idempotency key is kept, even if Retention is
+// shorter. While its record exists, the same key creates no other run.
 const KeyRetention = 24 * time.Hour
 
-// AskedRetention is how long any other submitted run is kept at least, also if Retention is shorter. A client without an answer
-// may repeat its request. While the record exists, the repetition creates no other run. The cursor does this for the runs of
-// slots.
+// AskedRetention is the shortest time for which any other submitted run is kept, even if Retention is shorter. A client that
+// got no answer may repeat its request. While the record exists, the repetition creates no other run. The cursor does this for
+// the runs of slots.
 const AskedRetention = time.Minute
 
 // protections are the times for which runs are protected from removal.
 var protections = [...]time.Duration{KeyRetention, AskedRetention}
 
-// protection returns how long r is kept after its end at least, also if Retention is shorter. It is one of protections, or zero
-// for the run of a slot.
+// protection returns the shortest time for which r is kept after its end, even if Retention is shorter. It is one of
+// protections, or zero for the run of a slot.
 func protection(r *job.Run) time.Duration {
 	switch {
 	case r.Key != "":
@@ -31,9 +31,9 @@ func protection(r *job.Run) time.Duration {
 	return 0
 }
 
-// history is the runs of one job that have ended and are still in the store. The operations of every decision and every
-// change touch few runs, because there may be a day's submissions and a thousand failures. A nil history is empty; add
-// needs one.
+// history holds the runs of one job that have ended and are still in the store. There may be the submissions of a day and a
+// thousand failures. So each decision and each change may touch only few runs. A nil history is empty; add must not be called
+// on it.
 type history struct {
 	good, bad ordered                    // runs that succeeded or were skipped, and all others
 	protected *[len(protections)]ordered // protected runs, which later move to good or bad; nil: there are none
@@ -145,7 +145,7 @@ func (h *history) endProtection(now time.Time) {
 	}
 }
 
-// excess returns an upper bound of the number of runs beyond the numbers to keep.
+// excess returns an upper bound of the number of runs that exceed the numbers in keep.
 func (h *history) excess(keep Retention) (n int) {
 	if keep.Success > 0 {
 		n += max(0, len(h.good.runs)-keep.Success)
@@ -180,8 +180,8 @@ func (h *history) expiry(keep Retention) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// beyond lists runs beyond the bounds by their ends, at most as many as one decision removes. It always keeps
-// the last runs that started, as many as spare says, because a breaker needs them.
+// beyond lists runs that exceed the bounds, in the order of their ends, at most as many as one decision removes. It never lists
+// the last spare runs that started, because a breaker needs them.
 func (h *history) beyond(keep Retention, spare int, now time.Time) []*job.Run {
 	spared := h.lastStarted(spare)
 	drops := append(h.good.beyond(keep.Success, keep.MaxAge, spared, now), h.bad.beyond(keep.Failed, keep.MaxAge, spared, now)...)
@@ -189,7 +189,8 @@ func (h *history) beyond(keep Retention, spare int, now time.Time) []*job.Run {
 	return drops[:min(len(drops), job.MaxDeletions)]
 }
 
-// lastStarted returns the end of the first of the last n runs that started; zero if there is none. It ignores protected runs.
+// lastStarted looks at the last n runs that started, and returns the end of the earliest of them; zero if there is none. It
+// ignores protected runs.
 func (h *history) lastStarted(n int) (from time.Time) {
 	h.good.sort()
 	h.bad.sort()
@@ -213,7 +214,7 @@ func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
 	if h == nil {
 		return nil
 	}
-	// Several at a time while the job is active; the last one too once it is idle.
+	// While the job is active, a decision removes several runs. Once the job is idle, a decision may remove a single run.
 	batch := job.MaxDeletions / 2
 	if len(j.live.order) == 0 {
 		batch = 1

@@ -14,7 +14,8 @@ import (
 
 var epoch = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
-// TestKeptRunsDoNotSlowSubmissions measures one more run of a job, while more and more of its runs are kept for their keys.
+// TestKeptRunsDoNotSlowSubmissions measures one submission to a job that keeps few runs, and to one that keeps many, because of
+// their idempotency keys.
 func TestKeptRunsDoNotSlowSubmissions(t *testing.T) {
 	few, many := lifeOfARun(100), lifeOfARun(100_000)
 	if many > 20*few+time.Millisecond {
@@ -22,8 +23,8 @@ func TestKeptRunsDoNotSlowSubmissions(t *testing.T) {
 	}
 }
 
-// lifeOfARun returns the shortest time that a leader spends on one submission, while n runs of its job are kept for their
-// keys.
+// lifeOfARun returns the shortest time that a leader spends on one submission, while its job keeps n runs because of their
+// idempotency keys.
 func lifeOfARun(n int) (least time.Duration) {
 	p, rev, now := New(Config{Retention: Retention{Success: 100, Failed: 1000, MaxAge: 7 * 24 * time.Hour}}), int64(0), epoch
 	apply := func(r job.Run) {

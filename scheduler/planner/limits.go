@@ -9,8 +9,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// limitState is what the planner knows of one limit. The records of runs say which runs hold it, so every replica knows the
-// same.
+// limitState holds the state of one limit. The records of runs say which runs hold it, so every replica computes the same
+// state.
 type limitState struct {
 	name     string
 	def      *job.Limit // nil: it is not defined
@@ -20,12 +20,13 @@ type limitState struct {
 	waiting  []*limitWaiter // due runs that wait for it, the next one first
 }
 
-// full reports whether the limit has no place left. own is how many of its holders do not count.
+// full reports whether the limit has no place left. own is the number of holders that are left out of the count.
 func (l *limitState) full(own int) bool {
 	return l.def.Spec.Concurrent > 0 && l.held+l.reserved-own >= l.def.Spec.Concurrent
 }
 
-// free returns how many more runs may take the limit at the given time. own is how many of its holders do not count.
+// free returns how many more runs may take the limit at the given time. own is the number of holders that are left out of the
+// count.
 func (l *limitState) free(at time.Time, own int) int {
 	switch {
 	case l.def == nil, l.full(own):
@@ -40,7 +41,8 @@ func (l *limitState) free(at time.Time, own int) int {
 	return 1
 }
 
-// reason returns why a run has to wait for the limit, with so many holders and so many runs before it in the queue.
+// reason returns why a run has to wait for the limit. held is the number of holders. before is the number of runs before it in
+// the queue.
 func (l *limitState) reason(held, before int) string {
 	if l.def == nil {
 		return reasonUndefined(l.name)
@@ -66,14 +68,14 @@ func (p *Planner) applyLimit(c job.Change) {
 	}
 	l := p.limit(c.Name)
 	l.def = job.ValueOf[job.Limit](c)
-	for _, w := range l.waiting { // their reasons change in any case
+	for _, w := range l.waiting { // the decisions about these jobs are made again anyway, because their reasons change
 		p.markDirty(w.job)
 	}
 	p.forgetLimit(l)
 }
 
-// forgetLimit removes a limit that nothing refers to. An undefined limit remembers recent starts, in case it is defined
-// again.
+// forgetLimit removes an undefined limit without holders and waiting runs. It keeps a limit with recent starts, in case the
+// limit is defined again.
 func (p *Planner) forgetLimit(l *limitState) {
 	if l.def == nil && l.held == 0 && l.reserved == 0 && len(l.waiting) == 0 && l.pace.Empty() {
 		delete(p.limits, l.name)
@@ -88,7 +90,7 @@ func (p *Planner) countHolders(old, r *job.Run, now time.Time) {
 		had = old.Limits
 	}
 	if r != nil {
-		has = r.Limits // holds, or held
+		has = r.Limits // the limits that r holds, or held until it ended
 	}
 	for _, name := range had {
 		l := p.limit(name)

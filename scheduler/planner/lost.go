@@ -7,8 +7,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// recoverLost decides about a run whose worker is lost, or does not start it. An attempt that never started goes to another
-// worker. An attempt that started is over, and the job's delivery decides about another one.
+// recoverLost decides about a run whose worker is lost or does not start the run. An attempt that never started goes to another
+// worker. An attempt that started is over. Then the job's delivery decides whether another one follows.
 func (p *Planner) recoverLost(j *jobState, now time.Time) *job.Decision {
 	for _, r := range j.live.haveBegun() {
 		if !r.assigned() || !p.mustTakeBack(j, r, now) {
@@ -21,8 +21,8 @@ func (p *Planner) recoverLost(j *jobState, now time.Time) *job.Decision {
 	return nil
 }
 
-// mustTakeBack reports whether a run must be taken from its worker now. If not, it sets the job's timer. Nearly all runs are
-// at good workers, so it copies no run.
+// mustTakeBack reports whether a run must be taken from its worker now. If not, it sets the job's timer. It is called for each
+// run that has begun, so it copies no run.
 func (p *Planner) mustTakeBack(j *jobState, r *liveRun, now time.Time) bool {
 	if at, unreadable := p.unreadableWorkers[p.workers[r.Worker]]; unreadable {
 		p.wakeAt(j, at)
@@ -111,7 +111,7 @@ func (p *Planner) reassign(j *jobState, r job.Run, now time.Time) *job.Decision 
 // endAttempt gives up the attempt of r with outcome o, at o.At. The run is retried if policy.DecideRetry says so. spec is nil
 // if the job was deleted.
 func endAttempt(spec *job.Spec, r *job.Run, o job.Outcome) (job.Run, error) {
-	const middle = 0.5 // of the jitter: few attempts are given up at one time
+	const middle = 0.5 // no random jitter is needed, since few attempts are given up at the same time
 	o, retry := policy.DecideRetry(policy.EndedAttempt{Spec: spec, Run: r, Outcome: o, Now: o.At, Random: middle, GivenUp: true})
 	if retry != nil {
 		return r.Requeue(o, retry.Due, retry.Reason)

@@ -14,7 +14,7 @@ type ordered struct {
 	unsorted bool
 }
 
-// maxMoved bounds how many runs are moved to insert one. Beyond it the list is sorted later.
+// maxMoved bounds how many runs are moved to insert one. If more would have to move, the list is sorted later.
 const maxMoved = 4096
 
 func compareEnds(r *job.Run, at time.Time) int { return r.Ended().Compare(at) }
@@ -69,8 +69,9 @@ func (o *ordered) first() *job.Run {
 	return o.runs[0]
 }
 
-// beyond lists the runs beyond the number many and beyond age, at most as many as one decision removes. Zero means no bound.
-// A run that started is spared by the number, though not by age, if it ended at spared or later. Zero spares none.
+// beyond lists the runs to remove: those in excess of many, and those older than age. It lists at most as many as one decision
+// removes. Zero means no bound. A run that started and ended at spared or later is removed only for its age. A zero spared has
+// no effect.
 func (o *ordered) beyond(many int, age time.Duration, spared, now time.Time) (drops []*job.Run) {
 	o.sort()
 	for i, r := range o.runs {

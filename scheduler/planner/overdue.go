@@ -29,7 +29,7 @@ func (p *Planner) stopOverdue(j *jobState, now time.Time) *job.Decision {
 
 func (p *Planner) stopOverdueRun(j *jobState, r *liveRun, now time.Time) *job.Decision {
 	switch overdue := r.deadline().Add(p.cfg.StopMargin); {
-	case r.Reason == reasonOverdue: // perhaps an earlier leader asked, but since is by this clock
+	case r.Reason == reasonOverdue: // an earlier leader may have asked the worker, but r.since is by this leader's clock
 		if at := r.since.Add(p.cfg.StopPatience); now.Before(at) {
 			p.wakeAt(j, at)
 			return nil

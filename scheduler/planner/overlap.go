@@ -117,7 +117,7 @@ func (j *jobState) hasReplaced(s slot, now time.Time) bool {
 }
 
 // provenActive reports whether r was certainly active when s was due, and would have been without any delay by the cluster. If
-// that is not certain yet, it returns the time at which it will be if r does not change; zero means never.
+// that is not certain yet, it returns the time from which it is certain if r does not change; zero means never.
 func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (bool, time.Time) {
 	if !r.begun() {
 		// A waiting run counts only if it still waits for room now that s is due: there are workers, but all are full.
@@ -134,7 +134,7 @@ func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (
 		return false, time.Time{}
 	}
 	knownAt := s.due.Add(j.delay(r))
-	if r.assigned() { // otherwise r waits for its next attempt, which is active
+	if r.assigned() { // otherwise r waits for its next attempt, and such a run counts as active
 		if !p.present(r.Run) {
 			return false, time.Time{}
 		}

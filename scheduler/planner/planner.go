@@ -77,8 +77,8 @@ func (p *Planner) Follow() { p.leading = false }
 // only for the time before that.
 func (p *Planner) SetFeedLag(lag time.Duration) { p.feedLag = lag }
 
-// Plan returns what to do at now: at most limit decisions, each about another job. Each decision must be passed to Resolve.
-// Call Plan again at Next, and after every Apply and Resolve.
+// Plan returns the decisions to make at now: at most limit, and at most one for each job. Each decision must be passed to
+// Resolve. Call Plan again at Next, and after every Apply and Resolve.
 func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 	now = now.UTC()
 	p.countDue(now)
@@ -137,7 +137,7 @@ var unreadableDeciders = []decider{(*Planner).recoverLost, (*Planner).stopOverdu
 
 // decide returns the most urgent decision about j at now, or nil if there is none.
 func (p *Planner) decide(j *jobState, now time.Time) *job.Decision {
-	if j.busy { // its runs keep their places in the queues
+	if j.busy { // the runs of j keep their places in the queues
 		return nil
 	}
 	p.leaveQueues(j)
@@ -157,7 +157,8 @@ func (p *Planner) decide(j *jobState, now time.Time) *job.Decision {
 	return nil
 }
 
-// Next returns when Plan must be called at the latest, if nothing changes before; false means never.
+// Next returns the latest time for the next call of Plan, if nothing changes before that time. false means that no call is
+// needed.
 func (p *Planner) Next() (time.Time, bool) {
 	if !p.leading {
 		return time.Time{}, false

@@ -216,7 +216,7 @@ func TestSlotsBeforeTheStartOfTheBlockingRunAreMissed(t *testing.T) {
 	d := r.plan()
 	r.Resolve(d, r.commit(d), r.now)
 	r.feed()
-	r.now = r.now.Add(3 * time.Second) // its worker starts it late
+	r.now = r.now.Add(3 * time.Second) // the worker starts the run late
 	r.expectNone()
 	claimed, _ := r.store.run(d.Run.Name()).Claim(d.Run.Rev, r.now.Add(-time.Second/2))
 	if _, err := r.store.writeRun(claimed); err != nil {
@@ -225,7 +225,7 @@ func TestSlotsBeforeTheStartOfTheBlockingRunAreMissed(t *testing.T) {
 	r.feed()
 	r.expectNone()
 	r.now = r.now.Add(8 * time.Second)
-	r.expectNone() // it had not started when the next slot was due
+	r.expectNone() // the run had not started when the next slot was due
 	done, _ := r.store.run(d.Run.Name()).Finish(job.Outcome{State: job.Succeeded, At: r.now})
 	if _, err := r.store.writeRun(done); err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func TestSlotsBeforeTheStartOfTheBlockingRunAreMissed(t *testing.T) {
 func TestAbsentWorkersAreForgotten(t *testing.T) {
 	r := newRig(t)
 	r.lead()
-	for i := range 100 { // as with names of pods
+	for i := range 100 { // each worker has a new name, as each new pod has
 		name := fmt.Sprintf("pod-%d", i)
 		r.worker(name, 1)
 		r.store.remove(job.RecordWorker, name)

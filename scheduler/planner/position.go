@@ -43,8 +43,8 @@ func (p *Planner) pauses(j *jobState, after time.Time) []policy.Interval {
 	return policy.Paused(j.when.Offset(), after, j.def.PauseHistory(), p.gate.PauseHistory())
 }
 
-// nextUnpaused returns the first slot after the given time that lies in no pause. skippedTo is the end of the last pause
-// with slots before it, zero if there is none.
+// nextUnpaused returns the first slot after the given time that lies in no pause. skippedTo is the end of the last pause that
+// skips a slot before next, zero if none does.
 func (p *Planner) nextUnpaused(j *jobState, after time.Time) (next, skippedTo time.Time, more bool) {
 	next, more = j.when.Next(after)
 	for _, s := range p.pauses(j, after) {
@@ -87,8 +87,9 @@ func (j *jobState) from(after time.Time, rev int64) position {
 // scheduledAfter returns the slot after which the job's present schedule applies; zero if the record does not say.
 func (j *jobState) scheduledAfter() time.Time { return policy.SlotsAfter(j.def, j.when) }
 
-// lastSlot returns the latest slot that has a run, for a cursor that is gone or was put back. It ignores runs that were
-// armed ahead or ended before their slot: slots before them may be open, and a slot with a run is passed in any case.
+// lastSlot returns the latest slot that has a run, for a cursor that is gone or was put back. It ignores runs that were armed
+// ahead or that ended before their slot, because earlier slots may still be undecided. The cursor passes a slot with a run in
+// any case.
 func (j *jobState) lastSlot() (last time.Time) {
 	for _, r := range j.live.order {
 		if r.Kind == job.KindScheduled && !r.Ahead {

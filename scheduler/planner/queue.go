@@ -33,8 +33,9 @@ func (l *limitState) ahead(w *limitWaiter) int {
 	return i
 }
 
-// throttleReason returns why the job's breaker or rate, or a limit, keeps r from starting; "" if nothing does. If r is due
-// later, it judges by the time when r is due. With queue, a run that has to wait takes its place in the limits' queues.
+// throttleReason returns the reason why the job's breaker, its rate or a limit prevents the start of r; "" if r may start. If r
+// is due later, it judges by the time when r is due. If queue is true, a run that has to wait takes its place in the limits'
+// queues.
 func (p *Planner) throttleReason(j *jobState, r *job.Run, spec *job.Spec, now time.Time, queue bool) string {
 	at := job.Later(r.Due, now)
 	if r.Spec == nil {
@@ -65,7 +66,7 @@ func (p *Planner) throttleReason(j *jobState, r *job.Run, spec *job.Spec, now ti
 		if why == "" {
 			why = l.reason(l.held+l.reserved-own, before)
 		}
-		if l.def == nil && !undefined { // it may stay undefined for ever, so r keeps no place at the other limits
+		if l.def == nil && !undefined { // the limit may stay undefined for ever, so r keeps no place at the other limits
 			undefined, why, w.at = true, l.reason(0, 0), nil
 		}
 		if undefined && l.def != nil {
@@ -139,7 +140,7 @@ func (p *Planner) withLimits(n int, now time.Time) (list []*jobState) {
 	return list
 }
 
-// nextTurn returns when the rate of a limit next lets a waiting run start; zero if only a change can.
+// nextTurn returns when the rate of a limit next lets a waiting run start; zero if only a change in the store can.
 func (p *Planner) nextTurn(now time.Time) (first time.Time) {
 	for l := range p.contended {
 		if l.def == nil || l.def.Spec.Rate.IsZero() || l.full(0) {

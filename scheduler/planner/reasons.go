@@ -14,7 +14,8 @@ import (
 // Some reasons are state: the next leader compares them, and during an upgrade it may be of another version. So
 // reasonOverdue, reasonNotStarted, reasonReplaced, reasonBehind and the reasons of isWaitReason keep the words of version 0.1.0.
 
-// Why a due run waits. A run waits for its time with job.ReasonNotYet, and after a submission with job.ReasonNew.
+// The reasons of a due run that waits. A run that is not due yet has the reason job.ReasonNotYet. A new submission has
+// job.ReasonNew.
 const (
 	reasonNoRoom     = "no worker has room"
 	reasonNoWorker   = "no worker accepts it: none is present with its labels or handler"
@@ -25,7 +26,7 @@ const (
 	reasonUnreadable = "the job's definition cannot be read"
 )
 
-// Why a slot is skipped after its schedule was changed.
+// The reasons of a slot that is skipped after its schedule was changed.
 const (
 	reasonChanged   = "the schedule was changed before this slot ran"
 	reasonOvertaken = "the schedule was changed after a later slot was armed"
@@ -41,7 +42,7 @@ func reasonQueueFull() string           { return fmt.Sprintf("overlap: %d runs a
 // reasonReplaced is why a run is stopped for a later slot. hasReplaced recognizes it.
 func reasonReplaced(slot string) string { return "overlap: replaced by slot " + slot }
 
-// Why a run is taken back from its worker, or ended.
+// The reasons of a run that is taken back from its worker, or ended.
 const (
 	reasonJobChanged = "the job was changed"
 	reasonJobDeleted = "the job was deleted"
@@ -55,8 +56,8 @@ const (
 	reasonUnknown010 = "its worker was lost; whether it may be tried again says the job's definition, which cannot be read"
 )
 
-// reasonNotStarted is why a run waits that a present worker held for too long. While a run has this reason, avoidRank puts
-// that worker last.
+// reasonNotStarted is the reason of a waiting run that a present worker held for too long without starting it. While a run has
+// this reason, avoidRank puts that worker last.
 func reasonNotStarted(worker string) string { return "worker " + worker + " did not begin it" }
 
 func reasonDraining(worker string) string { return "worker " + worker + " is draining" }
@@ -65,7 +66,7 @@ func reasonNotStopped(worker string) string {
 	return "worker " + worker + " did not stop it after its timeout"
 }
 
-// Why a limit, a rate or a breaker holds a run back. isWaitReason recognizes the first words.
+// The reasons of a run that a limit, a rate or a breaker holds back. isWaitReason recognizes their first words.
 
 func reasonUndefined(limit string) string { return "limit " + limit + " is not defined" }
 
@@ -89,7 +90,8 @@ func reasonBreakerProbe(run string) string {
 	return "breaker half-open: waits for the result of run " + run
 }
 
-// noWorkerReason returns why no worker takes a run of spec. accepted means that a worker would if it had room.
+// noWorkerReason returns why no worker takes a run of spec. accepted means that at least one worker accepts such runs, but has
+// no room.
 func noWorkerReason(spec *job.Spec, accepted bool) string {
 	switch {
 	case accepted:
@@ -100,7 +102,7 @@ func noWorkerReason(spec *job.Spec, accepted bool) string {
 	return reasonNoWorker
 }
 
-// isUnknownReason reports whether it is recorded that nobody knows whether a run may run again.
+// isUnknownReason reports whether reason says that it is unknown whether the run may run again.
 func isUnknownReason(reason string) bool {
 	return reason == reasonUnknown || reason == reasonUnknown010
 }

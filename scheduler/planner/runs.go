@@ -26,7 +26,7 @@ type liveRun struct {
 	returned []string // workers that gave the present attempt back unstarted, the latest last
 }
 
-// clockSlack is how far a worker's clock may be behind before its times are not used.
+// clockSlack is how far a worker's clock may be behind. If it is further behind, the planner does not use its times.
 const clockSlack = time.Second
 
 // newLiveRun returns the state of r from now on. was is the run before the change; nil if it is new. A start time from a worker's
@@ -40,7 +40,7 @@ func newLiveRun(was *liveRun, r *job.Run, now time.Time) *liveRun {
 	switch {
 	case r.State == job.Running && r.Attempt > l.number:
 		l.number, l.started = r.Attempt, r.Began()
-		if was != nil { // the start is seen live
+		if was != nil { // the planner saw the run before its start, so it can check the worker's time
 			l.started = r.Started
 			if r.Started.Before(startsAt(r).Add(-clockSlack)) {
 				l.started = now
@@ -72,8 +72,8 @@ func moveToEnd(list []string, name string) []string {
 	return append(others, name)
 }
 
-// endedAt returns when the run ended, by the planner's clock and not after now. How long the run took is what its worker
-// says.
+// endedAt returns when the run ended, by the planner's clock and not after now. The planner takes the duration of the run from
+// its worker.
 func (r *liveRun) endedAt(now time.Time) time.Time {
 	at := r.Finished
 	if n := len(r.Attempts); n > 0 && r.Attempts[n-1].Finished.Equal(at) && !r.Attempts[n-1].GivenUp {

@@ -51,7 +51,7 @@ func (w *sim) define(name string, spec job.Spec) {
 // apiClock returns the time of a random replica, which answers a client.
 func (w *sim) apiClock() time.Time { return w.replicas[w.n(len(w.replicas))].clock().UTC() }
 
-// operate does what a client may do.
+// operate performs a random operation of a client.
 func (w *sim) operate() {
 	name := w.jobs[w.n(len(w.jobs))]
 	j := w.store.job(name)

@@ -16,7 +16,7 @@ type checker struct {
 	errs    []error
 	runs    map[string]*job.Run     // the latest version of each run
 	tokens  map[string]int64        // the last armed revision of each job
-	specs   map[string]job.Spec     // of deleted jobs
+	specs   map[string]job.Spec     // the specs of deleted jobs
 	execs   map[string][]*execution // by job
 	created map[string]int          // records of each run that were created
 	garbage map[string]bool         // runs that were overwritten by hand
@@ -25,7 +25,7 @@ type checker struct {
 	orphans []*flight // requests of former leaders that may still arrive
 }
 
-// execution is the time for which an attempt ran, by its worker.
+// execution is the time for which an attempt ran on its worker.
 type execution struct {
 	run        string
 	begin, end time.Time // end zero: it still runs
@@ -120,7 +120,7 @@ func (c *checker) decision(d job.Decision) {
 	if d.Run != nil && d.Run.Rev == 0 {
 		name := d.Run.Name()
 		if old := c.runs[name]; old != nil && c.sim.tampered[d.Job] && s.run(name) == nil && !c.garbage[name] {
-			delete(c.runs, name) // it left history, and the cursor was changed by hand
+			delete(c.runs, name) // the run left history, and the cursor was changed by hand
 			delete(c.created, name)
 		}
 		if c.created[name]++; c.created[name] > 1 {
@@ -149,7 +149,7 @@ func (c *checker) cursor(d job.Decision) {
 		return
 	}
 	if w := c.sim; w.tampered[d.Job] && s.cursor(d.Job) == nil {
-		return // its old value is lost
+		return // the old value of the cursor is lost
 	}
 	when, err := policy.When(j.Name, j.Spec)
 	if err != nil {
@@ -197,8 +197,8 @@ func (c *checker) paused(j *job.Job, slot time.Time, offset time.Duration) bool 
 	})
 }
 
-// scheduledAfter returns the slot after which the job's schedule applies. A schedule that replaced another one has the slots
-// that were not due then.
+// scheduledAfter returns the slot after which the job's schedule applies. A schedule that replaced another one applies to slots
+// that were not due at the change.
 func scheduledAfter(j *job.Job) time.Time {
 	if j.SinceGeneration == 1 {
 		return j.Scheduled
@@ -257,7 +257,7 @@ func (c *checker) verify(w *sim) []error {
 	return c.errs
 }
 
-// costTooMuch reports whether a run was lost because it cost MaxLost workers.
+// costTooMuch reports whether a run was lost because MaxLost workers were lost during its attempts.
 func (c *checker) costTooMuch(r *job.Run) bool { return r.WorkersLost() >= policy.MaxLost }
 
 // behind reports whether the job still catches up: its runs take longer than its period, or wait for limits of other jobs.

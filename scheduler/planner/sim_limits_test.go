@@ -24,7 +24,7 @@ func (w *sim) defineLimits() {
 // bound gives a job limits, a rate or a breaker at random.
 func (w *sim) bound(spec *job.Spec) {
 	if spec.Overlap == job.OverlapAllow {
-		return // its runs would pile up for ever
+		return // the runs of such a job would pile up for ever
 	}
 	for _, name := range []string{"few", "one", "slow"} {
 		if w.chance(0.2) {

@@ -12,7 +12,7 @@ type simReplica struct {
 	sim      *sim
 	name     string
 	keep     planner.Retention
-	offset   time.Duration // of its clock
+	offset   time.Duration // the error of its clock
 	planner  *planner.Planner
 	fed      int   // how many changes of the log it has applied
 	term     int64 // zero: it follows
@@ -126,7 +126,7 @@ func (r *simReplica) step() {
 	if r.term != 0 && w.leader != r && r.zombie == 0 {
 		r.depose()
 	}
-	for range 3 { // so that an answer and its consequence share a step
+	for range 3 { // an answer and its consequence occur in the same step
 		r.receive()
 		r.answers()
 		r.plan()

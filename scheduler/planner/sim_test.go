@@ -54,7 +54,7 @@ func simulate(t *testing.T, seed uint64, verbose bool) bool {
 }
 
 const (
-	simLease = 5 * time.Second // of workers; WorkerTTL has its default
+	simLease = 5 * time.Second // the lease of workers; WorkerTTL has its default
 	simLag   = 1500 * time.Millisecond
 )
 
@@ -206,7 +206,7 @@ func (w *sim) disturb() {
 		case 0, 1:
 			r.down()
 		case 2:
-			r.zombie = 1 + w.n(20) // it does not know yet, and goes on writing
+			r.zombie = 1 + w.n(20) // the replica has not noticed the end of its term, and continues to write
 			w.store.term++         // a term without decisions
 		default:
 			r.depose()
@@ -220,7 +220,7 @@ func (w *sim) disturb() {
 			r.down()
 		case r.planner != nil && w.chance(0.01):
 			r.relist()
-		case w.chance(0.002): // its clock is set
+		case w.chance(0.002): // the clock of the replica is set
 			r.offset = w.offset()
 		}
 	}

@@ -13,13 +13,13 @@ import (
 type simWorker struct {
 	sim        *sim
 	name       string
-	offset     time.Duration // of its clock
+	offset     time.Duration // the error of its clock
 	wrong      time.Duration // the error of the times that it writes; due times are by the leader's clock
 	session    string        // "": its process is dead
 	renewed    time.Time     // when its lease was last renewed
 	gone       bool          // its record was deleted
 	pausedTill time.Time     // cut off from the store, or stopped
-	inbox      []order       // of the present session
+	inbox      []order       // the orders of the present session
 	read       int           // how many orders of the store are read
 	attempts   []*simAttempt
 	journal    []*simAttempt // ended attempts that are not reported yet
@@ -80,7 +80,7 @@ func (x *simWorker) step() {
 	if !x.gone && w.now.Sub(x.renewed) >= simLease-500*time.Millisecond && x.session != "" {
 		w.log("%s fences itself", x.name)
 		x.killAll()
-		x.session = "" // it returns in a new one
+		x.session = "" // the worker returns in a new session
 	}
 	if !x.gone && w.now.Sub(x.renewed) >= simLease {
 		x.gone = true

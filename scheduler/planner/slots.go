@@ -12,7 +12,7 @@ type slot struct {
 	position
 	run    *job.Run // its run, if that was armed ahead and taken back; nil: it has none yet
 	due    time.Time
-	missed bool // its time passed while no leader could dispatch, or behind a run that was late
+	missed bool // the slot came due while no leader could dispatch it, or while a late run blocked it
 	late   bool // it is missed, or the slot after it is due as well
 }
 
@@ -23,7 +23,7 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 	if j.def == nil {
 		return nil
 	}
-	if r := j.live.undecided(); r != nil { // it comes before all slots after the cursor
+	if r := j.live.undecided(); r != nil { // the slot of r comes before all slots after the cursor
 		return p.decideAgain(j, r, now)
 	}
 	if j.when == nil || p.paused(j) {
@@ -132,7 +132,7 @@ func (p *Planner) cursor(j *jobState, at position, after time.Time) *job.Cursor 
 	return &job.Cursor{Job: j.name, After: after, Next: next, Generation: j.def.Generation, Rev: at.rev}
 }
 
-// dispatch creates the slot's run, armed if a worker has room and nothing holds it back, otherwise pending.
+// dispatch creates the slot's run, armed if a worker has room and the run may start, otherwise pending.
 func (p *Planner) dispatch(j *jobState, s slot, now time.Time) *job.Decision {
 	r, spec := p.slotRun(j, s, now, ""), j.def.Spec
 	if j.overtakes(&r, spec, now) {

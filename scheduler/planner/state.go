@@ -7,8 +7,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// jobState is what the planner knows of one job. There may be a million, most of them idle: TestIdleJobMemory bounds the
-// size of one.
+// jobState holds the state of one job. There may be a million jobs, most of them idle: TestIdleJobMemory bounds the size of
+// one.
 type jobState struct {
 	name   string
 	def    *job.Job           // nil: no such job; if its record is unreadable, the last readable definition
@@ -37,7 +37,7 @@ func (j *jobState) priority() int {
 // spec is used only to decide about a lost attempt.
 func (j *jobState) unreadableSpec(r *job.Run) bool { return j.unreadable && r.Spec == nil }
 
-// spec returns what r executes: its own spec if it is ad hoc, otherwise the job's. nil means unknown.
+// spec returns the spec of r: its own spec if it is ad hoc, otherwise the job's. nil means unknown.
 func (j *jobState) spec(r *job.Run) *job.Spec {
 	switch {
 	case r.Spec != nil:

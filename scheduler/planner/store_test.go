@@ -32,7 +32,7 @@ type order struct {
 	worker, session string
 	run             job.Run // the armed run, or the run to stop
 	stop            bool
-	received        time.Time // by its worker
+	received        time.Time // when its worker received it
 }
 
 var errTermLost = errors.New("term lost")
@@ -155,7 +155,7 @@ func (s *fakeStore) commit(term int64, ds []job.Decision) []job.Applied {
 		return out
 	}
 	s.rev++
-	armed := false // a run with limits was armed at this revision
+	armed := false // set once a run with limits was armed at this revision
 	for i, d := range ds {
 		if limited := d.Run != nil && d.Run.State == job.Armed && len(d.Run.Limits) > 0; limited && armed {
 			s.rev++ // two holders of a limit never share a revision

@@ -16,7 +16,7 @@ type throttle struct {
 	droppedUpTo  time.Time               // end of the last attempt that was dropped from attempts; zero: none was
 	outOfOrder   bool                    // an older attempt came after a drop, so a wrong attempt may have been dropped
 	breaker      policy.BreakerState
-	queued, left []*limitWaiter // the job's places in the queues of limits: now, and until the present decision
+	queued, left []*limitWaiter // queued: the job's present places in queues of limits; left: its places before this decision
 }
 
 // rate returns the interval of the job's rate, zero if it has none.
@@ -57,7 +57,7 @@ func (p *Planner) applyThrottle(j *jobState, old *job.Job, now time.Time) {
 	p.publishBreaker(j)
 }
 
-// all yields each run of the job, the ended ones first.
+// all yields each run of the job, the ended runs first.
 func (j *jobState) all(yield func(*job.Run) bool) {
 	for r := range j.ended.all {
 		if !yield(r) {
@@ -130,8 +130,8 @@ func startedAt(r *job.Run, now time.Time) time.Time {
 	return job.Earlier(at, now)
 }
 
-// addAttempts adds the attempts of r that have ended since it was old; nil means that all are new. An attempt does not count
-// if it ended before the job got its present definition, or if its end says nothing about the target.
+// addAttempts adds the attempts of r that have ended since its record was old. If old is nil, all attempts are new. An attempt
+// does not count if it ended before the job got its present definition, or if its end says nothing about the target.
 func (j *jobState) addAttempts(old, r *job.Run, now time.Time) {
 	known := 0
 	if old != nil && len(old.Attempts) > 0 {
@@ -188,8 +188,8 @@ func (j *jobState) breakerWindow() int {
 	return policy.BreakerLookBack(j.def.Spec.Breaker)
 }
 
-// throttled returns why the job's breaker or rate keeps r from starting at the given time; "" if nothing does. until is when
-// to decide again, zero if that is when a run ends.
+// throttled returns the reason why the job's breaker or rate prevents the start of r at the given time; "" if r may start.
+// until is the time to decide again; zero if the next decision follows the end of a run.
 func (j *jobState) throttled(r *job.Run, at time.Time) (why string, until time.Time) {
 	if j.throttle == nil || !j.hasThrottle() {
 		return "", time.Time{}

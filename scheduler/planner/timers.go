@@ -68,7 +68,7 @@ func (h *wakeHeap) Pop() any {
 	return j
 }
 
-// earlyRuns are runs whose time has not come, ordered by it. The zero value is empty.
+// earlyRuns holds runs that are not due yet, ordered by their due times. The zero value is empty.
 type earlyRuns struct {
 	heap dueHeap           // may still contain removed runs
 	live map[*job.Run]bool // runs that were not removed
@@ -89,7 +89,7 @@ func (e *earlyRuns) remove(r *job.Run) bool {
 	return was
 }
 
-// due removes and returns a run whose time has come, or nil if there is none.
+// due removes and returns a run that has come due, or nil if there is none.
 func (e *earlyRuns) due(now time.Time) *job.Run {
 	for len(e.heap) > 0 && !e.heap[0].Due.After(now) {
 		if r := heap.Pop(&e.heap).(*job.Run); e.remove(r) {

@@ -14,8 +14,8 @@ type trouble struct {
 	unplaced     int        // due runs for which no worker had room at the last decision
 }
 
-// overlapped holds the interval in which run was active, so that the job's overlap policy applies to the slots in it. It excludes
-// the time that the cluster added to the run.
+// overlapped holds the interval in which the run was active. The job's overlap policy applies to the slots in this interval.
+// The interval excludes the time that the cluster added to the run.
 type overlapped struct {
 	run        string
 	from, upTo time.Time
@@ -48,7 +48,7 @@ func (j *jobState) clearBackoff() {
 	}
 }
 
-// resetTrouble drops what belongs to an earlier term.
+// resetTrouble clears the fields that are valid for one term only.
 func (j *jobState) resetTrouble() {
 	if j.maybeTrouble != nil {
 		*j.maybeTrouble = trouble{taken: j.maybeTrouble.taken, oversized: j.maybeTrouble.oversized}

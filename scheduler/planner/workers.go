@@ -64,7 +64,7 @@ func (p *Planner) applyWorker(c job.Change, now time.Time) {
 	case w.present != nil && !known: // a live worker repairs its record within this time
 		p.unreadableWorkers[w] = now.Add(p.cfg.WorkerTTL)
 	}
-	for j := range w.jobs { // their runs may be lost, now or soon
+	for j := range w.jobs { // the runs of these jobs may be lost, now or soon
 		p.markDirty(j)
 	}
 	p.forgetWorker(w)
@@ -80,7 +80,7 @@ func (p *Planner) expireUnreadable(now time.Time) {
 	}
 }
 
-// countAssigned counts r at its worker n times; n is 1 or -1.
+// countAssigned adds r to the counts of its worker (n is 1) or removes it from them (n is -1).
 func (p *Planner) countAssigned(j *jobState, r *job.Run, n int, now time.Time) {
 	if r == nil || !isAssigned(r) {
 		return
@@ -116,7 +116,7 @@ func add[K comparable](counts map[K]int, key K, n int) {
 	}
 }
 
-// reserve counts the room that a decision under way takes n times; n is 1 or -1.
+// reserve takes the room that a decision under way needs (n is 1), or gives it back (n is -1).
 func (p *Planner) reserve(r *job.Run, n int) {
 	if r == nil || r.State != job.Armed {
 		return
@@ -152,9 +152,9 @@ func (p *Planner) lost(r *job.Run, now time.Time) bool {
 	return !now.Before(p.leadSince.Add(p.cfg.ReturnGrace))
 }
 
-// choose returns the worker for a run of spec: of those with room, the one with the lowest avoidRank, and among these the one
-// with most room. A run that is due later gets free room only. nil means that no worker has room; accepted
-// means that at least one accepts such runs.
+// choose returns the worker for a run of spec. It considers workers with room, and takes the one with the lowest avoidRank.
+// Between equal ranks, it takes the worker with the most room. A run that is due later gets free room only. nil means that no
+// worker has room; accepted means that at least one accepts such runs.
 func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time) (best *job.Worker, accepted bool) {
 	var most, lowest int
 	var returned []string
@@ -181,9 +181,9 @@ func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time)
 	return best, accepted
 }
 
-// avoidRank ranks a worker for r: the worker with the lowest rank gets the run. The record of a worker may show more room than it
-// has, because attempts that it could not end still take room. So workers that handed r back come last, and the latest of them
-// comes after the others. Otherwise two of them might hand r back for ever while a third is idle.
+// avoidRank ranks a worker for r: the worker with the lowest rank gets the run. The record of a worker may show more room than
+// it has, because attempts that it could not end still take room. So workers that handed r back come last, in the order in
+// which they did so. Otherwise two of them might hand r back for ever while a third is idle.
 func avoidRank(r *job.Run, returned []string, worker string) int {
 	const lost = 1
 	if r.Reason != "" && r.Reason == reasonNotStarted(worker) { // given back in this decision, or before this planner started
