@@ -21,13 +21,13 @@ type BreakerState struct {
 	Failed int       // number of failed attempts in the window when the breaker opened
 }
 
-// Breaker returns the state of the breaker after attempts, which are in the order of their ends. counted is how many of
-// them counted.
+// Breaker returns the state of the breaker after attempts, which are in the order of their ends. counted is the number of
+// attempts that the breaker takes into account.
 //
-// The breaker opens when failure_ratio × window of the latest window attempts have failed. It needs that many failures even
-// if there have been fewer attempts, so forgotten attempts count as successes. After open_for, one run at a time may try: a
-// success closes the breaker and forgets all earlier attempts, and a failure opens it again. Attempts that began before and
-// end meanwhile do not count.
+// The breaker opens when, of the latest b.Window attempts, at least FailureRatio × Window have failed. If there have been fewer
+// attempts, it needs the same number of failures: missing attempts count as successes. After OpenFor, one run at a time may
+// start as a trial. If the trial succeeds, the breaker closes and forgets all earlier attempts. If it fails, the breaker opens
+// again. Attempts that began before OpenFor had passed do not count while the breaker is open.
 func Breaker(b *job.Breaker, attempts []BreakerAttempt) (s BreakerState, counted int) {
 	needed := BreakerFailures(b)
 	from, failed := 0, 0 // start of the window, and failures in it
@@ -60,8 +60,8 @@ func Breaker(b *job.Breaker, attempts []BreakerAttempt) (s BreakerState, counted
 	return s, counted
 }
 
-// BreakerLookBack returns how many of a job's latest counted attempts a leader must remember for b: those that opened the
-// breaker, and as many that have ended since. It is 0 if b is nil.
+// BreakerLookBack returns how many of a job's latest counted attempts a leader must remember for b. It is two windows: the
+// attempts that opened the breaker, and those that have ended since. It is 0 if b is nil.
 func BreakerLookBack(b *job.Breaker) int {
 	if b == nil {
 		return 0

@@ -40,7 +40,7 @@ func TestBreaker(t *testing.T) {
 		"ff" + pause + "f" + "ss":              23,
 		"ff" + pause + "f" + pause + "f":       34,
 		"ff" + pause + "s":                     0, // the trial run succeeded
-		"ff" + pause + "sf":                    0, // which forgets all earlier attempts
+		"ff" + pause + "sf":                    0, // the success of the trial run forgets all earlier attempts
 		"ff" + pause + "sff":                   25,
 		"ff" + pause + "f" + pause + "s" + "f": 0,
 	} {

@@ -10,7 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// CountLimit bounds the exact count of a range's slots: two weeks of minutes, which take about 2 ms.
+// CountLimit is the largest number of slots of a range that rota counts exactly. It is enough for one slot a minute during two
+// weeks. Counting takes about 2 ms.
 const CountLimit = 25_000
 
 // Range is a range of slots that will not run.
@@ -28,8 +29,8 @@ const missedPrefix = "missed: "
 // an edit.
 func IsMissed(reason string) bool { return strings.HasPrefix(reason, missedPrefix) }
 
-// Missed returns the next range of missed slots that the job's policy skips. A slot is considered if it
-// is later than after, was due earlier than before, and is in none of the paused intervals. nil means that all considered slots
+// Missed returns the next range of missed slots that the job's policy skips. It considers the slots that are later than after,
+// have a due time earlier than the argument before, and lie in none of the paused intervals. nil means that all these slots
 // run, the oldest first.
 func Missed(s *schedule.Schedule, spec *job.Spec, after, before, now time.Time, paused []Interval) *Range {
 	unpaused := Interval{after, before.Add(-s.Offset() - 1)}.without(paused)
@@ -50,7 +51,7 @@ func Missed(s *schedule.Schedule, spec *job.Spec, after, before, now time.Time, 
 	if atMost(s, unpaused, keep) { // fast path: Missed is called once for each slot that runs, and usually no slot is skipped
 		return nil
 	}
-	var oldest time.Time // slot that is kept
+	var oldest time.Time // the oldest slot that the limit allows to run
 	for _, in := range slices.Backward(unpaused) {
 		if kept := s.Last(in.After, in.UpTo, keep); len(kept) > 0 {
 			oldest, keep = kept[0], keep-len(kept)

@@ -15,7 +15,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// every returns a job with a slot each period, offset by the jitter of its name.
+// every returns a job with a slot each period. The slots have an offset, less than jitter, that depends on the job's name.
 func every(t testing.TB, period time.Duration, jitter time.Duration) (*schedule.Schedule, *job.Spec) {
 	t.Helper()
 	spec := job.Spec{Every: job.Duration(period), Jitter: job.Duration(jitter)}.WithDefaults()
@@ -200,8 +200,8 @@ func TestMissedDecidesEverySlotOnce(t *testing.T) {
 	})
 }
 
-// TestMissedListsNoSlotsThatFit checks that slots within the limit are counted and not listed: Missed is called again for
-// each slot of a long catch-up.
+// TestMissedListsNoSlotsThatFit checks that Missed counts the slots within the limit and does not list them. During a long
+// catch-up, Missed is called again for each slot, so listing would be slow.
 func TestMissedListsNoSlotsThatFit(t *testing.T) {
 	spec := job.Spec{Schedule: []string{"* * * * *"}, Missed: job.MissedAll, MissedLimit: 5_000}
 	s, err := policy.When("j", &spec)
@@ -228,7 +228,8 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// Replicas of different versions compare the first word with each other's events, so it must stay that of version 0.1.0.
+// Replicas of different versions read each other's events and compare the first word of a reason. So this word must stay the
+// same as in version 0.1.0.
 func TestReasonOfMissedSlotsKeepsItsFirstWord(t *testing.T) {
 	for reason, missed := range map[string]bool{"missed: beyond the limit of 3": true, "overlap: run a is still active": false, "paused": false} {
 		if got := policy.IsMissed(reason); got != missed {

@@ -10,7 +10,7 @@ import (
 // latest starts must be remembered. The zero Pace is empty.
 type Pace struct {
 	ended  time.Time // start of the latest attempt that has ended
-	starts []start   // of the other attempts, in their order
+	starts []start   // the starts of the other attempts, the earliest first
 }
 
 // start is the start of an attempt, which lies in the future if the run is armed ahead.

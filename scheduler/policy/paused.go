@@ -7,15 +7,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Interval contains the slots after After, up to UpTo.
+// Interval contains the slots that are later than After and not later than UpTo.
 type Interval struct{ After, UpTo time.Time }
 
 // Holds reports whether the interval contains slot.
 func (in Interval) Holds(slot time.Time) bool { return slot.After(in.After) && !slot.After(in.UpTo) }
 
-// Paused returns the intervals after whose slots do not run because of a pause of the job or of all jobs. A slot does
-// not run if it lies in a pause, or if its time, which is offset later, does. If offset is longer than the pause, slots
-// between these two intervals do run. The intervals are in order and do not touch.
+// Paused returns the intervals, later than after, in which a pause of the job or of all jobs prevents slots from running. A
+// slot does not run if the slot, or its due time, lies in a pause. The due time is the slot plus offset. If offset is longer
+// than the pause, the pause has two intervals, and the slots between them run. The intervals are in order and do not touch.
 func Paused(offset time.Duration, after time.Time, pauses ...[]job.PastPause) []Interval {
 	var list []Interval
 	for _, of := range pauses {

@@ -11,17 +11,17 @@ import (
 // ExitTempFail is the exit code by which a command asks for a retry: EX_TEMPFAIL of sysexits.h.
 const ExitTempFail = 75
 
-// AskedRetries is the number of retries without a retry policy, for a command that exits with ExitTempFail and for a failed
-// request.
+// AskedRetries is the number of retries of a job without a retry policy, if its command exits with ExitTempFail or its request
+// fails.
 const AskedRetries = 3
 
-// MaxLost is the number of workers that one run may cost. When it has cost so many, the run is lost too, since it probably
-// kills its workers. Attempts that had not begun, and those whose worker was asked to stop, do not count.
+// If MaxLost workers were lost during the attempts of one run, the run is lost too, since it probably kills its workers.
+// Workers do not count if the attempt had not begun, or if they were asked to stop.
 const MaxLost = 5
 
 // EndedAttempt is an attempt that has ended, with everything that DecideRetry takes into account.
 type EndedAttempt struct {
-	Spec    *job.Spec   // what the run executes; nil: the job was deleted, which needs GivenUp.
+	Spec    *job.Spec   // what the run executes; nil: the job was deleted, and GivenUp must be true
 	Run     *job.Run    // the record, in which the attempt is still open.
 	Outcome job.Outcome // how the attempt ended
 	Now     time.Time   // by the leader's clock
@@ -37,13 +37,13 @@ type Retry struct {
 	Reason string    `json:"reason"` // why the run waits
 }
 
-// DecideRetry decides whether another attempt follows one that has ended. No other code decides that: a
-// worker calls it when an attempt ends, and a leader calls it when it gives an attempt up. It returns the outcome to record and
-// the retry. If the retry is nil, the run ends with the outcome, whose reason says why there is no retry.
+// DecideRetry decides whether another attempt follows one that has ended. No other code decides that: a worker calls it when an
+// attempt ends, and a leader calls it when it gives an attempt up. It returns the outcome to record and the retry. If the retry
+// is nil, the run ends with the outcome, whose reason says why there is no retry.
 //
-// A lost attempt is retried at once, unless its job is delivered at most once or the run has cost MaxLost workers. An
-// attempt that the leader gave up after its timeout may still be executing: with
-// at_most_once, a retry could repeat its work, so it counts as lost. A run whose cancellation was requested is never retried.
+// A lost attempt is retried at once, unless its job is delivered at most once or MaxLost workers were lost during its attempts.
+// An attempt that the leader gave up after its timeout may still be executing: with at_most_once, a retry could repeat its
+// work, so it counts as lost. A run whose cancellation was requested is never retried.
 func DecideRetry(e EndedAttempt) (job.Outcome, *Retry) {
 	o := e.Outcome
 	if o.State != job.Lost && !e.GivenUp {
@@ -68,10 +68,10 @@ func DecideRetry(e EndedAttempt) (job.Outcome, *Retry) {
 
 // retryKnown decides about an attempt whose end is known, with outcome o.
 //
-// A failed attempt is retried if its outcome allows it (o.Retry), and one that timed out always. The job's retry policy
-// says how often. Without a policy nothing is retried, with two exceptions: a command that exits with ExitTempFail, and a
-// failed request that may be repeated. These get AskedRetries with the default delays. Lost attempts do not count. The
-// delay that a target asks for (o.After) is a lower bound under every policy.
+// A failed attempt is retried if its outcome allows it (o.Retry), and one that timed out always. The job's retry policy limits
+// the number of retries. Without a policy nothing is retried, with two exceptions: a command that exits with ExitTempFail, and
+// a failed request that may be repeated. These get AskedRetries with the default delays. Lost attempts do not count. The delay
+// that a target asks for (o.After) is a lower bound under every policy.
 func (e *EndedAttempt) retryKnown(o job.Outcome) (job.Outcome, *Retry) {
 	retryable := o.State == job.TimedOut || o.State == job.Failed && o.Retry
 	if !retryable || e.Run.Cancel != nil {
@@ -84,7 +84,7 @@ func (e *EndedAttempt) retryKnown(o job.Outcome) (job.Outcome, *Retry) {
 	if retry == nil || retry.Max <= 0 {
 		return o, nil
 	}
-	// The number of the attempt counts, since the record keeps only some of many attempts.
+	// r.Attempts cannot be counted: a record with many attempts keeps only some of them. So the number of the attempt is used.
 	failed := max(1, e.Run.Attempt-e.Run.LostAttempts())
 	if failed > retry.Max {
 		o.Reason = JoinReasons(o.Reason, fmt.Sprintf("gave up after %d retries", retry.Max))

@@ -12,7 +12,7 @@ func outcome(state job.State, exit int, retry bool) job.Outcome {
 	return job.Outcome{State: state, Exit: &exit, Retry: retry}
 }
 
-// tried returns a run that executes its nth attempt, of which lost attempts cost their worker.
+// tried returns a run that executes its nth attempt. lost is the number of earlier attempts whose worker was lost.
 func tried(n, lost int) *job.Run {
 	r := &job.Run{Job: "backup", ID: "a", State: job.Running, Attempt: n, Worker: "w1"}
 	for i := range n - 1 {
@@ -27,7 +27,7 @@ func tried(n, lost int) *job.Run {
 
 var epoch = time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)
 
-// decide calls DecideRetry at epoch, and returns the reason that it adds.
+// decide calls DecideRetry with the time epoch. reason is the reason of the retry, or of the outcome if again is false.
 func decide(e EndedAttempt) (due time.Time, reason string, again bool) {
 	e.Now, e.Random = epoch, 0.5
 	o, retry := DecideRetry(e)
@@ -46,7 +46,7 @@ func TestRetry(t *testing.T) {
 	canceled := tried(1, 0)
 	canceled.Cancel = &job.Cancel{Reason: "canceled by request"}
 	long := tried(1, 0)
-	long.Attempt = 60 // of which the record keeps only a few
+	long.Attempt = 60 // the record keeps only a few of these attempts
 
 	for _, c := range []struct {
 		name   string
