@@ -8,7 +8,7 @@
 //   - [Schedule.Next] returns a slot strictly after its argument, or says that there is none. Slots are a set:
 //     an instant is one slot, even if several expressions or wall times lead to it.
 //   - A slot is a whole millisecond; the slots of a cron expression are whole seconds.
-//   - A job with a fixed time of day has exactly one slot for each day of its zone's calendar (dst defaults).
+//   - A job with a fixed time of day has exactly one slot for each day of its zone's calendar (with the default dst settings).
 //   - Every call does a bounded amount of work, even for expressions that never fire.
 //
 // # Not guaranteed

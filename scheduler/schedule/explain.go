@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// explained returns what is wrong with a field that the library refuses. text is the field as written, in upper case. nil means
-// that it does not know; then the library's own message is used.
+// explained returns the mistake in a field that the library refuses. text is the field as the user wrote it, in upper case. nil
+// means that explained does not know the mistake; then the caller uses the library's own message.
 func explained(k kind, text string) *refusal {
 	for part := range strings.SplitSeq(text, ",") {
 		ends, step, stepped := strings.Cut(part, "/")
@@ -28,7 +28,7 @@ func explained(k kind, text string) *refusal {
 	return nil
 }
 
-// explainedEnds is explained for the part before the step.
+// explainedEnds does the same as explained, for the part of the field before the step.
 func explainedEnds(k kind, part, ends string) *refusal {
 	switch {
 	case ends == "*", ends == "?", strings.HasPrefix(ends, "H"):

@@ -9,7 +9,7 @@ import (
 	cron "github.com/netresearch/go-cron"
 )
 
-// refusal says what is wrong with an expression, with a hint what to write instead.
+// refusal describes the mistake in an expression. hint says what to write instead.
 type refusal struct{ msg, hint string }
 
 func refused(hint, format string, args ...any) *refusal {

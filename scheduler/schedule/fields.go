@@ -10,7 +10,7 @@ import (
 type fields struct {
 	second, minute, hour bitset
 	days                 days
-	firstSecond          int64 // of a matching day: its earliest matching second
+	firstSecond          int64 // the earliest matching second of every matching day
 }
 
 // days is the set of matching days.
@@ -62,7 +62,7 @@ func (f *fields) next(wall int64) (int64, bool) {
 		}
 	}
 	dom++
-	// One month more than the cycle, because the first month is not searched completely.
+	// The search covers the cycle and one more month, because it starts in the middle of the first month.
 	for range calendarMonths + 1 {
 		if d := matching.from(dom); d > 0 {
 			return dayNumber(year, month, d)*secondsPerDay + f.firstSecond, true
@@ -152,7 +152,7 @@ func domRule(c cron.DomConstraint, n, first int) bitset {
 	return 1 << uint(day)
 }
 
-// dowRule is domRule for the n-th or the last of a weekday.
+// dowRule does the same as domRule, for the nth or the last occurrence of a weekday.
 func dowRule(c cron.DowConstraint, n, first int) bitset {
 	day := 1 + (c.Weekday-first+7)%7
 	if c.N > 0 {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Notes returns what may surprise about the slots between two times, and at least for a year. These are clock changes that
-// move, drop or double a slot, two day fields, and the absence of slots. It returns at most n notes, the soonest first. If n is
-// not positive, it returns all.
+// Notes describes surprising slots between from and until, and at least those of one year. It reports clock changes that move,
+// drop or double a slot, expressions with two day fields, and the absence of slots. It returns at most n notes, the soonest
+// first. If n is not positive, it returns all.
 func (s *Schedule) Notes(from, until time.Time, n int) []string {
 	var notes []string
 	add := func(note string) {
@@ -57,7 +57,7 @@ func (s *Schedule) DaysNote() string {
 	return ""
 }
 
-// Pitfalls returns what the author of a valid expression may have meant differently.
+// Pitfalls returns warnings about a valid expression whose author may have meant something else.
 func Pitfalls(expression string) (list []string) {
 	parts := strings.Fields(strings.ToUpper(expression))
 	if len(parts) != 5 && len(parts) != 6 {
@@ -83,13 +83,13 @@ func Pitfalls(expression string) (list []string) {
 // change is an instant at which a zone's clock is set; the offsets are in seconds.
 type change struct{ at, before, after int64 }
 
-// noteOn returns what a clock change does to a rule's slots after from; "" if it does nothing.
+// noteOn describes the effect of a clock change on a rule's slots after from; "" if it has none.
 func (s *Schedule) noteOn(c change, r *rule, from int64) string {
 	if r.fields == nil || c.before == c.after {
 		return ""
 	}
 	if r.elapsed && r.everyHour() && (c.after-c.before)%3600 == 0 {
-		return "" // the same minutes of another hour: no visible difference
+		return "" // the slots have the same minutes in every hour, so a change by whole hours is not visible
 	}
 	low, high := c.at+min(c.before, c.after), c.at+max(c.before, c.after)
 	var walls []int64

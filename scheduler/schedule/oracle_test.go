@@ -94,7 +94,7 @@ func randomExpression(random *rand.Rand) expression {
 		value := func() int { return low + random.IntN(high-low+1) }
 		shape := random.IntN(6)
 		if i == 1 && random.IntN(2) == 0 {
-			shape = 5 // the hours at which clocks change
+			shape = 5 // shape 5 picks the hours at which clocks change
 		}
 		if i >= 2 && random.IntN(3) > 0 || i == 3 {
 			shape = 0

@@ -60,7 +60,7 @@ func (p *parser) zone(s *Schedule, name string) {
 	s.zone = zone
 }
 
-// policy returns value, or the first of all if it is empty.
+// policy returns value, or the first element of all if value is empty. It refuses a value that all does not contain.
 func policy[T ~string](p *parser, field string, value T, all []T) T {
 	if value == "" {
 		return all[0]

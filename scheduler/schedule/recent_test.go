@@ -9,8 +9,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// TestSchedulesAreShared bounds the memory of one more job with the slots of another job. It may have neither its own zone, of
-// several KB, nor its own parsed expression.
+// TestSchedulesAreShared bounds the memory of a second job with the same slots. It must share the zone, which has several KB,
+// and the parsed expression with the first job.
 func TestSchedulesAreShared(t *testing.T) {
 	const jobs, most = 10_000, 64 // bytes for each job
 	for name, spec := range map[string]schedule.Spec{

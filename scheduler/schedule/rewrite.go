@@ -41,7 +41,7 @@ type rewritten struct {
 	stars bool // a part of it is *, */n or H/n
 }
 
-// rewriteField turns a field in upper case into the library's dialect. It refuses what the library accepts by mistake.
+// rewriteField turns a field in upper case into the library's dialect. It refuses fields that the library accepts by mistake.
 func rewriteField(k kind, text, seed string) (rewritten, *refusal) {
 	var out rewritten
 	parts := strings.Split(text, ",")

@@ -23,11 +23,11 @@ func (r *rule) next(zone *time.Location, after, limit int64) (int64, bool) {
 	return slot * 1000, ok
 }
 
-// nextSecond is next in seconds, for an expression.
+// nextSecond does the same as next for an expression. Its times are in seconds.
 //
-// Time is divided into spans of one offset, within which the wall clock runs evenly. A span has two kinds of slots: the
-// times that its clock shows, and, after a gap, the skipped times, moved forward. The two kinds mix, so the earlier
-// candidate is the next slot. Later spans have only later slots.
+// Time is divided into spans of one offset, within which the wall clock runs evenly. A span has two kinds of slots: the times
+// that its clock shows, and, after a gap, the skipped times, moved forward. The two kinds mix, so the earlier candidate is the
+// next slot. Later spans have only later slots.
 func (r *rule) nextSecond(zone *time.Location, after, limit int64) (int64, bool) {
 	for pos := after + 1; pos <= limit; {
 		s := spanAt(zone, pos)
@@ -40,7 +40,7 @@ func (r *rule) nextSecond(zone *time.Location, after, limit int64) (int64, bool)
 				wall, ok := r.fields.next(pos + before - 1)
 				slot, found = wall-before, ok && wall < s.start+s.offset
 			case before > s.offset && r.fold == FoldFirst:
-				from = max(from, s.start+before-s.offset) // until then the clock shows times again
+				from = max(from, s.start+before-s.offset) // before this second, the clock shows times that it has already shown
 			}
 		}
 		wall, ok := r.fields.next(from + s.offset - 1)
@@ -64,7 +64,7 @@ func (r *rule) nextSecond(zone *time.Location, after, limit int64) (int64, bool)
 	return 0, false
 }
 
-// repeated reports whether the clock shows t again after s, and the rule waits for that.
+// repeated reports whether the clock shows t again after the span s, and the rule uses only that last showing.
 func (r *rule) repeated(zone *time.Location, s span, t int64) bool {
 	if r.fold != FoldLast || s.end-t > reach {
 		return false

@@ -56,8 +56,8 @@ func Offset(seed string, jitter time.Duration) time.Duration {
 	return time.Duration(draw(seed, jitterSalt, uint64(jitter.Milliseconds()))) * time.Millisecond
 }
 
-// Count returns the number of slots in (after, upTo]. It stops at limit and then returns false. The number
-// of a list, or of a single period without excluded dates, is known without counting; then limit does not matter.
+// Count returns the number of slots in (after, upTo]. It stops counting at limit; exact is false then. For a list, or for a
+// single period without excluded dates, it computes the number without counting and ignores limit.
 func (s *Schedule) Count(after, upTo time.Time, limit int) (n int, exact bool) {
 	from, to := s.clamp(after), min(s.clamp(upTo), s.last)
 	if len(s.rules) == 1 && s.rules[0].period > 0 && len(s.exclude) == 0 {
@@ -80,8 +80,8 @@ func (s *Schedule) Count(after, upTo time.Time, limit int) (n int, exact bool) {
 	}
 }
 
-// Last returns the last n slots in (after, upTo], the earliest first. Its work depends on n, and little on the length of
-// the interval.
+// Last returns the last n slots in (after, upTo], the earliest first. The amount of work grows with n, and hardly with the
+// length of the interval.
 func (s *Schedule) Last(after, upTo time.Time, n int) []time.Time {
 	from, to := s.clamp(after), min(s.clamp(upTo), s.last)
 	var slots []time.Time

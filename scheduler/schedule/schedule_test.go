@@ -20,7 +20,7 @@ func TestHashedFieldsAreStableAndSpread(t *testing.T) {
 		}
 		seen[a.Format("15:04")] = true
 	}
-	// 500 throws at 1440 minutes hit 1440*(1-exp(-500/1440)) = 422 of them.
+	// 500 random choices among 1440 minutes give about 1440*(1-exp(-500/1440)) = 422 different minutes.
 	if len(seen) < 390 {
 		t.Errorf("500 jobs share %d minutes of the day, want about 422", len(seen))
 	}
@@ -54,7 +54,7 @@ func TestHashedStepsAndRanges(t *testing.T) {
 			s := parse(t, schedule.Spec{Cron: []string{tc.expr}, Seed: seed})
 			slots := s.Last(from.Add(-time.Second), from.Add(time.Hour-time.Second), 60)
 			if tc.expr == "H/45 * * * *" && len(slots) == 2 {
-				continue // one or two, by the hash
+				continue // one or two slots, depending on the hash
 			}
 			if len(slots) != tc.want {
 				t.Fatalf("%s, seed %s: slots %v, want %d", tc.expr, seed, slots, tc.want)
@@ -66,7 +66,7 @@ func TestHashedStepsAndRanges(t *testing.T) {
 			}
 		}
 	}
-	parse(t, schedule.Spec{Cron: []string{"H H H H H"}}) // the empty seed is a seed
+	parse(t, schedule.Spec{Cron: []string{"H H H H H"}}) // an empty seed is valid
 }
 
 func TestOffsetIsBelowJitter(t *testing.T) {

@@ -18,7 +18,7 @@ type span struct {
 	offset     int64 // seconds east of UTC
 }
 
-// spanAt returns a span that contains t. It may be shorter than it could be, but its start is then either a change of
+// spanAt returns a span that contains t. The offset may hold longer than the span. The start of the span is either a change of
 // offset or more than reach before t.
 func spanAt(zone *time.Location, t int64) span {
 	s := bounds(zone, t)
@@ -45,8 +45,8 @@ func extended(zone *time.Location, s span) span {
 }
 
 // bounds is Time.ZoneBounds in seconds, with one fix. After the last change in its table a zone follows a yearly rule, and
-// bounds end with the year. But on December 31 of a leap year ZoneBounds returns an end that has passed. Then the offset
-// holds until the end of that day.
+// bounds end with the year. But on December 31 of a leap year ZoneBounds returns an end that has passed. In that case bounds
+// uses the end of that day.
 func bounds(zone *time.Location, t int64) span {
 	const farPast, farFuture = math.MinInt64 / 4, math.MaxInt64 / 4
 	if zone == time.UTC {

@@ -22,8 +22,8 @@ func ruleZone(t *testing.T, rule string) *time.Location {
 	return zone
 }
 
-// TestFoldsAtTheTurnOfTheYear sets clocks back near the midnight UTC at which Go's zone bounds end although the offset
-// does not change. No zone does that today. In such a zone jobs would run twice.
+// At midnight UTC between two years, Go's zone bounds end although the offset does not change. This test sets clocks back near
+// that midnight. No zone does that today, but jobs in such a zone would run twice.
 func TestFoldsAtTheTurnOfTheYear(t *testing.T) {
 	for _, tc := range []struct {
 		claim, rule string

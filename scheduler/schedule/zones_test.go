@@ -112,7 +112,7 @@ func expected(wall time.Time, zone *time.Location, fold schedule.Fold) time.Time
 	case shows(early) && shows(late) && fold == schedule.FoldLast, !shows(early) && shows(late):
 		return late
 	}
-	return early // the only one, the first of two, or a time jumped over, moved forward
+	return early // early is the only instant, the first of two, or the moved instant of a time that the clock jumps over
 }
 
 // TestZonesChangeTheirOffsetRarely guards the assumption that at most one change of offset affects a wall time.
