@@ -1,4 +1,4 @@
-// Package explain says in words what became, or will become, of a slot.
+// Package explain describes the fate of a slot in words.
 //
-// It judges by the store's present content. If history no longer has what it needs, it says so instead of guessing.
+// It says whether the slot ran or will run, and why. It uses the present content of the store. If a record that it needs has left history, it says so and does not guess.
 package explain

@@ -16,8 +16,8 @@ type Facts struct {
 	Bad    error              // why the schedule cannot be parsed; nil if it can
 	Gate   job.Gate
 	Cursor *job.Cursor // nil: no slot has been decided yet
-	Run    *job.Run    // of the slot; nil: the store has none
-	Events []job.Event // of the job
+	Run    *job.Run    // the run of the slot; nil: the store has none
+	Events []job.Event // the events of the job
 	Leader string      // the leader's name, "" if there is none
 	Active []*job.Run  // runs of the job that have not ended
 	Now    time.Time
@@ -49,8 +49,8 @@ const (
 	verdictRanLate      = "ran late"
 )
 
-// Slot returns the slot that at means, false if there is none. It prefers the slot in the same second. Then comes the only slot
-// in the same minute, then the latest one up to at in that minute.
+// Slot returns the slot that a client means by the time at; false if there is none. It prefers the slot in the same second. The
+// second choice is a slot that is alone in the same minute. The third is the latest slot of that minute that is not after at.
 func Slot(when *schedule.Schedule, at time.Time) (time.Time, bool) {
 	if when == nil {
 		return time.Time{}, false
@@ -72,7 +72,7 @@ func Slot(when *schedule.Schedule, at time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Explain explains what became, or will become, of the slot that at means.
+// Explain explains whether the slot that a client means by the time at ran or will run, and why.
 func Explain(f Facts, at time.Time) Answer {
 	slot, ok := Slot(f.When, at)
 	e, skipped := skipEvent(f, at)
@@ -119,7 +119,7 @@ func explainSlot(f Facts, slot time.Time) (verdict string, text []string) {
 	return verdictWaits, []string{fmt.Sprintf("It has been due since %s and is not decided yet: %s.", stamp(due), waitsFor(f))}
 }
 
-// waitsFor returns what a due slot waits for.
+// waitsFor returns the reason why a due slot still waits.
 func waitsFor(f Facts) string {
 	if f.Leader == "" {
 		return "no replica leads"

@@ -61,7 +61,8 @@ func ended(reason string) func(*job.Run) {
 	return func(r *job.Run) { r.Started, r.Finished, r.Reason = at("02:30:00"), at("02:31:00"), reason }
 }
 
-// began is a run with one attempt: when the leader armed it, and when it started by its worker's clock.
+// began returns a change that gives a run one attempt. armed is when the leader armed the run. started is when the attempt
+// started, by its worker's clock.
 func began(armed, started string) func(*job.Run) {
 	return func(r *job.Run) {
 		ended("")(r)

@@ -53,8 +53,8 @@ func explainRun(f Facts, r *job.Run) Answer {
 	return a
 }
 
-// lateBy returns how long after it was due the last attempt started, by the leaders' clocks. Zero means that it is neither
-// running nor the one that ended the run.
+// lateBy returns how late the last attempt started after its due time, by the leaders' clocks. It returns zero if that attempt
+// is not running and did not end the run.
 func lateBy(r *job.Run) time.Duration {
 	n := len(r.Attempts)
 	switch {

@@ -9,9 +9,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// skipEvent finds the slot that at means, and returns the event that skipped it and the slot; nil if there is no such event.
-// If the event belongs to an earlier schedule, only the first and the last slot of its range are known. For a time between
-// them, the returned slot is zero, because that time may not have been a slot.
+// skipEvent finds the slot that a client means by the time at. It returns the event that skipped this slot, and the slot. A nil
+// event means that no event skipped it. If the event belongs to an earlier schedule, only the first and the last slot of its
+// range are known. For a time between them, the returned slot is zero, because that time may not have been a slot.
 func skipEvent(f Facts, at time.Time) (*job.Event, time.Time) {
 	slot, ok := Slot(f.When, at)
 	if !ok || !within(time.Second, slot, at) {
@@ -26,7 +26,7 @@ func skipEvent(f Facts, at time.Time) (*job.Event, time.Time) {
 		return e, end
 	}
 	e := containing(f.Events, at)
-	if e != nil && f.Job != nil && f.Bad == nil && !e.At.Before(f.Job.Scheduled) { // its slots are those of the present schedule
+	if e != nil && f.Job != nil && f.Bad == nil && !e.At.Before(f.Job.Scheduled) { // e skipped slots of the present schedule
 		return nil, time.Time{}
 	}
 	return e, time.Time{}
