@@ -20,7 +20,7 @@ type Book struct {
 	last  int64 // revision of the latest change
 	find  Find
 	pages map[string]*page
-	ready []*Notice        // not taken yet
+	ready []*Notice        // notices that Take has not returned yet
 	dirty map[string]*page // pages with something to record
 }
 
@@ -33,7 +33,7 @@ func NewBook(at int64, find Find) *Book {
 	return &Book{began: at, last: at, find: find, pages: make(map[string]*page), dirty: make(map[string]*page)}
 }
 
-// slack is how far the clocks of a run's end and of a definition may differ.
+// slack is the largest difference between the clocks that set the end of a run and the time of a definition.
 const slack = 2 * time.Second
 
 // Open adds the records that the store had of a job when the term started: its NotifyState (nil: there is none), its runs and its
@@ -78,15 +78,15 @@ func (b *Book) openPage(j *job.Job, record *job.NotifyState, at int64) *page {
 	return p
 }
 
-// closeIdle removes a page that the store's records can replace.
+// closeIdle removes the page of a job if the store's records can restore it.
 func (b *Book) closeIdle(p *page) {
 	if _, dirty := b.dirty[p.job.Name]; !dirty && p.isIdle() {
 		delete(b.pages, p.job.Name)
 	}
 }
 
-// Apply applies a change of the store. Changes must come in the order of their revisions. An older one is ignored: after a gap
-// in the watch, all events come again.
+// Apply applies a change of the store. Changes must come in the order of their revisions. Apply ignores an older change,
+// because all events come again after a gap in the watch.
 func (b *Book) Apply(c job.Change) {
 	if c.Rev < b.last || c.Rev <= b.began {
 		return
@@ -117,8 +117,8 @@ func (b *Book) Apply(c job.Change) {
 	}
 }
 
-// openFor opens the page of a job that has none, if a change may have to be reported; nil if not. A job with an open notice or
-// a failure has a page already.
+// openFor opens the page of a job that has none, if the change may have to be reported. Otherwise it returns nil. A job with an
+// open notice or a failure already has a page.
 func (b *Book) openFor(name string, c job.Change) *page {
 	run, event := job.ValueOf[job.Run](c), job.ValueOf[job.Event](c)
 	if (run == nil || !mayReport(run)) && (event == nil || !isMissed(event)) {
@@ -150,7 +150,7 @@ func (b *Book) define(p *page, c job.Change) {
 	}
 }
 
-// add makes a notice of a change, if a notifier wants it.
+// add makes a notice of a change, if a notifier of the job wants it.
 func (b *Book) add(p *page, c job.Change) {
 	n := &Notice{Job: p.job.Name, Rev: c.Rev, Run: job.ValueOf[job.Run](c), Event: job.ValueOf[job.Event](c), page: p}
 	switch {
@@ -178,7 +178,7 @@ func (b *Book) Take() []*Notice {
 	return slices.DeleteFunc(list, func(n *Notice) bool { return n.page.gone })
 }
 
-// Done reports that n was sent to one of its targets, or given up.
+// Done reports that n was sent to one of its targets, or that the sender gave it up for this target.
 func (b *Book) Done(n *Notice) {
 	p := n.page
 	if n.left--; n.left > 0 || p.gone {
@@ -208,8 +208,8 @@ func (b *Book) Records(now time.Time) (list []job.NotifyState) {
 	return list
 }
 
-// Recorded takes the store's answer to a record. rev is the revision of the record, or of the one that is there instead. The
-// next Records returns a refused one again, to replace that.
+// Recorded takes the store's answer to a record. rev is the revision of the record. If the store refused the record, rev is the
+// revision of the record that it has instead. The next call of Records then returns the record again, to replace the other one.
 func (b *Book) Recorded(t job.NotifyState, rev int64, err error) {
 	p := b.pages[t.Job]
 	if p == nil {

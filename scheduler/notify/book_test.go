@@ -16,7 +16,7 @@ var (
 	later = epoch.Add(time.Hour)
 )
 
-// defined is a job whose notifier ops wants the given occasions, all of them if there are none.
+// defined is a job whose notifier ops wants the given occasions. If none are given, it wants all.
 func defined(when ...job.Occasion) *job.Job {
 	spec := job.Spec{Shell: "true", Notify: job.Notify{"ops": {URL: "ntfy://x/y", When: when}}}
 	j, _ := job.Define(nil, "a", spec, job.Origin{Kind: job.OriginAPI}, epoch)
@@ -29,7 +29,7 @@ func ended(id string, state job.State, rev int64) *job.Run {
 	return &job.Run{Job: "a", ID: id, State: state, Finished: later, Rev: rev, Attempt: 1}
 }
 
-// gaveUp adds attempts that were given up to r, by number.
+// gaveUp adds attempts with these numbers to r. The leader has given them up.
 func gaveUp(r *job.Run, numbers ...int) *job.Run {
 	for _, n := range numbers {
 		r.Attempts = append(r.Attempts, job.Attempt{Number: n, Worker: "w1", State: job.Lost, Finished: later, Reason: "worker w1 was lost", GivenUp: true})
@@ -140,7 +140,7 @@ func TestRepeatedChangesAreReportedOnce(t *testing.T) {
 	b := book(20, defined())
 	run, event := ended("1", job.Failed, 10), skipped("missed: x", 11)
 	b.Open(defined(), nil, []*job.Run{run, ended("2", job.Failed, 30)}, []*job.Event{event})
-	for range 2 { // as after a new list
+	for range 2 { // the events come twice, as after a new list
 		b.Apply(change(run))
 		b.Apply(job.Change{Kind: job.RecordEvent, Name: "a/e", Rev: 11, Value: event})
 	}

@@ -10,10 +10,10 @@ import (
 // Notice is one thing to report about a job.
 type Notice struct {
 	Job       string
-	Rev       int64          // the revision of its run or event
+	Rev       int64          // the revision of Run or Event
 	Occasions []job.Occasion // what happened; each notifier gets the first that it wants
 	Run       *job.Run       // nil for a range of slots
-	Event     *job.Event     // a range of slots that were skipped; nil otherwise
+	Event     *job.Event     // a range of slots that were skipped; nil if Run is set
 	Attempt   int            // the last attempt of Run that was given up and is not reported yet; 0: none
 	After     string         // for a recovery: the run that failed before
 	To        []Target
@@ -30,7 +30,7 @@ type Target struct {
 	Occasion job.Occasion
 }
 
-// address sets the targets of n, and reports whether there are any.
+// address adds the notifiers that want n as targets, and reports whether there are any.
 func (n *Notice) address(to job.Notify) bool {
 	for _, name := range slices.Sorted(maps.Keys(to)) {
 		if o, ok := to[name].Wants(n.Occasions); ok {
@@ -54,8 +54,8 @@ func (n *Notice) attempt() *job.Attempt {
 	return nil
 }
 
-// Schemes returns the schemes of notifier URLs, each standing for a service. generic is a plain webhook. It may carry its own
-// scheme after a plus sign, as in generic+https://host/path.
+// Schemes returns the schemes of notifier URLs. Each scheme belongs to a service. generic is a plain webhook. Its URL may
+// contain a second scheme after a plus sign, as in generic+https://host/path.
 func Schemes() []string {
 	return []string{
 		"bark", "discord", "generic", "googlechat", "gotify", "hangouts", "ifttt", "join", "lark", "matrix", "mattermost",

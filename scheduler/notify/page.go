@@ -13,13 +13,13 @@ import (
 type page struct {
 	job     *job.Job
 	seen    int64          // changes up to this revision are applied
-	failing string         // at seen: the run that failed last, if none has succeeded since
-	givenUp map[string]int // at seen: the last attempt that was given up, of each run that has not ended
-	open    []*Notice      // from the first notice that is not done, by revision
+	failing string         // at revision seen: the run that failed last, if none has succeeded since
+	givenUp map[string]int // at revision seen: for each run that has not ended, the number of the last attempt that was given up
+	open    []*Notice      // the first notice that is not done, and all later ones, by revision
 	gone    bool           // the job was deleted, or has no notifiers any more
 
 	record   job.NotifyState // the record to be written; Rev is that of the record in the store
-	reported map[string]int  // the part of givenUp that is reported
+	reported map[string]int  // the entries of givenUp that were reported
 	writing  bool
 }
 
@@ -65,12 +65,12 @@ func set(m *map[string]int, key string, value int) {
 	(*m)[key] = value
 }
 
-// isIdle reports whether the store has everything that the page has.
+// isIdle reports whether the page holds nothing that is missing in the store.
 func (p *page) isIdle() bool {
 	return len(p.open) == 0 && len(p.givenUp) == 0 && p.failing == "" && !p.writing
 }
 
-// mayReport reports whether a run may need a notice, by its record alone.
+// mayReport reports whether a run may need a notice. It looks only at the run's record.
 func mayReport(r *job.Run) bool {
 	switch r.State {
 	case job.Failed, job.TimedOut, job.Lost:
@@ -111,7 +111,7 @@ func (p *page) nextRecord(now time.Time) job.NotifyState {
 	return t
 }
 
-// applyRecord applies the revision of the record in the store. Anybody may have written it.
+// applyRecord applies a change of the record in the store. Anybody may have written that record.
 func (p *page) applyRecord(c job.Change) {
 	if c.Rev <= p.record.Rev {
 		return

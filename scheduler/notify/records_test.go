@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/notify"
 )
 
-// The record says what a leader has reported, and the next leader reports the rest.
+// A record says which notices a leader has sent. The next leader reports the rest.
 func TestNextLeaderReportsTheRest(t *testing.T) {
 	history := []*job.Run{ended("1", job.Failed, 10), ended("2", job.Failed, 11), ended("3", job.Succeeded, 12), ended("4", job.Succeeded, 13)}
 	first := book(6, defined())
@@ -61,7 +61,7 @@ func TestRecordFollowsTheOrderOfRevisions(t *testing.T) {
 	}
 }
 
-// Several runs of a job may end in one transaction. The record passes their revision once all of them are reported.
+// Several runs of a job may end in one transaction. The record moves past their revision only after all of them are reported.
 func TestRunsThatEndAtOneRevision(t *testing.T) {
 	b := book(6, defined())
 	for _, id := range []string{"1", "2", "3"} {
@@ -161,7 +161,7 @@ func TestAttemptsAreReportedOnce(t *testing.T) {
 	}
 }
 
-// A job without failures has no page: of a million jobs, hardly any has one.
+// A job without failures has no page. Of a million jobs, nearly all have none.
 func TestJobWithoutFailuresHasNoPage(t *testing.T) {
 	record := &job.NotifyState{Job: "a", UpTo: 5, At: later}
 	b := notify.NewBook(6, func(string) (*job.Job, *job.NotifyState) { return defined(), record })

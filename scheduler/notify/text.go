@@ -49,7 +49,7 @@ func (n *Notice) Message(o job.Occasion, output, api string) Message {
 	return m
 }
 
-// title returns what happened, in a few words.
+// title describes the event in a few words.
 func (n *Notice) title(o job.Occasion) string {
 	switch {
 	case n.Event != nil:
@@ -106,7 +106,7 @@ func slots(e *job.Event) string {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// tail returns the end of an output: whole lines, unless they are too long.
+// tail returns the last lines of an output. It cuts lines that are too long.
 func tail(output string) string {
 	output = strings.ToValidUTF8(strings.TrimRight(output, "\n\r\t "), "\uFFFD")
 	if lines := strings.Split(output, "\n"); len(lines) > outputLines {

@@ -16,11 +16,11 @@ type queue struct {
 	active  bool                 // a goroutine runs
 	waiting []Item               // in the order of their posting
 	counts  map[job.Occasion]int // items beyond MaxWaiting
-	counted []func()             // Done of those
+	counted []func()             // the Done functions of these items
 	sent    []time.Time          // when messages of the last minute were sent
 }
 
-// window is the time that PerMinute is about.
+// window is the period to which the limit PerMinute applies.
 const window = time.Minute
 
 // budget returns how many messages may be sent now.
@@ -46,15 +46,16 @@ func (q *queue) run(ctx context.Context) {
 	}
 }
 
-// batch is what one message reports.
+// batch holds the notices that one message reports.
 type batch struct {
 	items   []Item
 	summary *notify.Message // nil: the message is that of the only item
-	counted []func()        // Done of notices beyond items
+	counted []func()        // the Done functions of notices that are counted but not in items
 }
 
-// take removes the next batch from the queue, or returns how long to wait for it. A nil batch and no wait mean that the queue
-// is empty and no longer active. The last message of the budget sums up everything, and so does one with counted items.
+// take removes the next batch from the queue, or returns how long to wait for it. If it returns a nil batch and no wait, the
+// queue is empty and no longer active. The last message of the budget is a summary of all waiting items. A message is also a
+// summary if some items were only counted.
 func (q *queue) take(now time.Time) (b *batch, wait time.Duration) {
 	q.queues.mu.Lock()
 	defer q.queues.mu.Unlock()
@@ -83,7 +84,7 @@ func (q *queue) take(now time.Time) (b *batch, wait time.Duration) {
 	return b, 0
 }
 
-// deliver sends b until it arrives or is given up. It returns false if ctx has ended.
+// deliver sends b until it arrives or the time Config.GiveUp has passed. It returns false if ctx has ended.
 func (q *queue) deliver(ctx context.Context, b *batch) bool {
 	qs, pause := q.queues, q.queues.cfg.MinPause
 	for began := time.Now(); ; {
@@ -149,7 +150,7 @@ func (b *batch) done() {
 	}
 }
 
-// sleep waits for d. It returns false if ctx ended before.
+// sleep waits for d. It returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -11,12 +11,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/notify"
 )
 
-// Sender delivers one message to a URL. It returns when ctx ends at the latest. Its errors contain no secrets.
+// Sender delivers one message to a URL. It returns at the latest when ctx ends. Its errors contain no secrets.
 type Sender interface {
 	Send(ctx context.Context, url string, m notify.Message) error
 }
 
-// Observer counts what became of notices. Several goroutines call its method.
+// Observer counts the outcomes of notices. Several goroutines call its method.
 type Observer interface {
 	// Notified adds n notices with an outcome of Sent, Summed, Repeated or Failed.
 	Notified(notifier, outcome string, n int)
@@ -32,15 +32,15 @@ const (
 
 // Config is the pace of Queues.
 type Config struct {
-	PerMinute          int           // messages to one notifier
-	Deadline           time.Duration // of one sending
+	PerMinute          int           // the largest number of messages to one notifier in a minute
+	Deadline           time.Duration // the time limit of one sending
 	GiveUp             time.Duration // how long a message is repeated
-	MinPause, MaxPause time.Duration // between two sendings of a message
+	MinPause, MaxPause time.Duration // the shortest and the longest pause between two sendings of a message
 	MaxWaiting         int           // notices that wait for one notifier; further ones are only counted
-	MaxConcurrent      int           // sendings under way, to all notifiers
+	MaxConcurrent      int           // the largest number of sendings under way, to all notifiers
 }
 
-// DefaultConfig returns the pace for people who read the messages.
+// DefaultConfig returns a pace at which people can read the messages.
 func DefaultConfig() Config {
 	return Config{
 		PerMinute: 10, Deadline: 15 * time.Second, GiveUp: time.Hour, MinPause: time.Second, MaxPause: time.Minute,
@@ -52,8 +52,8 @@ func DefaultConfig() Config {
 type Item struct {
 	Occasion job.Occasion
 	Line     string                                   // its line in a summary
-	Message  func(ctx context.Context) notify.Message // its text outside a summary; called for each sending
-	Done     func()                                   // called once, from any goroutine, when it was sent or given up
+	Message  func(ctx context.Context) notify.Message // returns its text outside a summary; called for each sending
+	Done     func()                                   // called once, from any goroutine, when the notice was sent or given up
 }
 
 // Queues holds the queues of all notifiers for one term.
@@ -80,7 +80,7 @@ func NewQueues(cfg Config, sender Sender, observe Observer, log hclog.Logger) *Q
 	}
 }
 
-// maxQueues is the number of queues from which idle ones are removed.
+// maxQueues is the number of queues above which Post removes idle queues.
 const maxQueues = 1000
 
 // Post queues an item for the notifier called name at url. Sending stops when ctx ends; Done is not called for the items that
@@ -109,7 +109,8 @@ func (qs *Queues) Post(ctx context.Context, name, url string, it Item) {
 	}
 }
 
-// removeIdleLocked removes the empty queues that may send at full pace, so that nothing about them must be remembered.
+// removeIdleLocked removes the empty queues that have sent nothing in the last minute. Nothing about them must be remembered.
+// qs.mu is held.
 func (qs *Queues) removeIdleLocked(now time.Time) {
 	for to, q := range qs.queues {
 		if !q.active && q.budget(now) == qs.cfg.PerMinute {
@@ -118,7 +119,7 @@ func (qs *Queues) removeIdleLocked(now time.Time) {
 	}
 }
 
-// Wait waits until no sending is under way. The contexts of all Posts must have ended before.
+// Wait waits until no sending is under way. Before that, the contexts of all Posts must have ended.
 func (qs *Queues) Wait() { qs.wg.Wait() }
 
 func (qs *Queues) count(name, outcome string, n int) {

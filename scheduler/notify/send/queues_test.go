@@ -60,7 +60,7 @@ func (w *wire) titles(url string) []string {
 	return slices.Clone(w.sent[url])
 }
 
-// times returns when they arrived.
+// times returns the times at which messages arrived at a URL.
 func (w *wire) times(url string) []time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,7 +101,7 @@ func items(ctx context.Context, d *send.Queues, url string, n int) *atomic.Int64
 
 func TestManyNoticesAreSummedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gate := make(chan struct{}) // nothing is sent before all are posted
+		gate := make(chan struct{}) // no message is sent before all items are posted
 		w := newWire(func(context.Context, string) error { <-gate; return nil })
 		d, ctx := open(t, w, send.DefaultConfig())
 		done := items(ctx, d, "a", 46)
@@ -136,7 +136,7 @@ func TestPaceHoldsInEveryMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire(nil)
 		d, ctx := open(t, w, send.DefaultConfig())
-		for range 600 { // one a second for ten minutes
+		for range 600 { // one item a second for ten minutes
 			items(ctx, d, "a", 1)
 			time.Sleep(time.Second)
 		}
@@ -220,7 +220,7 @@ func TestNoticesBeyondMaxWaitingAreCounted(t *testing.T) {
 		cfg.MaxWaiting = 5
 		d, ctx := open(t, w, cfg)
 		items(ctx, d, "a", 1)
-		synctest.Wait() // the first is under way
+		synctest.Wait() // the first sending is under way
 		done := items(ctx, d, "a", 100)
 		if done.Load() != 0 {
 			t.Errorf("%d are done before anything was sent", done.Load())

@@ -19,11 +19,11 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/notify"
 )
 
-// Services delivers to all services of notify.Schemes: to webhooks itself, to everything else through shoutrrr.
+// Services delivers to all services of notify.Schemes. It sends webhooks itself and uses shoutrrr for all other services.
 //
-// A call of shoutrrr cannot be canceled. If it has not returned when its context ends, Services abandons it, and makes no
-// other call for its URL before it returns. So a service that hangs takes no calls from another one. The same holds for
-// reading a file that a URL names. Close waits for abandoned calls.
+// A call of shoutrrr cannot be canceled. If it has not returned when its context ends, Services abandons it, and makes no other
+// call for the same URL before it returns. So a service that hangs cannot use up the calls for other services. The same holds
+// for reading a file that a URL names. Close waits for abandoned calls.
 type Services struct {
 	cfg   ServicesConfig
 	slots chan struct{} // holds a token for each call under way
@@ -35,13 +35,13 @@ type Services struct {
 
 var _ Sender = (*Services)(nil)
 
-// maxCalls is how many calls may be under way, abandoned ones included.
+// maxCalls is the largest number of calls under way, including abandoned ones.
 const maxCalls = 64
 
 // ServicesConfig says what notifiers may use and reach. The zero value allows everything.
 type ServicesConfig struct {
-	Refs  *refs.Policy // references in URLs; nil: all
-	Reach *dial.Guard  // addresses; nil: all
+	Refs  *refs.Policy // the references that URLs may use; nil: all
+	Reach *dial.Guard  // the addresses that notifiers may reach; nil: all
 }
 
 // NewServices returns a sender for all services.
@@ -49,7 +49,7 @@ func NewServices(cfg ServicesConfig) *Services {
 	return &Services{cfg: cfg, slots: make(chan struct{}, maxCalls), busy: make(map[string]bool)}
 }
 
-// closeTimeout bounds the wait for abandoned calls. Most services of shoutrrr return within it.
+// closeTimeout bounds the wait for abandoned calls. Most services of shoutrrr return within this time.
 const closeTimeout = 2 * time.Second
 
 // Close waits a short time for abandoned calls. Send must not be called afterwards.
@@ -114,7 +114,7 @@ func (s *Services) resolve(ctx context.Context, ref string) (full string, secret
 	return expanded, values.Secrets(), nil
 }
 
-// call runs f, and abandons it if ctx ends before f returns. It refuses a call for a URL that has one under way.
+// call runs f, and abandons it if ctx ends before f returns. It returns an error if another call for this URL is under way.
 func (s *Services) call(ctx context.Context, url string, f func() error) error {
 	if err := s.acquire(url); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (s *Services) release(url string) {
 	<-s.slots
 }
 
-// titled are the services with a field for the title. For others it is the first line of the text.
+// titled lists the services with a field for the title. For other services, the title is the first line of the text.
 var titled = []string{"bark", "gotify", "ntfy", "pushbullet", "pushover", "smtp"}
 
 // shout sends m through shoutrrr. A panic of the library becomes an error, so that it does not end the replica.
@@ -181,7 +181,7 @@ func shout(service, full string, m notify.Message) (err error) {
 const minSecret = 4
 
 // secretsOf returns the parts of a URL that no error may show: the values of its references, and everything except scheme and
-// host. Many services have their token in the path. If the host is no address, as in slack://, it may be a token too.
+// host. The token of many services is in the path. If the host is not an address, as in slack://, it may be a token too.
 func secretsOf(full string, values []string) []string {
 	parts := []string{full}
 	if u, err := url.Parse(full); err == nil {

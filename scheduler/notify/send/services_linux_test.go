@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A file under a write lease cannot be opened until the lease ends. So it behaves as on a file server that does not answer.
+// A file under a write lease cannot be opened until the lease ends. It behaves like a file on a file server that does not
+// answer.
 func TestHangingFileIsAbandoned(t *testing.T) {
 	host, got := hook(t, 204)
 	path := filepath.Join(t.TempDir(), "token")
@@ -30,7 +31,7 @@ func TestHangingFileIsAbandoned(t *testing.T) {
 	for _, when := range []string{"hangs", "still hangs"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		sent := make(chan error, 1)
-		go func() { sent <- s.Send(ctx, url, message) }() // ends here, unless the test fails
+		go func() { sent <- s.Send(ctx, url, message) }() // this goroutine ends during the test, unless the test fails
 		select {
 		case err := <-sent:
 			if err == nil {

@@ -81,7 +81,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// Errors are logged, so they must contain no secret.
+// Errors are logged, so no error may contain a secret.
 func TestErrorsContainNoSecret(t *testing.T) {
 	t.Setenv("ROTA_TEST_HOOK", "s3cret/to ken")
 	refusing, _ := hook(t, http.StatusForbidden)
@@ -167,7 +167,7 @@ func TestHangingServiceDelaysOnlyItself(t *testing.T) {
 	}
 }
 
-// The schemes are those of the library, without logger, which only prints.
+// The schemes are the same as the library's, except logger, which only prints.
 func TestSchemesMatchTheLibrary(t *testing.T) {
 	want := (&router.ServiceRouter{}).ListServices()
 	want = slices.DeleteFunc(want, func(s string) bool { return s == "logger" })
