@@ -8,15 +8,16 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// assignment is a run as a leader gave it to this worker.
+// assignment is a run that a leader has assigned to this worker.
 type assignment struct {
 	run      job.Run
 	jobRev   int64     // revision of the definition from which the leader armed the run; 0: unknown, or the run has its own spec
-	received time.Time // by this worker
+	received time.Time // when this worker received it
 }
 
-// reassigned returns the assignment of run, a newer record of a.run, before its order arrives. The run counts as received
-// now, or earlier: a leader of the same term cannot have armed it before the time that its clock must have shown.
+// reassigned returns the assignment for run, which is a newer record of a.run. The order for run has not arrived yet. The run
+// counts as received now. If the same leader armed it, and its clock is certainly past run.Armed, the run counts as received
+// earlier by that difference.
 func (a assignment) reassigned(run job.Run, now time.Time) assignment {
 	received := now
 	if least := a.run.Armed.Add(now.Sub(a.received)); run.Term == a.run.Term && least.After(run.Armed) {
@@ -38,13 +39,14 @@ type armedRun struct {
 	interrupt context.CancelCauseFunc // ends only the wait, not the claim; nil: the wait has not begun
 
 	// Used only by the goroutine that brings the run to its claim.
-	assignment                 // the one that is being claimed
-	wait       context.Context // ends when the wait must end early
+	assignment                 // the assignment that is being claimed
+	wait       context.Context // the context of the wait; it ends when the wait must end early
 	spec       *job.Spec       // shared with other runs: read only
 	startAt    time.Time       // the attempt starts at this time at the earliest
 }
 
-// interruptWait ends the wait of r, if it has begun. A wait that begins later checks by itself. Worker.mu is held.
+// interruptWait ends the wait of r, if it has begun. If a wait begins later, it checks by itself whether it must end. Worker.mu
+// is held.
 func (r *armedRun) interruptWait(cause error) {
 	if r.interrupt != nil {
 		r.interrupt(cause)
@@ -69,7 +71,7 @@ const (
 // errReassigned is returned when a leader has assigned an armed run to this worker again.
 var errReassigned = errors.New("assigned again")
 
-// prepareClaim waits until the run may be claimed, and then goes on with tryClaim.
+// prepareClaim waits until the run may be claimed, and then calls tryClaim.
 func (r *armedRun) prepareClaim() {
 	r.startWait()
 	wait, err := r.plan()
@@ -80,7 +82,7 @@ func (r *armedRun) prepareClaim() {
 	r.shift.w.table.after(r.wait, wait, func() { r.tryClaim(nil) })
 }
 
-// startWait begins the wait for the latest assignment. The wait ends with the shift, or by interruptWait.
+// startWait begins the wait for the latest assignment. It ends when the shift ends or interruptWait is called.
 func (r *armedRun) startWait() {
 	s := r.shift
 	s.w.mu.Lock()
@@ -96,7 +98,7 @@ func (r *armedRun) startWait() {
 	}
 }
 
-// plan finds out what the run executes and when it starts. It returns how long to wait before the claim.
+// plan determines the spec and the start of the run. It returns how long to wait before the claim.
 func (r *armedRun) plan() (wait time.Duration, err error) {
 	w := r.shift.w
 	if r.spec, err = w.definitions.await(r.wait, &r.run, r.jobRev); err != nil {
@@ -138,8 +140,8 @@ func (r *armedRun) tryClaim(err error) {
 	}
 }
 
-// release removes r from the shift and returns true. It returns false if a leader has assigned the run again and the shift
-// goes on.
+// release removes r from the shift and returns true. It returns false if a leader has assigned the run again and the shift has
+// not ended.
 func (r *armedRun) release() bool {
 	s := r.shift
 	s.w.mu.Lock()

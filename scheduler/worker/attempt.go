@@ -15,20 +15,20 @@ import (
 
 // attempt is a claimed run that executes, or waits for its start.
 type attempt struct {
-	run      job.Run   // as claimed
+	run      job.Run   // the record after the claim
 	startAt  time.Time // the attempt starts at this time at the earliest
 	received time.Time // when the order of the run was received
 	spec     *job.Spec // shared with other runs: read only
-	shift    *shift    // in which the run was claimed
+	shift    *shift    // the shift in which the run was claimed
 	ctx      context.Context
-	cancel   context.CancelCauseFunc // of ctx, with a cause of package executor.
+	cancel   context.CancelCauseFunc // cancels ctx, with a cause of package executor.
 	owned    context.Context         // parent of ctx; ends when another worker may execute the run, or the worker stops.
-	fence    context.CancelCauseFunc // of owned, with executor.ErrFenced
+	fence    context.CancelCauseFunc // cancels owned, with executor.ErrFenced
 	killed   bool                    // guarded by Worker.mu: counted in shift.killed
 }
 
-// outlivesSession reports whether the attempt goes on after its session: no worker repeats it, and no other run waits for
-// its end.
+// outlivesSession reports whether the attempt continues after its session. It may do so if no worker repeats it and no other
+// run waits for its end.
 func (a *attempt) outlivesSession() bool {
 	return a.spec.Delivery == job.AtMostOnce && a.spec.Overlap == job.OverlapAllow
 }
@@ -42,7 +42,8 @@ func (a *attempt) kill() {
 	}
 }
 
-// newAttempt returns the attempt of r, whose claim has succeeded. It takes over the caller's room.
+// newAttempt returns the attempt of r, whose claim has succeeded. The attempt takes over the caller's place among the executing
+// attempts.
 func (r *armedRun) newAttempt(claimed job.Run) *attempt {
 	s, w := r.shift, r.shift.w
 	a := &attempt{run: claimed, startAt: r.startAt, received: r.received, spec: r.spec, shift: s}
@@ -54,7 +55,7 @@ func (r *armedRun) newAttempt(claimed job.Run) *attempt {
 	if w.stopping {
 		a.cancel(executor.ErrStopping)
 	}
-	if s.ctx.Err() != nil { // the end of the session did not see this attempt, so it must not start
+	if s.ctx.Err() != nil { // the session ended before this attempt was registered, so the attempt must not start
 		a.kill()
 	}
 	stopped := r.stopRev > claimed.Token
@@ -66,12 +67,13 @@ func (r *armedRun) newAttempt(claimed job.Run) *attempt {
 	return a
 }
 
-// maxClockJump is the largest growth of the wall clock over the monotonic clock that does not count as a suspension of the
-// machine.
+// maxClockJump is the largest difference between the growth of the wall clock and that of the monotonic clock that does not
+// count as a suspension of the machine.
 const maxClockJump = time.Second
 
-// scheduleAttempt performs an attempt at its start. An attempt that is canceled before does not begin. An attempt does
-// not begin either if the machine was suspended meanwhile, because nothing watched the session then.
+// scheduleAttempt performs an attempt at its start. It does not begin an attempt that is canceled before its start. If the
+// machine was suspended before the start, it does not begin the attempt either, because nothing watched the session during the
+// suspension.
 func (w *Worker) scheduleAttempt(a *attempt) {
 	before := w.now()
 	wait := a.startAt.Sub(before)
@@ -92,13 +94,13 @@ func (w *Worker) perform(a *attempt) {
 	began := w.now()
 	o, begun := w.execute(a)
 	ended := w.now()
-	w.count(&w.unsent, 1) // before remove: a drain waits for attempts and for unsent outcomes, and must always see one of them
+	w.count(&w.unsent, 1) // before remove: a drain waits for attempts and unsent outcomes, and must always see one of them
 	w.remove(a)
 	w.ends.submit(func() { w.conclude(a, o, begun, began, ended) })
 }
 
-// execute executes the attempt. begun is false if the work never began: the attempt was canceled or its session ended
-// before, or the machine could not start it.
+// execute executes the attempt. begun is false if the work never began. Then the attempt was canceled first, its session ended
+// first, or the machine could not start it.
 func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 	timeout := a.spec.Timeout
 	if timeout <= 0 {
@@ -140,11 +142,11 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 	return o, true
 }
 
-// remove removes an attempt that has ended, and gives its room back.
+// remove removes an attempt that has ended, and frees its place.
 func (w *Worker) remove(a *attempt) {
 	a.cancel(nil)
 	a.fence(nil)
-	w.releaseRoom() // before the end of the shift may go on
+	w.releaseRoom() // before killed is counted down, which lets the end of the shift continue
 	w.mu.Lock()
 	delete(w.attempts, a)
 	if a.killed {
@@ -157,7 +159,7 @@ func (w *Worker) remove(a *attempt) {
 func (w *Worker) conclude(a *attempt, o job.Outcome, begun bool, began, ended time.Time) {
 	w.cfg.Observer.Ended(&a.run, &o, ended.Sub(began))
 	if o.State != job.Succeeded {
-		// In the background, since a blocked log, such as a terminal after Ctrl-S, must not delay the outcome.
+		// In the background: a log that blocks, such as a terminal after Ctrl-S, must not delay the outcome.
 		w.wg.Go(func() {
 			w.log.Info("attempt ended", "run", a.run.Name(), "attempt", a.run.Attempt, "state", o.State, "reason", o.Reason)
 		})

@@ -57,7 +57,7 @@ func TestAttemptTiming(t *testing.T) {
 		t.Run("begins at its time when the worker's clock is 45 s "+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lasting(time.Second))
-				r.store.skew = skew // of the leader's clock against the worker's
+				r.store.skew = skew // how far the leader's clock is ahead of the worker's
 				r.start()
 				name := r.store.pending("backup", "a", time.Now().Add(skew+2*time.Second))
 				r.give(name)
@@ -104,7 +104,7 @@ func TestAttemptTiming(t *testing.T) {
 					Command: []string{"backup"},
 					Retry:   &job.Retry{Max: 1, Backoff: job.BackoffConstant, Min: job.Duration(3 * time.Second), Jitter: job.JitterNone},
 				})
-				r.store.skew = skew // of the leader's clock against the worker's
+				r.store.skew = skew // how far the leader's clock is ahead of the worker's
 				r.start()
 				name := r.store.pending("backup", "a", time.Now().Add(skew))
 				r.give(name)

@@ -21,20 +21,20 @@ func (r *armedRun) takeRoom() error {
 	}
 	err := s.awaitRoom(r.wait, r.startAt)
 	if r.run.Ahead && !s.w.now().Before(r.startAt) {
-		r.run.Ahead = false // its time has come: if it is handed back, the leader dispatches it and does not decide again
+		r.run.Ahead = false // it is due: if it is handed back, the leader does not decide its slot again
 	}
 	if err != nil {
 		return err
 	}
 	s.w.count(&s.w.executing, 1)
-	if r.wait.Err() != nil { // a drain that did not count this attempt had ended the wait before
+	if r.wait.Err() != nil { // a drain ended the wait before this attempt was counted
 		s.w.releaseRoom()
 		return context.Cause(r.wait)
 	}
 	return nil
 }
 
-// awaitRoom takes a place for an attempt that starts at startAt. It waits until RoomTimeout after that.
+// awaitRoom takes a place for an attempt that starts at startAt. It waits until RoomTimeout after startAt.
 func (s *shift) awaitRoom(ctx context.Context, startAt time.Time) error {
 	if why := s.w.refusal(); why != "" {
 		return why
@@ -56,7 +56,7 @@ func (s *shift) awaitRoom(ctx context.Context, startAt time.Time) error {
 	}
 }
 
-// releaseRoom gives the place of an attempt back.
+// releaseRoom frees the place of an attempt.
 func (w *Worker) releaseRoom() {
 	<-w.room
 	w.count(&w.executing, -1)
@@ -72,11 +72,11 @@ func (w *Worker) definitionChanged(a *assignment) bool {
 	return known && j.Rev > a.jobRev
 }
 
-// claim claims the attempt for which the run was armed. It takes over the caller's room. On an error the attempt does not
-// start, and its room is free again.
+// claim claims the attempt for which the run was armed. The attempt takes over the caller's place among the executing attempts.
+// On an error the attempt does not start, and its place is free again.
 //
-// The error is job.ErrConflict if the run may not be claimed, and errReassigned if a leader has assigned it again. If the
-// session ends before the store answers, the attempt counts as claimed: it never starts, and its report says so.
+// The error is job.ErrConflict if the run may not be claimed. It is errReassigned if a leader has assigned the run again. If
+// the session ends before the store answers, the attempt counts as claimed: it never starts, and its report says so.
 func (r *armedRun) claim() (*attempt, error) {
 	s := r.shift
 	claimed, err := r.writeClaim()
@@ -109,12 +109,12 @@ func (r *armedRun) writeClaim() (job.Run, error) {
 	next.Bound = r.spec.Bound()
 	got, err := w.write(s.ctx, next)
 	w.claims.record(sent, w.now())
-	if !definite(err) { // the claim may still be applied: the report replaces it or follows it, and fits no other attempt
+	if !definite(err) { // the store may still apply the claim. The report then replaces or follows it, and fits no other attempt
 		return next, nil
 	}
 	if errors.Is(err, job.ErrConflict) && got.State == job.Running && got.Token == next.Token && got.Started.Equal(next.Started) {
-		// The claim is ours: the store applied an earlier send without an answer. Each claim has its own start, so this is
-		// no other one.
+		// This claim was written: the store applied an earlier send whose answer was lost. Each claim records a different start,
+		// so the record is not from another claim.
 		return got, nil
 	}
 	return got, err

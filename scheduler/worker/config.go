@@ -12,10 +12,10 @@ import (
 // Config configures a Worker.
 type Config struct {
 	Name     string            // unique in the cluster. A second process of this name takes the first one's presence away.
-	Addr     string            // of the API of this process, which serves the attempts' output; may be empty.
-	Version  string            // of the program
-	Capacity int               // of attempts that execute at a time
-	Labels   map[string]string // for jobs that select workers.
+	Addr     string            // the address of the API of this process, which serves the attempts' output; may be empty.
+	Version  string            // the version of the program
+	Capacity int               // the number of attempts that execute at a time
+	Labels   map[string]string // the labels by which jobs select workers.
 	Handlers []string          // names of the Go handlers that the executor knows, sorted
 	Limits   []string          // kinds of resources that the executor can limit, sorted
 	DataDir  string            // holds the attempts' output
@@ -44,15 +44,15 @@ type Config struct {
 	// definition is shared. nil: definitions are read from the store.
 	Known func(name string, rev int64) (*job.Job, bool)
 
-	// StartCheck returns why attempts cannot start; nil if they can. After a failed start the worker calls it every second
-	// until it returns nil. nil: the worker assumes after a second that attempts can start.
+	// StartCheck returns why attempts cannot start; nil if they can. After a failed start the worker calls it every second until
+	// it returns nil. If StartCheck is nil, the worker assumes after a second that attempts can start.
 	StartCheck func() error
 
 	Observer Observer // nil: none
 	// Now returns the time of the wall clock with a reading of the monotonic clock. nil: time.Now.
 	Now func() time.Time
-	// LeaderNow returns the least time that the clock of the term's leader may show now; false if that is unknown. With it
-	// the time that an order is under way does not delay a run. May be nil.
+	// LeaderNow returns the earliest time that the clock of the term's leader may show now; false if that is unknown. With it,
+	// the transit time of an order does not delay a run. May be nil.
 	LeaderNow func(term int64) (time.Time, bool)
 }
 
@@ -85,7 +85,7 @@ func (c Config) Defaults() Config {
 	return c
 }
 
-// Validate returns all errors of c, which has its defaults.
+// Validate returns all errors of c. c must have its defaults.
 func (c Config) Validate() error {
 	var errs []error
 	if err := job.CheckName(c.Name); err != nil {

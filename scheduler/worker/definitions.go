@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// definitionAge is how long a definition is used for orders that name no revision. Generations already distinguish the
-	// edits of a job. The age is for a job that was deleted and created again, whose generations begin again. For an order
-	// that names a revision, a definition of that revision is used at any age.
+	// definitionAge is how long a cached definition is used for orders that name no revision. Generations distinguish the edits
+	// of one job, but they start again when a job is deleted and recreated. So the cache needs an age limit. For an order that
+	// names a revision, a definition of that revision is used at any age.
 	definitionAge = time.Second
 	// definitionIdle is how long an unused definition is cached.
 	definitionIdle = time.Minute
@@ -44,9 +44,9 @@ type definition struct {
 	used time.Time // last use
 }
 
-// await returns the spec that run executes. It reads the job until the answer is recent enough. rev is the revision of the
-// definition from which the run was armed; 0 if that is unknown. The spec is shared. The error is job.ErrNotFound if the
-// job is gone, and errNoSpec after definitionTimeout.
+// await returns the spec that run executes. It reads the job until the definition is as recent as the run needs. rev is the
+// revision of the definition from which the run was armed; 0 if that is unknown. The spec is shared. The error is
+// job.ErrNotFound if the job is gone, and errNoSpec after definitionTimeout.
 func (d *definitions) await(ctx context.Context, run *job.Run, rev int64) (*job.Spec, error) {
 	if spec := d.cached(run, rev); spec != nil {
 		return spec, nil
@@ -82,7 +82,7 @@ func (d *definitions) fetch(ctx context.Context, run *job.Run, rev int64) (*job.
 	return j.Spec, nil
 }
 
-// cached returns the spec without a read; nil if a read is needed.
+// cached returns the spec from the caches; nil if the store must be read.
 func (d *definitions) cached(run *job.Run, rev int64) *job.Spec {
 	if run.Spec != nil {
 		return run.Spec

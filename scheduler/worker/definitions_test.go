@@ -40,7 +40,7 @@ func TestDefinitionsAreReadOncePerRevision(t *testing.T) {
 		do    func()
 		rev   int64
 		want  string
-		reads int // in all
+		reads int // the number of reads
 	}{
 		{"the first run of a revision reads it", func() {}, 5, "one", 1},
 		{"the next run uses the cache at any age", func() { now = now.Add(time.Hour) }, 5, "one", 1},

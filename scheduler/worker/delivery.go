@@ -13,12 +13,12 @@ import (
 // unreadablePause is the pause between two sends of a report whose run has an unreadable record.
 const unreadablePause = time.Second
 
-// send sends r until the store's answer is definite, and then removes it from the journal. If ctx ends before, a report
-// that is in the journal stays there.
+// send sends r until the store's answer is definite, and then removes it from the journal. If ctx ends before, a report that is
+// in the journal stays there.
 //
-// If the record of the run is unreadable, r waits too: once an operator repairs the record, only this report can end the
-// run. The caller has counted r in w.unsent. The end of a session and of the worker wait for those, and not for reports in
-// w.blocked.
+// If the record of the run is unreadable, r waits too: once an operator repairs the record, only this report can end the run.
+// The caller has counted r in w.unsent. The end of a session and the end of the worker wait for the reports in w.unsent. They
+// do not wait for the reports in w.blocked.
 func (w *Worker) send(ctx context.Context, r *report) {
 	r.ctx, r.countedIn = ctx, &w.unsent
 	w.outbox.submit(func() { w.trySend(r) })

@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	probeEvery          = 10 * time.Second // the disk is probed so often while the worker accepts runs
-	unhealthyProbeEvery = time.Second      // and so often while it does not
+	probeEvery          = 10 * time.Second // the interval between probes of the disk while the worker accepts runs
+	unhealthyProbeEvery = time.Second      // the interval while it accepts none
 	probeTimeout        = 5 * time.Second
-	// probeSize is how many bytes a probe writes: room for the outcomes of a worker that is cut off from the store.
+	// probeSize is the number of bytes that a probe writes. It is enough for the outcomes of a worker that is cut off from the
+	// store.
 	probeSize = 1 << 20
 )
 
-// checkDisk probes the disk. It returns when ctx ends or probeTimeout has passed, at the latest. A probe that has not ended
-// by then serves the next call too, so only one is under way. Nothing can end a probe that is stuck in the kernel; Run
-// waits for it for a bounded time.
+// checkDisk probes the disk. It returns at the latest when ctx ends or probeTimeout has passed. If the probe has not ended by
+// then, the next call waits for the same probe, so only one is under way. A probe that is stuck in the kernel cannot be ended;
+// Run waits for it for a bounded time.
 func (w *Worker) checkDisk(ctx context.Context) {
 	if w.probing == nil {
 		probing := make(chan error, 1)
@@ -55,10 +56,10 @@ func (w *Worker) checkDisk(ctx context.Context) {
 	}
 }
 
-// unwritable reports whether err, the result of a probe, comes from a disk that answers and cannot be written to.
+// unwritable reports whether err, the result of a probe, says that the disk answers but cannot be written to.
 func unwritable(err error) bool { return err != nil && !errors.Is(err, output.ErrNoAnswer) }
 
-// diskFull reports whether the disk answers and cannot be written to.
+// diskFull reports whether the disk answers but cannot be written to.
 func (w *Worker) diskFull() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,8 +99,8 @@ func (w *Worker) suspectDisk() { wake(w.probeSoon) }
 // roomForEtcd is the free space, in bytes, that a replica needs when its etcd starts, which allocates two files of 64 MiB.
 const roomForEtcd = 128 << 20
 
-// MakeRoom removes old output from the data directory dir if its disk has little free space. It is for the time before the
-// worker runs. It returns how many files it removed.
+// MakeRoom removes old output from the data directory dir if its disk has little free space. Call it before the worker runs. It
+// returns how many files it removed.
 func MakeRoom(ctx context.Context, dir string, now time.Time) (removed int, err error) {
 	if free, known := diskFree(dir); (!known || free >= roomForEtcd) && probe(filepath.Join(dir, "probe")) == nil {
 		return 0, nil

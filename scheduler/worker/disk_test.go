@@ -33,7 +33,7 @@ func TestOutputIsBounded(t *testing.T) {
 		}
 		return total
 	}
-	place := func(r *rig, files int, text string) { // as by attempts that have ended
+	place := func(r *rig, files int, text string) { // the same files as attempts that have ended
 		dir := filepath.Join(r.cfg.DataDir, "output", "other")
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestOutputIsBounded(t *testing.T) {
 		if got := w.cfg.outputBounds(); got.Bytes != size/10 || got.Files != files/10 {
 			t.Errorf("%+v may be kept on a disk of %d bytes and %d files", got, size, files)
 		}
-		// A tenth of the files sweeps as a tenth of the bytes does.
+		// A tenth of the bound of files starts a sweep, like a tenth of the bound of bytes.
 		w.bounds.Store(&output.Bounds{Bytes: 1 << 40, Files: 100})
 		for range 10 {
 			w.countOutput(1)
@@ -169,7 +169,7 @@ func TestFullDisk(t *testing.T) {
 		if err := os.Mkdir(inTheWay, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(inTheWay, "a"), nil, 0o600); err != nil { // so that the probe cannot remove the directory
+		if err := os.WriteFile(filepath.Join(inTheWay, "a"), nil, 0o600); err != nil { // so the probe cannot remove the directory
 			t.Fatal(err)
 		}
 		after(probeEvery)
@@ -177,7 +177,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("with a full disk: got %v, shown %+v, want an error and draining", r.w.Refuses(), r.sessions.shown())
 		}
 		refused := r.store.pending("backup", "refused", time.Now())
-		r.give(refused) // assigned before the leader saw the presence
+		r.give(refused) // assigned before the leader read the new presence
 		after(time.Second)
 		if got := r.wantState(refused, job.Pending); got.Reason != string(errNoDisk) || got.Attempt != 0 {
 			t.Errorf("run was handed back with %q as attempt %d", got.Reason, got.Attempt)

@@ -2,8 +2,8 @@
 
 package worker
 
-// diskSize knows no sizes, since there is no portable way to get them.
+// diskSize returns 0 for unknown, since there is no portable way to get the sizes.
 func diskSize(string) (bytes, files int64) { return 0, 0 }
 
-// diskFree knows no free space, like diskSize.
+// diskFree returns that the free space is unknown, for the same reason.
 func diskFree(string) (bytes int64, known bool) { return 0, false }

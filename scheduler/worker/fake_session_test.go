@@ -17,7 +17,7 @@ type fakeSessions struct {
 	err      error
 	opening  func() // called when a session opens
 	closing  func() // called when a session is closed
-	refuse   error  // of all changes of the presence
+	refuse   error  // the error of all changes of the presence; nil: none
 }
 
 const fakeTTL = 5 * time.Second
@@ -115,7 +115,7 @@ func (s *fakeSession) isClosed() bool {
 	return s.closed
 }
 
-// lose ends the session and tells its owner.
+// lose ends the session and notifies its owner.
 func (s *fakeSession) lose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,9 +26,9 @@ var errTrouble = errors.New("trouble with the store")
 
 // fakeStore is a store in memory with the revisions, guards and orders of the real one. Tests act as its leader.
 type fakeStore struct {
-	skew   time.Duration // of the leader's clock against the worker's
-	travel time.Duration // the time that orders are under way
-	jobRev int64         // of the definitions in orders; 0: none
+	skew   time.Duration // how far the leader's clock is ahead of the worker's
+	travel time.Duration // how long orders are under way
+	jobRev int64         // the revision of the definition in orders; 0: none
 	mu     sync.Mutex
 	rev    int64
 	runs   map[string]job.Run
@@ -52,7 +52,7 @@ func newFakeStore() *fakeStore {
 	}
 }
 
-// stored returns r as it comes back from a store.
+// stored returns r in the form in which a store returns it.
 func stored(r job.Run, rev int64) job.Run {
 	b, err := json.Marshal(r)
 	if err != nil {

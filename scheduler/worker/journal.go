@@ -74,8 +74,8 @@ func OpenJournal(path string) (*Journal, error) {
 	return j, nil
 }
 
-// createBucket creates the bucket of a new journal. It does not write to an existing journal, since a write needs room, and
-// outcomes must be delivered from a full disk too.
+// createBucket creates the bucket of a new journal. It writes nothing to an existing journal. A write needs space, and outcomes
+// must be delivered even if the disk is full.
 func createBucket(db *bolt.DB) error {
 	exists := false
 	err := db.View(func(tx *bolt.Tx) error {
@@ -119,7 +119,7 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// awaitDisk returns when the change under way has been written, or at once if there is none. It waits as long as the disk does.
+// awaitDisk returns when the change under way has been written, or at once if there is none. The wait has no limit.
 func (j *Journal) awaitDisk() error {
 	tx, err := j.db.Begin(true)
 	if err == nil {
@@ -135,7 +135,7 @@ func (j *Journal) awaitDisk() error {
 // written one after another lie side by side, and a sync writes few pages.
 const keyMark = '#'
 
-// newKey returns a key after all others.
+// newKey returns a key that sorts after all others.
 func (j *Journal) newKey(r *report) string {
 	n := binary.BigEndian.AppendUint64(nil, j.lastKey.Add(1))
 	return string(keyMark) + hex.EncodeToString(n) + " " + r.key()
@@ -159,7 +159,8 @@ func (j *Journal) lastKeyNumber() (n uint64, err error) {
 	return n, err
 }
 
-// add returns when r is on disk, or with an error. After output.ErrNoAnswer the disk may still write r, and remove removes it.
+// add writes r to the journal. It returns when r is on disk, or with an error. After output.ErrNoAnswer the disk may still
+// write r; remove then removes it.
 func (j *Journal) add(r *report) error {
 	value, err := r.encode()
 	if err != nil {
@@ -176,8 +177,8 @@ func (j *Journal) add(r *report) error {
 	return nil
 }
 
-// remove removes r soon, whether it was added, loaded, or is still being written: changes are made in their order. If the
-// process dies before, the next one sends r again, and the store's answer shows that it has been applied.
+// remove removes r soon. r may have been added or loaded, or may still be in the queue: changes are made in their order. If the
+// process dies before the removal, the next process sends r again, and the store answers that it has applied r.
 func (j *Journal) remove(r *report) {
 	if r.journalKey != "" {
 		_, _ = j.enqueue(change{key: []byte(r.journalKey)}, false)

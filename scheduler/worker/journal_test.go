@@ -68,7 +68,7 @@ func TestJournal(t *testing.T) {
 		}
 	})
 
-	// Otherwise each of many outcomes would write a page of its own.
+	// If they did not lie side by side, each of many outcomes would write a page of its own.
 	t.Run("keeps side by side the outcomes that are added one after another", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "journal.db")
 		order := func(reports []*report) (names []string) {

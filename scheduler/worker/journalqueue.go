@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// removeDelay is how long a removal waits for other changes that share its sync.
+	// removeDelay is how long a removal waits for other changes, so that they share one sync.
 	removeDelay = time.Second
 	// commitInterval is the least time from one commit to the next. Under load, more outcomes share the pages of a commit.
 	commitInterval = 4 * time.Millisecond
@@ -40,7 +40,7 @@ func (b *batch) wait() error {
 	}
 }
 
-// enqueue queues c and returns its batch. With awaited the caller waits for the batch. enqueue itself never waits. The
+// enqueue queues c and returns its batch. If awaited is true, the caller waits for the batch. enqueue itself never waits. The
 // queue stays bounded, since the worker accepts no runs while the disk does not answer.
 func (j *Journal) enqueue(c change, awaited bool) (*batch, error) {
 	j.mu.Lock()
@@ -64,7 +64,7 @@ func (j *Journal) enqueue(c change, awaited bool) (*batch, error) {
 // write writes batches until the journal is closed. It is the journal's goroutine.
 func (j *Journal) write() {
 	defer close(j.done)
-	var last time.Time // commit
+	var last time.Time // the time of the last commit
 	timer := time.NewTimer(removeDelay)
 	defer timer.Stop()
 	for {
@@ -86,8 +86,8 @@ func (j *Journal) write() {
 	}
 }
 
-// nextWrite returns how long the first batch may wait. over means that there is none and never will be. Removals wait for other
-// changes, since no caller waits for a removal.
+// nextWrite returns how long the first batch may wait. over means that there is no batch and the journal is closed. Removals
+// wait for other changes, since no caller waits for a removal.
 func (j *Journal) nextWrite() (wait time.Duration, over bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

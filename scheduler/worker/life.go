@@ -13,10 +13,10 @@ import (
 // livesBucket has a key for each life whose processes may still run. A life is one call of Run.
 var livesBucket = []byte("lives")
 
-// beginLife chooses the name of this life, which begins the marks of its attempts' processes, and kills the processes
-// that earlier lives of this data directory have left. Usually their nannies did that before, but `pkill -9 rota` kills a
-// worker together with its nanny. The lock of the journal proves that those lives are over and that all their processes are
-// marked: a process has the lock between fork and exec too.
+// beginLife chooses the name of this life, which begins the marks of its attempts' processes, and kills the processes that
+// earlier lives with this data directory have left. Usually their nannies have done that, but `pkill -9 rota` kills a worker
+// together with its nanny. The lock of the journal proves that those lives are over and that all their processes are marked: a
+// process has the lock between fork and exec too.
 func (w *Worker) beginLife() {
 	w.life = fmt.Sprintf("%s-%016x", w.cfg.Name, rand.Uint64())
 	if w.journal == nil {
@@ -34,8 +34,8 @@ func (w *Worker) beginLife() {
 	w.formerLives = former
 }
 
-// recordLife puts this life into the journal, unless it is there, and removes those whose processes are gone. No attempt
-// starts before: if the worker were killed, the next life would not know about its processes.
+// recordLife puts this life into the journal, unless it is there. It removes the lives whose processes are gone. No attempt
+// starts before this: if the worker were killed, the next life would not know about the processes of the attempt.
 func (w *Worker) recordLife() error {
 	if w.journal == nil || w.lifeRecorded {
 		return nil

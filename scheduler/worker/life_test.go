@@ -81,7 +81,7 @@ func TestAWorkerKillsProcessesOfEarlierLivesBeforeItOpensASession(t *testing.T) 
 	})
 }
 
-// TestNoRunBeginsBeforeTheLifeIsRecorded starts a worker on a full disk: operators often kill such a worker.
+// TestNoRunBeginsBeforeTheLifeIsRecorded starts a worker on a full disk. Operators often kill a worker in this state.
 func TestNoRunBeginsBeforeTheLifeIsRecorded(t *testing.T) {
 	like := newRig(t, lasting(time.Second)) // never started
 	path := filepath.Join(like.cfg.DataDir, "journal.db")

@@ -22,7 +22,7 @@ func TestAnOutcomeDoesNotWaitForTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, failing)
 		read := make(chan struct{})
-		defer close(read) // before the worker stops
+		defer close(read) // runs before the worker stops
 		r.log = logTo(func(line string) {
 			if !strings.Contains(line, "session opened") {
 				<-read

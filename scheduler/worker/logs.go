@@ -37,23 +37,23 @@ func (w *Worker) Follow(ctx context.Context, run string, attempt int, out io.Wri
 }
 
 const (
-	recordPoll     = time.Second            // between two reads of an attempt's record, at most
-	recordPollStep = 200 * time.Millisecond // by which the first intervals grow
-	// maxOvertime is how long an attempt is followed after its record says that it is over.
+	recordPoll     = time.Second            // the longest interval between two reads of an attempt's record
+	recordPollStep = 200 * time.Millisecond // the growth of the interval after each read
+	// maxOvertime is how long the log of an attempt is followed after its record says that the attempt is over.
 	maxOvertime = 5 * time.Second
 )
 
-// logFollower finds out when an attempt has ended. Only both sources together show that: an attempt that does not execute
-// may not have begun yet, and one that the leader gave up may still execute.
+// logFollower finds out when an attempt has ended. It needs both sources. An attempt that does not execute may not have begun
+// yet. An attempt whose record says that it is over may still execute, because the leader gave it up.
 type logFollower struct {
 	executes func() bool
 	over     func() (bool, error)
 
-	begun  bool      // it has been executing
-	reads  int       // of its record
+	begun  bool      // the attempt has been seen executing
+	reads  int       // the number of reads of the record
 	readAt time.Time // the last read
-	since  time.Time // first read that said that it is over; zero: none
-	err    error     // of over
+	since  time.Time // the time of the first read that said that the attempt is over; zero: none
+	err    error     // the error of over
 }
 
 // ended reports whether the attempt has ended.
@@ -70,7 +70,7 @@ func (f *logFollower) ended() bool {
 		f.reads++
 		if f.readAt = time.Now(); over {
 			f.since = f.readAt
-			executes = f.executes() // it may have begun and ended during the read
+			executes = f.executes() // the attempt may have begun and ended during the read
 		}
 	}
 	return !f.since.IsZero() && (!executes || time.Since(f.since) > maxOvertime)
@@ -107,8 +107,8 @@ func (c *Config) outputBounds() output.Bounds {
 	return b
 }
 
-// countOutput counts the output of an attempt, and starts a sweep after much new output. A file counts for its share of the
-// bytes at least, so that one sum covers the bounds of bytes and of files.
+// countOutput counts the output of an attempt, and starts a sweep after much new output. A file counts for at least the average
+// number of bytes that the bounds allow for a file. So one sum covers both the bound of bytes and the bound of files.
 func (w *Worker) countOutput(bytes int64) {
 	b := w.bounds.Load()
 	if bytes == 0 || b == nil {

@@ -8,7 +8,7 @@ import (
 
 // Observer counts events for metrics. Its methods are called concurrently and must not block.
 type Observer interface {
-	// Began reports the start of an attempt, late after its time.
+	// Began reports the start of an attempt. late is the delay of the start after its time.
 	Began(run *job.Run, late time.Duration)
 	// Conflicted reports that a run was changed before its claim, which is a normal outcome.
 	Conflicted(run *job.Run)

@@ -8,14 +8,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// order is what a shift remembers of a job.Order.
+// order is the state that a shift keeps of a job.Order.
 type order struct {
 	unresolved int       // runs that are neither claimed nor handed back
 	closed     time.Time // when it was removed from the queue; zero: it is still there
 }
 
 const (
-	// orderMemory is how long a shift remembers a closed order: an older list of the queue may still deliver it.
+	// orderMemory is how long a shift remembers a closed order. During this time, a list of the queue that was read earlier may
+	// deliver it again.
 	orderMemory = time.Minute
 	// closers is how many orders are closed at a time. The store gathers them into few transactions.
 	closers = 32
@@ -43,13 +44,13 @@ func (s *shift) receive(o job.Order) {
 		return
 	}
 	if known := s.orders[o.ID]; known != nil {
-		if !known.closed.IsZero() { // it is in the queue again: its transaction was applied twice, or somebody put it there
+		if !known.closed.IsZero() { // the order is in the queue again: its transaction was applied twice, or somebody put it there
 			*known = order{unresolved: 1}
 			s.resolve(o.ID)
 		}
 		return
 	}
-	entry := &order{unresolved: 1} // the order itself, until all its runs are taken in
+	entry := &order{unresolved: 1} // counts the order itself until receive has taken in all its runs
 	s.orders[o.ID] = entry
 	for _, name := range o.Stop {
 		s.requestStop(name, o.Rev)
@@ -119,7 +120,7 @@ func (s *shift) closeOrders() {
 	}
 }
 
-// closeResolved removes the resolved orders from the queue. It returns false if some are left for the next call.
+// closeResolved removes the resolved orders from the queue. It returns false if it has left some of them for the next call.
 func (s *shift) closeResolved(ctx context.Context) bool {
 	s.w.mu.Lock()
 	ids := s.toClose

@@ -117,7 +117,7 @@ func TestAnOutcomeWaitsForAnUnreadableRecord(t *testing.T) {
 		events int
 	}{
 		"until it is put right": {func(r *rig, name string) {
-			r.store.change(name, "", func(run job.Run) (job.Run, error) { return run, nil }) // at another revision
+			r.store.change(name, "", func(run job.Run) (job.Run, error) { return run, nil }) // rewrites the record at a new revision
 		}, job.Succeeded, 0},
 		"until it is removed": {func(r *rig, name string) {
 			r.store.set(func() { delete(r.store.runs, name) })
@@ -150,7 +150,7 @@ func TestAnOutcomeWaitsForAnUnreadableRecord(t *testing.T) {
 	}
 }
 
-// giveUp ends the attempt of a run as a leader does whose worker is lost.
+// giveUp ends the attempt of a run, as a leader does when the run's worker is lost.
 func giveUp(run job.Run) (job.Run, error) {
 	next, err := run.Requeue(job.Outcome{State: job.Lost, At: time.Now(), Reason: "worker lost"}, time.Now(), "again")
 	return next.GiveUp(), err
@@ -167,7 +167,7 @@ func TestTheOutcomeOfALostAttemptIsRecorded(t *testing.T) {
 			after(fakeTTL - time.Nanosecond)
 			r.store.change(name, "", giveUp)
 			want := r.store.get(name)
-			for _, ft := range []fault{refused, applied, none} { // of the three calls that record the event
+			for _, ft := range []fault{refused, applied, none} { // for each of the three calls that record the event
 				r.store.set(func() {
 					r.store.fault = func(op string, _ *job.Run) fault {
 						if op == "record" {

@@ -9,10 +9,10 @@ import (
 // poolIdle is how long an idle goroutine of a pool waits for the next function.
 const poolIdle = 100 * time.Millisecond
 
-// pool runs functions on goroutines that it uses again. A new goroutine would have to grow its stack to the depth of a
-// claim first, which copies the stack several times.
+// pool runs functions on goroutines that it uses again. A new goroutine would first have to grow its stack to the depth that a
+// claim needs, and would copy the stack several times.
 type pool struct {
-	wg   *sync.WaitGroup // of the goroutines
+	wg   *sync.WaitGroup // counts the goroutines
 	idle chan func()
 }
 

@@ -8,16 +8,16 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Refuses returns why the worker accepts no runs; nil if it accepts them. Its disk is full, broken or does not answer, or
-// its machine cannot start attempts. Executing attempts go on, and their outcomes are sent from memory if the journal
-// cannot take them.
+// Refuses returns why the worker accepts no runs; nil if it accepts them. The reason is that the disk is full, is broken or
+// does not answer, or that the machine cannot start attempts. Executing attempts continue. If the journal cannot take their
+// outcomes, the outcomes are sent from memory.
 func (w *Worker) Refuses() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.refusesLocked()
 }
 
-// refusesLocked is Refuses. w.mu is held.
+// refusesLocked does the same as Refuses. w.mu is held.
 func (w *Worker) refusesLocked() error {
 	if w.diskErr != nil {
 		return w.diskErr
@@ -25,7 +25,7 @@ func (w *Worker) refusesLocked() error {
 	return w.startErr
 }
 
-// refusal returns the reason for which armed runs are handed back; "" if they are claimed.
+// refusal returns the reason for handing back armed runs; "" if the worker claims them.
 func (w *Worker) refusal() refusal {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,7 +50,7 @@ func (w *Worker) startFailed(err error) {
 	w.suspectDisk() // wakes watchHealth, which publishes the presence
 }
 
-// checkStart checks whether attempts can start again, if one could not.
+// checkStart checks whether attempts can start again. It does nothing if no start has failed.
 func (w *Worker) checkStart() {
 	w.mu.Lock()
 	failed := w.startErr != nil
@@ -70,8 +70,8 @@ func (w *Worker) checkStart() {
 	}
 }
 
-// watchHealth checks the disk, and after a failed start the machine, as long as the shift lasts. When the result changes,
-// it publishes the presence until that succeeds.
+// watchHealth checks the disk during the shift. After a failed start it also checks whether the machine can start attempts.
+// When the result changes, it publishes the presence, and tries again until that succeeds.
 func (s *shift) watchHealth() {
 	for {
 		every := probeEvery
@@ -90,7 +90,7 @@ func (s *shift) watchHealth() {
 	}
 }
 
-// presence returns the record by which others know this worker.
+// presence returns the record that shows this worker to other processes.
 func (w *Worker) presence() job.Worker {
 	return job.Worker{
 		Name: w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
@@ -99,7 +99,7 @@ func (w *Worker) presence() job.Worker {
 	}
 }
 
-// publishPresence writes the presence if the store may have an outdated one.
+// publishPresence writes the presence if the presence in the store may be outdated.
 func (s *shift) publishPresence() {
 	select {
 	case s.publishing <- struct{}{}: // one at a time, so that the latest presence is written last
@@ -130,7 +130,8 @@ func (s *shift) publishPresence() {
 	s.w.mu.Unlock()
 }
 
-// presenceOutdated reports whether leaders may believe that the worker accepts runs while it does not, or the other way round.
+// presenceOutdated reports whether leaders may believe that the worker accepts runs although it does not, or that it does not
+// although it does.
 func (s *shift) presenceOutdated() bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 // no goroutine. While a timetable is behind, functions of the queue yield to it, each for a bounded time.
 type queue struct {
 	table *timetable
-	limit int           // of functions that run at a time
-	yield time.Duration // how long a function waits at most while the timetable is behind
+	limit int           // the number of functions that run at a time
+	yield time.Duration // the longest time that a function waits while the timetable is behind
 
 	mu      sync.Mutex
 	waiting []submission // guarded by mu
@@ -23,14 +23,14 @@ type submission struct {
 	at time.Time
 }
 
-// newQueue returns a queue whose functions yield to t, and are started by t. It must be called before t runs.
+// newQueue returns a queue whose functions yield to t, and that t starts. Call it before t runs.
 func (t *timetable) newQueue(limit int, yield time.Duration) *queue {
 	q := &queue{table: t, limit: limit, yield: yield}
 	t.queues = append(t.queues, q)
 	return q
 }
 
-// submit runs f on the caller's goroutine if nothing is ahead of it, and in the background later if something is.
+// submit runs f on the caller's goroutine if no other function must run first. Otherwise f runs later in the background.
 func (q *queue) submit(f func()) {
 	q.mu.Lock()
 	if len(q.waiting) > 0 || q.running >= q.limit || q.table.behind() {
@@ -43,7 +43,7 @@ func (q *queue) submit(f func()) {
 	q.work(f)
 }
 
-// work runs f, which the caller has counted as running, and then the functions that may follow it.
+// work runs f and then the waiting functions that may run. The caller has counted f as running.
 func (q *queue) work(f func()) {
 	for f != nil {
 		f()

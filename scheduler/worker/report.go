@@ -16,8 +16,8 @@ import (
 // report is the end of one attempt on its way to the store. The worker that executed the attempt decides it once, and sends
 // it until the store's answer is definite. The exported fields are its form in the journal.
 type report struct {
-	Run     job.Run       `json:"run"` // as claimed
-	Rev     int64         `json:"rev"` // Run.Rev, which the JSON of a run leaves out
+	Run     job.Run       `json:"run"` // the record after the claim
+	Rev     int64         `json:"rev"` // the revision Run.Rev, which the JSON of a run leaves out
 	Outcome job.Outcome   `json:"outcome"`
 	Again   *policy.Retry `json:"again,omitempty"` // nil: the run has ended
 
@@ -42,7 +42,7 @@ func newReport(run job.Run, spec *job.Spec, o job.Outcome, notBegun bool, now ti
 // and a record holds the reasons of many attempts.
 const maxReason = 1 << 10
 
-// checked returns o with a terminal state, a time, and texts that fit into the record, whatever an executor returns.
+// checked returns o with a terminal state, a time, and texts that fit into the record. The executor may have returned anything.
 func checked(o job.Outcome, now time.Time) job.Outcome {
 	switch o.State {
 	case job.Succeeded, job.Failed, job.TimedOut, job.Canceled, job.Lost:
@@ -53,7 +53,7 @@ func checked(o job.Outcome, now time.Time) job.Outcome {
 	if o.At.IsZero() {
 		o.At = now
 	}
-	o.At = o.At.UTC().Round(0) // as it comes back from the store, so that recorded recognizes it
+	o.At = o.At.UTC().Round(0) // in the form in which the store returns it, so that recorded recognizes it
 	if len(o.Reason) > maxReason {
 		o.Reason = strings.ToValidUTF8(o.Reason[:maxReason], "") + "…"
 	}
@@ -84,13 +84,13 @@ func (r *report) encode() ([]byte, error) {
 // key returns a name that is unique to the attempt.
 func (r *report) key() string { return r.Run.Name() + "@" + strconv.FormatInt(r.Run.Token, 10) }
 
-// trim is what a report leaves out so that its record fits into the store.
+// trim says which parts a report leaves out so that its record fits into the store.
 type trim int
 
 const (
 	trimNothing trim = iota
-	trimOutput       // the attempt's output
-	trimPayload      // also the run's payload, so the run ends
+	trimOutput       // leave out the attempt's output
+	trimPayload      // also leave out the run's payload, so the run ends
 )
 
 // apply returns current, the record of the attempt, with the report applied to it.
@@ -106,7 +106,7 @@ func (r *report) apply(current job.Run, leaveOut trim) (job.Run, error) {
 		}
 	}
 	if current.Cancel != nil {
-		if o.State == job.Lost { // the worker killed an attempt that was to be canceled anyway
+		if o.State == job.Lost { // the worker killed an attempt whose cancellation was requested
 			o.State = job.Canceled
 		}
 		if o.State == job.Canceled {
@@ -120,13 +120,13 @@ func (r *report) apply(current job.Run, leaveOut trim) (job.Run, error) {
 	return current.Finish(o)
 }
 
-// open reports whether record is still in the attempt that the report ends.
+// open reports whether record still shows the attempt that the report ends as executing.
 func (r *report) open(record *job.Run) bool {
 	// The start counts too: a store that was restored from a backup may have given the same token to another attempt.
 	return record.State == job.Running && record.Token == r.Run.Token && record.Started.Equal(r.Run.Started)
 }
 
-// recorded reports whether record contains the report: the store applied an earlier send without an answer.
+// recorded reports whether record contains the report. It does if the store applied an earlier send whose answer was lost.
 func (r *report) recorded(record *job.Run) bool {
 	for _, a := range record.Attempts {
 		if a.Token == r.Run.Token {
@@ -145,7 +145,7 @@ func (r *report) begun() bool {
 	return !strings.Contains(r.Outcome.Reason, job.NotBegun)
 }
 
-// fencedEvent returns the event of an outcome that came too late for record. The zero record means that the run is gone.
+// fencedEvent returns the event of an outcome that came too late for record. If record is zero, the run is gone.
 func (r *report) fencedEvent(record *job.Run) job.Event {
 	reason := "the run is gone"
 	if record.ID != "" {

@@ -56,7 +56,7 @@ func TestRestart(t *testing.T) {
 				r.start()
 				name, _ := r.one()
 				after(100 * time.Millisecond)
-				// No answer arrives. In one of the cases the write is applied.
+				// No answer arrives. In one case the store applies the write.
 				r.store.set(func() {
 					r.store.fault = func(op string, _ *job.Run) fault {
 						if sent && op == "write" {
@@ -67,7 +67,7 @@ func TestRestart(t *testing.T) {
 				})
 				time.Sleep(900*time.Millisecond + time.Nanosecond)
 				synctest.Wait()
-				dir := t.TempDir() // as on the disk at the kill
+				dir := t.TempDir() // a copy of the data directory as it is at the kill
 				err := r.journal.db.View(func(tx *bolt.Tx) error { return tx.CopyFile(filepath.Join(dir, "journal.db"), 0o600) })
 				if err != nil {
 					t.Fatal(err)
@@ -152,7 +152,7 @@ func BenchmarkAttempts(b *testing.B) {
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
 	for sessions.last() == nil {
-		// This is the polling: the benchmark runs in real time, and the fake announces no session.
+		// The benchmark polls: it runs in real time, and the fake does not announce a session.
 		time.Sleep(time.Millisecond)
 	}
 	b.ResetTimer()

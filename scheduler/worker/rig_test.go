@@ -21,7 +21,7 @@ type fakeExecutor struct {
 
 	mu       sync.Mutex
 	requests []executor.Request
-	now, max int // attempts that execute
+	now, max int // attempts that execute now, and the most at a time
 }
 
 func (f *fakeExecutor) Execute(ctx context.Context, req executor.Request) job.Outcome {
@@ -44,7 +44,7 @@ func (f *fakeExecutor) asked() []executor.Request {
 	return slices.Clone(f.requests)
 }
 
-// lasting returns a function that executes for d, or until its context ends.
+// lasting returns a function that executes an attempt for d, or until its context ends.
 func lasting(d time.Duration) func(context.Context, executor.Request) job.Outcome {
 	return func(ctx context.Context, req executor.Request) job.Outcome {
 		select {
@@ -71,7 +71,7 @@ type rig struct {
 	sessions *fakeSessions
 	exec     *fakeExecutor
 	cfg      Config
-	log      hclog.Logger // nil: the test's
+	log      hclog.Logger // nil: the log of the test
 	journal  *Journal
 	w        *Worker
 	stop     context.CancelFunc
@@ -149,7 +149,7 @@ func (r *rig) wantState(name string, want job.State) job.Run {
 	return got
 }
 
-// wantStart fails the test unless the only run is claimed minLead before wait has passed, and begins when it has.
+// wantStart fails the test unless the only run is claimed minLead before wait has passed, and starts when wait has passed.
 func (r *rig) wantStart(name string, wait time.Duration) {
 	r.t.Helper()
 	after(wait - minLead - time.Nanosecond)
@@ -181,9 +181,9 @@ func (r *rig) wantJournal(want int) {
 	}
 }
 
-// after waits, by the clock of the bubble, until d has passed and all goroutines are blocked.
+// after waits until d has passed on the clock of the bubble and all goroutines are blocked.
 func after(d time.Duration) {
-	time.Sleep(d) // of the bubble's clock
+	time.Sleep(d) // on the clock of the bubble
 	synctest.Wait()
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // write sends run until the answer is definite: nil, job.ErrConflict with the present record, job.ErrUnreadable or
-// job.ErrTooLarge. After job.ErrFull it tries again, since the store may get room. Any other error means that ctx has ended
-// and that the write may or may not happen.
+// job.ErrTooLarge. After job.ErrFull it tries again, since the store may get room. Any other error means that ctx has ended;
+// then it is unknown whether the write happens.
 func (w *Worker) write(ctx context.Context, run job.Run) (got job.Run, err error) {
 	if got, err = w.store.Write(ctx, run); definite(err) {
 		return got, err
@@ -21,7 +21,7 @@ func (w *Worker) write(ctx context.Context, run job.Run) (got job.Run, err error
 	return w.writeAgain(ctx, run)
 }
 
-// writeAgain is write after the first try. It is a function of its own so that a first try allocates no closure.
+// writeAgain repeats the write after a first try. It is a function of its own so that a first try allocates no closure.
 func (w *Worker) writeAgain(ctx context.Context, run job.Run) (got job.Run, err error) {
 	err = w.untilDefinite(ctx, "write run "+run.Name(), func() (err error) {
 		got, err = w.store.Write(ctx, run)
@@ -30,11 +30,11 @@ func (w *Worker) writeAgain(ctx context.Context, run job.Run) (got job.Run, err 
 	return got, err
 }
 
-// record creates ev. It returns an error only if ctx ends before.
+// record creates ev. It returns an error only if ctx ends first.
 func (w *Worker) record(ctx context.Context, ev job.Event) error {
 	err := w.untilDefinite(ctx, "record event "+ev.Job+"/"+ev.ID, func() error { return w.store.Record(ctx, ev) })
 	if errors.Is(err, job.ErrConflict) || errors.Is(err, job.ErrTooLarge) {
-		return nil // it exists already, or never will
+		return nil // the event exists already, or the store will never accept it
 	}
 	return err
 }
@@ -69,7 +69,7 @@ func newBackoff() *backoff.ExponentialBackOff {
 	}
 }
 
-// sleep waits for d. It returns the cause of ctx if ctx ends before.
+// sleep waits for d. It returns the cause of ctx if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -81,10 +81,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// wait waits until done is closed, for limit at most and as long as ctx lasts. It reports whether done is closed.
+// wait waits until done is closed, limit has passed or ctx ends. It reports whether done is closed.
 func wait(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
 	select {
-	case <-done: // also if limit is zero or negative
+	case <-done: // even if limit is zero or negative
 		return true
 	default:
 	}

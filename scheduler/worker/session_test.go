@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// dying returns a function that ends d after its context.
+// dying returns a function that executes an attempt until d after the end of its context.
 func dying(d time.Duration) func(context.Context, executor.Request) job.Outcome {
 	return func(ctx context.Context, req executor.Request) job.Outcome {
 		<-ctx.Done()
@@ -33,7 +33,7 @@ func TestSessionLoss(t *testing.T) {
 			first.cutOff()
 			after(fakeTTL - time.Nanosecond)
 			r.wantState(name, job.Running)
-			r.store.set(func() {}) // the store answers throughout
+			r.store.set(func() {}) // sets no fault: the store still answers
 			after(2 * time.Second)
 			if r.session() != first || first.isClosed() {
 				t.Error("the session was closed or another one opened while a killed attempt was alive")
@@ -157,7 +157,7 @@ func TestSessionLoss(t *testing.T) {
 				r := newRig(t, lasting(time.Second))
 				r.store.define("backup", job.Spec{Command: []string{"x"}, Delivery: delivery})
 				r.start()
-				// As if the process were suspended before the answer: no timer has fired.
+				// The process seems to be suspended before the answer: no timer has fired.
 				r.store.wrote = func(run job.Run) {
 					if run.State == job.Running {
 						s := r.session()
@@ -236,7 +236,7 @@ func TestSessionLoss(t *testing.T) {
 			r.give(name)
 			after(500 * time.Millisecond)
 			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return refused } })
-			after(time.Second) // the attempt ends meanwhile
+			after(time.Second) // the attempt ends during this second
 			r.session().lose()
 			after(time.Second)
 			r.store.set(func() { r.store.fault = func(string, *job.Run) fault { return none } })
@@ -263,7 +263,7 @@ func TestSessionLoss(t *testing.T) {
 				}
 			}
 			r.sessions.mu.Unlock()
-			after(4 * time.Second) // the attempt ends meanwhile
+			after(4 * time.Second) // the attempt ends during this time
 			close(r.session().done)
 			after(7 * time.Second)
 			r.wantJournal(1)

@@ -11,14 +11,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// shift is the time of the worker under one session. Armed runs belong to the shift. Attempts and outcomes outlive it.
+// shift is the time of the worker under one session. Armed runs belong to the shift. Attempts and outcomes may last longer than
+// the shift.
 type shift struct {
 	w         *Worker
 	session   Session
-	life      context.Context         // of the worker's attempts and outcomes.
+	life      context.Context         // the context of the worker's attempts and outcomes.
 	ctx       context.Context         // ends when others may think the session over, with executor.ErrFenced.
-	cancel    context.CancelCauseFunc // of ctx
-	wg        sync.WaitGroup          // everything that ends with ctx.
+	cancel    context.CancelCauseFunc // cancels ctx
+	wg        sync.WaitGroup          // the goroutines that end with ctx.
 	unclaimed tally                   // armed runs
 	killed    tally                   // attempts that were killed when the shift ended, and have not ended yet.
 	closeSoon chan struct{}           // holds a token when there is an order to close
@@ -26,12 +27,12 @@ type shift struct {
 	publishing chan struct{} // holds a token while the presence is being published
 
 	// Guarded by Worker.mu.
-	armed             map[string]*armedRun // by run
-	dueCounts         map[int64]int        // how many of them are due at one instant, by dueKey
-	orders            map[string]*order    // by id, and for orderMemory after they were closed
+	armed             map[string]*armedRun // by the name of the run
+	dueCounts         map[int64]int        // the number of armed runs that are due at one instant, by dueKey
+	orders            map[string]*order    // by id; a closed order stays for orderMemory
 	toClose           []string             // ids of resolved orders.
 	draining          bool                 // armed runs are handed back
-	shownDraining     bool                 // what the presence says, by the last answer of the store
+	shownDraining     bool                 // what the presence in the store says, by the last answer of the store
 	presenceUncertain bool                 // a later change of the presence has failed, or has no answer yet
 }
 
@@ -40,7 +41,7 @@ func newShift(life context.Context, w *Worker, session Session) *shift {
 	return &shift{
 		w: w, session: session, life: life, ctx: ctx, cancel: cancel,
 		closeSoon: make(chan struct{}, 1), publishing: make(chan struct{}, 1),
-		shownDraining: w.Refuses() != nil, // as in the presence with which the session was opened
+		shownDraining: w.Refuses() != nil, // the presence that opened the session says the same
 		armed:         make(map[string]*armedRun),
 		dueCounts:     make(map[int64]int),
 		orders:        make(map[string]*order),
@@ -76,8 +77,8 @@ func (s *shift) watchSession() {
 	s.w.log.Warn("session is over", "session", s.session.ID(), "killed", killed)
 }
 
-// over reports whether others may think the session over. The process may have been suspended for hours since watchSession
-// looked, so code that is about to start something asks again.
+// over reports whether others may think the session over. The process may have been suspended for hours after the last check by
+// watchSession. So code that is about to start something must call over first.
 func (s *shift) over() bool {
 	if s.ctx.Err() != nil || !s.w.now().Before(s.session.Deadline()) {
 		return true
@@ -103,7 +104,7 @@ func (s *shift) kill() (n int) {
 	return n
 }
 
-// drain hands armed runs back and tells leaders that the worker accepts no more. The shift goes on to receive stop requests.
+// drain hands armed runs back and publishes that the worker accepts no more runs. The shift continues to receive stop requests.
 func (s *shift) drain() {
 	s.w.mu.Lock()
 	s.draining = true
@@ -114,8 +115,8 @@ func (s *shift) drain() {
 	s.wg.Go(s.publishPresence)
 }
 
-// end ends the shift. It waits for a bounded time for the killed attempts to end. It also waits for outcomes, unless ctx ends.
-// Once the session is closed or another one is opened, other workers repeat these attempts.
+// end ends the shift. It waits for a bounded time until the killed attempts have ended. It also waits for outcomes, unless ctx
+// ends. After the session is closed, or another one is opened, other workers may repeat these attempts.
 func (s *shift) end(ctx context.Context) {
 	s.cancel(executor.ErrStopping)
 	s.wg.Wait()
@@ -155,7 +156,7 @@ const (
 // recentLosses holds the times at which the worker lost its presence to another process.
 type recentLosses []time.Time
 
-// add adds a loss, and reports whether the worker has to end.
+// add adds a loss, and reports whether the worker must end because of ErrNameTaken.
 func (l *recentLosses) add(now time.Time) bool {
 	*l = slices.DeleteFunc(*l, func(at time.Time) bool { return now.Sub(at) > lossWindow })
 	*l = append(*l, now)

@@ -92,7 +92,7 @@ func TestShutdown(t *testing.T) {
 			r.cfg.ShutdownGrace = 0
 			stopped := false
 			r.store.jobRev = 1
-			r.cfg.Known = func(name string, _ int64) (*job.Job, bool) { // called last when the run's time has come
+			r.cfg.Known = func(name string, _ int64) (*job.Job, bool) { // the last call before the claim of the due run
 				j, err := r.store.Job(context.Background(), name)
 				if run := r.store.get("backup/a"); !stopped && run.Rev > 0 && !time.Now().Before(run.Due) {
 					stopped = true

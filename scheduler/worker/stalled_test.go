@@ -16,7 +16,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// stalled is a worker in real time, since a goroutine that waits in the kernel stops the clock of a bubble.
+// stalled is a worker that runs in real time. In a bubble, a goroutine that waits in the kernel would stop the clock.
 type stalled struct {
 	*rig
 	worker *Worker
@@ -50,10 +50,11 @@ func (s *stalled) stopped() {
 	}
 }
 
-// await waits for 20 s until ok returns true.
+// await waits until ok returns true, for at most 20 s.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	// The sleep is the polling. It is in real time, since a goroutine that waits in the kernel stops the clock of a bubble.
+	// The sleep is the interval of the polling. It is in real time: in a bubble, a goroutine that waits in the kernel would stop
+	// the clock.
 	for until := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("after 20 s the test still waits until %s", what)
@@ -61,7 +62,7 @@ func await(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// probePipe puts a pipe in the place of the probe. Opening it blocks until goOn opens the other end.
+// probePipe puts a pipe at the path of the probe file. Opening the pipe blocks until goOn opens the other end.
 func probePipe(t *testing.T, dir string) (goOn func()) {
 	t.Helper()
 	path := filepath.Join(dir, "probe")
@@ -87,7 +88,7 @@ func TestADiskThatDoesNotAnswer(t *testing.T) {
 		r.cfg.StopTimeout = 100 * time.Millisecond
 		s := startStalled(t, r)
 		await(t, "a session is open", func() bool { return s.session() != nil })
-		tx, err := s.journal.db.Begin(true) // like a commit that waits for the disk
+		tx, err := s.journal.db.Begin(true) // blocks the journal like a commit that waits for the disk
 		if err != nil {
 			t.Fatal(err)
 		}

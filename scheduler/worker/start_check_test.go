@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestAMachineThatCannotStartProcesses uses a machine that has no process left.
+// TestAMachineThatCannotStartProcesses simulates a machine that can start no more processes.
 func TestAMachineThatCannotStartProcesses(t *testing.T) {
 	for _, delivery := range job.Deliveries() {
 		synctest.Test(t, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestAMachineThatCannotStartProcesses(t *testing.T) {
 			if r.w.diskFull() {
 				t.Error("the disk counts as full, and old output would be swept")
 			}
-			r.give(name) // before the leader saw the presence
+			r.give(name) // assigned before the leader read the new presence
 			after(time.Minute)
 			if got := r.wantState(name, job.Pending); got.Reason != string(errCannotStart) {
 				t.Errorf("run was handed back with %q, want %q", got.Reason, errCannotStart)

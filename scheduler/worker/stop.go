@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// requestStop stops the run called name, for a request that was made at revision rev. Worker.mu is held.
+// requestStop stops the run called name. rev is the revision at which the stop was requested. Worker.mu is held.
 func (s *shift) requestStop(name string, rev int64) {
 	if r := s.armed[name]; r != nil && rev > r.latest.run.Rev {
 		r.stopRev = rev
@@ -33,7 +33,7 @@ func (w *Worker) confirmStop(a *attempt) {
 			switch {
 			case record.Cancel != nil:
 				a.cancel(executor.ErrCanceled)
-			// By the wall clock, which runs on while the machine is suspended.
+			// The wall clock is used, because it continues while the machine is suspended.
 			case w.now().After(a.run.Started.Add(a.run.Bound.Std())):
 				a.cancel(executor.ErrTimeout)
 			}
@@ -53,10 +53,10 @@ func (w *Worker) confirmStop(a *attempt) {
 	}
 }
 
-// fenced reports whether cause is the end of a session.
+// fenced reports whether cause says that the session has ended.
 func fenced(cause error) bool { return errors.Is(cause, executor.ErrFenced) }
 
-// drain waits until the executing attempts have ended, stops them after ShutdownGrace, and then waits for the recalled runs
+// drain waits until the executing attempts have ended, and stops them after ShutdownGrace. Then it waits for the recalled runs
 // and for the outcomes, each for a bounded time. recalled returns a channel that is closed when no assigned run is left.
 func (w *Worker) drain(recalled func() <-chan struct{}) {
 	always := context.Background()
@@ -76,7 +76,7 @@ func (w *Worker) drain(recalled func() <-chan struct{}) {
 	}
 }
 
-// stopAll stops every attempt, also those that have not started. It returns how long they may take to end.
+// stopAll stops every attempt, including those that have not started. It returns how long they may take to end.
 func (w *Worker) stopAll() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

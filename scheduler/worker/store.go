@@ -9,14 +9,14 @@ import (
 
 // Store is the part of the store that a worker uses.
 type Store interface {
-	// Orders delivers the orders in the queue of worker, and then new ones until ctx ends. An order may be delivered twice.
-	// Its Rev, and that of each of its runs, is the revision that created it. deliver does not block.
+	// Orders delivers the orders in the queue of worker, and then new ones until ctx ends. An order may be delivered twice. The
+	// Rev of an order, and of each of its runs, is the revision that created the order. deliver does not block.
 	Orders(ctx context.Context, worker string, deliver func(job.Order)) error
 	// CloseOrder removes an order from the queue. Removing one that is gone is no error.
 	CloseOrder(ctx context.Context, worker, id string) error
-	// Write replaces the record at revision run.Rev and returns it with its new Rev, also if an earlier send of the same
-	// write has been applied. It blocks until the answer is definite or ctx ends. If ctx ends, the write may or may not
-	// happen. With job.ErrConflict it returns the present record, or the zero Run if there is none. job.ErrTooLarge,
+	// Write replaces the record at revision run.Rev and returns it with its new Rev. It does the same if an earlier send of the
+	// same write has been applied. It blocks until the answer is definite or ctx ends. If ctx ends, it is unknown whether the
+	// write happens. With job.ErrConflict it returns the present record, or the zero Run if there is none. job.ErrTooLarge,
 	// job.ErrFull, and job.ErrUnreadable for an unreadable record are definite refusals.
 	Write(ctx context.Context, run job.Run) (job.Run, error)
 	// Run reads a record. It sees every write that was made before the call.
@@ -28,9 +28,9 @@ type Store interface {
 	Record(ctx context.Context, ev job.Event) error
 }
 
-// Session is a lease that holds the presence record workers/<name>. Its owner, outside this package, renews it.
+// Session is a lease to which the presence record workers/<name> is attached. Its owner, outside this package, renews it.
 type Session interface {
-	// ID returns the name of the session in orders and runs.
+	// ID returns the name of the session that orders and runs use.
 	ID() string
 	// Deadline returns the time from which others may think the worker dead. Each renewal moves it forward. It carries a
 	// monotonic reading and lies safely before the end of the lease.
@@ -45,7 +45,7 @@ type Session interface {
 
 // Sessions opens sessions.
 type Sessions interface {
-	// Open creates a session and writes w, with its Session filled in, as its presence.
+	// Open creates a session and writes w as its presence. It fills in w.Session.
 	Open(ctx context.Context, w job.Worker) (Session, error)
 	// Update replaces the presence of s.
 	Update(ctx context.Context, s Session, w job.Worker) error

@@ -2,7 +2,7 @@ package worker
 
 import "sync"
 
-// tally counts what is in progress. Its users can wait until the count is zero. The zero value counts zero.
+// tally counts work in progress. Its users can wait until the count is zero. The zero value has the count zero.
 type tally struct {
 	mu   sync.Mutex
 	n    int           // guarded by mu

@@ -12,12 +12,12 @@ import (
 // batchSize is how many functions a timetable or a queue starts before it yields to the other goroutines that are ready to run.
 const batchSize = 64
 
-// timetable starts functions at their times. A waiting function costs no goroutine. Of many functions that are due at one
-// instant, it makes only a few ready to run at a time. Otherwise the goroutine that renews the session, which must run
-// several times, would wait behind all of them each time.
+// timetable starts functions at their times. A waiting function costs no goroutine. If many functions are due at one instant,
+// it makes only a few ready to run at a time. Otherwise the goroutine that renews the session would wait behind all of them,
+// each time it must run.
 type timetable struct {
 	start  func(f func()) // runs f in the background
-	queues []*queue       // whose functions yield to those of the timetable
+	queues []*queue       // functions of these queues yield to those of the timetable
 
 	changed chan struct{} // holds a token when the first entry has changed
 	late    atomic.Bool   // see behind
@@ -31,7 +31,7 @@ type timetable struct {
 type entry struct {
 	at    time.Time
 	f     func()
-	stop  func() bool // ends the watch of its context
+	stop  func() bool // stops watching the context of the entry
 	index int         // in the heap; -1: it has been started
 }
 
@@ -71,7 +71,8 @@ func (t *timetable) hasten(e *entry) {
 // behind reports whether some functions are due and not started.
 func (t *timetable) behind() bool { return t.late.Load() }
 
-// run starts the functions that are due until ctx ends, and then all others. After that, after starts functions at once.
+// run starts the functions that are due, until ctx ends. Then it starts all others. From then on, after starts functions at
+// once.
 func (t *timetable) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -97,8 +98,8 @@ func (t *timetable) run(ctx context.Context) {
 	}
 }
 
-// startDue starts up to batchSize functions that are due, which all are if end is true. It reports whether more are due,
-// and returns how long it is until the next one is.
+// startDue starts up to batchSize functions that are due. If end is true, all functions count as due. It reports whether more
+// are due, and returns the time until the next one is due.
 func (t *timetable) startDue(end bool) (wait time.Duration, more bool) {
 	now := time.Now()
 	for n := 0; ; n++ {

@@ -82,7 +82,7 @@ func TestDueFunctionsStartInBatches(t *testing.T) {
 		})
 	}
 	for i, want := range []struct{ started, waiting int }{
-		{batchSize, batchSize}, // the table does not know yet that more are due
+		{batchSize, batchSize}, // the table has not noticed yet that more are due
 		{2 * batchSize, batchSize},
 		{3 * batchSize, batchSize},
 		{many, many},
@@ -109,7 +109,7 @@ func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, q, stop := runTable(t)
 		r := newRecord()
-		for i := range 6 { // each takes a second, and two run at a time
+		for i := range 6 { // each takes a second, and the queue runs two at a time
 			table.start(func() {
 				q.submit(func() {
 					r.note(i)()

@@ -7,9 +7,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// A run that is armed ahead of its time is claimed shortly before it, so that no write delays its start. The lead is twice
-// the latency of recent claims, between minLead and maxLead. Each other run that is due at the same instant adds claimCost,
-// which spreads the claims of many runs over the time before.
+// A run that is armed ahead of its time is claimed shortly before it, so that no write delays its start. The lead is twice the
+// latency of recent claims, between minLead and maxLead. Each other run that is due at the same instant adds claimCost to the
+// lead. This spreads the claims of many runs over time.
 const (
 	minLead   = 25 * time.Millisecond
 	maxLead   = 250 * time.Millisecond
@@ -32,7 +32,7 @@ func (s *shift) claimLead(run *job.Run, spec *job.Spec) time.Duration {
 	return min(lead+time.Duration(max(0, others))*claimCost, ahead/2)
 }
 
-// latencyWindow is the least time for which claimLatency remembers a claim. It remembers none for longer than twice that.
+// latencyWindow is the shortest time for which claimLatency remembers a claim. The longest is twice as long.
 const latencyWindow = 10 * time.Second
 
 // claimLatency measures how long claims take. The zero value is ready to use.
@@ -77,22 +77,22 @@ func (s *shift) countDue(r *armedRun) {
 	s.dueCounts[r.dueKey]++
 }
 
-// uncountDue undoes countDue. Worker.mu is held.
+// uncountDue reverses countDue. Worker.mu is held.
 func (s *shift) uncountDue(r *armedRun) {
 	if s.dueCounts[r.dueKey]--; s.dueCounts[r.dueKey] <= 0 {
 		delete(s.dueCounts, r.dueKey)
 	}
 }
 
-// clockError is the difference between two clocks that counts as none.
+// clockError is the largest difference between two clocks that is ignored.
 const clockError = 20 * time.Millisecond
 
 // startTime returns the time, on this machine's clock, at which run is due by the leader's clock.
 //
 // The leader recorded its time when it armed the run. At least the time since the order was received has passed since then,
-// measured by the monotonic clock: a wrong or stepped wall clock here changes nothing. Config.LeaderNow also covers the
-// time that the order was under way. If both clocks differ by less than clockError, the run starts by the clock of this
-// machine, since the job sees that one.
+// measured by the monotonic clock: a wrong or stepped wall clock here changes nothing. Config.LeaderNow also accounts for the
+// transit time of the order. If both clocks differ by less than clockError, the run starts by the clock of this machine, which
+// the job uses.
 func (w *Worker) startTime(run *job.Run, received time.Time) time.Time {
 	var leaderNow time.Time // read before now, so that a delay in between cannot start the run early
 	if w.cfg.LeaderNow != nil {
@@ -115,8 +115,9 @@ func (w *Worker) startTime(run *job.Run, received time.Time) time.Time {
 	return now.Add(left)
 }
 
-// recordedStart returns the start that the record of a claim states: startAt, or now if that is later. A claim before
-// startAt adds a fraction made from its number, so that two claims of one run differ in their starts.
+// recordedStart returns the start that the record of a claim states: startAt, or now if that is later. If the claim is written
+// before startAt, recordedStart adds a fraction that is made from the claim's number. So two claims of one run have different
+// starts.
 func recordedStart(startAt, now time.Time, number int64) time.Time {
 	if !startAt.After(now) {
 		return now.UTC().Round(0)
@@ -124,12 +125,12 @@ func recordedStart(startAt, now time.Time, number int64) time.Time {
 	return startAt.UTC().Round(0).Add(time.Duration(number) % claimCost)
 }
 
-// maxTransit is the longest time that an order is usually under way.
+// maxTransit is the longest usual transit time of an order.
 const maxTransit = 2 * time.Second
 
-// leaderTime converts now to the leader's clock, by which runs become due. The leader's clock was read when it armed the
-// run, and the monotonic clock counts the time since the run was received. A difference of up to maxTransit counts as the
-// order's time under way.
+// leaderTime converts now to the leader's clock, by which runs become due. The leader's clock was read when it armed the run,
+// and the monotonic clock counts the time since the run was received. A difference of up to maxTransit counts as the transit
+// time of the order.
 func (a *attempt) leaderTime(now time.Time) time.Time {
 	if a.run.Armed.IsZero() {
 		return now

@@ -169,7 +169,8 @@ func TestLatenessIsTheTimeFromDueToStart(t *testing.T) {
 	}
 }
 
-// TestAReassignedRunBeginsInItsTime assigns a run to the same worker again. The worker learns that from its refused claim.
+// TestAReassignedRunBeginsInItsTime assigns a run to the same worker again. The worker learns about the new assignment because
+// the store refuses its claim.
 func TestAReassignedRunBeginsInItsTime(t *testing.T) {
 	for _, delivered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -184,7 +185,7 @@ func TestAReassignedRunBeginsInItsTime(t *testing.T) {
 			})
 			after(time.Second - time.Nanosecond)
 			r.wantExecutions(0)
-			if delivered { // only now
+			if delivered { // the order arrives only now
 				run := r.store.get(name)
 				r.store.again(job.Order{ID: "late", Session: run.Session, Rev: run.Rev, Runs: []job.Run{run}})
 			}

@@ -24,31 +24,31 @@ type Worker struct {
 	journal  *Journal // nil: outcomes that are not in the store are lost with the process
 	log      hclog.Logger
 	now      func() time.Time
-	random   func() float64 // in [0,1)
+	random   func() float64 // returns a random number in [0,1)
 
 	definitions definitions
 	room        chan struct{} // holds a token for each attempt that executes or is being claimed
-	executing   tally         // these attempts
+	executing   tally         // counts these attempts
 	claims      claimLatency
-	claimed     atomic.Int64 // number of claims.
-	unsent      tally        // outcomes that are not in the store yet
-	blocked     tally        // outcomes in the journal whose runs have unreadable records.
+	claimed     atomic.Int64 // the number of claims.
+	unsent      tally        // counts the outcomes that are not in the store yet
+	blocked     tally        // counts the outcomes in the journal whose runs have unreadable records.
 	wg          sync.WaitGroup
 	table       *timetable   // the timers of armed runs and attempts, on goroutines of wg; Run makes it and the queues
-	ends        *queue       // of ended attempts, whose outcomes go to the journal
-	outbox      *queue       // of reports, which go to the store.
+	ends        *queue       // the queue of ended attempts, whose outcomes go to the journal
+	outbox      *queue       // the queue of reports, which go to the store.
 	life        string       // unique name of this call of Run, which begins the marks of its attempts' processes
-	marks       atomic.Int64 // number of marks
+	marks       atomic.Int64 // the number of marks
 
 	// Used only by the goroutine that probes the disk.
-	formerLives  []string   // whose processes are gone: the next probe removes them from the journal
-	lifeRecorded bool       // life is in the journal.
+	formerLives  []string   // earlier lives whose processes are gone: the next probe removes them from the journal
+	lifeRecorded bool       // the journal has the field life.
 	probing      chan error // result of the probe under way; nil: none is. Used by checkDisk.
 
 	probeSoon chan struct{}                 // holds a token when the disk must be probed soon
 	sweepSoon chan struct{}                 // holds a token when old output must be swept soon.
-	unswept   atomic.Int64                  // output since the last sweep, in bytes as output.Sweep counts them.
-	bounds    atomic.Pointer[output.Bounds] // of the output, as of the last sweep; nil: there was none
+	unswept   atomic.Int64                  // the output since the last sweep, in bytes as output.Sweep counts them.
+	bounds    atomic.Pointer[output.Bounds] // the bounds of the output at the last sweep; nil: there was none
 
 	mu       sync.Mutex
 	attempts map[*attempt]struct{} // guarded by mu
@@ -61,12 +61,12 @@ type Worker struct {
 const steadySession = 5 * time.Second
 
 const (
-	openTimeout  = 10 * time.Second // of one try to open a session
-	closeTimeout = 2 * time.Second  // of each last call to the store
+	openTimeout  = 10 * time.Second // limit for one try to open a session
+	closeTimeout = 2 * time.Second  // limit for each last call to the store
 )
 
-// How many outcomes are written to the journal, and sent to the store, at a time, and how long one yields to runs that are
-// due. Until it is in the journal, an outcome is lost with the process.
+// How many outcomes are written to the journal, and sent to the store, at a time, and how long an outcome yields to runs that
+// are due. Before an outcome is in the journal, the end of the process loses it.
 const (
 	endsLimit   = 4096
 	endsYield   = 100 * time.Millisecond
@@ -94,14 +94,14 @@ func New(cfg Config, store Store, sessions Sessions, exec executor.Executor, jou
 	}
 }
 
-// Run works until ctx ends. Then it hands back the runs that are not claimed, lets attempts run for ShutdownGrace, stops
-// the rest, and delivers the outcomes that it can. It is called once.
+// Run executes runs until ctx ends. Then it hands back the runs that are not claimed, lets attempts run for ShutdownGrace,
+// stops the rest, and delivers the outcomes that it can. It is called once.
 //
-// When it returns, all its goroutines have ended, with two exceptions: an attempt that ignores its end, and a wait for a
-// disk that does not answer. Both are left behind and make Run return an error. Outcomes that could not be delivered stay
-// in the journal and are no error. Before ctx ends, Run returns only ErrNameTaken.
+// When it returns, all its goroutines have ended, with two exceptions: an attempt that ignores the end of its context, and a
+// wait for a disk that does not answer. Both are left behind and make Run return an error. Outcomes that could not be delivered
+// stay in the journal and are no error. Before ctx ends, Run returns only ErrNameTaken.
 func (w *Worker) Run(ctx context.Context) error {
-	// Attempts and outcomes outlive ctx; life ends them.
+	// Attempts and outcomes may last longer than ctx. The end of life ends them.
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	w.startTable(life)
@@ -110,7 +110,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.wg.Go(func() { w.sweepOutputs(life) })
 	w.replay(life)
 
-	w.checkDisk(ctx) // before the first presence shows whether the worker accepts runs
+	w.checkDisk(ctx) // before the first presence, which says whether the worker accepts runs
 	err := w.work(ctx, life)
 	end(executor.ErrStopping)
 	if left := w.executing.count(); left > 0 {
@@ -142,7 +142,8 @@ func (w *Worker) work(ctx, life context.Context) error {
 	delays := newBackoff()
 	var taken recentLosses
 	for ctx.Err() == nil {
-		// A new session shows others that the old one is over, and they judge its attempts lost. Outcomes must arrive before.
+		// A new session shows other processes that the old one is over. Leaders then count the old attempts as lost, so their
+		// outcomes must arrive first.
 		wait(ctx, w.unsent.empty(), w.cfg.SettleTimeout)
 		s, err := w.openShift(ctx, life)
 		if err != nil {
