@@ -10,15 +10,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// HurryGrace is how long an attempt may go on after another worker may execute its run. With it the attempt is gone before
-// the lease of its worker has expired. See Request.Hurry.
+// HurryGrace is how long an attempt may continue after another worker may execute its run. This time is short enough that the
+// attempt has ended before the lease of its worker expires. See Request.Hurry.
 const HurryGrace = 500 * time.Millisecond
 
 // Request is one attempt to execute.
 type Request struct {
 	Run      job.Run   // the record, with Attempt and Token of this attempt
-	Spec     job.Spec  // complete, with its defaults
-	Deadline time.Time // when the attempt times out, for the job; the context enforces it
+	Spec     job.Spec  // the job's spec with all defaults
+	Deadline time.Time // when the attempt times out, for the job's information; the context enforces it
 
 	// Output receives stdout and stderr, or the body of the response. It is safe for concurrent use and does not block
 	// for long. Its errors are ignored, since output never decides an outcome.
@@ -27,8 +27,8 @@ type Request struct {
 	// Beat reports progress of the attempt: see WithHeartbeat and Progress. nil: progress does not matter.
 	Beat func()
 
-	// Hurry is closed when another worker may execute the run. Then all processes of the attempt end within HurryGrace,
-	// also if the grace of the job is longer. nil: no other worker will execute the run.
+	// Hurry is closed when another worker may execute the run. Then all processes of the attempt end within HurryGrace, even if
+	// the job's grace is longer. nil: no other worker will execute the run.
 	Hurry <-chan struct{}
 
 	Mark        string // unique marker of the attempt's processes: see package procs
@@ -48,9 +48,8 @@ func (r *Request) Payload() json.RawMessage {
 
 // Executor executes attempts. It is safe for concurrent use.
 type Executor interface {
-	// Execute executes the attempt and returns when no part of it is alive. When ctx ends, it ends the attempt, and
-	// context.Cause(ctx) decides the outcome: see Interrupted. It writes output to req.Output and leaves Outcome.Output
-	// empty.
+	// Execute executes the attempt and returns after all its parts have ended. When ctx ends, Execute ends the attempt, and
+	// context.Cause(ctx) decides the outcome: see Interrupted. It writes output to req.Output and leaves Outcome.Output empty.
 	Execute(ctx context.Context, req Request) job.Outcome
 }
 

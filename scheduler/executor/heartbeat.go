@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// silence is the cause of an attempt's end when it has reported no progress for limit. It is an ErrTimeout.
+// silence is the cause with which the context of an attempt ends if the attempt has reported no progress for limit. It is an
+// ErrTimeout.
 type silence struct{ limit time.Duration }
 
 func (e *silence) Error() string        { return fmt.Sprintf("no heartbeat for %v", e.limit) }
 func (e *silence) Is(target error) bool { return target == ErrTimeout }
 
-// WithHeartbeat returns a context that ends with an ErrTimeout when beat was not called for limit, by the monotonic
-// clock. beat is cheap and safe for concurrent use, and does nothing after the context has ended. stop releases the
-// resources. If limit is zero, no heartbeat is needed.
+// WithHeartbeat returns a context that ends with an ErrTimeout if beat is not called for the time limit, by the monotonic
+// clock. beat is cheap and safe for concurrent use, and does nothing after the context has ended. stop releases the resources.
+// If limit is zero, the context needs no heartbeat.
 func WithHeartbeat(parent context.Context, limit time.Duration) (ctx context.Context, beat func(), stop func()) {
 	if limit <= 0 {
 		return parent, func() {}, func() {}
@@ -40,7 +41,7 @@ func (r *Request) Progress() {
 	}
 }
 
-// ReportReads returns a reader that reads from and reports progress for every read of data.
+// ReportReads returns a reader that reads from and reports progress for every read that returns data.
 func (r *Request) ReportReads(from io.Reader) io.Reader { return reportingReader{from, r} }
 
 type reportingReader struct {

@@ -21,8 +21,8 @@ var (
 	ErrFenced = errors.New("worker lost its lease")
 )
 
-// Interrupted returns the outcome of an attempt whose context ended, at the given time; false if ctx has not ended. If
-// the cause is none of the above, the job is not responsible, and the attempt is lost.
+// Interrupted returns the outcome of an attempt whose context ended, at the given time; false if ctx has not ended. If the
+// cause is none of the errors above, the job is not responsible, and the attempt is lost.
 func Interrupted(ctx context.Context, req *Request, at time.Time) (job.Outcome, bool) {
 	cause := context.Cause(ctx)
 	if cause == nil {
@@ -32,7 +32,8 @@ func Interrupted(ctx context.Context, req *Request, at time.Time) (job.Outcome, 
 	switch {
 	case errors.Is(cause, ErrTimeout), errors.Is(cause, context.DeadlineExceeded):
 		o.State, o.Retry = job.TimedOut, true
-		// A cause that wraps one of the two says more than they do, so errors.Is would be wrong.
+		// A cause that wraps one of these two errors has a more precise text. So the errors are compared with ==, and not by
+		// errors.Is.
 		plain := cause == ErrTimeout || cause == context.DeadlineExceeded //nolint:errorlint // see above
 		if plain && req.Spec.Timeout > 0 {
 			o.Reason = ErrTimeout.Error() + " after " + req.Spec.Timeout.String()
@@ -47,8 +48,8 @@ func Interrupted(ctx context.Context, req *Request, at time.Time) (job.Outcome, 
 	return o, true
 }
 
-// NotBegun returns the outcome of an attempt that the machine could not start, because of err. The worker accepts no runs
-// for a while. The attempt may be repeated, also with at_most_once.
+// NotBegun returns the outcome of an attempt that the machine could not start, because of err. The worker accepts no runs for a
+// while. The attempt may be repeated, even with at_most_once.
 func NotBegun(err error) job.Outcome {
 	return job.Outcome{State: job.Lost, Reason: err.Error() + ", " + job.NotBegun, Retry: true}
 }

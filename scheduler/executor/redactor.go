@@ -19,7 +19,7 @@ const (
 	mask          = "***"
 )
 
-// Redactor is a writer that replaces every secret by ***, also a secret that is split across writes. Bytes that may begin
+// Redactor is a writer that replaces every secret by ***, including a secret that is split across writes. Bytes that may begin
 // a secret wait for the next Write or for Flush.
 //
 // It knows the exact values only: a secret that a program encodes, splits or abbreviates is not hidden.
@@ -29,7 +29,7 @@ type Redactor struct {
 
 	mu      sync.Mutex
 	w       io.Writer
-	pending []byte // not passed on yet, since it may begin a secret
+	pending []byte // bytes that are not passed on yet, since they may begin a secret
 	prev    byte   // the byte before pending; 0: none, or a secret
 }
 
@@ -55,7 +55,8 @@ func NewRedactor(w io.Writer, secrets []string) *Redactor {
 	return r
 }
 
-// Write passes p on. It always takes all of p, and ignores errors of the underlying writer, which are not the job's.
+// Write passes p on without the secrets. It always takes all of p. It ignores errors of the underlying writer, because the job
+// did not cause them.
 func (r *Redactor) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,8 +93,8 @@ func (r *Redactor) String(s string) string {
 	return string(clean)
 }
 
-// redact returns data without its secrets. data follows the byte prev. The rest of data may begin a secret, and before is
-// the byte in front of it. If last is set, there is no rest.
+// redact returns data without its secrets and without rest. rest is the end of data that may be the beginning of a secret. prev
+// is the byte before data, and before is the byte before rest. If last is true, there is no rest.
 func (r *Redactor) redact(data []byte, prev byte, last bool) (clean, rest []byte, before byte) {
 	from := 0 // data[from:i] is not copied yet
 	for i := 0; i < len(data); {
@@ -116,7 +117,7 @@ func (r *Redactor) redact(data []byte, prev byte, last bool) (clean, rest []byte
 	return append(clean, data[from:]...), nil, prev
 }
 
-// match returns the length of the longest secret with which data begins; 0 if there is none. data follows the byte prev.
+// match returns the length of the longest secret at the beginning of data; 0 if there is none. prev is the byte before data.
 // wait reports that later bytes may change the answer.
 func (r *Redactor) match(data []byte, prev byte) (n int, wait bool) {
 	if !r.first[data[0]] {

@@ -88,7 +88,7 @@ func TestAnotherSignalIsNotOutOfMemory(t *testing.T) {
 func TestCPUIsLimited(t *testing.T) {
 	const share, lasts = 0.2, 2 * time.Second
 	g := newGroup(t, open(t), cgroups.Limits{CPU: share * 1000})
-	// Two processes, whose CPU time counts for the shell that waits for them.
+	// The shell waits for two processes, so their CPU time counts for the shell.
 	cmd := shell(fmt.Sprintf("while :; do :; done & a=$!; while :; do :; done & b=$!; sleep %v; kill $a $b; wait", lasts.Seconds()))
 	began := time.Now()
 	if err := start(t, g, cmd)(); err != nil {

@@ -11,7 +11,7 @@
 //     whatever group, session or environment they have.
 //   - Memory and processes are limited from then on, and CPU time from the moment when the program is loaded.
 //   - A killed process leaves its cgroups behind. Sweep and the next Open recognize them by a lock that ended with
-//     the process, kill what is in them and remove them.
+//     the process, kill the processes in them and remove them.
 //
 // # Not guaranteed
 //

@@ -11,23 +11,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is where this process may create cgroups in one hierarchy.
+// place is the position in one hierarchy where this process may create cgroups.
 type place struct {
 	unified     bool     // v2
 	dir         string   // the parent of the new cgroups; in v1 the cgroup of this process
-	controllers []string // available ones of known
+	controllers []string // those controllers in known() that are available
 }
 
-// mount is a line of /proc/self/mountinfo about cgroups.
+// mount describes one mounted cgroup hierarchy, from a line of /proc/self/mountinfo.
 type mount struct {
 	unified bool
 	root    string // path of the mounted cgroup, as this process sees it
 	dir     string
-	options []string // of the hierarchy; in v1 the names of its controllers
+	options []string // the options of the hierarchy; in v1 these include the names of its controllers
 }
 
-// find returns the places of this process, and why controllers have none. v1 counts only if v2 has no controller for this
-// process.
+// find returns the places where this process may create cgroups. missing says why controllers have no place. find uses v1 only
+// if v2 has no controller for this process.
 func find() (places []place, missing []error) {
 	mounts, err := mounted()
 	if err != nil {
@@ -119,8 +119,8 @@ func memberships() (map[string]string, error) {
 // leaf is the cgroup of v2 into which the processes of a delegated cgroup move.
 const leaf = "rota-worker"
 
-// delegated returns the place that was delegated to this process in v2. It is the cgroup of this process, or the one
-// above after a move into the leaf or with systemd's DelegateSubgroup=. If the hierarchy has no controller for this
+// delegated returns the place that was delegated to this process in v2. It is the cgroup of this process, or its parent. It is
+// the parent after a move into the leaf, or with systemd's DelegateSubgroup=. If the hierarchy has no controller for this
 // process, it returns no place and no error.
 func delegated(m mount, cgroup string) (place, error) {
 	own := m.path(cgroup)
@@ -128,7 +128,7 @@ func delegated(m mount, cgroup string) (place, error) {
 	switch {
 	case len(controllers(own)) == 0 && (own == m.dir || len(controllers(above)) == 0):
 		return place{}, nil
-	case own == m.dir, marked(own): // the root of a namespace belongs to its container, and the root of all to this machine
+	case own == m.dir, marked(own): // the root of a namespace is its container's, and the root of all is this machine's
 		return place{unified: true, dir: own, controllers: controllers(own)}, nil
 	case own != m.dir && (marked(above) || above == m.dir && filepath.Base(own) == leaf):
 		return place{unified: true, dir: above, controllers: controllers(above)}, nil
@@ -154,7 +154,7 @@ func controllers(dir string) []string {
 	return slices.DeleteFunc(known(), func(c string) bool { return !slices.Contains(there, c) })
 }
 
-// prepare makes it possible that a cgroup of v2 has limited children.
+// prepare changes a cgroup of v2 so that its children can have limits.
 func (h *home) prepare() error {
 	// The kernel answers a call without arguments with EINVAL. A filter that forbids the call answers with another error.
 	if _, _, err := unix.Syscall(unix.SYS_CLONE3, 0, 0, 0); err != unix.EINVAL {
@@ -171,7 +171,7 @@ func moveToLeaf(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "cgroup.type")); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	for range 100 { // processes may start others meanwhile
+	for range 100 { // processes may start others during the move
 		pids, err := members(dir)
 		if err != nil || len(pids) == 0 {
 			return err

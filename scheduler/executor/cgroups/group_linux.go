@@ -24,14 +24,14 @@ type Group struct {
 	layers []layer
 }
 
-// layer is a group in one hierarchy: one of v2, or up to three of v1.
+// layer is the part of a group in one hierarchy. A group has one layer in v2, or up to three in v1.
 type layer struct {
 	home place
 	dir  string
 }
 
-// period is the interval in which a tree may use its share of CPU time, in microseconds. The kernel and systemd use the
-// same.
+// period is the interval in which a tree may use its share of CPU time, in microseconds. This is also the default of the kernel
+// and of systemd.
 const period = 100_000
 
 // limit sets the limits for which this hierarchy has controllers.
@@ -72,7 +72,7 @@ func (l layer) limitCPU(thousandths int) error {
 		quota = "-1"
 	}
 	if l.home.unified {
-		file = "cpu.max" // its second number, the period, stays
+		file = "cpu.max" // cpu.max has a second number, the period, which does not change
 	}
 	return write(l.dir, file, quota)
 }
@@ -85,7 +85,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// OutOfMemory reports whether the kernel killed a process of the tree because the tree had reached its limit.
+// OutOfMemory reports whether the kernel killed a process of the tree because the tree had reached its memory limit.
 func (g *Group) OutOfMemory() bool {
 	for _, l := range g.layers {
 		if !slices.Contains(l.home.controllers, Memory) {
@@ -94,7 +94,7 @@ func (g *Group) OutOfMemory() bool {
 		if l.home.unified {
 			return count(l.dir, "memory.events", "oom_kill ") > 0 && count(l.dir, "memory.events", "oom ") > 0
 		}
-		// Kernels differ in what counts as a failure to charge memory, so the highest usage decides.
+		// Kernels count failures to charge memory differently, so the highest usage decides.
 		most := max(count(l.dir, "memory.max_usage_in_bytes", ""), count(l.dir, "memory.memsw.max_usage_in_bytes", ""))
 		return count(l.dir, "memory.oom_control", "oom_kill ") > 0 && most >= g.limits.Memory/10*9
 	}
@@ -113,11 +113,11 @@ func count(dir, file, key string) int64 {
 	return 0
 }
 
-// Kill kills all processes of the tree. It returns when none is left.
+// Kill kills all processes of the tree. It returns when all have ended.
 func (g *Group) Kill() error {
 	for _, l := range g.layers {
 		if !l.home.unified && slices.Contains(l.home.controllers, PIDs) {
-			_ = write(l.dir, "pids.max", "0") // no new processes
+			_ = write(l.dir, "pids.max", "0") // prevents new processes
 		}
 	}
 	var err error
@@ -147,7 +147,7 @@ func kill(dir string, timeout time.Duration) error {
 		if waited >= timeout {
 			return fmt.Errorf("kill cgroup %s: processes %s still there after %v", dir, strings.Join(pids, " "), timeout)
 		}
-		if write(dir, "cgroup.kill", "1") != nil { // none in v1, nor before Linux 5.14
+		if write(dir, "cgroup.kill", "1") != nil { // v1 and Linux before 5.14 do not have this file
 			killEach(dir, pids)
 		}
 		time.Sleep(pause)
@@ -156,8 +156,8 @@ func kill(dir string, timeout time.Duration) error {
 	}
 }
 
-// killEach kills processes that are still in the cgroup. The number of an ended process may belong to another one, so
-// killEach opens a descriptor of each process before it reads the list again.
+// killEach kills the processes of pids that are still in the cgroup. The number of an ended process may belong to a new
+// process, so killEach opens a descriptor of each process before it reads the list again.
 func killEach(dir string, pids []string) {
 	fds := make(map[string]int)
 	defer func() {
@@ -169,7 +169,7 @@ func killEach(dir string, pids []string) {
 		if pid, err := strconv.Atoi(text); err == nil {
 			if fd, err := unix.PidfdOpen(pid, 0); err == nil {
 				fds[text] = fd
-			} else if !errors.Is(err, unix.ESRCH) { // an old kernel, or too many open descriptors
+			} else if !errors.Is(err, unix.ESRCH) { // the kernel is old, or too many descriptors are open
 				_ = unix.Kill(pid, unix.SIGKILL)
 			}
 		}
@@ -182,7 +182,7 @@ func killEach(dir string, pids []string) {
 	}
 }
 
-// all returns the processes in a cgroup and below it, without this process: one of its threads may be there to start
+// all returns the processes in a cgroup and below it, without this process: one of its threads may be in the cgroup to start
 // another process.
 func all(dir string) (pids []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

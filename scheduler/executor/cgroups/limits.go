@@ -10,9 +10,9 @@ const (
 // known returns the controllers that this package knows, sorted.
 func known() []string { return []string{CPU, Memory, PIDs} }
 
-// Limits limits what a process tree may use together. Zero means no limit.
+// Limits limits the total resources of a process tree. Zero means no limit.
 type Limits struct {
-	Memory int64 // bytes, with swap; the kernel kills processes of a tree that needs more
+	Memory int64 // bytes, including swap; if a tree needs more, the kernel kills processes of the tree
 	CPU    int   // thousandths of one CPU, at least 10
 	PIDs   int   // processes and threads at a time
 }

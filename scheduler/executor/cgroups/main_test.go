@@ -21,10 +21,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
 )
 
-// TestMain lets the test's own program allocate memory, and act as a process that is killed.
+// TestMain lets the test binary act as a process that allocates memory, and as a process that is killed.
 func TestMain(m *testing.M) {
 	switch os.Getenv("ROTA_TEST_ROLE") {
-	case "eat": // 200 MiB, one by one
+	case "eat": // 200 blocks of 1 MiB
 		var eaten [][]byte
 		for range 200 {
 			eaten = append(eaten, bytes.Repeat([]byte{1}, 1<<20))
@@ -55,7 +55,7 @@ func own() {
 	cmd.Wait()
 }
 
-// open opens a tree. It skips the test if there are no cgroups, which CI must have.
+// open opens a tree. If there are no cgroups, it skips the test. In CI there must be cgroups.
 func open(t *testing.T) *cgroups.Tree {
 	t.Helper()
 	tree, err := cgroups.Open()
@@ -120,7 +120,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within ten seconds: %s", what)
 		}
-		// This is the polling: the kernel sends no event for what ok checks.
+		// The test polls: the kernel sends no event when ok becomes true.
 		time.Sleep(5 * time.Millisecond)
 	}
 }

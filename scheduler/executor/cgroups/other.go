@@ -30,7 +30,7 @@ func (g *Group) OutOfMemory() bool                  { return false }
 func (g *Group) Kill() error                        { return nil }
 func (g *Group) Remove() error                      { return nil }
 
-// OnThread calls f on a thread that runs nothing else meanwhile.
+// OnThread calls f on a thread that runs nothing else during the call.
 func OnThread(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

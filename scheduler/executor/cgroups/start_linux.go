@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OnThread calls f on a thread that runs nothing else meanwhile and is not the first thread of this process. It returns
-// when f does.
+// OnThread calls f on a thread that runs nothing else during the call and is not the first thread of this process. It returns
+// when f returns.
 func OnThread(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -27,11 +27,12 @@ func OnThread(f func()) {
 	other.Wait()
 }
 
-// Start starts cmd as the first process of the group; a nil group means none. It must be called within OnThread.
+// Start starts cmd as the first process of the group. If the group is nil, it starts cmd without a cgroup. Call it within
+// OnThread.
 //
-// In v2 the kernel puts the child into the cgroup. In v1, where threads have cgroups, the calling thread enters the
-// cgroup, forks, and leaves it. The memory of this process stays in the cgroup of its first thread, which is why that
-// thread must not enter.
+// In v2 the kernel puts the child into the cgroup. In v1, where threads have cgroups, the calling thread enters the cgroup,
+// forks, and leaves it. The memory of this process stays in the cgroup of its first thread, which is why that thread must not
+// enter.
 func (g *Group) Start(cmd *exec.Cmd) error {
 	switch {
 	case g == nil || len(g.layers) == 0:
@@ -59,9 +60,9 @@ func (g *Group) Start(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// loosen lifts limits for the start. A child that waits for CPU time before it executes its program would delay all other
-// starts of this process. In v1 the thread that forks counts as a process of the group. Errors are ignored, since the
-// limits stay in force then.
+// loosen lifts limits during the start of a process. A child that waits for CPU time before it executes its program would delay
+// all other starts of this process. In v1 the thread that forks also counts as a process of the group. loosen ignores errors,
+// since the limits then stay in force.
 func (g *Group) loosen() {
 	for _, l := range g.layers {
 		if g.limits.CPU > 0 {
@@ -93,8 +94,8 @@ func (g *Group) enter() error {
 	return nil
 }
 
-// leave moves the calling thread back to its own cgroup. If that fails, the thread is never used again: it stays locked,
-// once more than it will be unlocked, and ends with its goroutine.
+// leave moves the calling thread back to its own cgroup. If that fails, no goroutine may use the thread again. So leave locks
+// the thread once more than it will be unlocked, and the thread ends with its goroutine.
 func (g *Group) leave() {
 	for _, l := range g.layers {
 		if write(l.home.dir, "tasks", strconv.Itoa(unix.Gettid())) != nil {

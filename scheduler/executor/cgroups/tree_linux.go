@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folder begins the names of this package's folders, each of which belongs to one process.
+// folder is the prefix of the names of this package's folders. Each folder belongs to one process.
 const folder = "rota-attempts-"
 
 // Tree creates cgroups below the cgroup of this process. It is safe for concurrent use.
@@ -27,8 +27,8 @@ type Tree struct {
 // home is a hierarchy in which this process may create cgroups.
 type home struct {
 	place
-	folder string   // of this process
-	lock   *os.File // of the folder, until this process ends
+	folder string   // the folder of this process
+	lock   *os.File // the lock of the folder, held until this process ends
 }
 
 // Open finds the controllers that this process may use, creates its folders, and removes those of dead processes. The
@@ -48,9 +48,9 @@ func Open() (*Tree, error) {
 	return t, errors.Join(missing...)
 }
 
-// Sweep kills the processes that dead processes have left beside the cgroup of this one, and removes their folders.
+// Sweep kills the processes in the cgroups that dead processes have left, and removes the folders of these cgroups.
 func Sweep() error {
-	places, _ := find() // a place where nothing can be created has no folders
+	places, _ := find() // if nothing can be created in a place, it has no folders
 	var err error
 	for _, p := range places {
 		err = errors.Join(err, p.sweep(vanishTimeout))
@@ -91,7 +91,7 @@ func (t *Tree) Make(name string, limits Limits) (*Group, error) {
 	name += "." + strconv.FormatInt(t.made.Add(1), 10)
 	g := &Group{limits: limits}
 	for _, h := range t.homes {
-		// With pids, Kill can prevent new processes.
+		// A group always gets the controller pids, because Kill uses it to prevent new processes.
 		needed := func(c string) bool { return c == PIDs || slices.Contains(limits.Controllers(), c) }
 		if !h.unified && !slices.ContainsFunc(h.controllers, needed) {
 			continue
@@ -108,7 +108,8 @@ func (t *Tree) Make(name string, limits Limits) (*Group, error) {
 	return g, nil
 }
 
-// startSweepTimeout is how long a starting process waits for the processes that a dead one has left, for each of its folders.
+// startSweepTimeout is how long a starting process waits for the end of the processes that a dead process has left. It applies
+// to each folder of the dead process.
 const startSweepTimeout = 200 * time.Millisecond
 
 // create creates the folder of this process.
@@ -132,7 +133,7 @@ func (h *home) create() error {
 		case err == nil:
 			h.folder, h.lock = dir, lock
 			return nil
-		case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.EWOULDBLOCK): // another process has swept the folder before the lock
+		case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.EWOULDBLOCK): // another process removed it before the lock
 			continue
 		}
 		if lock != nil {
@@ -159,13 +160,13 @@ func lockFolder(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sweep kills what is in the folders of dead processes, and removes them.
+// sweep kills the processes in the folders of dead processes, and removes the folders.
 func (p place) sweep(timeout time.Duration) error {
 	left, err := filepath.Glob(filepath.Join(p.dir, folder+"*"))
 	for _, dir := range left {
 		lock, locked := lockFolder(dir)
 		if locked != nil {
-			continue // its process is alive, or another process removes it
+			continue // its process is alive, or another process is removing it
 		}
 		err = errors.Join(err, kill(dir, timeout), remove(dir, timeout))
 		lock.Close()

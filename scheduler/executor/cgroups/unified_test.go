@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unified creates a cgroup in the hierarchy of v2, which may have no controllers. It skips the test if there is no such hierarchy.
+// unified creates a cgroup in the hierarchy of v2. The hierarchy may have no controllers. If there is no such hierarchy,
+// unified skips the test.
 func unified(t *testing.T) (dir string) {
 	t.Helper()
 	mounts, err := mounted()

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// drainLimit is how long the rest of the output is read after all its writers should be dead.
+	// drainLimit is how long the rest of the output is read after the processes that write it were killed.
 	drainLimit = 2 * time.Second
-	// vanishLimit is how long the killed rest of a group may take to vanish. After that the output says so.
+	// vanishLimit is how long the killed processes of a group may take to end. If they take longer, the output says so.
 	vanishLimit = 5 * time.Second
 )
 
@@ -47,7 +47,7 @@ func New(cfg Config, now func() time.Time) *Executor {
 
 // Execute runs the program to its end. Exit is its exit code, or 128 plus the number of the signal that killed it.
 //
-// Every failure asks for a retry (Outcome.Retry), also exit code 75, unless a retry cannot help. It cannot help if the
+// Every failure asks for a retry (Outcome.Retry), including exit code 75, unless a retry cannot help. It cannot help if the
 // program does not exist (127) or cannot be executed (126), or if the working directory does not exist.
 func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcome {
 	var (
@@ -104,7 +104,7 @@ func (e *Executor) program(req *executor.Request, notify string, resolver *refs.
 	return p, err
 }
 
-// run starts the program, waits for its end, and removes what it leaves behind.
+// run starts the program, waits for its end, and kills the processes that it leaves behind.
 func (e *Executor) run(ctx context.Context, req *executor.Request, prog program, out io.Writer) job.Outcome {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -131,11 +131,11 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 		_, _ = io.CopyBuffer(onlyWriter{out}, req.ReportReads(r), make([]byte, 32<<10))
 	})
 
-	ended := "" // how the program was ended; "": it ended by itself
+	ended := "" // how the worker ended the program; "": the program ended by itself
 	select {
 	case <-p.exited:
 	case <-ctx.Done():
-		if !p.over() { // a program that has exited meanwhile has its own outcome
+		if !p.over() { // if the program has already exited, it has the outcome of its exit
 			ended = p.end(req.Spec.KillGrace.Std(), req.Hurry, out)
 		}
 	}
@@ -177,9 +177,9 @@ func (e *Executor) dissolve(group *cgroups.Group) error {
 	return group.Remove()
 }
 
-// clear kills what the program, which has exited, left behind, and reaps it.
+// clear kills the processes that the program has left behind, and reaps the program, which has exited.
 func (e *Executor) clear(p *process, group *cgroups.Group, mark string) error {
-	_ = p.signal(syscall.SIGKILL) // before reap: the unreaped program keeps the number of its group
+	_ = p.signal(syscall.SIGKILL) // before reap, which releases the number of the program and of its group
 	var err error
 	if group != nil {
 		err = group.Kill()
@@ -191,12 +191,13 @@ func (e *Executor) clear(p *process, group *cgroups.Group, mark string) error {
 	return errors.Join(err, p.vanish(vanishLimit))
 }
 
-// drain waits for the end of the output. The end comes at once, unless a process that was not found keeps the pipe open.
+// drain waits for the end of the output. The output ends at once, unless a process that was not found keeps the pipe open. Then
+// drain stops after drainLimit.
 func drain(r *os.File, drained <-chan struct{}) {
 	late := time.AfterFunc(drainLimit, func() { _ = r.SetReadDeadline(time.Unix(1, 0)) })
 	defer late.Stop()
 	<-drained
 }
 
-// onlyWriter hides the methods by which io.Copy would choose its own buffers.
+// onlyWriter hides all methods except Write, so that io.Copy does not use its own choice of buffers.
 type onlyWriter struct{ io.Writer }

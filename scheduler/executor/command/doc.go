@@ -5,7 +5,7 @@
 //   - The program runs in its own process group, with /dev/null as its stdin. Of the worker's environment it gets a
 //     short list: see Inherited.
 //   - When its context ends, the whole group and all processes with its mark (see package procs) get SIGTERM, and
-//     SIGKILL after the job's kill_grace. A program that had exited before has the outcome of its exit.
+//     SIGKILL after the job's kill_grace. If the program has already exited, the exit decides the outcome.
 //   - When Execute returns, the program has been waited for, and all that it left behind has been killed: the rest of
 //     its group, and all processes with its mark.
 //   - If the worker's thread or process dies, the kernel kills the program. The nanny kills its descendants: see

@@ -35,7 +35,7 @@ const (
 	envDeadline    = "ROTA_DEADLINE"
 	envPayload     = "ROTA_PAYLOAD"
 	envTraceParent = "TRACEPARENT"
-	envNotify      = "NOTIFY_SOCKET" // this and the next as of systemd; only with a heartbeat
+	envNotify      = "NOTIFY_SOCKET" // this variable and the next one as systemd sets them; only with a heartbeat
 	envWatchdog    = "WATCHDOG_USEC"
 )
 

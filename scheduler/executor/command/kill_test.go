@@ -33,7 +33,7 @@ func TestCommandThatIgnoresSIGTERMIsKilledAfterItsGrace(t *testing.T) {
 	}
 }
 
-// TestNothingOutlivesTheLease uses a job whose grace is longer than the lease of its worker.
+// TestNothingOutlivesTheLease uses a job whose kill grace is longer than the lease of its worker.
 func TestNothingOutlivesTheLease(t *testing.T) {
 	for name, cause := range map[string]error{
 		"worker lost its lease": executor.ErrFenced,

@@ -19,7 +19,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// limiting returns an executor that can limit resources. It skips the test if there are no cgroups, which CI must have.
+// limiting returns an executor that can limit resources. If there are no cgroups, it skips the test. In CI there must be
+// cgroups.
 func limiting(t *testing.T) *command.Executor {
 	t.Helper()
 	tree, err := cgroups.Open()
@@ -177,7 +178,7 @@ func notify(message string) {
 		os.Exit(1)
 	}
 	for range 8 {
-		// The pause between two heartbeats of a real program, which is what the test is about.
+		// The pause between two heartbeats of a real program. The test needs it.
 		time.Sleep(250 * time.Millisecond)
 		if _, err := conn.Write([]byte(message)); err != nil {
 			os.Exit(1)

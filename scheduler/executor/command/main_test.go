@@ -19,7 +19,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestMain lets the test's own program act as a worker that is killed.
+// TestMain lets the test binary act as a worker that is killed.
 func TestMain(m *testing.M) {
 	if mark := os.Getenv("ROTA_TEST_WORKER"); mark != "" {
 		req := executor.Request{Spec: job.Spec{Shell: "echo began; exec sleep 1000"}, Output: os.Stdout, Mark: mark}
@@ -68,7 +68,7 @@ func marked(t testing.TB, mark string) (pids []int) {
 	return pids
 }
 
-// children returns this process's children, also zombies.
+// children returns this process's children, including zombies.
 func children(t *testing.T) (pids []string) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/self/task/*/children")
@@ -93,7 +93,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// every returns a writer that writes each nth time to a, and otherwise to b.
+// every returns a writer that sends every nth write to a, and all others to b.
 func every(a, b io.Writer, n int) io.Writer {
 	i := 0
 	return writerFunc(func(p []byte) (int, error) {
@@ -110,12 +110,13 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within ten seconds: %s", what)
 		}
-		// This is the polling: the kernel sends no event for what ok checks.
+		// The test polls: the kernel sends no event when ok becomes true.
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// endAfter executes spec, ends it with cause when it has printed "began" and has n processes, and returns the outcome.
+// endAfter executes spec. When the program has printed "began" and has n processes, endAfter ends it with cause. It returns the
+// outcome and the output.
 func endAfter(t *testing.T, spec job.Spec, n int, cause error) (job.Outcome, string) {
 	t.Helper()
 	var out lockedBuffer

@@ -10,7 +10,7 @@ import (
 )
 
 // listen opens the socket of NOTIFY_SOCKET. Every WATCHDOG=1 that arrives there reports progress, as with systemd: see
-// sd_notify(3). The socket has no file, since it lies in the abstract namespace of this process's network. stop closes
+// sd_notify(3). The socket has no file, since it is in the abstract namespace of this process's network namespace. stop closes
 // it.
 func listen(req *executor.Request) (address string, stop func(), err error) {
 	address = "@rota/" + req.Mark
@@ -26,8 +26,8 @@ func listen(req *executor.Request) (address string, stop func(), err error) {
 	}, nil
 }
 
-// receive reads messages until the socket is closed. The kernel closes file descriptors that come with a message, since
-// Read does not ask for them. systemd-notify waits for that.
+// receive reads messages until the socket is closed. systemd-notify sends a file descriptor and waits until it is closed. The
+// kernel closes it, since Read does not accept descriptors.
 func receive(conn net.Conn, progress func()) {
 	message := make([]byte, 4096)
 	for {

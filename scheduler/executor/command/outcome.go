@@ -27,7 +27,8 @@ const (
 	exitSignal     = 128
 )
 
-// exitOutcome returns the outcome of a program's exit. s is nil if the program around the worker reaps all its children.
+// exitOutcome returns the outcome of a program's exit. s is nil if the status was lost, because the program that contains the
+// worker reaps all its children.
 func exitOutcome(s *os.ProcessState) job.Outcome {
 	o := job.Outcome{State: job.Failed, Retry: true}
 	if s == nil {
@@ -98,7 +99,7 @@ func failure(err error) job.Outcome {
 	return o
 }
 
-// shortages are the errors of a machine that has too few processes, descriptors, or too little memory.
+// shortages are the errors of a machine that lacks processes, descriptors or memory.
 var shortages = []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.ENOSPC}
 
 func isShortage(err error) bool {
@@ -118,7 +119,7 @@ func CheckStart() error {
 	return fmt.Errorf("no program can be started: %w", err)
 }
 
-// startError returns err, with which the kernel refused to start the program, in plain words.
+// startError describes in plain words why the kernel refused to start the program. err is the error of the kernel.
 func startError(prog program, err error) error {
 	name := prog.argv[0]
 	switch {
@@ -155,7 +156,8 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// lookup finds a program: in the program's own PATH, or relative to its working directory if the name has a slash.
+// lookup finds a program. It searches the program's own PATH. If the name has a slash, it is relative to the working directory
+// of the program.
 func lookup(name, dir string, env []string) (string, error) {
 	if name == "" {
 		return "", &permanentError{exitNotFound, "command is empty"}
@@ -190,7 +192,7 @@ func lookup(name, dir string, env []string) (string, error) {
 	return "", &permanentError{exitNotFound, fmt.Sprintf("command %s not found in PATH", name)}
 }
 
-// executable returns why the file at path cannot be executed.
+// executable returns an error if the file at path cannot be executed.
 func executable(name, path string) error {
 	info, err := os.Stat(path)
 	switch {

@@ -27,7 +27,7 @@ type program struct {
 type process struct {
 	cmd     *exec.Cmd
 	exited  chan struct{} // closed when the program has exited; on Linux it stays a zombie until reap
-	mark    string        // of the program and its descendants; "": none
+	mark    string        // the mark of the program and its descendants; "": none
 	sweeper *procs.Sweeper
 	finding chan []int // result of the search for marked processes; nil: none is under way. Used only by end
 }
@@ -59,8 +59,8 @@ func start(prog program, group *cgroups.Group, out *os.File, wg *sync.WaitGroup)
 	return p, <-started
 }
 
-// over reports whether the program has exited. It asks the kernel too, since this process may have been suspended for
-// hours.
+// over reports whether the program has exited. It also asks the kernel: if this process was suspended, p.exited may be out of
+// date.
 func (p *process) over() bool {
 	select {
 	case <-p.exited:
@@ -83,11 +83,11 @@ func (p *process) signal(s syscall.Signal) error {
 	return err
 }
 
-// end ends the group and the processes that have left it: by SIGTERM, and by SIGKILL if some are left after grace, or
-// soon after hurry. It returns when the program has exited, and says how it ended. The grace is for all processes: a
-// shell dies of SIGTERM at once while its children are still cleaning up.
+// end ends the group and the processes that have left it: by SIGTERM, and by SIGKILL if some are left after grace, or soon
+// after hurry. It returns when the program has exited, and says how it ended. All processes get the grace, because a shell dies
+// of SIGTERM at once while its children still clean up.
 func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer) (how string) {
-	family, _ := p.family() // as of now: processes that the group starts to clean up are left alone
+	family, _ := p.family() // the processes that exist now; a process that the group starts later to clean up gets no signal
 	ask := func(s syscall.Signal) error {
 		return errors.Join(p.signal(s), procs.SignalOutside(p.cmd.Process.Pid, family, p.mark, s))
 	}
@@ -109,12 +109,12 @@ func (p *process) end(grace time.Duration, hurry <-chan struct{}, out io.Writer)
 	return fmt.Sprintf(", killed by SIGKILL after %v of grace", grace)
 }
 
-// familyTimeout is how long the search for processes may take: less than executor.HurryGrace.
+// familyTimeout is how long the search for processes may take. It is shorter than executor.HurryGrace.
 const familyTimeout = 200 * time.Millisecond
 
-// family returns the processes with the mark, inside and outside of the group. known is false if the search takes too long: a
-// process that waits for a disk can delay it in the kernel, and signals must not wait for that. At most one search is under
-// way.
+// family returns the processes with the mark, inside and outside of the group. known is false if the search takes too long: in
+// the kernel, a process that waits for a disk can delay the search, and signals must not wait for that. At most one search is
+// under way.
 func (p *process) family() (pids []int, known bool) {
 	if p.mark == "" {
 		return nil, true
@@ -141,8 +141,8 @@ const (
 	maxPoll   = 500 * time.Millisecond
 )
 
-// gone waits until the whole group and the processes that have left it are gone, for at most grace. hurried reports that
-// hurry has shortened the wait.
+// gone waits until the whole group and the processes that have left it have ended, for at most grace. hurried reports that the
+// closing of hurry has shortened the wait.
 func (p *process) gone(grace time.Duration, hurry <-chan struct{}) (gone, hurried bool) {
 	ends := time.Now().Add(grace)
 	over := time.NewTimer(grace)
@@ -174,8 +174,8 @@ func (p *process) gone(grace time.Duration, hurry <-chan struct{}) (gone, hurrie
 	}
 }
 
-// vanish waits until the group is gone, for at most limit. The group was killed and reaped before. vanish sends no signal,
-// because the number of the group may belong to a new group.
+// vanish waits until all processes of the group have ended, for at most limit. Before the call, the group was killed and
+// reaped. vanish sends no signal, because the number of the group may already belong to a new group.
 func (p *process) vanish(limit time.Duration) error {
 	pgid := p.cmd.Process.Pid
 	pause, waited := time.Millisecond, time.Duration(0)
@@ -193,8 +193,8 @@ func (p *process) vanish(limit time.Duration) error {
 	}
 }
 
-// reapGroup reaps members of the group that became children of this process when their parents died. The kernel does so
-// if this process is process 1 of a container.
+// reapGroup reaps members of the group that became children of this process when their parents died. The kernel makes them its
+// children if this process is process 1 of a container.
 func reapGroup(pgid int) {
 	for {
 		pid, err := syscall.Wait4(-pgid, nil, syscall.WNOHANG, nil)

@@ -11,8 +11,8 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// awaitExit returns when the program has exited, and leaves it a zombie. So its number, which is the number of its group
-// too, stays reserved until reap.
+// awaitExit returns when the program has exited. The program stays a zombie until reap. So its number, which is also the number
+// of its group, stays reserved until then.
 func (p *process) awaitExit() {
 	for {
 		err := unix.Waitid(unix.P_PID, p.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

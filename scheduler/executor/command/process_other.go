@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor"
 )
 
-// attributes sets no parent-death signal, since other systems have none. Programs survive the worker's death there.
+// attributes sets no parent-death signal, since other systems have none. On these systems, programs survive the worker's death.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // awaitExit returns when the program has exited, and reads its exit status.

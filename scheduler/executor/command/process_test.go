@@ -22,7 +22,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestAnExitStatusThatWasTakenIsNoPanic reaps all children, as a Go program around the worker does that is process 1 of a container.
+// TestAnExitStatusThatWasTakenIsNoPanic reaps all children. A Go program that contains the worker and is process 1 of a
+// container does the same.
 func TestAnExitStatusThatWasTakenIsNoPanic(t *testing.T) {
 	stop := make(chan struct{})
 	var undertaker sync.WaitGroup
@@ -39,7 +40,7 @@ func TestAnExitStatusThatWasTakenIsNoPanic(t *testing.T) {
 		}
 	})
 	var o job.Outcome
-	for range 50 { // the executor is sometimes faster
+	for range 50 { // many tries, because the executor sometimes reaps its child first
 		if o = newExecutor().Execute(t.Context(), request(t, argv("sleep", "0.1"), io.Discard)); o.State != job.Succeeded {
 			break
 		}
@@ -50,7 +51,7 @@ func TestAnExitStatusThatWasTakenIsNoPanic(t *testing.T) {
 }
 
 func TestOutputHeldByAStrangerDoesNotHang(t *testing.T) {
-	// A process without its environment and outside its group is not found. It keeps the output open.
+	// A process without the mark and outside the group is not found. It keeps the output open.
 	var out lockedBuffer
 	file := filepath.Join(t.TempDir(), "pid")
 	req := request(t, shell("setsid env -i sh -c 'echo $$ >"+file+"; exec sleep 1000' & while [ ! -s "+file+" ]; do sleep 0.01; done; echo done"), &out)
@@ -71,8 +72,8 @@ func TestOutputHeldByAStrangerDoesNotHang(t *testing.T) {
 	}
 }
 
-// TestEndOfAThreadDoesNotKillACommand ends threads while commands are started, among them threads that could have forked a
-// command before: the parent-death signal follows the end of a thread.
+// TestEndOfAThreadDoesNotKillACommand ends threads while commands are started. The kernel sends the parent-death signal when
+// the thread that started the command ends.
 func TestEndOfAThreadDoesNotKillACommand(t *testing.T) {
 	stop := make(chan struct{})
 	var churn, commands sync.WaitGroup

@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// executeWithoutDescriptors prints the outcome of an attempt in a process that cannot open another file.
+// executeWithoutDescriptors executes an attempt in a process that cannot open another file, and prints the outcome.
 func executeWithoutDescriptors() {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 3, Max: 3}); err != nil {
 		fmt.Println(err)

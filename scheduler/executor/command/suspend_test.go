@@ -28,7 +28,7 @@ func executeUntilHungUp(mark, text string) {
 }
 
 // TestACommandThatExitedWhileItsWorkerWasSuspendedHasItsOwnOutcome suspends a worker while its command exits and its lease is
-// lost. The worker may notice either first.
+// lost. The worker may notice the exit or the lost lease first.
 func TestACommandThatExitedWhileItsWorkerWasSuspendedHasItsOwnOutcome(t *testing.T) {
 	for range 12 {
 		mark, gate := newMark(t), filepath.Join(t.TempDir(), "go")

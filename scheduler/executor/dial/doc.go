@@ -10,7 +10,7 @@
 //  2. Prefixes of Config.Deny are refused.
 //  3. Prefixes of Config.Allow are accepted.
 //  4. Loopback is refused.
-//  5. Everything else is accepted, private networks included.
+//  5. All other addresses are accepted, including private networks.
 //
 // Not guaranteed: a proxy or a forwarder behind an accepted address may reach anything that it can.
 package dial

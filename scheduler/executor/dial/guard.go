@@ -8,14 +8,15 @@ import (
 	"syscall"
 )
 
-// Config is what an operator says about addresses. The zero value refuses loopback and the addresses that are always refused.
+// Config holds an operator's settings about addresses. The zero value refuses loopback and the addresses that are always
+// refused.
 type Config struct {
-	Setting string         // the setting that Allow and Deny come from, for errors, such as worker.http
-	Allow   []netip.Prefix // accepted, unless Deny has the address too
-	Deny    []netip.Prefix // refused
+	Setting string         // the name of the setting that Allow and Deny come from, for errors, such as worker.http
+	Allow   []netip.Prefix // prefixes that are accepted, unless Deny has the address too
+	Deny    []netip.Prefix // prefixes that are refused
 }
 
-// RefusedError says that a definition must not reach an address. Another attempt does not change that.
+// RefusedError says that a definition must not reach an address. Another attempt would be refused too.
 type RefusedError struct {
 	Addr   netip.Addr
 	Reason string
@@ -62,7 +63,7 @@ func (g *Guard) Check(to netip.AddrPort) error {
 	refuse := func(reason, hint string) error {
 		return &RefusedError{Addr: to.Addr(), Reason: reason, Hint: hint}
 	}
-	// An address may wrap an IPv4 address. Each form is checked, since either may be what answers.
+	// An address may wrap an IPv4 address. Both forms are checked, since a server may answer at either.
 	for _, addr := range forms(to.Addr()) {
 		if reason := never(addr); reason != "" {
 			return refuse(reason, "")
@@ -82,7 +83,7 @@ func (g *Guard) Check(to netip.AddrPort) error {
 	return nil
 }
 
-// never returns why no definition may reach an address under any settings; "" if the settings decide.
+// never returns why no definition may reach the address, whatever the settings; "" if the settings decide.
 func never(addr netip.Addr) string {
 	switch {
 	case slices.Contains(metadata, addr):
@@ -97,7 +98,7 @@ func never(addr netip.Addr) string {
 	return ""
 }
 
-// metadata are the addresses at which clouds give credentials to any process that asks.
+// metadata are the addresses at which clouds give credentials to any process that requests them.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("169.254.169.254"),
 	netip.MustParseAddr("fd00:ec2::254"),

@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Check returns an error if a text would fail in every run, with any values of its fields and references. The error does not
-// name the text.
+// Check returns an error if a text would fail in every run, whatever the values of its fields and references. The error does
+// not name the text.
 func Check(s string) error {
 	t, err := parseText("text", s)
 	if err == nil && t.template != nil && !mayLoop(t.template) {
@@ -29,7 +29,8 @@ func Check(s string) error {
 // errorPrefix matches the beginning of template errors.
 var errorPrefix = regexp.MustCompile(`^(template: )?text:( ?\d+:)*( executing "text" at)? ?`)
 
-// sample is an attempt whose texts have their greatest lengths. A template that slices beyond them fails in every run.
+// sample is an attempt whose fields have their greatest lengths. A template that slices a field beyond its end then fails in
+// every run.
 var sample = func() Filler {
 	name, at := strings.Repeat("a", job.MaxNameLength), Instant{time.Date(2026, 1, 31, 23, 59, 59, 0, time.UTC)}
 	return Filler{

@@ -39,7 +39,7 @@ type Filler struct {
 	Resolve func(ref string) (string, error)
 }
 
-// Text fills in the text s, which is called what in errors. An error that is no Mistake comes from a reference.
+// Text fills in the text s, which errors call what. An error that is not a Mistake comes from a reference.
 func (f Filler) Text(what, s string) (string, error) {
 	text, err := parseText(what, s)
 	if err != nil {
@@ -62,7 +62,7 @@ type text struct {
 	refs     []string
 }
 
-// refFunc is the template function that takes the place of a text's references.
+// refFunc is the template function that replaces the references of a text.
 const refFunc = "rotaReference"
 
 func parseText(what, s string) (text, error) {
@@ -74,7 +74,7 @@ func parseText(what, s string) (text, error) {
 	var t text
 	for _, p := range parts {
 		if p.Ref {
-			// Within the quotes of an action the call would be plain text.
+			// Within quotes in an action, the call would stay plain text.
 			if s := source.String(); strings.LastIndex(s, "{{") > strings.LastIndex(s, "}}") {
 				return text{}, &Mistake{fmt.Sprintf("%s: reference %s stands within {{ }}: write it outside", what, p.Text)}
 			}

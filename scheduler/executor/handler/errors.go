@@ -15,7 +15,7 @@ func Permanent(err error) error {
 	return &permanent{err}
 }
 
-// RetryAfter wraps an error to delay a retry by at least d. RetryAfter(nil, d) is nil.
+// RetryAfter wraps an error. The retry waits for at least d. RetryAfter(nil, d) is nil.
 func RetryAfter(err error, d time.Duration) error {
 	if err == nil {
 		return nil

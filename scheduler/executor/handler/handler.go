@@ -26,7 +26,7 @@ type Task struct {
 	Job         string
 	Run         string    // <job>/<slot or id>
 	Slot        time.Time // UTC
-	Attempt     int       // from 1
+	Attempt     int       // counted from 1
 	Token       int64     // fencing token: higher for every later attempt of the job
 	Key         string    // idempotency key: the same for all attempts of the run
 	Deadline    time.Time
@@ -71,7 +71,7 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	o, ended := executor.Interrupted(ctx, &req, e.now())
 	switch {
 	case !ended, err == nil && !errors.Is(context.Cause(ctx), executor.ErrCanceled):
-		o = outcome(err, e.now()) // the work is done: a retry because of a late timeout would repeat it
+		o = outcome(err, e.now()) // the work is done: if a late timeout decided, a retry would repeat the work
 	case err != nil && !errors.Is(err, context.Cause(ctx)) && !errors.Is(err, ctx.Err()):
 		o.Reason += ": " + err.Error()
 	}

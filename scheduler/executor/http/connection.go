@@ -12,7 +12,7 @@ import (
 // discardUnsent returns r with a context of its own. When the context of r ends, bytes that were not sent yet are discarded.
 // The caller must call release after it has read the response.
 //
-// net/http by itself only closes the connection, and the kernel goes on sending the bytes that it has accepted. During a
+// net/http by itself only closes the connection, and the kernel continues to send the bytes that it has accepted. During a
 // network partition such a request would wait in the kernel, and arrive after the request of the next attempt.
 func discardUnsent(r *http.Request) (_ *http.Request, release func()) {
 	ctx, c := r.Context(), new(connection)
@@ -30,7 +30,7 @@ func discardUnsent(r *http.Request) (_ *http.Request, release func()) {
 	return r.WithContext(httptrace.WithClientTrace(sending, &httptrace.ClientTrace{GotConn: c.got})), release
 }
 
-// connection is the connection of one request. It carries no other request at the same time, since it speaks HTTP/1.1.
+// connection is the connection of one request. It carries only this request at a time, since it speaks HTTP/1.1.
 type connection struct {
 	mu        sync.Mutex
 	conn      net.Conn // guarded by mu; nil: the request has none yet
@@ -44,11 +44,11 @@ func (c *connection) got(info httptrace.GotConnInfo) {
 	c.conn = info.Conn
 	if c.discarded {
 		c.dropOnCloseLocked()
-		_ = c.conn.Close() // otherwise the transport might still write the request
+		_ = c.conn.Close() // without this, the transport might still write the request
 	}
 }
 
-// discard makes the end of the connection discard its unsent bytes.
+// discard causes the kernel to discard the unsent bytes when the connection is closed.
 func (c *connection) discard() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

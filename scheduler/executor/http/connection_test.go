@@ -18,13 +18,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestUnsentBytesAreDiscarded cancels a request whose bytes are in the kernel, for a target that does not read: as during a
-// network partition. When the target reads again, it must not get the request.
+// TestUnsentBytesAreDiscarded cancels a request whose bytes are in the kernel. The target does not read, as during a network
+// partition. When the target reads again, it must not get the request.
 func TestUnsentBytesAreDiscarded(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
 		t.Run(scheme, func(t *testing.T) {
 			little := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
-				return errors.Join(c.Control(func(fd uintptr) { // 1: the least that the kernel allows
+				return errors.Join(c.Control(func(fd uintptr) { // 1 byte: the kernel uses its minimum
 					err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 1)
 				}), err)
 			}}

@@ -10,7 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// drip answers with lines, one every quarter of a second. If long is set, it sends nothing for a long time after them.
+// drip answers with lines, one every quarter of a second. If long is true, the answer then continues for a long time without
+// data.
 func drip(t *testing.T, lines int, long bool) string {
 	release := make(chan struct{})
 	url, _ := target(t, func(w http.ResponseWriter, r *http.Request) {

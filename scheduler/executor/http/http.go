@@ -21,7 +21,7 @@ import (
 const (
 	// keepBody is how many bytes of a response become output.
 	keepBody = 1 << 20
-	// readBody is how many bytes of a response are read. A response may report the progress of work that would end with
+	// readBody is how many bytes of a response are read. A response may report the progress of work, and the work would end with
 	// the connection. A longer response counts as endless.
 	readBody = 64 << 20
 	// idleTimeout is how long an unused connection is kept. Servers close unused connections after five seconds or more,
@@ -31,7 +31,7 @@ const (
 
 // Config configures an Executor. The zero value is valid.
 type Config struct {
-	Version string      // of rota, for User-Agent
+	Version string      // the version of rota, for the header User-Agent
 	TLS     *tls.Config // nil: the system's roots
 
 	Refs  *refs.Policy // which references jobs may use; nil: all
@@ -72,7 +72,7 @@ func New(cfg Config, now func() time.Time) *Executor {
 				IdleConnTimeout:        idleTimeout,
 				ExpectContinueTimeout:  time.Second,
 				MaxResponseHeaderBytes: 256 << 10,
-				DisableCompression:     true, // a response that cannot be unpacked would turn success into failure
+				DisableCompression:     true, // if a response could not be unpacked, a success would become a failure
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -106,8 +106,8 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	return o
 }
 
-// exchange sends the request and judges the response. final means that the target has answered, and that the outcome
-// stands even if the context has ended since. The status is enough for a failure. A success needs the whole response.
+// exchange sends the request and judges the response. If final is true, the target has answered, and the outcome is valid even
+// if the context has ended since. The status is enough for a failure. A success needs the whole response.
 func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Writer) (o job.Outcome, final bool) {
 	r, release := discardUnsent(r)
 	defer release()
@@ -130,7 +130,7 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 			fmt.Fprintf(out, "\n[rota: response is longer than %d bytes; the rest was not kept]\n", keepBody)
 		}
 	}
-	if err != nil && o.State == job.Succeeded { // the target ended its answer too early
+	if err != nil && o.State == job.Succeeded { // the response is incomplete
 		o.State, o.Retry = job.Failed, true
 		o.Reason = fmt.Sprintf("response with status %d broke off: %s", resp.StatusCode, plain(err))
 		return o, false

@@ -16,7 +16,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// A job that the operator does not trust with this machine must neither reach it nor read its secrets, and is not tried again.
+// The operator may not trust the author of a job with this machine. Then the job must neither reach the machine nor read its
+// secrets, and the run is not tried again.
 func TestAGuardedExecutorRefuses(t *testing.T) {
 	url, got := target(t, func(http.ResponseWriter, *http.Request) {})
 	key := filepath.Join(t.TempDir(), "q1.key")

@@ -32,7 +32,7 @@ func (e *Executor) request(ctx context.Context, req *executor.Request, resolver 
 	}
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, &fill.Mistake{Text: "url: not an absolute http or https address"} // its text may hold a secret
+		return nil, &fill.Mistake{Text: "url: not an absolute http or https address"} // the text of the URL may hold a secret
 	}
 	body, isJSON, err := content(spec, req, texts)
 	if err != nil {
@@ -63,7 +63,7 @@ func (e *Executor) request(ctx context.Context, req *executor.Request, resolver 
 	return r, nil
 }
 
-// content returns the body of the request: the job's, else the payload.
+// content returns the body of the request: the body of the job if there is one, otherwise the payload.
 func content(spec *job.HTTP, req *executor.Request, texts filler) (body []byte, isJSON bool, err error) {
 	switch {
 	case len(spec.JSON) > 0:
@@ -148,7 +148,7 @@ func newFiller(req *executor.Request, resolver *refs.Resolver) filler {
 	}}
 }
 
-// json fills in the strings of a JSON document. Values are quoted as JSON strings must be.
+// json fills in the strings of a JSON document. The values are escaped as in JSON strings.
 func (f filler) json(doc json.RawMessage) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	dec.UseNumber() // keeps numbers such as 12345678901234567890 exact

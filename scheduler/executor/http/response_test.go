@@ -24,7 +24,7 @@ func TestStatus(t *testing.T) {
 			w.Header().Set("Retry-After", s)
 		}
 		w.Header().Set("Location", "/elsewhere")
-		w.Header()["Date"] = nil // without the target's clock
+		w.Header()["Date"] = nil // without this header, the response does not show the target's clock
 		w.WriteHeader(int(status.Load()))
 	})
 	e := newExecutor(t)
@@ -72,7 +72,7 @@ func TestStatus(t *testing.T) {
 
 func TestRetryAfterDatesAreByTheTargetsClock(t *testing.T) {
 	url, _ := target(t, func(w http.ResponseWriter, r *http.Request) {
-		theirs := at.Add(-time.Hour) // the worker's clock is an hour ahead
+		theirs := at.Add(-time.Hour) // the target's clock; the worker's clock is an hour ahead
 		w.Header().Set("Date", theirs.Format(http.TimeFormat))
 		w.Header().Set("Retry-After", theirs.Add(2*time.Minute).Format(http.TimeFormat))
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -99,7 +99,7 @@ func TestAFailureStatusStandsAfterATimeout(t *testing.T) {
 				<-r.Context().Done()
 			})
 			req := request(job.HTTP{URL: url}, io.Discard)
-			req.Beat = func() { cancel(executor.ErrTimeout) } // the header has arrived, and the end never does
+			req.Beat = func() { cancel(executor.ErrTimeout) } // the header has arrived, and the end of the response never arrives
 			o := newExecutor(t).Execute(ctx, req)
 			if diff := cmp.Diff(tt.want, o); diff != "" {
 				t.Errorf("outcome (-want +got):\n%s", diff)

@@ -33,7 +33,7 @@ func TestRunNamesCannotLeaveTheDirectory(t *testing.T) {
 		}
 		b, _ := io.ReadAll(f)
 		f.Close()
-		// "" and "/" both name no run.
+		// "" and "/" are not names of runs. They share one file.
 		if got := string(b); got != fmt.Sprint(i) && name != "" {
 			t.Errorf("%q: got the output of %s", name, got)
 		}

@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Block is the least size that counts for a file, in bytes: the block that most file systems use for the shortest file.
+// Block is the smallest size that counts for a file, in bytes. It is the block that most file systems use for the shortest
+// file.
 const Block = 4096
 
 // Bounds limits how much output is kept. Zero or less means no bound.
@@ -26,7 +27,7 @@ type Bounds struct {
 	Files int64
 }
 
-// Half returns bounds of half the bytes and files, and the same age.
+// Half returns bounds with half of the bytes and files, and the same age.
 func (b Bounds) Half() Bounds {
 	b.Bytes, b.Files = half(b.Bytes), half(b.Files)
 	return b
@@ -124,8 +125,7 @@ func remove(path string) (bool, error) {
 	return true, nil
 }
 
-// lock locks the file for this descriptor, or fails at once. The lock ends with the descriptor, also when the process
-// dies.
+// lock locks the file for this descriptor, or fails at once. The lock ends with the descriptor, even if the process dies.
 func lock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -53,7 +53,7 @@ func TestSweepRemovesOldAndExcessFiles(t *testing.T) {
 	sweep(output.Bounds{Bytes: 2*output.Block + 250}, 1, 4, 5)
 	sweep(output.Bounds{Bytes: 4 * output.Block, Files: 4}.Half(), 0, 4, 5)
 
-	w := output.New(dir, run, 5, 100, 0) // being written again
+	w := output.New(dir, run, 5, 100, 0) // attempt 5 is being written again
 	fmt.Fprint(w, strings.Repeat("x", 100))
 	f, _ := output.Open(dir, run, 5)
 	f.Close()

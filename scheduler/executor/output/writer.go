@@ -34,7 +34,7 @@ func Answer(result <-chan error, timeout time.Duration) error {
 // Writer receives the output of one attempt. It is safe for concurrent use, and its methods block for at most
 // diskTimeout.
 type Writer struct {
-	path func() string // made when it is needed, since most attempts print nothing
+	path func() string // builds the path only when it is needed, since most attempts print nothing
 	room int64         // bytes that the file may still take
 	kept int64         // bytes that were written to it
 
@@ -43,7 +43,7 @@ type Writer struct {
 	buf    []byte   // copy of the bytes that are being written
 	done   bool     // the file gets no more bytes.
 	closed bool     // file and tail get no more bytes
-	notes  []string // for the reader of the tail
+	notes  []string // messages for the reader of the tail
 	tail   tail
 }
 
@@ -71,9 +71,9 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// save writes p to the file, as far as there is room. If the disk does not answer, the file is abandoned: the job would wait
-// for the disk, and its timeout could not end it. The write that is stuck in the kernel cannot be canceled, and nothing waits
-// for it. It closes the file when it returns.
+// save writes as much of p to the file as there is room. If the disk does not answer, save abandons the file. Otherwise the job
+// would wait for the disk, and its timeout could not end it. The write that is stuck in the kernel cannot be canceled, and
+// nothing waits for it. It closes the file when it returns.
 func (w *Writer) save(p []byte) {
 	fits := p[:min(int64(len(p)), w.room)]
 	w.room -= int64(len(fits))
@@ -173,8 +173,8 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// create creates the file and locks it, also against other processes, as long as it is open: see Sweep. Only the worker's
-// user may read it, since output may contain anything.
+// create creates the file and locks it against sweeps, including those of other processes, for as long as it is open: see
+// Sweep. Only the worker's user may read the file, since output may contain secrets.
 func create(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err

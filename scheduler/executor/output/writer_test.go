@@ -107,7 +107,8 @@ func TestFullDiskDoesNotFailTheAttempt(t *testing.T) {
 	}
 }
 
-// TestADiskThatDoesNotAnswerDoesNotBlockTheAttempt puts a pipe without a reader in the place of the file, so that opening it blocks.
+// TestADiskThatDoesNotAnswerDoesNotBlockTheAttempt puts a pipe without a reader at the path of the file. Opening the pipe
+// blocks.
 func TestADiskThatDoesNotAnswerDoesNotBlockTheAttempt(t *testing.T) {
 	dir := t.TempDir()
 	w := output.New(dir, run, 1, 200, 0)
@@ -133,12 +134,12 @@ func TestADiskThatDoesNotAnswerDoesNotBlockTheAttempt(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("Write waits for the disk")
 	}
-	pipe, err := os.Open(file) // the blocked write continues
+	pipe, err := os.Open(file) // now the blocked write continues
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer pipe.Close()
-	if late, err := io.ReadAll(pipe); string(late) != "output " || err != nil { // until the pipe is closed
+	if late, err := io.ReadAll(pipe); string(late) != "output " || err != nil { // reads until the writer closes the pipe
 		t.Errorf("bytes of the late write: got %q, %v, want the first of three", late, err)
 	}
 	<-printed

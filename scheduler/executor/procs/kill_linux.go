@@ -17,7 +17,7 @@ import (
 // maxEnviron is how many bytes of a process's environment are read.
 const maxEnviron = 4 << 20
 
-// killMarked kills until a scan finds no process, for at most limit.
+// killMarked kills the processes with one of the marks until a scan finds none, for at most limit.
 func killMarked(marks map[string]bool, limit time.Duration) error {
 	var s scanner
 	pause, waited := time.Millisecond, time.Duration(0)
@@ -133,14 +133,14 @@ func (s *scanner) mark(pid int) string {
 	return ""
 }
 
-// signal sends a signal to the process if it still carries one of the marks. Its number may belong to another process by
-// now, so signal opens a descriptor of the process and reads the mark again.
+// signal sends a signal to the process if it still carries one of the marks. Its number may already belong to another process,
+// so signal opens a descriptor of the process and reads the mark again.
 func (s *scanner) signal(pid int, marks map[string]bool, sig syscall.Signal) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	switch {
 	case errors.Is(err, unix.ESRCH):
 		return nil
-	case err != nil: // an old kernel, or too many open descriptors
+	case err != nil: // the kernel is old, or too many descriptors are open
 		err = unix.Kill(pid, sig)
 	default:
 		defer func() { _ = unix.Close(fd) }()

@@ -16,9 +16,9 @@ import (
 // nannyStop is how long a nanny may take to end after its worker has closed its stdin.
 const nannyStop = 30 * time.Second
 
-// Nanny is the body of the process that StartNanny starts. It waits for the end of stdin, which comes when the worker
-// ends, even by SIGKILL. Then it kills every process with the worker's mark, and returns when none is left. It ignores
-// the signals that stop a worker, because its work begins after the worker's end.
+// Nanny is the main function of the process that StartNanny starts. It waits for the end of stdin, which comes when the worker
+// ends, even by SIGKILL. Then it kills every process with the worker's mark, and returns when all have ended. It ignores the
+// signals that stop a worker, because its work begins after the worker's end.
 func Nanny(stdin io.Reader, life string) {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 	_, _ = io.Copy(io.Discard, stdin)
@@ -33,9 +33,9 @@ func Nanny(stdin io.Reader, life string) {
 	}
 }
 
-// StartNanny starts exe with args, a process that calls Nanny(os.Stdin, life). It runs in its own session, so that
-// nothing that ends the worker ends it. stop lets it kill what is left, and waits for it for at most nannyStop. Call stop
-// after the worker's attempts have ended.
+// StartNanny starts exe with args, a process that calls Nanny(os.Stdin, life). It runs in its own session, so that a signal to
+// the worker's group does not reach it. stop makes the nanny kill all processes that are left, and waits for its end for at
+// most nannyStop. Call stop after the worker's attempts have ended.
 func StartNanny(exe string, args []string, life string) (stop func(), err error) {
 	if err := checkMark(life); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 )
 
-// TestMain lets the test's own program act as the nanny, and as a worker with a nanny that is killed.
+// TestMain lets the test binary act as the nanny, and as a worker with a nanny. The tests kill that worker.
 func TestMain(m *testing.M) {
 	switch session := os.Getenv("ROTA_TEST_SESSION"); os.Getenv("ROTA_TEST_ROLE") {
 	case "nanny":
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// worker starts a nanny and a marked process that leaves its group, prints that it has, and waits for its end.
+// worker starts a nanny, and a marked process that leaves its group. It reports this on stdout and waits for its own end.
 func worker(session string) {
 	os.Setenv("ROTA_TEST_ROLE", "nanny")
 	os.Setenv(procs.Env, "outer.1") // as if the worker were a job of another one
@@ -50,7 +50,7 @@ func worker(session string) {
 
 func newSession() string { return "test-" + strings.ToLower(rand.Text()) }
 
-// marked returns the living processes with this mark, or of this life if it ends in a dot.
+// marked returns the living processes with this mark. If mark ends in a dot, it returns those of this life.
 func marked(t *testing.T, mark string) (pids []int) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -77,7 +77,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within ten seconds: %s", what)
 		}
-		// This is the polling: the kernel sends no event for what ok checks.
+		// The test polls: the kernel sends no event when ok becomes true.
 		time.Sleep(5 * time.Millisecond)
 	}
 }
@@ -196,7 +196,7 @@ func TestNannyKillsTheProcessesOfAKilledWorker(t *testing.T) {
 	}
 	eventually(t, "job began", func() bool { return len(marked(t, s+".")) == 3 })
 
-	// The whole group, as a supervisor does that kills at once.
+	// Kills the whole group, as a supervisor that kills at once does.
 	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

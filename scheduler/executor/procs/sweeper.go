@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// KillMarked kills every process that carries one of the marks, or whose life is one of them. It returns when a scan of
-// all processes finds none. Its error names the processes that are left after ten seconds, or says why the scan failed.
-// It never kills the calling process.
+// KillMarked kills every process that carries one of the marks, or whose life is one of them. It returns when a scan of all
+// processes finds none. The error names the processes that are still alive after killLimit, or says why the scan failed. It
+// never kills the calling process.
 func KillMarked(marks ...string) error {
 	all := make(map[string]bool)
 	for _, mark := range marks {
@@ -39,7 +39,7 @@ func (s *Sweeper) Kill(mark string) error {
 	return s.kills.join(mark, func(marks map[string]bool) error { return killMarked(marks, killLimit) })
 }
 
-// Find returns the processes that carry the mark; none if they cannot be read.
+// Find returns the processes that carry the mark; none if the processes cannot be read.
 func (s *Sweeper) Find(mark string) []int { return s.searches.join(mark, findMarked)[mark] }
 
 // rounds lets callers share a scan: callers that arrive during a round share the next one.
@@ -53,7 +53,7 @@ type rounds[T any] struct {
 type round[T any] struct {
 	once   sync.Once
 	marks  map[string]bool
-	result T // shared
+	result T // shared by all callers of the round
 }
 
 // join returns the result of do for the marks of all callers of one round.

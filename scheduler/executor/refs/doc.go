@@ -1,4 +1,4 @@
 // Package refs resolves references to the worker's environment or files: ${env:NAME}, ${file:/path}.
 //
-// It never returns or prints a value in an error: an error names the reference and what is wrong with it.
+// No error contains the value of a reference. An error names the reference and the problem.
 package refs

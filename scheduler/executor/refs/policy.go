@@ -10,8 +10,8 @@ import (
 
 // Policy says which references a definition may use on this machine. A nil *Policy allows all of them.
 //
-// A definition comes from its author, and its values are this machine's. Without a policy, each author could read each file
-// and variable of this process, and send it to an address of the author's choice.
+// An author writes the definition, but the values belong to this machine. Without a policy, each author could read every file
+// and variable of this process, and send it to any address.
 type Policy struct {
 	Setting string   // The setting that Files and Env come from, such as worker.refs, for errors.
 	Files   []string // Patterns of absolute paths, for path.Match. A pattern that ends in /** means everything below.
@@ -19,7 +19,7 @@ type Policy struct {
 	Never   []string // Files and directories that no pattern allows: rota's own keys and data.
 }
 
-// RefusedError says that a policy does not allow a reference. Another attempt on this machine does not change that.
+// RefusedError says that a policy does not allow a reference. Another attempt on this machine would be refused too.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
@@ -32,8 +32,8 @@ func (p *Policy) env(name string) error {
 	return &RefusedError{"variable is not in " + p.Setting + ".env"}
 }
 
-// file returns the path to open for a file that the policy allows. Symbolic links are followed first: the path as it is written
-// and the file that it leads to both have to be allowed.
+// file returns the path to open for a file that the policy allows. It follows symbolic links first. Both the written path and
+// the file behind the links must be allowed.
 func (p *Policy) file(name string) (string, error) {
 	if p == nil {
 		return name, nil
@@ -51,7 +51,7 @@ func (p *Policy) file(name string) (string, error) {
 	return target, nil
 }
 
-// within reports whether a file is own, or lies below it, or is another name of it.
+// within reports whether file is own, is below own, or is another name of own.
 func within(file, own string) bool {
 	if resolved, err := filepath.EvalSymlinks(own); err == nil {
 		own = resolved
@@ -59,20 +59,20 @@ func within(file, own string) bool {
 	return file == own || strings.HasPrefix(file, strings.TrimSuffix(own, "/")+"/") || sameFile(file, own)
 }
 
-// allowed reports whether a pattern matches a path, or the directory of a pattern leads to it by symbolic links.
+// allowed reports whether a pattern matches the path. The directory in a pattern may contain symbolic links.
 func (p *Policy) allowed(name string) bool {
 	return slices.ContainsFunc(p.Files, func(pattern string) bool {
 		if matches(pattern, name) {
 			return true
 		}
-		// The operator may name a directory by a link, such as /run for /var/run.
+		// The operator may write a directory as a link, such as /var/run for /run.
 		dir, last := path.Split(pattern)
 		target, err := filepath.EvalSymlinks(path.Clean(dir))
 		return err == nil && matches(path.Join(target, last), name)
 	})
 }
 
-// sameFile finds a hard link to one of rota's own files.
+// sameFile reports whether a and b are the same file. It finds hard links to rota's own files.
 func sameFile(a, b string) bool {
 	first, err := os.Stat(a)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 )
 
-// An author must not get the bytes of a file that the operator did not name, by whichever path.
+// An author must not get the bytes of a file that the operator did not allow, by any path.
 func TestAPolicyDecidesWhichReferencesResolve(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string) string {
@@ -35,7 +35,7 @@ func TestAPolicyDecidesWhichReferencesResolve(t *testing.T) {
 	data := write("data/journal.db")
 	outside := write("outside")
 	below := write("deep/a/b/c")
-	inside := write("secrets/q2.key") // rota's own, in a directory that is allowed
+	inside := write("secrets/q2.key") // a key of rota itself, in a directory that is allowed
 	link(dir+"/secrets", "alias", os.Symlink)
 	t.Setenv("ROTA_SECRET_A", "a")
 	t.Setenv("DB_PASSWORD", "b")

@@ -130,7 +130,7 @@ func (r *Resolver) readFile(name string) (string, error) {
 		return "", err
 	}
 	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for a writer
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe would block until another process opens it for writing
 		return "", errors.New("not a regular file")
 	}
 	var f *os.File
