@@ -11,7 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// lead plans and commits for one term, until the term or run ends. It returns the reason once every commit is answered.
+// lead plans and commits until the term ends or the context run ends. It returns the reason after the store has answered every
+// commit.
 func (s *Scheduler) lead(run context.Context, r leadRequest) error {
 	ctx, end := context.WithCancelCause(r.ctx)
 	defer end(nil)
@@ -74,7 +75,7 @@ func (s *Scheduler) lead(run context.Context, r leadRequest) error {
 	}
 }
 
-// plan commits what the planner decides at now.
+// plan commits the decisions that the planner makes for the time now.
 func (s *Scheduler) plan(ctx context.Context, term election.Term, in *answers, now time.Time) *flight {
 	ds := s.planner.Plan(now, planBatch)
 	f := &flight{sent: now, left: len(ds)}
@@ -139,11 +140,11 @@ func (a *answers) take() []answer {
 	return list
 }
 
-// How far the wall clock and the monotonic clock may differ after the time between two checks: maxJump plus 1/maxDrift of that
-// time.
+// Between two checks, the wall clock and the monotonic clock may diverge by maxJump, plus 1/maxDrift of the elapsed time. A
+// larger difference means that the wall clock was set.
 const (
 	maxJump  = time.Second
-	maxDrift = 1000 // twice as fast as a clock is slewed
+	maxDrift = 1000 // twice as fast as the usual slewing of a clock
 )
 
 // clocks detects that the wall clock was set, before a decision uses the new time. With a wrong clock, the leader would skip or
@@ -152,7 +153,7 @@ type clocks struct{ wall, mono time.Time }
 
 func readClocks(now time.Time) clocks { return clocks{wall: now.Round(0), mono: time.Now()} }
 
-// check returns election.ErrClockJumped if the wall clock, which shows now, was set since the last check.
+// check returns election.ErrClockJumped if the wall clock was set since the last check. now is the present time of that clock.
 func (c *clocks) check(now time.Time) error {
 	next := readClocks(now)
 	elapsed := next.mono.Sub(c.mono)

@@ -35,7 +35,8 @@ type Observer interface {
 	Decided(d job.Decision, a job.Applied, now time.Time)
 }
 
-// Scheduler keeps a planner up to date while another replica leads, and commits its decisions while this one does.
+// Scheduler keeps a planner up to date while another replica leads. While this replica leads, it commits the planner's
+// decisions.
 type Scheduler struct {
 	planner *planner.Planner // owned by Run
 	fed     bool             // owned by Run: the planner has received changes
@@ -53,7 +54,7 @@ type Scheduler struct {
 
 // leadRequest asks Run to lead for one term.
 type leadRequest struct {
-	ctx  context.Context // of the term
+	ctx  context.Context // the context of the term
 	term election.Term
 	over chan error // receives the reason why leading ended, once no decision is under way
 }
@@ -84,10 +85,10 @@ func (s *Scheduler) InvalidSchedules() map[string]error {
 }
 
 // Lead leads for term and returns the reason why it ended: ctx has ended, the store says that the term is over, or the wall
-// clock was set. It returns when no decision is under way any more.
+// clock was set. It returns after the store has answered all decisions.
 //
-// The feed must have everything that was in the store when the term was won. Lead may be called while Run runs, once at a
-// time.
+// Before the call, the feed must have everything that was in the store when this replica won the term. Lead may be called while
+// Run runs, once at a time.
 func (s *Scheduler) Lead(ctx context.Context, term election.Term) error {
 	r := leadRequest{ctx: ctx, term: term, over: make(chan error, 1)}
 	select {
@@ -100,10 +101,10 @@ func (s *Scheduler) Lead(ctx context.Context, term election.Term) error {
 	return <-r.over
 }
 
-// errStopped is why leading ends when Run does.
+// errStopped is the result of Lead if Run has ended.
 var errStopped = errors.New("scheduler stopped")
 
-// Run feeds the planner until ctx ends, and returns the cause. A Lead ends with it.
+// Run feeds the planner until ctx ends, and returns the cause. If a Lead is under way then, it ends too.
 func (s *Scheduler) Run(ctx context.Context) error {
 	defer close(s.stopped)
 	for {

@@ -65,7 +65,7 @@ type commit struct {
 type store struct {
 	mu     sync.Mutex
 	rev    int64
-	err    error // of every answer
+	err    error // the error in every answer
 	silent bool
 	sent   []commit
 }

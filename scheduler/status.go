@@ -27,8 +27,9 @@ type Status struct {
 // refusalAge is how long a refusal counts if no decision follows. A refused decision is normally repeated sooner.
 const refusalAge = 30 * time.Second
 
-// Behind returns how late a leader is at now: with a due decision, or with one that the store does not answer. If the store
-// refuses decisions, it returns for how long. It also grows while the loop is stuck. Zero means on time, or no term.
+// Behind returns how late the leader is at now: the largest of three durations. These are the delay of a decision that is due,
+// the age of the oldest decision without an answer, and the time for which the store has refused decisions. The result also
+// grows while the loop is stuck. Zero means that the leader is on time, or that there is no term.
 func (s Status) Behind(now time.Time) (late time.Duration) {
 	if s.Term == 0 {
 		return 0
@@ -48,7 +49,8 @@ func (s Status) Behind(now time.Time) (late time.Duration) {
 // refusals records since when the store has refused decisions.
 type refusals struct{ since, last time.Time }
 
-// record takes the error of an answer. Conflicts are normal, and a record that is too large concerns only its job.
+// record takes the error of an answer; nil means success. It ignores conflicts, which are normal, and records that are too
+// large, which concern only their job.
 func (r *refusals) record(err error, now time.Time) {
 	switch {
 	case err == nil:
@@ -77,8 +79,8 @@ func (f *flights) add(next *flight) {
 	}
 }
 
-// pending forgets the batches that are answered. It returns how many decisions are under way, and when the oldest of them was
-// sent; zero if there is none.
+// pending removes the batches whose decisions all have an answer. It returns how many decisions are under way, and when the
+// oldest of them was sent; zero if there is none.
 func (f *flights) pending() (n int, oldest time.Time) {
 	f.list = slices.DeleteFunc(f.list, func(f *flight) bool { return f.left == 0 })
 	for _, f := range f.list {

@@ -88,7 +88,7 @@ func TestBehind(t *testing.T) {
 	})
 }
 
-// If a leader's clock is set, it decides nothing: by a wrong clock, slots would be skipped or started for good.
+// A leader whose clock was set decides nothing. With a wrong clock it would skip or start slots, and could not undo that.
 func TestLeaderWhoseClockWasSetDecidesNothing(t *testing.T) {
 	for _, by := range []time.Duration{10 * time.Minute, -10 * time.Minute} {
 		run(t, func(t *testing.T, r *rig) {
@@ -113,7 +113,7 @@ func TestLeaderWhoseClockWasSetDecidesNothing(t *testing.T) {
 	}
 }
 
-// A slewed clock is correct.
+// The time of a slewed clock is correct, so the term continues.
 func TestSlewedClockEndsNoTerm(t *testing.T) {
 	run(t, func(t *testing.T, r *rig) {
 		end, ended := r.lead(7)
