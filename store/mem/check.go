@@ -41,8 +41,9 @@ func checkDelete(r *pb.DeleteRangeRequest) error {
 	return nil
 }
 
-// checkTxn checks shape and size. A nested transaction may use what is left
-// of the limit when its parent's longest list is taken off.
+// checkTxn checks the form of a transaction and its number of operations. A
+// nested transaction may have maxOps operations minus those of the longest list
+// of its parent.
 func checkTxn(r *pb.TxnRequest, maxOps int) error {
 	ops := max(len(r.Compare), len(r.Success), len(r.Failure))
 	if ops > maxOps {
@@ -77,10 +78,11 @@ func checkOp(op *pb.RequestOp, maxOps int) error {
 	return rpctypes.ErrGRPCKeyNotFound
 }
 
-// checkOverlap refuses a branch that could write a key twice, and returns
-// the keys it puts and the intervals it deletes. It is etcd's own algorithm
-// on etcd's own intervals, with the same gaps. A deletion passes if it follows
-// a put in an earlier nested transaction, or has no upper bound.
+// checkOverlap refuses a branch that could write a key twice. It returns the
+// keys that the branch puts and the intervals that it deletes. It uses etcd's
+// own algorithm and interval trees, so it misses the same two cases. One is a
+// deletion that follows a put in an earlier nested transaction. The other is a
+// deletion without an upper bound.
 func checkOverlap(branch []*pb.RequestOp) (puts map[string]bool, dels adt.IntervalTree, err error) {
 	dels = adt.NewIntervalTree()
 	for _, op := range branch {
@@ -114,7 +116,7 @@ func checkOverlap(branch []*pb.RequestOp) (puts map[string]bool, dels adt.Interv
 			puts[k] = true
 		}
 		for k := range putsElse {
-			// Only one of the two branches will be taken.
+			// etcd executes only one of the two branches.
 			if puts[k] && !putsThen[k] || dels.Intersects(adt.NewStringAffinePoint(k)) {
 				return nil, nil, rpctypes.ErrGRPCDuplicateKey
 			}
@@ -137,10 +139,10 @@ func checkOverlap(branch []*pb.RequestOp) (puts map[string]bool, dels adt.Interv
 	return puts, dels, nil
 }
 
-// checkSize refuses what would be too large an entry of etcd's log.
+// checkSize refuses a request whose entry in etcd's log would be too large.
 func checkSize(r *pb.InternalRaftRequest, limit int) error {
-	// etcd numbers its requests with the member's id in the upper bits, which
-	// makes the number nine bytes long more often than not.
+	// etcd gives each request a number with the member's id in the upper bits.
+	// The number usually takes nine bytes.
 	r.Header = &pb.RequestHeader{ID: 1 << 62}
 	if proto.Size(r) > limit {
 		return rpctypes.ErrGRPCRequestTooLarge
@@ -148,8 +150,8 @@ func checkSize(r *pb.InternalRaftRequest, limit int) error {
 	return nil
 }
 
-// readOnly reports whether a transaction holds only ranges. Any nested
-// transaction makes it one that writes.
+// readOnly reports whether a transaction has only range requests. A transaction
+// with a nested transaction counts as a write.
 func readOnly(r *pb.TxnRequest) bool {
 	for _, branch := range [][]*pb.RequestOp{r.Success, r.Failure} {
 		for _, op := range branch {
@@ -161,8 +163,8 @@ func readOnly(r *pb.TxnRequest) bool {
 	return true
 }
 
-// hasPut reports whether a transaction could put in any branch, which is what
-// a server out of space asks.
+// hasPut reports whether any branch of a transaction has a put. A server out of
+// space refuses such a transaction.
 func hasPut(r *pb.TxnRequest) bool {
 	for _, branch := range [][]*pb.RequestOp{r.Success, r.Failure} {
 		for _, op := range branch {

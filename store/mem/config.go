@@ -4,20 +4,21 @@ import "time"
 
 // Config holds a server's settings; the zero value is etcd's defaults.
 type Config struct {
-	// MinLeaseTTL is the shortest lease in seconds; a shorter wish is raised
-	// to it. 0 means 2, which a server with default election timeout has.
+	// MinLeaseTTL is the shortest lease in seconds. A shorter requested lease
+	// is extended to it. 0 means 2, the minimum of an etcd with the default
+	// election timeout.
 	MinLeaseTTL int64
-	// ExpiryInterval is the grid on which leases that have run out are
-	// revoked. 0 means 500 ms.
+	// ExpiryInterval is the time between two checks for expired leases, counted
+	// from the start of the server. 0 means 500 ms.
 	ExpiryInterval time.Duration
-	// ProgressInterval is the time between the notifications of an idle
-	// watch that asked for them. 0 means 10 min.
+	// ProgressInterval is the time between two progress notifications of an
+	// idle watch that requested them. 0 means 10 min.
 	ProgressInterval time.Duration
 	// MaxTxnOps limits the operations of a transaction. 0 means 128.
 	MaxTxnOps int
 	// MaxRequestBytes limits a request that writes. 0 means 1.5 MiB.
 	MaxRequestBytes int
-	// Faults is asked before every operation; nil means none goes wrong.
+	// Faults decides the fate of each operation; nil means that all succeed.
 	Faults Faults
 }
 

@@ -61,8 +61,8 @@ func (s *Server) ResumeWatches(c *clientv3.Client) {
 	}
 }
 
-// reconnect puts the link's watches where the client would begin them again.
-// The caller holds srv.mu.
+// reconnect resumes the link's watches at the revision from which the client
+// would watch again. The caller holds srv.mu.
 func (l *link) reconnect() {
 	if l.stalled || l.hole != nil {
 		return
@@ -85,8 +85,8 @@ func (s *Server) CompactWatches(c *clientv3.Client) {
 	}
 }
 
-// ExpireLease revokes a lease before its time, as a confused etcd leader
-// does. It returns rpctypes.ErrLeaseNotFound if there is none.
+// ExpireLease revokes a lease before its time, as a faulty etcd leader does. It
+// returns rpctypes.ErrLeaseNotFound if there is no such lease.
 func (s *Server) ExpireLease(id clientv3.LeaseID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +98,8 @@ func (s *Server) ExpireLease(id clientv3.LeaseID) error {
 	return nil
 }
 
-// ExtendLeases lets every lease run for its whole time to live plus extra
-// from now on, as a new etcd leader does.
+// ExtendLeases extends every lease. It then lasts for its whole time to live
+// plus extra, counted from now. A new etcd leader does the same.
 func (s *Server) ExtendLeases(extra time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

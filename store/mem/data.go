@@ -7,11 +7,12 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// data is the multi-version store: every key's history, and the log of all
-// changes in the order of their revisions, both since the last compaction.
+// data is the multi-version store. It has the history of every key, and the log
+// of all changes in the order of their revisions. Both begin at the last
+// compaction.
 type data struct {
-	rev       int64 // the last revision; 1 when nothing was ever written
-	compacted int64 // the revision last compacted; -1 when none was
+	rev       int64 // the last revision; 1 if nothing was ever written
+	compacted int64 // the last compacted revision; -1 if there is none
 	keys      index
 	log       []change
 	leases    leases
@@ -38,8 +39,8 @@ func (d *data) at(key string, rev int64) *mvccpb.KeyValue {
 	return nil
 }
 
-// before returns what a change replaced: key's value one revision earlier,
-// if that may still be read.
+// before returns the value that a change at rev replaced: the value of key at
+// the revision before. It returns nil if that revision is compacted.
 func (d *data) before(key string, rev int64) *mvccpb.KeyValue {
 	if rev-1 < d.compacted {
 		return nil
@@ -47,12 +48,12 @@ func (d *data) before(key string, rev int64) *mvccpb.KeyValue {
 	return d.at(key, rev-1)
 }
 
-// since returns the log from rev on.
+// since returns the changes at revision rev and later.
 func (d *data) since(rev int64) []change {
 	return d.log[sort.Search(len(d.log), func(i int) bool { return d.log[i].rev >= rev }):]
 }
 
-// compact forgets what only reads below rev could see.
+// compact removes the versions and changes that only reads below rev need.
 func (d *data) compact(rev int64) error {
 	switch {
 	case rev <= d.compacted:
@@ -64,19 +65,19 @@ func (d *data) compact(rev int64) error {
 	rest := d.since(rev + 1)
 	dropped := d.log[:len(d.log)-len(rest)]
 
-	// Only keys that changed up to rev since the last compaction have
-	// anything to drop, and the log names them.
+	// Only keys that changed up to rev since the last compaction have old
+	// versions. The log names these keys.
 	var kept []change
 	for _, c := range dropped {
 		if d.keys.get(c.rec.key) != c.rec {
-			continue // already gone
+			continue // the key is removed already
 		}
 		if c.rec.compact(rev) {
 			d.keys.remove(c.rec.key)
 		}
 	}
-	// A watch may still begin at rev itself. Of several changes of a key at
-	// rev only the last has survived.
+	// A watch may still begin at rev, so the changes at rev stay. Of several
+	// changes of one key at rev, only the last is left.
 	for _, c := range dropped {
 		if c.rev == rev && d.keys.get(c.rec.key) == c.rec && c.same(c.rec.versions[0]) {
 			kept = append(kept, c)
@@ -88,7 +89,8 @@ func (d *data) compact(rev int64) error {
 
 func (v version) same(w version) bool { return v.rev == w.rev && v.count == w.count }
 
-// write collects the changes of one transaction. Reads through it see them.
+// write collects the changes of one transaction. Reads through it see these
+// changes.
 type write struct {
 	*data
 	changes []change
@@ -123,7 +125,7 @@ func (w *write) put(key string, value []byte, leaseID int64) {
 	w.record(rec, v)
 }
 
-// delete removes the existing keys of a span and returns how many they were.
+// delete deletes the existing keys of a span and returns their number.
 func (w *write) delete(s span) int64 {
 	var found []*record
 	for r := range w.keys.within(s) {
@@ -144,7 +146,8 @@ func (w *write) record(r *record, v version) {
 	w.changes = append(w.changes, change{rec: r, version: v})
 }
 
-// commit makes the changes the next revision, if there are any.
+// commit stores the collected changes as the next revision. Without changes it
+// does nothing.
 func (w *write) commit() []change {
 	if len(w.changes) > 0 {
 		w.rev++

@@ -2,8 +2,8 @@ package mem
 
 import "time"
 
-// schedule makes sure that leases are looked at on the first grid point at
-// which one that ends at t has ended. The caller holds mu.
+// schedule sets the expiry timer for a lease that ends at t. The timer fires at
+// the first check at or after t. An earlier timer stays. The caller holds mu.
 func (s *Server) schedule(t time.Time) {
 	grid := s.cfg.ExpiryInterval
 	at := s.began.Add((t.Sub(s.began) + grid - 1) / grid * grid) //nolint:durationcheck // rounds up to the grid
@@ -14,8 +14,8 @@ func (s *Server) schedule(t time.Time) {
 		s.expiry.Stop()
 	}
 	s.wakes = at
-	// A timer and no goroutine: it has nothing to wait for in between, and
-	// what fires after Close finds the server closed.
+	// A timer is enough: no goroutine has to wait. If it fires after Close,
+	// expire does nothing.
 	s.expiry = time.AfterFunc(time.Until(at), s.expire)
 }
 

@@ -7,26 +7,25 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Faults decides the fate of operations. Before is called once for each that
-// reaches the server, by the goroutine that makes the call and without any
-// lock held, so it may call the Server's methods. It must be safe for
-// concurrent use.
+// Faults decides the fate of operations. The server calls Before once for each
+// operation that reaches it, in the goroutine of the call and without a lock.
+// So Before may call the Server's methods. It must be safe for concurrent use.
 type Faults interface {
 	Before(op Op) Verdict
 }
 
-// FaultFunc makes a function a Faults.
+// FaultFunc is a function that implements Faults.
 type FaultFunc func(op Op) Verdict
 
 // Before calls f.
 func (f FaultFunc) Before(op Op) Verdict { return f(op) }
 
-// Op is an operation about to happen.
+// Op is an operation that is about to happen.
 type Op struct {
 	N       int64            // its number on this server, from 1
-	Client  *clientv3.Client // who asks
+	Client  *clientv3.Client // the client that sent it
 	Kind    Kind
-	Request proto.Message // as the client would send it; not to be changed
+	Request proto.Message // as the client would send it; must not be changed
 }
 
 // Kind is what an operation does.
@@ -58,24 +57,24 @@ func (k Kind) String() string {
 
 // Verdict is an operation's fate; the zero value lets it happen.
 type Verdict struct {
-	// Delay passes before all else, unless the call's context ends first,
-	// in which case nothing happens.
+	// Delay is how long the server waits first. If the call's context ends
+	// meanwhile, nothing happens.
 	Delay  time.Duration
 	Action Action
-	// Err answers an operation that is not let through; nil is etcd's own
-	// "request timed out", which says nothing about what happened.
+	// Err is the answer to an operation that fails. nil means etcd's "request
+	// timed out", which leaves the outcome unknown.
 	Err error
-	// Hang gives no answer: the call returns when its context ends, with
-	// the context's error.
+	// Hang means that there is no answer: the call returns when its context
+	// ends, with the context's error.
 	Hang bool
-	// Ops and Wait say when a Late operation is applied: just before the
-	// n-th operation from here, or after a time, whichever comes first. If
-	// both are 0, Server.Release applies it.
+	// Ops and Wait say when the server applies a Late operation: just before
+	// the n-th next operation, where n is Ops, or after the time Wait. The
+	// earlier of the two counts. If both are 0, Server.Release applies it.
 	Ops  int64
 	Wait time.Duration
 }
 
-// Action is what becomes of an operation.
+// Action says whether the server applies an operation, and how it answers.
 type Action int
 
 // The actions.
@@ -88,12 +87,12 @@ const (
 
 // held is a Late operation that is not yet applied.
 type held struct {
-	due   int64 // the operation before which to apply; 0 waits for Release
+	due   int64 // number of the operation before which it is applied; 0: Ops was 0
 	timer *time.Timer
 	apply func()
 }
 
-// hold keeps an operation for later.
+// hold stores a Late operation. The server applies it later.
 func (s *Server) hold(n int64, v Verdict, apply func()) {
 	h := &held{apply: apply}
 	if v.Ops > 0 {
@@ -109,8 +108,8 @@ func (s *Server) hold(n int64, v Verdict, apply func()) {
 	}
 }
 
-// Release applies all operations that Late has kept back so far, in the
-// order in which they were made, and returns how many there were.
+// Release applies all operations that Late has delayed so far, in the order in
+// which they were made. It returns their number.
 func (s *Server) Release() int {
 	return s.applyHeld(func(*held) bool { return true })
 }

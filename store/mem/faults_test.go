@@ -29,8 +29,8 @@ func TestVerdicts(t *testing.T) {
 		verdict Verdict
 		err     error
 		took    time.Duration
-		now     string // the value at once
-		later   string // and after two more operations and an hour
+		now     string // the value right after the call
+		later   string // the value after two more operations and an hour
 	}{
 		{"proceed", Verdict{}, nil, 0, "v", "v"},
 		{"delay", Verdict{Delay: time.Second}, nil, time.Second, "v", "v"},

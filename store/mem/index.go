@@ -9,15 +9,16 @@ import (
 // pageSize is the number of records at which a page is split.
 const pageSize = 256
 
-// index holds records in the order of their keys, in pages small enough that
-// an insert moves little and big enough that there are few of them.
+// index holds records in the order of their keys, on pages. Pages are small, so
+// that an insert moves few records, but large enough that there are few pages.
 type index struct {
 	pages [][]*record // none is empty
 }
 
-// locate finds where key is, or belongs: the page and the place in it.
+// locate returns the page and the position of key. If key is missing, they are
+// where it must be inserted.
 func (x *index) locate(key string) (page, at int, found bool) {
-	// The last page that begins at or below key.
+	// Find the last page whose first key is less than or equal to key.
 	page = sort.Search(len(x.pages), func(i int) bool { return x.pages[i][0].key > key }) - 1
 	if page < 0 {
 		return 0, 0, false
@@ -36,7 +37,7 @@ func (x *index) get(key string) *record {
 	return x.pages[page][at]
 }
 
-// insert adds a record whose key is not there yet.
+// insert adds a record whose key is not in the index.
 func (x *index) insert(r *record) {
 	if len(x.pages) == 0 {
 		x.pages = append(x.pages, []*record{r})
@@ -53,7 +54,7 @@ func (x *index) insert(r *record) {
 	x.pages[page] = p
 }
 
-// remove takes the record of key out.
+// remove removes the record of key.
 func (x *index) remove(key string) {
 	page, at, found := x.locate(key)
 	if !found {
@@ -68,7 +69,7 @@ func (x *index) remove(key string) {
 }
 
 // within yields the records of a span in the order of their keys. The index
-// must not change meanwhile.
+// must not change during the iteration.
 func (x *index) within(s span) iter.Seq[*record] {
 	return func(yield func(*record) bool) {
 		if s.one {

@@ -16,12 +16,13 @@ type kv struct {
 	service kvClient
 }
 
-// Service is what requests are sent to, for those who make etcd's messages themselves.
+// Service returns the key-value service, for callers that build etcd's messages
+// themselves.
 func (k kv) Service() pb.KVClient { return k.service }
 
-// kvClient is a link as the key-value service.
+// kvClient implements the key-value service on a link.
 type kvClient struct {
-	pb.KVClient // refuses the rest: streamed ranges
+	pb.KVClient // refuses the other method: streamed ranges
 	l           *link
 }
 

@@ -10,10 +10,10 @@ import (
 // maxLeaseTTL is the longest lease etcd grants, in seconds.
 const maxLeaseTTL = 9_000_000_000
 
-// leases are the leases of a store and the keys that hang on them.
+// leases holds all leases of a store and the keys that are attached to them.
 type leases struct {
 	byID map[int64]*lease
-	last int64 // the last id given out
+	last int64 // the last id that add chose
 }
 
 type lease struct {
@@ -21,7 +21,7 @@ type lease struct {
 	ttl     int64 // seconds
 	expiry  time.Time
 	keys    map[string]bool
-	revoked chan struct{} // closed when the lease is gone
+	revoked chan struct{} // closed when the lease is revoked
 }
 
 func (l *lease) refresh(now time.Time, extra time.Duration) {
@@ -30,8 +30,9 @@ func (l *lease) refresh(now time.Time, extra time.Duration) {
 
 func (l *lease) expired(now time.Time) bool { return !now.Before(l.expiry) }
 
-// add grants a lease whose id is free; 0 means any. Ids are counted up from a number
-// as large as etcd's, so that keys made of them look alike.
+// add grants a lease with this id, which no other lease has; if id is 0, add
+// chooses one. Chosen ids count up from a number as large as etcd's ids, so
+// that keys made from them look alike.
 func (ls *leases) add(id, ttl int64) *lease {
 	for id == 0 {
 		ls.last++
@@ -56,14 +57,14 @@ func (ls *leases) detach(id int64, key string) {
 	}
 }
 
-// byExpiry lists the leases, the one that ends first first.
+// byExpiry lists the leases in the order of their expiry.
 func (ls *leases) byExpiry() []*lease {
 	return slices.SortedFunc(maps.Values(ls.byID), func(a, b *lease) int {
 		return cmp.Or(a.expiry.Compare(b.expiry), cmp.Compare(a.id, b.id))
 	})
 }
 
-// revoke deletes the lease's keys, in order, and the lease.
+// revoke deletes the lease's keys, in order, and then the lease.
 func (w *write) revoke(l *lease) {
 	for _, k := range slices.Sorted(maps.Keys(l.keys)) {
 		w.delete(span{key: k, one: true})

@@ -12,7 +12,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// leaseClient is a link as the lease service.
+// leaseClient implements the lease service on a link.
 type leaseClient struct{ l *link }
 
 func (c leaseClient) LeaseGrant(ctx context.Context, r *pb.LeaseGrantRequest, _ ...grpc.CallOption) (*pb.LeaseGrantResponse, error) {
@@ -35,14 +35,14 @@ func (c leaseClient) LeaseKeepAlive(ctx context.Context, _ ...grpc.CallOption) (
 	return &keepAliveStream{ctx: ctx, l: c.l, wake: make(chan struct{}, 1)}, nil
 }
 
-// keepAliveStream carries renewals. Send only queues and Recv does the work,
-// so the stream needs no goroutine. The renewals of a client that is cut off
-// arrive when it is healed, as over TCP.
+// keepAliveStream carries renewals. Send only queues a request and Recv does
+// the work, so the stream needs no goroutine. While a client is cut off, its
+// renewals wait; they arrive after Heal, as over TCP.
 type keepAliveStream struct {
 	grpc.ClientStream // nil: the client calls none of its other methods
 	ctx               context.Context
 	l                 *link
-	wake              chan struct{} // one slot: the queue has changed
+	wake              chan struct{} // one slot; holds a token if the queue has changed
 
 	mu     sync.Mutex
 	queue  []*pb.LeaseKeepAliveRequest
@@ -61,7 +61,7 @@ func (k *keepAliveStream) CloseSend() error {
 	return nil
 }
 
-// push queues a request; nil is the end.
+// push queues a request; nil means the end of the stream.
 func (k *keepAliveStream) push(r *pb.LeaseKeepAliveRequest) {
 	k.mu.Lock()
 	if r == nil {
@@ -104,8 +104,8 @@ func (k *keepAliveStream) renew(r *pb.LeaseKeepAliveRequest) (*pb.LeaseKeepAlive
 	op := Op{Kind: KeepAlive, Request: r}
 	resp, err := call(k.ctx, k.l, op, func() (*pb.LeaseKeepAliveResponse, error) { return k.l.srv.renew(k.ctx, k.l, r.ID) })
 	if err != nil {
-		// KeepAliveOnce tries again at once for as long as its context
-		// lasts; without a pause it would never let time pass.
+		// KeepAliveOnce tries again at once until its context ends. Without
+		// this pause, the clock of a bubble would stand still.
 		if err := k.l.sleep(k.ctx, time.Millisecond); err != nil {
 			return nil, err
 		}
@@ -152,7 +152,8 @@ func (s *Server) drop(l *lease) {
 	s.commit(w)
 }
 
-// renew prolongs a lease. If it has run out, the answer waits for its end.
+// renew extends a lease. If the lease has expired, the answer comes after its
+// revocation.
 func (s *Server) renew(ctx context.Context, k *link, id int64) (*pb.LeaseKeepAliveResponse, error) {
 	if err := s.lock(); err != nil {
 		return nil, err

@@ -12,24 +12,24 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// errClosing is what a closed client's calls return, as over gRPC.
+// errClosing is the error of the calls of a closed client, as over gRPC.
 var errClosing = status.Error(codes.Canceled, "grpc: the client connection is closing")
 
-// link is the way between one client and the server.
+// link is the connection between one client and the server.
 type link struct {
 	srv     *Server
 	client  *clientv3.Client
-	closing chan struct{}  // closed when the client's watcher is
-	running sync.WaitGroup // its watches
+	closing chan struct{}  // closed when the client's watcher is closed
+	running sync.WaitGroup // the goroutines of its watches
 
 	// Guarded by srv.mu.
 	closed  bool          // closing is closed
 	watches []*watch      // in the order of their creation
-	hole    chan struct{} // while the client is cut off; closed by Heal
-	stalled bool          // its watches get nothing
+	hole    chan struct{} // not nil while the client is cut off; closed by Heal
+	stalled bool          // its watches receive nothing
 }
 
-// alive fails once the call or the client is over.
+// alive returns an error if the call or the client has ended.
 func (l *link) alive(ctx context.Context) error {
 	if l.client.Ctx().Err() != nil {
 		return errClosing
@@ -37,7 +37,7 @@ func (l *link) alive(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// wait returns nil when c is closed or delivers.
+// wait returns nil when c is closed or delivers a value.
 func wait[T any](ctx context.Context, l *link, c <-chan T) error {
 	select {
 	case <-c:
@@ -49,7 +49,7 @@ func wait[T any](ctx context.Context, l *link, c <-chan T) error {
 	}
 }
 
-// sleep passes time, unless the call or the client ends.
+// sleep waits for d. It returns early if the call or the client ends.
 func (l *link) sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -92,7 +92,7 @@ func (l *link) reach(ctx context.Context, op *Op) (Verdict, error) {
 	return v, nil
 }
 
-// fail answers an operation that the verdict does not let through.
+// fail returns the answer to an operation that fails by the verdict.
 func (l *link) fail(ctx context.Context, v Verdict) error {
 	if v.Hang {
 		return wait(ctx, l, make(chan struct{}))
@@ -103,7 +103,7 @@ func (l *link) fail(ctx context.Context, v Verdict) error {
 	return rpctypes.ErrGRPCTimeout
 }
 
-// call makes one operation happen, or not, as the faults will have it.
+// call makes one operation succeed or fail, as the faults decide.
 func call[T any](ctx context.Context, l *link, op Op, apply func() (T, error)) (T, error) {
 	var none T
 	v, err := l.reach(ctx, &op)

@@ -11,8 +11,8 @@ import (
 	etcd "go.etcd.io/etcd/api/v3/version"
 )
 
-// noConn is a connection to a server that knows no method; the services we
-// do not have go through it.
+// noConn is a connection to a server without methods. It serves the calls of
+// services that mem does not have.
 type noConn struct{}
 
 func (noConn) Invoke(_ context.Context, method string, _, _ any, _ ...grpc.CallOption) error {
@@ -23,9 +23,10 @@ func (noConn) NewStream(_ context.Context, _ *grpc.StreamDesc, method string, _ 
 	return nil, status.Errorf(codes.Unimplemented, "mem: %s is not there", method)
 }
 
-// maintenanceClient is a link as the maintenance service: status and alarms.
+// maintenanceClient implements a part of the maintenance service on a link:
+// status and alarms.
 type maintenanceClient struct {
-	pb.MaintenanceClient // refuses the rest
+	pb.MaintenanceClient // refuses the other methods
 	l                    *link
 }
 
@@ -37,9 +38,10 @@ func (c maintenanceClient) Alarm(ctx context.Context, r *pb.AlarmRequest, _ ...g
 	return call(ctx, c.l, Op{Kind: Maintenance, Request: r}, func() (*pb.AlarmResponse, error) { return c.l.srv.alarm(r) })
 }
 
-// clusterClient is a link as the cluster service: a list of one member.
+// clusterClient implements a part of the cluster service on a link: a list of
+// one member.
 type clusterClient struct {
-	pb.ClusterClient // refuses the rest
+	pb.ClusterClient // refuses the other methods
 	l                *link
 }
 

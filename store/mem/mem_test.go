@@ -101,7 +101,7 @@ func TestSessionOfALostReplicaExpires(t *testing.T) {
 			return session, e
 		}
 		session, _ := campaign(a)
-		time.Sleep(time.Hour) // it is renewed
+		time.Sleep(time.Hour) // the client renews the lease meanwhile
 		cut := time.Now()
 		s.Cut(a)
 		done := make(chan time.Duration, 1)
@@ -200,8 +200,8 @@ func TestIndexKeepsOrder(t *testing.T) {
 	}
 }
 
-// BenchmarkGuardedTxn is one write in the manner of rota, into a store of
-// 100,000 keys that is compacted now and then.
+// BenchmarkGuardedTxn measures a guarded write like those of rota. The store
+// has 100,000 keys and is compacted at intervals.
 func BenchmarkGuardedTxn(b *testing.B) {
 	s := New(Config{})
 	defer s.Close()

@@ -11,8 +11,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// readRange answers a range request. Revision now is the present: that of
-// the store, or in a transaction that has written already, the next one.
+// readRange answers a range request. now is the present revision of the store.
+// In a transaction that has already written, it is the next revision.
 func (d *data) readRange(r *pb.RangeRequest, now int64) (*pb.RangeResponse, error) {
 	rev := r.Revision
 	switch {
@@ -41,9 +41,9 @@ func (d *data) readRange(r *pb.RangeRequest, now int64) (*pb.RangeResponse, erro
 	return resp, nil
 }
 
-// collect returns the pairs of a range by key, with one more than the limit
-// where filters and order leave the limit alone, and how many there are in
-// all.
+// collect returns the pairs of a range in the order of keys, and their total
+// number. If no filter or order needs all pairs, it returns at most one pair
+// more than the limit.
 func (d *data) collect(r *pb.RangeRequest, rev int64) (kvs []*mvccpb.KeyValue, count int64) {
 	limit := r.Limit
 	if !byKey(r.SortTarget, r.SortOrder) || r.MinModRevision != 0 || r.MaxModRevision != 0 ||
@@ -53,7 +53,7 @@ func (d *data) collect(r *pb.RangeRequest, rev int64) (kvs []*mvccpb.KeyValue, c
 	if limit > 0 && limit < math.MaxInt64 {
 		limit++
 	}
-	// Keys alone come from etcd's index, which knows no leases.
+	// etcd answers a request for keys only from its index, which has no leases.
 	indexOnly := r.KeysOnly && r.SortTarget != pb.RangeRequest_VALUE
 
 	for rec := range d.keys.within(spanOf(r.Key, r.RangeEnd)) {
@@ -95,8 +95,8 @@ func filter(kvs []*mvccpb.KeyValue, r *pb.RangeRequest) []*mvccpb.KeyValue {
 	return kept
 }
 
-// sorter orders pairs by one of etcd's targets. It goes through sort.Sort as
-// etcd does, so that ties come out in the same order.
+// sorter orders pairs by one of etcd's targets. It uses sort.Sort as etcd does,
+// so that equal pairs come in the same order.
 type sorter struct {
 	kvs    []*mvccpb.KeyValue
 	target pb.RangeRequest_SortTarget

@@ -35,9 +35,10 @@ func (r *record) at(rev int64) (version, bool) {
 	return version{}, false
 }
 
-// compact drops what nobody may read any more once rev is compacted: all
-// before the version current at rev, and that one too if it is an older
-// deletion. It reports whether nothing is left.
+// compact removes the versions that no read needs after a compaction at rev.
+// These are all versions before the one that is current at rev. If the current
+// one is a deletion before rev, compact removes it too. It reports whether no
+// version is left.
 func (r *record) compact(rev int64) (gone bool) {
 	first := 0
 	for first+1 < len(r.versions) && r.versions[first+1].rev <= rev {
@@ -50,13 +51,13 @@ func (r *record) compact(rev int64) (gone bool) {
 		return true
 	}
 	if first > 0 {
-		// A copy, so that the dropped values are really given back.
+		// A copy, so that the memory of the removed values is freed.
 		r.versions = append([]version(nil), r.versions[first:]...)
 	}
 	return false
 }
 
-// kv makes a copy of v for a client, who may do with it what he likes.
+// kv returns a copy of v, which the client may change.
 func (v version) kv(key string) *mvccpb.KeyValue {
 	if v.deleted() {
 		return &mvccpb.KeyValue{Key: []byte(key), ModRevision: v.rev}

@@ -11,7 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// The identity that response headers carry.
+// The ids in the headers of responses.
 const (
 	clusterID = 0x6d656d
 	memberID  = 1
@@ -21,21 +21,21 @@ const (
 // Server is one etcd in memory. Its methods are safe for concurrent use.
 type Server struct {
 	cfg   Config
-	began time.Time // the origin of the expiry grid
+	began time.Time // the checks for expired leases count from here
 
 	mu      sync.Mutex // never held while waiting
 	closed  bool
 	data    *data
-	term    uint64  // of its elections
+	term    uint64  // in the headers of responses; Elect raises it
 	links   []*link // in the order of their creation
-	ops     int64   // operations so far
+	ops     int64   // number of operations so far
 	held    []*held
 	noSpace bool
 	expiry  *time.Timer // revokes leases; nil while there is none to revoke
-	wakes   time.Time   // when expiry fires
+	wakes   time.Time   // the time at which expiry fires
 }
 
-// New makes an empty server at revision 1.
+// New returns an empty server at revision 1.
 func New(cfg Config) *Server {
 	return &Server{
 		cfg:   cfg.withDefaults(),
@@ -45,9 +45,9 @@ func New(cfg Config) *Server {
 	}
 }
 
-// Client makes a client of its own connection, so to speak: faults that are
-// about a client spare the others. Close it, or the server, to end it; its
-// calls then fail as those of a closed connection do.
+// Client returns a new client. Each client has its own link, so a fault of one
+// client does not affect the others. Close it, or the server, to end it. Its
+// calls then fail like those of a closed connection.
 func (s *Server) Client() *clientv3.Client {
 	c := clientv3.NewCtxClient(context.Background())
 	l := &link{srv: s, client: c, closing: make(chan struct{})}
@@ -65,8 +65,8 @@ func (s *Server) Client() *clientv3.Client {
 	return c
 }
 
-// Close ends all clients and waits for the goroutines of their watches. What
-// Late kept back is dropped.
+// Close ends all clients and waits for the goroutines of their watches. It
+// drops the operations that Late delayed.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -82,12 +82,12 @@ func (s *Server) Close() error {
 	links := slices.Clone(s.links)
 	s.mu.Unlock()
 	for _, l := range links {
-		_ = l.client.Close() // always context.Canceled
+		_ = l.client.Close() // the error is always context.Canceled
 	}
 	return nil
 }
 
-// Rev is the store's revision.
+// Rev returns the present revision of the store.
 func (s *Server) Rev() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,8 +101,8 @@ func (s *Server) Elect() {
 	s.term++
 }
 
-// header fills a response's header; without a revision it gets the present.
-// The caller holds mu.
+// header fills the header of a response. If it has no revision, header sets the
+// present one. The caller holds mu.
 func (s *Server) header(h *pb.ResponseHeader) *pb.ResponseHeader {
 	if h == nil {
 		h = &pb.ResponseHeader{}
@@ -114,7 +114,7 @@ func (s *Server) header(h *pb.ResponseHeader) *pb.ResponseHeader {
 	return h
 }
 
-// lock takes mu for an operation, unless the server is closed.
+// lock locks mu for an operation. It returns an error if the server is closed.
 func (s *Server) lock() error {
 	s.mu.Lock()
 	if s.closed {
@@ -124,7 +124,7 @@ func (s *Server) lock() error {
 	return nil
 }
 
-// commit ends a write and tells the watches. The caller holds mu.
+// commit commits a write and notifies the watches. The caller holds mu.
 func (s *Server) commit(w *write) {
 	if changes := w.commit(); len(changes) > 0 {
 		s.notify(changes)

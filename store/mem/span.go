@@ -5,11 +5,11 @@ type span struct {
 	key  string
 	end  string // exclusive; ignored if one or open
 	one  bool   // exactly key
-	open bool   // key and all above
+	open bool   // key and all greater keys
 }
 
-// spanOf reads etcd's notation: no end is one key, an end of "\x00" is no
-// upper bound.
+// spanOf parses etcd's notation: without an end, the span is one key; the end
+// "\x00" means that there is no upper bound.
 func spanOf(key, end []byte) span {
 	s := span{key: string(key), end: string(end)}
 	switch {
@@ -28,7 +28,7 @@ func (s span) contains(key string) bool {
 	return key >= s.key && s.below(key)
 }
 
-// below reports whether key is under the upper end.
+// below reports whether key is less than the upper bound.
 func (s span) below(key string) bool {
 	switch {
 	case s.one:

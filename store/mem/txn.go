@@ -9,9 +9,9 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// path is the way a transaction takes: which branch, and the paths of the
-// nested transactions in that branch, in order. Every comparison, nested or
-// not, is made before anything is written.
+// path is the result of the comparisons of a transaction: the chosen branch,
+// and the paths of the nested transactions in it, in order. All comparisons,
+// nested ones included, are made before the first write.
 type path struct {
 	succeeded bool
 	ops       []*pb.RequestOp
@@ -34,8 +34,9 @@ func (d *data) decide(r *pb.TxnRequest) *path {
 	return p
 }
 
-// holds reports whether a comparison is true of every key of its span; a span
-// without keys is compared as one with all revisions 0, and has no value.
+// holds reports whether a comparison is true of every key of its span. If no
+// key of the span exists, it compares a key with all revisions 0 and without a
+// value.
 func (d *data) holds(c *pb.Compare) bool {
 	any := false
 	for rec := range d.keys.within(spanOf(c.Key, c.RangeEnd)) {
@@ -81,8 +82,8 @@ func (v version) holds(c *pb.Compare) bool {
 	return true
 }
 
-// admit checks all that could fail on a path, so that nothing fails once the
-// first key is written.
+// admit makes all checks that a path can fail, so that no operation fails after
+// the first write.
 func (d *data) admit(p *path) error {
 	nested := p.nested
 	for _, op := range p.ops {
@@ -118,7 +119,7 @@ func (d *data) admitPut(r *pb.PutRequest) error {
 	return nil
 }
 
-// run carries out an admitted path.
+// run executes a path that admit has accepted.
 func (w *write) run(p *path) (*pb.TxnResponse, error) {
 	resp := &pb.TxnResponse{Header: &pb.ResponseHeader{}, Succeeded: p.succeeded}
 	nested := p.nested

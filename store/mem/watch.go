@@ -14,8 +14,8 @@ import (
 // batchRevs is how many revisions a watch that catches up gets at a time.
 const batchRevs = 1000
 
-// watch is one watch from creation to end. The server puts responses into
-// its queue, without bound; its goroutine hands them on.
+// watch is one watch from its creation to its end. The server adds responses to
+// its queue, without bound, and its goroutine delivers them.
 type watch struct {
 	l      *link
 	op     clientv3.Op
@@ -23,12 +23,12 @@ type watch struct {
 	stream string // watches of one stream share progress requests
 	ctx    context.Context
 	out    chan clientv3.WatchResponse // closed by run
-	wake   chan struct{}               // one slot: the queue has changed
+	wake   chan struct{}               // one slot; holds a token if the queue has changed
 
 	// Guarded by srv.mu.
 	queue  []clientv3.WatchResponse
-	next   int64 // the first revision whose events it still has to get
-	resume int64 // where the client would begin again after a broken connection
+	next   int64 // the first revision whose events are not queued yet
+	resume int64 // where the client would watch again after a broken connection
 	idle   bool  // no event since the last progress notification was due
 	ended  bool  // the queue's last response cancels the watch
 }
@@ -52,8 +52,8 @@ func (w *watch) cancel(r clientv3.WatchResponse) {
 	w.ended = true
 }
 
-// begin positions a new watch and queues what it has missed. The caller
-// holds srv.mu.
+// begin sets the first revision of a new watch, and queues the events that it
+// has missed. The caller holds srv.mu.
 func (w *watch) begin() {
 	s := w.l.srv
 	start := w.op.Rev()
@@ -71,7 +71,8 @@ func (w *watch) begin() {
 	w.idle = true
 	w.next, w.resume = start, start
 	if start == 0 {
-		// The client begins again at the revision of the creation, not after it.
+		// After a broken connection, the client watches again from the revision
+		// of the creation, not from the revision after it.
 		w.next, w.resume = s.data.rev+1, s.data.rev
 	}
 	w.catchUp()
@@ -140,7 +141,8 @@ func (w *watch) event(c change) *clientv3.Event {
 	return e
 }
 
-// deliver queues events, seen at revision rev. The caller holds srv.mu.
+// deliver queues events; the header of the response has revision rev. The
+// caller holds srv.mu.
 func (w *watch) deliver(events []*clientv3.Event, rev int64) {
 	if len(events) == 0 {
 		return
@@ -150,7 +152,7 @@ func (w *watch) deliver(events []*clientv3.Event, rev int64) {
 	w.push(clientv3.WatchResponse{Header: w.l.srv.header(&pb.ResponseHeader{Revision: rev}), Events: events})
 }
 
-// progress queues a notification that nothing is outstanding. The caller
+// progress queues a notification that the watch has every event. The caller
 // holds srv.mu.
 func (w *watch) progress() {
 	rev := w.l.srv.data.rev
@@ -158,19 +160,20 @@ func (w *watch) progress() {
 	w.push(clientv3.WatchResponse{Header: w.l.srv.header(nil)})
 }
 
-// synced reports whether the watch has got all that is; one that waits for a
-// future revision has not begun. The caller holds srv.mu.
+// synced reports whether the watch has every event. It is false while the watch
+// waits for a future revision. The caller holds srv.mu.
 func (w *watch) synced() bool {
 	d := w.l.srv.data
 	return !w.ended && !w.l.stalled && w.l.hole == nil && w.next > d.rev && w.op.Rev() <= d.rev
 }
 
-// notify gives a new revision's changes to the watches. The caller holds mu.
+// notify passes the changes of a new revision to the watches. The caller holds
+// mu.
 func (s *Server) notify(changes []change) {
 	rev := s.data.rev
 	for _, l := range s.links {
 		if l.stalled || l.hole != nil {
-			continue // they catch up later
+			continue // its watches catch up later
 		}
 		for _, w := range l.watches {
 			if w.ended || w.next > rev {
@@ -188,7 +191,7 @@ func (s *Server) notify(changes []change) {
 	}
 }
 
-// run hands the queue on until the watch, its context or its client ends.
+// run delivers the queue until the watch, its context or its client ends.
 func (w *watch) run() {
 	defer w.remove()
 	defer close(w.out)
@@ -229,12 +232,12 @@ func (w *watch) head() (r clientv3.WatchResponse, ok bool) {
 	return w.queue[0], true
 }
 
-// pop drops the head of the queue and reports whether it was the last one
-// ever.
+// pop removes the first response of the queue. It reports whether that was the
+// last response of the watch.
 func (w *watch) pop() bool {
 	w.l.srv.mu.Lock()
 	defer w.l.srv.mu.Unlock()
-	w.queue[0] = clientv3.WatchResponse{} // let go of its events
+	w.queue[0] = clientv3.WatchResponse{} // frees the memory of its events
 	if w.queue = w.queue[1:]; len(w.queue) == 0 {
 		w.queue = nil
 	}

@@ -13,7 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// watcher is a link as clientv3.Watcher.
+// watcher implements clientv3.Watcher on a link.
 type watcher struct{ *link }
 
 // Watch implements clientv3.Watcher.
@@ -39,8 +39,8 @@ func (l watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOptio
 		err = l.start(w)
 	}
 	if err != nil {
-		// As in etcd's client: the end of the caller or of the client just
-		// closes the channel, any other failure says so first.
+		// As in etcd's client: if the caller or the client has ended, the
+		// channel is just closed. Any other failure is delivered first.
 		if l.alive(ctx) == nil && !errors.Is(err, errClosing) {
 			w.out <- clientv3.WatchResponse{Header: &pb.ResponseHeader{}, Canceled: true, CancelReason: rpctypes.ErrorDesc(err)}
 		}
@@ -49,7 +49,7 @@ func (l watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOptio
 	return w.out
 }
 
-// start makes w one of the running watches.
+// start adds w to the running watches.
 func (l watcher) start(w *watch) error {
 	s := l.srv
 	if err := s.lock(); err != nil {
@@ -99,14 +99,15 @@ func (l watcher) Close() error {
 		close(l.closing)
 	}
 	if l.client.Ctx().Err() != nil {
-		s.links = slices.DeleteFunc(s.links, func(x *link) bool { return x == l.link }) // closed as a whole
+		s.links = slices.DeleteFunc(s.links, func(x *link) bool { return x == l.link }) // the whole client is closed
 	}
 	s.mu.Unlock()
 	l.running.Wait()
 	return nil
 }
 
-// streamOf tells apart the streams on which etcd's client would put watches.
+// streamOf returns a name of the stream on which etcd's client would put a
+// watch.
 func streamOf(ctx context.Context) string {
 	if md, ok := metadata.FromOutgoingContext(ctx); ok {
 		return fmt.Sprintf("%+v", map[string][]string(md))
@@ -114,7 +115,7 @@ func streamOf(ctx context.Context) string {
 	return ""
 }
 
-// createRequest is op as the client would send it.
+// createRequest returns the request that the client would send for op.
 func createRequest(op clientv3.Op) *pb.WatchCreateRequest {
 	r := &pb.WatchCreateRequest{
 		Key:            op.KeyBytes(),
