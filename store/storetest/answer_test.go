@@ -10,8 +10,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// answer writes a response, or its error, with all that a client can see and
-// that does not depend on which store it came from.
+// answer formats a response or its error. It includes everything that a client
+// can see, except values that differ between two equal stores.
 func (s *side) answer(r clientv3.OpResponse, err error) string {
 	switch {
 	case err != nil:

@@ -15,8 +15,8 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-// TestMemIsLikeEtcd makes the same random operations on both and compares
-// every answer, then every watch.
+// TestMemIsLikeEtcd makes the same random operations on mem and on etcd. It
+// compares every answer, and then every watch.
 func TestMemIsLikeEtcd(t *testing.T) {
 	t.Parallel()
 	etcd := inProcess(t, startEtcd(t))(t)
@@ -36,7 +36,7 @@ func TestMemIsLikeEtcd(t *testing.T) {
 			}
 		}
 		settle := func() {
-			// A watch must have begun before it can tell its progress.
+			// A watch can report its progress only after its first revision.
 			for fake.now() < g.furthest {
 				both(operation{name: "put filler", do: func(s *side) string {
 					return s.answer(s.Do(s.ctx, clientv3.OpPut(prefix+"filler", "")))
@@ -55,14 +55,15 @@ func TestMemIsLikeEtcd(t *testing.T) {
 	})
 }
 
-// prefix begins all keys of the differential test.
+// prefix is the beginning of all keys of the differential test.
 const prefix = "d/"
 
-// runs numbers the runs of the differential test.
+// runs counts the runs of the differential test.
 var runs atomic.Int64
 
-// side is one of the two stores in one run. Revisions and leases differ
-// between them, so both are named relative to the run's beginning.
+// side is one of the two stores in one run. Revisions and leases differ between
+// the stores. So operations count revisions from the start of the run, and name
+// leases by number.
 type side struct {
 	*clientv3.Client
 	t       *rapid.T
@@ -76,15 +77,15 @@ type side struct {
 
 func newSide(t *rapid.T, name string, c *clientv3.Client) *side {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	// A stream of watches for each run: etcd's client (3.7.3) may panic when a
-	// progress notification meets a watch of the same stream that just ends.
+	// Each run has its own stream of watches: etcd's client (3.7.3) may panic
+	// if a progress notification arrives while a watch of the same stream ends.
 	ctx = metadata.AppendToOutgoingContext(ctx, "run", fmt.Sprint(runs.Add(1)))
 	s := &side{Client: c, t: t, name: name, ctx: ctx, cancel: cancel}
 	if _, err := c.Delete(ctx, prefix, clientv3.WithPrefix()); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	// One revision above all that the run before has left or compacted, at
-	// which none of our keys changes.
+	// The base of this run is a revision above all revisions of the run before.
+	// No key under prefix changes at it.
 	resp, err := c.Put(ctx, "base", "")
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -95,13 +96,13 @@ func newSide(t *rapid.T, name string, c *clientv3.Client) *side {
 
 func (s *side) end() {
 	for _, id := range s.leases {
-		_, _ = s.Revoke(s.ctx, id) // may be gone
+		_, _ = s.Revoke(s.ctx, id) // the lease may be gone
 	}
 	s.cancel()
 }
 
-// rev makes a revision of this store from one relative to the beginning,
-// which is what generated operations contain; 0 stays 0.
+// rev converts a revision relative to the start of the run into one of this
+// store. Generated operations contain relative revisions. 0 stays 0.
 func (s *side) rev(n int64) int64 {
 	if n == 0 {
 		return 0
@@ -117,7 +118,7 @@ func (s *side) relative(rev int64) int64 {
 	return rev - s.base + 1
 }
 
-// now is the present revision, relative.
+// now returns the present revision, relative to the start of the run.
 func (s *side) now() int64 {
 	resp, err := s.Get(s.ctx, prefix)
 	if err != nil {
@@ -126,8 +127,8 @@ func (s *side) now() int64 {
 	return s.relative(resp.Header.Revision)
 }
 
-// lease returns the n-th lease granted, from 1; 0 is none, and what was
-// never granted is one that does not exist.
+// lease returns the n-th granted lease, counted from 1. 0 means no lease. If n
+// was not granted, it returns an id that does not exist.
 func (s *side) lease(n int) clientv3.LeaseID {
 	switch {
 	case n == 0:

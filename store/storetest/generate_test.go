@@ -10,11 +10,11 @@ import (
 
 func (o operation) String() string { return o.name }
 
-// generator draws operations that may depend on what happened before.
+// generator draws operations, which may depend on earlier operations.
 type generator struct {
 	*rapid.T
-	side     *side // where the past is looked up
-	furthest int64 // the last revision at which a watch begins
+	side     *side // the store with the earlier revisions and leases
+	furthest int64 // the highest revision at which a watch begins
 }
 
 func (g *generator) pick(label string, n int) int { return rapid.IntRange(0, n-1).Draw(g.T, label) }
@@ -45,7 +45,8 @@ func (g *generator) leaseIndex() int {
 	return rapid.IntRange(0, n).Draw(g.T, "lease")
 }
 
-// named is an operation, guard or option in words and, for each side, in fact.
+// named is an operation, a guard or an option: its text, and a function that
+// makes it for one side.
 type named[T any] struct {
 	name string
 	on   func(*side) T
@@ -73,14 +74,14 @@ func words[T any](list []named[T]) string {
 
 type opt = named[clientv3.OpOption]
 
-// extent draws how far a range reaches.
+// extent draws the options that make a range out of a key.
 func (g *generator) extent() []opt {
 	switch g.pick("extent", 5) {
 	case 0:
 		return []opt{constant("prefix", clientv3.WithPrefix())}
 	case 1:
-		// Not empty: in process etcd takes that for no end at all, over the
-		// network for no range.
+		// The end must not be empty: in process, etcd treats an empty end as no
+		// upper bound; over the network, as no range.
 		end := g.present()
 		return []opt{constant("to "+end, clientv3.WithRange(end))}
 	case 2:

@@ -23,7 +23,7 @@ var leaseClaims = []claim{
 		for _, k := range []string{"b", "a", "c"} {
 			s.put(k, "1", clientv3.WithLease(id))
 		}
-		s.put("c", "2") // no longer its key
+		s.put("c", "2") // the lease does not own the key any more
 		before := s.rev()
 		ttl := must(s.TimeToLive(s.ctx, id, clientv3.WithAttachedKeys()))(s)
 		s.want("ttl and keys", []any{ttl.TTL > 50, ttl.GrantedTTL, len(ttl.Keys)}, []any{true, 60, 2})
@@ -74,7 +74,7 @@ var leaseClaims = []claim{
 		ctx, cancel := context.WithCancel(s.ctx)
 		second := must(s.KeepAlive(ctx, id))(s)
 		cancel()
-		for range second { // closed by its own context
+		for range second { // its own context closes it
 		}
 		must(s.Revoke(s.ctx, id))(s)
 	}},

@@ -8,10 +8,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// operation is something to do on both sides.
+// operation is one step of the differential test, for both sides.
 type operation struct {
 	name    string
-	settles bool // the watches must have got all before it
+	settles bool // before it, every watch must have received all events
 	do      func(*side) string
 }
 
@@ -54,7 +54,7 @@ func (g *generator) put() named[clientv3.Op] {
 func (g *generator) delete() named[clientv3.Op] {
 	key, opts := g.key(), g.extent()
 	if key == "" {
-		opts = nil // with a range it would empty the whole store
+		opts = nil // an empty key with a range would delete the whole store
 	}
 	if g.one("prev") {
 		opts = append(opts, constant("prev", clientv3.WithPrevKV()))
@@ -126,7 +126,7 @@ func (g *generator) guard() named[clientv3.Cmp] {
 		}
 	default:
 		if sign != "=" {
-			sign = "!=" // the order of ids means nothing
+			sign = "!=" // the order of lease ids has no meaning
 		}
 		lease := g.leaseIndex()
 		name, make = fmt.Sprintf("lease %sL%d", sign, lease), func(s *side) clientv3.Cmp {
@@ -165,7 +165,7 @@ func (g *generator) txn(depth int) named[clientv3.Op] {
 	}
 }
 
-// plain makes a key-value operation a step of its own.
+// plain makes a key-value operation one step of the test.
 func plain(n named[clientv3.Op]) operation {
 	return operation{name: n.name, do: func(s *side) string { return s.answer(s.Do(s.ctx, n.on(s))) }}
 }

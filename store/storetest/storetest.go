@@ -11,14 +11,16 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Run holds a store to etcd's semantics as rota uses them. It asks open for
-// a client for each claim; all may be of one store, which nobody else may
-// write to or compact meanwhile. It takes some seconds, since leases expire in it.
+// Run checks that a store has the semantics of etcd that rota uses. It calls
+// open for a client for each claim. All clients may use the same store, but
+// meanwhile no other client may write to it or compact it. Run takes some
+// seconds, because leases expire in it.
 func Run(t *testing.T, open func(t *testing.T) *clientv3.Client) {
 	run(t, open, func(t *testing.T, f func(*testing.T)) { f(t) })
 }
 
-// run is Run with each claim within something, such as a bubble.
+// run is Run, but it calls within for each claim. within may, for example,
+// execute it in a bubble.
 func run(t *testing.T, open func(t *testing.T) *clientv3.Client, within func(*testing.T, func(*testing.T))) {
 	groups := []struct {
 		name   string
@@ -47,14 +49,14 @@ func run(t *testing.T, open func(t *testing.T) *clientv3.Client, within func(*te
 	}
 }
 
-// claim is something that is true of etcd.
+// claim is a statement that must be true of any etcd.
 type claim struct {
 	name  string
 	holds func(s *store)
 }
 
-// store is a client with the claim's own part of the key space, and calls
-// that must not fail.
+// store is a client for one claim. Its keys begin with the claim's prefix, and
+// its methods fail the test if a call fails.
 type store struct {
 	*testing.T
 	*clientv3.Client
@@ -64,7 +66,8 @@ type store struct {
 
 func (s *store) key(k string) string { return s.prefix + k }
 
-// must returns a call's result and ends the test if it failed.
+// must returns a function that returns the result of a call, or ends the test
+// if the call failed.
 func must[R any](r R, err error) func(s *store) R {
 	return func(s *store) R {
 		s.Helper()
@@ -100,7 +103,7 @@ func (s *store) grant(ttl int64) clientv3.LeaseID {
 	return must(s.Grant(s.ctx, ttl))(s).ID
 }
 
-// want compares in words.
+// want checks that two values have the same text.
 func (s *store) want(what string, got, want any) {
 	s.Helper()
 	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
@@ -108,7 +111,7 @@ func (s *store) want(what string, got, want any) {
 	}
 }
 
-// wantErr wants exactly the error that etcd's client gives.
+// wantErr checks that got is exactly the error that etcd's client gives.
 func (s *store) wantErr(what string, got, want error) {
 	s.Helper()
 	if !errors.Is(got, want) {
@@ -116,7 +119,7 @@ func (s *store) wantErr(what string, got, want error) {
 	}
 }
 
-// kvs writes key=value pairs without the claim's prefix.
+// kvs formats the pairs of a response as key=value, without the claim's prefix.
 func (s *store) kvs(r *clientv3.GetResponse) string {
 	var out []string
 	for _, kv := range r.Kvs {
@@ -140,7 +143,7 @@ func (s *store) next(w clientv3.WatchChan) clientv3.WatchResponse {
 	return clientv3.WatchResponse{}
 }
 
-// events writes the events of a response: + for a put, - for a deletion.
+// events formats the events of a response: + for a put, - for a deletion.
 func (s *store) events(r clientv3.WatchResponse) string {
 	var out []string
 	for _, e := range r.Events {

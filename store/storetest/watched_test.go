@@ -12,7 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// watched is a watch and what came of it.
+// watched is a watch with everything that it has received.
 type watched struct {
 	events clientv3.WatchChan
 	seen   []string
@@ -25,8 +25,8 @@ func (s *side) watch(key string, opts ...clientv3.OpOption) {
 	s.watches = append(s.watches, &watched{events: s.Watch(s.ctx, key, opts...)})
 }
 
-// settle reads all watches until each has reported that nothing up to the
-// present is outstanding, or has ended.
+// settle reads all watches until each has every event up to the present
+// revision, or has ended.
 func (s *side) settle() {
 	rev := s.rev(s.now())
 	for _, w := range s.watches {
@@ -46,7 +46,7 @@ func (s *side) settle() {
 	}
 }
 
-// take records a response.
+// take records a response of a watch.
 func (s *side) take(w *watched, r clientv3.WatchResponse, ok bool) {
 	if !ok {
 		w.seen, w.over = append(w.seen, "closed"), true
@@ -71,7 +71,7 @@ func (s *side) take(w *watched, r clientv3.WatchResponse, ok bool) {
 		}
 	}
 	if err := r.Err(); err != nil {
-		// How the end of a range without keys is worded is no promise.
+		// etcd may change the text of this error, so it is not compared.
 		if !strings.Contains(err.Error(), "range is empty") {
 			w.seen = append(w.seen, fmt.Sprintf("%v compacted %d canceled %v", errors.Unwrap(fmt.Errorf("%w", err)), s.relative(r.CompactRevision), r.Canceled))
 		}
