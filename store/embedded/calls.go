@@ -12,11 +12,11 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// callGuard gives the key-value calls of the in-process client what the gRPC
-// server gives to remote calls. No call is active when the database closes, and
-// later calls fail. (Without it, a serializable read of a closed member succeeds
-// from memory.) A call with clientv3.WithRequireLeader fails at once while there
-// is no leader.
+// callGuard treats the key-value calls of the in-process client as the gRPC
+// server treats remote calls. No call is active when the database closes, and
+// later calls fail. (Without it, a serializable read of a closed member
+// succeeds from memory.) A call with clientv3.WithRequireLeader fails at once
+// while there is no leader.
 type callGuard struct {
 	pb.KVClient
 	hasLeader func() bool

@@ -14,7 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// trio returns three members of one cluster, with half the default times.
+// trio returns three members of one cluster. Their heartbeat and election times
+// are half the defaults.
 func trio(t *testing.T) []Config {
 	t.Helper()
 	cfgs := make([]Config, 3)
@@ -159,7 +160,7 @@ func TestAMemberThatLostItsDataJoinsAgain(t *testing.T) {
 		t.Errorf("got member %x of %d, want a new member instead of %x, of 3", again.ID(), again.MemberCount(), lost.ID())
 	}
 	wantValue(t, again.Client(), "k", "1")
-	if err := servers[1].Close(); err != nil { // so the vote of the new member counts
+	if err := servers[1].Close(); err != nil { // now the vote of the new member is needed
 		t.Fatal(err)
 	}
 	put(t, rest, "k", "2")

@@ -30,11 +30,11 @@ const (
 	DefaultRetention  = 5 * time.Minute
 )
 
-// Numbers of commits in memory: those since the last raft snapshot, and those
-// before it. A member that was away catches up with the latter; if it was away
-// for longer, it gets the whole database. A commit of rota has up to a hundred
-// changes, so etcd's own numbers, 10,000 and 5,000, would need a gigabyte of
-// memory under load.
+// Numbers of commits that etcd keeps in memory: those since the last raft
+// snapshot, and catchUpCommits before it. A member that was away catches up
+// with the commits before the snapshot. If it was away for longer, it gets the
+// whole database. A commit of rota has up to a hundred changes, so etcd's own
+// numbers, 10,000 and 5,000, would need a gigabyte of memory under load.
 const (
 	DefaultSnapshotCount = 2_500
 	catchUpCommits       = 1_000

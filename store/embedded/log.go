@@ -38,9 +38,10 @@ func newLogCore(log hclog.Logger, dying func()) *logCore {
 	return &logCore{log: log, state: new(logState), dying: dying}
 }
 
-// Enabled accepts warnings at every level of the log, because one of them may be
-// the reason why the server stopped itself; hclog applies the level later. A log
-// without a level accepts nothing else: etcd would print every request for it.
+// Enabled accepts warnings at every level of the log, because one of them may
+// be the reason why the server stopped itself. hclog applies the level later.
+// If the log has no level, Enabled accepts only warnings and errors: otherwise
+// etcd would format every request for the log.
 func (c *logCore) Enabled(l zapcore.Level) bool {
 	level := c.log.GetLevel()
 	return l >= zapcore.WarnLevel || level != hclog.NoLevel && baseLevel(l) >= level
@@ -136,7 +137,8 @@ func aboutTime(msg string) bool {
 
 func isError(f zapcore.Field) bool { return f.Type == zapcore.ErrorType }
 
-// took returns the duration in a warning about slowness, which has one of several names.
+// took returns the duration in a warning about slowness. The name of its field
+// differs between warnings.
 func took(fields []zapcore.Field) time.Duration {
 	for _, f := range fields {
 		switch f.Key {

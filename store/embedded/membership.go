@@ -48,7 +48,8 @@ const (
 )
 
 var (
-	// ErrMembers says, wrapped, that the configured members differ from those of the cluster. A restart does not help.
+	// ErrMembers is wrapped by the error for configured members that differ from those of the cluster. A restart does
+	// not help.
 	ErrMembers = errors.New("the members of an embedded cluster are fixed at its first start")
 
 	errLost = errors.New("data is lost")
@@ -114,7 +115,7 @@ func (q query) askAll(ctx context.Context) (standing, []*membership.Member) {
 	return result, all
 }
 
-// standing returns the standing of this member by one entry of a list of members.
+// standing returns the standing of this member according to m, one entry of a list of members.
 func (q query) standing(m *membership.Member) standing {
 	switch {
 	case !slices.Contains(m.PeerURLs, q.self):

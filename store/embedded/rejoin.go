@@ -55,13 +55,15 @@ func (s *Server) added(ctx context.Context, e *embed.Config) (bool, error) {
 	return added, err
 }
 
-// lost returns the text of an error: which source knows this member, and what to do.
+// lost returns the text of an error. It says that knows, the source, has a record of this member, and what the operator
+// must do.
 func (s *Server) lost(knows string) string {
 	return fmt.Sprintf(lostData, s.cfg.Name, s.cfg.Dir, s.cfg.Peer, knows)
 }
 
-// servedAlone reports whether dir has the data of a cluster of one member. A new cluster of several members has no version before
-// its majority has started. If the data cannot be read, etcd reports that later.
+// servedAlone reports whether dir has the data of a cluster of one member that has served. Such data has a cluster
+// version; data of a new cluster of several members has none before a majority has started. If the data cannot be read,
+// etcd reports that later.
 func servedAlone(dir string) bool {
 	db, err := bolt.Open(datadir.ToBackendFileName(dir), 0, &bolt.Options{ReadOnly: true, Timeout: time.Second})
 	if err != nil {

@@ -54,8 +54,9 @@ func (s *Server) Client() *clientv3.Client { return s.client }
 // Endpoint returns the URL at which other clients reach this member.
 func (s *Server) Endpoint() string { return s.endpoint }
 
-// Done returns a channel that is closed when the member has ended: by Close, or by
-// itself, for example when it was removed from its cluster. Err then says which.
+// Done returns a channel that is closed when the member has ended: by Close, or
+// by itself, for example when it was removed from its cluster. Err tells the
+// two apart.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Err returns why the member ended by itself. It is nil while the member runs and

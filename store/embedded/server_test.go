@@ -99,7 +99,6 @@ func tryStart(t *testing.T, cfg Config) (*Server, error) {
 // eventually polls until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	// The poll has a deadline.
 	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not within the deadline: %s", what)

@@ -23,11 +23,11 @@ import (
 // patience is how long a member waits for the others before it logs that it waits.
 const patience = time.Second
 
-// Start starts a member and returns when it serves: it has joined its cluster and
-// knows a leader. At the first start of a cluster this takes until a majority of
-// its members has started, so ctx should bound it. If ctx ends first, Start stops
-// the member and returns. It is prompt, plus up to a second for each other
-// member that drops packets.
+// Start starts a member and returns when it serves: it has joined its cluster
+// and knows a leader. At the first start of a cluster this takes until a
+// majority of its members has started, so ctx should bound it. If ctx ends
+// first, Start stops the member and returns at once. Each other member that
+// drops packets may delay this by up to a second.
 //
 // After Start, ctx has no further effect. The caller must Close the Server.
 func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
