@@ -12,7 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-// TestAbandonedWriteIsNotResent: a run that was made, has ended and is forgotten would be made again.
+// TestAbandonedWriteIsNotResent checks that a write is not sent again after its caller gave up. Its run may have been
+// created, ended and been removed. Another sending would create the run again.
 func TestAbandonedWriteIsNotResent(t *testing.T) {
 	for name, first := range map[string]mem.Verdict{
 		"one that is applied, and not answered": {Action: mem.Lose, Hang: true},
@@ -37,13 +38,13 @@ func TestAbandonedWriteIsNotResent(t *testing.T) {
 				if was := value(t, c, key) != ""; was != (first.Action == mem.Lose) {
 					t.Fatalf("made: %t", was)
 				}
-				remove(t, c, key) // it has ended, and many others since
+				remove(t, c, key) // the run has ended, and history has removed it
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				if got := value(t, c, key); got != "" {
 					t.Errorf("made after its caller had given up: %s", got)
 				}
-				if _, err := s.Submit(t.Context(), *slot("j", 2)); err != nil { // the group goes on
+				if _, err := s.Submit(t.Context(), *slot("j", 2)); err != nil { // the group still sends writes
 					t.Error(err)
 				}
 			})
@@ -51,7 +52,7 @@ func TestAbandonedWriteIsNotResent(t *testing.T) {
 	}
 }
 
-// TestOtherWritesOfABatchAreResent: that the caller of one gives up is nothing to the others.
+// TestOtherWritesOfABatchAreResent checks that a batch is sent again without the write whose caller gave up.
 func TestOtherWritesOfABatchAreResent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left *write

@@ -14,7 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-// script is what happens to the writing transactions of one client, one after the other; later ones are let through.
+// script decides the fate of the writing transactions of one client, with one step for each. Later transactions
+// succeed.
 type script struct {
 	client atomic.Pointer[clientv3.Client]
 	steps  []func(op mem.Op) mem.Verdict
@@ -37,7 +38,7 @@ func (s *script) Before(op mem.Op) mem.Verdict {
 
 func strike(v mem.Verdict) func(mem.Op) mem.Verdict { return func(mem.Op) mem.Verdict { return v } }
 
-// scripted returns a store whose transactions suffer steps, and a client that suffers nothing.
+// scripted returns a store whose transactions meet the faults in steps, and a client without faults.
 func scripted(t *testing.T, steps ...func(mem.Op) mem.Verdict) (srv *mem.Server, s *Store, c *clientv3.Client) {
 	faults := &script{steps: steps}
 	srv = fake(t, faults)

@@ -11,8 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Snapshot reads every mirrored record and every event as of one revision. A key at which no record belongs comes as an
-// unreadable record without a kind.
+// Snapshot reads every mirrored record and every event as of one revision. If a key belongs to no kind of records, its
+// record comes without a kind and as unreadable.
 func (s *Store) Snapshot(ctx context.Context) (records []job.Change, rev int64, err error) {
 	kvs, rev, err := s.list(ctx, s.keys.All())
 	if err != nil {
@@ -30,8 +30,8 @@ func (s *Store) Snapshot(ctx context.Context) (records []job.Change, rev int64, 
 	return records, rev, nil
 }
 
-// Log reads every change up to a revision, from the oldest revision that is not compacted, those of one revision
-// together. from is that oldest revision: 1 if nothing was compacted.
+// Log reads every change up to revision upTo, from the oldest revision that etcd has not compacted. It returns the
+// changes of one revision together. from is that oldest revision: 1 if nothing was compacted.
 func (s *Store) Log(ctx context.Context, upTo int64) (from int64, log [][]job.Change, err error) {
 	from = 1
 	for {
@@ -44,7 +44,7 @@ func (s *Store) Log(ctx context.Context, upTo int64) (from int64, log [][]job.Ch
 	}
 }
 
-// compactedError carries the oldest revision of the log.
+// compactedError says that etcd has compacted the log. revision is the oldest revision that is left.
 type compactedError struct{ revision int64 }
 
 func (e *compactedError) Error() string {

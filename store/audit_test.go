@@ -6,7 +6,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// A report about a store names records by their keys, as etcdctl does.
+// A snapshot has the keys of its records as etcdctl prints them, because reports name records by their keys.
 func TestASnapshotNamesItsKeys(t *testing.T) {
 	c := fake(t, nil).Client()
 	s := open(t, c)

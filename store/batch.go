@@ -6,8 +6,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// The bounds of one request. etcd accepts 128 operations, counted along the deepest path: those of the request and
-// those of the largest transaction nested in it. It accepts 1.5 MiB, of which a part is left for the encoding.
+// The bounds of one request. etcd accepts 128 operations: those of the request plus those of the largest transaction
+// nested in it. It accepts 1.5 MiB. The bounds leave room for the encoding.
 const (
 	maxWrites = 100
 	maxOps    = 128
@@ -21,7 +21,7 @@ type batch struct {
 	orders orders
 	bytes  int
 	depth  int             // operations of the largest write
-	limits map[string]bool // that its writes give to runs
+	limits map[string]bool // names of the limits that its writes give to runs
 }
 
 // clashes reports whether w gives a run a limit that another write of the batch gives to another run. Fencing tokens
@@ -51,8 +51,9 @@ func (b *batch) add(w *write) bool {
 	return true
 }
 
-// removeAbandoned removes and returns the writes whose callers gave up. Sent again, they might create a run a second
-// time: the run of an earlier sending may have ended and been removed by then.
+// removeAbandoned removes and returns the writes whose callers gave up. Such a write must not be sent again: an earlier
+// sending may have created a run, and the run may have ended and been removed since. The write would create it a second
+// time.
 func (b *batch) removeAbandoned() (gone []*write) {
 	if !slices.ContainsFunc(b.writes, (*write).isAbandoned) {
 		return nil

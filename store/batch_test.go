@@ -16,7 +16,7 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-// limits is a fault that never strikes: it checks what is sent.
+// limits returns a fault function that causes no fault. It checks the size of each request.
 func limits(t *testing.T) mem.FaultFunc {
 	return func(op mem.Op) mem.Verdict {
 		if op.Kind != mem.Txn {
@@ -51,7 +51,7 @@ func TestRequestsStayWithinTheLimitsOfEtcd(t *testing.T) {
 	c := fake(t, limits(t)).Client()
 	s, term := open(t, c), reign(t, c, "a")
 	var ds []job.Decision
-	for n := range 300 { // each to a worker of its own
+	for n := range 300 { // each for a worker of its own
 		ds = append(ds, fire(given(slot(fmt.Sprint("worker", n), 1), fmt.Sprint("w", n)), 0))
 	}
 	var first []job.Decision
@@ -61,7 +61,7 @@ func TestRequestsStayWithinTheLimitsOfEtcd(t *testing.T) {
 		}
 	}
 	old := commit(t, s, term, first...)
-	for n := range 30 { // with as many removals as may be
+	for n := range 30 { // with as many deletions as one decision may have
 		name := fmt.Sprint("drop", n)
 		d := fire(given(slot(name, 100), fmt.Sprint("w", n)), 0)
 		d.Event = &job.Event{ID: "e", Job: name}
@@ -72,7 +72,7 @@ func TestRequestsStayWithinTheLimitsOfEtcd(t *testing.T) {
 		}
 		ds = append(ds, d)
 	}
-	for n := range 20 { // as large as may be, and full of what HTML escapes
+	for n := range 20 { // as large as a run may be, and full of characters that HTML escapes
 		r := slot(fmt.Sprint("large", n), 1)
 		r.Payload = []byte(`"` + strings.Repeat("<&>", 160<<10) + `"`)
 		ds = append(ds, fire(given(r, "w0"), 0))

@@ -68,7 +68,7 @@ func decode(kind Kind, name string, value []byte, rev int64) job.Change {
 	return c
 }
 
-// decodeKV is decode for a whole key. It also refuses a record that is not on a lease although its kind always is.
+// decodeKV is decode for a whole key. If all records of a kind are on a lease, it also refuses one without a lease.
 func decodeKV(kind Kind, name string, kv *mvccpb.KeyValue) job.Change {
 	c := decode(kind, name, kv.Value, kv.ModRevision)
 	if c.Bad == nil && kv.Lease == 0 && familyOf(kind).leased {
@@ -77,7 +77,7 @@ func decodeKV(kind Kind, name string, kv *mvccpb.KeyValue) job.Change {
 	return c
 }
 
-// decoder returns the decode of a family whose records are of type T. check checks a record, and sets its revision.
+// decoder returns the function family.decode for records of type T. check checks a record and sets its revision.
 func decoder[T any](check func(v *T, name string, rev int64) error) func(string, []byte, int64) (any, error) {
 	return func(name string, value []byte, rev int64) (any, error) {
 		if err := checkSize(value); err != nil {
@@ -126,8 +126,8 @@ func read[T any](value []byte) (*T, error) {
 	return v, nil
 }
 
-// decodeJob is decoder for definitions. Definitions share memory for what most of them have in common: ParseJSON does so for the
-// spec.
+// decodeJob is decoder for definitions. Definitions share memory for values that most of them have. ParseJSON does this
+// for the spec.
 func decodeJob(name string, value []byte, rev int64) (any, error) {
 	if err := checkSize(value); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Commit writes a leader's decisions, each all or nothing. It calls done once for each, from any goroutine, with its
-// index. ctx must be the term's context.
+// Commit writes a leader's decisions. It writes each decision completely or not at all. It calls done once for each
+// decision, with its index, from any goroutine. ctx must be the term's context.
 //
 // Applied.Err is nil, job.ErrConflict (Applied then has the present records), or another definite refusal. It wraps the
 // cause of ctx if the outcome or the present records are unknown. election.ErrTermLost means that nothing of this term

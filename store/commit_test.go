@@ -82,7 +82,7 @@ func TestAStaleDecisionFailsAlone(t *testing.T) {
 	})
 }
 
-// An undecided slot is decided together with the present cursor, or not at all.
+// A decision creates the run of a slot only together with a move of the present cursor.
 func TestARunIsCreatedOnlyWithItsCursor(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
@@ -113,7 +113,7 @@ func TestARunIsCreatedOnlyWithItsCursor(t *testing.T) {
 	})
 }
 
-// A leader that has not heard of a pause of all jobs, or of its end, arms nothing.
+// A leader that does not know yet that all jobs were paused or resumed arms no run.
 func TestPauseOfAllJobsRefusesStaleDecisions(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {

@@ -51,8 +51,8 @@ func (r *reached) get() int64 {
 type Counts struct {
 	Transactions int64 // requests sent to etcd, repeats included
 	Writes       int64 // changes that took effect
-	Puts         int64 // keys that they put or deleted, orders included
-	Bytes        int64 // of these keys and their values
+	Puts         int64 // keys that these changes put or deleted, orders included
+	Bytes        int64 // size of these keys and their values
 	Conflicts    int64 // changes refused because a record had changed
 	Fenced       int64 // changes refused because the term had ended
 	Relists      int64 // times that a watch was replaced

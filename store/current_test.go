@@ -89,7 +89,7 @@ func (r *countedReads) Get(ctx context.Context, key string, opts ...clientv3.OpO
 	return resp, err
 }
 
-// slowWatches is a watcher that does something before it opens a watch.
+// slowWatches is a watcher that calls before whenever it opens a watch.
 type slowWatches struct {
 	clientv3.Watcher
 	before func()
@@ -106,7 +106,7 @@ func TestRevisionIsReachedWhenEverythingUpToItIsIn(t *testing.T) {
 		const n = 3500 // more than etcd sends in one response to a watch that has to catch up
 		w := open(t, c)
 		term := reign(t, c, "a")
-		own := clientv3.NewCtxClient(context.Background()) // between list and watch, a lot happens
+		own := clientv3.NewCtxClient(context.Background()) // many changes happen between its list and its watch
 		own.KV, own.Lease = c.KV, c.Lease
 		var rev atomic.Int64
 		own.Watcher = slowWatches{c.Watcher, func() {

@@ -9,8 +9,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// PutJob creates or replaces a definition: j.Rev is the revision that it replaces, zero if there must be none. The error is
-// job.ErrConflict if the record is at another revision. j comes back with its new revision.
+// PutJob creates or replaces a definition. j.Rev is the revision that it replaces; zero means that the job must not
+// exist. If the record is at another revision, the error is job.ErrConflict. PutJob returns j with its new revision.
 func (s *Store) PutJob(ctx context.Context, j job.Job) (job.Job, error) {
 	err := s.put(ctx, KindJobs, j.Name, &j, &j.Op, &j.Rev)
 	return j, err
@@ -59,7 +59,8 @@ func (s *Store) PutGate(ctx context.Context, g job.Gate) (job.Gate, error) {
 	return g, err
 }
 
-// Gate reads the cluster-wide pause; the zero Gate if it was never written. Unreadable as Job.
+// Gate reads the cluster-wide pause. It returns the zero Gate if no pause was ever written. If the record is unreadable,
+// it returns the same error as Job.
 func (s *Store) Gate(ctx context.Context) (job.Gate, error) {
 	g, rev, err := get[job.Gate](ctx, s, KindGate, "")
 	switch {
@@ -77,7 +78,8 @@ func (s *Store) PutFiles(ctx context.Context, f job.Files) (job.Files, error) {
 	return f, err
 }
 
-// Files reads which job files are in force; the zero Files if none ever were. Unreadable as Job.
+// Files reads which job files are in force. It returns the zero Files if none ever were. If the record is unreadable,
+// it returns the same error as Job.
 func (s *Store) Files(ctx context.Context) (job.Files, error) {
 	f, rev, err := get[job.Files](ctx, s, KindFiles, "")
 	switch {
@@ -101,8 +103,8 @@ func (s *Store) Replica(ctx context.Context, name string) (job.Replica, error) {
 	return r, err
 }
 
-// put creates or replaces a record: v points to it. It replaces revision *rev, zero if there must be none. *op and *rev are fields
-// of v; put sets both.
+// put creates or replaces the record that v points to. *rev is the revision that it replaces; zero means that the
+// record must not exist. op and rev point to fields of v, and put sets both.
 func (s *Store) put(ctx context.Context, kind Kind, name string, v any, op *string, rev *int64) error {
 	w := s.writeOf(kind, name)
 	*op = w.id

@@ -5,9 +5,9 @@
 //
 // # Guarantees
 //
-// Every change is one transaction. It compares (a) what entitles the writer: the leader's term, or the fencing token of
-// an attempt, and (b) the revision, or the absence, of each record that it replaces. Without (b), a leader's own late
-// write could overwrite a newer one.
+// Every change is one transaction with two comparisons. The first proves the right of the writer: it compares the
+// leader's term, or the fencing token of an attempt. The second compares the revision, or the absence, of each record
+// that the change replaces. Without it, a leader's own late write could overwrite a newer one.
 //
 // If etcd returns an error that is not a refusal, the write may take place now or later, and a read does not settle
 // that. So the store sends the same guarded transaction again until the answer is definite. Each record carries the id

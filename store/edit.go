@@ -7,12 +7,13 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Edit changes one record by compare-and-set: it reads the record, changes it and writes it back. If another writer changed the
-// record in between (write returns job.ErrConflict), Edit reads again and repeats. It returns the record that it wrote. If
-// change reports no change, Edit writes nothing and returns the record that it read.
+// Edit changes one record by compare-and-set: it reads the record, changes it and writes it back. If another writer
+// changed the record in between (write returns job.ErrConflict), Edit reads again and repeats. It returns the record
+// that it wrote. If change reports no change, Edit writes nothing and returns the record that it read.
 //
-// Errors of read, of change, and any other error of write end the edit and come back unwrapped. So read also enforces a revision
-// that the caller named: it returns job.ErrConflict itself if the record is at another one.
+// Every other error ends the edit, and Edit returns it unwrapped. An error of read always ends the edit, even
+// job.ErrConflict. So read can enforce a revision that the caller named: it returns job.ErrConflict if the record is at
+// another revision.
 //
 // A removal is an edit as well: change reports whether there is something to remove, and write removes it.
 func Edit[T any](
@@ -44,8 +45,8 @@ func Edit[T any](
 	}
 }
 
-// KnownFirst returns a read for Edit whose first call returns known, such as a mirror's record, and asks nobody. Later calls
-// use read.
+// KnownFirst returns a read function for Edit. Its first call returns known, such as the record of a mirror, without a
+// request to etcd. Later calls use read.
 func KnownFirst[T any](known T, read func(context.Context) (T, error)) func(context.Context) (T, error) {
 	used := false
 	return func(ctx context.Context) (T, error) {

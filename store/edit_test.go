@@ -9,7 +9,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// register is a record in memory with compare-and-set. Each entry of races is written by another client before a write of ours.
+// register is a record in memory with compare-and-set. Before each write of ours, another client writes the next entry
+// of races.
 type register struct {
 	gate  job.Gate
 	races []job.Gate

@@ -58,9 +58,9 @@ func (s Observation) After(before Observation) error {
 	return nil
 }
 
-// rewound reports whether the cursor of both observations was written earlier than before. The revision of a restored
-// store soon grows past its earlier value, because clients write to it. The revision of one key falls only when a store
-// is restored.
+// rewound reports whether the cursor of the same job was written at a lower revision than before. The revision of a
+// restored store soon grows past its earlier value, because clients write to it. The revision of one key falls only
+// when a store is restored.
 func (s Observation) rewound(before Observation) bool {
 	return s.Job == before.Job && s.Cursor > 0 && s.Cursor < before.Cursor
 }
@@ -76,7 +76,7 @@ func (e *RestoredError) Remember() Observation {
 	return before
 }
 
-// era is the record that counts the eras.
+// era is the record that counts how often a restored store was accepted.
 type era struct {
 	Era int64     `json:"era"`
 	At  time.Time `json:"at"`

@@ -11,7 +11,7 @@ func TestObservationAfterAnother(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		now  Observation
-		want string // "": it follows
+		want string // part of the error; "": it is a later state
 	}{
 		{"it has come further", Observation{Cluster: "a", Era: 1, Revision: 101}, ""},
 		{"nothing has happened", before, ""},
@@ -53,7 +53,8 @@ func TestObservationAfterAnother(t *testing.T) {
 	}
 }
 
-// A proven restore is remembered, because later revisions hide it. A hand-written record or a wrong address can be corrected.
+// A proven restore is remembered, because later revisions hide it. Unreadable records and other clusters are not
+// remembered, because an operator can correct them.
 func TestRestoredStoreIsRemembered(t *testing.T) {
 	before := Observation{Cluster: "a", Era: 1, Revision: 100, Job: "j", Cursor: 90}
 	for name, tc := range map[string]struct {

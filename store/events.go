@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Record creates an event. An event of the same job and id is this one, so Record does not change it.
+// Record creates an event. If the job has an event with this id, it is the same event, and Record does nothing.
 func (s *Store) Record(ctx context.Context, e job.Event) error {
 	key := s.keys.event(e.Job, e.ID)
 	w := &write{lane: key}

@@ -51,12 +51,12 @@ func (s *Store) appliedAt(ctx context.Context, w *write, since int64) (rev int64
 	ctx, cancel := context.WithTimeout(s.ownStream(ctx), tryTimeout)
 	defer cancel()
 	key := w.probe[0]
-	before, err := s.client.Get(ctx, key, clientv3.WithRev(max(since, 1)), clientv3.WithKeysOnly()) // 1: of an empty etcd
+	before, err := s.client.Get(ctx, key, clientv3.WithRev(max(since, 1)), clientv3.WithKeysOnly()) // 1: for an empty etcd
 	if err != nil {
 		return 0, err
 	}
 	if at := modRevision(before.Kvs); at != w.guards[0].GetModRevision() {
-		return 0, nil // the guards failed already then, and there may be no later change to wait for
+		return 0, nil // the guards failed at since already, and a later change may never come
 	}
 	first, err := s.firstChange(ctx, key, since)
 	switch {

@@ -11,11 +11,11 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-// A client that changes a definition learns whether the change took place, even if a sending was not answered and another client
-// changed the definition before the next one.
+// A client that changes a definition learns whether the change took place. This holds even if a sending was not
+// answered and another client changed the definition before the next sending.
 func TestOutcomeAfterALaterChange(t *testing.T) {
 	lose, refuse := mem.Verdict{Action: mem.Lose}, mem.Verdict{Action: mem.Refuse}
-	type others func(t *testing.T, s *Store, c *clientv3.Client) // change the record in between
+	type others func(t *testing.T, s *Store, c *clientv3.Client) // change the record between two sendings
 	replace := func(t *testing.T, s *Store, _ *clientv3.Client) {
 		j, err := s.Job(t.Context(), "j")
 		if errors.Is(err, job.ErrNotFound) {
@@ -50,11 +50,11 @@ func TestOutcomeAfterALaterChange(t *testing.T) {
 	const conflict, unknown = -1, -2
 	for _, test := range []struct {
 		name   string
-		exists bool // the definition, before
+		exists bool // the definition exists before the change
 		first  mem.Verdict
 		others []others
 		change func(ctx context.Context, s *Store, j job.Job) (job.Job, error)
-		want   int64 // revisions after that of the definition, or why not
+		want   int64 // the revision of the change minus that of the definition; or conflict or unknown
 	}{
 		{"replaced, and others replaced that", true, lose, []others{replace}, putting, 1},
 		{"replaced, and others replaced and removed that", true, lose, []others{replace, remove}, putting, 1},

@@ -17,8 +17,8 @@ type Feed struct {
 	ready   chan struct{} // holds a token while changes is not empty
 }
 
-// Feed returns a new feed of all records that exist, and then of what changes. It buffers without bound, so its reader must keep
-// reading until Unfeed.
+// Feed returns a new feed. It delivers all records that exist, and then every change. It buffers without bound, so its
+// reader must keep reading until Unfeed.
 func (m *Mirror) Feed() *Feed {
 	f := &Feed{mirror: m, ready: make(chan struct{}, 1)}
 	m.mu.Lock()
@@ -35,8 +35,8 @@ func (m *Mirror) Feed() *Feed {
 	return f
 }
 
-// Tail returns a feed of what changes after the revision that it also returns, events included. Its reader must keep reading until
-// Unfeed.
+// Tail returns a feed and a revision. The feed delivers every change after this revision, events included. Its reader
+// must keep reading until Unfeed.
 func (m *Mirror) Tail() (*Feed, int64) {
 	f := &Feed{mirror: m, tail: true, ready: make(chan struct{}, 1)}
 	m.mu.Lock()
@@ -65,7 +65,7 @@ func (f *Feed) add(changes []job.Change) {
 		return
 	}
 	f.mu.Lock()
-	if f.changes == nil { // saves a copy of the long list at the start
+	if f.changes == nil { // avoids a copy of the long first list
 		f.changes = slices.Clip(changes)
 	} else {
 		f.changes = append(f.changes, changes...)
@@ -80,8 +80,8 @@ func (f *Feed) add(changes []job.Change) {
 // Ready returns a channel that receives a value when Take has changes to return.
 func (f *Feed) Ready() <-chan struct{} { return f.ready }
 
-// Heard returns an instant; everything that the store held then has been taken, or is in the next Take. It is zero if there is no
-// such instant.
+// Heard returns an instant. Every record that the store held at this instant was in an earlier Take, or is in the next
+// one. It is zero before the first list.
 func (f *Feed) Heard() time.Time {
 	_, heard := f.mirror.Current()
 	return heard

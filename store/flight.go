@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// sendAll sends b, if it is not nil, and then what has gathered meanwhile, until nothing is left.
+// sendAll sends b, unless b is nil. Then it sends the writes that were queued meanwhile, until none is left.
 func (g *group) sendAll(b *batch) {
 	if b == nil {
 		b = g.next()
@@ -52,7 +52,7 @@ func (g *group) send(b *batch) {
 	switch {
 	case isCode(err, rpctypes.ErrNoSpace):
 		g.full(b)
-	case err != nil && len(b.writes) > 1 && g.ctx.Err() == nil: // one of them caused it
+	case err != nil && len(b.writes) > 1 && g.ctx.Err() == nil: // one of the writes caused the error
 		for _, w := range b.writes {
 			alone := &batch{}
 			alone.add(w)
@@ -87,7 +87,7 @@ func (g *group) complete(b *batch, resp *pb.TxnResponse) {
 		case w.open:
 			return &written{err: fmt.Errorf("outcome unknown: %w", err)}
 		}
-		// Not job.ErrConflict, which without records would mean that they are gone.
+		// Do not return job.ErrConflict: without records, it means that the records do not exist.
 		return &written{err: fmt.Errorf("refused, and the present records are unknown: %w", err)}
 	})
 }
@@ -134,7 +134,7 @@ func (g *group) full(b *batch) {
 		}
 		deletes.add(w)
 	}
-	if len(puts.writes)+stripped == 0 { // etcd should have accepted it
+	if len(puts.writes)+stripped == 0 { // etcd should have accepted these deletions
 		g.finish(b, func(int, *write) *written { return &written{err: job.ErrFull} })
 		return
 	}
@@ -145,7 +145,8 @@ func (g *group) full(b *batch) {
 }
 
 // readWhenFull returns the result of a write that etcd refused for lack of space. The write may have taken place: etcd
-// may apply the one that raises the alarm, and then refuse it. An earlier unanswered sending keeps the outcome unknown.
+// may apply the write that raises the alarm, and refuse it afterwards. An earlier unanswered sending keeps the outcome
+// unknown.
 func (g *group) readWhenFull(w *write) *written {
 	full := job.ErrFull
 	if w.open {

@@ -22,7 +22,7 @@ const (
 	burst    = 8
 )
 
-// yieldEvery: one request in so many takes the writes that are not urgent first.
+// Each request whose number is a multiple of yieldEvery takes the writes that are not urgent first.
 const yieldEvery = 4
 
 // group commits writes together: writes that are ready at the same time share a transaction. While fewer than maxInFlight
@@ -63,7 +63,7 @@ func (g *group) enqueue(ws ...*write) {
 	for _, w := range ws {
 		g.pushLocked(w)
 	}
-	var late []*batch // the store is closed
+	var late []*batch // batches that cannot be sent, because the store is closed
 	for g.inFlight < maxInFlight && g.readyLocked() > 0 {
 		var b *batch // nil: the sender takes one when its turn comes
 		if g.waitLocked() <= 0 {

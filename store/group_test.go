@@ -77,7 +77,7 @@ func TestWritesGatherUnderLoad(t *testing.T) {
 	})
 }
 
-// Requests of a full queue leave as fast as they can, and those behind them do not pay for it.
+// Full requests leave without a pause. A later request that is not full must not wait longer because of them.
 func TestLaterWritesDoNotWaitForAHerd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &group{behind: make(map[string][]*write), pace: leadPace}
@@ -160,7 +160,8 @@ func TestLanesTakeTurns(t *testing.T) {
 	}
 }
 
-// When a herd is due, all of it begins before its first ends are written; and those are written while more begins.
+// While many runs are due, claims go before outcomes. But one request in yieldEvery takes outcomes first, so outcomes
+// do not wait for all claims.
 func TestClaimsGoBeforeOutcomes(t *testing.T) {
 	g := &group{behind: make(map[string][]*write)}
 	const requests = 40

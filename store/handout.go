@@ -13,11 +13,11 @@ type handout struct {
 	queue   string // prefix of the worker's queue
 	session string
 	run     json.RawMessage
-	jobRev  int64 // revision of the definition that run was armed from; 0: the run has its own
+	jobRev  int64 // revision of the definition from which run was armed; 0: run has its own spec
 	stop    string
 }
 
-// order is a job.Order with its runs as they are written.
+// order is a job.Order whose runs are encoded already.
 type order struct {
 	ID      string            `json:"id"`
 	Session string            `json:"session"`

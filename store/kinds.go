@@ -73,7 +73,7 @@ var familyByKind = func() map[Kind]*family {
 	return byKind
 }()
 
-// unknownFamily is that of keys at which rota keeps nothing. A Mirror reports them as unreadable.
+// unknownFamily is the family of all keys that belong to no kind. A Mirror reports their records as unreadable.
 var unknownFamily = &family{mirrored: true, decode: func(string, []byte, int64) (any, error) {
 	return nil, errors.New("no records belong here")
 }}
@@ -89,7 +89,8 @@ func familyOf(kind Kind) *family {
 // reported reports whether Watch, Snapshot and Log include the records of a kind.
 func (f *family) reported() bool { return f.mirrored || f.kind == KindEvents }
 
-// Kinds returns all kinds of records: those of which there are many, each with a name, and those of which there is one.
+// Kinds returns all kinds of records. many are the kinds whose records have names; single are the kinds with one
+// record.
 func Kinds() (many, single []Kind) {
 	for _, f := range families {
 		if f.single {

@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// holding arms the first slot of a job as one that holds limits.
+// holding returns the decision that arms the first slot of a job. The run holds limits.
 func holding(name string, limits ...string) job.Decision {
 	r := given(slot(name, 1), "w")
 	r.Limits = limits
@@ -40,7 +40,7 @@ func TestHoldersOfALimitHaveDifferentRevisions(t *testing.T) {
 				holders[at] = true
 			}
 		}
-		if n := s.Counts().Transactions; n > 11 { // ten, and a lone one that leaves at once
+		if n := s.Counts().Transactions; n > 11 { // ten, and the first one, which leaves at once with one write
 			t.Errorf("got %d transactions, want those of one limit to be shared with those of others", n)
 		}
 	})

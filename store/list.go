@@ -77,7 +77,7 @@ type listing struct {
 	prefix, all string // all is the end of the whole list
 	from, end   string
 	size        pageSize
-	rev         int64 // of the list; zero: that of the first page
+	rev         int64 // at which all pages are read; zero before the first page
 }
 
 func newListing(prefix string) listing {
@@ -107,7 +107,7 @@ func (l *listing) advance(page *clientv3.GetResponse) bool {
 	return true
 }
 
-// sweepPage is how many keys each reads with one request.
+// sweepPage is the number of keys that the method each reads with one request.
 const sweepPage = 2_000
 
 // each reads all records of a kind, page by page, each page as of its own revision. do may change the records that it gets.

@@ -10,7 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// weighed measures the largest answer to a read.
+// weighed counts the reads and measures the largest answer, in bytes.
 type weighed struct {
 	clientv3.KV
 	most, reads int
@@ -30,7 +30,8 @@ func (w *weighed) Get(ctx context.Context, key string, opts ...clientv3.OpOption
 	return resp, nil
 }
 
-// TestAPageIsBounded: many small records do not make a page long that then meets large ones.
+// TestAPageIsBounded lists many small records and then large ones. After the small records, a page must not become too
+// long for the large ones.
 func TestAPageIsBounded(t *testing.T) {
 	c := fake(t, nil).Client()
 	own := clientv3.NewCtxClient(c.Ctx())
@@ -55,7 +56,7 @@ func TestAPageIsBounded(t *testing.T) {
 	fill(1500, func(n int) string { return s.keys.job(fmt.Sprintf("j%06d", n)) }, 500)
 	fill(300, func(n int) string { return s.keys.run("a", fmt.Sprintf("%06d", n)) }, 300)
 	fill(8000, func(n int) string { return s.keys.run("b", fmt.Sprintf("%06d", n)) }, large)
-	for _, key := range []string{s.keys.record(KindGate, ""), s.keys.record(KindFiles, ""), prefix + "/runs", prefix + "/runs0", prefix + "/zzz"} { // around the kinds
+	for _, key := range []string{s.keys.record(KindGate, ""), s.keys.record(KindFiles, ""), prefix + "/runs", prefix + "/runs0", prefix + "/zzz"} { // keys between the kinds of records
 		put(t, c, key, "{}")
 		want[key] = true
 	}
@@ -100,7 +101,7 @@ func TestPageSizes(t *testing.T) {
 		{page(1000, 100), 8000},
 		{page(8000, 100), maxPage},
 		{page(4000, 9<<10), pageBytes / (9 << 10)},
-		{page(10_000, 100), mostBytes / (9 << 10)}, // one as large may come again
+		{page(10_000, 100), mostBytes / (9 << 10)}, // the next records may be of 9 KiB again
 		{append(page(1000, 100), page(1, 400<<10)...), steadyPage},
 		{page(100, 400<<10), pageBytes / (400 << 10)},
 		{page(1, maxRecord), minPage / 2},

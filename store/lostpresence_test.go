@@ -19,7 +19,7 @@ func TestAPresenceIsRenewedWhileItsRecordIsWritten(t *testing.T) {
 		switch op.Kind {
 		case mem.KeepAlive:
 			once.Do(func() { close(renewed) })
-		case mem.Txn: // unanswered until the first renewal
+		case mem.Txn: // the write gets no answer before the first renewal
 			select {
 			case <-renewed:
 			default:
@@ -34,7 +34,7 @@ func TestAPresenceIsRenewedWhileItsRecordIsWritten(t *testing.T) {
 	}
 }
 
-// TestPresenceWithoutALeaseIsUnreadable checks a record that no process owns, and that would never expire.
+// TestPresenceWithoutALeaseIsUnreadable writes presences that belong to no process and never expire.
 func TestPresenceWithoutALeaseIsUnreadable(t *testing.T) {
 	c := fake(t, nil).Client()
 	s := open(t, c)
@@ -58,7 +58,7 @@ func TestPresenceWithoutALeaseIsUnreadable(t *testing.T) {
 	}
 }
 
-// The member that is asked answers renewals and nothing else, as one does whose disk hangs.
+// The store asks a member that answers only renewals, as a member with a hung disk does.
 func TestPresenceIsLostWhenOnlyRenewalsAreAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hung atomic.Bool

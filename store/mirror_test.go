@@ -30,7 +30,7 @@ func following(t testing.TB, s *Store) *Mirror {
 	return m
 }
 
-// catchUp waits until m has everything.
+// catchUp waits until m has every change that the store has.
 func catchUp(t testing.TB, s *Store, m *Mirror) {
 	t.Helper()
 	rev, err := s.Revision(within(t))
@@ -53,7 +53,7 @@ func names(m *Mirror, kind Kind) (out []string) {
 	return out
 }
 
-// reader plays a feed back.
+// reader reads a feed, and keeps the revisions of the records that exist.
 type reader struct {
 	t    *testing.T
 	feed *Feed

@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// keyState is what a watch or a list said about one key, decoded.
+// keyState is the decoded state of one key, from a watch or a list.
 type keyState struct {
 	key     string
 	kind    Kind   // "" if the key is of no known kind
@@ -25,7 +25,7 @@ func (k *keyState) bad() error {
 	return err
 }
 
-// decode decodes what is at a key. Several goroutines may call it.
+// decode decodes a key and its record. Several goroutines may call it at the same time.
 func (m *Mirror) decode(kv *mvccpb.KeyValue) keyState {
 	k := m.deletion(kv)
 	k.deleted = false
@@ -48,7 +48,7 @@ func (m *Mirror) deletion(kv *mvccpb.KeyValue) keyState {
 	return k
 }
 
-// record is the part of a job.Change that a Mirror keeps. It takes a quarter of the memory.
+// record is the part of a job.Change that a Mirror keeps. A whole job.Change would take four times the memory.
 type record struct {
 	rev   int64
 	value any // Change.Value; if the record is unreadable, the cause: an error, or an unreadableGate for a gate
@@ -68,7 +68,8 @@ func (r record) change(kind Kind, name string) job.Change {
 	return c
 }
 
-// unreadableGate is why the record of the cluster-wide pause is unreadable, with the gate that applies meanwhile.
+// unreadableGate is the error for an unreadable record of the cluster-wide pause. It also has the gate that applies
+// meanwhile.
 type unreadableGate struct {
 	error
 	gate *job.Gate

@@ -91,7 +91,7 @@ func (m *Mirror) makeRoomLocked(list []*keyState) {
 	}
 }
 
-// removeLocked removes what is missing from a list.
+// removeLocked removes the records that are missing from a list, and appends their deletions to changes.
 func (m *Mirror) removeLocked(changes []job.Change, list []*keyState, rev int64) []job.Change {
 	if len(m.records) == 0 && len(m.bad) == 0 {
 		return changes

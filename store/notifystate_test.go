@@ -68,7 +68,7 @@ func TestPutNotifyStateIsGuarded(t *testing.T) {
 	})
 }
 
-// A tail delivers changes from a revision on, with events. The mirror has what was before.
+// A tail delivers every change after its revision, events included. The mirror has the earlier changes.
 func TestTailDeliversChanges(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {

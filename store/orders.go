@@ -15,8 +15,8 @@ import (
 )
 
 // Orders delivers the orders of a worker, first the existing ones and then new ones, until ctx ends. It may deliver an
-// order more than once. It removes unreadable orders, because nothing else would. OrdersHeard reports how current it
-// is.
+// order more than once. It removes unreadable orders, because no other process removes them. OrdersHeard reports how
+// current it is.
 func (s *Store) Orders(ctx context.Context, worker string, deliver func(job.Order)) error {
 	prefix := s.keys.queue(worker)
 	take := func(kv *mvccpb.KeyValue) {

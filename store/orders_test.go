@@ -19,14 +19,14 @@ func TestOrdersDeliversOldAndNewOrders(t *testing.T) {
 			return commit(t, s, term, fire(given(slot(name, 1), worker), 0))[0]
 		}
 		waits := give("a", "w")
-		give("b", "w2") // a longer name: not ours
+		give("b", "w2") // for a worker with a longer name
 		put(t, c, s.keys.order("w", "garbage"), "garbage")
 		put(t, c, s.keys.order("w", "foreign"), `{"id":"other"}`)
 
 		ctx, cancel := context.WithCancel(t.Context())
 		got := make(chan job.Order, 10)
 		ended := make(chan error, 1)
-		go func() { ended <- s.Orders(ctx, "w", func(o job.Order) { got <- o }) }() // waited for below
+		go func() { ended <- s.Orders(ctx, "w", func(o job.Order) { got <- o }) }() // the test waits for its end below
 		next := func(name string, rev int64) job.Order {
 			t.Helper()
 			o := <-got

@@ -162,7 +162,7 @@ func (p *Presence) follower(ctx context.Context) follower {
 		consumer: consumer{current: func(time.Time) {}, apply: func(_ int64, events []*clientv3.Event) {
 			for _, ev := range events {
 				switch {
-				case string(ev.Kv.Key) != p.key: // a longer name
+				case string(ev.Kv.Key) != p.key: // the key of a longer name
 				case ev.Type == clientv3.EventTypeDelete:
 					p.lose()
 				default:
@@ -202,7 +202,7 @@ func (p *Presence) inspect(ctx context.Context, kv *mvccpb.KeyValue) {
 		return
 	}
 	p.store.log.Warn("presence was overwritten and could not be repaired", "key", p.key, "err", err)
-	if !onLease || session.Session != p.ID() { // and readers of the record do not see us
+	if !onLease || session.Session != p.ID() { // readers of the record do not see our session
 		p.lose()
 	}
 }

@@ -92,7 +92,7 @@ func TestOverwrittenPresenceIsRepaired(t *testing.T) {
 				t.Errorf("after %q: got %s, want %s", v, got, ours)
 			}
 		}
-		for _, v := range []string{"garbage", strings.Replace(ours, `"capacity":1`, `"capacity":9`, 1)} { // on our own lease
+		for _, v := range []string{"garbage", strings.Replace(ours, `"capacity":1`, `"capacity":9`, 1)} { // records on our own lease, written by hand
 			if _, err := c.Put(t.Context(), key, v, clientv3.WithIgnoreLease()); err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +174,7 @@ func TestALatePresenceReplacesNoLaterOne(t *testing.T) {
 	if w, err := s.Worker(t.Context(), "w"); err != nil || w.Session != p.ID() {
 		t.Errorf("got session %s (%v), want the later one, %s", w.Session, err, p.ID())
 	}
-	put(t, c, s.keys.record(KindWorkers, "w"), "garbage") // so that its watch has to be heard of
+	put(t, c, s.keys.record(KindWorkers, "w"), "garbage") // the presence repairs it, which proves that its watch works
 	eventually(t, "put right", func() bool {
 		w, err := s.Worker(t.Context(), "w")
 		return err == nil && w.Session == p.ID()

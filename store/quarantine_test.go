@@ -70,7 +70,8 @@ func TestUnreadableRecordsAreQuarantined(t *testing.T) {
 	}
 }
 
-// TestUnreadableGate: what holds is what was known of it, and if nothing was, that it may be closed.
+// TestUnreadableGate checks which gate applies while its record is unreadable: the last readable one. If the mirror
+// never read the record, all jobs are paused.
 func TestUnreadableGate(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {

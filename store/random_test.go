@@ -54,7 +54,7 @@ type chaos struct {
 
 	mu      sync.Mutex
 	rand    *rand.Rand // guarded by mu
-	calm    bool       // guarded by mu: no more faults
+	calm    bool       // from now on there are no faults
 	answers []answer   // guarded by mu
 	clean   *clientv3.Client
 }
@@ -112,8 +112,8 @@ func (x *chaos) run(n uint64) {
 	x.check(history, srv.Rev())
 }
 
-// lead has terms of several seconds, in each of which it decides about three jobs. Terms of the two leaders overlap: a deposed
-// leader does not know that it is.
+// lead leads several terms, each for some seconds, and decides about three jobs in each. The terms of the two leaders
+// overlap: a deposed leader does not know that it is deposed.
 func (x *chaos) lead(c *clientv3.Client, name string) {
 	s := New(Config{Prefix: prefix, Process: name}, c, nullLog)
 	defer s.Close()
@@ -200,7 +200,7 @@ func (x *chaos) work(c *clientv3.Client, name string) {
 
 func (x *chaos) record(r *job.Run, rev int64, err error) {
 	a := answer{mark: r.By, key: NewKeys(prefix).run(r.Job, r.ID), rev: rev, err: err}
-	if errors.Is(err, job.ErrConflict) { // nothing else is on its way to bring our version back
+	if errors.Is(err, job.ErrConflict) { // then no later sending may write our version
 		resp, err := x.clean.Get(context.Background(), a.key)
 		if err != nil {
 			x.Error(err)
@@ -219,7 +219,7 @@ func (x *chaos) check(history clientv3.WatchChan, rev int64) {
 	written := make(map[string][]int64) // revisions by mark
 	cursors := make(map[string]time.Time)
 	states := make(map[string]job.State)
-	tokens := make(map[string]int64) // latest by job
+	tokens := make(map[string]int64) // the latest token of each job
 	var current int64                // the term
 	for reached := int64(0); reached < rev; {
 		resp := <-history

@@ -33,7 +33,7 @@ func TestASubmissionIsMadeOnce(t *testing.T) {
 		r.ID = slot("j", 2).ID
 		var made atomic.Int64
 		var wg sync.WaitGroup
-		for range 100 { // many at once, as clients do that retry
+		for range 100 { // many at once, from clients that retry
 			wg.Go(func() {
 				switch _, err := s.Submit(t.Context(), r); {
 				case err == nil:
@@ -96,7 +96,7 @@ func TestDefinitions(t *testing.T) {
 		if _, err := s.Job(ctx, "j"); !errors.Is(err, job.ErrNotFound) {
 			t.Errorf("got %v, want %v", err, job.ErrNotFound)
 		}
-		// A leader that has not heard of it brings no cursor back.
+		// A leader that does not know of the removal yet must not create the cursor again.
 		late := job.Decision{Job: "j", Cursor: cursor(slot("j", 2), fired.Rev)}
 		if a := commit(t, s, term, late)[0]; !errors.Is(a.Err, job.ErrConflict) || a.Cursor != nil {
 			t.Errorf("cursor of a job that is gone: got %+v, want a conflict with none", a)

@@ -119,8 +119,8 @@ func untilDefinite(ctx context.Context, open bool, t *tries, send func(ctx conte
 	}
 }
 
-// malformed returns the meaning of an error by which etcd refuses a request whenever it is sent; nil for any other error. It
-// implies that no earlier sending was applied, and that no later one will be: an expired lease stays expired.
+// malformed returns rota's error if etcd refuses a request with err and would refuse it whenever it is sent; nil for
+// any other err. Then no earlier sending was applied, and no later one will be: an expired lease stays expired.
 func malformed(err error) error {
 	switch {
 	case isCode(err, rpctypes.ErrRequestTooLarge),

@@ -15,7 +15,7 @@ func TestResendSendsAtOnce(t *testing.T) {
 	for _, resent := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			var h tries
-			h.resend.notify() // nothing is under way yet
+			h.resend.notify() // no request is under way yet
 			began := time.Now()
 			if resent {
 				time.AfterFunc(50*time.Millisecond, h.resend.notify)
@@ -23,7 +23,7 @@ func TestResendSendsAtOnce(t *testing.T) {
 			sent, open := 0, 0
 			err := untilDefinite(t.Context(), false, &h, func(ctx context.Context) error {
 				if sent++; sent == 1 {
-					<-ctx.Done() // dropped
+					<-ctx.Done() // etcd dropped this request
 					return ctx.Err()
 				}
 				return nil
@@ -39,8 +39,8 @@ func TestResendSendsAtOnce(t *testing.T) {
 	}
 }
 
-// A write whose answer takes longer than the first tries are given must not be sent for ever, and the next ones must not have to
-// be sent twice.
+// A write whose answer takes longer than the first try must not be sent for ever. Later writes must need only one
+// sending.
 func TestSlowAnswersAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h tries
@@ -103,7 +103,7 @@ func TestResendAfterElection(t *testing.T) {
 			if learned == "by a watch" {
 				wg.Go(func() { _ = NewMirror(s).Follow(ctx) })
 			}
-			define(s, "a") // so that it knows who leads
+			define(s, "a") // the answer shows the present term of etcd
 			synctest.Wait()
 
 			drop.Store(true)

@@ -20,8 +20,8 @@ func (s *Store) Submit(ctx context.Context, r job.Run) (job.Run, error) {
 	return s.writeRun(ctx, w, r)
 }
 
-// Stop writes a request to end run r, which a worker executes, and hands the worker an order to stop it in the same
-// transaction. Its results are those of Write.
+// Stop asks the worker that executes run r to end it. One transaction writes the request to the record of r and puts an
+// order to stop r into the worker's queue. Its results are those of Write.
 func (s *Store) Stop(ctx context.Context, r job.Run) (job.Run, error) {
 	key := s.keys.run(r.Job, r.ID)
 	w := &write{id: s.ids.next(), lane: key}
@@ -34,12 +34,12 @@ func (s *Store) Stop(ctx context.Context, r job.Run) (job.Run, error) {
 }
 
 // Write replaces the record of a run at revision r.Rev by r. Workers write claims, outcomes and returned attempts with
-// it, and the API requests to cancel. It waits until the answer is definite or ctx ends; then the write may still take
-// place.
+// it, and the API requests to cancel. It waits until the answer is definite. If ctx ends first, the write may still
+// take place.
 //
-// The run comes back with its new revision. With job.ErrConflict, Write returns the present record, the zero Run if
-// there is none. The error is job.ErrUnreadable if the present record is unreadable. Somebody wrote that by hand, and
-// may still repair it.
+// The run comes back with its new revision. With job.ErrConflict, Write returns the present record, or the zero Run if
+// there is none. The error is job.ErrUnreadable if the present record is unreadable. Somebody wrote that record by
+// hand, and may still repair it.
 func (s *Store) Write(ctx context.Context, r job.Run) (job.Run, error) {
 	key := s.keys.run(r.Job, r.ID)
 	w := &write{id: s.ids.next(), lane: key, urgent: r.State == job.Running} // claims go before outcomes

@@ -19,7 +19,7 @@ import (
 	"github.com/rota-scheduler/rota/store/mem"
 )
 
-// TestMain wants no goroutine left; connections of etcd may take a while to notice.
+// TestMain fails if a goroutine is left. It waits first, because goroutines of etcd's connections end late.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
@@ -53,7 +53,7 @@ func fake(t testing.TB, faults mem.Faults) *mem.Server {
 	return s
 }
 
-// etcd starts a real one, in this process.
+// etcd starts a real etcd in this process.
 func etcd(t testing.TB, cfg embedded.Config) *embedded.Server {
 	t.Helper()
 	cfg.Dir = t.TempDir()
@@ -81,7 +81,7 @@ var processes struct {
 	n int
 }
 
-// open returns a store of a process of its own.
+// open returns a store with a process name of its own.
 func open(t testing.TB, c *clientv3.Client) *Store {
 	processes.Lock()
 	defer processes.Unlock()
@@ -91,14 +91,14 @@ func open(t testing.TB, c *clientv3.Client) *Store {
 	return s
 }
 
-// within is the context of one test.
+// within returns a context for one test. It ends after 20 s.
 func within(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// reign makes a term: an election key that lasts until it is deleted.
+// reign starts a term: it creates an election key, which stays until the test deletes it.
 func reign(t testing.TB, c *clientv3.Client, name string) election.Term {
 	t.Helper()
 	key := prefix + "/election/" + name
@@ -109,7 +109,7 @@ func reign(t testing.TB, c *clientv3.Client, name string) election.Term {
 	return election.Term{Key: key, Rev: resp.Header.Revision}
 }
 
-// commit commits and waits for all answers.
+// commit commits decisions and waits for all answers.
 func commit(t testing.TB, s *Store, term election.Term, ds ...job.Decision) []job.Applied {
 	t.Helper()
 	ctx := within(t)
@@ -123,13 +123,13 @@ func commit(t testing.TB, s *Store, term election.Term, ds ...job.Decision) []jo
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// slot is the run of the n-th slot of a job.
+// slot returns the pending run of the n-th slot of a job.
 func slot(jobName string, n int) *job.Run {
 	at := epoch.Add(time.Duration(n) * time.Minute)
 	return &job.Run{Job: jobName, ID: job.SlotID(at), Kind: job.KindScheduled, Slot: at, Due: at, State: job.Pending, Created: epoch}
 }
 
-// given is a run that a worker is given.
+// given returns r, armed on a worker.
 func given(r *job.Run, worker string) *job.Run {
 	a, err := r.Assign(&job.Worker{Name: worker, Session: "s-" + worker})
 	if err != nil {
@@ -142,7 +142,7 @@ func cursor(r *job.Run, rev int64) *job.Cursor {
 	return &job.Cursor{Job: r.Job, After: r.Slot, Next: r.Slot.Add(time.Minute), Generation: 1, Rev: rev}
 }
 
-// fire creates the run of a slot and moves the cursor.
+// fire returns the decision that creates the run of a slot and moves the cursor.
 func fire(r *job.Run, cursorRev int64) job.Decision {
 	return job.Decision{Job: r.Job, Run: r, Cursor: cursor(r, cursorRev)}
 }
@@ -154,7 +154,7 @@ func definition(name string) job.Job {
 	}
 }
 
-// eventually polls until ok, because other goroutines decide when.
+// eventually polls until ok returns true, because other goroutines decide when that happens.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -164,7 +164,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// value is what a key holds, "" if there is none.
+// value returns the value of a key, "" if there is no such key.
 func value(t testing.TB, c *clientv3.Client, key string) string {
 	t.Helper()
 	resp, err := c.Get(within(t), key)
@@ -201,5 +201,5 @@ func contextWithTimeout(t testing.TB, d time.Duration) (context.Context, context
 	return context.WithTimeout(t.Context(), d)
 }
 
-// isUnknown says whether an error leaves open whether the write took place.
+// isUnknown reports whether an error leaves open whether the write took place.
 func isUnknown(err error) bool { return err != nil && strings.Contains(err.Error(), "outcome unknown") }

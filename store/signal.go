@@ -32,7 +32,8 @@ func (s *signal) notify() {
 	}
 }
 
-// restarting calls do, and calls it again whenever the signal was fired before do returned without an error.
+// restarting calls do with a context that ends when the signal is fired. If do then returns an error, restarting calls
+// it again.
 func (s *signal) restarting(ctx context.Context, do func(ctx context.Context) error) error {
 	for {
 		try, cancel := context.WithCancel(ctx)

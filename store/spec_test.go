@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestInvalidSpecsAreQuarantined: records that can be read, and say what no file and no replica may.
+// TestInvalidSpecsAreQuarantined writes records that can be decoded, but have values that job files and the API refuse.
 func TestInvalidSpecsAreQuarantined(t *testing.T) {
 	c := fake(t, nil).Client()
 	s := open(t, c)
@@ -29,7 +29,7 @@ func TestInvalidSpecsAreQuarantined(t *testing.T) {
 	}
 	bad := map[string]func(name string) string{
 		"jobs/window":      define(`"breaker":{"window":-5},`),
-		"jobs/slow-window": define(`"breaker":{ "window":-5},`), // not as we write it
+		"jobs/slow-window": define(`"breaker":{ "window":-5},`), // rota writes no space here
 		"jobs/limit":       define(`"missed":"all","missed_limit":2000000000,`),
 		"jobs/overlap":     define(`"overlap":"never",`),
 		"jobs/jitter":      define(`"jitter":"-1s",`),
@@ -78,7 +78,7 @@ func TestInvalidSpecsAreQuarantined(t *testing.T) {
 	}
 }
 
-// TestACheckAllocatesNothing: a leader that starts makes a million of them.
+// TestACheckAllocatesNothing checks Spec.Check, because a new leader checks up to a million definitions.
 func TestACheckAllocatesNothing(t *testing.T) {
 	spec := job.Spec{Retry: &job.Retry{Max: 1}, Breaker: &job.Breaker{}, Resources: &job.Resources{PIDs: 1}, Command: []string{"true"}}.WithDefaults()
 	if n := testing.AllocsPerRun(100, func() {

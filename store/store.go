@@ -25,14 +25,14 @@ type Config struct {
 // Store reads and writes rota's records through one etcd client, which it does not close.
 type Store struct {
 	client  *clientv3.Client
-	kv      pb.KVClient // the client's own
+	kv      pb.KVClient // the key-value service that client uses
 	keys    Keys
 	log     hclog.Logger
 	clock   election.Clock
 	contact election.QuorumContact
 	ids     writeIDs
 	count   counters
-	free    *group          // writes that carry their own entitlement
+	free    *group          // writes without a term: each has its own guards
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 
@@ -64,7 +64,8 @@ func Process(node string, started time.Time) string {
 // Keys returns the keys of this store.
 func (s *Store) Keys() Keys { return s.keys }
 
-// QuorumContact returns when etcd's majority last answered this store. A store that follows anything asks every few seconds.
+// QuorumContact returns when etcd's majority last answered this store. A store with an open watch asks every few
+// seconds.
 func (s *Store) QuorumContact() *election.QuorumContact { return &s.contact }
 
 // recordContact records an answer of etcd's majority.
@@ -98,7 +99,7 @@ func (s *Store) led(ctx context.Context, term election.Term) *group {
 	return s.leader
 }
 
-// writeIDs numbers the writes of one process. Ids are unique because the process's part is.
+// writeIDs numbers the writes of one process. An id begins with Config.Process, so no other process has it.
 type writeIDs struct {
 	process string
 	n       atomic.Int64
@@ -111,7 +112,7 @@ type running struct {
 	wg sync.WaitGroup
 
 	mu     sync.Mutex
-	closed bool // guarded by mu: nothing starts any more
+	closed bool // nothing may start any more
 }
 
 // start runs f in the background and returns true; after close it returns false and does not run f.

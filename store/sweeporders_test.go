@@ -14,7 +14,7 @@ func TestOrdersOfAbsentWorkersAreRemoved(t *testing.T) {
 	everywhere(t, func(t *testing.T, c *clientv3.Client) {
 		s := open(t, c)
 		term := reign(t, c, "a")
-		present(t, s) // w
+		present(t, s) // the worker w
 		for n, worker := range []string{"w", "gone", "gone", "w2"} {
 			r := slot("j", n)
 			d := fire(given(r, worker), 0)

@@ -75,7 +75,8 @@ func TestRefusalDoesNotSettleAnEarlierSending(t *testing.T) {
 	}
 }
 
-// A conflict without records means that they are gone, and callers then forget them.
+// If a conflict has no records, callers take them for removed. So a refusal with unknown records must not be a
+// conflict.
 func TestRefusalWithUnknownRecordsIsNoConflict(t *testing.T) {
 	var unreadable atomic.Bool
 	s := open(t, fake(t, mem.FaultFunc(func(op mem.Op) mem.Verdict {
@@ -90,7 +91,7 @@ func TestRefusalWithUnknownRecordsIsNoConflict(t *testing.T) {
 	if a := commit(t, s, term, fire(r, 0))[0]; a.Err != nil {
 		t.Fatal(a.Err)
 	}
-	for _, want := range []bool{true, false} { // a conflict
+	for _, want := range []bool{true, false} { // whether a conflict is expected
 		unreadable.Store(!want)
 		a := commit(t, s, term, fire(r, 0))[0]
 		if got := errors.Is(a.Err, job.ErrConflict); a.Err == nil || got != want || (a.Run != nil) != want {

@@ -11,10 +11,11 @@ import (
 )
 
 // Watch delivers the changes of all mirrored records and events after a revision, those of one revision together.
-// Unlike a Mirror, it delivers whole records and can begin in the past. It begins now if after is 0, and also if what
-// follows after has been compacted or does not exist yet; from is where it begins.
+// Unlike a Mirror, it delivers whole records and can begin in the past. It begins at the present revision if after is
+// 0, if the changes after it are compacted, or if it is a future revision. It delivers the changes after from.
 //
-// Watch closes the channel when ctx ends, and when the watch fails or is silent. Until then the caller must keep reading.
+// Watch closes the channel when ctx ends, and when the watch fails or is silent. Until then the caller must keep
+// reading.
 func (s *Store) Watch(ctx context.Context, after int64) (from int64, changes <-chan []job.Change, err error) {
 	now, err := s.Revision(ctx)
 	if err != nil {

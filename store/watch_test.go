@@ -64,7 +64,8 @@ func TestWatchDeliversChangesSinceARevision(t *testing.T) {
 	})
 }
 
-// TestWatchOfASuspectMember: one that gets on goes on, one that does not is replaced within seconds.
+// TestWatchOfASuspectMember checks that a watch which makes progress stays open, and that one without progress is
+// replaced within seconds.
 func TestWatchOfASuspectMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mem.New(mem.Config{})
@@ -83,7 +84,7 @@ func TestWatchOfASuspectMember(t *testing.T) {
 			t.Fatal(err)
 		}
 		catchUp(t, s, m)
-		synctest.Wait() // the mirror's watch is taken on
+		synctest.Wait() // the watch of the mirror is open
 
 		s.Suspect()
 		time.Sleep(2 * suspectFor)
@@ -122,7 +123,7 @@ func TestSilentWatchEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Hour) // nothing happens: that is no reason
+		time.Sleep(time.Hour) // an idle watch stays open
 		put(t, c, prefix+"/events/j/e1", `{"id":"e1","job":"j"}`)
 		if got, ok := <-changes; !ok || job.ValueOf[job.Event](got[0]) == nil {
 			t.Fatalf("got %+v, open %t", got, ok)

@@ -13,12 +13,13 @@ import (
 // every guard three times by reflection. At thousands of writes per second, that takes longer than etcd takes to apply
 // them.
 
-// callOptions are those of clientv3. They let large requests pass, so that etcd refuses them.
+// callOptions are the options that clientv3 uses. They let large requests pass, so that etcd itself refuses them.
 var callOptions = []grpc.CallOption{
 	grpc.WaitForReady(true), grpc.MaxCallSendMsgSize(2 << 20), grpc.MaxCallRecvMsgSize(math.MaxInt32),
 }
 
-// service returns what c sends its requests to. A client without a network says what that is.
+// service returns the key-value service to which c sends its requests. A client without a network has a method for
+// this.
 func service(c *clientv3.Client) pb.KVClient {
 	if in, ok := c.KV.(interface{ Service() pb.KVClient }); ok {
 		return in.Service()
