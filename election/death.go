@@ -28,12 +28,12 @@ func AwaitDeath(ctx context.Context, addr string) bool {
 	return awaitDeath(ctx, addr, func(addr string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) })
 }
 
-// awaitDeath continues until ctx ends once it had a connection. A dead process takes no second connection, so the proof would
-// be lost.
+// awaitDeath returns false before ctx ends only if it got no connection at the start. After a connection it must
+// continue: a dead process accepts no second connection, so the proof would be lost.
 //
-// Only refusals at the remote address of the connection count. A name may have other addresses where nothing ever listened, such
-// as the IPv6 address of a process that listens on IPv4. Those refuse while the process lives, and a failed dial by name reports
-// only one address.
+// Only refusals at the remote address of the connection count. A name may have other addresses where nothing ever
+// listened, such as the IPv6 address of a process that listens on IPv4. Those refuse while the process lives, and a
+// failed dial by name reports only one address.
 func awaitDeath(ctx context.Context, addr string, dial func(addr string) (net.Conn, error)) bool {
 	conn, err := dial(addr)
 	if err != nil {

@@ -19,7 +19,8 @@ func quick(name string) Config {
 	return Config{Name: name, Addr: name + ":8470", TTL: longTTL, RenewEvery: 200 * time.Millisecond, RenewTimeout: 700 * time.Millisecond}
 }
 
-// slow is a config for electors that read and renew too rarely to notice a change by it.
+// slow is a config for electors that read and renew only every 20 s. So they notice a change only by a watch or by
+// Campaign.
 func slow(name string) Config {
 	return Config{Name: name, TTL: longTTL, RenewEvery: 20 * time.Second, RenewTimeout: 700 * time.Millisecond}
 }

@@ -17,8 +17,8 @@ type LeaderClock struct {
 }
 
 const (
-	// maxStep is the largest step ahead that is believed. A leader whose clock was set ahead by more loses its term. Until it
-	// has, no run starts by the new time.
+	// maxStep is the largest step ahead of the leader's clock that LeaderClock accepts. A leader whose clock was set
+	// ahead by more loses its term. Until then, no run starts by the new time.
 	maxStep = time.Second
 	// leaderClockAge is how long an answer counts unless a later one is more exact. In that time, clocks that run at different
 	// speeds drift apart by less than a millisecond.
@@ -27,8 +27,9 @@ const (
 	leaderClockExpiry = 30 * time.Second
 )
 
-// Record takes an answer of the replica that leads term. The replica's clock showed answered, the answer arrived at received, and
-// the request was sent took before that. The answer is used if it is the most exact, or shows that the clock has been set.
+// Record takes an answer of the replica that leads term. The replica's clock showed answered. We received the answer at
+// received, and had sent the request took earlier. Record uses the answer if it is the most exact one, or shows that
+// the clock has been set.
 func (l *LeaderClock) Record(term int64, answered time.Time, took time.Duration, received time.Time) {
 	if term == 0 {
 		return
@@ -45,7 +46,8 @@ func (l *LeaderClock) Record(term int64, answered time.Time, took time.Duration,
 	}
 }
 
-// Now returns the least that the clock of the leader of term shows now; false if no recent answer of it is known.
+// Now returns a lower bound of the time that the clock of the leader of term shows now; false if no recent answer of it is
+// known.
 func (l *LeaderClock) Now(term int64) (time.Time, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +86,8 @@ func (o *OwnClock) Start(now time.Time) {
 	o.shown, o.start = now.Round(0), time.Now()
 }
 
-// Now returns shows, the time that our clock shows, or less if the clock was set ahead.
+// Now returns shows, the time on our clock. If our clock was set ahead after Start, it returns the time without that
+// step.
 func (o *OwnClock) Now(shows time.Time) time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()

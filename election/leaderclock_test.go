@@ -11,7 +11,8 @@ func TestLeaderClockIsALowerBound(t *testing.T) {
 	if _, known := l.Now(7); known {
 		t.Error("known before the first answer")
 	}
-	// Its clock is 45 s ahead of ours. The answers took different times to come back, after the clock was read.
+	// The leader's clock is 45 s ahead of ours. After the leader read its clock, the answers took different times to
+	// arrive.
 	received := time.Now()
 	leader := func(at time.Time) time.Time { return at.Add(45 * time.Second) }
 	check := func(what string, wantBehind, atMost time.Duration) {
@@ -32,7 +33,7 @@ func TestLeaderClockIsALowerBound(t *testing.T) {
 	if _, known := l.Now(8); known {
 		t.Error("the clock of the leader of another term is known")
 	}
-	l.Record(0, time.Now(), 0, received) // of a replica that does not lead
+	l.Record(0, time.Now(), 0, received) // from a replica that does not lead
 	check("another replica's answer", 2*time.Millisecond, 3*time.Millisecond)
 
 	leader = func(at time.Time) time.Time { return at.Add(44 * time.Second) } // the clock was set back

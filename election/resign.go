@@ -47,9 +47,9 @@ func (c *candidacy) deleteKey(ctx context.Context) error {
 	}
 }
 
-// revokeAbandoned revokes the leases that earlier candidacies could not revoke. Their keys go with them, including keys that no
-// read has found. If etcd had no quorum for a while, its next leader extends all leases to their full TTL; nothing has to wait
-// for that.
+// revokeAbandoned revokes the leases that earlier candidacies could not revoke. Their keys go with them, including keys
+// that no read has found. If etcd had no quorum for a while, its next leader extends all leases to their full TTL.
+// Without the revocation, candidates would wait for that time.
 func (e *Elector) revokeAbandoned(ctx context.Context) {
 	if len(e.abandoned) == 0 {
 		return

@@ -19,8 +19,8 @@ func (e *Elector) RunTrusted(ctx context.Context, clocks *PeerClocks, lead func(
 	})
 }
 
-// whileTrusted calls run, one call at a time, while our clock is trusted, and cancels its context when it no longer is. It returns
-// nil after ctx has ended, and otherwise the first error of run.
+// whileTrusted calls run, one call at a time, while our clock is trusted. It cancels the context of run when our clock
+// is no longer trusted. It returns nil after ctx has ended, and otherwise the first error of run.
 func (p *PeerClocks) whileTrusted(ctx context.Context, run func(context.Context) error) error {
 	select {
 	case <-p.judged:

@@ -132,8 +132,8 @@ func (w *Witness) awaitLeaderDeath(ctx context.Context, h Holder) (signs, bool) 
 	}
 }
 
-// readSigns reads the signs of life of h. If a sign cannot be read, the value from before stays. A sign that was never read is
-// left to the expiry of its lease.
+// readSigns reads the signs of life of h. If a sign cannot be read, its earlier value stays. A sign that was never read
+// is removed only when its lease expires.
 func (w *Witness) readSigns(ctx context.Context, h Holder, before signs) signs {
 	if !w.watches(h) {
 		return nil
