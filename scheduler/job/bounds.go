@@ -85,8 +85,8 @@ func (s *Spec) Size() int {
 	return b.Len() - len("\n")
 }
 
-// MaxToldPayload is the largest payload that a program can get, in bytes. Linux takes 128 KiB in one variable, with its name
-// and the byte at its end.
+// MaxToldPayload is the largest payload that a program can get, in bytes. Linux limits one environment variable to 128
+// KiB, including its name and the zero byte at its end.
 const MaxToldPayload = 128<<10 - len("ROTA_PAYLOAD=") - 1
 
 // CheckPayload returns an error if p is larger than the action of s can take.

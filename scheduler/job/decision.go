@@ -9,7 +9,7 @@ const MaxDeletions = 16
 type Decision struct {
 	Job       string
 	JobRev    int64   // revision of the definition; if it has changed since, the write is refused; 0: not compared
-	Gate      int64   // revision of the gate, 0 if there is none; a change refuses new slots and armed runs
+	Gate      int64   // revision of the gate, 0 if there is none; if it has changed since, new slots and armed runs are refused
 	Run       *Run    // an armed run is handed to its worker in the same transaction
 	Cursor    *Cursor // replaced
 	Event     *Event  // created

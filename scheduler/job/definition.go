@@ -31,8 +31,8 @@ const (
 	OriginAPI  = "api"
 )
 
-// define returns the definition that results from applying spec to cur at now, and whether anything changed. cur nil
-// means that it does not exist.
+// define returns the definition that results from applying spec to cur at now, and whether anything changed. If cur is
+// nil, the definition does not exist yet.
 func define[S any](cur *Definition[S], name string, spec S, origin Origin, now time.Time) (Definition[S], bool) {
 	if cur == nil {
 		return Definition[S]{Name: name, Origin: origin, Generation: 1, Updated: now, Spec: spec}, true
@@ -49,9 +49,9 @@ func define[S any](cur *Definition[S], name string, spec S, origin Origin, now t
 	return next, true
 }
 
-// Define returns the definition that results from applying spec to cur at now, and whether anything changed. cur nil
-// means that the job does not exist. A pause stays. If the schedule changes, slots of the old one that are undecided
-// are dropped.
+// Define returns the definition that results from applying spec to cur at now, and whether anything changed. If cur is
+// nil, the job does not exist yet. A pause stays. If the schedule changes, undecided slots of the old schedule are
+// dropped.
 func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job, bool) {
 	spec = spec.WithDefaults()
 	if cur == nil {

@@ -105,7 +105,8 @@ func (o *Outcome) AppendJSON(b []byte) (out []byte, ok bool) {
 	return w.end(b)
 }
 
-// writer appends fields, each after its lead, the text before its value. bad is set by a value that encoding/json must encode.
+// writer appends fields. The lead of a field is the text before its value. bad means that encoding/json must encode a
+// value.
 type writer struct {
 	b   []byte
 	bad bool
@@ -144,7 +145,7 @@ func (w *writer) string(lead, s string) {
 	w.b = append(append(w.b, s[from:]...), '"')
 }
 
-// optional omits an empty string.
+// optional writes a string. It writes nothing if the string is empty.
 func (w *writer) optional(lead, s string) {
 	if s != "" {
 		w.string(lead, s)
@@ -179,21 +180,21 @@ func (w *writer) time(lead string, t time.Time) {
 	w.b = append(t.AppendFormat(w.b, time.RFC3339Nano), '"')
 }
 
-// instant omits the zero time.
+// instant writes a time. It writes nothing if the time is zero.
 func (w *writer) instant(lead string, t time.Time) {
 	if !t.IsZero() {
 		w.time(lead, t)
 	}
 }
 
-// number omits zero.
+// number writes a number. It writes nothing if the number is zero.
 func (w *writer) number(lead string, n int64) {
 	if n != 0 {
 		w.b = strconv.AppendInt(append(w.b, lead...), n, 10)
 	}
 }
 
-// flag omits false.
+// flag writes true. It writes nothing if set is false.
 func (w *writer) flag(lead string, set bool) {
 	if set {
 		w.raw(lead)

@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// plain is what encoding/json makes of a record.
+// plain returns the JSON that encoding/json makes of a record.
 func plain(t interface{ Fatal(...any) }, v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -99,7 +99,7 @@ var (
 	})
 )
 
-// definitions are jobs with what most have, and some with more.
+// definitions draws jobs. Their fields are those that ParseJSON knows; some jobs also have others.
 var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 	durations := rapid.SampledFrom([]job.Duration{0, job.Duration(time.Second), job.Duration(90 * time.Minute)})
 	instants := rapid.Custom(func(t *rapid.T) *time.Time {
@@ -158,13 +158,13 @@ var definitions = rapid.Custom(func(t *rapid.T) job.Job {
 	return j
 })
 
-// record is what is written and read in two ways.
+// record is a type with AppendJSON and ParseJSON.
 type record[T any] interface {
 	*T
 	AppendJSON(b []byte) ([]byte, bool)
 }
 
-// sameText wants AppendJSON to write what encoding/json does, or nothing.
+// sameText checks that AppendJSON either returns false or writes the same text as encoding/json.
 func sameText[T any, P record[T]](t *rapid.T, v T) {
 	got, ok := P(&v).AppendJSON([]byte("x"))
 	switch {
@@ -183,8 +183,8 @@ func TestAppendJSONWritesWhatEncodingJSONDoes(t *testing.T) {
 	})
 }
 
-// TestNoFieldIsForgotten fills the fields of each record one by one: one that was added to a record, but not to
-// AppendJSON and ParseJSON, would be lost.
+// TestNoFieldIsForgotten fills the fields of each record one by one. If AppendJSON and ParseJSON do not know a new
+// field, its value would be lost.
 func TestNoFieldIsForgotten(t *testing.T) {
 	number := 3
 	samples := []any{

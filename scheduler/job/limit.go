@@ -2,7 +2,7 @@ package job
 
 import "time"
 
-// Limit bounds what the runs that name it do together in the whole cluster. Stored at limits/<name>.
+// Limit bounds the concurrency and the rate of all runs that name it, in the whole cluster. Stored at limits/<name>.
 type Limit = Definition[LimitSpec]
 
 // LimitSpec is what a job file says about one limit; at least one field is set. Its JSON names are the keys of the file.

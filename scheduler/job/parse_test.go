@@ -46,7 +46,7 @@ func TestParseJSONReadsWhatEncodingJSONDoes(t *testing.T) {
 	})
 }
 
-// finished is a record as most are.
+// finished returns a run with the fields that most runs have.
 func finished() job.Run {
 	at := time.Date(2026, 11, 21, 2, 30, 0, 120_000_000, time.UTC)
 	r := job.Run{
@@ -65,7 +65,7 @@ func TestUsualRecordsUseTheFastCodec(t *testing.T) {
 	if _, ok := r.AppendJSON(nil); !ok {
 		t.Fatal("AppendJSON leaves a usual run to encoding/json")
 	}
-	r.Output = "" // has a line's end in it
+	r.Output = "" // the output contains a line break, which ParseJSON does not read
 	text, ok := r.AppendJSON(nil)
 	if !ok || !sameValue[job.Run](t, text) {
 		t.Errorf("ParseJSON leaves a usual run to encoding/json: %s", text)

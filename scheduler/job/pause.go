@@ -45,7 +45,8 @@ func (g Gate) SetPause(p *Pause, now time.Time) (Gate, bool) {
 	return g, true
 }
 
-// remember returns list with p, which ends at now. If there are too many, it joins the first two and the time between them.
+// remember returns list with p, which ends at now. If the list is too long, it joins the first two pauses, with the
+// time between them, into one.
 func remember(list []PastPause, p *Pause, now time.Time) []PastPause {
 	next := make([]PastPause, 0, len(list)+1)
 	next = append(append(next, list...), PastPause{From: p.At, Until: now})

@@ -9,14 +9,14 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// minute is so many minutes after the hour.
+// minute returns the time n minutes after 02:00.
 func minute(n int) time.Time { return time.Date(2026, 11, 21, 2, n, 0, 0, time.UTC) }
 
 func paused(from, until int) job.PastPause {
 	return job.PastPause{From: minute(from), Until: minute(until)}
 }
 
-// halt pauses and resumes at the times given, in turns.
+// halt pauses and resumes a job and all jobs in turns, at the given minutes.
 func halt(j job.Job, g job.Gate, minutes ...int) (job.Job, job.Gate) {
 	for i, m := range minutes {
 		var p *job.Pause

@@ -18,7 +18,7 @@ type Run struct {
 
 	State  State  `json:"state"`
 	Reason string `json:"reason,omitempty"` // why it waits, was skipped, or did not succeed
-	Late   bool   `json:"late,omitempty"`   // its slot passed before a leader could dispatch it, or behind a late run
+	Late   bool   `json:"late,omitempty"`   // its slot passed before a leader could dispatch it, or it waited behind a late run
 
 	Attempt  int       `json:"attempt,omitempty"` // number of the present or last attempt, from 1
 	Worker   string    `json:"worker,omitempty"`  // of the present attempt
@@ -49,8 +49,8 @@ type Run struct {
 	Rev int64 `json:"-"`
 }
 
-// The reasons of a new run that waits: of a delayed one, and of any other. The leader writes a more exact reason for
-// the first in line.
+// The reasons of a new run that waits: ReasonNotYet for a delayed run, ReasonNew for any other. For the run that is the
+// first in line, the leader writes a more exact reason.
 const (
 	ReasonNotYet = "waits for its time"
 	ReasonNew    = "waits for a worker"
@@ -107,8 +107,9 @@ func (c *Cancel) Is(o *Cancel) bool {
 // Name returns the run's identity, <job>/<slot or id>. A job sees it as ROTA_RUN.
 func (r *Run) Name() string { return r.Job + "/" + r.ID }
 
-// IdempotencyKey returns a key that all attempts of the run share, and no other run of its job while this one is kept.
-// It is the caller's key, which runs of other jobs may have too, or else the run's name.
+// IdempotencyKey returns a key that all attempts of the run share. While the store keeps this run, no other run of its
+// job has the key. It is the caller's key, which runs of other jobs may have too. If the caller gave none, it is the
+// run's name.
 func (r *Run) IdempotencyKey() string {
 	if r.Key != "" {
 		return r.Key

@@ -17,7 +17,7 @@ var (
 	q2 = &job.Worker{Name: "q2", Session: "s2"}
 )
 
-// must makes a move that has to be allowed.
+// must returns a function that fails the test if a transition was refused, and returns the changed run.
 func must(t *testing.T) func(job.Run, error) job.Run {
 	return func(r job.Run, err error) job.Run {
 		t.Helper()

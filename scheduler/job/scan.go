@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// scanner reads fields in the order in which they are written, each after its lead, the text before its value. Methods
-// whose name begins with must require the field; for the others it may be missing.
+// scanner reads fields in the order in which AppendJSON writes them. The lead of a field is the text before its value.
+// Methods whose name begins with must require the field; for the others it may be missing.
 type scanner struct {
 	b     []byte
 	bad   bool
@@ -70,7 +70,7 @@ func (s *scanner) must(lead string) string {
 	return string(s.quoted())
 }
 
-// kind is must for a RunKind. The known kinds need no allocation.
+// kind reads a RunKind, which must not be missing. The known kinds need no allocation.
 func (s *scanner) kind(lead string) RunKind {
 	s.expect(lead)
 	text := s.quoted()

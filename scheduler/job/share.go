@@ -92,7 +92,7 @@ var sharedNotifies notifies
 
 // share returns a Notify equal to n, which must not be changed.
 func (s *notifies) share(n Notify) Notify {
-	if len(n) != 1 { // one notifier is usual, and then names have no order
+	if len(n) != 1 { // most have one notifier; several would have to be sorted
 		return n
 	}
 	var key strings.Builder

@@ -2,12 +2,13 @@ package job
 
 import "time"
 
-// clockSlack is how long after its earliest begin an attempt may claim to have begun. Orders usually arrive sooner.
+// clockSlack is the longest delay of a plausible begin, counted from the earliest possible one. Orders usually arrive
+// sooner.
 const clockSlack = 10 * time.Second
 
 // Span returns when the i-th kept attempt of r began and ended, by the clocks of the leaders. The record has the times
-// of the worker's clock, which may be wrong. Span uses the begin only as far as times written by leaders allow it, but
-// always uses the duration.
+// of the worker's clock, which may be wrong. Span uses the worker's begin only if it agrees with the times that leaders
+// wrote. It always uses the duration by the worker's clock.
 func (r *Run) Span(i int) (began, ended time.Time) {
 	a := &r.Attempts[i]
 	began = a.Started

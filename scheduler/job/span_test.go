@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// When attempts began and ended is known of workers whose clocks are wrong, too.
+// TestSpan checks the begins and ends of attempts, also of workers whose clocks are wrong.
 func TestSpan(t *testing.T) {
 	due := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	const took, again = 12 * time.Second, time.Minute
@@ -46,7 +46,7 @@ func TestSpan(t *testing.T) {
 				t.Errorf("the run: got %v", got)
 			}
 			if skew == 0 {
-				want(0, due) // of an earlier one leaders wrote only when the next was given out
+				want(0, due) // for an earlier attempt, the only later time of a leader is when the next one was armed
 			} else if b, e := r.Span(0); b.Before(r.Created) || b.After(r.Armed) || e.Sub(b) != took {
 				t.Errorf("attempt 1 of the ended run: got %v to %v", b, e)
 			}
@@ -54,7 +54,7 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// A run that is armed long before its slot began in its time, also while it waits for its retry.
+// A run may be armed long before its slot. Its attempt began after its slot, also if the run now waits for a retry.
 func TestSpanOfARunArmedAhead(t *testing.T) {
 	slot := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	r := job.Run{

@@ -38,7 +38,7 @@ type Spec struct {
 	Workers      map[string]string `json:"workers,omitempty"`  // labels that a worker must have
 	Notify       Notify            `json:"notify,omitempty"`   // the notifiers that report about the job
 	Limits       []string          `json:"limits,omitempty"`   // names of cluster-wide limits
-	Rate         Rate              `json:"rate,omitzero"`      // at which its attempts begin at most
+	Rate         Rate              `json:"rate,omitzero"`      // the highest rate at which its attempts begin
 	Breaker      *Breaker          `json:"breaker,omitempty"`
 
 	// What. Exactly one is set.
@@ -114,8 +114,8 @@ type Retry struct {
 	Jitter   RetryJitter `json:"jitter,omitempty"`
 }
 
-// The ranges of a job's fields. Job files and records in the store are held to them, because the code that uses a definition
-// counts on them.
+// The ranges of a job's fields. They apply to job files and to records in the store, because the code that uses a
+// definition relies on them.
 var (
 	EveryRange        = Range[Duration]{1, MaxDuration}
 	JitterRange       = Range[Duration]{0, Duration(24*time.Hour) - 1}
@@ -123,7 +123,7 @@ var (
 	MissedLimitRange  = Range[int]{1, 10_000}
 	TimeoutRange      = Range[Duration]{1, MaxDuration}
 	KillGraceRange    = Range[Duration]{1, Duration(time.Hour)}
-	HeartbeatRange    = Range[Duration]{Duration(time.Second), MaxDuration} // a shorter one is within the noise of a machine
+	HeartbeatRange    = Range[Duration]{Duration(time.Second), MaxDuration} // a busy machine may delay a shorter one too long
 	PriorityRange     = Range[int]{-1000, 1000}
 
 	RetryMaxRange   = Range[int]{0, 1000}

@@ -84,8 +84,8 @@ func (r Run) Finish(o Outcome) (Run, error) {
 	return r, nil
 }
 
-// Stop ends the run at once if no worker has begun it. Otherwise it requests its worker to end it. It returns the run
-// unchanged if that was requested before.
+// Stop ends the run at once if no worker has begun it. Otherwise it records a request that the worker ends the run. If
+// such a request exists, it returns the run unchanged.
 func (r Run) Stop(c Cancel) (Run, error) {
 	if r.State == Running {
 		if r.Cancel == nil {
@@ -105,7 +105,8 @@ func (r Run) Stop(c Cancel) (Run, error) {
 	return r, nil
 }
 
-// close appends the present attempt to the finished ones. Of too many it removes some, but counts the lost ones.
+// close appends the present attempt to the finished ones. If there are too many, it removes some, and counts the
+// removed ones that were lost.
 func (r Run) close(o Outcome) Run {
 	kept := r.Attempts
 	if len(kept) >= maxAttempts {
