@@ -14,7 +14,7 @@ var epoch = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
 func minute(n int) time.Time { return epoch.Add(time.Duration(n) * time.Minute) }
 
-// history makes the log of a store, as a sound cluster does.
+// history builds the log of a store. Its methods make only changes that a sound cluster makes, except forge.
 type history struct {
 	rev     int64
 	log     [][]job.Change
@@ -29,7 +29,7 @@ func newHistory() *history {
 	return h
 }
 
-// def is the definition of the only job, every minute, changed.
+// def returns the definition of the only job, which runs every minute. change may modify it.
 func (h *history) def(change func(*job.Job)) job.Change {
 	j := &job.Job{
 		Name: "tick", Generation: 1, Created: epoch, Updated: epoch, Since: epoch, SinceReason: job.SinceCreated,
@@ -41,7 +41,7 @@ func (h *history) def(change func(*job.Job)) job.Change {
 	return job.Change{Kind: job.RecordJob, Name: j.Name, Value: j}
 }
 
-// write is one transaction.
+// write writes changes in one transaction.
 func (h *history) write(changes ...job.Change) int64 {
 	h.rev++
 	for i := range changes {
@@ -100,7 +100,7 @@ func must(r job.Run, err error) job.Run {
 	return r
 }
 
-// arm gives a run to the worker.
+// arm assigns a run to the worker w1.
 func (h *history) arm(r job.Run, more ...job.Change) job.Run {
 	r = must(r.Assign(w1))
 	r.Term = h.term
@@ -120,7 +120,7 @@ func (h *history) finish(r job.Run, s job.State, n int) job.Run {
 	return r
 }
 
-// lose loses the worker of a slot's run, which is tried again.
+// lose ends the first attempt of a slot's run because its worker was lost. The run then waits for its next attempt.
 func (h *history) lose(n int, reason ...string) job.Run {
 	r := h.slot(n)
 	if def := job.ValueOf[job.Job](h.records["jobs/tick"]); def != nil {
@@ -132,7 +132,7 @@ func (h *history) lose(n int, reason ...string) job.Run {
 	return r
 }
 
-// fire is the usual life of a slot.
+// fire makes the usual transitions of a slot's run: it is armed, claimed and succeeds.
 func (h *history) fire(n int) job.Run {
 	return h.finish(h.claim(h.arm(h.slot(n), h.move(n))), job.Succeeded, n)
 }
@@ -145,7 +145,7 @@ func (h *history) input() verify.Input {
 	return in
 }
 
-// usual is a history of all that happens.
+// usual returns a history with every usual kind of change.
 func usual() *history {
 	h := newHistory()
 	for n := 1; n <= 3; n++ {
@@ -158,7 +158,7 @@ func usual() *history {
 	h.finish(h.claim(h.arm(r)), job.Succeeded, 5)
 	r = h.claim(h.arm(h.slot(5), h.move(5)))
 	h.rev++
-	h.term = h.rev // another leader, which hands it over in one write
+	h.term = h.rev // another leader, which moves the run to another attempt in one write
 	r = must(r.Requeue(job.Outcome{State: job.Lost, At: minute(5)}, minute(5), "its worker was lost"))
 	h.finish(h.claim(h.arm(r)), job.Failed, 8)
 	h.write(h.skip(6, 8), h.move(8))
@@ -179,7 +179,7 @@ func usual() *history {
 
 func (h *history) slotName(n int) string { return "tick/" + job.SlotID(minute(n)) }
 
-// forge replaces the token of an ended run, so long ago that the log does not show it.
+// forge replaces the token of an ended run, and empties the log, so that only the record shows the wrong token.
 func (h *history) forge(n int, token int64) {
 	r := h.fire(n)
 	change := h.records["runs/"+r.Name()]
@@ -189,7 +189,7 @@ func (h *history) forge(n int, token int64) {
 	h.records["runs/"+r.Name()], h.log = change, nil
 }
 
-// prune removes the good run that ended first, and reports whether there was one.
+// prune removes the good run that ended first, but never the last one. It reports whether it removed a run.
 func (h *history) prune() bool {
 	var first *job.Run
 	n := 0

@@ -169,7 +169,7 @@ func historyEdge(runs []*job.Run, b *job.Breaker) (edge time.Time, ok bool) {
 	slices.SortFunc(byEnd, func(a, b *job.Run) int { return b.Ended().Compare(a.Ended()) })
 	pinned := policy.BreakerLookBack(b)
 	if pinned > 0 {
-		pinned += job.MaxDeletions // the next ones to be removed
+		pinned += job.MaxDeletions // the runs that leaders remove next
 	}
 	var oldest [2]time.Time
 	for _, r := range byEnd { // the latest end first

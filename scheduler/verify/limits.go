@@ -6,8 +6,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// checkLimits checks the fencing tokens of the runs that hold each limit, or held it last. No two are equal, so tokens
-// rise from holder to holder.
+// checkLimits checks the fencing tokens of the runs that hold each limit, or held it last. All tokens of one limit must
+// differ, because tokens rise from one holder to the next.
 func (c *checker) checkLimits() {
 	holders, held := map[string]map[int64]string{}, map[string]int{}
 	for _, name := range c.names() {

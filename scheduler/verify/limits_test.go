@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/verify"
 )
 
-// holder is a run of another job, that holds limits from the transaction on that arms it.
+// holder returns an armed run of another job. It holds limits from the transaction that writes it.
 func (h *history) holder(name string, limits ...string) job.Run {
 	r := job.Run{Job: name, ID: "1", Kind: job.KindManual, Slot: minute(20), Due: minute(20), State: job.Pending, Created: minute(20)}
 	r = must(r.Assign(w1))
@@ -33,7 +33,7 @@ func TestHoldersOfALimit(t *testing.T) {
 			r := h.holder(name, "x", "y")
 			h.finish(claimed(h, h.write(of(r)), r)[0], job.Succeeded, 21)
 		}
-		a, b := h.holder("c", "x"), h.holder("d", "z") // of different limits
+		a, b := h.holder("c", "x"), h.holder("d", "z") // they hold different limits
 		claimed(h, h.write(of(a), of(b)), a, b)
 		if report := verify.Check(h.input()); len(report.Violations) > 0 || len(report.Notes) > 0 {
 			t.Errorf("got %+v, %v", report.Violations, report.Notes)

@@ -18,8 +18,8 @@ type replay struct {
 	defs    map[string]*job.Job // nil: not known
 	born    map[string]bool     // jobs that were created in the log and have no cursor yet
 	gate    *job.Gate           // nil: not known
-	given   map[string]int64    // armed runs with delivery at_most_once, and the generation of their definition
-	claimed map[string]claim    // by job: the latest one under its definition, if its runs may not overlap
+	given   map[string]int64    // by armed run with delivery at_most_once: the generation of its definition
+	claimed map[string]claim    // by job whose runs may not overlap: the latest claim under its present definition
 	term    int64               // the highest so far
 }
 
@@ -39,13 +39,13 @@ func (c *checker) checkLog(log [][]job.Change) {
 	for name, s := range c.jobs {
 		l.defs[name] = s.def
 		for _, r := range s.runs {
-			if len(log) > 0 && r.Rev < log[0][0].Rev { // it did not change in the log
+			if len(log) > 0 && r.Rev < log[0][0].Rev { // the log has no change of this run
 				l.add(r)
 			}
 		}
 	}
-	// The definitions and the gate that the log changes are unknown before. But a pause does not change the time of the
-	// last resumption.
+	// If the log changes a definition or the gate, its state before the first change is unknown. But a pause does not
+	// change the time of the last resumption.
 	gateChanged := false
 	for _, batch := range log {
 		for _, ch := range batch {
@@ -232,7 +232,7 @@ func (l *replay) checkAdvance(before, after *job.Cursor, batch []job.Change) {
 		return
 	}
 	from := job.Later(def.Since, l.gate.Since)
-	if before.Generation >= def.SinceGeneration { // otherwise this schedule must decide all its slots
+	if before.Generation >= def.SinceGeneration { // otherwise the schedule is new, and must decide all its slots
 		from = job.Later(from, before.After)
 	}
 	l.checkPassed(when, after, from, batch, "passed")

@@ -18,17 +18,17 @@ func gone(names ...string) (changes []job.Change) {
 	return changes
 }
 
-// begin begins the run of a slot.
+// begin makes the run of a slot begin.
 func (h *history) begin(n int) job.Run { return h.claim(h.arm(h.slot(n), h.move(n))) }
 
-// asked is a run that somebody asked for, and that succeeded in that minute.
+// asked writes a run that a client requested, and that succeeded in minute n.
 func (h *history) asked(id, key string, n int) job.Run {
 	r := job.Run{Job: "tick", ID: id, Kind: job.KindManual, Key: key, Slot: minute(n), Due: minute(n), State: job.Pending, Created: minute(n)}
 	r.Rev = h.write(of(r))
 	return h.finish(h.claim(h.arm(r)), job.Succeeded, n)
 }
 
-// skipSlot writes the run of a slot that another run was in the way of.
+// skipSlot writes the run of a slot that was skipped because an earlier run was active.
 func (h *history) skipSlot(n int) {
 	r := h.slot(n)
 	r.State, r.Reason, r.Finished = job.Skipped, "overlap: run is still active", minute(n)
@@ -129,7 +129,8 @@ func TestRemovedHistoryIsNoViolation(t *testing.T) {
 	}
 }
 
-// TestRunRemovedByHand is found though so little is left of its kind that the records alone cannot tell.
+// TestRunRemovedByHand checks that the log shows a removal by hand. The records alone cannot show it, because too few
+// runs of the same sort are left.
 func TestRunRemovedByHand(t *testing.T) {
 	h := newHistory()
 	h.fire(1)

@@ -93,7 +93,7 @@ func TestASoundStorePasses(t *testing.T) {
 			r := h.slot(n)
 			r.State, r.Reason, r.Finished = job.Skipped, "overlap: run is still active", minute(n)
 			h.write(of(r), h.move(n))
-			if old := n - 10; old > 0 { // five of either sort are among the ten that are kept
+			if old := n - 10; old > 0 { // the ten latest runs stay: five succeeded, five skipped
 				delete(h.records, "runs/"+h.slotName(old))
 			}
 			if old := n - 49; old > 0 {
@@ -113,7 +113,7 @@ func TestASoundStorePasses(t *testing.T) {
 		h := usual()
 		h.write(job.Change{Kind: job.RecordRun, Name: h.slotName(3), Bad: errors.New("garbage")})
 		h.write(job.Change{Kind: job.RecordRun, Name: h.slotName(21), Bad: errors.New("garbage")})
-		h.write(h.move(21)) // its place is taken
+		h.write(h.move(21)) // this slot has a run, but its record is unreadable
 		report := verify.Check(h.input())
 		if len(report.Violations) > 0 || len(report.Notes) != 2 {
 			t.Errorf("got %+v and %d notes, want no violation and two notes", report.Violations, len(report.Notes))
@@ -131,7 +131,7 @@ func TestASoundStorePasses(t *testing.T) {
 	t.Run("with attempts that were lost and may be repeated", func(t *testing.T) {
 		h := usual()
 		once := h.def(func(j *job.Job) { j.Generation, j.Spec.Delivery = 2, job.AtMostOnce })
-		// The definition was edited while the attempt ran. Its worker uses the definition that it read before.
+		// The definition was edited while the attempt ran. Its worker uses the definition that it read before the edit.
 		r := h.claim(h.arm(h.slot(21), h.move(21)))
 		h.write(once)
 		r = must(r.Requeue(job.Outcome{State: job.Lost, At: minute(21)}, minute(21), "tried again"))
@@ -140,7 +140,7 @@ func TestASoundStorePasses(t *testing.T) {
 		// The work had not begun.
 		r = h.lose(22, "the session was over "+job.NotBegun)
 		h.finish(h.claim(h.arm(r)), job.Succeeded, 22)
-		// It was lost for good.
+		// This run ended with the lost attempt.
 		h.finish(h.claim(h.arm(h.slot(23), h.move(23))), job.Lost, 23)
 		if report := verify.Check(h.input()); len(report.Violations) > 0 {
 			t.Errorf("got %+v", report.Violations)
