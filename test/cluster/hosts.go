@@ -38,7 +38,7 @@ const (
 	hostPeer   = 2380
 )
 
-// StartOn is Start with replicas on hosts.
+// StartOn does the same as Start, with one replica on each host of p.
 func StartOn(t testing.TB, cfg Config, p Place) *Cluster {
 	t.Helper()
 	return launch(t, cfg, func(c *Cluster) { c.makeReplicasOn(p) })
@@ -71,7 +71,7 @@ func etcdOn(h Host, p Place, members []string) []string {
 	}
 }
 
-// NewSinkAt is NewSink at an address that hosts can reach.
+// NewSinkAt starts a sink at an address that hosts can reach.
 func NewSinkAt(t testing.TB, addr string) *Sink {
 	t.Helper()
 	ln, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))

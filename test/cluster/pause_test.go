@@ -15,8 +15,8 @@ import (
 // electionTTL is the default TTL of the election.
 const electionTTL = 5 * time.Second
 
-// TestPausedLeaderIsFenced stops the leader's process, in the middle of its writes, for three times its lease. Another replica
-// leads after the lease, and when the first continues, none of its writes has an effect.
+// TestPausedLeaderIsFenced stops the leader's process in the middle of its writes, for three times its lease. Another replica
+// leads after the lease. When the first replica continues, none of its writes has an effect.
 func TestPausedLeaderIsFenced(t *testing.T) {
 	slow(t)
 	t.Parallel()

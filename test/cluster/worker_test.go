@@ -16,7 +16,7 @@ import (
 // only returns the labels that make a job's runs execute on the worker with that name.
 func only(name string) map[string]string { return map[string]string{"for": name} }
 
-// idle returns the flags of a replica that does not work.
+// idle returns the flags of a replica that executes no runs.
 func idle(string) []string { return []string{"--worker-enabled=false"} }
 
 // TestWorkerKilledInTheMiddle kills a worker while it executes. Its runs are retried or lost, as the job says, long before its
@@ -97,7 +97,7 @@ func TestWorkerKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-// since returns how long after an instant the recorder first saw the only run of a job in a state.
+// since returns the time from at until the recorder first saw the job's only run in a state that as accepts.
 func since(c *Cluster, at time.Time, name string, as func(job.Run) bool) time.Duration {
 	c.t.Helper()
 	for _, v := range c.Recorder.Versions() {
