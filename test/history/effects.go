@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// checkEffects compares what the targets saw with the records.
+// checkEffects compares the effects at the targets with the records.
 func (t *timeline) checkEffects() {
 	seen := make(map[string][]Effect)
 	for _, e := range t.Effects {

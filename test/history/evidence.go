@@ -37,7 +37,7 @@ func (t *timeline) couldNotDispatch(p plea) bool {
 		return true
 	}
 	since := p.to.Add(-t.Slack - t.Skew)
-	if begun := t.began[t.reigning(p.rev)]; !begun.Before(since) { // zero without a leader, which is a violation of its own
+	if begun := t.began[t.reigning(p.rev)]; !begun.Before(since) { // zero without a leader; another check reports that
 		return true
 	}
 	for _, f := range t.Faults {

@@ -71,7 +71,7 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s of %s at %s", f.Kind, f.Node, f.At.UTC().Format(clock))
 }
 
-// Job is a job of a job file, and what the judge expects of it.
+// Job is a job of a job file, with the judge's expectations.
 type Job struct {
 	Name string
 	Spec job.Spec // with defaults

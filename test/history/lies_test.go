@@ -70,7 +70,8 @@ func TestTheStoreLies(t *testing.T) {
 	}
 }
 
-// TestASlotIsSkippedForARunThatWasOver has a record that says that a run lasted, although its target saw it end long before.
+// TestASlotIsSkippedForARunThatWasOver skips a slot for a run that, by its record, was still active. Its target saw the run end
+// earlier. The judge must report this if the run ended long before.
 func TestASlotIsSkippedForARunThatWasOver(t *testing.T) {
 	for _, c := range []struct {
 		name  string

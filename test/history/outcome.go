@@ -12,7 +12,7 @@ func witnessed(r job.Run, es []Effect) bool {
 	return slices.ContainsFunc(es, func(e Effect) bool { return e.Token == r.Token && e.Well })
 }
 
-// checkOutcome checks that an end that a target saw is recorded, and as a success if it ended well.
+// checkOutcome checks that the end of e is recorded if the target saw it. If e ended well, the recorded end must be a success.
 func (t *timeline) checkOutcome(run string, vs []runVersion, e Effect) {
 	r := last(vs)
 	if e.Ended.IsZero() {

@@ -17,8 +17,8 @@ type judged struct {
 	match   Matching // matches targets with firsts
 }
 
-// checkTargets compares the slots of a job with its effects. targets computes what is due and when; only the effects say what
-// happened. An effect that states its slot counts only for that slot.
+// checkTargets compares the slots of a job with its effects. targets computes the due slots and their windows. Only the effects
+// show the executions. An effect that states its slot counts only for that slot.
 func (t *timeline) checkTargets(j Job) judged {
 	effects, firsts := t.effectsOf(j.Name)
 	c := judged{effects: effects, firsts: firsts}
@@ -58,8 +58,8 @@ func (t *timeline) checkTargets(j Job) judged {
 	return c
 }
 
-// effectsOf lists the effects of a job in their order, and the first effect of each run without a client's request. An effect
-// that does not state its run is a run of its own.
+// effectsOf lists the effects of a job in their order, and the first effect of each run without a client's request. If an
+// effect does not state its run, it counts as a separate run.
 func (t *timeline) effectsOf(name string) (all, firsts []Effect) {
 	all = slices.Clone(t.effectsOn[name])
 	slices.SortStableFunc(all, func(a, b Effect) int { return cmp.Or(a.Arrived.Compare(b.Arrived), cmp.Compare(a.Token, b.Token)) })

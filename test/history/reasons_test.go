@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/planner"
 )
 
-// TestReasons has a job with a slot every second, of which the fourth and the fifth do not run, or the fifth alone.
+// TestReasons has a job with a slot every second. Either the fourth and the fifth slot do not run, or only the fifth.
 func TestReasons(t *testing.T) {
 	const (
 		none, latest = "missed: nobody could dispatch at its time, and the job's policy is none", "missed: a later slot runs instead"

@@ -99,8 +99,8 @@ func (p *tape) succeed(r job.Run) {
 	p.save(r.Finish(job.Outcome{State: job.Succeeded, At: p.now.Add(60 * time.Millisecond)}))
 }
 
-// good returns ten seconds of two jobs, one of which may overlap. At the fifth second the leader, which is a worker too, is
-// killed in the middle of a run of each; another replica leads and retries both.
+// good returns a history of ten seconds with two jobs. The runs of one may overlap. At the fifth second the leader, which is
+// also a worker, is killed in the middle of a run of each job. Another replica leads and retries both.
 func good(t *testing.T) History {
 	p := newTape(t)
 	p.lead("a")

@@ -106,7 +106,7 @@ func (t *timeline) mayLinger(older Effect, began time.Time) bool {
 	vs := t.runs[older.Run]
 	i := slices.IndexFunc(vs, func(v runVersion) bool { return v.run.State == job.Running && v.run.Token == older.Token })
 	if i < 0 {
-		return true // it was never claimed, which is a violation of its own
+		return true // it was never claimed; another check reports that
 	}
 	r := last(vs)
 	spec, worker := t.expected[r.Job].Spec, vs[i].run.Worker
