@@ -167,7 +167,7 @@ func (s *submitter) run(until time.Time) {
 	}
 }
 
-// makeUp returns a job as Jepsen's test makes them.
+// makeUp returns a random job, made as in Jepsen's test.
 func (s *submitter) makeUp(name string) submission {
 	c := Chronos{
 		Name: name, Start: time.Now().Truncate(time.Second).Add(s.plan.ahead), Count: 1 + s.rng.IntN(99),

@@ -121,7 +121,7 @@ func (s *scene) awaitCaughtUp(t *testing.T) {
 	})
 }
 
-// close lets everything end and judges the records.
+// close waits until all runs have ended and judges the records.
 func (s *scene) close() {
 	s.t.Helper()
 	s.c.Check(s.effects, nil, nil)
