@@ -25,7 +25,7 @@ var armed = []string{armedAhead, takenBack, handedBack, claimedEarly, lostEarly,
 // isAhead reports whether a run was armed at a worker before its time.
 func isAhead(r *job.Run) bool { return r.State == job.Armed && r.Due.After(r.Armed) }
 
-// tallyArmed counts, by the records, what happened to runs that were armed ahead.
+// tallyArmed reads the records and counts the results of runs that were armed ahead.
 func (w *world) tallyArmed() {
 	runs, candidates := make(map[string]job.Run), make(map[string]int64)
 	for _, v := range w.recorder.history() {

@@ -37,7 +37,7 @@ func (c *caller) close() {
 	c.world.net.disconnect(c.client)
 }
 
-// call sends one request, which is abandoned after a while.
+// call runs do, which sends one request, in the background. The context of do ends after a fixed time.
 func (c *caller) call(do func(ctx context.Context) error) {
 	c.calls.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)

@@ -83,7 +83,7 @@ type execution struct {
 	over    time.Time // when it ended in any way; zero: it has not
 }
 
-// ledger has what the targets of all jobs saw, outside of rota.
+// ledger has the executions that the targets of all jobs saw. It is not a part of rota.
 type ledger struct {
 	mu   sync.Mutex
 	list []*execution // guarded by mu: in the order of their start

@@ -144,7 +144,7 @@ func (w *world) specOf(name string) job.Spec {
 	return s
 }
 
-// tallyGuards counts what a step of a run shows about limits, rates and breakers.
+// tallyGuards counts the effects of limits, rates and breakers that a step of a run shows.
 func (w *world) tallyGuards(was, is job.Run) {
 	if is.State == job.Running && was.State != job.Running && len(is.Limits) > 0 {
 		w.tally.add(heldAtLimit)

@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// plan is everything that a seed decides before the start.
+// plan has all choices that a seed makes before the start.
 type plan struct {
 	seed      uint64
 	machines  []machineSpec
