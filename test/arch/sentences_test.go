@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// maxWords is the length of the longest sentence in a comment. Vale checks the same in documents: it cannot do it for comments,
-// because it joins the comments behind the fields of a struct.
+// maxWords is the most words that a sentence of a comment may have. Vale checks the same in documents. It cannot do it for
+// comments, because it joins the comments behind the fields of a struct.
 const maxWords = 30
 
 // sentenceEnd matches the end of a sentence or the beginning of a list item.

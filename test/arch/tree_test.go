@@ -39,7 +39,7 @@ func TestTopLevelIsFixed(t *testing.T) {
 	}
 }
 
-// maxLines is the length of the longest Go file. A longer one holds more than one concept.
+// maxLines is the most lines that a Go file may have. A longer file holds more than one concept.
 const maxLines = 300
 
 func TestNoFileIsTooLong(t *testing.T) {
