@@ -114,8 +114,8 @@ type Load struct {
 	Waiting  int // due runs for which no worker has room
 }
 
-// Load returns the load as of the last decision of each job. A run that waits for something else than room, such as an
-// earlier run of its job, does not count.
+// Load returns the load as of the last decision of each job. A run that waits for anything other than room does not count, for
+// example if it waits for an earlier run of its job.
 func (p *Planner) Load() Load {
 	l := Load{Waiting: p.unplaced}
 	for _, w := range p.workers {

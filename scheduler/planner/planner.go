@@ -44,7 +44,7 @@ func New(cfg Config) *Planner {
 	}
 }
 
-// Lead starts a term at now. The whole content of the store must have been applied before.
+// Lead starts a term at now. Before the call, Apply must have received the whole content of the store.
 func (p *Planner) Lead(now time.Time) {
 	p.leading, p.leadSince = true, now
 	for _, w := range p.workers {
@@ -73,8 +73,8 @@ func (p *Planner) Lead(now time.Time) {
 // Follow ends the term: Plan decides nothing until the next Lead.
 func (p *Planner) Follow() { p.leading = false }
 
-// SetFeedLag sets how far the planner's view may lag behind the store. A conclusion from the absence of a change holds
-// only for the time before that.
+// SetFeedLag sets how far the planner's view may lag behind the store. If the feed has brought no change, the planner may
+// conclude this only for times earlier than now minus lag.
 func (p *Planner) SetFeedLag(lag time.Duration) { p.feedLag = lag }
 
 // Plan returns the decisions to make at now: at most limit, and at most one for each job. Each decision must be passed to
@@ -89,7 +89,7 @@ func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 	}
 	defer func() { p.nextFree = p.nextTurn(now) }()
 	var ds []job.Decision
-	// Several rounds are needed: a job that waited for room may no longer want it.
+	// Several rounds are needed: a job that waited for room may not need it any more, and leaves it to another job.
 	for decided := 0; ; {
 		list := p.agenda(now, limit-len(ds))
 		for _, j := range list {

@@ -39,7 +39,7 @@ func reasonActive(run string) string    { return "overlap: run " + run + " is st
 func reasonWasActive(run string) string { return "overlap: run " + run + " was still active" }
 func reasonQueueFull() string           { return fmt.Sprintf("overlap: %d runs are queued already", MaxQueued) }
 
-// reasonReplaced is why a run is stopped for a later slot. hasReplaced recognizes it.
+// reasonReplaced is the reason of a run that is stopped for a later slot. hasReplaced recognizes it.
 func reasonReplaced(slot string) string { return "overlap: replaced by slot " + slot }
 
 // The reasons of a run that is taken back from its worker, or ended.
@@ -50,7 +50,7 @@ const (
 
 	// reasonOverdue marks a run whose worker was asked to stop it. stopOverdueRun recognizes it.
 	reasonOverdue = "it goes on after its timeout: its worker was asked to end it"
-	// reasonUnknown is why a run whose worker was lost has not ended.
+	// reasonUnknown is the reason of a run that has not ended although its worker was lost.
 	reasonUnknown = "its worker was lost, and it is unknown whether it may run again: the job's definition cannot be read"
 	// reasonUnknown010 is reasonUnknown in the words of version 0.1.0. That version records its own words once.
 	reasonUnknown010 = "its worker was lost; whether it may be tried again says the job's definition, which cannot be read"

@@ -42,7 +42,7 @@ func (r *rig) worker(name string, capacity int) {
 	r.store.putWorker(job.Worker{Name: name, Session: name + "-1", Capacity: capacity})
 }
 
-// plan returns the decision of the planner, which must be exactly one.
+// plan returns the decision of the planner. It fails the test unless there is exactly one.
 func (r *rig) plan() job.Decision {
 	r.Helper()
 	ds := r.Plan(r.now, 10)
