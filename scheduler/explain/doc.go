@@ -1,4 +1,5 @@
 // Package explain describes the fate of a slot in words.
 //
-// It says whether the slot ran or will run, and why. It uses the present content of the store. If a record that it needs has left history, it says so and does not guess.
+// It says whether the slot ran or will run, and why. It uses the present content of the store. If a record that it needs has
+// left history, it says so and does not guess.
 package explain
