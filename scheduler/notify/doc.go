@@ -1,8 +1,8 @@
 // Package notify decides which events of jobs are reported to which notifiers.
 //
 // It has no goroutine, clock or store. A leader opens a Book with the store's content when its term starts, and applies every
-// later change. Take returns notices to send. Done reports that a notice was sent, or given up. Records returns what to
-// store then: one record for each job, with the revision up to which everything has been reported. The next leader continues
+// later change. Take returns notices to send. Done reports that a notice was sent, or given up. Records returns the records
+// to store then, one for each job, with the revision up to which everything has been reported. The next leader continues
 // from there.
 //
 //	run failed ─► Notice ─► sent to each notifier that wants it ─► done ─► told/<job> moves to its revision

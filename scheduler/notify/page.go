@@ -65,7 +65,7 @@ func set(m *map[string]int, key string, value int) {
 	(*m)[key] = value
 }
 
-// isIdle reports whether the page holds nothing that is missing in the store.
+// isIdle reports whether the store has everything that the page holds.
 func (p *page) isIdle() bool {
 	return len(p.open) == 0 && len(p.givenUp) == 0 && p.failing == "" && !p.writing
 }

@@ -1,7 +1,7 @@
 // Package send delivers notifications. Each notifier has a queue and a pace of its own.
 //
-// Queues paces, sums up and repeats messages; it does not know how they travel. Services does: it sends plain webhooks itself,
-// and everything else through the library shoutrrr.
+// Queues paces, sums up and repeats messages. Services sends them: plain webhooks by itself, and everything else through the
+// library shoutrrr.
 //
 // # Guarantees
 //
