@@ -16,6 +16,6 @@
 // # Not guaranteed
 //
 //   - A process of the tree that may write to cgroups, such as one of root, can leave its cgroup.
-//   - Memory that was swapped out before a limit was set is not limited. Memory of no process, such as pages of
-//     files, counts for the tree that used it first.
+//   - Memory that was swapped out before a limit was set is not limited. Memory that belongs to no process, such
+//     as pages of files, counts for the tree that used it first.
 package cgroups

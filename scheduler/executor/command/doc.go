@@ -6,7 +6,7 @@
 //     short list: see Inherited.
 //   - When its context ends, the whole group and all processes with its mark (see package procs) get SIGTERM, and
 //     SIGKILL after the job's kill_grace. If the program has already exited, the exit decides the outcome.
-//   - When Execute returns, the program has been waited for, and all that it left behind has been killed: the rest of
+//   - When Execute returns, the program has been reaped, and all its other processes have been killed: the rest of
 //     its group, and all processes with its mark.
 //   - If the worker's thread or process dies, the kernel kills the program. The nanny kills its descendants: see
 //     procs.StartNanny.
@@ -15,7 +15,7 @@
 // # Not guaranteed
 //
 //   - A process that the worker may not signal (sudo, a set-user-id program), or that hangs in the kernel, cannot be
-//     ended. Execute waits for the program without a limit, since its end would let another attempt run beside it. A
+//     ended. Execute waits for the program without a limit, since otherwise another attempt could run beside it. A
 //     process that neither is in the group nor has the mark is not found.
 //   - References are resolved in arguments and in values of env. They are not resolved in a shell text, where a value
 //     would become code: put the reference into env and write "$NAME".
