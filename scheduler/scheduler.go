@@ -24,8 +24,8 @@ type Feed interface {
 	Ready() <-chan struct{}
 	// Take returns the changes since the last call.
 	Take() []job.Change
-	// Heard returns an instant, by the monotonic clock. The next Take completes everything that was in the store at that
-	// instant. Zero means that there is none yet.
+	// Heard returns an instant, by the monotonic clock. After the next Take, the feed has delivered everything that was in the
+	// store at that instant. Zero means that there is no such instant yet.
 	Heard() time.Time
 }
 
