@@ -55,7 +55,7 @@ func queue(t *testing.T, c *Cluster, what string, as func(q []standing) bool) (q
 // No candidate waits for a dead candidate for longer than its lease.
 func harmCandidates(t *testing.T, c *Cluster) {
 	t.Helper()
-	dead := make(map[int64]string) // names of candidates whose keys were deleted before they led, by revision
+	dead := make(map[int64]string) // by create revision: names of candidates whose keys were deleted before they led
 	q := queue(t, c, "all stand", func([]standing) bool { return true })
 
 	for _, take := range []func(standing){

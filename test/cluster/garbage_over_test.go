@@ -73,7 +73,7 @@ func TestGarbageOverGoodRecords(t *testing.T) {
 	over("jobs/defined", "noise", any)
 	limit := spoilRecord(t, c, "limits/narrow", garbage["future"], any)
 
-	// Owners repair the records that they know.
+	// The owner of each of these records repairs it.
 	session := func() string {
 		vs := c.Recorder.VersionsOf("workers/w1")
 		w, _ := decode[job.Worker](vs[len(vs)-1], "workers/")

@@ -18,8 +18,8 @@ import (
 	"github.com/rota-scheduler/rota/test/history"
 )
 
-// guarded is a target that checks fencing tokens as docs/explanation/guarantees.md says: it rejects tokens below the highest so
-// far.
+// guarded is a target that checks fencing tokens as docs/explanation/guarantees.md says. It rejects a token that is lower than
+// the highest token that it has accepted.
 type guarded struct {
 	mu       sync.Mutex
 	highest  int64   // guarded by mu
@@ -141,7 +141,8 @@ func TestJobIsLongerThanLeases(t *testing.T) {
 	}
 }
 
-// decode decodes a version of a key in a folder.
+// decode decodes the value of a version whose key begins with folder. ok is false for another key, a deletion, or an invalid
+// value.
 func decode[T any](v history.Version, folder string) (value T, ok bool) {
 	if v.Deleted || !strings.HasPrefix(v.Key, Prefix+"/"+folder) {
 		return value, false
