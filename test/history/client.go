@@ -62,7 +62,7 @@ type Client struct {
 	number int
 }
 
-// Submit records API.Submit.
+// Submit calls API.Submit and records the call.
 func (c *Client) Submit(ctx context.Context, name string, r api.RunRequest) (v api.RunView, created bool, err error) {
 	call := c.ask(CallSubmit, name)
 	call.Key = r.Key
@@ -72,7 +72,7 @@ func (c *Client) Submit(ctx context.Context, name string, r api.RunRequest) (v a
 	return v, created, err
 }
 
-// Run records API.Run.
+// Run calls API.Run and records the call.
 func (c *Client) Run(ctx context.Context, name string) (api.RunView, error) {
 	call := c.ask(CallRun, jobOf(name))
 	call.Run = name
@@ -81,7 +81,7 @@ func (c *Client) Run(ctx context.Context, name string) (api.RunView, error) {
 	return v, err
 }
 
-// Cancel records API.Cancel.
+// Cancel calls API.Cancel and records the call.
 func (c *Client) Cancel(ctx context.Context, run, reason string) (api.RunView, error) {
 	call := c.ask(CallCancel, jobOf(run))
 	call.Run = run
@@ -90,7 +90,7 @@ func (c *Client) Cancel(ctx context.Context, run, reason string) (api.RunView, e
 	return v, err
 }
 
-// PauseJob records API.PauseJob. The reason must be unique in the history.
+// PauseJob calls API.PauseJob and records the call. The reason must be unique in the history.
 func (c *Client) PauseJob(ctx context.Context, name, reason string) (api.JobView, error) {
 	call := c.ask(CallPause, name)
 	call.Pause = reason
@@ -99,7 +99,7 @@ func (c *Client) PauseJob(ctx context.Context, name, reason string) (api.JobView
 	return v, err
 }
 
-// ResumeJob records API.ResumeJob.
+// ResumeJob calls API.ResumeJob and records the call.
 func (c *Client) ResumeJob(ctx context.Context, name, reason string) (api.JobView, error) {
 	call := c.ask(CallResume, name)
 	v, err := c.asks.ResumeJob(ctx, name, reason)
@@ -107,8 +107,8 @@ func (c *Client) ResumeJob(ctx context.Context, name, reason string) (api.JobVie
 	return v, err
 }
 
-// PutJob records API.PutJob. The description must be unique in the history, and only clients of the same Calls may change the
-// job.
+// PutJob calls API.PutJob and records the call. The description must be unique in the history, and only clients of the same
+// Calls may change the job.
 func (c *Client) PutJob(ctx context.Context, name string, spec job.Spec, pre api.Precondition) (v api.JobView, created bool, err error) {
 	call := c.ask(CallPut, name)
 	call.Text, call.If, call.New = spec.Description, pre.Revision, pre.Absent
@@ -118,7 +118,7 @@ func (c *Client) PutJob(ctx context.Context, name string, spec job.Spec, pre api
 	return v, created, err
 }
 
-// DeleteJob records API.DeleteJob.
+// DeleteJob calls API.DeleteJob and records the call.
 func (c *Client) DeleteJob(ctx context.Context, name string, pre api.Precondition) error {
 	call := c.ask(CallDelete, name)
 	call.If = pre.Revision
@@ -127,7 +127,7 @@ func (c *Client) DeleteJob(ctx context.Context, name string, pre api.Preconditio
 	return err
 }
 
-// Retry records API.Retry.
+// Retry calls API.Retry and records the call.
 func (c *Client) Retry(ctx context.Context, run string) (api.RunView, error) {
 	call := c.ask(CallRetry, jobOf(run))
 	call.Run = run

@@ -192,7 +192,7 @@ func (p *picture) header() {
 	p.axis()
 }
 
-// term is a time in which one candidate had the oldest key.
+// term is the time in which one candidate had the oldest key in the election.
 type term struct {
 	rev      int64
 	node     string

@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestHolders has runs of two jobs that hold a limit of one, one after the other or together.
+// TestHolders has runs of two jobs with a limit that one run may hold. They hold it one after the other or together.
 func TestHolders(t *testing.T) {
 	type pair struct {
 		*tape

@@ -22,7 +22,7 @@ type runVersion struct {
 type cursorVersion struct {
 	Version
 	cursor job.Cursor
-	byHand bool // see History.PutBack
+	byHand bool // the test wrote it by hand: see History.PutBack
 }
 
 // candidate is the life of one key in the election. It exists at revisions in [create, deleted).
