@@ -201,7 +201,7 @@ func (s *scene) termsSince(since time.Time) (terms []int64) {
 func (s *scene) steady(t *testing.T, leader *cluster.Node, d time.Duration) {
 	t.Helper()
 	since, term := time.Now(), s.term()
-	// The leader must keep its term for the whole time, which cannot be polled.
+	// The leader must keep its term for the whole time. There is no condition to poll.
 	time.Sleep(d)
 	s.c.Recorder.Sync()
 	if terms := s.termsSince(since); len(terms) != 1 || terms[0] != term {

@@ -138,7 +138,7 @@ func (s *scene) oneLink(t *testing.T) {
 	since := time.Now()
 	cut := s.lab.Split([]string{leader.Name}, []string{follower.Name})
 	over := s.outage(leader.Name, follower.Name)
-	// The leader must not flap for the whole time, which cannot be polled.
+	// Leadership must not change again and again during this time. There is no condition to poll.
 	time.Sleep(lasting(2*lease, 12*lease))
 	s.c.Recorder.Sync()
 	if terms := s.termsSince(since); len(terms) > 2 {

@@ -206,7 +206,7 @@ func (s *storeScene) noMajority(t *testing.T) {
 	if all() {
 		length = time.Minute
 	}
-	// Without a quorum nothing may start for the whole time, and the absence of an event cannot be polled.
+	// Without a quorum no run may start for the whole time. There is no condition to poll.
 	time.Sleep(time.Until(began.Add(length)))
 	if n := len(s.effects()); n > before {
 		t.Errorf("%d executions started without a leader", n-before)

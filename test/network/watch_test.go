@@ -49,7 +49,7 @@ func (s *storeScene) compactedAway(t *testing.T) {
 	}
 	t.Logf("fault: %s has links to the store that carry nothing", victim.Name)
 	awaitUnready(t, victim, 5*time.Second)
-	// Readiness tolerates a silent watch for 8 s. The replica must stay unready for longer, which cannot be polled.
+	// Readiness tolerates a silent watch for 8 s. The replica must stay unready for longer. There is no condition to poll.
 	time.Sleep(time.Until(began.Add(lasting(12*time.Second, 30*time.Second))))
 	if text, ok := ready(t, victim); ok || !strings.Contains(text, "[-]watch") {
 		t.Errorf("%s has been deaf for %v and says of itself: %s", victim.Name, time.Since(began).Round(time.Second), text)
