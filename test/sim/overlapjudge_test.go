@@ -17,7 +17,7 @@ func TestOverlapsAreJudged(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		told  float64 // when the context of the first ended; 0: it did not
+		told  float64 // when the context of the first ended, in seconds; 0: it did not end
 		over  float64 // end of the first; the second starts at 10 s, and the kill grace is 2 s
 		fault history.Fault
 		want  bool // whether the overlap is excused
