@@ -122,7 +122,7 @@ func (n *nemesis) session(node *cluster.Node) string {
 	return decode[job.Worker](n.t, vs[len(vs)-1]).Session
 }
 
-// newSession waits until a node has another session than before.
+// newSession waits until the session of a node's worker differs from before, and returns it.
 func (n *nemesis) newSession(node *cluster.Node, before string) (string, error) {
 	now := ""
 	if !cluster.Within(40*time.Second, func() bool { now = n.session(node); return now != "" && now != before }) {
