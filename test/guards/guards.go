@@ -13,21 +13,21 @@ type Guard struct {
 // Guards lists the guards, each with the test that fails without it.
 var Guards = []Guard{
 	{
-		Name: "the term compare",
+		Name: "the comparison of the term",
 		File: "store/flight.go",
 		Code: "fence = append(fence, is.GetCompare())",
 		Cut:  "_ = is.GetCompare()",
 		Pkg:  "./store", Test: "TestADeposedLeaderWritesNothing",
 	},
 	{
-		Name: "the record's revision compare",
+		Name: "the comparison of the record's revision",
 		File: "store/write.go",
 		Code: "\tw.guards = append(w.guards, unchanged(key, rev))\n\tw.putAnyway(key, value, clientv3.NoLease)",
 		Cut:  "\tw.putAnyway(key, value, clientv3.NoLease)",
 		Pkg:  "./store", Test: "TestALateWriteOfTheLeaderHasNoEffect",
 	},
 	{
-		Name: "the gate's revision compare",
+		Name: "the comparison of the gate's revision",
 		File: "store/commit.go",
 		Code: "w.guards = append(w.guards, unchanged(s.keys.record(KindGate, \"\"), d.Gate))",
 		Cut:  "_ = d.Gate",
