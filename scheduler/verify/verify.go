@@ -29,8 +29,8 @@ type Report struct {
 	Notes      []string    `json:"notes"` // findings that are no violations
 	Jobs       int         `json:"jobs"`
 	Runs       int         `json:"runs"`
-	Slots      int         `json:"slots"`   // that were due and have a run
-	Changes    int         `json:"changes"` // of the log
+	Slots      int         `json:"slots"`   // number of slots that were due and have a run
+	Changes    int         `json:"changes"` // number of changes in the log
 }
 
 // Check checks all invariants.
