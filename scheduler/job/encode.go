@@ -165,7 +165,7 @@ func (w *writer) strings(lead string, list []string) {
 	}
 }
 
-// The range of times that are written here: the years 1 to 9999, as RFC 3339 allows.
+// The first and the last second that AppendJSON writes: the years 1 to 9999, as RFC 3339 allows.
 const (
 	firstSecond = -62135596800
 	lastSecond  = 253402300799
