@@ -252,7 +252,7 @@ func (w *Witness) awaitAllowed(ctx context.Context, h Holder) bool {
 		asking, cancel := context.WithTimeout(ctx, requestTimeout)
 		stands, allowed, err := w.ifAllowed(asking, h, nil)
 		cancel()
-		if err == nil && (!stands || allowed) { // after an error etcd may answer the next time
+		if err == nil && (!stands || allowed) { // after an error, read again: etcd may answer then
 			return stands
 		}
 	}
