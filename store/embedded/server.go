@@ -18,7 +18,7 @@ import (
 const (
 	callGrace    = 500 * time.Millisecond // for active calls, local and remote
 	transferTime = 2 * time.Second        // to hand over etcd's leadership
-	stopTime     = 15 * time.Second       // for etcd to stop, disk included
+	stopTime     = 15 * time.Second       // for etcd to stop and to finish its writes to disk
 )
 
 // Server is one running member. Its methods are safe for concurrent use.
