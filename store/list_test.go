@@ -101,7 +101,7 @@ func TestPageSizes(t *testing.T) {
 		{page(1000, 100), 8000},
 		{page(8000, 100), maxPage},
 		{page(4000, 9<<10), pageBytes / (9 << 10)},
-		{page(10_000, 100), mostBytes / (9 << 10)}, // the next records may be of 9 KiB again
+		{page(10_000, 100), mostBytes / (9 << 10)}, // the next records may be as large as 9 KiB again
 		{append(page(1000, 100), page(1, 400<<10)...), steadyPage},
 		{page(100, 400<<10), pageBytes / (400 << 10)},
 		{page(1, maxRecord), minPage / 2},

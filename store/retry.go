@@ -124,7 +124,7 @@ func untilDefinite(ctx context.Context, open bool, t *tries, send func(ctx conte
 func malformed(err error) error {
 	switch {
 	case isCode(err, rpctypes.ErrRequestTooLarge),
-		status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max"): // gRPC's own limit
+		status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max"): // a limit of gRPC
 		return job.ErrTooLarge
 	case isCode(err, rpctypes.ErrTooManyOps), isCode(err, rpctypes.ErrDuplicateKey), isCode(err, rpctypes.ErrEmptyKey),
 		isCode(err, rpctypes.ErrLeaseNotFound):
