@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestAReplicaOnItsOwn goes through what one replica does. Later steps use the jobs of earlier ones.
+// TestAReplicaOnItsOwn tests the main features of one replica. Later steps use the jobs of earlier ones.
 func TestAReplicaOnItsOwn(t *testing.T) {
 	t.Parallel()
 	r := start(t, Config{Settings: settings(t, "q1"), Version: version})

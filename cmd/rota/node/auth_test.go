@@ -15,8 +15,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
-// A replica that requires authentication does its whole work, answers those who have a role, and nobody else. The output of a run on
-// another process is read with the proof of the client.
+// A replica that requires authentication serves only clients that have a role, and still runs jobs. It can also read the output
+// of a run on another process, with the proof of the client.
 func TestAReplicaThatRequiresAuthentication(t *testing.T) {
 	t.Parallel()
 	set := settings(t, "q1")

@@ -58,7 +58,7 @@ func TestLeadReturnsWhenTheStoreSaysThatTheTermIsOver(t *testing.T) {
 	}
 }
 
-// skewed starts a replica beside others whose clocks differ from its own, so that its clock counts as wrong. Nobody leads.
+// skewed starts a replica whose clock counts as wrong: it runs beside others whose clocks differ from it. No replica leads.
 func skewed(t *testing.T, certs config.ServerTLS) *running {
 	t.Helper()
 	set := outside(t, "q1", etcd(t))
@@ -71,7 +71,7 @@ func skewed(t *testing.T, certs config.ServerTLS) *running {
 	others := store.New(store.Config{Prefix: set.Etcd.Prefix, Process: "others"}, client, hclog.NewNullLogger())
 	t.Cleanup(others.Close)
 	for i := range 6 {
-		r := job.Replica{Name: fmt.Sprint("other-", i), Addr: set.HTTP.Listen} // a loopback address, which leads to q1 itself
+		r := job.Replica{Name: fmt.Sprint("other-", i), Addr: set.HTTP.Listen} // this loopback address leads to q1 itself
 		if i < 3 {
 			r.Addr = ahead(t, certs, r.Name)
 		}
@@ -84,7 +84,7 @@ func skewed(t *testing.T, certs config.ServerTLS) *running {
 	return begin(t, Config{Settings: set, Version: version})
 }
 
-// ahead starts a replica whose clock is 45 s ahead, and returns its address.
+// ahead starts a fake replica whose clock is 45 s ahead, and returns its address.
 func ahead(t *testing.T, certs config.ServerTLS, name string) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -113,7 +113,7 @@ func TestChangesAreDatedByTheLeadersClock(t *testing.T) {
 		return q1.node.scheduler.Status().Term != 0 && len(q1.node.mirror.Replicas()) == 1
 	})
 	set2.Jobs = file
-	q2 := start(t, Config{Settings: set2, Version: version}) // with two clocks that differ, neither counts as wrong
+	q2 := start(t, Config{Settings: set2, Version: version}) // with only two clocks, a difference does not show which one is wrong
 
 	began := ahead()
 	check := func(what string, at time.Time) {
@@ -122,7 +122,7 @@ func TestChangesAreDatedByTheLeadersClock(t *testing.T) {
 			t.Errorf("%s: %v off by the leader's clock", what, at.Sub(ahead()).Round(time.Millisecond))
 		}
 	}
-	began = began.Add(-20 * time.Second) // the files were put in force at the start
+	began = began.Add(-20 * time.Second) // the files were put in force when q2 started
 	q2.wantJobs(t, "filed=of a file")
 	filed, err := q2.node.store.Job(t.Context(), "filed")
 	if err != nil {
@@ -178,7 +178,7 @@ func TestChangesAreDatedByTheLeadersClock(t *testing.T) {
 
 func TestAReplicaWithoutARightClockChangesNothing(t *testing.T) {
 	t.Parallel()
-	q1 := skewed(t, config.ServerTLS{}) // nobody leads
+	q1 := skewed(t, config.ServerTLS{}) // no replica leads
 	eventually(t, "it knows", func() bool { return q1.node.clocks.Trusted() != nil })
 	_, _, put := q1.PutJob(t.Context(), "j", job.Spec{Shell: "true"}, api.Precondition{})
 	_, _, submit := q1.SubmitCommand(t.Context(), api.AdHocRequest{Shell: "true"})

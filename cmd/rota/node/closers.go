@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// closers ends what a node has started, in reverse order.
+// closers holds the steps that end the parts of a node. It runs them in reverse order of their start.
 type closers struct {
 	mu    sync.Mutex
 	steps []closer   // guarded by mu
-	errs  chan error // of parts that ended by themselves
+	errs  chan error // errors of parts that ended by themselves
 }
 
 type closer struct {
@@ -21,14 +21,14 @@ type closer struct {
 	end  func() error
 }
 
-// add registers a step of close.
+// add registers end as a step of close.
 func (c *closers) add(name string, end func() error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.steps = append(c.steps, closer{name, end})
 }
 
-// failed receives the error of a part that ended by itself.
+// failed returns a channel with the error of each part that ended by itself.
 func (c *closers) failed() <-chan error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,13 +38,13 @@ func (c *closers) failed() <-chan error {
 	return c.errs
 }
 
-// background returns a starter. Its goroutines do not end with ctx. They end when close reaches them.
+// background returns a starter. The goroutines that it starts do not end with ctx. They end when close runs their steps.
 func (c *closers) background(ctx context.Context) starter {
 	c.failed()
 	return func(name string, run func(context.Context) error) func() error {
 		life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		done := make(chan struct{})
-		go func() { // waited for by the closer below
+		go func() { // the step of close below waits for it
 			defer close(done)
 			if err := run(life); err != nil && life.Err() == nil {
 				c.errs <- fmt.Errorf("%s: %w", name, err)
@@ -56,7 +56,8 @@ func (c *closers) background(ctx context.Context) starter {
 	}
 }
 
-// starter runs a function in the background until end is called, which waits for it. end may be called again.
+// starter runs a function in the background. The function ends when end is called, and end waits for that. end may be called
+// again.
 type starter func(name string, run func(context.Context) error) (end func() error)
 
 // close runs all steps, the last one first, and returns all their errors.

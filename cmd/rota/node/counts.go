@@ -5,7 +5,7 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// jobKnown returns how to find out whether there is a job; nil for a worker, which does not follow the jobs.
+// jobKnown returns a function that reports whether a job exists. It returns nil for a worker, which has no mirror of the jobs.
 func (n *Node) jobKnown() func(name string) bool {
 	if n.cfg.Role == WorkerOnly {
 		return nil
@@ -19,7 +19,7 @@ func (n *Node) jobKnown() func(name string) bool {
 	}
 }
 
-// storeCounts returns what the store has counted, zeros until there is one.
+// storeCounts returns the counters of the store; zeros until there is a store.
 func (n *Node) storeCounts() (c store.Counts) {
 	if n.backend.Ready() {
 		c = n.store.Counts()

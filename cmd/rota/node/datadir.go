@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// checkDataDir refuses a data directory in which another user could replace the files of this process. As root, rota would then
-// write over any file that a link in the directory leads to.
+// checkDataDir returns an error if another user could replace files in the data directory. Such a user could put a link into the
+// directory. If rota runs as root, it would then overwrite any file that the link leads to.
 func checkDataDir(dir string) error {
 	target, err := filepath.EvalSymlinks(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // it will be made, for this user alone
+		return nil // rota will make it with access for this user only
 	case err != nil:
 		return fmt.Errorf("check node.data_dir %s: %w", dir, err)
 	}

@@ -44,7 +44,7 @@ func TestADataDirectoryOfOthersIsRefused(t *testing.T) {
 	}
 }
 
-// A link in the place of the lock must not make root write over another file.
+// If a link is in the place of the lock, root must not overwrite the file that the link leads to.
 func TestTheLockIsNoLink(t *testing.T) {
 	t.Parallel()
 	set := settings(t, "q1")

@@ -5,8 +5,8 @@
 //	start:  listener ─ API ─ etcd ─ store ─ mirror ─ scheduler ─ presence ─ clocks ─ job files ─ worker ─ election
 //	stop:   unready ─ resign ─ drain the worker ─ job files ─ end presence ─ close the API ─ close the store ─ close etcd
 //
-// It resigns before it drains, so that another replica dispatches while the attempts here finish.
+// A leader resigns before its worker drains, so that another replica dispatches while attempts on this node finish.
 //
-// A Go program that registers functions of its own for jobs calls Run; see the example. The parts of a node are packages under
+// A Go program that registers its own functions for jobs calls Run; see the example. The parts of a node are packages under
 // cmd/rota/internal.
 package node

@@ -15,8 +15,8 @@ import (
 	"github.com/rota-scheduler/rota/test/proxy"
 )
 
-// TestWatchesMoveFromASilentMember silences the members of etcd in turn. The watches of the silent member move to another one
-// before gRPC would notice.
+// TestWatchesMoveFromASilentMember silences the members of etcd in turn. The watches of the silent member move to another member
+// before gRPC would notice the silence.
 func TestWatchesMoveFromASilentMember(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)
@@ -28,7 +28,7 @@ func TestWatchesMoveFromASilentMember(t *testing.T) {
 	r.put(t, "work", job.Spec{Shell: "true"})
 	const anew = "watch ended, listing anew"
 	heard := func(what string) int { return strings.Count(r.log.String(), what) }
-	for i, l := range links { // from the second on, all watches are at the member that falls silent
+	for i, l := range links { // after the first round, all watches are at the member that is silenced next
 		before := heard(anew)
 		l.Cut()
 		eventually(t, "the member is left out", func() bool { return heard("do not answer are left out") > i })
@@ -51,7 +51,8 @@ func TestWatchesMoveFromASilentMember(t *testing.T) {
 	}
 }
 
-// TestAnEndpointOfAnotherClusterIsLeftOut names an endpoint that answers every request from a store of its own.
+// TestAnEndpointOfAnotherClusterIsLeftOut configures an endpoint of another cluster. It answers every request, but from its own
+// store.
 func TestAnEndpointOfAnotherClusterIsLeftOut(t *testing.T) {
 	t.Parallel()
 	stranger, _ := etcdOf(t, embedded.Config{Dir: t.TempDir(), Client: "http://127.0.0.1:0", Peer: "http://" + ports.Addr(t)})
@@ -59,8 +60,8 @@ func TestAnEndpointOfAnotherClusterIsLeftOut(t *testing.T) {
 	cfg := Config{Settings: settings(t, "q1"), Version: version}
 	cfg.Settings.Etcd.Embedded = config.Embedded{}
 	for _, endpoints := range [][]string{
-		{stranger, proxy.NewLink(t, own).Endpoint(), own}, // most endpoints belong to one cluster,
-		{stranger, own}, // and after that the process remembers its cluster
+		{stranger, proxy.NewLink(t, own).Endpoint(), own}, // the cluster of most endpoints is chosen,
+		{stranger, own}, // and later the process remembers its cluster
 	} {
 		cfg.Settings.Etcd.Endpoints = endpoints
 		r := start(t, cfg)
@@ -76,7 +77,7 @@ func TestAnEndpointOfAnotherClusterIsLeftOut(t *testing.T) {
 	}
 }
 
-// lock makes etcd require a password, adds a user, and returns the file with the user's password.
+// lock makes etcd require a password, adds a user, and returns the path of a file with the user's password.
 func lock(t *testing.T, endpoint, user string) (passwordFile string) {
 	t.Helper()
 	client, err := etcdconn.Dial(config.Etcd{Endpoints: []string{endpoint}})
@@ -98,8 +99,8 @@ func lock(t *testing.T, endpoint, user string) (passwordFile string) {
 	return passwordFile
 }
 
-// TestANodeThatLogsInStartsWithTheMembersThatAnswer starts a node with a password, which needs an answer to make its client. The
-// first member that answers is enough.
+// TestANodeThatLogsInStartsWithTheMembersThatAnswer starts a node with a password. Such a node needs an answer of etcd to make
+// its client. The answer of one member is enough.
 func TestANodeThatLogsInStartsWithTheMembersThatAnswer(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)

@@ -6,17 +6,17 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 )
 
-// ConfigError is a mistake in the settings, or in what they name. A restart does not help.
+// ConfigError is a mistake in the settings, or in a file or address that they name. A restart does not help.
 type ConfigError = failure.ConfigError
 
 // IsConfig reports whether err is or wraps a ConfigError.
 func IsConfig(err error) bool { return failure.IsConfig(err) }
 
-// NameTakenError means that another process has this node's name. Two processes of one name would take each other's runs away. Run
-// returns it inside a ConfigError.
+// NameTakenError means that another process has the name of this node. Two processes with one name would take each other's runs.
+// Run returns this error inside a ConfigError.
 type NameTakenError struct {
 	Name string
-	Addr string // of the other process; "": it advertises the same address, as a clone of a machine does
+	Addr string // address of the other process; "": the other process advertises the same address, as the clone of a machine does
 }
 
 func (e *NameTakenError) Error() string {

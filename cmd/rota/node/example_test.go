@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/handler"
 )
 
-// A program runs a replica with an embedded etcd, and registers a Go function that a job calls every second.
+// This program runs a replica with an embedded etcd. It registers a Go function that a job calls every second.
 func Example() {
 	dir, err := os.MkdirTemp("", "rota-example")
 	if err != nil {

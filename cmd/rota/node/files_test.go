@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// jobs returns the jobs as name=description.
+// jobs returns the jobs as a list of name=description.
 func (r *running) jobs(t testing.TB) string {
 	views, err := r.Jobs(t.Context())
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *running) jobs(t testing.TB) string {
 	return strings.Join(list, " ")
 }
 
-// wantJobs waits for the jobs, as name=description, and checks that they stay.
+// wantJobs waits until the jobs are want, a list of name=description. Then it checks that they do not change again.
 func (r *running) wantJobs(t testing.TB, want string) {
 	t.Helper()
 	got := ""
@@ -34,7 +34,7 @@ func (r *running) wantJobs(t testing.TB, want string) {
 	}
 }
 
-// notes returns what the cluster reports about job files.
+// notes returns the notes about job files in the state of the cluster.
 func (r *running) notes(t testing.TB) string {
 	v, err := r.Cluster(t.Context())
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *running) notes(t testing.TB) string {
 	return strings.Join(v.Files.Notes, "\n")
 }
 
-// withFiles starts a replica that reads the job files at path and executes nothing.
+// withFiles starts a replica with the job files at path and without a worker.
 func withFiles(t testing.TB, name, endpoint, path string) *running {
 	set := outside(t, name, endpoint)
 	set.Jobs, set.Worker.Enabled = path, false
@@ -111,7 +111,7 @@ func TestJobFilesAreFollowed(t *testing.T) {
 		if _, err := r.node.store.PutJob(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
-		r.reload <- syscall.SIGHUP // sooner than by polling
+		r.reload <- syscall.SIGHUP // faster than to wait for a poll
 		r.wantJobs(t, "x=sixth")
 	})
 	t.Run("the API does not change a job of a file", func(t *testing.T) {
@@ -192,8 +192,8 @@ func TestOlderFilesDoNotUndoNewerOnes(t *testing.T) {
 	})
 }
 
-// TestAReplicaWithTheFilesInForceWritesTheRest leaves the store as a replica does that dies after it moved the mark: some jobs of
-// the files are not written.
+// TestAReplicaWithTheFilesInForceWritesTheRest simulates a replica that died after it moved the mark, before it had written all
+// jobs. Another replica with the same files writes the rest.
 func TestAReplicaWithTheFilesInForceWritesTheRest(t *testing.T) {
 	t.Parallel()
 	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")

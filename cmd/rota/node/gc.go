@@ -13,24 +13,26 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 )
 
-// How much garbage may gather between two collections. A process that holds little may grow by the spare: it would otherwise
-// spend a third of its time on collections under load. A process that holds much may grow by half.
+// How much garbage may accumulate between two collections. A process with little live memory may grow by the spare. Without this,
+// it would spend a third of its time on collections under load. A process with much live memory may grow by half.
 const (
 	mostSpare   = 384 << 20 // bytes
 	spareShare  = 8         // the spare is at most 1/spareShare of the memory limit
-	leastGrowth = 50        // percent of what is live
+	leastGrowth = 50        // percent of the live memory
 	mostGrowth  = 400
 	tuneEvery   = time.Second
 )
 
-// When a process is at rest, and returns unused memory to the machine. The start needs most of it, to read the store.
+// When a process counts as at rest. Then it returns unused memory to the machine. It needs most of its memory at the start, to
+// read the store.
 const (
-	restRate = 8 << 20 // bytes between two polls: a process that allocates less is at rest
-	restFor  = 10      // polls at rest until memory is returned
+	restRate = 8 << 20 // bytes between two polls: a process that allocates less than this is at rest
+	restFor  = 10      // consecutive polls at rest, after which memory is returned
 )
 
-// SpareMemory tunes the garbage collector of the whole process by how much memory is live. It returns free memory to the machine
-// when the process is at rest, until ctx ends. It does nothing if GOGC is set. It is for programs that only run a node.
+// SpareMemory adapts the garbage collector of the whole process to the size of the live memory. It also returns free memory to
+// the machine when the process is at rest, until ctx ends. If GOGC is set, it does nothing. It is meant for programs that only
+// run a node.
 func SpareMemory(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -53,15 +55,16 @@ func SpareMemory(ctx context.Context) {
 	}
 }
 
-// exertion detects that a process has come to rest after it allocated much.
+// exertion detects that a process is at rest after it has allocated much memory.
 type exertion struct {
-	enough  uint64 // bytes: less is not worth a collection
-	begun   uint64 // bytes that were allocated until the last rest
-	last    uint64 // bytes that were allocated until the last poll
-	resting int    // polls at rest in a row
+	enough  uint64 // bytes that must be allocated before a collection is worth its cost
+	begun   uint64 // total of allocated bytes at the last rest
+	last    uint64 // total of allocated bytes at the last poll
+	resting int    // consecutive polls at rest
 }
 
-// over reports the end of an exertion, once for each. allocated is how many bytes the process has ever allocated.
+// over reports that an exertion has ended. It returns true once for each exertion. allocated is the total of bytes that the
+// process has ever allocated.
 func (e *exertion) over(allocated uint64) bool {
 	if e.resting++; allocated-e.last >= restRate {
 		e.resting = 0
@@ -74,14 +77,14 @@ func (e *exertion) over(allocated uint64) bool {
 	return true
 }
 
-// growth returns by how many percent the live memory may grow.
+// growth returns by how many percent the heap may grow until the next collection.
 func growth(live, spare uint64) int {
-	live = max(live, 4<<20) // the runtime's own minimum
+	live = max(live, 4<<20) // the minimum heap of the Go runtime
 	return int(min(max(100*spare/live, leastGrowth), mostGrowth))
 }
 
-// memoryLimit returns how much memory this process may have: that of the machine, or the limit of its control groups. Zero means
-// unknown.
+// memoryLimit returns how much memory this process may use: the memory of the machine, or the limit of its control groups if that
+// is lower. Zero means unknown.
 func memoryLimit(read func(string) ([]byte, error)) (limit uint64) {
 	smaller := func(text string, unit uint64) {
 		if n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64); err == nil && (limit == 0 || n*unit < limit) {
@@ -101,9 +104,9 @@ func memoryLimit(read func(string) ([]byte, error)) (limit uint64) {
 			}
 		}
 	}
-	for ; ; group = filepath.Dir(group) { // every group above limits it as well
+	for ; ; group = filepath.Dir(group) { // the limit of every parent group also applies
 		if b, err := read(filepath.Join("/sys/fs/cgroup", group, "memory.max")); err == nil {
-			smaller(string(b), 1) // or "max"
+			smaller(string(b), 1) // the file has a number or "max"
 		}
 		if group == "/" || group == "." {
 			return limit

@@ -44,8 +44,8 @@ func TestMemoryIsTheLeastLimit(t *testing.T) {
 	}
 }
 
-// TestMemoryIsGivenBackAtRest checks that the memory of a start is returned once, soon after it. A process that works keeps its
-// memory.
+// TestMemoryIsGivenBackAtRest checks that a process returns the memory of its start once, soon after the start. A process that
+// works keeps its memory.
 func TestMemoryIsGivenBackAtRest(t *testing.T) {
 	e := exertion{enough: 100 << 20}
 	var allocated uint64

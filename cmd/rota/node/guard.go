@@ -11,14 +11,14 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/executor/refs"
 )
 
-// openListeners finds out where processes of the cluster listen.
+// openListeners starts the record of the addresses at which processes of the cluster listen.
 func (n *Node) openListeners() {
 	e := n.set.Etcd
 	local := []string{n.set.HTTP.Listen, n.set.HTTP.Advertise, e.Embedded.Client, e.Embedded.Peer}
 	n.listeners = listeners.New(listeners.Config{Local: local, Peers: n.peerAddresses})
 }
 
-// peerAddresses returns where the other processes of the cluster listen, and etcd.
+// peerAddresses returns the addresses at which etcd and the other processes of the cluster listen.
 func (n *Node) peerAddresses(ctx context.Context) ([]string, error) {
 	addrs := append(n.conn.Endpoints(), n.set.Etcd.Endpoints...)
 	if n.cfg.Role == WorkerOnly {
@@ -37,12 +37,12 @@ func (n *Node) peerAddresses(ctx context.Context) ([]string, error) {
 	return addrs, nil
 }
 
-// reach returns the guard of the addresses that definitions may reach from this machine.
+// reach returns a guard that allows the addresses that definitions may use from this machine.
 func (n *Node) reach(setting string, r config.Reach) *dial.Guard {
 	return dial.New(dial.Config{Setting: setting, Allow: r.Allow, Deny: r.Deny}, n.listeners.At)
 }
 
-// references returns which references definitions may use on this machine. Rota's own keys and data are out of reach.
+// references returns the policy of references that definitions may use on this machine. It excludes rota's own keys and data.
 func (n *Node) references(setting string, r config.Refs) *refs.Policy {
 	p := &refs.Policy{Setting: setting, Files: r.Files, Env: r.Env, Never: []string{n.set.Node.DataDir}}
 	for _, own := range []string{
@@ -53,7 +53,7 @@ func (n *Node) references(setting string, r config.Refs) *refs.Policy {
 			p.Never = append(p.Never, own)
 		}
 	}
-	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" { // systemd's, for this service alone
+	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" { // the credentials that systemd gives to this service alone
 		p.Files = append(p.Files, filepath.Join(dir, "*"))
 	}
 	return p

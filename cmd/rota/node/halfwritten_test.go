@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// grow appends to a file in pieces, as a copy over a slow connection does.
+// grow appends to a file in pieces, like a copy over a slow connection.
 func grow(t testing.TB, path string, pieces int, every time.Duration) {
 	t.Helper()
 	for n := range pieces {
@@ -25,13 +25,13 @@ func grow(t testing.TB, path string, pieces int, every time.Duration) {
 		if err := file.Close(); err != nil {
 			t.Error(err)
 		}
-		// The pause is the pace of the writer. Nothing happens that could be polled.
+		// The sleep limits the speed of the writer. There is no condition to poll.
 		time.Sleep(every)
 	}
 }
 
-// TestAJobFileThatIsHalfWritten writes a file in place, which lacks its second job for seconds. The second job keeps its runs and its
-// pause.
+// TestAJobFileThatIsHalfWritten writes a file in place. For some seconds, the second job is missing from the file. The test
+// checks that the second job keeps its runs and its pause.
 func TestAJobFileThatIsHalfWritten(t *testing.T) {
 	t.Parallel()
 	etcd, file := etcd(t), filepath.Join(t.TempDir(), "jobs.yaml")

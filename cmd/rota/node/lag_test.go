@@ -8,7 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestTheLagIsTheLeaders starts an attempt late, because its worker had no room. Dispatching is not behind.
+// TestTheLagIsTheLeaders starts an attempt late, because its worker had no free capacity. This must not count as late
+// dispatching.
 func TestTheLagIsTheLeaders(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)

@@ -11,12 +11,12 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-// campaign campaigns for the leadership while this replica's clock is right.
+// campaign takes part in the election while this replica's clock is right.
 func (n *Node) campaign(ctx context.Context) error {
 	return n.elector.RunTrusted(ctx, n.clocks.Peers(), n.lead)
 }
 
-// lead dispatches for one term, once the mirror has everything that was in the store when the term was won.
+// lead dispatches for one term. It starts when the mirror has the content that the store had when the term was won.
 func (n *Node) lead(ctx context.Context, term election.Term) error {
 	if err := n.awaitMirror(ctx, term.Won); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (n *Node) lead(ctx context.Context, term election.Term) error {
 	n.metrics.TermBegan()
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	ctx, cancel := context.WithCancel(ctx) // the scheduler may know first that the term is over
+	ctx, cancel := context.WithCancel(ctx) // the scheduler may notice the end of the term before the election does
 	defer cancel()
 	if n.set.Election.FastTakeover {
 		wg.Go(func() { n.endDeadWorkers(ctx, term) })
@@ -43,7 +43,7 @@ func (n *Node) lead(ctx context.Context, term election.Term) error {
 	return n.scheduler.Lead(ctx, term)
 }
 
-// sweepEvery is how often the leader removes events that are too old, and tombstones that were there the last time.
+// sweepEvery is how often the leader removes old events, and tombstones that already existed at the last sweep.
 const sweepEvery = 10 * time.Minute
 
 func (n *Node) sweepPast(ctx context.Context, term election.Term) {

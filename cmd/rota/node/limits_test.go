@@ -21,7 +21,7 @@ func (r *running) submitAll(t testing.TB, name string, n int) (runs []string) {
 	return runs
 }
 
-// waitsFor waits until a run that is due has a reason that contains reason.
+// waitsFor waits until a due run has a reason that contains the text reason.
 func (r *running) waitsFor(t testing.TB, run, reason string) {
 	t.Helper()
 	eventually(t, run+" waits for: "+reason, func() bool {

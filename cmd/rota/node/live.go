@@ -19,7 +19,7 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// live runs everything that needs the store, until ctx ends or a part fails.
+// live runs all parts that need the store, until ctx ends or a part fails.
 func (n *Node) live(ctx context.Context, stops *closers) (err error) {
 	background := stops.background(ctx)
 	n.mirror = store.NewMirror(n.store)
@@ -36,14 +36,14 @@ func (n *Node) live(ctx context.Context, stops *closers) (err error) {
 	if err := n.startClocks(background); err != nil {
 		return err
 	}
-	if n.files != nil { // before the worker, which drains even if the files hang
+	if n.files != nil { // before the worker, so that the worker drains even if the files hang
 		background("follow the job files", func(ctx context.Context) error { return n.files.Run(ctx, n.store, n.mirror, fileReplica{n}) })
 	}
 	if err := n.startWorker(background, stops); err != nil {
 		return err
 	}
 	n.openBackend()
-	if n.elector != nil { // last, so that it resigns first
+	if n.elector != nil { // started last, so that it resigns first
 		n.startCampaign(ctx, background)
 	}
 	stops.add("turn requests away", func() error { n.server.Drain(); return nil })
@@ -60,7 +60,8 @@ func (n *Node) live(ctx context.Context, stops *closers) (err error) {
 	}
 }
 
-// fatal returns the error with which this process has to restart because of an error of etcd; nil if it may go on.
+// fatal returns an error if this process must restart because of err, an error of etcd. It returns nil if the process may
+// continue.
 func (n *Node) fatal(err error) error {
 	if n.conn.PasswordChanged(err) {
 		return etcdconn.ErrPassword
@@ -68,7 +69,8 @@ func (n *Node) fatal(err error) error {
 	return nil
 }
 
-// startReplica starts the mirror, the scheduler and the presence of a replica. It makes the elector, which startCampaign runs.
+// startReplica starts the mirror, the scheduler and the presence of a replica. It makes the elector, which startCampaign starts
+// later.
 func (n *Node) startReplica(background starter, stops *closers) {
 	background("follow the store", n.mirror.Follow)
 	if n.conn.Members() > 1 && n.cfg.Drained == nil {
@@ -97,7 +99,7 @@ func (n *Node) startReplica(background starter, stops *closers) {
 	background("show presence", n.replica.Run)
 }
 
-// startClocks starts the comparison of the clocks, once a replica's mirror knows the other replicas.
+// startClocks starts the comparison of the clocks. On a replica, it first waits until the mirror knows the other replicas.
 func (n *Node) startClocks(background starter) (err error) {
 	cfg := clocks.Config{
 		Name: n.set.Node.Name, TLS: n.set.HTTP.TLS, MaxOffset: n.set.Dispatch.MaxClockOffset, Now: n.now, Replicas: n.store.Replicas,
@@ -132,7 +134,7 @@ func (n *Node) openBackend() {
 	n.backend.Open(from)
 }
 
-// startCampaign stands for election, and watches the leader's process if the settings allow a fast takeover.
+// startCampaign starts the election. If the settings allow a fast takeover, it also starts the watch of the leader's process.
 func (n *Node) startCampaign(ctx context.Context, background starter) {
 	if n.set.Election.FastTakeover {
 		witness := election.NewWitness(election.WitnessConfig{
@@ -144,17 +146,17 @@ func (n *Node) startCampaign(ctx context.Context, background starter) {
 	background("campaign", n.campaign)
 }
 
-// fileReplica is what the job files need of this node.
+// fileReplica implements jobfiles.Replica for this node.
 type fileReplica struct{ node *Node }
 
 func (r fileReplica) CatchUp(ctx context.Context) error          { return r.node.catchUp(ctx) }
 func (r fileReplica) Now(ctx context.Context) (time.Time, error) { return r.node.clocks.Now(ctx) }
 func (r fileReplica) ShowFiles(hash, note string)                { r.node.replica.ShowFiles(hash, note) }
 
-// catchUpTimeout bounds the wait for the mirror.
+// catchUpTimeout bounds how long catchUp waits for the mirror.
 const catchUpTimeout = 10 * time.Second
 
-// catchUp waits until the mirror has everything that is in the store now.
+// catchUp waits until the mirror has the present content of the store.
 func (n *Node) catchUp(ctx context.Context) error {
 	rev, err := n.store.Revision(ctx)
 	if err != nil {
@@ -170,7 +172,7 @@ func (n *Node) awaitMirror(ctx context.Context, rev int64) error {
 	return n.mirror.WaitFor(waiting, rev)
 }
 
-// publicURL returns the URL at which people reach the API of this replica; "" if only this machine does.
+// publicURL returns the URL at which people reach the API of this replica; "" if only this machine can reach it.
 func (n *Node) publicURL() string {
 	host, _, err := net.SplitHostPort(n.set.HTTP.Advertise)
 	if ip := net.ParseIP(host); err != nil || host == "localhost" || ip != nil && ip.IsLoopback() {

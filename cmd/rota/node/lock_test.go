@@ -12,8 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/store/embedded"
 )
 
-// TestADataDirIsOfOneProcess starts two processes that execute nothing, so that no journal keeps them apart. Their etcd does not
-// answer.
+// TestADataDirIsOfOneProcess starts two processes with one data directory. They have no worker, so only the lock of the directory
+// keeps them apart. Their etcd does not answer.
 func TestADataDirIsOfOneProcess(t *testing.T) {
 	t.Parallel()
 	first, second := outside(t, "q1", "http://127.0.0.1:1"), outside(t, "q2", "http://127.0.0.1:1")

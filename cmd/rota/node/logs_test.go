@@ -16,7 +16,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// pretend writes the record of a worker at addr, with a lease. No process is behind it.
+// pretend writes the record of a worker at addr with a lease, as if the worker existed.
 func (r *running) pretend(t testing.TB, name, addr string) {
 	t.Helper()
 	lease, err := r.node.client.Grant(t.Context(), 60)
@@ -69,7 +69,8 @@ func TestOutputOfARunThatNeverStarted(t *testing.T) {
 	missing("was canceled and never began (")
 }
 
-// TestOutputOfAWorkerThatFallsSilent reads from a worker that is paused: it sends nothing more, and does not hang up.
+// TestOutputOfAWorkerThatFallsSilent reads from a worker that is paused. Such a worker sends nothing more, and does not close the
+// connection.
 func TestOutputOfAWorkerThatFallsSilent(t *testing.T) {
 	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -102,8 +103,8 @@ func TestOutputOfAWorkerThatFallsSilent(t *testing.T) {
 	}
 }
 
-// TestAWorkerAddressThatLeadsBackIsRefused gives a worker on another machine a loopback address, which leads the replica to
-// itself.
+// TestAWorkerAddressThatLeadsBackIsRefused registers a worker on another machine with a loopback address. Such an address leads
+// the replica to itself.
 func TestAWorkerAddressThatLeadsBackIsRefused(t *testing.T) {
 	t.Parallel()
 	set := settings(t, "q1")

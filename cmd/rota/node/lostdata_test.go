@@ -6,8 +6,10 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/admission"
 	"github.com/rota-scheduler/rota/store"
 	"github.com/rota-scheduler/rota/test/ports"
-) // TestAMemberThatLostItsDataStartsNoCluster checks that etcd never starts: it would start a second cluster and vote there as the member
-// that it was.
+)
+
+// TestAMemberThatLostItsDataStartsNoCluster checks that etcd does not start on a member that has lost its data. Otherwise it would
+// start a second cluster, and vote there under its old name.
 func TestAMemberThatLostItsDataStartsNoCluster(t *testing.T) {
 	t.Parallel()
 	set := settings(t, "q1")

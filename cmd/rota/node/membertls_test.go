@@ -22,8 +22,8 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// Three replicas whose embedded etcd speaks TLS form a cluster and run jobs. A process without a certificate of their authority gets
-// nothing out of their etcd, nor into it.
+// Three replicas whose embedded etcd uses TLS form a cluster and run jobs. A process without a certificate of their authority can
+// neither read nor write their etcd.
 func TestEmbeddedEtcdOverTLS(t *testing.T) {
 	t.Parallel()
 	dir, now := t.TempDir(), time.Now()

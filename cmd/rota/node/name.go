@@ -12,9 +12,9 @@ import (
 // nameTimeout bounds the request to another process of this node's name.
 const nameTimeout = 2 * time.Second
 
-// checkName returns an error while another process of this node's name answers. A process that died does not answer, and this node
-// replaces it. At its own address the node cannot ask anybody: if another process advertises the same address, the worker notices
-// that it loses its presence.
+// checkName returns an error if another process with this node's name answers. If that process is dead, it does not answer, and
+// this node replaces it. If the other process advertises this node's own address, checkName cannot detect it. Then the worker
+// notices later that it loses its presence.
 func (n *Node) checkName(ctx context.Context) error {
 	name := n.set.Node.Name
 	var addrs []string
@@ -41,7 +41,8 @@ func (n *Node) checkName(ctx context.Context) error {
 	return nil
 }
 
-// removeStale removes what an earlier process of this name left in the election. checkName has shown that it is gone.
+// removeStale removes the entries that an earlier process of this name left in the election. checkName has confirmed before that
+// this process is gone.
 func (n *Node) removeStale(ctx context.Context) {
 	removed, err := election.RemoveStale(ctx, n.client, n.store.Keys().Election(), n.set.Node.Name)
 	switch {

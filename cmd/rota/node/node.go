@@ -37,35 +37,35 @@ import (
 	"github.com/rota-scheduler/rota/store/embedded"
 )
 
-// Role says what a node takes part in.
+// Role says which parts a node runs.
 type Role int
 
 // The roles.
 const (
-	Replica    Role = iota // stands for election, serves the API, and executes attempts unless the settings say otherwise
-	WorkerOnly             // executes attempts, and nothing else
+	Replica    Role = iota // takes part in elections, serves the API, and executes attempts unless the settings say otherwise
+	WorkerOnly             // only executes attempts
 )
 
-// Config is what a node is made from.
+// Config holds the parameters of a node.
 type Config struct {
 	Role     Role
 	Settings config.Settings
 	Version  api.VersionView
-	Handlers map[string]handler.Func // Go functions that jobs may name
-	Nanny    []string                // argv of the process that cleans up after this one; empty: none
-	// StopMargin and StopPatience are how long the leader waits for attempts that continue after their timeout, as
-	// planner.Config says; its defaults if zero.
+	Handlers map[string]handler.Func // Go functions that jobs may call, by name
+	Nanny    []string                // argv of the process that cleans up after this process dies; empty: none
+	// StopMargin and StopPatience say how long the leader waits for attempts that continue after their timeout; see
+	// planner.Config. Zero stands for the default.
 	StopMargin, StopPatience time.Duration
-	// Reload asks for another reading of the job files, which are also read when they change. May be nil.
+	// A signal on Reload makes the node read the job files again. It also reads them when they change. May be nil.
 	Reload <-chan os.Signal
-	// Now is the wall clock that this node decides by; time.Now if nil. Leases and deadlines use the monotonic clock, which the
-	// results of Now have to carry.
+	// Now returns the wall clock by which this node makes decisions; nil stands for time.Now. The results must have a monotonic
+	// reading, because leases and deadlines use the monotonic clock.
 	Now func() time.Time
-	// Drained is called when the node stops and has nothing left to write, before it leaves the store. May be nil.
+	// Drained is called when the node stops and has written everything, before it leaves the store. May be nil.
 	Drained func()
-	// Dying is called when an embedded etcd is about to end the process, after it has logged why. May be nil.
+	// Dying is called after an embedded etcd has logged a fatal error, and before etcd ends the process. May be nil.
 	Dying func()
-	// Ready is called once the node answers. May be nil.
+	// Ready is called once the node answers requests. May be nil.
 	Ready func(*Node)
 }
 
@@ -76,7 +76,7 @@ type Node struct {
 	log      hclog.Logger
 	now      func() time.Time
 	started  time.Time
-	stopping time.Time // when ctx ended; zero: it has not
+	stopping time.Time // time at which ctx ended; zero: it has not ended
 
 	memory    *admission.Memory
 	admission *admission.Gatekeeper
@@ -91,7 +91,7 @@ type Node struct {
 	server    *api.Server
 	authn     *authn.Authenticator // nil while authentication is off
 	clocks    *clocks.Clocks
-	worker    *worker.Worker       // nil if it executes nothing
+	worker    *worker.Worker       // nil if the node executes no attempts
 	files     *jobfiles.Files      // nil without job files
 	elector   *election.Elector    // nil for a worker
 	scheduler *scheduler.Scheduler // nil for a worker
@@ -99,11 +99,11 @@ type Node struct {
 	replica   *presence.Replica    // nil for a worker
 }
 
-// lockPatience is how long a process that was killed may hold its data directory, by a child that it was about to start.
+// lockPatience is how long Run waits for the lock of the data directory. After a process was killed, a child that it was just
+// starting may still hold the lock.
 const lockPatience = 2 * time.Second
 
-// Run runs a node until ctx ends, or until an error that waiting does not resolve. IsConfig tells which errors a restart does not
-// resolve either.
+// Run runs a node until ctx ends, or until a permanent error. IsConfig reports whether a restart cannot resolve the error either.
 func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	n := &Node{cfg: cfg, set: cfg.Settings, log: log, now: cfg.Now, started: time.Now().UTC()}
 	if n.now == nil {
@@ -127,7 +127,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	if err := checkDataDir(n.set.Node.DataDir); err != nil {
 		return failure.Config(err)
 	}
-	lock, err := embedded.LockDir(n.set.Node.DataDir, lockPatience) // two processes must not write the same files
+	lock, err := embedded.LockDir(n.set.Node.DataDir, lockPatience) // two processes must not write the same data directory
 	if err != nil {
 		return failure.Config(fmt.Errorf("open node.data_dir: %w", err))
 	}
@@ -151,7 +151,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 		}
 		stops.add("remember the store", func() error { n.admission.RememberLast(); return nil })
 		stops.add("end the streams of events", func() error { n.backend.Wait(); return nil })
-		stops.add("close the API", closeAPI) // before the store that it reads
+		stops.add("close the API", closeAPI) // close the API before the store, from which it reads
 		err = n.admission.Admit(ctx, n.store)
 	}
 	switch {
@@ -166,11 +166,11 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	return n.live(ctx, &stops)
 }
 
-// connect opens the connection to etcd, and returns once etcd answers.
+// connect opens the connection to etcd, and returns when etcd answers.
 func (n *Node) connect(ctx context.Context, stops *closers) (err error) {
 	cfg := etcdconn.Config{Etcd: n.set.Etcd, Cluster: func() string { return n.memory.Last().Cluster }}
 	if len(n.set.Etcd.Endpoints) == 0 {
-		// A full disk ends etcd, before there is a worker that would make room.
+		// If the disk is full, an embedded etcd ends. At this point no worker has made room yet.
 		if removed, err := worker.MakeRoom(ctx, n.set.Node.DataDir, n.now()); removed > 0 || err != nil {
 			n.log.Warn("old output was removed, since there is little room on the disk",
 				"dir", n.set.Node.DataDir, "files", removed, "err", err)
@@ -190,7 +190,7 @@ func (n *Node) connect(ctx context.Context, stops *closers) (err error) {
 func (n *Node) memberConfig() embedded.Config {
 	e := n.set.Etcd.Embedded
 	if e.Cluster == "" && n.set.Origins()["etcd.embedded.peer"] == config.OriginDefault {
-		e.Peer = "" // a single member has no peers, and needs no port for them
+		e.Peer = "" // a single member has no peers, and needs no port for peers
 	}
 	cfg := embedded.Config{
 		Name: n.set.Node.Name, Dir: filepath.Join(n.set.Node.DataDir, "etcd"),
@@ -208,7 +208,7 @@ func (n *Node) memberConfig() embedded.Config {
 	return cfg
 }
 
-// serve answers requests from now on, until end is called. Until there is a store, it answers 503 to what needs one.
+// serve answers requests until end is called. Until there is a store, it answers 503 to requests that need the store.
 func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end func() error, err error) {
 	n.admission = admission.New(n.memory, n.log)
 	n.space = etcdconn.NewSpace(n.log)
@@ -224,7 +224,7 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 	})
 	cfg := api.DefaultConfig()
 	cfg.Listen, cfg.Version = n.set.HTTP.Listen, n.cfg.Version
-	cfg.Version.Node = n.set.Node.Name // see checkName
+	cfg.Version.Node = n.set.Node.Name // checkName reads this name
 	cfg.Hosts = append([]string{n.set.Node.Name}, n.set.HTTP.Hosts...)
 	if host, _, err := net.SplitHostPort(n.set.HTTP.Advertise); err == nil {
 		cfg.Hosts = append(cfg.Hosts, host)
@@ -246,7 +246,7 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 // works reports whether this node executes attempts.
 func (n *Node) works() bool { return n.cfg.Role == WorkerOnly || n.set.Worker.Enabled }
 
-// executors returns how attempts of each kind are executed. The caller calls end when no attempt executes any more.
+// executors returns the executors of attempts of each kind. The caller calls end when no attempt is executing.
 func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
 	policy := n.references("worker.refs", n.set.Worker.Refs)
 	commands := command.New(command.Config{Environ: os.Environ(), Groups: groups, Refs: policy}, n.now)
@@ -258,8 +258,8 @@ func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
 	}, n.now), requests.Close
 }
 
-// advertised returns the address at which others reach the API: that of the settings, with the port that the listener got if they
-// leave it open.
+// advertised returns the address at which other processes reach the API. It is the address of the settings. If the settings leave
+// the port open, it has the port of the listener.
 func advertised(set config.HTTP, listening net.Addr) string {
 	host, port, err := net.SplitHostPort(set.Advertise)
 	if err != nil || host == "" {

@@ -35,7 +35,7 @@ func (r *running) submit(t testing.TB, name string, request api.RunRequest) api.
 	return v
 }
 
-// ends waits for a run to end in the wanted state.
+// ends waits until a run has ended, and checks that its state is want.
 func (r *running) ends(t testing.TB, run string, want job.State) api.RunView {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -47,7 +47,7 @@ func (r *running) ends(t testing.TB, run string, want job.State) api.RunView {
 	return v
 }
 
-// reaches waits for a run to be in the wanted state.
+// reaches waits until a run has the state want.
 func (r *running) reaches(t testing.TB, run string, want job.State) {
 	t.Helper()
 	eventually(t, run+" is "+string(want), func() bool {
@@ -88,7 +88,7 @@ func (r *running) sound(t testing.TB) verify.Report {
 	return report
 }
 
-// status returns the HTTP status of an answer that was an error, 0 for no error.
+// status returns the HTTP status of an error answer; 0 if err is nil.
 func status(err error) int {
 	if answer, ok := errors.AsType[*client.Error](err); ok {
 		return answer.Status

@@ -18,14 +18,14 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// ears is a webhook that records its messages, and hangs on request.
+// ears is a webhook that records its messages. On request, it hangs.
 type ears struct {
-	url   string // of a notifier
+	url   string // URL for a notifier
 	hangs atomic.Bool
 
 	mu   sync.Mutex
-	told []string // guarded by mu: messages that were answered
-	hung int      // guarded by mu: messages that were not
+	told []string // guarded by mu: messages that got an answer
+	hung int      // guarded by mu: number of messages that got no answer
 }
 
 func listen(t *testing.T) *ears {
@@ -65,7 +65,7 @@ func (e *ears) titles() (titles []string) {
 	return titles
 }
 
-// hears waits until e has exactly these messages.
+// hears waits until e has exactly the messages want.
 func (e *ears) hears(t *testing.T, want ...string) {
 	t.Helper()
 	eventually(t, "it is told "+strings.Join(want, ", "), func() bool { return len(e.heard()) >= len(want) })
@@ -76,7 +76,7 @@ func (e *ears) hears(t *testing.T, want ...string) {
 
 func (e *ears) everything() job.Notify { return job.Notify{"ops": {URL: e.url}} }
 
-// switched returns a job that succeeds while a file exists.
+// switched returns a job that succeeds as long as the file at path exists, and fails otherwise.
 func switched(t *testing.T, to job.Notify) (spec job.Spec, path string) {
 	path = filepath.Join(t.TempDir(), "good")
 	return job.Spec{Shell: "echo how it went; test -e " + path, Notify: to}, path
@@ -117,7 +117,8 @@ func TestFailureAndRecoveryAreNotified(t *testing.T) {
 	r.sound(t)
 }
 
-// TestTheNextLeaderSendsTheRest ends a leader before it has sent all notices. The next leader sends the others, and none twice.
+// TestTheNextLeaderSendsTheRest ends a leader before it has sent all notices. The next leader sends the remaining notices, and
+// none of them twice.
 func TestTheNextLeaderSendsTheRest(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)
@@ -182,7 +183,7 @@ func TestANotifierThatHangs(t *testing.T) {
 	if len(dead.heard()) != 0 {
 		t.Error("the fault did not bite")
 	}
-	// A notice is recorded as sent only after every notifier has it.
+	// A notice is recorded as sent only after every notifier has received it.
 	if m := r.node.mirror.NotifyState("a"); m != nil {
 		t.Errorf("written down: %+v", m)
 	}

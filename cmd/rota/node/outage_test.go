@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestAnUnreadableRecordIsNoOutage asks for unreadable records. The answer names the key, and does not invite a retry.
+// TestAnUnreadableRecordIsNoOutage requests unreadable records. The answer names the key, and does not ask the client to retry.
 func TestAnUnreadableRecordIsNoOutage(t *testing.T) {
 	t.Parallel()
 	r := start(t, Config{Settings: settings(t, "q1"), Version: version})

@@ -14,8 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// TestChangesAtTheSameTime changes a job from many clients. Every change without a precondition succeeds, and a key submits one
-// run.
+// TestChangesAtTheSameTime changes a job from many clients. Every change without a precondition succeeds. Several submissions
+// with the same key create one run.
 func TestChangesAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
@@ -59,12 +59,12 @@ func TestChangesAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestDifferentFilesAtTheSameTime puts two sets of files in force at once. The store ends with all jobs of one set, and with none
-// of the other.
+// TestDifferentFilesAtTheSameTime puts two sets of files in force at the same time. At the end, the store has all jobs of one
+// set, and no job of the other.
 func TestDifferentFilesAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	etcd := etcd(t)
-	want := map[string]string{} // by the name of the replica whose files are in force
+	want := map[string]string{} // by the name of a replica: the jobs if its files are in force
 	nodes := make([]*running, 2)
 	for i := range nodes {
 		name, path := fmt.Sprint("q", i+1), filepath.Join(t.TempDir(), "jobs.yaml")

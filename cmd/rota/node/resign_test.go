@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-// TestAStopResignsBeforeAnythingElse stops a leader whose job files hang, as on a file server that does not answer.
+// TestAStopResignsBeforeAnythingElse stops a leader whose job files hang, for example because a file server does not answer.
 func TestAStopResignsBeforeAnythingElse(t *testing.T) {
 	t.Parallel()
 	set := outside(t, "q1", etcd(t))
@@ -22,7 +22,7 @@ func TestAStopResignsBeforeAnythingElse(t *testing.T) {
 	write(t, set.Jobs, jobsFile("x", "filed"))
 	var hangs atomic.Bool
 	hung, release := make(chan struct{}), make(chan struct{})
-	now := func() time.Time { // hangs once, if the goroutine of the job files calls it
+	now := func() time.Time { // hangs once, when the goroutine of the job files calls it
 		callers := make([]byte, 1<<16)
 		if strings.Contains(string(callers[:runtime.Stack(callers, false)]), "jobfiles.(*Files).enforce(") && hangs.CompareAndSwap(true, false) {
 			close(hung)

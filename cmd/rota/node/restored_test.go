@@ -15,13 +15,13 @@ import (
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// The texts that a waiting process reports about its store.
+// Texts in the reports of a process that waits because its store was restored.
 const (
 	putBack = "the store was restored: it is at revision "
-	goneOn  = "the store was restored to a revision below " // and has reached a higher one since
+	goneOn  = "the store was restored to a revision below " // and the store has reached a higher revision since
 )
 
-// waits checks that a process runs and is not ready, because its store was restored.
+// waits checks that a process runs but is not ready, because its store was restored.
 func (r *running) waits(t *testing.T, what string) {
 	t.Helper()
 	eventually(t, "it says that "+what, func() bool {
@@ -67,7 +67,7 @@ func (e *restorable) restore(dir string) {
 	_, e.end = etcdOf(e.t, embedded.Config{Dir: e.dir, Client: e.addr})
 }
 
-// outgrow writes to the store until its revision exceeds known.
+// outgrow writes to the store until the revision of the store exceeds known.
 func (e *restorable) outgrow(known int64) {
 	e.t.Helper()
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{e.endpoint}})
@@ -127,7 +127,7 @@ func TestARestoredStoreWaitsToBeAccepted(t *testing.T) {
 	if m, err := admission.OpenMemory(replica.Settings.Node.DataDir); err != nil || !m.Last().Restored {
 		t.Errorf("what it knows: got %+v, %v, want that the store is held to be restored", m.Last(), err)
 	}
-	r = launch(t, replica) // the next process remembers what this one knew
+	r = launch(t, replica) // the new process reads the memory of the old one
 	r.waits(t, putBack)
 
 	v, err := w.AcceptRestored(t.Context())
@@ -206,8 +206,8 @@ func TestAStoreThatIsRestoredUnderARunningProcessEndsIt(t *testing.T) {
 	r.lead(t)
 }
 
-// TestAStoreThatLostItsLastWritesEndsARunningProcess restores a backup that is newer than the memory on the process's disk, and
-// older than the last answers of etcd.
+// TestAStoreThatLostItsLastWritesEndsARunningProcess restores a backup while a process runs. The backup is newer than the memory
+// on the process's disk, but older than the last answers of etcd.
 func TestAStoreThatLostItsLastWritesEndsARunningProcess(t *testing.T) {
 	t.Parallel()
 	e := newRestorable(t)
@@ -221,7 +221,7 @@ func TestAStoreThatLostItsLastWritesEndsARunningProcess(t *testing.T) {
 		looked, old := known(), e.backup()
 		r.lead(t)
 		r.makeHistory(t)
-		if restored = known() == looked; restored { // the process has not polled again, so its memory is older than the backup
+		if restored = known() == looked; restored { // no poll since the backup, so the memory is older than the backup
 			e.restore(old)
 		}
 	}

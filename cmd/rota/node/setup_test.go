@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// logBuffer collects a node's log, which several goroutines write.
+// logBuffer collects the log of a node. It is safe for several goroutines.
 type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer // guarded by mu
@@ -56,21 +56,21 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// running is a node that runs in this process.
+// running is a node that runs in the process of the test.
 type running struct {
 	*client.Client
 	node   *Node
 	log    *logBuffer
 	reload chan os.Signal
-	cancel context.CancelFunc // stops it, and does not wait
-	end    func() error       // stops it, and returns the error of Run
+	cancel context.CancelFunc // stops the node without waiting for its end
+	end    func() error       // stops the node, and returns the error of Run
 
-	up       chan *Node // receives the node once it answers
+	up       chan *Node // receives the node when it answers requests
 	ended    chan error // receives the error of Run
-	expected bool       // Run ends by itself, with an error
+	expected bool       // the test expects that Run ends by itself with an error
 }
 
-// stopped waits until Run ends by itself, with an error that contains want.
+// stopped waits until Run has ended by itself. It checks that the error contains want.
 func (r *running) stopped(t testing.TB, want string) {
 	t.Helper()
 	r.expected = true
@@ -85,7 +85,7 @@ func (r *running) stopped(t testing.TB, want string) {
 	}
 }
 
-// settings returns settings of a node on free ports, with an embedded etcd.
+// settings returns settings for a node with an embedded etcd. All ports are free ones.
 func settings(t testing.TB, name string) config.Settings {
 	t.Helper()
 	dir := t.TempDir()
@@ -97,7 +97,7 @@ func settings(t testing.TB, name string) config.Settings {
 		"ROTA_ETCD_EMBEDDED_PEER=http://" + ports.Addr(t),
 		"ROTA_ELECTION_TTL=2s",
 		"ROTA_WORKER_SHUTDOWN_GRACE=1s",
-		"ROTA_WORKER_HTTP_ALLOW=127.0.0.0/8,::1", "ROTA_NOTIFY_HTTP_ALLOW=127.0.0.0/8,::1", // where the targets of the tests are
+		"ROTA_WORKER_HTTP_ALLOW=127.0.0.0/8,::1", "ROTA_NOTIFY_HTTP_ALLOW=127.0.0.0/8,::1", // targets are on loopback
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func outside(t testing.TB, name, endpoint string) config.Settings {
 	return set
 }
 
-// launch starts a node, and does not wait until it is up.
+// launch starts a node, and returns before the node answers.
 func launch(t testing.TB, cfg Config) *running {
 	t.Helper()
 	r := &running{log: &logBuffer{}, reload: make(chan os.Signal, 1), up: make(chan *Node, 1)}
@@ -148,7 +148,7 @@ func launch(t testing.TB, cfg Config) *running {
 	return r
 }
 
-// begin starts a node, and waits until it is up or has ended.
+// begin starts a node, and waits until it answers or has ended.
 func begin(t testing.TB, cfg Config) *running {
 	t.Helper()
 	r := launch(t, cfg)
@@ -176,7 +176,7 @@ func start(t testing.TB, cfg Config) *running {
 	return r
 }
 
-// lead waits until r leads.
+// lead waits until r is the leader.
 func (r *running) lead(t testing.TB) {
 	t.Helper()
 	eventually(t, "the replica leads", func() bool {
@@ -192,7 +192,7 @@ func etcd(t testing.TB) string {
 	return endpoint
 }
 
-// etcdOf starts an etcd, until end is called.
+// etcdOf starts an etcd that runs until end is called.
 func etcdOf(t testing.TB, cfg embedded.Config) (endpoint string, end func()) {
 	t.Helper()
 	cfg.NoSync = true
@@ -222,7 +222,7 @@ func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 // eventually polls until ok returns true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	// The pause is that of the polling.
+	// The sleep is the interval of the poll.
 	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("still not: %s", what)

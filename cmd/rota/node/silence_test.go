@@ -25,8 +25,8 @@ func (r *running) readyz(t testing.TB) (text string, ready bool) {
 	return string(b), resp.StatusCode == http.StatusOK
 }
 
-// TestASilentNetworkIsNotReady cuts processes off from etcd. Within a minute each check fails by its name, and afterwards all of
-// them succeed again.
+// TestASilentNetworkIsNotReady cuts processes off from etcd. Within a minute each of the named checks fails. After the connection
+// is back, all of them succeed again.
 func TestASilentNetworkIsNotReady(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)
@@ -51,7 +51,7 @@ func TestASilentNetworkIsNotReady(t *testing.T) {
 			}
 			l.Cut()
 			began := time.Now()
-			// The pause is that of the polling.
+			// The sleep is the interval of the poll.
 			for missing := tc.checks; len(missing) > 0; time.Sleep(200 * time.Millisecond) {
 				var ready bool
 				if text, ready = r.readyz(t); !ready && strings.Contains(text, "[-]"+missing[0]+" failed: ") {

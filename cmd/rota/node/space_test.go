@@ -17,7 +17,7 @@ import (
 	"github.com/rota-scheduler/rota/test/proxy"
 )
 
-// fillUp writes until etcd is full.
+// fillUp writes to etcd until it is full.
 func fillUp(t *testing.T, c *clientv3.Client) {
 	t.Helper()
 	for n := range 1000 {
@@ -31,7 +31,7 @@ func fillUp(t *testing.T, c *clientv3.Client) {
 	t.Fatal("etcd never fills up")
 }
 
-// makeRoom makes room as the documentation describes.
+// makeRoom makes room in etcd with the steps of the documentation.
 func makeRoom(t *testing.T, c *clientv3.Client) {
 	t.Helper()
 	resp, err := c.Delete(t.Context(), "/filler/", clientv3.WithPrefix())
@@ -102,7 +102,8 @@ func TestAFullEtcdIsReportedAndSurvived(t *testing.T) {
 	}
 }
 
-// TestAMemberThatIsLeftOutIsShown silences a member. The client uses it no more, and the status shows it as unavailable.
+// TestAMemberThatIsLeftOutIsShown silences a member. The client stops using it, and the status of the cluster shows it as
+// unavailable.
 func TestAMemberThatIsLeftOutIsShown(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)

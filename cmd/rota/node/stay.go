@@ -8,25 +8,26 @@ import (
 )
 
 const (
-	// stayLeast is how long a stopping member of several stays at least. Others that were stopped at the same time show by then
-	// that they drain.
+	// stayLeast is the minimum time for which a stopping member of a cluster stays. If other members were stopped at the same
+	// time, their records show within this time that they drain.
 	stayLeast = 500 * time.Millisecond
 	// stayPoll is the time between two checks of the others.
 	stayPoll = 100 * time.Millisecond
-	// stayBeyond is how much longer than its own shutdown grace a member stays: another node needs time to stop after its grace.
+	// stayBeyond is how long a member may stay after its own shutdown grace has ended. Another node needs time to stop after its
+	// grace.
 	stayBeyond = 5 * time.Second
 )
 
-// observer knows the other workers and what they execute.
+// observer reads the other workers and their runs.
 type observer interface {
 	Workers() []*job.Worker
 	Runs(of string, keep func(*job.Run) bool) []*job.Run
 	Current() (rev int64, heard time.Time)
 }
 
-// stay keeps a stopping member in the cluster while another worker drains, but not after until. If all nodes are stopped at once,
-// as by `docker compose down`, the idle ones would otherwise take etcd's majority away. The node that still executes something
-// could not renew its session, and would have to kill it.
+// stay keeps a stopping member in the cluster while another worker drains, at most until the time until. Suppose that all nodes
+// are stopped at once, as by `docker compose down`. Without stay, the idle nodes would leave, and etcd would lose its majority. A
+// node that still executes an attempt could not renew its session, and would have to kill the attempt.
 func stay(others observer, self string, until time.Time, now func() time.Time) {
 	least := now().Add(stayLeast)
 	for now().Before(until) {
@@ -37,7 +38,7 @@ func stay(others observer, self string, until time.Time, now func() time.Time) {
 	}
 }
 
-// otherDrains reports whether another worker drains and executes something. It returns false once the watch of the store is
+// otherDrains reports whether another worker drains and still executes runs. It returns false if the watch of the store is
 // silent.
 func otherDrains(others observer, self string, now time.Time) bool {
 	if _, heard := others.Current(); now.Sub(heard) > backend.MaxSilence {

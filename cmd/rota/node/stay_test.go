@@ -8,12 +8,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// observed is an observer whose workers and runs the test makes up.
+// observed is an observer with workers and runs that the test defines.
 type observed struct {
 	draining string           // the worker that drains
 	running  map[string]int   // runs of each worker
-	heard    func() time.Time // nil: just now
-	end      time.Time        // of all runs; zero: they never end
+	heard    func() time.Time // last time at which the watch was current; nil: now
+	end      time.Time        // end of all runs; zero: they never end
 }
 
 func (c *observed) Workers() (workers []*job.Worker) {

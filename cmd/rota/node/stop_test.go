@@ -11,8 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/test/proxy"
 )
 
-// stopBound is how long a node may take to stop beyond its shutdown grace, whatever the store does. The delivery of outcomes may
-// take ten seconds, and each step that leaves the cluster two.
+// stopBound is how long a node may take to stop after its shutdown grace, even if the store hangs. The delivery of outcomes may
+// take ten seconds. Each step that leaves the cluster may take two seconds.
 const stopBound = 25 * time.Second
 
 // stopsInTime stops a node while the store hangs, and checks that it ends in time and without an error.

@@ -13,15 +13,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestAnAttemptThatIgnoresItsTimeout runs an attempt that its worker cannot end. The leader gives it up, and its late outcome
-// changes nothing. It still takes room on that worker, so another worker starts the next run.
+// TestAnAttemptThatIgnoresItsTimeout runs an attempt that its worker cannot end. The leader stops waiting for the attempt,
+// and its late outcome has no effect. The attempt still uses capacity of that worker, so another worker starts the next run.
 func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	handlers := map[string]handler.Func{
 		"stuck": func(_ context.Context, t handler.Task) error {
 			io.WriteString(t.Output, "working\n")
-			<-release // it ignores its context
+			<-release // the handler ignores its context
 			return nil
 		},
 		"quick": func(context.Context, handler.Task) error { return nil },

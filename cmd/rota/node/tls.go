@@ -10,8 +10,8 @@ import (
 	"github.com/rota-scheduler/rota/config"
 )
 
-// serverTLS returns how the API speaks TLS; nil for plain HTTP. The certificate and the authority of clients are read for each
-// connection. So a renewed certificate is used at once, and a client whose authority was removed is refused at once.
+// serverTLS returns the TLS configuration of the API; nil for plain HTTP. The certificate and the authority of clients are read
+// for each connection. So a renewed certificate is used at once, and a client whose authority was removed is refused at once.
 func serverTLS(t config.ServerTLS) (*tls.Config, error) {
 	if t.Cert == "" {
 		return nil, nil
@@ -37,17 +37,17 @@ func serverTLS(t config.ServerTLS) (*tls.Config, error) {
 	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		pool, err := authority(t.ClientCA)
 		if err != nil {
-			return nil, err // nobody is let in while nobody can be verified
+			return nil, err // refuse all clients if the authority cannot be read
 		}
 		current := c.Clone()
 		current.ClientCAs, current.GetConfigForClient = pool, nil
-		current.SessionTicketsDisabled = true // a resumed session would not be verified again
+		current.SessionTicketsDisabled = true // the server would not verify the client again in a resumed session
 		return current, nil
 	}
 	return c, nil
 }
 
-// authority reads the certificates that sign those of clients.
+// authority reads the certificates of the authorities that sign client certificates.
 func authority(file string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// certificates makes an authority and a certificate that it signed, for servers and clients on loopback.
+// certificates makes an authority and a certificate signed by it. The certificate is for servers and clients on loopback.
 func certificates(t *testing.T) config.ServerTLS {
 	t.Helper()
 	dir := t.TempDir()
@@ -128,7 +128,7 @@ func TestTheAPISpeaksTLSAndKnowsItsClients(t *testing.T) {
 	})
 }
 
-// Access is withdrawn by removing an authority from the file, without a restart.
+// To withdraw access, an operator removes an authority from the file. This needs no restart.
 func TestARemovedAuthorityIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	own, other := certificates(t), certificates(t)
@@ -162,7 +162,7 @@ func TestARemovedAuthorityIsNotTrusted(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(alone)
-	sessions := tls.NewLRUClientSessionCache(1) // a client may try to resume
+	sessions := tls.NewLRUClientSessionCache(1) // the cache lets a client try to resume its session
 	asks := func() error {
 		transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
 			RootCAs: roots, Certificates: []tls.Certificate{pair}, ClientSessionCache: sessions,

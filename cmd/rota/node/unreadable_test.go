@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// garble writes a value that nobody can read.
+// garble writes an unreadable value to a key.
 func (r *running) garble(t testing.TB, key string) {
 	t.Helper()
 	if _, err := r.node.client.Put(t.Context(), key, "x"); err != nil {
@@ -18,7 +18,7 @@ func (r *running) garble(t testing.TB, key string) {
 	eventually(t, key+" is set aside", func() bool { return strings.Contains(r.aside(t), key) })
 }
 
-// aside returns the keys in quarantine.
+// aside returns the keys of the records in quarantine.
 func (r *running) aside(t testing.TB) string {
 	v, err := r.Cluster(t.Context())
 	if err != nil {
@@ -60,7 +60,7 @@ func TestAnUnreadableRecordDoesNotHoldUpTheJobFiles(t *testing.T) {
 	t.Run("the same while the files rest", func(t *testing.T) {
 		before := r.node.mirror.Files()
 		r.garble(t, "/rota/files")
-		r.reload <- nil // sooner than by polling
+		r.reload <- nil // faster than to wait for a poll
 		eventually(t, "the mark is there again", func() bool {
 			after := r.node.mirror.Files()
 			return after.Hash == before.Hash && len(after.History) == len(before.History)
@@ -119,7 +119,7 @@ func TestAPauseOfAllOutlivesItsRecord(t *testing.T) {
 	r.ends(t, run, job.Succeeded)
 
 	r.garble(t, "/rota/gate")
-	r.ends(t, r.submit(t, "j", api.RunRequest{}).Ref, job.Succeeded) // the gate is open
+	r.ends(t, r.submit(t, "j", api.RunRequest{}).Ref, job.Succeeded) // the gate does not pause jobs
 	if g, err := r.PauseAll(t.Context(), "again"); err != nil || g.Paused == nil || g.Since.IsZero() {
 		t.Errorf("pause: got %+v, %v", g, err)
 	}

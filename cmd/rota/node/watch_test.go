@@ -9,7 +9,8 @@ import (
 	"github.com/rota-scheduler/rota/test/proxy"
 )
 
-// TestADeadWatchIsNotReady kills the watches. The probe reports that before the store replaces them, while all else answers.
+// TestADeadWatchIsNotReady kills the watches. The readiness probe fails before the store replaces them, although all other parts
+// answer.
 func TestADeadWatchIsNotReady(t *testing.T) {
 	t.Parallel()
 	relay := proxy.NewRelay(t, etcd(t))
@@ -35,8 +36,8 @@ func TestADeadWatchIsNotReady(t *testing.T) {
 	}
 }
 
-// TestAWatchWithoutAnAnswerIsRestarted mutes six watches. Each is started again on another stream, because later watches on the
-// same stream would wait for the same answer.
+// TestAWatchWithoutAnAnswerIsRestarted makes six watches silent. Each is restarted on another stream. Later watches on the same
+// stream would wait for the same missing answer.
 func TestAWatchWithoutAnAnswerIsRestarted(t *testing.T) {
 	t.Parallel()
 	relay := proxy.NewRelay(t, etcd(t))
@@ -53,7 +54,8 @@ func TestAWatchWithoutAnAnswerIsRestarted(t *testing.T) {
 	}
 }
 
-// TestALeaderThatDoesNotDispatchIsNotReady lets the leader's decisions hang, while its session lives and all else answers.
+// TestALeaderThatDoesNotDispatchIsNotReady makes the leader's decisions hang, although its session lives and all other parts
+// answer.
 func TestALeaderThatDoesNotDispatchIsNotReady(t *testing.T) {
 	t.Parallel()
 	relay := proxy.NewRelay(t, etcd(t))
@@ -71,7 +73,7 @@ func TestALeaderThatDoesNotDispatchIsNotReady(t *testing.T) {
 	r.sound(t)
 }
 
-// unready waits until exactly these checks of r fail.
+// unready waits until the failed checks of r are exactly checks.
 func (r *running) unready(t *testing.T, checks ...string) {
 	t.Helper()
 	var text string

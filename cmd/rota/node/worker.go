@@ -57,14 +57,14 @@ func (n *Node) work(ctx context.Context) error {
 	return err
 }
 
-// known returns a definition from the mirror, if that is not older than rev.
+// known returns a job from the mirror. It returns false if the mirror has only a version older than rev.
 func (n *Node) known(name string, rev int64) (*job.Job, bool) {
 	j, ok := n.mirror.Job(name)
 	return j, ok && j.Rev >= rev
 }
 
-// openGroups opens the cgroups that limit the resources of jobs. It is no failure if there are none: a job with a limit that this
-// process cannot set goes to another worker.
+// openGroups opens the cgroups that limit the resources of jobs. If there are none, the node still works: a job with a limit that
+// this process cannot set goes to another worker.
 func (n *Node) openGroups() *cgroups.Tree {
 	groups, err := cgroups.Open()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// endDeadWorkers ends the presence of workers whose processes are proven dead, so that their runs move before their leases
-// expire. A wrong proof costs a worker its session, which it opens again; fencing tokens protect its runs.
+// endDeadWorkers ends the presence of each worker whose process is proven dead, so that its runs move before its lease expires.
+// If the proof is wrong, the worker loses its session and opens a new one; fencing tokens protect its runs.
 func (n *Node) endDeadWorkers(ctx context.Context, term election.Term) {
 	election.WatchProcesses(ctx, election.ProcessWatch{
 		Present: n.otherWorkers,
@@ -17,7 +17,7 @@ func (n *Node) endDeadWorkers(ctx context.Context, term election.Term) {
 	})
 }
 
-// otherWorkers returns the processes of all workers but this node.
+// otherWorkers returns the processes of all workers except this node.
 func (n *Node) otherWorkers() (list []election.Process) {
 	for _, w := range n.mirror.Workers() {
 		if w.Name != n.set.Node.Name {
@@ -27,9 +27,9 @@ func (n *Node) otherWorkers() (list []election.Process) {
 	return list
 }
 
-// endWorker ends the presence of the worker whose process is p, unless it has gone already.
+// endWorker ends the presence of the worker with process p, unless that presence has already ended.
 func (n *Node) endWorker(ctx context.Context, term election.Term, p election.Process) error {
-	w, ok := n.mirror.Worker(p.Name) // read again, because a worker that drains writes its record again
+	w, ok := n.mirror.Worker(p.Name) // read the present record, because a worker that drains writes a new one
 	if !ok || w.Session != p.Session {
 		return nil
 	}
