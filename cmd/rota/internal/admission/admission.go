@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// Store is the part of the store that admission uses: its identity and its revision.
+// Store is the part of the store that admission uses: the store's identity and its revision.
 type Store interface {
 	Observe(ctx context.Context, jobName string) (store.Observation, error)
 	Accept(ctx context.Context, known store.Observation, now time.Time, by string) (store.Observation, error)
@@ -27,11 +27,11 @@ type Gatekeeper struct {
 	log    hclog.Logger
 	store  Store // set by Admit
 
-	// Cursor returns the job and the revision of the cursor that was written last. It reveals a restored store whose revision is
-	// already higher than before. Nil for a worker, which gets no runs while the replicas wait.
+	// Cursor returns the cursor that was written last: its job and its revision. With it, admission detects a restored store whose
+	// revision is already higher than before the restore. It is nil for a worker, which gets no runs while the replicas wait.
 	Cursor func() (job string, rev int64)
 
-	restored atomic.Pointer[store.RestoredError] // nil unless a restored store waits to be accepted
+	restored atomic.Pointer[store.RestoredError] // the restored store that waits to be accepted; nil if none waits
 }
 
 // The intervals of the checks of the store and of the log lines.
@@ -44,8 +44,8 @@ const (
 // New returns a Gatekeeper that records the used store in m.
 func New(m *Memory, log hclog.Logger) *Gatekeeper { return &Gatekeeper{memory: m, log: log} }
 
-// Admit waits until s is the store that this process used before, or until an operator has accepted s. Before Admit returns, the
-// process must not write to the store.
+// Admit returns when this process may use s. It returns at once if s is the store that the process used before. Otherwise it
+// waits until an operator accepts s. Before Admit returns, the process must not write to the store.
 func (g *Gatekeeper) Admit(ctx context.Context, s Store) error {
 	g.store = s
 	var logged time.Time
@@ -83,21 +83,21 @@ func (g *Gatekeeper) Admit(ctx context.Context, s Store) error {
 	}
 }
 
-// Watch records the revision of the store every few seconds until ctx ends. It returns an error if the store has gone back, or if
-// fatal returns an error for an error of the store. Then the process must restart.
+// Watch records the revision of the store every few seconds until ctx ends. It returns an error if the revision has gone back. It
+// also returns an error if fatal returns one for an error of the store. After an error, the process must restart.
 func (g *Gatekeeper) Watch(ctx context.Context, fatal func(error) error) error {
 	for {
 		if loop.Pause(ctx, watchEvery); ctx.Err() != nil {
 			return nil
 		}
 		known := g.memory.Last()
-		known.Revision = max(known.Revision, g.store.Reached()) // with the revisions since the last check
+		known.Revision = max(known.Revision, g.store.Reached()) // includes the revisions since the last check
 		seen, err := g.store.Observe(ctx, known.Job)
 		if err != nil {
 			if err := fatal(err); err != nil {
 				return err
 			}
-			continue // other parts of the process report it
+			continue // other parts of the process report this error
 		}
 		same := seen
 		same.Era = known.Era // only Admit may accept a new era: this process still uses the store of the old one
@@ -107,7 +107,7 @@ func (g *Gatekeeper) Watch(ctx context.Context, fatal func(error) error) error {
 			}
 			return err
 		}
-		seen.Era = max(seen.Era, known.Era) // a lower era was written by hand; other checks report it
+		seen.Era = max(seen.Era, known.Era) // a lower era can only be written by hand; other checks report it
 		g.keep(g.withCursor(seen))
 	}
 }
@@ -115,7 +115,7 @@ func (g *Gatekeeper) Watch(ctx context.Context, fatal func(error) error) error {
 // RememberLast records the last known revision of the store. Call it when the process stops.
 func (g *Gatekeeper) RememberLast() {
 	seen := g.memory.Last()
-	if seen.Revision == 0 { // never admitted
+	if seen.Revision == 0 { // Admit has not admitted this process
 		return
 	}
 	seen.Revision = max(seen.Revision, g.store.Reached())
@@ -134,15 +134,15 @@ func (g *Gatekeeper) Accept(ctx context.Context, now time.Time, by string) (stor
 	return seen, err
 }
 
-// hold makes this process wait until an operator accepts the store. It waits after a restart too, even if the store has a higher
-// revision by then.
+// hold records that this process waits for the acceptance of its store. The record is kept over a restart. So the process still
+// waits if the store has a higher revision by then.
 func (g *Gatekeeper) hold(restored *store.RestoredError) {
 	if held := restored.Remember(); held != g.memory.Last() {
 		g.keep(held)
 	}
 }
 
-// withCursor returns seen with the cursor that was written last.
+// withCursor returns seen with the last written cursor added.
 func (g *Gatekeeper) withCursor(seen store.Observation) store.Observation {
 	if g.Cursor != nil {
 		if job, rev := g.Cursor(); rev > seen.Cursor {

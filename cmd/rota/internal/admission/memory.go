@@ -17,15 +17,15 @@ import (
 
 // Memory is the file store.json, which identifies the store that this process has used.
 //
-// It is written every few seconds. A crash loses the changes since the last write. If a store went back by only those changes, the
-// process does not detect that it was restored.
+// It is written every few seconds. A crash loses the changes since the last write. If a restore set the store back by only those
+// changes, the process does not detect the restore.
 type Memory struct {
 	path string
 
 	mu      sync.Mutex
 	last    store.Observation // guarded by mu: the argument of the latest Keep
 	stored  store.Observation // guarded by mu: the content of the file
-	writing bool              // guarded by mu: the file is being written
+	writing bool              // guarded by mu: a goroutine is writing the file
 }
 
 // diskPatience bounds the time for which Keep waits for the disk.
@@ -62,9 +62,9 @@ func (m *Memory) Last() store.Observation {
 
 // Keep replaces the content of the memory with seen. If the disk fails, Last still returns seen.
 //
-// Keep waits for the sync, for diskPatience at most. Without a sync, the renamed file may be empty after a power loss, and a process
-// with an empty memory accepts every store. While an earlier write hangs in the kernel, Keep returns at once, so that the process
-// can stop.
+// Keep waits for the sync, for at most diskPatience. Without a sync, the renamed file may be empty after a power loss, and a
+// process with an empty memory accepts every store. If an earlier write still hangs in the kernel, Keep returns at once. So the
+// process can stop.
 func (m *Memory) Keep(seen store.Observation) error {
 	m.mu.Lock()
 	m.last = seen

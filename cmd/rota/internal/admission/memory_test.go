@@ -39,7 +39,7 @@ func TestTheMemoryIsWrittenWhenItChanges(t *testing.T) {
 	if err := os.Remove(inTheWay); err != nil {
 		t.Fatal(err)
 	}
-	keep(second, true) // the disk did not accept it before
+	keep(second, true) // the disk rejected the earlier write of second
 	keep(second, false)
 }
 
@@ -64,7 +64,7 @@ func TestTheMemoryDoesNotWaitForAHangingDisk(t *testing.T) {
 	if waited := time.Since(began); waited > 10*time.Second {
 		t.Errorf("it took %s", waited)
 	}
-	end, err := os.Open(pipe) // the write continues
+	end, err := os.Open(pipe) // opens the other end of the pipe, so that the write continues
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +72,10 @@ func TestTheMemoryDoesNotWaitForAHangingDisk(t *testing.T) {
 	if _, err := io.Copy(io.Discard, end); err != nil {
 		t.Error(err)
 	}
-	if err := os.Remove(pipe); err != nil { // a pipe cannot be synced
+	if err := os.Remove(pipe); err != nil { // remove the pipe, because a pipe cannot be synced
 		t.Fatal(err)
 	}
-	// The pause is that of the polling.
+	// The sleep is the interval of the poll.
 	for end := time.Now().Add(20 * time.Second); m.Keep(last) != nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("what was seen last is not written")

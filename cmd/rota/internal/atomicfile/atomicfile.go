@@ -7,10 +7,11 @@ import (
 	"syscall"
 )
 
-// Replace puts text in the place of the file at path and syncs it. After a power loss the file has the old text or the new one.
+// Replace atomically replaces the file at path with a file that contains text, and syncs it. After a power loss the file has the
+// old text or the new one.
 func Replace(path string, text []byte) error { return replace(path, text, (*os.File).Sync) }
 
-// replace is Replace with another way to sync a file.
+// replace is Replace with sync in place of (*os.File).Sync.
 func replace(path string, text []byte, sync func(*os.File) error) error {
 	next, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {

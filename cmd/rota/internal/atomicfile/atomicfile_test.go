@@ -13,7 +13,7 @@ func TestAReplacedFileIsSyncedFirst(t *testing.T) {
 	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var synced []string // each with what is at path by then
+	var synced []string // one entry for each sync: the name of the synced file, and the text at path at that time
 	sync := func(f *os.File) error {
 		text, err := os.ReadFile(path)
 		synced = append(synced, filepath.Base(f.Name())+": "+string(text))

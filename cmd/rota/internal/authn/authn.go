@@ -17,27 +17,28 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
-// poll is how often the file is looked at. A token that was removed is refused after as long.
+// poll is the interval at which the Authenticator checks the file for changes. A token that was removed from the file is refused
+// after at most this time.
 const poll = 500 * time.Millisecond
 
-// Authenticator is safe for concurrent use.
+// Authenticator authenticates requests by the auth.file and by client certificates. It is safe for concurrent use.
 type Authenticator struct {
 	path string
 	now  func() time.Time
 	log  hclog.Logger
 
 	known atomic.Pointer[auth.Directory]
-	state fileState // of the file that was read last; Follow owns it
+	state fileState // state of the file at the last read; owned by Run
 }
 
-// fileState changes when a file does.
+// fileState is equal for two polls if the file has not changed between them.
 type fileState struct {
 	modified time.Time
 	size     int64
 	err      string
 }
 
-// Open reads the file. Run follows it.
+// Open reads the file. Call Run to follow its changes.
 func Open(path string, now func() time.Time, log hclog.Logger) (*Authenticator, error) {
 	a := &Authenticator{path: path, now: now, log: log, state: stateOf(path)}
 	file, err := config.LoadAuth(path)
@@ -48,7 +49,7 @@ func Open(path string, now func() time.Time, log hclog.Logger) (*Authenticator, 
 	return a, nil
 }
 
-// Run takes changes of the file up until ctx ends.
+// Run reads the file again after each change, until ctx ends.
 func (a *Authenticator) Run(ctx context.Context) error {
 	loop.Every(ctx, poll, func(context.Context) {
 		if state := stateOf(a.path); state != a.state {
@@ -79,8 +80,8 @@ func stateOf(path string) fileState {
 
 var errTwo = errors.New("token and certificate name different principals")
 
-// Authenticate returns the caller that a request proves: by its token, by its certificate, or anonymous. If both are there, they
-// have to name the same principal, unless the certificate names none.
+// Authenticate returns the caller of a request. The proof is a token or a certificate; without either, the caller is anonymous.
+// If the request has both, they must name the same principal, unless the certificate names none.
 func (a *Authenticator) Authenticate(r *http.Request) (auth.Caller, error) {
 	known := a.known.Load()
 	var byCertificate auth.Caller

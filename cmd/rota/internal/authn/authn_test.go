@@ -96,7 +96,7 @@ func TestTheFileIsFollowed(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(1200 * time.Millisecond) // two polls, which must change nothing: there is no event to wait for
+	time.Sleep(1200 * time.Millisecond) // two polls, which must not change anything; there is no event to wait for
 	if !proves(second) {
 		t.Error("a file with mistakes took the last good one away")
 	}

@@ -22,11 +22,11 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// Config is what a Backend knows from the start.
+// Config holds the parameters of a Backend that are known at its start.
 type Config struct {
 	Node       string // the name of this process
-	Addr       string // at which others reach its API
-	Prefix     string // of the keys in etcd
+	Addr       string // address at which other processes reach its API
+	Prefix     string // prefix of the keys in etcd
 	Version    api.VersionView
 	TLS        config.ServerTLS
 	WorkerOnly bool             // the process is no replica
@@ -37,10 +37,11 @@ type Config struct {
 	Admission  Admission
 }
 
-// Sources are what a Backend answers from, once there is a store. A worker has no Mirror, Scheduler and Elector.
+// Sources holds the parts from which a Backend answers. They exist only once there is a store. A worker has no Mirror, Scheduler
+// and Elector.
 type Sources struct {
 	Client    *clientv3.Client
-	Endpoints []string // of etcd's members
+	Endpoints []string // endpoints of etcd's members
 	Store     *store.Store
 	Mirror    *store.Mirror
 	Clocks    Clocks
@@ -49,22 +50,22 @@ type Sources struct {
 	Worker    Worker // nil if the process executes nothing
 }
 
-// Space knows how full etcd is.
+// Space reports how full etcd is.
 type Space interface {
 	Fill() (size, quota int64, full bool)
 	Unavailable() []string // endpoints of members that do not answer
 	Check(ctx context.Context) error
 }
 
-// Admission knows whether a restored store waits to be accepted.
+// Admission reports whether a restored store waits to be accepted, and accepts it.
 type Admission interface {
-	Restored() *store.RestoredError // nil: none waits
+	Restored() *store.RestoredError // nil: no restored store waits
 	Accept(ctx context.Context, now time.Time, by string) (store.Observation, error)
 }
 
-// Clocks compares this process's clock with the others.
+// Clocks compares this process's clock with the clocks of the replicas.
 type Clocks interface {
-	Now(ctx context.Context) (time.Time, error) // by which a change is dated
+	Now(ctx context.Context) (time.Time, error) // the time to record for a change that is made now
 	Trusted() error
 	Views() []api.ClockView
 }
@@ -72,7 +73,7 @@ type Clocks interface {
 // Scheduler dispatches while this process leads.
 type Scheduler interface {
 	Status() scheduler.Status
-	InvalidSchedules() map[string]error // by job
+	InvalidSchedules() map[string]error // by name of the job
 }
 
 // Elector is a candidate in the election of the leader.
@@ -82,16 +83,16 @@ type Elector interface {
 
 // Worker executes attempts.
 type Worker interface {
-	Refuses() error // why it takes nothing new; nil: it does
+	Refuses() error // why the worker takes no new runs; nil: it takes them
 	Log(run string, attempt int) (io.ReadCloser, error)
 	Follow(ctx context.Context, run string, attempt int, w io.Writer, over func() (bool, error)) error
 }
 
-// Backend answers the API. Until Open it answers that there is no store.
+// Backend answers requests to the API. Until Open is called, it answers that there is no store.
 type Backend struct {
 	cfg Config
 
-	ready atomic.Bool // Open was called; it guards the fields below
+	ready atomic.Bool // true after Open; the fields below must not be read before
 
 	client    *clientv3.Client
 	endpoints []string
@@ -102,7 +103,7 @@ type Backend struct {
 	elector   Elector
 	worker    Worker
 
-	streams sync.WaitGroup // of events; they end with their requests
+	streams sync.WaitGroup // counts the streams of events, which end with their requests
 }
 
 var (
@@ -125,10 +126,10 @@ func (b *Backend) Open(s Sources) {
 // Ready reports whether Open was called.
 func (b *Backend) Ready() bool { return b.ready.Load() }
 
-// Wait waits for the streams of events, which end with their requests.
+// Wait waits until all streams of events have ended. They end with their requests.
 func (b *Backend) Wait() { b.streams.Wait() }
 
-// Parts returns what this process serves.
+// Parts returns the parts of the API that this process serves.
 func (b *Backend) Parts() api.Backend {
 	parts := api.Backend{Logs: b, Restorer: b, Metrics: b.cfg.Metrics, Clock: b.cfg.Now, Health: b.health()}
 	if !b.cfg.WorkerOnly {
@@ -141,10 +142,10 @@ func (b *Backend) Parts() api.Backend {
 	return parts
 }
 
-// errNoStore is the answer until there is a store.
+// errNoStore is the answer to requests until there is a store.
 var errNoStore = fmt.Errorf("etcd has not answered yet: %w", api.ErrUnavailable)
 
-// term returns the term that this process leads, zero for none.
+// term returns the term in which this process leads, 0 if it does not lead.
 func (b *Backend) term() int64 {
 	if !b.ready.Load() {
 		return 0
@@ -152,7 +153,7 @@ func (b *Backend) term() int64 {
 	return b.scheduler.Status().Term
 }
 
-// now returns the time by which a change is dated.
+// now returns the time to record for a change that is made now.
 func (b *Backend) now(ctx context.Context) (time.Time, error) {
 	if err := b.up(); err != nil {
 		return time.Time{}, err
@@ -160,7 +161,7 @@ func (b *Backend) now(ctx context.Context) (time.Time, error) {
 	return b.clocks.Now(ctx)
 }
 
-// started returns an error until this process uses the store.
+// started returns an error if this process does not use the store yet.
 func (b *Backend) started() error {
 	if restored := b.cfg.Admission.Restored(); restored != nil {
 		return fmt.Errorf("%w: %w", api.ErrHeld, errRestored(restored))
@@ -171,7 +172,7 @@ func (b *Backend) started() error {
 	return nil
 }
 
-// up returns an error until there is a mirror to answer from.
+// up returns an error if there is no mirror yet from which to answer.
 func (b *Backend) up() error {
 	if err := b.started(); err != nil {
 		return err
@@ -192,7 +193,7 @@ func storeError(err error) error {
 	return unavailable(err)
 }
 
-// unavailable marks an error of the store as one that may pass.
+// unavailable marks an error of the store as temporary.
 func unavailable(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err

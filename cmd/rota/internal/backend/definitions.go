@@ -19,7 +19,7 @@ type editor interface {
 	remove(ctx context.Context, name string, pre api.Precondition) error
 }
 
-// editor returns the editor of a kind. A new kind is one more case here.
+// editor returns the editor of a kind. To add a kind, add a case here.
 func (b *Backend) editor(kind string) (editor, error) {
 	if err := b.up(); err != nil {
 		return nil, err
@@ -62,7 +62,8 @@ func (b *Backend) Delete(ctx context.Context, kind, name string, pre api.Precond
 	return e.remove(ctx, name, pre)
 }
 
-// define applies a request to cur at now. It returns the new record, and whether it differs from cur. cur is nil for a new record.
+// define applies a request to the record cur at the time now. cur is nil if there is no record yet. It returns the new record,
+// and reports whether that differs from cur.
 type define[T any] func(cur *T, origin job.Origin, now time.Time) (T, bool)
 
 // definitions is the editor of one kind, whose records are T.
@@ -99,7 +100,7 @@ func (d *definitions[T]) put(
 			created = cur.rev == 0
 			origin := job.Origin{Kind: job.OriginAPI, Source: by}
 			if cur.record != nil {
-				_, origin = d.head(cur.record) // the creator: another client alone is no change
+				_, origin = d.head(cur.record) // keep the creator: another client alone is no change
 			}
 			now, err := d.b.now(ctx)
 			if err != nil {
@@ -107,7 +108,7 @@ func (d *definitions[T]) put(
 			}
 			next, changed := define(cur.record, origin, now)
 			rev, _ := d.head(&next)
-			*rev = cur.rev // also in place of a record that cannot be read
+			*rev = cur.rev // this also replaces an unreadable record
 			return present[T]{&next, cur.rev}, changed, nil
 		},
 		func(ctx context.Context, next present[T]) (present[T], error) {
@@ -149,8 +150,8 @@ func (d *definitions[T]) remove(ctx context.Context, name string, pre api.Precon
 	return nil
 }
 
-// editable reads a record that a client wants to change, and returns an error if the client must not change it. A client may
-// replace or remove a record that cannot be read if it names the revision.
+// editable reads a record that a client wants to change. It returns an error if the client must not change the record. A client
+// may replace or remove an unreadable record only if it names the revision of the record.
 func (d *definitions[T]) editable(ctx context.Context, name string, pre api.Precondition) (present[T], error) {
 	record, err := d.read(ctx, name)
 	rev, origin := d.head(&record)
@@ -178,7 +179,7 @@ func (b *Backend) parseJob(ctx context.Context, name string, text []byte) (defin
 	}, err
 }
 
-// parseSpec reads a job from a request, by the rules of job files. The limits that it names must be in the store.
+// parseSpec reads a job from a request, by the rules of job files. Every limit that the job names must be in the store.
 func (b *Backend) parseSpec(ctx context.Context, name string, text []byte) (job.Spec, error) {
 	spec, err := config.ParseJob(name, text, func(_, limit string) (bool, error) {
 		_, err := b.store.Limit(ctx, limit)
@@ -197,7 +198,7 @@ func parseLimit(_ context.Context, name string, text []byte) (define[job.Limit],
 	}, refused(err)
 }
 
-// userOfLimit returns a job that names a limit; empty if none does.
+// userOfLimit returns the name of a job that names the limit; empty if no job does.
 func (b *Backend) userOfLimit(name string) string {
 	for _, j := range b.mirror.Jobs() {
 		if slices.Contains(j.Spec.Limits, name) {
@@ -207,7 +208,7 @@ func (b *Backend) userOfLimit(name string) string {
 	return ""
 }
 
-// refused returns the mistakes in a request as the error that clients get. Other errors pass.
+// refused converts the mistakes in a request into the error that clients get. It returns other errors unchanged.
 func refused(err error) error {
 	var mistakes config.Errors
 	if !errors.As(err, &mistakes) {

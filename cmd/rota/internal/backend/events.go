@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// eventBuffer is how many messages a slow reader may be behind. Then its stream ends.
+// eventBuffer is how many messages wait for a slow reader. If there are more, the stream ends.
 const eventBuffer = 256
 
 // Watch returns the changes of the store after a revision.
@@ -34,7 +34,7 @@ func (b *Backend) Watch(ctx context.Context, after int64) (int64, <-chan []api.E
 			}
 			select {
 			case out <- events:
-			default: // the reader is too slow: its request ends with out, and the changes end with its request
+			default: // the reader is too slow: out is closed, which ends the request; the end of the request ends changes
 				return
 			}
 		}
@@ -42,7 +42,7 @@ func (b *Backend) Watch(ctx context.Context, after int64) (int64, <-chan []api.E
 	return from, out, nil
 }
 
-// event converts a change into an event of the API; false: the API does not show it.
+// event converts a change into an event of the API. ok is false if the API has no event for the change.
 func (b *Backend) event(c job.Change) (api.Event, bool) {
 	kind, ok := map[job.RecordKind]string{
 		job.RecordJob: api.KindJob, job.RecordRun: api.KindRun, job.RecordWorker: api.KindWorker,

@@ -12,15 +12,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// MaxSilence is how long a watch may prove nothing while its process is ready. A healthy watch proves every 3 s that it is
-// current, and may miss one proof. The store replaces a dead watch 15 to 18 s after its last proof, so readiness has to fail well
-// before.
+// MaxSilence is how long the watch of a ready process may be silent. A healthy watch proves every 3 s that it is current; one
+// missing proof is tolerated. The store replaces a dead watch 15 to 18 s after its last proof. Readiness must fail well before
+// that.
 const MaxSilence = 8 * time.Second
 
-// maxBehind is how late a ready leader may dispatch.
+// maxBehind is the largest delay of dispatches with which a leader is ready.
 const maxBehind = 5 * time.Second
 
-// errNoAnswer is the reason of checks until there is a store.
+// errNoAnswer is the reason of failed checks until there is a store.
 var errNoAnswer = errors.New("etcd has not answered yet")
 
 // health returns the checks of this process.
@@ -48,7 +48,7 @@ func (b *Backend) health() (h api.Health) {
 	return h
 }
 
-// checkStore fails unless etcd answers and its store is accepted.
+// checkStore fails if etcd does not answer, or if a restored store waits to be accepted.
 func (b *Backend) checkStore(ctx context.Context) error {
 	if restored := b.cfg.Admission.Restored(); restored != nil {
 		return errRestored(restored)
@@ -62,7 +62,7 @@ func (b *Backend) checkStore(ctx context.Context) error {
 	return nil
 }
 
-// checkDisk fails if this process's machine is short of something, so that its worker takes nothing.
+// checkDisk fails if the machine of this process lacks a resource such as disk space, so that the worker takes no new runs.
 func (b *Backend) checkDisk(context.Context) error {
 	if !b.ready.Load() || b.worker == nil {
 		return nil
@@ -70,7 +70,7 @@ func (b *Backend) checkDisk(context.Context) error {
 	return b.worker.Refuses()
 }
 
-// checkPresence fails if the others do not see this worker, and give it nothing.
+// checkPresence fails if the presence of this worker is missing in the store, so that the leader assigns no runs to it.
 func (b *Backend) checkPresence(ctx context.Context) error {
 	if !b.ready.Load() {
 		return errNoAnswer
@@ -87,7 +87,7 @@ func (b *Backend) checkPresence(ctx context.Context) error {
 	return nil
 }
 
-// checkOrders fails if the watch of the worker's orders is silent, so that the worker starts nothing.
+// checkOrders fails if the watch of the worker's orders is silent, so that the worker starts no runs.
 func (b *Backend) checkOrders(context.Context) error {
 	if err := b.started(); err != nil {
 		return err

@@ -8,17 +8,17 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
-// lagTimeout bounds the request to the leader, which may be paused.
+// lagTimeout bounds the request to the leader, whose process may be stopped.
 const lagTimeout = 500 * time.Millisecond
 
-// lag returns by how many seconds the leader dispatches too late. Only the leader knows that, so another replica asks it. nil:
-// nobody leads, or the leader does not answer.
+// lag returns how many seconds late the leader dispatches. Only the leader knows this, so another replica asks the leader. It
+// returns nil if there is no leader, or if the leader does not answer.
 func (b *Backend) lag(ctx context.Context, leader *api.LeaderView) *float64 {
 	if st := b.scheduler.Status(); st.Term != 0 {
 		late := st.Behind(b.cfg.Now()).Seconds()
 		return &late
 	}
-	// The leader's address may lead to another process. A request that was passed on once is not passed on again.
+	// The leader's address may lead to another process. A forwarded request is not forwarded again.
 	if leader == nil || leader.Addr == "" || leader.Node == b.cfg.Node || api.MeantFor(ctx) != "" {
 		return nil
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Logs reads an attempt's output: on this process, from the worker that has it, or from the run's record if that has all of it.
+// Logs reads an attempt's output. It comes from this process, from the worker that has it, or from the run's record if the record
+// has all of it.
 func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, follow bool) (io.ReadCloser, error) {
 	if !b.ready.Load() {
 		return nil, errNoStore
@@ -35,7 +36,7 @@ func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 	}
 	var out io.ReadCloser
 	switch {
-	case worker != b.cfg.Node && api.MeantFor(ctx) != "": // passing the request on would lead back here without end
+	case worker != b.cfg.Node && api.MeantFor(ctx) != "": // a forwarded request is not forwarded again: it could loop
 		err = unavailable(fmt.Errorf("worker %s is not at this address, %s is", worker, b.cfg.Node))
 	case worker != b.cfg.Node:
 		out, err = b.remoteLogs(ctx, &r, number, worker, follow)
@@ -67,10 +68,10 @@ func over(r *job.Run, attempt int) bool {
 	return attempt != r.Attempt || r.State.Terminal() || slices.ContainsFunc(r.Attempts, ended)
 }
 
-// recorded returns what the run's record has of an attempt's output, and whether that is all of it.
+// recorded returns the output of an attempt that the run's record has. all reports whether it is the complete output.
 func recorded(r *job.Run, attempt int) (text string, all bool) {
 	if attempt != r.Attempt || !over(r, attempt) || len(r.Output) >= job.OutputTail/2 {
-		return "", false // a tail may be shorter than OutputTail, because it begins with a whole line
+		return "", false // the output may be incomplete; a tail can be shorter than OutputTail, because it begins with a whole line
 	}
 	return r.Output, true
 }
@@ -81,22 +82,22 @@ func (b *Backend) follow(ctx context.Context, r *job.Run, attempt int) io.ReadCl
 	following, cancel := context.WithCancel(ctx)
 	f := &followed{PipeReader: pr, cancel: cancel, done: make(chan struct{})}
 	over := func() (bool, error) { return b.overNow(following, r, attempt) }
-	go func() { // ends with ctx and by Close, which waits for it
+	go func() { // ends with ctx, or when Close is called, which waits for it
 		defer close(f.done)
 		pw.CloseWithError(b.worker.Follow(following, r.Name(), attempt, pw, over))
 	}()
 	return f
 }
 
-// overNow asks the store whether an attempt of r has ended. It returns an error if the attempt was returned before it started. If
-// the store does not answer, the attempt counts as not ended.
+// overNow reads from the store whether an attempt of r has ended. It returns an error if the worker returned the attempt before
+// it started. If the store does not answer, overNow returns false.
 func (b *Backend) overNow(ctx context.Context, r *job.Run, attempt int) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	now, err := b.store.Run(ctx, r.Job, r.ID)
 	switch {
 	case errors.Is(err, job.ErrNotFound):
-		return true, nil // the history has dropped the run
+		return true, nil // the run was removed from the history
 	case err != nil:
 		return false, nil
 	case now.State == job.Pending && now.Attempt < attempt, now.Attempt == attempt && now.Worker != "" && now.Worker != r.Worker:
@@ -123,14 +124,14 @@ func outputOf(r *job.Run, attempt int) (number int, worker string) {
 	return attempt, ""
 }
 
-// followed is the output of an attempt that may still run.
+// followed is the output of an attempt that may still be running.
 type followed struct {
 	*io.PipeReader
 	cancel context.CancelFunc
-	done   chan struct{} // closed when the copying has ended
+	done   chan struct{} // closed when the copy has ended
 }
 
-// Close ends the copying, and waits for it.
+// Close ends the copy, and waits for its end.
 func (f *followed) Close() error {
 	f.cancel()
 	err := f.PipeReader.Close()

@@ -69,11 +69,11 @@ type submitter interface {
 	Submit(ctx context.Context, r job.Run) (job.Run, error)
 }
 
-// makeRun creates r. created is false if an earlier call with its key has created it.
+// makeRun creates r. created is false if an earlier request with the same key has created the run.
 //
-// The store may find r itself, if it applied an earlier request without an answer. By now a worker may even have ended the run.
-// The ID of a run without a key is new, so a run with that ID is r. A run with a key is r if the same caller submitted it at the
-// same nanosecond.
+// A request to the store may take effect although its answer is lost. Then its repetition finds a run, which a worker may already
+// have ended. makeRun decides whether this is r. A run without a key has a unique ID, so the same ID means that it is r. A run
+// with a key is r if the same caller submitted it at the same nanosecond.
 func makeRun(ctx context.Context, s submitter, r job.Run) (made job.Run, created bool, err error) {
 	made, err = s.Submit(ctx, r)
 	switch {
@@ -91,7 +91,8 @@ func makeRun(ctx context.Context, s submitter, r job.Run) (made job.Run, created
 	return made, true, nil
 }
 
-// runID returns the ID of a run that belongs to no slot: the same for the same key, otherwise a new one that sorts by time.
+// runID returns the ID of a run that belongs to no slot. The same key gives the same ID. Without a key, the ID is new; such IDs
+// sort by time.
 func runID(key string, at time.Time) string {
 	if key != "" {
 		sum := sha256.Sum256([]byte(key))
@@ -121,13 +122,14 @@ func (b *Backend) Cancel(ctx context.Context, jobName, id string, c job.Cancel) 
 	return api.NewRunView(r), nil
 }
 
-// stopper writes the end of a run. On job.ErrConflict both methods return the present record; its Rev is 0 if there is none.
+// stopper writes the end of a run. If a method returns job.ErrConflict, it also returns the present record. Its Rev is 0 if there
+// is no record.
 type stopper interface {
 	Write(ctx context.Context, r job.Run) (job.Run, error)
-	Stop(ctx context.Context, r job.Run) (job.Run, error) // also notifies its worker
+	Stop(ctx context.Context, r job.Run) (job.Run, error) // also notifies the worker of the run
 }
 
-// stopRun ends r, or asks its worker to end it. A run that its worker is ending already is returned as it is.
+// stopRun ends r, or asks its worker to end it. If the worker is already ending the run, stopRun returns the run unchanged.
 func stopRun(ctx context.Context, s stopper, r job.Run, c job.Cancel) (job.Run, error) {
 	gone := false
 	current := func(context.Context) (job.Run, error) {
@@ -157,7 +159,7 @@ func stopRun(ctx context.Context, s stopper, r job.Run, c job.Cancel) (job.Run, 
 	})
 }
 
-// Retry creates a new run that does what an ended one did.
+// Retry creates a new run that repeats an ended run.
 func (b *Backend) Retry(ctx context.Context, jobName, id, by string) (api.RunView, error) {
 	if err := b.up(); err != nil {
 		return api.RunView{}, err
@@ -177,7 +179,7 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, by string) (api.RunVie
 		Job: jobName, ID: runID("", now), Kind: job.KindRetry, Slot: old.Slot, Due: now, State: job.Pending, Reason: job.ReasonNew,
 		Payload: old.Payload, Spec: old.Spec, RetryOf: old.Name(), By: by, Created: now,
 	}
-	if r.Spec == nil { // the new run follows the job as it is now
+	if r.Spec == nil { // without a spec of its own, the new run uses the present definition of the job
 		current, err := b.current(ctx, jobName)
 		switch {
 		case err != nil:

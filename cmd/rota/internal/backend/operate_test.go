@@ -9,7 +9,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// slowStore applies a request to stop, does not say so, and lets the worker end the run before the request is sent again.
+// slowStore simulates a lost answer. It applies a request to stop a run, and its worker ends the run. Then it answers with a
+// conflict, as to the repeated request.
 type slowStore struct{ record job.Run }
 
 func (s *slowStore) Stop(_ context.Context, r job.Run) (job.Run, error) {
@@ -34,7 +35,8 @@ func TestACancelThatTookEffectIsNoConflict(t *testing.T) {
 	}
 }
 
-// takenStore creates a run, does not say so, and lets others go on with it before the request is sent again.
+// takenStore simulates a lost answer. It creates a run, and then changes the run by then. Then it answers with a conflict, as to
+// the repeated request.
 type takenStore struct{ then func(r job.Run) job.Run }
 
 func (s takenStore) Submit(_ context.Context, r job.Run) (job.Run, error) {

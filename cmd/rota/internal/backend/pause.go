@@ -47,11 +47,11 @@ func (b *Backend) PauseAll(ctx context.Context, p *job.Pause) (job.Gate, error) 
 	g, err := store.Edit(ctx,
 		func(ctx context.Context) (job.Gate, error) {
 			current, err := b.store.Gate(ctx)
-			if errors.Is(err, job.ErrUnreadable) { // the request replaces it, whatever it contained
+			if errors.Is(err, job.ErrUnreadable) { // the request replaces the unreadable record
 				known := b.mirror.Gate()
 				current.Since, current.Pauses = known.Since, known.Pauses
 				if p == nil {
-					current.Paused = new(job.Pause) // so that the resumption is a change
+					current.Paused = new(job.Pause) // a resumption must count as a change, so assume that jobs are paused
 				}
 				err = nil
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// explainEvents is how many of a job's latest events an explanation reads.
+// explainEvents is how many of the latest events of a job Explain reads.
 const explainEvents = 1000
 
 // Next returns the first n slots of a job after from.
@@ -48,7 +48,7 @@ func (b *Backend) Next(_ context.Context, name string, from time.Time, n int) (a
 	return v, nil
 }
 
-// Explain says what became of a slot, also if its job was deleted or had another schedule then.
+// Explain explains what happened to a slot. It also works if the job was deleted, or had another schedule at that time.
 func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
 	if err := b.up(); err != nil {
 		return api.ExplainView{}, err
@@ -86,8 +86,7 @@ func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	return v, nil
 }
 
-// runAt reads the run of the slot that at means, nil if there is none. The slot belongs to the present schedule, or to an earlier
-// one.
+// runAt reads the run of the slot at at, nil if there is none. It looks for a slot of the present schedule, and of earlier ones.
 func (b *Backend) runAt(ctx context.Context, name string, when *schedule.Schedule, at time.Time) (*job.Run, error) {
 	slot, ok := explain.Slot(when, at)
 	if !ok {

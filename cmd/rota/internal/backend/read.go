@@ -15,10 +15,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// clusterTimeout bounds the requests of Cluster to etcd. Cluster leaves out answers that arrive later.
+// clusterTimeout bounds the requests of Cluster to etcd. If an answer arrives later, Cluster leaves its part out.
 const clusterTimeout = 2 * time.Second
 
-// Cluster returns the state of the cluster. It answers in time also if etcd does not.
+// Cluster returns the state of the cluster. It answers in time even if etcd does not.
 func (b *Backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 	if err := b.up(); err != nil {
 		return api.ClusterView{}, err
@@ -46,7 +46,7 @@ func (b *Backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 	return v, nil
 }
 
-// quarantined returns the records that nobody can read, and the jobs whose schedule is invalid: these have no slots.
+// quarantined returns the unreadable records, and the jobs with an invalid schedule, which have no slots.
 func (b *Backend) quarantined() (list []api.QuarantineView) {
 	for _, q := range b.mirror.Quarantine() {
 		list = append(list, api.QuarantineView{Key: q.Key, Revision: q.Revision, Error: q.Error})
@@ -61,7 +61,7 @@ func (b *Backend) quarantined() (list []api.QuarantineView) {
 	return list
 }
 
-// notReady returns why this process is not ready.
+// notReady returns the reasons why this process is not ready; none if it is ready.
 func (b *Backend) notReady(ctx context.Context) (reasons []string) {
 	for _, c := range b.health().Ready {
 		if err := c.Probe(ctx); err != nil {
@@ -80,7 +80,7 @@ func (b *Backend) leader(ctx context.Context) *api.LeaderView {
 	return &api.LeaderView{Node: h.Candidate.Node, Addr: h.Candidate.Addr, Term: h.Term.Rev, Since: h.Candidate.Since}
 }
 
-// addReplicas adds the replicas, and how their job files differ from those in force.
+// addReplicas adds the replicas to v. For each it notes how its job files differ from those in force.
 func (b *Backend) addReplicas(v *api.ClusterView) {
 	files := b.mirror.Files()
 	v.Files = api.FilesView{Hash: files.Hash, By: files.By, At: files.At, Agree: true}
@@ -93,8 +93,8 @@ func (b *Backend) addReplicas(v *api.ClusterView) {
 	}
 }
 
-// filesNote returns how a replica's job files differ from those in force, also if the replica has not noticed yet; "" if they do
-// not.
+// filesNote says how a replica's job files differ from those in force; "" if they are the same. It also finds a difference that
+// the replica itself has not noticed yet.
 func filesNote(r *job.Replica, inForce job.Files) string {
 	switch {
 	case r.FilesNote != "" || r.FilesHash == "" || r.FilesHash == inForce.Hash:
@@ -137,7 +137,7 @@ func (b *Backend) Job(_ context.Context, name string) (api.JobView, error) {
 	return b.jobView(j), nil
 }
 
-// known returns a job from the mirror, or an error if there is none or its record is unreadable.
+// known returns a job from the mirror. It returns an error if there is no such job, or if its record is unreadable.
 func (b *Backend) known(name string) (*job.Job, error) {
 	if j, ok := b.mirror.Job(name); ok {
 		return j, nil
@@ -158,7 +158,7 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 		if !r.State.Terminal() {
 			v.Active = append(v.Active, r.Name())
 			if r.Ahead && r.Due.After(b.cfg.Now()) && (v.Next == nil || r.Slot.Before(*v.Next)) {
-				v.Next = &r.Slot // the run is armed ahead: the cursor has passed its slot, the time has not
+				v.Next = &r.Slot // the run is armed ahead: the cursor has passed the slot, which is still to come
 			}
 			continue
 		}
@@ -169,7 +169,7 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 	return v
 }
 
-// nextSlot returns the slot that is decided next, if nobody pauses the job; false: there is none.
+// nextSlot returns the next slot that the leader decides, as if the job were not paused. It returns false if there is none.
 func (b *Backend) nextSlot(j *job.Job) (time.Time, bool) {
 	when, err := policy.When(j.Name, j.Spec)
 	if err != nil || when == nil {
@@ -185,7 +185,7 @@ func (b *Backend) nextSlot(j *job.Job) (time.Time, bool) {
 	return when.Next(after)
 }
 
-// Runs returns the runs that q includes, the newest slot first.
+// Runs returns the runs that q selects, the newest slot first.
 func (b *Backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error) {
 	if err := b.up(); err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func (b *Backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error)
 	return views, nil
 }
 
-// Run returns one run from the store, with the fields that the mirror drops.
+// Run returns one run from the store. It has the fields that the mirror does not keep.
 func (b *Backend) Run(ctx context.Context, jobName, id string) (api.RunView, error) {
 	if err := b.up(); err != nil {
 		return api.RunView{}, err
@@ -228,7 +228,7 @@ func (b *Backend) Workers(context.Context) ([]api.WorkerView, error) {
 			taken[r.Worker]++
 		case job.Armed:
 			armed[r.Worker]++
-			if !r.Due.After(now) { // a run that is armed ahead takes no room
+			if !r.Due.After(now) { // a run that is armed ahead does not use capacity yet
 				taken[r.Worker]++
 			}
 		}
@@ -243,7 +243,7 @@ func (b *Backend) Workers(context.Context) ([]api.WorkerView, error) {
 	return views, nil
 }
 
-// Limits shows all limits.
+// Limits returns all limits.
 func (b *Backend) Limits(context.Context) ([]api.LimitView, error) {
 	if err := b.up(); err != nil {
 		return nil, err
@@ -261,7 +261,7 @@ func (b *Backend) Limits(context.Context) ([]api.LimitView, error) {
 	return views, nil
 }
 
-// current reads a job; nil if there is none.
+// current reads a job from the store; nil if there is none.
 func (b *Backend) current(ctx context.Context, name string) (*job.Job, error) {
 	j, err := b.store.Job(ctx, name)
 	if errors.Is(err, job.ErrNotFound) {

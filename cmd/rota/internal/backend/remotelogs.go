@@ -23,7 +23,7 @@ func (b *Backend) remoteLogs(ctx context.Context, r *job.Run, attempt int, name 
 		return nil, unavailable(fmt.Errorf("worker %s, which has the output, is not there", name))
 	case err != nil:
 		return nil, storeError(err)
-	case w.Addr == b.cfg.Addr: // the request would lead back here
+	case w.Addr == b.cfg.Addr: // the address is this process's own, so the request would come back here
 		return nil, unavailable(fmt.Errorf("worker %s, which has the output, says that it is at %s, as this node does", name, w.Addr))
 	}
 	c, err := peer.Dial(b.cfg.TLS, w.Addr, name, 0)
@@ -47,14 +47,14 @@ func (b *Backend) remoteLogs(ctx context.Context, r *job.Run, attempt int, name 
 	return f, nil
 }
 
-// A worker that is paused, or whose machine has vanished, never ends its answer. The answer is cut off once the attempt has been
-// over for cutOffAfter and nothing came meanwhile. This is longer than a healthy worker takes to end it.
+// If a worker is paused, or if its machine has vanished, its answer never ends. So the answer is cut off when two conditions
+// hold: the attempt ended at least cutOffAfter ago, and no bytes came since then. A healthy worker ends its answer sooner.
 const (
 	overPoll    = time.Second
 	cutOffAfter = 10 * time.Second
 )
 
-// cutOff ends f if its attempt is over and the worker does not end the answer.
+// cutOff cuts f off if its attempt has ended, but the worker does not end the answer.
 func (b *Backend) cutOff(f *fetched, r *job.Run, attempt int, worker string) {
 	for since := time.Now(); time.Since(since) < cutOffAfter || !f.starves(cutOffAfter); loop.Pause(f.ctx, overPoll) {
 		if f.ctx.Err() != nil {
@@ -71,19 +71,19 @@ func (b *Backend) cutOff(f *fetched, r *job.Run, attempt int, worker string) {
 type fetched struct {
 	io.ReadCloser
 	client   *client.Client
-	ctx      context.Context // of the request
+	ctx      context.Context // context of the request
 	cut      context.CancelCauseFunc
 	watching sync.WaitGroup
-	waits    atomic.Int64 // when the present Read began, in Unix nanoseconds; 0: there is none
+	waits    atomic.Int64 // start of the present Read, in Unix nanoseconds; 0: no Read waits
 }
 
-// starves reports whether a Read has waited for at least d. A caller that reads nothing does not wait.
+// starves reports whether a Read has waited for at least d. It returns false while the caller does not read.
 func (f *fetched) starves(d time.Duration) bool {
 	at := f.waits.Load()
 	return at != 0 && time.Since(time.Unix(0, at)) >= d
 }
 
-// Read reads the answer. After a cut off it returns the reason of that.
+// Read reads the answer. If the answer was cut off, Read returns the reason as its error.
 func (f *fetched) Read(p []byte) (int, error) {
 	f.waits.Store(time.Now().UnixNano())
 	defer f.waits.Store(0)
@@ -94,7 +94,7 @@ func (f *fetched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the request, and waits until nothing watches it any more.
+// Close ends the request, and waits until the goroutine that watches it has ended.
 func (f *fetched) Close() error {
 	defer f.client.Close()
 	f.cut(context.Canceled)

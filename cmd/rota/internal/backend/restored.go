@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// AcceptRestored lets this process, and all others that wait, use the store as it is.
+// AcceptRestored accepts the restored store in its present state, for this process and for all others that wait.
 func (b *Backend) AcceptRestored(ctx context.Context, by string) (api.RestoredView, error) {
 	restored := b.cfg.Admission.Restored()
 	if restored == nil {

@@ -18,15 +18,16 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Config says whose clocks are compared.
+// Config holds the parameters of Clocks.
 type Config struct {
-	Name      string // of this process
+	Name      string // name of this process
 	TLS       config.ServerTLS
-	MaxOffset time.Duration    // a replica whose clock is further off does not lead
+	MaxOffset time.Duration    // a replica whose clock is off by more than this does not lead
 	Now       func() time.Time // this process's clock
-	// Replicas returns the replicas, this one possibly included.
+	// Replicas returns the replicas of the cluster. The list may include this process.
 	Replicas func(ctx context.Context) ([]*job.Replica, error)
-	// Term returns the term that this process leads, zero for none. Nil for a worker, whose own clock decides nothing.
+	// Term returns the term in which this process leads, 0 if it does not lead. It is nil for a worker, which makes no decisions
+	// by its own clock.
 	Term func() int64
 }
 
@@ -41,14 +42,14 @@ type Clocks struct {
 	client http.Client
 }
 
-// The pace of the measurements, and for how long one counts.
+// The pace of the measurements, and how long a measurement is valid.
 const (
 	measureEvery   = 2 * time.Second
 	measureTimeout = time.Second
 	measureAge     = 30 * time.Second
 )
 
-// New returns clocks that have measured nothing yet.
+// New returns Clocks without any measurement.
 func New(cfg Config, log hclog.Logger) (*Clocks, error) {
 	scheme, transport, err := peer.Transport(cfg.TLS)
 	if err != nil {
@@ -92,7 +93,7 @@ func (c *Clocks) measure(ctx context.Context) {
 	}
 }
 
-// ask measures the offset of one process's clock, and takes its term if it leads.
+// ask measures the offset of one process's clock. If that process leads, ask also records its term.
 func (c *Clocks) ask(ctx context.Context, name, addr string) (election.Offset, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.scheme+addr+"/clock", nil)
 	if err != nil {
@@ -112,28 +113,28 @@ func (c *Clocks) ask(ctx context.Context, name, addr string) (election.Offset, e
 	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
 		return election.Offset{}, fmt.Errorf("ask %s for its clock: %w", name, err)
 	}
-	if v.Node != name { // this process itself, for instance, if addr is a loopback address
+	if v.Node != name { // another process answered: for instance this one, if addr is a loopback address
 		return election.Offset{}, fmt.Errorf("ask %s for its clock: %s answers at %s", name, v.Node, addr)
 	}
 	c.leader.Record(v.Term, v.Answered, took, began.Add(took))
 	return election.Measure(name, sent, v.Received, v.Answered, took), nil
 }
 
-// Answers reports whether the process called name answers at addr. It is not enough that a connection is accepted: the kernel
+// Answers reports whether the process called name answers at addr. An accepted connection is not enough, because the kernel also
 // accepts connections for a process that is stopped.
 func (c *Clocks) Answers(ctx context.Context, name, addr string) bool {
 	_, err := c.ask(ctx, name, addr)
 	return err == nil
 }
 
-// Read reads this machine's clocks. now is the wall clock that the process decides by.
+// Read reads this machine's clocks. now is the wall clock by which the process makes decisions.
 func Read(now func() time.Time) election.Reading {
 	r := election.SystemClock()
 	r.Wall = now().Round(0).UTC()
 	return r
 }
 
-// judge compares this process's clock with the others, and logs when it turns out to be wrong, or right again.
+// judge compares this process's clock with the others. It logs when the clock becomes wrong, and when it is right again.
 func (c *Clocks) judge(round election.Round) {
 	switch wrong, news := round.Judge(c.cfg.Now(), measureAge, c.cfg.MaxOffset); {
 	case !news:
@@ -144,7 +145,7 @@ func (c *Clocks) judge(round election.Round) {
 	}
 }
 
-// Views returns the offsets as the API shows them.
+// Views returns the measured offsets in the form of the API.
 func (c *Clocks) Views() []api.ClockView {
 	var views []api.ClockView
 	for _, o := range c.peers.Offsets() {

@@ -14,8 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
-// TestAReplicaThatIsStoppedDoesNotAnswer checks that an accepted connection is no answer: the kernel accepts connections for a
-// stopped process.
+// TestAReplicaThatIsStoppedDoesNotAnswer checks that an accepted connection does not count as an answer. The kernel accepts
+// connections for a stopped process.
 func TestAReplicaThatIsStoppedDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	stopped, err := net.Listen("tcp", "127.0.0.1:0")

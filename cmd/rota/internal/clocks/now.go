@@ -9,20 +9,21 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
-// Peers returns the clocks of the other replicas, by which this one decides whether it may lead.
+// Peers returns the clocks of the other replicas. This replica compares its clock with them to decide whether it may lead.
 func (c *Clocks) Peers() *election.PeerClocks { return c.peers }
 
-// Trusted returns an error while this process's clock is wrong.
+// Trusted returns an error if this process's clock is wrong.
 func (c *Clocks) Trusted() error { return c.peers.Trusted() }
 
-// StartTerm begins the clock of a term that this process leads. It shows less than the wall clock if that is set forward during
-// the term.
+// StartTerm starts a clock for a term in which this process leads. If somebody sets the wall clock forward during the term, the
+// term's clock shows less than the wall clock.
 func (c *Clocks) StartTerm() { c.own.Start(c.cfg.Now()) }
 
 // leads reports whether this process leads.
 func (c *Clocks) leads() bool { return c.cfg.Term != nil && c.cfg.Term() != 0 }
 
-// LeaderNow returns the least that the clock of the leader of term can show now, false if that is unknown.
+// LeaderNow returns the earliest time that the leader's clock can show now. term is the term of the leader. It returns false if
+// the time is unknown.
 func (c *Clocks) LeaderNow(term int64) (time.Time, bool) {
 	if term != 0 && c.cfg.Term != nil && c.cfg.Term() == term {
 		return c.own.Now(c.cfg.Now()), true
@@ -30,9 +31,10 @@ func (c *Clocks) LeaderNow(term int64) (time.Time, bool) {
 	return c.leader.Now(term)
 }
 
-// Now returns the time by which a change is dated that is made now. The leader decides by its own clock what is due, so the
-// leader's clock counts if this process's differs by more than noise. If this clock is wrong and the leader's is unknown, Now
-// returns an error, and the process must change nothing. Now waits for the first comparison of the clocks.
+// Now returns the time to record for a change that is made now. The leader uses its own clock to decide which runs are due. So if
+// this process's clock differs from the leader's by more than noise, Now returns the leader's time. If this clock is wrong and
+// the leader's time is unknown, Now returns an error, and the process must change nothing. Now waits for the first comparison of
+// the clocks.
 func (c *Clocks) Now(ctx context.Context) (time.Time, error) {
 	select {
 	case <-c.peers.Judged():
@@ -40,7 +42,7 @@ func (c *Clocks) Now(ctx context.Context) (time.Time, error) {
 		return time.Time{}, context.Cause(ctx)
 	}
 	now := c.cfg.Now()
-	if c.leads() { // or this clock has just been set, and the term is about to end
+	if c.leads() { // or this clock was set a moment ago, and the term is about to end
 		return c.own.Now(now).UTC(), nil
 	}
 	leader, known := c.leader.Offset(now)

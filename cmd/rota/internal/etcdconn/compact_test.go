@@ -19,7 +19,7 @@ import (
 
 const smallQuota = 64 << 20
 
-// compacted starts an etcd of smallQuota, with a compactor that is faster than that of a process.
+// compacted starts an etcd with the quota smallQuota. Its compactor polls more often than in a real process.
 func compacted(t *testing.T) *clientv3.Client {
 	t.Helper()
 	s, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), Client: "http://127.0.0.1:0", QuotaBytes: smallQuota, NoSync: true}, hclog.NewNullLogger())
@@ -43,7 +43,7 @@ func compacted(t *testing.T) *clientv3.Client {
 	return s.Client()
 }
 
-// fill writes n bytes to so many keys: 128 KiB after each pace.
+// fill writes n bytes to the given number of keys, in steps of 128 KiB. It sleeps for pace after each step.
 func fill(t *testing.T, c *clientv3.Client, n, keys int, pace time.Duration) {
 	t.Helper()
 	value := strings.Repeat("x", 4<<10)
@@ -56,13 +56,13 @@ func fill(t *testing.T, c *clientv3.Client, n, keys int, pace time.Duration) {
 		if _, err := c.Txn(t.Context()).Then(ops...).Commit(); err != nil {
 			t.Fatalf("after %d MiB: %v", k*len(value)>>20, err)
 		}
-		// The pause is the pace of the writer. Nothing happens that could be polled.
+		// The sleep limits the speed of the writer. There is no condition to poll.
 		time.Sleep(pace)
 	}
 }
 
-// TestOldRevisionsAreBounded checks that old revisions take at most as much as the last compaction left, unless that is little,
-// and at most their share of the free room.
+// TestOldRevisionsAreBounded checks when a compaction is due. Old revisions may take as many bytes as the last compaction left,
+// or usual if that is more. They may never take more than their share of the free space.
 func TestOldRevisionsAreBounded(t *testing.T) {
 	t.Parallel()
 	c := &compactor{usual: 64, share: 4}
@@ -78,11 +78,11 @@ func TestOldRevisionsAreBounded(t *testing.T) {
 	}
 }
 
-// much exceeds the share of the quota, and leaves room for old revisions.
+// much is larger than the share of the quota that old revisions may take, but leaves room for old revisions.
 const much = smallQuota * 5 / 16
 
-// TestManyWritesDoNotFillAnEmbeddedEtcd writes the same few keys until their old revisions alone would fill the quota several
-// times: at first in an empty store, and then in a large one.
+// TestManyWritesDoNotFillAnEmbeddedEtcd writes the same few keys again and again. Without compactions, their old revisions would
+// fill the quota several times. The store is first empty, and later large.
 func TestManyWritesDoNotFillAnEmbeddedEtcd(t *testing.T) {
 	t.Parallel()
 	c := compacted(t)
@@ -91,7 +91,8 @@ func TestManyWritesDoNotFillAnEmbeddedEtcd(t *testing.T) {
 	fill(t, c, 2*smallQuota, 32, 5*time.Millisecond)
 }
 
-// TestASlowListOfALargeStoreFinishes reads at one revision for much longer than revisions are kept, while little is written.
+// TestASlowListOfALargeStoreFinishes reads at one revision for much longer than the compactor keeps revisions. Meanwhile little
+// is written.
 func TestASlowListOfALargeStoreFinishes(t *testing.T) {
 	t.Parallel()
 	c := compacted(t)

@@ -19,10 +19,10 @@ import (
 	"github.com/rota-scheduler/rota/store/embedded"
 )
 
-// Config says which etcd a process uses.
+// Config says which etcd this process uses.
 type Config struct {
-	Etcd   config.Etcd     // with endpoints: the etcd at them; without: the member below
-	Member embedded.Config // of the member that this process embeds
+	Etcd   config.Etcd     // with endpoints, the process uses the etcd at them; without, it embeds Member
+	Member embedded.Config // settings of the member that this process embeds
 	// Cluster returns the ID of the etcd cluster that this process used before, in hexadecimal; "" if there is none.
 	Cluster func() string
 }
@@ -31,14 +31,14 @@ type Config struct {
 type Conn struct {
 	cfg       Config
 	client    *clientv3.Client
-	password  string           // with which client logged in
+	password  string           // password with which client logged in
 	member    *embedded.Server // nil without an embedded member
-	endpoints *endpoints       // nil if there is nothing to choose from
+	endpoints *endpoints       // nil if there is only one endpoint to use
 	log       hclog.Logger
 }
 
-// Open makes the client, and starts the embedded member if there is one. With a password it waits until etcd accepts it. The
-// caller calls Run and Await next, and Close at the end.
+// Open makes the client, and starts the embedded member if there is one. If the settings have a password, Open waits until etcd
+// accepts it. The caller then calls Run and Await, and Close at the end.
 func Open(ctx context.Context, cfg Config, log hclog.Logger) (*Conn, error) {
 	c := &Conn{cfg: cfg, log: log}
 	if len(cfg.Etcd.Endpoints) == 0 {
@@ -53,7 +53,7 @@ func Open(ctx context.Context, cfg Config, log hclog.Logger) (*Conn, error) {
 	})
 	if err == nil && len(cfg.Etcd.Endpoints) > 1 {
 		c.endpoints = newEndpoints(cfg.Etcd, c.client, cfg.Cluster, log.Named("etcd"))
-		c.endpoints.poll(ctx) // before the first request, which another cluster might answer
+		c.endpoints.poll(ctx) // before the first request, which otherwise a member of another cluster might answer
 	}
 	return c, err
 }
@@ -74,10 +74,10 @@ func (c *Conn) embed(ctx context.Context) error {
 	return nil
 }
 
-// Client returns the client. Conn closes it.
+// Client returns the client. Close closes it.
 func (c *Conn) Client() *clientv3.Client { return c.client }
 
-// Members returns how many members the embedded etcd has, zero without an embedded etcd.
+// Members returns the number of members of the embedded etcd; zero without an embedded etcd.
 func (c *Conn) Members() int {
 	if c.member == nil {
 		return 0
@@ -100,7 +100,7 @@ func (c *Conn) Run(ctx context.Context) error {
 	return nil
 }
 
-// Await returns once etcd answers, and refuses a version that is too old. An embedded member answers at once.
+// Await returns when etcd answers. It returns an error if etcd's version is too old. An embedded member answers at once.
 func (c *Conn) Await(ctx context.Context) error {
 	if c.member != nil {
 		return nil
@@ -108,7 +108,7 @@ func (c *Conn) Await(ctx context.Context) error {
 	return c.await(ctx, func(ctx context.Context) error { return CheckVersion(ctx, c.client) })
 }
 
-// Close closes the client, and ends the embedded member. Run has to have returned.
+// Close closes the client, and ends the embedded member. Run must have returned before.
 func (c *Conn) Close() error {
 	if c.member != nil {
 		return c.member.Close()
@@ -123,10 +123,10 @@ func (c *Conn) Close() error {
 	return errors.Join(probes, ignoreCanceled(c.client.Close()))
 }
 
-// A Follower has requests and watches under way, which a change of etcd's members may have cut off.
+// A Follower has requests and watches in progress, which a change of etcd's members may interrupt.
 type Follower interface {
-	Resend()  // sends writes again: another member leads etcd
-	Suspect() // checks the watches: a member that was used does not answer
+	Resend()  // sends pending writes again, because another member leads etcd
+	Suspect() // checks the watches, because a member that the client used does not answer
 }
 
 // Notify informs f of changes of etcd's members until ctx ends.
@@ -153,12 +153,12 @@ func (c *Conn) Notify(ctx context.Context, f Follower) error {
 
 // The pace of await.
 const (
-	askPause     = 2 * time.Second // the longest pause between two tries. After an outage nobody may lead for as long.
+	askPause     = 2 * time.Second // the longest pause between two tries; an outage of etcd seems longer by up to this
 	complainEach = 5 * time.Second // the shortest pause between two log lines
 )
 
-// await calls ask until etcd answers, or refuses for a reason that does not pass. Until then it logs now and then that etcd does
-// not answer.
+// await calls ask until etcd answers, or until ask fails for a permanent reason. Until then it logs from time to time that etcd
+// does not answer.
 func (c *Conn) await(ctx context.Context, ask func(ctx context.Context) error) error {
 	var logged time.Time
 	for pause := askPause / 4; ; pause = min(2*pause, askPause) {
@@ -181,7 +181,7 @@ func (c *Conn) await(ctx context.Context, ask func(ctx context.Context) error) e
 	}
 }
 
-// unreached says why no endpoint answers. The client's own error says only that time ran out.
+// unreached explains why no endpoint answers. The error of the client only says that the time ran out.
 func unreached(endpoints []string, err error) string {
 	for _, ep := range endpoints {
 		u, parseErr := url.Parse(ep)

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// TestANodeThatWaitsForEtcdAsksOften ends an outage of etcd that is long enough for pauses to grow.
+// TestANodeThatWaitsForEtcdAsksOften ends an outage of etcd that is long enough for the pauses between tries to grow.
 func TestANodeThatWaitsForEtcdAsksOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

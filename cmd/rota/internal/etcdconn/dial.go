@@ -20,8 +20,8 @@ import (
 	"github.com/rota-scheduler/rota/election"
 )
 
-// redial tries a failed connection again after 2 s at most. By default gRPC waits for up to two minutes, and rota would dispatch
-// nothing for as long after an outage. An attempt to connect takes no longer than a request to etcd may take.
+// redial makes gRPC try a failed connection again after at most 2 s. The default pause grows to two minutes, and rota would not
+// dispatch for that time after an outage. The connection timeout is no longer than the timeout of a request to etcd.
 var redial = grpc.WithConnectParams(grpc.ConnectParams{
 	Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
 	MinConnectTimeout: 3 * time.Second,
@@ -30,8 +30,8 @@ var redial = grpc.WithConnectParams(grpc.ConnectParams{
 // loginTimeout is how long a client waits until etcd accepts its password.
 const loginTimeout = 3 * time.Second
 
-// Dial returns a client for the settings' endpoints. Without a password it does not wait for an answer. With one it fails if no
-// endpoint accepts it in time.
+// Dial returns a client for the endpoints of the settings. Without a password, Dial returns at once. With a password, it returns
+// an error if no endpoint accepts it within loginTimeout.
 func Dial(e config.Etcd) (*clientv3.Client, error) { return dial(e, loginTimeout) }
 
 func dial(e config.Etcd, login time.Duration) (*clientv3.Client, error) {
@@ -43,7 +43,7 @@ func dial(e config.Etcd, login time.Duration) (*clientv3.Client, error) {
 		PermitWithoutStream:  true,
 		Username:             e.Username,
 		DialOptions:          []grpc.DialOption{redial},
-		Logger:               zap.NewNop(), // its errors are returned as well
+		Logger:               zap.NewNop(), // the client also returns the errors that it would log
 	}
 	var err error
 	if cfg.Password, err = password(e); err != nil {
@@ -74,11 +74,12 @@ func password(e config.Etcd) (string, error) {
 	return strings.TrimRight(string(b), "\r\n"), nil
 }
 
-// ErrPassword means that etcd accepts a newer password than the one that this process started with. A restart helps.
+// ErrPassword means that etcd's password was changed after this process started. A restart helps.
 var ErrPassword = errors.New("etcd no longer accepts the password with which this process started, " +
 	"and etcd.password_file has another one by now")
 
-// PasswordChanged reports whether refused is etcd's refusal of the password, while the file has another one by now.
+// PasswordChanged reports whether etcd refused the password, and the password file has a different one now. refused is etcd's
+// error.
 func (c *Conn) PasswordChanged(refused error) bool {
 	if !errors.Is(refused, rpctypes.ErrAuthFailed) && !errors.Is(refused, rpctypes.ErrInvalidAuthToken) {
 		return false
@@ -87,7 +88,7 @@ func (c *Conn) PasswordChanged(refused error) bool {
 	return err == nil && now != c.password
 }
 
-// clientTLS returns how to speak TLS with etcd; nil for plain text.
+// clientTLS returns the TLS configuration for connections to etcd; nil for plain text.
 func clientTLS(t config.ClientTLS) (*tls.Config, error) {
 	if t == (config.ClientTLS{}) {
 		return nil, nil

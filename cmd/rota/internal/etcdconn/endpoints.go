@@ -17,39 +17,41 @@ import (
 	"github.com/rota-scheduler/rota/config"
 )
 
-// endpoints keeps a client to those members of etcd that answer.
+// endpoints limits a client to the members of etcd that answer.
 //
-// A client uses its endpoints in turn. A member can accept connections without answering, lose its machine, or be cut off from
-// the others. Each such member costs every third call its deadline: gRPC closes the connection after 13 s, or never if the
-// member still answers pings. So endpoints sends each member a request of its own that only etcd's majority can answer. A
-// member that does not answer is dropped. If none answers, all are kept, because the fault may be on this side.
+// A client uses its endpoints in turn. A member may accept connections and never answer, lose its machine, or lose contact with
+// the other members. With one such member of three, every third call takes until its deadline. gRPC closes the connection only
+// after 13 s, or never if the member still answers pings. So endpoints sends each member a probe that only a majority of etcd can
+// answer. It drops a member that does not answer. If no member answers, it keeps all, because the fault may be on this machine.
 //
-// Requests and watches under way stay with the dropped member. The channel dropped tells their owner to check them.
+// Requests and watches in progress stay with the dropped member. The channel dropped notifies their owner, which must check them.
 //
-// A member of another cluster is dropped even though it answers: this process would take its own leases and records for lost.
+// A member of another cluster is dropped even if it answers. Otherwise this process would conclude that its own leases and
+// records are lost.
 type endpoints struct {
-	client  *clientv3.Client // whose endpoints are chosen
+	client  *clientv3.Client // the client whose endpoints are chosen
 	set     config.Etcd
 	cluster func() string // the ID of the cluster that this process used before; "" if there is none
 	all     []string
-	probes  []*clientv3.Client // one client for each of all; nil: not made yet
-	dropped chan struct{}      // holds a token after a member that was used has been dropped
+	probes  []*clientv3.Client // one client for each endpoint in all; nil: not made yet
+	dropped chan struct{}      // holds a token if a member that the client used was dropped
 	key     string             // the key that probes read
 	log     hclog.Logger
 
-	silent   []int    // for each of all, the number of probes in a row without an answer
-	clusters []string // for each of all, the ID of its cluster; "" if it has never answered
+	silent   []int    // for each endpoint in all, the number of consecutive probes without an answer
+	clusters []string // for each endpoint in all, the ID of its cluster; "" if it has never answered
 	strange  []string // the endpoints that are dropped because they belong to another cluster
 	fewer    bool     // the last poll dropped a member
 }
 
-// The pace of the probes. A member is dropped after about two seconds, and used again within one.
+// The pace of the probes. A member is dropped after about two seconds without an answer. It is used again within a second after
+// an answer.
 const (
 	probeEvery   = 500 * time.Millisecond
 	probeTimeout = 700 * time.Millisecond
-	silentMost   = 2 // probes in a row without an answer
-	// strangeAfter is the same for all members of this process's cluster, after which another cluster may replace it. An
-	// election of etcd takes less time.
+	silentMost   = 2 // a member is dropped after this many consecutive probes without an answer
+	// strangeAfter is the number of consecutive probes without an answer from any member of this process's cluster. After that,
+	// another cluster may replace it. An election of etcd takes less time.
 	strangeAfter = 30
 )
 
@@ -94,8 +96,8 @@ func (c *endpoints) poll(ctx context.Context) {
 	}
 }
 
-// signal fills dropped if the client used a member before that it uses no more. It does so at the next poll again, because the
-// client goes on using the member for a moment.
+// signal puts a token into dropped if the client no longer uses a member that it used before. It repeats this at the next poll,
+// because the client continues to use the member for a moment.
 func (c *endpoints) signal(before []string) {
 	now := c.client.Endpoints()
 	fewer := slices.ContainsFunc(before, func(ep string) bool { return !slices.Contains(now, ep) })
@@ -108,7 +110,7 @@ func (c *endpoints) signal(before []string) {
 	c.fewer = fewer
 }
 
-// probe sends a request to one member, and returns the ID of its cluster. A client with a password can only be made while its
+// probe sends a request to one member, and returns the ID of its cluster. A client with a password can only be made while the
 // member answers.
 func (c *endpoints) probe(ctx context.Context, i int) (cluster string, err error) {
 	if c.probes[i] == nil {
@@ -136,7 +138,7 @@ func isSilence(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// choose sets the endpoints of the client by the answers so far.
+// choose sets the endpoints of the client according to the answers of the members.
 func (c *endpoints) choose() {
 	own := c.own()
 	var use, out, strange []string
@@ -150,7 +152,7 @@ func (c *endpoints) choose() {
 			use = append(use, ep)
 		}
 	}
-	if len(use) == 0 { // the silent members of this process's cluster
+	if len(use) == 0 { // fall back to the silent members of this process's cluster
 		use, out = out, nil
 	}
 	if len(use) == 0 {
@@ -174,9 +176,9 @@ func (c *endpoints) choose() {
 	}
 }
 
-// own returns the ID of this process's cluster, "" if no member has answered lately. It is the cluster of the last
-// time, if a member of it has answered lately. Otherwise it is the cluster of most endpoints, and the first of them in a tie.
-// So a store that was restored as another cluster is used once the old one is silent.
+// own returns the ID of this process's cluster, "" if no member has answered lately. If a member of the cluster that was used
+// before has answered lately, own returns that cluster. Otherwise it returns the cluster of most endpoints; in a tie, the cluster
+// of the first endpoint. So if a store is restored as another cluster, it is used after the old one falls silent.
 func (c *endpoints) own() (own string) {
 	members := make(map[string]int)
 	for i, cluster := range c.clusters {

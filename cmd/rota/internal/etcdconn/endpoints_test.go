@@ -57,7 +57,7 @@ func TestAMemberThatHangsIsLeftOut(t *testing.T) {
 }
 
 // TestAnElectionOfEtcdDoesNotSwitchClusters silences all members of the process's cluster for as long as an election takes.
-// Another cluster does not replace it, because it has none of the leases.
+// Another cluster must not replace it, because that cluster does not have the leases of this process.
 func TestAnElectionOfEtcdDoesNotSwitchClusters(t *testing.T) {
 	t.Parallel()
 	all := []string{"http://127.0.0.1:1", "http://127.0.0.1:2", "http://127.0.0.1:3"}
@@ -74,14 +74,13 @@ func TestAnElectionOfEtcdDoesNotSwitchClusters(t *testing.T) {
 			t.Fatalf("after %d probes without an answer: got %v, want our own", probes, client.Endpoints())
 		}
 	}
-	c.silent = []int{0, strangeAfter, strangeAfter} // the store was restored elsewhere
+	c.silent = []int{0, strangeAfter, strangeAfter} // the store was restored as another cluster
 	if c.choose(); !slices.Equal(client.Endpoints(), all[:1]) {
 		t.Errorf("when ours is given up: got %v, want the one that answers", client.Endpoints())
 	}
 }
 
-// TestAMemberThatComesBackIsFoundSoon checks that a failed connection is tried again every few seconds, however long it has
-// failed.
+// TestAMemberThatComesBackIsFoundSoon checks that gRPC retries a failed connection every few seconds, even after a long outage.
 func TestAMemberThatComesBackIsFoundSoon(t *testing.T) {
 	t.Parallel()
 	endpoint := etcd(t)
@@ -108,7 +107,7 @@ func TestAMemberThatComesBackIsFoundSoon(t *testing.T) {
 	eventually(t, "it answers", answers)
 }
 
-// TestTheVersionComesFromTheFirstAnswer asks three endpoints for their version, of which only the last one answers.
+// TestTheVersionComesFromTheFirstAnswer gets the version from three endpoints, of which only the last one answers.
 func TestTheVersionComesFromTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	hangs, endpoint := proxy.NewLink(t, etcd(t)), etcd(t)

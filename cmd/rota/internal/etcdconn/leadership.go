@@ -16,8 +16,8 @@ type Leading struct {
 	Answers  func(ctx context.Context, node, addr string) (ok bool) // reports whether the process named node answers at addr
 }
 
-// Lead looks after an embedded etcd, for the process that leads rota, until ctx ends: it compacts etcd, and moves etcd's
-// leadership to another process. It does nothing without an embedded etcd.
+// Lead manages an embedded etcd until ctx ends. Only the process that leads rota calls it. It compacts etcd, and moves etcd's
+// leadership to another process. Without an embedded etcd it does nothing.
 func (c *Conn) Lead(ctx context.Context, l Leading) {
 	if c.member == nil {
 		return
@@ -32,8 +32,9 @@ func (c *Conn) Lead(ctx context.Context, l Leading) {
 	<-done
 }
 
-// keepApart moves etcd's leadership to another member whenever this process has it, until ctx ends: the death of one process
-// then costs one election and not two. It waits at first, because a new leader's first writes are urgent, and a move delays them.
+// keepApart moves etcd's leadership to another member whenever this process has it, until ctx ends. So the death of one process
+// causes one election instead of two. It waits at first, because the first writes of a new leader are urgent, and a move would
+// delay them.
 func (c *Conn) keepApart(ctx context.Context, l Leading) {
 	for {
 		if loop.Pause(ctx, time.Second); ctx.Err() != nil {
@@ -65,11 +66,11 @@ func (c *Conn) moveLeadership(ctx context.Context, l Leading) error {
 	return c.member.MoveLeader(moving, id)
 }
 
-// successor chooses the next leader of etcd among the members for which eligible reports true.
+// successor chooses the next leader of etcd among the candidates for which eligible reports true.
 //
-// The member must belong to a replica that is a candidate, because another replica may be about to stop. The replica must answer:
-// etcd accepts no writes while it waits for a member that does not answer. The last candidate in the queue is the best. The first
-// would lead rota next, and would then have to move etcd's leadership again.
+// The member must belong to a replica that is a candidate, because a replica that is no candidate may be about to stop. The
+// replica must answer, because etcd accepts no writes while it waits for a member that does not answer. The last candidate in the
+// queue is the best choice. The first one would be the next leader of rota, and would have to move etcd's leadership again.
 func successor(candidates []election.Candidate, eligible func(election.Candidate) (uint64, bool)) (id uint64, ok bool) {
 	for _, c := range slices.Backward(candidates) {
 		if id, ok = eligible(c); ok {

@@ -7,7 +7,7 @@ import (
 )
 
 func TestEtcdLeadershipAvoidsTheNextLeader(t *testing.T) {
-	standing := []election.Candidate{{Node: "q1"}, {Node: "q2"}, {Node: "q3"}} // q1 leads
+	standing := []election.Candidate{{Node: "q1"}, {Node: "q2"}, {Node: "q3"}} // q1 leads rota
 	for name, test := range map[string]struct {
 		may  map[string]uint64
 		want uint64

@@ -49,7 +49,7 @@ func etcd(t testing.TB) string {
 // eventually polls until ok returns true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	// The pause is that of the polling.
+	// The sleep is the interval of the poll.
 	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("still not: %s", what)

@@ -15,22 +15,22 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 )
 
-// errStoreFull says what a full etcd means, and what to do.
+// errStoreFull explains the effects of a full etcd, and how to make room.
 var errStoreFull = errors.New("etcd is full and takes nothing new: outcomes wait and nothing is dispatched; " +
 	"make room (compact, defrag), then `rota etcdctl alarm disarm`")
 
-// Space knows how full etcd is. A full etcd accepts deletions only: nothing new is dispatched or submitted, outcomes wait in the
-// journals, and an expired lease is not replaced. All of that goes on by itself once etcd has room again.
+// Space reports how full etcd is. A full etcd accepts deletions only. Then nothing new is dispatched or submitted, outcomes wait
+// in the journals, and an expired lease is not replaced. All of this continues by itself when etcd has room again.
 type Space struct {
 	log hclog.Logger
 
 	mu          sync.Mutex
-	size        int64    // guarded by mu: bytes, of the largest member; 0: unknown
+	size        int64    // guarded by mu: size of the largest member in bytes; 0: unknown
 	quota       int64    // guarded by mu: bytes
 	full        bool     // guarded by mu: etcd's alarm is on
-	nearlyFull  bool     // guarded by mu: more than nearlyFull percent of the quota are taken
+	nearlyFull  bool     // guarded by mu: more than nearlyFull percent of the quota are used
 	unavailable []string // guarded by mu: endpoints that did not answer the last poll
-	warned      bool     // guarded by mu: it was logged that a member does not count what rota writes
+	warned      bool     // guarded by mu: the log has a warning that a member does not count rota's writes against its quota
 }
 
 const (
@@ -39,7 +39,7 @@ const (
 	nearlyFull   = 80 // percent of the quota
 )
 
-// NewSpace returns a Space that knows nothing yet.
+// NewSpace returns a Space without any measurement.
 func NewSpace(log hclog.Logger) *Space { return &Space{log: log} }
 
 // Watch polls the members of c until ctx ends.
@@ -48,14 +48,14 @@ func (s *Space) Watch(ctx context.Context, c *Conn) error {
 	return nil
 }
 
-// poll asks the members at the endpoints. Without an answer, the last one stays.
+// poll requests the status of the members at the endpoints. If none answers, the last known values stay.
 func (s *Space) poll(ctx context.Context, client *clientv3.Client, endpoints []string) {
 	answers := statuses(ctx, client, endpoints)
 	if ctx.Err() != nil {
 		return
 	}
 	var unavailable []string
-	var uncounted string // the version of a member that does not count what rota writes
+	var uncounted string // version of a member that does not count rota's writes against its quota
 	var size, quota int64
 	full := false
 	for i, st := range answers {
@@ -94,7 +94,7 @@ func (s *Space) poll(ctx context.Context, client *clientv3.Client, endpoints []s
 	s.size, s.quota, s.full, s.nearlyFull = size, quota, full, nearly
 }
 
-// Fill returns how many bytes etcd has and may have, zero if that is unknown, and whether it is full.
+// Fill returns how many bytes etcd uses and its quota, and reports whether etcd is full. size and quota are zero if unknown.
 func (s *Space) Fill() (size, quota int64, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +116,8 @@ func (s *Space) Check(context.Context) error {
 	return nil
 }
 
-// Endpoints returns the endpoints of all members, also those that the client does not use at present. Of an embedded etcd it
-// returns this process's member only: its in-process client has no endpoints.
+// Endpoints returns the endpoints of all members, including those that the client does not use at present. For an embedded etcd,
+// it returns only the endpoint of this process's member, because the in-process client has no endpoints.
 func (c *Conn) Endpoints() []string {
 	if c.member != nil {
 		return []string{c.member.Endpoint()}
@@ -125,8 +125,8 @@ func (c *Conn) Endpoints() []string {
 	return slices.Clone(c.cfg.Etcd.Endpoints)
 }
 
-// statuses asks each endpoint for its status. The answer is nil if it takes longer than spaceTimeout. It is nil also for a member
-// that knows no leader: its knowledge of the cluster may be old.
+// statuses requests the status of each endpoint. A status is nil if the member does not answer within spaceTimeout. It is also
+// nil if the member knows no leader, because its data may be old.
 func statuses(ctx context.Context, client *clientv3.Client, endpoints []string) []*clientv3.StatusResponse {
 	ctx, cancel := context.WithTimeout(ctx, spaceTimeout)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// answering is an etcd whose members have these statuses. A member without one does not answer.
+// answering is a fake etcd whose members have these statuses. A member with a nil status does not answer.
 type answering struct {
 	clientv3.Maintenance
 	members map[string]*clientv3.StatusResponse
@@ -22,7 +22,7 @@ func (a answering) Status(_ context.Context, endpoint string) (*clientv3.StatusR
 	return nil, context.DeadlineExceeded
 }
 
-// TestAMemberThatIsCutOffIsIgnored cuts a member off, which does not learn that the alarm is off.
+// TestAMemberThatIsCutOffIsIgnored cuts a member off before the alarm ends. The member still reports the alarm.
 func TestAMemberThatIsCutOffIsIgnored(t *testing.T) {
 	t.Parallel()
 	full := []string{"memberID:1 alarm:NOSPACE "}

@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 )
 
-// OldEtcdError means that etcd has bugs that rota cannot work around.
+// OldEtcdError means that this version of etcd has bugs that rota cannot work around.
 type OldEtcdError struct{ Endpoint, Version string }
 
 func (e *OldEtcdError) Error() string {
@@ -23,8 +23,9 @@ func (e *OldEtcdError) Error() string {
 		e.Version, e.Endpoint)
 }
 
-// CheckVersion asks all endpoints for their version. The first answer counts: a ConfigError with an OldEtcdError if it is too old.
-// It asks all of them at the same time, because one that does not answer would use up the time of the others.
+// CheckVersion gets the version of etcd from all endpoints and uses the first answer. It returns a ConfigError with an
+// OldEtcdError if the version is too old. It sends all requests at the same time, because an endpoint that does not answer would
+// otherwise delay the others.
 func CheckVersion(ctx context.Context, client *clientv3.Client) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -61,15 +62,15 @@ func CheckVersion(ctx context.Context, client *clientv3.Client) error {
 	return errors.Join(errs...)
 }
 
-// recent reports whether a version has the fixes that rota relies on.
+// recent reports whether a version of etcd has the fixes that rota relies on.
 func recent(version string) bool { return since(version, map[int]int{5: 28, 6: 9}) }
 
-// countsNested reports whether a version counts nested transactions against its quota (etcd's change 22134). All writes of rota
-// are nested transactions.
+// countsNested reports whether a version of etcd counts nested transactions against its quota (etcd's change 22134). All writes
+// of rota are nested transactions.
 func countsNested(version string) bool { return since(version, map[int]int{5: 33, 6: 14, 7: 1}) }
 
-// since reports whether a version of etcd has a fix. fixed maps minor versions of etcd 3 to their first patch that has it. Later
-// minor versions have the fix, earlier ones lack it.
+// since reports whether a version of etcd has a fix. fixed maps each minor version of etcd 3 to its first patch with the fix.
+// Later minor versions have the fix, and earlier ones do not.
 func since(version string, fixed map[int]int) bool {
 	var v [3]int
 	for i, part := range strings.SplitN(strings.SplitN(version, "-", 2)[0], ".", 3) {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ConfigError is a mistake in the settings, or in what they name. A restart does not help.
+// ConfigError is a mistake in the settings, or in a file or address that they name. A restart does not help.
 type ConfigError struct{ Err error }
 
 func (e *ConfigError) Error() string { return e.Err.Error() }
@@ -20,7 +20,7 @@ func IsConfig(err error) bool {
 	return errors.As(err, &bad)
 }
 
-// shortages are errors of a machine that lacks something or breaks. A restart may help.
+// shortages are the errors of a machine that lacks a resource or is defective. A restart may help.
 var shortages = []error{
 	syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.EINTR,
 }
@@ -33,7 +33,7 @@ func Config(err error) error {
 	return &ConfigError{err}
 }
 
-// Place marks err as a ConfigError only if it says that this process must not write to a place that the settings name.
+// Place marks err as a ConfigError only if this process has no right to write to a place that the settings name.
 func Place(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return &ConfigError{err}

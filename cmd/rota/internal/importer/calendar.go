@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// calendar is an OnCalendar expression, its parts as fields of cron.
+// calendar is an OnCalendar expression of systemd. Its parts are in the form of cron's fields.
 type calendar struct {
 	weekdays, year, month, day string
 	hour, minute, second       string
@@ -24,7 +24,7 @@ var calendarWords = map[string]string{
 
 var weekdayList = regexp.MustCompile(`(?i)^(mon|tue|wed|thu|fri|sat|sun)[a-z]*((\.\.|-|,)(mon|tue|wed|thu|fri|sat|sun)[a-z]*)*,?$`)
 
-// parseCalendar reads an OnCalendar expression. It refuses what no cron expression can say.
+// parseCalendar reads an OnCalendar expression. It refuses an expression that cron cannot express.
 func parseCalendar(text string) (calendar, error) {
 	c := calendar{weekdays: "*", year: "*", month: "*", day: "*", hour: "0", minute: "0", second: "0"}
 	words := strings.Fields(text)
@@ -53,7 +53,7 @@ func parseCalendar(text string) (calendar, error) {
 	return c, c.combine()
 }
 
-// weekdayField spells Mon..Fri as cron does.
+// weekdayField converts weekdays such as Mon..Fri into cron's form.
 func weekdayField(word string) string {
 	var parts []string
 	for part := range strings.SplitSeq(strings.TrimSuffix(strings.ToLower(word), ","), ",") {
@@ -67,7 +67,7 @@ func weekdayField(word string) string {
 }
 
 func (c *calendar) date(word string) (err error) {
-	if month, day, ok := strings.Cut(word, "~"); ok { // days from the end of the month
+	if month, day, ok := strings.Cut(word, "~"); ok { // days counted from the end of the month
 		n, err := strconv.Atoi(day)
 		if err != nil || n < 1 {
 			return errors.New("days from the end of a month are read one by one")
@@ -119,7 +119,7 @@ func (c *calendar) time(word string) (err error) {
 
 var component = regexp.MustCompile(`^(\*|\d+)(?:\.\.(\d+))?(?:/(\d+))?$`)
 
-// field spells a part of a date or time as cron does. high is its greatest value.
+// field converts a part of a date or time into cron's form. high is the greatest value of the part.
 func field(text string, high int) (string, error) {
 	var parts []string
 	for part := range strings.SplitSeq(text, ",") {
@@ -147,10 +147,10 @@ func field(text string, high int) (string, error) {
 	return strings.Join(parts, ","), nil
 }
 
-// weeks are the days of a month among which each weekday comes once.
+// weeks are ranges of days of a month. Each weekday comes at most once in a range.
 var weeks = map[string]string{"1-7": "1", "8-14": "2", "15-21": "3", "22-28": "4", "29-31": "5"}
 
-// combine checks what systemd combines in another way than cron: there, weekday and day of month must both hold.
+// combine checks weekday and day of month. In systemd both must match, and in cron one of them is enough.
 func (c *calendar) combine() error {
 	if c.weekdays == "*" || c.day == "*" {
 		return nil
@@ -167,7 +167,7 @@ func (c *calendar) combine() error {
 	return nil
 }
 
-// instant returns the only instant of an expression that has one.
+// instant returns the time of an expression that has only one. It returns false for any other expression.
 func (c *calendar) instant(zone string) (time.Time, bool) {
 	var parts [6]int
 	for i, text := range []string{c.year, c.month, c.day, c.hour, c.minute, c.second} {

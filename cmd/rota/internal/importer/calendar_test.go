@@ -14,7 +14,7 @@ import (
 
 var elapses = regexp.MustCompile(`(?m)^\s*(?:Next elapse|Iter(?:ation|\.) #\d+): \w{3} (\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) UTC$`)
 
-// The program that systemd ships says when a timer elapses. The imported job has the same slots.
+// The program systemd-analyze reports when a timer elapses. The test checks that the imported job has the same slots.
 func TestCalendarsHaveTheSlotsOfSystemd(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		if os.Getenv("ROTA_CI") != "" {
@@ -46,7 +46,7 @@ func TestCalendarsHaveTheSlotsOfSystemd(t *testing.T) {
 			spec, ok := res.Jobs["x"]
 			if !ok || !res.Complete() {
 				if text == "Thu,Fri 2012..2099-*-* 11:12:13" {
-					return // rota has no years, and says so
+					return // rota has no years in expressions, and the importer reports that
 				}
 				t.Fatalf("no translation: %v", res.Problems)
 			}

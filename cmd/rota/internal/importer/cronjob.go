@@ -87,7 +87,7 @@ func (t *translation) cronJob(f *fields) {
 		t.lost(spec.lineOf("suspend"), "suspend: a job file cannot pause a job; apply the file, then run rota pause %s",
 			jobName(meta.text("name")))
 	}
-	spec.drop("successfulJobsHistoryLimit", "failedJobsHistoryLimit") // rota keeps more of the history
+	spec.drop("successfulJobsHistoryLimit", "failedJobsHistoryLimit") // rota's own limits of the history keep more runs
 	template := spec.below("jobTemplate")
 	spec.rest()
 	template.drop("metadata")
@@ -98,8 +98,8 @@ func (t *translation) cronJob(f *fields) {
 	t.add(f.line, name, s)
 }
 
-// combinesDays reports whether rota and Kubernetes differ about an expression: one field of days begins with a star and a step, and
-// the other one is restricted.
+// combinesDays reports whether rota and Kubernetes interpret an expression differently. This is so if one of its two fields of
+// days begins with */, and the other field is not *.
 func combinesDays(expression string) bool {
 	fields := strings.Fields(expression)
 	if len(fields) != 5 {
@@ -110,7 +110,7 @@ func combinesDays(expression string) bool {
 	return dom != "*" && dow != "*" && (stepped(dom) || stepped(dow))
 }
 
-// metadata keeps what says what the job is for.
+// metadata copies the description of the job from the annotations.
 func (t *translation) metadata(meta *fields, s *job.Spec) {
 	meta.drop("namespace", "labels", "creationTimestamp", "generation", "managedFields", "ownerReferences", "resourceVersion",
 		"uid", "finalizers")
@@ -248,7 +248,7 @@ func (t *translation) resources(limits *fields, s *job.Spec) {
 	}
 }
 
-// memorySize spells a quantity of Kubernetes, such as 512Mi or 500M, as rota does.
+// memorySize converts a quantity of Kubernetes, such as 512Mi or 500M, into rota's form.
 func memorySize(text string) string {
 	for i, suffix := range []string{"k", "M", "G", "T"} {
 		if digits, ok := strings.CutSuffix(text, suffix); ok {
@@ -261,7 +261,7 @@ func memorySize(text string) string {
 	return text
 }
 
-// kib spells a number of units as KiB, rounded down.
+// kib converts a number of units into a text in KiB, rounded down. unit is the size of a unit in bytes.
 func kib(digits string, unit float64) string {
 	n, err := strconv.ParseFloat(digits, 64)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// CrontabOptions say how a crontab is read.
+// CrontabOptions say how to read a crontab.
 type CrontabOptions struct {
 	System   bool   // the sixth field of each line is a user, as in /etc/crontab and /etc/cron.d
-	Timezone string // of the machine that the crontab is from; empty means UTC
+	Timezone string // time zone of the machine that the crontab comes from; empty means UTC
 }
 
 // Crontab translates a crontab of Vixie cron or cronie.
@@ -25,14 +25,14 @@ func Crontab(file, text string, opts CrontabOptions, into *Result) {
 	}
 }
 
-// crontab is the state between two lines: assignments hold for the lines behind them.
+// crontab is the state of the reader between two lines. An assignment is valid for all lines after it.
 type crontab struct {
 	translation
 	opts     CrontabOptions
 	env      map[string]string
 	shell    string
-	timezone string // CRON_TZ; empty: that of the machine
-	comment  string // the comment right above
+	timezone string // CRON_TZ; empty: the time zone of the machine
+	comment  string // the comment directly above the line
 }
 
 var (
@@ -47,7 +47,7 @@ func (c *crontab) line(n int, line string) {
 		return
 	case strings.HasPrefix(line, "#"):
 		c.comment = strings.TrimSpace(strings.TrimLeft(line, "#"))
-		if strings.Contains(c.comment, "dow") { // the names of the columns
+		if strings.Contains(c.comment, "dow") { // the comment is a header with the names of the columns
 			c.comment = ""
 		}
 		return
@@ -83,7 +83,7 @@ func (c *crontab) assign(n int, name, value string) {
 			c.lost(n, "RANDOM_DELAY=%s: set jitter of the jobs below; rota's is fixed for each job", value)
 		}
 	case "CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING":
-		// They say how output is mailed.
+		// These variables describe how cron mails the output.
 	default:
 		c.env[name] = value
 	}
@@ -101,7 +101,7 @@ func (c *crontab) entry(n int, line string) {
 			c.lost(n, "the line has no command behind its user: is it a user's crontab? Leave out --system")
 			return
 		}
-		user = strings.TrimPrefix(user, "-") // cronie: do not log
+		user = strings.TrimPrefix(user, "-") // in cronie, a leading - means: do not log
 	}
 	if rest == "" {
 		c.lost(n, "the line has no command")
@@ -112,7 +112,7 @@ func (c *crontab) entry(n int, line string) {
 		Description: c.comment,
 		Schedule:    []string{expression},
 		Timezone:    cmp.Or(c.timezone, c.opts.Timezone),
-		Missed:      job.MissedNone, // cron forgets what passes while it is down
+		Missed:      job.MissedNone, // cron skips the slots that pass while it is down
 		Overlap:     job.OverlapAllow,
 		Env:         maps.Clone(c.env),
 	}
@@ -128,7 +128,7 @@ func (c *crontab) entry(n int, line string) {
 	c.add(n, commandName(rest), spec)
 }
 
-// expression cuts the schedule off a line.
+// expression splits a line into its schedule and the rest.
 func (c *crontab) expression(n int, line string) (expression, rest string, ok bool) {
 	if strings.HasPrefix(line, "@") {
 		word, rest, _ := cutField(line)
@@ -158,10 +158,10 @@ func (c *crontab) expression(n int, line string) (expression, rest string, ok bo
 	return strings.Join(fields, " "), rest, true
 }
 
-// randomRange is cronie's range of which one value is drawn when the crontab is read.
+// randomRange matches a range of cronie such as 1~9. cronie draws one value from it when it reads the crontab.
 var randomRange = regexp.MustCompile(`\b(\d+)~(\d+)\b`)
 
-// cutField cuts the first word off a line.
+// cutField splits a line into its first word and the rest.
 func cutField(line string) (field, rest string, ok bool) {
 	line = strings.TrimLeft(line, " \t")
 	at := strings.IndexAny(line, " \t")
@@ -171,8 +171,8 @@ func cutField(line string) (field, rest string, ok bool) {
 	return line[:at], strings.TrimLeft(line[at:], " \t"), true
 }
 
-// input translates the percent signs of a command: the first one ends the command, what follows is its standard input, and each
-// further one is a new line. A backslash makes a percent sign of it.
+// input translates the percent signs of a command. The first one ends the command; the text after it is the standard input. Each
+// further one is a new line in the input. A percent sign after a backslash stays a percent sign.
 func input(command string) string {
 	var parts []string
 	var part strings.Builder
@@ -200,7 +200,7 @@ func input(command string) string {
 	return fmt.Sprintf("{ %s\n} <<'%s'\n%s\n%s", parts[0], end, text, end)
 }
 
-// commandName is a name for what a command does: its first word that is a program, without directories and suffix.
+// commandName makes a name for a job from its command. It uses the first word that is a program, without directories and suffix.
 func commandName(command string) string {
 	words := strings.FieldsFunc(command, func(c rune) bool { return strings.ContainsRune(" \t'\"();{}&|<>`", c) })
 	for i, word := range words {
@@ -218,7 +218,7 @@ func commandName(command string) string {
 	return "imported"
 }
 
-// notPrograms are words before the program that a command is about.
+// notPrograms are words that stand before the main program of a command.
 var notPrograms = []string{
 	"cd", "test", "[", "]", "if", "then", "else", "fi", "command", "exec", "nice", "ionice", "env", "sudo", "time", "timeout", "root",
 	"flock", "chronic", "bash", "sh", "/bin/sh", "/bin/bash", "python", "python3", "php", "perl", "ruby", "node", "!", ":",

@@ -70,7 +70,7 @@ func (t *translation) dkronJob(f *fields) {
 	t.add(f.line, name, s)
 }
 
-// dkronSchedule translates a schedule. The expressions of dkron begin with seconds, as those of rota may.
+// dkronSchedule translates a schedule. An expression of dkron begins with seconds, which rota supports too.
 func (t *translation) dkronSchedule(f *fields, s *job.Spec) {
 	text := f.text("schedule")
 	word, rest, _ := strings.Cut(text, " ")
@@ -182,7 +182,7 @@ func (t *translation) dkronHTTP(config *fields, s *job.Spec) {
 	config.drop("debug")
 }
 
-// jsonList reads a list of texts in JSON, or one text.
+// jsonList reads a JSON list of texts. A single text counts as a list of one.
 func jsonList(text string) (list []string) {
 	if text == "" {
 		return nil
@@ -193,7 +193,8 @@ func jsonList(text string) (list []string) {
 	return list
 }
 
-// dkronTags translates tags, such as {"role": "web:2"}: labels of the nodes that execute the job, and on how many of them.
+// dkronTags translates tags, such as {"role": "web:2"}. A tag names a label of the nodes that may execute the job, and how many
+// nodes do.
 func (t *translation) dkronTags(f *fields, s *job.Spec) {
 	tags := f.below("tags")
 	for _, key := range tags.keys {

@@ -6,17 +6,17 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// fields reads a mapping of YAML or JSON, and remembers which keys were read, so that every other key can be reported.
+// fields reads a mapping of YAML or JSON. It records which keys were read, so that rest can report every other key.
 type fields struct {
 	t    *translation
-	path string // of the mapping, for reports; empty at the top
+	path string // path of the mapping, for reports; empty at the top
 	line int
 	at   map[string]*yaml.Node
 	keys []string // in the order of the file
 	read map[string]bool
 }
 
-// newFields returns the keys of a node. A node that is no mapping has none.
+// newFields returns the fields of a node. A node that is no mapping has no keys.
 func newFields(t *translation, path string, n *yaml.Node) *fields {
 	f := &fields{t: t, path: path, at: map[string]*yaml.Node{}, read: map[string]bool{}}
 	if n == nil {
@@ -46,13 +46,13 @@ func (f *fields) name(key string) string {
 	return f.path + "." + key
 }
 
-// has reports whether a key is there with a value.
+// has reports whether the mapping has a value for a key. null is no value.
 func (f *fields) has(key string) bool {
 	n := f.at[key]
 	return n != nil && n.Tag != "!!null"
 }
 
-// text reads a scalar; empty if there is none.
+// text reads a scalar as text; empty if the key has no value.
 func (f *fields) text(key string) string {
 	f.read[key] = true
 	n := f.at[key]
@@ -66,7 +66,7 @@ func (f *fields) text(key string) string {
 	return n.Value
 }
 
-// number reads a whole number; 0 if there is none.
+// number reads a whole number; 0 if the key has no value.
 func (f *fields) number(key string) int {
 	text := f.text(key)
 	if text == "" {
@@ -79,10 +79,10 @@ func (f *fields) number(key string) int {
 	return v
 }
 
-// truth reads a boolean.
+// truth reads a boolean; false if the key has no value.
 func (f *fields) truth(key string) bool { return f.text(key) == "true" }
 
-// texts reads a list of scalars, or one scalar.
+// texts reads a list of scalars. A single scalar counts as a list of one.
 func (f *fields) texts(key string) (list []string) {
 	f.read[key] = true
 	n := f.at[key]
@@ -98,7 +98,7 @@ func (f *fields) texts(key string) (list []string) {
 	return list
 }
 
-// below reads a mapping. It is never nil.
+// below reads the mapping in the value of a key. It never returns nil.
 func (f *fields) below(key string) *fields {
 	f.read[key] = true
 	return newFields(f.t, f.name(key), f.at[key])
@@ -115,7 +115,7 @@ func (f *fields) each(key string) (list []*fields) {
 	return list
 }
 
-// lineOf is the line of a key's value, or of the mapping.
+// lineOf returns the line of a key's value. If the key has no value, it returns the line of the mapping.
 func (f *fields) lineOf(key string) int {
 	if n := f.at[key]; n != nil {
 		return n.Line
@@ -123,14 +123,14 @@ func (f *fields) lineOf(key string) int {
 	return f.line
 }
 
-// drop marks keys that mean nothing to rota and whose loss changes nothing.
+// drop marks keys as read that have no effect in rota and whose loss changes nothing.
 func (f *fields) drop(keys ...string) {
 	for _, key := range keys {
 		f.read[key] = true
 	}
 }
 
-// lost reports a key, with what to do instead.
+// lost reports a key that has no translation. instead says what the user can do instead.
 func (f *fields) lost(key, instead string) {
 	if f.has(key) {
 		f.t.lost(f.lineOf(key), "%s: %s", f.name(key), instead)

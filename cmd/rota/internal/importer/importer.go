@@ -11,15 +11,15 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// Problem is something that has no translation.
+// Problem describes a part of the input that has no translation.
 type Problem struct {
 	File string
 	Line int // from 1; 0: the whole file
 	Text string
-	Note bool // the translation is complete, and a difference is worth reading
+	Note bool // true: the translation is complete, and the text describes a difference in behaviour
 }
 
-// String is the problem in one line, with its place.
+// String returns the problem on one line, with its place.
 func (p Problem) String() string {
 	place := p.File
 	if p.Line > 0 {
@@ -31,7 +31,7 @@ func (p Problem) String() string {
 	return place + ": " + p.Text
 }
 
-// Result is what an import gives. The zero value is ready to use.
+// Result is the result of an import. The zero value is ready to use.
 type Result struct {
 	Jobs     map[string]job.Spec
 	Problems []Problem
@@ -42,23 +42,23 @@ func (r *Result) Complete() bool {
 	return !slices.ContainsFunc(r.Problems, func(p Problem) bool { return !p.Note })
 }
 
-// translation adds what one file says to a Result.
+// translation adds the content of one file to a Result.
 type translation struct {
 	file string
 	res  *Result
 }
 
-// lost reports something that has no translation.
+// lost reports a part of the input that has no translation.
 func (t *translation) lost(line int, format string, args ...any) {
 	t.res.Problems = append(t.res.Problems, Problem{File: t.file, Line: line, Text: fmt.Sprintf(format, args...)})
 }
 
-// note reports a difference that is worth reading.
+// note reports a difference in behaviour that the user should know.
 func (t *translation) note(line int, format string, args ...any) {
 	t.res.Problems = append(t.res.Problems, Problem{File: t.file, Line: line, Text: fmt.Sprintf(format, args...), Note: true})
 }
 
-// add keeps a job under a name of its own. A schedule that rota cannot keep is reported instead.
+// add adds a job under a unique name. If rota does not support its schedule, add reports that instead.
 func (t *translation) add(line int, name string, spec job.Spec) {
 	name = t.uniqueName(jobName(name))
 	if _, err := policy.When(name, &spec); err != nil {
@@ -89,7 +89,7 @@ func plainReason(err error) string {
 	return strings.ReplaceAll(err.Error(), "\n", "; ")
 }
 
-// jobName makes a name that rota accepts of any text.
+// jobName makes a name that rota accepts from any text.
 func jobName(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') })
 	name := strings.Join(words, "-")

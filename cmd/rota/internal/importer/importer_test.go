@@ -15,7 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden compares a result, as the job file and the reports that a user sees, with a file. The job file is read back.
+// golden compares a result with a file. The result has the form of a job file and the reports that a user gets. golden also reads
+// the job file back.
 func golden(t *testing.T, path string, res *importer.Result) {
 	t.Helper()
 	var b strings.Builder

@@ -21,7 +21,7 @@ var spanUnits = map[string]time.Duration{
 	"w": 7 * 24 * time.Hour, "week": 7 * 24 * time.Hour, "weeks": 7 * 24 * time.Hour,
 }
 
-// parseSpan reads a span of systemd, such as 90, 1h 30min or infinity, which is 0.
+// parseSpan reads a time span of systemd, such as 90 or 1h 30min. For infinity it returns 0.
 func parseSpan(text string) (time.Duration, error) {
 	if text == "infinity" {
 		return 0, nil
@@ -43,7 +43,7 @@ func parseSpan(text string) (time.Duration, error) {
 	return total, nil
 }
 
-// bounds translates limits of time, memory, processor and processes.
+// bounds translates limits of run time, memory, CPU and the number of processes.
 func (s *systemd) bounds(spec *job.Spec) {
 	service := &translation{s.service.file, s.res}
 	for _, key := range []string{"TimeoutSec", "TimeoutStartSec", "RuntimeMaxSec"} { // a oneshot service is starting while it runs
@@ -89,7 +89,7 @@ func (s *systemd) bounds(spec *job.Spec) {
 	}
 }
 
-// binarySize spells a size of systemd, whose K, M, G and T are powers of 1024.
+// binarySize converts a size of systemd into rota's form. In systemd K, M, G and T are powers of 1024.
 func binarySize(text string) string {
 	if text != "" && strings.ContainsAny(text[len(text)-1:], "KMGT") {
 		return text + "iB"

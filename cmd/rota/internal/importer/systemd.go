@@ -8,7 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Systemd translates timers with their services. texts are the unit files by their names; a timer's service is among them.
+// Systemd translates timers with their services. texts has the contents of the unit files by name, both of timers and of
+// services.
 func Systemd(texts map[string]string, timezone string, into *Result) {
 	units := map[string]*unit{}
 	var names []string
@@ -62,7 +63,7 @@ func (s *systemd) translate(name, timezone string) {
 	s.add(0, name, spec)
 }
 
-// The keys that the importer reads, and those that it may drop because they do not change what the job does.
+// The keys that the importer reads, and the keys that it may drop because they do not change the work of the job.
 var (
 	timerKeys = []string{
 		"OnCalendar", "Persistent", "RandomizedDelaySec", "AccuracySec", "Unit", "RemainAfterElapse", "FixedRandomDelay", "WakeSystem",
@@ -74,10 +75,10 @@ var (
 	}
 )
 
-// unitKeys order units and describe them. Ordering matters while a machine boots, before rota runs a job.
+// unitKeys are keys that describe units or order them. The order only matters while a machine boots, and rota runs no job then.
 var unitKeys = []string{"Description", "Documentation", "After", "Before", "Wants", "PartOf"}
 
-// rest reports every key of a section that was not read.
+// rest reports every key of a section that is not in known.
 func (s *systemd) rest(u *unit, section string, known ...string) {
 	for _, e := range u.entries {
 		if e.section == section && e.text != "" && !slices.Contains(known, e.key) {
@@ -86,7 +87,7 @@ func (s *systemd) rest(u *unit, section string, known ...string) {
 	}
 }
 
-// when translates the timer.
+// when translates the schedule of the timer.
 func (s *systemd) when(spec *job.Spec) {
 	for _, e := range s.timer.all("Timer", "OnCalendar") {
 		c, err := parseCalendar(e.text)
@@ -168,7 +169,7 @@ func (s *systemd) what(spec *job.Spec) {
 	s.environment(service, spec)
 }
 
-// asUser makes one command of those of the service, and runs it as the service's user.
+// asUser joins the commands of the service into one command that runs as the service's user.
 func (s *systemd) asUser(service *translation, spec *job.Spec, lines [][]string) {
 	if len(lines) == 0 {
 		spec.Command = []string{"false"}
@@ -200,7 +201,7 @@ func (s *systemd) asUser(service *translation, spec *job.Spec, lines [][]string)
 	spec.Command = command
 }
 
-// shellLine quotes words for a shell.
+// shellLine quotes words for a shell and joins them.
 func shellLine(words []string) string {
 	if len(words) == 3 && words[0] == "/bin/sh" && words[1] == "-c" {
 		return "{ " + words[2] + "; }"

@@ -14,7 +14,7 @@ type entry struct {
 	section, key, text string
 }
 
-// parseUnit reads a unit file. A line that ends with a backslash goes on in the next one.
+// parseUnit reads a unit file. If a line ends with a backslash, it continues on the next line.
 func parseUnit(file, text string) *unit {
 	u := &unit{file: file}
 	section, pending, began := "", "", 0
@@ -56,7 +56,7 @@ func (u *unit) all(section, key string) (list []entry) {
 	return list
 }
 
-// last returns the value that counts of a key with one value; the zero entry if there is none.
+// last returns the valid entry of a key that takes one value, which is the last one. It returns the zero entry if there is none.
 func (u *unit) last(section, key string) entry {
 	list := u.all(section, key)
 	if len(list) == 0 {

@@ -7,7 +7,7 @@ import (
 
 var errQuotes = errors.New("a quote does not end")
 
-// splitWords splits a command as a shell does, without expanding anything.
+// splitWords splits a command into words as a shell does. It expands nothing.
 func splitWords(text string) (words []string, err error) {
 	var word strings.Builder
 	began, quote := false, rune(0)

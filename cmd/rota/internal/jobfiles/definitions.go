@@ -16,25 +16,25 @@ import (
 
 // definitions are all definitions of one kind: those in the files and those in the store. R is their record, such as job.Job.
 type definitions[R any] struct {
-	kind    string // for the log
+	kind    string // name of the kind in log lines
 	log     hclog.Logger
 	now     func(context.Context) (time.Time, error)
 	wanted  []wanted[R]
-	present func() []*R // in the mirror
+	present func() []*R // returns all records in the mirror
 	known   func(name string) (*R, bool)
 
 	header func(*R) header
 	read   func(ctx context.Context, name string) (R, error)
 	put    func(ctx context.Context, r R) (R, error)
 	remove func(ctx context.Context, name string, rev int64) error
-	// replaceUnreadable allows files to replace a record that nobody can read.
+	// replaceUnreadable allows files to replace an unreadable record.
 	replaceUnreadable bool
 }
 
 // wanted is a definition in a file.
 type wanted[R any] struct {
 	name, file string
-	// define returns the record that takes the place of known (nil: none), and whether it differs.
+	// define returns the record that replaces known, and reports whether the two differ. known is nil if there is no record.
 	define func(known *R, origin job.Origin, now time.Time) (next R, changed bool)
 }
 
@@ -46,13 +46,13 @@ type header struct {
 	generation int64
 }
 
-// version is a record at the time of its read; nil: there is no readable record.
+// version is a record and its revision at the time of the read. A nil record means that there is none, or that it is unreadable.
 type version[R any] struct {
 	record *R
-	rev    int64 // of the record that the next one replaces; 0: there is none
+	rev    int64 // revision of the record that the next write replaces; 0: there is none
 }
 
-// writes returns the writes of the definitions that differ from their files.
+// writes returns a function for each definition that differs from its file. The function writes the definition.
 func (d *definitions[R]) writes(ctx context.Context) (writes []func() error) {
 	for _, w := range d.wanted {
 		known, _ := d.known(w.name)
@@ -63,7 +63,8 @@ func (d *definitions[R]) writes(ctx context.Context) (writes []func() error) {
 	return writes
 }
 
-// removals returns the removals of the definitions that came from a file and are in no file any more.
+// removals returns a function for each definition that came from a file and is in no file now. The function removes the
+// definition.
 func (d *definitions[R]) removals(ctx context.Context) (removals []func() error) {
 	names := make(map[string]bool, len(d.wanted))
 	for _, w := range d.wanted {
@@ -77,8 +78,8 @@ func (d *definitions[R]) removals(ctx context.Context) (removals []func() error)
 	return removals
 }
 
-// next returns the record that w puts in place of known, and whether it is a change. A difference in the file name alone is no
-// change, because replicas may have the same definitions in different files.
+// next returns the record that replaces known, and reports whether it is a change. A different file name alone is no change,
+// because replicas may have the same definitions in different files.
 func (d *definitions[R]) next(known *R, w wanted[R], now time.Time) (R, bool) {
 	origin := job.Origin{Kind: job.OriginFile, Source: filepath.Base(w.file)}
 	if known != nil && d.header(known).origin.Kind == job.OriginFile {
@@ -112,7 +113,7 @@ func (d *definitions[R]) write(ctx context.Context, known *R, w wanted[R]) error
 	return err
 }
 
-// delete removes a definition that is in no file any more.
+// delete removes a definition that is in no file now.
 func (d *definitions[R]) delete(ctx context.Context, known *R) error {
 	name := d.header(known).name
 	_, err := store.Edit(ctx, d.knownFirst(known, name), func(v version[R]) (version[R], bool, error) {
@@ -127,7 +128,8 @@ func (d *definitions[R]) delete(ctx context.Context, known *R) error {
 	return err
 }
 
-// knownFirst reads a record: first from the mirror, and after a conflict from the store.
+// knownFirst returns a function that reads a record. Its first call returns known, which comes from the mirror. Later calls,
+// after a conflict, read the store.
 func (d *definitions[R]) knownFirst(known *R, name string) func(context.Context) (version[R], error) {
 	first := version[R]{record: known}
 	if known != nil {
@@ -145,7 +147,7 @@ func (d *definitions[R]) knownFirst(known *R, name string) func(context.Context)
 	})
 }
 
-// jobs are the jobs of the set and of the store.
+// jobs returns the jobs of the set and of the store.
 func (f *Files) jobs() *definitions[job.Job] {
 	d := &definitions[job.Job]{
 		kind: "job", log: f.log, now: f.replica.Now, present: f.mirror.Jobs, known: f.mirror.Job,
@@ -161,7 +163,7 @@ func (f *Files) jobs() *definitions[job.Job] {
 	return d
 }
 
-// limits are the limits of the set and of the store.
+// limits returns the limits of the set and of the store.
 func (f *Files) limits() *definitions[job.Limit] {
 	d := &definitions[job.Limit]{
 		kind: "limit", log: f.log, now: f.replica.Now, present: f.mirror.Limits, known: f.mirror.Limit,
@@ -177,10 +179,10 @@ func (f *Files) limits() *definitions[job.Limit] {
 	return d
 }
 
-// writers is how many definitions are written at a time. The store gathers them into few transactions.
+// writers is how many definitions are written at the same time. The store combines them into few transactions.
 const writers = 16
 
-// sideBySide makes all changes, up to writers at a time. It stops when another set is in force.
+// sideBySide calls all changes, up to writers of them at the same time. It stops when another set is in force.
 func (f *Files) sideBySide(changes []func() error) error {
 	errs := make([]error, len(changes))
 	room := make(chan struct{}, writers)

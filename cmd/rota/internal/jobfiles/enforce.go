@@ -11,8 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// historyOfFiles is the number of earlier sets that the store records. A replica that was stopped for long and has lost its memory
-// recognises its old set by them. They take 67 KB.
+// historyOfFiles is the number of earlier sets that the store records. By this list, a replica recognises that its set is old
+// after a long stop, even if it has lost its memory. The list takes 67 KB.
 const historyOfFiles = 1000
 
 var (
@@ -25,15 +25,15 @@ var (
 // mark is the record in the store that says which set is in force.
 type mark struct {
 	job.Files
-	rev int64 // of the record; 0: there is none. It differs from Files.Rev if nobody can read the record.
+	rev int64 // revision of the record, 0 if there is none. It differs from Files.Rev if the record is unreadable.
 }
 
-// enforce makes the definitions in the store those of the set, unless the set is older than the one in force.
+// enforce makes the definitions in the store equal to those of the set, unless the set is older than the one in force.
 //
-// It moves the mark first, by compare-and-set. If this process dies after that, some definitions are not written yet: every
-// replica with the same files writes the rest, this one included. If another replica moves the mark, this replica stops, but it may
-// already have written a definition of the old set. The replicas whose set is in force compare the store with their files, soon
-// after they moved the mark and then every checkEvery, and repair it.
+// It moves the mark first, by compare-and-set. If this process dies after that, some definitions are not written yet. Then every
+// replica with the same files writes the rest. If another replica moves the mark, this replica stops, but it may already have
+// written a definition of the old set. The replicas whose set is in force repair this. They compare the store with their files
+// soon after they moved the mark, and then every checkEvery.
 func (f *Files) enforce(ctx context.Context) error {
 	defer f.show()
 	defer f.remember()
@@ -77,8 +77,7 @@ func (f *Files) enforce(ctx context.Context) error {
 	return nil
 }
 
-// inForce reads the mark. If nobody can read the record, it returns the last mark that could be read, because that says which sets
-// are older.
+// inForce reads the mark. If the record is unreadable, it returns the last readable mark, which tells which sets are older.
 func (f *Files) inForce(ctx context.Context) (mark, error) {
 	current, err := f.store.Files(ctx)
 	switch {
@@ -91,7 +90,7 @@ func (f *Files) inForce(ctx context.Context) (mark, error) {
 	return mark{current, current.Rev}, nil
 }
 
-// older returns why the set must not replace the one in force; "" if it may.
+// older returns the reason why the set must not replace the one in force; "" if it may replace it.
 func (f *Files) older(current job.Files) string {
 	newer := current.Hash != "" && current.Rev >= f.newer
 	switch {
@@ -103,7 +102,7 @@ func (f *Files) older(current job.Files) string {
 	return ""
 }
 
-// successor returns the mark that puts the set in force after m.
+// successor returns the mark that follows m and puts the set in force.
 func (f *Files) successor(m mark, now time.Time) job.Files {
 	next := job.Files{Hash: f.set.Hash, By: f.cfg.Node, At: now, Rev: m.rev}
 	next.History = slices.Insert(slices.Clone(m.History), 0, m.Hash)
@@ -112,8 +111,8 @@ func (f *Files) successor(m mark, now time.Time) job.Files {
 	return next
 }
 
-// apply writes the definitions that differ, and removes those that are in no file any more. If one of them cannot be written, the
-// others are still written. Once another set is in force, nothing more is written.
+// apply writes the definitions that differ, and removes those that are in no file now. If one of them cannot be written, apply
+// still writes the others. It stops when another set is in force.
 func (f *Files) apply(ctx context.Context) error {
 	if err := f.replica.CatchUp(ctx); err != nil {
 		return err

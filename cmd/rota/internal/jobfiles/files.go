@@ -19,11 +19,12 @@ import (
 type Config struct {
 	Path    string           // a file, or a directory of files
 	Node    string           // the name of the replica
-	DataDir string           // of the replica
-	Reload  <-chan os.Signal // asks for another reading of the files; may be nil
+	DataDir string           // data directory of the replica
+	Reload  <-chan os.Signal // a signal makes Files read the files again; may be nil
 }
 
-// Store holds the definitions. Each method that puts or deletes returns job.ErrConflict if the record has changed.
+// Store reads and writes the definitions. Each method that puts or deletes returns job.ErrConflict if the record has changed
+// meanwhile.
 type Store interface {
 	Files(ctx context.Context) (job.Files, error)
 	PutFiles(ctx context.Context, f job.Files) (job.Files, error)
@@ -46,11 +47,11 @@ type Mirror interface {
 
 // Replica is the part of the process that Files uses.
 type Replica interface {
-	// CatchUp waits until the mirror has everything that is in the store now.
+	// CatchUp waits until the mirror has the present content of the store.
 	CatchUp(ctx context.Context) error
-	// Now returns the time by which a change is dated.
+	// Now returns the time to record for a change that is made now.
 	Now(ctx context.Context) (time.Time, error)
-	// ShowFiles shows to the others which files this replica has read, and why they are not in force.
+	// ShowFiles publishes the hash of the files that this replica has read. note says why they are not in force.
 	ShowFiles(hash, note string)
 }
 
@@ -62,48 +63,48 @@ type Files struct {
 	mirror  Mirror
 	replica Replica
 
-	// All of these are owned by Run, once it runs.
+	// Run owns all fields below once it has started.
 
 	set      *config.Set // the last set without mistakes; nil: none yet
-	mistakes error       // in the present files; nil: none
+	mistakes error       // mistakes in the present files; nil: none
 	logged   string      // the mistakes that were logged last
-	stamp    snapshot    // of the files when they were read
+	stamp    snapshot    // snapshot of the files at the last read
 	edited   bool        // set is an edit that is not in force yet
-	newer    int64       // a mark with another set is newer than set from this revision on
+	newer    int64       // if a mark with another set has at least this revision, it is newer than set
 	memory   memory      // the content of the memory on disk
 	last     job.Files   // the store's mark at the latest read or write
 	moved    bool        // the last enforce moved the mark
-	behind   string      // why set must not be put in force, until the files change; "": it may
-	unstable bool        // the files keep changing; they are read when they have not changed for a while
+	behind   string      // why set must not be put in force; "": it may; reset when the files change
+	unstable bool        // the files keep changing; they are read after they have stayed unchanged for a while
 }
 
-// How the files are watched. The file system reports most changes at once. Polling finds the others: links that were moved
-// elsewhere, network file systems, and machines that are out of watches.
+// How often the files are checked. The file system reports most changes at once. Polling finds the changes that it does not
+// report: links to another target, network file systems, and machines without free watches.
 const (
 	pollEvery  = 5 * time.Second
 	retryAfter = 2 * time.Second  // after a failure
-	checkEvery = 30 * time.Second // the store is compared with files that are in force
+	checkEvery = 30 * time.Second // between two comparisons of the store with files that are in force
 )
 
-// Open reads the files and logs their mistakes. Only Run returns an error for them.
+// Open reads the files and logs their mistakes. It does not fail because of mistakes; Run may.
 func Open(cfg Config, log hclog.Logger) *Files {
 	f := &Files{cfg: cfg, log: log, newer: never}
 	f.load()
 	return f
 }
 
-// Run puts the files in force, and again whenever they change. It returns an error only if the files have mistakes while no set
-// has ever been in force.
+// Run puts the files in force, and does so again after each change of them. It returns an error only if the files have mistakes
+// and no set has ever been in force.
 func (f *Files) Run(ctx context.Context, s Store, m Mirror, r Replica) error {
 	f.store, f.mirror, f.replica = s, m, r
 	changes, stop := f.watch()
 	defer stop()
-	for f.stamp.fresh() && f.deletes(ctx) && !f.settle(ctx, true) { // somebody may still be copying them
+	for f.stamp.fresh() && f.deletes(ctx) && !f.settle(ctx, true) { // a copy of the files may still be in progress
 		if ctx.Err() != nil {
 			return nil
 		}
 	}
-	f.load() // they may have changed while etcd did not answer
+	f.load() // read again: the files may have changed while etcd did not answer
 	f.recall()
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
@@ -142,7 +143,7 @@ func (f *Files) Run(ctx context.Context, s Store, m Mirror, r Replica) error {
 
 // load reads the files, and reports whether the set differs from the last one.
 func (f *Files) load() (changed bool) {
-	f.stamp = takeSnapshot(f.cfg.Path) // first, so that a change during the reading is noticed
+	f.stamp = takeSnapshot(f.cfg.Path) // before the read, so that a change during the read is noticed
 	set, err := config.LoadJobs([]string{f.cfg.Path})
 	if f.mistakes = err; err != nil {
 		if text := err.Error(); text != f.logged {
@@ -157,7 +158,7 @@ func (f *Files) load() (changed bool) {
 	return changed
 }
 
-// poll reads the files if they have changed, or if the last reading failed. A snapshot shows neither owners nor read errors, so a
+// poll reads the files if they have changed, or if the last read failed. A snapshot shows neither owners nor read errors. So a
 // file that could not be read is always tried again. poll reports whether there was a reason to read them.
 func (f *Files) poll(ctx context.Context, forced bool) bool {
 	changed := forced || f.unstable || !f.stamp.same(takeSnapshot(f.cfg.Path))
@@ -173,13 +174,13 @@ func (f *Files) poll(ctx context.Context, forced bool) bool {
 	return true
 }
 
-// isUnread reports whether a file could not be read.
+// isUnread reports whether mistakes include a file that could not be read.
 func isUnread(mistakes error) bool {
 	var all config.Errors
 	return errors.As(mistakes, &all) && slices.ContainsFunc(all, func(e *config.Error) bool { return e.Unread })
 }
 
-// read reads the files after a change. The change is an edit, unless the files could not be read since the start.
+// read reads the files after a change. The change counts as an edit, unless no read has succeeded since the start of the process.
 func (f *Files) read() {
 	found := f.set == nil && isUnread(f.mistakes)
 	switch {
@@ -193,7 +194,7 @@ func (f *Files) read() {
 	}
 }
 
-// show tells the other replicas which files this one has read, and why they are not in force.
+// show publishes which files this replica has read, and why they are not in force.
 func (f *Files) show() {
 	note, hash := f.behind, ""
 	if f.set != nil {
@@ -208,7 +209,7 @@ func (f *Files) show() {
 	f.replica.ShowFiles(hash, note)
 }
 
-// firstMistake returns the first mistake as one line, with its place, and the number of the others.
+// firstMistake returns the first mistake on one line, with its place, and the number of further mistakes.
 func firstMistake(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	var all config.Errors

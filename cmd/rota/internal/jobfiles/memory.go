@@ -10,18 +10,18 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/atomicfile"
 )
 
-// memory is the record on a replica's disk of the files that it has read. Without it, the next process would treat the files as an
-// edit. Then a restart would put an older set in force again.
+// memory is a record on a replica's disk about the files that the replica has read. Without it, the next process would treat the
+// files as an edit. Then a restart would put an older set in force again.
 type memory struct {
-	Hash   string `json:"hash"`             // of the set
-	Edited bool   `json:"edited,omitempty"` // it is an edit that is not in force yet
+	Hash   string `json:"hash"`             // hash of the set
+	Edited bool   `json:"edited,omitempty"` // the set is an edit that is not in force yet
 	Newer  int64  `json:"newer"`            // see Files.newer; 0: every mark with another set is newer
 }
 
 // never is a revision that no mark reaches.
 const never = math.MaxInt64
 
-// recall applies the memory of an earlier process with this data directory, if it belongs to the present set.
+// recall restores the memory of an earlier process with this data directory, if that memory belongs to the present set.
 func (f *Files) recall() {
 	var m memory
 	text, err := os.ReadFile(f.memoryPath())
@@ -37,8 +37,8 @@ func (f *Files) recall() {
 	}
 }
 
-// remember writes the memory of the set to disk. It does nothing if there is no set, or if the disk has the same memory. If it
-// fails, the next enforce tries again.
+// remember writes the memory of the set to disk. It does nothing if there is no set, or if the disk already has this memory. If
+// the write fails, the next enforce tries again.
 func (f *Files) remember() {
 	if f.set == nil || f.newer == never {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// TestARestartIsNoEdit has two replicas edit their files at about the same time. The edit that loses has never been in force, and
+// TestARestartIsNoEdit lets two replicas edit their files at about the same time. One edit loses: it has never been in force. It
 // must not be put in force when its replica starts again.
 func TestARestartIsNoEdit(t *testing.T) {
 	for name, hears := range map[string]bool{"after it heard that it lost": true, "before it heard, since it was cut off": false} {
@@ -49,7 +49,8 @@ func TestARestartIsNoEdit(t *testing.T) {
 	}
 }
 
-// TestEditsWhileAReplicaIsAway makes more edits than a short list would remember, while a replica is away that has lost its disk.
+// TestEditsWhileAReplicaIsAway stops a replica, which loses its disk. Meanwhile there are more edits than a short list would
+// hold.
 func TestEditsWhileAReplicaIsAway(t *testing.T) {
 	c := client(t)
 	file1, file2 := filepath.Join(t.TempDir(), "jobs.yaml"), filepath.Join(t.TempDir(), "jobs.yaml")
@@ -67,7 +68,7 @@ func TestEditsWhileAReplicaIsAway(t *testing.T) {
 	q1.wantJobs(t, "x=59")
 }
 
-// TestWhichFilesAreOlder goes through what a replica may remember of its set when another set is in force.
+// TestWhichFilesAreOlder tries each memory that a replica may have of its set while another set is in force.
 func TestWhichFilesAreOlder(t *testing.T) {
 	dir := dataDir(t, "q1")
 	fresh := func() *replica {
@@ -81,7 +82,7 @@ func TestWhichFilesAreOlder(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name    string
-		knows   *memory // nil: nothing
+		knows   *memory // nil: the replica has no memory
 		current job.Files
 		older   bool
 	}{

@@ -9,18 +9,18 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// How long files must stay unchanged before they are read. A file that is written in place is incomplete for a while, and the
-// first half of a job file is often a valid job file with fewer jobs. So the time is longer if jobs would be deleted.
+// How long files must stay unchanged before they are read. A file that is written in place is incomplete for a while. The first
+// half of a job file is often a valid job file with fewer jobs. So the time is longer if the files would delete jobs.
 const (
-	restSwapped  = 250 * time.Millisecond // after atomic replacements only
+	restSwapped  = 250 * time.Millisecond // if all changes were atomic replacements
 	restWritten  = time.Second            // after a file was written in place
 	restDeleting = 3 * time.Second        // after a file was written in place, if jobs that are in force are missing
-	restPatience = 3 * time.Second        // added to the times above: after that, the files count as unstable
+	restPatience = 3 * time.Second        // added to the times above; if the files still change after that, they count as unstable
 	restPoll     = 50 * time.Millisecond
 )
 
-// settle waits until the files do not change any more, and reports whether they may be read. written is true if a file is known to
-// be written in place.
+// settle waits until the files stop changing, and reports whether they may be read. written is true if a file is known to be
+// written in place.
 func (f *Files) settle(ctx context.Context, written bool) bool {
 	rested := rest(ctx, f.cfg.Path, f.stamp, written, f.deletesKnown)
 	if ctx.Err() != nil {
@@ -30,18 +30,18 @@ func (f *Files) settle(ctx context.Context, written bool) bool {
 		f.log.Warn("job files keep changing and are not read until they rest", "path", f.cfg.Path)
 	}
 	if f.unstable = !rested; f.unstable {
-		f.show() // now: further changes keep Run busy
+		f.show() // show it now, because further changes may keep Run busy
 	}
 	return rested
 }
 
-// rest waits until the files at path have stayed unchanged for the required time. It waits at most restPatience longer than that.
-// before is the last snapshot of them. deletes reports whether jobs that are in force are missing from them. rest returns false
-// if they still change, or if ctx has ended.
+// rest waits until the files at path have stayed unchanged for the required time, and for at most restPatience longer. before is
+// the last snapshot of the files. deletes reports whether jobs in force are missing from them. rest returns false if the files
+// still change, or if ctx has ended.
 func rest(ctx context.Context, path string, before snapshot, written bool, deletes func() bool) bool {
 	began := time.Now()
 	since := began
-	asked, deleting := false, false // whether deletes was called for this snapshot, and its result
+	asked, deleting := false, false // whether deletes was called for this snapshot, and the result of the call
 	for {
 		now := takeSnapshot(path)
 		if !now.same(before) {
@@ -71,13 +71,13 @@ func rest(ctx context.Context, path string, before snapshot, written bool, delet
 	}
 }
 
-// deletes is deletesKnown for a process that starts, whose mirror may still be empty. Files that were written just before the
-// start are put in force at once if they delete nothing.
+// deletes is deletesKnown for the start of a process, when the mirror may still be empty. It lets files that were written just
+// before the start take effect at once if they delete nothing.
 func (f *Files) deletes(ctx context.Context) bool {
 	return f.replica.CatchUp(ctx) != nil || f.deletesKnown()
 }
 
-// deletesKnown reports whether jobs that are in force are missing from the present files.
+// deletesKnown reports whether jobs in force are missing from the present files.
 func (f *Files) deletesKnown() bool {
 	set, err := config.LoadJobs([]string{f.cfg.Path})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// grow appends to a file in pieces, as a copy over a slow connection does.
+// grow appends to a file in pieces, like a copy over a slow connection.
 func grow(t testing.TB, path string, pieces int, every time.Duration) {
 	t.Helper()
 	for n := range pieces {
@@ -24,7 +24,7 @@ func grow(t testing.TB, path string, pieces int, every time.Duration) {
 		if err := file.Close(); err != nil {
 			t.Error(err)
 		}
-		// The pause is the pace of the writer. Nothing happens that could be polled.
+		// The sleep limits the speed of the writer. There is no condition to poll.
 		time.Sleep(every)
 	}
 }

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// replica is a replica without anything but its job files, which the test has read and put in force.
+// replica is a replica that has only its job files. The test reads them and puts them in force.
 type replica struct {
 	*Files
 	log    *bytes.Buffer
@@ -44,7 +44,7 @@ func (r *replica) Now(context.Context) (time.Time, error) { return time.Now(), n
 
 func (r *replica) ShowFiles(hash, note string) { r.hash, r.note = hash, note }
 
-// alone reads the job files at path for a replica without a store. It keeps its memory in dir.
+// alone returns a replica without a store, with the job files at path. Its memory is in dir.
 func alone(path, dir string) *replica {
 	log := &bytes.Buffer{}
 	logger := hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: log})
@@ -53,8 +53,8 @@ func alone(path, dir string) *replica {
 	return r
 }
 
-// beside reads the job files at path for a replica with a store, of which dir is the data directory. It ends with the test, or
-// when end is called.
+// beside starts a replica with a store and with the job files at path. dir is its data directory. The replica ends with the test,
+// or when end is called.
 func beside(t testing.TB, c *clientv3.Client, path, dir string) (r *replica, end func()) {
 	t.Helper()
 	r = alone(path, dir)
@@ -78,7 +78,7 @@ func beside(t testing.TB, c *clientv3.Client, path, dir string) (r *replica, end
 	return r, end
 }
 
-// enforced puts the files of r in force.
+// enforced puts the files of r in force. It fails the test on an error.
 func (r *replica) enforced(t testing.TB) {
 	t.Helper()
 	if err := r.enforce(t.Context()); err != nil {
@@ -93,7 +93,7 @@ func (r *replica) edit(t testing.TB, text string) {
 	r.read()
 }
 
-// wantJobs checks the jobs in the store, as name=description.
+// wantJobs compares the jobs in the store with want, a list of name=description.
 func (r *replica) wantJobs(t testing.TB, want string) {
 	t.Helper()
 	if err := r.CatchUp(t.Context()); err != nil {

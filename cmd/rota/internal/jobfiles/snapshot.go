@@ -12,10 +12,10 @@ import (
 // snapshot holds the directory entries of the job files, by name.
 type snapshot map[string]entry
 
-// entry is one file, or the file that its links lead to.
+// entry is one file. For a link, it is the target file.
 type entry struct {
 	info os.FileInfo // nil: the file cannot be inspected
-	real string      // the path behind all links; "" if it is unknown
+	real string      // the path after all links are resolved; "" if it is unknown
 	gone bool
 }
 
@@ -27,7 +27,7 @@ func takeSnapshot(path string) snapshot {
 		s.add(path)
 		return s
 	}
-	for _, entry := range entries { // only the names of a directory matter, not its time
+	for _, entry := range entries { // the names in a directory matter, but not its modification time
 		if ext := filepath.Ext(entry.Name()); ext == ".yaml" || ext == ".yml" {
 			s.add(filepath.Join(path, entry.Name()))
 		}
@@ -56,8 +56,8 @@ func (e entry) same(o entry) bool {
 		e.info.Mode() == o.info.Mode()
 }
 
-// swapped reports whether every difference is an atomic replacement of a file, as editors and Kubernetes make it. A file that was
-// written in place, came or went may be part of a change that is not complete.
+// swapped reports whether every difference is an atomic replacement of a file, as editors and Kubernetes make it. Any other
+// difference may be part of an incomplete change: a file that was written in place, added or removed.
 func (s snapshot) swapped(next snapshot) bool {
 	if len(s) != len(next) {
 		return false
@@ -74,7 +74,7 @@ func (s snapshot) swapped(next snapshot) bool {
 	return true
 }
 
-// fresh reports whether a file was written in the last restWritten.
+// fresh reports whether a file was written within the last restWritten.
 func (s snapshot) fresh() bool {
 	for _, e := range s {
 		if e.info != nil && time.Since(e.info.ModTime()).Abs() < restWritten {

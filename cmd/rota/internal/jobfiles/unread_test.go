@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// withoutHandles calls do while the process cannot open files. No snapshot of a file shows that.
+// withoutHandles calls do while the process cannot open files. A snapshot of the files does not show this fault.
 func withoutHandles(t testing.TB, do func()) {
 	t.Helper()
 	var before syscall.Rlimit
@@ -28,7 +28,7 @@ func withoutHandles(t testing.TB, do func()) {
 	do()
 }
 
-func TestUnreadableFilesAreReadAgain(t *testing.T) { // not parallel: other tests open files
+func TestUnreadableFilesAreReadAgain(t *testing.T) { // not parallel, because other tests open files
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "jobs.yaml")
 		write(t, path, jobsFile("first", "x"))
@@ -71,7 +71,7 @@ func TestUnstableFilesAreReportedAtOnce(t *testing.T) {
 			defer close(written)
 			grow(t, path, 60, 100*time.Millisecond)
 		}()
-		f.settle(t.Context(), true) // not poll: further writes keep Run busy
+		f.settle(t.Context(), true) // settle and not poll, because further writes keep Run busy
 		if note := f.note; !strings.Contains(note, "keep changing") {
 			t.Errorf("got note %q, want one that says why the files are not read", note)
 		}

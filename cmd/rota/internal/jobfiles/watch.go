@@ -7,7 +7,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// watch asks the file system to report changes. If it cannot, polling finds them. The caller calls stop.
+// watch returns a channel of changes that the file system reports. If the file system cannot report them, polling finds them. The
+// caller must call stop.
 func (f *Files) watch() (changes <-chan fsnotify.Event, stop func()) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -29,8 +30,8 @@ func (f *Files) watch() (changes <-chan fsnotify.Event, stop func()) {
 	return watcher.Events, func() { _ = watcher.Close(); <-drained }
 }
 
-// directories returns the directories to watch. Editors and Kubernetes replace files instead of writing them, and links to
-// directories are replaced as well.
+// directories returns the directories to watch. It does not return files, because editors and Kubernetes replace files instead of
+// writing them. They also replace links to directories.
 func directories(path string) []string {
 	dirs := []string{filepath.Dir(path)}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {

@@ -1,5 +1,5 @@
 // Package listeners knows at which addresses the processes of the cluster listen.
 //
-// A job must not reach them: the author of a job could otherwise define a request for rota's own API, or for etcd, and get the
-// rights of the worker. A process that starts is known after a few seconds.
+// A job must not reach these addresses. Otherwise the author of a job could define a request to rota's own API, or to etcd, and
+// use the rights of the worker. Listeners learns the addresses of a new process after a few seconds.
 package listeners

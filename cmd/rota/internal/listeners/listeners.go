@@ -12,7 +12,7 @@ import (
 
 const (
 	refresh = 5 * time.Second // between two calls of Peers
-	lookUp  = 2 * time.Second // for one name
+	lookUp  = 2 * time.Second // timeout for one name
 )
 
 // Config holds the sources of addresses.
@@ -22,27 +22,27 @@ type Config struct {
 	Peers func(ctx context.Context) ([]string, error)
 }
 
-// Listeners is safe for concurrent use.
+// Listeners knows the addresses of rota and etcd. It is safe for concurrent use.
 type Listeners struct {
 	cfg   Config
 	known atomic.Pointer[known]
 }
 
-// known is what one look found.
+// known holds the addresses that one call of look found.
 type known struct {
 	local   map[netip.Addr]bool // addresses of this machine
-	ports   map[uint16]bool     // at which this machine has processes of rota or etcd
+	ports   map[uint16]bool     // ports at which this machine has processes of rota or etcd
 	targets map[netip.AddrPort]bool
 }
 
-// New looks at this machine alone. Run looks at the others.
+// New finds the addresses of this machine. Run finds those of other machines.
 func New(cfg Config) *Listeners {
 	l := &Listeners{cfg: cfg}
 	l.look(context.Background(), nil)
 	return l
 }
 
-// Run looks at the cluster now and then, until ctx ends.
+// Run updates the addresses of the cluster every few seconds until ctx ends.
 func (l *Listeners) Run(ctx context.Context) error {
 	var peers []string
 	for {
@@ -67,7 +67,7 @@ func (l *Listeners) At(to netip.AddrPort) bool {
 	return k.ports[to.Port()] && (addr.IsLoopback() || k.local[addr])
 }
 
-// look resolves all addresses. A name that cannot be resolved is tried again at the next look.
+// look resolves all addresses. If a name cannot be resolved, the next call tries it again.
 func (l *Listeners) look(ctx context.Context, peers []string) {
 	k := &known{local: localAddrs(), ports: map[uint16]bool{}, targets: map[netip.AddrPort]bool{}}
 	for _, address := range l.cfg.Local {
@@ -87,7 +87,7 @@ func localAddrs() map[netip.Addr]bool {
 	all := map[netip.Addr]bool{}
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
-		return all // loopback is known without
+		return all // loopback addresses are always known
 	}
 	for _, a := range addrs {
 		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
@@ -97,7 +97,7 @@ func localAddrs() map[netip.Addr]bool {
 	return all
 }
 
-// resolve returns what an address or a URL leads to.
+// resolve returns the addresses that a URL or host:port leads to.
 func resolve(ctx context.Context, address string) (all []netip.AddrPort) {
 	if u, err := url.Parse(address); err == nil && u.Host != "" && strings.Contains(address, "://") {
 		address = u.Host

@@ -10,14 +10,14 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// attemptCounts is rota_attempts_total. It keeps a number for each row, because there may be a million jobs: a row of a
-// prometheus.CounterVec takes half a kilobyte.
+// attemptCounts is the metric rota_attempts_total. It keeps only a number for each row, because there may be a million jobs. A
+// row of a prometheus.CounterVec takes half a kilobyte.
 type attemptCounts struct {
 	desc  *prometheus.Desc
 	known func(name string) bool // as in Sources
 
 	mu   sync.Mutex
-	rows map[attemptRow]uint64 // guarded by mu
+	rows map[attemptRow]uint64 // guarded by mu; the count of each row
 }
 
 // attemptRow is a row of the metric.
@@ -44,7 +44,7 @@ func (c *attemptCounts) add(name string, outcome job.State) {
 	defer c.mu.Unlock()
 	n, known := c.rows[row]
 	if !known {
-		row.job = strings.Clone(name) // the name may share memory with the whole record
+		row.job = strings.Clone(name) // copy the name, because it may share memory with the whole record
 	}
 	c.rows[row] = n + 1
 }
@@ -52,7 +52,7 @@ func (c *attemptCounts) add(name string, outcome job.State) {
 // Describe sends the description of the metric.
 func (c *attemptCounts) Describe(ch chan<- *prometheus.Desc) { ch <- c.desc }
 
-// Collect sends all rows of jobs that there are.
+// Collect sends the rows of all jobs that exist.
 func (c *attemptCounts) Collect(ch chan<- prometheus.Metric) {
 	c.mu.Lock()
 	if c.known != nil {

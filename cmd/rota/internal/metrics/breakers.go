@@ -10,7 +10,7 @@ var breakerOpen = prometheus.NewDesc("rota_breaker_open",
 	"1 while a job's breaker is open or a run tries whether it may be closed, 0 while it is closed; the leader's.",
 	[]string{"job"}, nil)
 
-// breakers is rota_breaker_open, with a row for each job that has a breaker.
+// breakers is the metric rota_breaker_open. It has a row for each job that has a breaker.
 type breakers struct{ status func() scheduler.Status }
 
 // Describe sends the description of the metric.

@@ -1,4 +1,4 @@
-// Package metrics is what a process shows at /metrics.
+// Package metrics serves the metrics of a process at /metrics.
 //
 // docs/reference/metrics.md lists the names.
 package metrics

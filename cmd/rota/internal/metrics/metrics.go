@@ -18,11 +18,11 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// Metrics counts what happens in a process. Its methods are the observers of the worker, the scheduler and the notifiers.
+// Metrics counts the events in a process. The worker, the scheduler and the notifiers call its methods as their observer.
 type Metrics struct {
 	registry  *prometheus.Registry
 	terms     prometheus.Counter
-	decisions *prometheus.CounterVec // by what was decided
+	decisions *prometheus.CounterVec // by kind of decision
 	claims    prometheus.Counter
 	givenUp   prometheus.Counter
 	conflicts prometheus.Counter
@@ -43,16 +43,16 @@ var (
 	_ send.Observer      = (*Metrics)(nil)
 )
 
-// Sources are what the gauges read whenever somebody asks for the metrics.
+// Sources holds the functions that the gauges call whenever a client requests the metrics.
 type Sources struct {
 	Version  api.VersionView
 	Now      func() time.Time
 	Store    func() store.Counts     // the zero Counts until there is a store
 	Status   func() scheduler.Status // the zero Status without a scheduler
 	Space    func() (size, quota int64, full bool)
-	Restored func() bool // the process waits until a restored store is accepted
-	// Known reports whether there is a job of a name. Rows of a deleted job are dropped, so that names do not gather. nil keeps
-	// all rows, for a process that does not follow the jobs.
+	Restored func() bool // reports whether the process waits for the acceptance of a restored store
+	// Known reports whether a job of this name exists. Rows of a deleted job are dropped, so that old names do not accumulate. nil
+	// keeps all rows, for a process without a mirror of the jobs.
 	Known func(name string) bool
 }
 
@@ -97,7 +97,7 @@ func New(from Sources) *Metrics {
 	return m
 }
 
-// gauges are the metrics that are read from their sources.
+// gauges returns the metrics whose values come from their sources.
 func gauges(from Sources) []prometheus.Collector {
 	counter := func(name, help string, f func(store.Counts) int64) prometheus.Collector {
 		value := func() float64 { return float64(f(from.Store())) }
@@ -190,25 +190,25 @@ func (m *Metrics) Decided(d job.Decision, a job.Applied, _ time.Time) {
 	}
 }
 
-// Began counts an attempt that began here, so long after its run was due.
+// Began counts an attempt that began on this worker. late is the time between the due time of the run and the start.
 func (m *Metrics) Began(_ *job.Run, late time.Duration) {
 	m.claims.Inc()
 	m.lag.Observe(math.Max(0, late.Seconds()))
 }
 
-// Ended counts an attempt that ended here.
+// Ended counts an attempt that ended on this worker.
 func (m *Metrics) Ended(r *job.Run, o *job.Outcome, took time.Duration) {
 	m.attempts.add(r.Job, o.State)
 	m.duration.Observe(took.Seconds())
 }
 
-// Load shows how many attempts execute here, and how many outcomes wait in the journal.
+// Load sets how many attempts this worker executes, and how many outcomes wait in the journal.
 func (m *Metrics) Load(executing, unsent int) {
 	m.executing.Set(float64(executing))
 	m.unsent.Set(float64(unsent))
 }
 
-// Notified counts n notices.
+// Notified counts n notices to a notifier with the same outcome.
 func (m *Metrics) Notified(notifier, outcome string, n int) {
 	m.notified.WithLabelValues(notifier, outcome).Add(float64(n))
 }
@@ -216,7 +216,7 @@ func (m *Metrics) Notified(notifier, outcome string, n int) {
 // TermBegan counts a term of this replica.
 func (m *Metrics) TermBegan() { m.terms.Inc() }
 
-// Conflicted counts a run that another process changed before it was claimed here.
+// Conflicted counts a run that another process changed before this worker could claim it.
 func (m *Metrics) Conflicted(*job.Run) { m.conflicts.Inc() }
 
 // Recalled counts a run that this worker returned.

@@ -24,7 +24,7 @@ func idle() *Metrics {
 	})
 }
 
-// metricNames returns the names of all metrics, also of those with labels, which have no value yet.
+// metricNames returns the names of all metrics. It includes metrics with labels, which have no value yet.
 func metricNames(t *testing.T) (names []string) {
 	t.Helper()
 	m := idle()

@@ -1,2 +1,2 @@
-// Package notices sends the notices that jobs ask for, during one term.
+// Package notices sends the notices of jobs during one term.
 package notices

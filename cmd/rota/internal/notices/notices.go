@@ -16,14 +16,14 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// Config is what notices are made from.
+// Config holds the parameters of Send.
 type Config struct {
 	Store    *store.Store
 	Mirror   *store.Mirror
 	Services *send.Services
 	Observer send.Observer
 	Now      func() time.Time
-	Addr     string // the URL at which people reach the API of this replica; "" if only this machine does
+	Addr     string // the URL at which people reach the API of this replica; "" if only this machine can reach it
 }
 
 // sender sends notices for one term. It continues from the records of earlier leaders.
@@ -31,14 +31,14 @@ type sender struct {
 	Config
 	log    hclog.Logger
 	term   election.Term
-	book   *notify.Book // owned by run
+	book   *notify.Book // owned by the goroutine of run
 	queues *send.Queues
-	rest   time.Time // owned by run: no record is written before it, because the store refused one
+	rest   time.Time // owned by run: no record is written before this time, because the store refused one
 
 	mu      sync.Mutex
-	settled []*notify.Notice // guarded by mu
-	written []written        // guarded by mu
-	ready   chan struct{}    // holds a token while settled or written has something
+	settled []*notify.Notice // guarded by mu: notices that are done, not yet in book
+	written []written        // guarded by mu: answers of the store, not yet in book
+	ready   chan struct{}    // holds a token if settled or written is not empty
 }
 
 // written is the store's answer to a record of notices.
@@ -48,10 +48,10 @@ type written struct {
 	err    error
 }
 
-// refusedPause is for how long no record is written after the store refused one.
+// refusedPause is how long Send writes no record after the store refused one.
 const refusedPause = time.Second
 
-// Send sends notices until ctx ends. The mirror must have everything that was in the store when the term was won.
+// Send sends notices until ctx ends. Before the call, the mirror must have the content that the store had when the term was won.
 func Send(ctx context.Context, cfg Config, term election.Term, log hclog.Logger) {
 	s := &sender{
 		Config: cfg, log: log, term: term, ready: make(chan struct{}, 1),
@@ -95,7 +95,8 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// open begins the pages of all jobs that notify anybody, as of a revision. It returns false if ctx has ended.
+// open opens the book for all jobs that have notifiers. at is the revision at which the term started. It returns false if ctx has
+// ended.
 func (s *sender) open(ctx context.Context, at int64) bool {
 	jobs := make(map[string]bool)
 	for _, name := range s.Mirror.NotifyingJobs() {
@@ -145,10 +146,10 @@ func (s *sender) post(ctx context.Context, n *notify.Notice) {
 	}
 }
 
-// outputTimeout bounds the read of a run's output. A message goes without it if need be.
+// outputTimeout bounds the read of a run's output. If it runs out, the message is sent without the output.
 const outputTimeout = 2 * time.Second
 
-// output returns the tail of the output of the notice's run, which the mirror does not keep.
+// output returns the tail of the output of the notice's run. It reads the store, because the mirror does not keep the output.
 func (s *sender) output(ctx context.Context, n *notify.Notice) string {
 	if n.Run == nil || !n.Run.State.Terminal() {
 		return ""
@@ -157,12 +158,12 @@ func (s *sender) output(ctx context.Context, n *notify.Notice) string {
 	defer cancel()
 	r, err := s.Store.Run(ctx, n.Run.Job, n.Run.ID)
 	if err != nil {
-		return "" // the history has dropped the run, or the store does not answer
+		return "" // the run was removed from the history, or the store does not answer
 	}
 	return r.Output
 }
 
-// record writes into the store which notices have been sent.
+// record writes records of the notices that were sent into the store.
 func (s *sender) record(ctx context.Context) {
 	list := s.book.Records(s.Now())
 	if len(list) == 0 {
@@ -176,7 +177,7 @@ func (s *sender) record(ctx context.Context) {
 	})
 }
 
-// settle enters into the book what was sent and recorded meanwhile.
+// settle moves the entries of settled and written into the book.
 func (s *sender) settle() {
 	s.mu.Lock()
 	settled, written := s.settled, s.written

@@ -14,9 +14,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 )
 
-// Transport returns how to reach other processes: the scheme of their URLs, and a transport. They speak TLS if this process
-// does. The transport presents this process's certificate, which it reads again for each connection. It trusts the
-// authorities of the system and that of the clients. The caller closes its idle connections.
+// Transport returns the scheme and the transport for requests to other processes. They use TLS if this process does. The
+// transport presents this process's certificate, which it reads again for each connection. It trusts the authorities of the
+// system and the authority of client certificates. The caller closes its idle connections.
 func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, err error) {
 	transport = &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
@@ -48,9 +48,9 @@ func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, er
 	return "https://", transport, nil
 }
 
-// Dial returns a client of the API at addr. Every request names the process that it is meant for, which does not pass it on: a
-// loopback address, for instance, leads each process to itself. An empty name means any process. The timeout bounds each call;
-// 0 means the client's default. The caller closes the client.
+// Dial returns a client of the API at addr. Every request names the process that should answer, and that process does not forward
+// the request. The name is necessary, because a loopback address leads each process to itself. An empty name stands for any
+// process. timeout bounds each call; 0 means the client's default. The caller closes the client.
 func Dial(t config.ServerTLS, addr, name string, timeout time.Duration) (*client.Client, error) {
 	scheme, transport, err := Transport(t)
 	if err != nil {
@@ -63,7 +63,7 @@ func Dial(t config.ServerTLS, addr, name string, timeout time.Duration) (*client
 	return client.New(cfg)
 }
 
-// addressed names in each request the process that it is meant for.
+// addressed adds to each request the name of the process that should answer.
 type addressed struct {
 	*http.Transport
 	name string
@@ -72,7 +72,7 @@ type addressed struct {
 func (a addressed) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set(api.NodeHeader, a.name)
-	if proof := api.Proof(r.Context()); proof != "" { // the other process decides about the client of this one
+	if proof := api.Proof(r.Context()); proof != "" { // the other process checks the rights of the client
 		r.Header.Set("Authorization", proof)
 	}
 	return a.Transport.RoundTrip(r)

@@ -22,7 +22,7 @@ import (
 
 const (
 	authorityLife = 10 * 365 * 24 * time.Hour
-	// backdated is how long before now a certificate begins, for machines whose clocks are behind.
+	// backdated is how long before the present time a certificate becomes valid. It serves machines whose clocks are late.
 	backdated = 5 * time.Minute
 )
 
@@ -39,7 +39,7 @@ type Authority struct {
 	key     crypto.Signer
 }
 
-// Init makes an authority and writes it to dir. It refuses to replace one.
+// Init makes an authority and writes it to dir. It returns an error if dir already has one.
 func Init(dir, cluster string, now time.Time) (*Authority, error) {
 	if _, err := os.Stat(filepath.Join(dir, authorityKey)); err == nil {
 		return nil, fmt.Errorf("make authority: %s has one: choose another directory, or remove it if no process trusts it", dir)
@@ -93,7 +93,7 @@ func Load(dir string) (*Authority, error) {
 	return a, nil
 }
 
-// Request says whose certificate is to be issued.
+// Request describes the certificate to issue.
 type Request struct {
 	Name  string
 	Kind  string   // auth.KindReplica, KindWorker or KindUser
@@ -157,7 +157,7 @@ func sign(template, parent *x509.Certificate, public any, key crypto.Signer) ([]
 	return x509.CreateCertificate(rand.Reader, template, parent, public, key)
 }
 
-// write writes a certificate and its key, the key first and readable by its owner alone.
+// write writes a certificate and its key. It writes the key first; only the owner can read the key.
 func write(dir, certName, keyName string, der []byte, key *ecdsa.PrivateKey) error {
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -172,7 +172,7 @@ func write(dir, certName, keyName string, der []byte, key *ecdsa.PrivateKey) err
 	return replace(filepath.Join(dir, certName), "CERTIFICATE", der, 0o644)
 }
 
-// replace writes a file beside the one that it replaces, so that a process which reads it meets the old or the new one.
+// replace writes a temporary file and renames it. A process that reads the file at any time gets the complete old or new content.
 func replace(path, kind string, der []byte, mode os.FileMode) error {
 	next := path + ".new"
 	if err := os.Remove(next); err != nil && !errors.Is(err, os.ErrNotExist) {

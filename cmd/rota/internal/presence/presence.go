@@ -14,39 +14,39 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// TTL is how long the presence of a process that died lasts. A worker that is gone for so long is lost.
+// TTL is how long a presence lasts after the death of its process. If a worker is gone for this long, it counts as lost.
 const TTL = 5 * time.Second
 
-// WorkerTTL is the longest time for which a worker that died is still present. If etcd's leader dies with it, the next one extends
-// every lease by its full time, after an election of up to two seconds. 8.4 s have been measured; WorkerTTL has room for a second
-// election.
+// WorkerTTL is the longest time for which a dead worker is still present. If etcd's leader dies with the worker, etcd needs an
+// election of up to two seconds. Then the next leader extends every lease by its full time. The longest measured time is 8.4 s;
+// WorkerTTL has room for a second election.
 const WorkerTTL = 3 * TTL
 
 // Sessions opens the sessions of a worker in a store.
 type Sessions struct{ Store *store.Store }
 
-// Open shows w until the session ends.
+// Open publishes w in the store until the session ends.
 func (s Sessions) Open(ctx context.Context, w job.Worker) (worker.Session, error) {
 	return s.Store.PresentWorker(ctx, w, TTL)
 }
 
-// Update shows w instead of what an open session showed.
+// Update replaces the published record of an open session with w.
 func (s Sessions) Update(ctx context.Context, of worker.Session, w job.Worker) error {
 	w.Session = of.ID()
 	return of.(*store.Presence).Update(ctx, w)
 }
 
-// Replica shows a replica to the others, and which job files it has read.
+// Replica publishes a replica, and the job files that it has read, in the store.
 type Replica struct {
 	store   *store.Store
 	log     hclog.Logger
-	changed chan struct{} // holds a token while the record may differ from what the store has
+	changed chan struct{} // holds a token if the record may differ from the one in the store
 
 	mu     sync.Mutex
-	record job.Replica // guarded by mu: what the store is to have
+	record job.Replica // guarded by mu: the record that the store should have
 }
 
-// NewReplica returns the presence of r, which Run shows.
+// NewReplica returns a Replica for r. Its Run publishes r.
 func NewReplica(r job.Replica, s *store.Store, log hclog.Logger) *Replica {
 	return &Replica{store: s, log: log, changed: make(chan struct{}, 1), record: r}
 }
@@ -57,9 +57,9 @@ const (
 	closeTimeout  = 2 * time.Second
 )
 
-// Run shows the replica until ctx ends. It replaces a presence that is lost.
+// Run publishes the replica until ctx ends. If the presence is lost, Run makes a new one.
 func (r *Replica) Run(ctx context.Context) error {
-	loop.Every(ctx, retryPause, func(ctx context.Context) { // the pause is for another process that may have this name
+	loop.Every(ctx, retryPause, func(ctx context.Context) { // the pause gives another process with this name a chance
 		held, err := r.open(ctx)
 		if err != nil {
 			r.log.Warn("presence could not be shown", "err", failure.Short(err))
@@ -68,7 +68,7 @@ func (r *Replica) Run(ctx context.Context) error {
 		r.maintain(ctx, held)
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
-		_ = held.Close(closing) // if that fails, it expires
+		_ = held.Close(closing) // after an error, the presence expires by itself
 	})
 	return nil
 }
@@ -76,7 +76,7 @@ func (r *Replica) Run(ctx context.Context) error {
 func (r *Replica) open(ctx context.Context) (*store.Presence, error) {
 	opening, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
-	select { // the record that is shown next has all changes
+	select { // clear the token: the next presence begins with the latest record
 	case <-r.changed:
 	default:
 	}
@@ -107,7 +107,7 @@ func (r *Replica) maintain(ctx context.Context, held *store.Presence) {
 	}
 }
 
-// Record returns what the store is to have, without the session.
+// Record returns the record that the store should have, without the session.
 func (r *Replica) Record() job.Replica {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +121,7 @@ func (r *Replica) signal() {
 	}
 }
 
-// ShowFiles shows which job files this replica has read, and a note of what is wrong with them; "" for neither.
+// ShowFiles publishes which job files this replica has read. note describes a problem with them. Each may be "".
 func (r *Replica) ShowFiles(hash, note string) {
 	r.mu.Lock()
 	changed := r.record.FilesHash != hash || r.record.FilesNote != note
