@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newAcceptCommand returns the command that resumes a cluster whose store was restored from a backup.
+// newAcceptCommand returns the command that accepts a store that was restored from a backup. The cluster then resumes its work.
 func newAcceptCommand(c *cli) *cobra.Command {
 	accept := func(ctx context.Context, cl *client.Client, _ []string) (api.RestoredView, error) {
 		return cl.AcceptRestored(ctx)

@@ -66,7 +66,7 @@ func (c *cli) confirm(question string) bool {
 	return false
 }
 
-// apply shows the changes and makes them, unless one is refused.
+// apply prints the changes and makes them. If one of them is refused, it makes none.
 func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, yes bool) error {
 	if c.forPeople() {
 		if err := c.print(nil, func(p *page) { writeChanges(p, changes) }); err != nil {
@@ -84,7 +84,7 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, ye
 	}
 	err := applyAll(ctx, cl, changes)
 	if !c.forPeople() {
-		return errors.Join(err, c.printChanges(changes)) // the data shows which changes were made
+		return errors.Join(err, c.printChanges(changes)) // the printed data shows which changes were made
 	}
 	if err != nil {
 		return err
@@ -92,7 +92,8 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, ye
 	return c.print(nil, func(p *page) { p.line("%s", summary(changes)) })
 }
 
-// applyAll makes the changes in order. It stops at the first failure, and its error lists the finished and the open changes.
+// applyAll makes the changes in order. It stops at the first failure. Its error lists the changes that were made and those that
+// were not.
 func applyAll(ctx context.Context, cl *client.Client, changes []change) error {
 	var done []string
 	for i := range changes {
@@ -124,7 +125,8 @@ func applyOne(ctx context.Context, cl *client.Client, ch *change) error {
 	return err
 }
 
-// partialFailure returns the error of a failed change, with the changes before it and those that were not tried.
+// partialFailure returns the error for a change that failed with err. done names the changes before it, and rest has those that
+// were not tried.
 func partialFailure(name string, done []string, rest []change, err error) error {
 	var left []string
 	for _, ch := range rest {

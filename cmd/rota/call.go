@@ -22,12 +22,12 @@ const (
 // call is the body of a command that asks the cluster. It does not close the client.
 type call func(ctx context.Context, cl *client.Client, args []string) error
 
-// reading returns the RunE of a command that only reads: it gives a silent server up after readTimeout.
+// reading returns the RunE of a command that only reads. It waits for a server for at most readTimeout.
 func (c *cli) reading(do call) func(*cobra.Command, []string) error {
 	return c.calling(readTimeout, do)
 }
 
-// changing returns the RunE of a command that changes something: it waits for a server up to changeTimeout.
+// changing returns the RunE of a command that changes something. It waits for a server for at most changeTimeout.
 func (c *cli) changing(do call) func(*cobra.Command, []string) error {
 	return c.calling(changeTimeout, do)
 }
@@ -43,7 +43,7 @@ func (c *cli) calling(timeout time.Duration, do call) func(*cobra.Command, []str
 	}
 }
 
-// show returns the call that gets one answer and prints it: as data, or by write for people.
+// show returns a call that gets one answer and prints it. write prints it for people; the other formats print it as data.
 func show[T any](
 	c *cli, get func(ctx context.Context, cl *client.Client, args []string) (T, error), write func(p *page, v *T),
 ) call {
@@ -87,7 +87,7 @@ func (c *cli) client(timeout time.Duration) (*client.Client, error) {
 	return cl, nil
 }
 
-// whoami returns the name of the user, which records show. If it is empty, records show the client's address.
+// whoami returns the name of the user, for records of changes. If it is empty, records show the client's address.
 func whoami() string {
 	u, err := user.Current()
 	if err != nil {

@@ -55,7 +55,7 @@ that, and fail if the run ended in another state before.`,
 	return cmd
 }
 
-// cancelRun cancels a run. If the run has ended already, the error has the state in which it ended.
+// cancelRun cancels a run. If the run has already ended, the error names its final state.
 func cancelRun(ctx context.Context, cl *client.Client, name, reason string) (api.RunView, error) {
 	r, err := cl.Cancel(ctx, name, reason)
 	if !errors.Is(err, job.ErrConflict) {

@@ -34,9 +34,9 @@ the jobs with their next slots. json and yaml contain the mistakes, too.`,
 	}
 }
 
-// checkedSet is the data that check prints: jobs, or mistakes.
+// checkedSet is the data that check prints. It has either jobs or mistakes.
 type checkedSet struct {
-	Hash     string       `json:"hash,omitempty"` // of a set without mistakes
+	Hash     string       `json:"hash,omitempty"` // hash of the set; empty if there are mistakes
 	Jobs     []checkedJob `json:"jobs"`
 	Mistakes []mistake    `json:"mistakes"`
 }
@@ -50,7 +50,7 @@ type mistake struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// printMistakes prints mistakes as data. Its error has only their number.
+// printMistakes prints mistakes as data. The error that it returns has only the number of mistakes.
 func (c *cli) printMistakes(found config.Errors) error {
 	checked := checkedSet{Jobs: []checkedJob{}}
 	for _, e := range found {
@@ -70,7 +70,7 @@ type checkedJob struct {
 	Slots    []time.Time `json:"slots"`
 	Notes    []string    `json:"notes"`
 
-	warnings []string // of the notes, those that are printed without -o wide
+	warnings []string // the notes that are printed even without -o wide
 }
 
 func (c *cli) printChecked(set *config.Set) error {
@@ -85,7 +85,7 @@ func (c *cli) printChecked(set *config.Set) error {
 		if s, err := policy.When(d.Name, &d.Spec); err == nil && s != nil {
 			j.Notes = append(j.Notes, s.Notes(now, now, notes)...)
 			if len(j.Slots) == 0 && len(j.Notes) > 0 {
-				j.warnings = append(j.warnings, j.Notes[0]) // such as a job at one past time
+				j.warnings = append(j.warnings, j.Notes[0]) // for example, the only time of the job is past
 			}
 			if note := s.DaysNote(); note != "" {
 				j.warnings = append(j.warnings, note)
@@ -120,7 +120,7 @@ func (c *cli) printChecked(set *config.Set) error {
 	})
 }
 
-// shownSecret warns of references in arguments.
+// shownSecret is a warning about references in the arguments of a command.
 const shownSecret = "command has a reference: " +
 	"every user of the worker's machine can read its value in the list of processes; use env instead"
 

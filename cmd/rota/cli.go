@@ -16,7 +16,7 @@ import (
 type cli struct {
 	in       io.Reader
 	out, err io.Writer
-	lines    *lineQueue // the queue behind err after queueErr; nil before
+	lines    *lineQueue // the queue in front of err; nil until queueErr is called
 	now      func() time.Time
 	environ  []string
 
@@ -45,7 +45,7 @@ func (c *cli) colored() bool {
 	return !c.noColor && c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb" && isTerminal(c.out)
 }
 
-// jobOutput returns the writer for what jobs print. On a terminal it lets only text and colors through.
+// jobOutput returns the writer for the output of jobs. If stdout is a terminal, the writer passes only text and colors.
 func (c *cli) jobOutput() io.Writer {
 	if c.rawOutput || !isTerminal(c.out) {
 		return c.out
@@ -61,11 +61,11 @@ func isTerminal(stream any) bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// printErr writes a message to stderr, which is no part of the output. It ignores a closed stderr.
+// printErr writes a message to stderr, where it does not mix with the output. It ignores the error of a closed stderr.
 func (c *cli) printErr(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format+"\n", args...) }
 
-// queueErr makes writes to stderr return at once, even if its reader is slow. Commands that run for long use it.
-// endErr waits for the last lines.
+// queueErr makes writes to stderr return at once, even if the reader of stderr is slow. Only commands that run for a long time
+// use it. endErr waits for the last lines.
 func (c *cli) queueErr() {
 	c.lines = newLineQueue(c.err)
 	c.err = c.lines

@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// wallClock returns the time of this machine. Builds with the tag faultclock have another one.
+// wallClock returns the time of this machine. Builds with the tag faultclock replace this function.
 func wallClock() time.Time { return time.Now() }

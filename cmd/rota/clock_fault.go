@@ -9,12 +9,12 @@ import (
 	"unsafe"
 )
 
-// faultClock is the variable with the name of a file. The file holds the error of this process's clock in whole seconds, such as
-// 45s or -336h. A test may rewrite the file at any time. Only builds with the tag faultclock read it.
+// faultClock names the environment variable that has the path of a file. The file holds the error of this process's clock in
+// whole seconds, such as 45s or -336h. A test may rewrite the file at any time. Only builds with the tag faultclock read it.
 const faultClock = "FAULT_CLOCK_FILE"
 
-// wallClock returns a time that is wrong by the value in the file, and correct without a file. The monotonic clock does not
-// change, as on a machine whose clock was set.
+// wallClock returns the present time plus the error in the file. Without a file the time is correct. The monotonic clock is not
+// changed, as on a machine whose wall clock was set.
 func wallClock() time.Time {
 	now := time.Now()
 	text, err := os.ReadFile(os.Getenv(faultClock))

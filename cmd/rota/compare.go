@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// changeKind is the effect of job files on one job or limit of the cluster.
+// changeKind says how job files change one job or limit of the cluster.
 type changeKind string
 
 const (
@@ -24,12 +24,12 @@ const (
 	refused   changeKind = "refused" // a replica's own file defines it, and only that file may change it
 )
 
-// change is the difference between the files and the cluster in one job or one limit.
+// change is the difference between the files and the cluster for one job or one limit.
 type change struct {
 	Job        string      `json:"job,omitempty"`
 	Limit      string      `json:"limit,omitempty"`
 	Kind       changeKind  `json:"change"`
-	Reason     string      `json:"reason,omitempty"` // why it is refused
+	Reason     string      `json:"reason,omitempty"` // why the change is refused
 	Diff       string      `json:"diff,omitempty"`
 	NextBefore []time.Time `json:"next_before,omitzero"`
 	NextAfter  []time.Time `json:"next_after,omitzero"`
@@ -37,7 +37,7 @@ type change struct {
 
 	spec     job.Spec      // the new definition of a job
 	limit    job.LimitSpec // the new definition of a limit
-	revision int64         // of the definition in the cluster, 0 if there is none
+	revision int64         // revision of the definition in the cluster, 0 if there is none
 }
 
 // title returns the name that people see.
@@ -56,8 +56,8 @@ func (ch *change) fullTitle() string {
 	return ch.title()
 }
 
-// compareJobs returns the changes after which the cluster has the jobs of the files. With prune it removes the jobs that the API
-// created and no file defines. It never removes a job of a replica's own files.
+// compareJobs returns the changes that give the cluster the jobs of the files. With prune it also removes jobs that the API
+// created and no file defines. It never removes a job that a replica's own file defines.
 func compareJobs(set *config.Set, present []api.JobView, prune bool, now time.Time) ([]change, error) {
 	byName := make(map[string]*api.JobView, len(present))
 	for i := range present {
@@ -105,7 +105,7 @@ func specOf(v *api.JobView) *job.Spec {
 	return v.Spec
 }
 
-// classify sets the kind of a change of an existing definition.
+// classify sets the kind of a change to an existing definition.
 func (ch *change) classify(revision int64, origin job.Origin) {
 	ch.revision = revision
 	switch {
@@ -119,7 +119,8 @@ func (ch *change) classify(revision int64, origin job.Origin) {
 	}
 }
 
-// compareLimits is compareJobs for limits. It returns the removals apart: they follow the changes of jobs that name the limits.
+// compareLimits is compareJobs for limits. It returns the removals separately. They must be made after the changes of jobs,
+// because a job may still name the limit.
 func compareLimits(set *config.Set, present []api.LimitView, prune bool) (changes, removals []change, err error) {
 	byName := make(map[string]*api.LimitView, len(present))
 	for i := range present {
@@ -143,7 +144,8 @@ func compareLimits(set *config.Set, present []api.LimitView, prune bool) (change
 	return changes, removals, nil
 }
 
-// jobDiff compares two definitions as a job file would hold them. It returns "" if they mean the same. nil is no definition.
+// jobDiff returns the difference between two definitions in the form of a job file. It returns "" if they mean the same. nil
+// stands for no definition.
 func jobDiff(name string, before, after *job.Spec) (string, error) {
 	return specDiff(before, after, func(spec job.Spec) ([]byte, error) {
 		return config.Marshal(map[string]job.Spec{name: spec})
@@ -169,7 +171,7 @@ func specDiff[S any](before, after *S, marshal func(S) ([]byte, error)) (string,
 		texts[i] = text
 	}
 	out := diff.Diff("cluster", texts[0], "files", texts[1])
-	for range 3 { // the header names the two sides, which never change
+	for range 3 { // skip the header: it has the names of the two sides, which are always the same
 		_, out, _ = bytes.Cut(out, []byte("\n"))
 	}
 	return string(out), nil

@@ -12,7 +12,8 @@ import (
 // completionTime is how long a shell waits for names.
 const completionTime = time.Second
 
-// completeJobs offers the names of the cluster's jobs for the first argument. If the cluster does not answer, it offers none.
+// completeJobs returns the names of the cluster's jobs as completions of the first argument. If the cluster does not answer, it
+// returns none.
 func (c *cli) completeJobs(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return c.complete(cmd, args, func(ctx context.Context, cl *client.Client) (names []cobra.Completion) {
 		jobs, err := cl.Jobs(ctx)
@@ -28,7 +29,8 @@ func (c *cli) completeJobs(cmd *cobra.Command, args []string, prefix string) ([]
 	})
 }
 
-// completeRuns offers the names of the latest runs: of all jobs, or of the job whose name stands before a slash.
+// completeRuns returns the names of the latest runs as completions. If the prefix has a slash, it returns only runs of the job
+// before the slash.
 func (c *cli) completeRuns(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return c.complete(cmd, args, func(ctx context.Context, cl *client.Client) (names []cobra.Completion) {
 		f := client.RunFilter{Limit: 50}

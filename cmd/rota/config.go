@@ -46,7 +46,7 @@ file and the defaults; the first of them wins. With --origin, print the source o
 	return cmd
 }
 
-// settingsFile returns the settings file of the flag or of the environment, "" for none.
+// settingsFile returns the path of the settings file from the flag, or from the environment; "" for none.
 func (c *cli) settingsFile(flag string) string { return cmp.Or(flag, c.getenv("ROTA_CONFIG")) }
 
 // settingList is the data that config show --origin prints.

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// credentials returns the authorities that the commands trust, and the certificate that they present to replicas. nil means the
-// system's authorities and no certificate.
+// credentials returns a TLS configuration. It has the authorities that the commands trust, and the certificate that they present
+// to replicas. nil means the authorities of the system and no certificate.
 func (c *cli) credentials() (*tls.Config, error) {
 	ca := cmp.Or(c.cacert, c.getenv("ROTA_CACERT"))
 	cert, key := cmp.Or(c.cert, c.getenv("ROTA_CERT")), cmp.Or(c.certKey, c.getenv("ROTA_CERT_KEY"))
@@ -47,7 +47,7 @@ func (c *cli) credentials() (*tls.Config, error) {
 	return t, nil
 }
 
-// checkToken refuses to use a token that others can read: in its file, or on the network.
+// checkToken returns an error if others can read the token: in its file, or on the network.
 func checkToken(file, servers string) error {
 	if file == "" {
 		return nil
@@ -62,7 +62,7 @@ func checkToken(file, servers string) error {
 	for server := range strings.SplitSeq(servers, ",") {
 		u, err := url.Parse(strings.TrimSpace(server))
 		if err != nil || u.Scheme != "http" || u.Hostname() == "localhost" {
-			continue // a malformed one is reported by the client
+			continue // the client reports a malformed URL
 		}
 		if ip := net.ParseIP(u.Hostname()); ip == nil || !ip.IsLoopback() {
 			return usageError{"token file: everybody on the way to " + u.Host + " could read the token", "use https://" + u.Host}

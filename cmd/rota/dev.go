@@ -29,10 +29,10 @@ const (
 // devHistory is the number of successful runs that are kept per job. It is larger than in a cluster, for people who try rota.
 const devHistory = 1000
 
-// devReach are the networks that jobs of `rota dev` reach besides those that every job reaches.
+// devReach lists the networks that jobs of `rota dev` may reach in addition to the default ones.
 const devReach = "127.0.0.0/8,::1"
 
-// devGrace is the grace period of running attempts when `rota dev` ends.
+// devGrace is how long running attempts may continue when `rota dev` ends.
 const devGrace = 3 * time.Second
 
 // dev runs a whole cluster on one machine.
@@ -122,7 +122,8 @@ func (d *dev) resolvePaths() (hash string, err error) {
 	return set.Hash, err
 }
 
-// checkPorts returns an error if another process uses a port of the replicas. The console would show its cluster instead.
+// checkPorts returns an error if another process uses a port of the replicas. Without this check, the console would show the
+// cluster of that process.
 func (d *dev) checkPorts() error {
 	first := []int{devPort, devClientPort}
 	if d.replicas > 1 {
@@ -164,7 +165,7 @@ func (d *dev) flags(i int) []string {
 	name := fmt.Sprintf("q%d", i+1)
 	flags := []string{
 		"--node-name=" + name,
-		// An etcd cluster has fixed members, so each number of replicas has its own data.
+		// An etcd cluster has fixed members. So each number of replicas has a data directory of its own.
 		fmt.Sprintf("--node-data-dir=%s", filepath.Join(d.dataDir, fmt.Sprintf("of-%d", d.replicas), name)),
 		fmt.Sprintf("--http-listen=127.0.0.1:%d", devPort+i),
 		fmt.Sprintf("--etcd-embedded-client=http://127.0.0.1:%d", devClientPort+i),
@@ -202,7 +203,7 @@ func (d *dev) runHere(ctx context.Context, reload <-chan os.Signal) error {
 	return d.cli.runNode(ctx, node.Config{Role: node.Replica, Settings: set, Reload: reload})
 }
 
-// environ returns the environment without the settings, which `rota dev` makes itself.
+// environ returns the environment without the variables of settings, because `rota dev` chooses the settings itself.
 func (d *dev) environ() (kept []string) {
 	for _, kv := range d.cli.environ {
 		if !strings.HasPrefix(kv, "ROTA_") {
@@ -235,7 +236,7 @@ func (d *dev) runProcesses(ctx context.Context, reload <-chan os.Signal) error {
 			}
 		})
 	}
-	wg.Go(func() { // this goroutine always ends: each replica counts as drained at the latest when it ends
+	wg.Go(func() { // this goroutine always ends: a replica that ends counts as drained
 		drained.Wait()
 		close(all)
 	})

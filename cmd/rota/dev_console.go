@@ -17,12 +17,12 @@ import (
 type console struct {
 	cli     *cli
 	servers string
-	files   string    // hash of the job files that must be in force first; "" for none
-	started time.Time // an older leader belongs to the previous start, and its term is about to expire
+	files   string    // hash of the job files that must be in force before the console starts; "" for none
+	started time.Time // a leader from before this time belongs to the previous start, and its term will soon expire
 	client  *client.Client
 	leader  api.LeaderView
-	seen    int64               // the events up to this revision are printed
-	jobs    map[string]shownJob // by name, in their latest printed state
+	seen    int64               // revision up to which the events are printed
+	jobs    map[string]shownJob // by name; the state of each job that was printed last
 }
 
 // shownJob is the printed state of a job.
@@ -61,9 +61,9 @@ func (c *console) run(ctx context.Context) {
 	c.followChanges(ctx)
 }
 
-// greet waits for a leader and its job files, and then shows the cluster. It reports false if ctx ends before.
+// greet waits for a leader and for its job files. Then it prints the state of the cluster. It returns false if ctx ends first.
 func (c *console) greet(ctx context.Context) bool {
-	var deadline time.Time // of the job files; zero before there is a leader
+	var deadline time.Time // for the job files; zero until there is a leader
 	for ; ; _ = sleep(ctx, consolePoll) {
 		v, err := c.client.Cluster(ctx)
 		switch {
@@ -199,7 +199,7 @@ func (c *console) show(r *api.RunView) {
 	switch {
 	case r.State == job.Running && r.Cancel == nil:
 		at := time.Now()
-		if r.Started.After(at) { // the worker claims it shortly before its time
+		if r.Started.After(at) { // the worker claims the run shortly before its slot
 			at = r.Started.Local()
 		}
 		c.lineAt(at, "%s started on %s (attempt %d, token %d)", r.Name(), r.Worker, r.Attempt, r.Token)

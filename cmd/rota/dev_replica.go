@@ -32,7 +32,7 @@ const (
 	restartPause = time.Second              // between its death and its restart
 	drainGrace   = devGrace + 5*time.Second // for all replicas to drain
 	exitGrace    = 5 * time.Second          // for the process to exit after that
-	firstStart   = 3 * time.Second          // if the first process dies earlier, `rota dev` fails
+	firstStart   = 3 * time.Second          // if the first process dies within this time, `rota dev` fails
 )
 
 // run runs the replica until ctx ends, and restarts it after its death. It fails if the first process dies at once.
@@ -60,13 +60,13 @@ func (r *replica) run(ctx context.Context) error {
 	return nil
 }
 
-// runOnce runs the process until it or ctx ends. After the end of ctx, all replicas drain before the first one leaves etcd:
-// without a majority the others could not record the outcomes of their attempts.
+// runOnce runs the process until the process ends or ctx ends. After the end of ctx, no replica leaves etcd before all have
+// drained. Otherwise etcd would lose its majority, and the others could not record the outcomes of their attempts.
 func (r *replica) runOnce(ctx context.Context) error {
 	cmd := exec.Command(r.self, r.args...)
 	cmd.Env, cmd.Stderr = r.environ, r.cli.lines.to
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches only this process, which signals the children
-	leash, err := cmd.StdinPipe()                         // it closes if this process dies, and the replica ends
+	leash, err := cmd.StdinPipe()                         // the pipe closes if this process dies, and then the replica ends
 	if err != nil {
 		return err
 	}

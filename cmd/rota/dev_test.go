@@ -46,13 +46,13 @@ func TestTheConsoleShowsChangesOfJobs(t *testing.T) {
 	removed := api.Event{Kind: api.KindJob, Name: "a", Deleted: true}
 	for _, step := range []struct {
 		event api.Event
-		want  string // "" for nothing
+		want  string // "": the console prints nothing
 	}{
 		{removed, ""},
 		{definition(1, false, time.Minute), "job a added: every 1m, no more runs"},
 		{definition(1, false, time.Minute), ""},
 		{definition(2, false, time.Hour), "job a changed: every 1h, no more runs"},
-		{definition(1, false, time.Minute), ""}, // it comes late
+		{definition(1, false, time.Minute), ""}, // an event of an old revision that arrives late
 		{definition(2, true, time.Hour), "job a paused"},
 		{definition(2, true, time.Hour), ""},
 		{definition(2, false, time.Hour), "job a resumed"},

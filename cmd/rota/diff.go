@@ -28,8 +28,8 @@ func newDiffCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// changes compares files with the cluster. It reads the files first, and asks no cluster if they have mistakes.
-// Changes of limits stand before the jobs that name them, removals of limits after all jobs.
+// changes compares files with the cluster. It reads the files first. If they have mistakes, it does not call the cluster. In the
+// result, changes of limits come before the jobs that name them, and removals of limits come after all jobs.
 func (c *cli) changes(ctx context.Context, cl *client.Client, paths []string, prune bool) ([]change, error) {
 	set, err := c.loadJobs(paths)
 	if err != nil {

@@ -3,12 +3,12 @@ package main
 import "io"
 
 // safeWriter writes the output of a job to a terminal. It passes text, tabs, carriage returns, and the sequences that set colors.
-// It drops every other control sequence: one could write to the reader's clipboard, change the title of the window, or hide
-// text. A sequence may be split over several writes.
+// It drops every other control sequence. Such a sequence could write to the user's clipboard, change the title of the window, or
+// hide text. A sequence may be split over several writes.
 type safeWriter struct {
 	to       io.Writer
 	state    escapeState
-	sequence []byte // the bytes of a control sequence that has not ended; nil if it sets no color
+	sequence []byte // bytes of a control sequence that has not ended; nil if the sequence cannot set a color
 }
 
 // escapeState is the kind of sequence that contains the next byte.
@@ -20,7 +20,7 @@ const (
 	inControl                // ESC [ …, which ends with a letter.
 	inString                 // ESC ] … and similar ones, which end with BEL or ESC \.
 	stringEscape             // ESC within inString.
-	afterC2                  // the first byte of U+0080 to U+00BF; the first half of those are control characters
+	afterC2                  // the first byte (0xC2) of U+0080 to U+00BF, of which U+0080 to U+009F are control characters
 )
 
 const (
@@ -44,7 +44,7 @@ func (w *safeWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// next handles one byte and appends the bytes that pass to out.
+// next handles the byte c. It appends to out the bytes that may reach the terminal, and returns out.
 func (w *safeWriter) next(out []byte, c byte) []byte {
 	switch w.state {
 	case afterEscape:
@@ -57,7 +57,7 @@ func (w *safeWriter) next(out []byte, c byte) []byte {
 			w.state = inText
 		case escape:
 			w.state = stringEscape
-		case '\n': // a string without an end must not hide the lines behind it
+		case '\n': // a string sequence without an end must not hide the lines after it
 			w.state = inText
 			return append(out, c)
 		}
@@ -111,7 +111,7 @@ func (w *safeWriter) begin(out []byte, c byte) []byte {
 	return out
 }
 
-// control handles a byte of ESC [ …, and lets the sequence through if it sets colors.
+// control handles a byte of ESC [ …. At the end of the sequence, it passes the sequence on if it sets colors.
 func (w *safeWriter) control(out []byte, c byte) []byte {
 	switch {
 	case c == escape:
@@ -129,7 +129,7 @@ func (w *safeWriter) control(out []byte, c byte) []byte {
 			w.sequence = append(w.sequence, c)
 		}
 	default:
-		w.sequence = nil // it is no sequence that sets colors
+		w.sequence = nil // this sequence cannot set colors
 	}
 	return out
 }

@@ -12,7 +12,7 @@ import (
 	"go.etcd.io/etcd/etcdctl/v3/ctlv3"
 )
 
-// newEtcdctlCommand returns etcd's own etcdctl, pointed at this cluster's store.
+// newEtcdctlCommand returns a command that runs etcd's own etcdctl on the store of this cluster.
 func newEtcdctlCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "etcdctl [--server URL | --config FILE] ARGS...",
@@ -43,7 +43,8 @@ Records are JSON. rota quarantines an invalid value, and ` + "`rota status`" + `
 	}
 }
 
-// etcdctlArgs adds the address and the credentials of the store, unless args or etcdctl's own variables have them.
+// etcdctlArgs adds the address and the credentials of the store to args. It does not add an option that args or etcdctl's own
+// variables already have.
 func (c *cli) etcdctlArgs(ctx context.Context, args []string) ([]string, error) {
 	ours := map[string]string{"--config": "", "--endpoints": "", "--server": "", "--token-file": ""}
 	rest, err := takeFlags(args, ours)

@@ -32,7 +32,7 @@ const (
 // usageError reports an invalid command line.
 type usageError struct {
 	msg  string
-	hint string // "": the hint names the command's help
+	hint string // "": the hint refers to the help of the command
 }
 
 func (e usageError) Error() string { return e.msg }
@@ -54,7 +54,7 @@ type interrupted struct{ signal syscall.Signal }
 
 func (e interrupted) Error() string { return "interrupted" }
 
-// exitCode returns the exit code of the process for err.
+// exitCode returns the exit code of the process for err. The cause of ctx shows whether a signal ended the command.
 func exitCode(ctx context.Context, err error) int {
 	var (
 		signal interrupted
@@ -89,7 +89,7 @@ func exitCode(ctx context.Context, err error) int {
 	return exitFailed
 }
 
-// codeOf returns the exit code of an answer without a sentinel error.
+// codeOf returns the exit code for an error answer that matches no sentinel error.
 func codeOf(e *client.Error) int {
 	switch {
 	case e.Foreign:
@@ -120,7 +120,7 @@ func (c *cli) report(err error, command string) {
 			hint = fmt.Sprintf("run `%s --help`", command)
 		}
 	case errors.As(err, &files):
-		// Each line begins with the place, so that editors find it.
+		// Each line begins with file and line number, so that editors find the mistake.
 		c.printErr("%v", files)
 		msg = counted(len(files), "mistake") + " found"
 	case scheduleHint(err) != "":
@@ -136,7 +136,7 @@ func (c *cli) report(err error, command string) {
 	}
 }
 
-// scheduleHint returns the hint of onlyReason, "" if there is none.
+// scheduleHint returns the hint of the error that onlyReason finds, "" if it finds none.
 func scheduleHint(err error) string {
 	if one := onlyReason(err); one != nil {
 		return one.Hint
@@ -144,7 +144,8 @@ func scheduleHint(err error) string {
 	return ""
 }
 
-// onlyReason returns the only error of a schedule. It returns nil for several errors, and for errors of another kind.
+// onlyReason returns the error of a schedule if err contains exactly one. It returns nil for several of them, and for errors of
+// another kind.
 func onlyReason(err error) *schedule.Error {
 	var one *schedule.Error
 	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 1 || !errors.As(err, &one) {
@@ -153,7 +154,7 @@ func onlyReason(err error) *schedule.Error {
 	return one
 }
 
-// scheduleText returns err without the hint of onlyReason.
+// scheduleText returns the text of err without the hint of the error that onlyReason finds.
 func scheduleText(err error) string {
 	var one *schedule.Error
 	errors.As(err, &one)
@@ -162,7 +163,7 @@ func scheduleText(err error) string {
 	return strings.Replace(err.Error(), one.Error(), bare.Error(), 1)
 }
 
-// indented indents every line but the first.
+// indented indents every line except the first.
 func indented(msg string) string { return strings.ReplaceAll(msg, "\n", "\n      ") }
 
 // counted formats a number with its noun: "1 job", "2 jobs".

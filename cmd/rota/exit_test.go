@@ -90,7 +90,7 @@ func TestAnotherProgramAtTheAddressIsUnavailable(t *testing.T) {
 	}
 }
 
-// onWrite is a stream that calls a function with each written text.
+// onWrite is a writer that calls the function with each written text.
 type onWrite func(text string) error
 
 func (f onWrite) Write(b []byte) (int, error) { return len(b), f(string(b)) }
@@ -174,7 +174,7 @@ func TestBrokenPipeIsSilent(t *testing.T) {
 
 func TestASilentServerFailsWithinFiveSeconds(t *testing.T) {
 	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, and nobody answers
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts connections, but no process answers
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func (c *cli) explain(ctx context.Context, cl *client.Client, name, text string)
 	}
 	v, err = cl.Explain(ctx, name, at)
 	switch {
-	case err != nil && missing != nil: // the history does not know the slot either
+	case err != nil && missing != nil: // the history has no record of the slot either
 		return v, missing
 	case err == nil && missing != nil && c.forPeople():
 		c.printErr("job %s does not exist any more; a time without a zone is UTC", name)

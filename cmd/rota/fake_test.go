@@ -13,7 +13,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// fakeCluster is a cluster in memory. Each read of a run moves it one step forward. The name of the job decides how the run ends.
+// fakeCluster is a cluster in memory. Each read of a run moves the run one step forward. The name of the job decides how its runs
+// end.
 type fakeCluster struct {
 	mu    sync.Mutex
 	rev   int64
@@ -21,7 +22,7 @@ type fakeCluster struct {
 	runs  map[string]job.Run
 	limit map[string]api.LimitView
 	gate  *job.Pause
-	touch string // the next write to this job finds that another client has changed it
+	touch string // name of a job; the next write to it fails, as if another client had changed the job
 	fail  int    // the number of reads of a run that fail next
 }
 
@@ -159,7 +160,7 @@ func (f *fakeCluster) Next(ctx context.Context, name string, from time.Time, n i
 
 func (f *fakeCluster) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
 	if _, err := f.Job(ctx, name); err != nil {
-		if _, err := f.Run(ctx, name, job.SlotID(at)); err != nil { // runs outlive their job
+		if _, err := f.Run(ctx, name, job.SlotID(at)); err != nil { // runs remain after their job was deleted
 			return api.ExplainView{}, job.ErrNotFound
 		}
 	}

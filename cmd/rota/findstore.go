@@ -23,10 +23,10 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// storeTimeout is how long etcd may take to answer at first.
+// storeTimeout is how long the first request waits for an answer of etcd.
 const storeTimeout = 5 * time.Second
 
-// whichStore is the part of help texts about the choice of the store.
+// whichStore is the part of help texts that explains how a command chooses the store.
 const whichStore = `The store is that of --server or --config, or is at --endpoints. Without these flags it is that of
 ROTA_CONFIG, of ROTA_SERVER, of a local ` + "`rota dev`" + ` or of a replica at ` + client.DefaultServer + `.
 If --server stands beside --config or --endpoints, both must lead to the same store.`
@@ -34,9 +34,9 @@ If --server stands beside --config or --endpoints, both must lead to the same st
 // nameStore is the hint when no store answers.
 const nameStore = "start `rota dev`, or name the store with --server, --endpoints or --config"
 
-// findStore returns the address and the credentials of the store. Endpoints or a file win over a server, and flags win over the
-// environment. Without any of them it is the store of a local `rota dev` or of the default server. If --server is given as
-// well, the store must belong to that server.
+// findStore returns the address and the credentials of the store. Endpoints or a settings file have priority over a server, and
+// flags over the environment. Without any of them, findStore returns the store of a local `rota dev` or of the default server. If
+// --server is also given, the store must belong to that server.
 func (c *cli) findStore(ctx context.Context, file string, endpoints []string) (config.Etcd, error) {
 	named := file != "" || len(endpoints) > 0
 	file = c.settingsFile(file)
@@ -47,11 +47,11 @@ func (c *cli) findStore(ctx context.Context, file string, endpoints []string) (c
 	switch {
 	case len(endpoints) > 0:
 		etcd.Endpoints = endpoints
-	case c.server != "" && !named: // the environment may have the credentials, but not the address
+	case c.server != "" && !named: // the environment may set credentials, but it has no address
 		etcd.Endpoints = nil
 	case len(etcd.Endpoints) == 0 && file != "":
 		etcd.Endpoints = []string{etcd.Embedded.Client}
-		etcd.TLS = etcd.Embedded.TLS // a member's certificate serves at both ends
+		etcd.TLS = etcd.Embedded.TLS // a member uses its certificate both as a server and as a client
 	}
 	switch {
 	case c.server != "", len(etcd.Endpoints) == 0 && c.getenv("ROTA_SERVER") != "":
@@ -65,7 +65,7 @@ func (c *cli) findStore(ctx context.Context, file string, endpoints []string) (c
 	return c.storeOfDefault(ctx, etcd, client.DefaultServer)
 }
 
-// storeOfDefault is storeOf for the default server.
+// storeOfDefault calls storeOf for the default server.
 func (c *cli) storeOfDefault(ctx context.Context, etcd config.Etcd, server string) (config.Etcd, error) {
 	c.server = server
 	found, err := c.storeOf(ctx, etcd)
@@ -76,8 +76,8 @@ func (c *cli) storeOfDefault(ctx context.Context, etcd config.Etcd, server strin
 	return found, err
 }
 
-// storeOf asks the server for the address of its store, and proves that this store answers there. From this machine, the address
-// that the server uses, such as a loopback one, may lead to another cluster.
+// storeOf gets the address of the store from the server. Then it checks that the store of this server answers at that address.
+// The check is necessary: from this machine, a loopback address of the server may lead to another cluster.
 func (c *cli) storeOf(ctx context.Context, etcd config.Etcd) (config.Etcd, error) {
 	const hint = "name the address of its etcd, seen from this machine, with --endpoints, or its settings with --config"
 	server := cmp.Or(c.server, c.getenv("ROTA_SERVER"))
@@ -115,7 +115,7 @@ func (c *cli) storeOf(ctx context.Context, etcd config.Etcd) (config.Etcd, error
 	return etcd, nil
 }
 
-// replicasAt returns the replicas that are present in a store.
+// replicasAt returns the replicas that have a presence in the store.
 func replicasAt(ctx context.Context, etcd config.Etcd) ([]*job.Replica, error) {
 	etcdClient, err := dialStore(ctx, etcd)
 	if err != nil {
@@ -152,8 +152,8 @@ func dialStore(ctx context.Context, etcd config.Etcd) (*clientv3.Client, error) 
 	return etcdClient, nil
 }
 
-// shareReplica reports whether a replica of a cluster is present in a store. Many clusters have the same names, but a session is a
-// lease of one etcd.
+// shareReplica reports whether a replica of a cluster is also present in a store. It compares sessions, because many clusters use
+// the same names. A session is a lease of one etcd, so it is unique.
 func shareReplica(shown []api.ReplicaView, there []*job.Replica) bool {
 	return slices.ContainsFunc(there, func(r *job.Replica) bool {
 		return slices.ContainsFunc(shown, func(v api.ReplicaView) bool {

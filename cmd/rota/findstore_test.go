@@ -25,7 +25,7 @@ import (
 	"github.com/rota-scheduler/rota/store/embedded"
 )
 
-// teller is a cluster with a given description of itself.
+// teller is a fake cluster whose description of itself is view.
 type teller struct {
 	*fakeCluster
 	view api.ClusterView
@@ -33,7 +33,7 @@ type teller struct {
 
 func (t *teller) Cluster(context.Context) (api.ClusterView, error) { return t.view, nil }
 
-// startTeller returns the URL of its server.
+// startTeller starts a teller with a server, and returns the URL of the server.
 func startTeller(t *testing.T, view api.ClusterView) (server string) {
 	fake := newFakeCluster()
 	backend := fake.backend()
@@ -49,14 +49,14 @@ func TestFindStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := startTeller(t, api.ClusterView{Name: "/rota"})
-	const asked = "does not report where its store is" // what such a server comes to
+	const asked = "does not report where its store is" // the error for such a server
 	inEnv := []string{"HOME=/", "ROTA_NODE_NAME=x", "ROTA_SERVER=" + server}
 	for name, tc := range map[string]struct {
 		environ   []string
 		server    string
 		file      string
 		endpoints []string
-		want      string // the endpoint, or what the error says
+		want      string // the endpoint, or a part of the error text
 	}{
 		"endpoints":                             {inEnv, "", "", []string{"http://e:2379"}, "http://e:2379"},
 		"endpoints, whatever else is wrong":     {[]string{"ROTA_NODE_NAME=No Name", "ROTA_WORKER_CAPACITY=many"}, "", "", []string{"http://e:2379"}, "http://e:2379"},
@@ -100,7 +100,7 @@ func TestTheDefaultServerIsAskedLast(t *testing.T) {
 	}
 }
 
-// oldEtcd answers like an etcd of a version that rota rejects.
+// oldEtcd answers like an etcd whose version is too old for rota.
 type oldEtcd struct {
 	etcdserverpb.UnimplementedMaintenanceServer
 }
@@ -187,7 +187,7 @@ func TestErrorsNameTheRequirementsOfEtcd(t *testing.T) {
 }
 
 func TestTheErrorNamesAnUnreachableEtcd(t *testing.T) {
-	t.Parallel() // it waits for the timeout of etcd
+	t.Parallel() // this test waits for the timeout of etcd
 	server := startTeller(t, api.ClusterView{
 		Name: "/rota", Replicas: []api.ReplicaView{{Replica: job.Replica{Name: "q1", Session: "694d"}}},
 		Store: api.StoreView{Members: []string{"http://127.0.0.1:1"}},

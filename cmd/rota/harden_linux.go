@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// harden protects this process from jobs. Jobs usually run as the same user. Without protection they could read the variables,
-// the memory and the open files of this process, which holds every secret. It does not protect the children.
+// harden protects this process from jobs, which usually run as the same user. Without it, a job could read the variables, the
+// memory and the open files of this process, which has all secrets. It does not protect child processes.
 //
-// Jobs do not inherit the descriptors that this process inherited, for example from a shell.
+// Jobs also do not inherit the descriptors that this process inherited, for example from a shell.
 func harden() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("protect process from jobs: %w", err)

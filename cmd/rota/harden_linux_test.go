@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hardenedChild is the variable that turns a test binary into a process that executes jobs.
+// hardenedChild is the name of an environment variable. If it is set, the test binary runs as a process that executes jobs.
 const hardenedChild = "ROTA_TEST_HARDENED_CHILD"
 
 // nobody is a user without rights. The test needs it because root may read everything.
@@ -28,7 +28,7 @@ func TestHardenedChild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) // the state after a start by that user
+	err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) // the state of a process that this user started
 	if err := errors.Join(err, harden()); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestHardenedChild(t *testing.T) {
 	if err := job.Run(); err != nil {
 		t.Fatal(err)
 	}
-	os.Exit(0) // this user cannot clean up; the parent process does
+	os.Exit(0) // exit without cleanup, which this user has no right to do; the parent process cleans up
 }
 
 func TestJobsCannotReadTheProcessThatRunsThem(t *testing.T) {

@@ -16,17 +16,17 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 )
 
-// maxHealth is the largest part of an answer that is shown, in bytes.
+// maxHealth is the largest number of bytes of an answer that health prints.
 const maxHealth = 4 << 10
 
 // healthView is the data that health prints for one server.
 type healthView struct {
 	Server  string `json:"server"`
 	Healthy bool   `json:"healthy"`
-	Text    string `json:"text"` // the answer, or the reason why there is none
+	Text    string `json:"text"` // the answer, or the reason why no answer came
 }
 
-// newHealthCommand returns the probe for machines without curl, such as the container image.
+// newHealthCommand returns a command that probes a server, for machines without curl, such as the container image.
 func newHealthCommand(c *cli) *cobra.Command {
 	var ready bool
 	var timeout time.Duration

@@ -77,7 +77,7 @@ func (c *cli) importCommand(
 	}
 }
 
-// maxImport bounds an imported file, in bytes.
+// maxImport is the size of the largest file that import reads, in bytes.
 const maxImport = 16 << 20
 
 // readInput reads a file, or stdin if its name is -.

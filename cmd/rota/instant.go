@@ -14,7 +14,7 @@ const day = 24 * time.Hour
 // stamp formats an instant as rota does everywhere: RFC 3339, UTC.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// relative formats the distance of an instant: "in 3m", "2s ago", "now".
+// relative formats the distance of an instant from now: "in 3m", "2s ago", "now".
 func relative(t, now time.Time) string {
 	switch d := t.Sub(now); {
 	case d >= time.Second:
@@ -40,11 +40,11 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%dy", d/(365*day))
 }
 
-// formatDuration formats how long something lasted, in about three digits.
+// formatDuration formats a duration with about three digits.
 func formatDuration(d time.Duration) string {
 	switch {
 	case d < 0:
-		return "0s" // the clocks of two machines differ
+		return "0s" // the duration is negative: the clocks of two machines differ
 	case d < time.Second:
 		d = d.Round(time.Millisecond)
 	case d < time.Minute:
@@ -68,7 +68,7 @@ func parseSpan(text string) (time.Duration, error) {
 	return 0, usageError{fmt.Sprintf("%q is not a time span", text), "write it with a unit, for example 90s, 2h or 7d"}
 }
 
-// wallLayouts are the ways to write a time without its zone.
+// wallLayouts are the accepted forms of a time without a zone.
 var wallLayouts = []string{
 	"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05", time.DateOnly,
 }

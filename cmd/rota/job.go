@@ -85,7 +85,7 @@ func pauseText(p *page, pause *job.Pause) string {
 	return text
 }
 
-// lasted formats the time from started to finished, or to now while it lasts. It returns "" before the start.
+// lasted formats the time between started and finished. If finished is zero, it uses now. It returns "" if started is zero.
 func lasted(started, finished, now time.Time) string {
 	switch {
 	case started.IsZero():

@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
-// loadJobs reads job files and directories; "-" alone is stdin.
+// loadJobs reads job files and directories. If the only path is "-", it reads stdin.
 func (c *cli) loadJobs(paths []string) (*config.Set, error) {
 	if !slices.Contains(paths, "-") {
 		return config.LoadJobs(paths)

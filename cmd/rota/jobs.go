@@ -33,8 +33,8 @@ func newJobsCommand(c *cli) *cobra.Command {
 	}
 }
 
-// runningJobs returns the jobs with a run that is due and assigned to a worker. A name selects one job, "" means all jobs.
-// JobView.Active does not show this: a run that was submitted for next week is active, too.
+// runningJobs returns the jobs with a run that is due and assigned to a worker. name selects one job; "" means all jobs.
+// JobView.Active is not enough for this: it also counts a run that was submitted for next week.
 func runningJobs(ctx context.Context, cl *client.Client, name string) (map[string]bool, error) {
 	running := map[string]bool{}
 	for r, err := range cl.AllRuns(ctx, client.RunFilter{Job: name, States: []job.State{job.Armed, job.Running}, Limit: pageSize}) {

@@ -8,32 +8,32 @@ import (
 	"time"
 )
 
-// The limits of a queue that its reader does not empty.
+// The limits of a queue whose reader is slow or does not read.
 const (
 	maxQueued = 1 << 20     // bytes
-	endGrace  = time.Second // the time for the last lines at the end of the process
+	endGrace  = time.Second // how long the process waits at its end until the last lines are written
 )
 
-// lineQueue is a writer that never blocks. A goroutine of its own writes the lines to another writer, in order, one at a time. A
-// leader must not stop because a pipe is full. If the queue is full, it drops lines, and later reports their number at
-// their place.
+// lineQueue is a writer that never blocks, because a leader must not stop when a pipe is full. A goroutine of its own writes the
+// lines to another writer, in order, one at a time. If the queue is full, it drops lines. Later it writes the number of dropped
+// lines at their place.
 type lineQueue struct {
 	to   io.Writer
-	more chan struct{} // holds a value when there may be work; end closes it
-	done chan struct{} // closed when everything is written after end
+	more chan struct{} // holds a value if the goroutine may have something to write; end closes it
+	done chan struct{} // closed after end, when all lines are written
 
 	mu      sync.Mutex      // guards the fields below
 	queued  []piece         // not yet written
 	size    int             // bytes that are queued or being written
-	dropped int             // lines that were dropped after the queued ones
+	dropped int             // lines that were dropped since the last queued line
 	report  func(lines int) // reports the number of dropped lines
 	ended   bool
 }
 
-// piece is one line, or a marker for a caller that waits until all lines before it are written.
+// piece is one line, or a marker. A caller that puts a marker into the queue waits until all lines before it are written.
 type piece struct {
 	text   []byte
-	passed chan<- struct{} // nil for a line; closed at a marker
+	passed chan<- struct{} // nil for a line; for a marker, a channel that is closed when the goroutine reaches it
 }
 
 // newLineQueue starts the goroutine that writes to another writer. The caller must call end.
@@ -57,7 +57,7 @@ func (l *lineQueue) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	switch {
 	case l.ended:
-	case l.dropped > 0 || l.size+len(p) > maxQueued: // keep the order: nothing may follow until the drop is reported
+	case l.dropped > 0 || l.size+len(p) > maxQueued: // while a drop is not reported, later lines are dropped too, to keep the order
 		l.dropped++
 		l.wake()
 	default:
@@ -106,7 +106,7 @@ func (l *lineQueue) setReport(f func(lines int)) {
 	l.report = f
 }
 
-// flush waits until the lines so far are written, at most endGrace. Callers use it before they end the process.
+// flush waits until all queued lines are written, for at most endGrace. Callers call it before they end the process.
 func (l *lineQueue) flush() {
 	passed := make(chan struct{})
 	l.mu.Lock()
@@ -120,7 +120,7 @@ func (l *lineQueue) flush() {
 	waitFor(passed, endGrace)
 }
 
-// end flushes the queue, which drops all later lines. If the reader is stuck, the goroutine lives until the process ends.
+// end flushes the queue. The queue drops all later lines. If the other writer blocks, the goroutine lives until the process ends.
 func (l *lineQueue) end() {
 	l.mu.Lock()
 	if !l.ended {

@@ -35,7 +35,7 @@ func TestALogWithoutAReaderDoesNotBlock(t *testing.T) {
 	log := newLogger(queue, config.Settings{Log: config.Log{Level: "info", Format: "json"}})
 	const all = 10_000
 	said := make(chan struct{})
-	go func() { // ends with the test at the latest, when the pipe is closed
+	go func() { // ends when the pipe is closed, at the end of the test
 		defer close(said)
 		for n := range all {
 			log.Named("a").Info("line", "n", n, "padding", strings.Repeat("x", 200))
@@ -151,7 +151,7 @@ func TestAReplicaWithABlockedLogWorksAndStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // ends with the process, which the test kills at the latest
+	go func() { ended <- cmd.Wait() }() // ends with the process, which the test kills if it does not end before
 	defer func() { _ = cmd.Process.Kill() }()
 	for deadline := time.After(time.Minute); ; {
 		if _, err := os.Stat(ran); err == nil {

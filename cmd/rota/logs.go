@@ -46,8 +46,8 @@ has ended, through all later attempts.`,
 	return cmd
 }
 
-// showAttempts prints the output of the attempts after number shown, each until it ends. It returns the number of the last
-// attempt that it printed. If the output is unavailable, it prints the end that the run's record keeps.
+// showAttempts prints the output of each attempt after number shown, until that attempt ends. It returns the number of the last
+// attempt that it printed. If an output is unavailable, it prints the tail that the run's record has.
 func (c *cli) showAttempts(ctx context.Context, cl *client.Client, r *api.RunView, shown int) (int, error) {
 	for n := shown + 1; n <= lastStarted(&r.Run); n++ {
 		if n > 1 {
@@ -67,7 +67,7 @@ func (c *cli) showAttempts(ctx context.Context, cl *client.Client, r *api.RunVie
 		case r.State.Terminal() || n < r.Attempt || !errors.Is(err, job.ErrNotFound) && !errors.Is(err, api.ErrUnavailable):
 			c.printErr("the output of attempt %d is unavailable: %v", n, err)
 		default:
-			return shown, nil // it may still arrive
+			return shown, nil // the output may become available later
 		}
 		shown = n
 	}
@@ -106,7 +106,7 @@ func copyLogs(ctx context.Context, cl *client.Client, run string, attempt int, f
 		switch {
 		case err == nil, ctx.Err() != nil, errors.As(err, &broken):
 			return err
-		case !l.opened: // the output does not exist
+		case !l.opened: // there is no output
 			return err
 		case l.written > before:
 			failures = 0
@@ -120,16 +120,16 @@ func copyLogs(ctx context.Context, cl *client.Client, run string, attempt int, f
 	}
 }
 
-// logCopy is an output that is being copied, over as many streams as it takes.
+// logCopy copies an output. If a stream breaks, it opens another one.
 type logCopy struct {
 	run     string
-	open    func() (io.ReadCloser, error) // starts a stream at the first byte
+	open    func() (io.ReadCloser, error) // opens a stream that begins at the first byte of the output
 	to      io.Writer
 	opened  bool  // a stream was open at least once
 	written int64 // bytes
 }
 
-// copy copies one stream, without the bytes that were written before.
+// copy copies one stream to the writer. It skips the bytes that were written before.
 func (l *logCopy) copy() error {
 	stream, err := l.open()
 	if err != nil {

@@ -11,7 +11,7 @@ func main() {
 	os.Exit(run(untilSignal(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is main with its environment as arguments. It returns the exit code.
+// run does the work of main. The arguments replace the environment, so that tests can call it. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &cli{in: stdin, out: stdout, err: stderr, now: time.Now, environ: os.Environ()}
 	return c.run(ctx, args)

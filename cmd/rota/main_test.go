@@ -17,7 +17,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"rota": main})
 }
 
-// TestScripts runs the real program. Each script has its own API server at ROTA_SERVER, with a cluster in memory.
+// TestScripts runs the real program. Each script has its own API server, with a cluster in memory. ROTA_SERVER has the URL of the
+// server.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -27,7 +28,7 @@ func TestScripts(t *testing.T) {
 			env.Defer(server.Close)
 			env.Setenv("ROTA_SERVER", server.URL)
 			env.Setenv("GOCOVERDIR", os.Getenv("GOCOVERDIR"))
-			env.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each program waits a second for a late race
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise the race detector delays the exit of each program by one second
 			env.Values["cluster"] = fake
 			return nil
 		},

@@ -95,7 +95,7 @@ func (c *cli) next(ctx context.Context, arg string, f nextFlags) (api.NextView, 
 		s, err := schedule.Parse(spec)
 		why := onlyReason(err)
 		switch {
-		case why != nil && why.NeverFires(): // only a job with this schedule is rejected
+		case why != nil && why.NeverFires(): // here only the schedule of a job is rejected; an expression without slots is accepted
 			return c.slots(nil, why.Msg, f.timezone, f)
 		case err != nil:
 			return api.NextView{}, nil, wrongFlags(err, f.timezone)
@@ -128,7 +128,7 @@ func (c *cli) nextOfFile(name string, f nextFlags) (api.NextView, *time.Location
 	return c.slots(s, unscheduled, d.Spec.Timezone, f)
 }
 
-// slots computes the answer on this machine. If s is nil, there are no slots, and why is the reason.
+// slots computes the answer on this machine, without a server. If s is nil, the answer has no slots, and why is the reason.
 func (c *cli) slots(s *schedule.Schedule, why, timezone string, f nextFlags) (api.NextView, *time.Location, error) {
 	const notes = 10
 	view := api.NextView{Slots: []time.Time{}, Notes: []string{}}
@@ -174,7 +174,7 @@ func (c *cli) nextOfJob(ctx context.Context, name string, f nextFlags) (api.Next
 	}
 	zone, err := time.LoadLocation(j.Spec.Timezone)
 	if err != nil {
-		zone = time.UTC // only the display needs the zone; this machine may know fewer zones than the cluster
+		zone = time.UTC // only the display needs the zone; this machine may not know every zone of the cluster
 	}
 	from, err := c.fromFlag(f.from, zone)
 	if err != nil {

@@ -35,7 +35,7 @@ func TestNextReportsAnExpressionThatNeverFires(t *testing.T) {
 		args []string
 		want int
 	}{
-		{[]string{"0 0 30 2 *", "--timezone", "Europe/Berlln"}, exitUsage}, // something else is wrong as well
+		{[]string{"0 0 30 2 *", "--timezone", "Europe/Berlln"}, exitUsage}, // the command line has two mistakes
 		{[]string{"61 * * * *", "--timezone", "Europe/Berlln"}, exitBadConfig},
 		{[]string{"61 * * * *"}, exitBadConfig},
 	} {

@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// page is a text for people while a command writes it.
+// page collects a text for people that a command writes.
 type page struct {
 	out   *bytes.Buffer
 	now   time.Time
@@ -30,7 +30,7 @@ const (
 	cyan   color = "36"
 )
 
-// tinted is a colored cell. All cells of its column must be tinted, including the header.
+// tinted is a colored cell. If one cell of a column is tinted, all cells of the column must be, including the header.
 type tinted struct {
 	text  string
 	color color
@@ -77,7 +77,7 @@ func (p *page) facts(pairs ...string) {
 	_ = w.Flush()
 }
 
-// when formats an instant: relative to now, absolute on a wide page, "" for zero.
+// when formats an instant: relative to now, or absolute on a wide page. It returns "" for the zero time.
 func (p *page) when(t time.Time) string {
 	switch {
 	case t.IsZero():
@@ -88,7 +88,7 @@ func (p *page) when(t time.Time) string {
 	return relative(t, p.now)
 }
 
-// moment formats an instant in full: absolute and relative, "" for zero.
+// moment formats an instant both as an absolute time and relative to now. It returns "" for the zero time.
 func (p *page) moment(t time.Time) string {
 	if t.IsZero() {
 		return ""

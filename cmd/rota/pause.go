@@ -25,7 +25,7 @@ func newResumeCommand(c *cli) *cobra.Command {
 	}, "resumed", (*client.Client).ResumeJob, (*client.Client).ResumeAll)
 }
 
-// newSwitchCommand completes pause or resume: one changes a job, all changes the whole cluster.
+// newSwitchCommand completes the command pause or resume. one changes one job, and all changes the whole cluster.
 func newSwitchCommand(c *cli, cmd *cobra.Command, done string,
 	one func(*client.Client, context.Context, string, string) (api.JobView, error),
 	all func(*client.Client, context.Context, string) (api.GateView, error),

@@ -80,7 +80,7 @@ func encode(v any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// toYAML turns a JSON document into YAML, with its keys in the same order.
+// toYAML converts a JSON document into YAML and keeps the order of its keys.
 func toYAML(doc []byte) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	dec.UseNumber()
@@ -96,7 +96,7 @@ func toYAML(doc []byte) ([]byte, error) {
 	return out, nil
 }
 
-// yamlNode reads one JSON value. YAML's own reader cannot: it does not know surrogate pairs.
+// yamlNode reads one JSON value as a node of YAML. The YAML library cannot read all JSON: it does not know surrogate pairs.
 func yamlNode(dec *json.Decoder) (*yaml.Node, error) {
 	token, err := dec.Token()
 	if err != nil {

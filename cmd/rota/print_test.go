@@ -43,7 +43,7 @@ func TestYAMLEqualsJSON(t *testing.T) {
 	}
 }
 
-// asJSON encodes v as JSON and decodes it: YAML and JSON decode some values to different types.
+// asJSON encodes v as JSON and decodes it again, because YAML and JSON decode some values to different types.
 func asJSON(t *testing.T, v any) any {
 	t.Helper()
 	b, err := json.Marshal(v)

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write the generated part of docs/reference/cli.md")
 
-// TestCLIReference compares the reference of the command line with the tree of commands.
+// TestCLIReference compares the reference page of the command line with the commands of the program.
 func TestCLIReference(t *testing.T) {
 	root := newRoot(&cli{in: strings.NewReader(""), out: io.Discard, err: io.Discard, now: time.Now})
 	var page strings.Builder
@@ -55,7 +55,7 @@ func describe(page *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
-// flagTable lists flags. The settings, which serve, worker and config show have as flags, have a reference of their own.
+// flagTable returns a table of flags. It leaves out the flags of settings, which have a reference page of their own.
 func flagTable(flags *pflag.FlagSet) string {
 	var rows strings.Builder
 	settings := 0
@@ -83,17 +83,17 @@ func flagTable(flags *pflag.FlagSet) string {
 	return text
 }
 
-// isSetting reports whether a flag stands for a setting.
+// isSetting reports whether a flag sets a setting.
 func isSetting(name string) bool {
 	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	config.AddFlags(flags)
 	return flags.Lookup(name) != nil && name != "jobs"
 }
 
-// commandLine finds the command lines of rota in the blocks of code of a page.
+// commandLine finds the command lines of rota in the code blocks of a page.
 var commandLine = regexp.MustCompile(`(?m)^ *(?:\$ )?(?:bin/)?rota ([^\n]+)$`)
 
-// TestCommandsInTheDocsExist looks for the command and the flags of each command line that a page shows.
+// TestCommandsInTheDocsExist checks that the command and the flags of each command line in the docs exist.
 func TestCommandsInTheDocsExist(t *testing.T) {
 	block := regexp.MustCompile("(?ms)^ *```([^\n]*)\n(.*?)^ *```$")
 	for _, page := range docPages(t) {
@@ -128,7 +128,8 @@ func docPages(t *testing.T) []string {
 	return pages
 }
 
-// checkCommandLine checks the words of a command line up to the first that belongs to the shell or to another program.
+// checkCommandLine checks the words of a command line. It stops at the first word that belongs to the shell or to another
+// program.
 func checkCommandLine(t *testing.T, page, line string) {
 	t.Helper()
 	root := newRoot(&cli{in: strings.NewReader(""), out: io.Discard, err: io.Discard, now: time.Now})
@@ -141,7 +142,7 @@ func checkCommandLine(t *testing.T, page, line string) {
 		t.Errorf("%s: `rota %s` is no command: %v", page, line, err)
 		return
 	}
-	if cmd.DisableFlagParsing { // the words are those of another program
+	if cmd.DisableFlagParsing { // the other words belong to another program
 		return
 	}
 	for _, word := range rest {

@@ -111,7 +111,8 @@ func (c *cli) run(ctx context.Context, args []string) int {
 	return exitCode(ctx, err)
 }
 
-// watch sets *started when a command of the tree starts. An error before that is cobra's, about the command line.
+// watch wraps all commands of a tree so that *started becomes true when one of them starts. An error before that comes from cobra
+// and is about the command line.
 func watch(cmd *cobra.Command, started *bool) {
 	if do := cmd.RunE; do != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -124,7 +125,8 @@ func watch(cmd *cobra.Command, started *bool) {
 	}
 }
 
-// asUsage turns an error of cobra into a usageError. Cobra's suggestions follow an empty line, one per line.
+// asUsage converts an error of cobra into a usageError. In cobra's text, an empty line stands before the suggestions, one per
+// line.
 func asUsage(err error) error {
 	if _, ok := errors.AsType[usageError](err); ok {
 		return err
@@ -155,7 +157,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// takes returns a check of the number of arguments, by their names. "[JOB]" may be missing, "PATH..." may be repeated.
+// takes returns a function that checks the number of arguments. names are the names of the arguments: "[JOB]" is optional, and
+// "PATH..." may be repeated.
 func takes(names ...string) cobra.PositionalArgs {
 	least, most := 0, len(names)
 	for _, name := range names {

@@ -49,8 +49,8 @@ func addSubmitFlags(cmd *cobra.Command, key, payload *string) {
 	cmd.Flags().StringVar(payload, "payload", "", "JSON for the run, @FILE to read it from a file, @- from stdin")
 }
 
-// givenFlag is a flag whose value must not be empty. An empty value usually comes from an unset variable in a script. Without the
-// key, each submission would create another run. Without the time, the run would start at once.
+// givenFlag is a flag that refuses an empty value, which usually comes from an unset variable in a script. With an empty key,
+// each submission would create another run. With an empty time, the run would start at once.
 type givenFlag struct {
 	text *string
 	want string // the kind of value that is expected
@@ -76,14 +76,14 @@ func (f *givenFlag) String() string {
 // Type implements pflag.Value.
 func (f *givenFlag) Type() string { return "string" }
 
-// printRepeated reports that an earlier request with the same key has created the run.
+// printRepeated reports that the run existed already: an earlier request with the same key created it.
 func (c *cli) printRepeated(created bool, r *api.RunView) {
 	if !created {
 		c.printErr("an earlier request with the key %q created run %s", r.Key, r.Ref)
 	}
 }
 
-// payload returns the JSON that a flag gives or names, nil for none.
+// payload returns the JSON in the value of a flag, or in the file that the value names. It returns nil if the flag is empty.
 func (c *cli) payload(flag string) (json.RawMessage, error) {
 	text := []byte(flag)
 	if name, ok := strings.CutPrefix(flag, "@"); ok {

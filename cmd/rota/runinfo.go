@@ -67,7 +67,7 @@ func writeRun(p *page, r *api.RunView) {
 	}
 }
 
-// lastLines returns the end of an output. A wide page shows everything that the record holds.
+// lastLines returns the last lines of an output. A wide page shows all lines that the record has.
 func (p *page) lastLines(output string) []string {
 	const most = 20
 	lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
@@ -77,7 +77,7 @@ func (p *page) lastLines(output string) []string {
 	return lines
 }
 
-// writer returns the author of a record: the leader of a term, or a client's request.
+// writer returns the author of a record: the leader of a term, or the request of a client if term is 0.
 func writer(term int64) string {
 	if term == 0 {
 		return "request"
@@ -85,7 +85,7 @@ func writer(term int64) string {
 	return fmt.Sprintf("term %d", term)
 }
 
-// attemptRows lists the ended attempts and the present one.
+// attemptRows returns table rows of the ended attempts and of the present one.
 func attemptRows(p *page, r *api.RunView) [][]any {
 	rows := [][]any{{"ATTEMPT", tinted{"STATE", plain}, "WORKER", "TOKEN", "STARTED", "TOOK", "EXIT", "REASON"}}
 	for _, a := range r.Attempts {

@@ -80,15 +80,15 @@ func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// drainedLine is the line that a child of `rota dev` prints when it has drained: it does not need etcd any more.
+// drainedLine is the line that a child of `rota dev` prints when it has drained. From then on the child does not need etcd.
 const drainedLine = "drained\n"
 
 // leashed returns a context that ends with ctx or at the end of in, and a channel that is closed at the end of in. The parent
-// holds the other end of in, so its children end even if it is killed.
+// process holds the other end of in. So a child ends even if its parent is killed.
 func leashed(ctx context.Context, in io.Reader) (context.Context, <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	go func() { // ends with the process at the latest: only the parent can end a read of stdin
+	go func() { // lives until the process ends, if not earlier: only the parent can end a read of stdin
 		_, _ = io.Copy(io.Discard, in)
 		close(ended)
 		cancel()
@@ -96,7 +96,7 @@ func leashed(ctx context.Context, in io.Reader) (context.Context, <-chan struct{
 	return ctx, ended
 }
 
-// goThreads is the default limit of threads in a Go process. Go ends a process that exceeds it.
+// goThreads is the default limit of threads in a Go process. The Go runtime ends a process that exceeds the limit.
 const goThreads = 10_000
 
 // runNode runs a process of the cluster until ctx ends.
@@ -149,7 +149,8 @@ func newLogger(l *lineQueue, set config.Settings) hclog.Logger {
 	return hclog.New(&opts)
 }
 
-// newNannyCommand returns the process that kills the commands of a worker that was killed.
+// newNannyCommand returns the command of the nanny process. If a worker is killed, its nanny kills the commands that the worker
+// had started.
 func newNannyCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:    "nanny SESSION",

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// untilSignal returns a context that the first SIGINT or SIGTERM cancels, with interrupted as the cause. The second signal ends
-// the process at once.
+// untilSignal returns a context that the first SIGINT or SIGTERM cancels. The cause of the context is an interrupted. The second
+// signal ends the process at once.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -23,18 +23,19 @@ func untilSignal() context.Context {
 	return ctx
 }
 
-// surviveBrokenPipes lets this process survive the reader of its stdout or stderr. By default a Go program dies when it writes to
-// a closed pipe there. The signal is caught and not ignored, because children would inherit that.
+// surviveBrokenPipes keeps this process alive if the reader of its stdout or stderr closes the pipe. By default a Go program dies
+// when it writes to such a pipe. The process catches SIGPIPE and does not ignore it, because children inherit an ignored signal.
 func surviveBrokenPipes() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // nobody reads the channel; the runtime drops further signals
 }
 
-// untilHangup returns a context that ends with ctx, with end, or when the terminal on stdin closes. If there is no terminal, or
-// the process ignores hangups (nohup), it sends hangups to reload instead. reload is nil with a terminal.
+// untilHangup returns a context that ends with ctx, when end is called, or when the terminal on stdin closes. If there is no
+// terminal, or if the process ignores hangups (nohup), each hangup is sent to reload instead. reload is nil if a hangup ends the
+// context.
 func (c *cli) untilHangup(ctx context.Context) (_ context.Context, reload <-chan os.Signal, end func()) {
 	attended := isTerminal(c.in) && !signal.Ignored(syscall.SIGHUP)
 	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP) // until end: shell and kernel both send a signal, and the second must not kill
+	signal.Notify(hangup, syscall.SIGHUP) // until end: shell and kernel both send a signal, and the second must not kill this process
 	ctx, cancel := context.WithCancel(ctx)
 	if !attended {
 		return ctx, hangup, func() { cancel(); signal.Stop(hangup) }

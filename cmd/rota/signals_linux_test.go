@@ -35,7 +35,7 @@ func terminal(t *testing.T) *os.File {
 	return keyboard
 }
 
-// hangUp sends a hangup and returns after its arrival. A hangup without a receiver would end this process.
+// hangUp sends SIGHUP to this process and waits until it arrives. If nothing receives the signal, it ends this process.
 func hangUp(t *testing.T) {
 	t.Helper()
 	came := make(chan os.Signal, 1)

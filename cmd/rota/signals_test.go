@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestABrokenPipeDoesNotEndANode runs itself in a child process. Its stdout and stderr are a pipe without a reader. `rota worker`
-// without settings prints an error and exits.
+// TestABrokenPipeDoesNotEndANode starts itself as a child process. The child's stdout and stderr are a pipe without a reader. The
+// child runs `rota worker` without settings, which prints an error and exits.
 func TestABrokenPipeDoesNotEndANode(t *testing.T) {
 	const child = "ROTA_TEST_NOBODY_READS"
 	if os.Getenv(child) != "" {

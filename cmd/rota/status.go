@@ -51,7 +51,7 @@ func writeCluster(p *page, v *api.ClusterView) {
 	}
 }
 
-// lagText returns how late the leader dispatches, a dash if the replica does not know.
+// lagText returns how late the leader dispatches; a dash if the replica does not know it.
 func lagText(seconds *float64) string {
 	if seconds == nil {
 		return orDash("")
@@ -141,7 +141,7 @@ func replicaRows(p *page, v *api.ClusterView) [][]any {
 	return rows
 }
 
-// shortHash returns the first digits of a hash, enough to compare two by eye.
+// shortHash returns the first digits of a hash. They are enough for a person to compare two hashes.
 func shortHash(hash string) string { return hash[:min(12, len(hash))] }
 
 // size formats a number of bytes for people.

@@ -82,7 +82,7 @@ func roleNames() string {
 	return strings.Join(names, ", ")
 }
 
-// createdToken is the data of a new token. Its entry is what auth.file keeps.
+// createdToken is the data of a new token. Its entry is the part that belongs into auth.file.
 type createdToken struct {
 	Token string     `json:"token"`
 	Entry auth.Token `json:"entry"`
@@ -98,7 +98,7 @@ func (c *cli) printToken(secret auth.Secret, t *auth.Token) error {
 		p.line("  principal: %s", t.Principal)
 		p.line("  role: %s", t.Role)
 		if len(t.Jobs) > 0 {
-			text, _ := json.Marshal(t.Jobs) // JSON is YAML; a list of texts can be written
+			text, _ := json.Marshal(t.Jobs) // JSON is valid YAML; the encoding of a list of texts cannot fail
 			p.line("  jobs: %s", text)
 		}
 		if !t.Expires.IsZero() {

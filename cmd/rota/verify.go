@@ -18,7 +18,7 @@ import (
 // verifyTimeout is how long the reading of the store may take.
 const verifyTimeout = 2 * time.Minute
 
-// newVerifyCommand returns the command that proves the invariants on live data.
+// newVerifyCommand returns the command that checks the invariants on live data.
 func newVerifyCommand(c *cli) *cobra.Command {
 	var file string
 	var endpoints []string

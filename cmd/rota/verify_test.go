@@ -15,7 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// book is a store with a prefix of its own, and the records of a cluster.
+// book is a store with its own prefix, which holds the records of a cluster.
 type book struct {
 	t      *testing.T
 	client *clientv3.Client
@@ -23,10 +23,10 @@ type book struct {
 	term   int64
 }
 
-// minute returns the time n minutes after the start of the book, which is 20 minutes before the clock of runHere.
+// minute returns the time n minutes after the start of the book. The start is 20 minutes before the time that runHere uses.
 func minute(n int) time.Time { return time.Date(2026, 11, 21, 10, 40+n, 0, 0, time.UTC) }
 
-// write puts records in one transaction. It deletes the records that are nil.
+// write puts records into the store in one transaction. It deletes a key whose record is nil.
 func (b *book) write(records map[string]any) (rev int64) {
 	b.t.Helper()
 	var ops []clientv3.Op
@@ -86,7 +86,7 @@ func (b *book) succeed(r job.Run) job.Run {
 	return b.save(r.Finish(job.Outcome{State: job.Succeeded, At: r.Due.Add(500 * time.Millisecond)}))
 }
 
-// again assigns a run with a failed attempt to a worker once more. The second attempt succeeds.
+// again assigns a run whose attempt failed to a worker again. The second attempt succeeds.
 func (b *book) again(r job.Run) job.Run {
 	b.t.Helper()
 	r = b.save(r.Requeue(job.Outcome{State: job.Failed, At: r.Due}, r.Due, "tried again"))
@@ -118,7 +118,8 @@ func (b *book) edit(name string, change func(r *job.Run)) {
 // waiting is the name of a submission that is not yet due.
 const waiting = "tick/01waits"
 
-// sound writes the records of a cluster that keeps every promise: ten slots, of which the third has a retry, and a submission.
+// sound writes the records of a cluster without any violation. It has ten slots, of which the third has a retry, and one
+// submission.
 func (b *book) sound() {
 	b.t.Helper()
 	b.term = b.write(map[string]any{"election/a": map[string]string{"name": "q1"}})
@@ -139,7 +140,7 @@ func (b *book) sound() {
 	}, nil)
 }
 
-// compacted drops the history of the store.
+// compacted removes the history of the store by a compaction.
 func (b *book) compacted() {
 	b.t.Helper()
 	resp, err := b.client.Get(b.t.Context(), b.prefix)
@@ -151,7 +152,7 @@ func (b *book) compacted() {
 	}
 }
 
-// TestVerifyFindsBrokenInvariants breaks each invariant in a store where all of them held.
+// TestVerifyFindsBrokenInvariants breaks each invariant in a store in which all invariants hold.
 func TestVerifyFindsBrokenInvariants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts etcd")
@@ -163,7 +164,7 @@ func TestVerifyFindsBrokenInvariants(t *testing.T) {
 		invariant int
 		names     string // the broken record
 		corrupt   func(b *book)
-		compacted bool // the violation is found without the log, too
+		compacted bool // verify finds the violation even after a compaction
 	}{
 		{"a slot's run is made a second time", 1, slot(5), func(b *book) {
 			r := b.run(slot(5))

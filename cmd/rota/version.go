@@ -60,7 +60,8 @@ func buildVersion() api.VersionView {
 	return v
 }
 
-// zoneSource returns the time zone database that package time uses: the first that exists of its list.
+// zoneSource returns the time zone database that package time uses. Package time has a list of databases and uses the
+// first one that exists.
 func zoneSource(zoneinfo string) string {
 	for _, place := range []string{
 		zoneinfo, "/usr/share/zoneinfo/", "/usr/share/lib/zoneinfo/", "/usr/lib/locale/TZ/", "/etc/zoneinfo",

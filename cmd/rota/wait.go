@@ -36,7 +36,8 @@ const (
 // errWaited is the cause of the context when --timeout has passed.
 var errWaited = errors.New("waited long enough")
 
-// submitted prints a new run's name and, if the flags say so, waits for its end. Its error has the job's exit code.
+// submitted prints the name of a new run. If the flags say so, it also waits for the end of the run. Then its error has the exit
+// code of the job.
 func (c *cli) submitted(ctx context.Context, cl *client.Client, r api.RunView, w waitFlags) error {
 	if !w.wait && !w.logs {
 		return c.print(r, func(p *page) { p.line("%s", r.Ref) })
@@ -64,8 +65,8 @@ func (c *cli) submitted(ctx context.Context, cl *client.Client, r api.RunView, w
 	return &codedError{code: c.jobCode(ctx, cl, &r), err: errors.New(outcomeText(&r))}
 }
 
-// await returns the run after its end. It continues over outages of replicas of up to maxOutage. With logs it prints the output
-// of every attempt.
+// await waits for the end of a run and returns the run. It continues while no replica answers, for up to maxOutage. If logs is
+// true, it prints the output of every attempt.
 func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bool, timeout time.Duration) (api.RunView, error) {
 	outer := ctx
 	if timeout > 0 {
@@ -105,13 +106,13 @@ func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bo
 			}
 		}
 		if sleep(ctx, pause) != nil {
-			continue // the next poll returns the error
+			continue // if the error persists, the next poll returns it
 		}
 		pause = min(2*pause, maxPoll)
 	}
 }
 
-// unfinished returns the error of a wait that ended before the run.
+// unfinished returns the error for a wait that ended before the run ended.
 func unfinished(outer, ctx context.Context, name string, last *job.Run, timeout time.Duration) error {
 	if outer.Err() == nil {
 		state := orDash(string(last.State))
@@ -125,13 +126,13 @@ func unfinished(outer, ctx context.Context, name string, last *job.Run, timeout 
 		}
 	}
 	return &codedError{
-		code: exitFailed, // exitCode replaces it for a signal
+		code: exitFailed, // exitCode sets another code if a signal ended the wait
 		hint: fmt.Sprintf("run %s continues; `rota cancel %s` cancels it", name, name),
 		err:  context.Cause(ctx),
 	}
 }
 
-// jobCode returns the exit code of the command for a run that did not succeed.
+// jobCode returns the exit code of this command for a run that did not succeed.
 func (c *cli) jobCode(ctx context.Context, cl *client.Client, r *api.RunView) int {
 	switch {
 	case r.State == job.TimedOut:
@@ -143,12 +144,12 @@ func (c *cli) jobCode(ctx context.Context, cl *client.Client, r *api.RunView) in
 	if spec == nil {
 		j, err := cl.Job(ctx, r.Job)
 		if err != nil {
-			return *r.Exit // the job is unknown: most jobs are commands
+			return *r.Exit // the job is unknown: assume that it is a command
 		}
 		spec = j.Spec
 	}
 	if spec.Kind() == "http" {
-		return exitFailed // Exit is the HTTP status
+		return exitFailed // Exit is an HTTP status here
 	}
 	return *r.Exit
 }
@@ -157,7 +158,7 @@ func (c *cli) jobCode(ctx context.Context, cl *client.Client, r *api.RunView) in
 func outcomeText(r *api.RunView) string {
 	text := fmt.Sprintf("run %s %s", r.Ref, outcomeWord(r.State))
 	switch {
-	case r.Reason != "": // it contains the exit code
+	case r.Reason != "": // the reason contains the exit code
 		text += ": " + printable(r.Reason)
 	case r.Exit != nil:
 		text += fmt.Sprintf(" (%d)", *r.Exit)

@@ -8,8 +8,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// wrongFlags turns the errors of a schedule, which name keys of a job file, into a usage error that names the flags. If the
-// expression itself is wrong, it returns err. The zone is the value of --timezone.
+// wrongFlags converts the errors of a schedule, which name keys of a job file, into a usage error that names the flags. If the
+// expression itself is wrong, it returns err. zone is the value of --timezone.
 func wrongFlags(err error, zone string) error {
 	reasons := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
