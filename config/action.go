@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// actions are the keys of which a job must have exactly one.
+// actions are the keys that define the work of a job. A job must have exactly one of them.
 var actions = job.Kinds()
 
 // ownVariables are the variables that rota sets for a job.
@@ -18,7 +18,8 @@ var ownVariables = []string{
 	"ROTA_DEADLINE", "ROTA_PAYLOAD", "TRACEPARENT",
 }
 
-// action checks that a job has one action, and no key that has no effect on it. own is the job's mapping without defaults.
+// action checks that a job has exactly one action, and no key that has no effect on that action. own is the job's mapping without
+// defaults.
 func (r *reader) action(own, key *yaml.Node, what string, s *job.Spec) {
 	var given []string
 	for _, k := range actions {
@@ -42,7 +43,7 @@ func (r *reader) action(own, key *yaml.Node, what string, s *job.Spec) {
 	}
 }
 
-// command is the program of a job with its arguments.
+// command is the kind of a program with its arguments.
 var command = kind[[]string]{
 	name: "list of texts", limits: fmt.Sprintf("1 to %d arguments", maxArguments), layout: inFlowIfShort,
 	schema: object{"type": "array", "minItems": 1, "maxItems": maxArguments, "items": ref("word")},
@@ -72,7 +73,7 @@ var command = kind[[]string]{
 	},
 }
 
-// env reads variables of the environment.
+// env reads a mapping of environment variables.
 func (r *reader) env(n *yaml.Node, what string) map[string]string {
 	env := map[string]string{}
 	r.pairs(n, what, func(key, value *yaml.Node) {

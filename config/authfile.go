@@ -11,7 +11,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// LoadAuth reads an auth.file: hashes of tokens, and roles of principals. On any mistake it returns Errors with all of them.
+// LoadAuth reads an auth.file, which has hashes of tokens and roles of principals. If it has mistakes, LoadAuth returns Errors
+// with all of them.
 func LoadAuth(file string) (auth.File, error) {
 	src, err := readSource(file)
 	if err != nil {
@@ -94,7 +95,7 @@ var bindingKeys = tableOf(auth.Binding{},
 		`["team-a-*"]`, "Patterns of the job names that the role is for.", zero("The role is for the whole cluster.")),
 )
 
-// jobPattern is a pattern of job names.
+// jobPattern is the kind of a pattern of job names.
 var jobPattern = kind[string]{
 	name: "pattern", schema: object{"type": "string", "minLength": 1},
 	read: func(r *reader, n *yaml.Node, what string) string {
@@ -106,7 +107,7 @@ var jobPattern = kind[string]{
 	},
 }
 
-// mappingsOf is a list of mappings.
+// mappingsOf is the kind of a list of mappings.
 func mappingsOf[V any](t table[V], check func(r *reader, n *yaml.Node, v *V)) kind[[]V] {
 	return kind[[]V]{
 		name: "list of mappings", schema: object{"type": "array", "items": mappingSchema(t.keys(), nil)}, keys: t.keys(),

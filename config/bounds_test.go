@@ -117,7 +117,7 @@ func TestPayloadIsBounded(t *testing.T) {
 	}
 }
 
-// A job that the store would refuse is refused before any job of the files is applied.
+// A job that is too large for the store is refused before any job of the files is applied.
 func TestSizeOfAJobIsBounded(t *testing.T) {
 	env := func(count int, rest string) string {
 		var b strings.Builder

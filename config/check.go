@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// derive sets the defaults that depend on other settings or on the machine.
+// derive sets defaults that depend on other settings or on the machine.
 func (s *Settings) derive() {
 	if s.Node.Name == "" {
 		host, err := os.Hostname()
@@ -33,7 +33,7 @@ func (s *Settings) derive() {
 	}
 }
 
-// unused returns a warning for settings that other settings make useless.
+// unused returns a warning for each setting that has no effect because of other settings.
 func (s *Settings) unused() (warnings []string) {
 	var keys []string
 	for _, setting := range settings {
@@ -47,7 +47,7 @@ func (s *Settings) unused() (warnings []string) {
 	return warnings
 }
 
-// label makes a DNS-1123 label of the first part of a host's name. It is empty if no valid character is left.
+// label makes a DNS-1123 label from the first part of a host's name. It returns "" if no valid character is left.
 func label(host string) string {
 	host, _, _ = strings.Cut(strings.ToLower(host), ".")
 	host = strings.Map(func(c rune) rune {
@@ -59,7 +59,7 @@ func label(host string) string {
 	return strings.Trim(host[:min(len(host), job.MaxNameLength)], "-")
 }
 
-// failAt returns a function that reports a mistake in a setting, at the place of its value.
+// failAt returns a function that reports a mistake in a setting. The report has the place of the setting's value.
 func failAt(sources map[string]given) func(key, hint, format string, args ...any) {
 	return func(key, hint, format string, args ...any) {
 		g := sources[key]
@@ -74,7 +74,7 @@ func (s *Settings) checkStore(sources map[string]given) {
 	s.checkEtcd(fail)
 }
 
-// check reports mistakes in settings that could be read, each at the place of its value.
+// check checks settings whose values have the right form. It reports each mistake at the place of its value.
 func (s *Settings) check(sources map[string]given) {
 	fail := failAt(sources)
 	between := func(key string, d, low, high time.Duration) {
@@ -120,7 +120,7 @@ func (s *Settings) check(sources map[string]given) {
 	}
 }
 
-// checkAuth refuses an API that everybody on the network could use.
+// checkAuth reports an API that everybody on the network could use.
 func (s *Settings) checkAuth(fail func(key, hint, format string, args ...any)) {
 	if s.Auth.Mode != AuthOff && s.Auth.File == "" {
 		fail("auth.file", "name a file with tokens and roles; rota token create prints its entries",
@@ -136,7 +136,7 @@ func (s *Settings) checkAuth(fail func(key, hint, format string, args ...any)) {
 	}
 }
 
-// checkFiles checks that each certificate has its key.
+// checkFiles checks that no certificate lacks its key.
 func (s *Settings) checkFiles(fail func(key, hint, format string, args ...any)) {
 	if (s.HTTP.TLS.Cert == "") != (s.HTTP.TLS.Key == "") {
 		pairMissing(fail, s.HTTP.TLS.Cert != "", "http.tls.cert", "http.tls.key")
@@ -146,7 +146,7 @@ func (s *Settings) checkFiles(fail func(key, hint, format string, args ...any)) 
 	}
 }
 
-// checkLogin checks that each certificate and each user for etcd has its key or password.
+// checkLogin checks the credentials for etcd: each certificate needs its key, and each user a password.
 func (s *Settings) checkLogin(fail func(key, hint, format string, args ...any)) {
 	if (s.Etcd.TLS.Cert == "") != (s.Etcd.TLS.Key == "") {
 		pairMissing(fail, s.Etcd.TLS.Cert != "", "etcd.tls.cert", "etcd.tls.key")
@@ -156,7 +156,7 @@ func (s *Settings) checkLogin(fail func(key, hint, format string, args ...any)) 
 	}
 }
 
-// pairMissing reports that one of two settings is given without the other: a if first, otherwise b.
+// pairMissing reports that only one of the settings a and b is given. first says that a is the given one.
 func pairMissing(fail func(key, hint, format string, args ...any), first bool, a, b string) {
 	given := b
 	if first {
@@ -192,7 +192,7 @@ func (s *Settings) checkEtcd(fail func(key, hint, format string, args ...any)) {
 	s.checkMemberTLS(fail)
 }
 
-// checkMemberTLS checks that the embedded etcd has either no TLS, or TLS that proves both ends on each of its URLs.
+// checkMemberTLS checks the TLS of the embedded etcd. It has either no TLS, or TLS on all its URLs that authenticates both sides.
 func (s *Settings) checkMemberTLS(fail func(key, hint, format string, args ...any)) {
 	e := s.Etcd.Embedded
 	const all = "give etcd.embedded.tls.cert, key and ca; rota pki makes them"
@@ -219,7 +219,7 @@ func (s *Settings) checkMemberTLS(fail func(key, hint, format string, args ...an
 	}
 }
 
-// checkCluster checks the list of embedded members. This node must be one of them.
+// checkCluster checks the list of embedded members. This node must be in the list.
 func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)) {
 	if len(s.Etcd.Endpoints) > 0 || s.Etcd.Embedded.Cluster == "" {
 		return
@@ -251,7 +251,7 @@ func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)
 	}
 }
 
-// checkURL returns what is wrong with the URL of a server; empty if nothing is.
+// checkURL describes the mistake in the URL of a server; empty if there is none.
 func checkURL(text string) string {
 	u, err := url.Parse(text)
 	switch {
@@ -267,7 +267,7 @@ func checkURL(text string) string {
 	return ""
 }
 
-// checkAddress returns what is wrong with host:port; empty if nothing is.
+// checkAddress describes the mistake in host:port; empty if there is none.
 func checkAddress(addr string) string {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -279,7 +279,7 @@ func checkAddress(addr string) string {
 	return ""
 }
 
-// checkReachable is like checkAddress for an address that other processes use.
+// checkReachable is checkAddress for an address at which other processes reach this one.
 func checkReachable(addr string) string {
 	if reason := checkAddress(addr); reason != "" {
 		return reason

@@ -10,7 +10,7 @@ type Defined[S any] struct {
 	Name string
 	File string
 	Line int // from 1
-	Spec S   // of a job: with the file's defaults and job.Spec.WithDefaults applied
+	Spec S   // for a job: with the file's defaults and job.Spec.WithDefaults applied
 }
 
 type (
@@ -20,7 +20,7 @@ type (
 	LimitDefinition = Defined[job.LimitSpec]
 )
 
-// definitions gathers the definitions of one kind from all sources, and the places where jobs name them. A job may name a
+// definitions collects the definitions of one kind from all sources, and the places where jobs name them. A job may name a
 // definition of a later file.
 type definitions[S any] struct {
 	kind  string // job, limit or notifier
@@ -40,8 +40,8 @@ func newDefinitions[S any](kind, empty string) definitions[S] {
 	return definitions[S]{kind: kind, empty: empty, known: map[string]Defined[S]{}}
 }
 
-// declare adds a definition that set completes. It reports a bad or duplicate name, and a definition without a value. ok says
-// that the value can be read. what names the definition in messages.
+// declare adds a definition, whose value set adds later. It reports a bad or duplicate name, and a missing value. ok is true if
+// the value can be read. what is the name of the definition in messages.
 func (d *definitions[S]) declare(r *reader, key, value *yaml.Node) (what string, ok bool) {
 	name := key.Value
 	what = d.kind + " " + quote(name)
@@ -60,14 +60,15 @@ func (d *definitions[S]) declare(r *reader, key, value *yaml.Node) (what string,
 	return what, true
 }
 
-// set completes a definition.
+// set adds the value of a declared definition.
 func (d *definitions[S]) set(name string, spec S) {
 	one := d.known[name]
 	one.Spec = spec
 	d.known[name] = one
 }
 
-// use records the names in a key of a job. n is the key's value, nil if the job lacks it. A mapping has no names.
+// use records the names that a key of a job has as its value n. n is nil if the job lacks the key. A mapping contains definitions
+// and no names, so use ignores it.
 func (d *definitions[S]) use(r *reader, n *yaml.Node, job string) {
 	switch {
 	case n == nil:
@@ -80,8 +81,8 @@ func (d *definitions[S]) use(r *reader, n *yaml.Node, job string) {
 	}
 }
 
-// resolve calls found for each name of a definition, and reports the names that are not defined. It skips names that were
-// reported before. hint is for a name that is not near a defined one.
+// resolve calls found for each recorded use of a definition, and reports each name that is not defined. It skips a node if
+// reported returns true for it. hint returns the hint for a name that is not similar to a defined one.
 func (d *definitions[S]) resolve(reported func(n *yaml.Node) bool, hint func(u use) string, found func(u use, spec S)) {
 	names := sortedKeys(d.known)
 	for _, u := range d.uses {

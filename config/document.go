@@ -16,14 +16,14 @@ import (
 // maxDepth is how many levels a file may nest.
 const maxDepth = 64
 
-// maxMends is how many values without quotes are mended in one file.
+// maxMends is how many values of one file get missing quotes added.
 const maxMends = 50
 
-// documents returns the roots of the YAML documents of a source, without empty ones. Aliases and merge keys are replaced by
-// the values that they stand for.
+// documents returns the roots of the YAML documents of a source, without empty ones. Aliases and merge keys are replaced by the
+// values that they refer to.
 //
-// If YAML cannot read a value because it lacks quotes, such as */5 * * * *, documents reports it and adds the quotes. So the
-// rest of the file is checked too. After any other mistake in the syntax, the rest is not read.
+// If YAML cannot read a value because its quotes are missing, such as */5 * * * *, documents reports this and adds the quotes. So
+// it can check the rest of the file too. After any other mistake in the syntax, it does not read the rest.
 func documents(src *source, c *collector) []*yaml.Node {
 	text := src.text
 	for mends := 0; ; mends++ {
@@ -43,7 +43,7 @@ func documents(src *source, c *collector) []*yaml.Node {
 	}
 }
 
-// parse returns the documents before the first mistake, and the mistake.
+// parse returns the documents before the first mistake, and that mistake.
 func parse(text []byte) ([]*yaml.Node, error) {
 	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(maxDepth))))
 	if err != nil {
@@ -72,7 +72,7 @@ func where(err error, text []byte) (line, col int, msg string) {
 		return 0, 0, "is not YAML: " + err.Error()
 	}
 	line, col, msg = e.Mark.Line, e.Mark.Column, e.Message
-	// A quote or bracket that is never closed is reported at its beginning.
+	// If the end of a quote or bracket is missing, report the place where it begins.
 	if e.ContextMark.Line > 0 && (strings.Contains(msg, "unexpected end of stream") || strings.Contains(e.ContextMsg, "alias") ||
 		strings.Contains(e.ContextMsg, "anchor") || strings.Contains(e.ContextMsg, "flow")) {
 		line, col = e.ContextMark.Line, e.ContextMark.Column
@@ -80,7 +80,7 @@ func where(err error, text []byte) (line, col int, msg string) {
 	if e.ContextMsg != "" {
 		msg = e.ContextMsg + ": " + msg
 	}
-	// Something that is missing at the end of the file is reported behind its last text.
+	// If something is missing at the end of the file, report the end of the last text.
 	if lines := strings.Split(strings.TrimRight(string(text), " \t\r\n"), "\n"); line > len(lines) {
 		line, col = len(lines), utf8.RuneCountInString(lines[len(lines)-1])+1
 		msg += ": the file ends too early"
@@ -117,22 +117,22 @@ func syntaxHint(src *source, line int, msg string) string {
 	return "check the quotes, brackets and indentation of this line and of the one before"
 }
 
-// unquotedStart matches the beginning of a value that YAML cannot read without quotes. The other two match the whole value:
-// up to a comment or the end of the line, and inside brackets up to a comma or the closing bracket.
+// unquotedStart matches the first characters of a value that needs quotes in YAML. The other two match the whole value. Outside
+// of brackets it ends at a comment or at the end of the line, inside of brackets at a comma or the closing bracket.
 var (
 	unquotedStart = regexp.MustCompile("(?:[:,-]\\s+|[\\[{]\\s*)([*@`%&])")
 	unquotedBlock = regexp.MustCompile(`^[^"']*?(?:\s+#|\s*$)`)
 	unquotedFlow  = regexp.MustCompile(`^[^"',\]}]*`)
 )
 
-// unquoted is a value without the quotes that it needs, and the column where it begins.
+// unquoted is a value whose quotes are missing, and the column where it begins.
 type unquoted struct {
 	value string
 	start int
 }
 
-// mend puts quotes around the value that the parser refused at line and col. It returns nil if missing quotes are not the
-// reason.
+// mend puts quotes around the value that the parser refused at line and col. It returns nil if the mistake is not a lack of
+// quotes.
 func mend(text []byte, line, col int) ([]byte, unquoted) {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	if line < 1 || line > len(lines) {
@@ -160,7 +160,7 @@ func mend(text []byte, line, col int) ([]byte, unquoted) {
 	return bytes.Join(lines, nil), unquoted{value, utf8.RuneCountInString(before) + 1}
 }
 
-// cronLike matches a cron expression without quotes, and no reference to an anchor.
+// cronLike matches a cron expression without quotes. It does not match a reference to an anchor.
 var cronLike = regexp.MustCompile(`^\*(/\d|\s+[*?\dHL]|,|$)`)
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }

@@ -11,11 +11,11 @@ import (
 
 // Error is one mistake in a file or in a setting.
 type Error struct {
-	File    string // as the caller named it; or the environment variable or flag of a setting.
+	File    string // file name as the caller gave it; or the environment variable or flag of a setting.
 	Line    int    // from 1; 0 if the mistake has no line.
 	Col     int    // in characters, from 1; 0 if the mistake has no column.
 	Msg     string // what is wrong.
-	Hint    string // what to do instead.
+	Hint    string // how to correct it.
 	Excerpt string // the line, and a caret below it; may be empty.
 	Path    string // the key of a request, such as retry.max; empty for the request as a whole and for files.
 	Unread  bool   // the file could not be read; a later try may succeed although the file is the same
@@ -55,7 +55,7 @@ func (e *Error) position() string {
 // Errors lists every mistake, by file and position. A function never returns empty Errors.
 type Errors []*Error
 
-// Error returns all mistakes, each as [Error.Error] writes it.
+// Error returns the texts of all mistakes, each in the form of [Error.Error].
 func (e Errors) Error() string {
 	parts := make([]string, len(e))
 	for i, err := range e {
@@ -73,14 +73,15 @@ func (e Errors) Unwrap() []error {
 	return list
 }
 
-// maxErrors is how many mistakes are kept of one load. A hostile file could have millions.
+// maxErrors is how many mistakes of one load are kept. A hostile file could have millions.
 const maxErrors = 1000
 
-// collector gathers mistakes. It keeps the same mistake at the same place once, since defaults are read for each job.
+// collector collects mistakes. It keeps only one of several equal mistakes at the same place, because defaults are read again for
+// each job.
 type collector struct {
 	errs    Errors
 	seen    map[Error]bool
-	found   int // all mistakes, also those that were not kept
+	found   int // number of all mistakes, including those that were not kept
 	dropped bool
 }
 
@@ -99,14 +100,15 @@ func (c *collector) add(e *Error) {
 	c.errs = append(c.errs, e)
 }
 
-// full reports whether no more mistakes are kept, and records that there is at least one more.
+// full reports whether the collector can keep no more mistakes. If so, it also records that there is at least one more.
 func (c *collector) full() bool {
 	full := len(c.errs) >= maxErrors
 	c.dropped = c.dropped || full
 	return full
 }
 
-// err returns the mistakes as Errors; nil if there are none. Files keep the order in which they were read.
+// err returns the mistakes as Errors; nil if there are none. Mistakes of several files come in the order in which the files were
+// read.
 func (c *collector) err() error {
 	if len(c.errs) == 0 {
 		return nil
@@ -157,7 +159,7 @@ func excerpt(line string, col int) string {
 	}
 	for i, r := range runes[from:to] {
 		switch {
-		case r == '\t': // the caret's line keeps tabs, so that both lines stay aligned
+		case r == '\t': // a tab stays in the line of the caret, so that both lines are aligned
 		case unicode.IsControl(r), r == utf8.RuneError:
 			r = '·'
 		}

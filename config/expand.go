@@ -6,15 +6,15 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxExpansion is how many nodes the aliases of a file may add to it. It is enough for shared settings, and stops a file that
-// doubles itself with each line.
+// maxExpansion is how many nodes the aliases of a file may add to it. It is enough for shared settings. It stops a file in which
+// each alias doubles the size.
 const maxExpansion = 10_000
 
 // expander replaces aliases and merge keys (<<) by the values that they stand for.
 type expander struct {
 	src    *source
 	c      *collector
-	added  int // nodes visited by way of aliases
+	added  int // nodes that aliases have added
 	active map[*yaml.Node]bool
 	broken bool
 }
@@ -37,7 +37,7 @@ func (x *expander) fail(n *yaml.Node, hint, msg string) {
 	x.c.add(x.src.blame(n.Line, n.Column, msg, hint))
 }
 
-// node returns a copy of n. via is the alias that refers to n; nil if none does.
+// node returns a copy of n. via is the alias that leads to n; nil if none does.
 func (x *expander) node(n, via *yaml.Node) *yaml.Node {
 	if x.broken {
 		return n
@@ -85,7 +85,8 @@ func (x *expander) alias(n *yaml.Node) *yaml.Node {
 	return x.node(n.Alias, n)
 }
 
-// merge adds to a mapping the keys that it lacks, from one mapping or a list of them. The first mapping wins.
+// merge adds to the mapping into the keys that it lacks. They come from one mapping or from a list of mappings. If two mappings
+// have the same key, the first one wins.
 func (x *expander) merge(into, key, from *yaml.Node) {
 	list := []*yaml.Node{from}
 	if from.Kind == yaml.SequenceNode {
@@ -100,7 +101,7 @@ func (x *expander) merge(into, key, from *yaml.Node) {
 	}
 }
 
-// missingPairs returns the keys and values of from whose keys in lacks.
+// missingPairs returns the keys of from that in lacks, with their values.
 func missingPairs(in, from *yaml.Node) []*yaml.Node {
 	have := map[string]bool{}
 	for i := 0; i+1 < len(in.Content); i += 2 {

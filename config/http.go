@@ -17,10 +17,10 @@ var methods = []string{
 	http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions,
 }
 
-// statuses are what a target may answer with.
+// statuses is the range of valid HTTP statuses.
 var statuses = job.Range[int]{Low: 100, High: 599}
 
-// statusList is a list of statuses. A status that is given twice counts once.
+// statusList is the kind of a list of statuses. A repeated status counts once.
 var statusList = func() kind[[]int] {
 	k := listOf(integer(statuses), inFlow)
 	read := k.read
@@ -35,7 +35,7 @@ var statusList = func() kind[[]int] {
 	return k
 }()
 
-// targetURL is the URL of a request.
+// targetURL is the kind of the URL of a request.
 var targetURL = kind[string]{
 	name: "URL", limits: "http:// or https://", schema: object{"type": "string", "maxLength": maxURL},
 	read: func(r *reader, n *yaml.Node, what string) string {
@@ -45,7 +45,7 @@ var targetURL = kind[string]{
 	},
 }
 
-// requestJSON is data with templates.
+// requestJSON is the kind of JSON data with templates.
 var requestJSON = func() kind[json.RawMessage] {
 	k := data((*reader).fail)
 	read := k.read
@@ -56,7 +56,7 @@ var requestJSON = func() kind[json.RawMessage] {
 	return k
 }()
 
-// requestBody is a text with templates.
+// requestBody is the kind of a text with templates.
 var requestBody = func() kind[string] {
 	k := textUpTo(maxText)
 	read := k.read
@@ -77,7 +77,7 @@ func checkHTTP(r *reader, n *yaml.Node, _ *job.HTTP, _ bool) {
 	}
 }
 
-// headers reads headers of a request.
+// headers reads the headers of a request.
 func (r *reader) headers(n *yaml.Node, what string) map[string]string {
 	headers, seen := map[string]string{}, map[string]string{}
 	r.pairs(n, what, func(key, value *yaml.Node) {
@@ -116,7 +116,7 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// url checks a URL as far as it is known before its references are resolved.
+// url checks the parts of a URL that are known before its references are resolved.
 func (r *reader) url(n *yaml.Node, what, text string) {
 	if text == "" {
 		return
@@ -124,7 +124,7 @@ func (r *reader) url(n *yaml.Node, what, text string) {
 	r.placeholders(n, what, text)
 	known := placeholder.ReplaceAllString(text, "1")
 	if placeholder.MatchString(text) && placeholder.FindStringIndex(text)[0] == 0 {
-		return // the scheme, and maybe the host, come from a reference
+		return // the scheme, and possibly the host, comes from a reference
 	}
 	u, err := url.Parse(known)
 	switch {

@@ -11,10 +11,10 @@ import (
 // version is the version of job files that this package reads.
 const version = "1"
 
-// later lists keys whose meaning is decided and which are not supported yet.
+// later lists keys that are reserved for a later version and are not supported yet.
 var later = []string{"after"}
 
-// topKeys lists the keys of a job file in the order in which they are written.
+// topKeys lists the keys at the top of a job file, in the order of a written file.
 var topKeys = []string{"version", "defaults", "jobs", "limits", "notifiers"}
 
 // document reads one YAML document. Each document is a job file of its own.
@@ -81,10 +81,10 @@ func (r *reader) notYet(key *yaml.Node) {
 	r.fail(key, "remove it", "%s is not supported yet", quote(key.Value))
 }
 
-// defaultKeys are the keys of a job that defaults may have.
+// defaultKeys are the keys of a job that may also stand in defaults.
 var defaultKeys = slices.DeleteFunc(slices.Clone(jobKeys), func(f row[job.Spec]) bool { return f.perJob })
 
-// defaults checks the defaults alone, since a file may have no job that uses them.
+// defaults checks the defaults themselves, because the file may have no job that uses them.
 func (r *reader) defaults(n *yaml.Node) {
 	var spec job.Spec
 	ok := readKeys(r, n, "defaults", "", defaultKeys, func(key *yaml.Node) {
@@ -119,7 +119,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	own := value
 	value = withDefaults(value, defaults)
 	var spec job.Spec
-	misspelt := false // one of the actions
+	misspelt := false // whether a key looks like a misspelt action
 	ok = readKeys(r, value, what, "", jobKeys, func(key *yaml.Node) {
 		if slices.Contains(later, key.Value) {
 			r.notYet(key)
@@ -148,13 +148,13 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	}
 }
 
-// jobKey is the place of the name of a job without mistakes so far.
+// jobKey is the place of the name of a job in which no mistake was found.
 type jobKey struct {
 	r    *reader
 	node *yaml.Node
 }
 
-// checkSizes reports jobs that are too large for the store. The notifiers that a job names count too.
+// checkSizes reports jobs that are too large for the store. The size of a job includes the notifiers that it names.
 func (l *loader) checkSizes() {
 	for _, key := range l.sound {
 		spec := l.jobs.known[key.node.Value].Spec
@@ -165,8 +165,8 @@ func (l *loader) checkSizes() {
 	}
 }
 
-// withDefaults returns a job's mapping with the keys that it lacks from defaults. It completes mappings inside, such as env
-// and retry, key by key. An empty mapping ({}) means none and takes no default.
+// withDefaults returns a job's mapping, with the keys added that only defaults has. For inner mappings, such as env and retry, it
+// does the same key by key. An empty mapping ({}) means none and takes no default.
 func withDefaults(own, defaults *yaml.Node) *yaml.Node {
 	if defaults == nil || own.Kind != yaml.MappingNode || defaults.Kind != yaml.MappingNode {
 		return own
@@ -185,7 +185,7 @@ func withDefaults(own, defaults *yaml.Node) *yaml.Node {
 	}
 	missing := missingPairs(own, defaults)
 	for i := 0; i+1 < len(missing); i += 2 {
-		// Other keys were reported when the defaults were read.
+		// All other keys were reported when defaults were read.
 		if defaultKeys.has(missing[i].Value) {
 			merged.Content = append(merged.Content, missing[i], missing[i+1])
 		}

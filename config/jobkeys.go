@@ -8,18 +8,18 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
-// The limits of a job file. They are far beyond use and keep a job's record small enough for the store. Package job has the
-// ranges of numbers.
+// The limits of a job file. They are far larger than normal use needs, and small enough for a record in the store. Package job
+// has the ranges of numbers.
 const (
 	maxDescription = 1 << 10   // bytes.
 	maxText        = 64 << 10  // bytes of a shell script, an argument, a body or a value of env.
 	maxURL         = 8 << 10   // bytes.
-	maxPayload     = 256 << 10 // bytes of JSON; a program gets less: job.MaxToldPayload.
+	maxPayload     = 256 << 10 // bytes of JSON; for programs the limit is smaller: job.MaxToldPayload.
 	maxEntries     = 256       // entries of env, headers and workers.
-	maxArguments   = 1024      // of a command
+	maxArguments   = 1024      // arguments of a command
 )
 
-// jobKeys are the keys of a job. A new key is one row here and one field of job.Spec.
+// jobKeys are the keys of a job. To add a key, add a row here and a field to job.Spec.
 var jobKeys = tableOf(job.Spec{}.WithDefaults(),
 	key("description", textUpTo(maxDescription), func(s *job.Spec) *string { return &s.Description },
 		"Dump the database", "Says what the job is for.", perJob),

@@ -10,17 +10,17 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Set has the definitions of one or more job files, complete and checked.
+// Set has the definitions of one or more job files. They are complete, checked and without mistakes.
 type Set struct {
 	Jobs   map[string]Definition      // by name
 	Limits map[string]LimitDefinition // by name
-	// Hash is equal for two sets with the same meaning. The text and the place of the files do not matter.
+	// Hash is equal for two sets with the same meaning. It does not depend on the form or the location of the files.
 	Hash string
 }
 
-// LoadJobs reads job files in the order given. Of a directory it reads the files *.yaml and *.yml, without hidden files and
-// subdirectories. It reads a file once, even if paths name it twice. On any mistake it returns Errors with every mistake of
-// every file.
+// LoadJobs reads job files in the given order. From a directory it reads the files *.yaml and *.yml, without hidden files and
+// subdirectories. It reads a file only once, even if paths has it twice. If there are mistakes, it returns Errors with all
+// mistakes of all files.
 func LoadJobs(paths []string) (*Set, error) {
 	l := newLoader()
 	read := map[string]bool{}
@@ -31,7 +31,7 @@ func LoadJobs(paths []string) (*Set, error) {
 			continue
 		}
 		for _, file := range files {
-			one, err := filepath.Abs(file) // one spelling for each file
+			one, err := filepath.Abs(file) // makes different spellings of a path equal
 			if err != nil {
 				one = file
 			}
@@ -66,15 +66,15 @@ func ParseJobs(name string, text []byte) (*Set, error) {
 	return l.set()
 }
 
-// loader gathers the definitions of all sources.
+// loader collects the definitions of all sources.
 type loader struct {
 	c         *collector
 	jobs      definitions[job.Spec]
 	sound     []jobKey
 	limits    definitions[job.LimitSpec]
 	notifiers definitions[job.Notifier]
-	exists    Exists // nil: only the definitions of the sources exist
-	err       error  // of exists
+	exists    Exists // finds definitions in the cluster; nil: only the definitions of the sources exist
+	err       error  // the error that exists returned
 }
 
 // The kinds of definitions.
@@ -106,7 +106,7 @@ func (l *loader) source(src *source) {
 	}
 }
 
-// set returns the Set, or all mistakes.
+// set returns the Set. If there are mistakes, it returns all of them instead.
 func (l *loader) set() (*Set, error) {
 	l.addNotifiers()
 	l.checkLimits()
@@ -121,7 +121,7 @@ func (l *loader) set() (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(l.limits.known) > 0 { // without limits, the hash is that of versions that had none
+	if len(l.limits.known) > 0 { // a set without limits keeps the hash that older versions without limits computed
 		more, err := encodeSpecs(l.limits.known)
 		if err != nil {
 			return nil, err
@@ -132,7 +132,7 @@ func (l *loader) set() (*Set, error) {
 	return &Set{Jobs: l.jobs.known, Limits: l.limits.known, Hash: hex.EncodeToString(sum[:])}, nil
 }
 
-// encodeSpecs returns the JSON of specs for the hash of a Set. encoding/json sorts them by name.
+// encodeSpecs returns the JSON of specs for the hash of a Set. encoding/json sorts the specs by name.
 func encodeSpecs[S any](all map[string]Defined[S]) ([]byte, error) {
 	specs := make(map[string]S, len(all))
 	for name, d := range all {

@@ -9,13 +9,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// expression is a cron expression. Package schedule reads it.
+// expression is the kind of a cron expression. Package schedule checks it.
 var expression = kind[string]{
 	name: "cron expression", schema: object{"type": "string", "minLength": 1, "maxLength": schedule.MaxExpression},
 	read: func(r *reader, n *yaml.Node, what string) string { return r.required(n, what, maxText) },
 }
 
-// date is a day of the calendar. Package schedule reads it.
+// date is the kind of a calendar day. Package schedule checks it.
 var date = kind[string]{
 	name: "date", limits: "YYYY-MM-DD", schema: object{"type": "string", "pattern": datePattern},
 	read: func(r *reader, n *yaml.Node, what string) string {
@@ -24,7 +24,7 @@ var date = kind[string]{
 	},
 }
 
-// jitter is a duration below an open upper bound.
+// jitter is the kind of a duration that is less than an upper bound.
 var jitter = kind[job.Duration]{
 	name: "duration", limits: fmt.Sprintf("0s to less than %v", job.JitterRange.High+1), schema: ref("duration"),
 	read: func(r *reader, n *yaml.Node, what string) job.Duration {
@@ -36,22 +36,22 @@ var jitter = kind[job.Duration]{
 	},
 }
 
-// ratio is a number above zero and up to one.
+// ratio is the kind of a number that is above 0 and at most 1.
 var ratio = kind[float64]{
 	name: "number", limits: "more than 0, up to 1", schema: object{"type": "number", "exclusiveMinimum": 0, "maximum": 1},
 	read: func(r *reader, n *yaml.Node, what string) float64 { return r.ratio(n, what) },
 }
 
-// memory is a size in bytes.
+// memory is the kind of a size in bytes.
 var memory = parsed("size", "size", job.MemoryRange,
 	object{"type": "string", "pattern": sizePattern, "examples": []string{"512MiB", "2GiB"}}, job.ParseSize, sizeHint)
 
-// cpus is a number of CPUs.
+// cpus is the kind of a number of CPUs.
 var cpus = parsed("number of CPUs", "number", job.CPURange,
 	object{"type": []string{"string", "number"}, "pattern": cpuPattern, "examples": []string{"1", "0.5", "500m"}}, job.ParseCPUs,
 	func(string) string { return `such as "2", "0.5" or 500m, which is half a CPU` })
 
-// checkRetry compares the two delays.
+// checkRetry reports a mistake if the first delay of a retry is larger than the longest delay.
 func checkRetry(r *reader, n *yaml.Node, retry *job.Retry, sound bool) {
 	full := job.Spec{Retry: retry}.WithDefaults().Retry
 	if sound && full.Min > full.MaxDelay {
@@ -60,8 +60,8 @@ func checkRetry(r *reader, n *yaml.Node, retry *job.Retry, sound bool) {
 	}
 }
 
-// retry checks that a job with retry has max. If only the defaults have retry and none of them has max, the job has no retry.
-// own is the job's mapping, merged has the defaults too.
+// retry checks that a job with the key retry has max. If only defaults has retry, and without max, the job has no retry. own is
+// the job's mapping, and merged also has the defaults.
 func (r *reader) retry(own, merged *yaml.Node, s *job.Spec) {
 	if s.Retry == nil || child(child(merged, "retry"), "max") != nil {
 		return
@@ -72,7 +72,7 @@ func (r *reader) retry(own, merged *yaml.Node, s *job.Spec) {
 	s.Retry = nil
 }
 
-// labels reads a mapping of words to words, such as {zone: a}.
+// labels reads a mapping of labels to values, such as {zone: a}.
 func (r *reader) labels(n *yaml.Node, what string) map[string]string {
 	labels := map[string]string{}
 	r.pairs(n, what, func(key, value *yaml.Node) {
@@ -98,7 +98,7 @@ func (r *reader) tooMany(n *yaml.Node, what string, count int) {
 	}
 }
 
-// sizeHint says how to write what looks like a size.
+// sizeHint returns a hint how to write a text that looks like a size.
 func sizeHint(text string) string {
 	digits := strings.TrimRight(text, "bBkKmMgGtTi ")
 	if digits == "" || strings.Trim(digits, "0123456789.") != "" {

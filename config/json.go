@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// data returns a tree as compact JSON with the keys in the order in which they are written. Numbers keep their digits: 1 does
-// not become 1.0. fail reports a value that is too large.
+// data returns a tree as compact JSON. Its keys are in the order of the tree. Numbers keep their digits: 1 does not become 1.0.
+// fail reports a value that is too large.
 func (r *reader) data(n *yaml.Node, what string, fail failFunc) json.RawMessage {
 	before := r.mistakes()
 	text := r.appendJSON(nil, n, what)
@@ -91,7 +91,7 @@ func literal(n *yaml.Node) (string, error) {
 
 func appendString(b []byte, s string) []byte {
 	text, err := json.Marshal(s)
-	if err != nil { // a string can always be encoded
+	if err != nil { // the encoding of a string cannot fail
 		return append(b, `""`...)
 	}
 	return append(b, text...)

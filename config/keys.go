@@ -9,36 +9,37 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Key describes one key of a job file. Reading, the JSON Schema, the reference and `rota config schema` all use it.
+// Key describes one key of a job file. The readers, the JSON Schema, the reference and `rota config schema` all use this
+// description.
 type Key struct {
 	Name    string
 	Doc     string // what the key does.
-	Type    string // in words, such as duration.
+	Type    string // type in words, such as duration.
 	Default string // as YAML; empty for none.
 	Range   string // the values that are allowed; empty for any value of the type.
 	Example string // as YAML on one line.
-	Zero    string // what leaving the key out or zero means; empty where Default says it.
+	Zero    string // meaning of zero or of a missing key; empty if Default says it.
 	Keys    []Key  // the keys of a mapping; nil for other types.
 
 	required bool   // a mapping without this key is refused.
 	perJob   bool   // defaults may not have this key.
-	layout   layout // how a job file is written.
+	layout   layout // form of the value in a written job file.
 	schema   object // JSON Schema without description and default.
-	request  object // schema in a request to the API; nil: schema.
-	standard any    // the default as a value; nil for none
+	request  object // JSON Schema of the key in a request to the API; nil: the same as schema.
+	standard any    // the default as a Go value; nil for none
 }
 
-// row is a Key with the code that reads its value into a T.
+// row is a Key with the functions that read its value into a T, and get it from a T.
 type row[T any] struct {
 	Key
 	read  func(r *reader, n *yaml.Node, what string, to *T)
 	value func(of *T) any
 }
 
-// table lists the keys of a mapping in the order in which they are written.
+// table lists the keys of a mapping in the order of a written file.
 type table[T any] []row[T]
 
-// kind is a type of value: how it is read, and how the schema and people describe it.
+// kind is a type of value. It has the function that reads such a value, and descriptions for the schema and for people.
 type kind[V any] struct {
 	name    string // Key.Type.
 	limits  string // Key.Range.
@@ -49,10 +50,10 @@ type kind[V any] struct {
 	read    func(r *reader, n *yaml.Node, what string) V
 }
 
-// option changes a Key while its row is made.
+// option changes a Key when its row is made.
 type option func(*Key)
 
-// key returns the row of a key whose value is kept where at points.
+// key returns the row of a key of kind k. at returns a pointer to the field that holds the value.
 func key[T, V any](name string, k kind[V], at func(*T) *V, example, doc string, options ...option) row[T] {
 	f := row[T]{
 		Key: Key{
@@ -68,16 +69,16 @@ func key[T, V any](name string, k kind[V], at func(*T) *V, example, doc string, 
 	return f
 }
 
-// zero says what it means to leave a key out or to write zero.
+// zero sets the text that explains zero or a missing key.
 func zero(text string) option { return func(k *Key) { k.Zero = text } }
 
-// required marks a key that its mapping must have.
+// required marks a key that must not be missing in its mapping.
 func required(k *Key) { k.required = true }
 
-// perJob marks a key that cannot be a default, because it says what makes a job this one.
+// perJob marks a key that defaults must not have, because its value belongs to one job.
 func perJob(k *Key) { k.perJob = true }
 
-// tableOf returns a table whose defaults are the values of full. A value of zero is no default.
+// tableOf returns a table of rows. full has the defaults of the keys. A zero value in full means that a key has no default.
 func tableOf[T any](full T, rows ...row[T]) table[T] {
 	for i := range rows {
 		v := reflect.ValueOf(rows[i].value(&full))
@@ -93,7 +94,7 @@ func tableOf[T any](full T, rows ...row[T]) table[T] {
 // asYAML writes a scalar or a list of scalars on one line.
 func asYAML(v any) string {
 	text, err := json.Marshal(v)
-	if err != nil { // the defaults of this package can all be written
+	if err != nil { // the encoding of the defaults in this package cannot fail
 		return ""
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(string(text), `"`, ""), ",", ", ")
@@ -106,7 +107,7 @@ func (t table[T]) has(name string) bool {
 	return slices.ContainsFunc(t, func(f row[T]) bool { return f.Name == name })
 }
 
-// keys returns the description of each key, without the functions that read and write it.
+// keys returns the descriptions of all keys, without their functions.
 func (t table[T]) keys() []Key {
 	list := make([]Key, len(t))
 	for i := range t {
@@ -123,8 +124,8 @@ func keyNames(keys []Key) []string {
 	return names
 }
 
-// readKeys reads a mapping into to. what names the mapping in messages, prefix comes before the names of its keys.
-// unknown reports a key that the table does not have; nil stands for the usual message.
+// readKeys reads a mapping into to. what names the mapping in messages. prefix stands before the names of its keys in messages.
+// unknown reports a key that is not in the table; if it is nil, readKeys writes the usual message.
 func readKeys[T any](r *reader, n *yaml.Node, what, prefix string, t table[T], unknown func(key *yaml.Node), to *T) bool {
 	ok := r.pairs(n, what, func(key, value *yaml.Node) {
 		for i := range t {
@@ -151,7 +152,7 @@ func readKeys[T any](r *reader, n *yaml.Node, what, prefix string, t table[T], u
 	return ok
 }
 
-// removeNulls removes the keys of a JSON object whose value is null, since null means that nothing is given.
+// removeNulls removes the keys of a JSON object whose value is null, because null means that no value is given.
 func removeNulls(n *yaml.Node) {
 	kept := n.Content[:0]
 	for i := 0; i+1 < len(n.Content); i += 2 {

@@ -14,7 +14,7 @@ import (
 // object is a JSON Schema, or a part of one.
 type object map[string]any
 
-// textUpTo is a text of at most limit bytes, which may be empty.
+// textUpTo is the kind of a text of at most limit bytes. The text may be empty.
 func textUpTo(limit int) kind[string] {
 	return kind[string]{
 		name: "text", limits: fmt.Sprintf("at most %d bytes", limit), schema: object{"type": "string", "maxLength": limit},
@@ -22,7 +22,7 @@ func textUpTo(limit int) kind[string] {
 	}
 }
 
-// word is a text of at least one character and at most limit bytes.
+// word is the kind of a text of at least one character and at most limit bytes.
 func word(limit int) kind[string] {
 	return kind[string]{
 		name: "text", schema: object{"type": "string", "minLength": 1},
@@ -30,7 +30,7 @@ func word(limit int) kind[string] {
 	}
 }
 
-// argument is a word that a program gets from rota.
+// argument is the kind of a word that rota passes to a program.
 func argument(limit int, schema object, l layout) kind[string] {
 	return kind[string]{
 		name: "text", schema: schema, layout: l,
@@ -40,7 +40,7 @@ func argument(limit int, schema object, l layout) kind[string] {
 	}
 }
 
-// integer is a whole number.
+// integer is the kind of a whole number.
 func integer(may job.Range[int]) kind[int] {
 	return kind[int]{
 		name: "whole number", limits: fmt.Sprintf("%d to %d", may.Low, may.High),
@@ -49,7 +49,7 @@ func integer(may job.Range[int]) kind[int] {
 	}
 }
 
-// span is a duration.
+// span is the kind of a duration.
 func span(may job.Range[job.Duration]) kind[job.Duration] {
 	limits := fmt.Sprintf("%v to %v", may.Low, may.High)
 	if may.Low == 1 {
@@ -61,7 +61,7 @@ func span(may job.Range[job.Duration]) kind[job.Duration] {
 	}
 }
 
-// choiceOf is one of a few words.
+// choiceOf is the kind of a choice from the words in all.
 func choiceOf[T ~string](all []T) kind[T] {
 	return kind[T]{
 		name: "word", limits: oneOf(all), schema: object{"enum": all},
@@ -69,7 +69,7 @@ func choiceOf[T ~string](all []T) kind[T] {
 	}
 }
 
-// asText keeps a word of another package as a text.
+// asText is a kind like k whose values are plain strings.
 func asText[T ~string](k kind[T]) kind[string] {
 	return kind[string]{
 		name: k.name, limits: k.limits, schema: k.schema,
@@ -77,7 +77,7 @@ func asText[T ~string](k kind[T]) kind[string] {
 	}
 }
 
-// listOf is a list of values, or one value alone.
+// listOf is the kind of a list of values. A single value counts as a list of one.
 func listOf[V any](item kind[V], l layout) kind[[]V] {
 	return kind[[]V]{
 		name: item.name + " or list", limits: item.limits, layout: l,
@@ -93,7 +93,7 @@ func oneOrMore(item object) object {
 	return object{"anyOf": []object{item, {"type": "array", "items": item, "minItems": 1}}}
 }
 
-// uniqueInOrder keeps each value of a list once, in the order of all.
+// uniqueInOrder is a kind like list. It keeps each value once, in the order of all.
 func uniqueInOrder[V comparable](list kind[[]V], all []V) kind[[]V] {
 	read := list.read
 	list.read = func(r *reader, n *yaml.Node, what string) (kept []V) {
@@ -108,13 +108,13 @@ func uniqueInOrder[V comparable](list kind[[]V], all []V) kind[[]V] {
 	return list
 }
 
-// instant is a time in RFC 3339.
+// instant is the kind of a time in RFC 3339.
 var instant = kind[time.Time]{
 	name: "time", limits: "RFC 3339", schema: object{"type": "string", "pattern": timePattern},
 	read: func(r *reader, n *yaml.Node, what string) time.Time { return r.instant(n, what) },
 }
 
-// bound is an instant that may be absent.
+// bound is the kind of an optional instant.
 var bound = kind[*time.Time]{
 	name: instant.name, limits: instant.limits, schema: instant.schema,
 	read: func(r *reader, n *yaml.Node, what string) *time.Time {
@@ -126,13 +126,14 @@ var bound = kind[*time.Time]{
 	},
 }
 
-// rate is a number per second, minute or hour.
+// rate is the kind of a number per second, minute or hour.
 var rate = kind[job.Rate]{
 	name: "rate", limits: fmt.Sprintf("1 to %d, per s, m or h", job.MaxRate), schema: ref("rate"),
 	read: func(r *reader, n *yaml.Node, what string) job.Rate { return r.rate(n, what) },
 }
 
-// parsed is a value that parse reads from text. hint says how to write a text that parse refuses.
+// parsed is the kind of a value that the function parse reads from a text. hint explains the correct form if parse refuses a
+// text.
 func parsed[V cmp.Ordered](
 	name, short string, may job.Range[V], schema object, parse func(string) (V, error), hint func(text string) string,
 ) kind[V] {
@@ -157,14 +158,14 @@ func parsed[V cmp.Ordered](
 	}
 }
 
-// words is a mapping of names to texts, read by read.
+// words is the kind of a mapping of names to texts. The function read reads it.
 func words(name string, l layout, read func(r *reader, n *yaml.Node, what string) map[string]string) kind[map[string]string] {
 	return kind[map[string]string]{
 		name: name, limits: fmt.Sprintf("at most %d entries", maxEntries), schema: ref("words"), layout: l, read: read,
 	}
 }
 
-// data is any value. It is kept as JSON; fail reports one that is too large.
+// data is the kind of any value. The value is kept as JSON. fail reports a value that is too large.
 func data(fail failFunc) kind[json.RawMessage] {
 	return kind[json.RawMessage]{
 		name: "any value", limits: fmt.Sprintf("at most %d bytes as JSON", maxPayload), schema: object{},
@@ -172,11 +173,11 @@ func data(fail failFunc) kind[json.RawMessage] {
 	}
 }
 
-// checker reports what is wrong between the keys of a mapping. sound says that each key for itself is right.
+// checker reports mistakes that involve several keys of a mapping. sound is true if each key on its own is correct.
 type checker[V any] func(r *reader, n *yaml.Node, v *V, sound bool)
 
-// mappingOf is a mapping with the keys of a table. An empty mapping means the same as none.
-// check may be nil. more adds to the schema.
+// mappingOf is the kind of a mapping with the keys of a table. An empty mapping means the same as none. check may be nil. more
+// has additional keys of the schema.
 func mappingOf[V any](t table[V], l layout, more object, check checker[V]) kind[*V] {
 	return kind[*V]{
 		name: "mapping", layout: l, schema: mappingSchema(t.keys(), more), keys: t.keys(),

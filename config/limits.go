@@ -26,7 +26,7 @@ func (l *loader) limit(r *reader, key, value *yaml.Node) {
 	l.limits.set(key.Value, spec)
 }
 
-// checkLimits reports names of limits that are not defined, neither in the sources nor in the cluster.
+// checkLimits reports names of limits that are defined neither in the sources nor in the cluster.
 func (l *loader) checkLimits() {
 	l.limits.resolve(func(n *yaml.Node) bool { return job.CheckName(n.Value) != nil || l.inCluster(limitKind, n.Value) },
 		func(u use) string {
@@ -34,7 +34,7 @@ func (l *loader) checkLimits() {
 		}, func(use, job.LimitSpec) {})
 }
 
-// inCluster reports whether the cluster has a definition. It records an error, and then reports true.
+// inCluster reports whether the cluster has a definition. If the look-up fails, it records the error and returns true.
 func (l *loader) inCluster(kind, name string) bool {
 	if l.exists == nil {
 		return false
@@ -46,7 +46,7 @@ func (l *loader) inCluster(kind, name string) bool {
 	return known || err != nil
 }
 
-// limitNames are the names of limits that a job holds.
+// limitNames is the kind of the names of limits that a job needs.
 var limitNames = kind[[]string]{
 	name: "name or list", limits: fmt.Sprintf("at most %d names", job.MaxLimits), layout: inFlow,
 	schema: oneOrMore(object{"type": "string", "pattern": namePattern, "maxLength": job.MaxNameLength}),
@@ -83,7 +83,7 @@ func (r *reader) rate(n *yaml.Node, what string) job.Rate {
 	return rate
 }
 
-// ratio reads a number that is more than zero and at most one.
+// ratio reads a number that is above 0 and at most 1.
 func (r *reader) ratio(n *yaml.Node, what string) float64 {
 	s, ok := r.scalar(n, what, "a number")
 	if !ok {

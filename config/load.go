@@ -12,16 +12,16 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// given is the value of a setting, and the place that it comes from.
+// given is the value of a setting and the place of that value.
 type given struct {
 	origin string
 	reader *reader
 	node   *yaml.Node
 }
 
-// LoadSettings reads the settings of a process. For each setting, a flag wins over the variable in environ (from os.Environ),
-// the variable over the file, and the file over the default. An empty file and nil flags stand for none. On any mistake it
-// returns Errors with all mistakes.
+// LoadSettings reads the settings of a process. For each setting, a flag has priority over the variable in environ (from
+// os.Environ), the variable over the file, and the file over the default. file may be empty and flags may be nil. If there are
+// mistakes, LoadSettings returns Errors with all of them.
 func LoadSettings(file string, flags *pflag.FlagSet, environ []string) (Settings, error) {
 	return loadUnder(file, flags, environ, "", (*Settings).check)
 }
@@ -32,7 +32,7 @@ func LoadEtcd(file string, environ []string) (Etcd, error) {
 	return s.Etcd, err
 }
 
-// loadUnder reads the settings whose keys begin with a prefix, and calls check if they could be read.
+// loadUnder reads the settings whose keys begin with a prefix. It calls check only if all of them could be read.
 func loadUnder(
 	file string, flags *pflag.FlagSet, environ []string, prefix string, check func(*Settings, map[string]given),
 ) (Settings, error) {
@@ -73,8 +73,8 @@ func loadUnder(
 	return s, nil
 }
 
-// layers puts the values of all origins into viper, which picks the winner. Each value is a given, so that viper neither
-// converts it nor changes the case of labels.
+// layers stores the values of all origins in viper, which chooses the value with the highest priority. Each value is a given, so
+// that viper neither converts it nor changes the case of labels.
 type layers struct {
 	c *collector
 	v *viper.Viper
@@ -114,14 +114,14 @@ func (l layers) flags(flags *pflag.FlagSet) {
 	}
 }
 
-// merge puts values over those of earlier calls.
+// merge adds values, which have priority over those of earlier calls.
 func (l layers) merge(values map[string]any) {
 	if err := l.v.MergeConfigMap(values); err != nil {
 		l.c.add(&Error{File: "settings", Msg: err.Error()})
 	}
 }
 
-// nest puts a value into maps of maps, the form that viper reads.
+// nest stores a value in nested maps, the form that viper reads.
 func nest(values map[string]any, key string, g given) {
 	first, rest, found := strings.Cut(key, ".")
 	if !found {
@@ -136,7 +136,7 @@ func nest(values map[string]any, key string, g given) {
 	nest(below, rest, g)
 }
 
-// value returns the winner, and whether any origin has a value.
+// value returns the chosen value of a setting. It returns false if no origin has a value.
 func (l layers) value(s setting) (given, bool) {
 	if g, ok := l.v.Get(s.key).(given); ok {
 		return g, true
@@ -153,7 +153,7 @@ func (l layers) file(path string) {
 	}
 	roots := documents(src, l.c)
 	if len(roots) == 0 {
-		return // an empty file leaves every setting at its default
+		return // an empty file sets nothing
 	}
 	r := &reader{src: src, c: l.c}
 	if len(roots) > 1 {
@@ -181,7 +181,7 @@ func (l layers) section(r *reader, n *yaml.Node, prefix string, values map[strin
 			nest(values, path, given{OriginFile, r, value})
 		case isSection(path):
 			if isNull(value) {
-				return // a section with all keys commented out
+				return // all keys of the section are commented out
 			}
 			l.section(r, value, path+".", values)
 		default:
@@ -194,7 +194,7 @@ func isSection(path string) bool {
 	return slices.ContainsFunc(settings, func(s setting) bool { return strings.HasPrefix(s.key, path+".") })
 }
 
-// below lists the keys directly below a prefix.
+// below lists the keys that are directly below a prefix.
 func below(prefix string) []string {
 	var keys []string
 	for _, s := range settings {
@@ -220,8 +220,8 @@ func environment(environ []string) map[string]string {
 	return env
 }
 
-// otherVariables are the ROTA_… variables that are no settings: those of commands, and those of jobs, because a job may start
-// rota.
+// otherVariables are the ROTA_… variables that are not settings. Some belong to commands. Others belong to jobs: a job may start
+// rota, so rota may inherit them.
 var otherVariables = append([]string{
 	"ROTA_SERVER", "ROTA_TOKEN_FILE", "ROTA_CACERT", "ROTA_CERT", "ROTA_CERT_KEY", "ROTA_CONFIG",
 }, ownVariables...)
@@ -229,7 +229,7 @@ var otherVariables = append([]string{
 // ofKubernetes matches the variables that Kubernetes sets in every container for a Service named rota or rota-….
 var ofKubernetes = regexp.MustCompile(`^ROTA_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP|SCTP)(_.*)?)?)$`)
 
-// Variables returns the names of the variables in environ that set a setting or name the settings file.
+// Variables returns the names of the variables in environ that set a setting or give the path of the settings file.
 func Variables(environ []string) (names []string) {
 	env := environment(environ)
 	for _, name := range sortedKeys(env) {

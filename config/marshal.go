@@ -12,11 +12,11 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Marshal writes jobs as a job file, as MarshalSet does.
+// Marshal writes jobs as a job file, in the form of MarshalSet.
 func Marshal(jobs map[string]job.Spec) ([]byte, error) { return MarshalSet(jobs, nil) }
 
-// MarshalSet writes jobs and limits as a job file, by name. The keys of a job have their documented order. Keys with the
-// default value are left out. ParseJobs reads the same definitions from the result.
+// MarshalSet writes jobs and limits as a job file, sorted by name. The keys of a job have their documented order. Keys with the
+// default value are omitted. If ParseJobs reads the result, it returns the same definitions.
 func MarshalSet(jobs map[string]job.Spec, limits map[string]job.LimitSpec) ([]byte, error) {
 	list, keys := mapping(), jobKeys.keys()
 	for _, name := range sortedKeys(jobs) {
@@ -68,8 +68,8 @@ func scalar(tag, value string) *yaml.Node {
 	return n
 }
 
-// baseOf returns a Spec with the defaults of s. A value that s shares with it is left out of the file. A value that must be
-// written is different from every valid value.
+// baseOf returns the Spec that s is compared with. A value that s has in common with it is omitted from the file. For a value
+// that must always be written, the base has a value that no valid Spec has.
 func baseOf(s job.Spec) job.Spec {
 	var base job.Spec
 	if s.Retry != nil {
@@ -94,7 +94,7 @@ func baseOf(s job.Spec) job.Spec {
 	return base
 }
 
-// specNode returns a Spec or limits as YAML. Their JSON has the keys of a job file in the same order.
+// specNode returns a Spec or a limit as YAML. The JSON of both has the keys of a job file in the same order.
 func specNode(s any) (*yaml.Node, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -105,7 +105,7 @@ func specNode(s any) (*yaml.Node, error) {
 	return p.node(0, 0)
 }
 
-// prune removes the keys of a mapping whose values are equal in base.
+// prune removes the keys of a mapping whose values are equal to those in base.
 func prune(n, base *yaml.Node) {
 	var kept []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -134,20 +134,20 @@ func same(a, b *yaml.Node) bool {
 	return true
 }
 
-// layout is how the value of a key is written in a job file.
+// layout is the form of a key's value in a written job file.
 type layout int
 
 const (
 	plain         layout = iota // each entry on a line of its own.
 	inFlow                      // on one line: {a: 1} or [a, b].
 	inFlowIfShort               // on one line if it is short.
-	eachInFlow                  // each value of a mapping on one line.
-	oneQuoted                   // texts in quotes; a list of one as its element.
+	eachInFlow                  // each value of the mapping is on one line.
+	oneQuoted                   // texts in quotes; a list of one text is written as that text.
 	quotedInFlow                // texts in quotes, on one line.
 	asBlock                     // a text of several lines as a block
 )
 
-// beautify writes a mapping as people do: by the layout of its keys.
+// beautify gives a mapping the form that a person would write. It uses the layouts of the keys.
 func beautify(n *yaml.Node, keys []Key) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		at := slices.IndexFunc(keys, func(k Key) bool { return k.Name == n.Content[i].Value })

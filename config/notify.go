@@ -35,7 +35,7 @@ func (r *reader) notifier(key, value *yaml.Node, what string) (to job.Notifier) 
 	return to
 }
 
-// notifierURL is the service of a notifier.
+// notifierURL is the kind of the URL of a notifier's service.
 var notifierURL = kind[string]{
 	name: "URL", schema: object{"type": "string", "maxLength": maxURL},
 	read: func(r *reader, n *yaml.Node, what string) string {
@@ -79,8 +79,8 @@ func (r *reader) notifierURL(n *yaml.Node, text string) {
 	}
 }
 
-// notifiersOfJob are names of notifiers, or definitions for one job alone. The result has the definitions;
-// addNotifiers adds those that the names stand for.
+// notifiersOfJob is the kind of a list of notifiers. An element is a name, or a definition for this job only. The result has only
+// the definitions; addNotifiers adds the definitions of the names.
 var notifiersOfJob = kind[job.Notify]{
 	name: "name, list of names or mapping", limits: fmt.Sprintf("at most %d notifiers", maxNotifiers), layout: eachInFlow,
 	schema: object{"anyOf": []object{

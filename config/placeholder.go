@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// placeholder matches a reference or a template field, which a worker replaces.
+// placeholder matches a reference or a template field. A worker replaces both.
 var placeholder = regexp.MustCompile(`\$\{(env|file):[^}]*\}|\{\{[^}]*\}\}`)
 
 var (
@@ -22,7 +22,7 @@ var (
 // templateFields are the fields that a template in an HTTP job may name.
 var templateFields = []string{"Job", "Run", "Slot", "Attempt", "Token"}
 
-// references checks the form of each ${env:NAME} and ${file:/path}. Any other ${ belongs to the job.
+// references checks the form of each ${env:NAME} and ${file:/path}. Any other ${ is not rota's and passes to the job.
 func (r *reader) references(n *yaml.Node, what, text string) {
 	for _, at := range referenceStart.FindAllStringSubmatchIndex(text, -1) {
 		kind, rest := text[at[2]:at[3]], text[at[1]:]
@@ -46,14 +46,14 @@ func (r *reader) placeholders(n *yaml.Node, what, text string) {
 	r.references(n, what, text)
 	r.fields(n, what, text)
 	if r.mistakes() > before {
-		return // the template would only repeat these mistakes
+		return // the check of the template would report the same mistakes again
 	}
 	if err := fill.Check(text); err != nil {
 		r.fail(n, "a template may name "+oneOf(dotted(templateFields)), "%s has a template that fails in every run: %v", what, err)
 	}
 }
 
-// fields checks the names in templates, because it can suggest the right ones.
+// fields checks the names in templates. Unlike package template, it can suggest the correct names.
 func (r *reader) fields(n *yaml.Node, what, text string) {
 	for _, at := range templateStart.FindAllStringSubmatchIndex(text, -1) {
 		name := text[at[2]:at[3]]
@@ -78,7 +78,8 @@ func dotted(names []string) []string {
 	return out
 }
 
-// placeholdersIn checks every text in a tree. A worker replaces nothing in keys, so a mistake in a key's field is reported too.
+// placeholdersIn checks every text in a tree. It also reports wrong references and fields in keys, although a worker replaces
+// nothing in keys.
 func (r *reader) placeholdersIn(n *yaml.Node, what string) {
 	if n.Kind == yaml.ScalarNode {
 		r.placeholders(n, what, n.Value)

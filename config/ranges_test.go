@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// A value that means nothing in a file means nothing in a request, and is refused by both.
+// A zero that means nothing in a file is refused in a file and in a request.
 func TestRequestsRefuseTheZerosThatFilesRefuse(t *testing.T) {
 	zeros := []any{"", "0s", 0, []any{}, map[string]any{}}
 	for _, at := range []string{
@@ -47,7 +47,7 @@ func TestRequestsRefuseTheZerosThatFilesRefuse(t *testing.T) {
 	}
 }
 
-// A job file and a record in the store have the same ranges.
+// A job file and a record in the store allow the same ranges.
 func TestRecordsHaveTheRangesOfJobFiles(t *testing.T) {
 	for name, spec := range everySpec() {
 		if err := new(spec.WithDefaults()).Check(); err != nil {

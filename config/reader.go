@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// reader turns the nodes of one source into values. It reports mistakes to its collector and returns the zero value for them,
-// so that the caller reads on.
+// reader converts the nodes of one source into values. For a mistake, it makes a report to its collector and returns the zero
+// value. So the caller can continue to read.
 type reader struct {
 	src *source
 	c   *collector
@@ -17,17 +17,17 @@ type reader struct {
 // failFunc is fail or failLarge.
 type failFunc func(r *reader, n *yaml.Node, hint, format string, args ...any)
 
-// fail reports a mistake at a node, with a hint how to mend it.
+// fail reports a mistake at a node. hint says how to correct it.
 func (r *reader) fail(n *yaml.Node, hint, format string, args ...any) {
 	r.report(n, "", false, hint, format, args...)
 }
 
-// failAbsent reports a mistake about a key that the mapping at n lacks.
+// failAbsent reports a mistake about a key that is missing in the mapping at n.
 func (r *reader) failAbsent(n *yaml.Node, key, hint, format string, args ...any) {
 	r.report(n, key, false, hint, format, args...)
 }
 
-// failLarge reports a value that is larger than the store or a program takes.
+// failLarge reports a value that is too large for the store or for a program.
 func (r *reader) failLarge(n *yaml.Node, hint, format string, args ...any) {
 	r.report(n, "", true, hint, format, args...)
 }
@@ -42,11 +42,12 @@ func (r *reader) report(n *yaml.Node, absent string, large bool, hint, format st
 	r.c.add(e)
 }
 
-// mistakes returns how many were found so far. A caller compares two values to learn whether a part is sound.
+// mistakes returns the number of mistakes that were found. A caller compares the numbers before and after it reads a part, to
+// learn whether that part has mistakes.
 func (r *reader) mistakes() int { return r.c.found }
 
 func (r *reader) unknown(key *yaml.Node, what string, known []string) {
-	if r.c.full() { // to find the nearest key would cost time, and nobody would see it
+	if r.c.full() { // the search for the nearest key would take time, and the result would not be kept
 		r.c.found++
 		return
 	}
@@ -57,7 +58,8 @@ func (r *reader) unknown(key *yaml.Node, what string, known []string) {
 	r.fail(key, hint, "unknown key %s in %s", quote(key.Value), what)
 }
 
-// pairs calls do for each key of a mapping. It reports a duplicate key and leaves it out.
+// pairs calls do for each key of a mapping. It reports a duplicate key and does not call do for it. It returns false if n is no
+// mapping.
 func (r *reader) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node)) bool {
 	if n.Kind != yaml.MappingNode {
 		r.wrongType(n, what, "a mapping (key: value)")
@@ -75,7 +77,7 @@ func (r *reader) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node)
 		}
 		if line, ok := lines[key.Value]; ok {
 			first := ""
-			if line > 0 { // in a file
+			if line > 0 { // the source is a file
 				first = fmt.Sprintf(": first given at line %d", line)
 			}
 			r.fail(key, "remove one of the two", "duplicate key %s in %s%s", quote(key.Value), what, first)
@@ -87,7 +89,7 @@ func (r *reader) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node)
 	return true
 }
 
-// items calls do for each element of a list. If single is true, a value that is no list counts as a list of one.
+// items calls do for each element of a list. If single is true, any value that is not a list counts as a list of one.
 func (r *reader) items(n *yaml.Node, what string, single bool, do func(i int, n *yaml.Node)) {
 	if n.Kind == yaml.ScalarNode && single {
 		do(0, n)
@@ -109,13 +111,13 @@ func (r *reader) wrongType(n *yaml.Node, what, want string) {
 	r.fail(n, "write "+want, "%s must be %s, not %s", what, want, r.kindOf(n))
 }
 
-// badName reports an error of job.CheckName. The part of it behind ": use " is the hint.
+// badName reports an error of job.CheckName. The text after ": use " in that error becomes the hint.
 func (r *reader) badName(n *yaml.Node, what string, err error) {
 	msg, use, _ := strings.Cut(err.Error(), ": use ")
 	r.fail(n, "use "+use, "%s %s", what, msg)
 }
 
-// kindOf names the type of a node in words, with its value. It leaves the value of a request out, since an answer must not
+// kindOf describes the type of a node in words, with its value. For a request it omits the value, because an answer must not
 // repeat secrets.
 func (r *reader) kindOf(n *yaml.Node) string {
 	switch n.Kind {

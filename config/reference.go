@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/suggest"
 )
 
-// FileKeys returns the keys at the top of a job file. Those of a job are in Keys, because defaults have most of them too.
+// FileKeys returns the keys at the top of a job file. Keys returns the keys of a job, most of which may also stand in defaults.
 func FileKeys() []Key {
 	return []Key{
 		{Name: "version", Type: "whole number", Range: version, Example: version, Doc: "The version of this format.",
@@ -25,11 +25,11 @@ func FileKeys() []Key {
 	}
 }
 
-// Keys returns the keys of a job in the order in which they are written. Keys of mappings are below them.
+// Keys returns the keys of a job in the order of a written file. If a key is a mapping, its Keys has the keys in the mapping.
 func Keys() []Key { return jobKeys.keys() }
 
-// Describe returns the key at a path such as retry.max. It looks among the keys of a job first, then from the top of a job
-// file: limits.concurrent is a key of a limit. If there is no such key, near lists the paths that were probably meant.
+// Describe returns the key at a path such as retry.max. It searches the keys of a job first, then the keys from the top of a job
+// file. For example, limits.concurrent is a key of a limit. If there is no such key, near has similar paths.
 func Describe(path string) (k Key, near []string, ok bool) {
 	var paths []string
 	for _, keys := range [][]Key{jobKeys.keys(), FileKeys()} {
@@ -64,7 +64,7 @@ func pathsOf(paths []string, prefix string, keys []Key) []string {
 	return paths
 }
 
-// nearest returns at most three paths that are close to a word, or whose last key is the word.
+// nearest returns at most three paths that are similar to a word, or whose last key is the word.
 func nearest(word string, paths []string) (near []string) {
 	for _, path := range paths {
 		if path[strings.LastIndexByte(path, '.')+1:] == word {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A job file with the example of any key is accepted.
+// A job file with the documented example of any key is accepted.
 func TestExamplesAreAccepted(t *testing.T) {
 	const rest = "\nlimits: {database: {concurrent: 1}}\nnotifiers: {ops: {url: 'ntfy://host/topic'}}\n"
 	try := func(path, text string) {
@@ -75,8 +75,8 @@ func TestDescribeSuggestsKeys(t *testing.T) {
 	}
 }
 
-// A new key of a job touches two files: its field with default and range in package job, and its row in the table. The codec of
-// package job is a third one.
+// A new key of a job changes three files. In package job these are the file with its field, default and range, and the file with
+// its codec. In this package it is the file with the table.
 func TestAJobKeyTouchesThreeFiles(t *testing.T) {
 	names := []string{"missed_limit", "missed_window", "kill_grace", "priority", "open_for", "failure_ratio", "concurrent"}
 	found := map[string][]string{}

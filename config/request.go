@@ -17,9 +17,9 @@ import (
 // Exists reports whether the cluster has a definition that a request refers to. kind is "limit".
 type Exists func(kind, name string) (bool, error)
 
-// ParseJob reads one job from a request in JSON. It takes the keys of a job file, in the same spellings, and reports the same
-// mistakes: as Errors, each with the path of its key. A key that is null counts as absent. Limits that the job names must
-// exist. ParseJob returns an error of exists unchanged.
+// ParseJob reads one job from a request in JSON. It accepts the keys of a job file with the same spellings of values. It reports
+// the same mistakes: as Errors, each with the path of its key. A key that is null counts as absent. Limits that the job names
+// must exist. If exists returns an error, ParseJob returns that error unchanged.
 func ParseJob(name string, text []byte, exists Exists) (job.Spec, error) {
 	set, err := parseRequest(text, exists, func(l *loader, r *reader, root *yaml.Node) {
 		l.job(r, scalar("!!str", name), root, nil)
@@ -44,7 +44,7 @@ func ParseLimit(name string, text []byte) (job.LimitSpec, error) {
 func parseRequest(text []byte, exists Exists, read func(l *loader, r *reader, root *yaml.Node)) (*Set, error) {
 	l := newLoader()
 	l.exists = exists
-	// In a file, two levels lead to a job.
+	// In a file, a job is two levels below the top.
 	p := jsonParser{dec: json.NewDecoder(bytes.NewReader(text)), places: []place{{}}, levels: maxDepth - 2}
 	p.dec.UseNumber()
 	root, err := p.node(0, 0)
@@ -60,17 +60,17 @@ func parseRequest(text []byte, exists Exists, read func(l *loader, r *reader, ro
 	return l.set()
 }
 
-// place is where a node of a request stands: below the place with the number parent, as a key or as an element of a list.
+// place is the position of a node in a request. It is below the place with the index parent, as a key or as an element of a list.
 // Place 0 is the definition itself.
 type place struct {
 	parent int
 	list   bool // the parent is a list
 	key    string
-	index  int // of an element of a list
+	index  int // index of an element in its list
 }
 
-// path returns the keys and indexes that lead to a node of a request, such as http.headers.X or limits[0]. absent is a key
-// that the mapping at the node lacks; it may be empty. Nodes of a file have no path.
+// path returns the keys and indexes that lead to a node of a request, such as http.headers.X or limits[0]. absent is a key that
+// is missing in the mapping at the node; it may be empty. For a node of a file, path returns "".
 func (s *source) path(n *yaml.Node, absent string) string {
 	if !s.json {
 		return ""
@@ -92,15 +92,15 @@ func (s *source) path(n *yaml.Node, absent string) string {
 
 var errDepth = errors.New("is nested too deeply")
 
-// jsonParser makes YAML nodes of JSON. Keys stay in their order, and duplicate keys are kept. Each node's column is the number
-// of its place, if places are wanted.
+// jsonParser converts JSON into YAML nodes. Keys keep their order, and duplicate keys are kept. If places is not nil, each node's
+// column is the index of its place.
 type jsonParser struct {
 	dec    *json.Decoder
-	places []place // nil: not wanted
+	places []place // nil: the parser records no places
 	levels int     // how deep the text may nest; 0: any depth
 }
 
-// node reads one value, which stands at a place.
+// node reads one value. at is the index of its place.
 func (p *jsonParser) node(at, depth int) (*yaml.Node, error) {
 	token, err := p.dec.Token()
 	if errors.Is(err, io.EOF) {

@@ -22,7 +22,7 @@ func moment(text string) *time.Time {
 	return &t
 }
 
-// everything has every key of a job, except those that exclude each other.
+// everything has every key of a job, except keys that cannot stand together with others.
 var everything = job.Spec{
 	Description: "yes: \"no\" # 1\nline", Schedule: []string{"30 2 * * *", "@daily"}, Timezone: "Europe/Berlin",
 	DST: &job.DST{Gap: "skip", Fold: "both"}, Start: moment("2026-01-01T00:00:00+01:00"), End: moment("2027-01-01T00:00:00.5Z"),
@@ -55,7 +55,7 @@ func everySpec() map[string]job.Spec {
 		"text payload": {Shell: "true", Payload: json.RawMessage(`"yes"`)}}
 }
 
-// sameMeaning compares the meaning of JSON, not its text.
+// sameMeaning makes cmp compare JSON by its meaning, not by its text.
 var sameMeaning = cmp.Options{
 	cmp.Transformer("json", func(raw json.RawMessage) any {
 		if len(raw) == 0 {
@@ -71,7 +71,7 @@ var sameMeaning = cmp.Options{
 	}),
 }
 
-// nothing is a cluster without limits.
+// nothing stands for a cluster without limits.
 func nothing(string, string) (bool, error) { return false, nil }
 
 func asJSON(t interface{ Fatal(...any) }, v any) []byte {
@@ -106,7 +106,7 @@ func TestASpecSurvivesARequest(t *testing.T) {
 	}
 }
 
-// Texts of all kinds come through a request unchanged, or are refused.
+// A request returns texts of all kinds unchanged, or refuses them.
 func TestTextsSurviveARequest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
@@ -199,7 +199,7 @@ func TestNullCountsAsAbsent(t *testing.T) {
 	}
 }
 
-// A value may be written in several ways; the result is the same.
+// Different spellings of a value have the same result.
 func TestSpellings(t *testing.T) {
 	for spelt, plain := range map[string]string{
 		`{"schedule":"30 2 * * *","shell":"x"}`:          `{"schedule":["30 2 * * *"],"shell":"x"}`,

@@ -21,7 +21,7 @@ func (r *reader) plainTag(n *yaml.Node, what string) bool {
 	return false
 }
 
-// scalar returns the text of any scalar.
+// scalar returns the text of any scalar. It reports a node that is no scalar.
 func (r *reader) scalar(n *yaml.Node, what, want string) (string, bool) {
 	if n.Kind != yaml.ScalarNode || isNull(n) {
 		r.wrongType(n, what, want)
@@ -31,7 +31,7 @@ func (r *reader) scalar(n *yaml.Node, what, want string) (string, bool) {
 }
 
 // text reads a text of at most limit bytes. It refuses a number or boolean without quotes (010, 1e3, yes), because other YAML
-// readers may read another value.
+// readers may interpret it differently.
 func (r *reader) text(n *yaml.Node, what string, limit int) string {
 	s, ok := r.scalar(n, what, "a text")
 	if !ok {
@@ -52,7 +52,7 @@ func (r *reader) limited(n *yaml.Node, what, s string, limit int) string {
 	return s
 }
 
-// argument refuses a text that the kernel cannot pass to a program, and one that is too long.
+// argument refuses a text that is too long, or that the kernel cannot pass to a program.
 func (r *reader) argument(n *yaml.Node, what, s string) string {
 	if strings.Contains(s, "\x00") {
 		r.fail(n, "no program can be given one", "%s has a NUL byte", what)
@@ -91,7 +91,7 @@ func (r *reader) number(n *yaml.Node, what string, low, high int) int {
 	return 0
 }
 
-// within is the hint for a value out of its range.
+// within returns the hint for a value outside of its range.
 func within[T cmp.Ordered](what string, may job.Range[T]) string {
 	return fmt.Sprintf("write %s from %v to %v", what, may.Low, may.High)
 }
@@ -139,7 +139,7 @@ func (r *reader) duration(n *yaml.Node, what string, low, high time.Duration) ti
 	case d < low || d > high:
 		may := job.Range[job.Duration]{Low: job.Duration(low), High: job.Duration(high)}
 		hint := within("a duration", may)
-		if low <= 1 { // the lower bound helps nobody
+		if low <= 1 { // the lower bound would not help the user
 			hint = fmt.Sprintf("write %v or less", may.High)
 		}
 		r.fail(n, hint, "%s %s is not between %v and %v", what, quote(s), may.Low, may.High)
@@ -168,7 +168,7 @@ func durationHint(s string) string {
 	return "such as 30s, 10m or 1h30m"
 }
 
-// choice reads one of a few words.
+// choice reads one word out of all.
 func choice[T ~string](r *reader, n *yaml.Node, what string, all []T) T {
 	s, ok := r.scalar(n, what, oneOf(all))
 	if !ok {

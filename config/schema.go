@@ -9,8 +9,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Schema returns the JSON Schema (draft 2020-12) of job files, for editors. It accepts every file that ParseJobs
-// accepts, and refuses what can be refused without arithmetic.
+// Schema returns the JSON Schema (draft 2020-12) of job files, for editors. It accepts every file that ParseJobs accepts. It
+// refuses every mistake that a schema can express without arithmetic.
 func Schema() []byte {
 	schema := object{
 		"$schema":              "https://json-schema.org/draft/2020-12/schema",
@@ -31,8 +31,8 @@ func Schema() []byte {
 	return encoded(schema)
 }
 
-// RequestSchema returns the JSON Schema of one definition in a request to the API. kind is "job" or "limit". The schema refers
-// to no other one.
+// RequestSchema returns the JSON Schema of one definition in a request to the API. kind is "job" or "limit". The schema has no
+// reference to another schema.
 func RequestSchema(kind string) []byte {
 	switch kind {
 	case "job":
@@ -54,7 +54,7 @@ func encoded(schema any) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(schema); err != nil { // everything in a schema can be encoded
+	if err := enc.Encode(schema); err != nil { // the encoding of a schema cannot fail
 		return nil
 	}
 	return b.Bytes()
@@ -69,7 +69,7 @@ const (
 	timePattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T"
 )
 
-// shared are the schemas that others refer to.
+// shared has the schemas that other schemas refer to.
 var shared = object{
 	"duration": object{"type": "string", "pattern": job.DurationPattern, "examples": []string{"30s", "10m", "1h30m"}},
 	"rate":     object{"type": "string", "pattern": ratePattern, "examples": []string{"10/s", "100/m", "5/h"}},
@@ -81,7 +81,7 @@ var shared = object{
 
 func ref(name string) object { return object{"$ref": "#/$defs/" + name} }
 
-// inlined returns a schema in which every reference is replaced by what it refers to.
+// inlined returns a schema in which each reference is replaced by the schema that it refers to.
 func inlined(v any) any {
 	switch v := v.(type) {
 	case object:
@@ -95,7 +95,7 @@ func inlined(v any) any {
 			}
 		}
 		if out["enum"] != nil {
-			out["type"] = "string" // generators of clients want it
+			out["type"] = "string" // generators of clients need a type
 		}
 		return out
 	case []object:
@@ -129,7 +129,7 @@ func requireOneOf(names ...string) []object {
 	return list
 }
 
-// mappingSchema is the schema of a mapping with some keys, and with what more has.
+// mappingSchema returns the schema of a mapping with these keys. It adds the keywords in more.
 func mappingSchema(keys []Key, more object) object {
 	properties := object{}
 	var required []string
@@ -163,10 +163,10 @@ func described(schema object, description string) object {
 	return schema
 }
 
-// namedBy is a mapping of names to values of one schema.
+// namedBy returns the schema of a mapping of names to values. item is the schema of each value.
 func namedBy(item object) object { return definitionsOf(item, "") }
 
-// definitionsOf is namedBy without one reserved name.
+// definitionsOf is namedBy, except that the name reserved is not allowed.
 func definitionsOf(item object, reserved string) object {
 	names := object{"pattern": namePattern, "maxLength": job.MaxNameLength}
 	if reserved != "" {

@@ -30,7 +30,7 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// instances returns the documents of a file as an editor sees them.
+// instances returns the documents of a file in the form in which an editor validates them.
 func instances(t *testing.T, text []byte) []any {
 	t.Helper()
 	c := &collector{}
@@ -113,7 +113,7 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 	}
 }
 
-// The tables have the fields of the types that they fill, in the same order: MarshalSet depends on it.
+// A table has the fields of the type that it fills, in the same order. MarshalSet depends on the order.
 func TestTablesHaveEveryField(t *testing.T) {
 	for _, tc := range []struct {
 		of   any

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// setting is one value of Settings. Its flag and its variable are made from its key: node.data_dir has the flag
+// setting is one value of Settings. Its key gives the names of its flag and its variable: node.data_dir has the flag
 // --node-data-dir and the variable ROTA_NODE_DATA_DIR.
 type setting struct {
 	key      string
@@ -17,7 +17,7 @@ type setting struct {
 	at       func(s *Settings) any
 }
 
-// settings lists every setting in the order in which they are written.
+// settings lists every setting in the order of a written file.
 var settings = []setting{
 	{"node.name", "name of this process in the cluster", "", func(s *Settings) any { return &s.Node.Name }},
 	{
@@ -158,7 +158,7 @@ func settingNames() []string {
 	return names
 }
 
-// AddFlags adds a flag for every setting. LoadSettings reads the flags that were set.
+// AddFlags adds a flag for every setting. LoadSettings reads the flags that the user set.
 func AddFlags(flags *pflag.FlagSet) {
 	for _, s := range settings {
 		usage := s.usage
@@ -172,7 +172,8 @@ func AddFlags(flags *pflag.FlagSet) {
 	}
 }
 
-// YAML returns the settings as a settings file. It has no secrets, because settings only name the files of secrets.
+// YAML returns the settings as a settings file. It contains no secrets, because settings only name the files that contain
+// secrets.
 func (s Settings) YAML() []byte {
 	root := mapping()
 	for _, setting := range settings {
@@ -181,7 +182,7 @@ func (s Settings) YAML() []byte {
 		}
 	}
 	text, err := dump(root)
-	if err != nil { // not for scalars
+	if err != nil { // the encoding of scalars cannot fail
 		return nil
 	}
 	return text

@@ -19,9 +19,9 @@ type Settings struct {
 	History  History
 	Log      Log
 	Auth     Auth
-	Insecure bool // the API may listen beyond loopback although everybody who reaches it may do everything
+	Insecure bool // allows an API without authentication to listen on addresses beyond loopback
 
-	// Warnings do not stop the process. An unknown ROTA_… variable is one.
+	// Warnings are mistakes that do not stop the process, such as an unknown ROTA_… variable.
 	Warnings []string
 
 	origins map[string]string
@@ -30,18 +30,18 @@ type Settings struct {
 // Node identifies this process.
 type Node struct {
 	Name    string // unique in the cluster, a DNS-1123 label; default: the host's name
-	DataDir string // directory of embedded etcd, the outcome journal and output; default /var/lib/rota for root
+	DataDir string // directory of embedded etcd, the outcome journal and output; if rota runs as root, default /var/lib/rota
 }
 
 // HTTP is the address of the API.
 type HTTP struct {
 	Listen    string   // host:port
-	Advertise string   // host:port under which other processes reach it; default: made from Listen
+	Advertise string   // host:port at which other processes reach it; default: made from Listen
 	Hosts     []string // further names of the API, besides addresses, Advertise and the node's name; *.domain matches all below
 	TLS       ServerTLS
 }
 
-// ServerTLS names PEM files. Without any, the API speaks plain HTTP.
+// ServerTLS names PEM files. If all are empty, the API uses plain HTTP.
 type ServerTLS struct {
 	Cert     string
 	Key      string
@@ -58,7 +58,7 @@ type Etcd struct {
 	Embedded     Embedded
 }
 
-// ClientTLS names PEM files.
+// ClientTLS names PEM files with the credentials for etcd.
 type ClientTLS struct {
 	Cert string
 	Key  string
@@ -70,12 +70,12 @@ type Embedded struct {
 	Client  string    // URL for clients
 	Peer    string    // URL for the other members
 	Cluster string    // name=peer URL of every member, separated by commas; empty: a cluster of one
-	TLS     ClientTLS // of the member, to clients and to other members: its URLs are https then
+	TLS     ClientTLS // of the member, for clients and other members; if it is set, the URLs of the member are https
 }
 
 // Election configures the election of the leader.
 type Election struct {
-	TTL time.Duration // a lost leader is replaced after this; whole seconds, at least 2 s
+	TTL time.Duration // after this time a lost leader is replaced; whole seconds, at least 2 s
 	// FastTakeover lets a replica end the term of a leader whose process is proven dead. It then does not wait for TTL.
 	FastTakeover bool
 }
@@ -86,8 +86,8 @@ type Dispatch struct {
 	MaxClockOffset time.Duration // a replica with a larger clock offset does not lead
 }
 
-// Lead returns how long before its slot a run is armed: a little less than ArmAhead. Most slots are on whole seconds. So runs
-// are armed between two seconds and do not delay the runs that start then.
+// Lead returns how long before its slot a run is armed. This is a little less than ArmAhead, because most slots are on whole
+// seconds. So arming happens between two seconds, and does not delay the runs that start on a second.
 func (d Dispatch) Lead() time.Duration {
 	const between = 600 * time.Millisecond
 	if d.ArmAhead < between {
@@ -100,8 +100,8 @@ func (d Dispatch) Lead() time.Duration {
 type Worker struct {
 	Enabled       bool
 	Capacity      int               // how many attempts run at a time
-	Labels        map[string]string // jobs select workers by them with the key workers
-	ShutdownGrace time.Duration     // how long running attempts may go on when the process stops
+	Labels        map[string]string // a job selects workers by these labels with its key workers
+	ShutdownGrace time.Duration     // how long running attempts may continue when the process stops
 	Refs          Refs
 	HTTP          Reach
 }
@@ -118,18 +118,18 @@ type Refs struct {
 	Env   []string // patterns of names of variables
 }
 
-// Reach lists the networks that definitions may reach from this machine. Without it, they reach everything except loopback,
+// Reach lists the networks that definitions may reach from this machine. By default they reach everything except loopback,
 // link-local addresses, metadata services, and rota's own API and etcd.
 type Reach struct {
-	Allow []netip.Prefix // also loopback
-	Deny  []netip.Prefix // wins over Allow
+	Allow []netip.Prefix // networks that are allowed, even loopback
+	Deny  []netip.Prefix // networks that are forbidden, even if Allow has them
 }
 
 // History configures how many ended runs are kept.
 type History struct {
-	Success int           // runs of each job that succeeded
-	Failed  int           // runs of each job that did not
-	MaxAge  time.Duration // of any run
+	Success int           // number of succeeded runs of each job
+	Failed  int           // number of runs of each job with any other outcome
+	MaxAge  time.Duration // largest age of a run
 }
 
 // Log configures the log of this process.
@@ -138,26 +138,26 @@ type Log struct {
 	Format LogFormat
 }
 
-// Auth says who may use the API.
+// Auth configures which clients may use the API.
 type Auth struct {
 	Mode AuthMode
 	File string // tokens and roles; needed unless Mode is off
 }
 
-// AuthMode is what happens to requests without the right that they need.
+// AuthMode says what happens to a request whose caller lacks the necessary right.
 type AuthMode string
 
 // The modes.
 const (
 	AuthOff      AuthMode = "off"      // Everybody may do everything.
-	AuthObserve  AuthMode = "observe"  // They are logged, and answered as with off.
-	AuthRequired AuthMode = "required" // They are refused.
+	AuthObserve  AuthMode = "observe"  // The request is logged, and answered as with off.
+	AuthRequired AuthMode = "required" // The request is refused.
 )
 
 // AuthModes lists every AuthMode.
 func AuthModes() []AuthMode { return []AuthMode{AuthOff, AuthObserve, AuthRequired} }
 
-// LogLevel is the least important level that is written.
+// LogLevel is the lowest level of the lines that are written.
 type LogLevel string
 
 // LogLevels lists every LogLevel.

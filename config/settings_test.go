@@ -28,7 +28,7 @@ func load(t *testing.T, text string, args []string, environ ...string) (Settings
 	return LoadSettings(path, flags, append(environ, "HOME=/home/u"))
 }
 
-// compareSettings is how cmp compares settings.
+// compareSettings has the options for cmp to compare settings.
 var compareSettings = []cmp.Option{cmpopts.IgnoreUnexported(Settings{}), cmpopts.EquateComparable(netip.Prefix{})}
 
 func TestDefaultsOfSettings(t *testing.T) {
@@ -113,7 +113,7 @@ func TestLeadFallsBetweenSeconds(t *testing.T) {
 	}
 }
 
-// An API that everybody on the network could use needs the operator's word.
+// An API that everybody on the network can use is refused unless the operator allows it by a setting.
 func TestAnOpenAPIIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"http: {listen: '127.0.0.1:81'}":                                         "",
@@ -250,7 +250,7 @@ func TestLoadEtcdReadsNoOtherSettings(t *testing.T) {
 	for _, tc := range []struct {
 		text    string
 		environ []string
-		want    string // the endpoint or the embedded member's address, or what the error says
+		want    string // the endpoint or the embedded member's address, or a part of the error text
 	}{
 		{"node: {name: No Name}\nelection: {ttl: 1ms}\netcd: {endpoints: [http://e:2379]}\n", nil, "http://e:2379"},
 		{"", []string{"ROTA_NODE_NAME=No Name", "ROTA_WORKER_CAPACITY=many", "ROTA_ETCD_ENDPOINTS=http://e:2379"}, "http://e:2379"},

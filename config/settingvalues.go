@@ -36,7 +36,7 @@ func (s setting) read(r *reader, n *yaml.Node, to *Settings) {
 	}
 }
 
-// node returns the value of the setting in from; nil if it has none.
+// node returns the value of the setting in from as a node; nil if the value is empty.
 func (s setting) node(from *Settings) *yaml.Node {
 	switch p := s.at(from).(type) {
 	case *string:
@@ -103,7 +103,7 @@ func (r *reader) network(n *yaml.Node, what string) netip.Prefix {
 	return network.Masked()
 }
 
-// parse returns the text of a flag, a variable or a default as the node that a file would have.
+// parse converts the text of a flag, a variable or a default into the node that a settings file would have.
 func (s setting) parse(text string) *yaml.Node {
 	tag := "!!str"
 	switch s.at(&Settings{}).(type) {

@@ -16,24 +16,24 @@ import (
 // maxFile is the size of the largest file that is read, in bytes.
 const maxFile = 4 << 20
 
-// maxExcerptLine is the length of the longest line that is excerpted, in bytes.
+// maxExcerptLine is the length of the longest line from which an excerpt is made, in bytes.
 const maxExcerptLine = 64 << 10
 
-// source is one text with a name. It makes errors about places in the text.
+// source is one text with a name. It makes errors that refer to places in the text.
 type source struct {
 	name  string
 	text  []byte
 	lines []string // of text; nil until the first error
 
-	// json says that the text is a request in JSON: its nodes have no line, their column is an index of places.
+	// json is true if the text is a request in JSON. Then its nodes have no line, and their column is an index of places.
 	json   bool
 	places []place
 
-	// quotes are, for each line, the columns where quotes were added before the text was parsed, ascending.
+	// quotes has, for each line, the columns where quotes were added before the text was parsed, in ascending order.
 	quotes map[int][]int
 }
 
-// quoted records that quotes were added to a line. columns are those of the changed line.
+// quoted records that quotes were added to a line. columns are positions in the changed line.
 func (s *source) quoted(line int, columns ...int) {
 	if s.quotes == nil {
 		s.quotes = map[int][]int{}
@@ -41,7 +41,7 @@ func (s *source) quoted(line int, columns ...int) {
 	s.quotes[line] = append(s.quotes[line], columns...)
 }
 
-// column returns the original column of a column in the parsed line.
+// column converts a column of the parsed line into the column of the original line.
 func (s *source) column(line, col int) int {
 	added := 0
 	for _, q := range s.quotes[line] {
@@ -52,7 +52,7 @@ func (s *source) column(line, col int) int {
 	return col - added
 }
 
-// blame returns a mistake at a line and a column, with its excerpt.
+// blame makes an Error at a line and a column, with an excerpt.
 func (s *source) blame(line, col int, msg, hint string) *Error {
 	col = s.column(line, col)
 	e := &Error{File: s.name, Line: line, Col: col, Msg: msg, Hint: hint}
@@ -85,7 +85,7 @@ func newSource(name string, text []byte) (*source, *Error) {
 		case r < ' ' && r != '\n' && r != '\r' && r != '\t', r == 0x7f:
 			return refuse(i, fmt.Sprintf("control character %U", r), "a binary file does not belong here")
 		case r == '\r' && !bytes.HasPrefix(s.text[i:], []byte("\r\n")), r == '\u0085', r == '\u2028', r == '\u2029':
-			// At these characters YAML counts a new line, and editors do not.
+			// YAML counts a new line after these characters, and editors do not.
 			return refuse(i, fmt.Sprintf("character %U ends a line in YAML, but in no editor", r),
 				"end lines with \\n; in a text write it with a backslash, such as \"\\u2028\"")
 		case r == '\n':
@@ -110,8 +110,8 @@ func readSource(path string) (*source, *Error) {
 
 var errIrregular = errors.New("is not a regular file")
 
-// readFile reads at most one byte more than maxFile. It refuses everything except regular files, because opening a pipe would
-// wait for its writer.
+// readFile reads a file, up to one byte more than maxFile. It refuses everything except regular files, because the opening of a
+// pipe would wait for a writer.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -128,7 +128,7 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
-// unreadable returns an error that says in plain words why a path cannot be read.
+// unreadable returns an error that explains in plain words why a path cannot be read.
 func unreadable(path string, err error) *Error {
 	e := &Error{File: path, Unread: true}
 	var pathErr *fs.PathError
@@ -149,7 +149,7 @@ func unreadable(path string, err error) *Error {
 	return e
 }
 
-// jobFiles returns the path itself, or the job files in it if it is a directory.
+// jobFiles returns the job files in a directory. If path is no directory, it returns the path itself.
 func jobFiles(path string) ([]string, *Error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -168,7 +168,7 @@ func jobFiles(path string) ([]string, *Error) {
 		if strings.HasPrefix(name, ".") || !isYAML(name) {
 			continue
 		}
-		// Links are followed, because Kubernetes mounts a ConfigMap as links into a hidden directory.
+		// Links count as files, because Kubernetes mounts a ConfigMap as links into a hidden directory.
 		file := filepath.Join(path, name)
 		if info, err := os.Stat(file); err == nil && info.IsDir() {
 			continue

@@ -15,7 +15,7 @@ func didYouMean(word string, candidates []string) string {
 	return ""
 }
 
-// oneOf returns a list of choices for a message.
+// oneOf returns the choices as a list for a message.
 func oneOf[T ~string](values []T) string {
 	names := make([]string, len(values))
 	for i, v := range values {

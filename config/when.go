@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// schedule checks when a job runs. n is the job's mapping. key is its name, nil for defaults.
+// schedule checks the keys of a job's schedule. n is the job's mapping. key is the node of the job's name, nil for defaults.
 func (r *reader) schedule(n, key *yaml.Node, name string, s *job.Spec, isJob bool) {
 	var given []string
 	for _, k := range []string{"schedule", "every", "at"} {
@@ -40,7 +40,7 @@ func (r *reader) schedule(n, key *yaml.Node, name string, s *job.Spec, isJob boo
 	}
 	sound := len(given) == 1 && s.Scheduled() && !slices.ContainsFunc(s.At, time.Time.IsZero) && !slices.Contains(s.Schedule, "")
 	if !sound {
-		// The other keys are checked with a period of one second.
+		// The other keys are checked as if the job had a period of one second.
 		spec.Cron, spec.Every, spec.At = nil, time.Second, nil
 	}
 	_, err := schedule.Parse(spec)
@@ -56,7 +56,8 @@ func (r *reader) schedule(n, key *yaml.Node, name string, s *job.Spec, isJob boo
 	}
 }
 
-// refused reports a mistake that package schedule found. absent is the key that the mapping at n lacks, empty if n is at fault.
+// refused reports a mistake that package schedule found. absent is the key that is missing in the mapping at n; empty if n itself
+// is wrong.
 func (r *reader) refused(n *yaml.Node, absent string, e *schedule.Error) {
 	hint := e.Hint
 	if e.Field == "timezone" {
@@ -94,7 +95,7 @@ func scheduleErrors(err error) []*schedule.Error {
 	return out
 }
 
-// locate returns the node that an error is about; nil if the mapping lacks it.
+// locate returns the node that an error refers to; nil if the mapping lacks it.
 func locate(n *yaml.Node, e *schedule.Error) *yaml.Node {
 	for key := range strings.SplitSeq(e.Field, ".") {
 		if n = child(n, key); n == nil {

@@ -13,7 +13,7 @@ import (
 //go:embed zones.txt
 var zones string
 
-// LikelyZone returns the IANA zone that was probably meant by name; empty if none is near.
+// LikelyZone returns the IANA zone whose name is most similar to name; empty if none is similar.
 func LikelyZone(name string) string {
 	if name == "" || len(name) > 64 {
 		return ""
@@ -30,7 +30,7 @@ func LikelyZone(name string) string {
 			return z
 		}
 	}
-	if len(want) < 5 { // every short word is near some zone
+	if len(want) < 5 { // a short word is similar to many zones
 		return ""
 	}
 	return suggest.Nearest(want, list)
