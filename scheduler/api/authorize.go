@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Authenticator proves the callers of requests.
+// Authenticator authenticates the callers of requests.
 type Authenticator interface {
 	// Authenticate returns the caller of a request. A request without a token or certificate has the anonymous caller. If the
 	// token or certificate is invalid, it returns an error, which may be logged and must not be sent to the client.
@@ -22,7 +22,7 @@ type Authenticator interface {
 
 type provenKey struct{}
 
-// proven returns the caller of a request, with its rights.
+// proven returns the authenticated caller of a request, with its rights.
 func proven(ctx context.Context) auth.Caller {
 	c, _ := ctx.Value(provenKey{}).(auth.Caller)
 	return c
@@ -30,17 +30,18 @@ func proven(ctx context.Context) auth.Caller {
 
 type proofKey struct{}
 
-// Proof returns the Authorization header of a request that is being answered. A replica passes it on when it asks a worker for the
-// client; it is a secret.
+// Proof returns the Authorization header of the request that the server is answering. A replica forwards it to a worker when it
+// sends a request for the client. It is a secret.
 func Proof(ctx context.Context) string {
 	text, _ := ctx.Value(proofKey{}).(string)
 	return text
 }
 
-// everybody is the caller of each request while authentication is off, or is only observed.
+// everybody is the caller of each request while authentication is off, or while refusals are only logged.
 var everybody = auth.Caller{Grants: auth.Everything()}
 
-// authenticate finds out who sends a request. Its rights are checked where the operation is known, before the handler runs.
+// authenticate finds the caller of each request. The rights are checked later, where the operation is known, before its handler
+// runs.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := everybody
@@ -60,7 +61,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// byOf names a caller in records. An administrator may act for somebody else, who is named first.
+// byOf returns the name of a caller for records. An administrator may act for another user. Then that user is named first.
 func byOf(r *http.Request, c auth.Caller) string {
 	by := c.String()
 	if claimed := r.Header.Get(ByHeader); claimed != "" && claimed != by && c.May(auth.Admin, auth.Object{}) {
@@ -70,8 +71,8 @@ func byOf(r *http.Request, c auth.Caller) string {
 	return callerOf(r)
 }
 
-// authorized lets an operation run if its caller has its right. A job that the caller cannot see does not exist: 404. Otherwise the
-// answer is 401 to an anonymous caller, and 403 to a known one.
+// authorized returns a middleware that runs an operation only if its caller has the right for it. If the caller cannot see the
+// job, the answer is 404. Otherwise it is 401 for an anonymous caller, and 403 for any other.
 func (s *Server) authorized(doc huma.API, o operation) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		if o.peers && proven(ctx.Context()).May(auth.Peer, auth.Object{}) {
@@ -90,11 +91,11 @@ func (s *Server) authorized(doc huma.API, o operation) func(huma.Context, func(h
 	}
 }
 
-// challenge tells a client how to prove who it is.
+// challenge is the header WWW-Authenticate of a 401 answer. It tells a client how to authenticate.
 const challenge = `Bearer realm="rota"`
 
-// decide returns the status and the reason with which a request is refused; status 0 means that it is allowed. name is the job of
-// the request; empty if it has none.
+// decide returns the status and the reason of a refusal; status 0 allows the request. name is the job of the request; empty if it
+// has none.
 func (s *Server) decide(ctx context.Context, right auth.Right, name string) (status int, detail string) {
 	c, on := proven(ctx), auth.Object{Job: name}
 	allowed := c.May(right, on)
@@ -115,7 +116,7 @@ func (s *Server) decide(ctx context.Context, right auth.Right, name string) (sta
 	return http.StatusForbidden, fmt.Sprintf("%s lacks the right %q here", c, right)
 }
 
-// require returns an error unless the caller of a request has a right over a job.
+// require returns an error if the caller of a request lacks a right over a job.
 func (s *Server) require(ctx context.Context, right auth.Right, name string) error {
 	if status, detail := s.decide(ctx, right, name); status != 0 {
 		return huma.NewError(status, detail)
@@ -123,7 +124,7 @@ func (s *Server) require(ctx context.Context, right auth.Right, name string) err
 	return nil
 }
 
-// sees returns a filter of the jobs that the caller of a request may see; nil if it may see all.
+// sees returns a function that reports whether the caller of a request may see a job; nil if the caller may see all jobs.
 func (s *Server) sees(ctx context.Context) func(name string) bool {
 	c := proven(ctx)
 	if s.cfg.Observe || c.All(auth.Read) {
@@ -132,8 +133,8 @@ func (s *Server) sees(ctx context.Context) func(name string) bool {
 	return func(name string) bool { return c.Sees(auth.Object{Job: name}) }
 }
 
-// requireForSpec refuses a definition whose action, or whose predecessor's action, needs more than the right to define jobs. Both
-// count: otherwise a command could be taken over by changing its job.
+// requireForSpec returns an error if the caller lacks the right for a definition. It checks both the new action and the action
+// that the definition replaces. Otherwise a caller could take over a command by a change of its job.
 func (s *Server) requireForSpec(ctx context.Context, name string, text json.RawMessage) error {
 	var next struct {
 		Command, Shell json.RawMessage
@@ -141,7 +142,7 @@ func (s *Server) requireForSpec(ctx context.Context, name string, text json.RawM
 	}
 	_ = json.Unmarshal(text, &next) // the Backend reports mistakes
 	if len(next.Notify) > 0 && next.Notify[0] == '{' {
-		if err := s.require(ctx, auth.Admin, ""); err != nil { // it names URLs, to which the leader sends
+		if err := s.require(ctx, auth.Admin, ""); err != nil { // it has URLs, to which the leader sends
 			return err
 		}
 	}
@@ -153,12 +154,12 @@ func (s *Server) requireForSpec(ctx context.Context, name string, text json.RawM
 	return nil
 }
 
-// executes reports whether a job executes programs on the worker. One that cannot be read may do so.
+// executes reports whether a job executes programs on the worker. It returns true for an unreadable job, which may do so.
 func executes(spec *job.Spec) bool {
 	return spec == nil || spec.Kind() == "command" || spec.Kind() == "shell"
 }
 
-// masked replaces values that may be secrets, for a caller that may not define the job.
+// masked replaces values that may be secrets, if the caller has no right to define the job.
 func (s *Server) masked(ctx context.Context, name string, from *job.Spec) *job.Spec {
 	if from == nil || s.cfg.Observe || proven(ctx).May(auth.Define, auth.Object{Job: name}) {
 		return from
@@ -181,7 +182,7 @@ func (s *Server) masked(ctx context.Context, name string, from *job.Spec) *job.S
 	return &spec
 }
 
-// maskEvent masks the definition that an event carries, as the answers about single records do.
+// maskEvent masks the definition in an event, in the same way as the answers about single records.
 func (s *Server) maskEvent(ctx context.Context, e *Event) {
 	if s.cfg.Observe || proven(ctx).May(auth.Define, auth.Object{}) || len(e.Value) == 0 {
 		return
@@ -204,7 +205,7 @@ func (s *Server) maskEvent(ctx context.Context, e *Event) {
 	}
 	text, err := json.Marshal(shown)
 	if err != nil || shown == nil {
-		text = nil // better no value than one that is not masked
+		text = nil // no value is better than an unmasked one
 	}
 	e.Value = text
 }

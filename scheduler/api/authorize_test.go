@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// bearer proves callers by the tokens of a directory.
+// bearer authenticates callers by the tokens of a directory.
 type bearer struct{ auth.Directory }
 
 func (b *bearer) Authenticate(r *http.Request) (auth.Caller, error) {
@@ -37,7 +37,7 @@ func (b *bearer) give(t *testing.T, role auth.Role, jobs ...string) string {
 	return secret.Text()
 }
 
-// guarded is a cluster with jobs in and out of a scope. Each holds a secret.
+// guarded returns a cluster with jobs inside and outside of a scope. Each job contains a secret.
 func guarded() *fake {
 	f := newFake()
 	for _, name := range []string{"in-http", "out-http"} {
@@ -54,11 +54,11 @@ func guarded() *fake {
 	return f
 }
 
-// operations are all of /v1, with the weakest role that may perform each. JOB stands for a job.
+// operations lists all operations of /v1, each with the weakest role that may call it. JOB stands for the name of a job.
 var operations = []struct {
 	method, path, body string
 	role               auth.Role
-	whole              bool // it is about the whole cluster, so that a role with a scope does not suffice
+	whole              bool // it concerns the whole cluster, so a role with a scope is not enough
 }{
 	{"GET", "/v1/cluster", "", auth.Viewer, false},
 	{"GET", "/v1/jobs", "", auth.Viewer, false},
@@ -113,7 +113,7 @@ func TestEachOperationNeedsItsRight(t *testing.T) {
 						a := ask(t, srv, o.method, strings.ReplaceAll(o.path, "JOB", where), o.body, headers...)
 						enough := role != "" && rank[role] >= rank[o.role] && (!scoped || !o.whole)
 						ofJob := strings.Contains(o.path, "JOB")
-						want := 0 // anything but a refusal
+						want := 0 // any status except a refusal
 						switch {
 						case role == "":
 							want = 401
@@ -134,7 +134,7 @@ func TestEachOperationNeedsItsRight(t *testing.T) {
 	}
 }
 
-// Each operation of the document is in the table above, so that none can be added without a decision.
+// Each operation of the OpenAPI document is in the table above. So a new operation needs a decision about its right.
 func TestEachOperationIsInTheTable(t *testing.T) {
 	srv := serve(t, guarded().backend())
 	var doc struct {
@@ -210,8 +210,8 @@ func TestAWrongTokenIsNobody(t *testing.T) {
 	}
 }
 
-// A replica asks a worker for the output that a client of its own may read. The client may have shown a certificate, which the replica
-// cannot pass on.
+// A replica reads output from a worker for a client that may read it. The client may have presented a certificate, which the
+// replica cannot forward.
 func TestProcessesOfTheClusterReadOutputAlone(t *testing.T) {
 	b := &bearer{}
 	b.Secret = "shared"

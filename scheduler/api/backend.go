@@ -10,11 +10,11 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Backend has the parts that answer requests. A Server does not serve a part that is nil: a worker has Logs, Restorer, Health
-// and Metrics.
+// Backend has the parts that answer requests. If a part is nil, a Server does not serve it. A worker has only Logs, Restorer,
+// Health and Metrics.
 //
-// Every method stops when its context ends. The errors of package job, ErrUnavailable, Invalid and Refusal have a status of
-// their own. Every other error becomes a 500.
+// Every method stops when its context ends. The errors of package job, ErrUnavailable, Invalid and Refusal have their own
+// statuses. Every other error becomes a 500.
 type Backend struct {
 	Replica  Replica // nil in a worker
 	Events   Events
@@ -24,17 +24,17 @@ type Backend struct {
 	// Schemas are the JSON Schemas of definitions in requests, by their names in the document: Spec and LimitSpec.
 	Schemas map[string]json.RawMessage
 
-	// Now returns the time of a change that a client asks for. nil stands for the clock of this machine. An error refuses the
-	// change.
+	// Now returns the time to record for a change by a client. If it returns an error, the change is refused. nil stands for the
+	// clock of this machine.
 	Now func(ctx context.Context) (time.Time, error)
 
 	Health  Health
 	Metrics http.Handler     // at /metrics
 	Clock   func() time.Time // at /clock, for processes that compare their clocks with this one
-	Term    func() int64     // at /clock: the term that this process leads, 0 for none; may be nil
+	Term    func() int64     // at /clock: the term in which this process leads, 0 for none; may be nil
 }
 
-// Replica answers the requests about the whole cluster.
+// Replica answers requests that concern the whole cluster.
 type Replica interface {
 	Reader
 	Planner
@@ -45,17 +45,17 @@ type Replica interface {
 // Reader answers from the replica's mirror of the store. It returns ErrUnavailable until the mirror is filled.
 type Reader interface {
 	Cluster(ctx context.Context) (ClusterView, error)
-	// Jobs are in the order of their names.
+	// Jobs returns all jobs, sorted by name.
 	Jobs(ctx context.Context) ([]JobView, error)
 	// Job returns job.ErrNotFound if there is no such job.
 	Job(ctx context.Context, name string) (JobView, error)
-	// Runs returns at most q.Limit of the runs that q includes, in the order of CompareRuns.
+	// Runs returns at most q.Limit of the runs that q selects, in the order of CompareRuns.
 	Runs(ctx context.Context, q RunQuery) ([]RunView, error)
 	// Run returns job.ErrNotFound if there is no such run, or if it was removed.
 	Run(ctx context.Context, jobName, id string) (RunView, error)
-	// Limits are in the order of their names.
+	// Limits returns all limits, sorted by name.
 	Limits(ctx context.Context) ([]LimitView, error)
-	// Workers are in the order of their names.
+	// Workers returns all workers, sorted by name.
 	Workers(ctx context.Context) ([]WorkerView, error)
 }
 
@@ -66,14 +66,14 @@ type Planner interface {
 	Explain(ctx context.Context, jobName string, at time.Time) (ExplainView, error)
 }
 
-// Editor changes definitions in the store by compare-and-set. It returns job.ErrConflict if the precondition does not hold,
-// job.ErrNotFound for an unknown definition, and a *Refusal for a definition of a file or one that is in use. It returns
-// *Invalid for a text with mistakes. It returns job.ErrUnreadable for a record that cannot be read, unless the precondition
-// names its revision.
+// Editor changes definitions in the store by compare-and-set. It returns job.ErrConflict if the precondition does not hold, and
+// job.ErrNotFound for an unknown definition. It returns a *Refusal for a definition of a file, or for one that is in use. It
+// returns *Invalid for a text with mistakes. It returns job.ErrUnreadable for an unreadable record, unless the precondition names
+// its revision.
 type Editor interface {
-	// Put creates or replaces a definition and reports whether it created it. kind is KindJob or KindLimit. text is the
-	// definition in JSON, as the client sent it. view is a JobView or a LimitView. A text equal to the present definition
-	// changes nothing.
+	// Put creates or replaces a definition and reports whether it created it. kind is KindJob or KindLimit. text is the definition
+	// in JSON, as the client sent it. view is a JobView or a LimitView. If text is equal to the present definition, Put changes
+	// nothing.
 	Put(ctx context.Context, kind, name string, text []byte, pre Precondition, by string) (view any, created bool, err error)
 	Delete(ctx context.Context, kind, name string, pre Precondition, by string) error
 	// PauseJob pauses the job, or resumes it if p is nil. Pausing a paused job changes nothing.
@@ -84,13 +84,14 @@ type Editor interface {
 
 // Operator creates and cancels runs. Cancel and Retry return job.ErrNotFound for an unknown run.
 type Operator interface {
-	// Submit creates a run and reports whether it did. For a key that an earlier submission of the job had, it returns the run
-	// of that submission. It returns job.ErrNotFound for an unknown job.
+	// Submit creates a run and reports whether it did. If an earlier submission of the job had the same key, Submit returns the
+	// run of that submission. It returns job.ErrNotFound for an unknown job.
 	Submit(ctx context.Context, s Submission) (v RunView, created bool, err error)
-	// Cancel asks for the end of a run. Canceling a run again changes nothing. For an ended run it returns
+	// Cancel requests the end of a run. A second Cancel of the same run changes nothing. For an ended run it returns
 	// *job.TransitionError.
 	Cancel(ctx context.Context, jobName, id string, c job.Cancel) (RunView, error)
-	// Retry creates a run that repeats an ended run and names it. It returns NotEnded for a run that has not ended.
+	// Retry creates a run that repeats an ended run. The new run names the ended one. Retry returns NotEnded for a run that has
+	// not ended.
 	Retry(ctx context.Context, jobName, id, by string) (RunView, error)
 }
 
@@ -104,17 +105,17 @@ type Logs interface {
 
 // Events delivers the changes of the store.
 type Events interface {
-	// Watch delivers all changes after a revision, or from now on if after is 0. from is the revision of its start. If from is
-	// not after, the events between them are lost: they were compacted, or the store was restored from a backup.
+	// Watch delivers all changes after the revision after, or from now on if after is 0. from is the revision at which the stream
+	// starts. If after is not 0 and from differs from it, the events between them are lost. The store was compacted, or restored
+	// from a backup.
 	//
-	// Each message has all events of one revision. Revisions ascend. The implementation closes the channel when ctx ends, and
-	// when the reader is too slow: it never waits for a reader.
+	// Each message has all events of one revision, and the revisions ascend. The implementation closes the channel when ctx ends.
+	// It also closes it when the reader is too slow, because it never waits for a reader.
 	Watch(ctx context.Context, after int64) (from int64, events <-chan []Event, err error)
 }
 
-// Restorer releases processes that wait because the store was restored from a backup.
+// Restorer lets processes continue that wait because the store was restored from a backup.
 type Restorer interface {
-	// AcceptRestored accepts the restored store for every process that waits. It returns a *Refusal if this process does not
-	// wait.
+	// AcceptRestored accepts the restored store for every process that waits. It returns a *Refusal if this process does not wait.
 	AcceptRestored(ctx context.Context, by string) (RestoredView, error)
 }

@@ -8,16 +8,17 @@ import (
 )
 
 const (
-	// maxLists is how many lists one process answers at a time. A list may have tens of megabytes, and a slow client holds it in
-	// memory until it has read it or is disconnected.
+	// maxLists is how many lists one process sends at the same time. A list may have tens of megabytes. It stays in memory until
+	// the client has read it or is disconnected.
 	maxLists = 8
-	// listPatience is how long a list waits for its turn.
+	// listPatience is how long the request for a list waits for a free place.
 	listPatience = 2 * time.Second
-	// maxStreams is how many streams of events and output one process has at a time.
+	// maxStreams is how many streams of events and output one process serves at the same time.
 	maxStreams = 1000
 )
 
-// bounded refuses requests that would take too much memory together: the answer is 503 with Retry-After. All other requests pass.
+// bounded limits the lists and streams that are served at the same time, because they take much memory. It answers 503 with
+// Retry-After beyond the limits. All other requests pass.
 func (s *Server) bounded(next http.Handler) http.Handler {
 	lists, streams := make(chan struct{}, maxLists), make(chan struct{}, maxStreams)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,7 +57,7 @@ func isStream(path string) bool {
 	return path == "/v1/events" || strings.HasPrefix(path, "/v1/runs/") && strings.HasSuffix(path, "/logs")
 }
 
-// take takes a place, and waits for one as long as patience and the client allow.
+// take takes a place, and reports whether it got one. It waits for at most patience, and only until the client disconnects.
 func take(r *http.Request, places chan struct{}, patience time.Duration) bool {
 	select {
 	case places <- struct{}{}:

@@ -12,7 +12,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Slow readers of lists must not fill the memory: only a few lists are answered at a time, and everything else still is.
+// Slow readers of lists must not fill the memory. Only a few lists are sent at the same time. All other requests are still
+// answered.
 func TestListsAreBounded(t *testing.T) {
 	f := newFake()
 	for i := range 200 {
@@ -22,7 +23,7 @@ func TestListsAreBounded(t *testing.T) {
 	}
 	srv := serve(t, f.backend())
 	var opened sync.WaitGroup
-	for range 8 { // as many as are answered; each stops reading after the first line
+	for range 8 { // as many lists as are sent at the same time; each reader stops after the first line
 		opened.Go(func() {
 			conn, err := net.Dial("tcp", srv.Listener.Addr().String())
 			if err != nil {

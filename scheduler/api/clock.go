@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// ClockReading is the answer at /clock. Received and Answered are the times of the request and the answer, by the clock of the
-// process's decisions.
+// ClockReading is the answer at /clock. Received is the time of the request, and Answered the time of the answer. Both are by the
+// clock with which the process makes decisions.
 type ClockReading struct {
 	Node     string    `json:"node"`
-	Term     int64     `json:"term,omitempty"` // that the process leads; 0 for none
+	Term     int64     `json:"term,omitempty"` // the term in which the process leads; 0 for none
 	Received time.Time `json:"received"`
 	Answered time.Time `json:"answered"`
 }

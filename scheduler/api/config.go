@@ -11,17 +11,17 @@ import (
 // Config configures a Server. DefaultConfig has a value for every field.
 type Config struct {
 	Listen string      // host:port; an empty host means all addresses.
-	Hosts  []string    // names of this process in requests, besides localhost; *.domain means all below a domain.
+	Hosts  []string    // names of this process in the header Host, besides localhost; *.domain stands for all names below a domain.
 	TLS    *tls.Config // nil: plain HTTP.
 
-	// Auth proves callers. nil: everybody may do everything.
+	// Auth authenticates callers. If it is nil, every caller has all rights.
 	Auth Authenticator
-	// Observe decides about each request and logs what would be refused, and refuses nothing.
+	// Observe allows every request. Requests that would be refused are logged.
 	Observe bool
 
 	Version VersionView
 
-	RequestTimeout time.Duration // of a request that is no stream.
+	RequestTimeout time.Duration // for a request that is not a stream.
 	WriteTimeout   time.Duration // a client that reads nothing for this long is disconnected.
 	Heartbeat      time.Duration // interval of comments on an idle event stream.
 	ShutdownGrace  time.Duration // for running requests when Run's context ends

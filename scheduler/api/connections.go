@@ -1,23 +1,24 @@
 package api
 
 import (
-	queue "container/list" // the package has a function of that name
+	queue "container/list" // the package has a function named list
 	"net"
 	"net/http"
 	"sync"
 	"syscall"
 )
 
-// maxConnections is how many connections one process has at most, if its descriptors allow as many.
+// maxConnections is the largest number of connections of one process. If the process has few descriptors, the limit is lower.
 const maxConnections = 4096
 
-// connections closes idle connections when there are too many, the longest idle first. If none is idle, it closes the new one. So
-// clients cannot take the descriptors that the worker and the store need, and probes still get an answer.
+// connections limits the number of connections. If there are too many, it closes the one that has been idle for longest. If none
+// is idle, it closes the new one. So clients cannot use up the descriptors that the worker and the store need, and probes still
+// get an answer.
 type connections struct {
 	limit int
 
 	mu     sync.Mutex
-	open   map[net.Conn]*queue.Element // guarded by mu; the element of an idle connection, nil for a busy one
+	open   map[net.Conn]*queue.Element // guarded by mu; maps an idle connection to its element in idlers, and a busy one to nil
 	idlers *queue.List                 // guarded by mu; the longest idle first
 }
 
@@ -34,7 +35,7 @@ func connectionLimit() int {
 	return max(16, int(min(files.Cur/4, maxConnections)))
 }
 
-// state is the ConnState of an http.Server. A connection without a request counts as idle, also before its first one.
+// state is the ConnState of an http.Server. A connection without a request counts as idle, even before its first request.
 func (c *connections) state(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -49,7 +49,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 			t.Fatal("a connection within the limit gets no answer")
 		}
 	}
-	for range 20 { // each takes the place of the one that has been idle for longest
+	for range 20 { // each replaces the connection that has been idle for longest
 		if !answers(connect(), "/") {
 			t.Fatal("a new connection gets no answer")
 		}

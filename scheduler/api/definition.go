@@ -15,17 +15,17 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/suggest"
 )
 
-// definition describes the routes of one kind of definition.
+// definition describes the routes for one kind of definition.
 type definition struct {
-	kind     string     // KindJob or KindLimit: also the name of the parameter in the path.
-	path     string     // of one definition, with the parameter at its end.
+	kind     string     // KindJob or KindLimit; also the name of the parameter in the path.
+	path     string     // path of one definition, with the parameter at its end.
 	schema   string     // name of the request's schema in the document.
 	reserved string     // a name that no definition may have; empty for none.
 	remove   string     // summary of the deletion
-	right    auth.Right // to change one
+	right    auth.Right // the right that a change needs
 }
 
-// registerDefinitions adds the routes that change definitions. A new kind is one more call here.
+// registerDefinitions adds the routes that change definitions. To add a kind, add a call here.
 func (s *Server) registerDefinitions(doc huma.API) {
 	define[JobView](s, doc, definition{
 		kind: KindJob, path: "/v1/jobs/{job}", schema: "Spec", reserved: job.AdHoc, remove: "Delete a job", right: auth.Define,
@@ -35,7 +35,7 @@ func (s *Server) registerDefinitions(doc huma.API) {
 	})
 }
 
-// named takes the name of a definition from the path.
+// named reads the name of a definition from the path.
 type named struct{ name string }
 
 // Resolve implements huma.Resolver.
@@ -78,7 +78,7 @@ func define[V view[V]](s *Server, doc huma.API, d definition) {
 		}
 		return nil, s.notWritten(ctx, d.kind, in.name, pre, s.back.Replica.Delete(ctx, d.kind, in.name, pre, caller(ctx)))
 	})
-	// The body is read as raw JSON, so that a Backend reads it as a job file. The document names its schema.
+	// The body is read as raw JSON, so that a Backend reads it by the rules of job files. The document still has its schema.
 	body := doc.OpenAPI().Paths[d.path].Put.RequestBody
 	body.Content["application/json"] = &huma.MediaType{Schema: &huma.Schema{Ref: schemaPrefix + d.schema}}
 	alias(doc, d.path, http.StatusOK, http.StatusCreated)
@@ -115,7 +115,7 @@ func put[V view[V]](ctx context.Context, s *Server, d definition, in *putDefinit
 	return show(status, v), nil
 }
 
-// unmet is the answer to a write that did not happen. It returns nil for a nil err.
+// notWritten returns the answer to a write that failed with err. It returns nil if err is nil.
 func (s *Server) notWritten(ctx context.Context, kind, name string, pre Precondition, err error) error {
 	if err == nil {
 		return nil
@@ -123,7 +123,8 @@ func (s *Server) notWritten(ctx context.Context, kind, name string, pre Precondi
 	return problem(s.notFound(ctx, kind, name, err), !pre.Any())
 }
 
-// missing turns job.ErrNotFound into an answer that names the definition that was probably meant. Other errors pass.
+// notFound converts job.ErrNotFound into an answer that suggests a definition with a similar name. It returns other errors
+// unchanged.
 func (s *Server) notFound(ctx context.Context, kind, name string, err error) error {
 	if !errors.Is(err, job.ErrNotFound) {
 		return err
@@ -135,7 +136,7 @@ func (s *Server) notFound(ctx context.Context, kind, name string, err error) err
 	return huma.Error404NotFound(detail)
 }
 
-// names lists the definitions of a kind, as far as the mirror can be read: without them an answer only lacks a hint.
+// names lists the definitions of a kind. If the mirror cannot be read, it returns none, and an answer only lacks a suggestion.
 func (s *Server) names(ctx context.Context, kind string) (names []string) {
 	switch kind {
 	case KindJob:

@@ -78,7 +78,7 @@ func (s *Server) pause(ctx context.Context, r *ReasonRequest) (*job.Pause, error
 	return p, nil
 }
 
-// dated dates a change that somebody asks for: see Backend.Now.
+// changeTime returns the time to record for a change by a client; see Backend.Now.
 func (s *Server) changeTime(ctx context.Context) (time.Time, error) {
 	if s.back.Now == nil {
 		return s.now().UTC(), nil

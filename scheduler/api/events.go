@@ -23,7 +23,7 @@ type eventsInput struct {
 	Kind        []string `query:"kind,explode" doc:"Only events of this kind; may be given several times"`
 }
 
-// wants reports whether the client asked for an event and may see it. sees is nil for a client that may see all jobs.
+// wants reports whether the client requested an event and may see it. sees is nil for a client that may see all jobs.
 func (in *eventsInput) wants(e *Event, sees func(job string) bool) bool {
 	if len(in.Kind) > 0 && !slices.Contains(in.Kind, e.Kind) {
 		return false
@@ -36,7 +36,7 @@ func (in *eventsInput) wants(e *Event, sees func(job string) bool) bool {
 	return in.Job == ""
 }
 
-// after returns the revision to continue after; 0 to start now.
+// after returns the revision after which the stream continues; 0 to start now.
 func (in *eventsInput) after() (int64, error) {
 	id, location := in.LastEventID, "header.Last-Event-ID"
 	if id == "" {
@@ -76,13 +76,13 @@ func (s *Server) watchEvents(request context.Context, in *eventsInput) (*huma.St
 		if err == nil {
 			err = s.sendEvents(ctx, st, in, after, from, changes)
 		}
-		// After any end, the client connects again with the last id that it got.
+		// For any cause, the client connects again with the last id that it received.
 		s.log.Debug("event stream ended", "by", caller(request), "err", cause(ctx, err))
 	}}, nil
 }
 
-// sendEvents sends events until the client, the server or the source ends. Only the last event of a revision has an id. So a
-// client that is disconnected within a revision gets the whole revision again.
+// sendEvents sends events until the client, the server or the source ends. Only the last event of a revision has an id. So if a
+// client is disconnected within a revision, it gets the whole revision again.
 func (s *Server) sendEvents(ctx context.Context, st *stream, in *eventsInput, after, from int64, changes <-chan []Event) error {
 	first := fmt.Appendf(nil, "retry: %d\nid: %d\n\n", reconnect, from)
 	if after != 0 && from != after {
@@ -100,7 +100,7 @@ func (s *Server) sendEvents(ctx context.Context, st *stream, in *eventsInput, af
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-heartbeat.C:
-			// Without the id, the revision of a client with a filter could be compacted.
+			// The id is necessary: a client with a filter may get no event for long, and its last revision could be compacted.
 			out = fmt.Appendf(nil, ": alive\nid: %d\n\n", reached)
 		case batch, ok := <-changes:
 			if !ok {
@@ -124,10 +124,10 @@ func (s *Server) sendEvents(ctx context.Context, st *stream, in *eventsInput, af
 	}
 }
 
-// frame appends one server-sent event.
+// frame appends e to b in the form of one server-sent event.
 func frame(b []byte, e *Event, last bool) []byte {
 	data, err := json.Marshal(e)
-	if err != nil { // only a Value that is not JSON can fail
+	if err != nil { // an error means that Value is not valid JSON
 		bare := *e
 		bare.Value = nil
 		data, _ = json.Marshal(&bare)

@@ -29,7 +29,7 @@ type fake struct {
 	jobs    map[string]job.Job
 	runs    map[string]job.Run
 	gate    job.Gate
-	oldest  int64              // events before it are compacted
+	oldest  int64              // events before this revision are compacted
 	history [][]api.Event      // one entry per revision
 	watches []chan []api.Event // one for each client that watches
 	output  map[string]func(ctx context.Context, follow bool) (io.ReadCloser, error)
@@ -183,7 +183,7 @@ func (f *fake) Put(_ context.Context, kind, name string, text []byte, pre api.Pr
 	return viewJob(f.putJob(j)), !exists, nil
 }
 
-// refused turns mistakes into what a Backend returns.
+// refused converts mistakes into the error that a Backend returns.
 func refused(err error) error {
 	var mistakes config.Errors
 	if !errors.As(err, &mistakes) {

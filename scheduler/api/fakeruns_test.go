@@ -112,7 +112,7 @@ func (f *fake) watching() int {
 	return len(f.watches)
 }
 
-// change does something to the fake under its lock.
+// change calls do while it holds the lock of the fake.
 func (f *fake) change(do func(f *fake)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,11 +14,11 @@ import (
 	"unicode"
 )
 
-// recorder records the status of a response, and whether writing it failed. http.ResponseController unwraps it.
+// recorder records the status of a response, and whether a Write failed. http.ResponseController unwraps it.
 type recorder struct {
 	http.ResponseWriter
 	status int   // 0 until the header is written
-	failed error // of the first Write that failed, because the client is gone
+	failed error // error of the first Write that failed, because the client is gone
 }
 
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
@@ -41,7 +41,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// recoverPanics ends a panic of a handler at its own request, and logs each request.
+// recoverPanics recovers a panic of a handler, so that only its own request fails. It also logs each request.
 func (s *Server) recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.inFlight.Add(1)
@@ -69,7 +69,7 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "same-origin")
-		// The deadline of a connection outlives its request, so every request sets a new one. Streams move it.
+		// The deadline of a connection stays after a request, so every request sets a new one. Streams extend it.
 		_ = http.NewResponseController(rec).SetWriteDeadline(time.Now().Add(s.cfg.RequestTimeout + s.cfg.WriteTimeout))
 		ctx := context.WithValue(r.Context(), callerKey{}, callerOf(r))
 		ctx = context.WithValue(ctx, nodeKey{}, r.Header.Get(NodeHeader))
@@ -77,14 +77,14 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 	})
 }
 
-// isAbort reports whether a panic is the one by which net/http ends a connection.
+// isAbort reports whether a panic is the one with which net/http ends a connection.
 func isAbort(p any) bool {
 	err, ok := p.(error)
 	return ok && errors.Is(err, http.ErrAbortHandler)
 }
 
-// sameSite refuses changes by a page of another site. Programs that are no browsers send neither Origin nor Sec-Fetch-Site and
-// pass.
+// sameSite refuses changes that come from a page of another site. Programs other than browsers send neither Origin nor
+// Sec-Fetch-Site, so they pass.
 func (s *Server) sameSite(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -96,8 +96,8 @@ func (s *Server) sameSite(next http.Handler) http.Handler {
 	})
 }
 
-// takeBody reads the body of a request before the handler runs. It bounds the size and the time. It removes the read deadline
-// again, since the deadline would cancel a slow handler.
+// takeBody reads the body of a request before the handler runs. It limits the size and the time of the read. Then it removes the
+// read deadline, because the deadline would cancel a slow handler.
 func (s *Server) takeBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -111,7 +111,7 @@ func (s *Server) takeBody(next http.Handler) http.Handler {
 		var timeout net.Error
 		switch {
 		case err == nil:
-			_ = control.SetReadDeadline(time.Time{}) // in the other cases it stays: net/http must not wait for the rest
+			_ = control.SetReadDeadline(time.Time{}) // in the other cases the deadline stays: net/http must not wait for the rest
 			r.Body = io.NopCloser(bytes.NewReader(b))
 			next.ServeHTTP(w, r)
 		case errors.As(err, &large):
@@ -126,7 +126,7 @@ func (s *Server) takeBody(next http.Handler) http.Handler {
 
 type callerKey struct{}
 
-// caller returns the client of a request, for records and logs. It is the client's claim and proves nothing.
+// caller returns the name of the client of a request, for records and logs. The client itself sent the name, so it is no proof.
 func caller(ctx context.Context) string {
 	by, _ := ctx.Value(callerKey{}).(string)
 	return by
@@ -157,12 +157,12 @@ func callerOf(r *http.Request) string {
 	return by + " from " + host
 }
 
-// NodeHeader is the header in which one node names the node that it wants to reach.
+// NodeHeader is the header in which a node names the node that should answer its request.
 const NodeHeader = "Rota-Node"
 
 type nodeKey struct{}
 
-// MeantFor returns the node that another node wants to reach with a request; empty for any node.
+// MeantFor returns the node that should answer a request of another node; empty for any node.
 func MeantFor(ctx context.Context) string {
 	name, _ := ctx.Value(nodeKey{}).(string)
 	return name

@@ -90,7 +90,7 @@ func TestBodyThatNeverEnds(t *testing.T) {
 	}
 }
 
-// A worker has no cache and no jobs: it serves logs, probes and metrics.
+// A worker has no mirror and no jobs. It serves only logs, probes and metrics.
 func TestWorkerOnly(t *testing.T) {
 	f := newFake()
 	srv := serve(t, api.Backend{

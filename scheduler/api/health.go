@@ -13,9 +13,9 @@ import (
 
 // Health has the checks of a process for its probes.
 type Health struct {
-	Live   []Check                     // of the process alone; they never ask the store.
-	Ready  []Check                     // whether it should get requests.
-	Leader func(context.Context) error // returns nil if this replica leads, otherwise the reason; a nil func never leads.
+	Live   []Check                     // checks of the process alone; they never call the store.
+	Ready  []Check                     // checks whether the process should get requests.
+	Leader func(context.Context) error // returns nil if this replica leads, else the reason; a nil func never leads.
 }
 
 // Check is one condition. Probe returns nil if the condition holds. It returns soon after its context ends.
@@ -24,7 +24,7 @@ type Check struct {
 	Probe func(context.Context) error
 }
 
-// probeTimeout bounds all checks together. Kubernetes gives a probe one second by default, so the answer must come earlier.
+// probeTimeout bounds all checks together. By default, Kubernetes waits one second for a probe, so the answer must come earlier.
 const probeTimeout = 900 * time.Millisecond
 
 func (s *Server) registerHealth(mux *http.ServeMux) {
@@ -49,8 +49,8 @@ func (s *Server) readiness() []Check {
 	return append([]Check{draining}, s.back.Health.Ready...)
 }
 
-// probe answers with 200 if all checks pass, otherwise with 503 and the reasons. ?verbose lists all checks, ?exclude=name leaves
-// one out.
+// probe returns a handler that answers 200 if all checks pass, otherwise 503 and the reasons. ?verbose lists all checks, and
+// ?exclude=name skips one.
 func (s *Server) probe(name string, checks func() []Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
@@ -87,7 +87,7 @@ func (s *Server) probe(name string, checks func() []Check) http.Handler {
 	})
 }
 
-// runChecks runs the checks concurrently.
+// runChecks runs the checks concurrently. It returns one error for each check, nil for a check that passed.
 func runChecks(ctx context.Context, checks []Check) []error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -11,9 +11,10 @@ import (
 
 // knownHost refuses requests whose Host is not a name of this process.
 //
-// The owner of a web page can let the page's name resolve to any address, also to a loopback address of this machine. Then the
+// The owner of a web page can let the page's name resolve to any address, even to a loopback address of this machine. Then the
 // browser treats rota as a part of the page's site, and lets the page read and change everything. But the browser sends the
-// page's name as Host, and no page can change that. A Host that is an address is safe, since an address does not resolve.
+// page's name as Host, and no page can change that. If the Host is an address, the request is safe, because an address needs no
+// resolution.
 func (s *Server) knownHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if host := (&url.URL{Host: r.Host}).Hostname(); !s.isOwnName(host) {
@@ -26,8 +27,8 @@ func (s *Server) knownHost(next http.Handler) http.Handler {
 	})
 }
 
-// isOwnName reports whether a host is an address, localhost, or one of Config.Hosts. A client of HTTP/1.0 sends no host; no
-// browser uses HTTP/1.0.
+// isOwnName reports whether a host is an address, localhost, or one of Config.Hosts. It also accepts an empty host, which clients
+// of HTTP/1.0 send. No browser uses HTTP/1.0.
 func (s *Server) isOwnName(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if _, err := netip.ParseAddr(host); err == nil || host == "" || host == "localhost" {

@@ -6,7 +6,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
-// A page whose name resolves to this process can neither read nor change anything.
+// If the name of a page resolves to this process, the page still cannot read or change anything.
 func TestRequestsUnderAForeignNameAreRefused(t *testing.T) {
 	srv := serve(t, newFake().backend(), func(c *api.Config) { c.Hosts = []string{"q1.internal", "*.rota.svc"} })
 	for host, want := range map[string]int{

@@ -18,8 +18,8 @@ type logsInput struct {
 	Follow  bool   `query:"follow" doc:"Continue until the attempt ends"`
 }
 
-// readLogs streams the output of an attempt. If it cannot complete the stream, it breaks the connection, so that the client
-// does not take a part for the whole.
+// readLogs streams the output of an attempt. If it cannot complete the stream, it breaks the connection. So the client knows that
+// the output is incomplete.
 func (s *Server) readLogs(request context.Context, in *logsInput) (*huma.StreamResponse, error) {
 	ctx, opened, end := s.streamContext(request)
 	out, err := s.back.Logs.Logs(ctx, in.Job, in.Slot, in.Attempt, in.Follow)
@@ -33,7 +33,7 @@ func (s *Server) readLogs(request context.Context, in *logsInput) (*huma.StreamR
 		defer end()
 		if err := s.copyLogs(ctx, response, out); err != nil {
 			s.log.Debug("log stream broken off", "job", in.Job, "run", in.Slot, "err", cause(ctx, err))
-			panic(http.ErrAbortHandler) // net/http's way to close the connection without a proper end
+			panic(http.ErrAbortHandler) // net/http closes the connection without a proper end
 		}
 	}}, nil
 }
@@ -41,7 +41,7 @@ func (s *Server) readLogs(request context.Context, in *logsInput) (*huma.StreamR
 func (s *Server) copyLogs(ctx context.Context, response huma.Context, out io.ReadCloser) error {
 	closeOut := sync.OnceValue(out.Close)
 	defer func() { _ = closeOut() }()
-	defer context.AfterFunc(ctx, func() { _ = closeOut() })() // wakes a Read that waits for more
+	defer context.AfterFunc(ctx, func() { _ = closeOut() })() // ends a Read that waits for more output
 
 	st, err := s.startStream(response, "text/plain; charset=utf-8")
 	if err != nil {

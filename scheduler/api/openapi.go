@@ -19,8 +19,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// newDocument returns the /v1 interface on mux. huma's page of documentation is off, because it loads scripts from the
-// internet.
+// newDocument registers the /v1 interface on mux and returns it. huma's page of documentation is off, because it loads scripts
+// from the internet.
 func newDocument(mux *http.ServeMux, version string, schemas map[string]json.RawMessage) huma.API {
 	registry := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
 	registry.RegisterTypeAlias(reflect.TypeFor[job.Duration](), reflect.TypeFor[durationSchema]())
@@ -29,7 +29,7 @@ func newDocument(mux *http.ServeMux, version string, schemas map[string]json.Raw
 	for name, text := range schemas {
 		given := map[string]any{}
 		if err := json.Unmarshal(text, &given); err != nil {
-			panic(fmt.Sprintf("schema %s: %v", name, err)) // it comes from the backend's code, never from a client
+			panic(fmt.Sprintf("schema %s: %v", name, err)) // schemas are fixed in the code of the backend; no client can cause this
 		}
 		registry.Map()[name] = &huma.Schema{Extensions: given}
 	}
@@ -53,11 +53,11 @@ func newDocument(mux *http.ServeMux, version string, schemas map[string]json.Raw
 	})
 }
 
-// schemaPrefix is where the schemas of the document are.
+// schemaPrefix begins the reference to each schema of the document.
 const schemaPrefix = "#/components/schemas/"
 
-// finish completes the document once all operations are in it. Answers may grow fields, and some of their fields are null. A
-// request may not have unknown fields, since each of them is a mistake.
+// finish completes the document after all operations are registered. Answers may get more fields later, and some of their fields
+// may be null. Requests may not have unknown fields, because an unknown field is always a mistake.
 func finish(doc huma.API) {
 	schemas := doc.OpenAPI().Components.Schemas.Map()
 	for name, s := range schemas {
@@ -76,7 +76,8 @@ func finish(doc huma.API) {
 	enumerate(schemas["Event"], "kind", Kinds())
 }
 
-// enumerate sets the values of a string property. It ignores a nil schema, which is not in the document.
+// enumerate sets the allowed values of a string property. It ignores a nil schema, which means that the document does not have
+// it.
 func enumerate[T ~string](s *huma.Schema, property string, values []T) {
 	if s == nil {
 		return
@@ -142,7 +143,7 @@ func (durationSchema) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-// specSchema and limitSpecSchema stand for job.Spec and job.LimitSpec in the document, whose schemas the Backend gives.
+// specSchema and limitSpecSchema stand for job.Spec and job.LimitSpec in the document. The Backend provides their schemas.
 type (
 	specSchema      struct{}
 	limitSpecSchema struct{}
@@ -159,11 +160,11 @@ func (limitSpecSchema) Schema(huma.Registry) *huma.Schema {
 // operation describes one endpoint.
 type operation struct {
 	id, method, path, summary string
-	status                    int        // of success; 0: 200
-	errors                    []int      // besides those that any operation may have
-	parameter                 string     // of the path, if the handler takes it from there; empty for none
-	right                     auth.Right // that the caller needs
-	peers                     bool       // replicas and workers may do it without that right: they ask for a client
+	status                    int        // status of success; 0: 200
+	errors                    []int      // statuses of errors, besides those of every operation
+	parameter                 string     // parameter of the path that the handler reads itself; empty for none
+	right                     auth.Right // the right that the caller needs
+	peers                     bool       // replicas and workers need no such right, because they call for a client
 }
 
 func (s *Server) operation(doc huma.API, o operation) huma.Operation {
@@ -173,7 +174,7 @@ func (s *Server) operation(doc huma.API, o operation) huma.Operation {
 			http.StatusUnauthorized, http.StatusForbidden, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 		}, o.errors...),
 		Middlewares: huma.Middlewares{s.authorized(doc, o)},
-		// takeBody has read and bounded the body before.
+		// takeBody has already read and limited the body.
 		MaxBodyBytes: -1, BodyReadTimeout: -1,
 	}
 	if o.parameter != "" {
@@ -195,7 +196,7 @@ func register[I, O any](s *Server, doc huma.API, o operation, handle func(contex
 	})
 }
 
-// answer returns the problem that a client gets for err. It logs a 500, since only rota's developers can mend it.
+// answer returns the problem that a client gets for err. It logs a 500, because only developers of rota can correct its cause.
 func (s *Server) answer(ctx context.Context, operation string, err error) error {
 	p := problem(err, false)
 	if se, ok := errors.AsType[huma.StatusError](p); ok && se.GetStatus() == http.StatusInternalServerError {

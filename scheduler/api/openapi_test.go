@@ -66,7 +66,7 @@ func TestOpenAPI(t *testing.T) {
 			t.Errorf("the document lacks %s", op)
 		}
 	}
-	// Every reference must lead somewhere.
+	// Every reference must lead to an existing schema.
 	for _, part := range strings.Split(a.text, `"$ref":"`)[1:] {
 		ref, _, _ := strings.Cut(part, `"`)
 		if name := strings.TrimPrefix(ref, "#/components/schemas/"); doc.Components.Schemas[name].Properties == nil {
@@ -77,7 +77,7 @@ func TestOpenAPI(t *testing.T) {
 	if schemas["Spec"].AdditionalProperties != false || schemas["JobView"].AdditionalProperties != nil {
 		t.Errorf("requests must be strict and answers open, got %v and %v", schemas["Spec"].AdditionalProperties, schemas["JobView"].AdditionalProperties)
 	}
-	// A request's definitions have the schema of job files.
+	// A definition in a request has the schema of job files.
 	for name, kind := range map[string]string{"Spec": api.KindJob, "LimitSpec": api.KindLimit} {
 		var got, want any
 		if err := errors.Join(json.Unmarshal(raw.Components.Schemas[name], &got), json.Unmarshal(config.RequestSchema(kind), &want)); err != nil {
@@ -101,7 +101,8 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// Every object in a request has a schema that refuses unknown fields, since a dropped field changes what a job does.
+// The schema of every object in a request refuses unknown fields. If a field were ignored, the job would do something else than
+// the client wants.
 func TestRequestsAreStrict(t *testing.T) {
 	var doc map[string]any
 	a := ask(t, serve(t, newFake().backend()), "GET", "/v1/openapi.json", "")

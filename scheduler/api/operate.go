@@ -83,7 +83,7 @@ func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, 
 	return show(http.StatusOK, s.maskedRun(ctx, v)), nil
 }
 
-// checkAdHocSize bounds a run with its own spec, so that its record has room for its state.
+// checkAdHocSize limits the size of a run with its own spec, so that the record has enough room for the state of the run.
 func checkAdHocSize(spec *job.Spec, payload json.RawMessage) error {
 	if spec == nil {
 		return nil
@@ -96,8 +96,8 @@ func checkAdHocSize(spec *job.Spec, payload json.RawMessage) error {
 	return nil
 }
 
-// sameWork reports whether a submission asks for the same work as the run with the same key. The time does not count, since
-// "in 5 minutes" is another time in each request.
+// sameWork reports whether a submission requests the same work as the run with the same key. It ignores the time, because "in 5
+// minutes" means another time in each request.
 func sameWork(s *Submission, r *job.Run) bool {
 	if s.Payload != nil && !bytes.Equal(compact(s.Payload), compact(r.Payload)) {
 		return false

@@ -38,7 +38,7 @@ func precondition(ifMatch, ifNoneMatch string) (Precondition, error) {
 	case "*":
 		p.Exists = true
 	default:
-		tag := strings.TrimPrefix(ifMatch, "W/") // proxies that compress weaken tags
+		tag := strings.TrimPrefix(ifMatch, "W/") // proxies that compress answers put W/ before the tag
 		rev, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
 		if err != nil || rev <= 0 {
 			return p, huma.Error400BadRequest(fmt.Sprintf("If-Match %s: write one revision, for example \"123\"", ifMatch))
@@ -51,10 +51,11 @@ func precondition(ifMatch, ifNoneMatch string) (Precondition, error) {
 	return p, nil
 }
 
-// keyHeader has the key of a submission.
+// keyHeader is the header with the key of a submission.
 const keyHeader = "Idempotency-Key"
 
-// showEmptyKey quotes an empty key. Without quotes, an operation could not tell it from an absent one.
+// showEmptyKey replaces an empty key by an empty text in quotes. Without quotes, an operation could not distinguish it from a
+// missing key.
 func showEmptyKey(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if keys, given := r.Header[keyHeader]; given && strings.TrimSpace(keys[0]) == "" {
@@ -64,8 +65,8 @@ func showEmptyKey(next http.Handler) http.Handler {
 	})
 }
 
-// idempotencyKey returns the key of the header, a quoted string or a bare word, or of the body. It refuses an empty header. Its
-// client wants to send a key, and without one every submission would make another run.
+// idempotencyKey returns the key of a submission. It comes from the header, as a quoted string or a bare word, or from the body.
+// An empty header is refused: its client wants to send a key, and without a key every submission would create another run.
 func idempotencyKey(header, field string) (string, error) {
 	key := strings.TrimSpace(header)
 	if unquoted, err := strconv.Unquote(key); err == nil && strings.HasPrefix(key, `"`) {
@@ -90,7 +91,7 @@ func idempotencyKey(header, field string) (string, error) {
 	return key, nil
 }
 
-// payload checks the size of a payload. null stands for no payload.
+// payload checks the size of a payload. null means that there is no payload.
 func payload(p json.RawMessage) (json.RawMessage, error) {
 	if len(p) > MaxPayload {
 		return nil, huma.Error413RequestEntityTooLarge(fmt.Sprintf("payload has %d bytes: at most %d", len(p), MaxPayload))
@@ -101,7 +102,7 @@ func payload(p json.RawMessage) (json.RawMessage, error) {
 	return p, nil
 }
 
-// due returns the earliest start of a submitted run; zero if the submission has none.
+// due returns the earliest start of a submitted run; zero if the submission gives none.
 func due(in string, at *time.Time, now time.Time) (time.Time, error) {
 	switch {
 	case in != "" && at != nil:
@@ -122,7 +123,7 @@ func due(in string, at *time.Time, now time.Time) (time.Time, error) {
 func span(s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.ParseFloat(days, 64)
-		// A Duration holds about three centuries of nanoseconds.
+		// A Duration can hold at most about three centuries.
 		if err != nil || n != n || n > 36500 || n < -36500 {
 			return 0, fmt.Errorf("%q is not a number of days", days)
 		}
@@ -131,7 +132,7 @@ func span(s string) (time.Duration, error) {
 	return time.ParseDuration(s)
 }
 
-// instant parses an RFC 3339 time of a query. A + without escape has become a space there.
+// instant parses an RFC 3339 time of a query. It accepts a space for +, because an unescaped + in a query means a space.
 func instant(parameter, s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1))
 	if err != nil {
@@ -155,7 +156,7 @@ func since(s string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// states parses a parameter that may be repeated. Its values may also be separated by commas.
+// states parses a query parameter that may be repeated. One value may also have several states, separated by commas.
 func states(values []string) ([]job.State, error) {
 	var all []job.State
 	for _, v := range values {
@@ -186,7 +187,7 @@ func joined[T ~string](values []T) string {
 	return b.String()
 }
 
-// token returns the place of r in a list, for the client to send back.
+// token returns a text for the position of r in a list. The client sends it back to get the next page.
 func token(r *RunView) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(r.Slot.UTC().Format(time.RFC3339Nano) + " " + r.Name()))
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/suggest"
 )
 
-// ErrUnavailable is returned by a Backend if the store, or another process that it needs, does not answer or is not ready.
-// Whether a write happened is unknown.
+// ErrUnavailable is returned by a Backend if the store, or another process that it needs, does not answer or is not ready. It is
+// unknown whether a write happened.
 var ErrUnavailable = errors.New("unavailable")
 
-// ErrHeld is returned by a Backend whose process waits for an operator. Another server may answer. This one answers after the
-// operator has acted.
+// ErrHeld is returned by a Backend whose process waits for an operator. Another server may answer the request. This server
+// answers after the operator has acted.
 var ErrHeld = fmt.Errorf("this process waits for an operator, and is %w", ErrUnavailable)
 
 // Invalid is returned by a Backend for a definition with mistakes.
@@ -46,25 +46,25 @@ func (e *Invalid) Error() string {
 	return b.String()
 }
 
-// Refusal is returned by a Backend for a valid request that the present state forbids. Reason is a sentence for people, and says
-// what to do instead.
+// Refusal is returned by a Backend for a valid request that the present state forbids. Reason is a sentence for people. It also
+// says what to do instead.
 type Refusal struct {
 	Reason string
 }
 
 func (e *Refusal) Error() string { return e.Reason }
 
-// OwnedByFile returns the refusal to change a definition of a file.
+// OwnedByFile returns the Refusal of a change to a definition that a file owns.
 func OwnedByFile(kind, name, file string) error {
 	return &Refusal{fmt.Sprintf("%s %s is defined in %s: change it there, or remove it there and apply it anew", kind, name, file)}
 }
 
-// NotEnded returns the refusal to retry a run that has not ended.
+// NotEnded returns the Refusal of a retry of a run that has not ended.
 func NotEnded(run string, state job.State) error {
 	return &Refusal{fmt.Sprintf("run %s is %s: only a run that has ended can be retried; cancel it first", run, state)}
 }
 
-// unreadableHint is the hint for a record that cannot be read.
+// unreadableHint is the hint for an unreadable record.
 const unreadableHint = "repair it or delete it with `rota etcdctl`; `rota status` lists all such keys"
 
 // The seconds after which a client may try again.
@@ -73,7 +73,7 @@ const (
 	retryLater = "10" // an operator has to act first
 )
 
-// problem returns an error of a Backend as an RFC 9457 problem. conditional says that the request had a precondition.
+// problem converts an error of a Backend into an RFC 9457 problem. conditional is true if the request had a precondition.
 func problem(err error, conditional bool) error {
 	var (
 		invalid    *Invalid
@@ -124,7 +124,7 @@ func again(err error, seconds string) error {
 	return huma.ErrorWithHeaders(err, http.Header{"Retry-After": {seconds}})
 }
 
-// writeProblem answers a request that no operation has handled.
+// writeProblem writes the answer to a request that reached no operation.
 func writeProblem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
@@ -132,11 +132,11 @@ func writeProblem(w http.ResponseWriter, status int, detail string) {
 	_ = json.NewEncoder(w).Encode(huma.NewError(status, detail))
 }
 
-// maxDetails is how many field errors the detail of a problem repeats.
+// maxDetails is how many field errors the detail of a problem contains.
 const maxDetails = 3
 
-// readableProblems moves the field errors of huma into the detail of the problem, with suggestions for unknown fields. It
-// removes the values of a body, since they may be secrets.
+// readableProblems copies the field errors of huma into the detail of the problem, with suggestions for unknown fields. It
+// removes the values of a body, because they may be secrets.
 func readableProblems(properties func() []string) huma.Transformer {
 	return func(_ huma.Context, _ string, v any) (any, error) {
 		p, ok := v.(*huma.ErrorModel)

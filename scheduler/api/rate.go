@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// changesPerSecond and changesAtOnce bound the changes that one client asks for. They are far above what a person or a program
-	// needs, and far below what would fill the store within minutes.
+	// changesPerSecond and changesAtOnce limit the changes of one client. The limits are far above the needs of a person or a
+	// program. They are far below a rate that would fill the store within minutes.
 	changesPerSecond = 500
 	changesAtOnce    = 2000
-	// maxClients is how many clients are remembered. Beyond that, clients that have been quiet are forgotten.
+	// maxClients is how many clients the limiter remembers. If there are more, it forgets clients that have been quiet.
 	maxClients = 10_000
 )
 
-// limiter bounds the rate of changes for each client: the principal that a request proves, or its address.
+// limiter limits the rate of changes of each client. A client is the authenticated principal of a request, or its address.
 type limiter struct {
 	now func() time.Time
 
@@ -33,7 +33,7 @@ func newLimiter(now func() time.Time) *limiter {
 	return &limiter{now: now, clients: map[string]*rate.Limiter{}}
 }
 
-// limited answers 429 with Retry-After to a client that asks for changes too fast. Reading is bounded by other means.
+// limited answers 429 with Retry-After to a client that sends changes too fast. Other parts limit reads.
 func (s *Server) limited(next http.Handler) http.Handler {
 	l := newLimiter(s.now)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func (s *Server) limited(next http.Handler) http.Handler {
 		}
 		if wait := l.wait(clientOf(r)); wait > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-			w.Header().Set("Connection", "close") // or else the server would read the body
+			w.Header().Set("Connection", "close") // otherwise the server would read the body
 			writeProblem(w, http.StatusTooManyRequests, fmt.Sprintf("this client asks for more than %d changes a second", changesPerSecond))
 			return
 		}
@@ -62,7 +62,7 @@ func clientOf(r *http.Request) string {
 	return host
 }
 
-// wait returns how long a client has to wait before its next change; 0 if it may go on.
+// wait returns how long a client must wait before its next change; 0 if it need not wait.
 func (l *limiter) wait(client string) time.Duration {
 	now := l.now()
 	l.mu.Lock()
@@ -81,7 +81,7 @@ func (l *limiter) wait(client string) time.Duration {
 	return time.Duration(float64(time.Second) * (1 - bucket.TokensAt(now)) / changesPerSecond)
 }
 
-// forgetLocked forgets clients whose buckets are full, or all of them if none is.
+// forgetLocked forgets clients whose buckets are full. If no bucket is full, it forgets all clients.
 func (l *limiter) forgetLocked(now time.Time) {
 	for client, bucket := range l.clients {
 		if bucket.TokensAt(now) >= changesAtOnce {

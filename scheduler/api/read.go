@@ -16,14 +16,14 @@ type body[T any] struct {
 	Body T
 }
 
-// tagged is an answer with the revision of what it shows.
+// tagged is an answer with the revision of its record.
 type tagged[T any] struct {
 	Status int
 	ETag   string `header:"ETag"`
 	Body   T
 }
 
-// view is how the API shows a record of the store. shown returns it with [] in place of null, and its revision.
+// view is a record of the store in the form of the API. shown returns the record with [] in place of null, and its revision.
 type view[V any] interface{ shown() (V, int64) }
 
 func (v JobView) shown() (JobView, int64) {
@@ -35,7 +35,7 @@ func (v LimitView) shown() (LimitView, int64) { return v, v.Revision }
 
 func (v RunView) shown() (RunView, int64) { return v, v.Revision }
 
-// show answers with a record.
+// show returns the answer for a record.
 func show[V view[V]](status int, v V) *tagged[V] {
 	v, revision := v.shown()
 	return &tagged[V]{Status: status, ETag: etag(revision), Body: v}
@@ -108,7 +108,7 @@ func (s *Server) readRuns(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	// The runs of a deleted job remain, so only an empty answer can mean a wrong name.
+	// A deleted job may still have runs. So only an empty answer can mean that the name is wrong.
 	if len(runs) == 0 && q.Job != "" && q.Job != job.AdHoc {
 		if _, err := s.back.Replica.Job(ctx, q.Job); err != nil {
 			return nil, s.notFound(ctx, KindJob, q.Job, err)
@@ -136,7 +136,7 @@ func (s *Server) readRun(ctx context.Context, in *struct {
 	return show(http.StatusOK, s.maskedRun(ctx, v)), nil
 }
 
-// maskedRun masks the spec that a run carries.
+// maskedRun masks the spec in a run.
 func (s *Server) maskedRun(ctx context.Context, v RunView) RunView {
 	v.Spec = s.masked(ctx, v.Job, v.Spec)
 	return v
@@ -186,7 +186,7 @@ func (s *Server) readExplain(ctx context.Context, in *struct {
 	return &body[ExplainView]{v}, nil
 }
 
-// runNotFound turns job.ErrNotFound for a run into an answer with a hint. Other errors pass.
+// runNotFound converts job.ErrNotFound for a run into an answer with a hint. It returns other errors unchanged.
 func (s *Server) runNotFound(ctx context.Context, jobName, id string, err error) error {
 	if !errors.Is(err, job.ErrNotFound) {
 		return err
@@ -199,7 +199,7 @@ func (s *Server) runNotFound(ctx context.Context, jobName, id string, err error)
 	return huma.Error404NotFound(fmt.Sprintf("there is no run %s/%s: `rota runs %s` lists those that are kept", jobName, id, jobName))
 }
 
-// list returns an empty list for nil, so that JSON has [] and not null.
+// list returns an empty list for nil, so that the JSON is [] and not null.
 func list[T any](s []T) []T {
 	if s == nil {
 		return []T{}

@@ -84,7 +84,7 @@ func TestRunPages(t *testing.T) {
 		if i%2 == 1 {
 			state = job.Failed
 		}
-		// Two runs share each slot, so that pages break between equals.
+		// Two runs share each slot, so that a page can end between two runs of one slot.
 		f.putRun(job.Run{Job: "backup", ID: job.SlotID(slot), Slot: slot, State: state})
 		f.putRun(job.Run{Job: "report", ID: job.SlotID(slot), Slot: slot, State: job.Running})
 	}

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the generated part of docs/reference/api.md")
 
-// document is what the reference uses of an OpenAPI document.
+// document has the parts of an OpenAPI document that the reference page uses.
 type document struct {
 	Paths      map[string]map[string]operation `json:"paths"`
 	Components struct {
@@ -49,7 +49,7 @@ type schema struct {
 	OneOf       []schema          `json:"oneOf"` //nolint:tagliatelle // OpenAPI spells it so
 }
 
-// TestAPIReference compares the reference of the HTTP API with the OpenAPI document.
+// TestAPIReference compares the reference page of the HTTP API with the OpenAPI document.
 func TestAPIReference(t *testing.T) {
 	srv := serve(t, newFake().backend())
 	var doc document
@@ -104,7 +104,7 @@ func describeObject(page *strings.Builder, name string, s schema) {
 	}
 }
 
-// cell keeps a text on one line of a table.
+// cell puts a text on one line, for a table.
 func cell(text string) string {
 	return strings.NewReplacer("\n", " ", "|", `\|`, "<", "&lt;").Replace(text)
 }
@@ -120,7 +120,7 @@ func (b body) kind() string {
 	return b.Content[media[0]].Schema.kind()
 }
 
-// kind names the type of a value, with a link to its table.
+// kind returns the type of a value, with a link to the table of that type.
 func (s schema) kind() string {
 	switch {
 	case s.Ref != "":

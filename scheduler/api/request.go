@@ -9,17 +9,17 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Precondition is the condition of a write to a definition: If-Match and If-None-Match. Its zero value has no condition.
+// Precondition is the condition of a write to a definition, from If-Match and If-None-Match. Its zero value has no condition.
 type Precondition struct {
-	Revision int64 // the definition has this revision; 0: any
-	Exists   bool  // the definition exists
-	Absent   bool  // the definition does not exist
+	Revision int64 // the definition must have this revision; 0: any
+	Exists   bool  // the definition must exist
+	Absent   bool  // the definition must not exist
 }
 
 // Any reports whether p has no condition.
 func (p Precondition) Any() bool { return p == Precondition{} }
 
-// Holds reports whether p allows a write to a definition at revision rev; 0 stands for one that does not exist.
+// Holds reports whether p allows a write to a definition at revision rev. rev is 0 if the definition does not exist.
 func (p Precondition) Holds(rev int64) bool {
 	switch {
 	case p.Absent:
@@ -35,12 +35,12 @@ func (p Precondition) Holds(rev int64) bool {
 // Submission is a request for one run.
 type Submission struct {
 	Job     string
-	Kind    job.RunKind     // KindManual, or KindDelayed if Due was given.
+	Kind    job.RunKind     // KindManual, or KindDelayed if the client gave Due.
 	Asked   time.Time       // time of the request.
 	Due     time.Time       // earliest start.
-	Key     string          // empty: every submission makes another run.
+	Key     string          // empty: every submission creates another run.
 	Payload json.RawMessage // nil: the payload of the job.
-	Spec    *job.Spec       // of an ad hoc run, without defaults; nil otherwise.
+	Spec    *job.Spec       // spec of an ad hoc run, without defaults; nil for the run of a job.
 	By      string
 }
 
@@ -49,13 +49,13 @@ type RunQuery struct {
 	Job    string      // empty: of all jobs
 	States []job.State // empty: in any state
 	Since  time.Time   // earliest slot
-	After  *RunMark    // runs behind it in the order of CompareRuns; nil: from the first run
+	After  *RunMark    // only runs that follow it in the order of CompareRuns; nil: from the first run
 	Limit  int
 
-	Visible func(job string) bool // only of jobs for which it is true; nil: of all
+	Visible func(job string) bool // reports whether runs of a job are included; nil: runs of all jobs
 }
 
-// RunMark is a place in the order of CompareRuns.
+// RunMark is a position in the order of CompareRuns.
 type RunMark struct {
 	Slot time.Time
 	Job  string

@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Each operation of the client works with the server.
+// TestClientAndServer calls each operation of the client on a real server.
 func TestClientAndServer(t *testing.T) {
 	f := newFake()
 	slot := time.Date(2026, 1, 31, 2, 30, 0, 0, time.UTC)

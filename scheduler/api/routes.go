@@ -13,7 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
-// routes returns the handler of all paths. /v1 has a mux of its own, because only its requests have a body or a key.
+// routes returns the handler of all paths. /v1 has its own mux, because only requests to /v1 have a body or a key.
 func (s *Server) routes() http.Handler {
 	v1, root := http.NewServeMux(), http.NewServeMux()
 	doc := newDocument(v1, s.cfg.Version.Version, s.back.Schemas)
@@ -47,7 +47,7 @@ func (s *Server) routes() http.Handler {
 	}))))
 }
 
-// knownPaths answers with a problem to paths and methods that mux does not have.
+// knownPaths answers with a problem if mux does not have the path or the method of a request.
 func (s *Server) knownPaths(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern != "" {
@@ -76,7 +76,7 @@ func (s *Server) knownPaths(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// metrics answers callers that may see all jobs, since metrics name them.
+// metrics serves the metrics only to callers that may see all jobs, because metrics contain names of jobs.
 func (s *Server) metrics() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.sees(r.Context()) != nil {

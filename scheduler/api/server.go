@@ -29,7 +29,7 @@ type Server struct {
 	handler http.Handler
 
 	draining atomic.Bool
-	stopping context.Context // ends when Serve starts to shut down; streams end with it
+	stopping context.Context // ends when Serve starts to shut down; all streams end with it
 	stop     context.CancelFunc
 	inFlight sync.WaitGroup
 }
@@ -45,10 +45,10 @@ func New(cfg Config, back Backend, log hclog.Logger) *Server {
 // Handler returns the handler of all requests, for a listener of the caller.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Drain makes the process unready, so that clients send no new requests. The server still answers.
+// Drain makes the process unready, so that clients stop sending new requests. The server still answers requests.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Listen opens an address. Its errors say what to do.
+// Listen opens a listener at an address. Its errors say how to solve the problem.
 func Listen(addr string) (net.Listener, error) {
 	ln, err := net.Listen("tcp", addr)
 	switch {
@@ -73,10 +73,10 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.Serve(ctx, ln)
 }
 
-// Serve answers on ln until ctx ends, and closes ln. Then it ends streams at once, and other requests after
-// Config.ShutdownGrace. A Server serves once.
+// Serve answers requests on ln until ctx ends, and closes ln. Then it ends streams at once, and other requests after
+// Config.ShutdownGrace. A Server can serve only once.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	// Requests may outlive ctx by the grace period.
+	// Requests may continue after the end of ctx, for the grace period.
 	base, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
 	srv := &http.Server{

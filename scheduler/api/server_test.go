@@ -30,7 +30,7 @@ func start(t *testing.T, back api.Backend, change ...func(*api.Config)) (url str
 	t.Cleanup(cancel)
 	done := make(chan error, 1)
 	s := api.New(cfg, back, hclog.NewNullLogger())
-	go func() { done <- s.Serve(ctx, ln) }() // the test waits for it by done
+	go func() { done <- s.Serve(ctx, ln) }() // the test receives from done
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	return "http://" + ln.Addr().String(), cancel, done
 }

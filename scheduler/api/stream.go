@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-// streamContext returns the context of a stream. It ends with the request, with the server, or by end. It also ends after the
-// time of an ordinary request, unless opened is called earlier.
+// streamContext returns the context of a stream. The context ends with the request, with the server, or when end is called. If
+// opened is not called within the timeout of an ordinary request, the context ends then.
 func (s *Server) streamContext(request context.Context) (ctx context.Context, opened, end func()) {
 	ctx, cancel := context.WithCancelCause(request)
 	unhook := context.AfterFunc(s.stopping, func() { cancel(errStopping) })
@@ -24,7 +24,7 @@ func (s *Server) streamContext(request context.Context) (ctx context.Context, op
 	return ctx, opened, end
 }
 
-// cause returns the cause of the context's end, if it has ended; otherwise err.
+// cause returns the cause of the end of ctx. It returns err if ctx has not ended.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -32,14 +32,14 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// stream is the response to one long request. A client that reads nothing for the timeout is disconnected.
+// stream is the response to one long request. If its client reads nothing for the timeout, the client is disconnected.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
 }
 
-// startStream sends the headers at once, so that the client knows that it is connected before the first event.
+// startStream sends the headers at once. So the client knows before the first event that it is connected.
 func (s *Server) startStream(ctx huma.Context, contentType string) (*stream, error) {
 	_, w := humago.Unwrap(ctx)
 	st := &stream{w: w, control: http.NewResponseController(w), timeout: s.cfg.WriteTimeout}

@@ -18,8 +18,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// frames opens an event stream and returns a function that reads the next frame: its lines, joined by |. The data is reduced to
-// the kind and the name of the event.
+// frames opens an event stream and returns next, which reads one frame. next returns the lines of the frame,
+// joined by |. Of the data it keeps only the kind and the name of the event.
 func frames(t *testing.T, srv *httptest.Server, query string, headers ...string) (next func() string, hangUp func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -90,7 +90,7 @@ func TestEvents(t *testing.T) {
 		f := newFake()
 		srv := serve(t, f.backend())
 		f.change(func(f *fake) { f.putRun(job.Run{Job: "backup", ID: "r1"}) })
-		next, _ := frames(t, srv, "?after=999", "Last-Event-ID", "101") // the header is later than the address
+		next, _ := frames(t, srv, "?after=999", "Last-Event-ID", "101") // the header has priority over the address
 		expect(t, next, "retry: 1000|id: 101", "id: 102|event: job|report", "id: 103|event: run|backup/r1")
 		next, _ = frames(t, srv, "?after=102")
 		expect(t, next, "retry: 1000|id: 102", "id: 103|event: run|backup/r1")
@@ -183,13 +183,13 @@ func TestSlowClientIsDisconnected(t *testing.T) {
 	}
 	until(t, "the watch", func() bool { return f.watching() == 1 })
 	big := job.Run{Job: "backup", ID: "r", Output: strings.Repeat("x", 64<<10)}
-	for range 300 { // 19 MiB, more than any socket holds
+	for range 300 { // 19 MiB, more than the buffer of any socket
 		f.change(func(f *fake) { f.putRun(big) })
 	}
 	until(t, "the end of the watch", func() bool { return f.watching() == 0 })
 }
 
-// tail is the output of an attempt that is running.
+// tail is the output of a running attempt.
 type tail struct {
 	*io.PipeReader
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// JobView is a job as the API shows it: its record, and values that are derived from it.
+// JobView is a job in the form of the API: its record, and values that are derived from it.
 type JobView struct {
 	job.Job
 	Revision     int64      `json:"revision" doc:"Store revision of the definition, for If-Match"`
@@ -18,21 +18,21 @@ type JobView struct {
 	ScheduleText string     `json:"schedule_text,omitempty" doc:"The schedule in words"`
 }
 
-// LimitView is a limit as the API shows it.
+// LimitView is a limit in the form of the API.
 type LimitView struct {
 	job.Limit
 	Revision int64 `json:"revision" doc:"Store revision of the definition, for If-Match"`
 	Held     int   `json:"held" doc:"Runs that are with workers and hold the limit"`
 }
 
-// LastRun is the latest run of a job that has ended.
+// LastRun is the latest ended run of a job.
 type LastRun struct {
 	Ref      string    `json:"run"`
 	State    job.State `json:"state"`
 	Finished time.Time `json:"finished"`
 }
 
-// RunView is a run as the API shows it.
+// RunView is a run in the form of the API.
 type RunView struct {
 	job.Run
 	Ref      string `json:"run" doc:"<job>/<slot or id>"`
@@ -42,7 +42,7 @@ type RunView struct {
 // NewRunView returns the view of r.
 func NewRunView(r job.Run) RunView { return RunView{Run: r, Ref: r.Name(), Revision: r.Rev} }
 
-// WorkerView is a worker as the API shows it.
+// WorkerView is a worker in the form of the API.
 type WorkerView struct {
 	job.Worker
 	Running  int   `json:"running" doc:"Attempts that it executes"`
@@ -51,7 +51,7 @@ type WorkerView struct {
 	Revision int64 `json:"revision"`
 }
 
-// ClusterView is the state of the cluster, as one replica sees it.
+// ClusterView is the state of the cluster from the view of one replica.
 type ClusterView struct {
 	Name        string           `json:"name" doc:"Prefix of the store"`
 	Node        string           `json:"node" doc:"The replica that answers"`
@@ -78,7 +78,7 @@ type LeaderView struct {
 	Since time.Time `json:"since"`
 }
 
-// ReplicaView is a replica as the API shows it.
+// ReplicaView is a replica in the form of the API.
 type ReplicaView struct {
 	job.Replica
 	Leader bool `json:"leader"`
@@ -103,14 +103,14 @@ type FilesView struct {
 	Notes []string  `json:"notes,omitempty"`
 }
 
-// QuarantineView is a value in the store that could not be read.
+// QuarantineView is an unreadable record in the store.
 type QuarantineView struct {
 	Key      string `json:"key"`
 	Revision int64  `json:"revision"`
 	Error    string `json:"error"`
 }
 
-// ClockView is the clock of another replica, as this one measures it.
+// ClockView is the clock of another replica, measured by this replica.
 type ClockView struct {
 	Node               string    `json:"node"`
 	OffsetSeconds      float64   `json:"offset_seconds" doc:"Its clock minus ours"`
@@ -118,7 +118,7 @@ type ClockView struct {
 	At                 time.Time `json:"at"`
 }
 
-// NextView lists slots to come.
+// NextView lists future slots.
 type NextView struct {
 	Slots []time.Time `json:"slots"`
 	Notes []string    `json:"notes" doc:"Changes of the clock, and other notes"`
@@ -188,10 +188,10 @@ type Event struct {
 	Value    json.RawMessage `json:"value,omitempty" doc:"The record as the API shows it elsewhere"`
 }
 
-// KindLimit is a kind of definitions that has no Events.
+// KindLimit is a kind of definition. Limits have no Events.
 const KindLimit = "limit"
 
-// The kinds of Events. KindJob is a kind of definitions, too.
+// The kinds of Events. KindJob is also a kind of definition.
 const (
 	KindJob     = "job"     // Value is a JobView
 	KindRun     = "run"     // Value is a RunView
@@ -199,7 +199,7 @@ const (
 	KindReplica = "replica" // Value is a ReplicaView
 	KindGate    = "gate"    // Value is a GateView
 	KindEvent   = "event"   // Value is a job.Event
-	// KindReset means that events before Revision are missing, and that the client must read all records again. It has no Value.
+	// KindReset means that events before Revision are missing. Then the client must read all records again. It has no Value.
 	KindReset = "reset"
 )
 

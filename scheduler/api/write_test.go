@@ -134,7 +134,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// Each class of errors of a backend has one status in all operations.
+// Each class of errors of a backend has the same status in all operations.
 func TestErrorClasses(t *testing.T) {
 	for _, tc := range []struct {
 		err    error
@@ -180,7 +180,7 @@ func TestErrorClasses(t *testing.T) {
 	})
 }
 
-// The log names errors that no client can mend, and no others.
+// The log contains the errors that no client can correct, and no other errors.
 func TestOnlyFailuresAreLogged(t *testing.T) {
 	for _, tc := range []struct {
 		err    error

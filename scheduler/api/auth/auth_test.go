@@ -65,7 +65,7 @@ func TestGrantsStayWithinTheirScope(t *testing.T) {
 		{auth.Identity{Principal: "replica/q1", Method: auth.ByCertificate}, auth.Peer, auth.Object{}, true},
 		{auth.Identity{Principal: "worker/w1", Method: auth.ByCluster}, auth.Peer, auth.Object{}, true},
 		{auth.Identity{Principal: "worker/w1", Method: auth.ByCluster}, auth.Read, auth.Object{Job: "x"}, false},
-		{auth.Identity{Principal: "replica/q1", Method: auth.ByToken}, auth.Peer, auth.Object{}, false}, // a name alone proves nothing
+		{auth.Identity{Principal: "replica/q1", Method: auth.ByToken}, auth.Peer, auth.Object{}, false}, // a name alone is no proof
 	} {
 		if got := auth.GrantsOf(tt.who, bindings, nil).May(tt.right, tt.on); got != tt.want {
 			t.Errorf("%s, %s on %+v: got %v, want %v", tt.who, tt.right, tt.on, got, tt.want)

@@ -7,29 +7,30 @@ import (
 	"time"
 )
 
-// The reasons for which a proof of identity is refused. The answer to a client is the same for all of them; logs and metrics
-// tell them apart.
+// The reasons why an identity cannot be proven. The client gets the same answer for all of them; logs and metrics distinguish
+// them.
 var (
 	ErrUnknown     = errors.New("token is unknown or was revoked")
 	ErrExpired     = errors.New("token has expired")
 	ErrCertificate = errors.New("certificate names no principal of this cluster")
 )
 
-// Directory knows who may do what at one moment. It is a value: a change of its sources makes another one.
+// Directory holds the identities and their rights at one moment. It never changes: after a change of its sources, a new Directory
+// replaces it.
 type Directory struct {
 	File    File
-	Cluster string                 // the name in the URI of certificates; empty: any
-	Lookup  func(id string) *Token // the tokens of the store; may be nil
-	Secret  string                 // with which processes of the cluster prove themselves; empty: they cannot
+	Cluster string                 // cluster name in the URI of certificates; empty: any cluster
+	Lookup  func(id string) *Token // finds the tokens of the store; may be nil
+	Secret  string                 // secret with which processes of the cluster prove their identity; empty: they cannot
 }
 
-// Caller is whom a request was proven to come from, and what that one may do.
+// Caller is the proven identity of a client, and the rights of that identity.
 type Caller struct {
 	Identity
 	Grants
 }
 
-// ByToken proves a caller by the text of a token. The error is ErrToken, ErrUnknown or ErrExpired.
+// ByToken returns the caller that the text of a token proves. The error is ErrToken, ErrUnknown or ErrExpired.
 func (d *Directory) ByToken(text string, now time.Time) (Caller, error) {
 	if name, ok := d.process(text); ok {
 		who := Identity{Principal: name, Method: ByCluster}
@@ -64,7 +65,7 @@ func (d *Directory) token(id string) *Token {
 	return d.Lookup(id)
 }
 
-// ByCertificate proves a caller by a client certificate, which TLS has verified.
+// ByCertificate returns the caller that a client certificate proves. TLS has verified the certificate before.
 func (d *Directory) ByCertificate(cert *x509.Certificate) (Caller, error) {
 	for _, uri := range cert.URIs {
 		id, err := ParseCertificateID(uri)
@@ -81,7 +82,7 @@ func (d *Directory) ByCertificate(cert *x509.Certificate) (Caller, error) {
 	return Caller{}, ErrCertificate
 }
 
-// ByUser proves a caller by the operating-system user at the other end of a Unix socket, whom the listener let in.
+// ByUser returns the caller at the other end of a Unix socket. name is the operating-system user, whom the listener has accepted.
 func (d *Directory) ByUser(name string) Caller {
 	who := Identity{Principal: name, Method: BySocket}
 	return Caller{who, GrantsOf(who, []Binding{{Principal: name, Role: Administrator}}, nil)}
@@ -90,13 +91,13 @@ func (d *Directory) ByUser(name string) Caller {
 // clusterPrefix begins the token of a process of the cluster: rota-cluster:<replica|worker>/<name>:<secret>.
 const clusterPrefix = "rota-cluster:"
 
-// ProcessToken is what a process of the cluster shows to another one. A reader of the store can make one: access to the
-// store is access to everything.
+// ProcessToken returns the token that a process of the cluster presents to another one. Anybody who can read the store can make
+// such a token: access to the store includes all other rights.
 func (d *Directory) ProcessToken(kind, name string) string {
 	return clusterPrefix + kind + "/" + name + ":" + d.Secret
 }
 
-// process returns the name in the token of a process, and whether the token is genuine.
+// process returns the name of the process in its token. ok reports whether the token is genuine.
 func (d *Directory) process(text string) (name string, ok bool) {
 	rest := len(text) - len(d.Secret) - 1
 	if d.Secret == "" || rest <= len(clusterPrefix) || text[:len(clusterPrefix)] != clusterPrefix || text[rest] != ':' {

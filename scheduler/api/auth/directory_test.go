@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
-// newToken makes a token of a principal, and its text.
+// newToken makes a token for a principal. It returns the token and its text.
 func newToken(t testing.TB, principal string, expires time.Time) (*auth.Token, string) {
 	t.Helper()
 	s, err := auth.NewSecret(rand.Reader)
@@ -49,7 +49,7 @@ func TestTokensOfTheFileAndOfTheStoreProveCallers(t *testing.T) {
 	if c, err := d.ByToken(storeText, now); err != nil || c.Principal != "ci" || !c.Sees(auth.Object{Job: "x"}) || c.Any(auth.Operate) {
 		t.Errorf("a token of the store: %+v, %v", c, err)
 	}
-	mixed := storeText[:17] + fileText[17:] // the id of one, the secret of the other
+	mixed := storeText[:17] + fileText[17:] // the id of one token with the secret of the other
 	for text, want := range map[string]error{
 		expiredText: auth.ErrExpired, strange: auth.ErrUnknown, mixed: auth.ErrToken, "": auth.ErrToken, "rota-cluster:": auth.ErrToken,
 		"rota-cluster:replica/q1:wrong!": auth.ErrToken, "rota-cluster:replica/q1:": auth.ErrToken,
@@ -103,7 +103,7 @@ func TestASecretIsNotInAnError(t *testing.T) {
 	}
 }
 
-// A look-up costs the same with many tokens as with few.
+// BenchmarkByToken shows that a look-up costs the same with many tokens as with few.
 func BenchmarkByToken(b *testing.B) {
 	for _, n := range []int{10, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Method is how an identity was proven.
+// Method is the way in which an identity was proven.
 type Method string
 
 // The methods.
@@ -20,18 +20,18 @@ const (
 	ByCluster     Method = "cluster"     // The secret that replicas and workers share.
 )
 
-// Identity says who sends a request. The zero value is anonymous.
+// Identity is the proven sender of a request. The zero value is anonymous.
 type Identity struct {
-	Principal string   // a person or a program; for a process of the cluster replica/<name> or worker/<name>
+	Principal string   // a person or a program; a process of the cluster is replica/<name> or worker/<name>
 	Groups    []string // of the principal
 	Method    Method
-	Token     string // the id of the token that proved it; empty with other methods
+	Token     string // id of the token that proved the identity; empty with other methods
 }
 
-// Anonymous reports whether nothing proves who sends the request.
+// Anonymous reports whether the sender of the request is unknown.
 func (i Identity) Anonymous() bool { return i.Principal == "" }
 
-// String names the identity in logs and records.
+// String returns the name of the identity for logs and records.
 func (i Identity) String() string {
 	if i.Anonymous() {
 		return "anonymous"
@@ -46,12 +46,12 @@ const (
 	KindUser    = "user"
 )
 
-// CertificateID is what the URI of a certificate of the cluster's own authority says: rota://<cluster>/<kind>/<name>.
+// CertificateID is the content of the URI in a certificate of the cluster's own authority: rota://<cluster>/<kind>/<name>.
 type CertificateID struct {
 	Cluster, Kind, Name string
 }
 
-// String is the URI.
+// String returns the URI.
 func (c CertificateID) String() string {
 	return (&url.URL{Scheme: "rota", Host: c.Cluster, Path: "/" + c.Kind + "/" + c.Name}).String()
 }
@@ -68,7 +68,7 @@ func ParseCertificateID(u *url.URL) (CertificateID, error) {
 	return CertificateID{Cluster: u.Host, Kind: kind, Name: name}, nil
 }
 
-// Identity is whom the certificate proves. Only a user has roles; replicas and workers have the right Peer.
+// Identity returns the identity that the certificate proves. Only a user has roles; replicas and workers have the right Peer.
 func (c CertificateID) Identity() Identity {
 	if c.Kind == KindUser {
 		return Identity{Principal: c.Name, Method: ByCertificate}

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Binding gives one principal, or everybody in one group, a role within a scope.
+// Binding gives a role to one principal, or to all members of one group, within a scope of jobs.
 type Binding struct {
 	Principal string            `json:"principal,omitempty"` // exactly one of Principal and Group is set
 	Group     string            `json:"group,omitempty"`
 	Role      Role              `json:"role"`
 	Jobs      []string          `json:"jobs,omitempty"`   // patterns of job names, as path.Match has them; none: all jobs
-	Labels    map[string]string `json:"labels,omitempty"` // a job needs all of them; none: all jobs
+	Labels    map[string]string `json:"labels,omitempty"` // labels of a job; a job needs all of them; none: all jobs
 }
 
-// Object is the job that an operation is about. The zero value is the cluster as a whole.
+// Object is the job that an operation concerns. The zero value stands for the whole cluster.
 type Object struct {
 	Job    string
 	Labels map[string]string
@@ -36,24 +36,24 @@ func (b *Binding) covers(o Object) bool {
 	})
 }
 
-// Grants are what one identity may do. The zero value may do nothing.
+// Grants are the rights of one identity. The zero value has no rights.
 type Grants struct {
 	everything bool // authentication is switched off
 	peer       bool
 	bindings   []Binding
 }
 
-// Everything are the grants of everybody while authentication is switched off.
+// Everything returns the grants of every caller while authentication is switched off.
 func Everything() Grants { return Grants{everything: true} }
 
-// GrantsOf returns what bindings give an identity, and its token if one proved it. A nil token gives nothing.
+// GrantsOf returns the grants of an identity: from bindings, and from the token if one proved the identity. token may be nil.
 func GrantsOf(i Identity, bindings []Binding, token *Token) Grants {
 	if i.Anonymous() {
 		return Grants{}
 	}
 	g := Grants{peer: i.Peer()}
 	if i.Method == ByCluster {
-		return g // a process of the cluster asks for other processes, and needs no role
+		return g // a process of the cluster calls on behalf of other processes, and needs no role
 	}
 	if token != nil && token.Role != "" {
 		g.bindings = append(g.bindings, Binding{Principal: i.Principal, Role: token.Role, Jobs: token.Jobs})
@@ -77,7 +77,7 @@ func (g Grants) May(right Right, o Object) bool {
 	return slices.ContainsFunc(g.bindings, func(b Binding) bool { return b.Role.Has(right) && b.covers(o) })
 }
 
-// Sees reports whether a job exists for the holder of the grants.
+// Sees reports whether the holder of the grants may know that a job exists.
 func (g Grants) Sees(o Object) bool { return g.May(Read, o) }
 
 // All reports whether the grants include a right over every job, so that lists need no filter.

@@ -1,30 +1,30 @@
 package auth
 
-// Right is what an operation of the API needs.
+// Right is a permission that an operation of the API needs.
 type Right string
 
 // The rights.
 const (
-	// Anyone is the right of everybody, also without an identity: health, and the description of the API.
+	// Anyone is the right that every caller has, even without an identity. It covers health and the description of the API.
 	Anyone Right = "anyone"
-	// Read shows jobs, runs, output, workers and events. Literal secrets are masked without Define.
+	// Read allows to read jobs, runs, output, workers and events. Without Define, literal secrets are masked.
 	Read Right = "read"
-	// Operate runs, cancels, retries, pauses, resumes and approves.
+	// Operate allows to run, cancel, retry, pause, resume and approve.
 	Operate Right = "operate"
-	// Define creates, changes and deletes jobs that send requests or call handlers.
+	// Define allows to create, change and delete jobs that send requests or call handlers.
 	Define Right = "define"
-	// DefineCommand does the same to jobs that execute commands. It includes ad hoc submissions.
+	// DefineCommand allows the same for jobs that execute commands. It includes ad hoc submissions.
 	DefineCommand Right = "define-command"
-	// Admin changes limits, notifiers, tokens and the pause of all jobs, and accepts a restored store.
+	// Admin allows to change limits, notifiers, tokens and the pause of all jobs, and to accept a restored store.
 	Admin Right = "admin"
-	// Peer is the right of the replicas and workers of the cluster, for requests between processes. No role has it.
+	// Peer is the right of the replicas and workers of the cluster, for requests between processes. No role includes it.
 	Peer Right = "peer"
 )
 
-// Role is a set of rights that an operator gives.
+// Role is a set of rights that an operator gives to an identity.
 type Role string
 
-// The roles, each of which includes those above it.
+// The roles. Each one includes the rights of the roles above it.
 const (
 	Viewer        Role = "viewer"
 	Operator      Role = "operator"
@@ -33,10 +33,10 @@ const (
 	Administrator Role = "admin"
 )
 
-// Roles lists every Role, the weakest first.
+// Roles lists every Role, from the weakest to the strongest.
 func Roles() []Role { return []Role{Viewer, Operator, Author, AuthorCommand, Administrator} }
 
-// rank is the place of a role, or of the weakest role that has a right; -1 if there is none.
+// roleRank orders the roles. rightRank has the rank of the weakest role with a right. Anyone and Peer have no rank.
 var (
 	roleRank  = map[Role]int{Viewer: 0, Operator: 1, Author: 2, AuthorCommand: 3, Administrator: 4}
 	rightRank = map[Right]int{Read: 0, Operate: 1, Define: 2, DefineCommand: 3, Admin: 4}

@@ -13,25 +13,25 @@ import (
 	"time"
 )
 
-// The form of a token: rota_<id>_<secret>_<checksum>. Scanners for leaked secrets recognise it.
+// The parts of a token: rota_<id>_<secret>_<checksum>. Scanners for leaked secrets recognise this form.
 const (
 	tokenPrefix  = "rota"
 	idLength     = 12
-	secretBytes  = 32 // 256 random bits, so that no slow hash is needed
-	secretLength = 43 // of secretBytes in base 62
+	secretBytes  = 32 // 256 random bits, so a slow hash is not needed
+	secretLength = 43 // number of characters of the secret in base 62
 	crcLength    = 6
 )
 
-// ErrToken is returned for a text that is no token of rota's. It never holds the text.
+// ErrToken is returned for a text that is not a token of rota. The error does not contain the text.
 var ErrToken = errors.New("token is malformed: it does not have the form rota_<id>_<secret>_<checksum>")
 
-// Token is what is kept of a token. The secret itself is kept nowhere.
+// Token is the stored record of a token. It has a hash of the secret. The secret itself is not stored anywhere.
 type Token struct {
 	ID        string    `json:"id"`
-	Hash      string    `json:"sha256"` // of the secret, in hexadecimal
+	Hash      string    `json:"sha256"` // hash of the secret, in hexadecimal
 	Principal string    `json:"principal"`
 	Groups    []string  `json:"groups,omitempty"`
-	Role      Role      `json:"role,omitempty"` // besides those that bindings give the principal; empty: none
+	Role      Role      `json:"role,omitempty"` // in addition to the roles of the principal's bindings; empty: none
 	Jobs      []string  `json:"jobs,omitempty"` // the scope of Role, as in Binding
 	Created   time.Time `json:"created,omitzero"`
 	By        string    `json:"by,omitempty"`     // the principal that created it
@@ -39,21 +39,21 @@ type Token struct {
 	Note      string    `json:"note,omitempty"`
 }
 
-// Expired reports whether the token is of no use any more at now.
+// Expired reports whether the token is no longer valid at now.
 func (t *Token) Expired(now time.Time) bool { return !t.Expires.IsZero() && !now.Before(t.Expires) }
 
-// Identity is whom the token proves.
+// Identity returns the identity that the token proves.
 func (t *Token) Identity() Identity {
 	return Identity{Principal: t.Principal, Groups: t.Groups, Method: ByToken, Token: t.ID}
 }
 
-// Secret is a token that was just made, or that a client sent.
+// Secret is the complete token: a new one, or one that a client sent.
 type Secret struct {
 	ID     string
 	secret string
 }
 
-// NewSecret makes a token from bytes of random. It returns an error if random fails.
+// NewSecret makes a token from random bytes. It returns an error if the reader random fails.
 func NewSecret(random io.Reader) (Secret, error) {
 	var raw [secretBytes + idLength]byte
 	if _, err := io.ReadFull(random, raw[:]); err != nil {
@@ -66,7 +66,7 @@ func NewSecret(random io.Reader) (Secret, error) {
 	return Secret{ID: string(id), secret: base62(raw[:secretBytes], secretLength)}, nil
 }
 
-// idAlphabet has 32 characters, so that each byte gives one of them with equal chance.
+// idAlphabet has 32 characters, so each random byte selects one of them with equal probability.
 const idAlphabet = "abcdefghijkmnpqrstuvwxyz23456789"
 
 // ParseSecret reads the text of a token. The error is ErrToken.
@@ -82,7 +82,7 @@ func ParseSecret(text string) (Secret, error) {
 	return s, nil
 }
 
-// Text is the token as its owner keeps it. It is a secret.
+// Text returns the complete token, which its owner keeps. It is a secret.
 func (s Secret) Text() string {
 	return strings.Join([]string{tokenPrefix, s.ID, s.secret, s.checksum()}, "_")
 }
@@ -90,13 +90,13 @@ func (s Secret) Text() string {
 // String hides the secret, so that a log line cannot leak it.
 func (s Secret) String() string { return tokenPrefix + "_" + s.ID + "_…" }
 
-// Hash is what is kept of the token.
+// Hash returns the hash of the secret, which is stored instead of the secret.
 func (s Secret) Hash() string {
 	sum := sha256.Sum256([]byte(s.secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// Proves reports, in a time that does not depend on the secret, whether the secret is that of a token.
+// Proves reports whether the secret belongs to a token. Its duration does not depend on the secret.
 func (s Secret) Proves(t *Token) bool {
 	return subtle.ConstantTimeCompare([]byte(s.Hash()), []byte(strings.ToLower(t.Hash))) == 1
 }
@@ -106,7 +106,7 @@ func (s Secret) checksum() string {
 	return base62([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}, crcLength)
 }
 
-// base62 writes bytes with letters and digits, filled with zeros to a length.
+// base62 writes bytes with letters and digits. It fills the text with zeros up to a length.
 func base62(b []byte, length int) string {
 	text := new(big.Int).SetBytes(b).Text(62)
 	return strings.Repeat("0", max(0, length-len(text))) + text

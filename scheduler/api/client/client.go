@@ -29,7 +29,7 @@ type Config struct {
 	TokenFile string            // file with a bearer token, read for every request; empty: none.
 	By        string            // name of the user, for records; may be empty.
 	Agent     string            // User-Agent; empty: rota.
-	Timeout   time.Duration     // of one server's answer, or of the start of a stream; 0: 15 s.
+	Timeout   time.Duration     // for the answer of one server, or for the start of a stream; 0: 15 s.
 	Transport http.RoundTripper // nil: a transport with the certificates of the system
 }
 
@@ -75,7 +75,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c.http = &http.Client{
 		Transport: transport,
-		// The API never redirects. A redirect of a proxy could repeat a change at another server.
+		// The API never redirects. If a proxy redirects, the client must not repeat a change at another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
@@ -94,12 +94,12 @@ type call struct {
 	query      url.Values
 	header     map[string]string
 	body       any  // nil: none
-	repeatable bool // a second execution does no harm
+	repeatable bool // a second execution has no further effect
 	stream     bool // the answer may take longer than the timeout
 }
 
-// do sends the request to one server after the other until one answers. Unless the answer is a stream, do has read it to its
-// end. The caller closes the body.
+// do sends the request to one server after the other until one answers. Unless the answer is a stream, do reads it completely
+// before it returns. The caller closes the body.
 func (c *Client) do(ctx context.Context, q call) (*http.Response, error) {
 	var body []byte
 	if q.body != nil {
@@ -121,7 +121,8 @@ func (c *Client) do(ctx context.Context, q call) (*http.Response, error) {
 			c.good.Store(int64(n))
 			return res, nil
 		}
-		// An error that a server sent counts more than no answer. Of two equal errors, the first one counts.
+		// The error of a server that answered has priority over the error of a server that did not. Of two equal errors, the first
+		// one has priority.
 		if failed == nil || errors.Is(failed, errNoAnswer) && !errors.Is(err, errNoAnswer) {
 			failed = err
 		}
@@ -135,7 +136,7 @@ func (c *Client) do(ctx context.Context, q call) (*http.Response, error) {
 	return nil, c.unreachable(failed)
 }
 
-// mayTryNext reports whether the next server may get the request after an error of one server.
+// mayTryNext reports whether do may send the request to the next server after an error of one server.
 func mayTryNext(q call, err error) bool {
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
@@ -188,7 +189,7 @@ func (c *Client) send(ctx context.Context, server string, q call, body []byte, t
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil { // a part of an answer counts as no answer
+	if err != nil { // an incomplete answer counts as no answer
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -201,7 +202,7 @@ func (c *Client) send(ctx context.Context, server string, q call, body []byte, t
 	return res, nil
 }
 
-// released is a body that releases the context and the timer of its request when it is closed.
+// released is a response body. When it is closed, it releases the context and the timer of its request.
 type released struct {
 	io.ReadCloser
 	release func()
@@ -213,7 +214,7 @@ func (r *released) Close() error {
 	return err
 }
 
-// token reads the file for each request, so that a new token is used at once.
+// token reads the token file for each request, so that a new token is used at once.
 func (c *Client) token() (string, error) {
 	if c.cfg.TokenFile == "" {
 		return "", nil
@@ -250,7 +251,7 @@ func fetch[T any](ctx context.Context, c *Client, q call) (v T, status int, err 
 	return v, res.StatusCode, nil
 }
 
-// complete reports whether an answer has the fields that every answer of rota has, and that callers rely on.
+// complete reports whether an answer has the fields that every answer of rota has. Callers rely on these fields.
 func complete(answer any) bool {
 	switch v := answer.(type) {
 	case api.JobView:
@@ -263,7 +264,7 @@ func complete(answer any) bool {
 	return true
 }
 
-// get sends a read and decodes the answer.
+// get sends a request that reads, and decodes the answer.
 func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
 	v, _, err := fetch[T](ctx, c, call{method: http.MethodGet, path: path, query: query})
 	return v, err

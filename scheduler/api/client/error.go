@@ -16,15 +16,15 @@ import (
 )
 
 // Error is an RFC 9457 problem that a server sent. errors.Is matches it with job.ErrNotFound, job.ErrConflict, job.ErrTooLarge,
-// job.ErrFull and api.ErrUnavailable. A foreign Error matches only the last of these.
+// job.ErrFull and api.ErrUnavailable. An Error with Foreign set matches only api.ErrUnavailable.
 type Error struct {
 	Status     int           `json:"status"`
 	Title      string        `json:"title"`
 	Detail     string        `json:"detail"`
 	Fields     []Field       `json:"errors"`
 	Server     string        `json:"-"`
-	RetryAfter time.Duration `json:"-"` // 0: the server did not say
-	Foreign    bool          `json:"-"` // a proxy or another program sent it, not rota
+	RetryAfter time.Duration `json:"-"` // 0: the server did not send it
+	Foreign    bool          `json:"-"` // the sender is a proxy or another program, not rota
 }
 
 // Field is a mistake in one part of the request.
@@ -45,7 +45,7 @@ func (e *Error) Is(target error) bool {
 	if target == api.ErrUnavailable {
 		return e.Status >= 502 && e.Status <= 504
 	}
-	if e.Foreign { // its 404 is about a page, not about a job
+	if e.Foreign { // a 404 of another program does not mean that a job is missing
 		return false
 	}
 	switch target {
@@ -66,7 +66,7 @@ func readProblem(server string, res *http.Response, body []byte) error {
 	if !hasType(res, "application/problem+json") || json.Unmarshal(body, e) != nil {
 		e = &Error{Foreign: true, Detail: foreignText(server, res)}
 	}
-	e.Status, e.Server = res.StatusCode, server // the body may claim another status
+	e.Status, e.Server = res.StatusCode, server // the body may have a different status
 	if e.Title == "" {
 		e.Title = http.StatusText(res.StatusCode)
 	}
@@ -76,7 +76,7 @@ func readProblem(server string, res *http.Response, body []byte) error {
 	return e
 }
 
-// foreign returns the error of a successful answer that rota did not send.
+// foreign returns an error for a successful answer that does not come from rota.
 func foreign(res *http.Response) error {
 	server := res.Request.URL.Scheme + "://" + res.Request.URL.Host
 	return &Error{
@@ -90,10 +90,10 @@ func foreignText(server string, res *http.Response) string {
 
 var errNoAnswer = errors.New("no answer")
 
-// noAnswer is the error of a server that did not answer.
+// noAnswer is the error for a server that did not answer.
 type noAnswer struct {
 	Server string
-	Change bool // the request was a change
+	Change bool // the request was a change, which may have taken effect
 	Err    error
 }
 
@@ -109,10 +109,10 @@ func (e *noAnswer) Is(target error) bool {
 	return target == errNoAnswer || target == api.ErrUnavailable
 }
 
-// Unreachable is returned if no server answers. It matches api.ErrUnavailable.
+// Unreachable is returned if no server answers. errors.Is matches it with api.ErrUnavailable.
 type Unreachable struct {
 	Servers []string
-	Err     error // of the first server
+	Err     error // error of the first server
 }
 
 func (e *Unreachable) Error() string {
@@ -129,7 +129,7 @@ func (e *Unreachable) Unwrap() error { return e.Err }
 // Is implements errors.Is.
 func (e *Unreachable) Is(target error) bool { return target == api.ErrUnavailable }
 
-// unreachable returns an Unreachable if no server answered. It returns the error of a server unchanged.
+// unreachable returns an Unreachable if err means that no server answered. It returns any other error unchanged.
 func (c *Client) unreachable(err error) error {
 	if none, ok := errors.AsType[*noAnswer](err); ok {
 		return &Unreachable{Servers: c.Servers(), Err: none.Err}

@@ -12,7 +12,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// replica stands for a replica of a cluster in which every job is unknown.
+// replica starts a fake replica of a cluster without jobs.
 func replica() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json")
@@ -21,7 +21,7 @@ func replica() *httptest.Server {
 	}))
 }
 
-// A Client matches the errors of package job.
+// errors.Is matches the errors of a Client with the errors of package job.
 func ExampleClient_Job() {
 	srv := replica()
 	defer srv.Close()
@@ -36,7 +36,7 @@ func ExampleClient_Job() {
 	// Output: true there is no job "bakup", did you mean "backup"?
 }
 
-// A submission with a key may be repeated: it creates one run. Wait returns the run when it has ended.
+// A submission with a key may be repeated: it creates only one run. Wait returns the run when it has ended.
 func ExampleClient_Submit() {
 	c, err := client.New(client.Config{Servers: "http://q1:8470,http://q2:8470,http://q3:8470"})
 	if err != nil {

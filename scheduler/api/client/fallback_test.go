@@ -46,9 +46,9 @@ func TestFallback(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name  string
-		first http.HandlerFunc // nil: nobody is there
+		first http.HandlerFunc // nil: no process listens
 		do    func(*client.Client) error
-		asks  bool // the second server
+		asks  bool // whether the client calls the second server
 	}{
 		{"a read goes on past nobody", nil, read, true},
 		{"a read goes on past a broken connection", abort, read, true},

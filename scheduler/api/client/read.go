@@ -14,7 +14,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Cluster returns the state of the cluster, as the replica that answers sees it.
+// Cluster returns the state of the cluster from the view of the replica that answers.
 func (c *Client) Cluster(ctx context.Context) (api.ClusterView, error) {
 	return get[api.ClusterView](ctx, c, "/v1/cluster", nil)
 }
@@ -42,15 +42,15 @@ func (c *Client) Workers(ctx context.Context) ([]api.WorkerView, error) {
 	return l.Workers, err
 }
 
-// RunFilter selects runs. Its zero value selects all.
+// RunFilter selects runs. Its zero value selects all runs.
 type RunFilter struct {
 	Job    string
 	States []job.State
 	Since  string // a time span before now (24h, 7d) or an RFC 3339 time
-	Limit  int    // of one page; 0: the default of the server
+	Limit  int    // most runs in one page; 0: the default of the server
 }
 
-// Runs returns one page of runs, latest first. next is Continue of the previous page; empty for the first page.
+// Runs returns one page of runs, the latest first. next is the field Continue of the previous page; empty for the first page.
 func (c *Client) Runs(ctx context.Context, f RunFilter, next string) (api.RunList, error) {
 	query := url.Values{}
 	set(query, "job", f.Job)
@@ -105,7 +105,7 @@ func (c *Client) Next(ctx context.Context, name string, from time.Time, n int) (
 	return get[api.NextView](ctx, c, jobPath(name)+"/next", query)
 }
 
-// Explain explains what happened to the slot at a time.
+// Explain explains what happened to the slot at the given time.
 func (c *Client) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
 	return get[api.ExplainView](ctx, c, jobPath(name)+"/explain", url.Values{"time": {at.UTC().Format(time.RFC3339Nano)}})
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // Logs returns the output of an attempt of a run. Attempt 0 is the latest. With follow the output continues until the attempt
-// ends. An error from Read other than io.EOF means that the output is incomplete.
+// ends. If Read returns an error other than io.EOF, the output is incomplete.
 func (c *Client) Logs(ctx context.Context, run string, attempt int, follow bool) (io.ReadCloser, error) {
 	path, err := runPath(run)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Client) Logs(ctx context.Context, run string, attempt int, follow bool)
 	return res.Body, nil
 }
 
-// Wait returns a run when it has ended. It also waits while no server answers, until ctx ends.
+// Wait returns a run when it has ended. If no server answers, it continues to wait until ctx ends.
 func (c *Client) Wait(ctx context.Context, run string) (api.RunView, error) {
 	jobName, _, err := job.ParseRunName(run)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *Client) Wait(ctx context.Context, run string) (api.RunView, error) {
 		if ctx.Err() != nil || err != nil && !errors.Is(err, api.ErrUnavailable) {
 			return v, err
 		}
-		// After an error, and after each change of the run, read its record.
+		// Read the run's record after an error, and after each change of the run.
 		if err == nil && e.Kind != api.KindReset && e.Name != run {
 			continue
 		}
@@ -70,23 +70,23 @@ func (c *Client) Wait(ctx context.Context, run string) (api.RunView, error) {
 
 // EventFilter selects events. Its zero value selects all future events.
 type EventFilter struct {
-	After int64 // revision to continue after; 0: from now on
+	After int64 // the stream continues after this revision; 0: from now on
 	Job   string
 	Kinds []string
 }
 
 // The times of an event stream.
 const (
-	silence = 45 * time.Second // three heartbeats of the server: without any, the connection is dead
+	silence = 45 * time.Second // three heartbeats of the server: if nothing arrives for this time, the connection is dead
 	pause   = time.Second      // between two attempts to connect
 )
 
 // Events yields the changes of the store. If a stream breaks, Events continues it at any server that answers. If none answers,
-// it yields the error, and tries again if the caller goes on. Errors other than api.ErrUnavailable, and the end of ctx, end the
-// sequence.
+// Events yields the error, and tries again if the caller continues. The sequence ends when ctx ends, or after an error other than
+// api.ErrUnavailable.
 //
-// An event of kind api.KindReset means that events are missing, and that the caller must read all records again. After a break,
-// the events of the last revision may come twice.
+// An event of kind api.KindReset means that events are missing. Then the caller must read all records again. After a break, the
+// events of the last revision may be repeated.
 func (c *Client) Events(ctx context.Context, f EventFilter) iter.Seq2[api.Event, error] {
 	return func(yield func(api.Event, error) bool) {
 		last := f.After
@@ -115,7 +115,7 @@ var (
 	errBroken  = errors.New("the stream broke")
 )
 
-// readStream reads the events of one connection. It sets last to each revision that was received completely.
+// readStream reads the events of one connection. After each completely received revision, it sets last to that revision.
 func (c *Client) readStream(ctx context.Context, f EventFilter, last *int64, yield func(api.Event, error) bool) error {
 	query := url.Values{"kind": f.Kinds}
 	set(query, "job", f.Job)
@@ -158,7 +158,7 @@ func (c *Client) readStream(ctx context.Context, f EventFilter, last *int64, yie
 			}
 			id, data = 0, nil
 		case string(name) == "id":
-			id, _ = strconv.ParseInt(string(value), 10, 64) // 0 if it is not a revision
+			id, _ = strconv.ParseInt(string(value), 10, 64) // 0 if the value is not a revision
 		case string(name) == "data":
 			data = append(data, value...)
 		}

@@ -19,7 +19,7 @@ func TestEventsResume(t *testing.T) {
 		asked = append(asked, r.Header.Get("Last-Event-ID")) // requests come one after the other
 		w.Header().Set("Content-Type", "text/event-stream")
 		switch len(asked) {
-		case 1: // breaks in the middle of revision 12
+		case 1: // the connection breaks in the middle of revision 12
 			fmt.Fprint(w, "retry: 1000\nid: 10\n\n: alive\nid: 11\n\nevent: run\ndata: {\"revision\":12,\"kind\":\"run\",\"name\":\"a/1\"}\n\nid: 12\nevent: run\ndata: {\"rev")
 		case 2:
 			fmt.Fprint(w, "retry: 1000\nid: 11\n\nid: 12\nevent: run\ndata: {\"revision\":12,\"kind\":\"run\",\"name\":\"a/2\"}\n\n")
@@ -58,7 +58,7 @@ func TestEventsEnd(t *testing.T) {
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go func() { <-connected; cancel() }() // ends with the test's own request
+		go func() { <-connected; cancel() }() // ends with the request of the test
 		var last error
 		for _, err := range dial(t, client.Config{Servers: url}).Events(ctx, client.EventFilter{}) {
 			last = err

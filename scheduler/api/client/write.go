@@ -28,7 +28,7 @@ func (c *Client) PutLimit(ctx context.Context, name string, spec job.LimitSpec, 
 	return v, err
 }
 
-// DeleteLimit deletes a limit that no job names.
+// DeleteLimit deletes a limit. The server refuses this if a job names the limit.
 func (c *Client) DeleteLimit(ctx context.Context, name string, pre api.Precondition) error {
 	return c.remove(ctx, limitPath(name), pre)
 }
@@ -60,7 +60,8 @@ func condition(pre api.Precondition) map[string]string {
 	return nil
 }
 
-// Submit runs a job now or later and reports whether it created a run. With a key that was used before, it returns that run.
+// Submit submits a run of a job, for now or later, and reports whether it created a run. If an earlier submission had the same
+// key, Submit returns the run of that submission.
 func (c *Client) Submit(ctx context.Context, name string, r api.RunRequest) (v api.RunView, created bool, err error) {
 	return c.submit(ctx, jobPath(name)+"/runs", r, r.Key)
 }
@@ -115,14 +116,14 @@ func (c *Client) gate(ctx context.Context, path, reason string) (api.GateView, e
 	return v, err
 }
 
-// AcceptRestored accepts a store that was restored from a backup, for every process that waits. Only a process that waits
-// accepts the call.
+// AcceptRestored accepts a store that was restored from a backup, for every process that waits. The server that answers must be
+// one that waits.
 func (c *Client) AcceptRestored(ctx context.Context) (api.RestoredView, error) {
 	v, _, err := fetch[api.RestoredView](ctx, c, call{method: http.MethodPost, path: "/v1/accept-restored-store"})
 	return v, err
 }
 
-// Cancel asks for the end of a run.
+// Cancel requests the end of a run.
 func (c *Client) Cancel(ctx context.Context, run, reason string) (api.RunView, error) {
 	path, err := runPath(run)
 	if err != nil {
