@@ -2,9 +2,9 @@ package suggest
 
 import "strings"
 
-// Nearest returns the candidate that is closest to word, or "" if none is close. The case of letters does not count.
+// Nearest returns the candidate that is closest to word, or "" if none is close. It ignores the case of letters.
 func Nearest(word string, candidates []string) string {
-	const longest = 64 // a longer word is no typing error, and the comparison would take long
+	const longest = 64 // a longer word is hardly a typing error, and the comparison would be slow
 	if word == "" || len(word) > longest {
 		return ""
 	}
@@ -18,7 +18,7 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// distance returns how many letters must be inserted, deleted, replaced or swapped with their neighbour to make b of a.
+// distance returns how many letters must be inserted, deleted, replaced or swapped with their neighbour to change a into b.
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	before, last, this := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)

@@ -8,19 +8,19 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/target"
 )
 
-// A service charges an account once for each run, however often rota has to try.
+// A service charges an account once for each run, even if rota makes several attempts.
 func ExampleGuard_Handler() { //nolint:testableexamples // it needs a database
 	db, err := sql.Open("pgx", "postgres://billing@localhost/billing")
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := db.Exec(target.Schema); err != nil { // once, when the service is installed
+	if _, err := db.Exec(target.Schema); err != nil { // once, at the installation of the service
 		log.Fatal(err)
 	}
 	charge := func(w http.ResponseWriter, r *http.Request, tx *sql.Tx) {
 		_, err := tx.ExecContext(r.Context(), `UPDATE accounts SET balance = balance - 10 WHERE id = 7`)
 		if err != nil {
-			http.Error(w, "try again", http.StatusServiceUnavailable) // undone, and not kept
+			http.Error(w, "try again", http.StatusServiceUnavailable) // the work is rolled back, and the answer is not stored
 			return
 		}
 		w.WriteHeader(http.StatusCreated) // committed together with the charge

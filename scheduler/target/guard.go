@@ -3,7 +3,7 @@ package target
 import (
 	"context"
 	"database/sql"
-	_ "embed" // Schema is a file, so that other programs can execute it
+	_ "embed" // Schema is a file, so that other programs can also execute it
 	"errors"
 	"fmt"
 	"time"
@@ -14,21 +14,21 @@ import (
 //go:embed schema.sql
 var Schema string
 
-// ErrStale is returned for an attempt whose token is lower than one that the target has met in the same scope. The attempt must
-// not be tried again; rota has given its run to another attempt.
+// ErrStale is returned for an attempt if the target has met a higher token in the same scope. The attempt must not be repeated,
+// because rota has given its run to another attempt.
 var ErrStale = errors.New("a newer attempt was here: this one is too late")
 
-// Call is what an attempt shows to its target.
+// Call has the data that an attempt sends to its target.
 type Call struct {
-	Scope string // attempts of one scope wait for each other, and a newer one shuts out the older ones
+	Scope string // attempts of one scope wait for each other; after a newer one, older ones are refused
 	Token int64  // the fencing token
 	Key   string // the idempotency key
 }
 
-// Answer is what the work resulted in. A repetition of the same key gets it again.
+// Answer is the result of the work. A repetition of the same key gets the same Answer.
 type Answer struct {
-	Status int    // of HTTP; 0 for work that has none
-	Header []byte // as the caller encodes it
+	Status int    // HTTP status; 0 for work without one
+	Header []byte // in the encoding of the caller
 	Body   []byte
 }
 
@@ -37,15 +37,15 @@ type Guard struct {
 	db *sql.DB
 }
 
-// New returns a guard in a PostgreSQL database that has Schema.
+// New returns a Guard that uses a PostgreSQL database with Schema.
 func New(db *sql.DB) *Guard { return &Guard{db: db} }
 
-// Do does the work of a call within a transaction, unless it was done before. Then it returns the first answer, and repeated
-// is true. It waits while another attempt of the same scope is at work; ctx bounds that.
+// Do does the work of a call within a transaction. If the work was done before, Do returns the first answer, and repeated is
+// true. While another attempt of the same scope is at work, Do waits until ctx ends.
 //
-// If work returns an error, its effects are undone, the error is returned, and the next attempt does the work. The newer token
-// stays, so that older attempts remain shut out. An error of the database leaves open whether the work was committed; the next
-// attempt with the same key finds out.
+// If work returns an error, Do rolls its effects back and returns the error, and the next attempt does the work. The newer token
+// stays recorded, so that older attempts are still refused. After an error of the database, it is unknown whether the work was
+// committed; the next attempt with the same key finds out.
 func (g *Guard) Do(
 	ctx context.Context, c Call, work func(ctx context.Context, tx *sql.Tx) (Answer, error),
 ) (answer Answer, repeated bool, err error) {
@@ -78,7 +78,7 @@ func (g *Guard) Do(
 		if _, err := tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT rota_work`); err != nil {
 			return Answer{}, false, errors.Join(failed, fmt.Errorf("undo guarded work: %w", err))
 		}
-		return Answer{}, false, errors.Join(failed, commit(tx)) // of the token alone
+		return Answer{}, false, errors.Join(failed, commit(tx)) // commits only the token
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO rota_answers (key, status, header, body) VALUES ($1, $2, $3, $4)`,
 		c.Key, answer.Status, notNil(answer.Header), notNil(answer.Body))
@@ -88,7 +88,8 @@ func (g *Guard) Do(
 	return answer, false, commit(tx)
 }
 
-// Prune forgets answers that are older than age. Choose an age beyond the time for which rota retries a run: a day as a rule.
+// Prune removes answers that are older than age. age must be longer than the time for which rota retries a run; a day is usually
+// enough.
 func (g *Guard) Prune(ctx context.Context, age time.Duration) error {
 	_, err := g.db.ExecContext(ctx, `DELETE FROM rota_answers WHERE created < now() - make_interval(secs => $1)`, age.Seconds())
 	if err != nil {
@@ -104,7 +105,7 @@ func commit(tx *sql.Tx) error {
 	return nil
 }
 
-// notNil makes an empty value of a missing one: the columns hold no null.
+// notNil returns an empty value for nil, because the columns do not allow null.
 func notNil(b []byte) []byte {
 	if b == nil {
 		return []byte{}

@@ -91,8 +91,8 @@ func TestFailedWorkIsUndoneAndItsTokenStays(t *testing.T) {
 	}
 }
 
-// Many attempts of many runs arrive at once, and somebody kills their connections. Each run that was answered has one effect; no
-// effect is older than another that was committed before it.
+// Many attempts of many runs arrive at the same time, and the test kills their connections. Each run that got an answer has one
+// effect. No effect is older than an effect that was committed before it.
 func TestEachRunHasOneEffectWhoeverDies(t *testing.T) {
 	db := database(t)
 	g := target.New(db)
@@ -102,7 +102,7 @@ func TestEachRunHasOneEffectWhoeverDies(t *testing.T) {
 	var killer sync.WaitGroup
 	killer.Go(func() {
 		for ctx.Err() == nil {
-			// Only connections that are at work, so that each kill can hit a transaction.
+			// Kill only connections that are in use, so that each kill can hit a transaction.
 			result, err := db.ExecContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 				WHERE pid <> pg_backend_pid() AND state = 'idle in transaction' ORDER BY random() LIMIT 1`)
 			if err == nil {
@@ -125,14 +125,14 @@ func TestEachRunHasOneEffectWhoeverDies(t *testing.T) {
 					c := target.Call{Scope: key, Token: token.Add(1), Key: key}
 					a, _, err := g.Do(ctx, c, func(ctx context.Context, tx *sql.Tx) (target.Answer, error) {
 						answer, err := work(c)(ctx, tx)
-						select { // as work that takes its time, in which its connection can be killed
+						select { // simulates slow work, so that its connection can be killed meanwhile
 						case <-ctx.Done():
 						case <-time.After(time.Duration(rand.IntN(5)) * time.Millisecond):
 						}
 						return answer, err
 					})
 					if err != nil {
-						continue // rota would make another attempt, with another token
+						continue // rota would start another attempt, with another token
 					}
 					if before, loaded := answered.LoadOrStore(key, string(a.Body)); loaded && before != string(a.Body) {
 						t.Errorf("%s was answered %q and %q", key, before, a.Body)

@@ -13,13 +13,15 @@ import (
 	"strings"
 )
 
-// ByRun is the scope of one run: a newer attempt of the run shuts out its older ones. Runs of one job do not wait for each other.
+// ByRun returns the scope of one run. After a newer attempt of the run, older ones are refused. Runs of one job do not wait for
+// each other.
 func ByRun(r *http.Request) string { return r.Header.Get("Rota-Run") }
 
-// ByJob is the scope of one job: a newer run of the job shuts out the older ones. It fits jobs whose overlap is not allow.
+// ByJob returns the scope of one job. After a newer run of the job, older ones are refused. It suits jobs whose overlap is not
+// allow.
 func ByJob(r *http.Request) string { return r.Header.Get("Rota-Job") }
 
-// CallOf reads what rota sends with each request. The error says which header is missing or malformed.
+// CallOf reads the headers that rota sends with each request. If a header is missing or malformed, the error names it.
 func CallOf(r *http.Request, scope func(*http.Request) string) (Call, error) {
 	c := Call{Scope: scope(r), Key: r.Header.Get("Idempotency-Key")}
 	if unquoted, err := strconv.Unquote(c.Key); err == nil && strings.HasPrefix(c.Key, `"`) {
@@ -38,10 +40,12 @@ func CallOf(r *http.Request, scope func(*http.Request) string) (Call, error) {
 	return c, nil
 }
 
-// Handler lets next answer each run once. next does its work by tx, which is committed with its answer.
+// Handler returns a handler that calls next once for each run. next does its work in tx, which is committed together with the
+// answer.
 //
-// Answers of 500 and above, 408, 425 and 429 ask rota for another attempt: their work is undone and they are not kept. Every other
-// answer is kept, and is sent again to a repetition. An attempt that is too late gets 409; a database that does not answer, 503.
+// Answers of 500 and above, 408, 425 and 429 make rota try again: their work is rolled back, and they are not stored. Every other
+// answer is stored, and a repetition gets it again. An attempt that is too late gets 409. If the database does not answer, the
+// attempt gets 503.
 func (g *Guard) Handler(
 	scope func(*http.Request) string, next func(w http.ResponseWriter, r *http.Request, tx *sql.Tx),
 ) http.Handler {
@@ -77,16 +81,16 @@ func (g *Guard) Handler(
 			w.Header().Set("Idempotent-Replayed", "true")
 		}
 		w.WriteHeader(answer.Status)
-		_, _ = w.Write(answer.Body) // the client may be gone; a repetition gets the same
+		_, _ = w.Write(answer.Body) // the client may be gone; a repetition gets the same answer
 	})
 }
 
-// retryLater is an answer that asks rota for another attempt.
+// retryLater is an answer that makes rota try again.
 type retryLater struct{ answer Answer }
 
 func (e *retryLater) Error() string { return fmt.Sprintf("answer is %d", e.answer.Status) }
 
-// response keeps what a handler answers until the transaction has ended.
+// response holds the answer of a handler until the transaction has ended.
 type response struct {
 	header http.Header
 	status int
@@ -106,7 +110,7 @@ func (r *response) Write(b []byte) (int, error) {
 	return r.body.Write(b)
 }
 
-// answer returns the answer to keep. If the work must be undone, it returns a *retryLater as the error.
+// answer returns the answer to store. If the work must be rolled back, it returns a *retryLater as the error.
 func (r *response) answer() (Answer, error) {
 	r.WriteHeader(http.StatusOK)
 	header, err := json.Marshal(r.header)

@@ -19,7 +19,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/target"
 )
 
-// dsn leads to the PostgreSQL of the tests; empty if there is none.
+// dsn is the connection string of the PostgreSQL of the tests; empty if there is none.
 var dsn string
 
 func TestMain(m *testing.M) {
@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// startPostgres runs a PostgreSQL of its own on a free port of loopback. It refuses to run as root, so that it gets another user.
+// startPostgres starts a PostgreSQL on a free port of loopback. PostgreSQL refuses to run as root, so startPostgres runs it as
+// another user.
 func startPostgres() (stop func(), err error) {
 	bin := ""
 	if found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); err == nil && len(found) > 0 {
