@@ -55,7 +55,7 @@ func TestProcessesOfTheClusterAreKnown(t *testing.T) {
 	}
 }
 
-// outward returns an address of this machine that is not loopback. It returns "" if there is none.
+// outward returns an address of this machine that is not loopback. It returns the zero Addr if there is none.
 func outward(t *testing.T) netip.Addr {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
