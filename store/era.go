@@ -29,7 +29,8 @@ type Observation struct {
 type RestoredError struct{ Now, Before Observation }
 
 func (e *RestoredError) Error() string {
-	what := fmt.Sprintf("the store was restored: it is at revision %d, and was at revision %d before", e.Now.Revision, e.Before.Revision)
+	what := fmt.Sprintf("the store was restored: it is at revision %d, and was at revision %d before",
+		e.Now.Revision, e.Before.Revision)
 	if e.Now.Revision >= e.Before.Revision {
 		what = fmt.Sprintf("the store was restored to a revision below %d, and has reached revision %d since",
 			e.Before.Revision, e.Now.Revision)

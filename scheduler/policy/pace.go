@@ -6,8 +6,8 @@ import (
 )
 
 // Pace keeps the attempts under one rate apart: the starts of two attempts lie at least the rate's interval apart.
-// The attempts may be added in any order. So no span of time has more starts than the rate allows, there are no bursts, and only the
-// latest starts must be remembered. The zero Pace is empty.
+// The attempts may be added in any order. So no span of time has more starts than the rate allows, there are no bursts, and
+// only the latest starts must be remembered. The zero Pace is empty.
 type Pace struct {
 	ended  time.Time // start of the latest attempt that has ended
 	starts []start   // the starts of the other attempts, the earliest first

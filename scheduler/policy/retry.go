@@ -15,7 +15,7 @@ const ExitTempFail = 75
 // fails.
 const AskedRetries = 3
 
-// If MaxLost workers were lost during the attempts of one run, the run is lost too, since it probably kills its workers.
+// MaxLost is how many workers one run may cost. Then the run is lost too, since it probably kills its workers.
 // Workers do not count if the attempt had not begun, or if they were asked to stop.
 const MaxLost = 5
 

@@ -31,8 +31,8 @@ type Memory struct {
 // diskPatience bounds the time for which Keep waits for the disk.
 const diskPatience = 2 * time.Second
 
-// OpenMemory reads the memory of the data directory dir. The memory of a new process is empty. If the file is unreadable, OpenMemory
-// returns an error and an empty memory, which is still usable.
+// OpenMemory reads the memory of the data directory dir. The memory of a new process is empty. If the file is unreadable,
+// OpenMemory returns an error and an empty memory, which is still usable.
 func OpenMemory(dir string) (*Memory, error) {
 	m := &Memory{path: filepath.Join(dir, "store.json")}
 	text, err := os.ReadFile(m.path)
