@@ -25,7 +25,7 @@ type PeerClocks struct {
 	mu         sync.Mutex
 	offsets    map[string]Offset // guarded by mu, by node
 	wrong      error             // guarded by mu: why our clock is not trusted; nil: it is trusted
-	judgedAt   Reading           // guarded by mu: our clock at the start of the round that judged it last; zero: no round has
+	judgedAt   Reading           // guarded by mu: our clock when the last round that judged it began; zero: it was never judged
 	suspicions int               // guarded by mu: number of calls of Suspect
 }
 

@@ -70,8 +70,8 @@ type Status struct {
 	Err error
 }
 
-// Status returns the present status without waiting for etcd. A healthy standby is in state candidate: the last read of the queue
-// found its key in etcd, at most RenewEvery ago while etcd answers.
+// Status returns the present status without waiting for etcd. A healthy standby is in state candidate: its key was in the queue
+// when it last read the queue. While etcd answers, that read is at most RenewEvery old.
 func (e *Elector) Status() Status {
 	e.mu.Lock()
 	defer e.mu.Unlock()

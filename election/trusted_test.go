@@ -11,7 +11,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// campaigns runs whileTrusted in a bubble. It counts the calls of run, and shows whether one is running.
+// campaigns starts whileTrusted in the caller's synctest bubble, until the test ends. calls counts the calls that whileTrusted makes.
+// running is true during a call.
 func campaigns(t *testing.T, p *PeerClocks) (calls *int, running *bool) {
 	t.Helper()
 	calls, running = new(int), new(bool)

@@ -27,8 +27,9 @@ import (
 const storeTimeout = 5 * time.Second
 
 // whichStore is the part of help texts that explains how a command chooses the store.
-const whichStore = `The store is that of --server or --config, or is at --endpoints. Without these flags it is that of
-ROTA_CONFIG, of ROTA_SERVER, of a local ` + "`rota dev`" + ` or of a replica at ` + client.DefaultServer + `.
+const whichStore = `The store is that of --server or --config, or is at --endpoints. Without these flags the
+command uses the first of these that is there: the store of ROTA_CONFIG, the store of ROTA_SERVER, a local ` + "`rota dev`" + `,
+the store of a replica at ` + client.DefaultServer + `.
 If --server stands beside --config or --endpoints, both must lead to the same store.`
 
 // nameStore is the hint when no store answers.

@@ -164,7 +164,7 @@ type operation struct {
 	errors                    []int      // statuses of errors, besides those of every operation
 	parameter                 string     // parameter of the path that the handler reads itself; empty for none
 	right                     auth.Right // the right that the caller needs
-	peers                     bool       // replicas and workers need no such right, because they call for a client
+	peers                     bool       // replicas and workers do not need this right, because they call on behalf of a client
 }
 
 func (s *Server) operation(doc huma.API, o operation) huma.Operation {

@@ -111,8 +111,8 @@ func (p *Planner) skipObsolete(j *jobState) *job.Decision {
 	return nil
 }
 
-// skipRange records a range of slots as skipped at the given time, and moves the cursor to after, which must be the
-// end of the range or later.
+// skipRange records the range r as skipped at skippedAt. It moves the cursor to the time after, which must not be before the end
+// of the range.
 func (p *Planner) skipRange(j *jobState, at position, r *policy.Range, skippedAt, after time.Time) *job.Decision {
 	return &job.Decision{
 		JobRev: j.def.Rev,

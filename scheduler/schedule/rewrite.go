@@ -75,7 +75,7 @@ func notInField(r rune) bool {
 	return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("*?/-#()", r)
 }
 
-// hashed replaces H, H(a-b), H/n and H(a-b)/n by the numbers of the job named seed.
+// hashed replaces H, H(a-b), H/n and H(a-b)/n by fixed numbers. It computes them from seed, the name of the job.
 func hashed(k kind, part, seed string) (string, *refusal) {
 	low, high := k.limits()
 	switch k {

@@ -130,8 +130,7 @@ func (s *shift) publishPresence() {
 	s.w.mu.Unlock()
 }
 
-// presenceOutdated reports whether leaders may believe that the worker accepts runs although it does not, or that it does not
-// although it does.
+// presenceOutdated reports whether leaders may have a wrong view of whether the worker accepts runs.
 func (s *shift) presenceOutdated() bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()

@@ -37,7 +37,7 @@ func TestAllStopAtOnce(t *testing.T) {
 	}
 	c.WaitReady()
 	over()
-	Await(t, 20*time.Second, "the run has ended", func() bool { return onlyRun(t, c, "long").State.Terminal() }) // by the recorder
+	Await(t, 20*time.Second, "the run has ended", func() bool { return onlyRun(t, c, "long").State.Terminal() }) // as the recorder sees it
 	if r := onlyRun(t, c, "long"); r.State != job.Succeeded || r.Attempt != 1 {
 		t.Errorf("got %s in attempt %d (%s), want succeeded in the first", r.State, r.Attempt, r.Reason)
 	}

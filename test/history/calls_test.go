@@ -29,7 +29,7 @@ func canceled(state job.State, rev int64) func(*Call) {
 	return func(c *Call) { c.Cancel, c.State, c.Rev = true, state, rev }
 }
 
-// callPause is a call that pauses the job order with a reason, and shows the reason that its answer reports.
+// callPause is a call that pauses the job named order for a reason. shown is the reason that the answer reports.
 func callPause(client int, asked, answered float64, reason, shown string, rev int64, answer Answer) Call {
 	return said(client, CallPause, asked, answered, answer, func(c *Call) { c.Run, c.Pause, c.Paused, c.Rev = "", reason, shown, rev })
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // stopBound is how long a node may take to stop after its shutdown grace, even if the store hangs. The delivery of outcomes may
-// take ten seconds. Each step that leaves the cluster may take two seconds.
+// take ten seconds. Each step of leaving the cluster may take two seconds.
 const stopBound = 25 * time.Second
 
 // stopsInTime stops a node while the store hangs, and checks that it ends in time and without an error.
