@@ -137,7 +137,7 @@ func smallDisk(t *testing.T, size string) (dir string) {
 		needs(t, "root, to mount a small disk")
 	}
 	dir = t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700,size="+size); err != nil {
 		needs(t, "to mount a small disk: "+err.Error())
 	}
 	t.Cleanup(func() {
