@@ -37,7 +37,7 @@ const (
 )
 
 // atOnce reads the clocks within readFor of each other. A longer preemption between two clocks would look as if one of them had
-// been set. After readTries, atOnce returns the last reading as it is.
+// been set. After readTries, atOnce returns the last reading unchecked.
 func atOnce(read func() Reading) (r Reading) {
 	before := read().Mono
 	for range readTries {

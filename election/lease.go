@@ -108,7 +108,7 @@ func (l *Lease) Deadline() time.Time {
 // Call it before Run, and only if this process sends requests to the quorum all the time.
 func (l *Lease) RequireContact(c *QuorumContact) { l.contact = c }
 
-// Run renews the lease. It returns nil when ctx ends, and leaves the lease as it is. If the lease is lost, it returns an error
+// Run renews the lease. When ctx ends, it returns nil without revoking the lease. If the lease is lost, it returns an error
 // that wraps ErrLeaseLost and the reason. The deadline has passed, etcd does not know the lease, the quorum is silent, or the
 // machine was suspended.
 func (l *Lease) Run(ctx context.Context) error {

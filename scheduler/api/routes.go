@@ -191,7 +191,7 @@ func (s *Server) registerStreams(doc huma.API) {
 			id: "read-logs", right: auth.Read, peers: true, method: "GET", path: "/v1/runs/{job}/{slot}/logs",
 			summary: "The output of an attempt", errors: []int{404, 409},
 		}
-		huma.Register(doc, s.streaming(doc, o, "text/plain", "The output, as it was printed"), s.readLogs)
+		huma.Register(doc, s.streaming(doc, o, "text/plain", "The output, byte for byte"), s.readLogs)
 	}
 	if s.back.Events != nil {
 		o := operation{

@@ -52,7 +52,7 @@ const (
 	reasonOverdue = "it goes on after its timeout: its worker was asked to end it"
 	// reasonUnknown is the reason of a run that has not ended although its worker was lost.
 	reasonUnknown = "its worker was lost, and it is unknown whether it may run again: the job's definition cannot be read"
-	// reasonUnknown010 is reasonUnknown in the words of version 0.1.0. That version records its own words once.
+	// reasonUnknown010 is the text that version 0.1.0 records for reasonUnknown.
 	reasonUnknown010 = "its worker was lost; whether it may be tried again says the job's definition, which cannot be read"
 )
 

@@ -67,7 +67,7 @@ func TestRestart(t *testing.T) {
 				})
 				time.Sleep(900*time.Millisecond + time.Nanosecond)
 				synctest.Wait()
-				dir := t.TempDir() // a copy of the data directory as it is at the kill
+				dir := t.TempDir() // holds a copy of the data directory, taken at the kill
 				err := r.journal.db.View(func(tx *bolt.Tx) error { return tx.CopyFile(filepath.Join(dir, "journal.db"), 0o600) })
 				if err != nil {
 					t.Fatal(err)

@@ -49,8 +49,8 @@ const (
 const (
 	clusterToken = "rota"
 	// soloPeer is the peer address of a single member, which has no peers. The
-	// member's own record stores port 0 as it is, so the record stays valid at
-	// the next start. A chosen port would not.
+	// member's own record stores port 0. At the next start, the record is still
+	// valid. A record of the chosen port would be wrong.
 	soloPeer = "http://127.0.0.1:0"
 )
 

@@ -173,8 +173,8 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// create creates the file and locks it against sweeps, including those of other processes, for as long as it is open: see
-// Sweep. Only the worker's user may read the file, since output may contain secrets.
+// create creates the file and locks it against Sweep, also in other processes. Closing the file releases the lock. Only the
+// worker's user may read the file, since output may contain secrets.
 func create(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package authn_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -12,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +53,16 @@ func entry(s auth.Secret, principal, role string) string {
 	return fmt.Sprintf("  - {id: %s, sha256: %s, principal: %s, role: %s}\n", s.ID, s.Hash(), principal, role)
 }
 
+// refusals counts the lines of a log that report a bad auth.file.
+type refusals struct{ atomic.Int64 }
+
+func (r *refusals) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("auth.file has mistakes")) {
+		r.Add(1)
+	}
+	return len(line), nil
+}
+
 func TestTheFileIsFollowed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "auth.yaml")
 	write := func(text string) {
@@ -66,7 +78,8 @@ func TestTheFileIsFollowed(t *testing.T) {
 	}
 	first, second := secret(t), secret(t)
 	write("tokens:\n" + entry(first, "ci", "viewer"))
-	a, err := authn.Open(path, time.Now, hclog.NewNullLogger())
+	var refused refusals
+	a, err := authn.Open(path, time.Now, hclog.New(&hclog.LoggerOptions{Output: &refused}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,14 +104,22 @@ func TestTheFileIsFollowed(t *testing.T) {
 	}
 	write("tokens:\n" + entry(second, "ci", "admin"))
 	eventually("the second file counts", func() bool { return proves(second) && !proves(first) })
-	write("tokens: [nonsense")
-	write("tokens:\n" + entry(second, "ci", "king"))
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(1200 * time.Millisecond) // two polls, which must not change anything; there is no event to wait for
-	if !proves(second) {
-		t.Error("a file with mistakes took the last good one away")
+	for what, spoil := range map[string]func(){
+		"no YAML":         func() { write("tokens: [nonsense") },
+		"an unknown role": func() { write("tokens:\n" + entry(second, "ci", "king")) },
+		"no file": func() {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		before := refused.Load()
+		spoil()
+		eventually(what+" is refused", func() bool { return refused.Load() > before })
+		if !proves(second) || proves(first) {
+			t.Errorf("%s: the last good file is no longer in force", what)
+		}
+		write("tokens:\n" + entry(second, "ci", "admin"))
 	}
 	write("tokens:\n" + entry(first, "ci", "viewer"))
 	eventually("a good file counts again", func() bool { return proves(first) && !proves(second) })
