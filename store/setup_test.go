@@ -11,29 +11,15 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/goleak"
 
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store/embedded"
 	"github.com/rota-scheduler/rota/store/mem"
+	"github.com/rota-scheduler/rota/test/leaks"
 )
 
-// TestMain fails if a goroutine is left. It waits first, because goroutines of etcd's connections end late.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if code == 0 {
-		err := goleak.Find()
-		for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); {
-			err = goleak.Find()
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(leaks.Run(m)) }
 
 // everywhere runs a test on the etcd in memory and on a real one.
 func everywhere(t *testing.T, test func(t *testing.T, c *clientv3.Client)) {

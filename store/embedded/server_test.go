@@ -12,26 +12,12 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
+
+	"github.com/rota-scheduler/rota/test/leaks"
 )
 
-// TestMain fails if a goroutine is left. Connections between members may outlive
-// Close by five seconds, etcd's read timeout, so it waits.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if code == 0 {
-		err := goleak.Find()
-		for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); {
-			err = goleak.Find() // retries for a while
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(leaks.Run(m)) }
 
 // logBuffer collects the log of a server. Several goroutines write it.
 type logBuffer struct {

@@ -13,30 +13,16 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"go.uber.org/goleak"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/store/embedded"
+	"github.com/rota-scheduler/rota/test/leaks"
 	"github.com/rota-scheduler/rota/test/ports"
 )
 
-// TestMain fails if a goroutine is left. Connections of etcd may take a while to end.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if code == 0 {
-		err := goleak.Find()
-		for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); {
-			err = goleak.Find()
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(leaks.Run(m)) }
 
 // logBuffer collects the log of a node. It is safe for several goroutines.
 type logBuffer struct {

@@ -1,0 +1,2 @@
+// Package leaks fails a package's tests if they leave a goroutine.
+package leaks
