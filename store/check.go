@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -135,6 +136,13 @@ func checkNotifyState(t *job.NotifyState, name string, rev int64) error {
 func checkTombstone(t *tombstone, _ string, _ int64) error {
 	if t.Op == "" {
 		return errors.New("it has no id of the removal")
+	}
+	return nil
+}
+
+func checkSession(r *auth.Session, _ string, _ int64) error {
+	if r.Principal == "" || r.Expires.IsZero() {
+		return errors.New("a session has a principal and an end")
 	}
 	return nil
 }

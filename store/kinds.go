@@ -26,6 +26,8 @@ const (
 	KindFiles       Kind = job.RecordFiles
 	KindTakeover    Kind = "takeover" // for a while after a forced takeover
 	KindEra         Kind = "era"      // how often a restored store has been accepted
+	KindSessions    Kind = "sessions" // sessions/<sha256>: browsers that signed in
+	KindCodes       Kind = "codes"    // codes/<sha256>: codes with which a browser can sign in once
 )
 
 // family describes one kind of records.
@@ -43,7 +45,7 @@ type family struct {
 }
 
 // families has all kinds. Workers read their own orders, events and tombstones are read on demand, candidates belong to the
-// election, and the era is always read from etcd. A Mirror copies none of these.
+// election, and the era, sessions and codes are always read from etcd. A Mirror copies none of these.
 var families = []family{
 	{kind: KindElection, leased: true},
 	{kind: KindReplicas, mirrored: true, leased: true, noun: "replica", decode: decoder(checkReplica)},
@@ -63,6 +65,8 @@ var families = []family{
 	{kind: KindFiles, single: true, mirrored: true, noun: "the record of the job files", decode: decoder(checkFiles)},
 	{kind: KindTakeover, single: true, leased: true},
 	{kind: KindEra, single: true, decode: decoder(checkEra)},
+	{kind: KindSessions, leased: true, decode: decoder(checkSession)},
+	{kind: KindCodes, leased: true, decode: decoder(checkSession)},
 }
 
 var familyByKind = func() map[Kind]*family {

@@ -30,8 +30,7 @@ func proven(ctx context.Context) auth.Caller {
 
 type proofKey struct{}
 
-// Proof returns the Authorization header of the request that the server is answering. A replica forwards it to a worker when it
-// sends a request for the client. It is a secret.
+// Proof returns the Authorization header with which a replica sends a request for the client to another process. It is a secret.
 func Proof(ctx context.Context) string {
 	text, _ := ctx.Value(proofKey{}).(string)
 	return text
@@ -53,7 +52,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			}
 		}
 		ctx := context.WithValue(r.Context(), provenKey{}, c)
-		ctx = context.WithValue(ctx, proofKey{}, r.Header.Get("Authorization"))
+		ctx = context.WithValue(ctx, proofKey{}, proofOf(r, c))
 		if !c.Anonymous() {
 			ctx = context.WithValue(ctx, callerKey{}, byOf(r, c))
 		}

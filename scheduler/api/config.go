@@ -16,6 +16,8 @@ type Config struct {
 
 	// Auth authenticates callers. If it is nil, every caller has all rights.
 	Auth Authenticator
+	// Sessions signs browsers in. It may be nil if Auth is nil.
+	Sessions Sessions
 	// Observe allows every request. Requests that would be refused are logged.
 	Observe bool
 

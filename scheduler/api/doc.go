@@ -10,6 +10,10 @@
 // Not guaranteed: after 500, 503, 504 or a broken connection, it is unknown whether a write happened. A client may repeat a
 // submission with a key, a definition with If-Match, and every pause or cancel.
 //
+// A page for browsers is a handler of routes, wrapped by signedIn: a browser without a session gets the login page, which leads back.
+// The session's caller is proven(ctx), as with every other proof, so a page has the rights of its user and no others. A page ends
+// the session by a form that posts to /logout.
+//
 // This package does not authenticate clients; an Authenticator does. It protects against browsers: a page of another site cannot
 // change anything.
 package api

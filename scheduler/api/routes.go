@@ -21,6 +21,7 @@ func (s *Server) routes() http.Handler {
 		s.registerReads(doc)
 		s.registerWrites(doc)
 		s.registerDefinitions(doc)
+		s.registerLoginCodes(doc)
 	}
 	s.registerRestore(doc)
 	s.registerStreams(doc)
@@ -35,8 +36,12 @@ func (s *Server) routes() http.Handler {
 		root.Handle("GET /metrics", s.metrics())
 	}
 
+	if s.back.Replica != nil {
+		s.registerLogin(root)
+	}
+
 	interfaces := s.sameSite(s.limited(s.bounded(s.takeBody(showEmptyKey(s.knownPaths(v1))))))
-	others := s.sameSite(s.knownPaths(root))
+	others := s.sameSite(s.limited(s.takeBody(s.knownPaths(root))))
 	return s.recoverPanics(s.knownHost(s.authenticate(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/v1/") {
 			w.Header().Set("Cache-Control", "no-store")

@@ -63,7 +63,8 @@ var rules = map[string]rule{
 			"github.com/cenkalti/backoff/v5", "github.com/hashicorp/go-hclog", "golang.org/x/sys/unix"},
 	},
 	"store": {
-		own:      []string{"scheduler/job", "election"}, // of election: Term, its errors, and leases for presences
+		// Of election: Term, its errors, and leases for presences. Of auth: the records of sessions.
+		own:      []string{"scheduler/job", "scheduler/api/auth", "election"},
 		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "google.golang.org/grpc/...", "github.com/hashicorp/go-hclog"},
 	},
 	"store/embedded": {
@@ -90,8 +91,8 @@ var rules = map[string]rule{
 	"cmd/rota/internal/atomicfile": {},
 	"cmd/rota/internal/failure":    {},
 	"cmd/rota/internal/authn": {
-		own:      []string{"cmd/rota/internal/loop", "config", "scheduler/api/auth"},
-		external: []string{"github.com/hashicorp/go-hclog"},
+		own:      []string{"cmd/rota/internal/loop", "config", "scheduler/api", "scheduler/api/auth", "scheduler/job", "store"}, // of job, only ErrNotFound
+		external: []string{"github.com/hashicorp/go-hclog", "golang.org/x/time/rate"},
 	},
 	"cmd/rota/internal/listeners": {},
 	"cmd/rota/internal/loop":      {},

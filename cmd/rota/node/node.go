@@ -154,6 +154,9 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 		stops.add("close the API", closeAPI) // close the API before the store, from which it reads
 		err = n.admission.Admit(ctx, n.store)
 	}
+	if err == nil && n.authn != nil {
+		n.authn.UseStore(n.store)
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil
@@ -237,7 +240,7 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 			return nil, failure.Config(err)
 		}
 		stops.background(ctx)("follow auth.file", n.authn.Run)
-		cfg.Auth, cfg.Observe = n.authn, mode == config.AuthObserve
+		cfg.Auth, cfg.Sessions, cfg.Observe = n.authn, n.authn, mode == config.AuthObserve
 	}
 	n.server = api.New(cfg, n.backend.Parts(), n.log.Named("api"))
 	return stops.background(ctx)("serve the API", func(ctx context.Context) error { return n.server.Serve(ctx, ln) }), nil

@@ -26,6 +26,8 @@ type Identity struct {
 	Groups    []string // of the principal
 	Method    Method
 	Token     string // id of the token that proved the identity; empty with other methods
+
+	origin Method // with BySession: how the identity was proven when the session began
 }
 
 // Anonymous reports whether the sender of the request is unknown.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
@@ -27,8 +28,9 @@ type Authenticator struct {
 	now  func() time.Time
 	log  hclog.Logger
 
-	known atomic.Pointer[auth.Directory]
-	state fileState // state of the file at the last read; owned by Run
+	known    atomic.Pointer[auth.Directory]
+	sessions *sessions
+	state    fileState // state of the file at the last read; owned by Run
 }
 
 // fileState is equal for two polls if the file has not changed between them.
@@ -40,7 +42,7 @@ type fileState struct {
 
 // Open reads the file. Call Run to follow its changes.
 func Open(path string, now func() time.Time, log hclog.Logger) (*Authenticator, error) {
-	a := &Authenticator{path: path, now: now, log: log, state: stateOf(path)}
+	a := &Authenticator{path: path, now: now, log: log, state: stateOf(path), sessions: newSessions(now)}
 	file, err := config.LoadAuth(path)
 	if err != nil {
 		return nil, fmt.Errorf("read auth.file: %w", err)
@@ -78,10 +80,15 @@ func stateOf(path string) fileState {
 	return fileState{modified: info.ModTime(), size: info.Size()}
 }
 
-var errTwo = errors.New("token and certificate name different principals")
+var errTwo = errors.New("the request proves two different principals")
 
-// Authenticate returns the caller of a request. The proof is a token or a certificate; without either, the caller is anonymous.
-// If the request has both, they must name the same principal, unless the certificate names none.
+// ByToken returns the caller that the text of a token proves.
+func (a *Authenticator) ByToken(_ context.Context, text string) (auth.Caller, error) {
+	return a.known.Load().ByToken(text, a.now())
+}
+
+// Authenticate returns the caller of a request. The proof is a token, a certificate or the cookie of a session; without any, the
+// caller is anonymous. If the request has two, they must name the same principal. A certificate of a process names none here.
 func (a *Authenticator) Authenticate(r *http.Request) (auth.Caller, error) {
 	known := a.known.Load()
 	var byCertificate auth.Caller
@@ -89,19 +96,32 @@ func (a *Authenticator) Authenticate(r *http.Request) (auth.Caller, error) {
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
 		byCertificate, certificateErr = known.ByCertificate(r.TLS.PeerCertificates[0])
 	}
-	text, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
-		if r.Header.Get("Authorization") != "" {
-			return auth.Caller{}, auth.ErrToken
-		}
-		return byCertificate, certificateErr
-	}
-	byToken, err := known.ByToken(text, a.now())
+	proven, err := a.byHeader(r)
 	switch {
 	case err != nil:
 		return auth.Caller{}, err
-	case !byCertificate.Anonymous() && !byCertificate.Peer() && byCertificate.Principal != byToken.Principal:
+	case proven.Anonymous():
+		return byCertificate, certificateErr
+	case !byCertificate.Anonymous() && !byCertificate.Peer() && byCertificate.Principal != proven.Principal:
 		return auth.Caller{}, errTwo
 	}
-	return byToken, nil
+	return proven, nil
+}
+
+// byHeader returns the caller that a token or a cookie proves; the anonymous one without both.
+func (a *Authenticator) byHeader(r *http.Request) (auth.Caller, error) {
+	bySession, err := a.bySession(r, auth.Key(api.SessionOf(r)))
+	header := r.Header.Get("Authorization")
+	text, ok := strings.CutPrefix(header, "Bearer ")
+	if header == "" || strings.HasPrefix(header, api.SessionScheme) {
+		return bySession, err
+	}
+	if !ok {
+		return auth.Caller{}, auth.ErrToken
+	}
+	byToken, err := a.ByToken(r.Context(), text)
+	if err == nil && !bySession.Anonymous() && bySession.Principal != byToken.Principal {
+		return auth.Caller{}, errTwo
+	}
+	return byToken, err
 }

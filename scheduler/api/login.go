@@ -1,0 +1,159 @@
+package api
+
+import (
+	"bytes"
+	_ "embed" // the template of the page
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+)
+
+// The login page. `GET /login?next=PATH` shows a form for a token, which `POST /login` accepts. `GET /login?code=CODE` needs no
+// form. Both begin a session and lead to PATH. `POST /logout` ends the session.
+const (
+	loginPath  = "/login"
+	logoutPath = "/logout"
+)
+
+//go:embed login.html
+var loginHTML string
+
+var loginPage = template.Must(template.New("login").Parse(loginHTML))
+
+// loginView is the content of the login page.
+type loginView struct {
+	Next    string // path of the page that the browser wants to see
+	Problem string // why the last try failed; empty if there was none
+	OpenID  string // path at which the browser can sign in with an OpenID provider; empty if there is none
+}
+
+// loginPolicy allows the login page nothing but its form.
+const loginPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+func (s *Server) registerLogin(root *http.ServeMux) {
+	root.HandleFunc("GET "+loginPath, s.login)
+	root.HandleFunc("POST "+loginPath, s.loginByToken)
+	root.HandleFunc("POST "+logoutPath, s.logout)
+}
+
+// signedIn protects a page. A browser without a session gets the login page instead, which leads back to this page. The page
+// itself asks proven for its caller, and shows only what the caller may read. Without authentication, signedIn changes nothing.
+func (s *Server) signedIn(page http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case s.cfg.Observe || !proven(r.Context()).Anonymous() || proven(r.Context()).May(auth.Read, auth.Object{}):
+			page.ServeHTTP(w, r)
+		case r.Method == http.MethodGet || r.Method == http.MethodHead:
+			w.Header().Set("Cache-Control", "no-store")
+			http.Redirect(w, r, loginPath+"?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+		default:
+			w.Header().Set("WWW-Authenticate", challenge)
+			writeProblem(w, http.StatusUnauthorized, "sign in at "+loginPath)
+		}
+	})
+}
+
+// login shows the form, or signs the browser in by a code.
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	next, code := localPath(r.FormValue("next")), r.FormValue("code")
+	switch {
+	case s.cfg.Sessions == nil: // everybody may do everything
+		http.Redirect(w, r, next, http.StatusSeeOther)
+	case code == "" && !proven(r.Context()).Anonymous():
+		http.Redirect(w, r, next, http.StatusSeeOther)
+	case code == "":
+		s.showLogin(w, http.StatusOK, loginView{Next: next})
+	case r.Method != http.MethodGet || strings.Contains(r.Header.Get("Sec-Purpose"), "prefetch"):
+		w.WriteHeader(http.StatusNoContent) // only a visit by a person uses the code
+	default:
+		key, err := s.cfg.Sessions.Redeem(r.Context(), auth.Key(code))
+		s.begin(w, r, next, key, err)
+	}
+}
+
+// loginByToken signs the browser in by the token of the form.
+func (s *Server) loginByToken(w http.ResponseWriter, r *http.Request) {
+	next := localPath(r.PostFormValue("next"))
+	if s.cfg.Sessions == nil {
+		http.Redirect(w, r, next, http.StatusSeeOther)
+		return
+	}
+	c, err := s.cfg.Sessions.ByToken(r.Context(), strings.TrimSpace(r.PostFormValue("token")))
+	var key auth.Key
+	if err == nil {
+		key, err = s.cfg.Sessions.SignIn(r.Context(), c)
+	}
+	s.begin(w, r, next, key, err)
+}
+
+// begin gives the browser its session, or shows why there is none.
+func (s *Server) begin(w http.ResponseWriter, r *http.Request, next string, key auth.Key, err error) {
+	w.Header().Set("Cache-Control", "no-store")
+	switch {
+	case err == nil:
+		setSession(w, r, key)
+		http.Redirect(w, r, next, http.StatusSeeOther)
+	case isWrongProof(err):
+		s.log.Warn("login refused", "err", err, "remote", r.RemoteAddr)
+		problem := "This token is not valid."
+		if errors.Is(err, auth.ErrCode) {
+			problem = "This link was used before, or it has expired. Run `rota open` for a new one."
+		}
+		s.showLogin(w, http.StatusUnauthorized, loginView{Next: next, Problem: problem})
+	default:
+		s.log.Warn("login failed", "err", err, "remote", r.RemoteAddr)
+		s.showLogin(w, http.StatusServiceUnavailable, loginView{Next: next, Problem: "The store does not answer. Try again."})
+	}
+}
+
+// isWrongProof reports whether an error means that a token or a code is not valid, and not that it could not be checked.
+func isWrongProof(err error) bool {
+	for _, wrong := range []error{auth.ErrToken, auth.ErrUnknown, auth.ErrExpired, auth.ErrCode} {
+		if errors.Is(err, wrong) {
+			return true
+		}
+	}
+	return false
+}
+
+// logout ends the session of the browser.
+func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
+	if key := SessionOf(r); key != "" && s.cfg.Sessions != nil {
+		if err := s.cfg.Sessions.SignOut(r.Context(), key); err != nil {
+			s.log.Warn("logout failed", "err", err, "remote", r.RemoteAddr)
+			writeProblem(w, http.StatusServiceUnavailable, "the session was not ended: the store does not answer")
+			return
+		}
+	}
+	setSession(w, r, "")
+	http.Redirect(w, r, loginPath, http.StatusSeeOther)
+}
+
+func (s *Server) showLogin(w http.ResponseWriter, status int, v loginView) {
+	var page bytes.Buffer
+	if err := loginPage.Execute(&page, v); err != nil {
+		s.log.Error("login page was not made", "err", err)
+		writeProblem(w, http.StatusInternalServerError, "a defect in rota: its log has the details")
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", loginPolicy)
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = page.WriteTo(w) // the client may be gone
+}
+
+// localPath returns the path of a page of this server; "/" if the text leads anywhere else.
+func localPath(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") ||
+		strings.ContainsAny(text, "\\\r\n") || u.Path == loginPath {
+		return "/"
+	}
+	return u.RequestURI()
+}

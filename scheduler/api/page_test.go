@@ -1,0 +1,48 @@
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+)
+
+// onlyBob knows one caller.
+type onlyBob struct{}
+
+func (onlyBob) Authenticate(r *http.Request) (auth.Caller, error) {
+	if r.Header.Get("Authorization") == "" {
+		return auth.Caller{}, nil
+	}
+	return auth.Caller{Identity: auth.Identity{Principal: "bob", Method: auth.ByToken}}, nil
+}
+
+func TestAPageNeedsASession(t *testing.T) {
+	for _, tt := range []struct {
+		name, method, proof string
+		cfg                 Config
+		status              int
+		location            string
+	}{
+		{"a browser without a session", "GET", "", Config{Auth: onlyBob{}}, http.StatusSeeOther, "/login?next=%2Fruns%3Fjob%3Da"},
+		{"a form without a session", "POST", "", Config{Auth: onlyBob{}}, http.StatusUnauthorized, ""},
+		{"a caller that is known", "GET", "x", Config{Auth: onlyBob{}}, http.StatusOK, ""},
+		{"refusals are only logged", "GET", "", Config{Auth: onlyBob{}, Observe: true}, http.StatusOK, ""},
+		{"authentication is off", "POST", "", Config{}, http.StatusOK, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := New(tt.cfg, Backend{}, hclog.NewNullLogger())
+			page := s.authenticate(s.signedIn(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+			r := httptest.NewRequestWithContext(t.Context(), tt.method, "/runs?job=a", http.NoBody)
+			r.Header.Set("Authorization", tt.proof)
+			w := httptest.NewRecorder()
+			page.ServeHTTP(w, r)
+			if w.Code != tt.status || w.Header().Get("Location") != tt.location {
+				t.Errorf("got %d to %q, want %d to %q", w.Code, w.Header().Get("Location"), tt.status, tt.location)
+			}
+		})
+	}
+}

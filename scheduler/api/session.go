@@ -1,0 +1,103 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+)
+
+// Sessions signs browsers in and out. An Authenticator accepts the keys that it returns; see SessionOf.
+type Sessions interface {
+	// ByToken returns the caller that a token proves.
+	ByToken(ctx context.Context, token string) (auth.Caller, error)
+	// SignIn begins a session of a caller.
+	SignIn(ctx context.Context, c auth.Caller) (auth.Key, error)
+	// Code returns a code with which a browser can begin one session of a caller.
+	Code(ctx context.Context, c auth.Caller) (auth.Key, error)
+	// Redeem begins a session by a code. The error is auth.ErrCode if the code is not valid.
+	Redeem(ctx context.Context, code auth.Key) (auth.Key, error)
+	// SignOut ends a session. The key need not belong to one.
+	SignOut(ctx context.Context, key auth.Key) error
+}
+
+// The cookies of a session. A browser accepts the first only from this very host, over TLS.
+const (
+	secureCookie = "__Host-rota"
+	plainCookie  = "rota-session"
+)
+
+// SessionScheme begins the Authorization header with which a replica forwards the session of a browser to another process.
+const SessionScheme = "Rota-Session "
+
+// SessionOf returns the key of the session that a request presents; empty if it presents none.
+func SessionOf(r *http.Request) auth.Key {
+	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), SessionScheme); ok {
+		return auth.Key(key)
+	}
+	cookie, err := r.Cookie(cookieName(r))
+	if err != nil {
+		return ""
+	}
+	return auth.Key(cookie.Value)
+}
+
+func cookieName(r *http.Request) string {
+	if r.TLS != nil {
+		return secureCookie
+	}
+	return plainCookie
+}
+
+// setSession gives the browser the cookie of a session; the empty key removes it. The cookie has no age: the browser forgets it
+// when it closes, and the store when the session expires.
+func setSession(w http.ResponseWriter, r *http.Request, key auth.Key) {
+	c := &http.Cookie{
+		Name: cookieName(r), Value: string(key), Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		// Behind a proxy, only the proxy knows that the browser uses TLS.
+		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+	}
+	if key == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(w, c)
+}
+
+// proofOf returns what a replica sends to another process to prove the caller of a request: its token, or its session.
+func proofOf(r *http.Request, c auth.Caller) string {
+	if header := r.Header.Get("Authorization"); header != "" {
+		return header
+	}
+	if c.Method == auth.BySession {
+		return SessionScheme + string(SessionOf(r))
+	}
+	return ""
+}
+
+// LoginCode is the answer to POST /v1/login-codes.
+type LoginCode struct {
+	Path string `json:"path" doc:"Path of this server that signs a browser in, once and within five minutes" example:"/login?code=0"`
+}
+
+type loginCodeOutput struct{ Body LoginCode }
+
+func (s *Server) registerLoginCodes(doc huma.API) {
+	register(s, doc, operation{
+		id: "create-login-code", right: auth.Read, method: "POST", path: "/v1/login-codes",
+		summary: "A path that signs a browser in once", status: http.StatusCreated,
+	}, func(ctx context.Context, _ *struct{}) (*loginCodeOutput, error) {
+		c := proven(ctx)
+		if s.cfg.Sessions == nil || c.Anonymous() { // nobody needs to sign in
+			return &loginCodeOutput{Body: LoginCode{Path: "/"}}, nil
+		}
+		code, err := s.cfg.Sessions.Code(ctx, c)
+		if err != nil {
+			return nil, fmt.Errorf("%w: the store did not accept the code: %w", ErrUnavailable, err)
+		}
+		return &loginCodeOutput{Body: LoginCode{Path: loginPath + "?code=" + string(code)}}, nil
+	})
+}
