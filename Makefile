@@ -18,8 +18,8 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(shell git status --porc
 RACE = $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo 'int main(void) { return 0; }' | \
 	$$($(GO) env CC) -include stdlib.h -x c -o /dev/null - 2>/dev/null && echo -race)
 
-# The test with Docker has its own target. It must not share the machine with other tests.
-PACKAGES = $(shell $(GO) list ./... | grep -v '/test/deploy$$')
+# The tests with Docker and with systemd have their own targets. They must not share the machine with other tests.
+PACKAGES = $(shell $(GO) list ./... | grep -Ev '/test/(deploy|systemd)$$')
 
 # gotest PACKAGES,FLAGS runs tests. A comma in its texts would end an argument of $(if). With RERUN=n, it runs a failed test again, up to n times, and lists such tests in
 # bin/rerun-<target>.txt. These tests break real processes, and a busy machine may stop one for longer than any lease lasts.
@@ -152,6 +152,14 @@ docker: image ## build the container image rota:dev (needs Docker; pulls nothing
 .PHONY: docker-test
 docker-test: ## break a cluster of three containers (needs Docker; without it, skips unless ROTA_CI=1)
 	$(GO) test -count=1 -v -timeout 15m ./test/deploy
+
+.PHONY: release
+release: ## build bin/release/dist: archives, deb, rpm, SBOM, checksums; VERSION=1.2.3, else the nearest tag (tools come from the Go module proxy)
+	VERSION=$(VERSION) TARGETS="$(TARGETS)" deploy/packages/release.sh
+
+.PHONY: systemd-test
+systemd-test: ## install the deb under a real systemd (needs root, debootstrap, Debian's archive; without them, skips unless ROTA_CI=1)
+	$(GO) test -count=1 -v -timeout 30m ./test/systemd
 
 COMPOSE = $(shell docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose) -f deploy/compose.yaml
 

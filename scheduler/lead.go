@@ -70,6 +70,7 @@ func (s *Scheduler) lead(run context.Context, r leadRequest) error {
 		case <-done:
 		case <-in.ready:
 		case <-s.feed.Ready():
+		case <-s.pings:
 		case <-timer.C:
 		}
 	}

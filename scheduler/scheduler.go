@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +48,7 @@ type Scheduler struct {
 	log     hclog.Logger
 
 	requests chan leadRequest
+	pings    chan struct{} // a value that the loop takes proves that the loop turns
 	stopped  chan struct{} // closed when Run has returned
 	status   atomic.Pointer[Status]
 	invalid  atomic.Pointer[map[string]error]
@@ -66,7 +68,7 @@ const planBatch = 512
 func New(cfg planner.Config, store Store, feed Feed, observe Observer, now func() time.Time, log hclog.Logger) *Scheduler {
 	s := &Scheduler{
 		planner: planner.New(cfg), store: store, feed: feed, observe: observe, now: now, log: log,
-		requests: make(chan leadRequest), stopped: make(chan struct{}),
+		requests: make(chan leadRequest), pings: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	s.status.Store(&Status{})
 	return s
@@ -74,6 +76,17 @@ func New(cfg planner.Config, store Store, feed Feed, observe Observer, now func(
 
 // Status returns the present status.
 func (s *Scheduler) Status() Status { return *s.status.Load() }
+
+// Ping returns nil when the loop has taken a turn, or has ended. It returns an error if ctx ends first: the loop hangs.
+func (s *Scheduler) Ping(ctx context.Context) error {
+	select {
+	case s.pings <- struct{}{}:
+	case <-s.stopped:
+	case <-ctx.Done():
+		return fmt.Errorf("ping the scheduler's loop: %w", context.Cause(ctx))
+	}
+	return nil
+}
 
 // InvalidSchedules returns the jobs whose schedule cannot be parsed, and why. They have no slots. The map must not be
 // changed.
@@ -114,6 +127,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-s.feed.Ready():
+		case <-s.pings:
 		case r := <-s.requests:
 			r.over <- s.lead(ctx, r)
 		}

@@ -200,7 +200,7 @@ func (d *dev) runHere(ctx context.Context, reload <-chan os.Signal) error {
 	if err != nil {
 		return err
 	}
-	return d.cli.runNode(ctx, node.Config{Role: node.Replica, Settings: set, Reload: reload})
+	return d.cli.runNode(ctx, node.Config{Role: node.Replica, Settings: set, Reload: reload}, newLogger(d.cli.lines, set))
 }
 
 // environ returns the environment without the variables of settings, because `rota dev` chooses the settings itself.

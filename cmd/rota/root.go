@@ -54,7 +54,7 @@ Start with:  rota dev`,
 		newDevCommand(c), newServeCommand(c), newWorkerCommand(c), newStatusCommand(c), newWorkersCommand(c),
 		newTokenCommand(c), newPKICommand(c), newVerifyCommand(c), newAcceptCommand(c), newEtcdctlCommand(c))
 	add(groupJobs, "Jobs:",
-		newCheckCommand(c), newDiffCommand(c), newApplyCommand(c), newImportCommand(c), newJobsCommand(c), newJobCommand(c),
+		newCheckCommand(c), newDiffCommand(c), newApplyCommand(c), newImportCommand(c), newManCommand(c), newJobsCommand(c), newJobCommand(c),
 		newNextCommand(c), newExplainCommand(c), newPauseCommand(c), newResumeCommand(c))
 	add(groupRuns, "Runs:",
 		newRunCommand(c), newSubmitCommand(c), newRunsCommand(c), newRunInfoCommand(c), newLogsCommand(c),

@@ -74,8 +74,7 @@ func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
 		reload := make(chan os.Signal, 1)
 		signal.Notify(reload, syscall.SIGHUP)
 		defer signal.Stop(reload)
-		cfg.Reload = reload
-		return c.runNode(ctx, cfg)
+		return c.runSupervised(ctx, cfg, reload)
 	}
 	return cmd
 }
@@ -100,11 +99,10 @@ func leashed(ctx context.Context, in io.Reader) (context.Context, <-chan struct{
 const goThreads = 10_000
 
 // runNode runs a process of the cluster until ctx ends.
-func (c *cli) runNode(ctx context.Context, cfg node.Config) error {
+func (c *cli) runNode(ctx context.Context, cfg node.Config, log hclog.Logger) error {
 	if err := harden(); err != nil {
 		return err
 	}
-	log := newLogger(c.lines, cfg.Settings)
 	for _, w := range cfg.Settings.Warnings {
 		log.Warn(w)
 	}

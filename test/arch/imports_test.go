@@ -96,7 +96,11 @@ var rules = map[string]rule{
 	},
 	"cmd/rota/internal/listeners": {},
 	"cmd/rota/internal/loop":      {},
-	"cmd/rota/internal/peer":      {own: []string{"config", "scheduler/api", "scheduler/api/client"}},
+	"cmd/rota/internal/supervisor": {
+		own:      []string{"cmd/rota/internal/loop"},
+		external: []string{"github.com/coreos/go-systemd/v22/daemon", "github.com/hashicorp/go-hclog", "golang.org/x/sys/unix"},
+	},
+	"cmd/rota/internal/peer": {own: []string{"config", "scheduler/api", "scheduler/api/client"}},
 	"cmd/rota/internal/etcdconn": {
 		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "config", "election", "store/embedded"},
 		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/client/pkg/v3/transport", "google.golang.org/grpc/...",
@@ -145,11 +149,11 @@ var rules = map[string]rule{
 
 	// The program. It connects all packages.
 	"cmd/rota": {
-		own: []string{"cmd/rota/internal/etcdconn", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/internal/pki", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/auth",
+		own: []string{"cmd/rota/internal/etcdconn", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/internal/pki", "cmd/rota/internal/supervisor", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/auth",
 			"scheduler/api/client", "scheduler/executor/cgroups",
 			"scheduler/executor/procs", "scheduler/executor/refs", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/verify", "store"},
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/mattn/go-isatty", "github.com/rogpeppe/go-internal/diff",
-			"github.com/spf13/cobra", "github.com/spf13/pflag", "go.etcd.io/etcd/api/v3/v3rpc/rpctypes", etcdClient,
+			"github.com/spf13/cobra/...", "github.com/spf13/pflag", "go.etcd.io/etcd/api/v3/v3rpc/rpctypes", etcdClient,
 			"go.etcd.io/etcd/etcdctl/v3/ctlv3", "go.yaml.in/yaml/v4", "golang.org/x/sys/unix"},
 	},
 	"cmd/rota/internal/importer": {
@@ -188,6 +192,7 @@ var rules = map[string]rule{
 	"test/release":        {},
 	"test/sim":            {},
 	"test/soak":           {},
+	"test/systemd":        {},
 	"test/words":          {},
 }
 

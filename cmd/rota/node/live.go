@@ -38,6 +38,8 @@ func (n *Node) live(ctx context.Context, stops *closers) (err error) {
 	}
 	if n.files != nil { // before the worker, so that the worker drains even if the files hang
 		background("follow the job files", func(ctx context.Context) error { return n.files.Run(ctx, n.store, n.mirror, fileReplica{n}) })
+	} else if n.cfg.Reloaded != nil {
+		background("answer reloads", n.answerReloads)
 	}
 	if err := n.startWorker(background, stops); err != nil {
 		return err
@@ -58,6 +60,30 @@ func (n *Node) live(ctx context.Context, stops *closers) (err error) {
 	case err := <-stops.failed():
 		return err
 	}
+}
+
+// answerReloads answers the signals of Reload on a node without job files, which has nothing to read.
+func (n *Node) answerReloads(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-n.cfg.Reload:
+			n.cfg.Reloaded()
+		}
+	}
+}
+
+// Alive returns nil if the main loops of this node make progress, whether or not etcd answers. It may hang if they do not.
+// Config.Ready passes the node to the caller.
+func (n *Node) Alive(ctx context.Context) error {
+	if n.worker != nil {
+		_ = n.worker.Refuses() // takes the worker's lock
+	}
+	if n.scheduler == nil {
+		return nil
+	}
+	return n.scheduler.Ping(ctx)
 }
 
 // fatal returns an error if this process must restart because of err, an error of etcd. It returns nil if the process may

@@ -58,6 +58,8 @@ type Config struct {
 	StopMargin, StopPatience time.Duration
 	// A signal on Reload makes the node read the job files again. It also reads them when they change. May be nil.
 	Reload <-chan os.Signal
+	// Reloaded is called after each signal on Reload, once the job files were read. May be nil.
+	Reloaded func()
 	// Now returns the wall clock by which this node makes decisions; nil stands for time.Now. The results must have a monotonic
 	// reading, because leases and deadlines use the monotonic clock.
 	Now func() time.Time
@@ -120,7 +122,7 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	n.set.HTTP.Advertise = advertised(n.set.HTTP, ln.Addr())
 	if n.cfg.Role == Replica && n.set.Jobs != "" {
 		n.files = jobfiles.Open(jobfiles.Config{
-			Path: n.set.Jobs, Node: n.set.Node.Name, DataDir: n.set.Node.DataDir, Reload: n.cfg.Reload,
+			Path: n.set.Jobs, Node: n.set.Node.Name, DataDir: n.set.Node.DataDir, Reload: n.cfg.Reload, Reloaded: n.cfg.Reloaded,
 		}, log)
 	}
 	n.openListeners()

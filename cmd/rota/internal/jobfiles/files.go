@@ -17,10 +17,11 @@ import (
 
 // Config holds the places of the job files and of the memory of the replica.
 type Config struct {
-	Path    string           // a file, or a directory of files
-	Node    string           // the name of the replica
-	DataDir string           // data directory of the replica
-	Reload  <-chan os.Signal // a signal makes Files read the files again; may be nil
+	Path     string           // a file, or a directory of files
+	Node     string           // the name of the replica
+	DataDir  string           // data directory of the replica
+	Reload   <-chan os.Signal // a signal makes Files read the files again; may be nil
+	Reloaded func()           // called after each such read, whether the files have mistakes or not; may be nil
 }
 
 // Store reads and writes the definitions. Each method that puts or deletes returns job.ErrConflict if the record has changed
@@ -137,6 +138,9 @@ func (f *Files) Run(ctx context.Context, s Store, m Mirror, r Replica) error {
 		}
 		if f.poll(ctx, forced) {
 			enforce.Reset(0)
+		}
+		if forced && f.cfg.Reloaded != nil {
+			f.cfg.Reloaded()
 		}
 	}
 }
