@@ -23,6 +23,9 @@ const (
 var jobKeys = tableOf(job.Spec{}.WithDefaults(),
 	key("description", textUpTo(maxDescription), func(s *job.Spec) *string { return &s.Description },
 		"Dump the database", "Says what the job is for.", perJob),
+	key("labels", words("mapping of labels", inFlow, (*reader).jobLabels), func(s *job.Spec) *map[string]string { return &s.Labels },
+		"{team: billing}", "Labels of the job, for selectors such as -l team=billing and for scopes of roles. "+
+			"They have the form of Kubernetes labels.", zero("Only selectors without a condition select the job.")),
 
 	key("schedule", listOf(expression, oneQuoted), func(s *job.Spec) *[]string { return &s.Schedule },
 		`"30 2 * * *"`, "Cron expressions of 5 or 6 fields, or words such as @daily. A slot of any expression is a slot of the job.",

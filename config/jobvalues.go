@@ -92,6 +92,26 @@ func (r *reader) labels(n *yaml.Node, what string) map[string]string {
 	return labels
 }
 
+// jobLabels reads the labels of a job. They have the form of Kubernetes labels.
+func (r *reader) jobLabels(n *yaml.Node, what string) map[string]string {
+	labels := r.labels(n, what)
+	r.pairs(n, what, func(key, value *yaml.Node) {
+		text, known := labels[key.Value]
+		if !known {
+			return // labels reported it
+		}
+		if err := job.CheckLabel(key.Value, ""); err != nil {
+			r.fail(key, "such as team or example.com/team", "%s: %v", what, err)
+		} else if err := job.CheckLabel(key.Value, text); err != nil {
+			r.fail(value, "such as billing", "%s: %v", what, err)
+		}
+	})
+	if len(labels) > job.MaxLabels {
+		r.fail(n, "remove some of them", "%s has %d entries, at most %d are allowed", what, len(labels), job.MaxLabels)
+	}
+	return labels
+}
+
 func (r *reader) tooMany(n *yaml.Node, what string, count int) {
 	if count > maxEntries {
 		r.fail(n, "remove some of them", "%s has %d entries, at most %d are allowed", what, count, maxEntries)

@@ -60,7 +60,15 @@ func newFakeCluster() *fakeCluster {
 }
 
 func (f *fakeCluster) backend() api.Backend {
-	return api.Backend{Replica: f, Logs: f}
+	return api.Backend{Replica: f, Logs: f, Labels: f.labels}
+}
+
+func (f *fakeCluster) labels(name string) map[string]string {
+	v, err := f.Job(context.Background(), name)
+	if err != nil {
+		return nil
+	}
+	return v.Spec.Labels
 }
 
 func (f *fakeCluster) touchOnPut(name string) {
@@ -119,13 +127,14 @@ func (f *fakeCluster) Job(_ context.Context, name string) (api.JobView, error) {
 
 func (f *fakeCluster) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	var runs []api.RunView
 	for _, r := range f.runs {
 		if q.Includes(&r) {
 			runs = append(runs, api.NewRunView(r))
 		}
 	}
+	f.mu.Unlock()
+	runs = slices.DeleteFunc(runs, func(v api.RunView) bool { return !q.Shows(v.Job) })
 	slices.SortFunc(runs, func(a, b api.RunView) int { return api.CompareRuns(&a.Run, &b.Run) })
 	return runs[:min(q.Limit, len(runs))], nil
 }

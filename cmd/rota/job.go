@@ -50,6 +50,7 @@ func writeJob(p *page, v *api.JobView, running bool, definition string) {
 	p.facts(
 		"Job", v.Job.Name,
 		"Description", v.Spec.Description,
+		"Labels", labelsText(v.Spec.Labels),
 		"State", state,
 		"Paused", pauseText(p, v.Paused),
 		"Schedule", v.ScheduleText,

@@ -2,6 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -11,13 +15,14 @@ import (
 )
 
 func newJobsCommand(c *cli) *cobra.Command {
-	return &cobra.Command{
+	var selector string
+	cmd := &cobra.Command{
 		Use:     "jobs",
 		Short:   "List jobs",
-		Example: "  rota jobs -o wide",
+		Example: "  rota jobs -l team=billing -o wide",
 		Args:    takes(),
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, _ []string) error {
-			jobs, err := cl.Jobs(ctx)
+			jobs, err := cl.SelectJobs(ctx, selector)
 			if err != nil {
 				return err
 			}
@@ -28,10 +33,51 @@ func newJobsCommand(c *cli) *cobra.Command {
 				}
 			}
 			list := api.JobList{Jobs: append([]api.JobView{}, jobs...)} // never null in JSON
-			return c.print(list, func(p *page) { writeJobs(p, jobs, running) })
+			return c.print(list, func(p *page) {
+				if len(jobs) == 0 && selector != "" {
+					p.line("no jobs with labels %s", selector)
+					return
+				}
+				writeJobs(p, jobs, running)
+			})
 		}),
 	}
+	addSelector(cmd, &selector)
+	return cmd
 }
+
+// addSelector adds the flag that selects jobs by their labels.
+func addSelector(cmd *cobra.Command, selector *string) {
+	cmd.Flags().VarP(&selectorFlag{selector}, "selector", "l", "only jobs with these labels: team=a, team!=a, team in (a,b), team, !team")
+}
+
+// selectorFlag is a flag that refuses a malformed or empty selector. An empty one usually comes from an unset variable in a
+// script, and would select all jobs.
+type selectorFlag struct{ text *string }
+
+// Set implements pflag.Value.
+func (f *selectorFlag) Set(s string) error {
+	parsed, err := job.ParseSelector(s)
+	if err != nil {
+		return err
+	}
+	if parsed.Empty() {
+		return errors.New("it is empty: give a selector such as team=a, or leave the flag out")
+	}
+	*f.text = s
+	return nil
+}
+
+// String implements pflag.Value. pflag also calls it on the zero value.
+func (f *selectorFlag) String() string {
+	if f.text == nil {
+		return ""
+	}
+	return *f.text
+}
+
+// Type implements pflag.Value.
+func (f *selectorFlag) Type() string { return "selector" }
 
 // runningJobs returns the jobs with a run that is due and assigned to a worker. name selects one job; "" means all jobs.
 // JobView.Active is not enough for this: it also counts a run that was submitted for next week.
@@ -55,7 +101,7 @@ func writeJobs(p *page, jobs []api.JobView, running map[string]bool) {
 	}
 	header := []any{"NAME", "SCHEDULE", "NEXT", "LAST", tinted{"STATE", plain}}
 	if p.wide {
-		header = append(header, "TIMEZONE", "KIND", "ORIGIN", "GENERATION", "DESCRIPTION")
+		header = append(header, "TIMEZONE", "KIND", "ORIGIN", "GENERATION", "LABELS", "DESCRIPTION")
 	}
 	rows := [][]any{header}
 	for i := range jobs {
@@ -70,7 +116,7 @@ func writeJobs(p *page, jobs []api.JobView, running map[string]bool) {
 		state, color := stateOf(v, running[v.Job.Name])
 		row := []any{v.Job.Name, scheduleOf(v.Spec), next, last, tinted{state, color}}
 		if p.wide {
-			row = append(row, v.Spec.Timezone, v.Spec.Kind(), originOf(&v.Job), v.Generation, v.Spec.Description)
+			row = append(row, v.Spec.Timezone, v.Spec.Kind(), originOf(&v.Job), v.Generation, labelsText(v.Spec.Labels), v.Spec.Description)
 		}
 		rows = append(rows, row)
 	}
@@ -90,6 +136,15 @@ func stateOf(v *api.JobView, running bool) (string, color) {
 		return "ok", green
 	}
 	return string(v.Last.State), colorOf(v.Last.State)
+}
+
+// labelsText lists labels as team=a,tier=gold, in the order of their keys.
+func labelsText(labels map[string]string) string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		list = append(list, key+"="+labels[key])
+	}
+	return strings.Join(list, ",")
 }
 
 func originOf(j *job.Job) string {

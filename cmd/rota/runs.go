@@ -15,9 +15,10 @@ import (
 
 func newRunsCommand(c *cli) *cobra.Command {
 	var (
-		states []string
-		since  string
-		limit  int
+		states   []string
+		since    string
+		selector string
+		limit    int
 	)
 	cmd := &cobra.Command{
 		Use:               "runs [JOB]",
@@ -30,6 +31,7 @@ func newRunsCommand(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			filter.Selector = selector
 			runs, more, err := collect(ctx, cl, filter, limit)
 			if err != nil {
 				return err
@@ -44,6 +46,7 @@ func newRunsCommand(c *cli) *cobra.Command {
 	flags.StringSliceVar(&states, "state", nil, "only runs in this state; may be repeated")
 	flags.StringVar(&since, "since", "", "only slots since a time, or since a span ago (24h, 7d)")
 	flags.IntVar(&limit, "limit", 50, "maximum number of runs; 0 for all")
+	addSelector(cmd, &selector)
 	// This cannot fail: the flag exists.
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -79,7 +79,7 @@ func (s *Server) authorized(doc huma.API, o operation) func(huma.Context, func(h
 			return
 		}
 		status, detail := s.decide(ctx.Context(), o.right, ctx.Param("job"))
-		if status == 0 {
+		if status == 0 || o.bodyDecides && proven(ctx.Context()).Any(o.right) {
 			next(ctx)
 			return
 		}
@@ -96,7 +96,21 @@ const challenge = `Bearer realm="rota"`
 // decide returns the status and the reason of a refusal; status 0 allows the request. name is the job of the request; empty if it
 // has none.
 func (s *Server) decide(ctx context.Context, right auth.Right, name string) (status int, detail string) {
-	c, on := proven(ctx), auth.Object{Job: name}
+	return s.decideOn(ctx, right, s.object(name))
+}
+
+// object returns a job with its labels, as scopes of roles have them. An empty name stands for the whole cluster.
+func (s *Server) object(name string) auth.Object {
+	on := auth.Object{Job: name}
+	if name != "" && s.back.Labels != nil {
+		on.Labels = s.back.Labels(name)
+	}
+	return on
+}
+
+// decideOn is decide for an object.
+func (s *Server) decideOn(ctx context.Context, right auth.Right, on auth.Object) (status int, detail string) {
+	c, name := proven(ctx), on.Job
 	allowed := c.May(right, on)
 	if right == auth.Read && name == "" {
 		allowed = c.Any(right) // a list: the caller gets only the items that it may read
@@ -129,27 +143,57 @@ func (s *Server) sees(ctx context.Context) func(name string) bool {
 	if s.cfg.Observe || c.All(auth.Read) {
 		return nil
 	}
-	return func(name string) bool { return c.Sees(auth.Object{Job: name}) }
+	return func(name string) bool { return c.Sees(s.object(name)) }
 }
 
-// requireForSpec returns an error if the caller lacks the right for a definition. It checks both the new action and the action
-// that the definition replaces. Otherwise a caller could take over a command by a change of its job.
+// requireForSpec returns an error if the caller lacks the right for a definition. It checks both the new action and labels, and
+// those that the definition replaces. Otherwise a caller could take over a command by a change of its job, or give a job
+// to another team. A nil text stands for the removal of the job.
 func (s *Server) requireForSpec(ctx context.Context, name string, text json.RawMessage) error {
 	var next struct {
 		Command, Shell json.RawMessage
 		Notify         json.RawMessage
+		Labels         map[string]labelValue
 	}
 	_ = json.Unmarshal(text, &next) // the Backend reports mistakes
-	if len(next.Notify) > 0 && next.Notify[0] == '{' {
-		if err := s.require(ctx, auth.Admin, ""); err != nil { // it has URLs, to which the leader sends
+	current, err := s.back.Replica.Job(ctx, name)
+	known, right := err == nil, auth.Define
+	if next.Command != nil || next.Shell != nil || known && executes(current.Spec) || !known && !errors.Is(err, job.ErrNotFound) {
+		right = auth.DefineCommand
+	}
+	if known || text == nil || !errors.Is(err, job.ErrNotFound) {
+		if err := s.require(ctx, right, name); err != nil {
 			return err
 		}
 	}
-	current, err := s.back.Replica.Job(ctx, name)
-	known := err == nil
-	if next.Command != nil || next.Shell != nil || known && executes(current.Spec) || !known && !errors.Is(err, job.ErrNotFound) {
-		return s.require(ctx, auth.DefineCommand, name)
+	if text == nil {
+		return nil
 	}
+	labels := make(map[string]string, len(next.Labels))
+	for key, value := range next.Labels {
+		labels[key] = string(value)
+	}
+	if status, detail := s.decideOn(ctx, right, auth.Object{Job: name, Labels: labels}); status != 0 {
+		return huma.NewError(status, detail)
+	}
+	if len(next.Notify) > 0 && next.Notify[0] == '{' { // it has URLs, to which the leader sends
+		return s.require(ctx, auth.Admin, "")
+	}
+	return nil
+}
+
+// labelValue is the value of a label in a request. A number or true stands for its text, as in job files.
+type labelValue string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *labelValue) UnmarshalJSON(b []byte) error {
+	text := string(b)
+	if b[0] == '"' {
+		if err := json.Unmarshal(b, &text); err != nil {
+			return fmt.Errorf("read label: %w", err)
+		}
+	}
+	*v = labelValue(text)
 	return nil
 }
 
@@ -160,7 +204,7 @@ func executes(spec *job.Spec) bool {
 
 // masked replaces values that may be secrets, if the caller has no right to define the job.
 func (s *Server) masked(ctx context.Context, name string, from *job.Spec) *job.Spec {
-	if from == nil || s.cfg.Observe || proven(ctx).May(auth.Define, auth.Object{Job: name}) {
+	if from == nil || s.cfg.Observe || proven(ctx).May(auth.Define, s.object(name)) {
 		return from
 	}
 	spec := *from

@@ -28,6 +28,9 @@ type Backend struct {
 	// clock of this machine.
 	Now func(ctx context.Context) (time.Time, error)
 
+	// Labels returns the labels of a job, for the scopes of roles; none for an unknown job. nil: jobs have no labels.
+	Labels func(job string) map[string]string
+
 	Health  Health
 	Metrics http.Handler     // at /metrics
 	Clock   func() time.Time // at /clock, for processes that compare their clocks with this one

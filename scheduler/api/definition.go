@@ -61,7 +61,8 @@ type deleteDefinition struct {
 func define[V view[V]](s *Server, doc huma.API, d definition) {
 	register(s, doc, operation{
 		id: "put-" + d.kind, right: d.right, method: "PUT", path: d.path, parameter: d.kind,
-		summary: "Create or replace a " + d.kind, errors: []int{400, 403, 409, 412, 413, 507},
+		bodyDecides: d.kind == KindJob,
+		summary:     "Create or replace a " + d.kind, errors: []int{400, 403, 409, 412, 413, 507},
 	}, func(ctx context.Context, in *putDefinition) (*tagged[V], error) { return put[V](ctx, s, d, in) })
 	register(s, doc, operation{
 		id: "delete-" + d.kind, right: d.right, method: "DELETE", path: d.path, parameter: d.kind,

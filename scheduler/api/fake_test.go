@@ -113,13 +113,14 @@ func (f *fake) Job(_ context.Context, name string) (api.JobView, error) {
 
 func (f *fake) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	var all []api.RunView
 	for _, r := range f.runs {
 		if q.Includes(&r) {
 			all = append(all, api.NewRunView(r))
 		}
 	}
+	f.mu.Unlock()
+	all = slices.DeleteFunc(all, func(v api.RunView) bool { return !q.Shows(v.Job) })
 	slices.SortFunc(all, func(a, b api.RunView) int { return api.CompareRuns(&a.Run, &b.Run) })
 	return all[:min(len(all), q.Limit)], f.fail()
 }

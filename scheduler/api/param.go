@@ -141,6 +141,15 @@ func instant(parameter, s string) (time.Time, error) {
 	return t.UTC(), nil
 }
 
+// selector parses a selector of jobs.
+func selector(text string) (job.Selector, error) {
+	s, err := job.ParseSelector(text)
+	if err != nil {
+		return s, invalid("query.selector", "%v", err)
+	}
+	return s, nil
+}
+
 // since parses an instant, or a span before now.
 func since(s string, now time.Time) (time.Time, error) {
 	if s == "" {

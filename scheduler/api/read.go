@@ -53,10 +53,19 @@ func (s *Server) readCluster(ctx context.Context, _ *struct{}) (*body[ClusterVie
 	return &body[ClusterView]{v}, nil
 }
 
-func (s *Server) readJobs(ctx context.Context, _ *struct{}) (*body[JobList], error) {
+func (s *Server) readJobs(ctx context.Context, in *struct {
+	Selector string `query:"selector" doc:"Only jobs with these labels" example:"team=billing"`
+}) (*body[JobList], error) {
+	selected, err := selector(in.Selector)
+	if err != nil {
+		return nil, err
+	}
 	jobs, err := s.back.Replica.Jobs(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if !selected.Empty() {
+		jobs = slices.DeleteFunc(jobs, func(v JobView) bool { return !selected.Matches(v.Spec.Labels) })
 	}
 	if sees := s.sees(ctx); sees != nil {
 		jobs = slices.DeleteFunc(jobs, func(v JobView) bool { return !sees(v.Name) })
@@ -88,13 +97,18 @@ func (s *Server) readLimits(ctx context.Context, _ *struct{}) (*body[LimitList],
 
 func (s *Server) readRuns(ctx context.Context, in *struct {
 	Job      string   `query:"job" doc:"Only of this job"`
+	Selector string   `query:"selector" doc:"Only of jobs with these labels" example:"team=billing"`
 	State    []string `query:"state,explode" doc:"Only in this state; may be given several times"`
 	Since    string   `query:"since" doc:"Only slots since then: a time span (24h, 7d) or a time" example:"24h"`
 	Limit    int      `query:"limit" default:"100" minimum:"1" maximum:"1000"`
 	Continue string   `query:"continue" doc:"Token of the previous page"`
 }) (*body[RunList], error) {
-	q := RunQuery{Job: in.Job, Limit: in.Limit + 1, Visible: s.sees(ctx)} // one more run shows whether another page follows
-	var err error
+	q := RunQuery{Job: in.Job, Limit: in.Limit + 1} // one more run shows whether another page follows
+	selected, err := selector(in.Selector)
+	if err != nil {
+		return nil, err
+	}
+	q.Visible = s.selects(s.sees(ctx), selected)
 	if q.States, err = states(in.State); err != nil {
 		return nil, err
 	}
@@ -123,6 +137,16 @@ func (s *Server) readRuns(ctx context.Context, in *struct {
 		page.Continue = token(&page.Runs[in.Limit-1])
 	}
 	return &body[RunList]{page}, nil
+}
+
+// selects returns a function that reports whether a job is both visible and selected; nil if all jobs are.
+func (s *Server) selects(sees func(name string) bool, selected job.Selector) func(name string) bool {
+	if selected.Empty() {
+		return sees
+	}
+	return func(name string) bool {
+		return selected.Matches(s.object(name).Labels) && (sees == nil || sees(name))
+	}
 }
 
 func (s *Server) readRun(ctx context.Context, in *struct {

@@ -52,7 +52,9 @@ type RunQuery struct {
 	After  *RunMark    // only runs that follow it in the order of CompareRuns; nil: from the first run
 	Limit  int
 
-	Visible func(job string) bool // reports whether runs of a job are included; nil: runs of all jobs
+	// Visible reports whether runs of a job are included; nil: runs of all jobs. It reads the jobs, so the caller must hold no lock
+	// of theirs.
+	Visible func(job string) bool
 }
 
 // RunMark is a position in the order of CompareRuns.
@@ -62,17 +64,19 @@ type RunMark struct {
 	ID   string
 }
 
-// Includes reports whether q selects r.
+// Includes reports whether q selects r, apart from Visible.
 func (q *RunQuery) Includes(r *job.Run) bool {
 	switch {
 	case q.Job != "" && r.Job != q.Job,
 		len(q.States) > 0 && !slices.Contains(q.States, r.State),
-		r.Slot.Before(q.Since),
-		q.Visible != nil && !q.Visible(r.Job):
+		r.Slot.Before(q.Since):
 		return false
 	}
 	return q.After == nil || CompareRuns(&job.Run{Job: q.After.Job, ID: q.After.ID, Slot: q.After.Slot}, r) < 0
 }
+
+// Shows reports whether runs of a job are visible.
+func (q *RunQuery) Shows(job string) bool { return q.Visible == nil || q.Visible(job) }
 
 // CompareRuns compares runs by their order in lists: the latest slot first, then by job and id.
 func CompareRuns(a, b *job.Run) int {

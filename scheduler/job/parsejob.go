@@ -50,6 +50,7 @@ func (s *scanner) pauses() (list []PastPause) {
 func (s *scanner) spec(spec *Spec) {
 	s.first = true
 	spec.Description = s.string(`,"description":`)
+	spec.Labels = s.mapping(`,"labels":{`)
 	spec.Schedule = s.strings(`,"schedule":[`)
 	spec.Every = s.duration(`,"every":`)
 	spec.At = s.times(`,"at":[`)
@@ -95,6 +96,24 @@ func (s *scanner) strings(lead string) (list []string) {
 	}
 	s.expect(`]`)
 	return list
+}
+
+// mapping reads an object of strings with at least one member.
+func (s *scanner) mapping(lead string) map[string]string {
+	if !s.next(lead) {
+		return nil
+	}
+	all := make(map[string]string, 1)
+	for more := true; more && !s.bad; more = s.next(`,`) {
+		key := string(s.quoted())
+		if _, twice := all[key]; twice {
+			s.bad = true
+		}
+		s.expect(`:`)
+		all[key] = string(s.quoted())
+	}
+	s.expect(`}`)
+	return all
 }
 
 func (s *scanner) rate(lead string) (r Rate) {

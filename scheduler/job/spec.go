@@ -11,7 +11,8 @@ import (
 // Spec is what a job file says about one job. Its JSON names are the keys of the file.
 // A Spec in the store is complete: WithDefaults was applied to it.
 type Spec struct {
-	Description string `json:"description,omitempty"`
+	Description string            `json:"description,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"` // for selectors and for scopes of roles
 
 	// When. At most one of Schedule, Every and At is set; with none of them the job runs only when asked.
 	Schedule []string    `json:"schedule,omitempty"` // cron expressions; a slot of any of them is a slot
@@ -205,6 +206,7 @@ func (s *Spec) Check() error {
 		KillGraceRange.check("kill_grace", s.KillGrace),
 		HeartbeatRange.check("heartbeat", s.Heartbeat),
 		PriorityRange.check("priority", s.Priority),
+		s.checkLabels(),
 	)
 	if r := s.Retry; err == nil && r != nil {
 		err = cmp.Or(

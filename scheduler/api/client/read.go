@@ -20,8 +20,13 @@ func (c *Client) Cluster(ctx context.Context) (api.ClusterView, error) {
 }
 
 // Jobs returns all jobs in the order of their names.
-func (c *Client) Jobs(ctx context.Context) ([]api.JobView, error) {
-	l, err := get[api.JobList](ctx, c, "/v1/jobs", nil)
+func (c *Client) Jobs(ctx context.Context) ([]api.JobView, error) { return c.SelectJobs(ctx, "") }
+
+// SelectJobs returns the jobs that a selector of labels selects, in the order of their names.
+func (c *Client) SelectJobs(ctx context.Context, selector string) ([]api.JobView, error) {
+	query := url.Values{}
+	set(query, "selector", selector)
+	l, err := get[api.JobList](ctx, c, "/v1/jobs", query)
 	return l.Jobs, err
 }
 
@@ -44,16 +49,18 @@ func (c *Client) Workers(ctx context.Context) ([]api.WorkerView, error) {
 
 // RunFilter selects runs. Its zero value selects all runs.
 type RunFilter struct {
-	Job    string
-	States []job.State
-	Since  string // a time span before now (24h, 7d) or an RFC 3339 time
-	Limit  int    // most runs in one page; 0: the default of the server
+	Job      string
+	Selector string // of labels of jobs, such as team=a
+	States   []job.State
+	Since    string // a time span before now (24h, 7d) or an RFC 3339 time
+	Limit    int    // most runs in one page; 0: the default of the server
 }
 
 // Runs returns one page of runs, the latest first. next is the field Continue of the previous page; empty for the first page.
 func (c *Client) Runs(ctx context.Context, f RunFilter, next string) (api.RunList, error) {
 	query := url.Values{}
 	set(query, "job", f.Job)
+	set(query, "selector", f.Selector)
 	set(query, "since", f.Since)
 	set(query, "continue", next)
 	if f.Limit > 0 {

@@ -131,7 +131,7 @@ func (b *Backend) Wait() { b.streams.Wait() }
 
 // Parts returns the parts of the API that this process serves.
 func (b *Backend) Parts() api.Backend {
-	parts := api.Backend{Logs: b, Restorer: b, Metrics: b.cfg.Metrics, Clock: b.cfg.Now, Health: b.health()}
+	parts := api.Backend{Labels: b.labels, Logs: b, Restorer: b, Metrics: b.cfg.Metrics, Clock: b.cfg.Now, Health: b.health()}
 	if !b.cfg.WorkerOnly {
 		parts.Term, parts.Now = b.term, b.now
 		parts.Replica, parts.Events = b, b
@@ -141,6 +141,29 @@ func (b *Backend) Parts() api.Backend {
 	}
 	return parts
 }
+
+// labels returns the labels of a job; none if the job is unknown.
+func (b *Backend) labels(name string) map[string]string {
+	if !b.ready.Load() {
+		return nil
+	}
+	if b.mirror != nil {
+		if j, ok := b.mirror.Job(name); ok {
+			return j.Spec.Labels
+		}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), labelsTimeout)
+	defer cancel()
+	j, err := b.store.Job(ctx, name)
+	if err != nil {
+		return nil
+	}
+	return j.Spec.Labels
+}
+
+// labelsTimeout bounds how long a worker, which has no mirror, reads the labels of a job.
+const labelsTimeout = 2 * time.Second
 
 // errNoStore is the answer to requests until there is a store.
 var errNoStore = fmt.Errorf("etcd has not answered yet: %w", api.ErrUnavailable)

@@ -197,7 +197,9 @@ func (b *Backend) Runs(_ context.Context, q api.RunQuery) ([]api.RunView, error)
 		if len(views) == q.Limit {
 			break
 		}
-		views = append(views, api.NewRunView(*r))
+		if q.Shows(r.Job) {
+			views = append(views, api.NewRunView(*r))
+		}
 	}
 	return views, nil
 }
