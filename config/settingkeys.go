@@ -59,6 +59,10 @@ var settings = []setting{
 		func(s *Settings) any { return &s.Etcd.Embedded.Cluster },
 	},
 	{
+		"etcd.embedded.rejoin", "manual, or auto: whether members join and leave by themselves", "manual",
+		func(s *Settings) any { return &s.Etcd.Embedded.Rejoin },
+	},
+	{
 		"etcd.embedded.tls.cert", "PEM file with the certificate of the embedded etcd, for clients and peers", "",
 		func(s *Settings) any { return &s.Etcd.Embedded.TLS.Cert },
 	},

@@ -71,7 +71,20 @@ type Embedded struct {
 	Peer    string    // URL for the other members
 	Cluster string    // name=peer URL of every member, separated by commas; empty: a cluster of one
 	TLS     ClientTLS // of the member, for clients and other members; if it is set, the URLs of the member are https
+	Rejoin  Rejoin
 }
+
+// Rejoin says who changes the members of an embedded cluster.
+type Rejoin string
+
+// The values of Rejoin.
+const (
+	RejoinManual Rejoin = "manual" // The operator adds and removes members.
+	RejoinAuto   Rejoin = "auto"   // The members follow Cluster, and a member that lost its data joins again.
+)
+
+// Rejoins lists every Rejoin.
+func Rejoins() []Rejoin { return []Rejoin{RejoinManual, RejoinAuto} }
 
 // Election configures the election of the leader.
 type Election struct {

@@ -44,7 +44,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 	want := Settings{
 		Node:     Node{Name: "q1", DataDir: dir},
 		HTTP:     HTTP{Listen: "127.0.0.1:8470", Advertise: "127.0.0.1:8470"},
-		Etcd:     Etcd{Prefix: "/rota", Embedded: Embedded{Client: "http://127.0.0.1:2379", Peer: "http://127.0.0.1:2380"}},
+		Etcd:     Etcd{Prefix: "/rota", Embedded: Embedded{Client: "http://127.0.0.1:2379", Peer: "http://127.0.0.1:2380", Rejoin: RejoinManual}},
 		Election: Election{TTL: 5 * time.Second, FastTakeover: true},
 		Dispatch: Dispatch{ArmAhead: 2 * time.Second, MaxClockOffset: 500 * time.Millisecond},
 		Worker:   Worker{Enabled: true, Capacity: 64, ShutdownGrace: 25 * time.Second, Refs: refs},

@@ -25,6 +25,8 @@ func (s setting) read(r *reader, n *yaml.Node, to *Settings) {
 		*p = choice(r, n, s.key, LogLevels())
 	case *AuthMode:
 		*p = choice(r, n, s.key, AuthModes())
+	case *Rejoin:
+		*p = choice(r, n, s.key, Rejoins())
 	case *LogFormat:
 		*p = choice(r, n, s.key, LogFormats())
 	case *map[string]string:
@@ -53,6 +55,10 @@ func (s setting) node(from *Settings) *yaml.Node {
 		return scalar("!!str", string(*p))
 	case *AuthMode:
 		return scalar("!!str", string(*p))
+	case *Rejoin:
+		if *p != "" {
+			return scalar("!!str", string(*p))
+		}
 	case *LogFormat:
 		return scalar("!!str", string(*p))
 	case *map[string]string:

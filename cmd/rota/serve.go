@@ -62,7 +62,7 @@ func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
 			hint := "set etcd.endpoints to the cluster's etcd"
 			return &codedError{exitBadConfig, hint, errors.New("a worker needs etcd.endpoints")}
 		}
-		ctx, cfg := cmd.Context(), node.Config{Role: role, Settings: set}
+		ctx, cfg := cmd.Context(), node.Config{Role: role, Settings: set, Members: c.members(set, *file)}
 		if *leash {
 			var released <-chan struct{}
 			ctx, released = leashed(ctx, c.in)
@@ -77,6 +77,22 @@ func newNodeCommand(c *cli, role node.Role, cmd *cobra.Command) *cobra.Command {
 		return c.runSupervised(ctx, cfg, reload)
 	}
 	return cmd
+}
+
+// members returns a function that reads etcd.embedded.cluster from the settings file again. It returns nil if the value does not
+// come from a file.
+func (c *cli) members(set config.Settings, file string) func() string {
+	if set.Origins()["etcd.embedded.cluster"] != config.OriginFile {
+		return nil
+	}
+	path := c.settingsFile(file)
+	return func() string {
+		now, err := config.LoadEtcd(path, c.environ)
+		if err != nil {
+			return "" // a half-written file; the last start has checked the settings
+		}
+		return now.Embedded.Cluster
+	}
 }
 
 // drainedLine is the line that a child of `rota dev` prints when it has drained. From then on the child does not need etcd.

@@ -78,12 +78,19 @@ type Config struct {
 	// "q1=http://q1:2380,q2=http://q2:2380,q3=http://q3:2380". Empty means a
 	// single member. Only the first start reads it; later the members are those
 	// in Dir. A member without data asks the others whether an operator has
-	// added it to a running cluster (etcdctl member add).
+	// added it to a running cluster (etcdctl member add). See also Rejoin.
 	Cluster string
 	// KnownBy is a file that proves that this process has been in a cluster
 	// before; empty if there is none. If it is set, a Dir without data has lost
 	// its data, and the member does not form a new cluster of several members.
 	KnownBy string
+	// Rejoin lets this member change the members of its cluster. If it has no data, it replaces the lost member of its name, or
+	// joins as a further one, as soon as a majority answers without it. If it has data, it removes members that Cluster does not
+	// list. All members must agree on it.
+	Rejoin bool
+	// Members returns the present value of Cluster, which may change while the member runs. Nil or "" stands for Cluster. Only
+	// used with Rejoin.
+	Members func() string
 
 	// Heartbeat is the time between two heartbeats of the leader; Election is
 	// how long followers wait for one. Election must be at least five
@@ -173,6 +180,13 @@ func (c Config) peers() ([]peer, error) {
 func (c Config) others() []peer {
 	peers, _ := c.peers() // Validate reports a bad list
 	return slices.DeleteFunc(peers, func(p peer) bool { return p.name == c.Name })
+}
+
+// isFirst reports whether Cluster lists this member first. Only that member may carry the data of a cluster of one into a
+// larger one. Otherwise two clusters of one could grow side by side.
+func (c Config) isFirst() bool {
+	peers, _ := c.peers() // Validate reports a bad list
+	return len(peers) > 0 && peers[0].name == c.Name
 }
 
 // listenURL returns the URL to listen on for an advertised URL.

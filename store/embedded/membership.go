@@ -130,20 +130,36 @@ func (q query) standing(m *membership.Member) standing {
 
 // members asks one member for the list of members of its cluster.
 func members(ctx context.Context, rt http.RoundTripper, peer string) (list []*membership.Member, err error) {
+	a := askMember(ctx, rt, peer, "")
+	if a.fresh {
+		return nil, fmt.Errorf("%s has no data yet", peer)
+	}
+	return a.members, a.err
+}
+
+// askMember asks one member for its cluster. name is the member that asks.
+func askMember(ctx context.Context, rt http.RoundTripper, peer, name string) (a answer) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(peer, "/")+"/members", nil)
 	if err != nil {
-		return nil, err
+		return answer{err: err}
+	}
+	if name != "" {
+		req.Header.Set(memberHeader, name)
 	}
 	resp, err := rt.RoundTrip(req)
 	if err != nil {
-		return nil, err
+		return answer{err: err}
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answered %s", peer, resp.Status)
+	switch {
+	case resp.Header.Get(freshHeader) != "":
+		return answer{fresh: true}
+	case resp.StatusCode != http.StatusOK:
+		return answer{err: fmt.Errorf("%s answered %s", peer, resp.Status)}
 	}
-	err = json.NewDecoder(resp.Body).Decode(&list)
-	return list, err
+	a.cluster = resp.Header.Get("X-Etcd-Cluster-Id")
+	a.err = json.NewDecoder(resp.Body).Decode(&a.members)
+	return a
 }
 
 // names formats members for people.

@@ -28,12 +28,15 @@ const otherMembers = "correct etcd.embedded.cluster, or follow docs/how-to/grow-
 // the first.
 func (s *Server) added(ctx context.Context, e *embed.Config) (bool, error) {
 	others := s.cfg.others()
-	if len(others) > 0 && servedAlone(s.cfg.Dir) {
+	if len(others) > 0 && servedAlone(s.cfg.Dir) && !(s.cfg.Rejoin && s.cfg.isFirst()) {
 		return false, fmt.Errorf("%s holds a cluster of one, and etcd.embedded.cluster lists %d members: %w; %s",
 			s.cfg.Dir, len(others)+1, ErrMembers, otherMembers)
 	}
-	if logs, _ := filepath.Glob(filepath.Join(s.cfg.Dir, "member", "wal", "*.wal")); len(logs) > 0 || len(others) == 0 {
+	if s.cfg.hasData() || len(others) == 0 {
 		return false, nil
+	}
+	if s.cfg.Rejoin {
+		return false, s.join(ctx, e)
 	}
 	certificates, err := e.PeerTLSInfo.ClientConfig()
 	if err != nil {
@@ -53,6 +56,12 @@ func (s *Server) added(ctx context.Context, e *embed.Config) (bool, error) {
 		return false, errors.New(s.lost("the others know"))
 	}
 	return added, err
+}
+
+// hasData reports whether the member has data of a cluster.
+func (c Config) hasData() bool {
+	logs, _ := filepath.Glob(filepath.Join(c.Dir, "member", "wal", "*.wal"))
+	return len(logs) > 0
 }
 
 // lost returns the text of an error. It says that knows, the source, has a record of this member, and what the operator

@@ -146,11 +146,7 @@ func (s *Server) watch() {
 	// etcd closes its database next, so no call may be active.
 	s.guard.close(0)
 	<-s.etcd.Server.StopNotify()
-	err := errors.New("stopped by itself")
-	if p := s.core.state.failure.Load(); p != nil {
-		err = *p
-	}
-	s.end(fmt.Errorf("run etcd member %s: %w", s.cfg.Name, err))
+	s.end(fmt.Errorf("run etcd member %s: %w", s.cfg.Name, s.stopped()))
 }
 
 func (s *Server) end(err error) {

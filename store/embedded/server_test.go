@@ -85,7 +85,13 @@ func tryStart(t *testing.T, cfg Config) (*Server, error) {
 // eventually polls until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+	within(t, 15*time.Second, what, ok)
+}
+
+// within polls until ok returns true, for at most limit.
+func within(t *testing.T, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not within the deadline: %s", what)
 		}

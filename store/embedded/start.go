@@ -20,6 +20,9 @@ import (
 	"google.golang.org/grpc"
 )
 
+// joinTries is how often a member tries again to join a cluster whose members change.
+const joinTries = 5
+
 // patience is how long a member waits for the others before it logs that it waits.
 const patience = time.Second
 
@@ -29,12 +32,31 @@ const patience = time.Second
 // first, Start stops the member and returns at once. Each other member that
 // drops packets may delay this by up to a second.
 //
+// With cfg.Rejoin, the first start of a cluster takes until all of its members
+// have started, and a member that joins serves once it votes.
+//
 // After Start, ctx has no further effect. The caller must Close the Server.
 func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("validate etcd.embedded: %w", err)
 	}
+	s, err := startOnce(ctx, cfg, log)
+	if cfg.Rejoin && errors.Is(err, errRemoved) {
+		log.Named("etcd").Warn("the cluster has removed this member: its data is set aside, and it joins again", "node", cfg.Name, "dir", cfg.Dir)
+		if err := setAside(cfg.Dir); err != nil {
+			return nil, err
+		}
+		s, err = startOnce(ctx, cfg, log)
+	}
+	return s, err
+}
+
+// errRemoved says that the other members have removed this one from their cluster. etcd's own error has the same text, and no type.
+var errRemoved = errors.New("the member has been permanently removed from the cluster")
+
+// startOnce starts a member whose config is valid.
+func startOnce(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 	s := &Server{
 		cfg:     cfg,
 		log:     log.Named("etcd"),
@@ -48,6 +70,11 @@ func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 	if err := s.await(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start etcd member %s: %w", cfg.Name, err), s.Close())
 	}
+	if cfg.Rejoin {
+		if err := s.promote(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("start etcd member %s: become a voter: %w", cfg.Name, err), s.Close())
+		}
+	}
 	s.core.state.phase.Store(serving)
 
 	s.guard = newCallGuard(
@@ -56,6 +83,9 @@ func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 	s.client = v3client.New(s.etcd.Server)
 	s.client.KV = kv{clientv3.NewKVFromKVClient(s.guard, s.client), s.guard}
 	s.wg.Go(s.watch)
+	if cfg.Rejoin {
+		s.wg.Go(s.tend)
+	}
 	s.log.Info("etcd serves", "node", cfg.Name, "endpoint", s.endpoint, "members", s.MemberCount())
 	return s, nil
 }
@@ -110,6 +140,13 @@ func (s *Server) launch(ctx context.Context) (err error) {
 		e.ClusterState = embed.ClusterStateFlagExisting
 	}
 	s.etcd, err = embed.StartEtcd(e)
+	for tries := 0; err != nil && s.cfg.Rejoin && e.ClusterState == embed.ClusterStateFlagExisting && tries < joinTries; tries++ {
+		s.log.Info("joining failed, trying again", "node", s.cfg.Name, "err", err) // another member changed at the same time
+		if err := s.join(ctx, e); err != nil {
+			return err
+		}
+		s.etcd, err = embed.StartEtcd(e)
+	}
 	if err != nil && strings.Contains(err.Error(), "has already been bootstrapped") {
 		return fmt.Errorf("%w: %s", err, s.lost("the others know"))
 	}
@@ -125,12 +162,12 @@ func (s *Server) await(ctx context.Context) error {
 		case <-s.etcd.Server.ReadyNotify():
 			return nil
 		case err := <-s.etcd.Err():
+			if reason := s.stopped(); errors.Is(reason, errRemoved) {
+				return reason // err only says that the server stops
+			}
 			return err
 		case <-s.etcd.Server.StopNotify():
-			if p := s.core.state.failure.Load(); p != nil {
-				return *p
-			}
-			return errors.New("stopped by itself")
+			return s.stopped()
 		case <-ctx.Done():
 			if others := s.others(); others != "" {
 				return fmt.Errorf("waiting for a majority with %s: %w", others, context.Cause(ctx))
@@ -142,6 +179,18 @@ func (s *Server) await(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// stopped returns the reason why etcd stopped itself.
+func (s *Server) stopped() error {
+	p := s.core.state.failure.Load()
+	switch {
+	case p == nil:
+		return errors.New("stopped by itself")
+	case strings.Contains((*p).Error(), errRemoved.Error()):
+		return errRemoved
+	}
+	return *p
 }
 
 // others names the other members: those in the directory, or those of the config

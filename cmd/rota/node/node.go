@@ -67,6 +67,9 @@ type Config struct {
 	Drained func()
 	// Dying is called after an embedded etcd has logged a fatal error, and before etcd ends the process. May be nil.
 	Dying func()
+	// Members returns the present value of etcd.embedded.cluster, which may change while the node runs. Nil or "" stands for the
+	// value in Settings. Only used with etcd.embedded.rejoin: auto.
+	Members func() string
 	// Ready is called once the node answers requests. May be nil.
 	Ready func(*Node)
 }
@@ -200,6 +203,7 @@ func (n *Node) memberConfig() embedded.Config {
 	cfg := embedded.Config{
 		Name: n.set.Node.Name, Dir: filepath.Join(n.set.Node.DataDir, "etcd"),
 		Client: e.Client, Peer: e.Peer, Cluster: e.Cluster, Dying: n.cfg.Dying,
+		Rejoin: e.Rejoin == config.RejoinAuto, Members: n.cfg.Members,
 	}
 	if e.TLS != (config.ClientTLS{}) {
 		cfg.ClientTLS = embedded.TLS{Cert: e.TLS.Cert, Key: e.TLS.Key, CA: e.TLS.CA}

@@ -1,0 +1,107 @@
+package config
+
+import (
+	"net"
+	"net/url"
+	"strings"
+)
+
+func (s *Settings) checkEtcd(fail func(key, hint, format string, args ...any)) {
+	e := s.Etcd
+	if p := e.Prefix; !strings.HasPrefix(p, "/") || len(p) > 1 && strings.HasSuffix(p, "/") || p == "/" || strings.Contains(p, "//") {
+		fail("etcd.prefix", "such as /rota", "%s must begin with a slash, name something and not end with a slash", quote(p))
+	}
+	for i, endpoint := range e.Endpoints {
+		if reason := checkURL(endpoint); reason != "" {
+			fail("etcd.endpoints", "such as https://etcd-1:2379", "%s %s", quote(endpoint), reason)
+		}
+		for _, other := range e.Endpoints[:i] {
+			if other == endpoint {
+				fail("etcd.endpoints", "remove one of the two", "names %s twice", quote(endpoint))
+			}
+		}
+	}
+	if len(e.Endpoints) > 0 {
+		return
+	}
+	if reason := checkURL(e.Embedded.Client); reason != "" {
+		fail("etcd.embedded.client", "such as http://127.0.0.1:2379", "%s %s", quote(e.Embedded.Client), reason)
+	}
+	if reason := checkURL(e.Embedded.Peer); reason != "" {
+		fail("etcd.embedded.peer", "such as http://127.0.0.1:2380", "%s %s", quote(e.Embedded.Peer), reason)
+	}
+	s.checkMemberTLS(fail)
+}
+
+// checkMemberTLS checks the TLS of the embedded etcd. It has either no TLS, or TLS on all its URLs that authenticates both sides.
+func (s *Settings) checkMemberTLS(fail func(key, hint, format string, args ...any)) {
+	e := s.Etcd.Embedded
+	const all = "give etcd.embedded.tls.cert, key and ca; rota pki makes them"
+	given := map[string]string{
+		"etcd.embedded.tls.cert": e.TLS.Cert, "etcd.embedded.tls.key": e.TLS.Key, "etcd.embedded.tls.ca": e.TLS.CA,
+	}
+	secure := e.TLS != (ClientTLS{})
+	for _, key := range sortedKeys(given) {
+		if secure && given[key] == "" {
+			fail(key, all, "is missing beside the others")
+		}
+	}
+	urls := map[string]string{"etcd.embedded.client": e.Client}
+	if e.Cluster != "" {
+		urls["etcd.embedded.peer"] = e.Peer // a single member has no peers
+	}
+	for _, key := range sortedKeys(urls) {
+		switch https := strings.HasPrefix(urls[key], "https://"); {
+		case https && !secure:
+			fail(key, all, "%s needs a certificate", quote(urls[key]))
+		case !https && secure:
+			fail(key, "write https://", "%s is plain although etcd.embedded.tls is given", quote(urls[key]))
+		}
+	}
+}
+
+// checkCluster checks the list of embedded members. This node must be in the list.
+func (s *Settings) checkCluster(fail func(key, hint, format string, args ...any)) {
+	if len(s.Etcd.Endpoints) > 0 || s.Etcd.Embedded.Cluster == "" {
+		return
+	}
+	const key, hint = "etcd.embedded.cluster", "such as q1=http://q1:2380,q2=http://q2:2380,q3=http://q3:2380"
+	peers := map[string]string{}
+	for part := range strings.SplitSeq(s.Etcd.Embedded.Cluster, ",") {
+		name, peer, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok {
+			fail(key, hint, "has %s, which is not name=URL", quote(part))
+			return
+		}
+		if reason := checkURL(peer); reason != "" {
+			fail(key, hint, "%s %s", quote(peer), reason)
+		}
+		if peers[name] != "" {
+			fail(key, hint, "names %s twice", quote(name))
+			continue
+		}
+		peers[name] = peer
+	}
+	if e := s.Etcd.Embedded; e.Rejoin == RejoinAuto && len(peers) > 1 && isLoopback(e.Client) && !isLoopback(e.Peer) {
+		fail("etcd.embedded.client", "write the address that etcd.embedded.peer has, with another port",
+			"%s cannot be reached by the other members, and etcd.embedded.rejoin is auto", quote(e.Client))
+	}
+	switch peer := peers[s.Node.Name]; peer {
+	case s.Etcd.Embedded.Peer:
+	case "":
+		fail(key, "add "+s.Node.Name+"="+s.Etcd.Embedded.Peer, "does not name this node, %s", quote(s.Node.Name))
+	default:
+		fail("etcd.embedded.peer", "write the same in both", "%s is not what etcd.embedded.cluster says of %s: %s",
+			quote(s.Etcd.Embedded.Peer), quote(s.Node.Name), quote(peer))
+	}
+}
+
+// isLoopback reports whether a URL leads to this machine alone.
+func isLoopback(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
