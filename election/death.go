@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -24,8 +25,33 @@ const (
 // A host that vanishes refuses no connection, so its processes are never proven dead. The proof may be wrong if addr is that of
 // a load balancer, or if a process closes its listener and lives on. So act on it only by a guarded write.
 func AwaitDeath(ctx context.Context, addr string) bool {
+	_, dead := AwaitDeathAt(ctx, addr)
+	return dead
+}
+
+// AwaitDeathAt is AwaitDeath. It also returns when the connection to the dead process broke, by the clock of this machine.
+func AwaitDeathAt(ctx context.Context, addr string) (at time.Time, dead bool) {
 	dialer := net.Dialer{Timeout: dialTimeout}
-	return awaitDeath(ctx, addr, func(addr string) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) })
+	var broke atomic.Int64
+	dead = awaitDeath(ctx, addr, func(addr string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, "tcp", addr)
+		if conn == nil {
+			return nil, err
+		}
+		return &noted{Conn: conn, broke: &broke}, err
+	})
+	return time.Unix(0, broke.Load()), dead
+}
+
+// noted is a connection that notes when it is closed, which awaitBreak does as soon as it breaks.
+type noted struct {
+	net.Conn
+	broke *atomic.Int64 // in nanoseconds since 1970
+}
+
+func (n *noted) Close() error {
+	n.broke.Store(time.Now().UnixNano())
+	return n.Conn.Close()
 }
 
 // awaitDeath returns false before ctx ends only if it got no connection at the start. After a connection it must

@@ -24,6 +24,8 @@ const (
 	exitNotFound    = 3
 	exitConflict    = 4
 	exitUnavailable = 5
+	exitWaiting     = 6  // the wait ended before the run
+	exitAttention   = 7  // something needs attention
 	exitBadConfig   = 78 // EX_CONFIG of sysexits.h
 	exitTimedOut    = 124
 	exitSignal      = 128 // plus the signal's number
@@ -114,6 +116,8 @@ func (c *cli) report(err error, command string) {
 	switch {
 	case errors.Is(err, syscall.EPIPE):
 		return // nobody reads the output any more
+	case errors.Is(err, errAttention):
+		return // the output says it
 	case errors.As(err, &usage):
 		hint = usage.hint
 		if hint == "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -93,7 +94,15 @@ func (f *fakeCluster) put(name string, spec job.Spec, origin job.Origin) api.Job
 func (f *fakeCluster) Cluster(context.Context) (api.ClusterView, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	var items []attention.Item
+	if f.gate != nil {
+		items = append(items, attention.Item{Kind: attention.Paused, Since: f.gate.At, Text: "All jobs are paused.", Next: "rota resume --all"})
+	}
 	return api.ClusterView{
+		Attention: items, Tolerated: new(int), Members: []api.MemberView{
+			{Name: "q1", State: "present"}, {Name: "q2", State: "present"},
+			{Name: "q3", State: "missing", Since: time.Date(2026, 1, 31, 10, 49, 5, 0, time.UTC)},
+		},
 		Name: "/rota", Node: "q1", Version: "v1", Ready: true, Jobs: len(f.jobs), Workers: 1, Paused: f.gate,
 		Leader:   &api.LeaderView{Node: "q2", Term: 12, Since: time.Now().Add(-5 * time.Minute)},
 		Replicas: []api.ReplicaView{{Replica: job.Replica{Name: "q1"}}, {Replica: job.Replica{Name: "q2"}, Leader: true}},

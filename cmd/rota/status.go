@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,26 +10,43 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/spf13/cobra"
 )
 
 func newStatusCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
-		Use:     "status",
-		Short:   "Show the cluster: leader, replicas, lag and problems",
-		Example: "  rota status",
+		Use:   "status",
+		Short: "Show what is wrong, since when, and what to do; and the cluster",
+		Long: `Show what needs attention, the most urgent first, each with the next command. Then show the leader, the replicas, the
+lag and the store.
+
+The exit code is 7 if something needs attention, and 0 if nothing does.`,
+		Example: "  rota status\n  rota status -o wide",
 		Args:    takes(),
-		RunE: c.reading(show(c, func(ctx context.Context, cl *client.Client, _ []string) (api.ClusterView, error) {
-			return cl.Cluster(ctx)
-		}, writeCluster)),
+		RunE: c.reading(func(ctx context.Context, cl *client.Client, _ []string) error {
+			v, err := cl.Cluster(ctx)
+			if err != nil {
+				return err
+			}
+			if err := c.print(v, func(p *page) { writeCluster(p, &v) }); err != nil || len(v.Attention) == 0 {
+				return err
+			}
+			return &codedError{code: exitAttention, err: errAttention}
+		}),
 	}
 }
 
+// errAttention ends a command that has shown what needs attention. report prints nothing for it.
+var errAttention = errors.New("something needs attention")
+
 func writeCluster(p *page, v *api.ClusterView) {
+	writeAttention(p, v.Attention)
 	p.facts(
 		"Cluster", fmt.Sprintf("%s, seen by %s, version %s", v.Name, v.Node, v.Version),
 		"Ready", readyText(v),
 		"Leader", leaderText(p, v.Leader),
+		"Members", membersText(p, v),
 		"Jobs", fmt.Sprint(v.Jobs),
 		"Paused", pauseText(p, v.Paused),
 		"Workers", fmt.Sprint(v.Workers),
@@ -49,6 +67,61 @@ func writeCluster(p *page, v *api.ClusterView) {
 		p.line("  %s (revision %d)", printable(q.Error), q.Revision)
 		p.line("  everything else works; inspect it with `rota etcdctl get %s`, delete it with `rota etcdctl del %s`", key, key)
 	}
+}
+
+// writeAttention lists what needs attention, and the next command for each.
+func writeAttention(p *page, items []attention.Item) {
+	if len(items) == 0 {
+		return
+	}
+	p.line("%s", p.tint(counted(len(items), "thing")+" to attend to:", red))
+	for _, i := range items {
+		text := "- " + printable(i.Text)
+		if !i.Since.IsZero() {
+			text += " Since " + p.moment(i.Since) + "."
+		}
+		p.line("%s", text)
+		if i.Next != "" {
+			p.line("  next: %s", p.tint(printable(i.Next), cyan))
+		}
+	}
+	p.line("")
+}
+
+// membersText returns how many members are present, which are not, and how many more may be lost.
+func membersText(p *page, v *api.ClusterView) string {
+	if len(v.Members) == 0 {
+		return ""
+	}
+	present := 0
+	var absent []string
+	for _, m := range v.Members {
+		if m.State == "present" {
+			present++
+			continue
+		}
+		text := m.Name + " is " + m.State
+		if !m.Since.IsZero() {
+			text += " since " + p.moment(m.Since)
+		}
+		absent = append(absent, text)
+	}
+	text := fmt.Sprintf("%d of %d present", present, len(v.Members))
+	if len(absent) > 0 {
+		text += "; " + strings.Join(absent, ", ")
+	}
+	switch {
+	case v.Tolerated == nil:
+	case *v.Tolerated < 0:
+		text += "; the majority is lost"
+	case *v.Tolerated == 0 && len(v.Members) > 1:
+		text += "; no further loss is tolerated"
+	case *v.Tolerated == 1:
+		text += "; 1 more loss is tolerated"
+	case *v.Tolerated > 1:
+		text += fmt.Sprintf("; %d more losses are tolerated", *v.Tolerated)
+	}
+	return text
 }
 
 // lagText returns how late the leader dispatches; a dash if the replica does not know it.

@@ -120,7 +120,7 @@ func unfinished(outer, ctx context.Context, name string, last *job.Run, timeout 
 			state += " (" + printable(last.Reason) + ")"
 		}
 		return &codedError{
-			code: exitFailed,
+			code: exitWaiting,
 			hint: fmt.Sprintf("`rota run-info %s` shows its progress, `rota cancel %s` cancels it", name, name),
 			err:  fmt.Errorf("run %s is %s after %s", name, state, timeout),
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -46,10 +47,14 @@ func (s *Server) readCluster(ctx context.Context, _ *struct{}) (*body[ClusterVie
 	if err != nil {
 		return nil, err
 	}
-	if s.sees(ctx) != nil {
+	if sees := s.sees(ctx); sees != nil {
 		v.Quarantined = nil // it contains names of jobs that the client may not see
+		v.Attention = slices.DeleteFunc(v.Attention, func(i attention.Item) bool {
+			return i.Kind == attention.Quarantined || i.Job != "" && !sees(i.Job)
+		})
 	}
 	v.Replicas, v.Quarantined = list(v.Replicas), list(v.Quarantined)
+	v.Members, v.Attention = list(v.Members), list(v.Attention)
 	return &body[ClusterView]{v}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -68,6 +69,17 @@ type ClusterView struct {
 	Quarantined []QuarantineView `json:"quarantined" doc:"Values in the store that cannot be read and are ignored"`
 	Clocks      []ClockView      `json:"clocks,omitempty"`
 	LagSeconds  *float64         `json:"lag_seconds,omitempty" doc:"How late the leader dispatches; absent if it is unknown"`
+	Members     []MemberView     `json:"members" doc:"The replicas that the cluster expects"`
+	Tolerated   *int             `json:"tolerated,omitempty" doc:"How many more members may be lost; -1 if the majority is lost, absent if unknown"`
+	Attention   []attention.Item `json:"attention" doc:"What needs attention, the most urgent first"`
+	AgeSeconds  float64          `json:"age_seconds" doc:"How old the answer may be: the time since the store was last heard"`
+}
+
+// MemberView is a replica that the cluster expects.
+type MemberView struct {
+	Name  string    `json:"name"`
+	State string    `json:"state" doc:"present, missing, or stopped in good order" enum:"present,missing,stopped"`
+	Since time.Time `json:"since,omitzero" doc:"Since when it is missing; absent if unknown"`
 }
 
 // LeaderView is the leader of the cluster.

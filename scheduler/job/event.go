@@ -2,7 +2,8 @@ package job
 
 import "time"
 
-// Event records something about a job that no run's state shows. Stored at events/<job>/<id>.
+// Event records something about a job, or about the cluster, that no run's state shows. Stored at events/<job>/<id>. Events of the
+// cluster have the name ClusterEvents in place of a job.
 type Event struct {
 	ID      string    `json:"id"` // sorts by time
 	Kind    string    `json:"kind"`
@@ -19,6 +20,11 @@ type Event struct {
 	Worker  string    `json:"worker,omitempty"`
 	State   State     `json:"state,omitempty"` // the late outcome
 	Term    int64     `json:"term,omitempty"`
+
+	// Only events of the cluster have these.
+	Node     string `json:"node,omitempty"`     // the replica
+	Previous string `json:"previous,omitempty"` // the leader before it
+	Cause    string `json:"cause,omitempty"`    // of an outage
 
 	Rev int64 `json:"-"`
 }

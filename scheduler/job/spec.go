@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -224,4 +226,18 @@ func (s *Spec) Check() error {
 		err = s.Resources.check()
 	}
 	return err
+}
+
+// Needs says in words what the job asks of a worker: labels, limits of resources, and a Go handler.
+func (s *Spec) Needs() (list []string) {
+	for _, k := range slices.Sorted(maps.Keys(s.Workers)) {
+		list = append(list, "label "+k+": "+s.Workers[k])
+	}
+	for _, kind := range s.Resources.Kinds() {
+		list = append(list, "a limit of "+kind)
+	}
+	if s.Handler != "" {
+		list = append(list, "handler "+s.Handler)
+	}
+	return list
 }

@@ -54,6 +54,8 @@ type Replica struct {
 	PID       int       `json:"pid,omitempty"`
 	FilesHash string    `json:"files_hash,omitempty"` // of the job files that it has read
 	FilesNote string    `json:"files_note,omitempty"` // why they are not in force; "" if they are
+	Leaving   time.Time `json:"leaving,omitzero"`     // when it began to stop in good order; zero: it does not stop
+	Outages   []Outage  `json:"outages,omitempty"`    // the latest that it observed, oldest first
 
 	Rev int64 `json:"-"`
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -83,6 +84,18 @@ func (s *Server) IsLeader() bool { return s.LeaderID() == s.ID() }
 
 // MemberCount returns the number of members of the cluster, running or not.
 func (s *Server) MemberCount() int { return len(s.etcd.Server.Cluster().Members()) }
+
+// MemberNames returns the names of the voting members. A member that was never
+// started has no name and is left out.
+func (s *Server) MemberNames() (names []string) {
+	for _, m := range s.etcd.Server.Cluster().Members() {
+		if m.Name != "" && !m.IsLearner {
+			names = append(names, m.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // MoveLeader makes the member with ID to lead etcd. It returns when this member
 // knows the new leader, or ctx has ended. Writes wait meanwhile, usually for

@@ -15,14 +15,16 @@ type rule struct {
 // rules has one row for each package. A package imports only the packages of its row and the standard library.
 var rules = map[string]rule{
 	// The packages of the domain. They do no I/O.
-	"scheduler/job":      {},
-	"scheduler/suggest":  {},
-	"scheduler/schedule": {external: []string{"github.com/netresearch/go-cron"}},
-	"scheduler/policy":   {own: []string{"scheduler/job", "scheduler/schedule"}},
-	"scheduler/planner":  {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
-	"scheduler/explain":  {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
-	"scheduler/verify":   {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
-	"scheduler/notify":   {own: []string{"scheduler/job", "scheduler/policy"}},
+	"scheduler/job":       {},
+	"scheduler/suggest":   {},
+	"scheduler/schedule":  {external: []string{"github.com/netresearch/go-cron"}},
+	"scheduler/policy":    {own: []string{"scheduler/job", "scheduler/schedule"}},
+	"scheduler/planner":   {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
+	"scheduler/explain":   {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
+	"scheduler/verify":    {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
+	"scheduler/notify":    {own: []string{"scheduler/job", "scheduler/policy"}},
+	"scheduler/attention": {own: []string{"scheduler/job"}},
+	"scheduler/timeline":  {own: []string{"scheduler/job"}},
 
 	// Mechanisms: each declares the interfaces that it uses, and knows neither etcd nor settings.
 	"scheduler": {
@@ -50,7 +52,7 @@ var rules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},
 	},
 	"scheduler/api": {
-		own:      []string{"scheduler/api/auth", "scheduler/job", "scheduler/suggest"},
+		own:      []string{"scheduler/api/auth", "scheduler/attention", "scheduler/job", "scheduler/suggest", "scheduler/timeline"},
 		external: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/hashicorp/go-hclog", "golang.org/x/time/rate"},
 	},
 	"scheduler/api/auth":   {},
@@ -119,6 +121,10 @@ var rules = map[string]rule{
 		own:      []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "scheduler/job", "scheduler/worker", "store"},
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
+	"cmd/rota/internal/rollcall": {
+		own:      []string{"cmd/rota/internal/loop", "election", "scheduler/job", "scheduler/timeline", "store"},
+		external: []string{"github.com/hashicorp/go-hclog"},
+	},
 	"cmd/rota/internal/metrics": {
 		own:      []string{"scheduler", "scheduler/api", "scheduler/job", "scheduler/notify/send", "scheduler/worker", "store"},
 		external: []string{"github.com/prometheus/client_golang/..."},
@@ -134,14 +140,15 @@ var rules = map[string]rule{
 	},
 	"cmd/rota/internal/backend": {
 		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "cmd/rota/internal/peer", "config", "election", "scheduler",
-			"scheduler/api", "scheduler/api/client", "scheduler/explain", "scheduler/job", "scheduler/policy", "scheduler/schedule", "store"},
+			"scheduler/api", "scheduler/api/client", "scheduler/attention", "scheduler/explain", "scheduler/job", "scheduler/policy",
+			"scheduler/schedule", "scheduler/timeline", "store"},
 		external: []string{etcdClient, "github.com/oklog/ulid/v2", "go.yaml.in/yaml/v4"},
 	},
 	"cmd/rota/node": {
 		own: []string{"cmd/rota/internal/admission", "cmd/rota/internal/authn", "cmd/rota/internal/backend", "cmd/rota/internal/clocks", "cmd/rota/internal/etcdconn",
 			"cmd/rota/internal/failure", "cmd/rota/internal/jobfiles", "cmd/rota/internal/listeners", "cmd/rota/internal/metrics",
 			"cmd/rota/internal/loop",
-			"cmd/rota/internal/notices", "cmd/rota/internal/peer", "cmd/rota/internal/presence", "config", "election", "scheduler",
+			"cmd/rota/internal/notices", "cmd/rota/internal/peer", "cmd/rota/internal/presence", "cmd/rota/internal/rollcall", "scheduler/timeline", "config", "election", "scheduler",
 			"scheduler/api", "scheduler/executor/...", "scheduler/job", "scheduler/notify/send", "scheduler/planner", "scheduler/worker",
 			"store", "store/embedded"},
 		external: []string{etcdClient, "github.com/hashicorp/go-hclog"},
@@ -150,6 +157,7 @@ var rules = map[string]rule{
 	// The program. It connects all packages.
 	"cmd/rota": {
 		own: []string{"cmd/rota/internal/etcdconn", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/internal/pki", "cmd/rota/internal/supervisor", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/auth",
+			"scheduler/attention", "scheduler/timeline",
 			"scheduler/api/client", "scheduler/executor/cgroups",
 			"scheduler/executor/procs", "scheduler/executor/refs", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/verify", "store"},
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/mattn/go-isatty", "github.com/rogpeppe/go-internal/diff",

@@ -9,6 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/notices"
 	"github.com/rota-scheduler/rota/election"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
 
 // campaign takes part in the election while this replica's clock is right.
@@ -18,6 +19,7 @@ func (n *Node) campaign(ctx context.Context) error {
 
 // lead dispatches for one term. It starts when the mirror has the content that the store had when the term was won.
 func (n *Node) lead(ctx context.Context, term election.Term) error {
+	since, led := n.now().Round(0).UTC(), n.calls.Led()
 	if err := n.awaitMirror(ctx, term.Won); err != nil {
 		return err
 	}
@@ -39,6 +41,7 @@ func (n *Node) lead(ctx context.Context, term election.Term) error {
 	})
 	wg.Go(func() { n.sweepOrders(ctx, term) })
 	wg.Go(func() { n.sweepPast(ctx, term) })
+	wg.Go(func() { n.recordEvents(ctx, term, since, led) })
 	n.clocks.StartTerm()
 	return n.scheduler.Lead(ctx, term)
 }
@@ -52,6 +55,9 @@ func (n *Node) sweepPast(ctx context.Context, term election.Term) {
 		_, err := n.store.SweepTombstones(ctx, term, last)
 		if err == nil && n.set.History.MaxAge > 0 {
 			_, err = n.store.SweepEvents(ctx, term, n.now().Add(-n.set.History.MaxAge))
+		}
+		if list := n.events.Events(); err == nil && len(list) == timeline.MaxEvents {
+			_, err = n.store.TrimCluster(ctx, term, list[0].ID)
 		}
 		if err != nil && ctx.Err() == nil {
 			n.log.Debug("old events and tombstones were not removed", "err", err)

@@ -36,6 +36,9 @@ func (n *Node) live(ctx context.Context, stops *closers) (err error) {
 	if err := n.startClocks(background); err != nil {
 		return err
 	}
+	if n.cfg.Role == Replica {
+		n.startRollcall(background)
+	}
 	if n.files != nil { // before the worker, so that the worker drains even if the files hang
 		background("follow the job files", func(ctx context.Context) error { return n.files.Run(ctx, n.store, n.mirror, fileReplica{n}) })
 	} else if n.cfg.Reloaded != nil {
@@ -121,7 +124,7 @@ func (n *Node) startReplica(background starter, stops *closers) {
 	}, n.client, n.log.Named("election"))
 	n.replica = presence.NewReplica(job.Replica{
 		Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Version: n.cfg.Version.Version, Started: n.started, PID: os.Getpid(),
-	}, n.store, n.log)
+	}, n.store, n.now, n.log)
 	background("show presence", n.replica.Run)
 }
 
@@ -156,6 +159,7 @@ func (n *Node) openBackend() {
 	}
 	if n.cfg.Role == Replica {
 		from.Mirror, from.Scheduler, from.Elector = n.mirror, n.scheduler, n.elector
+		from.Calls, from.Log, from.Members = n.calls, n.events, n.conn.MemberNames
 	}
 	n.backend.Open(from)
 }
@@ -165,6 +169,7 @@ func (n *Node) startCampaign(ctx context.Context, background starter) {
 	if n.set.Election.FastTakeover {
 		witness := election.NewWitness(election.WitnessConfig{
 			Prefix: n.store.Keys().Election(), Name: n.set.Node.Name, Limit: n.store.Keys().Takeover(), Signs: n.store.Keys().Presences(),
+			Await: n.awaitDeath,
 		}, n.client, n.log.Named("election"))
 		background("watch the leader", witness.Run)
 		n.removeStale(ctx)

@@ -22,6 +22,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/listeners"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/metrics"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/presence"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/rollcall"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler"
@@ -102,6 +103,8 @@ type Node struct {
 	scheduler *scheduler.Scheduler // nil for a worker
 	services  *send.Services       // nil for a worker
 	replica   *presence.Replica    // nil for a worker
+	calls     *rollcall.Calls      // nil for a worker
+	events    *rollcall.Log        // nil for a worker
 }
 
 // lockPatience is how long Run waits for the lock of the data directory. After a process was killed, a child that it was just

@@ -18,6 +18,7 @@ import (
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/attention"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store"
 )
@@ -48,6 +49,9 @@ type Sources struct {
 	Scheduler Scheduler
 	Elector   Elector
 	Worker    Worker // nil if the process executes nothing
+	Calls     Calls
+	Log       Log
+	Members   func() []string // the names of the embedded etcd's members; nil without an embedded etcd
 }
 
 // Space reports how full etcd is.
@@ -102,8 +106,20 @@ type Backend struct {
 	scheduler Scheduler
 	elector   Elector
 	worker    Worker
+	calls     Calls
+	log       Log
+
+	memberNames func() []string
+	found       findings
 
 	streams sync.WaitGroup // counts the streams of events, which end with their requests
+}
+
+// findings are what attention last found about jobs.
+type findings struct {
+	mu    sync.Mutex
+	at    time.Time        // guarded by mu
+	items []attention.Item // guarded by mu
 }
 
 var (
@@ -120,6 +136,7 @@ func New(cfg Config) *Backend { return &Backend{cfg: cfg} }
 func (b *Backend) Open(s Sources) {
 	b.client, b.endpoints, b.store, b.mirror = s.Client, s.Endpoints, s.Store, s.Mirror
 	b.clocks, b.scheduler, b.elector, b.worker = s.Clocks, s.Scheduler, s.Elector, s.Worker
+	b.calls, b.log, b.memberNames = s.Calls, s.Log, s.Members
 	b.ready.Store(true)
 }
 

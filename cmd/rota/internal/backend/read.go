@@ -23,7 +23,7 @@ func (b *Backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 	if err := b.up(); err != nil {
 		return api.ClusterView{}, err
 	}
-	rev, _ := b.mirror.Current()
+	rev, heard := b.mirror.Current()
 	gate := b.mirror.Gate()
 	v := api.ClusterView{
 		Name: b.cfg.Prefix, Node: b.cfg.Node, Version: b.cfg.Version.Version,
@@ -43,6 +43,11 @@ func (b *Backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 	wg.Wait()
 	b.addReplicas(&v)
 	v.Ready = len(v.NotReady) == 0
+	now := b.cfg.Now()
+	v.AgeSeconds = time.Since(heard).Seconds()
+	v.Members = b.members(now)
+	v.Tolerated = b.tolerated(v.Members, &v.Store)
+	v.Attention = b.attention(&v, now)
 	return v, nil
 }
 

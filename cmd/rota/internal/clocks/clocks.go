@@ -82,7 +82,7 @@ func (c *Clocks) measure(ctx context.Context) {
 			continue
 		}
 		wg.Go(func() {
-			if o, err := c.ask(ctx, r.Name, r.Addr); err == nil {
+			if o, _, err := c.ask(ctx, r.Name, r.Addr); err == nil {
 				round.Record(o)
 			}
 		})
@@ -93,38 +93,45 @@ func (c *Clocks) measure(ctx context.Context) {
 	}
 }
 
-// ask measures the offset of one process's clock. If that process leads, ask also records its term.
-func (c *Clocks) ask(ctx context.Context, name, addr string) (election.Offset, error) {
+// ask measures the offset of one process's clock. If that process leads, ask also records and returns its term.
+func (c *Clocks) ask(ctx context.Context, name, addr string) (o election.Offset, term int64, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.scheme+addr+"/clock", nil)
 	if err != nil {
-		return election.Offset{}, fmt.Errorf("ask %s for its clock: %w", name, err)
+		return o, 0, fmt.Errorf("ask %s for its clock: %w", name, err)
 	}
 	sent, began := c.cfg.Now(), time.Now()
 	resp, err := c.client.Do(req)
 	took := time.Since(began)
 	if err != nil {
-		return election.Offset{}, fmt.Errorf("ask %s for its clock: %w", name, err)
+		return o, 0, fmt.Errorf("ask %s for its clock: %w", name, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return election.Offset{}, fmt.Errorf("ask %s for its clock: status %d", name, resp.StatusCode)
+		return o, 0, fmt.Errorf("ask %s for its clock: status %d", name, resp.StatusCode)
 	}
 	var v api.ClockReading
 	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
-		return election.Offset{}, fmt.Errorf("ask %s for its clock: %w", name, err)
+		return o, 0, fmt.Errorf("ask %s for its clock: %w", name, err)
 	}
 	if v.Node != name { // another process answered: for instance this one, if addr is a loopback address
-		return election.Offset{}, fmt.Errorf("ask %s for its clock: %s answers at %s", name, v.Node, addr)
+		return o, 0, fmt.Errorf("ask %s for its clock: %s answers at %s", name, v.Node, addr)
 	}
 	c.leader.Record(v.Term, v.Answered, took, began.Add(took))
-	return election.Measure(name, sent, v.Received, v.Answered, took), nil
+	return election.Measure(name, sent, v.Received, v.Answered, took), v.Term, nil
 }
 
 // Answers reports whether the process called name answers at addr. An accepted connection is not enough, because the kernel also
 // accepts connections for a process that is stopped.
 func (c *Clocks) Answers(ctx context.Context, name, addr string) bool {
-	_, err := c.ask(ctx, name, addr)
+	_, _, err := c.ask(ctx, name, addr)
 	return err == nil
+}
+
+// Term returns the term in which the replica called name leads, 0 if it does not lead. It returns an error if the replica does not
+// answer at addr.
+func (c *Clocks) Term(ctx context.Context, name, addr string) (int64, error) {
+	_, term, err := c.ask(ctx, name, addr)
+	return term, err
 }
 
 // Read reads this machine's clocks. now is the wall clock by which the process makes decisions.

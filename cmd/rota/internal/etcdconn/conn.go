@@ -85,6 +85,14 @@ func (c *Conn) Members() int {
 	return c.member.MemberCount()
 }
 
+// MemberNames returns the names of the members of the embedded etcd; nil without an embedded etcd.
+func (c *Conn) MemberNames() []string {
+	if c.member == nil {
+		return nil
+	}
+	return c.member.MemberNames()
+}
+
 // Run chooses the endpoints until ctx ends. It returns an error if the embedded member ends earlier.
 func (c *Conn) Run(ctx context.Context) error {
 	switch {

@@ -40,15 +40,16 @@ func (s Sessions) Update(ctx context.Context, of worker.Session, w job.Worker) e
 type Replica struct {
 	store   *store.Store
 	log     hclog.Logger
+	now     func() time.Time
 	changed chan struct{} // holds a token if the record may differ from the one in the store
 
 	mu     sync.Mutex
 	record job.Replica // guarded by mu: the record that the store should have
 }
 
-// NewReplica returns a Replica for r. Its Run publishes r.
-func NewReplica(r job.Replica, s *store.Store, log hclog.Logger) *Replica {
-	return &Replica{store: s, log: log, changed: make(chan struct{}, 1), record: r}
+// NewReplica returns a Replica for r. Its Run publishes r. now is the process's clock.
+func NewReplica(r job.Replica, s *store.Store, now func() time.Time, log hclog.Logger) *Replica {
+	return &Replica{store: s, log: log, now: now, changed: make(chan struct{}, 1), record: r}
 }
 
 const (
@@ -68,6 +69,11 @@ func (r *Replica) Run(ctx context.Context) error {
 		r.maintain(ctx, held)
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
+		if ctx.Err() != nil { // the others learn that this replica stops, and is not lost
+			record := r.Record()
+			record.Session, record.Leaving = held.ID(), r.now().Round(0).UTC()
+			_ = held.Update(closing, record)
+		}
 		_ = held.Close(closing) // after an error, the presence expires by itself
 	})
 	return nil
@@ -130,4 +136,12 @@ func (r *Replica) ShowFiles(hash, note string) {
 	if changed {
 		r.signal()
 	}
+}
+
+// ShowOutages publishes the outages that this replica observed. The caller must not change the list afterwards.
+func (r *Replica) ShowOutages(list []job.Outage) {
+	r.mu.Lock()
+	r.record.Outages = list
+	r.mu.Unlock()
+	r.signal()
 }

@@ -1,0 +1,154 @@
+package backend
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/attention"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+const (
+	// attentionAge is how long the findings about jobs are used again. They need a pass over all runs.
+	attentionAge = time.Second
+	// certificateMargin is how long before its end a certificate needs attention.
+	certificateMargin = 14 * 24 * time.Hour
+	// nearlyFull is from which share of its quota the store needs attention, in percent.
+	nearlyFull = 80
+)
+
+// attention returns what needs attention, the most urgent first. v is complete except for the field itself.
+func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attention.Item) {
+	add := func(kind, node, text, next string, since time.Time) {
+		items = append(items, attention.Item{Kind: kind, Node: node, Since: since, Text: text, Next: next})
+	}
+	if v.Leader == nil {
+		add(attention.NoLeader, "", "No replica leads: nothing is dispatched.", "rota incident", b.leaderless())
+	}
+	for _, reason := range v.NotReady {
+		add(attention.NotReady, b.cfg.Node, "Replica "+b.cfg.Node+" is not ready: "+reason+".", "rota health --ready", time.Time{})
+	}
+	b.addMembers(v, add)
+	switch s := &v.Store; {
+	case s.Full:
+		add(attention.StoreFull, "", "The store is full: nothing new is dispatched.", "rota etcdctl alarm list", time.Time{})
+	case s.Quota > 0 && 100*s.DBSize >= nearlyFull*s.Quota:
+		add(attention.StoreFull, "", fmt.Sprintf("The store uses %d%% of its quota.", 100*s.DBSize/s.Quota),
+			"rota etcdctl endpoint status", time.Time{})
+	}
+	for _, q := range v.Quarantined {
+		add(attention.Quarantined, "", "The record "+q.Key+" is unreadable: "+q.Error+".", "rota etcdctl get "+q.Key, time.Time{})
+	}
+	if !v.Files.Agree {
+		add(attention.Files, "", "The replicas have different job files: "+strings.Join(v.Files.Notes, "; ")+".", "rota diff PATH", time.Time{})
+	}
+	if text := versions(v.Replicas); text != "" {
+		add(attention.Version, "", text, "rota status", time.Time{})
+	}
+	if text := b.certificate(now); text != "" {
+		add(attention.Certificate, b.cfg.Node, text, "rota pki --help", time.Time{})
+	}
+	if age := time.Duration(v.AgeSeconds * float64(time.Second)); age > MaxSilence {
+		add(attention.Stale, b.cfg.Node, fmt.Sprintf("Replica %s has not heard from the store for %v: its answers are that old.",
+			b.cfg.Node, age.Round(time.Second)), "rota status --server OTHER", now.Add(-age))
+	}
+	items = append(items, b.ofJobs(now)...)
+	attention.Sort(items)
+	return items
+}
+
+// addMembers adds the members that are missing, and endpoints of etcd that do not answer.
+func (b *Backend) addMembers(v *api.ClusterView, add func(kind, node, text, next string, since time.Time)) {
+	for _, m := range v.Members {
+		if m.State == memberPresent {
+			continue
+		}
+		text := "Replica " + m.Name + " does not answer"
+		if m.State == memberStopped {
+			text = "Replica " + m.Name + " was stopped"
+		}
+		switch {
+		case v.Tolerated == nil:
+		case *v.Tolerated < 0:
+			text += ": the majority is lost"
+		case *v.Tolerated == 0:
+			text += ": no further loss is tolerated"
+		}
+		add(attention.Member, m.Name, text+".", "rota incident", m.Since)
+	}
+	if len(b.memberNames()) == 0 {
+		for _, endpoint := range v.Store.Unavailable {
+			add(attention.Member, endpoint, "The etcd member "+endpoint+" does not answer.", "rota etcdctl endpoint status", time.Time{})
+		}
+	}
+}
+
+// versions says that the replicas have different versions; "" if they have one.
+func versions(replicas []api.ReplicaView) string {
+	var list []string
+	for _, r := range replicas {
+		if r.Version != "" && !slices.Contains(list, r.Version) {
+			list = append(list, r.Version)
+		}
+	}
+	if len(list) < 2 {
+		return ""
+	}
+	slices.Sort(list)
+	return "The replicas have different versions: " + strings.Join(list, ", ") + "."
+}
+
+// leaderless returns since when no replica leads; zero if this replica does not know.
+func (b *Backend) leaderless() time.Time {
+	for _, o := range slices.Backward(b.calls.Outages()) {
+		if o.Node == "" && o.Until.IsZero() {
+			return o.From
+		}
+	}
+	return time.Time{}
+}
+
+// ofJobs returns what needs attention about jobs. It uses a recent answer again.
+func (b *Backend) ofJobs(now time.Time) []attention.Item {
+	b.found.mu.Lock()
+	defer b.found.mu.Unlock()
+	if age := now.Sub(b.found.at); age < 0 || age > attentionAge {
+		b.found.items = attention.OfJobs(attention.Facts{
+			Jobs: b.mirror.Jobs(), Gate: b.mirror.Gate(), Workers: b.mirror.Workers(), Now: now,
+			Runs: b.mirror.Runs("", func(*job.Run) bool { return true }),
+		})
+		b.found.at = now
+	}
+	return b.found.items
+}
+
+// certificate says that the certificate of this replica's API ends soon; "" if it does not, or if there is none.
+func (b *Backend) certificate(now time.Time) string {
+	if b.cfg.TLS.Cert == "" {
+		return ""
+	}
+	text, err := os.ReadFile(b.cfg.TLS.Cert)
+	if err != nil {
+		return "The certificate of replica " + b.cfg.Node + " cannot be read: " + err.Error() + "."
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return "The certificate of replica " + b.cfg.Node + " cannot be read: " + b.cfg.TLS.Cert + " has no PEM block."
+	}
+	cert, err := x509.ParseCertificate(block.Bytes)
+	switch {
+	case err != nil:
+		return "The certificate of replica " + b.cfg.Node + " cannot be read: " + err.Error() + "."
+	case now.After(cert.NotAfter):
+		return fmt.Sprintf("The certificate of replica %s expired at %s.", b.cfg.Node, cert.NotAfter.UTC().Format(time.RFC3339))
+	case cert.NotAfter.Sub(now) < certificateMargin:
+		return fmt.Sprintf("The certificate of replica %s expires at %s.", b.cfg.Node, cert.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return ""
+}

@@ -1,0 +1,138 @@
+package rollcall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// scene is a replica q1 that calls q2 on simulated time.
+type scene struct {
+	*Calls
+	answer    func() (int64, error) // of q2
+	leaving   time.Time
+	published atomic.Int32
+}
+
+func play(t *testing.T, do func(s *scene)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &scene{answer: func() (int64, error) { return 7, nil }}
+		s.Calls = New(Config{
+			Name: "q1", Now: time.Now, Term: func() int64 { return 0 },
+			Ask:      func(context.Context, string, string) (int64, error) { return s.answer() },
+			Publish:  func([]job.Outage) { s.published.Add(1) },
+			Replicas: func() []*job.Replica { return []*job.Replica{{Name: "q2", Addr: "q2:1", Leaving: s.leaving}} },
+		})
+		do(s)
+	})
+}
+
+// run calls for a while.
+func (s *scene) run(d time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	_ = s.Run(ctx)
+}
+
+func silent() (int64, error) { return 0, context.DeadlineExceeded }
+func refuses() (int64, error) {
+	return 0, fmt.Errorf("dial: %w", errors.Join(syscall.ECONNREFUSED))
+}
+
+func (s *scene) last(t *testing.T, node string) job.Outage {
+	t.Helper()
+	for _, o := range s.Outages() {
+		if o.Node == node {
+			return o
+		}
+	}
+	t.Fatalf("no outage of %q in %+v", node, s.Outages())
+	return job.Outage{}
+}
+
+func TestASilentReplicaIsAbsentSinceItsLastAnswer(t *testing.T) {
+	play(t, func(s *scene) {
+		s.run(3*time.Second)
+		began := time.Now()
+		s.answer = silent
+		s.run(1500*time.Millisecond)
+		if list := s.Outages(); len(list) > 1 || !s.Answering()["q2"] {
+			t.Fatalf("after 1.5 s: got %+v", list)
+		}
+		s.run(2*time.Second)
+		o := s.last(t, "q2")
+		if d := began.Sub(o.From); d < 0 || d > 500*time.Millisecond || o.Cause != "" || !o.Until.IsZero() || s.Answering()["q2"] {
+			t.Errorf("got %+v, %v before the silence", o, d)
+		}
+		if o := s.last(t, ""); began.Sub(o.From) > 500*time.Millisecond {
+			t.Errorf("no leader: got %+v", o)
+		}
+		s.answer = func() (int64, error) { return 7, nil }
+		s.run(time.Second)
+		if o := s.last(t, "q2"); o.Until.IsZero() || !s.Answering()["q2"] {
+			t.Errorf("after its return: got %+v", o)
+		}
+	})
+}
+
+func TestAReplicaWhosePortRefusesIsDeadAtOnce(t *testing.T) {
+	play(t, func(s *scene) {
+		s.run(3*time.Second)
+		s.answer = refuses
+		s.run(700*time.Millisecond)
+		if o := s.last(t, "q2"); o.Cause != job.OutageDead {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
+
+func TestAWitnessedDeathIsExact(t *testing.T) {
+	play(t, func(s *scene) {
+		s.run(3*time.Second)
+		died := time.Now()
+		s.Died("q2:1", died)
+		if o := s.last(t, "q2"); !o.From.Equal(died) || o.Cause != job.OutageDead || s.published.Load() == 0 {
+			t.Errorf("got %+v, published %d", o, s.published.Load())
+		}
+	})
+}
+
+func TestAReplicaThatStopsInGoodOrder(t *testing.T) {
+	play(t, func(s *scene) {
+		s.run(3*time.Second)
+		s.leaving = time.Now().UTC()
+		s.run(time.Second)
+		s.answer = refuses
+		s.run(time.Second)
+		if o := s.last(t, "q2"); o.Cause != job.OutageStopped || !o.From.Equal(s.leaving) {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
+
+func TestAProcessThatSleptBlamesNobody(t *testing.T) {
+	play(t, func(s *scene) {
+		s.run(3*time.Second)
+		<-time.After(20 * time.Second) // simulated: this process does not run
+		first := true
+		s.answer = func() (int64, error) {
+			if first {
+				first = false
+				return silent()
+			}
+			return 7, nil
+		}
+		s.run(time.Second)
+		if list := s.Outages(); len(list) != 0 {
+			t.Errorf("got %+v", list)
+		}
+	})
+}

@@ -1,0 +1,137 @@
+package attention
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Item is one thing that needs attention.
+type Item struct {
+	Kind  string    `json:"kind" doc:"One of the kinds that the reference lists"`
+	Job   string    `json:"job,omitempty"`
+	Run   string    `json:"run,omitempty"`
+	Node  string    `json:"node,omitempty"`
+	Since time.Time `json:"since,omitzero"`
+	Text  string    `json:"text" doc:"One sentence"`
+	Next  string    `json:"next,omitempty" doc:"The command to run next"`
+}
+
+// The kinds of items, the most urgent first. Lists are in this order.
+const (
+	NoLeader    = "no_leader"
+	NotReady    = "not_ready"
+	StoreFull   = "store_full"
+	Member      = "member"
+	Stale       = "stale"
+	Lost        = "lost"
+	Failing     = "failing"
+	Late        = "late"
+	Breaker     = "breaker"
+	NoWorker    = "no_worker"
+	Quarantined = "quarantined"
+	Files       = "files"
+	Certificate = "certificate"
+	Version     = "version"
+	Paused      = "paused"
+)
+
+// Kinds returns all kinds, the most urgent first.
+func Kinds() []string {
+	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Late, Breaker, NoWorker, Quarantined, Files,
+		Certificate, Version, Paused}
+}
+
+// Sort puts the most urgent items first. Items of one kind are in the order of their names.
+func Sort(items []Item) {
+	kinds := Kinds()
+	slices.SortStableFunc(items, func(a, b Item) int {
+		if d := slices.Index(kinds, a.Kind) - slices.Index(kinds, b.Kind); d != 0 {
+			return d
+		}
+		return strings.Compare(a.Job+"/"+a.Run+"/"+a.Node, b.Job+"/"+b.Run+"/"+b.Node)
+	})
+}
+
+// Facts holds the records of all jobs.
+type Facts struct {
+	Jobs    []*job.Job
+	Gate    job.Gate
+	Workers []*job.Worker
+	Runs    []*job.Run // all runs, in any order
+	Now     time.Time
+}
+
+// How long something is normal.
+const (
+	lateAfter = 30 * time.Second // a run that has been due for longer is late
+	lostFor   = 24 * time.Hour   // a lost run needs attention for so long
+)
+
+// OfJobs returns what needs attention about jobs and their runs, in the order of Sort.
+func OfJobs(f Facts) (items []Item) {
+	if p := f.Gate.Paused; p != nil {
+		items = append(items, Item{
+			Kind: Paused, Since: p.At, Text: "All jobs are paused" + by(p) + ".", Next: "rota resume --all",
+		})
+	}
+	histories := histories(f)
+	for _, j := range f.Jobs {
+		h := histories[j.Name]
+		if j.Paused != nil {
+			items = append(items, Item{
+				Kind: Paused, Job: j.Name, Since: j.Paused.At, Text: "Job " + j.Name + " is paused" + by(j.Paused) + ".",
+				Next: "rota resume " + j.Name,
+			})
+		}
+		items = append(items, h.failing(j.Name)...)
+		items = append(items, h.lost(f.Now)...)
+		items = append(items, h.waiting(j, f)...)
+		if h.noWorker == nil && j.Paused == nil && !accepted(j.Spec, f.Workers) {
+			items = append(items, Item{
+				Kind: NoWorker, Job: j.Name, Next: "rota workers -o wide",
+				Text: "No worker that is present accepts job " + j.Name + needs(j.Spec) + ".",
+			})
+		}
+	}
+	Sort(items)
+	return items
+}
+
+// accepted reports whether a worker accepts a job. Without any worker, the cluster lacks workers and not this job.
+func accepted(s *job.Spec, workers []*job.Worker) bool {
+	return len(workers) == 0 || slices.ContainsFunc(workers, func(w *job.Worker) bool {
+		awake := *w
+		awake.Draining = false
+		return awake.Accepts(s)
+	})
+}
+
+// needs says what a job asks of a worker.
+func needs(s *job.Spec) string {
+	list := s.Needs()
+	if len(list) == 0 {
+		return ""
+	}
+	return ", which needs " + strings.Join(list, ", ")
+}
+
+func by(p *job.Pause) (text string) {
+	if p.By != "" {
+		text += " by " + p.By
+	}
+	if p.Reason != "" {
+		text += ": " + strings.TrimRight(p.Reason, ".")
+	}
+	return text
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,142 @@
+package attention
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// history is what the runs of one job show.
+type history struct {
+	last     *job.Run   // the run that ended last, by itself; nil: none did
+	success  time.Time  // when a run last succeeded; zero: none did
+	failures int        // runs that ended without success since then
+	first    time.Time  // the end of the first of them
+	losts    []*job.Run // the lost ones of them
+	repeated map[string]bool
+	late     *job.Run // the run that has waited longest; nil: none is late
+	lates    int
+	breaker  *job.Run // a run that waits for the breaker
+	noWorker *job.Run // a run that no worker accepts
+}
+
+// histories reads all runs, in two passes: failures count only if they are later than the last success.
+func histories(f Facts) map[string]*history {
+	all := make(map[string]*history, len(f.Jobs))
+	for _, j := range f.Jobs {
+		all[j.Name] = &history{repeated: make(map[string]bool)}
+	}
+	for _, r := range f.Runs {
+		h := all[r.Job]
+		if h == nil {
+			h = &history{repeated: make(map[string]bool)}
+			all[r.Job] = h
+		}
+		h.read(r, f.Now)
+	}
+	for _, r := range f.Runs {
+		h := all[r.Job]
+		if !failed(r.State) || !r.Finished.After(h.success) {
+			continue
+		}
+		h.failures++
+		if h.first.IsZero() || r.Finished.Before(h.first) {
+			h.first = r.Finished
+		}
+		if r.State == job.Lost {
+			h.losts = append(h.losts, r)
+		}
+	}
+	return all
+}
+
+func failed(s job.State) bool { return s == job.Failed || s == job.TimedOut || s == job.Lost }
+
+func (h *history) read(r *job.Run, now time.Time) {
+	if r.RetryOf != "" {
+		h.repeated[r.RetryOf] = true
+	}
+	switch {
+	case r.State == job.Succeeded:
+		h.success = job.Later(h.success, r.Finished)
+		fallthrough
+	case failed(r.State):
+		if h.last == nil || r.Finished.After(h.last.Finished) {
+			h.last = r
+		}
+	case r.State == job.Pending && strings.HasPrefix(r.Reason, "breaker"):
+		h.breaker = r
+	case r.State == job.Pending && strings.HasPrefix(r.Reason, "no worker accepts it"):
+		h.noWorker = r
+	case (r.State == job.Pending || r.State == job.Armed) && now.Sub(r.Due) > lateAfter:
+		if h.lates++; h.late == nil || r.Due.Before(h.late.Due) {
+			h.late = r
+		}
+	}
+}
+
+// failing returns an item if the last run of the job failed.
+func (h *history) failing(name string) []Item {
+	if h == nil || h.last == nil || !failed(h.last.State) || h.last.State == job.Lost {
+		return nil
+	}
+	text := fmt.Sprintf("Job %s fails: its last run %s", name, strings.ReplaceAll(string(h.last.State), "_", " "))
+	if h.failures > 1 {
+		text = fmt.Sprintf("Job %s fails: %s in a row without success", name, counted(h.failures, "run"))
+	}
+	if h.last.Reason != "" {
+		text += ", the last one with: " + strings.TrimRight(h.last.Reason, ".")
+	}
+	return []Item{{
+		Kind: Failing, Job: name, Run: h.last.Name(), Since: h.first, Text: text + ".", Next: "rota logs " + h.last.Name(),
+	}}
+}
+
+// lost returns an item for each lost run that was not repeated.
+func (h *history) lost(now time.Time) (items []Item) {
+	if h == nil {
+		return nil
+	}
+	for _, r := range h.losts {
+		if h.repeated[r.Name()] || now.Sub(r.Finished) > lostFor {
+			continue
+		}
+		items = append(items, Item{
+			Kind: Lost, Job: r.Job, Run: r.Name(), Since: r.Finished, Next: "rota retry " + r.Name(),
+			Text: "Run " + r.Name() + " is lost: check at its target whether it took place, then repeat it if it did not.",
+		})
+	}
+	return items
+}
+
+// waiting returns items for runs that wait too long.
+func (h *history) waiting(j *job.Job, f Facts) (items []Item) {
+	if h == nil {
+		return nil
+	}
+	if r := h.breaker; r != nil {
+		items = append(items, Item{
+			Kind: Breaker, Job: j.Name, Run: r.Name(), Since: r.Due, Next: "rota runs " + j.Name + " --state failed",
+			Text: "Job " + j.Name + " waits: " + r.Reason + ".",
+		})
+	}
+	if r := h.noWorker; r != nil {
+		items = append(items, Item{
+			Kind: NoWorker, Job: j.Name, Run: r.Name(), Since: r.Due, Next: "rota workers -o wide",
+			Text: "Run " + r.Name() + " cannot start: " + r.Reason + needs(j.Spec) + ".",
+		})
+	}
+	if r := h.late; r != nil && j.Paused == nil && f.Gate.Paused == nil {
+		text := "Run " + r.Name() + " is late"
+		if h.lates > 1 {
+			text = fmt.Sprintf("%s of job %s are late, the oldest is %s", counted(h.lates, "run"), j.Name, r.Name())
+		}
+		if r.Reason != "" {
+			text += ": " + r.Reason
+		}
+		items = append(items, Item{Kind: Late, Job: j.Name, Run: r.Name(), Since: r.Due, Text: text + ".", Next: "rota run-info " + r.Name()})
+	}
+	return items
+}
