@@ -17,16 +17,20 @@ func newCancelCommand(c *cli) *cobra.Command {
 		wait    bool
 		timeout time.Duration
 		reason  string
+		many    bulkFlags
 	)
 	cmd := &cobra.Command{
-		Use:   "cancel RUN",
-		Short: "Cancel a run",
-		Long: `Cancel a run. A pending run ends at once. A started run ends after its worker has stopped it. With --wait, wait for
-that, and fail if the run ended in another state before.`,
+		Use:   "cancel RUN | -l SELECTOR",
+		Short: "Cancel runs",
+		Long: `Cancel a run, or the runs of all jobs with some labels. A pending run ends at once. A started run ends after its worker
+has stopped it. With --wait, wait for that, and fail if the run ended in another state before.`,
 		Example:           "  rota cancel nightly-backup/2026-01-31T02:30:00Z --wait",
-		Args:              takesRun,
+		Args:              many.args(takesRun),
 		ValidArgsFunction: c.completeRuns,
 		RunE: c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
+			if many.selector != "" {
+				return c.cancelAll(ctx, cl, &many, reason)
+			}
 			r, err := cancelRun(ctx, cl, args[0], reason)
 			if err != nil {
 				return err
@@ -49,10 +53,30 @@ that, and fail if the run ended in another state before.`,
 			return err
 		}),
 	}
+	many.addRuns(cmd, []job.State{job.Pending, job.Armed, job.Running})
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the run has ended")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after this time (default: no limit)")
 	cmd.Flags().StringVar(&reason, "reason", "", "text that is shown with the run")
 	return cmd
+}
+
+// cancelAll cancels the selected runs.
+func (c *cli) cancelAll(ctx context.Context, cl *client.Client, many *bulkFlags, reason string) error {
+	runs, _, err := many.runs(ctx, c, cl)
+	if err != nil {
+		return err
+	}
+	b := &bulk{verb: "cancel", done: "canceled", noun: "run", selector: many.selector}
+	for i := range runs {
+		if r := &runs[i]; r.Cancel == nil && !r.State.Terminal() {
+			b.targets = append(b.targets, target{r.Ref, string(r.State)})
+		}
+	}
+	b.do = func(ctx context.Context, name string) error {
+		_, err := cancelRun(ctx, cl, name, reason)
+		return err
+	}
+	return c.bulk(ctx, b, many.yes)
 }
 
 // cancelRun cancels a run. If the run has already ended, the error names its final state.

@@ -38,6 +38,11 @@ func newFakeCluster() *fakeCluster {
 	f.jobs["web"] = v
 	f.put("filed", job.Spec{Every: job.Duration(time.Minute), Command: []string{"true"}}, job.Origin{Kind: job.OriginFile, Source: "/etc/rota/jobs.d/a.yaml"})
 
+	for _, name := range []string{"web", "fails"} {
+		v = f.jobs[name]
+		v.Spec.Labels = map[string]string{"team": "a"}
+		f.jobs[name] = v
+	}
 	v = f.jobs["ok"]
 	next := now.Add(3*time.Minute + 30*time.Second)
 	v.Next, v.Spec.Description = &next, "does well"

@@ -95,19 +95,26 @@ func (f *fakeCluster) Cancel(_ context.Context, jobName, id string, c job.Cancel
 	return api.NewRunView(r), nil
 }
 
-func (f *fakeCluster) Retry(_ context.Context, jobName, id, by string) (api.RunView, error) {
+func (f *fakeCluster) Retry(_ context.Context, jobName, id, key, by string) (api.RunView, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r, ok := f.runs[jobName+"/"+id]
 	switch {
 	case !ok:
-		return api.RunView{}, job.ErrNotFound
+		return api.RunView{}, false, job.ErrNotFound
 	case !r.State.Terminal():
-		return api.RunView{}, api.NotEnded(r.Name(), r.State)
+		return api.RunView{}, false, api.NotEnded(r.Name(), r.State)
 	}
-	again := job.Run{Job: r.Job, ID: "again", Kind: job.KindRetry, State: job.Pending, RetryOf: r.Name(), By: by}
+	newID := "again"
+	if key != "" {
+		newID += "-" + id
+	}
+	if made, ok := f.runs[jobName+"/"+newID]; ok && key != "" {
+		return api.NewRunView(made), false, nil
+	}
+	again := job.Run{Job: r.Job, ID: newID, Slot: r.Slot, Key: key, Kind: job.KindRetry, State: job.Pending, RetryOf: r.Name(), By: by}
 	f.runs[again.Name()] = again
-	return api.NewRunView(again), nil
+	return api.NewRunView(again), true, nil
 }
 
 func (f *fakeCluster) Logs(_ context.Context, jobName, id string, attempt int, _ bool) (io.ReadCloser, error) {

@@ -101,7 +101,7 @@ func writeJobs(p *page, jobs []api.JobView, running map[string]bool) {
 	}
 	header := []any{"NAME", "SCHEDULE", "NEXT", "LAST", tinted{"STATE", plain}}
 	if p.wide {
-		header = append(header, "TIMEZONE", "KIND", "ORIGIN", "GENERATION", "LABELS", "DESCRIPTION")
+		header = append(header, "LABELS", "TIMEZONE", "KIND", "ORIGIN", "GENERATION", "DESCRIPTION")
 	}
 	rows := [][]any{header}
 	for i := range jobs {
@@ -116,7 +116,7 @@ func writeJobs(p *page, jobs []api.JobView, running map[string]bool) {
 		state, color := stateOf(v, running[v.Job.Name])
 		row := []any{v.Job.Name, scheduleOf(v.Spec), next, last, tinted{state, color}}
 		if p.wide {
-			row = append(row, v.Spec.Timezone, v.Spec.Kind(), originOf(&v.Job), v.Generation, labelsText(v.Spec.Labels), v.Spec.Description)
+			row = append(row, labelsText(v.Spec.Labels), v.Spec.Timezone, v.Spec.Kind(), originOf(&v.Job), v.Generation, v.Spec.Description)
 		}
 		rows = append(rows, row)
 	}

@@ -4,20 +4,28 @@ import (
 	"context"
 
 	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/spf13/cobra"
 )
 
 func newRetryCommand(c *cli) *cobra.Command {
 	var wait waitFlags
+	var many bulkFlags
 	cmd := &cobra.Command{
-		Use:   "retry RUN",
-		Short: "Repeat a run that has ended",
+		Use:   "retry RUN | -l SELECTOR",
+		Short: "Repeat runs that have ended",
 		Long: `Create a new run that repeats an ended one, and print its name. The old run does not change. With --wait, wait for
-the end and exit with the job's code.`,
+the end and exit with the job's code.
+
+With -l, repeat the failed runs of all jobs with some labels. A run that was repeated already is left out, so the same
+command can be given again after an interruption.`,
 		Example:           "  rota retry nightly-backup/2026-01-31T02:30:00Z",
-		Args:              takesRun,
+		Args:              many.args(takesRun),
 		ValidArgsFunction: c.completeRuns,
 		RunE: c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
+			if many.selector != "" {
+				return c.retryAll(ctx, cl, &many)
+			}
 			r, err := cl.Retry(ctx, args[0])
 			if err != nil {
 				return err
@@ -26,5 +34,30 @@ the end and exit with the job's code.`,
 		}),
 	}
 	wait.add(cmd)
+	many.addRuns(cmd, []job.State{job.Failed, job.TimedOut, job.Lost})
 	return cmd
+}
+
+// retryAll repeats each selected run that has ended and was not repeated yet. The key of a repetition names the run, so two
+// commands at the same time repeat it once.
+func (c *cli) retryAll(ctx context.Context, cl *client.Client, many *bulkFlags) error {
+	runs, all, err := many.runs(ctx, c, cl)
+	if err != nil {
+		return err
+	}
+	repeated := map[string]bool{}
+	for i := range all {
+		repeated[all[i].RetryOf] = true
+	}
+	b := &bulk{verb: "retry", done: "retried", noun: "run", selector: many.selector}
+	for i := range runs {
+		if r := &runs[i]; r.State.Terminal() && !repeated[r.Ref] {
+			b.targets = append(b.targets, target{r.Ref, string(r.State) + "  " + r.Reason})
+		}
+	}
+	b.do = func(ctx context.Context, name string) error {
+		_, _, err := cl.RetryOnce(ctx, name, "retry of "+name)
+		return err
+	}
+	return c.bulk(ctx, b, many.yes)
 }

@@ -94,8 +94,9 @@ type Operator interface {
 	// *job.TransitionError.
 	Cancel(ctx context.Context, jobName, id string, c job.Cancel) (RunView, error)
 	// Retry creates a run that repeats an ended run. The new run names the ended one. Retry returns NotEnded for a run that has
-	// not ended.
-	Retry(ctx context.Context, jobName, id, by string) (RunView, error)
+	// not ended. If an earlier repetition had the same key, Retry returns that run, and created is false. An empty key always creates
+	// a run.
+	Retry(ctx context.Context, jobName, id, key, by string) (v RunView, created bool, err error)
 }
 
 // Logs reads the output of attempts.

@@ -53,17 +53,17 @@ func (f *fake) AcceptRestored(context.Context, string) (api.RestoredView, error)
 	return api.RestoredView{Cluster: "abc", Revision: f.rev, Era: 1}, nil
 }
 
-func (f *fake) Retry(_ context.Context, jobName, id, by string) (api.RunView, error) {
+func (f *fake) Retry(_ context.Context, jobName, id, key, by string) (api.RunView, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r, ok := f.runs[jobName+"/"+id]
 	switch {
 	case !ok:
-		return api.RunView{}, job.ErrNotFound
+		return api.RunView{}, false, job.ErrNotFound
 	case !r.State.Terminal():
-		return api.RunView{}, api.NotEnded(r.Name(), r.State)
+		return api.RunView{}, false, api.NotEnded(r.Name(), r.State)
 	}
-	return api.NewRunView(f.putRun(job.Run{Job: jobName, ID: "again", Kind: job.KindRetry, RetryOf: r.Name(), State: job.Pending, By: by})), nil
+	return api.NewRunView(f.putRun(job.Run{Job: jobName, ID: "again", Kind: job.KindRetry, RetryOf: r.Name(), State: job.Pending, By: by, Key: key})), true, nil
 }
 
 func (f *fake) Logs(ctx context.Context, jobName, id string, attempt int, follow bool) (io.ReadCloser, error) {

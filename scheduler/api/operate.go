@@ -140,15 +140,26 @@ func (s *Server) cancelRun(ctx context.Context, in *struct {
 func (s *Server) retryRun(ctx context.Context, in *struct {
 	Job  string `path:"job"`
 	Slot string `path:"slot"`
+	Key  string `header:"Idempotency-Key" doc:"The same key returns the run of the first repetition"`
 }) (*tagged[RunView], error) {
 	if in.Job == job.AdHoc {
 		if err := s.require(ctx, auth.DefineCommand, in.Job); err != nil {
 			return nil, err
 		}
 	}
-	v, err := s.back.Replica.Retry(ctx, in.Job, in.Slot, caller(ctx))
+	key, err := idempotencyKey(in.Key, "")
 	if err != nil {
-		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)
+		return nil, err
 	}
-	return show(http.StatusCreated, s.maskedRun(ctx, v)), nil
+	v, created, err := s.back.Replica.Retry(ctx, in.Job, in.Slot, key, caller(ctx))
+	switch {
+	case err != nil:
+		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)
+	case created:
+		return show(http.StatusCreated, s.maskedRun(ctx, v)), nil
+	case v.RetryOf != in.Job+"/"+in.Slot:
+		return nil, huma.Error422UnprocessableEntity(fmt.Sprintf(
+			"key %q was used for another submission, run %s: use a new key for new work", key, v.Name()))
+	}
+	return show(http.StatusOK, s.maskedRun(ctx, v)), nil
 }

@@ -176,7 +176,7 @@ func (s *Server) registerWrites(doc huma.API) {
 	}, s.cancelRun)
 	register(s, doc, operation{
 		id: "retry-run", right: auth.Operate, method: "POST", path: "/v1/runs/{job}/{slot}/retry",
-		summary: "Repeat an ended run as a new run", status: 201, errors: []int{403, 404, 409, 507},
+		summary: "Repeat an ended run as a new run; 200 if the key was used before", status: 201, errors: []int{403, 404, 409, 507},
 	}, s.retryRun)
 }
 

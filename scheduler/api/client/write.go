@@ -137,10 +137,16 @@ func (c *Client) Cancel(ctx context.Context, run, reason string) (api.RunView, e
 
 // Retry creates a run that repeats an ended run.
 func (c *Client) Retry(ctx context.Context, run string) (api.RunView, error) {
+	v, _, err := c.RetryOnce(ctx, run, "")
+	return v, err
+}
+
+// RetryOnce is Retry with an idempotency key, and reports whether it created a run. If an earlier repetition had the same key, it
+// returns that run.
+func (c *Client) RetryOnce(ctx context.Context, run, key string) (v api.RunView, created bool, err error) {
 	path, err := runPath(run)
 	if err != nil {
-		return api.RunView{}, err
+		return api.RunView{}, false, err
 	}
-	v, _, err := fetch[api.RunView](ctx, c, call{method: http.MethodPost, path: path + "/retry"})
-	return v, err
+	return c.submit(ctx, path+"/retry", nil, key)
 }

@@ -160,39 +160,41 @@ func stopRun(ctx context.Context, s stopper, r job.Run, c job.Cancel) (job.Run, 
 }
 
 // Retry creates a new run that repeats an ended run.
-func (b *Backend) Retry(ctx context.Context, jobName, id, by string) (api.RunView, error) {
+func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string) (v api.RunView, created bool, err error) {
 	if err := b.up(); err != nil {
-		return api.RunView{}, err
+		return api.RunView{}, false, err
 	}
 	old, err := b.store.Run(ctx, jobName, id)
 	if err != nil {
-		return api.RunView{}, storeError(err)
+		return api.RunView{}, false, storeError(err)
 	}
 	if !old.State.Terminal() {
-		return api.RunView{}, api.NotEnded(old.Name(), old.State)
+		return api.RunView{}, false, api.NotEnded(old.Name(), old.State)
 	}
 	now, err := b.now(ctx)
 	if err != nil {
-		return api.RunView{}, err
+		return api.RunView{}, false, err
 	}
 	r := job.Run{
-		Job: jobName, ID: runID("", now), Kind: job.KindRetry, Slot: old.Slot, Due: now, State: job.Pending, Reason: job.ReasonNew,
-		Payload: old.Payload, Spec: old.Spec, RetryOf: old.Name(), By: by, Created: now,
+		Job: jobName, ID: runID(key, now), Kind: job.KindRetry, Slot: old.Slot, Due: now, State: job.Pending, Reason: job.ReasonNew,
+		Payload: old.Payload, Spec: old.Spec, RetryOf: old.Name(), Key: key, By: by, Created: now,
 	}
 	if r.Spec == nil { // without a spec of its own, the new run uses the present definition of the job
 		current, err := b.current(ctx, jobName)
 		switch {
 		case err != nil:
-			return api.RunView{}, err
+			return api.RunView{}, false, err
 		case current == nil:
-			return api.RunView{}, &api.Refusal{Reason: fmt.Sprintf("run %s cannot be retried: job %s was deleted", old.Name(), jobName)}
+			return api.RunView{}, false, &api.Refusal{Reason: fmt.Sprintf("run %s cannot be retried: job %s was deleted", old.Name(), jobName)}
 		}
 		r.Generation = current.Generation
 	}
-	made, _, err := makeRun(ctx, b.store, r)
+	made, created, err := makeRun(ctx, b.store, r)
 	if err != nil {
-		return api.RunView{}, err
+		return api.RunView{}, false, err
 	}
-	b.shown(ctx, made.Rev)
-	return api.NewRunView(made), nil
+	if created {
+		b.shown(ctx, made.Rev)
+	}
+	return api.NewRunView(made), created, nil
 }
