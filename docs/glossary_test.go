@@ -9,7 +9,7 @@ import (
 
 // noWords are exported types of scheduler/job that are details of records or of file formats, not words of the domain.
 var noWords = []string{
-	"Applied", "Bad", "CPUs", "Change", "DST", "Duration", "Files", "HTTP", "LimitSpec", "Notify", "PastPause", "Range", "RecordKind", "RetryJitter", "RunKind",
+	"Applied", "Bad", "CPUs", "Change", "DST", "Duration", "FieldChange", "Files", "HTTP", "LimitSpec", "Notify", "PastPause", "Range", "RecordKind", "RetryJitter", "RunKind",
 	"Size", "TransitionError",
 }
 

@@ -34,7 +34,7 @@ func (b *batch) clashes(w *write) bool {
 // whether that is too large.
 func (b *batch) add(w *write) bool {
 	ops := len(b.writes) + 1 + b.orders.with(w.order)
-	depth := max(b.depth, len(w.guards), len(w.then))
+	depth := max(b.depth, len(w.guards), len(w.ops()))
 	bytes := b.bytes + w.size()
 	if len(b.writes) > 0 && (len(b.writes) == maxWrites || ops+depth > maxOps || bytes > maxBytes) {
 		return false
@@ -93,7 +93,7 @@ func (b *batch) open() bool {
 
 // size returns how much w adds to a request, in bytes, rounded up.
 func (w *write) size() (n int) {
-	n = w.bytes + opBytes*(len(w.guards)+len(w.then))
+	n = w.bytes + opBytes*(len(w.guards)+len(w.ops()))
 	for _, guard := range w.guards {
 		n += len(guard.Key)
 	}

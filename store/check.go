@@ -147,6 +147,11 @@ func checkSession(r *auth.Session, _ string, _ int64) error {
 	return nil
 }
 
+func checkAudit(a *job.Audit, name string, rev int64) error {
+	a.Rev = rev
+	return same("id", a.ID, name)
+}
+
 func checkEra(e *era, _ string, _ int64) error {
 	if e.Era < 1 {
 		return fmt.Errorf("era %d: they begin at 1", e.Era)

@@ -31,6 +31,7 @@ func (s *Store) exactly(ctx context.Context, w *write) (*written, error) {
 			case err != nil:
 				return out, fmt.Errorf("outcome unknown: the record has changed since: %w", err)
 			case rev != 0:
+				auditDone(ctx)
 				return &written{rev: rev}, nil
 			}
 		}

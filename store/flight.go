@@ -119,8 +119,8 @@ func (g *group) commit(b *batch) (resp *pb.TxnResponse, err error) {
 	return resp, err
 }
 
-// full ends a batch that etcd refused for lack of space. It sends the deletions again without their tombstones, because
-// etcd still accepts those if they come without puts.
+// full ends a batch that etcd refused for lack of space. It sends the deletions again without their tombstones and audit records,
+// because etcd still accepts those if they come without puts.
 func (g *group) full(b *batch) {
 	puts, deletes, stripped := &batch{}, &batch{}, 0
 	for _, w := range b.writes {
@@ -129,7 +129,7 @@ func (g *group) full(b *batch) {
 			puts.add(w)
 			continue
 		case w.tombstone != "" && !w.stripped:
-			w.stripTombstone()
+			w.stripPuts()
 			stripped++
 		}
 		deletes.add(w)
@@ -190,7 +190,7 @@ func (g *group) end(w *write, out *written) {
 	switch {
 	case out.err == nil:
 		g.count.writes.Add(1)
-		g.count.puts.Add(int64(len(w.then)))
+		g.count.puts.Add(int64(len(w.ops())))
 		g.count.bytes.Add(int64(w.bytes))
 	case errors.Is(out.err, job.ErrConflict):
 		g.count.conflicts.Add(1)

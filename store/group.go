@@ -108,9 +108,15 @@ func (g *group) do(ctx context.Context, w *write) (*written, error) {
 	if ctx.Err() != nil {
 		return &written{}, fmt.Errorf("not sent: %w", context.Cause(ctx))
 	}
+	if err := g.store.addAudit(ctx, w); err != nil {
+		return &written{}, fmt.Errorf("not sent: %w", err)
+	}
 	g.enqueue(w)
 	select {
 	case out := <-answer:
+		if out.err == nil {
+			auditDone(ctx)
+		}
 		return out, out.err
 	case <-ctx.Done():
 		if g.withdraw(w) {

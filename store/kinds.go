@@ -24,10 +24,11 @@ const (
 	KindTombstones  Kind = "tombstones"          // tombstones/jobs/<job>, tombstones/limits/<name>: for a while after a removal
 	KindGate        Kind = job.RecordGate
 	KindFiles       Kind = job.RecordFiles
-	KindTakeover    Kind = "takeover" // for a while after a forced takeover
-	KindEra         Kind = "era"      // how often a restored store has been accepted
-	KindSessions    Kind = "sessions" // sessions/<sha256>: browsers that signed in
-	KindCodes       Kind = "codes"    // codes/<sha256>: codes with which a browser can sign in once
+	KindTakeover    Kind = "takeover"      // for a while after a forced takeover
+	KindEra         Kind = "era"           // how often a restored store has been accepted
+	KindSessions    Kind = "sessions"      // sessions/<sha256>: browsers that signed in
+	KindCodes       Kind = "codes"         // codes/<sha256>: codes with which a browser can sign in once
+	KindAudit       Kind = job.RecordAudit // audit/<ulid>: one for each change by a client, in its transaction
 )
 
 // family describes one kind of records.
@@ -36,6 +37,7 @@ type family struct {
 	single   bool   // there is one record, without a name
 	mirrored bool   // a Mirror copies the records; it only checks those of other kinds
 	leased   bool   // every record is on a lease, unless somebody wrote it by hand
+	followed bool   // a Mirror does not copy the records, but tells its tails of new ones
 	noun     string // what error messages call a record
 	// tombstones: a removal leaves a tombstone, and a creation fails if there is a newer one.
 	tombstones bool
@@ -44,8 +46,8 @@ type family struct {
 	decode func(name string, value []byte, rev int64) (any, error)
 }
 
-// families has all kinds. Workers read their own orders, events and tombstones are read on demand, candidates belong to the
-// election, and the era, sessions and codes are always read from etcd. A Mirror copies none of these.
+// families has all kinds. Workers read their own orders, events, audit records and tombstones are read on demand, candidates
+// belong to the election, and the era, sessions and codes are always read from etcd. A Mirror copies none of these.
 var families = []family{
 	{kind: KindElection, leased: true},
 	{kind: KindReplicas, mirrored: true, leased: true, noun: "replica", decode: decoder(checkReplica)},
@@ -57,7 +59,7 @@ var families = []family{
 	{kind: KindCursors, mirrored: true, decode: decoder(checkCursor)},
 	{kind: KindRuns, mirrored: true, noun: "run", decode: decoder(checkRun)},
 	{kind: KindQueues, decode: checkOrder},
-	{kind: KindEvents, decode: decoder(checkEvent)},
+	{kind: KindEvents, decode: decoder(checkEvent), followed: true},
 	{kind: KindNotifyState, mirrored: true, decode: decoder(checkNotifyState)},
 	{kind: KindLimits, mirrored: true, noun: "limit", tombstones: true, decode: decoder(checkLimit)},
 	{kind: KindTombstones, decode: decoder(checkTombstone)},
@@ -67,6 +69,7 @@ var families = []family{
 	{kind: KindEra, single: true, decode: decoder(checkEra)},
 	{kind: KindSessions, leased: true, decode: decoder(checkSession)},
 	{kind: KindCodes, leased: true, decode: decoder(checkSession)},
+	{kind: KindAudit, decode: decoder(checkAudit), followed: true},
 }
 
 var familyByKind = func() map[Kind]*family {
@@ -91,7 +94,7 @@ func familyOf(kind Kind) *family {
 }
 
 // reported reports whether Watch, Snapshot and Log include the records of a kind.
-func (f *family) reported() bool { return f.mirrored || f.kind == KindEvents }
+func (f *family) reported() bool { return f.mirrored || f.followed }
 
 // Kinds returns all kinds of records. many are the kinds whose records have names; single are the kinds with one
 // record.

@@ -93,7 +93,7 @@ func (m *Mirror) setLocked(changes []job.Change, k *keyState) []job.Change {
 		return m.deleteLocked(changes, recordKey{k.kind, k.name}, k.record.rev)
 	case !k.mirrored:
 		m.quarantineLocked(k)
-		if k.kind == KindEvents && k.bad() == nil && m.tails > 0 {
+		if familyOf(k.kind).followed && k.bad() == nil && m.tails > 0 {
 			return append(changes, k.record.change(k.kind, k.name))
 		}
 		return changes

@@ -30,9 +30,9 @@ func (w *write) leaveTombstone(key string) {
 	w.probe = append(w.probe, key)
 }
 
-// stripTombstone removes the tombstone from w. etcd may have applied an earlier sending of w, with the tombstone.
-func (w *write) stripTombstone() {
-	w.then = w.then[:len(w.then)-1]
+// stripPuts removes the tombstone and the audit record from w, a removal. etcd may have applied an earlier sending of w, with both.
+func (w *write) stripPuts() {
+	w.then, w.audit = w.then[:len(w.then)-1], nil
 	w.stripped, w.open = true, true
 }
 

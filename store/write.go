@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"slices"
 	"sync/atomic"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -23,6 +24,8 @@ type write struct {
 	order  *handout         // for a worker, in the same transaction; nil: none
 	urgent bool             // it goes before others, because a run begins with it
 	done   func(w *written) // called once, from a goroutine of the group
+
+	audit *pb.RequestOp // puts the audit record of the change; nil: it has none
 
 	tombstone string // key of the tombstone that a removal leaves, and a creation must not find; "" is none
 	stripped  bool   // a removal without its tombstone, because etcd has no space left
@@ -81,7 +84,15 @@ func (w *write) dropAnyway(key string) {
 }
 
 // nested returns w as an operation of a larger transaction.
-func (w *write) nested() *pb.RequestOp { return txnOp(w.guards, w.then) }
+func (w *write) nested() *pb.RequestOp { return txnOp(w.guards, w.ops()) }
+
+// ops returns all operations of w.
+func (w *write) ops() []*pb.RequestOp {
+	if w.audit == nil {
+		return w.then
+	}
+	return append(slices.Clip(w.then), w.audit)
+}
 
 // conflict returns the result of w after one of its guards failed. answers holds what was at the keys of probe at rev.
 func (w *write) conflict(answers []*pb.ResponseOp, rev int64) *written {

@@ -58,7 +58,7 @@ func writeJob(p *page, v *api.JobView, running bool, definition string) {
 		"Last", last,
 		"Active", strings.Join(v.Active, ", "),
 		"Origin", originOf(&v.Job),
-		"Updated", fmt.Sprintf("%s, generation %d, revision %d", p.moment(v.Updated), v.Generation, v.Revision),
+		"Updated", fmt.Sprintf("%s, generation %d, revision %d", p.moment(v.Updated)+byText(v.UpdatedBy), v.Generation, v.Revision),
 		"Slots count since", fmt.Sprintf("%s, %s", p.moment(v.Since), v.SinceReason),
 	)
 	p.line("")
@@ -72,14 +72,19 @@ func writeJob(p *page, v *api.JobView, running bool, definition string) {
 	}
 }
 
+// byText returns the end of a sentence that names a client; "" if the client is unknown.
+func byText(by string) string {
+	if by == "" {
+		return ""
+	}
+	return " by " + by
+}
+
 func pauseText(p *page, pause *job.Pause) string {
 	if pause == nil {
 		return ""
 	}
-	text := p.moment(pause.At)
-	if pause.By != "" {
-		text += " by " + pause.By
-	}
+	text := p.moment(pause.At) + byText(pause.By)
 	if pause.Reason != "" {
 		text += ": " + pause.Reason
 	}

@@ -52,7 +52,7 @@ Start with:  rota dev`,
 	}
 	add(groupCluster, "Cluster:",
 		newDevCommand(c), newServeCommand(c), newWorkerCommand(c), newStatusCommand(c), newWorkersCommand(c),
-		newTokenCommand(c), newPKICommand(c), newVerifyCommand(c), newAcceptCommand(c), newEtcdctlCommand(c))
+		newTokenCommand(c), newPKICommand(c), newAuditCommand(c), newVerifyCommand(c), newAcceptCommand(c), newEtcdctlCommand(c))
 	add(groupJobs, "Jobs:",
 		newCheckCommand(c), newDiffCommand(c), newApplyCommand(c), newImportCommand(c), newManCommand(c), newJobsCommand(c), newJobCommand(c),
 		newNextCommand(c), newExplainCommand(c), newPauseCommand(c), newResumeCommand(c))

@@ -75,20 +75,25 @@ func (c *cli) runFilter(args, states []string, since string, limit int) (client.
 			f.States = append(f.States, state)
 		}
 	}
+	var err error
+	f.Since, err = c.sinceTime(since)
+	return f, err
+}
+
+// sinceTime returns the value of a flag --since as a time for the API; "" if the flag is not given.
+func (c *cli) sinceTime(since string) (string, error) {
 	if since == "" {
-		return f, nil
+		return "", nil
 	}
 	if d, err := parseSpan(since); err == nil {
-		f.Since = c.now().Add(-d).UTC().Format(time.RFC3339Nano)
-		return f, nil
+		return c.now().Add(-d).UTC().Format(time.RFC3339Nano), nil
 	}
 	t, err := parseInstant(since, c.now(), time.Local)
 	if err != nil {
 		msg := fmt.Sprintf("--since %q is neither a time span nor a time", since)
-		return f, usageError{msg, "write it as 24h, 7d or 2026-01-31T02:30:00Z"}
+		return "", usageError{msg, "write it as 24h, 7d or 2026-01-31T02:30:00Z"}
 	}
-	f.Since = t.UTC().Format(time.RFC3339Nano)
-	return f, nil
+	return t.UTC().Format(time.RFC3339Nano), nil
 }
 
 func stateNames() []string {

@@ -243,6 +243,12 @@ func (s *Server) maskEvent(ctx context.Context, e *Event) {
 		if json.Unmarshal(e.Value, &v) == nil {
 			shown = s.maskedRun(ctx, v)
 		}
+	case KindAudit:
+		var v AuditView
+		if json.Unmarshal(e.Value, &v) == nil {
+			v.Audit = s.maskedAudit(ctx, v.Audit)
+			shown = v
+		}
 	default:
 		return
 	}

@@ -67,6 +67,7 @@ var operations = []struct {
 	{"GET", "/v1/runs", "", auth.Viewer, false},
 	{"GET", "/v1/runs/JOB-shell/r", "", auth.Viewer, false},
 	{"GET", "/v1/workers", "", auth.Viewer, false},
+	{"GET", "/v1/audit", "", auth.Viewer, false},
 	{"GET", "/v1/jobs/JOB-http/next", "", auth.Viewer, false},
 	{"GET", "/v1/jobs/JOB-http/explain?at=2026-01-01T00:00:00Z", "", auth.Viewer, false},
 	{"POST", "/v1/login-codes", "", auth.Viewer, false},

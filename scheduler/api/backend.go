@@ -20,6 +20,7 @@ type Backend struct {
 	Events   Events
 	Logs     Logs
 	Restorer Restorer
+	Trail    Trail
 
 	// Schemas are the JSON Schemas of definitions in requests, by their names in the document: Spec and LimitSpec.
 	Schemas map[string]json.RawMessage
@@ -30,6 +31,10 @@ type Backend struct {
 
 	// Labels returns the labels of a job, for the scopes of roles; none for an unknown job. nil: jobs have no labels.
 	Labels func(job string) map[string]string
+
+	// Audited returns a context for a request that changes something. A change that the Replica or the Restorer makes with it
+	// leaves an audit record with this author and verb. nil: no change leaves a record.
+	Audited func(ctx context.Context, by job.Author, verb string) context.Context
 
 	Health  Health
 	Metrics http.Handler     // at /metrics

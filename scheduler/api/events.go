@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // reconnect is how long a browser waits before it opens a broken stream again, in milliseconds.
@@ -23,12 +25,16 @@ type eventsInput struct {
 	Kind        []string `query:"kind,explode" doc:"Only events of this kind; may be given several times"`
 }
 
-// wants reports whether the client requested an event and may see it. sees is nil for a client that may see all jobs.
-func (in *eventsInput) wants(e *Event, sees func(job string) bool) bool {
+// wants reports whether the client requested an event and may see it. sees is nil for a client that may see all jobs. audit
+// reports whether the client may see an audit record.
+func (in *eventsInput) wants(e *Event, sees func(job string) bool, audit func(a *job.Audit) bool) bool {
 	if len(in.Kind) > 0 && !slices.Contains(in.Kind, e.Kind) {
 		return false
 	}
 	switch e.Kind {
+	case KindAudit:
+		var a job.Audit
+		return !e.Deleted && json.Unmarshal(e.Value, &a) == nil && (in.Job == "" || a.Job() == in.Job) && audit(&a)
 	case KindJob, KindRun, KindEvent:
 		owner, _, _ := strings.Cut(e.Name, "/")
 		return (in.Job == "" || owner == in.Job) && (sees == nil || sees(owner))
@@ -108,7 +114,7 @@ func (s *Server) sendEvents(ctx context.Context, st *stream, in *eventsInput, af
 			}
 			batch = slices.DeleteFunc(slices.Clone(batch), func(e Event) bool {
 				reached = e.Revision
-				return !in.wants(&e, sees)
+				return !in.wants(&e, sees, func(a *job.Audit) bool { return s.seesAudit(ctx, a) })
 			})
 			for i := range batch {
 				s.maskEvent(ctx, &batch[i])

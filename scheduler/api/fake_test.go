@@ -35,6 +35,7 @@ type fake struct {
 	output  map[string]func(ctx context.Context, follow bool) (io.ReadCloser, error)
 	explain func(ctx context.Context) (api.ExplainView, error)
 	asked   api.Submission // the latest submission
+	trail   []job.Audit    // in the order of time
 }
 
 func newFake() *fake {
@@ -46,7 +47,7 @@ func newFake() *fake {
 }
 
 func (f *fake) backend() api.Backend {
-	return api.Backend{Replica: f, Events: f, Logs: f, Restorer: f,
+	return api.Backend{Replica: f, Events: f, Logs: f, Restorer: f, Trail: f,
 		Schemas: map[string]json.RawMessage{"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit)}}
 }
 

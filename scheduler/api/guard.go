@@ -72,6 +72,7 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 		// The deadline of a connection stays after a request, so every request sets a new one. Streams extend it.
 		_ = http.NewResponseController(rec).SetWriteDeadline(time.Now().Add(s.cfg.RequestTimeout + s.cfg.WriteTimeout))
 		ctx := context.WithValue(r.Context(), callerKey{}, callerOf(r))
+		ctx = context.WithValue(ctx, originKey{}, originOf(r))
 		ctx = context.WithValue(ctx, nodeKey{}, r.Header.Get(NodeHeader))
 		next.ServeHTTP(rec, r.WithContext(ctx))
 	})
@@ -138,23 +139,34 @@ const ByHeader = "Rota-By"
 const maxBy = 64
 
 func callerOf(r *http.Request) string {
+	host, by := hostOf(r), printable(r.Header.Get(ByHeader))
+	if by == "" {
+		return host
+	}
+	return by + " from " + host
+}
+
+// hostOf returns the address of a client without its port.
+func hostOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		host = r.RemoteAddr
+		return r.RemoteAddr
 	}
-	by := strings.Map(func(c rune) rune {
+	return host
+}
+
+// printable returns the printable characters of a header, at most maxBy bytes.
+func printable(text string) string {
+	text = strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {
 			return -1
 		}
 		return c
-	}, r.Header.Get(ByHeader))
-	switch {
-	case by == "":
-		return host
-	case len(by) > maxBy:
-		by = strings.ToValidUTF8(by[:maxBy], "")
+	}, text)
+	if len(text) > maxBy {
+		text = strings.ToValidUTF8(text[:maxBy], "")
 	}
-	return by + " from " + host
+	return text
 }
 
 // NodeHeader is the header in which a node names the node that should answer its request.

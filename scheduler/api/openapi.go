@@ -174,7 +174,7 @@ func (s *Server) operation(doc huma.API, o operation) huma.Operation {
 		Errors: append([]int{
 			http.StatusUnauthorized, http.StatusForbidden, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 		}, o.errors...),
-		Middlewares: huma.Middlewares{s.authorized(doc, o)},
+		Middlewares: huma.Middlewares{s.authorized(doc, o), s.audited(o)},
 		// takeBody has already read and limited the body.
 		MaxBodyBytes: -1, BodyReadTimeout: -1,
 	}

@@ -24,6 +24,7 @@ func (s *Server) routes() http.Handler {
 		s.registerLoginCodes(doc)
 	}
 	s.registerRestore(doc)
+	s.registerAudit(doc)
 	s.registerStreams(doc)
 	finish(doc)
 

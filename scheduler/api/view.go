@@ -211,13 +211,14 @@ const (
 	KindReplica = "replica" // Value is a ReplicaView
 	KindGate    = "gate"    // Value is a GateView
 	KindEvent   = "event"   // Value is a job.Event
+	KindAudit   = "audit"   // Value is an AuditView
 	// KindReset means that events before Revision are missing. Then the client must read all records again. It has no Value.
 	KindReset = "reset"
 )
 
 // Kinds lists the kinds of Events.
 func Kinds() []string {
-	return []string{KindJob, KindRun, KindWorker, KindReplica, KindGate, KindEvent, KindReset}
+	return []string{KindJob, KindRun, KindWorker, KindReplica, KindGate, KindEvent, KindAudit, KindReset}
 }
 
 // Changed returns the event of a record that was written at rev. value is its view.

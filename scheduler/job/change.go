@@ -3,7 +3,7 @@ package job
 // RecordKind names a family of records in the store.
 type RecordKind string
 
-// The kinds of records that a mirror copies, and events.
+// The kinds of records that a mirror copies, events, and the audit trail.
 const (
 	RecordJob         RecordKind = "jobs"
 	RecordCursor      RecordKind = "cursors"
@@ -15,6 +15,7 @@ const (
 	RecordFiles       RecordKind = "files"
 	RecordEvent       RecordKind = "events"
 	RecordNotifyState RecordKind = "told"
+	RecordAudit       RecordKind = "audit"
 )
 
 // Change is one record of a mirrored kind at one revision.

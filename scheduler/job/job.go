@@ -9,6 +9,7 @@ type Job struct {
 	Generation int64     `json:"generation"` // from 1; rises with every change of Spec
 	Created    time.Time `json:"created"`
 	Updated    time.Time `json:"updated"`
+	UpdatedBy  string    `json:"updated_by,omitempty"` // the client of the last change of Spec; empty: a file, or an earlier version
 
 	// Since is the instant after which the present schedule counts. Slots at or before it do not run, except those that were undecided
 	// when the job was paused. SinceReason is one of created, rescheduled and resumed. SinceGeneration is the generation that brought

@@ -49,6 +49,7 @@ func Check(in Input) Report {
 	}
 	c.checkLimits()
 	c.checkLog(in.Log)
+	c.checkAudit()
 	c.report.Slots = len(c.proven)
 	return c.report
 }
@@ -67,7 +68,8 @@ type checker struct {
 	jobs    map[string]*subject
 	gate    job.Gate
 	limits  []*job.Limit
-	known   map[string]bool  // names of runs that exist or were in the log, readable or not
+	known   map[string]bool // names of runs that exist or were in the log, readable or not
+	audits  []*job.Audit
 	created map[string]int64 // by name of a run: the revision at which its record was created
 	proven  map[string]bool  // names of slots that have a run or a reason
 	led     time.Time        // a leader was at work at this time or later; zero: no record shows one
@@ -122,6 +124,8 @@ func (c *checker) record(r job.Change) {
 		c.limits = append(c.limits, v)
 	case *job.Gate:
 		c.gate = *v
+	case *job.Audit:
+		c.audits = append(c.audits, v)
 	case *job.Event:
 		if v.Kind == job.EventSkipped {
 			s := c.subject(v.Job)

@@ -66,8 +66,9 @@ var rules = map[string]rule{
 	},
 	"store": {
 		// Of election: Term, its errors, and leases for presences. Of auth: the records of sessions.
-		own:      []string{"scheduler/job", "scheduler/api/auth", "election"},
-		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "google.golang.org/grpc/...", "github.com/hashicorp/go-hclog"},
+		own: []string{"scheduler/job", "scheduler/api/auth", "election"},
+		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "google.golang.org/grpc/...", "github.com/hashicorp/go-hclog",
+			"github.com/oklog/ulid/v2"}, // for the ids of audit records
 	},
 	"store/embedded": {
 		// bbolt reads the list of members in etcd's own file.

@@ -42,6 +42,7 @@ func (n *Node) lead(ctx context.Context, term election.Term) error {
 	wg.Go(func() { n.sweepOrders(ctx, term) })
 	wg.Go(func() { n.sweepPast(ctx, term) })
 	wg.Go(func() { n.recordEvents(ctx, term, since, led) })
+	wg.Go(func() { n.sweepAudit(ctx, term) })
 	n.clocks.StartTerm()
 	return n.scheduler.Lead(ctx, term)
 }
@@ -74,6 +75,21 @@ func (n *Node) sweepOrders(ctx context.Context, term election.Term) {
 	loop.Every(ctx, sweepOrdersEvery, func(ctx context.Context) {
 		if _, err := n.store.SweepOrders(ctx, term); err != nil && ctx.Err() == nil {
 			n.log.Debug("orders of workers that are gone were not removed", "err", err)
+		}
+	})
+}
+
+// The bounds of the audit trail, and how often the leader enforces them.
+const (
+	mostAudits      = 10_000
+	oldestAudit     = 90 * 24 * time.Hour
+	sweepAuditEvery = time.Minute
+)
+
+func (n *Node) sweepAudit(ctx context.Context, term election.Term) {
+	loop.Every(ctx, sweepAuditEvery, func(ctx context.Context) {
+		if _, err := n.store.SweepAudit(ctx, term, n.now().Add(-oldestAudit), mostAudits); err != nil && ctx.Err() == nil {
+			n.log.Debug("old audit records were not removed", "err", err)
 		}
 	})
 }

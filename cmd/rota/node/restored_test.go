@@ -10,6 +10,7 @@ import (
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/admission"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store/embedded"
 	"github.com/rota-scheduler/rota/test/ports"
@@ -136,6 +137,9 @@ func TestARestoredStoreWaitsToBeAccepted(t *testing.T) {
 	}
 	r.node, w.node = <-r.up, <-w.up
 	r.lead(t)
+	if l, err := r.Audit(t.Context(), client.AuditFilter{Limit: 100}, ""); err != nil || !audited(l.Records, "accept-restored-store") {
+		t.Errorf("audit records: got %+v, %v, want one of the acceptance", l.Records, err)
+	}
 	r.makeHistory(t)
 	r.sound(t)
 	if err := r.end(); err != nil {

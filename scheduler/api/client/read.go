@@ -94,6 +94,28 @@ func (c *Client) AllRuns(ctx context.Context, f RunFilter) iter.Seq2[api.RunView
 	}
 }
 
+// AuditFilter selects audit records. Its zero value selects all records.
+type AuditFilter struct {
+	Job   string
+	By    string // a principal, or a name that a client claimed
+	Since string // a time span before now (24h, 7d) or an RFC 3339 time
+	Limit int    // most records in one page; 0: the default of the server
+}
+
+// Audit returns one page of audit records, the latest first. next is the field Continue of the previous page; empty for the first
+// page.
+func (c *Client) Audit(ctx context.Context, f AuditFilter, next string) (api.AuditList, error) {
+	query := url.Values{}
+	set(query, "job", f.Job)
+	set(query, "by", f.By)
+	set(query, "since", f.Since)
+	set(query, "continue", next)
+	if f.Limit > 0 {
+		query.Set("limit", strconv.Itoa(f.Limit))
+	}
+	return get[api.AuditList](ctx, c, "/v1/audit", query)
+}
+
 // Run returns one run by its name, <job>/<slot or id>.
 func (c *Client) Run(ctx context.Context, name string) (api.RunView, error) {
 	path, err := runPath(name)

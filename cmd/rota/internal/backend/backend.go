@@ -127,6 +127,7 @@ var (
 	_ api.Logs     = (*Backend)(nil)
 	_ api.Events   = (*Backend)(nil)
 	_ api.Restorer = (*Backend)(nil)
+	_ api.Trail    = (*Backend)(nil)
 )
 
 // New returns a Backend without a store.
@@ -148,10 +149,12 @@ func (b *Backend) Wait() { b.streams.Wait() }
 
 // Parts returns the parts of the API that this process serves.
 func (b *Backend) Parts() api.Backend {
-	parts := api.Backend{Labels: b.labels, Logs: b, Restorer: b, Metrics: b.cfg.Metrics, Clock: b.cfg.Now, Health: b.health()}
+	parts := api.Backend{
+		Labels: b.labels, Audited: b.audited, Logs: b, Restorer: b, Metrics: b.cfg.Metrics, Clock: b.cfg.Now, Health: b.health(),
+	}
 	if !b.cfg.WorkerOnly {
 		parts.Term, parts.Now = b.term, b.now
-		parts.Replica, parts.Events = b, b
+		parts.Replica, parts.Events, parts.Trail = b, b, b
 		parts.Schemas = map[string]json.RawMessage{
 			"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit),
 		}

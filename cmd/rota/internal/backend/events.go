@@ -47,6 +47,7 @@ func (b *Backend) event(c job.Change) (api.Event, bool) {
 	kind, ok := map[job.RecordKind]string{
 		job.RecordJob: api.KindJob, job.RecordRun: api.KindRun, job.RecordWorker: api.KindWorker,
 		job.RecordReplica: api.KindReplica, job.RecordGate: api.KindGate, job.RecordEvent: api.KindEvent,
+		job.RecordAudit: api.KindAudit,
 	}[c.Kind]
 	if !ok || c.Bad != nil {
 		return api.Event{}, false
@@ -66,6 +67,8 @@ func (b *Backend) event(c job.Change) (api.Event, bool) {
 		value = api.ReplicaView{Replica: *v}
 	case *job.Gate:
 		value = api.GateView{Paused: v.Paused, Since: v.Since}
+	case *job.Audit:
+		value = api.NewAuditView(*v)
 	case *job.Event:
 	default:
 		return api.Event{}, false

@@ -1,0 +1,118 @@
+package node
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// audited reports whether a record with a verb is among the records.
+func audited(records []api.AuditView, verb string) bool {
+	return slices.ContainsFunc(records, func(a api.AuditView) bool { return a.Verb == verb })
+}
+
+// Each operation of the API that changes something leaves an audit record. An operation that is in no row below fails the test.
+func TestEachOperationThatChangesSomethingLeavesAnAuditRecord(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	ask := func(method, path, body string) string {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, r.Servers()[0]+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode >= 300 {
+			t.Fatalf("%s %s: %d %s", method, path, resp.StatusCode, text)
+		}
+		return string(text)
+	}
+	const spec = `{"shell":"true","workers":{"zone":"nowhere"}}` // its runs wait
+	known := map[string]bool{
+		"accept-restored-store": true, // see restored_test.go
+		"create-login-code":     true, // it signs the client itself in, and changes nothing else
+	}
+	run := ""
+	for _, o := range []struct{ verb, method, path, body string }{
+		{"put-job", "PUT", "/v1/jobs/j", spec},
+		{"put-limit", "PUT", "/v1/limits/db", `{"concurrent":1}`},
+		{"delete-limit", "DELETE", "/v1/limits/db", ""},
+		{"pause-job", "POST", "/v1/jobs/j/pause", ""},
+		{"resume-job", "POST", "/v1/jobs/j/resume", ""},
+		{"pause-all", "POST", "/v1/pause", ""},
+		{"resume-all", "POST", "/v1/resume", ""},
+		{"submit-run", "POST", "/v1/jobs/j/runs", ""},
+		{"cancel-run", "POST", "/v1/runs/RUN/cancel", ""},
+		{"retry-run", "POST", "/v1/runs/RUN/retry", ""},
+		{"submit-command", "POST", "/v1/runs", `{"shell":"true","key":"k"}`},
+		{"delete-job", "DELETE", "/v1/jobs/j", ""},
+	} {
+		known[o.verb] = true
+		text := ask(o.method, strings.ReplaceAll(o.path, "RUN", run), o.body)
+		if o.verb == "submit-run" {
+			var v api.RunView
+			if err := json.Unmarshal([]byte(text), &v); err != nil {
+				t.Fatal(err)
+			}
+			run = v.Ref
+		}
+		l, err := r.Audit(t.Context(), client.AuditFilter{Limit: 1000}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !audited(l.Records, o.verb) {
+			t.Errorf("%s left no audit record", o.verb)
+		}
+	}
+	l, err := r.Audit(t.Context(), client.AuditFilter{Job: "j", Since: "1h"}, "")
+	if err != nil || len(l.Records) != 7 {
+		t.Errorf("records of the job: got %d, %v, want 7", len(l.Records), err)
+	}
+
+	var doc struct {
+		Paths map[string]map[string]struct {
+			ID string `json:"operationId"`
+		}
+	}
+	if err := json.Unmarshal([]byte(ask("GET", "/v1/openapi.json", "")), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range doc.Paths {
+		for method, o := range methods {
+			if method != "get" && !known[o.ID] {
+				t.Errorf("%s %s: operation %s is in no row", method, path, o.ID)
+			}
+		}
+	}
+}
+
+// Programs submit with keys at high rates. The run names its author itself, and an audit record would double the writes.
+func TestASubmissionWithAKeyLeavesOnlyItsRun(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.put(t, "j", job.Spec{Shell: "true"})
+	v, _, err := r.Submit(t.Context(), "j", api.RunRequest{Key: "k"})
+	if err != nil || !strings.HasPrefix(v.By, "tester from ") {
+		t.Errorf("got %+v, %v, want the author", v, err)
+	}
+	l, err := r.Audit(t.Context(), client.AuditFilter{}, "")
+	if err != nil || len(l.Records) != 1 {
+		t.Errorf("got %+v, %v, want the record of the job alone", l.Records, err)
+	}
+}

@@ -1,0 +1,40 @@
+package verify_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/verify"
+)
+
+func TestDefinitionsWithoutAuditRecordAreNoted(t *testing.T) {
+	def := func(name, origin string, rev int64) job.Change {
+		j := &job.Job{Name: name, Origin: job.Origin{Kind: origin}, Generation: 1, Spec: &job.Spec{Shell: "true"}, Rev: rev}
+		return job.Change{Kind: job.RecordJob, Name: name, Rev: rev, Value: j}
+	}
+	audit := func(verb string, rev int64) job.Change {
+		return job.Change{Kind: job.RecordAudit, Rev: rev, Value: &job.Audit{Verb: verb, Rev: rev}}
+	}
+	records := []job.Change{
+		def("before-the-trail", job.OriginAPI, 8), def("recorded", job.OriginAPI, 20), def("by-hand", job.OriginAPI, 21),
+		def("of-a-file", job.OriginFile, 22),
+		{Kind: job.RecordLimit, Name: "db", Rev: 23, Value: &job.Limit{Name: "db", Rev: 23}},
+		{Kind: job.RecordGate, Rev: 24, Value: &job.Gate{Rev: 24}},
+		audit("submit-run", 5), audit("put-job", 10), audit("put-job", 20),
+	}
+	notes := strings.Join(verify.Check(verify.Input{Records: records}).Notes, "\n")
+	for _, want := range []string{"job by-hand was changed outside of the API: no audit record has its revision 21", "limit db", "the pause of all jobs"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no note has %q:\n%s", want, notes)
+		}
+	}
+	for _, not := range []string{"before-the-trail", "recorded", "of-a-file"} {
+		if strings.Contains(notes, "job "+not) {
+			t.Errorf("a note names %s:\n%s", not, notes)
+		}
+	}
+	if notes := verify.Check(verify.Input{Records: records[:4]}).Notes; len(notes) > 0 {
+		t.Errorf("without an audit trail: %v", notes)
+	}
+}
