@@ -11,9 +11,6 @@ import (
 // version is the version of job files that this package reads.
 const version = "1"
 
-// later lists keys that are reserved for a later version and are not supported yet.
-var later = []string{"after"}
-
 // topKeys lists the keys at the top of a job file, in the order of a written file.
 var topKeys = []string{"version", "defaults", "jobs", "limits", "notifiers"}
 
@@ -70,15 +67,11 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 }
 
 func (r *reader) unknownTop(key *yaml.Node) {
-	if slices.Contains(jobKeys.names(), key.Value) || slices.Contains(later, key.Value) {
+	if slices.Contains(jobKeys.names(), key.Value) {
 		r.fail(key, "indent it below jobs: and the job's name", "key %s belongs to a job", quote(key.Value))
 		return
 	}
 	r.unknown(key, "a job file", topKeys)
-}
-
-func (r *reader) notYet(key *yaml.Node) {
-	r.fail(key, "remove it", "%s is not supported yet", quote(key.Value))
 }
 
 // defaultKeys are the keys of a job that may also stand in defaults.
@@ -88,14 +81,11 @@ var defaultKeys = slices.DeleteFunc(slices.Clone(jobKeys), func(f row[job.Spec])
 func (r *reader) defaults(n *yaml.Node) {
 	var spec job.Spec
 	ok := readKeys(r, n, "defaults", "", defaultKeys, func(key *yaml.Node) {
-		switch {
-		case slices.Contains(later, key.Value):
-			r.notYet(key)
-		case slices.Contains(jobKeys.names(), key.Value):
+		if slices.Contains(jobKeys.names(), key.Value) {
 			r.fail(key, "write it into each job", "%s cannot be a default", quote(key.Value))
-		default:
-			r.unknown(key, "defaults", defaultKeys.names())
+			return
 		}
+		r.unknown(key, "defaults", defaultKeys.names())
 	}, &spec)
 	if ok {
 		r.schedule(n, nil, "defaults", &spec, false)
@@ -121,10 +111,6 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	var spec job.Spec
 	misspelt := false // whether a key looks like a misspelt action
 	ok = readKeys(r, value, what, "", jobKeys, func(key *yaml.Node) {
-		if slices.Contains(later, key.Value) {
-			r.notYet(key)
-			return
-		}
 		names := jobKeys.names()
 		misspelt = misspelt || slices.Contains(actions, suggest.Nearest(key.Value, names))
 		r.unknown(key, what, names)
@@ -134,7 +120,13 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	}
 	l.limits.use(r, child(value, "limits"), name)
 	l.notifiers.use(r, child(value, "notify"), name)
-	r.schedule(value, key, name, &spec, true)
+	l.useParents(r, child(own, "after"), name)
+	if child(own, "after") != nil {
+		r.step(own, what, &spec)
+	} else {
+		r.schedule(value, key, name, &spec, true)
+	}
+	r.outputs(own, &spec)
 	r.retry(own, value, &spec)
 	if !misspelt {
 		r.action(own, key, what, &spec)
@@ -144,14 +136,15 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	}
 	if r.mistakes() == before {
 		l.jobs.set(name, spec.WithDefaults())
-		l.sound = append(l.sound, jobKey{r, key})
+		l.sound = append(l.sound, jobKey{r, key, own})
 	}
 }
 
 // jobKey is the place of the name of a job in which no mistake was found.
 type jobKey struct {
-	r    *reader
-	node *yaml.Node
+	r     *reader
+	node  *yaml.Node
+	value *yaml.Node // the job's mapping
 }
 
 // checkSizes reports jobs that are too large for the store. The size of a job includes the notifiers that it names.

@@ -110,6 +110,7 @@ func (l *loader) source(src *source) {
 func (l *loader) set() (*Set, error) {
 	l.addNotifiers()
 	l.checkLimits()
+	l.checkWorkflows()
 	l.checkSizes()
 	if l.err != nil {
 		return nil, l.err

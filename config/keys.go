@@ -23,6 +23,7 @@ type Key struct {
 
 	required bool   // a mapping without this key is refused.
 	perJob   bool   // defaults may not have this key.
+	ofRoots  bool   // a step must not have this key: the jobs without parents decide about the slots of a workflow.
 	layout   layout // form of the value in a written job file.
 	schema   object // JSON Schema without description and default.
 	request  object // JSON Schema of the key in a request to the API; nil: the same as schema.
@@ -77,6 +78,9 @@ func required(k *Key) { k.required = true }
 
 // perJob marks a key that defaults must not have, because its value belongs to one job.
 func perJob(k *Key) { k.perJob = true }
+
+// ofRoots marks a key that steps must not have.
+func ofRoots(k *Key) { k.ofRoots = true }
 
 // tableOf returns a table of rows. full has the defaults of the keys. A zero value in full means that a key has no default.
 func tableOf[T any](full T, rows ...row[T]) table[T] {

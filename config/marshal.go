@@ -71,7 +71,7 @@ func scalar(tag, value string) *yaml.Node {
 // baseOf returns the Spec that s is compared with. A value that s has in common with it is omitted from the file. For a value
 // that must always be written, the base has a value that no valid Spec has.
 func baseOf(s job.Spec) job.Spec {
-	var base job.Spec
+	base := job.Spec{After: s.After}
 	if s.Retry != nil {
 		base.Retry = &job.Retry{Min: s.Retry.Min}
 	}
@@ -85,6 +85,7 @@ func baseOf(s job.Spec) job.Spec {
 		base.Notify[name] = job.Notifier{URL: "\x00"}
 	}
 	base = base.WithDefaults()
+	base.After = nil
 	if s.Retry != nil {
 		base.Retry.Max, base.Retry.Min = math.MinInt, job.DefaultRetryMin
 	}

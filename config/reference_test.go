@@ -12,7 +12,7 @@ import (
 
 // A job file with the documented example of any key is accepted.
 func TestExamplesAreAccepted(t *testing.T) {
-	const rest = "\nlimits: {database: {concurrent: 1}}\nnotifiers: {ops: {url: 'ntfy://host/topic'}}\n"
+	const rest = "\n  nightly-backup: {shell: x}\n  charge-check: {shell: x}\nlimits: {database: {concurrent: 1}}\nnotifiers: {ops: {url: 'ntfy://host/topic'}}\n"
 	try := func(path, text string) {
 		t.Helper()
 		if _, err := ParseJobs(path, []byte(text+rest)); err != nil {
@@ -24,7 +24,10 @@ func TestExamplesAreAccepted(t *testing.T) {
 		if slices.Contains(actions, k.Name) {
 			action = ""
 		}
-		try(k.Name, "jobs: {a: {"+action+k.Name+": "+k.Example+"}}")
+		if k.Name == "output" {
+			action = "http: {url: https://host}, "
+		}
+		try(k.Name, "jobs:\n  a: {"+action+k.Name+": "+k.Example+"}")
 		for _, nested := range k.Keys {
 			text := nested.Name + ": " + nested.Example
 			switch {
@@ -32,8 +35,10 @@ func TestExamplesAreAccepted(t *testing.T) {
 				text += ", max: 1"
 			case k.Name == "http" && nested.Name != "url":
 				text += ", url: https://host"
+			case k.Name == "after" && nested.Name != "job":
+				text += ", job: nightly-backup"
 			}
-			try(k.Name+"."+nested.Name, "jobs: {a: {"+action+k.Name+": {"+text+"}}}")
+			try(k.Name+"."+nested.Name, "jobs:\n  a: {"+action+k.Name+": {"+text+"}}")
 		}
 	}
 	for _, k := range limitKeys {

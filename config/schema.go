@@ -115,6 +115,9 @@ func jobSchema(keys []Key) object {
 			{"required": []string{"schedule", "every"}},
 			{"required": []string{"schedule", "at"}},
 			{"required": []string{"every", "at"}},
+			{"required": []string{"after", "schedule"}},
+			{"required": []string{"after", "every"}},
+			{"required": []string{"after", "at"}},
 		}},
 	})
 }

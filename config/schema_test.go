@@ -89,7 +89,7 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 		"command":           `jobs: {a: {command: ls}}`,
 		"default action":    `{defaults: {shell: x}, jobs: {}}`,
 		"date":              `jobs: {a: {shell: x, every: 1h, exclude: ["25.12."]}}`,
-		"later key":         `jobs: {a: {shell: x, after: [b]}}`,
+		"step with slots":   `jobs: {a: {shell: x, every: 1h}, b: {shell: x, every: 1h, after: a}}`,
 		"no limit":          `limits: {a: {}}`,
 		"rate":              `jobs: {a: {shell: x, rate: 10}}`,
 		"ratio":             `jobs: {a: {shell: x, breaker: {failure_ratio: 1.5}}}`,

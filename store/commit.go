@@ -60,6 +60,9 @@ func (s *Store) decision(d *job.Decision, term election.Term) (*write, error) {
 		}
 		w.putAnyway(s.keys.event(e.Job, e.ID), value, clientv3.NoLease)
 	}
+	for _, g := range d.Guards {
+		w.guards = append(w.guards, unchanged(s.keys.record(g.Kind, g.Name), g.Rev))
+	}
 	for _, r := range d.Deletions {
 		w.drop(s.keys.run(r.Job, r.ID), r.Rev)
 	}

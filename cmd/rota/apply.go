@@ -2,14 +2,18 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/workflow"
 	"github.com/spf13/cobra"
 )
 
@@ -96,6 +100,7 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, ye
 // were not.
 func applyAll(ctx context.Context, cl *client.Client, changes []change) error {
 	var done []string
+	inWorkflowOrder(changes)
 	for i := range changes {
 		ch := &changes[i]
 		if ch.Kind == unchanged {
@@ -108,6 +113,43 @@ func applyAll(ctx context.Context, cl *client.Client, changes []change) error {
 		done = append(done, ch.title())
 	}
 	return nil
+}
+
+// inWorkflowOrder sorts the changes of jobs, each at a place of another: a job follows its parents, and is removed before them. The
+// API refuses a step without its parents.
+func inWorkflowOrder(changes []change) {
+	specs := make(map[string]*job.Spec)
+	for i := range changes {
+		if ch := &changes[i]; ch.Job != "" {
+			specs[ch.Job] = &ch.spec
+		}
+	}
+	depth := workflow.Of(specs).Depths()
+	var places [2][]int // of jobs that stay, and of those that are removed
+	for i, ch := range changes {
+		switch {
+		case ch.Job == "":
+		case ch.Kind == removed:
+			places[1] = append(places[1], i)
+		default:
+			places[0] = append(places[0], i)
+		}
+	}
+	for group, at := range places {
+		sorted := make([]change, 0, len(at))
+		for _, i := range at {
+			sorted = append(sorted, changes[i])
+		}
+		slices.SortStableFunc(sorted, func(a, b change) int {
+			if group == 1 {
+				a, b = b, a
+			}
+			return cmp.Compare(depth[a.Job], depth[b.Job])
+		})
+		for n, i := range at {
+			changes[i] = sorted[n]
+		}
+	}
 }
 
 func applyOne(ctx context.Context, cl *client.Client, ch *change) error {

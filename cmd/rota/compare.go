@@ -88,7 +88,7 @@ func compareJobs(set *config.Set, present []api.JobView, prune bool, now time.Ti
 			return nil, err
 		}
 		changes = append(changes, change{
-			Job: name, Kind: removed, Diff: text, revision: old.Revision,
+			Job: name, Kind: removed, Diff: text, revision: old.Revision, spec: *old.Spec,
 			NextBefore: upcoming(name, old.Spec, now, nextShown), NextAfter: []time.Time{},
 		})
 	}

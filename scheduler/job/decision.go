@@ -15,7 +15,16 @@ type Decision struct {
 	Event     *Event  // created
 	Stop      bool    // hands Run's worker an order to kill the attempt
 	GaveUp    bool    // the leader ended Run's last attempt, which its worker had begun and not ended
+	Guards    []Guard // other records that the decision depends on; at most MaxParents
 	Deletions []*Run  // removed from history: terminal runs, at most MaxDeletions
+}
+
+// Guard is a record on which a decision depends. If its revision has changed, the write is refused. Rev 0 means that there must be no
+// record.
+type Guard struct {
+	Kind RecordKind
+	Name string
+	Rev  int64
 }
 
 // Applied is the result of a Decision. If Err is nil, all of it was written at Rev. Otherwise nothing was. With

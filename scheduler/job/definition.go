@@ -3,6 +3,7 @@ package job
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -75,7 +76,7 @@ func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job
 	if !cur.Spec.Notify.sameMessages(spec.Notify) {
 		next.Notified = now
 	}
-	if !sameJSON(cur.Spec.when(), spec.when()) {
+	if !sameJSON(cur.Spec.when(), spec.when()) || !sameParents(cur.Spec.After, spec.After) {
 		next.Since, next.SinceReason, next.SinceGeneration, next.Scheduled = now, SinceRescheduled, next.Generation, now
 		next.Jittered, next.Pauses = &spec.Jitter, nil
 	}
@@ -88,6 +89,39 @@ func (s Spec) when() Spec {
 		Schedule: s.Schedule, Every: s.Every, At: s.At, Timezone: s.Timezone, DST: s.DST,
 		Start: s.Start, End: s.End, Exclude: s.Exclude,
 	}
+}
+
+// DifferentSlots returns the key in which the schedules of two jobs differ; "" if both have the same slots.
+func DifferentSlots(a, b *Spec) string {
+	for _, key := range []struct {
+		name string
+		a, b any
+	}{
+		{"schedule", a.Schedule, b.Schedule},
+		{"every", a.Every, b.Every},
+		{"at", a.At, b.At},
+		{"timezone", a.Timezone, b.Timezone},
+		{"dst", a.DST, b.DST},
+		{"start", a.Start, b.Start},
+		{"end", a.End, b.End},
+		{"exclude", a.Exclude, b.Exclude},
+	} {
+		if !sameJSON(key.a, key.b) {
+			return key.name
+		}
+	}
+	return ""
+}
+
+// sameParents reports whether a job stays a step of the same slots: it has a parent that it had before. Slots that are under way
+// are then decided with the new parents. Two jobs without parents are the same too.
+func sameParents(before, after []After) bool {
+	if len(before) == 0 || len(after) == 0 {
+		return len(before) == len(after)
+	}
+	return slices.ContainsFunc(before, func(b After) bool {
+		return slices.ContainsFunc(after, func(a After) bool { return a.Job == b.Job })
+	})
 }
 
 // sameJSON reports whether two specs have the same stored form.

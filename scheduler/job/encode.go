@@ -12,7 +12,7 @@ import (
 // This codec saves a fifth of a node's processor time. A run takes 211 µs with it and 263 µs without it, in total (median
 // of two runs of bench throughput -rate 4000).
 func (r *Run) AppendJSON(b []byte) (out []byte, ok bool) {
-	if r.Cancel != nil || r.Payload != nil || r.Spec != nil {
+	if r.Cancel != nil || r.Payload != nil || r.Spec != nil || r.Outputs != nil {
 		return b, false
 	}
 	w := writer{b: b}
@@ -50,6 +50,8 @@ func (r *Run) AppendJSON(b []byte) (out []byte, ok bool) {
 	w.number(`,"lost_more":`, int64(r.LostMore))
 	w.exit(r.Exit)
 	w.optional(`,"output":`, r.Output)
+	w.parents(r.After)
+	w.flag(`,"slot_skipped":`, r.SlotSkipped)
 	w.optional(`,"key":`, r.Key)
 	w.optional(`,"retry_of":`, r.RetryOf)
 	w.optional(`,"by":`, r.By)
@@ -81,6 +83,7 @@ func (c *Cursor) AppendJSON(b []byte) (out []byte, ok bool) {
 	w := writer{b: b}
 	w.string(`{"job":`, c.Job)
 	w.time(`,"after":`, c.After)
+	w.times(`,"beyond":[`, c.Beyond)
 	w.instant(`,"next":`, c.Next)
 	w.raw(`,"generation":`)
 	w.b = strconv.AppendInt(w.b, c.Generation, 10)
@@ -93,6 +96,9 @@ func (c *Cursor) AppendJSON(b []byte) (out []byte, ok bool) {
 
 // AppendJSON is Run.AppendJSON for an outcome.
 func (o *Outcome) AppendJSON(b []byte) (out []byte, ok bool) {
+	if o.Outputs != nil {
+		return b, false
+	}
 	w := writer{b: b}
 	w.string(`{"state":`, string(o.State))
 	w.time(`,"at":`, o.At)
@@ -178,6 +184,19 @@ func (w *writer) time(lead string, t time.Time) {
 	}
 	w.b = append(append(w.b, lead...), '"')
 	w.b = append(t.AppendFormat(w.b, time.RFC3339Nano), '"')
+}
+
+// times writes lead and a list of times. It writes nothing if the list is empty.
+func (w *writer) times(lead string, list []time.Time) {
+	for i, t := range list {
+		if i > 0 {
+			lead = `,`
+		}
+		w.time(lead, t)
+	}
+	if len(list) > 0 {
+		w.raw(`]`)
+	}
 }
 
 // instant writes a time. It writes nothing if the time is zero.

@@ -52,6 +52,12 @@ var (
 			Reason: texts.Draw(t, "reason"), Exit: exits.Draw(t, "exit"), GivenUp: rapid.Bool().Draw(t, "given up"),
 		}
 	})
+	followed = rapid.Custom(func(t *rapid.T) job.Parent {
+		return job.Parent{
+			Job: texts.Draw(t, "parent"), ID: texts.Draw(t, "parent id"), When: job.When(texts.Draw(t, "when")),
+			State: states.Draw(t, "parent state"), Outputs: rapid.Bool().Draw(t, "outputs"),
+		}
+	})
 	runs = rapid.Custom(func(t *rapid.T) job.Run {
 		r := job.Run{
 			Job: texts.Draw(t, "job"), ID: texts.Draw(t, "id"),
@@ -75,6 +81,9 @@ var (
 		if rapid.Bool().Draw(t, "tried") {
 			r.Attempts = rapid.SliceOfN(attempts, 1, 3).Draw(t, "attempts")
 		}
+		if rapid.Bool().Draw(t, "step") {
+			r.After, r.SlotSkipped = rapid.SliceOfN(followed, 1, 3).Draw(t, "after"), rapid.Bool().Draw(t, "slot skipped")
+		}
 		switch rapid.IntRange(0, 20).Draw(t, "rare") {
 		case 0:
 			r.Cancel = &job.Cancel{At: r.Due}
@@ -82,12 +91,18 @@ var (
 			r.Payload = json.RawMessage(`{"a": 1}`)
 		case 2:
 			r.Spec = &job.Spec{Shell: "true"}
+		case 3:
+			r.Outputs = map[string]string{"rows": texts.Draw(t, "rows")}
 		}
 		return r
 	})
 	cursors = rapid.Custom(func(t *rapid.T) job.Cursor {
+		var beyond []time.Time
+		if rapid.Bool().Draw(t, "overtaken") {
+			beyond = rapid.SliceOfN(times, 1, 3).Draw(t, "beyond")
+		}
 		return job.Cursor{
-			Job: texts.Draw(t, "job"), After: times.Draw(t, "after"), Next: times.Draw(t, "next"),
+			Beyond: beyond, Job: texts.Draw(t, "job"), After: times.Draw(t, "after"), Next: times.Draw(t, "next"),
 			Generation: numbers.Draw(t, "generation"), Term: numbers.Draw(t, "term"), Op: texts.Draw(t, "op"), Rev: 7,
 		}
 	})
@@ -190,7 +205,8 @@ func TestNoFieldIsForgotten(t *testing.T) {
 	samples := []any{
 		"text", true, 7, int64(7), &number, time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC), time.Second, job.Duration(time.Minute),
 		job.KindManual, job.Failed, []job.Attempt{{Number: 1}}, []job.Run{{Job: "a"}}, []int64{4}, []string{"x"},
-		&job.Cancel{By: "me"}, json.RawMessage(`1`), &job.Spec{Shell: "true"},
+		map[string]string{"a": "b"}, []job.Parent{{Job: "a", When: job.WhenDone, State: job.Failed, Outputs: true}},
+		[]time.Time{time.Date(2026, 11, 21, 2, 30, 0, 0, time.UTC)}, &job.Cancel{By: "me"}, json.RawMessage(`1`), &job.Spec{Shell: "true"},
 	}
 	fill := func(v reflect.Value, try func()) {
 		for i := range v.NumField() {

@@ -1,6 +1,9 @@
 package job
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Job is a named definition: when to run, what to run, under which policies. Stored at jobs/<name>.
 type Job struct {
@@ -54,14 +57,23 @@ type Gate struct {
 // Cursor is how far a job's slots are decided. Stored at cursors/<job>. It only moves forward, in the transaction that
 // creates the slot's run or the reason why there is none.
 type Cursor struct {
-	Job        string    `json:"job"`
-	After      time.Time `json:"after"`         // every slot at or before it is decided
-	Next       time.Time `json:"next,omitzero"` // the next slot to dispatch; zero: the schedule is over
-	Generation int64     `json:"generation"`    // of the job from which Next was computed
-	Term       int64     `json:"term"`          // of the leader that wrote it
-	Op         string    `json:"op,omitempty"`
+	Job        string      `json:"job"`
+	After      time.Time   `json:"after"`            // every slot at or before it is decided
+	Beyond     []time.Time `json:"beyond,omitempty"` // later slots of a step that are decided too, in order; at most MaxBeyond
+	Next       time.Time   `json:"next,omitzero"`    // the next slot to dispatch; zero: the schedule is over
+	Generation int64       `json:"generation"`       // of the job from which Next was computed
+	Term       int64       `json:"term"`             // of the leader that wrote it
+	Op         string      `json:"op,omitempty"`
 
 	Rev int64 `json:"-"`
+}
+
+// MaxBeyond is how many slots a Cursor holds beyond After.
+const MaxBeyond = 100
+
+// Passed reports whether the cursor says that a slot is decided. A nil cursor has passed no slot.
+func (c *Cursor) Passed(slot time.Time) bool {
+	return c != nil && (!slot.After(c.After) || slices.ContainsFunc(c.Beyond, slot.Equal))
 }
 
 // Files records which sets of job files have been applied, so that a replica with older files never undoes newer ones.

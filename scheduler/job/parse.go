@@ -33,6 +33,8 @@ func (s *scanner) run(r *Run) {
 	r.LostMore = int(s.number(`,"lost_more":`))
 	r.Exit = s.exit()
 	r.Output = s.string(`,"output":`)
+	r.After = s.parents()
+	r.SlotSkipped = s.next(`,"slot_skipped":true`)
 	r.Key = s.string(`,"key":`)
 	r.RetryOf = s.string(`,"retry_of":`)
 	r.By = s.string(`,"by":`)
@@ -71,6 +73,7 @@ func (c *Cursor) ParseJSON(b []byte) bool {
 	*c = Cursor{Rev: c.Rev}
 	c.Job = s.must(`{"job":`)
 	c.After = s.mustTime(`,"after":`)
+	c.Beyond = s.times(`,"beyond":[`)
 	c.Next = s.time(`,"next":`)
 	c.Generation = s.mustNumber(`,"generation":`)
 	c.Term = s.mustNumber(`,"term":`)

@@ -55,6 +55,7 @@ func (s *scanner) spec(spec *Spec) {
 	spec.Schedule = s.strings(`,"schedule":[`)
 	spec.Every = s.duration(`,"every":`)
 	spec.At = s.times(`,"at":[`)
+	spec.After = s.after()
 	spec.Timezone = s.string(`,"timezone":`)
 	if s.next(`,"dst":{`) {
 		spec.DST = new(DST)

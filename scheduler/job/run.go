@@ -35,6 +35,10 @@ type Run struct {
 	Exit     *int      `json:"exit,omitempty"`      // exit code or HTTP status of the last attempt
 	Output   string    `json:"output,omitempty"`    // tail of the last attempt's output, at most OutputTail bytes
 
+	Outputs     map[string]string `json:"outputs,omitempty"`      // what its last attempt gives to the runs that follow it
+	After       []Parent          `json:"after,omitempty"`        // the runs that it follows; nil: none
+	SlotSkipped bool              `json:"slot_skipped,omitempty"` // a step that was skipped because a job without parents skipped the slot
+
 	Cancel     *Cancel         `json:"cancel,omitempty"` // a request to end it; nil: none
 	Key        string          `json:"key,omitempty"`    // the caller's idempotency key
 	Payload    json.RawMessage `json:"payload,omitempty"`
@@ -49,12 +53,16 @@ type Run struct {
 	Rev int64 `json:"-"`
 }
 
-// The reasons of a new run that waits: ReasonNotYet for a delayed run, ReasonNew for any other. For the run that is the
+// The reasons of a new run that waits: ReasonNotYet for a delayed run, ReasonParents for a step, ReasonNew for any other. For the run that is the
 // first in line, the leader writes a more exact reason.
 const (
-	ReasonNotYet = "waits for its time"
-	ReasonNew    = "waits for a worker"
+	ReasonNotYet  = "waits for its time"
+	ReasonNew     = "waits for a worker"
+	ReasonParents = "waits for its parents"
 )
+
+// MaxOutputs is how much the outputs of a run take, in bytes of names, values and separators.
+const MaxOutputs = 32 << 10
 
 // OutputTail is how much of an attempt's output the run record keeps, in bytes.
 const OutputTail = 8 << 10
@@ -174,11 +182,12 @@ func (r *Run) FailedAttempts() int { return len(r.Attempts) - r.lost() }
 
 // Outcome is how one attempt ended.
 type Outcome struct {
-	State  State         `json:"state"` // Succeeded, Failed, TimedOut, Canceled or Lost
-	At     time.Time     `json:"at"`
-	Reason string        `json:"reason,omitempty"`
-	Exit   *int          `json:"exit,omitempty"`
-	Output string        `json:"output,omitempty"` // tail
-	Retry  bool          `json:"retry,omitempty"`  // the attempt asks for a retry
-	After  time.Duration `json:"after,omitempty"`  // the delay that the target asks for (Retry-After); 0: none
+	State   State             `json:"state"` // Succeeded, Failed, TimedOut, Canceled or Lost
+	At      time.Time         `json:"at"`
+	Reason  string            `json:"reason,omitempty"`
+	Exit    *int              `json:"exit,omitempty"`
+	Output  string            `json:"output,omitempty"`  // tail
+	Outputs map[string]string `json:"outputs,omitempty"` // what the attempt gives to the runs that follow its run
+	Retry   bool              `json:"retry,omitempty"`   // the attempt asks for a retry
+	After   time.Duration     `json:"after,omitempty"`   // the delay that the target asks for (Retry-After); 0: none
 }

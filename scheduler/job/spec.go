@@ -20,6 +20,7 @@ type Spec struct {
 	Schedule []string    `json:"schedule,omitempty"` // cron expressions; a slot of any of them is a slot
 	Every    Duration    `json:"every,omitempty"`    // slots on multiples since 1970-01-01T00:00:00Z
 	At       []time.Time `json:"at,omitempty"`       // single instants
+	After    []After     `json:"after,omitempty"`    // the job is a step: its slots are those of these jobs
 	Timezone string      `json:"timezone,omitempty"` // IANA name; "UTC" by default
 	DST      *DST        `json:"dst,omitempty"`
 	Start    *time.Time  `json:"start,omitempty"`   // no slot before it
@@ -49,6 +50,9 @@ type Spec struct {
 	Shell   string   `json:"shell,omitempty"`   // given to /bin/sh -c
 	HTTP    *HTTP    `json:"http,omitempty"`
 	Handler string   `json:"handler,omitempty"` // a Go function registered by the worker's program
+
+	// Outputs says where in the response of HTTP the outputs of the run are: a JSON Pointer for each name.
+	Outputs map[string]string `json:"output,omitempty"`
 
 	Env map[string]string `json:"env,omitempty"` // ${env:} and ${file:} are resolved on the worker, never stored
 	Dir string            `json:"dir,omitempty"` // working directory of Command and Shell
@@ -154,6 +158,13 @@ func (s Spec) WithDefaults() Spec {
 	s.DST = &dst
 	setDefault(&s.Missed, MissedLatest)
 	setDefault(&s.MissedLimit, DefaultMissedLimit)
+	if s.Step() {
+		s.After = slices.Clone(s.After)
+		for i := range s.After {
+			setDefault(&s.After[i].When, WhenSuccess)
+		}
+		setDefault(&s.Overlap, OverlapQueue)
+	}
 	setDefault(&s.Overlap, OverlapSkip)
 	setDefault(&s.Delivery, AtLeastOnce)
 	setDefault(&s.Timeout, DefaultTimeout)
@@ -197,6 +208,7 @@ func setDefault[T comparable](p *T, v T) {
 func (s *Spec) Check() error {
 	err := cmp.Or(
 		s.checkAction(),
+		s.checkAfter(),
 		EveryRange.check("every", s.Every),
 		JitterRange.check("jitter", s.Jitter),
 		known("missed", s.Missed, MissedPolicies()),

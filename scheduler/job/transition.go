@@ -35,7 +35,7 @@ func (r Run) Assign(w *Worker) (Run, error) {
 		r.Attempt++
 	}
 	r.Worker, r.Session, r.Token, r.Started, r.Bound = w.Name, w.Session, 0, time.Time{}, 0
-	r.Exit, r.Output = nil, ""
+	r.Exit, r.Output, r.Outputs = nil, "", nil
 	return r, nil
 }
 
@@ -46,6 +46,16 @@ func (r Run) Claim(token int64, now time.Time) (Run, error) {
 		return r, err
 	}
 	r.Token, r.Started, r.Ahead = token, now, false
+	return r, nil
+}
+
+// Skip ends a run that waits, and that will not run.
+func (r Run) Skip(reason string, at time.Time) (Run, error) {
+	r, err := r.move(Skipped)
+	if err != nil {
+		return r, err
+	}
+	r.Reason, r.Finished, r.Late = reason, at, false
 	return r, nil
 }
 
@@ -121,7 +131,7 @@ func (r Run) close(o Outcome) Run {
 		Number: r.Attempt, Worker: r.Worker, Token: r.Token, Started: r.Started,
 		Finished: o.At, State: o.State, Reason: o.Reason, Exit: o.Exit,
 	})
-	r.Exit, r.Output = o.Exit, o.Output
+	r.Exit, r.Output, r.Outputs = o.Exit, o.Output, o.Outputs
 	return r
 }
 

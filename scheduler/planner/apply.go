@@ -17,6 +17,7 @@ func (p *Planner) Apply(c job.Change, now time.Time) {
 	case job.RecordCursor:
 		p.applyCursor(c)
 	case job.RecordRun:
+		p.steps.setBad(c.Name, c.Bad != nil)
 		if name, id, err := job.ParseRunName(c.Name); err == nil {
 			p.applyRun(name, id, job.ValueOf[job.Run](c), c.Rev, now)
 		}
@@ -64,6 +65,7 @@ func (p *Planner) applyJob(c job.Change, now time.Time) {
 		j.def = def
 	}
 	p.applyThrottle(j, old, now)
+	p.setParents(j, old, j.def)
 	if def == nil {
 		p.invalid.remove(c.Name)
 		if c.Deleted() && j.cursor != nil && j.cursor.Rev == 0 {
@@ -98,6 +100,7 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	j.clearBackoff()
 	p.countAssigned(j, j.live.get(id), -1, now)
 	p.countHolders(known, r, now)
+	p.setNeeds(j, known, r)
 	p.observeAttempts(j, known, r, now)
 	j.live.remove(id)
 	j.ended.remove(id)
@@ -115,6 +118,7 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 		j.live.put(newLiveRun(was, r, now))
 		p.countAssigned(j, r, 1, now)
 	}
+	p.wakeSteps(j, id, r)
 }
 
 // unblock records, after the end of r, whether the slot that waited for r counts as missed or as overlapped.

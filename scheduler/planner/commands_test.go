@@ -81,6 +81,8 @@ func (st *stage) do(line string) {
 		st.finish(st.runID(name), names[2], opts)
 	case "submit":
 		st.submit(name, opts)
+	case "start":
+		st.start(name, opts)
 	case "cancel":
 		st.cancel(st.runID(name))
 	case "garbage":
@@ -130,6 +132,12 @@ func (st *stage) define(name string, opts map[string]string) {
 			j.Spec.Exclude = strings.Split(value, ",")
 		case "jitter":
 			j.Spec.Jitter = job.Duration(span(value))
+		case "after": // PARENT or PARENT:WHEN, separated by commas
+			j.Spec.After = nil
+			for parent := range strings.SplitSeq(value, ",") {
+				name, when, _ := strings.Cut(parent, ":")
+				j.Spec.After = append(j.Spec.After, job.After{Job: name, When: job.When(when)})
+			}
 		case "command":
 			j.Spec.Command = []string{value}
 		case "overlap":

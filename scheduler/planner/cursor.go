@@ -5,6 +5,7 @@ import "github.com/rota-scheduler/rota/scheduler/job"
 // applyCursor applies a change of the cursor's record. A cursor says up to which slot the job's slots are decided.
 func (p *Planner) applyCursor(c job.Change) {
 	j := p.job(c.Name)
+	p.wakeJoins(j)
 	if j.cursor != nil && c.Rev <= j.cursor.Rev {
 		return
 	}

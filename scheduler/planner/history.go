@@ -82,6 +82,26 @@ func (h *history) all(yield func(*job.Run) bool) {
 	}
 }
 
+// since yields the runs that ended at a time or later, and are not protected.
+func (h *history) since(at time.Time) func(yield func(*job.Run) bool) {
+	return func(yield func(*job.Run) bool) {
+		if h == nil {
+			return
+		}
+		for _, list := range [...]*ordered{&h.good, &h.bad} {
+			list.sort()
+			for _, r := range slices.Backward(list.runs) {
+				if r.Ended().Before(at) {
+					break
+				}
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // get returns the run of that id, nil if it is not there.
 func (h *history) get(id string) *job.Run {
 	if h != nil && h.byID != nil {
@@ -226,7 +246,14 @@ func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
 		return nil
 	}
 	drops := h.beyond(keep, j.breakerWindow(), now)
-	if len(drops) == 0 {
+	held := slices.IndexFunc(drops, func(r *job.Run) bool { return p.isNeeded(j, r) })
+	if held >= 0 { // history is removed in the order of the ends, so what ended later stays too
+		drops = drops[:held]
+	}
+	switch {
+	case held >= 0 && len(drops) < batch:
+		p.wakeAt(j, now.Add(pruneAgain))
+	case len(drops) == 0:
 		p.wakeToPrune(j)
 	}
 	if len(drops) < batch {
@@ -234,6 +261,9 @@ func (p *Planner) prune(j *jobState, now time.Time) *job.Decision {
 	}
 	return &job.Decision{Deletions: drops}
 }
+
+// pruneAgain is how soon history is pruned again after a step still needed a run in it.
+const pruneAgain = 10 * time.Second
 
 // wakeToPrune sets the job's timer for the next removal from its history.
 func (p *Planner) wakeToPrune(j *jobState) {

@@ -33,6 +33,7 @@ type Planner struct {
 	contended map[*limitState]bool // limits that runs wait for
 	nextFree  time.Time            // when a rate next frees one of those limits; zero: only a change can
 	breakers  published[bool]      // jobs that have a breaker, and whether it is open
+	steps     steps
 }
 
 // New returns a planner that knows nothing yet.
@@ -64,7 +65,7 @@ func (p *Planner) Lead(now time.Time) {
 			j.throttle.queued, j.throttle.left = nil, nil
 			p.rebuildBreaker(j, now)
 		}
-		if len(j.live.order) > 0 {
+		if len(j.live.order) > 0 || j.isStep() {
 			p.markDirty(j)
 		}
 	}
@@ -126,6 +127,7 @@ var deciders = []decider{
 	(*Planner).stopOverdue,   // runs that should have ended
 	(*Planner).cancelOrphans, // runs of a deleted job
 	(*Planner).recall,        // runs that are armed ahead and may not start
+	(*Planner).decideWaiting, // steps of a workflow that a client started
 	(*Planner).decideSlot,    // the next slot
 	(*Planner).assign,        // runs that wait for a worker
 	(*Planner).prune,         // history

@@ -39,6 +39,7 @@ func (p *Planner) applyWritten(j *jobState, d job.Decision, rev int64, now time.
 		c := *d.Cursor
 		c.Rev = rev
 		j.cursor = &c
+		p.wakeJoins(j)
 	}
 	for _, r := range d.Deletions {
 		j.ended.remove(r.ID)
@@ -53,6 +54,7 @@ func (p *Planner) applyRefusal(j *jobState, d job.Decision, a job.Applied, now t
 	}
 	if a.Cursor != nil && a.Cursor.Rev > p.seen {
 		j.cursor = j.furthest(a.Cursor)
+		j.ensureTrouble().unseen = a.Cursor.Rev
 	}
 	conflict, tooLarge := errors.Is(a.Err, job.ErrConflict), errors.Is(a.Err, job.ErrTooLarge)
 	if conflict {

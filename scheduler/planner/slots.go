@@ -26,6 +26,9 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 	if r := j.live.undecided(); r != nil { // the slot of r comes before all slots after the cursor
 		return p.decideAgain(j, r, now)
 	}
+	if j.isStep() {
+		return p.decideStep(j, now)
+	}
 	if j.when == nil || p.paused(j) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/planner"
+	"github.com/rota-scheduler/rota/scheduler/workflow"
 )
 
 // stage is a cluster for a script: one store, one clock, at most one leader, and workers that follow the script.
@@ -170,6 +171,21 @@ func (st *stage) submit(name string, opts map[string]string) {
 		}
 	}
 	st.write(r, nil)
+}
+
+// start starts a workflow by hand: its records are written at once.
+func (st *stage) start(name string, opts map[string]string) {
+	specs := make(map[string]*job.Spec)
+	for key, c := range st.store.records {
+		if j := job.ValueOf[job.Job](c); j != nil {
+			specs[key.name] = j.Spec
+		}
+	}
+	r := job.Run{Job: name, ID: opts["id"], Kind: job.KindManual, Slot: st.now, Due: st.now, State: job.Pending, Created: st.now}
+	st.store.rev++
+	for _, step := range append(workflow.Of(specs).Runs(&r, func(string) int64 { return 1 }), r) {
+		st.store.write(job.Change{Kind: job.RecordRun, Name: step.Name(), Value: &step})
+	}
 }
 
 func (st *stage) write(r job.Run, err error) {

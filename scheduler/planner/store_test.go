@@ -180,6 +180,9 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 		holds = holds && have.Rev == d.Cursor.Rev
 		a.Cursor, a.BadCursor = job.ValueOf[job.Cursor](have), have.Bad != nil
 	}
+	for _, g := range d.Guards {
+		holds = holds && s.records[recordKey{g.Kind, g.Name}].Rev == g.Rev
+	}
 	for _, r := range d.Deletions {
 		holds = holds && s.records[recordKey{job.RecordRun, r.Name()}].Rev == r.Rev
 	}

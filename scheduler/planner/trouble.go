@@ -11,6 +11,7 @@ type trouble struct {
 	overlapped   overlapped // the slots that waited because of the job itself; set when the run ends
 	taken        string     // id of a slot that already has a record
 	oversized    string     // id of a run that is too large for the store once it names a worker
+	unseen       int64      // revision of a cursor whose runs the feed may not have brought yet
 	unplaced     int        // due runs for which no worker had room at the last decision
 }
 

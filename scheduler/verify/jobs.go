@@ -18,6 +18,7 @@ func (c *checker) checkJob(s *subject) {
 	for _, r := range s.runs {
 		c.checkRun(r)
 		c.checkOutcome(s, r)
+		c.checkStep(r)
 		c.checkTokens(r, holders)
 	}
 	if s.cursor != nil {
@@ -40,7 +41,7 @@ func (c *checker) checkRun(r *job.Run) {
 	if r.State.Terminal() && r.Finished.IsZero() {
 		c.broken(7, r.Name(), r.Rev, "it is %s, but has no end time", r.State)
 	}
-	if r.State == job.Pending && r.Reason == "" && c.now.Sub(r.Due) > maxUnexplained {
+	if r.State == job.Pending && r.Reason == "" && !r.AwaitsParents() && c.now.Sub(r.Due) > maxUnexplained {
 		if c.led.Sub(r.Due) > maxUnexplained {
 			c.broken(7, r.Name(), r.Rev, "it is %s since %s without a reason", r.State, r.Due.Format(time.RFC3339))
 		} else {
@@ -93,7 +94,7 @@ func (c *checker) checkCursor(s *subject) {
 		c.broken(5, s.name, cur.Rev, "its cursor's next slot %s is not after %s", job.SlotID(cur.Next), job.SlotID(cur.After))
 	}
 	for _, r := range s.runs {
-		if r.Kind == job.KindScheduled && r.Slot.After(cur.After) {
+		if r.Kind == job.KindScheduled && !cur.Passed(r.Slot) {
 			c.broken(5, r.Name(), r.Rev, "the cursor is at %s, which is before its slot", job.SlotID(cur.After))
 		}
 	}
@@ -116,6 +117,10 @@ func (c *checker) findLeadership() {
 // checkSlots checks that every slot before the cursor has a run or a reason, as far back as the history reaches.
 func (c *checker) checkSlots(s *subject) {
 	if s.def == nil {
+		return
+	}
+	if s.def.Spec.Step() {
+		c.checkStepSlots(s)
 		return
 	}
 	edge, any := historyEdge(s.runs, s.def.Spec.Breaker)

@@ -11,8 +11,9 @@ import (
 type replay struct {
 	*checker
 	runs    map[string]*job.Run
-	gone    map[string]bool   // runs that have been removed from history
-	ended   map[string]*ended // by job: the remaining history
+	slots   map[string]map[string]*job.Run // those of slots, by job and id
+	gone    map[string]bool                // runs that have been removed from history
+	ended   map[string]*ended              // by job: the remaining history
 	cursors map[string]*job.Cursor
 	spoilt  map[string]bool     // unreadable cursors, whose removal is a repair
 	defs    map[string]*job.Job // nil: not known
@@ -32,7 +33,7 @@ type claim struct {
 // checkLog checks every change in order.
 func (c *checker) checkLog(log [][]job.Change) {
 	l := &replay{
-		checker: c, runs: map[string]*job.Run{}, gone: map[string]bool{}, ended: map[string]*ended{},
+		checker: c, runs: map[string]*job.Run{}, slots: map[string]map[string]*job.Run{}, gone: map[string]bool{}, ended: map[string]*ended{},
 		cursors: map[string]*job.Cursor{}, spoilt: map[string]bool{}, defs: map[string]*job.Job{}, born: map[string]bool{},
 		given: map[string]int64{}, gate: &c.gate, claimed: map[string]claim{},
 	}
@@ -132,7 +133,7 @@ func (l *replay) checkDeletion(ch job.Change) {
 		if r := l.runs[ch.Name]; r != nil && !r.State.Terminal() {
 			l.broken(7, ch.Name, ch.Rev, "it was removed while it was %s", r.State)
 		}
-		delete(l.runs, ch.Name)
+		l.setRun(ch.Name, nil)
 		l.gone[ch.Name] = true
 	case job.RecordCursor:
 		if l.defs[ch.Name] != nil && l.cursors[ch.Name] != nil && !l.spoilt[ch.Name] {
@@ -152,7 +153,8 @@ func (l *replay) checkRunChange(ch job.Change, r *job.Run) {
 	l.checkMove(before, r)
 	l.checkDelivery(before, r)
 	l.checkRise(before, r)
-	l.runs[ch.Name] = r
+	l.checkFollows(before, r)
+	l.setRun(ch.Name, r)
 	if r.State == job.Armed {
 		l.checkTerm(ch.Name, ch.Rev, r.Term)
 	}
@@ -225,6 +227,10 @@ func (l *replay) checkAdvance(before, after *job.Cursor, batch []job.Change) {
 	}
 	def := l.defs[after.Job]
 	if def == nil || def.Generation != after.Generation || l.gate == nil {
+		return
+	}
+	if def.Spec.Step() {
+		l.checkStepAdvance(before, after, def)
 		return
 	}
 	when, err := policy.When(def.Name, def.Spec)

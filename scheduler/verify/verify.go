@@ -36,7 +36,7 @@ type Report struct {
 // Check checks all invariants.
 func Check(in Input) Report {
 	c := &checker{
-		now: in.Now, jobs: map[string]*subject{},
+		now: in.Now, jobs: map[string]*subject{}, runs: map[string]*job.Run{},
 		known: map[string]bool{}, created: map[string]int64{}, proven: map[string]bool{},
 	}
 	c.report.Violations, c.report.Notes = []Violation{}, []string{}
@@ -66,6 +66,7 @@ type subject struct {
 type checker struct {
 	now     time.Time
 	jobs    map[string]*subject
+	runs    map[string]*job.Run // all runs with readable records, by name
 	gate    job.Gate
 	limits  []*job.Limit
 	known   map[string]bool // names of runs that exist or were in the log, readable or not
@@ -120,6 +121,7 @@ func (c *checker) record(r job.Change) {
 		c.report.Runs++
 		s := c.subject(v.Job)
 		s.runs = append(s.runs, v)
+		c.runs[v.Name()] = v
 	case *job.Limit:
 		c.limits = append(c.limits, v)
 	case *job.Gate:

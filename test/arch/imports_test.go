@@ -19,7 +19,8 @@ var rules = map[string]rule{
 	"scheduler/suggest":   {},
 	"scheduler/schedule":  {external: []string{"github.com/netresearch/go-cron"}},
 	"scheduler/policy":    {own: []string{"scheduler/job", "scheduler/schedule"}},
-	"scheduler/planner":   {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
+	"scheduler/workflow":  {own: []string{"scheduler/job"}},
+	"scheduler/planner":   {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy", "scheduler/workflow"}},
 	"scheduler/explain":   {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
 	"scheduler/verify":    {own: []string{"scheduler/job", "scheduler/schedule", "scheduler/policy"}},
 	"scheduler/notify":    {own: []string{"scheduler/job", "scheduler/policy"}},
@@ -86,7 +87,7 @@ var rules = map[string]rule{
 
 	// The files that operators write.
 	"config": {
-		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth"}, // of notify only Schemes, of fill only Check
+		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/workflow", "scheduler/suggest", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth"}, // of notify only Schemes, of fill only Check
 		external: []string{"github.com/spf13/viper", "github.com/spf13/pflag", "go.yaml.in/yaml/v4/..."},
 	},
 
@@ -142,7 +143,7 @@ var rules = map[string]rule{
 	"cmd/rota/internal/backend": {
 		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "cmd/rota/internal/peer", "config", "election", "scheduler",
 			"scheduler/api", "scheduler/api/client", "scheduler/attention", "scheduler/explain", "scheduler/job", "scheduler/policy",
-			"scheduler/schedule", "scheduler/timeline", "store"},
+			"scheduler/schedule", "scheduler/timeline", "scheduler/workflow", "store"},
 		external: []string{etcdClient, "github.com/oklog/ulid/v2", "go.yaml.in/yaml/v4"},
 	},
 	"cmd/rota/node": {
@@ -158,7 +159,7 @@ var rules = map[string]rule{
 	// The program. It connects all packages.
 	"cmd/rota": {
 		own: []string{"cmd/rota/internal/etcdconn", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/internal/pki", "cmd/rota/internal/supervisor", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/auth",
-			"scheduler/attention", "scheduler/timeline",
+			"scheduler/attention", "scheduler/timeline", "scheduler/workflow",
 			"scheduler/api/client", "scheduler/executor/cgroups",
 			"scheduler/executor/procs", "scheduler/executor/refs", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/verify", "store"},
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/mattn/go-isatty", "github.com/rogpeppe/go-internal/diff",

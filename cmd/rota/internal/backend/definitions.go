@@ -30,6 +30,7 @@ func (b *Backend) editor(kind string) (editor, error) {
 			b: b, kind: kind, read: b.store.Job, write: b.store.PutJob, delete: b.store.DeleteJob, parse: b.parseJob,
 			head: func(j *job.Job) (*int64, job.Origin) { return &j.Rev, j.Origin },
 			view: func(j *job.Job) any { return b.jobView(j) }, author: func(j *job.Job) *string { return &j.UpdatedBy },
+			user: b.stepBehind,
 		}, nil
 	case api.KindLimit:
 		return &definitions[job.Limit]{
@@ -178,6 +179,9 @@ func (d *definitions[T]) editable(ctx context.Context, name string, pre api.Prec
 
 func (b *Backend) parseJob(ctx context.Context, name string, text []byte) (define[job.Job], error) {
 	spec, err := b.parseSpec(ctx, name, text)
+	if err == nil {
+		err = b.checkWorkflow(name, &spec)
+	}
 	return func(cur *job.Job, origin job.Origin, now time.Time) (job.Job, bool) {
 		return job.Define(cur, name, spec, origin, now)
 	}, err

@@ -1,0 +1,39 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"go.yaml.in/yaml/v4"
+)
+
+// pointers reads a mapping of names of outputs to JSON Pointers.
+func (r *reader) pointers(n *yaml.Node, what string) map[string]string {
+	list := map[string]string{}
+	r.pairs(n, what, func(key, value *yaml.Node) {
+		text, ok := r.scalar(value, what+"."+key.Value, "a JSON Pointer")
+		switch {
+		case !ok:
+		case !job.IsOutputName(key.Value):
+			r.fail(key, "use letters, digits and _, and begin with a letter", "%s has the bad name %s", what, quote(key.Value))
+		case text != "" && !strings.HasPrefix(text, "/"):
+			r.fail(value, "write /"+strings.ReplaceAll(text, ".", "/"), "%s.%s %s is no JSON Pointer: it does not begin with /",
+				what, key.Value, quote(text))
+		default:
+			list[key.Value] = text
+		}
+	})
+	r.tooMany(n, what, len(list))
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// outputs reports a job that reads outputs from a response that it does not have.
+func (r *reader) outputs(own *yaml.Node, s *job.Spec) {
+	if given := child(own, "output"); given != nil && s.HTTP == nil {
+		r.fail(keyOf(own, "output"), "remove it: programs write name=value to the file $ROTA_OUTPUT, and handlers set outputs themselves",
+			"output is for jobs with http")
+	}
+}

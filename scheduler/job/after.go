@@ -1,0 +1,143 @@
+package job
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// After makes a job a step: its run of a slot follows the run of a parent.
+type After struct {
+	Job  string `json:"job"`
+	When When   `json:"when,omitempty"` // how the parent's run must have ended; "" stands for WhenSuccess
+}
+
+// When says how the run of a parent must have ended.
+type When string
+
+// The conditions.
+const (
+	WhenSuccess When = "success"
+	WhenFailure When = "failure" // failed, timed out or lost
+	WhenDone    When = "done"    // ended in any way
+)
+
+// Whens lists every When.
+func Whens() []When { return []When{WhenSuccess, WhenFailure, WhenDone} }
+
+// Met reports whether a run that ended with the state s meets the condition.
+func (w When) Met(s State) bool {
+	switch w {
+	case WhenFailure:
+		return s == Failed || s == TimedOut || s == Lost
+	case WhenDone:
+		return s.Terminal()
+	}
+	return s == Succeeded
+}
+
+// Parent is a run that another run follows, as the record of the other run names it.
+type Parent struct {
+	Job   string `json:"job"`
+	ID    string `json:"id,omitempty"` // "": the id of the run that follows
+	When  When   `json:"when,omitempty"`
+	State State  `json:"state,omitempty"` // how it ended; "": the run that follows waits for its end, or it has no record
+	// Outputs says that it has outputs.
+	Outputs bool `json:"outputs,omitempty"`
+}
+
+// RunID returns the id of the parent of r.
+func (p *Parent) RunID(r *Run) string { return cmp.Or(p.ID, r.ID) }
+
+// MaxParents is how many parents a step may have. One transaction compares the records of all.
+const MaxParents = 64
+
+// WhenParentsEnd is the due time of a run that waits for its parents. The leader sets the real one when they have ended. An
+// earlier version of rota knows no parents, and never starts such a run.
+var WhenParentsEnd = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+
+// AwaitsParents reports whether the run waits for the ends of its parents.
+func (r *Run) AwaitsParents() bool {
+	return r.State == Pending && len(r.After) > 0 && r.Due.Equal(WhenParentsEnd)
+}
+
+// Step reports whether the job is a step of a workflow.
+func (s *Spec) Step() bool { return len(s.After) > 0 }
+
+// checkAfter returns an error if a step has a schedule of its own, or parents that it cannot have.
+func (s *Spec) checkAfter() error {
+	if !s.Step() {
+		return nil
+	}
+	if s.Scheduled() {
+		return errors.New("it has after and a schedule, and needs exactly one of them")
+	}
+	if len(s.After) > MaxParents {
+		return fmt.Errorf("after has %d parents, at most %d are allowed", len(s.After), MaxParents)
+	}
+	for i, a := range s.After {
+		if err := cmp.Or(CheckName(a.Job), known("after.when", a.When, Whens())); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(s.After[:i], func(other After) bool { return other.Job == a.Job }) {
+			return fmt.Errorf("after names %s twice", a.Job)
+		}
+	}
+	return nil
+}
+
+func (w *writer) parents(list []Parent) {
+	for i := range list {
+		if i == 0 {
+			w.raw(`,"after":[`)
+		} else {
+			w.raw(`,`)
+		}
+		p := &list[i]
+		w.string(`{"job":`, p.Job)
+		w.optional(`,"id":`, p.ID)
+		w.optional(`,"when":`, string(p.When))
+		w.optional(`,"state":`, string(p.State))
+		w.flag(`,"outputs":`, p.Outputs)
+		w.raw(`}`)
+	}
+	if len(list) > 0 {
+		w.raw(`]`)
+	}
+}
+
+func (s *scanner) parents() (list []Parent) {
+	if !s.next(`,"after":[`) {
+		return nil
+	}
+	for more := true; more && !s.bad; more = s.next(`,`) {
+		var p Parent
+		p.Job = s.must(`{"job":`)
+		p.ID = s.string(`,"id":`)
+		p.When = When(s.string(`,"when":`))
+		p.State = State(s.string(`,"state":`))
+		p.Outputs = s.next(`,"outputs":true`)
+		s.expect(`}`)
+		list = append(list, p)
+	}
+	s.expect(`]`)
+	return list
+}
+
+// after reads the parents of a step.
+func (s *scanner) after() (list []After) {
+	if !s.next(`,"after":[`) {
+		return nil
+	}
+	for more := true; more && !s.bad; more = s.next(`,`) {
+		var a After
+		a.Job = s.must(`{"job":`)
+		a.When = When(s.string(`,"when":`))
+		s.expect(`}`)
+		list = append(list, a)
+	}
+	s.expect(`]`)
+	return list
+}
