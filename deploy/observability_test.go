@@ -1,0 +1,96 @@
+package deploy_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// metricName finds the names of rota's metrics in expressions. A colon begins the name of a recording rule.
+var metricName = regexp.MustCompile(`\brota_[a-z_]+`)
+
+func TestRulesAndDashboardNameMetricsThatExist(t *testing.T) {
+	reference, err := os.ReadFile("../docs/reference/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"alerts.yaml", "alerts_test.yaml", "dashboard.json"} {
+		text, err := os.ReadFile(filepath.Join("observability", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := metricName.FindAllString(string(text), -1)
+		if len(names) == 0 {
+			t.Errorf("%s names no metric", file)
+		}
+		for _, name := range names {
+			if base := strings.TrimSuffix(name, "_bucket"); !strings.Contains(string(reference), "`"+base+"`") {
+				t.Errorf("%s names %s, which rota does not have", file, name)
+			}
+		}
+	}
+}
+
+func TestDashboardHasAnExpressionInEachPanel(t *testing.T) {
+	text, err := os.ReadFile("observability/dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var board struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(text, &board); err != nil {
+		t.Fatal(err)
+	}
+	if len(board.Panels) == 0 {
+		t.Fatal("the dashboard has no panels")
+	}
+	for _, p := range board.Panels {
+		if len(p.Targets) == 0 || p.Targets[0].Expr == "" {
+			t.Errorf("panel %q has no expression", p.Title)
+		}
+	}
+}
+
+// runbook finds the pages that alerts link to.
+var runbook = regexp.MustCompile(`runbook_url: https://github.com/rota-scheduler/rota/blob/main/(\S+)`)
+
+func TestEachAlertLinksToAPageOfTheDocumentation(t *testing.T) {
+	text, err := os.ReadFile("observability/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := runbook.FindAllStringSubmatch(string(text), -1)
+	if alerts := strings.Count(string(text), "- alert:"); len(links) != alerts {
+		t.Errorf("%d of %d alerts have a runbook", len(links), alerts)
+	}
+	for _, link := range links {
+		if _, err := os.Stat(filepath.Join("..", link[1])); err != nil {
+			t.Errorf("the runbook %s does not exist: %v", link[1], err)
+		}
+	}
+}
+
+func TestAlertsFireAsPromtoolSays(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		if os.Getenv("ROTA_CI") == "1" {
+			t.Fatal("promtool is missing: apt install prometheus")
+		}
+		t.Skip("NOT TESTED: promtool is missing: apt install prometheus")
+	}
+	for _, args := range [][]string{{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}} {
+		cmd := exec.Command(promtool, args...)
+		cmd.Dir = "observability"
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+}
