@@ -16,7 +16,6 @@ import (
 func newRunCommand(c *cli) *cobra.Command {
 	var (
 		key, payload string
-		workflow     bool
 		wait         waitFlags
 	)
 	cmd := &cobra.Command{
@@ -32,7 +31,7 @@ of a command, 124 after a timeout, 1 for every other failure.`,
 			if err != nil {
 				return err
 			}
-			r, created, err := cl.Submit(ctx, args[0], api.RunRequest{Key: key, Payload: body, Workflow: workflow})
+			r, created, err := cl.Submit(ctx, args[0], api.RunRequest{Key: key, Payload: body})
 			if err != nil {
 				return err
 			}
@@ -41,7 +40,6 @@ of a command, 124 after a timeout, 1 for every other failure.`,
 		}),
 	}
 	addSubmitFlags(cmd, &key, &payload)
-	cmd.Flags().BoolVar(&workflow, "workflow", false, "also start the steps behind the job, with the same id")
 	wait.add(cmd)
 	return cmd
 }

@@ -68,6 +68,8 @@ var operations = []struct {
 	{"GET", "/v1/runs/JOB-shell/r", "", auth.Viewer, false},
 	{"GET", "/v1/workers", "", auth.Viewer, false},
 	{"GET", "/v1/audit", "", auth.Viewer, false},
+	{"GET", "/v1/overview", "", auth.Viewer, false},
+	{"GET", "/v1/find/jobs", "", auth.Viewer, false},
 	{"GET", "/v1/jobs/JOB-http/next", "", auth.Viewer, false},
 	{"GET", "/v1/jobs/JOB-http/explain?at=2026-01-01T00:00:00Z", "", auth.Viewer, false},
 	{"POST", "/v1/login-codes", "", auth.Viewer, false},
@@ -145,7 +147,7 @@ func TestEachOperationIsInTheTable(t *testing.T) {
 	if err := json.Unmarshal([]byte(ask(t, srv, "GET", "/v1/openapi.json", "").text), &doc); err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{"GET /v1/events": true, "GET /v1/runs/{job}/{slot}/logs": true} // the streams are checked below
+	known := map[string]bool{"GET /v1/events": true, "GET /v1/live": true, "GET /v1/runs/{job}/{slot}/logs": true} // the streams are checked below
 	for _, o := range operations {
 		path, _, _ := strings.Cut(o.path, "?")
 		for _, name := range []string{"JOB-http", "JOB-shell", "JOB-new"} {
@@ -168,7 +170,7 @@ func TestNamesAndSecretsOutOfScopeAreAbsent(t *testing.T) {
 	b := &bearer{}
 	viewer := b.give(t, auth.Viewer, "in-*")
 	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth = b })
-	for _, path := range []string{"/v1/jobs", "/v1/runs", "/v1/cluster", "/v1/jobs/in-http", "/v1/jobs/in-shell", "/v1/runs/in-shell/r", "/v1/jobs/in-htp", "/v1/jobs/out-htt"} {
+	for _, path := range []string{"/v1/jobs", "/v1/runs", "/v1/cluster", "/v1/jobs/in-http", "/v1/jobs/in-shell", "/v1/runs/in-shell/r", "/v1/jobs/in-htp", "/v1/jobs/out-htt", "/v1/overview", "/v1/find/jobs"} {
 		a := ask(t, srv, "GET", path, "", "Authorization", "Bearer "+viewer)
 		if strings.Contains(a.text, "out-shell") || strings.Contains(a.text, "out-http") && path != "/v1/jobs/out-http" {
 			t.Errorf("%s names a job that the caller cannot see: %s", path, a.text)
@@ -181,7 +183,7 @@ func TestNamesAndSecretsOutOfScopeAreAbsent(t *testing.T) {
 	if a := ask(t, srv, "GET", "/v1/jobs/in-shell", "", "Authorization", "Bearer "+author); !strings.Contains(a.text, "literal-secret") {
 		t.Errorf("an author does not see the definition: %s", a.text)
 	}
-	for _, path := range []string{"/v1/events", "/v1/runs/in-shell/r/logs", "/metrics"} {
+	for _, path := range []string{"/v1/events", "/v1/live", "/v1/runs/in-shell/r/logs", "/metrics"} {
 		if a := ask(t, srv, "GET", path, ""); a.status != http.StatusUnauthorized && a.status != http.StatusNotFound {
 			t.Errorf("%s without a token: got %d", path, a.status)
 		}

@@ -15,18 +15,22 @@ const (
 	listPatience = 2 * time.Second
 	// maxStreams is how many streams of events and output one process serves at the same time.
 	maxStreams = 1000
+	// maxPages is the same for the streams of open pages, which share their work.
+	maxPages = 2000
 )
 
 // bounded limits the lists and streams that are served at the same time, because they take much memory. It answers 503 with
 // Retry-After beyond the limits. All other requests pass.
 func (s *Server) bounded(next http.Handler) http.Handler {
-	lists, streams := make(chan struct{}, maxLists), make(chan struct{}, maxStreams)
+	lists, streams, pages := make(chan struct{}, maxLists), make(chan struct{}, maxStreams), make(chan struct{}, maxPages)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		places, patience, what := chan struct{}(nil), time.Duration(0), ""
 		switch {
 		case r.Method != http.MethodGet:
 		case isList(r.URL.Path):
 			places, patience, what = lists, listPatience, "lists"
+		case r.URL.Path == "/v1/live":
+			places, what = pages, "open pages"
 		case isStream(r.URL.Path):
 			places, what = streams, "streams"
 		}

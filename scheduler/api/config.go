@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"time"
 )
 
@@ -22,6 +23,9 @@ type Config struct {
 	Observe bool
 
 	Version VersionView
+
+	// Page makes the handler of the page for people; nil: this process has none. The page acts only through operations.
+	Page func(Operations) http.Handler
 
 	RequestTimeout time.Duration // for a request that is not a stream.
 	WriteTimeout   time.Duration // a client that reads nothing for this long is disconnected.

@@ -47,7 +47,7 @@ func newFake() *fake {
 }
 
 func (f *fake) backend() api.Backend {
-	return api.Backend{Replica: f, Events: f, Logs: f, Restorer: f, Trail: f,
+	return api.Backend{Replica: f, Overview: f, Events: f, Logs: f, Restorer: f, Trail: f,
 		Schemas: map[string]json.RawMessage{"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit)}}
 }
 
@@ -149,14 +149,6 @@ func (f *fake) Next(ctx context.Context, name string, from time.Time, n int) (ap
 		v.Slots = append(v.Slots, from.Truncate(time.Hour).Add(time.Duration(i+1)*time.Hour))
 	}
 	return v, nil
-}
-
-func (f *fake) Workflow(ctx context.Context, name, id string) (api.WorkflowView, error) {
-	v, err := f.Job(ctx, name)
-	if err != nil {
-		return api.WorkflowView{}, err
-	}
-	return api.WorkflowView{Job: name, ID: id, Steps: []api.StepView{{Job: name, After: append([]job.After{}, v.Spec.After...)}}}, nil
 }
 
 func (f *fake) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {

@@ -169,6 +169,7 @@ type operation struct {
 }
 
 func (s *Server) operation(doc huma.API, o operation) huma.Operation {
+	s.rights[o.id] = o.right
 	op := huma.Operation{
 		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, DefaultStatus: o.status,
 		Errors: append([]int{

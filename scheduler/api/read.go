@@ -48,14 +48,20 @@ func (s *Server) readCluster(ctx context.Context, _ *struct{}) (*body[ClusterVie
 		return nil, err
 	}
 	if sees := s.sees(ctx); sees != nil {
-		v.Quarantined = nil // it contains names of jobs that the client may not see
-		v.Attention = slices.DeleteFunc(v.Attention, func(i attention.Item) bool {
-			return i.Kind == attention.Quarantined || i.Job != "" && !sees(i.Job)
-		})
+		v = onlyVisible(v, sees)
 	}
 	v.Replicas, v.Quarantined = list(v.Replicas), list(v.Quarantined)
 	v.Members, v.Attention = list(v.Members), list(v.Attention)
 	return &body[ClusterView]{v}, nil
+}
+
+// onlyVisible removes what names jobs that a client may not see. It does not change the lists of v, which others may share.
+func onlyVisible(v ClusterView, sees func(job string) bool) ClusterView {
+	v.Quarantined = nil
+	v.Attention = slices.DeleteFunc(slices.Clone(v.Attention), func(i attention.Item) bool {
+		return i.Kind == attention.Quarantined || i.Job != "" && !sees(i.Job)
+	})
+	return v
 }
 
 func (s *Server) readJobs(ctx context.Context, in *struct {

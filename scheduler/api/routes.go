@@ -21,8 +21,8 @@ func (s *Server) routes() http.Handler {
 		s.registerReads(doc)
 		s.registerWrites(doc)
 		s.registerDefinitions(doc)
-		s.registerWorkflows(doc)
 		s.registerLoginCodes(doc)
+		s.registerOverview(doc)
 	}
 	s.registerRestore(doc)
 	s.registerAudit(doc)
@@ -42,8 +42,12 @@ func (s *Server) routes() http.Handler {
 		s.registerLogin(root)
 	}
 
-	interfaces := s.sameSite(s.limited(s.bounded(s.takeBody(showEmptyKey(s.knownPaths(v1))))))
+	handleV1 := showEmptyKey(s.knownPaths(v1))
+	interfaces := s.sameSite(s.limited(s.bounded(s.takeBody(handleV1))))
 	others := s.sameSite(s.limited(s.takeBody(s.knownPaths(root))))
+	if s.cfg.Page != nil && s.back.Replica != nil {
+		s.page = s.signedIn(s.cfg.Page(&operations{s, handleV1}))
+	}
 	return s.recoverPanics(s.knownHost(s.authenticate(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/v1/") {
 			w.Header().Set("Cache-Control", "no-store")
@@ -70,6 +74,8 @@ func (s *Server) knownPaths(mux *http.ServeMux) http.Handler {
 			}
 		}
 		switch {
+		case len(allowed) == 0 && s.handlesPage(r):
+			s.page.ServeHTTP(w, r)
 		case len(allowed) > 0:
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
 			writeProblem(w, http.StatusMethodNotAllowed,

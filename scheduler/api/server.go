@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
 var (
@@ -27,6 +29,10 @@ type Server struct {
 	log     hclog.Logger
 	now     func() time.Time
 	handler http.Handler
+	page    http.Handler          // nil: this process has no page
+	rights  map[string]auth.Right // by the id of the operation
+	cluster sharedCluster
+	live    atomic.Int64 // open streams of pages
 
 	draining atomic.Bool
 	stopping context.Context // ends when Serve starts to shut down; all streams end with it
@@ -36,7 +42,7 @@ type Server struct {
 
 // New returns a server. It starts no goroutine.
 func New(cfg Config, back Backend, log hclog.Logger) *Server {
-	s := &Server{cfg: cfg, back: back, log: log, now: time.Now}
+	s := &Server{cfg: cfg, back: back, log: log, now: time.Now, rights: map[string]auth.Right{}}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.handler = s.routes()
 	return s

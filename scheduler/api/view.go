@@ -17,6 +17,9 @@ type JobView struct {
 	Active       []string   `json:"active" doc:"Names of the runs that have not ended"`
 	Last         *LastRun   `json:"last" doc:"The latest run that has ended"`
 	ScheduleText string     `json:"schedule_text,omitempty" doc:"The schedule in words"`
+
+	Recent []RecentRun `json:"recent,omitempty" doc:"The latest runs, the oldest first; only in a page of jobs"`
+	State  string      `json:"state,omitempty" doc:"failing, running, waiting, paused, ok or new; only in a page of jobs"`
 }
 
 // LimitView is a limit in the form of the API.
@@ -98,12 +101,13 @@ type ReplicaView struct {
 
 // StoreView is the state of the store.
 type StoreView struct {
-	Revision    int64    `json:"revision" doc:"The revision that the replica has reached"`
-	Members     []string `json:"members,omitempty" doc:"Endpoints"`
-	Unavailable []string `json:"unavailable,omitempty" doc:"The members that do not answer, or cannot reach the others"`
-	DBSize      int64    `json:"db_size,omitempty" doc:"Bytes, the largest of the members"`
-	Quota       int64    `json:"quota,omitempty" doc:"Bytes"`
-	Full        bool     `json:"full,omitempty" doc:"Out of space: only deletions are accepted"`
+	Revision    int64     `json:"revision" doc:"The revision that the replica has reached"`
+	AsOf        time.Time `json:"as_of,omitzero" doc:"The replica has all changes that the store had at this time"`
+	Members     []string  `json:"members,omitempty" doc:"Endpoints"`
+	Unavailable []string  `json:"unavailable,omitempty" doc:"The members that do not answer, or cannot reach the others"`
+	DBSize      int64     `json:"db_size,omitempty" doc:"Bytes, the largest of the members"`
+	Quota       int64     `json:"quota,omitempty" doc:"Bytes"`
+	Full        bool      `json:"full,omitempty" doc:"Out of space: only deletions are accepted"`
 }
 
 // FilesView describes the job files that are in force.

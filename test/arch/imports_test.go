@@ -57,6 +57,7 @@ var rules = map[string]rule{
 		external: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/hashicorp/go-hclog", "golang.org/x/time/rate"},
 	},
 	"scheduler/api/auth":   {},
+	"scheduler/api/web":    {own: []string{"scheduler/api", "scheduler/attention", "scheduler/job"}, external: []string{"go.yaml.in/yaml/v4"}},
 	"scheduler/api/client": {own: []string{"scheduler/job", "scheduler/api"}},
 
 	// Only these packages know etcd.
@@ -92,6 +93,7 @@ var rules = map[string]rule{
 	},
 
 	// The parts of a process. Each declares the interfaces that it uses; only cmd/rota/node knows all of them.
+	"cmd/rota/internal/activity":   {own: []string{"scheduler/job"}},
 	"cmd/rota/internal/atomicfile": {},
 	"cmd/rota/internal/failure":    {},
 	"cmd/rota/internal/authn": {
@@ -141,17 +143,17 @@ var rules = map[string]rule{
 		external: []string{"github.com/fsnotify/fsnotify", "github.com/hashicorp/go-hclog"},
 	},
 	"cmd/rota/internal/backend": {
-		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "cmd/rota/internal/peer", "config", "election", "scheduler",
-			"scheduler/api", "scheduler/api/client", "scheduler/attention", "scheduler/explain", "scheduler/job", "scheduler/policy",
-			"scheduler/schedule", "scheduler/timeline", "scheduler/workflow", "store"},
+		own: []string{"cmd/rota/internal/activity", "cmd/rota/internal/failure", "cmd/rota/internal/loop", "cmd/rota/internal/peer", "config",
+			"election", "scheduler", "scheduler/api", "scheduler/api/client", "scheduler/attention", "scheduler/explain", "scheduler/job",
+			"scheduler/policy", "scheduler/schedule", "scheduler/timeline", "scheduler/workflow", "store"},
 		external: []string{etcdClient, "github.com/oklog/ulid/v2", "go.yaml.in/yaml/v4"},
 	},
 	"cmd/rota/node": {
-		own: []string{"cmd/rota/internal/admission", "cmd/rota/internal/authn", "cmd/rota/internal/backend", "cmd/rota/internal/clocks", "cmd/rota/internal/etcdconn",
+		own: []string{"cmd/rota/internal/activity", "cmd/rota/internal/admission", "cmd/rota/internal/authn", "cmd/rota/internal/backend", "cmd/rota/internal/clocks", "cmd/rota/internal/etcdconn",
 			"cmd/rota/internal/failure", "cmd/rota/internal/jobfiles", "cmd/rota/internal/listeners", "cmd/rota/internal/metrics",
 			"cmd/rota/internal/loop",
 			"cmd/rota/internal/notices", "cmd/rota/internal/peer", "cmd/rota/internal/presence", "cmd/rota/internal/rollcall", "scheduler/timeline", "config", "election", "scheduler",
-			"scheduler/api", "scheduler/executor/...", "scheduler/job", "scheduler/notify/send", "scheduler/planner", "scheduler/worker",
+			"scheduler/api", "scheduler/api/web", "scheduler/executor/...", "scheduler/job", "scheduler/notify/send", "scheduler/planner", "scheduler/worker",
 			"store", "store/embedded"},
 		external: []string{etcdClient, "github.com/hashicorp/go-hclog"},
 	},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/activity"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/admission"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/authn"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/backend"
@@ -27,11 +29,13 @@ import (
 	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/web"
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
 	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/executor/handler"
 	httpexec "github.com/rota-scheduler/rota/scheduler/executor/http"
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/notify/send"
 	"github.com/rota-scheduler/rota/scheduler/worker"
 	"github.com/rota-scheduler/rota/store"
@@ -94,6 +98,7 @@ type Node struct {
 	space     *etcdconn.Space
 	metrics   *metrics.Metrics
 	backend   *backend.Backend
+	activity  *activity.Activity
 	server    *api.Server
 	authn     *authn.Authenticator // nil while authentication is off
 	clocks    *clocks.Clocks
@@ -229,10 +234,11 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 		Restored: func() bool { return n.admission.Restored() != nil },
 		Known:    n.jobKnown(),
 	})
+	n.activity = activity.New()
 	n.backend = backend.New(backend.Config{
 		Node: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Prefix: n.set.Etcd.Prefix, Version: n.cfg.Version, TLS: n.set.HTTP.TLS,
 		WorkerOnly: n.cfg.Role == WorkerOnly, Works: n.works(), Now: n.now,
-		Metrics: n.metrics.Handler(), Space: n.space, Admission: n.admission,
+		Metrics: n.metrics.Handler(), Space: n.space, Admission: n.admission, Activity: n.activity,
 	})
 	cfg := api.DefaultConfig()
 	cfg.Listen, cfg.Version = n.set.HTTP.Listen, n.cfg.Version
@@ -251,8 +257,17 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 		stops.background(ctx)("follow auth.file", n.authn.Run)
 		cfg.Auth, cfg.Sessions, cfg.Observe = n.authn, n.authn, mode == config.AuthObserve
 	}
+	if n.cfg.Role == Replica {
+		cfg.Page = func(ops api.Operations) http.Handler { return web.New(ops, web.Config{Definition: definition}) }
+	}
 	n.server = api.New(cfg, n.backend.Parts(), n.log.Named("api"))
 	return stops.background(ctx)("serve the API", func(ctx context.Context) error { return n.server.Serve(ctx, ln) }), nil
+}
+
+// definition writes a job in the form of a job file.
+func definition(name string, spec *job.Spec) (string, error) {
+	text, err := config.Marshal(map[string]job.Spec{name: *spec})
+	return string(text), err
 }
 
 // works reports whether this node executes attempts.

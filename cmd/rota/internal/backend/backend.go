@@ -13,6 +13,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/activity"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/election"
@@ -36,6 +37,7 @@ type Config struct {
 	Metrics    http.Handler
 	Space      Space
 	Admission  Admission
+	Activity   *activity.Activity // nil in a worker
 }
 
 // Sources holds the parts from which a Backend answers. They exist only once there is a store. A worker has no Mirror, Scheduler
@@ -154,7 +156,7 @@ func (b *Backend) Parts() api.Backend {
 	}
 	if !b.cfg.WorkerOnly {
 		parts.Term, parts.Now = b.term, b.now
-		parts.Replica, parts.Events, parts.Trail = b, b, b
+		parts.Replica, parts.Events, parts.Trail, parts.Overview = b, b, b, b
 		parts.Schemas = map[string]json.RawMessage{
 			"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit),
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
 // clusterTimeout bounds the requests of Cluster to etcd. If an answer arrives later, Cluster leaves its part out.
@@ -112,7 +113,8 @@ func filesNote(r *job.Replica, inForce job.Files) string {
 
 // storeView returns etcd's members, and how full they are.
 func (b *Backend) storeView(rev int64) api.StoreView {
-	v := api.StoreView{Revision: rev, Members: b.endpoints, Unavailable: b.cfg.Space.Unavailable()}
+	_, heard := b.mirror.Current()
+	v := api.StoreView{Revision: rev, AsOf: heard.UTC(), Members: b.endpoints, Unavailable: b.cfg.Space.Unavailable()}
 	v.DBSize, v.Quota, v.Full = b.cfg.Space.Fill()
 	return v
 }
@@ -155,7 +157,7 @@ func (b *Backend) known(name string) (*job.Job, error) {
 
 // jobView returns a job with its next slot and its runs.
 func (b *Backend) jobView(j *job.Job) api.JobView {
-	v := api.JobView{Job: *j, Revision: j.Rev}
+	v := api.JobView{Job: *j, Revision: j.Rev, ScheduleText: words(j)}
 	if next, ok := b.nextSlot(j); ok {
 		v.Next = &next
 	}
@@ -172,6 +174,14 @@ func (b *Backend) jobView(j *job.Job) api.JobView {
 		}
 	}
 	return v
+}
+
+// words returns a job's schedule in words; "" for a job without one.
+func words(j *job.Job) string {
+	if !j.Spec.Scheduled() {
+		return ""
+	}
+	return schedule.Words(schedule.Spec{Cron: j.Spec.Schedule, Every: j.Spec.Every.Std(), At: j.Spec.At, Timezone: j.Spec.Timezone})
 }
 
 // nextSlot returns the next slot that the leader decides, as if the job were not paused. It returns false if there is none.

@@ -1,0 +1,248 @@
+package activity
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Feed delivers the changes of the store.
+type Feed interface {
+	Ready() <-chan struct{}
+	Take() []job.Change
+}
+
+const (
+	minutesKept = 24 * 60 // one bucket for each minute of a day
+	endedKept   = 100     // ended runs that Ended returns
+	namesKept   = 4096    // changed jobs that Changed remembers
+)
+
+// Activity is the summary. Its methods may be called by several goroutines.
+type Activity struct {
+	mu      sync.RWMutex
+	jobs    map[string]*Job     // guarded by mu
+	names   []string            // guarded by mu: names of jobs, sorted; nil after a job was added or removed
+	active  map[string]*job.Run // guarded by mu: runs that have not ended, by name
+	minutes [minutesKept]Minute // guarded by mu: the minute m is at m modulo minutesKept
+	ended   []*job.Run          // guarded by mu: the latest ended runs; the latest is last
+	changed []changed           // guarded by mu: ascending revisions
+	dropped int64               // guarded by mu: changed lacks the changes up to this revision
+	rev     int64               // guarded by mu
+	moved   chan struct{}       // guarded by mu: closed and replaced when rev rises
+}
+
+// changed is a revision, and the job to which its record belongs; "" for a record of no job.
+type changed struct {
+	rev int64
+	job string
+}
+
+// Job is the state of one job.
+type Job struct {
+	Job    *job.Job
+	Last   *job.Run  // the run that ended last; nil if none is known
+	Failed int       // runs in a row that ended and did not succeed; skipped and canceled runs do not count
+	Since  time.Time // end of the first of them
+	Active int       // runs that have not ended
+	Busy   int       // those of them that are running
+	Next   time.Time // next slot that the leader decides; zero if there is none
+
+	pending map[string]*job.Run // runs that have not begun; nil: none
+}
+
+// Waits reports whether a run of the job is due at now and has not begun.
+func (j *Job) Waits(now time.Time) bool {
+	for _, r := range j.pending {
+		if !r.Due.After(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// Minute counts the runs that ended in one minute.
+type Minute struct {
+	At    time.Time
+	Count map[job.State]int
+	Late  int
+}
+
+// New returns an empty summary.
+func New() *Activity {
+	return &Activity{jobs: map[string]*Job{}, active: map[string]*job.Run{}, moved: make(chan struct{})}
+}
+
+// Run follows a feed until ctx ends.
+func (a *Activity) Run(ctx context.Context, feed Feed) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-feed.Ready():
+			a.Apply(feed.Take())
+		}
+	}
+}
+
+// Apply takes changes over. A long list is applied in parts, so that readers do not wait for all of it.
+func (a *Activity) Apply(list []job.Change) {
+	for part := range slices.Chunk(list, 1000) {
+		a.apply(part)
+	}
+}
+
+func (a *Activity) apply(list []job.Change) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range list {
+		owner := ""
+		switch c.Kind {
+		case job.RecordJob:
+			owner = c.Name
+			a.setJobLocked(c)
+		case job.RecordRun:
+			owner, _, _ = job.ParseRunName(c.Name)
+			a.setRunLocked(owner, c)
+		case job.RecordCursor:
+			a.setCursorLocked(c)
+			continue // the next slot of a job changes together with a run
+		}
+		a.rev = max(a.rev, c.Rev)
+		a.changed = append(a.changed, changed{c.Rev, owner})
+	}
+	if extra := len(a.changed) - namesKept; extra > 0 {
+		a.dropped = a.changed[extra-1].rev
+		a.changed = slices.Clone(a.changed[extra:])
+	}
+	close(a.moved)
+	a.moved = make(chan struct{})
+}
+
+// jobLocked returns the state of a job, and adds it if it is unknown.
+func (a *Activity) jobLocked(name string) *Job {
+	j := a.jobs[name]
+	if j == nil {
+		j = &Job{}
+		a.jobs[name] = j
+	}
+	return j
+}
+
+func (a *Activity) setJobLocked(c job.Change) {
+	definition := job.ValueOf[job.Job](c)
+	j := a.jobLocked(c.Name)
+	if (definition == nil) != (j.Job == nil) {
+		a.names = nil
+	}
+	j.Job = definition
+	if definition == nil && j.Active == 0 {
+		delete(a.jobs, c.Name)
+	}
+}
+
+func (a *Activity) setCursorLocked(c job.Change) {
+	cursor := job.ValueOf[job.Cursor](c)
+	switch {
+	case cursor != nil:
+		a.jobLocked(c.Name).Next = cursor.Next
+	case a.jobs[c.Name] != nil:
+		a.jobs[c.Name].Next = time.Time{}
+	}
+}
+
+func (a *Activity) setRunLocked(owner string, c job.Change) {
+	r, j := job.ValueOf[job.Run](c), a.jobLocked(owner)
+	if old := a.active[c.Name]; old != nil {
+		delete(a.active, c.Name)
+		j.Active--
+		if old.State == job.Running {
+			j.Busy--
+		}
+		delete(j.pending, c.Name)
+	}
+	switch {
+	case r == nil:
+		if j.Job == nil && j.Active == 0 {
+			delete(a.jobs, owner)
+		}
+	case !r.State.Terminal():
+		a.active[c.Name] = r
+		j.Active++
+		switch {
+		case r.State == job.Running:
+			j.Busy++
+		case j.pending == nil:
+			j.pending = map[string]*job.Run{c.Name: r}
+		default:
+			j.pending[c.Name] = r
+		}
+	default:
+		a.endLocked(j, r)
+	}
+}
+
+// endLocked counts a run that has ended.
+func (a *Activity) endLocked(j *Job, r *job.Run) {
+	if at := r.Finished.Truncate(time.Minute); !at.IsZero() {
+		m := &a.minutes[(at.Unix()/60)%minutesKept]
+		switch {
+		case m.At.Before(at):
+			*m = Minute{At: at, Count: map[job.State]int{}}
+		case m.At.After(at):
+			m = &Minute{Count: map[job.State]int{}} // older than a day
+		}
+		m.Count[r.State]++
+		if r.Late {
+			m.Late++
+		}
+	}
+	i, _ := slices.BinarySearchFunc(a.ended, r.Finished, func(e *job.Run, at time.Time) int { return e.Finished.Compare(at) })
+	a.ended = slices.Insert(a.ended, i, r)
+	if extra := len(a.ended) - endedKept; extra > 0 {
+		a.ended = slices.Delete(a.ended, 0, extra)
+	}
+	if j.Last != nil && r.Finished.Before(j.Last.Finished) {
+		return
+	}
+	switch r.State {
+	case job.Succeeded:
+		j.Failed, j.Since = 0, time.Time{}
+	case job.Failed, job.TimedOut, job.Lost:
+		if j.Failed == 0 {
+			j.Since = r.Finished
+		}
+		j.Failed++
+	case job.Skipped, job.Canceled:
+		if j.Failed > 0 {
+			return // the last outcome stays visible
+		}
+	}
+	j.Last = r
+}
+
+// Names returns the names of all jobs, sorted. Callers must not change it.
+func (a *Activity) Names() []string {
+	a.mu.RLock()
+	names := a.names
+	a.mu.RUnlock()
+	if names != nil {
+		return names
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.names == nil {
+		a.names = slices.SortedFunc(maps.Keys(a.jobs), func(x, y string) int {
+			if x < y {
+				return -1
+			}
+			return 1
+		})
+		a.names = slices.DeleteFunc(a.names, func(name string) bool { return a.jobs[name].Job == nil })
+	}
+	return a.names
+}

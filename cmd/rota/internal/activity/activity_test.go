@@ -1,0 +1,96 @@
+package activity
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+var now = time.Date(2026, 11, 24, 10, 0, 30, 0, time.UTC)
+
+func run(rev int64, name, id string, state job.State, finished time.Time) job.Change {
+	r := &job.Run{Job: name, ID: id, State: state, Slot: finished, Due: finished, Finished: finished}
+	return job.Change{Kind: job.RecordRun, Name: name + "/" + id, Rev: rev, Value: r}
+}
+
+func definition(rev int64, name string) job.Change {
+	return job.Change{Kind: job.RecordJob, Name: name, Rev: rev, Value: &job.Job{Name: name, Spec: &job.Spec{}}}
+}
+
+func TestCountsFailuresInARow(t *testing.T) {
+	a := New()
+	a.Apply([]job.Change{
+		definition(1, "backup"),
+		run(2, "backup", "1", job.Failed, now.Add(-3*time.Minute)),
+		run(3, "backup", "2", job.Skipped, now.Add(-2*time.Minute)),
+		run(4, "backup", "3", job.TimedOut, now.Add(-time.Minute)),
+	})
+	j, _ := a.Job("backup")
+	if j.Failed != 2 || !j.Since.Equal(now.Add(-3*time.Minute)) || j.Last.ID != "3" {
+		t.Errorf("got %d failures since %v, last %s, want 2 since the first, last 3", j.Failed, j.Since, j.Last.ID)
+	}
+	a.Apply([]job.Change{run(5, "backup", "4", job.Succeeded, now)})
+	if j, _ := a.Job("backup"); j.Failed != 0 {
+		t.Errorf("after a success: got %d failures in a row, want 0", j.Failed)
+	}
+}
+
+func TestCountsMinutes(t *testing.T) {
+	a := New()
+	late := run(3, "backup", "3", job.Succeeded, now)
+	late.Value.(*job.Run).Late = true
+	a.Apply([]job.Change{
+		run(1, "backup", "1", job.Succeeded, now.Add(-25*time.Hour)), // older than the counts
+		run(2, "backup", "2", job.Failed, now.Add(-time.Minute)),
+		late,
+	})
+	list := a.Minutes(now, 3)
+	got := fmt.Sprint(list[0].Count, list[1].Count, list[2].Count, list[2].Late)
+	if want := "map[] map[failed:1] map[succeeded:1] 1"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if n := len(a.Ended(10, func(*job.Run) bool { return true })); n != 3 {
+		t.Errorf("ended runs: got %d, want 3", n)
+	}
+}
+
+func TestFollowsActiveRuns(t *testing.T) {
+	a := New()
+	a.Apply([]job.Change{definition(1, "backup"), run(2, "backup", "1", job.Pending, now)})
+	j, _ := a.Job("backup")
+	if !j.Waits(now) || j.Waits(now.Add(-time.Second)) {
+		t.Error("a pending run must wait from its time on")
+	}
+	a.Apply([]job.Change{run(3, "backup", "1", job.Running, time.Time{})})
+	if j, _ := a.Job("backup"); j.Busy != 1 || j.Active != 1 || j.Waits(now) {
+		t.Errorf("running: got busy %d, active %d, waits %v, want 1, 1, false", j.Busy, j.Active, j.Waits(now))
+	}
+	a.Apply([]job.Change{{Kind: job.RecordRun, Name: "backup/1", Rev: 4}, {Kind: job.RecordJob, Name: "backup", Rev: 5}})
+	if _, known := a.Job("backup"); known || len(a.Names()) != 0 || len(a.jobs) != 0 {
+		t.Errorf("after the deletion: got %v, want no job", a.Names())
+	}
+}
+
+func TestSaysWhatHasChanged(t *testing.T) {
+	a := New()
+	a.Apply([]job.Change{definition(1, "a"), definition(2, "b"), definition(3, "b")})
+	rev, jobs, complete, _ := a.Changed(1)
+	if rev != 3 || !complete || !cmp.Equal(jobs, []string{"b"}) {
+		t.Errorf("got %d %v %v, want 3 [b] true", rev, jobs, complete)
+	}
+	var many []job.Change
+	for i := range namesKept {
+		many = append(many, definition(int64(4+i), "c"))
+	}
+	a.Apply(many)
+	if _, _, complete, _ := a.Changed(1); complete {
+		t.Error("changes are forgotten, but Changed says that it knows all of them")
+	}
+	if _, _, complete, _ := a.Changed(3); !complete {
+		t.Error("no change after 3 is forgotten, but Changed says so")
+	}
+}

@@ -1,0 +1,98 @@
+package activity
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Job returns the state of a job; false if the job is unknown.
+func (a *Activity) Job(name string) (Job, bool) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if j := a.jobs[name]; j != nil && j.Job != nil {
+		return *j, true
+	}
+	return Job{}, false
+}
+
+// Each calls see with each job in the order of names, until see returns false.
+func (a *Activity) Each(after string, see func(name string, j *Job) bool) {
+	names := a.Names()
+	start, found := slices.BinarySearch(names, after)
+	if found {
+		start++
+	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, name := range names[start:] {
+		if j := a.jobs[name]; j != nil && j.Job != nil && !see(name, j) {
+			return
+		}
+	}
+}
+
+// Active returns the runs that have not ended and that accept accepts, in no order.
+func (a *Activity) Active(accept func(*job.Run) bool) (list []*job.Run) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, r := range a.active {
+		if accept(r) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// Ended returns at most n of the runs that ended last and that accept accepts, the latest first.
+func (a *Activity) Ended(n int, accept func(*job.Run) bool) (list []*job.Run) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, r := range slices.Backward(a.ended) {
+		if len(list) == n {
+			break
+		}
+		if accept(r) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// Minutes returns the counts of the n minutes that end with the minute of now, the oldest first. n is at most a day.
+func (a *Activity) Minutes(now time.Time, n int) []Minute {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	list := make([]Minute, n)
+	end := now.Truncate(time.Minute)
+	for i := range list {
+		at := end.Add(time.Duration(i-n+1) * time.Minute)
+		list[i] = Minute{At: at, Count: map[job.State]int{}}
+		if m := &a.minutes[(at.Unix()/60)%minutesKept]; m.At.Equal(at) {
+			list[i].Late = m.Late
+			for state, count := range m.Count {
+				list[i].Count[state] = count
+			}
+		}
+	}
+	return list
+}
+
+// Changed returns the jobs with a change after a revision, and the revision up to which that is. complete is false if older
+// changes are forgotten. Then any job may have changed. moved is closed at the next change.
+func (a *Activity) Changed(after int64) (rev int64, jobs []string, complete bool, moved <-chan struct{}) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	seen := map[string]bool{}
+	for _, c := range slices.Backward(a.changed) {
+		if c.rev <= after {
+			break
+		}
+		if !seen[c.job] {
+			seen[c.job] = true
+			jobs = append(jobs, c.job)
+		}
+	}
+	return a.rev, jobs, after >= a.dropped, a.moved
+}

@@ -1,0 +1,50 @@
+package api_test
+
+import (
+	"context"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+func (f *fake) Overview(_ context.Context, visible func(string) bool) (v api.OverviewView, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name := range f.jobs {
+		if visible == nil || visible(name) {
+			v.Jobs++
+		}
+	}
+	for _, r := range f.runs {
+		if r.State == job.Running {
+			v.Active = append(v.Active, api.NewRunView(r))
+		}
+	}
+	return v, f.fail()
+}
+
+func (f *fake) JobPage(ctx context.Context, q api.JobQuery) (page api.JobPage, err error) {
+	all, err := f.Jobs(ctx)
+	for _, v := range all {
+		if strings.Contains(v.Name, q.Search) && (q.Visible == nil || q.Visible(v.Name)) {
+			page.Jobs = append(page.Jobs, v)
+		}
+	}
+	return page, err
+}
+
+// Changed reports the jobs with an event after a revision.
+func (f *fake) Changed(after int64) (int64, []string, bool, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var jobs []string
+	for _, events := range f.history {
+		for _, e := range events {
+			if owner, _, _ := strings.Cut(e.Name, "/"); e.Revision > after {
+				jobs = append(jobs, owner)
+			}
+		}
+	}
+	return f.rev, jobs, after >= f.oldest, nil
+}

@@ -1,0 +1,233 @@
+package web
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// action is a change that the page offers.
+type action struct {
+	operation string // of the API; it declares the right
+	prepare   func(s *site, r *http.Request, f *form) error
+	perform   func(s *site, r *http.Request, f *form) (next string, err error)
+}
+
+// actions lists every change by its name in the path.
+var actions = map[string]action{
+	"run":          {"submit-run", prepareRun, performRun},
+	"pause":        {"pause-job", preparePause, reasoned("/pause", "paused")},
+	"resume":       {"resume-job", prepareResume, reasoned("/resume", "resumed")},
+	"delete":       {"delete-job", prepareDelete, performDelete},
+	"cancel":       {"cancel-run", prepareCancel, reasoned("/cancel", "canceled")},
+	"retry":        {"retry-run", prepareRetry, performRetry},
+	"edit":         {"put-job", prepareEdit, performEdit},
+	"new":          {"put-job", prepareNew, performEdit},
+	"command":      {"submit-command", prepareCommand, performCommand},
+	"pause-all":    {"pause-all", preparePauseAll, performAll("/v1/pause", "paused")},
+	"resume-all":   {"resume-all", prepareResumeAll, performAll("/v1/resume", "resumed")},
+	"limit":        {"put-limit", prepareLimit, performLimit},
+	"delete-limit": {"delete-limit", prepareDeleteLimit, performDeleteLimit},
+}
+
+// doneNotes says what an action has done, by the parameter done of the page after it.
+var doneNotes = map[string]string{
+	"run":      "The run was created.",
+	"paused":   "Paused.",
+	"resumed":  "Resumed.",
+	"deleted":  "Deleted.",
+	"canceled": "The end of the run was requested.",
+	"retried":  "A new run repeats the old one.",
+	"saved":    "Saved.",
+}
+
+var reasonField = field{Name: "reason", Label: "Reason", Kind: "text", Help: "Others see it. It may be empty.", Example: "database migration"}
+
+// currentJob reads the job of a form.
+func currentJob(s *site, r *http.Request, f *form) (api.JobView, error) {
+	return get[api.JobView](s, r, "/v1/jobs/"+url.PathEscape(f.Job))
+}
+
+func prepareRun(s *site, r *http.Request, f *form) error {
+	v, err := currentJob(s, r, f)
+	if err != nil {
+		return err
+	}
+	f.Title, f.Verb = "Run "+f.Job, "Run"
+	f.Facts = append(f.Facts, "This creates one run, beside the schedule. The job's limits, labels and timeout apply to it.")
+	if n := len(v.Active); n > 0 {
+		f.Facts = append(f.Facts, fmt.Sprintf("%s of the job not ended yet: %s.", verb(n, "run has", "runs have"), strings.Join(v.Active[:min(3, n)], ", ")))
+	}
+	if v.Paused != nil {
+		f.Facts = append(f.Facts, "The job is paused. The run waits until somebody resumes the job.")
+	}
+	f.Fields = []field{
+		{Name: "payload", Label: "Payload", Kind: "area", Help: "JSON. Empty: the payload of the definition.", Value: string(v.Spec.Payload), Example: `{"month": "2026-11"}`},
+		{Name: "in", Label: "Start in", Kind: "text", Help: "A span such as 90s, 2h or 7d. Empty: now.", Example: "now"},
+		{Name: "key", Kind: "hidden", Value: rand.Text()},
+	}
+	return nil
+}
+
+func performRun(s *site, r *http.Request, f *form) (string, error) {
+	body := api.RunRequest{In: strings.TrimSpace(f.value("in"))}
+	if text := strings.TrimSpace(f.value("payload")); text != "" {
+		if !json.Valid([]byte(text)) {
+			return "", &api.Problem{Fields: []api.FieldError{{Field: "payload", Message: "This is not JSON. Write text in double quotes."}}}
+		}
+		body.Payload = json.RawMessage(text)
+	}
+	var made api.RunView
+	err := s.ops.Do(r, http.MethodPost, f.path()+"/runs", http.Header{"Idempotency-Key": {f.value("key")}}, body, &made)
+	return runLink(made.Ref) + "?done=run", err
+}
+
+func preparePause(s *site, r *http.Request, f *form) error {
+	v, err := currentJob(s, r, f)
+	if err != nil {
+		return err
+	}
+	f.Title, f.Verb, f.Fields = "Pause "+f.Job, "Pause", []field{reasonField}
+	f.Facts = append(f.Facts, "No further slot of the job runs until somebody resumes it. Slots that pass meanwhile are skipped.")
+	if v.Next != nil {
+		f.Facts = append(f.Facts, "The first slot that is skipped: "+v.Next.UTC().Format("2006-01-02 15:04:05")+" UTC.")
+	}
+	if n := len(v.Active); n > 0 {
+		f.Facts = append(f.Facts, fmt.Sprintf("%s not ended. Those that have begun continue.", verb(n, "run has", "runs have")))
+	}
+	return nil
+}
+
+func prepareResume(s *site, r *http.Request, f *form) error {
+	v, err := currentJob(s, r, f)
+	if err != nil {
+		return err
+	}
+	f.Title, f.Verb = "Resume "+f.Job, "Resume"
+	f.Facts = []string{"The schedule of the job continues. Slots that passed during the pause stay skipped."}
+	if v.Next != nil {
+		f.Facts = append(f.Facts, "The next slot: "+v.Next.UTC().Format("2006-01-02 15:04:05")+" UTC.")
+	}
+	return nil
+}
+
+// reasoned returns the action that posts a reason below the path of the form's job or run.
+func reasoned(suffix, done string) func(*site, *http.Request, *form) (string, error) {
+	return func(s *site, r *http.Request, f *form) (string, error) {
+		return f.Back + "?done=" + done, s.ops.Do(r, http.MethodPost, f.path()+suffix, nil, api.ReasonRequest{Reason: f.value("reason")}, nil)
+	}
+}
+
+func prepareDelete(s *site, r *http.Request, f *form) error {
+	v, err := currentJob(s, r, f)
+	if err != nil {
+		return err
+	}
+	f.Title, f.Verb, f.Danger = "Delete "+f.Job, "Delete", true
+	if v.Origin.Kind == job.OriginFile {
+		f.Blocked, f.Error = true, "The job is defined in "+v.Origin.Source+". Remove it there, and apply the file again."
+		return nil
+	}
+	f.Facts = append(f.Facts, "The definition is removed, and no further slot runs.")
+	if n := len(v.Active); n > 0 {
+		f.Facts = append(f.Facts, fmt.Sprintf("%s not ended: %s. Runs that wait are canceled.", verb(n, "run has", "runs have"), strings.Join(v.Active[:min(3, n)], ", ")))
+	}
+	f.Fields = []field{{Name: "revision", Kind: "hidden", Value: fmt.Sprint(v.Revision)}}
+	return nil
+}
+
+func performDelete(s *site, r *http.Request, f *form) (string, error) {
+	return "/jobs?done=deleted", s.ops.Do(r, http.MethodDelete, f.path(), http.Header{"If-Match": {`"` + f.value("revision") + `"`}}, nil, nil)
+}
+
+func prepareCancel(s *site, r *http.Request, f *form) error {
+	v, err := get[api.RunView](s, r, f.path())
+	if err != nil {
+		return err
+	}
+	f.Title, f.Verb, f.Danger, f.Fields = "Cancel "+v.Ref, "Cancel the run", true, []field{reasonField}
+	switch {
+	case v.State.Terminal():
+		f.Blocked, f.Error = true, "The run has ended: "+looks[string(v.State)].words+"."
+	case v.State == job.Running:
+		f.Facts = []string{fmt.Sprintf("Attempt %d runs on worker %s. The worker ends it: first SIGTERM, and SIGKILL after the job's kill grace.", v.Attempt, v.Worker)}
+	default:
+		f.Facts = []string{"The run has not begun. It will not begin, and ends as canceled."}
+	}
+	return nil
+}
+
+func prepareRetry(s *site, r *http.Request, f *form) error {
+	v, err := get[api.RunView](s, r, f.path())
+	if err != nil {
+		return err
+	}
+	f.Title, f.Verb = "Retry "+v.Ref, "Retry"
+	if !v.State.Terminal() {
+		f.Blocked, f.Error = true, "The run has not ended. Only an ended run can be retried."
+		return nil
+	}
+	f.Facts = []string{
+		"This creates a new run with the present definition of the job and the payload of the old run. It starts now.",
+		"The old run stays as it is: " + looks[string(v.State)].words + ".",
+	}
+	return nil
+}
+
+func performRetry(s *site, r *http.Request, f *form) (string, error) {
+	var made api.RunView
+	err := s.ops.Do(r, http.MethodPost, f.path()+"/retry", nil, nil, &made)
+	return runLink(made.Ref) + "?done=retried", err
+}
+
+func prepareCommand(_ *site, _ *http.Request, f *form) error {
+	f.Title, f.Verb = "Run a command", "Run"
+	f.Facts = []string{"The command runs once, on any worker that accepts it, as the user of that worker. It is no job, and has no schedule."}
+	f.Fields = []field{
+		{Name: "shell", Label: "Command", Kind: "area", Help: "For /bin/sh -c.", Example: "echo hello"},
+		{Name: "in", Label: "Start in", Kind: "text", Help: "A span such as 90s, 2h or 7d. Empty: now.", Example: "now"},
+		{Name: "timeout", Label: "Timeout", Kind: "text", Help: "A span such as 10m. Empty: 24 hours.", Example: "24h"},
+		{Name: "key", Kind: "hidden", Value: rand.Text()},
+	}
+	return nil
+}
+
+func performCommand(s *site, r *http.Request, f *form) (string, error) {
+	if strings.TrimSpace(f.value("shell")) == "" {
+		return "", &api.Problem{Fields: []api.FieldError{{Field: "shell", Message: "Write a command."}}}
+	}
+	body := map[string]string{"shell": f.value("shell")}
+	for _, name := range []string{"in", "timeout"} {
+		if v := strings.TrimSpace(f.value(name)); v != "" {
+			body[name] = v
+		}
+	}
+	var made api.RunView
+	err := s.ops.Do(r, http.MethodPost, "/v1/runs", http.Header{"Idempotency-Key": {f.value("key")}}, body, &made)
+	return runLink(made.Ref) + "?done=run", err
+}
+
+func preparePauseAll(_ *site, _ *http.Request, f *form) error {
+	f.Title, f.Verb, f.Danger, f.Back = "Pause all jobs", "Pause all jobs", true, "/cluster"
+	f.Facts = []string{"No slot of any job runs until somebody resumes all jobs. Slots that pass meanwhile are skipped. Runs that have begun continue."}
+	f.Fields = []field{reasonField}
+	return nil
+}
+
+func prepareResumeAll(_ *site, _ *http.Request, f *form) error {
+	f.Title, f.Verb, f.Back = "Resume all jobs", "Resume all jobs", "/cluster"
+	f.Facts = []string{"The schedules of all jobs continue, except of those that are paused themselves."}
+	return nil
+}
+
+func performAll(target, done string) func(*site, *http.Request, *form) (string, error) {
+	return func(s *site, r *http.Request, f *form) (string, error) {
+		return f.Back + "?done=" + done, s.ops.Do(r, http.MethodPost, target, nil, api.ReasonRequest{Reason: f.value("reason")}, nil)
+	}
+}

@@ -1,0 +1,164 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+const definitionHelp = "YAML, as in a job file. The reference of job keys lists all keys."
+
+func prepareEdit(s *site, r *http.Request, f *form) error {
+	v, err := currentJob(s, r, f)
+	if err != nil {
+		return err
+	}
+	f.Title, f.Verb = "Edit "+f.Job, "Save"
+	if v.Origin.Kind == job.OriginFile {
+		f.Blocked, f.Error = true, "The job is defined in "+v.Origin.Source+". Change it there, and apply the file again."
+		return nil
+	}
+	text, err := s.cfg.Definition(f.Job, v.Spec)
+	if err != nil {
+		return err
+	}
+	f.Facts = []string{"Runs that have begun continue with the old definition. Runs that wait get the new one."}
+	f.Fields = []field{
+		{Name: "definition", Label: "Definition", Kind: "code", Help: definitionHelp, Value: text},
+		{Name: "revision", Kind: "hidden", Value: strconv.FormatInt(v.Revision, 10)},
+	}
+	return nil
+}
+
+func prepareNew(_ *site, _ *http.Request, f *form) error {
+	f.Title, f.Verb, f.Back = "New job", "Create", "/jobs"
+	f.Facts = []string{"The job is stored in the cluster, and belongs to no job file."}
+	f.Fields = []field{
+		{Name: "name", Label: "Name", Kind: "text", Help: "Small letters, digits and dashes; at most 63.", Example: "nightly-backup"},
+		{Name: "definition", Label: "Definition", Kind: "code", Help: definitionHelp, Value: "schedule: \"30 2 * * *\"\ntimezone: UTC\ntimeout: 30m\nshell: echo hello\n"},
+	}
+	return nil
+}
+
+// performEdit creates or replaces a job.
+func performEdit(s *site, r *http.Request, f *form) (string, error) {
+	name, header := f.Job, http.Header{"If-Match": {`"` + f.value("revision") + `"`}}
+	if f.Action == "new" {
+		name, header = strings.TrimSpace(f.value("name")), http.Header{"If-None-Match": {"*"}}
+		if err := job.CheckName(name); err != nil {
+			return "", &api.Problem{Fields: []api.FieldError{{Field: "name", Message: err.Error()}}}
+		}
+	}
+	spec, err := specOf(f.value("definition"))
+	if err != nil {
+		return "", &api.Problem{Fields: []api.FieldError{{Field: "definition", Message: err.Error()}}}
+	}
+	link := "/jobs/" + url.PathEscape(name)
+	err = s.ops.Do(r, http.MethodPut, "/v1"+link, header, spec, nil)
+	if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status == http.StatusPreconditionFailed {
+		problem.Detail = "Somebody else has changed the job meanwhile. Copy your text, and open the form again."
+		if f.Action == "new" {
+			problem.Fields = []api.FieldError{{Field: "name", Message: "There is a job of this name already."}}
+		}
+	}
+	return link + "?done=saved", err
+}
+
+// specOf reads the definition of one job. It may have the form of a job file with one job.
+func specOf(text string) (map[string]any, error) {
+	var spec map[string]any
+	if err := yaml.Unmarshal([]byte(text), &spec); err != nil {
+		return nil, fmt.Errorf("this is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	jobs, ok := spec["jobs"].(map[string]any)
+	switch {
+	case !ok:
+		return spec, nil
+	case len(jobs) != 1:
+		return nil, fmt.Errorf("this has %d jobs: write one job", len(jobs))
+	}
+	for _, v := range jobs {
+		if spec, ok = v.(map[string]any); !ok {
+			return nil, errors.New("the job has no keys")
+		}
+	}
+	return spec, nil
+}
+
+func prepareLimit(s *site, r *http.Request, f *form) error {
+	f.Title, f.Verb, f.Back = "New limit", "Save", "/limits"
+	name := field{Name: "name", Label: "Name", Kind: "text", Help: "Small letters, digits and dashes; at most 63.", Example: "database"}
+	concurrent := field{Name: "concurrent", Label: "Runs at a time", Kind: "text", Help: "A number. Empty: any number.", Example: "4"}
+	rate := field{Name: "rate", Label: "Rate", Kind: "text", Help: "Attempts that begin in a span of time. Empty: any.", Example: "10/s"}
+	f.Facts = []string{"The limit applies to all runs of the jobs that name it, in the whole cluster."}
+	if given := r.URL.Query().Get("name"); given != "" {
+		v, err := limitOf(s, r, given)
+		if err != nil {
+			return err
+		}
+		f.Title, name.Value, name.Kind = "Edit limit "+given, given, "hidden"
+		if v.Spec.Concurrent > 0 {
+			concurrent.Value = strconv.Itoa(v.Spec.Concurrent)
+		}
+		if text, err := v.Spec.Rate.MarshalText(); err == nil && !v.Spec.Rate.IsZero() {
+			rate.Value = string(text)
+		}
+	}
+	f.Fields = []field{name, concurrent, rate}
+	return nil
+}
+
+func limitOf(s *site, r *http.Request, name string) (api.LimitView, error) {
+	list, err := get[api.LimitList](s, r, "/v1/limits")
+	for i := range list.Limits {
+		if list.Limits[i].Name == name {
+			return list.Limits[i], err
+		}
+	}
+	if err == nil {
+		err = &api.Problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("There is no limit %s.", name)}
+	}
+	return api.LimitView{}, err
+}
+
+func performLimit(s *site, r *http.Request, f *form) (string, error) {
+	spec := map[string]any{}
+	if text := strings.TrimSpace(f.value("concurrent")); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return "", &api.Problem{Fields: []api.FieldError{{Field: "concurrent", Message: "Write a number."}}}
+		}
+		spec["concurrent"] = n
+	}
+	if text := strings.TrimSpace(f.value("rate")); text != "" {
+		spec["rate"] = text
+	}
+	name := strings.TrimSpace(f.value("name"))
+	if err := job.CheckName(name); err != nil {
+		return "", &api.Problem{Fields: []api.FieldError{{Field: "name", Message: err.Error()}}}
+	}
+	return "/limits?done=saved", s.ops.Do(r, http.MethodPut, "/v1/limits/"+name, nil, spec, nil)
+}
+
+func prepareDeleteLimit(s *site, r *http.Request, f *form) error {
+	v, err := limitOf(s, r, r.FormValue("name"))
+	if err != nil {
+		return err
+	}
+	f.Title, f.Verb, f.Danger, f.Back = "Delete limit "+v.Name, "Delete", true, "/limits"
+	f.Facts = []string{"A limit that a job names cannot be deleted.", fmt.Sprintf("%s it now.", verb(v.Held, "run holds", "runs hold"))}
+	f.Fields = []field{{Name: "name", Kind: "hidden", Value: v.Name}}
+	return nil
+}
+
+func performDeleteLimit(s *site, r *http.Request, f *form) (string, error) {
+	return "/limits?done=deleted", s.ops.Do(r, http.MethodDelete, "/v1/limits/"+url.PathEscape(f.value("name")), nil, nil, nil)
+}

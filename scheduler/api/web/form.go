@@ -1,0 +1,146 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+)
+
+// form asks for the confirmation of an action, and for its values. It says what the action touches.
+type form struct {
+	Action  string // name of the action
+	Title   string
+	Verb    string // on the button
+	Danger  bool
+	Facts   []string // what the action touches
+	Fields  []field
+	Error   string // of the action as a whole
+	Job     string // the job that the action concerns; empty for none
+	Run     string // the id of its run; empty for none
+	Back    string // where the client goes if it does not confirm
+	Blocked bool   // the action is impossible; Error says why
+}
+
+// field is one value of a form.
+type field struct {
+	Name, Label, Help, Value, Error string
+	Kind                            string // text, area, code or hidden
+	Example                         string
+}
+
+// value returns what the client gave in a field.
+func (f *form) value(name string) string {
+	for i := range f.Fields {
+		if f.Fields[i].Name == name {
+			return f.Fields[i].Value
+		}
+	}
+	return ""
+}
+
+// refuse notes why the action failed: beside the fields that are wrong, or for the action as a whole.
+func (f *form) refuse(err error) error {
+	problem, ok := errors.AsType[*api.Problem](err)
+	if !ok {
+		return err
+	}
+	placed := false
+	for _, mistake := range problem.Fields {
+		for i := range f.Fields {
+			in := &f.Fields[i]
+			switch {
+			case in.Kind == "hidden":
+			case mistake.Field == in.Name || strings.HasPrefix(mistake.Field, in.Name+"."):
+				in.Error, placed = join(in.Error, mistake.Message), true
+			case in.Kind == "code":
+				message := mistake.Message
+				if !strings.HasPrefix(message, mistake.Field) {
+					message = mistake.Field + ": " + message
+				}
+				in.Error, placed = join(in.Error, message), true
+			}
+		}
+	}
+	if !placed {
+		f.Error = problem.Detail
+	}
+	return nil
+}
+
+func join(a, b string) string { return strings.TrimPrefix(a+"\n"+b, "\n") }
+
+// path returns the path of the form's job or run in the API.
+func (f *form) path() string {
+	if f.Run != "" {
+		return "/v1/runs/" + url.PathEscape(f.Job) + "/" + url.PathEscape(f.Run)
+	}
+	return "/v1/jobs/" + url.PathEscape(f.Job)
+}
+
+// ask shows the form of an action.
+func (s *site) ask(r *http.Request) (*page, error) {
+	f, err := s.prepare(r)
+	if err != nil {
+		return nil, err
+	}
+	return &page{View: "form", Title: f.Title, Data: f}, nil
+}
+
+// prepare returns the form of the action that a request names, with what the client has typed.
+func (s *site) prepare(r *http.Request) (*form, error) {
+	a, ok := actions[r.PathValue("action")]
+	if !ok {
+		return s.nothing(r)
+	}
+	f := &form{Action: r.PathValue("action"), Job: r.FormValue("job"), Run: r.FormValue("run"), Back: "/"}
+	switch {
+	case f.Run != "":
+		f.Back = "/runs/" + url.PathEscape(f.Job) + "/" + url.PathEscape(f.Run)
+	case f.Job != "":
+		f.Back = "/jobs/" + url.PathEscape(f.Job)
+	}
+	if !s.ops.May(r, a.operation, f.Job) {
+		return nil, &api.Problem{Status: http.StatusForbidden, Detail: "Your role does not include this action."}
+	}
+	if err := a.prepare(s, r, f); err != nil {
+		return nil, err
+	}
+	if r.Method == http.MethodPost {
+		for i := range f.Fields {
+			if given := r.PostForm[f.Fields[i].Name]; given != nil {
+				f.Fields[i].Value = given[0]
+			}
+		}
+	}
+	return f, nil
+}
+
+func (s *site) nothing(r *http.Request) (*form, error) {
+	_, err := s.notFound(r)
+	return nil, err
+}
+
+// perform does what a form asks for. After a refusal, it shows the form again with everything that was typed.
+func (s *site) perform(w http.ResponseWriter, r *http.Request) {
+	f, err := s.prepare(r)
+	if err != nil {
+		s.write(w, r, s.failed(err))
+		return
+	}
+	if !f.Blocked {
+		var next string
+		next, err = actions[f.Action].perform(s, r, f)
+		if err == nil && f.Error == "" && next != "" {
+			http.Redirect(w, r, next, http.StatusSeeOther)
+			return
+		}
+	}
+	if err = f.refuse(err); err != nil {
+		s.write(w, r, s.failed(err))
+		return
+	}
+	s.write(w, r, &page{View: "form", Title: f.Title, Data: f, Status: http.StatusUnprocessableEntity})
+}

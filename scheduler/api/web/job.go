@@ -1,0 +1,119 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// jobData is the data of the view job.
+type jobData struct {
+	Job        api.JobView
+	Runs       []api.RunView // the newest slot first
+	Listed     []api.RunView // the first of them
+	Next       api.NextView
+	Chart      runChart
+	P50, P95   time.Duration
+	Samples    int
+	Success    string
+	Definition string
+	Last       *api.RunView // the run that ended last
+	More       string       // link to all runs
+	State      string
+}
+
+// The view of a job draws jobRuns runs, and lists the first of them.
+const (
+	jobRuns    = 60
+	listedRuns = 15
+)
+
+func (s *site) job(r *http.Request) (*page, error) {
+	name := r.PathValue("job")
+	path := url.PathEscape(name)
+	v, err := get[api.JobView](s, r, "/v1/jobs/"+path)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := get[api.RunList](s, r, "/v1/runs?limit=60&job="+url.QueryEscape(name))
+	if err != nil {
+		return nil, err
+	}
+	d := &jobData{Job: v, Runs: runs.Runs, Chart: runChartOf(begun(runs.Runs, s.ops.Now()), s.ops.Now(), jobRuns)}
+	d.Next, err = get[api.NextView](s, r, "/v1/jobs/"+path+"/next?n=8")
+	if problem, ok := errors.AsType[*api.Problem](err); ok {
+		d.Next.Notes = append(d.Next.Notes, problem.Detail)
+	} else if err != nil {
+		return nil, err
+	}
+	took := durations(runs.Runs)
+	d.P50, d.P95, d.Samples = percentile(took, 50), percentile(took, 95), len(took)
+	d.Success = success(short(runs.Runs))
+	if d.Definition, err = s.cfg.Definition(name, v.Spec); err != nil {
+		return nil, err
+	}
+	d.More, d.Listed = "/runs?job="+url.QueryEscape(name), runs.Runs[:min(listedRuns, len(runs.Runs))]
+	d.State = d.state()
+	p := &page{View: "job", Title: name, Watch: name, Data: d}
+	if v.Spec.Timezone != "UTC" {
+		p.Zone = v.Spec.Timezone
+	}
+	return p, nil
+}
+
+// begun returns the runs that are due, so that submissions for later do not fill a chart.
+func begun(runs []api.RunView, now time.Time) (list []api.RunView) {
+	for i := range runs {
+		if r := &runs[i]; r.State.Terminal() || !r.Due.After(now) {
+			list = append(list, *r)
+		}
+	}
+	return list
+}
+
+func short(runs []api.RunView) (list []api.RecentRun) {
+	for i := range runs {
+		list = append(list, api.RecentRun{State: runs[i].State})
+	}
+	return list
+}
+
+// state returns the state of the job, and finds the run that ended last.
+func (d *jobData) state() string {
+	active, waiting := false, false
+	for i := range d.Runs {
+		r := &d.Runs[i]
+		active = active || r.State == job.Running
+		waiting = waiting || r.State == job.Pending
+		if r.State.Terminal() && r.State != job.Skipped && (d.Last == nil || r.Finished.After(d.Last.Finished)) {
+			d.Last = r
+		}
+	}
+	switch {
+	case d.Last != nil && classOf(d.Last.State) == "bad":
+		return "failing"
+	case active:
+		return "running"
+	case d.Job.Paused != nil:
+		return "paused"
+	case d.Last != nil:
+		return "ok"
+	case waiting:
+		return "waiting"
+	}
+	return "new"
+}
+
+// slot leads from a job and a time to its run, or explains why there is none.
+func (s *site) slot(r *http.Request) (*page, error) {
+	name, at := r.PathValue("job"), r.URL.Query().Get("time")
+	v, err := get[api.ExplainView](s, r, "/v1/jobs/"+url.PathEscape(name)+"/explain?time="+url.QueryEscape(at))
+	if err != nil {
+		return nil, err
+	}
+	return &page{View: "slot", Title: name + " at " + at, Watch: name, Data: v}, nil
+}

@@ -1,0 +1,71 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+)
+
+// jobsData is the data of the view jobs.
+type jobsData struct {
+	Page    api.JobPage
+	Filters []filter
+	Search  string
+	State   string
+	Next    string // link to the next page; empty if there is none
+	First   string // link to the first page; empty on it
+}
+
+// filter is a link that selects jobs by state.
+type filter struct {
+	Name, Link string
+	Count      int
+	Here       bool
+}
+
+func (s *site) jobs(r *http.Request) (*page, error) {
+	q := r.URL.Query()
+	ask := url.Values{"recent": {"30"}, "limit": {"50"}}
+	for _, name := range []string{"search", "state", "continue"} {
+		if v := q.Get(name); v != "" {
+			ask.Set(name, v)
+		}
+	}
+	list, err := get[api.JobPage](s, r, "/v1/find/jobs?"+ask.Encode())
+	if err != nil {
+		return nil, err
+	}
+	d := &jobsData{Page: list, Search: q.Get("search"), State: q.Get("state")}
+	link := func(change ...string) string {
+		v := url.Values{}
+		for _, name := range []string{"search", "state"} {
+			if q.Get(name) != "" {
+				v.Set(name, q.Get(name))
+			}
+		}
+		for i := 0; i < len(change); i += 2 {
+			v.Del(change[i])
+			if change[i+1] != "" {
+				v.Set(change[i], change[i+1])
+			}
+		}
+		return strings.TrimSuffix("/jobs?"+v.Encode(), "?")
+	}
+	all := 0
+	for _, n := range list.Counts {
+		all += n
+	}
+	d.Filters = append(d.Filters, filter{"all", link("state", ""), all, d.State == ""})
+	for _, state := range api.JobStates() {
+		d.Filters = append(d.Filters, filter{looks[state].words, link("state", state), list.Counts[state], d.State == state})
+	}
+	if list.Continue != "" {
+		d.Next = link("continue", list.Continue)
+	}
+	if q.Get("continue") != "" {
+		d.First = link()
+	}
+	return &page{View: "jobs", Title: "Jobs", Watch: "*", Data: d, Search: d.Search}, nil
+}

@@ -1,0 +1,76 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// runsData is the data of the view runs.
+type runsData struct {
+	Runs    []api.RunView
+	Job     string
+	State   string
+	Since   string
+	States  []job.State
+	Next    string // link to the next page
+	Filters []filter
+}
+
+func (s *site) runs(r *http.Request) (*page, error) {
+	q, ask := r.URL.Query(), url.Values{"limit": {"100"}}
+	kept := url.Values{}
+	for _, name := range []string{"job", "state", "since", "continue"} {
+		if v := q.Get(name); v != "" {
+			ask.Set(name, v)
+			if name != "continue" {
+				kept.Set(name, v)
+			}
+		}
+	}
+	list, err := get[api.RunList](s, r, "/v1/runs?"+ask.Encode())
+	if err != nil {
+		return nil, err
+	}
+	d := &runsData{Runs: list.Runs, Job: q.Get("job"), State: q.Get("state"), Since: q.Get("since"), States: job.States()}
+	if list.Continue != "" {
+		kept.Set("continue", list.Continue)
+		d.Next = "/runs?" + kept.Encode()
+	}
+	p := &page{View: "runs", Title: "Runs", Watch: "*", Data: d}
+	if d.Job != "" {
+		p.Title, p.Watch = "Runs of "+d.Job, d.Job
+	}
+	return p, nil
+}
+
+func (s *site) workers(r *http.Request) (*page, error) {
+	list, err := get[api.WorkerList](s, r, "/v1/workers")
+	return &page{View: "workers", Title: "Workers", Watch: "*", Data: list.Workers}, err
+}
+
+func (s *site) limits(r *http.Request) (*page, error) {
+	list, err := get[api.LimitList](s, r, "/v1/limits")
+	return &page{View: "limits", Title: "Limits", Watch: "*", Data: list.Limits}, err
+}
+
+// clusterData is the data of the view cluster.
+type clusterData struct {
+	Cluster   api.ClusterView
+	Attention []notice
+	Fill      float64 // of 1000, how full the store is
+}
+
+func (s *site) cluster(r *http.Request) (*page, error) {
+	if _, err := get[api.LimitList](s, r, "/v1/limits"); err != nil {
+		return nil, err // the client may not read, or there is no store
+	}
+	v, err := s.ops.Cluster(r)
+	d := &clusterData{Cluster: v, Attention: attentionOf(&v, err, s.ops.Now())}
+	if v.Store.Quota > 0 {
+		d.Fill = round(float64(v.Store.DBSize) / float64(v.Store.Quota) * 1000)
+	}
+	return &page{View: "cluster", Title: "Cluster", Watch: "*", Data: d}, nil
+}

@@ -1,0 +1,162 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// runData is the data of the view run.
+type runData struct {
+	Run      api.RunView
+	Attempts []attempt
+	Parts    []part // how long the run waited, and for what
+	Explain  api.ExplainView
+	Output   template.HTML
+	Part     bool   // the output is only its end
+	NoOutput string // why there is none
+	Attempt  int    // whose output is shown
+	Live     string // where the script reads further output; empty if the attempt has ended
+	Raw      string
+	Payload  string
+}
+
+// attempt is one attempt on the time line.
+type attempt struct {
+	Number         int
+	Worker         string
+	Token          int64
+	State          job.State
+	Reason         string
+	Exit           *int
+	Started, Ended time.Time // Ended zero: it is running
+	Took           time.Duration
+	X, Width       float64 // of 1000, on the time line
+	Link           string
+	Here           bool
+}
+
+// part is a part of the time between a slot and its start.
+type part struct {
+	Name, Text string
+	Took       time.Duration
+}
+
+// outputTail is how many bytes of output a page shows without the script.
+const outputTail = 64 << 10
+
+func (s *site) run(r *http.Request) (*page, error) {
+	name, id := r.PathValue("job"), r.PathValue("slot")
+	path := "/v1/runs/" + url.PathEscape(name) + "/" + url.PathEscape(id)
+	v, err := get[api.RunView](s, r, path)
+	if err != nil {
+		return nil, err
+	}
+	now := s.ops.Now()
+	d := &runData{Run: v, Attempts: attemptsOf(&v, now), Parts: latenessOf(&v, now), Payload: string(v.Payload)}
+	d.Attempt, _ = strconv.Atoi(r.URL.Query().Get("attempt"))
+	if d.Attempt == 0 {
+		d.Attempt = v.Attempt
+	}
+	for i := range d.Attempts {
+		d.Attempts[i].Here = d.Attempts[i].Number == d.Attempt
+		d.Attempts[i].Link = "?attempt=" + strconv.Itoa(d.Attempts[i].Number)
+	}
+	s.addOutput(r, d, path)
+	if v.Kind == job.KindScheduled {
+		d.Explain, err = get[api.ExplainView](s, r, "/v1/jobs/"+url.PathEscape(name)+"/explain?time="+url.QueryEscape(v.Slot.UTC().Format(time.RFC3339Nano)))
+		if problem := (*api.Problem)(nil); err != nil && !errors.As(err, &problem) {
+			return nil, err
+		}
+	}
+	p := &page{View: "run", Title: name + " " + id, Data: d, Watch: name}
+	return p, nil
+}
+
+// addOutput adds the output of the attempt.
+func (s *site) addOutput(r *http.Request, d *runData, path string) {
+	var out bytes.Buffer
+	d.Raw = path + "/logs?attempt=" + strconv.Itoa(d.Attempt)
+	err := s.ops.Do(r, http.MethodGet, d.Raw, nil, nil, &out)
+	text := out.Bytes()
+	switch {
+	case err != nil && d.Run.Output != "" && d.Attempt == d.Run.Attempt:
+		text, d.Part = []byte(d.Run.Output), true
+	case err != nil:
+		d.NoOutput = err.Error()
+	case len(text) == 0 && d.Run.State.Terminal():
+		d.NoOutput = "The attempt printed nothing."
+	}
+	if len(text) > outputTail {
+		text, d.Part = text[len(text)-outputTail:], true
+	}
+	d.Output = ansiHTML(text)
+	if d.Run.State == job.Running && d.Attempt == d.Run.Attempt {
+		d.Live = d.Raw + "&follow=true"
+	}
+}
+
+// attemptsOf returns all attempts of a run, with their places on a common time line.
+func attemptsOf(v *api.RunView, now time.Time) (list []attempt) {
+	for _, a := range v.Attempts {
+		list = append(list, attempt{
+			Number: a.Number, Worker: a.Worker, Token: a.Token, State: a.State, Reason: a.Reason, Exit: a.Exit, Started: a.Started, Ended: a.Finished,
+		})
+	}
+	if last := len(list); (v.State == job.Running || v.State == job.Armed) && (last == 0 || list[last-1].Number < v.Attempt) {
+		list = append(list, attempt{Number: v.Attempt, Worker: v.Worker, Token: v.Token, State: v.State, Started: v.Started})
+	}
+	from, to := v.Slot, now
+	if v.Slot.Before(v.Created) && v.Kind != job.KindScheduled {
+		from = v.Created
+	}
+	if !v.Finished.IsZero() {
+		to = v.Finished
+	}
+	whole := max(to.Sub(from), time.Millisecond)
+	for i := range list {
+		a := &list[i]
+		end := a.Ended
+		if end.IsZero() {
+			end = now
+		}
+		if a.Started.IsZero() {
+			continue
+		}
+		a.Took = end.Sub(a.Started)
+		a.X = round(max(0, min(995, float64(a.Started.Sub(from))/float64(whole)*1000)))
+		a.Width = round(max(5, min(1000-a.X, float64(a.Took)/float64(whole)*1000)))
+	}
+	return list
+}
+
+// latenessOf splits the time between the slot and the start of the present attempt.
+func latenessOf(v *api.RunView, now time.Time) (list []part) {
+	add := func(name, text string, took time.Duration) {
+		if took >= time.Millisecond {
+			list = append(list, part{name, text, took})
+		}
+	}
+	if v.Attempt > 1 || v.State == job.Skipped {
+		return nil // the record has only the times of the present attempt
+	}
+	if v.Kind == job.KindScheduled {
+		add("jitter", "the job's jitter delays every slot", v.Due.Sub(v.Slot))
+	}
+	switch {
+	case !v.Started.IsZero() && !v.Armed.IsZero():
+		add("dispatch", "until the leader gave it to a worker: it waited for a leader, a limit or room", v.Armed.Sub(v.Due))
+		add("claim", "until the worker had claimed and started it", v.Started.Sub(job.Later(v.Armed, v.Due)))
+	case v.State == job.Pending && now.After(v.Due):
+		add("waiting", strings.TrimSuffix(v.Reason, "."), now.Sub(v.Due))
+	}
+	return list
+}

@@ -1,0 +1,273 @@
+// The script of the page: it keeps an open view current, shows times in the zone of the viewer, and adds keys and dialogs.
+// Everything that it adds works without it as well, by links and forms.
+'use strict';
+(() => {
+const $ = (selector, root = document) => root.querySelector(selector);
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const body = document.body;
+const skew = Date.parse(body.dataset.now) - Date.now(); // the clock of the replica minus ours
+const now = () => Date.now() + skew;
+
+// Times.
+const zoneSelect = $('#zone');
+const keep = (name, value) => { try { localStorage.setItem(name, value); } catch { /* storage is off */ } };
+const kept = name => { try { return localStorage.getItem(name); } catch { return null; } };
+const zone = () => zoneSelect.value === 'local' ? undefined : zoneSelect.value;
+function wall(date) {
+  const parts = {};
+  for (const p of new Intl.DateTimeFormat('en', {timeZone: zone(), year: 'numeric', month: 'short', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23'}).formatToParts(date)) parts[p.type] = p.value;
+  if (date.getUTCFullYear() !== new Date(now()).getUTCFullYear()) return `${parts.year} ${parts.month} ${parts.day} ${parts.hour}:${parts.minute}`;
+  return `${parts.month} ${parts.day} ${parts.hour}:${parts.minute}:${parts.second}`;
+}
+function rough(ms) {
+  const s = Math.floor(ms / 1000);
+  if (s < 60) return s + ' s';
+  if (s < 3600) return Math.floor(s / 60) + ' min';
+  if (s < 172800) return Math.floor(s / 3600) + ' h';
+  return Math.floor(s / 86400) + ' d';
+}
+function ago(t) {
+  const d = now() - t;
+  return d < 0 ? (d > -1000 ? 'now' : 'in ' + rough(-d)) : rough(d) + ' ago';
+}
+function times(root = document) {
+  for (const e of $$('time:not([data-ago])', root)) e.textContent = wall(new Date(e.dateTime));
+  agos(root);
+}
+function agos(root = document) {
+  for (const e of $$('time[data-ago]', root)) {
+    const text = ago(Date.parse(e.dateTime));
+    if (e.textContent !== text) e.textContent = text;
+  }
+}
+zoneSelect.hidden = false;
+const wanted = kept('zone');
+if ([...zoneSelect.options].some(o => o.value === wanted)) zoneSelect.value = wanted;
+zoneSelect.onchange = () => { keep('zone', zoneSelect.value); times(); };
+times();
+setInterval(agos, 1000);
+
+// Keeping the view current. Only parts whose content has changed are replaced.
+const shown = new Map($$('[data-live]').map(e => [e.dataset.live, null]));
+let reading = null, again = false;
+async function refresh() {
+  if (reading) { again = true; return; }
+  if (document.hidden || !body.dataset.watch) return;
+  reading = new AbortController();
+  const timeout = setTimeout(() => reading.abort(), 10000);
+  try {
+    const url = new URL(location.href);
+    url.searchParams.delete('done');
+    const answer = await fetch(url, {signal: reading.signal, headers: {Accept: 'text/html'}, cache: 'no-store'});
+    if (answer.redirected) { location.reload(); return; }
+    const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    if (!answer.ok) { if (answer.status === 401) location.reload(); return; }
+    for (const fresh of $$('[data-live]', next)) {
+      const name = fresh.dataset.live, text = fresh.innerHTML, old = $(`[data-live="${name}"]`);
+      if (!old || shown.get(name) === text || old.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) continue;
+      shown.set(name, text);
+      const focused = old.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
+      const scrolls = $$('.scroll', old).map(e => e.scrollLeft);
+      old.replaceChildren(...fresh.childNodes);
+      old.className = fresh.className;
+      times(old);
+      $$('.scroll', old).forEach((e, i) => { e.scrollLeft = scrolls[i] || 0; });
+      if (focused) $(`a[href="${CSS.escape(focused)}"]`, old)?.focus({preventScroll: true});
+    }
+  } catch { /* the next event, or the next connection, reads again */ } finally {
+    clearTimeout(timeout);
+    reading = null;
+    if (again) { again = false; setTimeout(refresh, 500); }
+  }
+}
+
+// The stream of events. A hidden page closes it, because browsers allow few connections to one server.
+const live = $('#live'), trouble = $('#trouble');
+let source = null, last = 0, leader = null, polling = null, failures = 0;
+function state(on, text) {
+  live.hidden = false;
+  live.dataset.state = on ? 'on' : 'off';
+  live.lastElementChild.textContent = text;
+}
+function poll() { // without event streams, or while they fail, the view is read again at intervals
+  polling ??= setInterval(refresh, 5000);
+}
+function onCluster(e) {
+  const c = JSON.parse(e.data), line = $('[data-live=leader]');
+  const key = c.leader ? c.leader.node + '/' + c.leader.term : '';
+  line.replaceChildren();
+  const add = (tag, cls, text) => { const n = document.createElement(tag); n.className = cls; n.textContent = text; line.append(n); };
+  add('span', 'dot ' + (c.leader ? 'ok' : 'bad'), '');
+  if (c.leader) {
+    const who = document.createElement('span'), name = document.createElement('b');
+    name.textContent = c.leader.node;
+    who.append(name, ' leads');
+    line.append(who);
+    add('span', 'muted wide', 'term ' + c.leader.term);
+  } else add('span', '', 'no leader');
+  const age = Date.parse(c.at) - Date.parse(c.as_of);
+  if (age > 10000) trouble.textContent = `Replica ${c.node} has not reached etcd for ${rough(age)}. This page shows the state before.`;
+  trouble.hidden = !(age > 10000);
+  if (leader !== null && leader !== key) refresh();
+  leader = key;
+}
+function onChange(e) {
+  const c = JSON.parse(e.data), watch = body.dataset.watch;
+  last = c.revision;
+  if (watch === '*' || c.all || (c.jobs || []).includes(watch)) setTimeout(refresh, Math.random() * c.retry);
+}
+function connect() {
+  if (source || document.hidden || !body.dataset.watch) return;
+  if (!window.EventSource) { state(false, 'reads again every 5 s'); poll(); return; }
+  source = new EventSource('/v1/live' + (last ? '?after=' + last : ''));
+  source.onopen = () => {
+    state(true, 'live');
+    clearInterval(polling); polling = null;
+    if (failures) refresh();
+    failures = 0;
+  };
+  source.onerror = () => {
+    failures++;
+    state(false, 'connection lost, trying again');
+    poll();
+    if (source.readyState === EventSource.CLOSED) { source = null; setTimeout(connect, 2000); }
+  };
+  source.addEventListener('cluster', onCluster);
+  source.addEventListener('changed', onChange);
+}
+function disconnect() { source?.close(); source = null; clearInterval(polling); polling = null; }
+document.addEventListener('visibilitychange', () => { if (document.hidden) disconnect(); else { connect(); refresh(); } });
+addEventListener('pagehide', disconnect);
+addEventListener('pageshow', e => { if (e.persisted) { connect(); refresh(); } });
+connect();
+
+// The output of an attempt, as it comes, with its colors. All text is set as text, never as HTML.
+const output = $('#output');
+let color = '', bold = false;
+function print(text) {
+  const follow = output.scrollHeight - output.scrollTop - output.clientHeight < 40;
+  for (const part of text.split(/(\x1b\[[0-9;:?]*[ -\/]*[@-~])/)) {
+    const sgr = /^\x1b\[([0-9;]*)m$/.exec(part);
+    if (sgr) {
+      const list = sgr[1].split(';').map(Number);
+      for (let i = 0; i < list.length; i++) {
+        const n = list[i];
+        if (n === 0) { color = ''; bold = false; } else if (n === 1) bold = true; else if (n === 22) bold = false;
+        else if (n >= 30 && n <= 37) color = 'a-' + (n - 30); else if (n >= 90 && n <= 97) color = 'a-' + (n - 82);
+        else if (n === 39) color = ''; else if (n === 38 || n === 48) i += list[i + 1] === 5 ? 2 : 4;
+      }
+    } else if (part && part[0] !== '\x1b') {
+      const span = document.createElement('span');
+      span.className = (color + (bold ? ' a-b' : '')).trim();
+      span.textContent = part.replace(/[\x00-\x08\x0b-\x1f\x7f]/g, '');
+      output.append(span);
+    }
+  }
+  while (output.childNodes.length > 5000) output.firstChild.remove();
+  if (follow) output.scrollTop = output.scrollHeight;
+}
+async function follow(path) {
+  for (let wait = 1000; ; wait = Math.min(wait * 2, 15000)) {
+    try {
+      const answer = await fetch(path);
+      if (answer.ok) {
+        output.hidden = false;
+        output.replaceChildren();
+        color = ''; bold = false;
+        const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+        let rest = '';
+        for (;;) {
+          const {value, done} = await reader.read();
+          if (done) break;
+          const text = rest + value, cut = text.search(/\x1b(\[[^@-~]*)?$/);
+          rest = cut < 0 ? '' : text.slice(cut);
+          print(cut < 0 ? text : text.slice(0, cut));
+        }
+        refresh();
+        return;
+      }
+      if (answer.status === 404) return;
+    } catch { /* the connection broke: read again from the beginning */ }
+    await new Promise(done => setTimeout(done, wait));
+  }
+}
+if (output) {
+  output.scrollTop = output.scrollHeight;
+  if (output.dataset.liveOutput) follow(output.dataset.liveOutput);
+  const search = $('#outputsearch');
+  search.hidden = false;
+  let plain = null;
+  search.oninput = () => {
+    const word = search.value;
+    $$('mark', output).forEach(m => m.replaceWith(m.textContent));
+    output.normalize();
+    if (!word) return;
+    const walk = document.createTreeWalker(output, NodeFilter.SHOW_TEXT), hits = [];
+    for (let n; (n = walk.nextNode());) if (n.data.toLowerCase().includes(word.toLowerCase())) hits.push(n);
+    for (let n of hits.slice(0, 500)) {
+      for (let i; (i = n.data.toLowerCase().indexOf(word.toLowerCase())) >= 0;) {
+        const hit = n.splitText(i), mark = document.createElement('mark');
+        n = hit.splitText(word.length);
+        hit.replaceWith(mark);
+        mark.append(hit);
+      }
+    }
+    $('mark', output)?.scrollIntoView({block: 'nearest'});
+  };
+}
+
+// Actions open in a dialog. It is the same form as on its own page.
+const dialog = $('#dialog');
+document.addEventListener('click', async e => {
+  const link = e.target.closest('a[data-dialog]');
+  if (link && !e.ctrlKey && !e.metaKey && !e.shiftKey) {
+    e.preventDefault();
+    try {
+      const answer = await fetch(link.href);
+      const form = $('form.action', new DOMParser().parseFromString(await answer.text(), 'text/html'));
+      if (!form) throw new Error('no form');
+      dialog.replaceChildren(form);
+      times(dialog);
+      dialog.showModal();
+      $('input:not([type=hidden]), textarea', dialog)?.focus();
+    } catch { location.href = link.href; }
+  }
+  if (e.target.closest('dialog [data-close]')) { e.preventDefault(); dialog.close(); }
+  if (e.target === dialog) dialog.close();
+});
+document.addEventListener('submit', e => { // a second click sends nothing twice
+  const button = $('form.action button', e.target.parentNode);
+  if (e.target.matches('form.action') && button) setTimeout(() => { button.disabled = true; });
+});
+
+// Keys.
+const help = $('#help'), keys = $('#keys');
+help.hidden = false;
+help.onclick = () => keys.showModal();
+let prefix = 0;
+function pick(step) {
+  const rows = $$('.rows tbody tr').filter(row => $('a', row));
+  if (!rows.length) return;
+  const at = rows.findIndex(row => row.classList.contains('picked'));
+  const next = rows[Math.max(0, Math.min(rows.length - 1, at + step))];
+  rows[at]?.classList.remove('picked');
+  next.classList.add('picked');
+  $('a', next).focus();
+}
+document.addEventListener('keydown', e => {
+  if (e.ctrlKey || e.metaKey || e.altKey || $('dialog[open]')) return;
+  if (e.target.matches('input, textarea, select')) { if (e.key === 'Escape') e.target.blur(); return; }
+  const go = Date.now() - prefix < 1500 && $(`header nav a[data-key="${CSS.escape(e.key)}"]`);
+  prefix = 0;
+  if (go) location.href = go.href;
+  else if (e.key === '/') { e.preventDefault(); $('#search').focus(); $('#search').select(); }
+  else if (e.key === '?') keys.showModal();
+  else if (e.key === 'g') prefix = Date.now();
+  else if (e.key === 'j') pick(1);
+  else if (e.key === 'k') pick(-1);
+});
+
+// The note about an action is not shown again when the page is reloaded or shared.
+const address = new URL(location.href);
+if (address.searchParams.has('done')) { address.searchParams.delete('done'); history.replaceState(null, '', address); }
+})();

@@ -1,0 +1,177 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+//go:embed templates static
+var files embed.FS
+
+// policy forbids every source besides this process, and every inline script and style.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// Config configures the page.
+type Config struct {
+	// Definition writes a job in the form of a job file.
+	Definition func(name string, spec *job.Spec) (string, error)
+}
+
+// site answers the requests for the page.
+type site struct {
+	ops    api.Operations
+	cfg    Config
+	views  map[string]*template.Template // by name
+	assets map[string]asset              // by path
+}
+
+// asset is a static file. Its path contains a hash of its content.
+type asset struct {
+	kind string
+	body []byte
+}
+
+// New returns the handler of the page.
+func New(ops api.Operations, cfg Config) http.Handler {
+	s := &site{ops: ops, cfg: cfg, views: map[string]*template.Template{}, assets: map[string]asset{}}
+	links := s.loadAssets()
+	layout := template.Must(template.New("layout.html").Funcs(functions(links)).ParseFS(files, "templates/layout.html", "templates/parts.html"))
+	names, err := fs.Glob(files, "templates/*.html")
+	if err != nil {
+		panic(err) // the pattern is fixed
+	}
+	for _, name := range names {
+		if view := strings.TrimSuffix(path.Base(name), ".html"); view != "layout" && view != "parts" {
+			s.views[view] = template.Must(template.Must(layout.Clone()).ParseFS(files, name))
+		}
+	}
+	return s.routes()
+}
+
+// loadAssets reads the static files, and returns their paths by name.
+func (s *site) loadAssets() map[string]string {
+	links := map[string]string{}
+	entries, err := fs.ReadDir(files, "static")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	for _, e := range entries {
+		body, err := files.ReadFile("static/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		sum := sha256.Sum256(body)
+		link := "/static/" + hex.EncodeToString(sum[:6]) + "/" + e.Name()
+		links[e.Name()] = link
+		s.assets[link] = asset{mime.TypeByExtension(path.Ext(e.Name())), body}
+	}
+	return links
+}
+
+// view is a handler that returns what a page shows.
+type view func(r *http.Request) (*page, error)
+
+func (s *site) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /static/", s.static)
+	for pattern, v := range map[string]view{
+		"GET /{$}":               s.overview,
+		"GET /jobs":              s.jobs,
+		"GET /jobs/{job}":        s.job,
+		"GET /runs":              s.runs,
+		"GET /runs/{job}/{slot}": s.run,
+		"GET /jobs/{job}/at":     s.slot,
+		"GET /workers":           s.workers,
+		"GET /limits":            s.limits,
+		"GET /cluster":           s.cluster,
+		"GET /do/{action}":       s.ask,
+		"GET /":                  s.notFound,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.show(w, r, v) })
+	}
+	mux.HandleFunc("POST /do/{action}", s.perform)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", policy)
+		mux.ServeHTTP(w, r)
+	})
+}
+
+func (s *site) static(w http.ResponseWriter, r *http.Request) {
+	a, ok := s.assets[r.URL.Path]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", a.kind)
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, _ = w.Write(a.body) // the client may be gone
+}
+
+// show answers a request with a view, or with the reason why there is none.
+func (s *site) show(w http.ResponseWriter, r *http.Request, v view) {
+	p, err := v(r)
+	if err != nil {
+		p = s.failed(err)
+	}
+	s.write(w, r, p)
+}
+
+// failed returns the page that shows an error.
+func (s *site) failed(err error) *page {
+	p := &page{View: "problem", Title: "Not available", Status: http.StatusInternalServerError}
+	data := &problemData{Detail: err.Error()}
+	if problem, ok := errors.AsType[*api.Problem](err); ok {
+		p.Status, data.Detail = problem.Status, problem.Detail
+	}
+	switch p.Status {
+	case http.StatusNotFound:
+		p.Title, data.Hint = "Not found", "Search for the job, or look at the latest runs."
+	case http.StatusUnauthorized:
+		p.Title = "Sign in"
+		data.Detail, data.Hint = "This cluster shows its jobs only to people it knows.", "Send a token as Authorization: Bearer, or a client certificate."
+	case http.StatusForbidden:
+		p.Title, data.Hint = "Not allowed", "Ask an administrator for a role that includes this right."
+	case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		data.Hint = "Another replica may answer. This page tries again by itself."
+	}
+	p.Data = data
+	return p
+}
+
+// problemData is the data of the view problem.
+type problemData struct{ Detail, Hint string }
+
+func (s *site) notFound(r *http.Request) (*page, error) {
+	return nil, &api.Problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("There is no page %s.", r.URL.Path)}
+}
+
+// write renders a page. It answers 304 to a client that has the same page already.
+func (s *site) write(w http.ResponseWriter, r *http.Request, p *page) {
+	s.complete(r, p)
+	var b bytes.Buffer
+	if err := s.views[p.View].ExecuteTemplate(&b, "layout.html", p); err != nil {
+		panic(fmt.Errorf("render %s: %w", p.View, err))
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	if p.Status == 0 {
+		p.Status = http.StatusOK
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(b.Bytes()) // the client may be gone
+}
