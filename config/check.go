@@ -118,6 +118,7 @@ func (s *Settings) check(sources map[string]given) {
 	if s.History.Failed < 1 {
 		fail("history.failed", "write 1 or more", "%d is less than 1", s.History.Failed)
 	}
+	s.checkBounds(fail)
 }
 
 // checkAuth reports an API that everybody on the network could use.

@@ -136,6 +136,15 @@ var settings = []setting{
 		func(s *Settings) any { return &s.History.Failed },
 	},
 	{"history.max_age", "age up to which runs are kept", "168h", func(s *Settings) any { return &s.History.MaxAge }},
+	{
+		"bounds.waiting", "submitted runs that may wait for their start, in all jobs together", "50000",
+		func(s *Settings) any { return &s.Bounds.Waiting },
+	},
+	{"bounds.jobs", "jobs that may be defined", "1000000", func(s *Settings) any { return &s.Bounds.Jobs }},
+	{
+		"bounds.space", "percent of etcd's quota up to which submissions and new jobs are accepted", "80",
+		func(s *Settings) any { return &s.Bounds.Space },
+	},
 	{"log.level", "trace, debug, info, warn or error", "info", func(s *Settings) any { return &s.Log.Level }},
 	{"log.format", "json or text", "json", func(s *Settings) any { return &s.Log.Format }},
 	{

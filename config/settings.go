@@ -17,6 +17,7 @@ type Settings struct {
 	Notify   Notify
 	Jobs     string // job file or directory; empty: jobs come from the API alone
 	History  History
+	Bounds   Bounds
 	Log      Log
 	Auth     Auth
 	Insecure bool // allows an API without authentication to listen on addresses beyond loopback
@@ -143,6 +144,13 @@ type History struct {
 	Success int           // number of succeeded runs of each job
 	Failed  int           // number of runs of each job with any other outcome
 	MaxAge  time.Duration // largest age of a run
+}
+
+// Bounds configures how much clients may store.
+type Bounds struct {
+	Waiting int // submitted runs of all jobs that may await their start
+	Jobs    int // definitions
+	Space   int // percent of etcd's quota up to which submissions and new definitions are accepted
 }
 
 // Log configures the log of this process.

@@ -50,6 +50,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 		Worker:   Worker{Enabled: true, Capacity: 64, ShutdownGrace: 25 * time.Second, Refs: refs},
 		Notify:   Notify{Refs: refs},
 		History:  History{Success: 100, Failed: 1000, MaxAge: 168 * time.Hour},
+		Bounds:   Bounds{Waiting: 50000, Jobs: 1000000, Space: 80},
 		Log:      Log{Level: "info", Format: "json"},
 		Auth:     Auth{Mode: AuthOff},
 	}

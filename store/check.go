@@ -133,6 +133,13 @@ func checkNotifyState(t *job.NotifyState, name string, rev int64) error {
 	return same("job", t.Job, name)
 }
 
+func checkIntake(g *intakeGate, _ string, _ int64) error {
+	if g.Op == "" {
+		return errors.New("it has no id of the submission")
+	}
+	return nil
+}
+
 func checkTombstone(t *tombstone, _ string, _ int64) error {
 	if t.Op == "" {
 		return errors.New("it has no id of the removal")

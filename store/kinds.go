@@ -21,6 +21,7 @@ const (
 	KindEvents      Kind = job.RecordEvent       // events/<job>/<id>
 	KindNotifyState Kind = job.RecordNotifyState // told/<job>
 	KindLimits      Kind = job.RecordLimit       // limits/<name>
+	KindIntake      Kind = job.RecordIntake      // intake/<job>, intake/_all: while many submissions wait
 	KindTombstones  Kind = "tombstones"          // tombstones/jobs/<job>, tombstones/limits/<name>: for a while after a removal
 	KindGate        Kind = job.RecordGate
 	KindFiles       Kind = job.RecordFiles
@@ -54,7 +55,7 @@ var families = []family{
 	{kind: KindWorkers, mirrored: true, leased: true, noun: "worker", decode: decoder(checkWorker)},
 	{
 		kind: KindJobs, mirrored: true, noun: "job", decode: decodeJob,
-		tombstones: true, companions: []Kind{KindCursors, KindNotifyState},
+		tombstones: true, companions: []Kind{KindCursors, KindNotifyState, KindIntake},
 	},
 	{kind: KindCursors, mirrored: true, decode: decoder(checkCursor)},
 	{kind: KindRuns, mirrored: true, noun: "run", decode: decoder(checkRun)},
@@ -62,6 +63,7 @@ var families = []family{
 	{kind: KindEvents, decode: decoder(checkEvent), followed: true},
 	{kind: KindNotifyState, mirrored: true, decode: decoder(checkNotifyState)},
 	{kind: KindLimits, mirrored: true, noun: "limit", tombstones: true, decode: decoder(checkLimit)},
+	{kind: KindIntake, mirrored: true, decode: decoder(checkIntake)},
 	{kind: KindTombstones, decode: decoder(checkTombstone)},
 	{kind: KindGate, single: true, mirrored: true, noun: "the pause of all jobs", decode: decoder(checkGate)},
 	{kind: KindFiles, single: true, mirrored: true, noun: "the record of the job files", decode: decoder(checkFiles)},

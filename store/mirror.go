@@ -26,6 +26,7 @@ type Mirror struct {
 	feeds   []*Feed                    // guarded by mu
 	tails   int                        // guarded by mu: how many of feeds are tails, which also receive events
 	notify  map[string]bool            // guarded by mu: the jobs that have notifiers
+	tally   tally                      // guarded by mu: counts of the runs in records
 
 	staged   [][]keyState  // owned by Follow: the pages of the list that is being read
 	probeNow chan struct{} // holds a token when somebody waits for a revision that the watch has not reached
@@ -51,6 +52,7 @@ func NewMirror(s *Store) *Mirror {
 		runs:     make(map[string]map[string]bool),
 		bad:      make(map[string]Bad),
 		notify:   make(map[string]bool),
+		tally:    newTally(),
 		moved:    make(chan struct{}),
 		probeNow: make(chan struct{}, 1),
 	}
@@ -116,6 +118,9 @@ func (m *Mirror) setLocked(changes []job.Change, k *keyState) []job.Change {
 		m.records[k.kind] = make(map[string]record)
 	}
 	m.records[k.kind][k.name] = k.record
+	if k.kind == KindRuns {
+		m.tally.change(old.value, k.record.value)
+	}
 	if j, ok := k.record.value.(*job.Job); ok {
 		m.indexNotifyLocked(k.name, len(j.Spec.Notify) > 0)
 	}
@@ -157,7 +162,8 @@ func (m *Mirror) indexNotifyLocked(name string, notify bool) {
 }
 
 func (m *Mirror) deleteLocked(changes []job.Change, k recordKey, rev int64) []job.Change {
-	if _, known := m.records[k.kind][k.name]; !known {
+	old, known := m.records[k.kind][k.name]
+	if !known {
 		return changes
 	}
 	delete(m.records[k.kind], k.name)
@@ -165,6 +171,7 @@ func (m *Mirror) deleteLocked(changes []job.Change, k recordKey, rev int64) []jo
 		m.indexNotifyLocked(k.name, false)
 	}
 	if k.kind == KindRuns {
+		m.tally.change(old.value, nil)
 		if j, id, err := job.ParseRunName(k.name); err == nil {
 			if delete(m.runs[j], id); len(m.runs[j]) == 0 {
 				delete(m.runs, j)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -54,6 +55,15 @@ type Refusal struct {
 
 func (e *Refusal) Error() string { return e.Reason }
 
+// Overloaded is returned by a Backend for a request that would pass a bound. Nothing was stored, and the same request may be
+// accepted later.
+type Overloaded struct {
+	Reason string
+	After  int // seconds after which the client may try again
+}
+
+func (e *Overloaded) Error() string { return e.Reason }
+
 // OwnedByFile returns the Refusal of a change to a definition that a file owns.
 func OwnedByFile(kind, name, file string) error {
 	return &Refusal{fmt.Sprintf("%s %s is defined in %s: change it there, or remove it there and apply it anew", kind, name, file)}
@@ -78,6 +88,7 @@ func problem(err error, conditional bool) error {
 	var (
 		invalid    *Invalid
 		refusal    *Refusal
+		overloaded *Overloaded
 		transition *job.TransitionError
 		status     huma.StatusError
 	)
@@ -92,6 +103,8 @@ func problem(err error, conditional bool) error {
 		return huma.Error422UnprocessableEntity(invalid.Error(), details...)
 	case errors.As(err, &refusal):
 		return huma.Error409Conflict(refusal.Reason)
+	case errors.As(err, &overloaded):
+		return again(huma.Error503ServiceUnavailable(overloaded.Reason), strconv.Itoa(overloaded.After))
 	case errors.As(err, &transition):
 		return huma.Error409Conflict(transition.Error())
 	case errors.Is(err, job.ErrNotFound):

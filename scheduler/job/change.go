@@ -16,6 +16,7 @@ const (
 	RecordEvent       RecordKind = "events"
 	RecordNotifyState RecordKind = "told"
 	RecordAudit       RecordKind = "audit"
+	RecordIntake      RecordKind = "intake"
 )
 
 // Change is one record of a mirrored kind at one revision.

@@ -78,6 +78,8 @@ func (s *scanner) spec(spec *Spec) {
 	spec.KillGrace = s.duration(`,"kill_grace":`)
 	spec.Heartbeat = s.duration(`,"heartbeat":`)
 	spec.Priority = int(s.number(`,"priority":`))
+	spec.MaxPending = int(s.number(`,"max_pending":`))
+	spec.StartWithin = s.duration(`,"start_within":`)
 	spec.Notify = s.notify()
 	spec.Limits = s.strings(`,"limits":[`)
 	spec.Rate = s.rate(`,"rate":`)

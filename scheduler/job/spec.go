@@ -38,11 +38,13 @@ type Spec struct {
 	KillGrace    Duration          `json:"kill_grace,omitempty"` // between SIGTERM and SIGKILL
 	Heartbeat    Duration          `json:"heartbeat,omitempty"`  // an attempt without progress for so long is ended; 0: never
 	Retry        *Retry            `json:"retry,omitempty"`
-	Priority     int               `json:"priority,omitempty"` // higher goes first when workers are short
-	Workers      map[string]string `json:"workers,omitempty"`  // labels that a worker must have
-	Notify       Notify            `json:"notify,omitempty"`   // the notifiers that report about the job
-	Limits       []string          `json:"limits,omitempty"`   // names of cluster-wide limits
-	Rate         Rate              `json:"rate,omitzero"`      // the highest rate at which its attempts begin
+	Priority     int               `json:"priority,omitempty"`     // higher goes first when workers are short
+	MaxPending   int               `json:"max_pending,omitempty"`  // submitted runs that may await their start; 0: DefaultMaxPending
+	StartWithin  Duration          `json:"start_within,omitempty"` // a run that has waited so long is skipped; 0: it waits without end
+	Workers      map[string]string `json:"workers,omitempty"`      // labels that a worker must have
+	Notify       Notify            `json:"notify,omitempty"`       // the notifiers that report about the job
+	Limits       []string          `json:"limits,omitempty"`       // names of cluster-wide limits
+	Rate         Rate              `json:"rate,omitzero"`          // the highest rate at which its attempts begin
 	Breaker      *Breaker          `json:"breaker,omitempty"`
 
 	// What. Exactly one is set.
@@ -132,6 +134,8 @@ var (
 	KillGraceRange    = Range[Duration]{1, Duration(time.Hour)}
 	HeartbeatRange    = Range[Duration]{Duration(time.Second), MaxDuration} // a busy machine may delay a shorter one too long
 	PriorityRange     = Range[int]{-1000, 1000}
+	MaxPendingRange   = Range[int]{0, 10_000_000} // 0: the default
+	StartWithinRange  = Range[Duration]{0, MaxDuration}
 
 	RetryMaxRange   = Range[int]{0, 1000}
 	RetryDelayRange = Range[Duration]{1, MaxDuration}
@@ -142,6 +146,7 @@ const (
 	DefaultTimeout     = Duration(24 * time.Hour)
 	DefaultKillGrace   = Duration(10 * time.Second)
 	DefaultMissedLimit = 100
+	DefaultMaxPending  = 1000
 	DefaultRetryMin    = Duration(time.Second)
 	DefaultRetryMax    = Duration(5 * time.Minute)
 )
@@ -221,6 +226,8 @@ func (s *Spec) Check() error {
 		HeartbeatRange.check("heartbeat", s.Heartbeat),
 		PriorityRange.check("priority", s.Priority),
 		s.checkLabels(),
+		MaxPendingRange.check("max_pending", s.MaxPending),
+		StartWithinRange.check("start_within", s.StartWithin),
 	)
 	if r := s.Retry; err == nil && r != nil {
 		err = cmp.Or(

@@ -156,6 +156,8 @@ func (st *stage) define(name string, opts map[string]string) {
 			j.Spec.KillGrace = job.Duration(span(value))
 		case "retry":
 			j.Spec.Retry = &job.Retry{Max: number(value), Jitter: job.JitterNone}
+		case "start_within":
+			j.Spec.StartWithin = job.Duration(span(value))
 		case "priority":
 			j.Spec.Priority = number(value)
 		case "limits":

@@ -29,6 +29,7 @@ type Planner struct {
 	early     earlyRuns              // runs that are armed ahead of their time
 	arming    earlyRuns              // runs that decisions under way arm ahead of their time
 	unplaced  int                    // due runs for which no worker has room
+	turns     int64                  // assignments so far: see workerState.turn
 	limits    map[string]*limitState
 	contended map[*limitState]bool // limits that runs wait for
 	nextFree  time.Time            // when a rate next frees one of those limits; zero: only a change can
@@ -128,6 +129,7 @@ var deciders = []decider{
 	(*Planner).cancelOrphans, // runs of a deleted job
 	(*Planner).recall,        // runs that are armed ahead and may not start
 	(*Planner).decideWaiting, // steps of a workflow that a client started
+	(*Planner).skipWaited,    // runs that have waited too long for their start
 	(*Planner).decideSlot,    // the next slot
 	(*Planner).assign,        // runs that wait for a worker
 	(*Planner).prune,         // history

@@ -60,6 +60,9 @@ const (
 // this reason, avoidRank puts that worker last.
 func reasonNotStarted(worker string) string { return "worker " + worker + " did not begin it" }
 
+// reasonWaited is the reason of a run that was skipped because it waited longer than start_within.
+func reasonWaited(within job.Duration) string { return fmt.Sprintf("waited longer than %v", within) }
+
 func reasonDraining(worker string) string { return "worker " + worker + " is draining" }
 func reasonLost(worker string) string     { return "worker " + worker + " was lost" }
 func reasonNotStopped(worker string) string {

@@ -19,6 +19,8 @@ type workerState struct {
 
 	reserved      int // decisions under way that assign it a run
 	reservedEarly int // decisions under way that arm a run there ahead of its time
+
+	turn int64 // number of its latest assignment; the lower, the longer ago
 }
 
 // room returns how many due runs may be assigned to the worker now. Runs that are armed ahead take no room from due runs.
@@ -122,6 +124,10 @@ func (p *Planner) reserve(r *job.Run, n int) {
 		return
 	}
 	w := p.worker(r.Worker)
+	if n > 0 {
+		p.turns++
+		w.turn = p.turns
+	}
 	switch {
 	case n > 0 && r.Due.After(r.Armed):
 		p.arming.put(r)
@@ -153,10 +159,12 @@ func (p *Planner) lost(r *job.Run, now time.Time) bool {
 }
 
 // choose returns the worker for a run of spec. It considers workers with room, and takes the one with the lowest avoidRank.
-// Between equal ranks, it takes the worker with the most room. A run that is due later gets free room only. nil means that no
-// worker has room; accepted means that at least one accepts such runs.
+// Between equal ranks, it takes the worker with the most room, and between those the one that has gone longest without a run. So
+// equal workers share the runs evenly. A run that is due later gets free room only. nil means that no worker has room; accepted
+// means that at least one accepts such runs.
 func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time) (best *job.Worker, accepted bool) {
 	var most, lowest int
+	var turn int64
 	var returned []string
 	if l := j.live.byID[r.ID]; l != nil {
 		returned = l.returned
@@ -173,9 +181,9 @@ func (p *Planner) choose(j *jobState, spec *job.Spec, r *job.Run, now time.Time)
 		}
 		rank := avoidRank(r, returned, w.name)
 		better := best == nil || rank < lowest ||
-			rank == lowest && (free > most || free == most && w.name < best.Name)
+			rank == lowest && (free > most || free == most && (w.turn < turn || w.turn == turn && w.name < best.Name))
 		if better {
-			best, most, lowest = w.present, free, rank
+			best, most, lowest, turn = w.present, free, rank, w.turn
 		}
 	}
 	return best, accepted

@@ -239,6 +239,7 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 		Node: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Prefix: n.set.Etcd.Prefix, Version: n.cfg.Version, TLS: n.set.HTTP.TLS,
 		WorkerOnly: n.cfg.Role == WorkerOnly, Works: n.works(), Now: n.now,
 		Metrics: n.metrics.Handler(), Space: n.space, Admission: n.admission, Activity: n.activity,
+		Bounds: n.set.Bounds, Refused: n.metrics.Refused,
 	})
 	cfg := api.DefaultConfig()
 	cfg.Listen, cfg.Version = n.set.HTTP.Listen, n.cfg.Version

@@ -38,6 +38,9 @@ type Config struct {
 	Space      Space
 	Admission  Admission
 	Activity   *activity.Activity // nil in a worker
+	Bounds     config.Bounds
+	// Refused is called for each request that a bound refuses: "job", "waiting", "jobs" or "space".
+	Refused func(bound string)
 }
 
 // Sources holds the parts from which a Backend answers. They exist only once there is a store. A worker has no Mirror, Scheduler
@@ -58,6 +61,7 @@ type Sources struct {
 
 // Space reports how full etcd is.
 type Space interface {
+	Used() (used, quota int64) // bytes of records; 0: unknown
 	Fill() (size, quota int64, full bool)
 	Unavailable() []string // endpoints of members that do not answer
 	Check(ctx context.Context) error
@@ -104,6 +108,7 @@ type Backend struct {
 	endpoints []string
 	store     *store.Store
 	mirror    *store.Mirror
+	intake    *store.Intake
 	clocks    Clocks
 	scheduler Scheduler
 	elector   Elector
@@ -138,6 +143,9 @@ func New(cfg Config) *Backend { return &Backend{cfg: cfg} }
 // Open makes b answer from s. It is called once.
 func (b *Backend) Open(s Sources) {
 	b.client, b.endpoints, b.store, b.mirror = s.Client, s.Endpoints, s.Store, s.Mirror
+	if s.Mirror != nil {
+		b.intake = store.NewIntake(s.Store, s.Mirror, b.cfg.Bounds.Waiting)
+	}
 	b.clocks, b.scheduler, b.elector, b.worker = s.Clocks, s.Scheduler, s.Elector, s.Worker
 	b.calls, b.log, b.memberNames = s.Calls, s.Log, s.Members
 	b.ready.Store(true)

@@ -100,6 +100,11 @@ func (d *definitions[T]) put(
 		func(ctx context.Context) (present[T], error) { return d.editable(ctx, name, pre) },
 		func(cur present[T]) (present[T], bool, error) {
 			created = cur.rev == 0
+			if created && d.kind == api.KindJob {
+				if err := d.b.admitJob(); err != nil {
+					return cur, false, err
+				}
+			}
 			origin := job.Origin{Kind: job.OriginAPI, Source: by}
 			if cur.record != nil {
 				_, origin = d.head(cur.record) // keep the creator: another client alone is no change
@@ -167,6 +172,8 @@ func (d *definitions[T]) editable(ctx context.Context, name string, pre api.Prec
 	case err == nil:
 		cur.record = &record
 	case errors.Is(err, job.ErrNotFound):
+	case errors.Is(err, job.ErrUnreadable) && pre.Revision == 0 && !pre.Holds(cur.rev):
+		return cur, storeError(err) // the client does not know the record, since it is in no list
 	case errors.Is(err, job.ErrUnreadable) && (d.overwrite || pre.Revision != 0):
 	default:
 		return cur, storeError(err)

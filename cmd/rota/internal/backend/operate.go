@@ -59,7 +59,7 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 	if s.Kind == job.KindDelayed {
 		r.Reason = job.ReasonNotYet
 	}
-	made, created, err := makeRun(ctx, b.store, r)
+	made, created, err := makeRun(ctx, b.admitting(does), r)
 	if err != nil {
 		return api.RunView{}, false, err
 	}
@@ -84,6 +84,8 @@ func makeRun(ctx context.Context, s submitter, r job.Run) (made job.Run, created
 	switch {
 	case err == nil:
 		return made, true, nil
+	case errors.As(err, new(*api.Overloaded)):
+		return job.Run{}, false, err
 	case !errors.Is(err, job.ErrConflict):
 		return job.Run{}, false, storeError(err)
 	case r.Key != "" && made.Key == r.Key:
@@ -184,6 +186,7 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string) (v api
 		Job: jobName, ID: runID(key, now), Kind: job.KindRetry, Slot: old.Slot, Due: now, State: job.Pending, Reason: job.ReasonNew,
 		Payload: old.Payload, Spec: old.Spec, RetryOf: old.Name(), Key: key, By: by, Created: now,
 	}
+	does := r.Spec
 	if r.Spec == nil { // without a spec of its own, the new run uses the present definition of the job
 		current, err := b.current(ctx, jobName)
 		switch {
@@ -192,9 +195,9 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string) (v api
 		case current == nil:
 			return api.RunView{}, false, &api.Refusal{Reason: fmt.Sprintf("run %s cannot be retried: job %s was deleted", old.Name(), jobName)}
 		}
-		r.Generation = current.Generation
+		r.Generation, does = current.Generation, current.Spec
 	}
-	made, created, err := makeRun(ctx, b.store, r)
+	made, created, err := makeRun(ctx, b.admitting(does), r)
 	if err != nil {
 		return api.RunView{}, false, err
 	}

@@ -26,6 +26,7 @@ type Space struct {
 
 	mu          sync.Mutex
 	size        int64    // guarded by mu: size of the largest member in bytes; 0: unknown
+	used        int64    // guarded by mu: the same without its free pages
 	quota       int64    // guarded by mu: bytes
 	full        bool     // guarded by mu: etcd's alarm is on
 	nearlyFull  bool     // guarded by mu: more than nearlyFull percent of the quota are used
@@ -56,14 +57,14 @@ func (s *Space) poll(ctx context.Context, client *clientv3.Client, endpoints []s
 	}
 	var unavailable []string
 	var uncounted string // version of a member that does not count rota's writes against its quota
-	var size, quota int64
+	var size, used, quota int64
 	full := false
 	for i, st := range answers {
 		if st == nil {
 			unavailable = append(unavailable, endpoints[i])
 			continue
 		}
-		size, quota = max(size, st.DbSize), st.DbSizeQuota
+		size, used, quota = max(size, st.DbSize), max(used, st.DbSizeInUse), st.DbSizeQuota
 		if !countsNested(st.Version) {
 			uncounted = st.Version
 		}
@@ -91,7 +92,7 @@ func (s *Space) poll(ctx context.Context, client *clientv3.Client, endpoints []s
 	case nearly && !s.nearlyFull && !full:
 		s.log.Warn("etcd is almost full: make room (compact, defrag) before it takes nothing new", "size", size, "quota", quota)
 	}
-	s.size, s.quota, s.full, s.nearlyFull = size, quota, full, nearly
+	s.size, s.used, s.quota, s.full, s.nearlyFull = size, used, quota, full, nearly
 }
 
 // Fill returns how many bytes etcd uses and its quota, and reports whether etcd is full. size and quota are zero if unknown.
@@ -99,6 +100,14 @@ func (s *Space) Fill() (size, quota int64, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.size, s.quota, s.full
+}
+
+// Used returns how many bytes etcd's records use and the quota. Pages of deleted records do not count, because etcd writes to them
+// again. Both are zero if unknown.
+func (s *Space) Used() (used, quota int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used, s.quota
 }
 
 // Unavailable returns the endpoints of members that did not answer the last poll, or were cut off from the others.

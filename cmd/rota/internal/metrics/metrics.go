@@ -35,6 +35,7 @@ type Metrics struct {
 	duration  prometheus.Histogram
 	executing prometheus.Gauge
 	unsent    prometheus.Gauge
+	refused   *prometheus.CounterVec // by bound
 }
 
 var (
@@ -79,6 +80,9 @@ func New(from Sources) *Metrics {
 		unsent:    gauge("rota_outcomes_unsent", "Outcomes in the journal that the store has not acknowledged."),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_decisions_total", Help: "Decisions of the leader, by result."}, []string{"result"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "rota_submissions_refused_total", Help: "Submissions and definitions refused here, by the bound that is reached.",
+		}, []string{"bound"}),
 		attempts: newAttemptCounts(from.Known),
 		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_notifications_total", Help: "Notifications of this leader, by notifier and outcome.",
@@ -91,7 +95,7 @@ func New(from Sources) *Metrics {
 			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600, 3600, 6 * 3600}}),
 	}
 	m.registry.MustRegister(m.terms, m.claims, m.givenUp, m.conflicts, m.recalls, m.fenced, m.sessions, m.executing, m.unsent,
-		m.decisions, m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
+		m.decisions, m.refused, m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(gauges(from)...)
 	return m
@@ -212,6 +216,9 @@ func (m *Metrics) Load(executing, unsent int) {
 func (m *Metrics) Notified(notifier, outcome string, n int) {
 	m.notified.WithLabelValues(notifier, outcome).Add(float64(n))
 }
+
+// Refused counts a request that a bound refused.
+func (m *Metrics) Refused(bound string) { m.refused.WithLabelValues(bound).Inc() }
 
 // TermBegan counts a term of this replica.
 func (m *Metrics) TermBegan() { m.terms.Inc() }
