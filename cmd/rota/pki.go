@@ -23,7 +23,7 @@ for servers and for clients. The commands call no cluster.`,
   rota pki issue q1 --role replica --host q1.internal --dir pki`,
 		Args: takes(),
 	}
-	cmd.AddCommand(newPKIInitCommand(c), newPKIIssueCommand(c))
+	cmd.AddCommand(newPKIInitCommand(c), newPKIIssueCommand(c), newPKIKubernetesCommand(c))
 	return cmd
 }
 

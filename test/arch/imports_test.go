@@ -102,11 +102,12 @@ var rules = map[string]rule{
 	},
 	"cmd/rota/internal/listeners": {},
 	"cmd/rota/internal/loop":      {},
+	"cmd/rota/internal/kubeapi":   {},
 	"cmd/rota/internal/supervisor": {
 		own:      []string{"cmd/rota/internal/loop"},
 		external: []string{"github.com/coreos/go-systemd/v22/daemon", "github.com/hashicorp/go-hclog", "golang.org/x/sys/unix"},
 	},
-	"cmd/rota/internal/peer": {own: []string{"config", "scheduler/api", "scheduler/api/client"}},
+	"cmd/rota/internal/peer": {own: []string{"config", "scheduler/api", "scheduler/api/auth", "scheduler/api/client"}},
 	"cmd/rota/internal/etcdconn": {
 		own: []string{"cmd/rota/internal/failure", "cmd/rota/internal/loop", "config", "election", "store/embedded"},
 		external: []string{etcdClient, "go.etcd.io/etcd/api/v3/...", "go.etcd.io/etcd/client/pkg/v3/transport", "google.golang.org/grpc/...",
@@ -160,7 +161,7 @@ var rules = map[string]rule{
 
 	// The program. It connects all packages.
 	"cmd/rota": {
-		own: []string{"cmd/rota/internal/etcdconn", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/internal/pki", "cmd/rota/internal/supervisor", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/auth",
+		own: []string{"cmd/rota/internal/etcdconn", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/internal/kubeapi", "cmd/rota/internal/pki", "cmd/rota/internal/supervisor", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/auth",
 			"scheduler/attention", "scheduler/timeline", "scheduler/workflow",
 			"scheduler/api/client", "scheduler/executor/cgroups",
 			"scheduler/executor/procs", "scheduler/executor/refs", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/verify", "store"},

@@ -1,16 +1,21 @@
 package peer
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 )
 
@@ -43,9 +48,64 @@ func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, er
 			pool = x509.NewCertPool()
 		}
 		pool.AppendCertsFromPEM(own)
+		cluster := x509.NewCertPool()
+		cluster.AppendCertsFromPEM(own)
 		transport.TLSClientConfig.RootCAs = pool
+		transport.DialTLSContext = dialProcess(transport, cluster)
 	}
 	return "https://", transport, nil
+}
+
+// dialProcess returns a function that connects to another process. The certificate of that process must have the name at which
+// the process is called, or be that of a replica or worker by the authority of the cluster. Pods have addresses that no
+// certificate can list beforehand.
+func dialProcess(t *http.Transport, cluster *x509.CertPool) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, err
+		}
+		cfg := t.TLSClientConfig.Clone()
+		cfg.ServerName = host
+		cfg.InsecureSkipVerify = true // VerifyConnection checks the certificate
+		cfg.VerifyConnection = func(s tls.ConnectionState) error { return verify(s.PeerCertificates, host, cfg.RootCAs, cluster) }
+		conn, err := t.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, t.TLSHandshakeTimeout)
+		defer cancel()
+		secure := tls.Client(conn, cfg)
+		if err := secure.HandshakeContext(ctx); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		return secure, nil
+	}
+}
+
+// verify checks the certificates that the process at host shows.
+func verify(shown []*x509.Certificate, host string, trusted, cluster *x509.CertPool) error {
+	if len(shown) == 0 {
+		return errors.New("the other process has no certificate")
+	}
+	between := x509.NewCertPool()
+	for _, c := range shown[1:] {
+		between.AddCert(c)
+	}
+	_, err := shown[0].Verify(x509.VerifyOptions{Roots: trusted, Intermediates: between, DNSName: host})
+	if err == nil || !ofCluster(shown[0]) {
+		return err
+	}
+	_, err = shown[0].Verify(x509.VerifyOptions{Roots: cluster, Intermediates: between})
+	return err
+}
+
+// ofCluster reports whether a certificate names a replica or a worker.
+func ofCluster(cert *x509.Certificate) bool {
+	return slices.ContainsFunc(cert.URIs, func(u *url.URL) bool {
+		id, err := auth.ParseCertificateID(u)
+		return err == nil && id.Identity().Peer()
+	})
 }
 
 // Dial returns a client of the API at addr. Every request names the process that should answer, and that process does not forward

@@ -1,0 +1,82 @@
+package peer
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/pki"
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+)
+
+// A process is reached at an address that its certificate does not list, if the certificate names a replica or worker of the
+// cluster. A user of the cluster, and a process of another cluster, do not pass for one.
+func TestAProcessIsKnownByItsIdentity(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	own, other := t.TempDir(), t.TempDir()
+	for dir, names := range map[string]map[string]string{
+		own:   {"q1": auth.KindReplica, "w1": auth.KindWorker, "alice": auth.KindUser},
+		other: {"q1": auth.KindReplica},
+	} {
+		authority, err := pki.Init(dir, "prod", now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, kind := range names {
+			if err := authority.Issue(dir, pki.Request{Name: name, Kind: kind, Life: time.Hour}, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	pair := func(dir, name string) (cert, key string) {
+		return filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
+	}
+	cert, key := pair(own, "q1")
+	for _, tt := range []struct {
+		name, dir, shows string
+		ok               bool
+	}{
+		{"a worker", own, "w1", true},
+		{"a user", own, "alice", false},
+		{"a replica of another authority", other, "q1", false},
+	} {
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		certificate, err := tls.LoadX509KeyPair(pair(tt.dir, tt.shows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		s.StartTLS()
+		_, transport, err := Transport(config.ServerTLS{Cert: cert, Key: key, ClientCA: filepath.Join(own, "ca.crt")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// No certificate lists this address.
+		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, s.Listener.Addr().String())
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://10.0.0.7:8470", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := transport.RoundTrip(req)
+		if (err == nil) != tt.ok {
+			t.Errorf("%s: got %v, want accepted %t", tt.name, err, tt.ok)
+		}
+		if err == nil {
+			resp.Body.Close()
+		}
+		transport.CloseIdleConnections()
+		s.Close()
+	}
+}
