@@ -9,6 +9,7 @@ GO          ?= go
 IMAGE       ?= rota:dev
 GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 VALE        := github.com/vale-cli/vale/v3/cmd/vale@v3.22.0
+VULNCHECK   := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 
 # Go writes the commit into the binary. Without access to git it must not try.
@@ -54,7 +55,7 @@ test: ## run the tests of all packages, with the race detector if there is a C c
 	$(call gotest,$(PACKAGES),$$race -p 1 -timeout 20m)
 
 .PHONY: check
-check: lint words ## check format, lints, words, shape of the tree, go.mod (tools come from the Go module proxy)
+check: lint words vulns ## check format, lints, words, shape of the tree, go.mod (tools come from the Go module proxy)
 	$(GO) test -count=1 ./test/arch
 	$(GO) mod tidy -diff
 
@@ -121,6 +122,22 @@ bench: ## measure rota and etcd alone, about 10 minutes; docs/explanation/perfor
 	bin/bench scale -jobs 1000
 	bin/bench scale -jobs 1000000
 	bin/bench idle
+
+.PHONY: fuzz
+fuzz: ## search for input that breaks a parser: FOR=1m each
+	@for target in $$(grep -rho --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' . | sed 's/^func //' | sort -u); do \
+		package=$$(dirname $$(grep -rl --include='*_test.go' "^func $$target(" .)); \
+		echo "fuzz: $$target in $$package"; \
+		$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(or $(FOR),1m) || exit 1; \
+	done
+
+.PHONY: vulns
+vulns: ## look up known vulnerabilities of the code that rota calls (needs vuln.go.dev)
+	@if curl --silent --head --max-time 5 --output /dev/null https://vuln.go.dev/index/db.json; then \
+		$(GO) run $(VULNCHECK) ./...; \
+	else \
+		echo "make vulns: NOT CHECKED: vuln.go.dev is not reached" >&2; \
+	fi
 
 .PHONY: microbench
 microbench: ## run the benchmarks of single packages
