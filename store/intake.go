@@ -54,12 +54,12 @@ func (e *TooManyError) Is(target error) bool { return target == job.ErrTooMany }
 
 // Submit creates r if fewer than most runs of its job await their start. The results are those of Store.Submit; the error is a
 // TooManyError if a bound is reached.
-func (in *Intake) Submit(ctx context.Context, r job.Run, most int) (job.Run, error) {
+func (in *Intake) Submit(ctx context.Context, r job.Run, most int, behind ...job.Run) (job.Run, error) {
 	ps := []*passage{{name: r.Job, max: most}, {name: allGate, max: in.all}}
 	in.enter(ps)
 	defer in.leave(ps)
 	for {
-		made, again, err := in.attempt(ctx, r, ps)
+		made, again, err := in.attempt(ctx, r, behind, ps)
 		if !again || err != nil {
 			return made, err
 		}
@@ -67,16 +67,19 @@ func (in *Intake) Submit(ctx context.Context, r job.Run, most int) (job.Run, err
 }
 
 // attempt tries one submission. again is true if a gate has changed meanwhile.
-func (in *Intake) attempt(ctx context.Context, r job.Run, ps []*passage) (made job.Run, again bool, err error) {
+func (in *Intake) attempt(ctx context.Context, r job.Run, behind []job.Run, ps []*passage) (made job.Run, again bool, err error) {
 	defer in.release(ps)
 	if err := in.takeTurns(ctx, ps); err != nil {
 		return r, false, err
 	}
 	w := &write{id: in.store.ids.next(), lane: r.Job}
 	r.Op, r.Rev = w.id, 0
-	if err := w.put(in.store.keys.run(r.Job, r.ID), 0, &r); err != nil {
-		in.settle(ps, 0, false)
-		return r, false, err
+	for _, step := range append([]job.Run{r}, behind...) {
+		step.Op, step.Rev = w.id, 0
+		if err := w.put(in.store.keys.run(step.Job, step.ID), 0, &step); err != nil {
+			in.settle(ps, 0, false)
+			return r, false, err
+		}
 	}
 	for _, p := range ps {
 		key := in.store.keys.record(KindIntake, p.name)

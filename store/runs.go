@@ -8,14 +8,24 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
+// MaxBehind is how many steps one start of a workflow creates. One transaction writes them all.
+const MaxBehind = 100
+
 // Submit creates a run. If a run of that name exists, Submit returns it with job.ErrConflict. For a caller with an
 // idempotency key, that is the run of an earlier call. It may also be the run of this call: another client may have
-// changed it after an unanswered sending.
-func (s *Store) Submit(ctx context.Context, r job.Run) (job.Run, error) {
+// changed it after an unanswered sending. behind are the steps of a workflow that r starts, at most MaxBehind. The same
+// transaction creates them.
+func (s *Store) Submit(ctx context.Context, r job.Run, behind ...job.Run) (job.Run, error) {
 	w := &write{id: s.ids.next(), lane: r.Job}
 	r.Op, r.Rev = w.id, 0
 	if err := w.put(s.keys.run(r.Job, r.ID), 0, &r); err != nil {
 		return r, err
+	}
+	for _, step := range behind {
+		step.Op, step.Rev = w.id, 0
+		if err := w.put(s.keys.run(step.Job, step.ID), 0, &step); err != nil {
+			return r, err
+		}
 	}
 	return s.writeRun(ctx, w, r)
 }

@@ -95,7 +95,7 @@ func (f *fakeCluster) Cancel(_ context.Context, jobName, id string, c job.Cancel
 	return api.NewRunView(r), nil
 }
 
-func (f *fakeCluster) Retry(_ context.Context, jobName, id, key, by string) (api.RunView, bool, error) {
+func (f *fakeCluster) Retry(_ context.Context, jobName, id, key, by string, _ bool) (api.RunView, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r, ok := f.runs[jobName+"/"+id]

@@ -11,11 +11,15 @@ import (
 func newRetryCommand(c *cli) *cobra.Command {
 	var wait waitFlags
 	var many bulkFlags
+	var resume bool
 	cmd := &cobra.Command{
 		Use:   "retry RUN | -l SELECTOR",
 		Short: "Repeat runs that have ended",
 		Long: `Create a new run that repeats an ended one, and print its name. The old run does not change. With --wait, wait for
 the end and exit with the job's code.
+
+With --resume, continue a workflow from a failed step. The step runs again, and so do the steps behind it that did not run
+because of it, all under one new id. Steps that succeeded do not run again; their outputs are used.
 
 With -l, repeat the failed runs of all jobs with some labels. A run that was repeated already is left out, so the same
 command can be given again after an interruption.`,
@@ -26,7 +30,11 @@ command can be given again after an interruption.`,
 			if many.selector != "" {
 				return c.retryAll(ctx, cl, &many)
 			}
-			r, err := cl.Retry(ctx, args[0])
+			again := cl.Retry
+			if resume {
+				again = cl.Resume
+			}
+			r, err := again(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -34,6 +42,7 @@ command can be given again after an interruption.`,
 		}),
 	}
 	wait.add(cmd)
+	cmd.Flags().BoolVar(&resume, "resume", false, "also run the steps again that did not run because of this run")
 	many.addRuns(cmd, []job.State{job.Failed, job.TimedOut, job.Lost})
 	return cmd
 }

@@ -16,6 +16,7 @@ import (
 func newRunCommand(c *cli) *cobra.Command {
 	var (
 		key, payload string
+		workflow     bool
 		wait         waitFlags
 	)
 	cmd := &cobra.Command{
@@ -31,7 +32,7 @@ of a command, 124 after a timeout, 1 for every other failure.`,
 			if err != nil {
 				return err
 			}
-			r, created, err := cl.Submit(ctx, args[0], api.RunRequest{Key: key, Payload: body})
+			r, created, err := cl.Submit(ctx, args[0], api.RunRequest{Key: key, Payload: body, Workflow: workflow})
 			if err != nil {
 				return err
 			}
@@ -40,6 +41,7 @@ of a command, 124 after a timeout, 1 for every other failure.`,
 		}),
 	}
 	addSubmitFlags(cmd, &key, &payload)
+	cmd.Flags().BoolVar(&workflow, "workflow", false, "also start the steps behind the job, with the same id")
 	wait.add(cmd)
 	return cmd
 }

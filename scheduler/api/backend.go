@@ -73,6 +73,8 @@ type Planner interface {
 	// Next returns the first n slots strictly after from.
 	Next(ctx context.Context, jobName string, from time.Time, n int) (NextView, error)
 	Explain(ctx context.Context, jobName string, at time.Time) (ExplainView, error)
+	// Workflow returns the jobs that are joined with a job. If id is not empty, each has its run of that slot or id.
+	Workflow(ctx context.Context, jobName, id string) (WorkflowView, error)
 }
 
 // Editor changes definitions in the store by compare-and-set. It returns job.ErrConflict if the precondition does not hold, and
@@ -102,7 +104,7 @@ type Operator interface {
 	// Retry creates a run that repeats an ended run. The new run names the ended one. Retry returns NotEnded for a run that has
 	// not ended. If an earlier repetition had the same key, Retry returns that run, and created is false. An empty key always creates
 	// a run.
-	Retry(ctx context.Context, jobName, id, key, by string) (v RunView, created bool, err error)
+	Retry(ctx context.Context, jobName, id, key, by string, resume bool) (v RunView, created bool, err error)
 }
 
 // Logs reads the output of attempts.

@@ -151,6 +151,14 @@ func (f *fake) Next(ctx context.Context, name string, from time.Time, n int) (ap
 	return v, nil
 }
 
+func (f *fake) Workflow(ctx context.Context, name, id string) (api.WorkflowView, error) {
+	v, err := f.Job(ctx, name)
+	if err != nil {
+		return api.WorkflowView{}, err
+	}
+	return api.WorkflowView{Job: name, ID: id, Steps: []api.StepView{{Job: name, After: append([]job.After{}, v.Spec.After...)}}}, nil
+}
+
 func (f *fake) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
 	if f.explain != nil {
 		return f.explain(ctx)

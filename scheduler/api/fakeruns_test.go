@@ -53,7 +53,7 @@ func (f *fake) AcceptRestored(context.Context, string) (api.RestoredView, error)
 	return api.RestoredView{Cluster: "abc", Revision: f.rev, Era: 1}, nil
 }
 
-func (f *fake) Retry(_ context.Context, jobName, id, key, by string) (api.RunView, bool, error) {
+func (f *fake) Retry(_ context.Context, jobName, id, key, by string, _ bool) (api.RunView, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r, ok := f.runs[jobName+"/"+id]

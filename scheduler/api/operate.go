@@ -51,7 +51,12 @@ func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, 
 	if err != nil {
 		return nil, err
 	}
-	sub := Submission{Job: name, Kind: job.KindManual, Asked: now, Spec: spec, By: caller(ctx)}
+	sub := Submission{Job: name, Kind: job.KindManual, Asked: now, Spec: spec, By: caller(ctx), Workflow: r.Workflow && spec == nil}
+	if sub.Workflow {
+		if err := s.requireBehind(ctx, name); err != nil {
+			return nil, s.notFound(ctx, KindJob, name, err)
+		}
+	}
 	if sub.Key, err = idempotencyKey(header, r.Key); err != nil {
 		return nil, err
 	}
@@ -138,20 +143,26 @@ func (s *Server) cancelRun(ctx context.Context, in *struct {
 }
 
 func (s *Server) retryRun(ctx context.Context, in *struct {
-	Job  string `path:"job"`
-	Slot string `path:"slot"`
-	Key  string `header:"Idempotency-Key" doc:"The same key returns the run of the first repetition"`
+	Job    string `path:"job"`
+	Slot   string `path:"slot"`
+	Key    string `header:"Idempotency-Key" doc:"The same key returns the run of the first repetition"`
+	Resume bool   `query:"resume" doc:"Also run the steps again that did not run because of this run, under one new id"`
 }) (*tagged[RunView], error) {
 	if in.Job == job.AdHoc {
 		if err := s.require(ctx, auth.DefineCommand, in.Job); err != nil {
 			return nil, err
 		}
 	}
+	if in.Resume {
+		if err := s.requireBehind(ctx, in.Job); err != nil {
+			return nil, s.notFound(ctx, KindJob, in.Job, err)
+		}
+	}
 	key, err := idempotencyKey(in.Key, "")
 	if err != nil {
 		return nil, err
 	}
-	v, created, err := s.back.Replica.Retry(ctx, in.Job, in.Slot, key, caller(ctx))
+	v, created, err := s.back.Replica.Retry(ctx, in.Job, in.Slot, key, caller(ctx), in.Resume)
 	switch {
 	case err != nil:
 		return nil, s.runNotFound(ctx, in.Job, in.Slot, err)

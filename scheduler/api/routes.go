@@ -21,6 +21,7 @@ func (s *Server) routes() http.Handler {
 		s.registerReads(doc)
 		s.registerWrites(doc)
 		s.registerDefinitions(doc)
+		s.registerWorkflows(doc)
 		s.registerLoginCodes(doc)
 		s.registerOverview(doc)
 	}

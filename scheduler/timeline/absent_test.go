@@ -25,7 +25,9 @@ func out(node string, from, to float64) job.Outage {
 }
 
 // saw is a report of a replica that started long before.
-func saw(outages ...job.Outage) timeline.Report { return timeline.Report{Started: at(-3600), Outages: outages} }
+func saw(outages ...job.Outage) timeline.Report {
+	return timeline.Report{Started: at(-3600), Outages: outages}
+}
 
 func TestAbsences(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -134,6 +134,15 @@ func (c *Client) Next(ctx context.Context, name string, from time.Time, n int) (
 	return get[api.NextView](ctx, c, jobPath(name)+"/next", query)
 }
 
+// Workflow returns the workflow of a job. slot may be empty; otherwise each step shows its run of that slot or id.
+func (c *Client) Workflow(ctx context.Context, name, slot string) (api.WorkflowView, error) {
+	query := url.Values{}
+	if slot != "" {
+		query.Set("slot", slot)
+	}
+	return get[api.WorkflowView](ctx, c, jobPath(name)+"/workflow", query)
+}
+
 // Explain explains what happened to the slot at the given time.
 func (c *Client) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
 	return get[api.ExplainView](ctx, c, jobPath(name)+"/explain", url.Values{"time": {at.UTC().Format(time.RFC3339Nano)}})

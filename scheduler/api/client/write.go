@@ -150,3 +150,13 @@ func (c *Client) RetryOnce(ctx context.Context, run, key string) (v api.RunView,
 	}
 	return c.submit(ctx, path+"/retry", nil, key)
 }
+
+// Resume repeats an ended run, and the steps behind it that did not run because of it.
+func (c *Client) Resume(ctx context.Context, run string) (v api.RunView, err error) {
+	path, err := runPath(run)
+	if err != nil {
+		return api.RunView{}, err
+	}
+	v, _, err = fetch[api.RunView](ctx, c, call{method: http.MethodPost, path: path + "/retry", query: url.Values{"resume": {"true"}}})
+	return v, err
+}

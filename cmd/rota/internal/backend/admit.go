@@ -37,11 +37,11 @@ func (b *Backend) admitting(spec *job.Spec) admitter {
 
 // Submit creates r. Its results are those of store.Store.Submit. The error is an api.Overloaded if a bound is reached, unless an
 // earlier submission with the same key has created the run.
-func (a admitter) Submit(ctx context.Context, r job.Run) (job.Run, error) {
+func (a admitter) Submit(ctx context.Context, r job.Run, behind ...job.Run) (job.Run, error) {
 	err := a.b.admitSpace()
 	if err == nil {
 		var made job.Run
-		made, err = a.b.intake.Submit(ctx, r, a.most)
+		made, err = a.b.intake.Submit(ctx, r, a.most, behind...)
 		var many *store.TooManyError
 		if !errors.As(err, &many) {
 			return made, err

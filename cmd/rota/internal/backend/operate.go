@@ -15,6 +15,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/workflow"
 	"github.com/rota-scheduler/rota/store"
 )
 
@@ -59,7 +60,14 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 	if s.Kind == job.KindDelayed {
 		r.Reason = job.ReasonNotYet
 	}
-	made, created, err := makeRun(ctx, b.admitting(does), r)
+	var behind []job.Run
+	var err error
+	if s.Workflow {
+		if behind, err = b.stepsOf(&r); err != nil {
+			return api.RunView{}, false, err
+		}
+	}
+	made, created, err := makeRun(ctx, b.admitting(does), r, behind...)
 	if err != nil {
 		return api.RunView{}, false, err
 	}
@@ -71,16 +79,16 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 
 // submitter creates runs in the store.
 type submitter interface {
-	Submit(ctx context.Context, r job.Run) (job.Run, error)
+	Submit(ctx context.Context, r job.Run, behind ...job.Run) (job.Run, error)
 }
 
-// makeRun creates r. created is false if an earlier request with the same key has created the run.
+// makeRun creates r, and the steps behind it. created is false if an earlier request with the same key has created the run.
 //
 // A request to the store may take effect although its answer is lost. Then its repetition finds a run, which a worker may already
 // have ended. makeRun decides whether this is r. A run without a key has a unique ID, so the same ID means that it is r. A run
 // with a key is r if the same caller submitted it at the same nanosecond.
-func makeRun(ctx context.Context, s submitter, r job.Run) (made job.Run, created bool, err error) {
-	made, err = s.Submit(ctx, r)
+func makeRun(ctx context.Context, s submitter, r job.Run, behind ...job.Run) (made job.Run, created bool, err error) {
+	made, err = s.Submit(ctx, r, behind...)
 	switch {
 	case err == nil:
 		return made, true, nil
@@ -166,8 +174,8 @@ func stopRun(ctx context.Context, s stopper, r job.Run, c job.Cancel) (job.Run, 
 	})
 }
 
-// Retry creates a new run that repeats an ended run.
-func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string) (v api.RunView, created bool, err error) {
+// Retry creates a new run that repeats an ended run. With resume it also repeats the steps that were skipped because of it.
+func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string, resume bool) (v api.RunView, created bool, err error) {
 	if err := b.up(); err != nil {
 		return api.RunView{}, false, err
 	}
@@ -185,6 +193,7 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string) (v api
 	r := job.Run{
 		Job: jobName, ID: runID(key, now), Kind: job.KindRetry, Slot: old.Slot, Due: now, State: job.Pending, Reason: job.ReasonNew,
 		Payload: old.Payload, Spec: old.Spec, RetryOf: old.Name(), Key: key, By: by, Created: now,
+		After: workflow.Follow(&old),
 	}
 	does := r.Spec
 	if r.Spec == nil { // without a spec of its own, the new run uses the present definition of the job
@@ -197,7 +206,13 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string) (v api
 		}
 		r.Generation, does = current.Generation, current.Spec
 	}
-	made, created, err := makeRun(ctx, b.admitting(does), r)
+	var behind []job.Run
+	if resume {
+		if behind, err = b.resumed(&old, &r); err != nil {
+			return api.RunView{}, false, err
+		}
+	}
+	made, created, err := makeRun(ctx, b.admitting(does), r, behind...)
 	if err != nil {
 		return api.RunView{}, false, err
 	}

@@ -39,7 +39,7 @@ func TestACancelThatTookEffectIsNoConflict(t *testing.T) {
 // the repeated request.
 type takenStore struct{ then func(r job.Run) job.Run }
 
-func (s takenStore) Submit(_ context.Context, r job.Run) (job.Run, error) {
+func (s takenStore) Submit(_ context.Context, r job.Run, _ ...job.Run) (job.Run, error) {
 	r.Rev = 8
 	return s.then(r), job.ErrConflict
 }

@@ -1,12 +1,14 @@
 package backend
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/workflow"
+	"github.com/rota-scheduler/rota/store"
 )
 
 // specs returns the definitions in the mirror by name.
@@ -53,4 +55,80 @@ func (b *Backend) stepBehind(name string) string {
 		}
 	}
 	return ""
+}
+
+// generation returns the generation of a job's definition.
+func (b *Backend) generation(name string) int64 {
+	if j, known := b.mirror.Job(name); known {
+		return j.Generation
+	}
+	return 0
+}
+
+// stepsOf returns the records of the steps behind r, which starts a workflow.
+func (b *Backend) stepsOf(r *job.Run) ([]job.Run, error) {
+	return atMost(r, workflow.Of(b.specs()).Runs(r, b.generation))
+}
+
+// resumed returns the records of the steps behind old that did not run because of it. r repeats old.
+func (b *Backend) resumed(old, r *job.Run) ([]job.Run, error) {
+	if old.State == job.Succeeded || old.State == job.Skipped {
+		return nil, &api.Refusal{Reason: fmt.Sprintf("run %s is %s: resume the workflow from a run that failed; `rota graph %s --slot %s` shows it",
+			old.Name(), old.State, old.Job, old.ID)}
+	}
+	return atMost(r, workflow.Of(b.specs()).Resume(old, r, func(name string) *job.Run {
+		step, _ := b.mirror.Run(name)
+		return step
+	}, b.generation))
+}
+
+func atMost(r *job.Run, steps []job.Run) ([]job.Run, error) {
+	if len(steps) > store.MaxBehind {
+		return nil, &api.Refusal{Reason: fmt.Sprintf("%d steps follow job %s, and at most %d can be started at once: start a later step, or the job alone",
+			len(steps), r.Job, store.MaxBehind)}
+	}
+	return steps, nil
+}
+
+// Workflow returns the workflow of a job. If id is not empty, each job has its run of that slot or id.
+func (b *Backend) Workflow(_ context.Context, name, id string) (api.WorkflowView, error) {
+	if err := b.up(); err != nil {
+		return api.WorkflowView{}, err
+	}
+	if _, err := b.known(name); err != nil {
+		return api.WorkflowView{}, err
+	}
+	graph := workflow.Of(b.specs())
+	v := api.WorkflowView{Job: name, ID: id, Steps: []api.StepView{}}
+	runs := map[string]*job.Run{} // by job
+	jobs := graph.Workflow(name)
+	for _, member := range jobs {
+		if r, known := b.mirror.Run(member + "/" + id); known && id != "" {
+			runs[member] = r
+		}
+	}
+	for _, r := range runs { // a resumed run follows runs of an earlier id
+		for i := range r.After {
+			if a := &r.After[i]; a.ID != "" && runs[a.Job] == nil {
+				if earlier, known := b.mirror.Run(a.Job + "/" + a.ID); known {
+					runs[a.Job] = earlier
+				}
+			}
+		}
+	}
+	behind := graph.Behind(name)
+	for _, member := range jobs {
+		step := api.StepView{Job: member, After: append([]job.After{}, graph.Parents(member)...), Behind: slices.Contains(behind, member)}
+		if r := runs[member]; r != nil {
+			step.Ref, step.State, step.Reason = r.Name(), r.State, r.Reason
+			if !r.Started.IsZero() {
+				step.Started = &r.Started
+			}
+			if !r.Finished.IsZero() {
+				step.Finished = &r.Finished
+			}
+		}
+		v.Steps = append(v.Steps, step)
+	}
+	return v, nil
 }

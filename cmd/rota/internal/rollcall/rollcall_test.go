@@ -60,14 +60,14 @@ func (s *scene) last(t *testing.T, node string) job.Outage {
 
 func TestASilentReplicaIsAbsentSinceItsLastAnswer(t *testing.T) {
 	play(t, func(s *scene) {
-		s.run(3*time.Second)
+		s.run(3 * time.Second)
 		began := time.Now()
 		s.answer = silent
-		s.run(1500*time.Millisecond)
+		s.run(1500 * time.Millisecond)
 		if list := s.Outages(); len(list) > 1 || !s.Answering()["q2"] {
 			t.Fatalf("after 1.5 s: got %+v", list)
 		}
-		s.run(2*time.Second)
+		s.run(2 * time.Second)
 		o := s.last(t, "q2")
 		if d := began.Sub(o.From); d < 0 || d > 500*time.Millisecond || o.Cause != "" || !o.Until.IsZero() || s.Answering()["q2"] {
 			t.Errorf("got %+v, %v before the silence", o, d)
@@ -85,9 +85,9 @@ func TestASilentReplicaIsAbsentSinceItsLastAnswer(t *testing.T) {
 
 func TestAReplicaWhosePortRefusesIsDeadAtOnce(t *testing.T) {
 	play(t, func(s *scene) {
-		s.run(3*time.Second)
+		s.run(3 * time.Second)
 		s.answer = refuses
-		s.run(700*time.Millisecond)
+		s.run(700 * time.Millisecond)
 		if o := s.last(t, "q2"); o.Cause != job.OutageDead {
 			t.Errorf("got %+v", o)
 		}
@@ -96,7 +96,7 @@ func TestAReplicaWhosePortRefusesIsDeadAtOnce(t *testing.T) {
 
 func TestAWitnessedDeathIsExact(t *testing.T) {
 	play(t, func(s *scene) {
-		s.run(3*time.Second)
+		s.run(3 * time.Second)
 		died := time.Now()
 		s.Died("q2:1", died)
 		if o := s.last(t, "q2"); !o.From.Equal(died) || o.Cause != job.OutageDead || s.published.Load() == 0 {
@@ -107,7 +107,7 @@ func TestAWitnessedDeathIsExact(t *testing.T) {
 
 func TestAReplicaThatStopsInGoodOrder(t *testing.T) {
 	play(t, func(s *scene) {
-		s.run(3*time.Second)
+		s.run(3 * time.Second)
 		s.leaving = time.Now().UTC()
 		s.run(time.Second)
 		s.answer = refuses
@@ -120,7 +120,7 @@ func TestAReplicaThatStopsInGoodOrder(t *testing.T) {
 
 func TestAProcessThatSleptBlamesNobody(t *testing.T) {
 	play(t, func(s *scene) {
-		s.run(3*time.Second)
+		s.run(3 * time.Second)
 		<-time.After(20 * time.Second) // simulated: this process does not run
 		first := true
 		s.answer = func() (int64, error) {

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// WorkflowView is a workflow in the form of the API.
+type WorkflowView struct {
+	Job   string     `json:"job"`
+	ID    string     `json:"id,omitempty" doc:"The slot or id whose runs the steps show"`
+	Steps []StepView `json:"steps" doc:"The jobs of the workflow. Each follows its parents"`
+}
+
+// StepView is a job of a workflow.
+type StepView struct {
+	Job      string      `json:"job"`
+	After    []job.After `json:"after" doc:"Its parents; none for a job that starts the workflow"`
+	Behind   bool        `json:"behind" doc:"It lies behind the job that was asked for"`
+	Ref      string      `json:"run,omitempty" doc:"<job>/<slot or id>; missing if there is no record"`
+	State    job.State   `json:"state,omitempty"`
+	Reason   string      `json:"reason,omitempty"`
+	Started  *time.Time  `json:"started,omitempty"`
+	Finished *time.Time  `json:"finished,omitempty"`
+}
+
+func (s *Server) registerWorkflows(doc huma.API) {
+	register(s, doc, operation{
+		id: "read-workflow", right: auth.Read, method: "GET", path: "/v1/jobs/{job}/workflow",
+		summary: "The workflow that a job belongs to", errors: []int{404},
+	}, s.readWorkflow)
+}
+
+func (s *Server) readWorkflow(ctx context.Context, in *struct {
+	Job  string `path:"job"`
+	Slot string `query:"slot" doc:"A slot, RFC 3339, or the id of a run by hand: the steps then show their runs" example:"2026-01-31T02:30:00Z"`
+}) (*body[WorkflowView], error) {
+	id := in.Slot
+	if at, err := time.Parse(time.RFC3339Nano, id); err == nil {
+		id = job.SlotID(at)
+	}
+	v, err := s.back.Replica.Workflow(ctx, in.Job, id)
+	if err != nil {
+		return nil, s.notFound(ctx, KindJob, in.Job, err)
+	}
+	if sees := s.sees(ctx); sees != nil { // of other jobs, the caller sees only the names
+		for i := range v.Steps {
+			if step := &v.Steps[i]; !sees(step.Job) {
+				*step = StepView{Job: step.Job, After: step.After, Behind: step.Behind}
+			}
+		}
+	}
+	return &body[WorkflowView]{v}, nil
+}
+
+// requireBehind returns an error unless the caller may operate every step behind a job.
+func (s *Server) requireBehind(ctx context.Context, name string) error {
+	v, err := s.back.Replica.Workflow(ctx, name, "")
+	if err != nil {
+		return err
+	}
+	for _, step := range v.Steps {
+		if !step.Behind {
+			continue
+		}
+		if err := s.require(ctx, auth.Operate, step.Job); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package workflow_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/workflow"
+)
+
+// specs reads definitions such as "report: check backup?done; backup".
+func specs(text string) map[string]*job.Spec {
+	all := make(map[string]*job.Spec)
+	for one := range strings.SplitSeq(text, ";") {
+		name, parents, _ := strings.Cut(strings.TrimSpace(one), ":")
+		s := &job.Spec{}
+		for p := range strings.FieldsSeq(parents) {
+			parent, when, _ := strings.Cut(p, "?")
+			s.After = append(s.After, job.After{Job: parent, When: job.When(when)})
+		}
+		all[name] = s
+	}
+	return all
+}
+
+func TestGraph(t *testing.T) {
+	g := workflow.Of(specs("extract; left: extract; right: extract; join: left right; alone; gone: nobody"))
+	for _, c := range []struct {
+		got  []string
+		want string
+	}{
+		{g.Workflow("right"), "extract left right join"},
+		{g.Behind("extract"), "left right join"},
+		{g.Behind("left"), "join"},
+		{g.Roots("join"), "extract"},
+		{g.Workflow("alone"), "alone"},
+		{g.Workflow("gone"), "gone"},
+		{g.Cycle("join"), ""},
+	} {
+		if got := strings.Join(c.got, " "); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+	loop := workflow.Of(specs("a: c; b: a; c: b; self: self"))
+	if got := strings.Join(loop.Cycle("b"), " "); got != "b a c b" {
+		t.Errorf("cycle: got %q", got)
+	}
+	for _, name := range []string{"a", "self"} { // none of them may run for ever
+		loop.Workflow(name)
+		loop.Behind(name)
+		loop.Depths()
+	}
+}
+
+// TestOnlyWhatDidNotRunIsResumed resumes a workflow from a step that failed.
+func TestOnlyWhatDidNotRunIsResumed(t *testing.T) {
+	g := workflow.Of(specs("extract; left: extract; right: extract; join: left right; tell: join; alarm: left?failure; clean: join?done"))
+	runs := map[string]*job.Run{}
+	for name, state := range map[string]job.State{
+		"extract": job.Succeeded, "left": job.Failed, "right": job.Succeeded, "join": job.Skipped, "tell": job.Skipped,
+		"alarm": job.Succeeded, "clean": job.Succeeded,
+	} {
+		r := &job.Run{Job: name, ID: "x", State: state}
+		for _, a := range g.Parents(name) {
+			r.After = append(r.After, job.Parent{Job: a.Job, When: a.When, State: job.Succeeded})
+		}
+		runs[r.Name()] = r
+	}
+	again := job.Run{Job: "left", ID: "y", Kind: job.KindRetry, RetryOf: "left/x"}
+	var got []string
+	for _, r := range g.Resume(runs["left/x"], &again, func(name string) *job.Run { return runs[name] }, func(string) int64 { return 1 }) {
+		var after []string
+		for _, p := range r.After {
+			after = append(after, p.Job+"/"+p.RunID(&r))
+		}
+		if !r.AwaitsParents() {
+			t.Errorf("%s does not wait", r.Name())
+		}
+		got = append(got, fmt.Sprintf("%s of %s after %s", r.Name(), r.RetryOf, strings.Join(after, " ")))
+	}
+	want := []string{"join/y of join/x after left/y right/x", "tell/y of tell/x after join/y"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if p := workflow.Follow(runs["left/x"]); len(p) != 1 || p[0].ID != "x" {
+		t.Errorf("the repeated run follows %+v, want the run of the old id", p)
+	}
+}
+
+func TestWhen(t *testing.T) {
+	for _, s := range job.States() {
+		failure := s == job.Failed || s == job.TimedOut || s == job.Lost
+		if job.WhenSuccess.Met(s) != (s == job.Succeeded) || job.WhenFailure.Met(s) != failure || job.WhenDone.Met(s) != s.Terminal() {
+			t.Errorf("%s meets success %v, failure %v, done %v", s, job.WhenSuccess.Met(s), job.WhenFailure.Met(s), job.WhenDone.Met(s))
+		}
+	}
+}
