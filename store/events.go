@@ -2,9 +2,11 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,6 +67,29 @@ func (s *Store) EventsOf(ctx context.Context, jobs map[string]bool, upTo int64) 
 		return nil, err
 	}
 	return events, nil
+}
+
+// RecentEvents returns the newest events of all jobs and of the cluster, oldest first, at most limit. It reads all events, so it is
+// expensive.
+func (s *Store) RecentEvents(ctx context.Context, limit int) (events []*job.Event, err error) {
+	prefix := s.keys.family(KindEvents)
+	trim := func() {
+		slices.SortFunc(events, func(a, b *job.Event) int { return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Job, b.Job)) })
+		events = events[max(0, len(events)-limit):]
+	}
+	err = s.each(ctx, KindEvents, func(kvs []*mvccpb.KeyValue) error {
+		for _, kv := range kvs {
+			if e := job.ValueOf[job.Event](decode(KindEvents, string(kv.Key[len(prefix):]), kv.Value, kv.ModRevision)); e != nil {
+				events = append(events, e)
+			}
+		}
+		if len(events) > 2*limit {
+			trim()
+		}
+		return nil
+	})
+	trim()
+	return events, err
 }
 
 // SweepEvents removes the events from before an instant, and returns how many. Only the leader calls it, with the

@@ -51,7 +51,8 @@ Start with:  rota dev`,
 		}
 	}
 	add(groupCluster, "Cluster:",
-		newDevCommand(c), newServeCommand(c), newWorkerCommand(c), newStatusCommand(c), newWorkersCommand(c),
+		newDevCommand(c), newServeCommand(c), newWorkerCommand(c), newStatusCommand(c), newEventsCommand(c), newIncidentCommand(c),
+		newWorkersCommand(c),
 		newTokenCommand(c), newPKICommand(c), newAuditCommand(c), newVerifyCommand(c), newAcceptCommand(c), newEtcdctlCommand(c))
 	add(groupJobs, "Jobs:",
 		newCheckCommand(c), newDiffCommand(c), newApplyCommand(c), newImportCommand(c), newManCommand(c), newJobsCommand(c), newJobCommand(c),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
 
 // Backend has the parts that answer requests. If a part is nil, a Server does not serve it. A worker has only Logs, Restorer,
@@ -66,6 +67,10 @@ type Reader interface {
 	Limits(ctx context.Context) ([]LimitView, error)
 	// Workers returns all workers, sorted by name.
 	Workers(ctx context.Context) ([]WorkerView, error)
+	// Timeline returns what happened from an instant on, oldest first.
+	Timeline(ctx context.Context, since time.Time) ([]timeline.Entry, error)
+	// Incident summarizes the incident at an instant, or the last one before it. It returns job.ErrNotFound if there was none.
+	Incident(ctx context.Context, at time.Time) (timeline.Incident, error)
 }
 
 // Planner explains schedules. Its methods return job.ErrNotFound for an unknown job.

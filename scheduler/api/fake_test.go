@@ -15,6 +15,7 @@ import (
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
 	"go.uber.org/goleak"
 )
 
@@ -134,6 +135,22 @@ func (f *fake) Run(_ context.Context, jobName, id string) (api.RunView, error) {
 		return api.RunView{}, fmt.Errorf("read run %s/%s: %w", jobName, id, job.ErrNotFound)
 	}
 	return api.NewRunView(r), f.fail()
+}
+
+func (f *fake) Timeline(_ context.Context, since time.Time) ([]timeline.Entry, error) {
+	at := time.Date(2026, 1, 31, 10, 49, 5, 0, time.UTC)
+	return []timeline.Entry{
+		{At: at, Kind: timeline.KindLostMember, Node: "q3", Text: "q3 died."},
+		{At: at.Add(time.Second), Kind: timeline.KindRetried, Job: "ok", Run: "ok/x", Text: "Attempt 1 of ok/x on q3 was lost and is repeated."},
+	}, nil
+}
+
+func (f *fake) Incident(_ context.Context, at time.Time) (timeline.Incident, error) {
+	from := time.Date(2026, 1, 31, 10, 49, 5, 0, time.UTC)
+	if at.Before(from) {
+		return timeline.Incident{}, job.ErrNotFound
+	}
+	return timeline.Incident{From: from, Until: from.Add(16 * time.Second), Sentences: []string{"q3 died at 10:49:05Z; q2 took over in 42 ms."}}, nil
 }
 
 func (f *fake) Workers(context.Context) ([]api.WorkerView, error) {

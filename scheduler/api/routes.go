@@ -19,6 +19,7 @@ func (s *Server) routes() http.Handler {
 	doc := newDocument(v1, s.cfg.Version.Version, s.back.Schemas)
 	if s.back.Replica != nil {
 		s.registerReads(doc)
+		s.registerTimeline(doc)
 		s.registerWrites(doc)
 		s.registerDefinitions(doc)
 		s.registerWorkflows(doc)

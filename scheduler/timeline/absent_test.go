@@ -122,6 +122,15 @@ func TestALedgerWritesOnlyChanges(t *testing.T) {
 	})
 }
 
+func TestAReplicaThatDiesAgainHasTwoOutages(t *testing.T) {
+	reports := map[string]timeline.Report{"q1": saw(out("q2", 20, 21)), "q2": saw()}
+	stored := write(nil, timeline.Ledger(timeline.Term{Node: "q1", Rev: 1, Since: at(0)}, nil, reports, nil, at(21.5)))
+	observed := timeline.WithObserved(stored, []job.Outage{out("q2", 20, 21), out("q2", 21.7, 0)})
+	if n := len(observed) - len(stored); n != 1 {
+		t.Errorf("%d outages are added, want the second one", n)
+	}
+}
+
 func TestALeaderLearnsFromOthersSinceWhenNobodyLed(t *testing.T) {
 	term := timeline.Term{Node: "q2", Rev: 20, Since: at(71)}
 	stored := write(nil, timeline.Ledger(term, nil, map[string]timeline.Report{"q2": saw()}, nil, at(71)))

@@ -52,7 +52,7 @@ func Ledger(term Term, stored []*job.Event, reports map[string]Report, present m
 // recordOutage returns the event of an outage, and whether it differs from the stored ones.
 func recordOutage(stored []*job.Event, o job.Outage) (job.Event, bool) {
 	for _, e := range slices.Backward(stored) {
-		if e.Kind != job.EventOutage || e.Node != o.Node || !outageOf(e).Overlaps(o, slack) {
+		if !records(e, o) {
 			continue
 		}
 		next := *e
@@ -69,6 +69,14 @@ func recordOutage(stored []*job.Event, o job.Outage) (job.Event, bool) {
 		ID: job.EventID(o.From, "outage-"+o.Node), Kind: job.EventOutage, Job: job.ClusterEvents, At: o.From, Reason: "a replica did not answer",
 		From: o.From, To: o.Until, Node: o.Node, Cause: o.Cause,
 	}, true
+}
+
+// records reports whether an event is that of an outage. Two outages of a replica follow each other if the second one begins after
+// the first one has ended.
+func records(e *job.Event, o job.Outage) bool {
+	p := outageOf(e)
+	return e.Kind == job.EventOutage && e.Node == o.Node && p.Overlaps(o, slack) &&
+		(p.Until.IsZero() || o.From.Before(p.Until)) && (o.Until.IsZero() || p.From.Before(o.Until))
 }
 
 func outageOf(e *job.Event) job.Outage {

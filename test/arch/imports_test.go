@@ -58,7 +58,7 @@ var rules = map[string]rule{
 	},
 	"scheduler/api/auth":   {},
 	"scheduler/api/web":    {own: []string{"scheduler/api", "scheduler/attention", "scheduler/job"}, external: []string{"go.yaml.in/yaml/v4"}},
-	"scheduler/api/client": {own: []string{"scheduler/job", "scheduler/api"}},
+	"scheduler/api/client": {own: []string{"scheduler/job", "scheduler/api", "scheduler/timeline"}},
 
 	// Only these packages know etcd.
 	"election": {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
 
 // Cluster returns the state of the cluster from the view of the replica that answers.
@@ -45,6 +46,24 @@ func (c *Client) Limits(ctx context.Context) ([]api.LimitView, error) {
 func (c *Client) Workers(ctx context.Context) ([]api.WorkerView, error) {
 	l, err := get[api.WorkerList](ctx, c, "/v1/workers", nil)
 	return l.Workers, err
+}
+
+// Timeline returns what happened since a time span before now (24h, 7d) or an RFC 3339 time, oldest first. jobName selects one job;
+// "" means all.
+func (c *Client) Timeline(ctx context.Context, since, jobName string) (api.Timeline, error) {
+	query := url.Values{}
+	set(query, "since", since)
+	set(query, "job", jobName)
+	return get[api.Timeline](ctx, c, "/v1/timeline", query)
+}
+
+// Incident summarizes the incident at an instant, or the last one before it. The zero time means now.
+func (c *Client) Incident(ctx context.Context, at time.Time) (timeline.Incident, error) {
+	query := url.Values{}
+	if !at.IsZero() {
+		query.Set("at", at.UTC().Format(time.RFC3339Nano))
+	}
+	return get[timeline.Incident](ctx, c, "/v1/incident", query)
 }
 
 // RunFilter selects runs. Its zero value selects all runs.

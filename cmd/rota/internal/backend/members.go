@@ -14,9 +14,10 @@ type Calls interface {
 	Outages() []job.Outage      // what this replica observed, oldest first
 }
 
-// Log has the events of the cluster.
+// Log has the latest events, oldest first.
 type Log interface {
-	Events() []*job.Event // oldest first
+	Events() []*job.Event    // of the cluster
+	JobEvents() []*job.Event // of jobs
 }
 
 // The states of a member.

@@ -1,6 +1,7 @@
 package rollcall
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -13,15 +14,19 @@ import (
 	"github.com/rota-scheduler/rota/store"
 )
 
-// Log is this process's copy of the events of the cluster. It answers even if the store does not.
+// Log is this process's copy of the latest events of the cluster and of jobs. It answers even if the store does not.
 type Log struct {
 	store  *store.Store
 	mirror *store.Mirror
 
-	mu     sync.Mutex
-	events []*job.Event // guarded by mu: oldest first; nobody changes an event
-	read   bool         // guarded by mu: the events of earlier times were read
+	mu      sync.Mutex
+	cluster list // guarded by mu
+	jobs    list // guarded by mu
+	read    bool // guarded by mu: the events of earlier times were read
 }
+
+// maxJobEvents is how many events of jobs a Log keeps.
+const maxJobEvents = 5000
 
 // NewLog returns an empty Log, which Run fills.
 func NewLog(s *store.Store, m *store.Mirror) *Log { return &Log{store: s, mirror: m} }
@@ -34,7 +39,7 @@ func (l *Log) Run(ctx context.Context) error {
 	defer again.Stop()
 	for ctx.Err() == nil {
 		for _, c := range tail.Take() {
-			if e := job.ValueOf[job.Event](c); e != nil && e.Job == job.ClusterEvents {
+			if e := job.ValueOf[job.Event](c); e != nil {
 				l.add(e)
 			}
 		}
@@ -52,13 +57,21 @@ func (l *Log) Run(ctx context.Context) error {
 
 // load reads the events that were written before Run began.
 func (l *Log) load(ctx context.Context) {
-	list, err := l.store.Events(ctx, job.ClusterEvents, timeline.MaxEvents)
+	events, err := l.store.Events(ctx, job.ClusterEvents, timeline.MaxEvents)
 	if err != nil {
 		loop.Pause(ctx, every)
 		return
 	}
-	for i := range list {
-		l.add(&list[i])
+	recent, err := l.store.RecentEvents(ctx, maxJobEvents)
+	if err != nil {
+		loop.Pause(ctx, every)
+		return
+	}
+	for i := range events {
+		l.add(&events[i])
+	}
+	for _, e := range recent {
+		l.add(e)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,16 +82,28 @@ func (l *Log) load(ctx context.Context) {
 func (l *Log) add(e *job.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i, known := slices.BinarySearchFunc(l.events, e, func(a, b *job.Event) int { return strings.Compare(a.ID, b.ID) })
+	if e.Job == job.ClusterEvents {
+		l.cluster = l.cluster.with(e, timeline.MaxEvents)
+	} else {
+		l.jobs = l.jobs.with(e, maxJobEvents)
+	}
+}
+
+// list holds events, oldest first. Nobody changes an event in it.
+type list []*job.Event
+
+// with returns the list with one more event, or with a later version of one that it has. It keeps the latest most.
+func (l list) with(e *job.Event, most int) list {
+	i, known := slices.BinarySearchFunc(l, e, func(a, b *job.Event) int {
+		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Job, b.Job))
+	})
 	switch {
 	case !known:
-		l.events = slices.Insert(l.events, i, e)
-	case l.events[i].Rev < e.Rev:
-		l.events[i] = e
+		l = slices.Insert(l, i, e)
+	case l[i].Rev < e.Rev:
+		l[i] = e
 	}
-	if extra := len(l.events) - timeline.MaxEvents; extra > 0 {
-		l.events = slices.Delete(l.events, 0, extra)
-	}
+	return slices.Delete(l, 0, max(0, len(l)-most))
 }
 
 // Read reports whether the log has the events of the time before this process.
@@ -92,5 +117,12 @@ func (l *Log) Read() bool {
 func (l *Log) Events() []*job.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.events)
+	return slices.Clone(l.cluster)
+}
+
+// JobEvents returns the latest events of jobs, oldest first. Callers must not change them.
+func (l *Log) JobEvents() []*job.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.jobs)
 }

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
+	"github.com/spf13/cobra"
+)
+
+func newEventsCommand(c *cli) *cobra.Command {
+	var since string
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "events [JOB]",
+		Short: "Show what happened: takeovers, lost members, late and missed runs, changes",
+		Long: `Show what happened, oldest first: takeovers, lost members, runs that were retried, failed, lost, late or skipped, slots that
+were missed, and changes by people. With a job, only its runs.`,
+		Example:           "  rota events --since 1h\n  rota events charge --since 7d\n  rota events -f",
+		Args:              takes("[JOB]"),
+		ValidArgsFunction: c.completeJobs,
+		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
+			filter, err := c.runFilter(args, nil, since, 0)
+			if err != nil {
+				return err
+			}
+			v, err := cl.Timeline(ctx, filter.Since, filter.Job)
+			if err != nil {
+				return err
+			}
+			if err := c.print(v, func(p *page) { writeEvents(p, v.Entries, !follow) }); err != nil || !follow {
+				return err
+			}
+			return c.followEvents(ctx, cl, filter.Job, v.Entries)
+		}),
+	}
+	cmd.Flags().StringVar(&since, "since", "24h", "since a time, or since a span ago (24h, 7d)")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue with what happens from now on")
+	return cmd
+}
+
+// How events -f follows the timeline. An entry may appear some seconds after its time, because a lost replica is noticed later.
+const (
+	followPause = time.Second
+	followBack  = 2 * time.Minute
+)
+
+// followEvents prints entries as they appear, until ctx ends or no replica answers for maxOutage.
+func (c *cli) followEvents(ctx context.Context, cl *client.Client, jobName string, shown []timeline.Entry) error {
+	known := make(map[string]time.Time)
+	note := func(list []timeline.Entry) (news []timeline.Entry) {
+		for _, e := range list {
+			key := e.Kind + " " + e.Text
+			if at, ok := known[key]; !ok || !at.Equal(e.At) {
+				known[key] = e.At
+				news = append(news, e)
+			}
+		}
+		return news
+	}
+	note(shown)
+	unreachable := time.Time{}
+	for sleep(ctx, followPause) == nil {
+		v, err := cl.Timeline(ctx, c.now().Add(-followBack).UTC().Format(time.RFC3339Nano), jobName)
+		switch {
+		case ctx.Err() != nil:
+		case err == nil:
+			unreachable = time.Time{}
+			if news := note(v.Entries); len(news) > 0 {
+				if err := c.print(api.Timeline{Entries: news}, func(p *page) { writeEvents(p, news, false) }); err != nil {
+					return err
+				}
+			}
+		case unreachable.IsZero():
+			unreachable = c.now()
+			c.printErr("no answer, still waiting for events: %v", err)
+		case c.now().Sub(unreachable) > maxOutage:
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// writeEvents writes one line for each entry.
+func writeEvents(p *page, entries []timeline.Entry, sayNone bool) {
+	if len(entries) == 0 && sayNone {
+		p.line("nothing happened in this time")
+	}
+	for _, e := range entries {
+		p.line("%s  %s  %s", e.At.UTC().Format("2006-01-02 15:04:05Z"), p.tint(fmt.Sprintf("%-11s", e.Kind), colorOfEntry(e.Kind)), printable(e.Text))
+	}
+}
+
+func colorOfEntry(kind string) color {
+	switch kind {
+	case timeline.KindLostMember, timeline.KindLost, timeline.KindFailed:
+		return red
+	case timeline.KindRetried, timeline.KindLate, timeline.KindMissed, timeline.KindSkipped, timeline.KindFenced:
+		return yellow
+	case timeline.KindLeader, timeline.KindMember:
+		return cyan
+	}
+	return plain
+}

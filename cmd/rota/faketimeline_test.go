@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
+)
+
+func (f *fakeCluster) Timeline(_ context.Context, since time.Time) ([]timeline.Entry, error) {
+	at := time.Date(2026, 1, 31, 10, 49, 5, 0, time.UTC)
+	return []timeline.Entry{
+		{At: at, Kind: timeline.KindLostMember, Node: "q3", Text: "q3 died."},
+		{At: at.Add(time.Second), Kind: timeline.KindRetried, Job: "ok", Run: "ok/x", Text: "Attempt 1 of ok/x on q3 was lost and is repeated."},
+	}, nil
+}
+
+func (f *fakeCluster) Incident(_ context.Context, at time.Time) (timeline.Incident, error) {
+	from := time.Date(2026, 1, 31, 10, 49, 5, 0, time.UTC)
+	if at.Before(from) {
+		return timeline.Incident{}, job.ErrNotFound
+	}
+	return timeline.Incident{From: from, Until: from.Add(16 * time.Second), Sentences: []string{"q3 died at 10:49:05Z; q2 took over in 42 ms."}}, nil
+}

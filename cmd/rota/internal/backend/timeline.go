@@ -1,0 +1,48 @@
+package backend
+
+import (
+	"context"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
+)
+
+// Timeline returns what happened from an instant on.
+func (b *Backend) Timeline(_ context.Context, since time.Time) ([]timeline.Entry, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	return timeline.Entries(b.facts(), since), nil
+}
+
+// Incident summarizes the incident at an instant, or the last one before it.
+func (b *Backend) Incident(_ context.Context, at time.Time) (timeline.Incident, error) {
+	if err := b.up(); err != nil {
+		return timeline.Incident{}, err
+	}
+	list := b.members(b.cfg.Now())
+	store := b.storeView(0)
+	m := timeline.Members{Expected: len(list), Tolerated: *b.tolerated(list, &store)}
+	for _, member := range list {
+		if member.State == memberPresent {
+			m.Present++
+		}
+	}
+	v, ok := timeline.Describe(b.facts(), m, at)
+	if !ok {
+		return v, job.ErrNotFound
+	}
+	return v, nil
+}
+
+// facts returns the records from which the timeline is told. Without an answer of the store, the outages that this replica observes
+// take the place of events that no leader could record yet.
+func (b *Backend) facts() timeline.Facts {
+	f := timeline.Facts{
+		Cluster: b.log.Events(), Events: b.log.JobEvents(), Runs: b.mirror.Runs("", nil), Jobs: b.mirror.Jobs(),
+		Gate: b.mirror.Gate(), Files: b.mirror.Files(), Now: b.cfg.Now(),
+	}
+	f.Cluster = timeline.WithObserved(f.Cluster, b.calls.Outages())
+	return f
+}

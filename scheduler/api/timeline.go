@@ -1,0 +1,73 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
+)
+
+// Timeline is the body of the timeline.
+type Timeline struct {
+	Entries []timeline.Entry `json:"entries" doc:"Oldest first"`
+}
+
+func (s *Server) registerTimeline(doc huma.API) {
+	register(s, doc, operation{
+		id: "read-timeline", right: auth.Read, method: "GET", path: "/v1/timeline",
+		summary: "What happened: takeovers, lost members, runs that were retried, lost, late or skipped, and changes",
+	}, s.readTimeline)
+	register(s, doc, operation{
+		id: "read-incident", right: auth.Read, method: "GET", path: "/v1/incident",
+		summary: "The latest incident, in sentences", errors: []int{403, 404},
+	}, s.readIncident)
+}
+
+func (s *Server) readTimeline(ctx context.Context, in *struct {
+	Since string `query:"since" default:"24h" doc:"From then on: a time span (24h, 7d) or a time" example:"24h"`
+	Limit int    `query:"limit" default:"1000" minimum:"1" maximum:"10000" doc:"The latest so many"`
+	Job   string `query:"job" doc:"Only of this job"`
+}) (*body[Timeline], error) {
+	from, err := since(in.Since, s.now())
+	if err != nil {
+		return nil, err
+	}
+	entries, err := s.back.Replica.Timeline(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	sees := s.sees(ctx)
+	entries = slices.DeleteFunc(entries, func(e timeline.Entry) bool {
+		return in.Job != "" && e.Job != in.Job || sees != nil && e.Job != "" && !sees(e.Job)
+	})
+	return &body[Timeline]{Timeline{Entries: list(entries[max(0, len(entries)-in.Limit):])}}, nil
+}
+
+func (s *Server) readIncident(ctx context.Context, in *struct {
+	At string `query:"at" doc:"The incident at this time, or the last one before it, RFC 3339; now by default"`
+}) (*body[timeline.Incident], error) {
+	if s.sees(ctx) != nil {
+		return nil, huma.Error403Forbidden("a summary names all jobs: a role without a scope is needed")
+	}
+	at := s.now()
+	if in.At != "" {
+		var err error
+		if at, err = instant("at", in.At); err != nil {
+			return nil, err
+		}
+	}
+	v, err := s.back.Replica.Incident(ctx, at)
+	if errors.Is(err, job.ErrNotFound) {
+		return nil, huma.Error404NotFound("no incident is known up to that time: `rota events` shows what happened")
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.Sentences = list(v.Sentences)
+	return &body[timeline.Incident]{v}, nil
+}

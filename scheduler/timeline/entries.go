@@ -1,0 +1,237 @@
+package timeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Facts holds the records from which the timeline is told.
+type Facts struct {
+	Cluster []*job.Event // of the cluster, oldest first
+	Events  []*job.Event // of jobs
+	Runs    []*job.Run
+	Jobs    []*job.Job
+	Gate    job.Gate
+	Files   job.Files
+	Now     time.Time
+}
+
+// Entry is one line of the timeline.
+type Entry struct {
+	At    time.Time `json:"at"`
+	Kind  string    `json:"kind" doc:"What happened" enum:"leader,lost_member,member,retried,failed,lost,late,missed,skipped,fenced,changed"`
+	Text  string    `json:"text" doc:"One sentence"`
+	Job   string    `json:"job,omitempty"`
+	Run   string    `json:"run,omitempty"`
+	Node  string    `json:"node,omitempty"`
+	By    string    `json:"by,omitempty" doc:"The person behind a change"`
+	From  time.Time `json:"from,omitzero" doc:"The first slot of a range, or the begin of an outage"`
+	To    time.Time `json:"to,omitzero" doc:"The last slot of a range, or the end of an outage"`
+	Count int       `json:"count,omitempty" doc:"Slots in the range"`
+}
+
+// The kinds of entries.
+const (
+	KindLeader     = "leader"      // a replica took over
+	KindLostMember = "lost_member" // a replica stopped answering
+	KindMember     = "member"      // it answers again
+	KindRetried    = "retried"     // an attempt was lost or failed, and its run goes on
+	KindFailed     = "failed"      // a run failed or timed out
+	KindLost       = "lost"        // a run was lost
+	KindLate       = "late"        // a run began late
+	KindMissed     = "missed"      // slots passed while nobody could dispatch them
+	KindSkipped    = "skipped"     // slots were skipped for another reason
+	KindFenced     = "fenced"      // an outcome came too late and had no effect
+	KindChanged    = "changed"     // a person changed something
+)
+
+// Entries returns what happened from an instant on, oldest first.
+func Entries(f Facts, since time.Time) (list []Entry) {
+	for _, e := range f.Cluster {
+		list = append(list, ofCluster(e)...)
+	}
+	for _, e := range f.Events {
+		list = append(list, ofEvent(e)...)
+	}
+	for _, r := range f.Runs {
+		list = append(list, ofRun(r)...)
+	}
+	list = append(list, changesOf(f)...)
+	list = slices.DeleteFunc(list, func(e Entry) bool { return e.At.Before(since) })
+	slices.SortStableFunc(list, func(a, b Entry) int {
+		if c := a.At.Compare(b.At); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Kind+a.Run+a.Node, b.Kind+b.Run+b.Node)
+	})
+	return list
+}
+
+func ofCluster(e *job.Event) (list []Entry) {
+	switch e.Kind {
+	case job.EventLeader:
+		text := e.Node + " leads."
+		if e.Previous != "" {
+			text = fmt.Sprintf("%s took over from %s.", e.Node, e.Previous)
+		}
+		if e.Previous == e.Node {
+			text = e.Node + " leads again."
+		}
+		if gap := e.At.Sub(e.From); !e.From.IsZero() && gap >= time.Second {
+			text += fmt.Sprintf(" Nobody led for %s.", span(gap))
+		}
+		return []Entry{{At: e.At, Kind: KindLeader, Node: e.Node, Text: text, From: e.From}}
+	case job.EventOutage:
+		list = append(list, Entry{At: e.From, Kind: KindLostMember, Node: e.Node, Text: began(e) + ".", From: e.From, To: e.To})
+		if !e.To.IsZero() {
+			text := fmt.Sprintf("%s answers again after %s.", e.Node, span(e.To.Sub(e.From)))
+			list = append(list, Entry{At: e.To, Kind: KindMember, Node: e.Node, Text: text})
+		}
+	}
+	return list
+}
+
+// began says how an outage began, without its time.
+func began(e *job.Event) string {
+	switch e.Cause {
+	case job.OutageDead:
+		return e.Node + " died"
+	case job.OutageStopped:
+		return e.Node + " was stopped"
+	}
+	return e.Node + " fell silent"
+}
+
+func ofEvent(e *job.Event) []Entry {
+	switch e.Kind {
+	case job.EventSkipped:
+		kind := KindSkipped
+		if isMissed(e.Reason) {
+			kind = KindMissed
+		}
+		slots := counted(e.Count, "slot")
+		if e.Partial {
+			slots = "at least " + slots
+		}
+		return []Entry{{
+			At: e.At, Kind: kind, Job: e.Job, From: e.From, To: e.To, Count: e.Count,
+			Text: fmt.Sprintf("%s of %s did not run: %s.", slots, e.Job, e.Reason),
+		}}
+	case job.EventFenced:
+		return []Entry{{
+			At: e.At, Kind: KindFenced, Job: e.Job, Run: e.Run, Node: e.Worker,
+			Text: fmt.Sprintf("The outcome of attempt %d of %s came too late and had no effect.", e.Attempt, e.Run),
+		}}
+	}
+	return nil
+}
+
+func isMissed(reason string) bool { return strings.HasPrefix(reason, "missed") }
+
+func ofRun(r *job.Run) (list []Entry) {
+	add := func(at time.Time, kind, text string, args ...any) {
+		list = append(list, Entry{At: at, Kind: kind, Job: r.Job, Run: r.Name(), Text: fmt.Sprintf(text, args...)})
+	}
+	last := len(r.Attempts) - 1
+	for i, a := range r.Attempts {
+		if a.State != job.Succeeded && a.State != job.Canceled && (i < last || !r.State.Terminal()) {
+			add(a.Finished, KindRetried, "Attempt %d of %s on %s was %s and is repeated%s.", a.Number, r.Name(), a.Worker, worded(a.State), because(a.Reason))
+		}
+	}
+	if started := firstStart(r); r.Late && !started.IsZero() {
+		add(started, KindLate, "%s began %s late.", r.Name(), span(started.Sub(r.Slot)))
+	}
+	switch r.State {
+	case job.Failed, job.TimedOut:
+		add(r.Finished, KindFailed, "%s %s%s.", r.Name(), strings.ReplaceAll(string(r.State), "_", " "), because(r.Reason))
+	case job.Lost:
+		add(r.Finished, KindLost, "%s is lost%s.", r.Name(), because(r.Reason))
+	case job.Skipped:
+		kind := KindSkipped
+		if isMissed(r.Reason) {
+			kind = KindMissed
+		}
+		add(r.Finished, kind, "%s did not run%s.", r.Name(), because(r.Reason))
+	}
+	return list
+}
+
+func worded(s job.State) string {
+	switch s {
+	case job.Failed:
+		return "without success"
+	case job.TimedOut:
+		return "too slow"
+	}
+	return string(s)
+}
+
+// firstStart returns when the first attempt of a run began; zero if none has.
+func firstStart(r *job.Run) time.Time {
+	if len(r.Attempts) > 0 {
+		return r.Attempts[0].Started
+	}
+	return r.Started
+}
+
+// changesOf returns the changes by people that records show.
+func changesOf(f Facts) (list []Entry) {
+	add := func(at time.Time, by, jobName, run, text string) {
+		list = append(list, Entry{At: at, Kind: KindChanged, By: by, Job: jobName, Run: run, Text: text})
+	}
+	who := func(by string) string {
+		if by == "" {
+			return "Somebody"
+		}
+		return by
+	}
+	if p := f.Gate.Paused; p != nil {
+		add(p.At, p.By, "", "", who(p.By)+" paused all jobs"+because(p.Reason)+".")
+	}
+	if !f.Files.At.IsZero() {
+		add(f.Files.At, "", "", "", f.Files.By+" put the job files "+f.Files.Hash[:min(12, len(f.Files.Hash))]+" into force.")
+	}
+	for _, j := range f.Jobs {
+		if p := j.Paused; p != nil {
+			add(p.At, p.By, j.Name, "", who(p.By)+" paused job "+j.Name+because(p.Reason)+".")
+		}
+	}
+	for _, r := range f.Runs {
+		if r.Cancel != nil {
+			add(r.Cancel.At, r.Cancel.By, r.Job, r.Name(), who(r.Cancel.By)+" asked for the end of "+r.Name()+because(r.Cancel.Reason)+".")
+		}
+		if r.By != "" {
+			add(r.Created, r.By, r.Job, r.Name(), r.By+" submitted "+r.Name()+".")
+		}
+	}
+	return list
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + strings.TrimRight(reason, ".")
+}
+
+// span formats a duration for people, to three figures.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", d.Seconds()), ".0") + " s"
+	}
+	return d.Round(time.Second).String()
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

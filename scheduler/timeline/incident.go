@@ -1,0 +1,247 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Incident is a time of trouble, and its summary.
+type Incident struct {
+	From      time.Time `json:"from"`
+	Until     time.Time `json:"until,omitzero" doc:"Absent while the incident lasts"`
+	Sentences []string  `json:"sentences" doc:"What happened, and what is left to do; times are UTC"`
+}
+
+// Members says how many members the cluster expects, and how it stands now.
+type Members struct {
+	Expected, Present int
+	Tolerated         int // how many more may be lost; -1: the majority is lost
+}
+
+// How troubles belong together, and how long an incident has effects on runs.
+const (
+	apart     = 30 * time.Second // troubles that are further apart are two incidents
+	aftermath = time.Minute
+)
+
+// trouble is one interval of an incident. A zero until means that it lasts.
+type trouble struct{ from, until time.Time }
+
+// Incidents returns all incidents, oldest first, without their sentences.
+func Incidents(f Facts) (list []Incident) {
+	var all []trouble
+	for _, e := range f.Cluster {
+		switch {
+		case e.Kind == job.EventOutage:
+			all = append(all, trouble{e.From, e.To})
+		case e.Kind == job.EventLeader && !e.From.IsZero() && e.At.Sub(e.From) >= time.Second:
+			all = append(all, trouble{e.From, e.At})
+		case e.Kind == job.EventLeader && e.Previous != "":
+			all = append(all, trouble{e.At, e.At})
+		}
+	}
+	for _, r := range f.Runs {
+		for _, a := range r.Attempts {
+			if a.State == job.Lost {
+				all = append(all, trouble{a.Finished, a.Finished})
+			}
+		}
+	}
+	for _, e := range f.Events {
+		if e.Kind == job.EventSkipped && isMissed(e.Reason) {
+			all = append(all, trouble{job.Later(e.From, e.At.Add(-aftermath)), e.At})
+		}
+	}
+	slices.SortFunc(all, func(a, b trouble) int { return a.from.Compare(b.from) })
+	for _, t := range all {
+		if n := len(list); n > 0 && (list[n-1].Until.IsZero() || t.from.Sub(list[n-1].Until) < apart) {
+			last := &list[n-1]
+			if t.until.IsZero() || last.Until.IsZero() {
+				last.Until = time.Time{}
+			} else {
+				last.Until = job.Later(last.Until, t.until)
+			}
+			continue
+		}
+		list = append(list, Incident{From: t.from, Until: t.until})
+	}
+	return list
+}
+
+// Describe summarizes the incident at an instant. If there was none, it summarizes the last one before it; false if there is none
+// either.
+func Describe(f Facts, m Members, at time.Time) (Incident, bool) {
+	var found *Incident
+	all := Incidents(f)
+	for i := range all {
+		if all[i].From.Add(-apart).Before(at) {
+			found = &all[i]
+		}
+	}
+	if found == nil {
+		return Incident{}, false
+	}
+	t := teller{Facts: f, Incident: *found, members: m}
+	t.tellOutages()
+	t.tellLeaderless()
+	t.tellMajority()
+	t.tellRuns()
+	t.tellMembers()
+	return t.Incident, true
+}
+
+// teller writes the sentences of one incident.
+type teller struct {
+	Facts
+	Incident
+	members Members
+}
+
+func (t *teller) say(parts ...string) { t.Sentences = append(t.Sentences, strings.Join(parts, "")+".") }
+
+// within reports whether an instant belongs to the incident, give or take its aftermath.
+func (t *teller) within(at time.Time, after time.Duration) bool {
+	return !at.Before(t.From) && !at.After(cmp.Or(t.Until, t.Now).Add(after))
+}
+
+// clock formats an instant. The date is added if the incident began on another day.
+func (t *teller) clock(at time.Time) string {
+	const day = time.DateOnly
+	if at = at.UTC(); at.Format(day) != t.From.UTC().Format(day) {
+		return at.Format("2006-01-02 15:04:05Z")
+	}
+	return at.Format("15:04:05Z")
+}
+
+// outages returns the outages of the incident, in the order of their begin.
+func (t *teller) outages() (list []*job.Event) {
+	for _, e := range t.Cluster {
+		if e.Kind == job.EventOutage && t.within(e.From, 0) {
+			list = append(list, e)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *job.Event) int { return a.From.Compare(b.From) })
+	return list
+}
+
+// takeovers returns the terms that began during the incident.
+func (t *teller) takeovers() (list []*job.Event) {
+	for _, e := range t.Cluster {
+		if e.Kind == job.EventLeader && t.within(e.At, time.Second) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func (t *teller) tellOutages() {
+	told := map[string]bool{}
+	for _, o := range t.outages() {
+		text := o.Node + " has not answered since " + t.clock(o.From)
+		switch {
+		case o.Cause != "":
+			text = began(o) + " at " + t.clock(o.From)
+			if !o.To.IsZero() {
+				text += ", and was back at " + t.clock(o.To)
+			}
+		case !o.To.IsZero():
+			text = o.Node + " did not answer from " + t.clock(o.From) + " to " + t.clock(o.To)
+		}
+		for _, e := range t.takeovers() {
+			if e.Previous != o.Node || told[e.ID] || e.At.Before(o.From) {
+				continue
+			}
+			told[e.ID] = true
+			switch took := e.At.Sub(o.From); {
+			case e.Node == o.Node:
+				text += "; it leads again since " + t.clock(e.At)
+			case took < time.Second && o.Cause == job.OutageDead:
+				text += "; " + e.Node + " took over in " + span(took)
+			case took < time.Second:
+				text += "; " + e.Node + " took over within a second"
+			default:
+				text += "; " + e.Node + " took over at " + t.clock(e.At) + ", " + span(took) + " later"
+			}
+			break
+		}
+		t.say(text)
+	}
+	for _, e := range t.takeovers() {
+		if told[e.ID] || e.Previous == "" {
+			continue
+		}
+		if e.Node == e.Previous {
+			t.say(e.Node, " leads again since ", t.clock(e.At))
+			continue
+		}
+		t.say(e.Node, " took over from ", e.Previous, " at ", t.clock(e.At))
+	}
+}
+
+func (t *teller) tellLeaderless() {
+	for _, e := range t.takeovers() {
+		if !e.From.IsZero() && e.At.Sub(e.From) >= time.Second {
+			t.say("No leader from ", t.clock(e.From), " to ", t.clock(e.At))
+		}
+	}
+}
+
+// tellMajority says when fewer than half of the members were left.
+func (t *teller) tellMajority() {
+	if t.members.Expected < 3 {
+		return
+	}
+	type step struct {
+		at   time.Time
+		lost int
+	}
+	var steps []step
+	for _, o := range t.outages() {
+		steps = append(steps, step{o.From, 1})
+		if !o.To.IsZero() {
+			steps = append(steps, step{o.To, -1})
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b step) int { return a.at.Compare(b.at) })
+	lost, since := 0, time.Time{}
+	quorum := t.members.Expected/2 + 1
+	for _, s := range steps {
+		lost += s.lost
+		switch left := t.members.Expected - lost; {
+		case left < quorum && since.IsZero():
+			since = s.at
+		case left >= quorum && !since.IsZero():
+			t.say("The majority was lost at ", t.clock(since), " and regained at ", t.clock(s.at))
+			since = time.Time{}
+		}
+	}
+	if !since.IsZero() {
+		t.say("The majority is lost since ", t.clock(since))
+	}
+}
+
+func (t *teller) tellMembers() {
+	m := t.members
+	if m.Expected == 0 {
+		return
+	}
+	text := "All " + counted(m.Expected, "member") + " are present"
+	switch {
+	case m.Expected == 1:
+		text = "The only member is present"
+	case m.Present < m.Expected:
+		text = fmt.Sprintf("%d of %d members are present", m.Present, m.Expected)
+	}
+	switch {
+	case m.Tolerated < 0:
+		text += ", fewer than the majority"
+	case m.Tolerated == 0 && m.Expected > 1:
+		text += "; no further loss is tolerated"
+	}
+	t.say(text)
+}

@@ -1,0 +1,146 @@
+package timeline_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/timeline"
+)
+
+func outage(node, cause string, from, to float64) *job.Event {
+	o := out(node, from, to)
+	return &job.Event{ID: node, Kind: job.EventOutage, Node: node, Cause: cause, At: o.From, From: o.From, To: o.Until}
+}
+
+func leads(node, previous string, from, since float64) *job.Event {
+	return &job.Event{ID: node + previous, Kind: job.EventLeader, Node: node, Previous: previous, From: at(from), At: at(since)}
+}
+
+func lostAttempt(name string, seconds float64, state job.State) *job.Run {
+	r := &job.Run{Job: name, ID: "x", State: state, Attempts: []job.Attempt{{Number: 1, Worker: "q3", State: job.Lost, Finished: at(seconds)}}}
+	if state.Terminal() {
+		r.Finished = at(seconds)
+	}
+	return r
+}
+
+func lateRun(name string, late float64) *job.Run {
+	return &job.Run{Job: name, ID: "x", State: job.Succeeded, Late: true, Slot: at(60), Started: at(60 + late)}
+}
+
+// TestIncident compares the summaries of whole incidents. To the operator, these sentences are the product.
+func TestIncident(t *testing.T) {
+	three := timeline.Members{Expected: 3, Present: 2}
+	all := timeline.Members{Expected: 3, Present: 3, Tolerated: 1}
+	for name, tc := range map[string]struct {
+		facts   timeline.Facts
+		members timeline.Members
+		want    string
+	}{
+		"the leader died": {
+			timeline.Facts{
+				Cluster: []*job.Event{leads("q3", "", 0, -900), outage("q3", job.OutageDead, 5, 0), leads("q2", "q3", 5, 5.042)},
+				Runs:    []*job.Run{lostAttempt("no-overlap", 5.1, job.Running), lostAttempt("vacuum", 5.1, job.Pending)},
+			}, three, `
+q3 died at 10:49:05Z; q2 took over in 42 ms.
+2 runs were retried (no-overlap, vacuum), 0 lost.
+2 of 3 members are present; no further loss is tolerated.`},
+		"the leader was cut off": {
+			timeline.Facts{Cluster: []*job.Event{outage("q3", "", 5, 30), leads("q2", "q3", 9.8, 10.3)}}, all, `
+q3 did not answer from 10:49:05Z to 10:49:30Z; q2 took over at 10:49:10Z, 5.3 s later.
+No run was retried or lost.
+All 3 members are present.`},
+		"a follower was stopped and started": {
+			timeline.Facts{Cluster: []*job.Event{outage("q1", job.OutageStopped, 5, 20)}}, all, `
+q1 was stopped at 10:49:05Z, and was back at 10:49:20Z.
+No run was retried or lost.
+All 3 members are present.`},
+		"the majority was lost": {
+			timeline.Facts{
+				Cluster: []*job.Event{outage("q2", "", 50, 71), outage("q3", "", 50.2, 71.5), leads("q1", "q1", 50, 71)},
+				Events:  []*job.Event{{Kind: job.EventSkipped, Job: "ping", At: at(71), From: at(60), To: at(70), Count: 3, Reason: "missed: a later slot runs instead"}},
+				Runs: []*job.Run{
+					lateRun("a", 11), lateRun("b", 11), lateRun("c", 10.6), lateRun("d", 11), lostAttempt("once-only", 71, job.Lost),
+				},
+			}, all, `
+q2 did not answer from 10:49:50Z to 10:50:11Z.
+q3 did not answer from 10:49:50Z to 10:50:11Z.
+q1 leads again since 10:50:11Z.
+No leader from 10:49:50Z to 10:50:11Z.
+The majority was lost at 10:49:50Z and regained at 10:50:11Z.
+No run was retried, 1 run is lost.
+3 slots of ping were skipped.
+4 jobs ran up to 11 s late.
+once-only/x is lost: check its target, then run ` + "`rota retry once-only/x`" + ` if it did not take place.
+All 3 members are present.`},
+		"the majority is lost": {
+			timeline.Facts{Cluster: []*job.Event{outage("q2", job.OutageDead, 50, 0), outage("q3", job.OutageDead, 52, 0)}},
+			timeline.Members{Expected: 3, Present: 1, Tolerated: -1}, `
+q2 died at 10:49:50Z.
+q3 died at 10:49:52Z.
+The majority is lost since 10:49:52Z.
+No run was retried or lost.
+1 of 3 members are present, fewer than the majority.`},
+	} {
+		tc.facts.Now = at(100)
+		v, ok := timeline.Describe(tc.facts, tc.members, at(100))
+		if got := "\n" + strings.Join(v.Sentences, "\n"); !ok || got != tc.want {
+			t.Errorf("%s: got%s\nwant%s", name, got, tc.want)
+		}
+	}
+}
+
+func TestTheIncidentAtATime(t *testing.T) {
+	f := timeline.Facts{Now: at(4000), Cluster: []*job.Event{outage("q1", "", 5, 20), outage("q2", "", 1000, 1010), outage("q3", "", 1020, 1021)}}
+	for seconds, want := range map[float64]string{10: "q1", 500: "q1", 1015: "q2 q3", 3000: "q2 q3"} {
+		v, ok := timeline.Describe(f, timeline.Members{}, at(seconds))
+		text := strings.Join(v.Sentences, " ")
+		for node := range strings.FieldsSeq("q1 q2 q3") {
+			if got := strings.Contains(text, node+" did not"); !ok || got != strings.Contains(want, node) {
+				t.Errorf("at %v: got %q, want %s", seconds, text, want)
+			}
+		}
+	}
+	if v, ok := timeline.Describe(f, timeline.Members{}, at(-3600)); ok {
+		t.Errorf("before the first one: got %+v", v)
+	}
+}
+
+func TestEntries(t *testing.T) {
+	slot := time.Date(2026, 11, 24, 10, 48, 0, 0, time.UTC)
+	f := timeline.Facts{
+		Now:     at(100),
+		Cluster: []*job.Event{outage("q3", job.OutageDead, 5, 20), leads("q2", "q3", 4, 5.042)},
+		Events: []*job.Event{
+			{Kind: job.EventSkipped, Job: "ping", At: at(8), Count: 3, Reason: "missed: a later slot runs instead"},
+			{Kind: job.EventSkipped, Job: "ping", At: at(9), Count: 2, Partial: true, Reason: "paused"},
+			{Kind: job.EventFenced, Job: "ping", Run: "ping/x", Attempt: 1, At: at(10)},
+		},
+		Runs: []*job.Run{
+			lostAttempt("vacuum", 6, job.Running),
+			{Job: "late", ID: "x", State: job.Succeeded, Late: true, Slot: slot, Started: slot.Add(71 * time.Second), By: "alice", Created: at(0)},
+			{Job: "bad", ID: "x", State: job.Failed, Reason: "exit code 3", Finished: at(7), Attempts: []job.Attempt{{Number: 1, State: job.Failed, Finished: at(7)}}},
+		},
+		Jobs: []*job.Job{{Name: "held", Paused: &job.Pause{At: at(12), By: "bob", Reason: "migration"}}},
+	}
+	var got []string
+	for _, e := range timeline.Entries(f, at(-60)) {
+		got = append(got, e.At.Format("05 ")+e.Kind+": "+e.Text)
+	}
+	want := `00 changed: alice submitted late/x.
+05 lost_member: q3 died.
+05 leader: q2 took over from q3. Nobody led for 1 s.
+06 retried: Attempt 1 of vacuum/x on q3 was lost and is repeated.
+07 failed: bad/x failed: exit code 3.
+08 missed: 3 slots of ping did not run: missed: a later slot runs instead.
+09 skipped: at least 2 slots of ping did not run: paused.
+10 fenced: The outcome of attempt 1 of ping/x came too late and had no effect.
+11 late: late/x began 1m11s late.
+12 changed: bob paused job held: migration.
+20 member: q3 answers again after 15 s.`
+	if text := strings.Join(got, "\n"); text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
