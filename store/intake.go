@@ -53,7 +53,7 @@ func (e *TooManyError) Error() string {
 func (e *TooManyError) Is(target error) bool { return target == job.ErrTooMany }
 
 // Submit creates r if fewer than most runs of its job await their start. The results are those of Store.Submit; the error is a
-// TooManyError if a bound is reached.
+// TooManyError if a bound is reached. behind are the steps of a workflow that r starts, which count together with r as one run.
 func (in *Intake) Submit(ctx context.Context, r job.Run, most int, behind ...job.Run) (job.Run, error) {
 	ps := []*passage{{name: r.Job, max: most}, {name: allGate, max: in.all}}
 	in.enter(ps)
@@ -73,13 +73,9 @@ func (in *Intake) attempt(ctx context.Context, r job.Run, behind []job.Run, ps [
 		return r, false, err
 	}
 	w := &write{id: in.store.ids.next(), lane: r.Job}
-	r.Op, r.Rev = w.id, 0
-	for _, step := range append([]job.Run{r}, behind...) {
-		step.Op, step.Rev = w.id, 0
-		if err := w.put(in.store.keys.run(step.Job, step.ID), 0, &step); err != nil {
-			in.settle(ps, 0, false)
-			return r, false, err
-		}
+	if err := in.store.putRuns(w, &r, behind); err != nil {
+		in.settle(ps, 0, false)
+		return r, false, err
 	}
 	for _, p := range ps {
 		key := in.store.keys.record(KindIntake, p.name)

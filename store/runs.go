@@ -17,8 +17,7 @@ const MaxBehind = 100
 // transaction creates them.
 func (s *Store) Submit(ctx context.Context, r job.Run, behind ...job.Run) (job.Run, error) {
 	w := &write{id: s.ids.next(), lane: r.Job}
-	r.Op, r.Rev = w.id, 0
-	if err := w.put(s.keys.run(r.Job, r.ID), 0, &r); err != nil {
+	if err := s.putRuns(w, &r, behind); err != nil {
 		return r, err
 	}
 	for _, step := range behind {
@@ -28,6 +27,21 @@ func (s *Store) Submit(ctx context.Context, r job.Run, behind ...job.Run) (job.R
 		}
 	}
 	return s.writeRun(ctx, w, r)
+}
+
+// putRuns adds to w the creation of r, and of the steps behind it.
+func (s *Store) putRuns(w *write, r *job.Run, behind []job.Run) error {
+	r.Op, r.Rev = w.id, 0
+	if err := w.put(s.keys.run(r.Job, r.ID), 0, r); err != nil {
+		return err
+	}
+	for _, step := range behind {
+		step.Op, step.Rev = w.id, 0
+		if err := w.put(s.keys.run(step.Job, step.ID), 0, &step); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Stop asks the worker that executes run r to end it. One transaction writes the request to the record of r and puts an

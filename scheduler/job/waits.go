@@ -70,8 +70,12 @@ func (r *Run) WaitsFor() string {
 }
 
 // AwaitsStart reports whether the run was submitted, and no attempt of it has started yet. These are the runs that max_pending
-// bounds. A run whose attempt has failed or was lost does not count again.
+// bounds. A run whose attempt has failed or was lost does not count again. A step that was created together with the start of its
+// workflow never counts: the run that starts the workflow counts for all of them.
 func (r *Run) AwaitsStart() bool {
+	if r.AwaitsParents() || len(r.After) > 0 && r.RetryOf == "" {
+		return false
+	}
 	switch r.Kind {
 	case KindManual, KindDelayed, KindRetry:
 		return r.State == Pending && r.Attempt == 0 || r.State == Armed && r.Attempt <= 1
