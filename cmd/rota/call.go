@@ -58,9 +58,9 @@ func show[T any](
 
 // client returns a client of the servers that the flags or the environment name. The caller closes it.
 func (c *cli) client(timeout time.Duration) (*client.Client, error) {
-	tokenFile := cmp.Or(c.tokenFile, c.getenv("ROTA_TOKEN_FILE"))
 	servers := cmp.Or(c.server, c.getenv("ROTA_SERVER"))
-	if err := checkToken(tokenFile, servers); err != nil {
+	tokenFile, token, err := c.findToken(servers)
+	if err != nil {
 		return nil, err
 	}
 	credentials, err := c.credentials()
@@ -70,6 +70,7 @@ func (c *cli) client(timeout time.Duration) (*client.Client, error) {
 	cl, err := client.New(client.Config{
 		Servers:   servers,
 		TokenFile: tokenFile,
+		Token:     token,
 		By:        whoami(),
 		Agent:     "rota/" + buildVersion().Version,
 		Timeout:   timeout,

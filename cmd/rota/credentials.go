@@ -5,10 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
-	"strings"
 )
 
 // credentials returns a TLS configuration. It has the authorities that the commands trust, and the certificate that they present
@@ -45,28 +42,4 @@ func (c *cli) credentials() (*tls.Config, error) {
 		t.Certificates = []tls.Certificate{pair}
 	}
 	return t, nil
-}
-
-// checkToken returns an error if others can read the token: in its file, or on the network.
-func checkToken(file, servers string) error {
-	if file == "" {
-		return nil
-	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return usageError{fmt.Sprintf("token file: %v", err), "name a file that holds the token with --token-file or ROTA_TOKEN_FILE"}
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return usageError{fmt.Sprintf("token file: other users can read %s", file), "chmod 600 " + file}
-	}
-	for server := range strings.SplitSeq(servers, ",") {
-		u, err := url.Parse(strings.TrimSpace(server))
-		if err != nil || u.Scheme != "http" || u.Hostname() == "localhost" {
-			continue // the client reports a malformed URL
-		}
-		if ip := net.ParseIP(u.Hostname()); ip == nil || !ip.IsLoopback() {
-			return usageError{"token file: everybody on the way to " + u.Host + " could read the token", "use https://" + u.Host}
-		}
-	}
-	return nil
 }

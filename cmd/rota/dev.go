@@ -42,6 +42,7 @@ type dev struct {
 	jobs     string
 	dataDir  string
 	level    string
+	guard    devGuard
 }
 
 // newDevCommand returns the command that runs a whole cluster on one machine.
@@ -54,7 +55,10 @@ func newDevCommand(c *cli) *cobra.Command {
 loopback, any of which you may kill. It prints the leader, the jobs, and a line for each run.
 
 Ctrl-C or closing the terminal stops it; the next start continues with the same data. It makes its own settings and
-ignores ROTA_… variables.`,
+ignores ROTA_… variables.
+
+Only the user that starts it has access. It makes a token and certificates in its data directory, where this user's
+commands find them. It prints a link that signs a browser in once; ` + "`rota open`" + ` makes another.`,
 		Example: `  rota dev --jobs jobs.yaml
   rota dev --replicas 3 --jobs jobs.d`,
 		Args: takes(),
@@ -81,13 +85,17 @@ func (d *dev) run(ctx context.Context) error {
 	if err := d.checkPorts(); err != nil {
 		return err
 	}
+	if err := d.protect(); err != nil {
+		return err
+	}
+	defer d.guard.withdraw()
 	d.cli.queueErr()
 	ctx, reload, end := d.cli.untilHangup(ctx)
 	defer end()
 	defer context.AfterFunc(ctx, func() { d.cli.printErr("stopping; runs have %s to end", devGrace) })()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	console := newConsole(d.cli, d.servers(), files)
+	console := newConsole(d.cli, strings.Join(d.servers(), ","), d.guard.token(), files)
 	var wg sync.WaitGroup
 	wg.Go(func() { console.run(ctx) })
 	defer wg.Wait()
@@ -101,15 +109,12 @@ func (d *dev) run(ctx context.Context) error {
 // resolvePaths makes the paths of the data and the job files absolute. It returns the hash of the job files, "" for none.
 func (d *dev) resolvePaths() (hash string, err error) {
 	if d.dataDir == "" {
-		state := d.cli.getenv("XDG_STATE_HOME")
-		if home := d.cli.getenv("HOME"); state == "" && home != "" {
-			state = filepath.Join(home, ".local", "state")
-		}
+		state := d.cli.stateDir()
 		if state == "" {
 			const msg = "no directory for the data: neither XDG_STATE_HOME nor HOME is set"
 			return "", usageError{msg, "name a directory with --data-dir"}
 		}
-		d.dataDir = filepath.Join(state, "rota", "dev")
+		d.dataDir = filepath.Join(state, "dev")
 	}
 	if d.dataDir, err = filepath.Abs(d.dataDir); err != nil || d.jobs == "" {
 		return "", err
@@ -151,13 +156,22 @@ func checkFree(addr string) error {
 	return l.Close()
 }
 
-// servers returns the URLs of all replicas, separated by commas.
-func (d *dev) servers() string {
-	var urls []string
-	for i := range d.replicas {
-		urls = append(urls, fmt.Sprintf("http://127.0.0.1:%d", devPort+i))
+// servers returns the URLs of all replicas.
+func (d *dev) servers() []string { return joined("http", devPort, d.replicas) }
+
+// protect keeps the other users of the machine away.
+func (d *dev) protect() error {
+	d.guard = devGuard{dir: d.dataDir, state: d.cli.stateDir(), plain: madePlain(d.dataDir, d.replicas)}
+	if d.guard.plain {
+		d.cli.printErr("etcd answers every user of this machine, because an older version made the data in %s; "+
+			"for protected replicas, start with another --data-dir", d.dataDir)
+	} else if err := markEncrypted(d.dataDir, d.replicas); err != nil {
+		return err
 	}
-	return strings.Join(urls, ",")
+	if err := d.guard.make(devPrincipal(), replicaNames(d.replicas), d.cli.now()); err != nil {
+		return err
+	}
+	return d.guard.publish(d.servers(), joined(d.guard.scheme(), devClientPort, d.replicas))
 }
 
 // flags returns the settings of replica i, from 0, as flags of `rota serve`.
@@ -168,22 +182,23 @@ func (d *dev) flags(i int) []string {
 		// An etcd cluster has fixed members. So each number of replicas has a data directory of its own.
 		fmt.Sprintf("--node-data-dir=%s", filepath.Join(d.dataDir, fmt.Sprintf("of-%d", d.replicas), name)),
 		fmt.Sprintf("--http-listen=127.0.0.1:%d", devPort+i),
-		fmt.Sprintf("--etcd-embedded-client=http://127.0.0.1:%d", devClientPort+i),
+		fmt.Sprintf("--etcd-embedded-client=%s://127.0.0.1:%d", d.guard.scheme(), devClientPort+i),
 		"--worker-shutdown-grace=" + devGrace.String(),
 		"--worker-http-allow=" + devReach, "--notify-http-allow=" + devReach, // the targets are on this machine, too
 		fmt.Sprintf("--history-success=%d", devHistory),
 		"--log-format=text", "--log-level=" + d.level,
 	}
+	flags = append(flags, d.guard.flags(name)...)
 	if d.jobs != "" {
 		flags = append(flags, "--jobs="+d.jobs)
 	}
 	if d.replicas > 1 {
 		var members []string
 		for k := range d.replicas {
-			members = append(members, fmt.Sprintf("q%d=http://127.0.0.1:%d", k+1, devPeerPort+k))
+			members = append(members, fmt.Sprintf("q%d=%s://127.0.0.1:%d", k+1, d.guard.scheme(), devPeerPort+k))
 		}
 		flags = append(flags,
-			fmt.Sprintf("--etcd-embedded-peer=http://127.0.0.1:%d", devPeerPort+i),
+			fmt.Sprintf("--etcd-embedded-peer=%s://127.0.0.1:%d", d.guard.scheme(), devPeerPort+i),
 			"--etcd-embedded-cluster="+strings.Join(members, ","))
 	}
 	return flags

@@ -17,6 +17,7 @@ import (
 type console struct {
 	cli     *cli
 	servers string
+	token   string    // path of the file with the token
 	files   string    // hash of the job files that must be in force before the console starts; "" for none
 	started time.Time // a leader from before this time belongs to the previous start, and its term will soon expire
 	client  *client.Client
@@ -31,8 +32,8 @@ type shownJob struct {
 	paused     bool
 }
 
-func newConsole(c *cli, servers, files string) *console {
-	return &console{cli: c, servers: servers, files: files, started: time.Now(), jobs: map[string]shownJob{}}
+func newConsole(c *cli, servers, token, files string) *console {
+	return &console{cli: c, servers: servers, token: token, files: files, started: time.Now(), jobs: map[string]shownJob{}}
 }
 
 // How often the console polls the cluster, and how long it waits for the job files.
@@ -44,7 +45,7 @@ const (
 // run prints until ctx ends.
 func (c *console) run(ctx context.Context) {
 	var err error
-	if c.client, err = client.New(client.Config{Servers: c.servers, Timeout: 2 * time.Second}); err != nil {
+	if c.client, err = client.New(client.Config{Servers: c.servers, TokenFile: c.token, Timeout: 2 * time.Second}); err != nil {
 		c.cli.printErr("%v", err)
 		return
 	}
@@ -74,6 +75,7 @@ func (c *console) greet(ctx context.Context) bool {
 		case deadline.IsZero():
 			c.leader, c.seen = *v.Leader, v.Store.Revision
 			c.line("leader %s · term %d · %s", v.Leader.Node, v.Leader.Term, strings.Split(c.servers, ",")[0])
+			c.showLogin(ctx)
 			deadline = time.Now().Add(filesTimeout)
 		}
 		if c.files == "" || v.Files.Hash == c.files || time.Now().After(deadline) {
@@ -100,6 +102,13 @@ func (c *console) greet(ctx context.Context) bool {
 		c.line("%s", strings.TrimRight(text, " "))
 	}
 	return true
+}
+
+// showLogin prints a link that signs a browser in. Its host is an address, because a port of localhost may lead to another user.
+func (c *console) showLogin(ctx context.Context) {
+	if code, err := c.client.LoginCode(ctx); err == nil {
+		c.line("page   %s%s (works once, for 5 minutes; then use `rota open`)", strings.Split(c.servers, ",")[0], code.Path)
+	}
 }
 
 // scheduleAndZone returns a job's schedule with its time zone.

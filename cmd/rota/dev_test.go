@@ -31,7 +31,7 @@ func TestTheErrorNamesAnOccupiedPort(t *testing.T) {
 
 func TestTheConsoleShowsChangesOfJobs(t *testing.T) {
 	var out bytes.Buffer
-	c := newConsole(&cli{out: &out}, "http://127.0.0.1:8470", "")
+	c := newConsole(&cli{out: &out}, "http://127.0.0.1:8470", "", "")
 	definition := func(generation int64, paused bool, every time.Duration) api.Event {
 		v := api.JobView{Job: job.Job{Name: "a", Generation: generation, Spec: &job.Spec{Every: job.Duration(every)}}}
 		if paused {

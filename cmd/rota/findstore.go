@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -60,6 +62,9 @@ func (c *cli) findStore(ctx context.Context, file string, endpoints []string) (c
 	case len(etcd.Endpoints) > 0:
 		return etcd, nil
 	}
+	if dev, ok := c.devStore(); ok && reachable(dev.Endpoints) {
+		return dev, nil
+	}
 	if etcd.Endpoints = localStore(); len(etcd.Endpoints) > 0 {
 		return etcd, nil
 	}
@@ -98,6 +103,9 @@ func (c *cli) storeOf(ctx context.Context, etcd config.Etcd) (config.Etcd, error
 	etcd.Prefix = cluster.Name
 	if len(etcd.Endpoints) == 0 {
 		etcd.Endpoints = cluster.Store.Members
+		if dev, ok := c.devStore(); ok && etcd.TLS == (config.ClientTLS{}) && containsAll(dev.Endpoints, etcd.Endpoints) {
+			etcd.TLS = dev.TLS
+		}
 	}
 	if len(etcd.Endpoints) == 0 || len(cluster.Replicas) == 0 {
 		return config.Etcd{}, &codedError{exitUnavailable, hint, fmt.Errorf("%s does not report where its store is", server)}
@@ -163,7 +171,37 @@ func shareReplica(shown []api.ReplicaView, there []*job.Replica) bool {
 	})
 }
 
-// localStore returns the etcd members of a `rota dev` on this machine.
+// devStore returns the store of a `rota dev` that this user runs. It may have ended without removing its record.
+func (c *cli) devStore() (config.Etcd, bool) {
+	dir := c.stateDir()
+	if dir == "" {
+		return config.Etcd{}, false
+	}
+	etcd, err := config.LoadEtcd(filepath.Join(dir, devSettingsFile), nil)
+	return etcd, err == nil
+}
+
+// reachable reports whether a process listens at one of the endpoints.
+func reachable(endpoints []string) bool {
+	return slices.ContainsFunc(endpoints, func(endpoint string) bool {
+		u, err := url.Parse(endpoint)
+		if err != nil {
+			return false
+		}
+		conn, err := net.DialTimeout("tcp", u.Host, 300*time.Millisecond)
+		if err != nil {
+			return false
+		}
+		conn.Close()
+		return true
+	})
+}
+
+func containsAll(all, some []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
+}
+
+// localStore returns the etcd members of a `rota dev` of version 0.1.0 on this machine. They use no TLS.
 func localStore() (endpoints []string) {
 	for i := range devMaxReplicas {
 		addr := fmt.Sprintf("127.0.0.1:%d", devClientPort+i)

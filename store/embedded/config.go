@@ -52,6 +52,8 @@ const (
 	// member's own record stores port 0. At the next start, the record is still
 	// valid. A record of the chosen port would be wrong.
 	soloPeer = "http://127.0.0.1:0"
+	// With TLS, the port answers only clients with a certificate.
+	soloPeerTLS = "https://127.0.0.1:0"
 )
 
 // Config says how one member runs. The zero value of a field is its default;
@@ -146,8 +148,12 @@ func (c Config) withDefaults() Config {
 			}
 		}
 	}
-	if c.Cluster == "" {
-		c.Peer = cmp.Or(c.Peer, soloPeer)
+	switch {
+	case c.Cluster != "" || c.Peer != "":
+	case c.PeerTLS.Cert != "":
+		c.Peer = soloPeerTLS
+	default:
+		c.Peer = soloPeer
 	}
 	return c
 }

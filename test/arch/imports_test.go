@@ -161,7 +161,8 @@ var rules = map[string]rule{
 
 	// The program. It connects all packages.
 	"cmd/rota": {
-		own: []string{"cmd/rota/internal/etcdconn", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/internal/kubeapi", "cmd/rota/internal/pki", "cmd/rota/internal/supervisor", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/auth",
+		own: []string{"cmd/rota/internal/atomicfile", "cmd/rota/internal/credentials",
+			"cmd/rota/internal/etcdconn", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/internal/kubeapi", "cmd/rota/internal/pki", "cmd/rota/internal/supervisor", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/auth",
 			"scheduler/attention", "scheduler/timeline", "scheduler/workflow",
 			"scheduler/api/client", "scheduler/executor/cgroups",
 			"scheduler/executor/procs", "scheduler/executor/refs", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/verify", "store"},
@@ -171,6 +172,10 @@ var rules = map[string]rule{
 	},
 	"cmd/rota/internal/importer": {
 		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule"},
+		external: []string{"go.yaml.in/yaml/v4"},
+	},
+	"cmd/rota/internal/credentials": {
+		own:      []string{"cmd/rota/internal/atomicfile"},
 		external: []string{"go.yaml.in/yaml/v4"},
 	},
 	"cmd/rota/internal/pki": {own: []string{"scheduler/api/auth"}},
@@ -188,7 +193,7 @@ var rules = map[string]rule{
 	},
 	"test/cluster": {
 		own:      []string{"scheduler/api", "scheduler/api/client", "scheduler/job", "test/history", "test/ports"},
-		external: []string{etcdClient, "go.uber.org/zap"},
+		external: []string{etcdClient, "go.etcd.io/etcd/client/pkg/v3/transport", "go.uber.org/zap"},
 	},
 	"test/deploy":  {},
 	"test/docpage": {},

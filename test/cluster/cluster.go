@@ -50,6 +50,9 @@ type Cluster struct {
 	// Hand are revisions at which the test overwrote records of rota: see history.History.
 	Hand map[int64]bool
 
+	// certificates is a directory with ca.crt, client.crt and client.key, for clients of etcd. Empty: etcd has no TLS.
+	certificates string
+
 	ready    time.Time // when the cluster had started
 	t        testing.TB
 	cfg      Config
@@ -85,7 +88,7 @@ func launch(t testing.TB, cfg Config, makeReplicas func(*Cluster)) *Cluster {
 		n.Start()
 		urls = append(urls, n.URL)
 	}
-	c.Client = newClient(t, strings.Join(urls, ","))
+	c.Client = newClient(t, strings.Join(urls, ","), "")
 	c.Recorder = NewRecorder(t, Prefix, c.Endpoints())
 	c.WaitReady()
 	Await(t, 30*time.Second, "the jobs are in force", func() bool {

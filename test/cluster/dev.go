@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -25,13 +26,21 @@ func StartDev(t testing.TB, cfg Config) *Cluster {
 		Await(t, time.Minute, fmt.Sprintf("port %d is free: who uses it?", port), func() bool { return ports.IsFree(port) })
 	}
 	t.Cleanup(c.checkPorts) // runs after the clean-up that ends the process
-	n := c.newNode("q1", devPort, []string{"dev", "--jobs", c.JobFile, "--data-dir", filepath.Join(c.Dir, "data"), "--log-level=info"})
-	n.Etcd = fmt.Sprintf("http://127.0.0.1:%d", devEtcd)
+	data := filepath.Join(c.Dir, "data")
+	n := c.newNode("q1", devPort, []string{"dev", "--jobs", c.JobFile, "--data-dir", data, "--log-level=info"})
+	n.Env = append(n.Env, "XDG_STATE_HOME="+c.Dir)
+	n.Client = newClient(t, n.URL, filepath.Join(data, "token"))
+	n.Etcd = fmt.Sprintf("https://127.0.0.1:%d", devEtcd)
+	c.certificates = filepath.Join(data, "tls")
 	n.ports = []int{devPort, devEtcd}
 	c.replicas = []*Node{n}
 	c.Client = n.Client
 	n.Start()
-	c.Recorder = NewRecorder(t, Prefix, c.Endpoints())
+	Await(t, time.Minute, "rota dev has a certificate for clients", func() bool {
+		_, err := os.Stat(filepath.Join(c.certificates, "client.crt"))
+		return err == nil
+	})
+	c.Recorder = resume(t, Prefix, c.Endpoints(), nil, 0, c.certificates)
 	c.WaitReady()
 	c.ready = time.Now()
 	return c

@@ -29,14 +29,18 @@ func (c *Cluster) newNode(name string, listen int, args []string) *Node {
 
 // addNode makes a process that serves its API at url a node of the cluster.
 func (c *Cluster) addNode(p *Process, url string) *Node {
-	n := &Node{Process: p, URL: url, Client: newClient(c.t, url), cluster: c}
+	n := &Node{Process: p, URL: url, Client: newClient(c.t, url, ""), cluster: c}
 	n.Env = []string{c.mark()}
 	c.nodes = append(c.nodes, n)
 	return n
 }
 
-func newClient(t testing.TB, servers string) *client.Client {
-	cl, err := client.New(client.Config{Servers: servers, Timeout: 3 * time.Second, Transport: &http.Transport{IdleConnTimeout: time.Second}})
+// newClient returns a client. tokenFile is the path of its token; empty: it has none.
+func newClient(t testing.TB, servers, tokenFile string) *client.Client {
+	t.Helper()
+	cl, err := client.New(client.Config{
+		Servers: servers, TokenFile: tokenFile, Timeout: 3 * time.Second, Transport: &http.Transport{IdleConnTimeout: time.Second},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

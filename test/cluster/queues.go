@@ -14,7 +14,7 @@ func (c *Cluster) checkQueues() {
 	if c.t.Failed() || len(c.Recorder.Open()) > 0 {
 		return // orders may be left in this case
 	}
-	client := Dial(c.t, c.Endpoints()) // the client of a replaced recorder is closed by now
+	client := Dial(c.t, c.Endpoints(), c.certificates) // the client of a replaced recorder is closed by now
 	var left []string
 	var err error
 	if !Within(10*time.Second, func() bool {

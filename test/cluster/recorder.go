@@ -2,13 +2,16 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"maps"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -34,13 +37,15 @@ type Recorder struct {
 // NewRecorder records from the members at endpoints until the test ends.
 func NewRecorder(t testing.TB, prefix string, endpoints []string) *Recorder {
 	t.Helper()
-	return resume(t, prefix, endpoints, nil, 0)
+	return resume(t, prefix, endpoints, nil, 0, "")
 }
 
 // resume records from the oldest available revision at or after rev. past has the versions that an earlier recorder recorded.
-func resume(t testing.TB, prefix string, endpoints []string, past []history.Version, rev int64) *Recorder {
+func resume(
+	t testing.TB, prefix string, endpoints []string, past []history.Version, rev int64, certificates string,
+) *Recorder {
 	t.Helper()
-	r := &Recorder{t: t, client: Dial(t, endpoints), prefix: prefix, latest: make(map[string][]history.Version), open: make(map[string]job.State)}
+	r := &Recorder{t: t, client: Dial(t, endpoints, certificates), prefix: prefix, latest: make(map[string][]history.Version), open: make(map[string]job.State)}
 	for _, v := range past {
 		r.add(v)
 	}
@@ -66,12 +71,21 @@ func resume(t testing.TB, prefix string, endpoints []string, past []history.Vers
 	return r
 }
 
-// Dial returns an etcd client that detects a member that hangs. It is closed when the test ends.
-func Dial(t testing.TB, endpoints []string) *clientv3.Client {
+// Dial returns an etcd client that detects a member that hangs. It is closed when the test ends. certificates is as in Cluster.
+func Dial(t testing.TB, endpoints []string, certificates ...string) *clientv3.Client {
 	t.Helper()
+	var secure *tls.Config
+	if len(certificates) > 0 && certificates[0] != "" {
+		file := func(name string) string { return filepath.Join(certificates[0], name) }
+		info := transport.TLSInfo{CertFile: file("client.crt"), KeyFile: file("client.key"), TrustedCAFile: file("ca.crt")}
+		var err error
+		if secure, err = info.ClientConfig(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: endpoints, DialTimeout: 2 * time.Second, DialKeepAliveTime: 2 * time.Second, DialKeepAliveTimeout: 2 * time.Second,
-		Logger: zap.NewNop(),
+		Logger: zap.NewNop(), TLS: secure,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -124,7 +124,7 @@ func TestRestoredStoreWaits(t *testing.T) {
 	kept = claimedIn(past, append(kept, sink.Requests()[asked:]...))
 	t.Logf("fault: the store is put back from revision %d to %d, which counts as %d", c.Recorder.Rev(), taken, bumped)
 	etcd.begin()
-	c.Recorder = resume(t, Prefix, c.Endpoints(), past, bumped)
+	c.Recorder = resume(t, Prefix, c.Endpoints(), past, bumped, c.certificates)
 	asked = accept(nodes[2], "the store is a different one: etcd cluster")
 	c.Check(func() []history.Effect { return append(slices.Clone(kept), sink.Requests()[asked:]...) }, nil, nil)
 }

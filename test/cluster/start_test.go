@@ -70,7 +70,7 @@ func TestBadStart(t *testing.T) {
 		if !waiting.Running() {
 			t.Fatal("the process ended")
 		}
-		cl := newClient(t, fmt.Sprintf("http://127.0.0.1:%d", ports[3]))
+		cl := newClient(t, fmt.Sprintf("http://127.0.0.1:%d", ports[3]), "")
 		if text, ready, err := cl.Ready(t.Context()); err != nil || ready {
 			t.Errorf("readiness without etcd: got %v, %v: %s, want an answer that says no", ready, err, text)
 		}
@@ -113,7 +113,7 @@ func TestHotReload(t *testing.T) {
 	ports := ports.Free(t, 3)
 	p := NewProcess(t, binary, "q1", single(dir, ports, path)...)
 	p.Start()
-	cl := newClient(t, fmt.Sprintf("http://127.0.0.1:%d", ports[0]))
+	cl := newClient(t, fmt.Sprintf("http://127.0.0.1:%d", ports[0]), "")
 
 	said := func() string {
 		j, err := cl.Job(t.Context(), "a")

@@ -38,7 +38,7 @@ func TestUpgradeAndScale(t *testing.T) {
 	for _, n := range c.Replicas() {
 		urls = append(urls, n.URL)
 	}
-	c.Client = newClient(t, strings.Join(urls, ","))
+	c.Client = newClient(t, strings.Join(urls, ","), "")
 
 	for _, n := range c.Replicas() {
 		n.Terminate()

@@ -215,7 +215,7 @@ func (n *Node) memberConfig() embedded.Config {
 	}
 	if e.TLS != (config.ClientTLS{}) {
 		cfg.ClientTLS = embedded.TLS{Cert: e.TLS.Cert, Key: e.TLS.Key, CA: e.TLS.CA}
-		if e.Cluster != "" {
+		if e.Cluster != "" || cfg.Peer == "" {
 			cfg.PeerTLS = cfg.ClientTLS
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/hashicorp/go-hclog"
@@ -31,13 +32,12 @@ func main() {
 	}
 }
 
-// run runs a worker until ctx ends. ROTA_… variables win over these settings, which suit a local `rota dev`.
+// run runs a worker until ctx ends. ROTA_… variables win over these settings.
 func run(ctx context.Context, environ []string) error {
-	settings, err := config.LoadSettings("", nil, append([]string{
+	settings, err := config.LoadSettings(settingsFile(), nil, append([]string{
 		"ROTA_NODE_NAME=handlers",
 		"ROTA_NODE_DATA_DIR=" + os.TempDir() + "/rota-handlers",
 		"ROTA_HTTP_LISTEN=127.0.0.1:8480",
-		"ROTA_ETCD_ENDPOINTS=http://127.0.0.1:23790",
 	}, environ...))
 	if err != nil {
 		return err
@@ -47,6 +47,18 @@ func run(ctx context.Context, environ []string) error {
 		Settings: settings,
 		Handlers: map[string]handler.Func{"greet": greet},
 	}, hclog.New(&hclog.LoggerOptions{Name: "handlers"}))
+}
+
+// settingsFile returns the path of the settings: ROTA_CONFIG, or the file that a local `rota dev` writes for workers.
+func settingsFile() string {
+	if file := os.Getenv("ROTA_CONFIG"); file != "" {
+		return file
+	}
+	state := os.Getenv("XDG_STATE_HOME")
+	if state == "" {
+		state = filepath.Join(os.Getenv("HOME"), ".local", "state")
+	}
+	return filepath.Join(state, "rota", "dev.yaml")
 }
 
 // greet does the work of `handler: greet`. It must tolerate a second call for the same run: t.Key is the same for all

@@ -25,8 +25,10 @@ const DefaultServer = "http://127.0.0.1:8470"
 
 // Config configures a Client.
 type Config struct {
-	Servers   string            // base URLs, separated by commas; empty: DefaultServer.
-	TokenFile string            // file with a bearer token, read for every request; empty: none.
+	Servers   string // base URLs, separated by commas; empty: DefaultServer.
+	TokenFile string // file with a bearer token for all servers, read for every request; empty: none.
+	// Token returns the bearer token for one server, empty for none. It is called for every request without a TokenFile. May be nil.
+	Token     func(ctx context.Context, server string) (string, error)
 	By        string            // name of the user, for records; may be empty.
 	Agent     string            // User-Agent; empty: rota.
 	Timeout   time.Duration     // for the answer of one server, or for the start of a stream; 0: 15 s.
@@ -87,6 +89,9 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // Servers returns the base URLs.
 func (c *Client) Servers() []string { return append([]string(nil), c.servers...) }
 
+// Answering returns the base URL of the server that answered last; the first one before that.
+func (c *Client) Answering() string { return c.servers[c.good.Load()] }
+
 // call is one request, for any of the servers.
 type call struct {
 	method     string
@@ -108,14 +113,14 @@ func (c *Client) do(ctx context.Context, q call) (*http.Response, error) {
 			return nil, fmt.Errorf("encode request %s %s: %w", q.method, q.path, err)
 		}
 	}
-	token, err := c.token()
-	if err != nil {
-		return nil, err
-	}
 	var failed error
 	first := int(c.good.Load())
 	for i := range c.servers {
 		n := (first + i) % len(c.servers)
+		token, err := c.token(ctx, c.servers[n])
+		if err != nil {
+			return nil, err
+		}
 		res, err := c.send(ctx, c.servers[n], q, body, token)
 		if err == nil {
 			c.good.Store(int64(n))
@@ -214,16 +219,19 @@ func (r *released) Close() error {
 	return err
 }
 
-// token reads the token file for each request, so that a new token is used at once.
-func (c *Client) token() (string, error) {
-	if c.cfg.TokenFile == "" {
-		return "", nil
+// token returns the token for a server. It reads the token file for each request, so that a new token is used at once.
+func (c *Client) token(ctx context.Context, server string) (string, error) {
+	switch {
+	case c.cfg.TokenFile != "":
+		b, err := os.ReadFile(c.cfg.TokenFile)
+		if err != nil {
+			return "", fmt.Errorf("read token: %w", err)
+		}
+		return strings.TrimSpace(string(b)), nil
+	case c.cfg.Token != nil:
+		return c.cfg.Token(ctx, server)
 	}
-	b, err := os.ReadFile(c.cfg.TokenFile)
-	if err != nil {
-		return "", fmt.Errorf("read token: %w", err)
-	}
-	return strings.TrimSpace(string(b)), nil
+	return "", nil
 }
 
 // maxAnswer is the size of the largest answer that is read, in bytes.

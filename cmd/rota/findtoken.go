@@ -1,0 +1,129 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/credentials"
+)
+
+// findToken returns the path of the file with the token for all servers, or a function that returns the token for each server. It
+// looks in this order: --token-file, ROTA_TOKEN_FILE, the credentials that systemd passed to this service, the user's credentials,
+// and those of a `rota dev` that this user runs. Somebody who names a client certificate uses that, unless they also name a token.
+func (c *cli) findToken(servers string) (file string, token func(context.Context, string) (string, error), err error) {
+	if file = cmp.Or(c.tokenFile, c.getenv("ROTA_TOKEN_FILE")); file != "" {
+		return file, nil, checkToken(file, servers, 0o077)
+	}
+	if cmp.Or(c.cert, c.getenv("ROTA_CERT")) != "" {
+		return "", nil, nil
+	}
+	if dir := c.getenv("CREDENTIALS_DIRECTORY"); dir != "" {
+		file = filepath.Join(dir, "rota-token")
+		if _, err := os.Stat(file); err == nil {
+			return file, nil, checkToken(file, servers, 0o007) // systemd gives the service access by an ACL, which looks like a group
+		}
+	}
+	var known []credentials.File
+	for _, path := range []string{c.credentialsFile(), c.devEntries()} {
+		if path == "" {
+			continue
+		}
+		f, err := credentials.Load(path)
+		if err != nil {
+			return "", nil, usageError{err.Error(), "repair the file or remove it; a token can also be named with --token-file"}
+		}
+		known = append(known, f)
+	}
+	return "", func(ctx context.Context, server string) (string, error) {
+		for _, f := range known {
+			if e, ok := f.For(server); ok {
+				return c.tokenOf(ctx, e, server)
+			}
+		}
+		return "", nil
+	}, nil
+}
+
+// tokenOf returns the token of an entry for a server.
+func (c *cli) tokenOf(_ context.Context, e credentials.Entry, server string) (string, error) {
+	if err := checkWay(server); err != nil {
+		return "", err
+	}
+	if e.TokenFile == "" {
+		return e.Token, nil
+	}
+	if err := checkMode(e.TokenFile, 0o077); err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(e.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("read token for %s: %w", server, err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// credentialsFile returns the path of the user's credentials; "" if neither XDG_CONFIG_HOME nor HOME is set.
+func (c *cli) credentialsFile() string {
+	dir := c.getenv("XDG_CONFIG_HOME")
+	if home := c.getenv("HOME"); dir == "" && home != "" {
+		dir = filepath.Join(home, ".config")
+	}
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "rota", "credentials.yaml")
+}
+
+// devEntries returns the path of the credentials of this user's `rota dev`.
+func (c *cli) devEntries() string {
+	if dir := c.stateDir(); dir != "" {
+		return filepath.Join(dir, devEntriesFile)
+	}
+	return ""
+}
+
+// checkToken returns an error if others can read the token: in its file, or on the network. forbidden are the bits of the file's
+// mode that let others read it.
+func checkToken(file, servers string, forbidden os.FileMode) error {
+	if err := checkMode(file, forbidden); err != nil {
+		return err
+	}
+	for server := range strings.SplitSeq(servers, ",") {
+		if err := checkWay(strings.TrimSpace(server)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkMode(file string, forbidden os.FileMode) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return usageError{fmt.Sprintf("token file: %v", err), "name a file that holds the token with --token-file or ROTA_TOKEN_FILE"}
+	}
+	if info.Mode().Perm()&forbidden != 0 {
+		return usageError{fmt.Sprintf("token file: other users can read %s", file), "chmod 600 " + file}
+	}
+	return nil
+}
+
+// checkWay returns an error if a token would travel in plain text over a network.
+func checkWay(server string) error {
+	if !strings.Contains(server, "://") {
+		server = "http://" + server
+	}
+	u, err := url.Parse(server)
+	if err != nil || server == "http://" || u.Scheme != "http" || u.Hostname() == "localhost" {
+		return nil // the client reports a malformed URL
+	}
+	if ip := net.ParseIP(u.Hostname()); ip == nil || !ip.IsLoopback() {
+		return usageError{"token file: everybody on the way to " + u.Host + " could read the token", "use https://" + u.Host}
+	}
+	return nil
+}

@@ -1,0 +1,14 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+)
+
+// LoginCode returns a path that signs a browser in once, with the rights of this client.
+func (c *Client) LoginCode(ctx context.Context) (api.LoginCode, error) {
+	v, _, err := fetch[api.LoginCode](ctx, c, call{method: http.MethodPost, path: "/v1/login-codes"})
+	return v, err
+}
