@@ -29,6 +29,7 @@ const (
 	KindEra         Kind = "era"           // how often a restored store has been accepted
 	KindSessions    Kind = "sessions"      // sessions/<sha256>: browsers that signed in
 	KindCodes       Kind = "codes"         // codes/<sha256>: codes with which a browser can sign in once
+	KindAuth        Kind = "auth"          // auth/tokens/<id>
 	KindAudit       Kind = job.RecordAudit // audit/<ulid>: one for each change by a client, in its transaction
 )
 
@@ -47,8 +48,8 @@ type family struct {
 	decode func(name string, value []byte, rev int64) (any, error)
 }
 
-// families has all kinds. Workers read their own orders, events, audit records and tombstones are read on demand, candidates
-// belong to the election, and the era, sessions and codes are always read from etcd. A Mirror copies none of these.
+// families has all kinds. A Mirror copies only some of them: workers read their own orders, and candidates belong to the election.
+// Events, audit records and tombstones are read on demand. The era, sessions, codes and tokens have readers of their own.
 var families = []family{
 	{kind: KindElection, leased: true},
 	{kind: KindReplicas, mirrored: true, leased: true, noun: "replica", decode: decoder(checkReplica)},
@@ -71,6 +72,7 @@ var families = []family{
 	{kind: KindEra, single: true, decode: decoder(checkEra)},
 	{kind: KindSessions, leased: true, decode: decoder(checkSession)},
 	{kind: KindCodes, leased: true, decode: decoder(checkSession)},
+	{kind: KindAuth, decode: decoder(checkToken)},
 	{kind: KindAudit, decode: decoder(checkAudit), followed: true},
 }
 

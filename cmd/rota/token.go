@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -11,36 +12,46 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 )
 
 func newTokenCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "token",
-		Short:   "Make tokens for the API",
-		Example: "  rota token create ci --role operator",
-		Args:    takes(),
-	}
-	cmd.AddCommand(newTokenCreateCommand(c))
-	return cmd
+	return group(&cobra.Command{
+		Use:   "token",
+		Short: "Make, list, rotate and revoke tokens for the API",
+		Example: `  rota token create ci --role operator --expires 90d
+  rota token list`,
+	}, newTokenCreateCommand(c), newTokenListCommand(c), newTokenRotateCommand(c), newTokenRevokeCommand(c))
 }
 
 func newTokenCreateCommand(c *cli) *cobra.Command {
 	var (
-		role    string
-		jobs    []string
-		expires time.Duration
-		note    string
+		role, expires, note, to string
+		jobs                    []string
+		offline                 bool
 	)
 	cmd := &cobra.Command{
-		Use:   "create PRINCIPAL",
-		Short: "Make a token, and its entry for auth.file",
-		Long: `Make a token. The first line is the token. Give it to its owner, who keeps it in a file that nobody else can read. The
-other lines are its entry for auth.file, without the secret. The command stores nothing and calls no cluster.`,
-		Example: `  rota token create ci --role operator --jobs 'team-a-*' --expires 2160h
+		Use:   "create [PRINCIPAL]",
+		Short: "Make a token",
+		Long: `Make a token and store its hash in the cluster. Every replica and worker knows the token within a second. The first line of
+the output is the token. Give it to its owner, who keeps it in a file that nobody else can read. The secret is made here,
+and the cluster gets only its hash.
+
+With --offline, the command calls no cluster and stores nothing. The other lines of the output are then the entry for
+auth.file, without the secret.`,
+		Example: `  rota token create ci --role operator --jobs 'team-a-*' --expires 90d
+  rota token create alice --role admin --offline
   rota --token-file ~/.config/rota/token jobs`,
-		Args: takes("PRINCIPAL"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		Args: takes("[PRINCIPAL]"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if to != "" {
+				args = append(args, to)
+			}
+			if len(args) != 1 {
+				return usageError{"create: give one PRINCIPAL", "it is the name that the token proves, such as ci"}
+			}
 			t := auth.Token{Principal: args[0], Role: auth.Role(role), Jobs: jobs, Note: note}
 			if !slices.Contains(auth.Roles(), t.Role) {
 				return usagef("--role %q: use one of %s", role, roleNames())
@@ -50,24 +61,39 @@ other lines are its entry for auth.file, without the secret. The command stores 
 					return usagef("--jobs %q is no pattern of job names", pattern)
 				}
 			}
-			if expires < 0 {
-				return usagef("--expires %v is negative", expires)
-			}
-			if expires > 0 {
-				t.Expires = c.now().Add(expires).UTC().Truncate(time.Second)
+			if expires != "" {
+				life, err := parseSpan(expires)
+				if err != nil || life <= 0 {
+					return usageError{fmt.Sprintf("--expires %q is not a time span", expires), "write it with a unit, for example 90d"}
+				}
+				t.Expires = c.now().Add(life).UTC().Truncate(time.Second)
 			}
 			secret, err := auth.NewSecret(rand.Reader)
 			if err != nil {
 				return err
 			}
 			t.ID, t.Hash = secret.ID, secret.Hash()
-			return c.printToken(secret, &t)
+			if offline {
+				return c.printToken(secret, &t)
+			}
+			return c.changing(func(ctx context.Context, cl *client.Client, _ []string) error {
+				v, err := cl.CreateToken(ctx, api.CreateTokenRequest{
+					ID: t.ID, Hash: t.Hash, Principal: t.Principal, Role: t.Role, Jobs: t.Jobs, Life: expires, Note: t.Note,
+				})
+				if err != nil {
+					return err
+				}
+				return c.printStored(secret, v)
+			})(cmd, args)
 		},
 	}
 	cmd.Flags().StringVar(&role, "role", "", "`role` of the token: "+roleNames())
 	cmd.Flags().StringSliceVar(&jobs, "jobs", nil, "`patterns` of the jobs that the role is for (default: the whole cluster)")
-	cmd.Flags().DurationVar(&expires, "expires", 0, "how long the token is valid (default: without end)")
+	cmd.Flags().StringSliceVar(&jobs, "scope", nil, "the same as --jobs")
+	cmd.Flags().StringVar(&to, "for", "", "the same as PRINCIPAL")
+	cmd.Flags().StringVar(&expires, "expires", "", "how long the token is valid, such as 90d (default: without end)")
 	cmd.Flags().StringVar(&note, "note", "", "what the token is for")
+	cmd.Flags().BoolVar(&offline, "offline", false, "print an entry for auth.file, and call no cluster")
 	_ = cmd.MarkFlagRequired("role") // the flag exists
 	roles := cobra.FixedCompletions(strings.Split(roleNames(), ", "), cobra.ShellCompDirectiveNoFileComp)
 	_ = cmd.RegisterFlagCompletionFunc("role", roles)

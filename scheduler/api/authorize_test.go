@@ -54,6 +54,12 @@ func guarded() *fake {
 	return f
 }
 
+// The bodies of requests about tokens.
+const (
+	newSecret = `{"id":"ddddeeeeffff","sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}`
+	newToken  = `{"id":"ddddeeeeffff","sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","principal":"ci","role":"viewer","life":"90d"}`
+)
+
 // operations lists all operations of /v1, each with the weakest role that may call it. JOB stands for the name of a job.
 var operations = []struct {
 	method, path, body string
@@ -91,6 +97,10 @@ var operations = []struct {
 	{"PUT", "/v1/jobs/JOB-http", `{"every":"1h","http":{"url":"http://x/"},"notify":{"x":{"url":"generic://host/"}}}`, auth.Administrator, true},
 	{"PUT", "/v1/limits/db", `{"concurrent":4}`, auth.Administrator, true},
 	{"DELETE", "/v1/limits/db", "", auth.Administrator, true},
+	{"GET", "/v1/tokens", "", auth.Administrator, true},
+	{"POST", "/v1/tokens", newToken, auth.Administrator, true},
+	{"POST", "/v1/tokens/aaaabbbbcccc/rotate", newSecret, auth.Administrator, true},
+	{"DELETE", "/v1/tokens/aaaabbbbcccc", "", auth.Administrator, true},
 	{"POST", "/v1/pause", "", auth.Administrator, true},
 	{"POST", "/v1/resume", "", auth.Administrator, true},
 	{"POST", "/v1/accept-restored-store", "", auth.Administrator, true},
@@ -157,6 +167,7 @@ func TestEachOperationIsInTheTable(t *testing.T) {
 		}
 		path = strings.ReplaceAll(strings.ReplaceAll(path, "{job}/r", "{job}/{slot}"), "{job}/{slot}uns", "{job}/runs")
 		path = strings.ReplaceAll(strings.ReplaceAll(path, "{job}/{slot}esume", "{job}/resume"), "limits/db", "limits/{limit}")
+		path = strings.ReplaceAll(path, "aaaabbbbcccc", "{token}")
 		known[o.method+" "+path] = true
 	}
 	for path, methods := range doc.Paths {

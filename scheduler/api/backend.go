@@ -23,6 +23,7 @@ type Backend struct {
 	Logs     Logs
 	Restorer Restorer
 	Trail    Trail
+	Tokens   Tokens
 
 	// Schemas are the JSON Schemas of definitions in requests, by their names in the document: Spec and LimitSpec.
 	Schemas map[string]json.RawMessage

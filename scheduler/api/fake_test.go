@@ -14,6 +14,7 @@ import (
 
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/timeline"
 	"go.uber.org/goleak"
@@ -37,6 +38,7 @@ type fake struct {
 	explain func(ctx context.Context) (api.ExplainView, error)
 	asked   api.Submission // the latest submission
 	trail   []job.Audit    // in the order of time
+	tokens  []auth.Token
 }
 
 func newFake() *fake {
@@ -48,7 +50,7 @@ func newFake() *fake {
 }
 
 func (f *fake) backend() api.Backend {
-	return api.Backend{Replica: f, Overview: f, Events: f, Logs: f, Restorer: f, Trail: f,
+	return api.Backend{Replica: f, Overview: f, Events: f, Logs: f, Restorer: f, Trail: f, Tokens: f,
 		Schemas: map[string]json.RawMessage{"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit)}}
 }
 

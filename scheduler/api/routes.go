@@ -28,6 +28,7 @@ func (s *Server) routes() http.Handler {
 	}
 	s.registerRestore(doc)
 	s.registerAudit(doc)
+	s.registerTokens(doc)
 	s.registerStreams(doc)
 	finish(doc)
 

@@ -34,6 +34,7 @@ const (
 	NoWorker    = "no_worker"
 	Quarantined = "quarantined"
 	Files       = "files"
+	AuthFile    = "auth_file"
 	Certificate = "certificate"
 	Version     = "version"
 	Paused      = "paused"
@@ -41,7 +42,7 @@ const (
 
 // Kinds returns all kinds, the most urgent first.
 func Kinds() []string {
-	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Late, Breaker, NoWorker, Quarantined, Files,
+	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Late, Breaker, NoWorker, Quarantined, Files, AuthFile,
 		Certificate, Version, Paused}
 }
 

@@ -131,7 +131,7 @@ var rules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
 	"cmd/rota/internal/metrics": {
-		own:      []string{"scheduler", "scheduler/api", "scheduler/job", "scheduler/notify/send", "scheduler/worker", "store"},
+		own:      []string{"scheduler", "scheduler/api", "scheduler/api/auth", "scheduler/job", "scheduler/notify/send", "scheduler/worker", "store"},
 		external: []string{"github.com/prometheus/client_golang/..."},
 	},
 	"cmd/rota/internal/notices": {
@@ -145,7 +145,7 @@ var rules = map[string]rule{
 	},
 	"cmd/rota/internal/backend": {
 		own: []string{"cmd/rota/internal/activity", "cmd/rota/internal/failure", "cmd/rota/internal/loop", "cmd/rota/internal/peer", "config",
-			"election", "scheduler", "scheduler/api", "scheduler/api/client", "scheduler/attention", "scheduler/explain", "scheduler/job",
+			"election", "scheduler", "scheduler/api", "scheduler/api/auth", "scheduler/api/client", "scheduler/attention", "scheduler/explain", "scheduler/job",
 			"scheduler/policy", "scheduler/schedule", "scheduler/timeline", "scheduler/workflow", "store"},
 		external: []string{etcdClient, "github.com/oklog/ulid/v2", "go.yaml.in/yaml/v4"},
 	},
@@ -154,7 +154,7 @@ var rules = map[string]rule{
 			"cmd/rota/internal/failure", "cmd/rota/internal/jobfiles", "cmd/rota/internal/listeners", "cmd/rota/internal/metrics",
 			"cmd/rota/internal/loop",
 			"cmd/rota/internal/notices", "cmd/rota/internal/peer", "cmd/rota/internal/presence", "cmd/rota/internal/rollcall", "scheduler/timeline", "config", "election", "scheduler",
-			"scheduler/api", "scheduler/api/web", "scheduler/executor/...", "scheduler/job", "scheduler/notify/send", "scheduler/planner", "scheduler/worker",
+			"scheduler/api", "scheduler/api/auth", "scheduler/api/web", "scheduler/executor/...", "scheduler/job", "scheduler/notify/send", "scheduler/planner", "scheduler/worker",
 			"store", "store/embedded"},
 		external: []string{etcdClient, "github.com/hashicorp/go-hclog"},
 	},

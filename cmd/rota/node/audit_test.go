@@ -44,6 +44,7 @@ func TestEachOperationThatChangesSomethingLeavesAnAuditRecord(t *testing.T) {
 		return string(text)
 	}
 	const spec = `{"shell":"true","workers":{"zone":"nowhere"}}` // its runs wait
+	const hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 	known := map[string]bool{
 		"accept-restored-store": true, // see restored_test.go
 		"create-login-code":     true, // it signs the client itself in, and changes nothing else
@@ -62,6 +63,9 @@ func TestEachOperationThatChangesSomethingLeavesAnAuditRecord(t *testing.T) {
 		{"retry-run", "POST", "/v1/runs/RUN/retry", ""},
 		{"submit-command", "POST", "/v1/runs", `{"shell":"true","key":"k"}`},
 		{"delete-job", "DELETE", "/v1/jobs/j", ""},
+		{"create-token", "POST", "/v1/tokens", `{"id":"aaaabbbbcccc","sha256":"` + hash + `","principal":"ci","role":"viewer"}`},
+		{"rotate-token", "POST", "/v1/tokens/aaaabbbbcccc/rotate", `{"id":"ddddeeeeffff","sha256":"` + hash + `"}`},
+		{"revoke-token", "DELETE", "/v1/tokens/aaaabbbbcccc", ""},
 	} {
 		known[o.verb] = true
 		text := ask(o.method, strings.ReplaceAll(o.path, "RUN", run), o.body)

@@ -142,6 +142,9 @@ func (n *Node) startClocks(background starter) (err error) {
 	if n.clocks, err = clocks.New(cfg, n.log); err != nil {
 		return err
 	}
+	if n.authn != nil {
+		n.authn.UseClock(n.clocks.Corrected)
+	}
 	background("measure clocks", func(ctx context.Context) error {
 		if n.cfg.Role == Replica {
 			if err := n.mirror.WaitFor(ctx, 1); err != nil {
@@ -155,7 +158,7 @@ func (n *Node) startClocks(background starter) (err error) {
 
 // openBackend lets the API answer from the store.
 func (n *Node) openBackend() {
-	from := backend.Sources{Client: n.client, Endpoints: n.conn.Endpoints(), Store: n.store, Clocks: n.clocks}
+	from := backend.Sources{Client: n.client, Endpoints: n.conn.Endpoints(), Store: n.store, Tokens: n.tokens, Clocks: n.clocks}
 	if n.worker != nil {
 		from.Worker = n.worker
 	}

@@ -101,6 +101,7 @@ type Node struct {
 	activity  *activity.Activity
 	server    *api.Server
 	authn     *authn.Authenticator // nil while authentication is off
+	tokens    *store.Tokens        // in the store
 	clocks    *clocks.Clocks
 	worker    *worker.Worker       // nil if the node executes no attempts
 	files     *jobfiles.Files      // nil without job files
@@ -167,8 +168,8 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 		stops.add("close the API", closeAPI) // close the API before the store, from which it reads
 		err = n.admission.Admit(ctx, n.store)
 	}
-	if err == nil && n.authn != nil {
-		n.authn.UseStore(n.store)
+	if err == nil {
+		n.followTokens(ctx, &stops)
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -233,13 +234,15 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 		Version: n.cfg.Version, Now: n.now, Space: n.space.Fill, Store: n.storeCounts, Status: n.status,
 		Restored: func() bool { return n.admission.Restored() != nil },
 		Known:    n.jobKnown(),
+		AuthFile: func() bool { return n.authMistake() != nil },
+		Tokens:   n.storedTokens,
 	})
 	n.activity = activity.New()
 	n.backend = backend.New(backend.Config{
 		Node: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Prefix: n.set.Etcd.Prefix, Version: n.cfg.Version, TLS: n.set.HTTP.TLS,
 		WorkerOnly: n.cfg.Role == WorkerOnly, Works: n.works(), Now: n.now,
 		Metrics: n.metrics.Handler(), Space: n.space, Admission: n.admission, Activity: n.activity,
-		Bounds: n.set.Bounds, Refused: n.metrics.Refused,
+		Bounds: n.set.Bounds, Refused: n.metrics.Refused, AuthMistake: n.authMistake,
 	})
 	cfg := api.DefaultConfig()
 	cfg.Listen, cfg.Version = n.set.HTTP.Listen, n.cfg.Version
@@ -251,12 +254,8 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 	if cfg.TLS, err = serverTLS(n.set.HTTP.TLS); err != nil {
 		return nil, err
 	}
-	if mode := n.set.Auth.Mode; mode != config.AuthOff && mode != "" {
-		if n.authn, err = authn.Open(n.set.Auth.File, n.now, n.log.Named("auth")); err != nil {
-			return nil, failure.Config(err)
-		}
-		stops.background(ctx)("follow auth.file", n.authn.Run)
-		cfg.Auth, cfg.Sessions, cfg.Observe = n.authn, n.authn, mode == config.AuthObserve
+	if err := n.openAuth(ctx, &cfg, stops); err != nil {
+		return nil, err
 	}
 	if n.cfg.Role == Replica {
 		cfg.Page = func(ops api.Operations) http.Handler { return web.New(ops, web.Config{Definition: definition}) }

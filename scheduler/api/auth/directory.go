@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"crypto/x509"
 	"errors"
@@ -12,6 +13,7 @@ import (
 var (
 	ErrUnknown     = errors.New("token is unknown or was revoked")
 	ErrExpired     = errors.New("token has expired")
+	ErrStale       = errors.New("tokens of the store are unknown, because the store has not answered for long")
 	ErrCertificate = errors.New("certificate names no principal of this cluster")
 )
 
@@ -19,9 +21,10 @@ var (
 // replaces it.
 type Directory struct {
 	File    File
-	Cluster string                 // cluster name in the URI of certificates; empty: any cluster
-	Lookup  func(id string) *Token // finds the tokens of the store; may be nil
-	Secret  string                 // secret with which processes of the cluster prove their identity; empty: they cannot
+	Cluster string // cluster name in the URI of certificates; empty: any cluster
+	// Lookup finds the tokens of the store; nil without an error if there is none. It may be nil.
+	Lookup func(id string) (*Token, error)
+	Secret string // secret with which processes of the cluster prove their identity; empty: they cannot
 }
 
 // Caller is the proven identity of a client, and the rights of that identity.
@@ -40,10 +43,10 @@ func (d *Directory) ByToken(text string, now time.Time) (Caller, error) {
 	if err != nil {
 		return Caller{}, err
 	}
-	token := d.token(secret.ID)
+	token, err := d.token(secret.ID)
 	if token == nil {
 		secret.Proves(&Token{}) // so that an unknown id takes as long as a known one
-		return Caller{}, ErrUnknown
+		return Caller{}, cmp.Or(err, ErrUnknown)
 	}
 	switch {
 	case !secret.Proves(token):
@@ -55,12 +58,13 @@ func (d *Directory) ByToken(text string, now time.Time) (Caller, error) {
 	return Caller{who, GrantsOf(who, d.File.Bindings, token)}, nil
 }
 
-func (d *Directory) token(id string) *Token {
+// token finds a token in the file and in the store. The error is ErrStale if the store could not be asked for long.
+func (d *Directory) token(id string) (*Token, error) {
 	if t := d.File.Token(id); t != nil {
-		return t
+		return t, nil
 	}
 	if d.Lookup == nil {
-		return nil
+		return nil, nil
 	}
 	return d.Lookup(id)
 }

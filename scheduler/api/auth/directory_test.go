@@ -35,11 +35,11 @@ func TestTokensOfTheFileAndOfTheStoreProveCallers(t *testing.T) {
 			Tokens:   []auth.Token{*inFile, *expired},
 			Bindings: []auth.Binding{{Principal: "alice", Role: auth.Administrator}, {Principal: "ci", Role: auth.Viewer}},
 		},
-		Lookup: func(id string) *auth.Token {
+		Lookup: func(id string) (*auth.Token, error) {
 			if id == inStore.ID {
-				return inStore
+				return inStore, nil
 			}
-			return nil
+			return nil, nil
 		},
 		Secret: "shared",
 	}
@@ -113,7 +113,7 @@ func BenchmarkByToken(b *testing.B) {
 			}
 			token, text := newToken(b, "ci", time.Time{})
 			all[token.ID] = token
-			d := auth.Directory{Lookup: func(id string) *auth.Token { return all[id] }}
+			d := auth.Directory{Lookup: func(id string) (*auth.Token, error) { return all[id], nil }}
 			for b.Loop() {
 				if _, err := d.ByToken(text, time.Time{}); err != nil {
 					b.Fatal(err)

@@ -74,8 +74,10 @@ func (d *Directory) BySession(s *Session, now time.Time) (Caller, error) {
 	case BySocket:
 		return Caller{who, d.ByUser(s.Principal).Grants}, nil
 	case ByToken:
-		token := d.token(s.Token)
+		token, err := d.token(s.Token)
 		switch {
+		case err != nil:
+			return Caller{}, err
 		case token == nil || token.Principal != s.Principal:
 			return Caller{}, ErrUnknown
 		case token.Expired(now):

@@ -42,6 +42,20 @@ type Token struct {
 // Expired reports whether the token is no longer valid at now.
 func (t *Token) Expired(now time.Time) bool { return !t.Expires.IsZero() && !now.Before(t.Expires) }
 
+// Rotate replaces the token by next, which has only an id, a hash, a creator and the time of its creation. It returns the token,
+// which is valid for overlap longer, and the new token with the same rights and the same life.
+func (t Token) Rotate(next Token, overlap time.Duration) (old, rotated Token) {
+	rotated = t
+	rotated.ID, rotated.Hash, rotated.Created, rotated.By = next.ID, next.Hash, next.Created, next.By
+	if !t.Expires.IsZero() {
+		rotated.Expires = next.Created.Add(t.Expires.Sub(t.Created))
+	}
+	if end := next.Created.Add(overlap); t.Expires.IsZero() || end.Before(t.Expires) {
+		t.Expires = end
+	}
+	return t, rotated
+}
+
 // Identity returns the identity that the token proves.
 func (t *Token) Identity() Identity {
 	return Identity{Principal: t.Principal, Groups: t.Groups, Method: ByToken, Token: t.ID}

@@ -29,9 +29,27 @@ type Authenticator struct {
 	log  hclog.Logger
 
 	known    atomic.Pointer[auth.Directory]
+	mistake  atomic.Pointer[Mistake]                   // nil: the file is right
+	tokens   atomic.Pointer[Tokens]                    // nil until UseTokens
+	clock    atomic.Pointer[func(time.Time) time.Time] // corrects now; nil until UseClock
 	sessions *sessions
 	state    fileState // state of the file at the last read; owned by Run
 }
+
+// Mistake says why the file on the disk is not in force.
+type Mistake struct {
+	Text  string
+	Since time.Time
+}
+
+// Tokens finds the tokens of the store. At the instant heard, the answer was right.
+type Tokens interface {
+	Token(id string) (token *auth.Token, heard time.Time)
+}
+
+// tokensOutage is how long the tokens of the store count while the store does not answer. Afterwards only tokens of the file and
+// certificates prove a principal.
+const tokensOutage = 10 * time.Minute
 
 // fileState is equal for two polls if the file has not changed between them.
 type fileState struct {
@@ -47,9 +65,45 @@ func Open(path string, now func() time.Time, log hclog.Logger) (*Authenticator, 
 	if err != nil {
 		return nil, fmt.Errorf("read auth.file: %w", err)
 	}
-	a.known.Store(&auth.Directory{File: file})
+	a.known.Store(a.directory(file))
 	return a, nil
 }
+
+func (a *Authenticator) directory(file auth.File) *auth.Directory {
+	file.Index()
+	return &auth.Directory{File: file, Lookup: a.stored}
+}
+
+// UseTokens makes the tokens of the store prove their principals.
+func (a *Authenticator) UseTokens(tokens Tokens) { a.tokens.Store(&tokens) }
+
+// UseClock makes tokens and sessions expire by a corrected clock, so that a token does not live longer where the clock is wrong.
+// correct returns the right time when the clock of this process shows now.
+func (a *Authenticator) UseClock(correct func(now time.Time) time.Time) { a.clock.Store(&correct) }
+
+// corrected returns the time by which tokens and sessions expire.
+func (a *Authenticator) corrected() time.Time {
+	if correct := a.clock.Load(); correct != nil {
+		return (*correct)(a.now())
+	}
+	return a.now()
+}
+
+// stored finds a token of the store.
+func (a *Authenticator) stored(id string) (*auth.Token, error) {
+	from := a.tokens.Load()
+	if from == nil {
+		return nil, nil
+	}
+	token, heard := (*from).Token(id)
+	if a.now().Sub(heard) > tokensOutage { // both readings are monotonic: a clock that is set does not count
+		return nil, auth.ErrStale
+	}
+	return token, nil
+}
+
+// Mistake returns why the file on the disk is not in force; nil if it is.
+func (a *Authenticator) Mistake() *Mistake { return a.mistake.Load() }
 
 // Run reads the file again after each change, until ctx ends.
 func (a *Authenticator) Run(ctx context.Context) error {
@@ -65,10 +119,17 @@ func (a *Authenticator) Run(ctx context.Context) error {
 func (a *Authenticator) reload() {
 	file, err := config.LoadAuth(a.path)
 	if err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		wrong := &Mistake{Text: first, Since: a.now().UTC()}
+		if last := a.mistake.Load(); last != nil {
+			wrong.Since = last.Since
+		}
+		a.mistake.Store(wrong)
 		a.log.Error("auth.file has mistakes: the last good one stays in force", "path", a.path, "err", err)
 		return
 	}
-	a.known.Store(&auth.Directory{File: file})
+	a.known.Store(a.directory(file))
+	a.mistake.Store(nil)
 	a.log.Info("auth.file was read", "path", a.path, "tokens", len(file.Tokens), "bindings", len(file.Bindings))
 }
 
@@ -84,7 +145,7 @@ var errTwo = errors.New("the request proves two different principals")
 
 // ByToken returns the caller that the text of a token proves.
 func (a *Authenticator) ByToken(_ context.Context, text string) (auth.Caller, error) {
-	return a.known.Load().ByToken(text, a.now())
+	return a.known.Load().ByToken(text, a.corrected())
 }
 
 // Authenticate returns the caller of a request. The proof is a token, a certificate or the cookie of a session; without any, the

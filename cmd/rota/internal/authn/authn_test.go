@@ -23,7 +23,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
 )
 
-func secret(t *testing.T) auth.Secret {
+func secret(t testing.TB) auth.Secret {
 	t.Helper()
 	s, err := auth.NewSecret(rand.Reader)
 	if err != nil {
@@ -32,7 +32,7 @@ func secret(t *testing.T) auth.Secret {
 	return s
 }
 
-func request(t *testing.T, token, certificate string) *http.Request {
+func request(t testing.TB, token, certificate string) *http.Request {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/jobs", nil)
 	if token != "" {

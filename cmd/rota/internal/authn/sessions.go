@@ -199,5 +199,5 @@ func (a *Authenticator) bySession(r *http.Request, key auth.Key) (auth.Caller, e
 	if err != nil {
 		return auth.Caller{}, err
 	}
-	return a.known.Load().BySession(&s, a.now())
+	return a.known.Load().BySession(&s, a.corrected())
 }

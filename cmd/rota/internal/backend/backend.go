@@ -41,6 +41,14 @@ type Config struct {
 	Bounds     config.Bounds
 	// Refused is called for each request that a bound refuses: "job", "waiting", "jobs" or "space".
 	Refused func(bound string)
+	// AuthMistake returns why the auth.file on the disk is not in force; nil if it is. The field may be nil.
+	AuthMistake func() *AuthMistake
+}
+
+// AuthMistake says why the auth.file on the disk is not in force.
+type AuthMistake struct {
+	Text  string
+	Since time.Time
 }
 
 // Sources holds the parts from which a Backend answers. They exist only once there is a store. A worker has no Mirror, Scheduler
@@ -54,6 +62,7 @@ type Sources struct {
 	Scheduler Scheduler
 	Elector   Elector
 	Worker    Worker // nil if the process executes nothing
+	Tokens    *store.Tokens
 	Calls     Calls
 	Log       Log
 	Members   func() []string // the names of the embedded etcd's members; nil without an embedded etcd
@@ -113,6 +122,7 @@ type Backend struct {
 	scheduler Scheduler
 	elector   Elector
 	worker    Worker
+	tokens    *store.Tokens
 	calls     Calls
 	log       Log
 
@@ -135,6 +145,7 @@ var (
 	_ api.Events   = (*Backend)(nil)
 	_ api.Restorer = (*Backend)(nil)
 	_ api.Trail    = (*Backend)(nil)
+	_ api.Tokens   = (*Backend)(nil)
 )
 
 // New returns a Backend without a store.
@@ -147,6 +158,7 @@ func (b *Backend) Open(s Sources) {
 		b.intake = store.NewIntake(s.Store, s.Mirror, b.cfg.Bounds.Waiting)
 	}
 	b.clocks, b.scheduler, b.elector, b.worker = s.Clocks, s.Scheduler, s.Elector, s.Worker
+	b.tokens = s.Tokens
 	b.calls, b.log, b.memberNames = s.Calls, s.Log, s.Members
 	b.ready.Store(true)
 }
@@ -165,6 +177,7 @@ func (b *Backend) Parts() api.Backend {
 	if !b.cfg.WorkerOnly {
 		parts.Term, parts.Now = b.term, b.now
 		parts.Replica, parts.Events, parts.Trail, parts.Overview = b, b, b, b
+		parts.Tokens = b
 		parts.Schemas = map[string]json.RawMessage{
 			"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit),
 		}

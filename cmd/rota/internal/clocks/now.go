@@ -31,6 +31,18 @@ func (c *Clocks) LeaderNow(term int64) (time.Time, bool) {
 	return c.leader.Now(term)
 }
 
+// Corrected returns the leader's time when this process's clock shows now. If the two differ only by noise, or if the leader's time is
+// unknown, it returns now.
+func (c *Clocks) Corrected(now time.Time) time.Time {
+	if c.leads() {
+		return c.own.Now(now)
+	}
+	if leader, known := c.leader.Offset(now); known && leader.Beyond(c.cfg.MaxOffset) {
+		return now.Add(leader.Ahead)
+	}
+	return now
+}
+
 // Now returns the time to record for a change that is made now. The leader uses its own clock to decide which runs are due. So if
 // this process's clock differs from the leader's by more than noise, Now returns the leader's time. If this clock is wrong and
 // the leader's time is unknown, Now returns an error, and the process must change nothing. Now waits for the first comparison of

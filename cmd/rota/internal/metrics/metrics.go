@@ -12,6 +12,7 @@ import (
 
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/notify/send"
 	"github.com/rota-scheduler/rota/scheduler/worker"
@@ -54,7 +55,9 @@ type Sources struct {
 	Restored func() bool // reports whether the process waits for the acceptance of a restored store
 	// Known reports whether a job of this name exists. Rows of a deleted job are dropped, so that old names do not accumulate. nil
 	// keeps all rows, for a process without a mirror of the jobs.
-	Known func(name string) bool
+	Known    func(name string) bool
+	AuthFile func() bool         // reports whether the auth.file on the disk is wrong
+	Tokens   func() []auth.Token // of the store
 }
 
 // New returns the metrics of a process.
@@ -144,6 +147,8 @@ func gauges(from Sources) []prometheus.Collector {
 				return float64(from.Status().Load.Waiting)
 			}),
 		breakers{from.Status},
+		tokens{from.Tokens, from.Now},
+		flag("rota_auth_file_wrong", "1 while auth.file has mistakes, so that an earlier version of it is in force.", from.AuthFile),
 		gauge("rota_store_size_bytes", "The size of etcd's largest member, 0 if it is not known.", func() float64 {
 			size, _, _ := from.Space()
 			return float64(size)

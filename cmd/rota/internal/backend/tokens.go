@@ -1,0 +1,77 @@
+package backend
+
+import (
+	"context"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
+)
+
+// Tokens returns the tokens in the store.
+func (b *Backend) Tokens(context.Context) ([]auth.Token, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	return b.tokens.All(), nil
+}
+
+// CreateToken stores a token.
+func (b *Backend) CreateToken(ctx context.Context, t auth.Token) error {
+	if err := b.up(); err != nil {
+		return err
+	}
+	if err := b.store.CreateToken(ctx, t); err != nil {
+		return storeError(err)
+	}
+	b.shownTokens(ctx, func() bool { known, _ := b.tokens.Token(t.ID); return known != nil })
+	return nil
+}
+
+// RotateToken stores a token with the rights of another one, which expires after the overlap. If the old token expires, the new one
+// has the same life from now on.
+func (b *Backend) RotateToken(ctx context.Context, id string, next auth.Token, overlap time.Duration) (auth.Token, error) {
+	if err := b.up(); err != nil {
+		return auth.Token{}, err
+	}
+	old, rev, err := b.store.Token(ctx, id)
+	if err != nil {
+		return auth.Token{}, storeError(err)
+	}
+	old, next = old.Rotate(next, overlap)
+	if err := b.store.ReplaceToken(ctx, old, rev, next); err != nil {
+		return auth.Token{}, storeError(err)
+	}
+	b.shownTokens(ctx, func() bool { known, _ := b.tokens.Token(next.ID); return known != nil })
+	return next, nil
+}
+
+// RevokeToken removes a token.
+func (b *Backend) RevokeToken(ctx context.Context, id string) error {
+	if err := b.up(); err != nil {
+		return err
+	}
+	_, rev, err := b.store.Token(ctx, id)
+	if err != nil && rev == 0 { // an unreadable token can be revoked
+		return storeError(err)
+	}
+	if err := b.store.DeleteToken(ctx, id, rev); err != nil {
+		return storeError(err)
+	}
+	b.shownTokens(ctx, func() bool { known, _ := b.tokens.Token(id); return known == nil })
+	return nil
+}
+
+// shownTokens waits until this process has received a change of a token, so that its client can rely on it. It gives up after
+// shownTimeout.
+func (b *Backend) shownTokens(ctx context.Context, shown func() bool) {
+	waiting, cancel := context.WithTimeout(ctx, shownTimeout)
+	defer cancel()
+	for tick := time.NewTicker(10 * time.Millisecond); !shown(); {
+		select {
+		case <-waiting.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
+}
