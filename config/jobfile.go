@@ -108,6 +108,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	before := r.mistakes()
 	own := value
 	value = withDefaults(value, defaults)
+	r.outputs = nil
 	var spec job.Spec
 	misspelt := false // whether a key looks like a misspelt action
 	ok = readKeys(r, value, what, "", jobKeys, func(key *yaml.Node) {
@@ -126,7 +127,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	} else {
 		r.schedule(value, key, name, &spec, true)
 	}
-	r.outputs(own, &spec)
+	r.checkOutputs(own, &spec)
 	r.retry(own, value, &spec)
 	if !misspelt {
 		r.action(own, key, what, &spec)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -30,8 +31,14 @@ func (r *reader) pointers(n *yaml.Node, what string) map[string]string {
 	return list
 }
 
-// outputs reports a job that reads outputs from a response that it does not have.
-func (r *reader) outputs(own *yaml.Node, s *job.Spec) {
+// checkOutputs reports a job that reads outputs from a response that it does not have, or from a job that it does not follow.
+func (r *reader) checkOutputs(own *yaml.Node, s *job.Spec) {
+	for _, u := range r.outputs {
+		if !slices.ContainsFunc(s.After, func(a job.After) bool { return a.Job == u.job }) {
+			r.fail(u.node, "add it to after, or name a job that is there", "the template reads an output of %s, which is no parent of the job", quote(u.job))
+		}
+	}
+	r.outputs = nil
 	if given := child(own, "output"); given != nil && s.HTTP == nil {
 		r.fail(keyOf(own, "output"), "remove it: programs write name=value to the file $ROTA_OUTPUT, and handlers set outputs themselves",
 			"output is for jobs with http")

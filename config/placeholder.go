@@ -48,6 +48,9 @@ func (r *reader) placeholders(n *yaml.Node, what, text string) {
 	if r.mistakes() > before {
 		return // the check of the template would report the same mistakes again
 	}
+	for _, parent := range fill.Parents(text) {
+		r.outputs = append(r.outputs, use{r, n, parent})
+	}
 	if err := fill.Check(text); err != nil {
 		r.fail(n, "a template may name "+oneOf(dotted(templateFields)), "%s has a template that fails in every run: %v", what, err)
 	}

@@ -12,6 +12,8 @@ import (
 type reader struct {
 	src *source
 	c   *collector
+
+	outputs []use // the templates of the job that is read which name the output of a parent; use.job is the parent
 }
 
 // failFunc is fail or failLarge.

@@ -20,6 +20,9 @@ type Request struct {
 	Spec     job.Spec  // the job's spec with all defaults
 	Deadline time.Time // when the attempt times out, for the job's information; the context enforces it
 
+	// Inputs are the outputs of the runs that this one follows, by their jobs. nil: there are none.
+	Inputs map[string]map[string]string
+
 	// Output receives stdout and stderr, or the body of the response. It is safe for concurrent use and does not block
 	// for long. Its errors are ignored, since output never decides an outcome.
 	Output io.Writer

@@ -126,6 +126,18 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		o.Reason += " " + job.NotBegun
 		return o, false
 	}
+	inputs, mistake, err := w.inputs(ctx, &a.run)
+	switch {
+	case err != nil:
+		if o, ended := executor.Interrupted(ctx, &req, w.now()); ended {
+			o.Reason += " " + job.NotBegun
+			return o, false
+		}
+		return executor.NotBegun(err), false
+	case mistake != "":
+		return job.Outcome{State: job.Failed, At: w.now(), Reason: mistake}, true
+	}
+	req.Inputs = inputs
 	w.cfg.Observer.Began(&a.run, w.now().Sub(a.startAt))
 	out := w.capture(&a.run)
 	req.Output = out

@@ -276,7 +276,8 @@ func (n *Node) works() bool { return n.cfg.Role == WorkerOnly || n.set.Worker.En
 // executors returns the executors of attempts of each kind. The caller calls end when no attempt is executing.
 func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
 	policy := n.references("worker.refs", n.set.Worker.Refs)
-	commands := command.New(command.Config{Environ: os.Environ(), Groups: groups, Refs: policy}, n.now)
+	outputs := filepath.Join(n.set.Node.DataDir, "outputs")
+	commands := command.New(command.Config{Environ: os.Environ(), Groups: groups, Refs: policy, Outputs: outputs}, n.now)
 	requests := httpexec.New(httpexec.Config{
 		Version: n.cfg.Version.Version, Refs: policy, Reach: n.reach("worker.http", n.set.Worker.HTTP),
 	}, n.now)

@@ -29,6 +29,7 @@ type Config struct {
 	Environ []string      // the worker's environment, as of os.Environ. Programs inherit the variables of Inherited.
 	Groups  *cgroups.Tree // where resources are limited. The caller closes it. nil: resources cannot be limited.
 	Refs    *refs.Policy  // which references jobs may use; nil: all
+	Outputs string        // directory for the files of outputs, of this process alone; "": one for temporary files
 }
 
 // Executor executes the kinds command and shell.
@@ -36,13 +37,14 @@ type Executor struct {
 	cfg     Config
 	now     func() time.Time
 	sweeper procs.Sweeper
+	outputs outputs
 }
 
 var _ executor.Executor = (*Executor)(nil)
 
 // New returns an executor. It starts nothing.
 func New(cfg Config, now func() time.Time) *Executor {
-	return &Executor{cfg: cfg, now: now}
+	return &Executor{cfg: cfg, now: now, outputs: outputs{dir: cfg.Outputs}}
 }
 
 // Execute runs the program to its end. Exit is its exit code, or 128 plus the number of the signal that killed it.
@@ -64,7 +66,11 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 		defer stop()
 		notify = address
 	}
-	prog, err := e.program(&req, notify, &resolver)
+	output, err := e.outputs.path()
+	var prog program
+	if err == nil {
+		prog, err = e.program(&req, notify, output, &resolver)
+	}
 	out := executor.NewRedactor(req.Output, resolver.Secrets())
 	var o job.Outcome
 	if err != nil {
@@ -73,15 +79,27 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 		o = interrupted // the program was not started
 	} else {
 		o = e.run(ctx, &req, prog, out)
+		o = e.withOutputs(o, output)
 	}
 	out.Flush()
 	o.At, o.Reason = e.now(), out.String(o.Reason)
 	return o
 }
 
+// withOutputs adds the outputs that the program wrote to the file output. Outputs that cannot be used fail an attempt that
+// succeeded. It is not repeated, because its work is done.
+func (e *Executor) withOutputs(o job.Outcome, output string) job.Outcome {
+	list, err := e.outputs.read(output)
+	if err != nil && o.State == job.Succeeded {
+		o.State, o.Reason, o.Retry = job.Failed, err.Error(), false
+	}
+	o.Outputs = list
+	return o
+}
+
 // program resolves the job's spec into the program to start.
-func (e *Executor) program(req *executor.Request, notify string, resolver *refs.Resolver) (program, error) {
-	env, err := environment(e.cfg.Environ, req, notify, resolver)
+func (e *Executor) program(req *executor.Request, notify, output string, resolver *refs.Resolver) (program, error) {
+	env, err := environment(e.cfg.Environ, req, notify, output, resolver)
 	if err != nil {
 		return program{}, err
 	}

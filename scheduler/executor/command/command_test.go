@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -135,10 +136,11 @@ func TestEnvironment(t *testing.T) {
 	if o := newExecutor().Execute(t.Context(), req); o.State != job.Succeeded {
 		t.Fatalf("outcome %+v", o)
 	}
+	output := regexp.MustCompile(`ROTA_OUTPUT=/.+`).FindString(out.String()) // its name is random
 	want := strings.Join([]string{
 		"COLOUR=green", "HOME=/job", "LC_ALL=C", "PATH=" + os.Getenv("PATH"), "RESOLVED=***",
 		"ROTA_ATTEMPT=2", "ROTA_DEADLINE=2026-11-21T02:31:00Z", "ROTA_FENCING_TOKEN=77",
-		"ROTA_IDEMPOTENCY_KEY=backup/2026-11-21T02:30:00Z", "ROTA_JOB=backup", "ROTA_MARK=" + req.Mark,
+		"ROTA_IDEMPOTENCY_KEY=backup/2026-11-21T02:30:00Z", "ROTA_JOB=backup", "ROTA_MARK=" + req.Mark, output,
 		`ROTA_PAYLOAD={"a": "b"}`, "ROTA_RUN=backup/2026-11-21T02:30:00Z", "ROTA_SERVER=http://q1",
 		"ROTA_SLOT=2026-11-21T02:30:00Z", "TRACEPARENT=00-1-2-01", "",
 	}, "\n")

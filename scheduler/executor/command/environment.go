@@ -35,13 +35,15 @@ const (
 	envDeadline    = "ROTA_DEADLINE"
 	envPayload     = "ROTA_PAYLOAD"
 	envTraceParent = "TRACEPARENT"
+	envOutput      = "ROTA_OUTPUT"   // a file for lines of name=value
+	envInput       = "ROTA_INPUT_"   // followed by a parent and the name of its output
 	envNotify      = "NOTIFY_SOCKET" // this variable and the next one as systemd sets them; only with a heartbeat
 	envWatchdog    = "WATCHDOG_USEC"
 )
 
 // environment returns the variables of the program. The job's variables replace inherited ones, and rota's replace both.
-// notify is the address of the socket for heartbeats; "" if there is none.
-func environment(worker []string, req *executor.Request, notify string, resolver *refs.Resolver) ([]string, error) {
+// notify is the address of the socket for heartbeats; "" if there is none. output is the path of the file for outputs.
+func environment(worker []string, req *executor.Request, notify, output string, resolver *refs.Resolver) ([]string, error) {
 	env := map[string]string{"PATH": defaultPath}
 	for _, kv := range worker {
 		if name, v, ok := strings.Cut(kv, "="); ok && inherited(name) {
@@ -55,6 +57,8 @@ func environment(worker []string, req *executor.Request, notify string, resolver
 		}
 		env[name] = v
 	}
+	maps.Copy(env, inputVariables(req))
+	env[envOutput] = output
 	for name, v := range attemptVariables(req) {
 		if delete(env, name); v != "" {
 			env[name] = v

@@ -37,6 +37,16 @@ func (i Instant) String() string { return job.SlotID(i.Time) }
 type Filler struct {
 	Fields  Fields
 	Resolve func(ref string) (string, error)
+	Inputs  map[string]map[string]string // what {{ output "job" "name" }} returns
+}
+
+// output returns an output of a parent.
+func (f Filler) output(parent, name string) (string, error) {
+	v, ok := f.Inputs[parent][name]
+	if !ok {
+		return "", fmt.Errorf("the run of parent %s has no output %s", parent, name)
+	}
+	return v, nil
 }
 
 // Text fills in the text s, which errors call what. An error that is not a Mistake comes from a reference.
@@ -65,6 +75,9 @@ type text struct {
 // refFunc is the template function that replaces the references of a text.
 const refFunc = "rotaReference"
 
+// outputFunc is the template function that returns an output of a parent.
+const outputFunc = "output"
+
 func parseText(what, s string) (text, error) {
 	parts, err := refs.Split(s)
 	if err != nil {
@@ -88,7 +101,9 @@ func parseText(what, s string) (text, error) {
 	if !strings.Contains(t.plain, "{{") {
 		return t, nil
 	}
-	stub := template.FuncMap{refFunc: func(int) string { return "" }} // write sets the real function
+	stub := template.FuncMap{ // write sets the real functions
+		refFunc: func(int) string { return "" }, outputFunc: func(_, _ string) string { return "" },
+	}
 	if t.template, err = template.New(what).Option("missingkey=error").Funcs(stub).Parse(t.plain); err != nil {
 		return text{}, &Mistake{err.Error()}
 	}
@@ -97,7 +112,7 @@ func parseText(what, s string) (text, error) {
 
 func (t text) write(to io.Writer, f Filler) error {
 	var unresolved error
-	t.template.Funcs(template.FuncMap{refFunc: func(i int) (string, error) {
+	t.template.Funcs(template.FuncMap{outputFunc: f.output, refFunc: func(i int) (string, error) {
 		var v string
 		v, unresolved = f.Resolve(t.refs[i])
 		return v, unresolved

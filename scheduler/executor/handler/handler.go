@@ -30,9 +30,11 @@ type Task struct {
 	Token       int64     // fencing token: higher for every later attempt of the job
 	Key         string    // idempotency key: the same for all attempts of the run
 	Deadline    time.Time
-	Payload     json.RawMessage // nil: none
-	TraceParent string          // W3C; empty: none
-	Output      io.Writer       // becomes the attempt's output; safe for concurrent use; its errors may be ignored
+	Payload     json.RawMessage              // nil: none
+	TraceParent string                       // W3C; empty: none
+	Inputs      map[string]map[string]string // outputs of the runs that this one follows, by job and name; nil: none
+	Outputs     map[string]string            // not nil: what the function puts here is given to the runs that follow
+	Output      io.Writer                    // becomes the attempt's output; safe for concurrent use; its errors may be ignored
 
 	// Progress reports progress, which a job with a heartbeat must report in time. Writing to Output reports it too.
 	// Progress is never nil, safe for concurrent use, and cheap.
@@ -67,13 +69,20 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 	if o, ok := executor.Interrupted(ctx, &req, e.now()); ok {
 		return o // the function was not called
 	}
-	err := call(ctx, f, task(&req))
+	t := task(&req)
+	err := call(ctx, f, t)
+	if bad := job.CheckOutputs(t.Outputs); bad != nil && err == nil {
+		err = Permanent(bad)
+	}
 	o, ended := executor.Interrupted(ctx, &req, e.now())
 	switch {
 	case !ended, err == nil && !errors.Is(context.Cause(ctx), executor.ErrCanceled):
 		o = outcome(err, e.now()) // the work is done: if a late timeout decided, a retry would repeat the work
 	case err != nil && !errors.Is(err, context.Cause(ctx)) && !errors.Is(err, ctx.Err()):
 		o.Reason += ": " + err.Error()
+	}
+	if len(t.Outputs) > 0 && job.CheckOutputs(t.Outputs) == nil {
+		o.Outputs = t.Outputs
 	}
 	return o
 }
@@ -82,6 +91,7 @@ func task(req *executor.Request) Task {
 	return Task{
 		Job: req.Run.Job, Run: req.Run.Name(), Slot: req.Run.Slot.UTC(), Attempt: req.Run.Attempt, Token: req.Run.Token,
 		Key: req.Run.IdempotencyKey(), Deadline: req.Deadline, Payload: req.Payload(), TraceParent: req.TraceParent,
+		Inputs: req.Inputs, Outputs: map[string]string{},
 		Output: reportingWriter{req}, Progress: req.Progress,
 	}
 }

@@ -69,7 +69,7 @@ func TestTaskDescribesTheAttempt(t *testing.T) {
 	want := handler.Task{
 		Job: "charge", Run: "charge/2026-11-21T02:30:00Z", Slot: at, Attempt: 2, Token: 77,
 		Key: "charge/2026-11-21T02:30:00Z", Deadline: at.Add(time.Minute), Payload: json.RawMessage(`{"a":1}`),
-		TraceParent: "00-1-2-01",
+		TraceParent: "00-1-2-01", Outputs: map[string]string{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("task (-want +got):\n%s", diff)

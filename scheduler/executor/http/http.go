@@ -121,6 +121,10 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 	defer resp.Body.Close()
 	req.Progress()
 	body := req.ReportReads(resp.Body)
+	var response kept
+	if len(req.Spec.Outputs) > 0 {
+		out = io.MultiWriter(out, &response)
+	}
 	o = judge(resp, req.Spec.HTTP.Expect, e.now())
 	_, err = io.Copy(out, io.LimitReader(body, keepBody))
 	if err == nil {
@@ -134,6 +138,11 @@ func (e *Executor) exchange(r *http.Request, req *executor.Request, out io.Write
 		o.State, o.Retry = job.Failed, true
 		o.Reason = fmt.Sprintf("response with status %d broke off: %s", resp.StatusCode, plain(err))
 		return o, false
+	}
+	if len(req.Spec.Outputs) > 0 && o.State == job.Succeeded {
+		if o.Outputs, err = outputs(response.Bytes(), req.Spec.Outputs); err != nil { // the work is done, so it is not repeated
+			o.State, o.Reason, o.Outputs = job.Failed, err.Error(), nil
+		}
 	}
 	return o, true
 }

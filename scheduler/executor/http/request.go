@@ -144,7 +144,7 @@ func newFiller(req *executor.Request, resolver *refs.Resolver) filler {
 			Job: req.Run.Job, Run: req.Run.Name(), Slot: fill.Instant{Time: req.Run.Slot.UTC()}, Attempt: req.Run.Attempt,
 			Token: req.Run.Token, Key: req.Run.IdempotencyKey(), Deadline: fill.Instant{Time: req.Deadline.UTC()},
 		},
-		Resolve: resolver.Resolve,
+		Resolve: resolver.Resolve, Inputs: req.Inputs,
 	}}
 }
 

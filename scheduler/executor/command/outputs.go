@@ -1,0 +1,84 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// outputs is the directory of the files to which programs write their outputs. It exists once the first attempt needs it.
+type outputs struct {
+	dir  string       // "": a new directory in that of the system for temporary files
+	last atomic.Int64 // the number of the latest file
+	once sync.Once
+	err  error
+}
+
+// path returns the path of a file that does not exist yet. Other users cannot reach the directory.
+func (o *outputs) path() (string, error) {
+	o.once.Do(func() {
+		if o.dir == "" {
+			o.dir, o.err = os.MkdirTemp("", "rota-outputs-")
+			return
+		}
+		// Those of an earlier process: its attempts are over.
+		if o.err = os.RemoveAll(o.dir); o.err == nil {
+			o.err = os.MkdirAll(o.dir, 0o700)
+		}
+	})
+	if o.err != nil {
+		return "", fmt.Errorf("make directory for outputs: %w", o.err)
+	}
+	return filepath.Join(o.dir, strconv.FormatInt(o.last.Add(1), 10)), nil
+}
+
+// read returns the outputs that a program wrote to the file at path, and removes the file. If it is missing, there are none.
+func (o *outputs) read(path string) (map[string]string, error) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // nearly always, and it needs no descriptor
+		return nil, nil
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		_ = os.RemoveAll(path)
+		return nil, fmt.Errorf("$ROTA_OUTPUT cannot be read: %w", err)
+	}
+	defer os.RemoveAll(path)
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.New("$ROTA_OUTPUT is not a regular file")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, job.MaxOutputs+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("$ROTA_OUTPUT cannot be read: %w", err)
+	case len(text) > job.MaxOutputs:
+		return nil, fmt.Errorf("$ROTA_OUTPUT is larger than %d KiB", job.MaxOutputs>>10)
+	}
+	list, err := job.ParseOutputs(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("$ROTA_OUTPUT: %w", err)
+	}
+	return list, nil
+}
+
+// inputVariables returns the outputs of the runs that the attempt follows, as ROTA_INPUT_<JOB>_<NAME>.
+func inputVariables(req *executor.Request) map[string]string {
+	env := make(map[string]string)
+	for name, outputs := range req.Inputs {
+		for output, value := range outputs {
+			env[envInput+strings.ToUpper(strings.ReplaceAll(name, "-", "_")+"_"+output)] = value
+		}
+	}
+	return env
+}

@@ -1,0 +1,45 @@
+package command_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// TestOutputs runs programs that write outputs.
+func TestOutputs(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		state        job.State
+		reason       string // part of it
+		want         map[string]string
+	}{
+		{"none", "true", job.Succeeded, "", nil},
+		{"two", `echo rows=12 >> "$ROTA_OUTPUT"; printf 'path=/srv/a=b\n\nrows=13' >> "$ROTA_OUTPUT"`, job.Succeeded, "",
+			map[string]string{"rows": "13", "path": "/srv/a=b"}},
+		{"no name", `echo rows=1 > "$ROTA_OUTPUT"; echo nonsense >> "$ROTA_OUTPUT"`, job.Failed, "line 2 is not name=value", nil},
+		{"bad name", `echo 1a=b > "$ROTA_OUTPUT"`, job.Failed, "line 1 is not name=value", nil},
+		{"too large", `head -c 40000 /dev/zero | tr '\0' x > "$ROTA_OUTPUT"`, job.Failed, "$ROTA_OUTPUT is larger than 32 KiB", nil},
+		{"endless", `ln -s /dev/zero "$ROTA_OUTPUT"`, job.Failed, "$ROTA_OUTPUT cannot be read", nil},
+		{"a pipe", `mkfifo "$ROTA_OUTPUT"`, job.Failed, "not a regular file", nil},
+		{"a directory", `mkdir "$ROTA_OUTPUT"`, job.Failed, "not a regular file", nil},
+		{"failed anyway", `echo rows=1 > "$ROTA_OUTPUT"; exit 3`, job.Failed, "exit code 3", map[string]string{"rows": "1"}},
+		{"failed with nonsense", `echo x > "$ROTA_OUTPUT"; exit 3`, job.Failed, "exit code 3", nil},
+		{"inputs", `test "$ROTA_INPUT_NIGHTLY_BACKUP_ROWS" = 12 && echo ok`, job.Succeeded, "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			req := request(t, shell(c.script), new(lockedBuffer))
+			req.Inputs = map[string]map[string]string{"nightly-backup": {"rows": "12"}}
+			o := newExecutor().Execute(t.Context(), req)
+			if o.State != c.state || !strings.Contains(o.Reason, c.reason) || !cmp.Equal(o.Outputs, c.want) {
+				t.Errorf("got %s %q with %v, want %s %q with %v", o.State, o.Reason, o.Outputs, c.state, c.reason, c.want)
+			}
+			if strings.Contains(o.Reason, "ROTA_OUTPUT") && o.Retry {
+				t.Error("the attempt asks for a retry, although its work is done")
+			}
+		})
+	}
+}
