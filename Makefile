@@ -89,11 +89,15 @@ fault: ## break processes, links, clocks, disks and containers; FAULTS=rest skip
 	@mkdir -p bin
 	$(GO) build -buildvcs=false -o bin/rota-under-test ./cmd/rota
 	export ROTA_FAULTS=$(or $(FAULTS),all) ROTA_TEST_BINARY=$(CURDIR)/bin/rota-under-test; \
-	$(call gotest,./test/cluster ./test/network/... ./test/guards,$(if $(filter rest,$(FAULTS)),,$(RACE)) -count=1 -p 2 -timeout 30m)
+	$(call gotest,./test/cluster ./test/network/... ./test/guards ./test/kubernetes,$(if $(filter rest,$(FAULTS)),,$(RACE)) -count=1 -p 2 -timeout 30m)
 ifneq ($(FAULTS),rest)
 	$(GO) test -count=1 -p 1 -run '$(ROW_TESTS)' $(ROW_PACKAGES)
 endif
 	$(MAKE) docker-test
+
+.PHONY: manifests
+manifests: ## render deploy/kubernetes from the Helm chart
+	ROTA_FAULTS=1 ROTA_UPDATE=1 $(GO) test -count=1 -run TestTheManifests ./test/kubernetes
 
 .PHONY: soak
 soak: ## break a cluster under load at random: FOR=10m (at least 1m), SEED=n repeats one

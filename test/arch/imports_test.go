@@ -202,6 +202,7 @@ var rules = map[string]rule{
 		own:      []string{"scheduler/api", "scheduler/api/client", "scheduler/job", "scheduler/policy"},
 		external: []string{"github.com/anishathalye/porcupine"},
 	},
+	"test/kubernetes":     {},
 	"test/leaks":          {external: []string{"go.uber.org/goleak"}},
 	"test/network":        {own: []string{"test/cluster", "test/history"}, external: []string{etcdClient}},
 	"test/network/member": {own: []string{"store/embedded"}, external: []string{"github.com/hashicorp/go-hclog"}},
