@@ -107,6 +107,14 @@ func checkReplica(r *job.Replica, name string, rev int64) error {
 	return same("name", r.Name, name)
 }
 
+func checkBackfill(b *job.Backfill, name string, rev int64) error {
+	b.Rev = rev
+	if err := b.Check(); err != nil {
+		return err
+	}
+	return same("job", b.Job, name)
+}
+
 func checkGate(g *job.Gate, _ string, rev int64) error {
 	g.Rev = rev
 	if g.Paused == nil && g.Since.IsZero() {

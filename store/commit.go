@@ -51,6 +51,13 @@ func (s *Store) decision(d *job.Decision, term election.Term) (*write, error) {
 			return nil, err
 		}
 	}
+	if d.Backfill != nil {
+		b := *d.Backfill
+		b.Term, b.Op = term.Rev, w.id
+		if err := w.put(s.keys.record(KindBackfills, d.Job), b.Rev, &b); err != nil {
+			return nil, err
+		}
+	}
 	if d.Event != nil {
 		e := *d.Event
 		e.Term = term.Rev

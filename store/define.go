@@ -53,6 +53,22 @@ func (s *Store) Limit(ctx context.Context, name string) (job.Limit, error) {
 	return l, nil
 }
 
+// PutBackfill creates or replaces the backfill of a job. b.Rev is the revision that it replaces; zero means that there must be none.
+// If the record is at another revision, the error is job.ErrConflict. PutBackfill returns b with its new revision.
+func (s *Store) PutBackfill(ctx context.Context, b job.Backfill) (job.Backfill, error) {
+	err := s.put(ctx, KindBackfills, b.Job, &b, &b.Op, &b.Rev)
+	return b, err
+}
+
+// Backfill is Job for the backfill of a job.
+func (s *Store) Backfill(ctx context.Context, name string) (job.Backfill, error) {
+	b, rev, err := get[job.Backfill](ctx, s, KindBackfills, name)
+	if err != nil {
+		return job.Backfill{Rev: rev}, err
+	}
+	return b, nil
+}
+
 // PutGate replaces the cluster-wide pause.
 func (s *Store) PutGate(ctx context.Context, g job.Gate) (job.Gate, error) {
 	err := s.put(ctx, KindGate, "", &g, &g.Op, &g.Rev)
@@ -139,7 +155,7 @@ func (s *Store) remove(ctx context.Context, kind Kind, name string, rev int64) e
 // writeOf returns an empty write for one record. Writes of one job share a lane with the leader's decisions about it.
 func (s *Store) writeOf(kind Kind, name string) *write {
 	lane := s.keys.record(kind, name)
-	if kind == KindJobs {
+	if kind == KindJobs || kind == KindBackfills {
 		lane = name
 	}
 	return &write{id: s.ids.next(), lane: lane}

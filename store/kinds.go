@@ -22,6 +22,7 @@ const (
 	KindNotifyState Kind = job.RecordNotifyState // told/<job>
 	KindLimits      Kind = job.RecordLimit       // limits/<name>
 	KindIntake      Kind = job.RecordIntake      // intake/<job>, intake/_all: while many submissions wait
+	KindBackfills   Kind = job.RecordBackfill    // backfills/<job>
 	KindTombstones  Kind = "tombstones"          // tombstones/jobs/<job>, tombstones/limits/<name>: for a while after a removal
 	KindGate        Kind = job.RecordGate
 	KindFiles       Kind = job.RecordFiles
@@ -56,7 +57,7 @@ var families = []family{
 	{kind: KindWorkers, mirrored: true, leased: true, noun: "worker", decode: decoder(checkWorker)},
 	{
 		kind: KindJobs, mirrored: true, noun: "job", decode: decodeJob,
-		tombstones: true, companions: []Kind{KindCursors, KindNotifyState, KindIntake},
+		tombstones: true, companions: []Kind{KindCursors, KindNotifyState, KindIntake, KindBackfills},
 	},
 	{kind: KindCursors, mirrored: true, decode: decoder(checkCursor)},
 	{kind: KindRuns, mirrored: true, noun: "run", decode: decoder(checkRun)},
@@ -65,6 +66,7 @@ var families = []family{
 	{kind: KindNotifyState, mirrored: true, decode: decoder(checkNotifyState)},
 	{kind: KindLimits, mirrored: true, noun: "limit", tombstones: true, decode: decoder(checkLimit)},
 	{kind: KindIntake, mirrored: true, decode: decoder(checkIntake)},
+	{kind: KindBackfills, mirrored: true, noun: "backfill of job", decode: decoder(checkBackfill)},
 	{kind: KindTombstones, decode: decoder(checkTombstone)},
 	{kind: KindGate, single: true, mirrored: true, noun: "the pause of all jobs", decode: decoder(checkGate)},
 	{kind: KindFiles, single: true, mirrored: true, noun: "the record of the job files", decode: decoder(checkFiles)},

@@ -116,6 +116,18 @@ func (m *Mirror) Replicas() []*job.Replica {
 	return replicas
 }
 
+// Backfill returns the backfill of a job.
+func (m *Mirror) Backfill(name string) (*job.Backfill, bool) {
+	return lookup[*job.Backfill](m, KindBackfills, name)
+}
+
+// Backfills returns the backfills of all jobs, by job.
+func (m *Mirror) Backfills() []*job.Backfill {
+	all := collect[*job.Backfill](m, KindBackfills)
+	slices.SortFunc(all, func(a, b *job.Backfill) int { return strings.Compare(a.Job, b.Job) })
+	return all
+}
+
 // Runs returns the runs of a job that accept accepts, the newest slot first. of "" means all jobs; accept nil accepts all runs.
 func (m *Mirror) Runs(of string, accept func(*job.Run) bool) []*job.Run {
 	m.mu.RLock()

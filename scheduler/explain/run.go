@@ -11,6 +11,13 @@ import (
 func explainRun(f Facts, r *job.Run) Answer {
 	a := Answer{Slot: r.Slot, Verdict: string(r.State)}
 	add := func(format string, args ...any) { a.Text = append(a.Text, fmt.Sprintf(format, args...)) }
+	if r.Kind == job.KindBackfill {
+		by := ""
+		if r.By != "" {
+			by = " by " + r.By
+		}
+		add("It is backfilled: its run was ordered%s with `rota backfill`, and created at %s.", by, stamp(r.Created))
+	}
 	switch {
 	case r.State == job.Skipped:
 		add("It did not run: %s.", r.Reason)

@@ -17,6 +17,7 @@ const (
 	RecordNotifyState RecordKind = "told"
 	RecordAudit       RecordKind = "audit"
 	RecordIntake      RecordKind = "intake"
+	RecordBackfill    RecordKind = "backfills"
 )
 
 // Change is one record of a mirrored kind at one revision.

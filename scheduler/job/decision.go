@@ -8,15 +8,16 @@ const MaxDeletions = 16
 // must not exist.
 type Decision struct {
 	Job       string
-	JobRev    int64   // revision of the definition; if it has changed since, the write is refused; 0: not compared
-	Gate      int64   // revision of the gate, 0 if there is none; if it has changed since, new slots and armed runs are refused
-	Run       *Run    // an armed run is handed to its worker in the same transaction
-	Cursor    *Cursor // replaced
-	Event     *Event  // created
-	Stop      bool    // hands Run's worker an order to kill the attempt
-	GaveUp    bool    // the leader ended Run's last attempt, which its worker had begun and not ended
-	Guards    []Guard // other records that the decision depends on; at most MaxParents
-	Deletions []*Run  // removed from history: terminal runs, at most MaxDeletions
+	JobRev    int64     // revision of the definition; if it has changed since, the write is refused; 0: not compared
+	Gate      int64     // revision of the gate, 0 if there is none; if it has changed since, new slots and armed runs are refused
+	Run       *Run      // an armed run is handed to its worker in the same transaction
+	Cursor    *Cursor   // replaced
+	Event     *Event    // created
+	Backfill  *Backfill // replaced
+	Stop      bool      // hands Run's worker an order to kill the attempt
+	GaveUp    bool      // the leader ended Run's last attempt, which its worker had begun and not ended
+	Guards    []Guard   // other records that the decision depends on; at most MaxParents
+	Deletions []*Run    // removed from history: terminal runs, at most MaxDeletions
 }
 
 // Guard is a record on which a decision depends. If its revision has changed, the write is refused. Rev 0 means that there must be no

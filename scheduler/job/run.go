@@ -73,9 +73,10 @@ type RunKind string
 // The kinds of runs.
 const (
 	KindScheduled RunKind = "scheduled"
-	KindManual    RunKind = "manual"  // rota run
-	KindDelayed   RunKind = "delayed" // rota submit
-	KindRetry     RunKind = "retry"   // rota retry
+	KindManual    RunKind = "manual"   // rota run
+	KindDelayed   RunKind = "delayed"  // rota submit
+	KindRetry     RunKind = "retry"    // rota retry
+	KindBackfill  RunKind = "backfill" // a past slot; rota backfill
 )
 
 // Attempt is one finished attempt of a run, by one worker, with one fencing token.

@@ -57,7 +57,7 @@ func (p *Planner) recallReason(j *jobState, r *liveRun, now time.Time) string {
 		if o.Due.After(now) {
 			break
 		}
-		if o.State == job.Pending {
+		if o.State == job.Pending && o.Kind != job.KindBackfill {
 			return job.ReasonNotYet
 		}
 	}
@@ -72,7 +72,7 @@ func (p *Planner) recallReason(j *jobState, r *liveRun, now time.Time) string {
 // mayOverlap reports whether r may run while other runs of its job do.
 func (p *Planner) mayOverlap(j *jobState, r *job.Run) bool {
 	spec := j.spec(r)
-	return r.Job == job.AdHoc || spec != nil && spec.Overlap == job.OverlapAllow
+	return r.Job == job.AdHoc || r.Kind == job.KindBackfill || spec != nil && spec.Overlap == job.OverlapAllow
 }
 
 // armSlot assigns a slot's run to a worker ahead of its time, if it is due soon.
@@ -146,7 +146,7 @@ func (j *jobState) overtakes(r *job.Run, spec *job.Spec, now time.Time) bool {
 		if o.Due.After(now) || !o.Due.Before(r.Due) {
 			break
 		}
-		if o.ID != r.ID && o.State == job.Pending && !o.Ahead && o.Spec == nil {
+		if o.ID != r.ID && o.State == job.Pending && !o.Ahead && o.Spec == nil && o.Kind != job.KindBackfill {
 			return true
 		}
 	}
@@ -160,7 +160,7 @@ func (p *Planner) isFirst(j *jobState, r *job.Run) bool {
 		return true
 	}
 	for _, o := range j.live.order {
-		if o.ID != r.ID && (o.begun() || !o.Due.After(r.Due)) {
+		if o.ID != r.ID && o.Kind != job.KindBackfill && (o.begun() || !o.Due.After(r.Due)) {
 			return false
 		}
 	}

@@ -27,6 +27,8 @@ func (p *Planner) Apply(c job.Change, now time.Time) {
 		p.applyLimit(c)
 	case job.RecordGate:
 		p.applyGate(c, now)
+	case job.RecordBackfill:
+		p.applyBackfill(c)
 	}
 }
 

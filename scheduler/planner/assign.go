@@ -104,11 +104,11 @@ func cancelOversized(r *job.Run, now time.Time) *job.Decision {
 
 // isBlocked reports whether r has to wait for one of the runs of its job that have begun.
 func isBlocked(r *liveRun, begun []*liveRun, spec *job.Spec) bool {
-	if spec.Overlap == job.OverlapAllow || r.Job == job.AdHoc {
+	if spec.Overlap == job.OverlapAllow || r.Job == job.AdHoc || r.Kind == job.KindBackfill {
 		return false
 	}
 	for _, o := range begun {
-		if o.ID != r.ID && (o.assigned() || !r.begun() || o.ID < r.ID) {
+		if o.ID != r.ID && o.Kind != job.KindBackfill && (o.assigned() || !r.begun() || o.ID < r.ID) {
 			return true
 		}
 	}

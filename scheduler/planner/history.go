@@ -20,12 +20,12 @@ const AskedRetention = time.Minute
 var protections = [...]time.Duration{KeyRetention, AskedRetention}
 
 // protection returns the shortest time for which r is kept after its end, even if Retention is shorter. It is one of
-// protections, or zero for the run of a slot.
+// protections, or zero for the run of a slot. The cursor, or the position of a backfill, passed the slot with its creation.
 func protection(r *job.Run) time.Duration {
 	switch {
 	case r.Key != "":
 		return KeyRetention
-	case r.Kind != job.KindScheduled:
+	case r.Kind != job.KindScheduled && r.Kind != job.KindBackfill:
 		return AskedRetention
 	}
 	return 0

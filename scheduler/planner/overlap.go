@@ -37,10 +37,11 @@ func (p *Planner) queueFull(j *jobState, s slot, now time.Time) *job.Decision {
 	return p.skip(j, s, now, reasonQueueFull())
 }
 
-// activeAt returns the runs before a slot: those that have begun, and those that wait and were due at the slot or earlier.
+// activeAt returns the runs before a slot: those that have begun, and those that wait and were due at the slot or earlier. Runs of
+// a backfill run beside those of slots, so they do not count.
 func (j *jobState) activeAt(s slot, now time.Time) (active []*liveRun) {
 	for _, r := range j.live.order {
-		if r.ID != s.id() && (r.begun() || r.Active(now) && !r.Due.After(s.due)) {
+		if r.ID != s.id() && r.Kind != job.KindBackfill && (r.begun() || r.Active(now) && !r.Due.After(s.due)) {
 			active = append(active, r)
 		}
 	}
@@ -121,7 +122,7 @@ func (j *jobState) hasReplaced(s slot, now time.Time) bool {
 func (p *Planner) provenActive(j *jobState, r *liveRun, s slot, now time.Time) (bool, time.Time) {
 	if !r.begun() {
 		// A waiting run counts only if it still waits for room now that s is due: there are workers, but all are full.
-		if spec := j.spec(r.Run); spec != nil && !s.late && !r.Late && j.live.begun == 0 {
+		if spec := j.spec(r.Run); spec != nil && !s.late && !r.Late && j.live.begun == j.live.backfilled() {
 			if p.throttleReason(j, r.Run, spec, now, false) != "" {
 				return true, time.Time{}
 			}

@@ -31,9 +31,10 @@ type Planner struct {
 	unplaced  int                    // due runs for which no worker has room
 	turns     int64                  // assignments so far: see workerState.turn
 	limits    map[string]*limitState
-	contended map[*limitState]bool // limits that runs wait for
-	nextFree  time.Time            // when a rate next frees one of those limits; zero: only a change can
-	breakers  published[bool]      // jobs that have a breaker, and whether it is open
+	contended map[*limitState]bool     // limits that runs wait for
+	nextFree  time.Time                // when a rate next frees one of those limits; zero: only a change can
+	breakers  published[bool]          // jobs that have a breaker, and whether it is open
+	backfills map[string]*job.Backfill // by job
 	steps     steps
 }
 
@@ -42,7 +43,8 @@ func New(cfg Config) *Planner {
 	return &Planner{
 		cfg: cfg.withDefaults(), jobs: make(map[string]*jobState), workers: make(map[string]*workerState),
 		unreadableWorkers: make(map[*workerState]time.Time), waiting: make(map[demandKind]*demand),
-		limits: make(map[string]*limitState), contended: make(map[*limitState]bool),
+		backfills: make(map[string]*job.Backfill),
+		limits:    make(map[string]*limitState), contended: make(map[*limitState]bool),
 	}
 }
 
@@ -66,7 +68,7 @@ func (p *Planner) Lead(now time.Time) {
 			j.throttle.queued, j.throttle.left = nil, nil
 			p.rebuildBreaker(j, now)
 		}
-		if len(j.live.order) > 0 || j.isStep() {
+		if len(j.live.order) > 0 || j.isStep() || p.backfills[j.name] != nil {
 			p.markDirty(j)
 		}
 	}
@@ -132,6 +134,7 @@ var deciders = []decider{
 	(*Planner).skipWaited,    // runs that have waited too long for their start
 	(*Planner).decideSlot,    // the next slot
 	(*Planner).assign,        // runs that wait for a worker
+	(*Planner).backfill,      // past slots
 	(*Planner).prune,         // history
 }
 

@@ -41,6 +41,11 @@ func (p *Planner) applyWritten(j *jobState, d job.Decision, rev int64, now time.
 		j.cursor = &c
 		p.wakeJoins(j)
 	}
+	if d.Backfill != nil {
+		b := *d.Backfill
+		b.Rev = rev
+		p.backfills[j.name] = &b
+	}
 	for _, r := range d.Deletions {
 		j.ended.remove(r.ID)
 	}
@@ -60,8 +65,8 @@ func (p *Planner) applyRefusal(j *jobState, d job.Decision, a job.Applied, now t
 	if conflict {
 		p.applyDeletions(j, d, a, now)
 	}
-	// A slot that already has a record gets no other: the cursor moves past it.
-	if d.Run != nil && d.Cursor != nil && (a.Unreadable || a.Run != nil) {
+	// A slot that already has a record gets no other: the cursor, or the backfill, moves past it.
+	if d.Run != nil && (d.Cursor != nil || d.Backfill != nil) && (a.Unreadable || a.Run != nil) {
 		j.ensureTrouble().taken = d.Run.ID
 		return
 	}

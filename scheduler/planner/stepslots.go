@@ -114,7 +114,7 @@ func (p *Planner) placeStep(j *jobState, r *job.Run, now time.Time) (skip string
 		return ""
 	}
 	for _, o := range j.live.order {
-		if o.ID == r.ID || o.AwaitsParents() {
+		if o.ID == r.ID || o.AwaitsParents() || o.Kind == job.KindBackfill {
 			continue
 		}
 		if !o.begun() && o.Kind == job.KindScheduled {

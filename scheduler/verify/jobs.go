@@ -29,7 +29,7 @@ func (c *checker) checkJob(s *subject) {
 
 // checkRun checks one record on its own.
 func (c *checker) checkRun(r *job.Run) {
-	if r.Kind == job.KindScheduled && r.ID != job.SlotID(r.Slot) {
+	if ofSlot(r) && r.ID != job.SlotID(r.Slot) {
 		c.broken(1, r.Name(), r.Rev, "its id does not match its slot %s", job.SlotID(r.Slot))
 	}
 	if r.Term > r.Rev {
@@ -49,6 +49,9 @@ func (c *checker) checkRun(r *job.Run) {
 		}
 	}
 }
+
+// ofSlot reports whether r is the only run of its slot, which the schedule or a backfill created.
+func ofSlot(r *job.Run) bool { return r.Kind == job.KindScheduled || r.Kind == job.KindBackfill }
 
 // checkTokens checks the fencing tokens of a run's attempts. No other run of the job may have the same. Each is the
 // revision of an earlier write of the run's record.

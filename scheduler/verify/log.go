@@ -146,7 +146,7 @@ func (l *replay) checkDeletion(ch job.Change) {
 
 // checkRunChange checks the new record r of a run against the one before it.
 func (l *replay) checkRunChange(ch job.Change, r *job.Run) {
-	if l.gone[ch.Name] && r.Kind == job.KindScheduled {
+	if l.gone[ch.Name] && ofSlot(r) {
 		l.broken(1, ch.Name, ch.Rev, "it was created a second time")
 	}
 	before := l.runs[ch.Name]
@@ -160,10 +160,11 @@ func (l *replay) checkRunChange(ch job.Change, r *job.Run) {
 	}
 }
 
-// checkRise checks that tokens rise from one attempt of a job to the next, for a definition whose runs may not overlap.
+// checkRise checks that tokens rise from one attempt of a job to the next, for a definition whose runs may not overlap. Runs of a
+// backfill overlap with others.
 func (l *replay) checkRise(before, after *job.Run) {
 	def := l.defs[after.Job]
-	if after.State != job.Running || before == nil || before.State == job.Running || def == nil ||
+	if after.Kind == job.KindBackfill || after.State != job.Running || before == nil || before.State == job.Running || def == nil ||
 		def.Spec.Overlap == job.OverlapAllow || def.Generation != after.Generation {
 		return
 	}

@@ -92,7 +92,7 @@ func (b *Backend) runAt(ctx context.Context, name string, when *schedule.Schedul
 	if !ok {
 		minute := at.Truncate(time.Minute)
 		earlier := b.mirror.Runs(name, func(r *job.Run) bool {
-			return r.Kind == job.KindScheduled && r.Slot.Truncate(time.Minute).Equal(minute)
+			return (r.Kind == job.KindScheduled || r.Kind == job.KindBackfill) && r.Slot.Truncate(time.Minute).Equal(minute)
 		})
 		if len(earlier) == 0 {
 			return nil, nil

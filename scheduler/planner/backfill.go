@@ -1,0 +1,133 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// The bounds of the work on a backfill.
+const (
+	maxPassed    = 1000                   // slots with a record that one decision passes
+	backfillPoll = 500 * time.Millisecond // how soon a backfill looks for room again
+)
+
+// Reasons of a backfill that the leader stops.
+const (
+	reasonBackfillChanged = "the schedule was changed"
+	reasonBackfillNew     = "the job was created anew"
+)
+
+// applyBackfill applies a change of a backfill's record.
+func (p *Planner) applyBackfill(c job.Change) {
+	if known := p.backfills[c.Name]; known != nil && c.Rev <= known.Rev {
+		return
+	}
+	if b := job.ValueOf[job.Backfill](c); b != nil {
+		p.backfills[c.Name] = b
+	} else {
+		delete(p.backfills, c.Name)
+	}
+	if j := p.jobs[c.Name]; j != nil {
+		p.markDirty(j)
+	}
+}
+
+// backfill creates the run of the next slot that a backfill of the job orders. The run is assigned at once. So a backfill takes
+// only room that no due run needs, and its runs never wait in front of others.
+func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
+	b := p.backfills[j.name]
+	if b == nil || b.State != job.BackfillRunning || j.def == nil || p.paused(j) {
+		return nil
+	}
+	switch {
+	case !j.def.Created.Equal(b.JobCreated):
+		return p.moveBackfill(j, b.Stop(reasonBackfillNew, now))
+	case j.when == nil || j.def.SinceGeneration != b.SinceGeneration:
+		return p.moveBackfill(j, b.Stop(reasonBackfillChanged, now))
+	}
+	next, active := *b, j.live.backfilled()
+	slot, found := p.nextBackfilled(j, &next)
+	switch {
+	case next.Passed-b.Passed >= maxPassed:
+		return p.moveBackfill(j, next)
+	case !found && active == 0:
+		next.State, next.Finished = job.BackfillDone, now
+		return p.moveBackfill(j, next)
+	case !found || active >= b.Concurrency:
+		return nil // the end of a run leads here again
+	}
+	r := job.Run{
+		Job: j.name, ID: job.SlotID(slot), Kind: job.KindBackfill, Slot: slot, Due: now, State: job.Pending,
+		By: b.By, Created: now, Generation: j.def.Generation,
+	}
+	if j.liveWaits(now) || p.unplaced > 0 || p.throttleReason(j, &r, j.def.Spec, now, false) != "" {
+		p.wakeAt(j, now.Add(backfillPoll))
+		return nil
+	}
+	w, _ := p.choose(j, j.def.Spec, &r, now)
+	if w == nil || !p.spares(w) {
+		p.wakeAt(j, now.Add(backfillPoll))
+		return nil
+	}
+	armed := j.assignTo(w, r, now)
+	if armed == nil {
+		return nil
+	}
+	next.Position, next.Started = slot, next.Started+1
+	d := p.moveBackfill(j, next)
+	d.Run = armed
+	return d
+}
+
+// moveBackfill returns the decision that writes a backfill. It depends on the definition, because that has the schedule.
+func (p *Planner) moveBackfill(j *jobState, next job.Backfill) *job.Decision {
+	return &job.Decision{JobRev: j.def.Rev, Backfill: &next}
+}
+
+// nextBackfilled returns the next slot without a record. It moves b past the slots before it, which have one, but past at most
+// maxPassed. Slots that the cursor has not passed belong to the schedule, and end the backfill.
+func (p *Planner) nextBackfilled(j *jobState, b *job.Backfill) (time.Time, bool) {
+	decided := p.position(j).after
+	for range maxPassed {
+		slot, ok := b.Next(j.when, b.Position)
+		if !ok {
+			return time.Time{}, false
+		}
+		if id := job.SlotID(slot); j.run(id) == nil && j.trouble().taken != id && !slot.After(decided) {
+			return slot, true
+		}
+		b.Position, b.Passed = slot, b.Passed+1
+	}
+	return time.Time{}, false
+}
+
+// spares reports whether a worker has room for a backfilled run beside the room that it keeps for other runs: a quarter of its
+// capacity, at least for one run, unless it can execute only one.
+func (p *Planner) spares(present *job.Worker) bool {
+	keep := min(present.Capacity-1, max(1, present.Capacity/4))
+	return p.worker(present.Name).free() > keep
+}
+
+// liveWaits reports whether a due run of the job waits that no backfill created.
+func (j *jobState) liveWaits(now time.Time) bool {
+	for _, r := range j.live.order {
+		if r.Due.After(now) {
+			break
+		}
+		if r.State == job.Pending && r.Kind != job.KindBackfill {
+			return true
+		}
+	}
+	return false
+}
+
+// backfilled returns how many runs of a backfill have not ended.
+func (s *liveRuns) backfilled() (n int) {
+	for _, r := range s.order {
+		if r.Kind == job.KindBackfill {
+			n++
+		}
+	}
+	return n
+}
