@@ -9,8 +9,8 @@ import (
 
 // noWords are exported types of scheduler/job that are details of records or of file formats, not words of the domain.
 var noWords = []string{
-	"Applied", "Bad", "CPUs", "Change", "DST", "Duration", "FieldChange", "Files", "HTTP", "LimitSpec", "Notify", "PastPause", "Range", "RecordKind", "RetryJitter", "RunKind",
-	"Size", "TransitionError",
+	"Applied", "BackfillOrder", "BackfillState", "Bad", "CPUs", "Change", "DST", "Duration", "FieldChange", "Files", "HTTP", "LimitSpec", "Notify", "PastPause", "Range", "RecordKind", "RetryJitter", "RunKind",
+	"Size", "SlotFinder", "SlotRange", "TransitionError",
 }
 
 // TestTheGlossaryHasTheTypesOfTheDomain compares the quoted words of the glossary with exported types.

@@ -24,11 +24,14 @@ type fakeCluster struct {
 	limit map[string]api.LimitView
 	gate  *job.Pause
 	touch string // name of a job; the next write to it fails, as if another client had changed the job
-	fail  int    // the number of reads of a run that fail next
+
+	backfills map[string]api.BackfillView
+
+	fail int // the number of reads of a run that fail next
 }
 
 func newFakeCluster() *fakeCluster {
-	f := &fakeCluster{rev: 100, jobs: map[string]api.JobView{}, runs: map[string]job.Run{}, limit: map[string]api.LimitView{}}
+	f := &fakeCluster{rev: 100, backfills: map[string]api.BackfillView{}, jobs: map[string]api.JobView{}, runs: map[string]job.Run{}, limit: map[string]api.LimitView{}}
 	now := time.Now().UTC()
 	for _, name := range []string{"ok", "fails", "web", "slow", "hangs", "flaky"} {
 		f.put(name, job.Spec{Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Command: []string{"true"}}, job.Origin{Kind: job.OriginAPI})

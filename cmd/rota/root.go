@@ -59,7 +59,7 @@ Start with:  rota dev`,
 		newNextCommand(c), newExplainCommand(c), newGraphCommand(c), newPauseCommand(c), newResumeCommand(c))
 	add(groupRuns, "Runs:",
 		newRunCommand(c), newSubmitCommand(c), newRunsCommand(c), newRunInfoCommand(c), newLogsCommand(c),
-		newCancelCommand(c), newRetryCommand(c))
+		newCancelCommand(c), newRetryCommand(c), newBackfillCommand(c))
 	add(groupTools, "Tools:", newConfigCommand(c), newHealthCommand(c), newVersionCommand(c))
 	root.AddCommand(newNannyCommand(c))
 	root.SetHelpCommandGroupID(groupTools)

@@ -51,6 +51,7 @@ type Replica interface {
 	Planner
 	Editor
 	Operator
+	Backfiller
 }
 
 // Reader answers from the replica's mirror of the store. It returns ErrUnavailable until the mirror is filled.

@@ -39,10 +39,12 @@ type fake struct {
 	asked   api.Submission // the latest submission
 	trail   []job.Audit    // in the order of time
 	tokens  []auth.Token
+
+	backfills map[string]api.BackfillView
 }
 
 func newFake() *fake {
-	f := &fake{rev: 100, jobs: map[string]job.Job{}, runs: map[string]job.Run{}, oldest: 1,
+	f := &fake{rev: 100, backfills: map[string]api.BackfillView{}, jobs: map[string]job.Job{}, runs: map[string]job.Run{}, oldest: 1,
 		output: map[string]func(context.Context, bool) (io.ReadCloser, error){}}
 	f.putJob(job.Job{Name: "backup", Origin: job.Origin{Kind: job.OriginFile, Source: "jobs.yaml"}, Generation: 1, Spec: &job.Spec{Shell: "true"}})
 	f.putJob(job.Job{Name: "report", Origin: job.Origin{Kind: job.OriginAPI}, Generation: 1, Spec: &job.Spec{Shell: "true"}})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -117,4 +118,51 @@ func (f *fake) change(do func(f *fake)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	do(f)
+}
+
+func (f *fake) StartBackfill(ctx context.Context, b job.Backfill, dry bool) (api.BackfillView, error) {
+	if _, err := f.Job(ctx, b.Job); err != nil {
+		return api.BackfillView{}, err
+	}
+	v := api.BackfillView{Backfill: b}
+	v.Total = 3
+	if dry {
+		v.Slots, v.Recorded, v.Unknown, v.First = 6, 1, 2, []time.Time{b.From}
+		return v, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.backfills[b.Job] = v
+	return v, nil
+}
+
+func (f *fake) StopBackfill(ctx context.Context, name, by string) (api.BackfillView, error) {
+	v, err := f.Backfill(ctx, name)
+	if err != nil {
+		return v, err
+	}
+	v.Backfill = v.Stop("stopped by "+by, v.To)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.backfills[name] = v
+	return v, nil
+}
+
+func (f *fake) Backfill(_ context.Context, name string) (api.BackfillView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v, ok := f.backfills[name]
+	if !ok {
+		return v, fmt.Errorf("backfill of job %s: %w", name, job.ErrNotFound)
+	}
+	return v, nil
+}
+
+func (f *fake) Backfills(context.Context) (all []api.BackfillView, _ error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, v := range f.backfills {
+		all = append(all, v)
+	}
+	return all, nil
 }

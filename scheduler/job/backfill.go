@@ -55,6 +55,12 @@ const (
 	BackfillStopped BackfillState = "stopped" // by a person, or because the job changed; no further run is created
 )
 
+// The reasons with which the leader stops a backfill.
+const (
+	BackfillRescheduled = "the schedule was changed"
+	BackfillOfOldJob    = "the job was created anew"
+)
+
 // The bounds of a backfill.
 const (
 	MaxBackfillSlots       = 100_000
@@ -105,14 +111,19 @@ func (b *Backfill) Decided() []SlotRange {
 	default:
 		all = append(all, SlotRange{b.From, b.Position})
 	}
-	return MergeRanges(all)
+	return mergeRanges(all)
 }
 
-// MergeRanges sorts ranges and joins those that touch. If there are too many, it also joins neighbours.
-func MergeRanges(all []SlotRange) []SlotRange {
+// JoinRanges sorts ranges, and joins those that touch.
+func JoinRanges(all []SlotRange) []SlotRange {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b SlotRange) int { return a.From.Compare(b.From) })
-	merged := join(all, 0)
+	return join(all, 0)
+}
+
+// mergeRanges is JoinRanges. If there are too many ranges, it also joins neighbours, so a slot between them counts as decided.
+func mergeRanges(all []SlotRange) []SlotRange {
+	merged := JoinRanges(all)
 	for gap := time.Second; len(merged) > maxSlotRanges; gap *= 4 {
 		merged = join(merged, gap)
 	}

@@ -12,12 +12,6 @@ const (
 	backfillPoll = 500 * time.Millisecond // how soon a backfill looks for room again
 )
 
-// Reasons of a backfill that the leader stops.
-const (
-	reasonBackfillChanged = "the schedule was changed"
-	reasonBackfillNew     = "the job was created anew"
-)
-
 // applyBackfill applies a change of a backfill's record.
 func (p *Planner) applyBackfill(c job.Change) {
 	if known := p.backfills[c.Name]; known != nil && c.Rev <= known.Rev {
@@ -42,9 +36,9 @@ func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 	}
 	switch {
 	case !j.def.Created.Equal(b.JobCreated):
-		return p.moveBackfill(j, b.Stop(reasonBackfillNew, now))
+		return p.moveBackfill(j, b.Stop(job.BackfillOfOldJob, now))
 	case j.when == nil || j.def.SinceGeneration != b.SinceGeneration:
-		return p.moveBackfill(j, b.Stop(reasonBackfillChanged, now))
+		return p.moveBackfill(j, b.Stop(job.BackfillRescheduled, now))
 	}
 	next, active := *b, j.live.backfilled()
 	slot, found := p.nextBackfilled(j, &next)

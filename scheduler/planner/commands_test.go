@@ -52,6 +52,17 @@ func (st *stage) do(line string) {
 	case "resume-all":
 		g, _ := st.store.gate().SetPause(nil, st.now)
 		st.store.put(job.Change{Kind: job.RecordGate, Value: &g})
+	case "backfill":
+		b := job.Backfill{
+			From: clock(opts["from"]), To: clock(opts["to"]), Order: job.BackfillOrder(cmp.Or(opts["order"], "asc")),
+			Concurrency: max(1, number(opts["concurrency"])), By: "alice", Created: st.now,
+		}
+		if !st.store.orderBackfill(st.store.job(name), b) {
+			st.t.Fatalf("%s: nothing can be backfilled", line)
+		}
+	case "stop-backfill":
+		b := st.store.backfill(name).Stop("by alice", st.now)
+		st.store.put(job.Change{Kind: job.RecordBackfill, Name: name, Value: &b})
 	case "worker":
 		st.join(name, opts)
 	case "lose":

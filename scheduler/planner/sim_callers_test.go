@@ -66,7 +66,7 @@ func (w *sim) operate() {
 	}
 	next := *j
 	next.Spec = new(*j.Spec)
-	switch w.n(12) {
+	switch w.n(13) {
 	case 0:
 		w.log("pause %s", name)
 		now := w.apiClock()
@@ -107,6 +107,8 @@ func (w *sim) operate() {
 		}
 	case 8, 9:
 		w.submit(name)
+	case 10:
+		w.orderBackfill(j)
 	default:
 		if runs := w.store.runs(); len(runs) > 0 {
 			if r := runs[w.n(len(runs))]; r.Job != "all" {
@@ -116,6 +118,28 @@ func (w *sim) operate() {
 			}
 		}
 	}
+}
+
+// orderBackfill orders or stops a backfill of some slots before the job. A job that was created anew is left out, because the
+// checker knows it as the same job.
+func (w *sim) orderBackfill(j *job.Job) {
+	if _, again := w.check.specs[j.Name]; again {
+		return
+	}
+	if old := w.store.backfill(j.Name); old != nil && old.State == job.BackfillRunning {
+		if w.chance(0.3) {
+			b := old.Stop("by a client", w.now)
+			w.store.put(job.Change{Kind: job.RecordBackfill, Name: j.Name, Value: &b})
+		}
+		return
+	}
+	from := j.Created.Add(-w.upTo(2 * time.Minute))
+	b := job.Backfill{
+		From: from, To: from.Add(w.upTo(3 * time.Minute)), Created: w.now, Concurrency: 1 + w.n(4),
+		Order: []job.BackfillOrder{job.OldestFirst, job.NewestFirst}[w.n(2)],
+	}
+	w.log("backfill %s from %v to %v", j.Name, b.From, b.To)
+	w.store.orderBackfill(j, b)
 }
 
 // redefine replaces the job's definition as a client does.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
 // fakeStore behaves like store.Store: records have revisions, writes are guarded, a transaction has one revision, and a log
@@ -58,6 +59,9 @@ func (s *fakeStore) write(c job.Change) {
 	case *job.Cursor:
 		r := *v
 		r.Rev, c.Value = s.rev, &r
+	case *job.Backfill:
+		r := *v
+		r.Rev, c.Value = s.rev, &r
 	case *job.Worker:
 		r := *v
 		r.Rev, c.Value = s.rev, &r
@@ -94,6 +98,32 @@ func (s *fakeStore) deleteJob(name string) {
 
 func (s *fakeStore) job(name string) *job.Job {
 	return job.ValueOf[job.Job](s.records[recordKey{job.RecordJob, name}])
+}
+
+// backfill returns the backfill of a job, nil if there is none.
+func (s *fakeStore) backfill(name string) *job.Backfill {
+	return job.ValueOf[job.Backfill](s.records[recordKey{job.RecordBackfill, name}])
+}
+
+// orderBackfill writes a backfill of all slots that may run between two times, as the API does. It returns false if there is none,
+// or if a backfill of the job is running.
+func (s *fakeStore) orderBackfill(j *job.Job, b job.Backfill) bool {
+	when, err := policy.When(j.Name, j.Spec)
+	old := s.backfill(j.Name)
+	if err != nil || when == nil || old != nil && old.State == job.BackfillRunning {
+		return false
+	}
+	decided := scheduledAfter(j)
+	if c := s.cursor(j.Name); c != nil {
+		decided = job.Later(decided, c.After)
+	}
+	b.Job, b.State, b.JobCreated, b.SinceGeneration = j.Name, job.BackfillRunning, j.Created, j.SinceGeneration
+	b.Ranges = policy.Backfillable(j, when, old, nil, b.From, b.To, decided)
+	if old != nil {
+		b.Past = old.Decided()
+	}
+	s.put(job.Change{Kind: job.RecordBackfill, Name: j.Name, Value: &b})
+	return true
 }
 
 func (s *fakeStore) run(name string) *job.Run {
@@ -183,6 +213,9 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 	for _, g := range d.Guards {
 		holds = holds && s.records[recordKey{g.Kind, g.Name}].Rev == g.Rev
 	}
+	if d.Backfill != nil {
+		holds = holds && s.records[recordKey{job.RecordBackfill, d.Job}].Rev == d.Backfill.Rev
+	}
 	for _, r := range d.Deletions {
 		holds = holds && s.records[recordKey{job.RecordRun, r.Name()}].Rev == r.Rev
 	}
@@ -204,6 +237,10 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 	if d.Cursor != nil {
 		c := *d.Cursor
 		s.write(job.Change{Kind: job.RecordCursor, Name: d.Job, Value: &c})
+	}
+	if d.Backfill != nil {
+		b := *d.Backfill
+		s.write(job.Change{Kind: job.RecordBackfill, Name: d.Job, Value: &b})
 	}
 	for _, r := range d.Deletions {
 		s.write(job.Change{Kind: job.RecordRun, Name: r.Name()})

@@ -38,7 +38,7 @@ func (t *timeline) checkTokens(j Job) {
 		}
 		given[token] = name
 		scopes := []string{name}
-		if j.Spec.Overlap != job.OverlapAllow {
+		if j.Spec.Overlap != job.OverlapAllow && v.run.Kind != job.KindBackfill { // those overlap with others
 			scopes = append(scopes, "")
 		}
 		for _, scope := range scopes {

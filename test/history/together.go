@@ -24,6 +24,9 @@ func (t *timeline) checkOverlap(j Job) {
 	for run, vs := range t.runsOf(j.Name) {
 		if strings.HasPrefix(run, j.Name+"/") {
 			for _, v := range vs {
+				if v.run.Kind == job.KindBackfill { // they run beside others
+					continue
+				}
 				steps = append(steps, step{v.Rev, run, v.run.State == job.Running})
 			}
 		}

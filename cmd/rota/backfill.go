@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/spf13/cobra"
+)
+
+func newBackfillCommand(c *cli) *cobra.Command {
+	var (
+		from, to, order string
+		concurrency     int
+		dryRun, stop    bool
+	)
+	cmd := &cobra.Command{
+		Use:   "backfill [JOB]",
+		Short: "Run past slots of a job that had no run",
+		Long: `Run past slots of a job that had no run: slots before the job was created, and slots that were skipped as a range while
+nobody dispatched, or during a pause. A slot that has or had a run is not run again; rota retry repeats a run.
+
+The leader creates the runs, a few at a time, and goes on after any crash. Slots of the schedule go first. Without --from,
+show the progress of the job's backfill, or of all backfills.`,
+		Example:           "  rota backfill report --from 2026-01-01T00:00:00Z --to 2026-01-31T23:59:59Z --concurrency 4 --dry-run",
+		Args:              takes("[JOB]"),
+		ValidArgsFunction: c.completeJobs,
+		RunE: c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
+			switch {
+			case len(args) == 0 && (stop || from != "" || to != ""):
+				return usagef("backfill: JOB is missing")
+			case len(args) == 0:
+				return show(c, func(ctx context.Context, cl *client.Client, _ []string) (api.BackfillList, error) {
+					all, err := cl.Backfills(ctx)
+					return api.BackfillList{Backfills: all}, err
+				}, writeBackfills)(ctx, cl, args)
+			case stop && from != "", (from == "") != (to == ""):
+				return usagef("backfill: give --from and --to, or --stop, or none of them")
+			case stop:
+				return show(c, func(ctx context.Context, cl *client.Client, args []string) (api.BackfillView, error) {
+					return cl.StopBackfill(ctx, args[0])
+				}, writeBackfill)(ctx, cl, args)
+			case from == "":
+				return show(c, func(ctx context.Context, cl *client.Client, args []string) (api.BackfillView, error) {
+					return cl.Backfill(ctx, args[0])
+				}, writeBackfill)(ctx, cl, args)
+			}
+			r := api.BackfillRequest{Order: job.BackfillOrder(order), Concurrency: concurrency, DryRun: dryRun}
+			var err error
+			if r.From, err = c.backfillTime("from", from); err != nil {
+				return err
+			}
+			if r.To, err = c.backfillTime("to", to); err != nil {
+				return err
+			}
+			v, err := cl.StartBackfill(ctx, args[0], r)
+			if err != nil {
+				return err
+			}
+			if dryRun {
+				return c.print(v, func(p *page) { writeDryRun(p, &v) })
+			}
+			return c.print(v, func(p *page) { writeBackfill(p, &v) })
+		}),
+	}
+	flags := cmd.Flags()
+	flags.Var(&givenFlag{&from, "a time"}, "from", "first time of the range, included")
+	flags.Var(&givenFlag{&to, "a time"}, "to", "last time of the range, included")
+	flags.StringVar(&order, "order", "asc", "asc: the oldest slot first; desc: the newest slot first")
+	flags.IntVar(&concurrency, "concurrency", 1, "how many runs are with workers at a time")
+	flags.BoolVar(&dryRun, "dry-run", false, "show what would run, and change nothing")
+	flags.BoolVar(&stop, "stop", false, "stop the job's backfill; its runs go on")
+	return cmd
+}
+
+func (c *cli) backfillTime(flag, text string) (time.Time, error) {
+	t, err := parseInstant(text, c.now(), time.Local)
+	if err != nil {
+		return t, usageError{fmt.Sprintf("--%s %q is not a time", flag, text), "write it as 2026-01-31T02:30:00Z"}
+	}
+	return t.UTC(), nil
+}
+
+func writeDryRun(p *page, v *api.BackfillView) {
+	p.line("%s would run, of %s between %s and %s", counted(v.Total, "slot"), counted(v.Slots, "slot"), p.moment(v.From), p.moment(v.To))
+	if v.Recorded > 0 {
+		p.line("do not run, because they have a run already: %s", counted(v.Recorded, "slot"))
+	}
+	if v.Unknown > 0 {
+		p.line("do not run, because their run may have been removed from history: %s", counted(v.Unknown, "slot"))
+	}
+	for _, slot := range v.First {
+		p.line("  %s", p.moment(slot))
+	}
+	if more := v.Total - len(v.First); more > 0 && len(v.First) > 0 {
+		p.line("  and so on")
+	}
+}
+
+func writeBackfill(p *page, v *api.BackfillView) {
+	finished := ""
+	if !v.Finished.IsZero() {
+		finished = p.moment(v.Finished)
+	}
+	position := ""
+	if !v.Position.IsZero() {
+		position = p.moment(v.Position)
+	}
+	p.facts(
+		"Backfill of", v.Job,
+		"State", string(v.State),
+		"Reason", v.Reason,
+		"Range", fmt.Sprintf("%s to %s, %s", p.moment(v.From), p.moment(v.To), v.Order),
+		"Slots", fmt.Sprintf("%d of %d: %d got a run, %d had a record", v.Started+v.Passed, v.Total, v.Started, v.Passed),
+		"Last slot", position,
+		"Active", fmt.Sprintf("%d of at most %d", v.Active, v.Concurrency),
+		"Failed", fmt.Sprintf("%d in history", v.Failed),
+		"Ordered", fmt.Sprintf("%s by %s", p.moment(v.Created), orDash(v.By)),
+		"Finished", finished,
+	)
+}
+
+func writeBackfills(p *page, l *api.BackfillList) {
+	if len(l.Backfills) == 0 {
+		p.line("no backfills")
+		return
+	}
+	rows := [][]any{{"JOB", "STATE", "FROM", "TO", "SLOTS", "RUNS", "ACTIVE", "BY"}}
+	for i := range l.Backfills {
+		v := &l.Backfills[i]
+		rows = append(rows, []any{
+			v.Job, string(v.State), p.when(v.From), p.when(v.To), fmt.Sprintf("%d of %d", v.Started+v.Passed, v.Total), v.Started, v.Active, v.By,
+		})
+	}
+	p.table(rows)
+}

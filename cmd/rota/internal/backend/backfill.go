@@ -1,0 +1,208 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// backfillEvents is how many of the latest events of a job StartBackfill reads. Slots that earlier events skipped do not run.
+const backfillEvents = 10_000
+
+// shownSlots is how many slots a dry run lists.
+const shownSlots = 10
+
+// StartBackfill orders a backfill.
+func (b *Backend) StartBackfill(ctx context.Context, o job.Backfill, dry bool) (api.BackfillView, error) {
+	if err := b.up(); err != nil {
+		return api.BackfillView{}, err
+	}
+	j, err := b.current(ctx, o.Job)
+	switch {
+	case err != nil:
+		return api.BackfillView{}, err
+	case j == nil:
+		return api.BackfillView{}, fmt.Errorf("job %s: %w", o.Job, job.ErrNotFound)
+	}
+	when, err := b.backfilledSchedule(j)
+	if err != nil {
+		return api.BackfillView{}, err
+	}
+	previous, err := b.store.Backfill(ctx, o.Job)
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+	case err != nil:
+		return api.BackfillView{}, storeError(err)
+	case previous.State == job.BackfillRunning && !dry:
+		if previous.Same(&o) {
+			return b.backfillView(&previous), nil
+		}
+		return api.BackfillView{}, &api.Refusal{Reason: fmt.Sprintf(
+			"a backfill of job %s is running: wait for it, or stop it with `rota backfill %s --stop`", o.Job, o.Job)}
+	}
+	if err := b.plan(ctx, &o, j, when, &previous); err != nil {
+		return api.BackfillView{}, err
+	}
+	if dry {
+		return b.dryRun(&o, when), nil
+	}
+	o.Rev, o.Past = previous.Rev, previous.Decided()
+	written, err := b.store.PutBackfill(ctx, o)
+	if err != nil {
+		return api.BackfillView{}, storeError(err)
+	}
+	b.shown(ctx, written.Rev)
+	return b.backfillView(&written), nil
+}
+
+// backfilledSchedule returns the schedule of a job. It returns a *Refusal if the job cannot be backfilled.
+func (b *Backend) backfilledSchedule(j *job.Job) (*schedule.Schedule, error) {
+	if j.Spec.Step() {
+		return nil, &api.Refusal{Reason: fmt.Sprintf("job %s is a step of a workflow: its slots are those of its parents", j.Name)}
+	}
+	for _, other := range b.mirror.Jobs() {
+		for _, a := range other.Spec.After {
+			if a.Job == j.Name {
+				return nil, &api.Refusal{Reason: fmt.Sprintf(
+					"job %s follows job %s: a workflow cannot be backfilled; run a past slot with `rota run --workflow`", other.Name, j.Name)}
+			}
+		}
+	}
+	when, err := policy.When(j.Name, j.Spec)
+	switch {
+	case err != nil:
+		return nil, &api.Refusal{Reason: fmt.Sprintf("job %s has no slots, since its schedule cannot be read: %v", j.Name, err)}
+	case when == nil:
+		return nil, &api.Refusal{Reason: fmt.Sprintf("job %s has no schedule, so it has no slots", j.Name)}
+	}
+	return when, nil
+}
+
+// plan sets the ranges of a backfill, and how many slots they have.
+func (b *Backend) plan(ctx context.Context, o *job.Backfill, j *job.Job, when *schedule.Schedule, previous *job.Backfill) error {
+	events, err := b.store.Events(ctx, o.Job, backfillEvents)
+	if err != nil {
+		return storeError(err)
+	}
+	var skipped []job.SlotRange
+	for _, e := range events {
+		if e.Kind == job.EventSkipped {
+			skipped = append(skipped, job.SlotRange{From: e.From, To: e.To})
+		}
+	}
+	decided := policy.SlotsAfter(j, when)
+	if c, ok := b.mirror.Cursor(o.Job); ok {
+		decided = job.Later(decided, c.After)
+	}
+	o.JobCreated, o.SinceGeneration = j.Created, j.SinceGeneration
+	o.Ranges = policy.Backfillable(j, when, previous, skipped, o.From, o.To, decided)
+	for _, r := range o.Ranges {
+		n, exact := when.Count(r.From.Add(-time.Millisecond), r.To, job.MaxBackfillSlots)
+		if o.Total += n; !exact || o.Total > job.MaxBackfillSlots {
+			return &api.Refusal{Reason: fmt.Sprintf("the range has more than %d slots: backfill a part of it first", job.MaxBackfillSlots)}
+		}
+	}
+	return nil
+}
+
+// dryRun returns what a backfill would do.
+func (b *Backend) dryRun(o *job.Backfill, when *schedule.Schedule) api.BackfillView {
+	v := api.BackfillView{Backfill: *o}
+	v.Slots, _ = when.Count(o.From.Add(-time.Millisecond), o.To, job.MaxBackfillSlots)
+	for at, ok := o.Next(when, time.Time{}); ok; at, ok = o.Next(when, at) {
+		if _, there := b.mirror.Run(o.Job + "/" + job.SlotID(at)); there {
+			v.Recorded++
+		} else if len(v.First) < shownSlots {
+			v.First = append(v.First, at)
+		}
+	}
+	v.Unknown = max(0, v.Slots-o.Total)
+	for _, r := range b.mirror.Runs(o.Job, nil) {
+		inRange := job.SlotRange{From: o.From, To: o.To}.Holds(r.Slot) && r.ID == job.SlotID(r.Slot)
+		if inRange && !holds(o.Ranges, r.Slot) && v.Unknown > 0 {
+			v.Recorded, v.Unknown = v.Recorded+1, v.Unknown-1
+		}
+	}
+	return v
+}
+
+func holds(ranges []job.SlotRange, at time.Time) bool {
+	for _, r := range ranges {
+		if r.Holds(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// StopBackfill stops the running backfill of a job.
+func (b *Backend) StopBackfill(ctx context.Context, name, by string) (api.BackfillView, error) {
+	if err := b.up(); err != nil {
+		return api.BackfillView{}, err
+	}
+	o, err := store.Edit(ctx,
+		func(ctx context.Context) (job.Backfill, error) {
+			o, err := b.store.Backfill(ctx, name)
+			return o, storeError(err)
+		},
+		func(o job.Backfill) (job.Backfill, bool, error) {
+			now, err := b.now(ctx)
+			if err != nil || o.State != job.BackfillRunning {
+				return o, false, err
+			}
+			return o.Stop("stopped by "+by, now), true, nil
+		},
+		func(ctx context.Context, next job.Backfill) (job.Backfill, error) {
+			o, err := b.store.PutBackfill(ctx, next)
+			return o, storeError(err)
+		})
+	if err != nil {
+		return api.BackfillView{}, err
+	}
+	b.shown(ctx, o.Rev)
+	return b.backfillView(&o), nil
+}
+
+// Backfill returns the latest backfill of a job.
+func (b *Backend) Backfill(_ context.Context, name string) (api.BackfillView, error) {
+	if err := b.up(); err != nil {
+		return api.BackfillView{}, err
+	}
+	o, ok := b.mirror.Backfill(name)
+	if !ok {
+		return api.BackfillView{}, fmt.Errorf("backfill of job %s: %w", name, job.ErrNotFound)
+	}
+	return b.backfillView(o), nil
+}
+
+// Backfills returns the latest backfill of each job.
+func (b *Backend) Backfills(context.Context) (views []api.BackfillView, err error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	for _, o := range b.mirror.Backfills() {
+		views = append(views, b.backfillView(o))
+	}
+	return views, nil
+}
+
+func (b *Backend) backfillView(o *job.Backfill) api.BackfillView {
+	v := api.BackfillView{Backfill: *o, Revision: o.Rev}
+	all := job.SlotRange{From: o.From, To: o.To}
+	for _, r := range b.mirror.Runs(o.Job, func(r *job.Run) bool { return r.Kind == job.KindBackfill && all.Holds(r.Slot) }) {
+		switch {
+		case !r.State.Terminal():
+			v.Active++
+		case r.State != job.Succeeded && r.State != job.Skipped:
+			v.Failed++
+		}
+	}
+	return v
+}
