@@ -105,7 +105,8 @@ func (c *checker) compare(old, r *job.Run) {
 	case old.State != r.State && !old.State.CanBecome(r.State):
 		c.fail("run %s: %s after %s", name, r.State, old.State)
 	}
-	if old.Reason == r.Reason && old.State == r.State && old.State == job.Pending && (old.Cancel == nil) == (r.Cancel == nil) {
+	if old.Reason == r.Reason && old.State == r.State && old.State == job.Pending && (old.Cancel == nil) == (r.Cancel == nil) &&
+		old.Ahead == r.Ahead { // the slot of a run that was taken back is decided again
 		c.fail("run %s was written without a change: %s", name, describe(r))
 	}
 	for i := 1; i < len(r.Attempts); i++ {
