@@ -96,8 +96,8 @@ func (p *Planner) nextBackfilled(j *jobState, b *job.Backfill) (time.Time, bool)
 	return time.Time{}, false
 }
 
-// spares reports whether a worker has room for a backfilled run beside the room that it keeps for other runs: a quarter of its
-// capacity, at least for one run, unless it can execute only one.
+// spares reports whether a worker has room for a backfilled run. It keeps a quarter of its capacity free for other runs, and at
+// least room for one. A worker that can execute only one run keeps nothing.
 func (p *Planner) spares(present *job.Worker) bool {
 	keep := min(present.Capacity-1, max(1, present.Capacity/4))
 	return p.worker(present.Name).free() > keep
