@@ -34,12 +34,12 @@ func (r *reader) action(own, key *yaml.Node, what string, s *job.Spec) {
 		r.fail(keyOf(own, given[1]), "keep one of them, or make two jobs",
 			"%s has more than one action: %s", what, strings.Join(given, " and "))
 	case given[0] != "command" && given[0] != "shell":
-		for _, k := range []string{"env", "dir", "resources"} {
+		for _, k := range []string{"env", "dir", "resources", "success_codes"} {
 			if child(own, k) != nil {
 				r.fail(keyOf(own, k), "remove it", "%s has no effect on a job with %s", k, given[0])
 			}
 		}
-		s.Env, s.Dir, s.Resources = nil, "", nil
+		s.Env, s.Dir, s.Resources, s.SuccessCodes = nil, "", nil, nil
 	}
 }
 

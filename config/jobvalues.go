@@ -51,6 +51,25 @@ var cpus = parsed("number of CPUs", "number", job.CPURange,
 	object{"type": []string{"string", "number"}, "pattern": cpuPattern, "examples": []string{"1", "0.5", "500m"}}, job.ParseCPUs,
 	func(string) string { return `such as "2", "0.5" or 500m, which is half a CPU` })
 
+// retryOn is the kind of one end of an attempt that is retried.
+var retryOn = kind[job.RetryOn]{
+	name: "code", limits: "0 to 599, 1xx to 5xx, timeout",
+	schema: object{"anyOf": []object{
+		{"type": "integer", "minimum": 0, "maximum": 599}, {"type": "string", "pattern": "^(timeout|[1-5]xx|[0-9]{1,3})$"},
+	}},
+	read: func(r *reader, n *yaml.Node, what string) job.RetryOn {
+		text, ok := r.scalar(n, what, "an exit code, an HTTP status or timeout")
+		if !ok {
+			return ""
+		}
+		on, err := job.ParseRetryOn(text)
+		if err != nil {
+			r.fail(n, "write an exit code such as 75, a status such as 429 or 5xx, or timeout", "%s: %v", what, err)
+		}
+		return on
+	},
+}
+
 // checkRetry reports a mistake if the first delay of a retry is larger than the longest delay.
 func checkRetry(r *reader, n *yaml.Node, retry *job.Retry, sound bool) {
 	full := job.Spec{Retry: retry}.WithDefaults().Retry

@@ -48,6 +48,8 @@ func writeCluster(p *page, v *api.ClusterView) {
 		"Leader", leaderText(p, v.Leader),
 		"Members", membersText(p, v),
 		"Jobs", fmt.Sprint(v.Jobs),
+		"Runs", runsText(&v.Runs),
+		"Last hour", outcomesText(v.Runs.Hour),
 		"Paused", pauseText(p, v.Paused),
 		"Workers", fmt.Sprint(v.Workers),
 		"Lag", lagText(v.LagSeconds),

@@ -75,7 +75,20 @@ type ClusterView struct {
 	Members     []MemberView     `json:"members" doc:"The replicas that the cluster expects"`
 	Tolerated   *int             `json:"tolerated,omitempty" doc:"How many more members may be lost; -1 if the majority is lost, absent if unknown"`
 	Attention   []attention.Item `json:"attention" doc:"What needs attention, the most urgent first"`
+	Runs        RunCounts        `json:"runs" doc:"Counts of the runs"`
 	AgeSeconds  float64          `json:"age_seconds" doc:"How old the answer may be: the time since the store was last heard"`
+}
+
+// RunCounts counts the runs in the store. They equal a scan of all records. Ended runs count while history keeps them.
+type RunCounts struct {
+	Scheduled int               `json:"scheduled" doc:"Wait for their time"`
+	Waiting   int               `json:"waiting" doc:"Are due, and wait for something else"`
+	Reasons   map[string]int    `json:"reasons,omitempty" doc:"Of the waiting runs, by what they wait for"`
+	Armed     int               `json:"armed" doc:"Are assigned to a worker, and have not started"`
+	Running   int               `json:"running"`
+	Retrying  int               `json:"retrying" doc:"Wait for their next attempt"`
+	Hour      map[job.State]int `json:"ended_hour,omitempty" doc:"Ended within the last hour, by outcome"`
+	Day       map[job.State]int `json:"ended_day,omitempty" doc:"Ended within the last 24 hours, by outcome"`
 }
 
 // MemberView is a replica that the cluster expects.

@@ -34,9 +34,10 @@ type Spec struct {
 	MissedLimit  int               `json:"missed_limit,omitempty"`  // cap for Missed all
 	Overlap      Overlap           `json:"overlap,omitempty"`
 	Delivery     Delivery          `json:"delivery,omitempty"`
-	Timeout      Duration          `json:"timeout,omitempty"`    // of one attempt
-	KillGrace    Duration          `json:"kill_grace,omitempty"` // between SIGTERM and SIGKILL
-	Heartbeat    Duration          `json:"heartbeat,omitempty"`  // an attempt without progress for so long is ended; 0: never
+	SuccessCodes []int             `json:"success_codes,omitempty"` // exit codes of Command and Shell that mean success; nil: 0
+	Timeout      Duration          `json:"timeout,omitempty"`       // of one attempt
+	KillGrace    Duration          `json:"kill_grace,omitempty"`    // between SIGTERM and SIGKILL
+	Heartbeat    Duration          `json:"heartbeat,omitempty"`     // an attempt without progress for so long is ended; 0: never
 	Retry        *Retry            `json:"retry,omitempty"`
 	Priority     int               `json:"priority,omitempty"`     // higher goes first when workers are short
 	MaxPending   int               `json:"max_pending,omitempty"`  // submitted runs that may await their start; 0: DefaultMaxPending
@@ -121,6 +122,7 @@ type Retry struct {
 	Min      Duration    `json:"min,omitempty"`       // the first delay
 	MaxDelay Duration    `json:"max_delay,omitempty"` // the longest delay
 	Jitter   RetryJitter `json:"jitter,omitempty"`
+	On       []RetryOn   `json:"on,omitempty"` // which ends of an attempt are retried; nil: those that the kind of action says
 }
 
 // The ranges of a job's fields. They apply to job files and to records in the store, because the code that uses a
@@ -136,6 +138,8 @@ var (
 	PriorityRange     = Range[int]{-1000, 1000}
 	MaxPendingRange   = Range[int]{0, 10_000_000} // 0: the default
 	StartWithinRange  = Range[Duration]{0, MaxDuration}
+
+	ExitCodeRange = Range[int]{0, 255}
 
 	RetryMaxRange   = Range[int]{0, 1000}
 	RetryDelayRange = Range[Duration]{1, MaxDuration}
@@ -236,7 +240,11 @@ func (s *Spec) Check() error {
 			RetryDelayRange.check("retry.min", r.Min),
 			RetryDelayRange.check("retry.max_delay", r.MaxDelay),
 			known("retry.jitter", r.Jitter, RetryJitters()),
+			checkRetryOn(r.On),
 		)
+	}
+	for _, code := range s.SuccessCodes {
+		err = cmp.Or(err, ExitCodeRange.check("success_codes", code))
 	}
 	if err == nil && s.Breaker != nil {
 		err = s.Breaker.check()

@@ -46,7 +46,7 @@ var waits = []struct{ start, wait string }{
 	{"limit ", "limit"},
 	{"rate ", "rate"},
 	{"breaker ", "breaker"},
-	{"waits for parent", "parent"},
+	{"waits for its parents", "parent"},
 	{"waits for approval", "approval"},
 }
 

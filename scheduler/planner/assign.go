@@ -27,7 +27,7 @@ func (p *Planner) cancelOrphans(j *jobState, now time.Time) *job.Decision {
 // goes first and the others wait for its end. If no run is due, assign arms the next one ahead.
 func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 	var waiting explanation
-	unplaced := 0
+	unplaced := unplacedRuns{}
 	paused, begun := p.paused(j), j.live.haveBegun()
 	full := make(map[string]string)      // the reason why runs get no worker, by their demandKey
 	throttled := make(map[string]string) // the reason why runs wait for limits, by the names of these limits
@@ -84,7 +84,11 @@ func (p *Planner) assign(j *jobState, now time.Time) *job.Decision {
 			p.waitForRoom(j, key, spec, r.Due, now)
 			full[key] = noWorkerReason(spec, accepted)
 		}
-		unplaced++
+		if full[key] == reasonNoRoom {
+			unplaced.waiting++
+		} else {
+			unplaced.unmatched++
+		}
 		waiting.add(r.Run, full[key])
 	}
 	p.setUnplaced(j, unplaced)

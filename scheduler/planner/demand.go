@@ -111,13 +111,21 @@ func (h *waitHeap) Pop() any     { return popLast(h) }
 type Load struct {
 	Capacity int // runs that the workers execute at a time, draining workers left out
 	Held     int // due runs at workers
-	Waiting  int // due runs for which no worker has room
+	Waiting  int // due runs that wait for room: at least one worker accepts them
+	// Unmatched is the number of due runs that no present worker accepts. More workers of the present kinds do not help them.
+	Unmatched int
+}
+
+// unplacedRuns counts due runs without a worker.
+type unplacedRuns struct {
+	waiting   int // a worker accepts them, and none has room
+	unmatched int // no worker accepts them
 }
 
 // Load returns the load as of the last decision of each job. A run that waits for anything other than room does not count, for
 // example if it waits for an earlier run of its job.
 func (p *Planner) Load() Load {
-	l := Load{Waiting: p.unplaced}
+	l := Load{Waiting: p.unplaced.waiting, Unmatched: p.unplaced.unmatched}
 	for _, w := range p.workers {
 		if w.present != nil && !w.present.Draining {
 			l.Capacity += w.present.Capacity
@@ -129,12 +137,13 @@ func (p *Planner) Load() Load {
 	return l
 }
 
-// setUnplaced records n, the number of due runs of j for which no worker has room.
-func (p *Planner) setUnplaced(j *jobState, n int) {
+// setUnplaced records n, the due runs of j without a worker.
+func (p *Planner) setUnplaced(j *jobState, n unplacedRuns) {
 	before := j.trouble().unplaced
 	if n == before {
 		return
 	}
-	p.unplaced += n - before
+	p.unplaced.waiting += n.waiting - before.waiting
+	p.unplaced.unmatched += n.unmatched - before.unmatched
 	j.ensureTrouble().unplaced = n
 }

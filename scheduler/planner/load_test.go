@@ -51,3 +51,21 @@ func TestLoad(t *testing.T) {
 	r.lead()
 	want("in the next term, before the first Plan", planner.Load{Capacity: 1, Held: 3})
 }
+
+func TestARunThatNoWorkerAcceptsIsNoLoadForAnAutoscaler(t *testing.T) {
+	r := newRig(t)
+	r.define("nowhere", job.Spec{Every: minutely, Workers: map[string]string{"zone": "none"}})
+	r.worker("w", 1)
+	r.lead()
+	r.expectNone()
+	r.now = r.now.Add(time.Minute)
+	for ds := r.Plan(r.now, 10); len(ds) > 0; ds = r.Plan(r.now, 10) {
+		for _, d := range ds {
+			r.Resolve(d, r.commit(d), r.now)
+		}
+		r.feed()
+	}
+	if got, want := r.Load(), (planner.Load{Capacity: 1, Unmatched: 1}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

@@ -28,7 +28,7 @@ type Planner struct {
 	waiting   map[demandKind]*demand // jobs that wait for room at a worker
 	early     earlyRuns              // runs that are armed ahead of their time
 	arming    earlyRuns              // runs that decisions under way arm ahead of their time
-	unplaced  int                    // due runs for which no worker has room
+	unplaced  unplacedRuns           // due runs without a worker
 	turns     int64                  // assignments so far: see workerState.turn
 	limits    map[string]*limitState
 	contended map[*limitState]bool     // limits that runs wait for
@@ -62,7 +62,7 @@ func (p *Planner) Lead(now time.Time) {
 	}
 	for _, j := range p.jobs {
 		j.busy = false
-		p.setUnplaced(j, 0)
+		p.setUnplaced(j, unplacedRuns{})
 		j.resetTrouble()
 		if j.throttle != nil {
 			j.throttle.queued, j.throttle.left = nil, nil

@@ -78,7 +78,7 @@ func (p *Planner) job(name string) *jobState {
 func (p *Planner) forgetJob(j *jobState) {
 	if j.def == nil && !j.unreadable && j.cursor == nil && len(j.live.order) == 0 && j.ended.len() == 0 && !j.busy {
 		p.timers.set(j, time.Time{})
-		p.setUnplaced(j, 0)
+		p.setUnplaced(j, unplacedRuns{})
 		p.leaveQueues(j)
 		delete(p.jobs, j.name)
 	}

@@ -4,15 +4,15 @@ import "time"
 
 // trouble holds the state of a job whose decisions were refused, or whose slots wait or had to wait. Most jobs have none.
 type trouble struct {
-	refusals     int        // refused decisions since the last committed one
-	retryAt      time.Time  // after a refusal: no decision before this time, unless something changes
-	missedBefore time.Time  // slots due before this time count as missed: the job did not cause their delay
-	blockedBy    string     // id of the run that the next slot waits for
-	overlapped   overlapped // the slots that waited because of the job itself; set when the run ends
-	taken        string     // id of a slot that already has a record
-	oversized    string     // id of a run that is too large for the store once it names a worker
-	unseen       int64      // revision of a cursor whose runs the feed may not have brought yet
-	unplaced     int        // due runs for which no worker had room at the last decision
+	refusals     int          // refused decisions since the last committed one
+	retryAt      time.Time    // after a refusal: no decision before this time, unless something changes
+	missedBefore time.Time    // slots due before this time count as missed: the job did not cause their delay
+	blockedBy    string       // id of the run that the next slot waits for
+	overlapped   overlapped   // the slots that waited because of the job itself; set when the run ends
+	taken        string       // id of a slot that already has a record
+	oversized    string       // id of a run that is too large for the store once it names a worker
+	unseen       int64        // revision of a cursor whose runs the feed may not have brought yet
+	unplaced     unplacedRuns // due runs without a worker at the last decision
 }
 
 // overlapped holds the interval in which the run was active. The job's overlap policy applies to the slots in this interval.

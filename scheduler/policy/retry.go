@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -68,12 +69,16 @@ func DecideRetry(e EndedAttempt) (job.Outcome, *Retry) {
 
 // retryKnown decides about an attempt whose end is known, with outcome o.
 //
-// A failed attempt is retried if its outcome allows it (o.Retry), and one that timed out always. The job's retry policy limits
+// A failed attempt is retried if its outcome allows it (o.Retry), and one that timed out always. If the job's retry policy names
+// codes, these decide instead about attempts that timed out or have a code. The job's retry policy limits
 // the number of retries. Without a policy nothing is retried, with two exceptions: a command that exits with ExitTempFail, and
 // a failed request that may be repeated. These get AskedRetries with the default delays. Lost attempts do not count. The delay
 // that a target asks for (o.After) is a lower bound under every policy.
 func (e *EndedAttempt) retryKnown(o job.Outcome) (job.Outcome, *Retry) {
 	retryable := o.State == job.TimedOut || o.State == job.Failed && o.Retry
+	if r := e.Spec.Retry; r != nil && len(r.On) > 0 && (o.State == job.TimedOut || o.State == job.Failed && o.Exit != nil) {
+		retryable = slices.ContainsFunc(r.On, func(on job.RetryOn) bool { return on.Matches(&o) })
+	}
 	if !retryable || e.Run.Cancel != nil {
 		return o, nil
 	}

@@ -42,6 +42,11 @@ func TestRetry(t *testing.T) {
 	retry := func(most int, b job.Backoff, jitter job.RetryJitter) *job.Retry {
 		return &job.Retry{Max: most, Backoff: b, Min: second, MaxDelay: 10 * second, Jitter: jitter}
 	}
+	on := func(codes ...job.RetryOn) *job.Retry {
+		r := retry(3, job.BackoffConstant, job.JitterNone)
+		r.On = codes
+		return r
+	}
 	fixed := retry(3, job.BackoffConstant, job.JitterNone)
 	canceled := tried(1, 0)
 	canceled.Cancel = &job.Cancel{Reason: "canceled by request"}
@@ -57,6 +62,17 @@ func TestRetry(t *testing.T) {
 		reason string
 		again  bool
 	}{
+		{"a listed code", on("75", "3"), tried(1, 0), outcome(job.Failed, 3, true), time.Second, "retry 1 of 3", true},
+		{"a code that is not listed", on("75", "3"), tried(1, 0), outcome(job.Failed, 1, true), 0, "", false},
+		{"a timeout that is listed", on("timeout"), tried(1, 0), outcome(job.TimedOut, 143, true), time.Second, "retry 1 of 3", true},
+		{"a timeout that is not listed", on("143"), tried(1, 0), outcome(job.TimedOut, 143, true), 0, "", false},
+		{"a class of statuses", on("5xx", "404"), tried(1, 0), outcome(job.Failed, 503, true), time.Second, "retry 1 of 3", true},
+		{"a status that is final otherwise", on("404"), tried(1, 0), outcome(job.Failed, 404, false), time.Second, "retry 1 of 3", true},
+		{"a status that is not listed", on("404"), tried(1, 0), outcome(job.Failed, 503, true), 0, "", false},
+		{
+			"no answer, although only codes are listed", on("404"), tried(1, 0), job.Outcome{State: job.Failed, Retry: true},
+			time.Second, "retry 1 of 3", true,
+		},
 		{"a failure is tried again", fixed, tried(1, 0), outcome(job.Failed, 1, true), time.Second, "retry 1 of 3", true},
 		{"the last retry is granted", fixed, tried(3, 0), outcome(job.Failed, 1, true), time.Second, "retry 3 of 3", true},
 		{"one more retry is refused", fixed, tried(4, 0), outcome(job.Failed, 1, true), 0, "gave up after 3 retries", false},

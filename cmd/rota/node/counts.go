@@ -1,6 +1,8 @@
 package node
 
 import (
+	"time"
+
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/store"
 )
@@ -25,6 +27,14 @@ func (n *Node) storeCounts() (c store.Counts) {
 		c = n.store.Counts()
 	}
 	return c
+}
+
+// countRuns returns the counts of the runs in the store. ok is false until there is a mirror.
+func (n *Node) countRuns(now time.Time) (c store.RunCounts, ok bool) {
+	if n.cfg.Role != Replica || !n.backend.Ready() {
+		return c, false
+	}
+	return n.mirror.CountRuns(now), true
 }
 
 // status returns the status of the scheduler, the zero Status if there is none.

@@ -233,7 +233,7 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 	n.metrics = metrics.New(metrics.Sources{
 		Version: n.cfg.Version, Now: n.now, Space: n.space.Fill, Store: n.storeCounts, Status: n.status,
 		Restored: func() bool { return n.admission.Restored() != nil },
-		Known:    n.jobKnown(),
+		Known:    n.jobKnown(), Runs: n.countRuns,
 		AuthFile: func() bool { return n.authMistake() != nil },
 		Tokens:   n.storedTokens,
 	})

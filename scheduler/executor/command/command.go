@@ -162,7 +162,7 @@ func (e *Executor) run(ctx context.Context, req *executor.Request, prog program,
 	trouble = errors.Join(trouble, e.dissolve(group))
 	drain(r, drained)
 
-	o := exitOutcome(p.state())
+	o := withCodes(exitOutcome(p.state()), req.Spec.SuccessCodes)
 	if outOfMemory {
 		o.State, o.Retry = job.Failed, true
 		o.Reason = fmt.Sprintf("killed: out of memory (limit %v)", req.Spec.Resources.Memory)

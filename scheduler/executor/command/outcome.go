@@ -65,6 +65,22 @@ func exitOutcome(s *os.ProcessState) job.Outcome {
 	return o
 }
 
+// withCodes returns o under the exit codes that mean success. An attempt without an exit code, or whose program a signal ended,
+// stays as it is.
+func withCodes(o job.Outcome, success []int) job.Outcome {
+	if len(success) == 0 || o.Exit == nil || *o.Exit >= exitSignal && strings.HasPrefix(o.Reason, "killed by ") {
+		return o
+	}
+	switch {
+	case slices.Contains(success, *o.Exit):
+		o.State, o.Reason, o.Retry = job.Succeeded, "", false
+	case o.State == job.Succeeded:
+		o.State, o.Retry = job.Failed, true
+		o.Reason = fmt.Sprintf("exit code %d, which is not in success_codes", *o.Exit)
+	}
+	return o
+}
+
 func signalName(s syscall.Signal) string {
 	if name := unix.SignalName(s); name != "" {
 		return name

@@ -45,6 +45,7 @@ func (b *Backend) Cluster(ctx context.Context) (api.ClusterView, error) {
 	b.addReplicas(&v)
 	v.Ready = len(v.NotReady) == 0
 	now := b.cfg.Now()
+	v.Runs = runCounts(b.mirror.CountRuns(now))
 	v.AgeSeconds = time.Since(heard).Seconds()
 	v.Members = b.members(now)
 	v.Tolerated = b.tolerated(v.Members, &v.Store)

@@ -58,6 +58,8 @@ type Sources struct {
 	Known    func(name string) bool
 	AuthFile func() bool         // reports whether the auth.file on the disk is wrong
 	Tokens   func() []auth.Token // of the store
+	// Runs counts the runs in the store. ok is false until there is a mirror. nil: the process has none.
+	Runs func(now time.Time) (c store.RunCounts, ok bool)
 }
 
 // New returns the metrics of a process.
@@ -142,7 +144,11 @@ func gauges(from Sources) []prometheus.Collector {
 		gauge("rota_runs_held", "Runs that are with workers and whose time has come; 0 if this process does not lead.", func() float64 {
 			return float64(from.Status().Load.Held)
 		}),
-		gauge("rota_runs_waiting", "Runs whose time has come and for which no worker has room; 0 if this process does not lead.",
+		runs{from.Runs, from.Now},
+		gauge("rota_runs_unmatched", "Due runs that no present worker accepts; 0 if this process does not lead.", func() float64 {
+			return float64(from.Status().Load.Unmatched)
+		}),
+		gauge("rota_runs_waiting", "Due runs that wait for room at a worker that accepts them; 0 if this process does not lead.",
 			func() float64 {
 				return float64(from.Status().Load.Waiting)
 			}),
