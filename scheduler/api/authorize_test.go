@@ -78,6 +78,7 @@ var operations = []struct {
 	{"GET", "/v1/find/jobs", "", auth.Viewer, false},
 	{"GET", "/v1/jobs/JOB-http/next", "", auth.Viewer, false},
 	{"GET", "/v1/jobs/JOB-http/explain?at=2026-01-01T00:00:00Z", "", auth.Viewer, false},
+	{"GET", "/v1/jobs/JOB-http/workflow", "", auth.Viewer, false},
 	{"GET", "/v1/timeline", "", auth.Viewer, false},
 	{"GET", "/v1/incident", "", auth.Viewer, true},
 	{"POST", "/v1/login-codes", "", auth.Viewer, false},

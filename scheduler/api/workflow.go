@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -48,12 +49,8 @@ func (s *Server) readWorkflow(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, s.notFound(ctx, KindJob, in.Job, err)
 	}
-	if sees := s.sees(ctx); sees != nil { // of other jobs, the caller sees only the names
-		for i := range v.Steps {
-			if step := &v.Steps[i]; !sees(step.Job) {
-				*step = StepView{Job: step.Job, After: step.After, Behind: step.Behind}
-			}
-		}
+	if sees := s.sees(ctx); sees != nil {
+		v.Steps = slices.DeleteFunc(v.Steps, func(step StepView) bool { return !sees(step.Job) })
 	}
 	return &body[WorkflowView]{v}, nil
 }

@@ -72,9 +72,11 @@ func TestAnAttemptThatIgnoresItsTimeout(t *testing.T) {
 	other.Worker.Capacity = set.Worker.Capacity
 	start(t, Config{Settings: other, Role: WorkerOnly, Version: version, Handlers: handlers})
 	r.put(t, "next", job.Spec{Handler: "quick"})
-	r.ends(t, r.submit(t, "next", api.RunRequest{}).Ref, job.Succeeded)
+	for range 3 { // idle workers take turns, so one of these runs goes to q1 first
+		r.ends(t, r.submit(t, "next", api.RunRequest{}).Ref, job.Succeeded)
+	}
 	if !strings.Contains(r.log.String(), "worker has no room") {
-		t.Error("q1 was not asked first, or had room")
+		t.Error("q1 was not asked, or had room")
 	}
 
 	close(release)

@@ -96,7 +96,7 @@ func specOf(text string) (map[string]any, error) {
 func prepareLimit(s *site, r *http.Request, f *form) error {
 	f.Title, f.Verb, f.Back = "New limit", "Save", "/limits"
 	name := field{Name: "name", Label: "Name", Kind: "text", Help: "Small letters, digits and dashes; at most 63.", Example: "database"}
-	concurrent := field{Name: "concurrent", Label: "Runs at a time", Kind: "text", Help: "A number. Empty: any number.", Example: "4"}
+	concurrent := field{Name: "runs", Label: "Runs at a time", Kind: "text", Help: "A number. Empty: any number.", Example: "4"}
 	rate := field{Name: "rate", Label: "Rate", Kind: "text", Help: "Attempts that begin in a span of time. Empty: any.", Example: "10/s"}
 	f.Facts = []string{"The limit applies to all runs of the jobs that name it, in the whole cluster."}
 	if given := r.URL.Query().Get("name"); given != "" {
@@ -130,16 +130,17 @@ func limitOf(s *site, r *http.Request, name string) (api.LimitView, error) {
 }
 
 func performLimit(s *site, r *http.Request, f *form) (string, error) {
-	spec := map[string]any{}
-	if text := strings.TrimSpace(f.value("concurrent")); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return "", &api.Problem{Fields: []api.FieldError{{Field: "concurrent", Message: "Write a number."}}}
+	var spec job.LimitSpec
+	var err error
+	if text := strings.TrimSpace(f.value("runs")); text != "" {
+		if spec.Concurrent, err = strconv.Atoi(text); err != nil {
+			return "", &api.Problem{Fields: []api.FieldError{{Field: "runs", Message: "Write a number."}}}
 		}
-		spec["concurrent"] = n
 	}
 	if text := strings.TrimSpace(f.value("rate")); text != "" {
-		spec["rate"] = text
+		if err := spec.Rate.UnmarshalText([]byte(text)); err != nil {
+			return "", &api.Problem{Fields: []api.FieldError{{Field: "rate", Message: err.Error()}}}
+		}
 	}
 	name := strings.TrimSpace(f.value("name"))
 	if err := job.CheckName(name); err != nil {
