@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -94,6 +95,9 @@ func (s *Settings) check(sources map[string]given) {
 		fail("http.listen", "such as 127.0.0.1:8470", "%s %s", quote(s.HTTP.Listen), reason)
 	} else if reason := checkReachable(s.HTTP.Advertise); reason != "" {
 		fail("http.advertise", "such as q1:8470", "%s %s", quote(s.HTTP.Advertise), reason)
+	}
+	if path := s.HTTP.Socket; path != "" && path != SocketOff && !filepath.IsAbs(path) {
+		fail("http.socket", "such as /run/rota/api.sock, or off", "%s is no absolute path", quote(path))
 	}
 	s.checkFiles(fail)
 	s.checkAuth(fail)

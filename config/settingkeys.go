@@ -30,6 +30,10 @@ var settings = []setting{
 		"http.hosts", "further names under which the API answers; *.domain for all below a domain; by commas", "",
 		func(s *Settings) any { return &s.HTTP.Hosts },
 	},
+	{
+		"http.socket", "Unix socket of the API, for the user of this process and root; off: none (default api.sock in node.data_dir)", "",
+		func(s *Settings) any { return &s.HTTP.Socket },
+	},
 	{"http.tls.cert", "PEM file with the certificate of the API", "", func(s *Settings) any { return &s.HTTP.TLS.Cert }},
 	{"http.tls.key", "PEM file with the key of the API", "", func(s *Settings) any { return &s.HTTP.TLS.Key }},
 	{

@@ -40,7 +40,11 @@ type HTTP struct {
 	Advertise string   // host:port at which other processes reach it; default: made from Listen
 	Hosts     []string // further names of the API, besides addresses, Advertise and the node's name; *.domain matches all below
 	TLS       ServerTLS
+	Socket    string // path of a Unix socket for the API; empty: api.sock in Node.DataDir; SocketOff: none
 }
+
+// SocketOff is the value of HTTP.Socket that opens no socket.
+const SocketOff = "off"
 
 // ServerTLS names PEM files. If all are empty, the API uses plain HTTP.
 type ServerTLS struct {

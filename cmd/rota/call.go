@@ -63,6 +63,9 @@ func (c *cli) client(timeout time.Duration) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if servers == "" && tokenFile == "" && c.socketServes(token) {
+		servers = "unix://" + serviceSocket
+	}
 	credentials, err := c.credentials()
 	if err != nil {
 		return nil, err

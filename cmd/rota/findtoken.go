@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/credentials"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 )
 
 // findToken returns the path of the file with the token for all servers, or a function that returns the token for each server. It
@@ -48,6 +50,26 @@ func (c *cli) findToken(servers string) (file string, token func(context.Context
 		}
 		return "", nil
 	}, nil
+}
+
+// serviceSocket is the socket of a service that runs as root with the default settings.
+const serviceSocket = "/var/lib/rota/api.sock"
+
+// socketServes reports whether a command without a server uses serviceSocket: it can open the socket, and nothing else proves to
+// the default server who it is. A nil token means a certificate.
+func (c *cli) socketServes(token func(context.Context, string) (string, error)) bool {
+	if token == nil {
+		return false
+	}
+	if text, err := token(context.Background(), client.DefaultServer); text != "" || err != nil {
+		return false
+	}
+	conn, err := net.DialTimeout("unix", serviceSocket, time.Second)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
 }
 
 // tokenOf returns the token of an entry for a server.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,6 +31,9 @@ so works once, within five minutes.`,
 				return err
 			}
 			link := cl.Answering() + code.Path
+			if strings.HasPrefix(link, "unix:") {
+				return usageError{"a browser cannot open a Unix socket", "name the URL of the server with --server, and a token"}
+			}
 			if printOnly {
 				fmt.Fprintln(c.out, link)
 				return nil

@@ -32,8 +32,11 @@ type proofKey struct{}
 
 // Proof returns the Authorization header with which a replica sends a request for the client to another process. It is a secret.
 func Proof(ctx context.Context) string {
-	text, _ := ctx.Value(proofKey{}).(string)
-	return text
+	text, _ := ctx.Value(proofKey{}).(func() string)
+	if text == nil {
+		return ""
+	}
+	return text()
 }
 
 // everybody is the caller of each request while authentication is off, or while refusals are only logged.
@@ -44,7 +47,9 @@ var everybody = auth.Caller{Grants: auth.Everything()}
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := everybody
-		if s.cfg.Auth != nil {
+		if user, ok := bySocket(r); ok && s.cfg.Auth != nil {
+			c = user
+		} else if s.cfg.Auth != nil {
 			var err error
 			if c, err = s.cfg.Auth.Authenticate(r); err != nil {
 				s.log.Warn("request with a wrong proof of identity", "err", err, "remote", r.RemoteAddr, "path", r.URL.Path)
@@ -52,7 +57,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			}
 		}
 		ctx := context.WithValue(r.Context(), provenKey{}, c)
-		ctx = context.WithValue(ctx, proofKey{}, proofOf(r, c))
+		ctx = context.WithValue(ctx, proofKey{}, func() string { return s.proofOf(r, c) })
 		if !c.Anonymous() {
 			ctx = context.WithValue(ctx, callerKey{}, byOf(r, c))
 		}

@@ -52,14 +52,14 @@ func (s *Server) routes() http.Handler {
 	if s.cfg.Page != nil && s.back.Replica != nil {
 		s.page = s.signedIn(s.cfg.Page(&operations{s, handleV1}))
 	}
-	return s.recoverPanics(s.knownHost(s.authenticate(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return showSocket(s.recoverPanics(s.knownHost(s.authenticate(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/v1/") {
 			w.Header().Set("Cache-Control", "no-store")
 			interfaces.ServeHTTP(w, r)
 			return
 		}
 		others.ServeHTTP(w, r)
-	}))))
+	})))))
 }
 
 // knownPaths answers with a problem if mux does not have the path or the method of a request.

@@ -80,8 +80,8 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // Serve answers requests on ln until ctx ends, and closes ln. Then it ends streams at once, and other requests after
-// Config.ShutdownGrace. A Server can serve only once.
-func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+// Config.ShutdownGrace. A Server can serve only once. It does the same for sockets, which are Unix sockets and need no TLS.
+func (s *Server) Serve(ctx context.Context, ln net.Listener, sockets ...net.Listener) error {
 	// Requests may continue after the end of ctx, for the grace period.
 	base, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
@@ -93,15 +93,20 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		ConnState:         newConnections(connectionLimit()).state,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return base },
+		ConnContext:       withPeer,
 		ErrorLog:          s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
 	serve := srv.Serve
 	if s.cfg.TLS != nil {
 		serve = func(ln net.Listener) error { return srv.ServeTLS(ln, "", "") }
 	}
-	served := make(chan error, 1)
+	served := make(chan error, 1+len(sockets))
 	var wg sync.WaitGroup
 	wg.Go(func() { served <- serve(ln) })
+	for _, socket := range sockets {
+		wg.Go(func() { served <- srv.Serve(socket) })
+		s.log.Info("http server listening", "addr", socket.Addr().String())
+	}
 	defer wg.Wait()
 	s.log.Info("http server listening", "addr", ln.Addr().String(), "tls", s.cfg.TLS != nil)
 

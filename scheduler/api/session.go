@@ -67,15 +67,25 @@ func setSession(w http.ResponseWriter, r *http.Request, key auth.Key) {
 	http.SetCookie(w, c)
 }
 
-// proofOf returns what a replica sends to another process to prove the caller of a request: its token, or its session.
-func proofOf(r *http.Request, c auth.Caller) string {
+// proofOf returns what a replica sends to another process to prove the caller of a request: its token, or its session. A caller on
+// a Unix socket gets a session for this.
+func (s *Server) proofOf(r *http.Request, c auth.Caller) string {
 	if header := r.Header.Get("Authorization"); header != "" {
 		return header
 	}
-	if c.Method == auth.BySession {
-		return SessionScheme + string(SessionOf(r))
+	key := SessionOf(r)
+	switch {
+	case c.Method == auth.BySession:
+	case c.Method == auth.BySocket && s.cfg.Sessions != nil:
+		var err error
+		if key, err = s.cfg.Sessions.SignIn(r.Context(), c); err != nil {
+			s.log.Warn("no session for a request to another process", "err", err)
+			return ""
+		}
+	default:
+		return ""
 	}
-	return ""
+	return SessionScheme + string(key)
 }
 
 // LoginCode is the answer to POST /v1/login-codes.

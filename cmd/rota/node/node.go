@@ -149,7 +149,11 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	if n.memory, err = admission.OpenMemory(n.set.Node.DataDir); err != nil {
 		n.log.Error("store.json was not read; a restored store stays undetected", "err", err)
 	}
-	closeAPI, err := n.serve(ctx, ln, &stops)
+	socket, err := n.listenSocket()
+	if err != nil {
+		return err
+	}
+	closeAPI, err := n.serve(ctx, ln, socket, &stops)
 	if err != nil {
 		return err
 	}
@@ -227,7 +231,7 @@ func (n *Node) memberConfig() embedded.Config {
 }
 
 // serve answers requests until end is called. Until there is a store, it answers 503 to requests that need the store.
-func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end func() error, err error) {
+func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closers) (end func() error, err error) {
 	n.admission = admission.New(n.memory, n.log)
 	n.space = etcdconn.NewSpace(n.log)
 	n.metrics = metrics.New(metrics.Sources{
@@ -260,8 +264,12 @@ func (n *Node) serve(ctx context.Context, ln net.Listener, stops *closers) (end 
 	if n.cfg.Role == Replica {
 		cfg.Page = func(ops api.Operations) http.Handler { return web.New(ops, web.Config{Definition: definition}) }
 	}
+	var sockets []net.Listener
+	if socket != nil {
+		sockets = append(sockets, socket)
+	}
 	n.server = api.New(cfg, n.backend.Parts(), n.log.Named("api"))
-	return stops.background(ctx)("serve the API", func(ctx context.Context) error { return n.server.Serve(ctx, ln) }), nil
+	return stops.background(ctx)("serve the API", func(ctx context.Context) error { return n.server.Serve(ctx, ln, sockets...) }), nil
 }
 
 // definition writes a job in the form of a job file.
@@ -284,17 +292,4 @@ func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
 	return executor.NewSet(map[string]executor.Executor{
 		"command": commands, "shell": commands, "http": requests, "handler": handler.New(n.cfg.Handlers, n.now),
 	}, n.now), requests.Close
-}
-
-// advertised returns the address at which other processes reach the API. It is the address of the settings. If the settings leave
-// the port open, it has the port of the listener.
-func advertised(set config.HTTP, listening net.Addr) string {
-	host, port, err := net.SplitHostPort(set.Advertise)
-	if err != nil || host == "" {
-		return listening.String()
-	}
-	if _, found, err := net.SplitHostPort(listening.String()); err == nil && port == "0" {
-		port = found
-	}
-	return net.JoinHostPort(host, port)
 }

@@ -40,18 +40,24 @@ type Client struct {
 	cfg     Config
 	servers []string
 	http    *http.Client
-	good    atomic.Int64 // index of the server that answered last
+	sockets map[string]*http.Client // by the URL of a server at a Unix socket
+	good    atomic.Int64            // index of the server that answered last
 }
 
 // New returns a Client. It does not connect to any server.
 func New(cfg Config) (*Client, error) {
-	c := &Client{cfg: cfg}
+	c := &Client{cfg: cfg, sockets: map[string]*http.Client{}}
 	for s := range strings.SplitSeq(cmp.Or(cfg.Servers, DefaultServer), ",") {
 		if s = strings.TrimSpace(s); s == "" {
 			continue
 		}
 		if !strings.Contains(s, "://") {
 			s = "http://" + s
+		}
+		if path, ok := strings.CutPrefix(s, socketScheme); ok && strings.HasPrefix(path, "/") {
+			c.servers = append(c.servers, s)
+			c.sockets[s] = c.clientOf(socketTransport(path))
+			continue
 		}
 		u, err := url.Parse(s)
 		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
@@ -75,16 +81,17 @@ func New(cfg Config) (*Client, error) {
 			IdleConnTimeout:     time.Minute,
 		}
 	}
-	c.http = &http.Client{
-		Transport: transport,
-		// The API never redirects. If a proxy redirects, the client must not repeat a change at another server.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	c.http = c.clientOf(transport)
 	return c, nil
 }
 
 // Close releases idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.http.CloseIdleConnections()
+	for _, socket := range c.sockets {
+		socket.CloseIdleConnections()
+	}
+}
 
 // Servers returns the base URLs.
 func (c *Client) Servers() []string { return append([]string(nil), c.servers...) }
@@ -153,7 +160,8 @@ func mayTryNext(q call, err error) bool {
 func (c *Client) send(ctx context.Context, server string, q call, body []byte, token string) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(c.cfg.Timeout, func() { cancel(context.DeadlineExceeded) })
-	target := server + q.path
+	to, base := c.at(server)
+	target := base + q.path
 	if len(q.query) > 0 {
 		target += "?" + q.query.Encode()
 	}
@@ -178,7 +186,7 @@ func (c *Client) send(ctx context.Context, server string, q call, body []byte, t
 			req.Header.Set(name, value)
 		}
 	}
-	res, err := c.http.Do(req)
+	res, err := to.Do(req)
 	if err != nil {
 		timer.Stop()
 		if ctx.Err() != nil {

@@ -194,13 +194,14 @@ func (c *Client) Ready(ctx context.Context) (checks string, ready bool, err erro
 }
 
 func (c *Client) probe(ctx context.Context, server string) (*http.Response, error) {
+	to, base := c.at(server)
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/readyz?verbose", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz?verbose", nil)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	res, err := c.http.Do(req)
+	res, err := to.Do(req)
 	if err != nil {
 		cancel()
 		return nil, err
