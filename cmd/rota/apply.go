@@ -18,16 +18,18 @@ import (
 )
 
 func newApplyCommand(c *cli) *cobra.Command {
-	var prune, dryRun, yes bool
+	var dryRun, yes bool
+	var prune pruneFlags
 	cmd := &cobra.Command{
 		Use:   "apply PATH...",
 		Short: "Apply job files to the cluster",
 		Long: `Create and change jobs and limits until the cluster has the definitions of the files. With --prune, also remove
-definitions that the API created and no file contains.
+definitions that the API created and no file contains; with -l, only jobs with these labels. Apply lists the runs that a
+removal cancels, and asks. Where nobody can be asked, it removes nothing without --yes.
 
 Apply changes nothing if a file has a mistake, or if a replica's own files define one of the jobs. If a job changes in
 the meantime, apply stops there.`,
-		Example: "  rota apply jobs.yaml",
+		Example: "  rota apply jobs.yaml\n  rota apply jobs.yaml --prune -l team=billing",
 		Args:    takes("PATH..."),
 		RunE: c.changing(func(ctx context.Context, cl *client.Client, paths []string) error {
 			changes, err := c.changes(ctx, cl, paths, prune)
@@ -41,7 +43,7 @@ the meantime, apply stops there.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&prune, "prune", false, "remove definitions that the API created and no file contains")
+	prune.add(cmd, "remove definitions that the API created and no file contains")
 	flags.BoolVar(&dryRun, "dry-run", false, "show the changes without making them, like rota diff")
 	flags.BoolVarP(&yes, "yes", "y", false, "remove without asking")
 	return cmd
@@ -83,8 +85,8 @@ func (c *cli) apply(ctx context.Context, cl *client.Client, changes []change, ye
 		}
 		return err
 	}
-	if n := len(ofKind(changes, removed)); n > 0 && !yes && c.interactive() && !c.confirm("remove "+counted(n, "definition")+"?") {
-		return errors.New("nothing was changed")
+	if err := c.mayRemove(len(ofKind(changes, removed)), yes); err != nil {
+		return err
 	}
 	err := applyAll(ctx, cl, changes)
 	if !c.forPeople() {

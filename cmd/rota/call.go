@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os/user"
+	"sync"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api/client"
@@ -77,6 +78,7 @@ func (c *cli) client(timeout time.Duration) (*client.Client, error) {
 		By:        whoami(),
 		Agent:     "rota/" + buildVersion().Version,
 		Timeout:   timeout,
+		Stale:     c.sayStale(),
 		Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
@@ -89,6 +91,16 @@ func (c *cli) client(timeout time.Duration) (*client.Client, error) {
 		return nil, usageError{err.Error(), ""}
 	}
 	return cl, nil
+}
+
+// sayStale returns a function that says once that the answers of a replica may be outdated.
+func (c *cli) sayStale() func(server string, age time.Duration) {
+	var once sync.Once
+	return func(server string, age time.Duration) {
+		once.Do(func() {
+			c.printErr("note: %s has not heard from the store for %s, so its answer may be that old; `rota status` says why", server, age)
+		})
+	}
 }
 
 // whoami returns the name of the user, for records of changes. If it is empty, records show the client's address.

@@ -20,14 +20,14 @@ func newCancelCommand(c *cli) *cobra.Command {
 		many    bulkFlags
 	)
 	cmd := &cobra.Command{
-		Use:   "cancel RUN | -l SELECTOR",
+		Use:   "cancel RUN | JOB | -l SELECTOR",
 		Short: "Cancel runs",
-		Long: `Cancel a run, or the runs of all jobs with some labels. A pending run ends at once. A started run ends after its worker
+		Long: `Cancel a run, or the runs of all jobs with some labels. A job stands for its latest run that has not ended. A pending run ends at once. A started run ends after its worker
 has stopped it. With --wait, wait for that, and fail if the run ended in another state before.`,
 		Example:           "  rota cancel nightly-backup/2026-01-31T02:30:00Z --wait",
 		Args:              many.args(takesRun),
 		ValidArgsFunction: c.completeRuns,
-		RunE: c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
+		RunE: c.changing(c.withRun(active, func(ctx context.Context, cl *client.Client, args []string) error {
 			if many.selector != "" {
 				return c.cancelAll(ctx, cl, &many, reason)
 			}
@@ -51,7 +51,7 @@ has stopped it. With --wait, wait for that, and fail if the run ended in another
 				return fmt.Errorf("run %s ended before it was canceled: it is %s", r.Ref, r.State)
 			}
 			return err
-		}),
+		})),
 	}
 	many.addRuns(cmd, []job.State{job.Pending, job.Armed, job.Running})
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the run has ended")

@@ -78,6 +78,9 @@ func writeSlots(p *page, ch *change) {
 	case before == "" && after == "": // a job without a schedule
 	case ch.Kind == removed:
 		p.line("    canceled slots: %s", orDash(before))
+		for _, run := range ch.Cancels {
+			p.line("    canceled run: %s", run)
+		}
 	case ch.Kind == created || before == after:
 		p.line("    next runs: %s", orDash(after))
 	default:

@@ -66,7 +66,7 @@ func TestAScheduleThatHasEndedCausesAWarning(t *testing.T) {
 	}
 	var out bytes.Buffer
 	c := &cli{now: func() time.Time { return time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC) }}
-	changes, err := compareJobs(set, nil, false, c.now())
+	changes, err := compareJobs(set, nil, pruning{}, c.now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,8 @@ type change struct {
 	Diff       string      `json:"diff,omitempty"`
 	NextBefore []time.Time `json:"next_before,omitzero"`
 	NextAfter  []time.Time `json:"next_after,omitzero"`
-	Applied    bool        `json:"applied"` // the cluster has accepted it
+	Cancels    []string    `json:"cancels,omitempty"` // the runs that a removal cancels
+	Applied    bool        `json:"applied"`           // the cluster has accepted it
 
 	spec     job.Spec      // the new definition of a job
 	limit    job.LimitSpec // the new definition of a limit
@@ -56,9 +57,9 @@ func (ch *change) fullTitle() string {
 	return ch.title()
 }
 
-// compareJobs returns the changes that give the cluster the jobs of the files. With prune it also removes jobs that the API
-// created and no file defines. It never removes a job that a replica's own file defines.
-func compareJobs(set *config.Set, present []api.JobView, prune bool, now time.Time) ([]change, error) {
+// compareJobs returns the changes that give the cluster the jobs of the files. It also removes the jobs that prune selects, that the
+// API created, and that no file defines. It never removes a job that a replica's own file defines.
+func compareJobs(set *config.Set, present []api.JobView, prune pruning, now time.Time) ([]change, error) {
 	byName := make(map[string]*api.JobView, len(present))
 	for i := range present {
 		byName[present[i].Job.Name] = &present[i]
@@ -80,7 +81,7 @@ func compareJobs(set *config.Set, present []api.JobView, prune bool, now time.Ti
 	}
 	for _, old := range present {
 		name := old.Job.Name
-		if _, kept := set.Jobs[name]; !prune || kept || old.Origin.Kind != job.OriginAPI {
+		if _, kept := set.Jobs[name]; !prune.job(name) || kept || old.Origin.Kind != job.OriginAPI {
 			continue
 		}
 		text, err := jobDiff(name, old.Spec, nil)
@@ -88,7 +89,7 @@ func compareJobs(set *config.Set, present []api.JobView, prune bool, now time.Ti
 			return nil, err
 		}
 		changes = append(changes, change{
-			Job: name, Kind: removed, Diff: text, revision: old.Revision, spec: *old.Spec,
+			Job: name, Kind: removed, Diff: text, revision: old.Revision, spec: *old.Spec, Cancels: old.Active,
 			NextBefore: upcoming(name, old.Spec, now, nextShown), NextAfter: []time.Time{},
 		})
 	}

@@ -9,29 +9,38 @@ import (
 )
 
 func newDiffCommand(c *cli) *cobra.Command {
-	var prune bool
+	var prune pruneFlags
+	var exitCode bool
 	cmd := &cobra.Command{
 		Use:     "diff PATH...",
 		Short:   "Show the changes that apply would make",
 		Long:    "Compare job files with the jobs of the cluster, and show the next runs before and after. Diff changes nothing.",
-		Example: "  rota diff jobs.yaml",
+		Example: "  rota diff jobs.yaml\n  rota diff jobs.yaml --exit-code",
 		Args:    takes("PATH..."),
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, paths []string) error {
 			changes, err := c.changes(ctx, cl, paths, prune)
 			if err != nil {
 				return err
 			}
-			return c.printChanges(changes)
+			if err := c.printChanges(changes); err != nil || !exitCode || len(changes) == len(ofKind(changes, unchanged)) {
+				return err
+			}
+			return &codedError{code: exitFailed, err: errAttention}
 		}),
 	}
-	cmd.Flags().BoolVar(&prune, "prune", false, "include the removals of apply --prune")
+	prune.add(cmd, "include the removals of apply --prune")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 1 if something would change")
 	return cmd
 }
 
 // changes compares files with the cluster. It reads the files first. If they have mistakes, it does not call the cluster. In the
 // result, changes of limits come before the jobs that name them, and removals of limits come after all jobs.
-func (c *cli) changes(ctx context.Context, cl *client.Client, paths []string, prune bool) ([]change, error) {
+func (c *cli) changes(ctx context.Context, cl *client.Client, paths []string, flags pruneFlags) ([]change, error) {
 	set, err := c.loadJobs(paths)
+	if err != nil {
+		return nil, err
+	}
+	prune, err := flags.read(ctx, cl)
 	if err != nil {
 		return nil, err
 	}
@@ -40,12 +49,12 @@ func (c *cli) changes(ctx context.Context, cl *client.Client, paths []string, pr
 		return nil, err
 	}
 	var limits, removals []change
-	if len(set.Limits) > 0 || prune {
+	if len(set.Limits) > 0 || prune.limits() {
 		known, err := cl.Limits(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if limits, removals, err = compareLimits(set, known, prune); err != nil {
+		if limits, removals, err = compareLimits(set, known, prune.limits()); err != nil {
 			return nil, err
 		}
 	}

@@ -19,14 +19,14 @@ func newLogsCommand(c *cli) *cobra.Command {
 		attempt int
 	)
 	cmd := &cobra.Command{
-		Use:   "logs RUN",
+		Use:   "logs RUN | JOB",
 		Short: "Print the output of an attempt",
-		Long: `Print the output of a run's latest attempt, or of another one with --attempt. With -f, follow the output until the run
+		Long: `Print the output of a run's latest attempt, or of another one with --attempt. A job stands for its latest run. With -f, follow the output until the run
 has ended, through all later attempts.`,
-		Example:           "  rota logs -f nightly-backup/2026-01-31T02:30:00Z",
+		Example:           "  rota logs nightly-backup\n  rota logs -f nightly-backup/2026-01-31T02:30:00Z",
 		Args:              takesRun,
 		ValidArgsFunction: c.completeRuns,
-		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
+		RunE: c.reading(c.withRun(begun, func(ctx context.Context, cl *client.Client, args []string) error {
 			if !c.forPeople() {
 				return usageError{"logs prints an attempt's output unchanged, without a format", "leave -o " + string(c.format) + " out"}
 			}
@@ -38,7 +38,7 @@ has ended, through all later attempts.`,
 				return err
 			}
 			return copyLogs(ctx, cl, args[0], attempt, follow, c.jobOutput())
-		}),
+		})),
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the output until the run has ended")
 	cmd.Flags().BoolVar(&c.rawOutput, "raw", false, "pass control sequences to the terminal, not only colors")

@@ -17,6 +17,7 @@ type page struct {
 	now   time.Time
 	wide  bool // more columns, absolute times, full texts
 	color bool
+	full  bool // texts are not shortened, because no person reads them on a terminal
 }
 
 // color is the SGR parameter of a foreground color. All have the same length, so columns stay aligned.
@@ -116,7 +117,7 @@ func printable(s string) string {
 // shortened cuts the text of the last cell in a row. A wide page shows all of it.
 func (p *page) shortened(s string) string {
 	const most = 60
-	if runes := []rune(s); !p.wide && len(runes) > most {
+	if runes := []rune(s); !p.wide && !p.full && len(runes) > most {
 		return string(runes[:most-1]) + "…"
 	}
 	return s

@@ -51,7 +51,7 @@ func (c *cli) forPeople() bool { return c.format != formatJSON && c.format != fo
 func (c *cli) print(v any, text func(p *page)) error {
 	var out bytes.Buffer
 	if c.forPeople() {
-		text(&page{out: &out, now: c.now(), wide: c.format == formatWide, color: c.colored()})
+		text(&page{out: &out, now: c.now(), wide: c.format == formatWide, color: c.colored(), full: !isTerminal(c.out)})
 	} else {
 		b, err := encode(v)
 		if err != nil {

@@ -13,9 +13,9 @@ func newRetryCommand(c *cli) *cobra.Command {
 	var many bulkFlags
 	var resume bool
 	cmd := &cobra.Command{
-		Use:   "retry RUN | -l SELECTOR",
+		Use:   "retry RUN | JOB | -l SELECTOR",
 		Short: "Repeat runs that have ended",
-		Long: `Create a new run that repeats an ended one, and print its name. The old run does not change. With --wait, wait for
+		Long: `Create a new run that repeats an ended one, and print its name. A job stands for its latest run that has ended. The old run does not change. With --wait, wait for
 the end and exit with the job's code.
 
 With --resume, continue a workflow from a failed step. The step runs again, and so do the steps behind it that did not run
@@ -26,7 +26,7 @@ command can be given again after an interruption.`,
 		Example:           "  rota retry nightly-backup/2026-01-31T02:30:00Z",
 		Args:              many.args(takesRun),
 		ValidArgsFunction: c.completeRuns,
-		RunE: c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
+		RunE: c.changing(c.withRun(ended, func(ctx context.Context, cl *client.Client, args []string) error {
 			if many.selector != "" {
 				return c.retryAll(ctx, cl, &many)
 			}
@@ -39,7 +39,7 @@ command can be given again after an interruption.`,
 				return err
 			}
 			return c.submitted(ctx, cl, r, wait)
-		}),
+		})),
 	}
 	wait.add(cmd)
 	cmd.Flags().BoolVar(&resume, "resume", false, "also run the steps again that did not run because of this run")

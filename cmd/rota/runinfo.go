@@ -13,21 +13,24 @@ import (
 
 func newRunInfoCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
-		Use:               "run-info RUN",
-		Short:             "Show one run with its attempts and reasons",
-		Example:           "  rota run-info nightly-backup/2026-01-31T02:30:00Z",
+		Use:               "run-info RUN | JOB",
+		Short:             "Show one run with its attempts and reasons; of a job, the latest",
+		Example:           "  rota run-info nightly-backup/2026-01-31T02:30:00Z\n  rota run-info nightly-backup",
 		Args:              takesRun,
 		ValidArgsFunction: c.completeRuns,
-		RunE: c.reading(show(c, func(ctx context.Context, cl *client.Client, args []string) (api.RunView, error) {
+		RunE: c.reading(c.withRun(begun, show(c, func(ctx context.Context, cl *client.Client, args []string) (api.RunView, error) {
 			return cl.Run(ctx, args[0])
-		}, writeRun)),
+		}, writeRun))),
 	}
 }
 
-// takesRun checks that the only argument has the form of a run's name.
+// takesRun checks that the only argument has the form of a run's name, or is the name of a job.
 func takesRun(cmd *cobra.Command, args []string) error {
 	if err := takes("RUN")(cmd, args); err != nil {
 		return err
+	}
+	if job.CheckName(args[0]) == nil {
+		return nil // the latest run of the job
 	}
 	if _, _, err := job.ParseRunName(args[0]); err != nil {
 		return usageError{err.Error(), "`rota runs` lists the names of runs"}

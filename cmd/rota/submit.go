@@ -60,6 +60,18 @@ time. With --key the request is idempotent: a second one returns the first run.`
 	return cmd
 }
 
+// pastTolerance is how far in the past --at may be: a time that has just passed means now.
+const pastTolerance = time.Minute
+
+// understood formats a typed time in UTC and in the zone of this machine.
+func understood(t time.Time) string {
+	text := stamp(t)
+	if local := t.In(time.Local); local.Format("-0700") != "+0000" {
+		text += ", which is " + local.Format("2006-01-02 15:04:05 MST") + " here"
+	}
+	return text
+}
+
 // request returns the request that the flags describe. A time without a zone is in the zone of this machine.
 func (c *cli) request(in, at, key, payload string) (api.RunRequest, error) {
 	r := api.RunRequest{In: in, Key: key}
@@ -73,6 +85,13 @@ func (c *cli) request(in, at, key, payload string) (api.RunRequest, error) {
 		if err != nil {
 			return r, err
 		}
+		if late := c.now().Sub(t); late > pastTolerance {
+			return r, usageError{
+				"--at " + at + " is in the past: it means " + understood(t),
+				"give a later time, or leave --at out to run now",
+			}
+		}
+		c.printErr("starts at %s", understood(t))
 		r.At = new(t.UTC())
 	}
 	var err error

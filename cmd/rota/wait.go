@@ -79,6 +79,7 @@ func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bo
 		unreachable time.Time // start of the outage; zero if there is none
 		shown       int       // number of the last attempt whose output was printed
 		pause       = firstPoll
+		reason      = job.ReasonNew // the last reason that was shown
 	)
 	for {
 		r, err := cl.Run(ctx, name)
@@ -103,6 +104,10 @@ func (c *cli) await(ctx context.Context, cl *client.Client, name string, logs bo
 			}
 			if r.State.Terminal() {
 				return r, nil
+			}
+			if r.State == job.Pending && r.Reason != "" && r.Reason != reason {
+				reason = r.Reason
+				c.printErr("run %s waits: %s", name, printable(reason))
 			}
 		}
 		if sleep(ctx, pause) != nil {

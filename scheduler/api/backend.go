@@ -39,6 +39,9 @@ type Backend struct {
 	// leaves an audit record with this author and verb. nil: no change leaves a record.
 	Audited func(ctx context.Context, by job.Author, verb string) context.Context
 
+	// Age returns how long ago the store was last heard; nil: unknown. Answers that are older than staleAfter say so in AgeHeader.
+	Age func() time.Duration
+
 	Health  Health
 	Metrics http.Handler     // at /metrics
 	Clock   func() time.Time // at /clock, for processes that compare their clocks with this one

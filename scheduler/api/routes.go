@@ -55,6 +55,7 @@ func (s *Server) routes() http.Handler {
 	return showSocket(s.recoverPanics(s.knownHost(s.authenticate(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/v1/") {
 			w.Header().Set("Cache-Control", "no-store")
+			s.sayAge(w)
 			interfaces.ServeHTTP(w, r)
 			return
 		}

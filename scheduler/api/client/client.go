@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,8 @@ type Config struct {
 	Agent     string            // User-Agent; empty: rota.
 	Timeout   time.Duration     // for the answer of one server, or for the start of a stream; 0: 15 s.
 	Transport http.RoundTripper // nil: a transport with the certificates of the system
+	// Stale is called for an answer that may be outdated, because the server has not heard from the store for so long. May be nil.
+	Stale func(server string, age time.Duration)
 }
 
 // Client calls the servers of one cluster. Several goroutines may use it.
@@ -194,6 +197,9 @@ func (c *Client) send(ctx context.Context, server string, q call, body []byte, t
 		}
 		cancel(err)
 		return nil, &noAnswer{Server: server, Change: q.method != http.MethodGet, Err: err}
+	}
+	if age, err := strconv.Atoi(res.Header.Get(api.AgeHeader)); err == nil && c.cfg.Stale != nil && q.method == http.MethodGet {
+		c.cfg.Stale(server, time.Duration(age)*time.Second)
 	}
 	res.Body = &released{ReadCloser: res.Body, release: func() { timer.Stop(); cancel(context.Canceled) }}
 	if q.stream && res.StatusCode < 300 {

@@ -215,3 +215,15 @@ func TestRequestHeaders(t *testing.T) {
 		t.Errorf("a token file that is not there: got %v", err)
 	}
 }
+
+func TestAnOldAnswerIsReported(t *testing.T) {
+	url, _ := server(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(api.AgeHeader, "14")
+		answer(w, http.StatusOK, api.JobList{})
+	})
+	var got time.Duration
+	c := dial(t, client.Config{Servers: url, Stale: func(_ string, age time.Duration) { got = age }})
+	if _, err := c.Jobs(t.Context()); err != nil || got != 14*time.Second {
+		t.Errorf("got %v, %v", got, err)
+	}
+}

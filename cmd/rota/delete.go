@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/spf13/cobra"
+)
+
+func newDeleteCommand(c *cli) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "delete JOB",
+		Short: "Remove a job that the API created",
+		Long: `Remove a job that the API created, for example with rota apply. Its waiting runs are canceled; delete lists them and asks.
+Where nobody can be asked, it removes nothing without --yes. A job of a file is removed in the file.`,
+		Example:           "  rota delete old-report --yes",
+		Args:              takes("JOB"),
+		ValidArgsFunction: c.completeJobs,
+		RunE: c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
+			v, err := cl.Job(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if v.Origin.Kind == job.OriginFile {
+				return &codedError{code: exitConflict, hint: "remove it there", err: errors.New("job " + args[0] + " is defined in " + v.Origin.Source)}
+			}
+			for _, run := range v.Active {
+				c.printErr("canceled run: %s", run)
+			}
+			switch {
+			case yes:
+			case !c.interactive():
+				return usageError{"delete would remove job " + args[0] + ", and there is no terminal to ask at", "add --yes to go on"}
+			case !c.confirm("remove job " + args[0] + "?"):
+				return errors.New("nothing was changed")
+			}
+			if err := cl.DeleteJob(ctx, args[0], api.Precondition{Revision: v.Revision}); err != nil {
+				return err
+			}
+			return c.print(v, func(p *page) { p.line("job %s deleted", args[0]) })
+		}),
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "remove without asking")
+	return cmd
+}
