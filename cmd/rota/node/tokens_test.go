@@ -112,7 +112,7 @@ func TestATokenInTheStoreCountsEverywhere(t *testing.T) {
 	}
 }
 
-func newSecret(t *testing.T) auth.Secret {
+func newSecret(t testing.TB) auth.Secret {
 	t.Helper()
 	s, err := auth.NewSecret(rand.Reader)
 	if err != nil {

@@ -1,0 +1,79 @@
+package node
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// BenchmarkAuthentication measures what authentication and authorization add to a request. A replica with auth.mode off and one with
+// auth.mode required answer by turns, in one process. The metric is the difference of the medians. At most 5 % is the goal.
+func BenchmarkAuthentication(b *testing.B) {
+	endpoint := etcd(b)
+	follower := func(name string) config.Settings {
+		set := outside(b, name, endpoint)
+		set.Worker.Enabled = false
+		return set
+	}
+	start(b, Config{Settings: follower("leader"), Version: version}).lead(b) // so that neither of the two has its work
+	off := start(b, Config{Settings: follower("off"), Version: version})
+	for i := range 100 {
+		off.put(b, fmt.Sprintf("j%02d", i), job.Spec{Shell: "true", Workers: map[string]string{"zone": "nowhere"}})
+	}
+	set := follower("on")
+	token := newSecret(b)
+	set.Auth = config.Auth{Mode: config.AuthRequired, File: b.TempDir() + "/auth.yaml"}
+	entry := fmt.Sprintf("tokens: [{id: %s, sha256: %s, principal: root, role: admin}]\n", token.ID, token.Hash())
+	if err := os.WriteFile(set.Auth.File, []byte(entry), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	on := start(b, Config{Settings: set, Version: version})
+	for _, o := range []struct{ name, method, path, body string }{
+		{"list jobs", http.MethodGet, "/v1/jobs", ""},
+		{"submit", http.MethodPost, "/v1/jobs/j00/runs", `{"key":"KEY"}`},
+	} {
+		b.Run(o.name, func(b *testing.B) {
+			times := map[*running][]time.Duration{}
+			send := func(r *running, n int) {
+				body := strings.NewReader(strings.ReplaceAll(o.body, "KEY", fmt.Sprintf("%s-%s-%d-%d", r.node.set.Node.Name, o.name, b.N, n)))
+				req, err := http.NewRequestWithContext(b.Context(), o.method, "http://localhost"+o.path, body)
+				if err != nil {
+					b.Fatal(err)
+				}
+				req.RemoteAddr = fmt.Sprintf("127.0.%d.%d:1", n/250%250, n%250) // the rate of one client is bounded
+				req.Header.Set("Content-Type", "application/json")
+				if r == on {
+					req.Header.Set("Authorization", "Bearer "+token.Text())
+				}
+				w := &discard{header: http.Header{}}
+				began := time.Now()
+				r.node.server.Handler().ServeHTTP(w, req)
+				times[r] = append(times[r], time.Since(began))
+				if w.status >= 300 {
+					b.Fatalf("got %d", w.status)
+				}
+			}
+			n := 0
+			for b.Loop() {
+				send(off, n)
+				send(on, n)
+				n++
+			}
+			without, with := median(times[off]), median(times[on])
+			b.ReportMetric(100*(float64(with)/float64(without)-1), "%added")
+			b.ReportMetric(float64(without.Microseconds()), "µs-off")
+		})
+	}
+}
+
+func median(times []time.Duration) time.Duration {
+	slices.Sort(times)
+	return times[len(times)/2]
+}
