@@ -21,6 +21,16 @@ type Facts struct {
 	Leader string      // the leader's name, "" if there is none
 	Active []*job.Run  // runs of the job that have not ended
 	Now    time.Time
+
+	// Parents are the parents of a step, with their runs of the slot. When is then the schedule of the workflow.
+	Parents []Parent
+}
+
+// Parent is a parent of a step.
+type Parent struct {
+	Job     string
+	Run     *job.Run // nil: it has none
+	Decided bool     // the cursor of the parent has passed the slot
 }
 
 // Answer is the explanation.
@@ -103,8 +113,10 @@ func explainSlot(f Facts, slot time.Time) (verdict string, text []string) {
 	switch {
 	case why != "":
 		return verdictNotScheduled, []string{"Not scheduled: " + why + "."}
-	case f.Cursor != nil && !slot.After(f.Cursor.After):
+	case f.Cursor.Passed(slot) && !noParentRan(f):
 		return verdictDecided, []string{explainNoRecord(f, due)}
+	case len(f.Parents) > 0:
+		return explainParents(f, slot)
 	case f.Gate.Paused != nil:
 		return verdictPaused, []string{"It does not run while all jobs are paused" + pauseDetails(f.Gate.Paused) + "."}
 	case f.Job.Paused != nil:

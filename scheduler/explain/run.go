@@ -38,10 +38,11 @@ func explainRun(f Facts, r *job.Run) Answer {
 		}
 	default:
 		add("It is %s%s.", r.State, because(r.Reason))
-		if f.Now.Before(r.Due) {
+		if f.Now.Before(r.Due) && !r.AwaitsParents() {
 			add("It is due in %s.", r.Due.Sub(f.Now).Round(time.Second))
 		}
 	}
+	addParents(r, add)
 	if r.Late {
 		policy := "unknown"
 		if f.Job != nil {

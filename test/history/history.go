@@ -154,6 +154,7 @@ const (
 	RuleOverlap    = "overlap"    // runs of a job overlap only if its policy allows it; skips and cancels for an overlap have evidence
 	RuleLimit      = "limit"      // a limit never has too many holders, and every run that names it holds it
 	RuleSlot       = "slot"       // every slot has a run or a reason for its skip; a time that is not a slot has neither
+	RuleStep       = "step"       // a step runs once for a slot, after its parents, and only if their ends allow it
 	RuleMissed     = "missed"     // every run that is due has an effect
 	RuleExtra      = "extra"      // no effect without a run and a claim
 	RuleDouble     = "double"     // no repeated effect, unless its first worker was lost

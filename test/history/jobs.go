@@ -56,6 +56,10 @@ func (t *timeline) checkSlots(j Job) {
 		t.checkEdited(j)
 		return
 	}
+	if j.Spec.Step() {
+		t.checkSteps(j)
+		return
+	}
 	cursors, since := t.cursors[j.Name], t.since[j.Name]
 	if since.IsZero() {
 		if len(cursors) > 0 {

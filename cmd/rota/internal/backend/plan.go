@@ -9,7 +9,6 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/explain"
 	"github.com/rota-scheduler/rota/scheduler/job"
-	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
@@ -26,10 +25,15 @@ func (b *Backend) Next(_ context.Context, name string, from time.Time, n int) (a
 		return api.NextView{}, err
 	}
 	v := api.NextView{Slots: []time.Time{}, Notes: []string{}}
-	when, err := policy.When(name, j.Spec)
+	when, err := b.slotsOf(j)
+	if j.Spec.Step() {
+		v.Notes = append(v.Notes, "a step: each run starts when the runs of its parents have ended: "+namesOf(j.Spec.After))
+	}
 	switch {
 	case err != nil:
 		return v, &api.Refusal{Reason: fmt.Sprintf("job %s has no slots, since its schedule cannot be read: %v", name, err)}
+	case when == nil && j.Spec.Step():
+		return v, nil
 	case when == nil:
 		v.Notes = append(v.Notes, "the job has no schedule of its own: it runs when asked")
 		return v, nil
@@ -56,13 +60,16 @@ func (b *Backend) Explain(ctx context.Context, name string, at time.Time) (api.E
 	f := explain.Facts{Gate: b.mirror.Gate(), Now: b.cfg.Now()}
 	if j, known := b.mirror.Job(name); known {
 		f.Job = j
-		f.When, f.Bad = policy.When(name, j.Spec)
+		f.When, f.Bad = b.slotsOf(j)
 	}
 	f.Broken = b.mirror.Unreadable(name)
 	f.Cursor, _ = b.mirror.Cursor(name)
 	r, err := b.runAt(ctx, name, f.When, at)
 	if err != nil {
 		return api.ExplainView{}, err
+	}
+	if slot, ok := explain.Slot(f.When, at); ok && f.Job != nil && f.Job.Spec.Step() {
+		f.Parents = b.parentsAt(f.Job, slot)
 	}
 	if f.Events, err = b.store.Events(ctx, name, explainEvents); err != nil {
 		return api.ExplainView{}, storeError(err)

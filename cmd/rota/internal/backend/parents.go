@@ -1,0 +1,46 @@
+package backend
+
+import (
+	"strings"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/explain"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
+	"github.com/rota-scheduler/rota/scheduler/workflow"
+)
+
+// slotsOf returns the schedule of a job. The schedule of a step is that of the jobs without parents in its workflow.
+func (b *Backend) slotsOf(j *job.Job) (*schedule.Schedule, error) {
+	if j.Spec.Step() {
+		for _, name := range workflow.Of(b.specs()).Roots(j.Name) {
+			if root, known := b.mirror.Job(name); known {
+				return policy.When(name, root.Spec)
+			}
+		}
+	}
+	return policy.When(j.Name, j.Spec)
+}
+
+// namesOf returns the names of parents.
+func namesOf(after []job.After) string {
+	names := make([]string, len(after))
+	for i, a := range after {
+		names[i] = a.Job
+	}
+	return strings.Join(names, ", ")
+}
+
+// parentsAt returns the parents of a step with their runs of a slot.
+func (b *Backend) parentsAt(j *job.Job, slot time.Time) []explain.Parent {
+	parents := make([]explain.Parent, 0, len(j.Spec.After))
+	for _, a := range j.Spec.After {
+		p := explain.Parent{Job: a.Job}
+		p.Run, _ = b.mirror.Run(a.Job + "/" + job.SlotID(slot))
+		cursor, _ := b.mirror.Cursor(a.Job)
+		p.Decided = cursor.Passed(slot)
+		parents = append(parents, p)
+	}
+	return parents
+}
