@@ -206,6 +206,7 @@ var rules = map[string]rule{
 	"test/leaks":          {external: []string{"go.uber.org/goleak"}},
 	"test/network":        {own: []string{"test/cluster", "test/history"}, external: []string{etcdClient}},
 	"test/network/member": {own: []string{"store/embedded"}, external: []string{"github.com/hashicorp/go-hclog"}},
+	"test/page":           {},
 	"test/ports":          {},
 	"test/proxy":          {external: []string{"google.golang.org/grpc/..."}},
 	"test/release":        {},

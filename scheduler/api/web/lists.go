@@ -74,3 +74,30 @@ func (s *site) cluster(r *http.Request) (*page, error) {
 	}
 	return &page{View: "cluster", Title: "Cluster", Watch: "*", Data: d}, nil
 }
+
+// auditData is the data of the view audit.
+type auditData struct {
+	Records        []api.AuditView
+	Job, By, Since string
+	Next           string // link to the next page
+}
+
+func (s *site) audit(r *http.Request) (*page, error) {
+	q, ask := r.URL.Query(), url.Values{"limit": {"100"}}
+	kept := url.Values{}
+	for _, name := range []string{"job", "by", "since", "continue"} {
+		if v := q.Get(name); v != "" {
+			ask.Set(name, v)
+			if name != "continue" {
+				kept.Set(name, v)
+			}
+		}
+	}
+	list, err := get[api.AuditList](s, r, "/v1/audit?"+ask.Encode())
+	d := &auditData{Records: list.Records, Job: q.Get("job"), By: q.Get("by"), Since: q.Get("since")}
+	if list.Continue != "" {
+		kept.Set("continue", list.Continue)
+		d.Next = "/audit?" + kept.Encode()
+	}
+	return &page{View: "audit", Title: "Audit", Watch: "*", Data: d}, err
+}

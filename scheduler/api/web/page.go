@@ -42,6 +42,7 @@ var navigation = []navItem{
 	{Link: "/workers", Name: "Workers", Key: "w"},
 	{Link: "/limits", Name: "Limits", Key: "l"},
 	{Link: "/cluster", Name: "Cluster", Key: "c"},
+	{Link: "/audit", Name: "Audit", Key: "a"},
 }
 
 // clusterLine is the state of the cluster in the head of each page.

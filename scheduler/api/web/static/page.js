@@ -171,14 +171,13 @@ async function follow(path) {
     try {
       const answer = await fetch(path);
       if (answer.ok) {
-        output.hidden = false;
-        output.replaceChildren();
         color = ''; bold = false;
         const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-        let rest = '';
+        let rest = '', first = true;
         for (;;) {
           const {value, done} = await reader.read();
           if (done) break;
+          if (first) { output.hidden = false; output.replaceChildren(); first = false; }
           const text = rest + value, cut = text.search(/\x1b(\[[^@-~]*)?$/);
           rest = cut < 0 ? '' : text.slice(cut);
           print(cut < 0 ? text : text.slice(0, cut));

@@ -1,0 +1,155 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// browser is one tab of a real browser, whose complaints it collects.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+// complaints records, in the page itself, violations of the Content-Security-Policy and errors of scripts.
+const complaints = `(() => {
+  const key = 'complaints', note = text => sessionStorage.setItem(key, (sessionStorage.getItem(key) || '') + text + '\n');
+  addEventListener('securitypolicyviolation', e => note('csp: ' + e.violatedDirective + ' ' + e.blockedURI));
+  addEventListener('error', e => note('error: ' + e.message));
+  addEventListener('unhandledrejection', e => note('rejection: ' + e.reason));
+  const log = console.error; console.error = (...args) => { note('console: ' + args.join(' ')); log(...args); };
+})()`
+
+var once sync.Once
+
+// newBrowser starts a browser. The test skips if there is none, except in CI.
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		const missing = "chromium is missing: apt-get install chromium"
+		if os.Getenv("ROTA_CI") == "1" {
+			t.Fatal(missing)
+		}
+		once.Do(func() { fmt.Fprintln(os.Stderr, "test/page: SKIPPED, since "+missing) })
+		t.Skip(missing)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
+	ctx, endAllocator := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, endTab := chromedp.NewContext(ctx)
+	ctx, endTime := context.WithTimeout(ctx, 3*time.Minute)
+	t.Cleanup(func() { endTime(); endTab(); endAllocator() })
+	return &browser{t, ctx}
+}
+
+func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
+		b.t.Fatalf("browser: %v", err)
+	}
+}
+
+// open opens a page, and begins to record its complaints.
+func (b *browser) open(url string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(url))
+	b.eval(complaints)
+}
+
+// eval evaluates an expression in the page.
+func (b *browser) eval(expression string) any {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[any](expression))
+	if err != nil && !strings.Contains(err.Error(), "undefined") {
+		b.t.Fatalf("evaluate %s: %v", expression, err)
+	}
+	return v
+}
+
+func (b *browser) text(selector string) string {
+	b.t.Helper()
+	v, _ := b.eval(fmt.Sprintf("(document.querySelector(%q) || {textContent: ''}).textContent", selector)).(string)
+	return strings.Join(strings.Fields(v), " ")
+}
+
+// await waits until an expression is true.
+func (b *browser) await(limit time.Duration, what, expression string) {
+	b.t.Helper()
+	deadline := time.Now().Add(limit)
+	for {
+		ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+		if err == nil && ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.shoot("await")
+			b.t.Fatalf("%s: not within %v; the page shows: %.600s", what, limit, b.text("main"))
+		}
+		select {
+		case <-b.ctx.Done():
+			b.t.Fatalf("%s: %v", what, context.Cause(b.ctx))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// complained returns everything that went wrong in pages that open has opened.
+func (b *browser) complained() string {
+	b.t.Helper()
+	v, _ := b.eval("sessionStorage.getItem('complaints') || ''").(string)
+	return v
+}
+
+// dark switches between the light and the dark colors.
+func (b *browser) dark(on bool) {
+	value := "light"
+	if on {
+		value = "dark"
+	}
+	_, err := chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}},
+		})
+		return chromedp.Void{}, err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// scripts switches scripts on or off for the pages that are opened next.
+func (b *browser) scripts(on bool) {
+	_, err := chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
+		return chromedp.Void{}, err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// shoot writes a picture of the whole page to the folder of ROTA_PAGE_PICTURES, if it is set.
+func (b *browser) shoot(name string) {
+	dir := os.Getenv("ROTA_PAGE_PICTURES")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600)
+	}
+	if err != nil {
+		b.t.Logf("picture %s: %v", name, err)
+	}
+}

@@ -1,0 +1,250 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/cluster"
+)
+
+// jobs are the jobs of the cluster. One fails, one takes long, and one runs at night.
+func jobs() map[string]job.Spec {
+	return map[string]job.Spec{
+		"tick":           {Description: "Every second", Every: job.Duration(time.Second), Shell: "echo tick"},
+		"fails":          {Every: job.Duration(2 * time.Second), Shell: "echo broken >&2; exit 3"},
+		"colors":         {Shell: `printf '\033[31mred\033[0m <b>plain</b>\n'`},
+		"long":           {Shell: "echo begun; sleep 120"},
+		"nightly-backup": {Description: "Dump the database", Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Shell: "true"},
+	}
+}
+
+// TestPage uses the page as people do.
+func TestPage(t *testing.T) {
+	b := newBrowser(t)
+	c := cluster.Start(t, cluster.Config{Binary: binary, Jobs: jobs()})
+	base := c.Replicas()[0].URL
+	if c.Leader() == c.Replicas()[0] {
+		base = c.Replicas()[1].URL // a page of a replica that lives on
+	}
+	t.Run("every view", func(t *testing.T) { b.t = t; everyView(t, b, base) })
+	t.Run("every action", func(t *testing.T) { b.t = t; everyAction(t, b, c, base) })
+	t.Run("a wrong value", func(t *testing.T) { b.t = t; wrongValue(t, b, base) })
+	t.Run("the keyboard alone", func(t *testing.T) { b.t = t; keyboard(t, b, base) })
+	t.Run("without scripts", func(t *testing.T) { b.t = t; withoutScripts(t, b, base) })
+	t.Run("the leader is killed", func(t *testing.T) { b.t = t; leaderKilled(t, b, c, base) })
+	b.t = t
+	if list := b.complained(); list != "" {
+		t.Errorf("the page violated its policy or had errors:\n%s", list)
+	}
+}
+
+func everyView(t *testing.T, b *browser, base string) {
+	b.open(base + "/jobs/tick")
+	b.await(20*time.Second, "a run of tick is listed", "document.querySelector('.rows tbody a')")
+	run, _ := b.eval("document.querySelector('.rows tbody a').getAttribute('href')").(string)
+	t.Logf("%-16s %10s %9s %10s", "view", "bytes", "requests", "first paint")
+	for _, view := range [][2]string{
+		{"/", "Cluster"}, {"/jobs", "nightly-backup"}, {"/jobs/tick", "every second"}, {"/jobs/nightly-backup", "every day at 02:30"},
+		{run, "tick"}, {"/runs", "succeeded"}, {"/workers", "q1"}, {"/limits", "No limits"}, {"/cluster", "leader"}, {"/audit", "Audit"}, {"/nowhere", "no page"},
+	} {
+		b.open(base + view[0])
+		if !strings.Contains(b.text("main"), view[1]) {
+			t.Errorf("%s lacks %q: %.300s", view[0], view[1], b.text("main"))
+		}
+		if errors := b.complained(); errors != "" {
+			t.Errorf("%s: %s", view[0], errors)
+		}
+		table, _ := b.eval(`(() => { const list = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
+			const paint = performance.getEntriesByName('first-contentful-paint')[0];
+			return list.reduce((n, e) => n + e.transferSize, 0) + ' ' + list.length + ' ' + Math.round(paint ? paint.startTime : 0) + 'ms'; })()`).(string)
+		name := strings.ReplaceAll(strings.Trim(view[0], "/"), "/", "-")
+		t.Logf("%-16.16s %s", name, table)
+		for mode, width := range map[string]int64{"light": 1280, "dark": 1280, "narrow": 390} {
+			b.dark(mode == "dark")
+			b.do(chromedp.EmulateViewport(width, 900))
+			b.shoot(fmt.Sprintf("%.20s-%s", "view-"+strings.ReplaceAll(name, ":", ""), mode))
+			if wide, _ := b.eval("document.documentElement.scrollWidth > innerWidth + 1").(bool); wide {
+				t.Errorf("%s is wider than a window of %d", view[0], width)
+			}
+		}
+		b.do(chromedp.EmulateViewport(1280, 900))
+	}
+}
+
+// submit opens the form of an action, fills it in, and sends it.
+func submit(b *browser, base, path string, fields map[string]string) {
+	b.t.Helper()
+	b.open(base + path)
+	for name, value := range fields {
+		b.eval(fmt.Sprintf("document.querySelector('form.action [name=%s]').value = %q; 0", name, value))
+	}
+	b.eval("document.querySelector('form.action button').click(); 0")
+	b.await(15*time.Second, "the answer to "+path, "location.pathname !== '"+strings.Split(path, "?")[0]+"' || document.querySelector('form.action .error')")
+}
+
+func everyAction(t *testing.T, b *browser, c *cluster.Cluster, base string) {
+	ctx := t.Context()
+	jobIs := func(what, name string, ok func(v api.JobView, err error) bool) {
+		t.Helper()
+		cluster.Await(t, 10*time.Second, what, func() bool { return ok(c.Client.Job(ctx, name)) })
+	}
+	runIs := func(path string, states ...job.State) (ref string) {
+		t.Helper()
+		ref = strings.TrimPrefix(path, "/runs/")
+		ref = strings.ReplaceAll(ref, "%3A", ":")
+		cluster.Await(t, 20*time.Second, fmt.Sprintf("%s is %v", ref, states), func() bool {
+			v, err := c.Client.Run(ctx, ref)
+			for _, s := range states {
+				if err == nil && v.State == s {
+					return true
+				}
+			}
+			return false
+		})
+		return ref
+	}
+	here := func() string { s, _ := b.eval("location.pathname").(string); return s }
+
+	submit(b, base, "/do/pause?job=tick", map[string]string{"reason": "a migration"})
+	jobIs("tick is paused", "tick", func(v api.JobView, err error) bool {
+		return err == nil && v.Paused != nil && v.Paused.Reason == "a migration"
+	})
+	submit(b, base, "/do/resume?job=tick", nil)
+	jobIs("tick goes on", "tick", func(v api.JobView, err error) bool { return err == nil && v.Paused == nil })
+
+	submit(b, base, "/do/run?job=colors", map[string]string{"payload": `{"a": 1}`})
+	ref := runIs(here(), job.Succeeded)
+	if v, err := c.Client.Run(ctx, ref); err != nil || string(v.Payload) != `{"a":1}` && string(v.Payload) != `{"a": 1}` {
+		t.Errorf("payload of %s: got %s, %v", ref, v.Payload, err)
+	}
+	b.await(10*time.Second, "the output is shown with its color", "document.querySelector('#output .a-1')?.textContent === 'red' && document.querySelector('#output').textContent.includes('plain')")
+	if got := b.text("#output"); got != "red <b>plain</b>" {
+		t.Errorf("output: got %q", got)
+	}
+	submit(b, base, "/do/retry?job=colors&run="+strings.TrimPrefix(ref, "colors/"), nil)
+	if v, err := c.Client.Run(ctx, runIs(here(), job.Succeeded)); err != nil || v.RetryOf != ref {
+		t.Errorf("retry of %s: got %q, %v", ref, v.RetryOf, err)
+	}
+
+	submit(b, base, "/do/run?job=long", nil)
+	ref = runIs(here(), job.Running)
+	b.await(15*time.Second, "live output", "document.querySelector('#output')?.textContent.includes('begun')")
+	submit(b, base, "/do/cancel?job=long&run="+strings.TrimPrefix(ref, "long/"), map[string]string{"reason": "not needed"})
+	runIs("/runs/"+ref, job.Canceled)
+
+	submit(b, base, "/do/new", map[string]string{"name": "made-here", "definition": "every: 1h\nshell: echo one\n"})
+	jobIs("the job exists", "made-here", func(v api.JobView, err error) bool { return err == nil && v.Spec.Shell == "echo one" })
+	submit(b, base, "/do/edit?job=made-here", map[string]string{"definition": "every: 2h\nshell: echo two\n"})
+	jobIs("the job is changed", "made-here", func(v api.JobView, err error) bool { return err == nil && v.Spec.Shell == "echo two" })
+	submit(b, base, "/do/delete?job=made-here", nil)
+	jobIs("the job is gone", "made-here", func(_ api.JobView, err error) bool { return err != nil })
+
+	submit(b, base, "/do/command", map[string]string{"shell": "echo ad hoc"})
+	runIs(here(), job.Succeeded)
+
+	submit(b, base, "/do/limit", map[string]string{"name": "database", "concurrent": "3"})
+	if list, err := c.Client.Limits(ctx); err != nil || len(list) != 1 || list[0].Spec.Concurrent != 3 {
+		t.Errorf("limits: got %v, %v", list, err)
+	}
+	submit(b, base, "/do/delete-limit?name=database", nil)
+	if list, err := c.Client.Limits(ctx); err != nil || len(list) != 0 {
+		t.Errorf("limits after the deletion: got %v, %v", list, err)
+	}
+
+	b.open(base + "/audit")
+	for _, want := range []string{"pause-job", "submit-run", "put-job", "delete-job"} {
+		if !strings.Contains(b.text("main"), want) {
+			t.Errorf("the audit view lacks %s: %.300s", want, b.text("main"))
+		}
+	}
+
+	paused := func() bool { v, err := c.Client.Cluster(ctx); return err == nil && v.Paused != nil }
+	submit(b, base, "/do/pause-all", map[string]string{"reason": "drill"})
+	cluster.Await(t, 10*time.Second, "all jobs are paused", paused)
+	submit(b, base, "/do/resume-all", nil)
+	cluster.Await(t, 10*time.Second, "all jobs go on", func() bool { return !paused() })
+}
+
+// wrongValue proves that a form keeps what was typed, and says beside the field what is wrong.
+func wrongValue(t *testing.T, b *browser, base string) {
+	for _, tc := range []struct{ path, field, value, want string }{
+		{"/do/run?job=colors", "payload", "{broken", "not JSON"},
+		{"/do/run?job=colors", "in", "soon", "not a time span"},
+		{"/do/new", "definition", "every: 1h\nshel: echo\n", "shel"},
+		{"/do/new", "name", "Not A Name", "name"},
+	} {
+		fields := map[string]string{tc.field: tc.value}
+		if strings.HasPrefix(tc.path, "/do/new") && tc.field == "definition" {
+			fields["name"] = "new-job"
+		}
+		submit(b, base, tc.path, fields)
+		kept, _ := b.eval(fmt.Sprintf("document.querySelector('[name=%s]').value", tc.field)).(string)
+		if strings.TrimSpace(kept) != strings.TrimSpace(tc.value) {
+			t.Errorf("%s: the form lost %q and has %q", tc.path, tc.value, kept)
+		}
+		if got := b.text(".wrong .error"); !strings.Contains(got, tc.want) {
+			t.Errorf("%s, %s %q: got error %q, want %q", tc.path, tc.field, tc.value, got, tc.want)
+		}
+	}
+}
+
+func keyboard(_ *testing.T, b *browser, base string) {
+	b.open(base + "/")
+	b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("j"))
+	b.await(5*time.Second, "g j opens the jobs", "location.pathname === '/jobs' && document.readyState === 'complete'")
+	b.do(chromedp.KeyEvent("/"))
+	b.await(5*time.Second, "/ goes to the search", "document.activeElement.id === 'search'")
+	b.eval("document.activeElement.value = ''; 0") // this browser also types the / that the page has handled
+	b.do(chromedp.KeyEvent("night\r"))
+	b.await(5*time.Second, "the search finds one job", "location.search === '?search=night' && document.querySelectorAll('.rows tbody tr').length === 1")
+	b.do(chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"))
+	b.await(5*time.Second, "j and Enter open the job", "location.pathname === '/jobs/nightly-backup' && document.readyState === 'complete'")
+	b.do(chromedp.KeyEvent("?"))
+	b.await(5*time.Second, "? lists the keys", "document.querySelector('#keys').open")
+}
+
+func withoutScripts(t *testing.T, b *browser, base string) {
+	b.scripts(false)
+	defer b.scripts(true)
+	for path, want := range map[string]string{"/": "Needs attention", "/jobs": "nightly-backup", "/jobs/tick": "succeeded", "/do/pause?job=tick": "No further slot"} {
+		b.do(chromedp.Navigate(base + path))
+		got, err := chromedp.Run(b.ctx, chromedp.Text("main"))
+		if err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s without scripts: got %.200q, %v, want %q", path, got, err, want)
+		}
+	}
+}
+
+// leaderKilled proves that an open page shows the new leader within two seconds.
+func leaderKilled(t *testing.T, b *browser, c *cluster.Cluster, base string) {
+	b.open(base + "/")
+	old := c.Leader()
+	if old.URL == base {
+		t.Skip("the replica of the page leads")
+	}
+	b.await(10*time.Second, "the leader is shown", fmt.Sprintf("document.querySelector('[data-live=leader]').textContent.includes(%q) && document.querySelector('#live').dataset.state === 'on'", old.Name))
+	old.Kill()
+	var elected time.Time
+	cluster.Await(t, 30*time.Second, "another replica leads", func() bool {
+		for _, n := range c.Replicas() {
+			if n != old && n.Leads() {
+				elected = time.Now()
+				return true
+			}
+		}
+		return false
+	})
+	b.await(10*time.Second, "the page shows the new leader", fmt.Sprintf("/q[123] leads/.test(document.querySelector('[data-live=leader]').textContent) && !document.querySelector('[data-live=leader]').textContent.includes(%q)", old.Name))
+	if took := time.Since(elected); took > 2*time.Second {
+		t.Errorf("the page showed the new leader %v after it led, want at most 2 s", took)
+	} else {
+		t.Logf("the page showed the new leader %v after it led", took.Round(time.Millisecond))
+	}
+	b.await(10*time.Second, "runs of the new leader arrive", "document.querySelector('#live').dataset.state === 'on'")
+}
