@@ -18,6 +18,7 @@ func jobs() map[string]job.Spec {
 	return map[string]job.Spec{
 		"tick":           {Description: "Every second", Every: job.Duration(time.Second), Shell: "echo tick"},
 		"fails":          {Every: job.Duration(2 * time.Second), Shell: "echo broken >&2; exit 3"},
+		"report":         {After: []job.After{{Job: "nightly-backup"}}, Shell: "true"},
 		"colors":         {Shell: `printf '\033[31mred\033[0m <b>plain</b>\n'`},
 		"long":           {Shell: "echo begun; sleep 120"},
 		"nightly-backup": {Description: "Dump the database", Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Shell: "true"},
@@ -51,7 +52,7 @@ func everyView(t *testing.T, b *browser, base string) {
 	t.Logf("%-16s %10s %9s %10s", "view", "bytes", "requests", "first paint")
 	for _, view := range [][2]string{
 		{"/", "Cluster"}, {"/jobs", "nightly-backup"}, {"/jobs/tick", "every second"}, {"/jobs/nightly-backup", "every day at 02:30"},
-		{run, "tick"}, {"/runs", "succeeded"}, {"/workers", "q1"}, {"/limits", "No limits"}, {"/cluster", "leader"}, {"/audit", "Audit"}, {"/nowhere", "no page"},
+		{run, "tick"}, {"/runs", "succeeded"}, {"/workers", "q1"}, {"/limits", "No limits"}, {"/cluster", "leader"}, {"/audit", "Audit"}, {"/events", "Events"}, {"/jobs/report", "Workflow"}, {"/nowhere", "no page"},
 	} {
 		b.open(base + view[0])
 		if !strings.Contains(b.text("main"), view[1]) {

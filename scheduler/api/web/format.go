@@ -31,6 +31,7 @@ func functions(links map[string]string) template.FuncMap {
 		"cut":     cut,
 		"count":   func(m map[job.State]int, state string) int { return m[job.State(state)] },
 		"strip":   stripHTML,
+		"event":   eventTag,
 		"success": success,
 	}
 }
@@ -168,6 +169,13 @@ func stateTag(v any) template.HTML {
 		return template.HTML(template.HTMLEscapeString(fmt.Sprint(v)))
 	}
 	return template.HTML(`<span class="state ` + l.class + `"><span class="sign" aria-hidden="true">` + l.sign + `</span>` + l.words + `</span>`)
+}
+
+// eventTag shows the kind of an event.
+func eventTag(kind string) template.HTML {
+	class := map[string]string{"lost_member": "bad", "failed": "bad", "lost": "bad", "late": "warn", "missed": "warn", "retried": "warn", "fenced": "warn",
+		"leader": "run", "member": "ok"}[kind]
+	return template.HTML(`<span class="state ` + class + `">` + template.HTMLEscapeString(strings.ReplaceAll(kind, "_", " ")) + `</span>`)
 }
 
 // runLink returns the path of the page of a run, from its name.

@@ -24,6 +24,7 @@ type jobData struct {
 	Last       *api.RunView // the run that ended last
 	More       string       // link to all runs
 	State      string
+	Graph      *graph // the workflow of the job; nil if it has none
 }
 
 // The view of a job draws jobRuns runs, and lists the first of them.
@@ -57,12 +58,22 @@ func (s *site) job(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	d.More, d.Listed = "/runs?job="+url.QueryEscape(name), runs.Runs[:min(listedRuns, len(runs.Runs))]
-	d.State = d.state()
+	d.State, d.Graph = d.state(), s.workflow(r, name, latestID(runs.Runs))
 	p := &page{View: "job", Title: name, Watch: name, Data: d}
 	if v.Spec.Timezone != "UTC" {
 		p.Zone = v.Spec.Timezone
 	}
 	return p, nil
+}
+
+// latestID returns the id of the latest run that is not for later; empty if there is none.
+func latestID(runs []api.RunView) string {
+	for i := range runs {
+		if runs[i].Attempt > 0 || runs[i].State.Terminal() {
+			return runs[i].ID
+		}
+	}
+	return ""
 }
 
 // begun returns the runs that are due, so that submissions for later do not fill a chart.

@@ -39,6 +39,7 @@ var navigation = []navItem{
 	{Link: "/", Name: "Overview", Key: "o"},
 	{Link: "/jobs", Name: "Jobs", Key: "j"},
 	{Link: "/runs", Name: "Runs", Key: "r"},
+	{Link: "/events", Name: "Events", Key: "e"},
 	{Link: "/workers", Name: "Workers", Key: "w"},
 	{Link: "/limits", Name: "Limits", Key: "l"},
 	{Link: "/cluster", Name: "Cluster", Key: "c"},

@@ -27,6 +27,7 @@ type runData struct {
 	Live     string // where the script reads further output; empty if the attempt has ended
 	Raw      string
 	Payload  string
+	Graph    *graph // the workflow of the run; nil if it has none
 }
 
 // attempt is one attempt on the time line.
@@ -71,6 +72,7 @@ func (s *site) run(r *http.Request) (*page, error) {
 		d.Attempts[i].Link = "?attempt=" + strconv.Itoa(d.Attempts[i].Number)
 	}
 	s.addOutput(r, d, path)
+	d.Graph = s.workflow(r, name, id)
 	if v.Kind == job.KindScheduled {
 		d.Explain, err = get[api.ExplainView](s, r, "/v1/jobs/"+url.PathEscape(name)+"/explain?time="+url.QueryEscape(v.Slot.UTC().Format(time.RFC3339Nano)))
 		if problem := (*api.Problem)(nil); err != nil && !errors.As(err, &problem) {

@@ -98,6 +98,7 @@ func (s *site) routes() http.Handler {
 		"GET /workers":           s.workers,
 		"GET /limits":            s.limits,
 		"GET /cluster":           s.cluster,
+		"GET /events":            s.events,
 		"GET /audit":             s.audit,
 		"GET /do/{action}":       s.ask,
 		"GET /":                  s.notFound,
