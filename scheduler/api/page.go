@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,6 +28,9 @@ type Operations interface {
 	Cluster(r *http.Request) (ClusterView, error)
 	// Caller returns the name of the client of r; "" while authentication is off.
 	Caller(r *http.Request) string
+	// Revision returns the revision up to which the answers of this process are complete. A page reads it before its data. Then the
+	// stream of changes after it misses nothing.
+	Revision() int64
 	// Now returns the time by the clock of the replica.
 	Now() time.Time
 }
@@ -109,6 +113,14 @@ func (o *operations) Cluster(r *http.Request) (ClusterView, error) {
 }
 
 func (o *operations) Caller(r *http.Request) string { return proven(r.Context()).Principal }
+
+func (o *operations) Revision() int64 {
+	if o.s.back.Overview == nil {
+		return 0
+	}
+	rev, _, _, _ := o.s.back.Overview.Changed(math.MaxInt64)
+	return rev
+}
 
 func (o *operations) Now() time.Time { return o.s.now() }
 

@@ -10,20 +10,21 @@ import (
 
 // page is what the layout shows, whatever the view.
 type page struct {
-	View    string // name of the template
-	Title   string
-	Status  int    // of the answer; 0: 200
-	Watch   string // what the view shows: a job's name, or * for all jobs; empty if it need not be refreshed
-	Zone    string // time zone of the job that the view shows; empty for none
-	Note    string // says what an action has done
-	Data    any
-	Now     time.Time
-	Path    string // of the request
-	Nav     []navItem
-	Search  string // text of the search field
-	Who     string
-	Cluster clusterLine
-	may     func(operation, job string) bool
+	View     string // name of the template
+	Title    string
+	Status   int    // of the answer; 0: 200
+	Watch    string // what the view shows: a job's name, or * for all jobs; empty if it need not be refreshed
+	Zone     string // time zone of the job that the view shows; empty for none
+	Note     string // says what an action has done
+	Data     any
+	Now      time.Time
+	Revision int64  // the data has every change up to it
+	Path     string // of the request
+	Nav      []navItem
+	Search   string // text of the search field
+	Who      string
+	Cluster  clusterLine
+	may      func(operation, job string) bool
 }
 
 // May reports whether the client may perform an operation on a job. Templates call it.

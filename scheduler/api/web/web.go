@@ -125,10 +125,12 @@ func (s *site) static(w http.ResponseWriter, r *http.Request) {
 
 // show answers a request with a view, or with the reason why there is none.
 func (s *site) show(w http.ResponseWriter, r *http.Request, v view) {
+	rev := s.ops.Revision() // before the data: changes that come meanwhile are in the stream of the page
 	p, err := v(r)
 	if err != nil {
 		p = s.failed(err)
 	}
+	p.Revision = rev
 	s.write(w, r, p)
 }
 

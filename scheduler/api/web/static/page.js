@@ -74,6 +74,14 @@ async function refresh() {
       $$('.scroll', old).forEach((e, i) => { e.scrollLeft = scrolls[i] || 0; });
       if (focused) $(`a[href="${CSS.escape(focused)}"]`, old)?.focus({preventScroll: true});
     }
+    const fresh = $('#output', next);
+    if (output && fresh && !followed) { // the attempt has begun, or has ended, since the page was opened
+      if (fresh.dataset.liveOutput) follow(fresh.dataset.liveOutput);
+      else if (fresh.innerHTML !== output.innerHTML && !$('#outputsearch').value) output.replaceChildren(...fresh.childNodes);
+      output.hidden = fresh.hidden;
+      $('#nooutput').hidden = !fresh.hidden;
+      $('#nooutput').textContent = $('#nooutput', next).textContent;
+    }
   } catch { /* the next event, or the next connection, reads again */ } finally {
     clearTimeout(timeout);
     reading = null;
@@ -83,7 +91,7 @@ async function refresh() {
 
 // The stream of events. A hidden page closes it, because browsers allow few connections to one server.
 const live = $('#live'), trouble = $('#trouble');
-let source = null, last = 0, leader = null, polling = null, failures = 0;
+let source = null, last = Number(body.dataset.revision), leader = null, polling = null, failures = 0;
 function state(on, text) {
   live.hidden = false;
   live.dataset.state = on ? 'on' : 'off';
@@ -143,7 +151,7 @@ connect();
 
 // The output of an attempt, as it comes, with its colors. All text is set as text, never as HTML.
 const output = $('#output');
-let color = '', bold = false;
+let color = '', bold = false, followed = false;
 function print(text) {
   const follow = output.scrollHeight - output.scrollTop - output.clientHeight < 40;
   for (const part of text.split(/(\x1b\[[0-9;:?]*[ -\/]*[@-~])/)) {
@@ -167,6 +175,7 @@ function print(text) {
   if (follow) output.scrollTop = output.scrollHeight;
 }
 async function follow(path) {
+  followed = true;
   for (let wait = 1000; ; wait = Math.min(wait * 2, 15000)) {
     try {
       const answer = await fetch(path);
@@ -177,7 +186,7 @@ async function follow(path) {
         for (;;) {
           const {value, done} = await reader.read();
           if (done) break;
-          if (first) { output.hidden = false; output.replaceChildren(); first = false; }
+          if (first) { output.hidden = false; $('#nooutput').hidden = true; output.replaceChildren(); first = false; }
           const text = rest + value, cut = text.search(/\x1b(\[[^@-~]*)?$/);
           rest = cut < 0 ? '' : text.slice(cut);
           print(cut < 0 ? text : text.slice(0, cut));
