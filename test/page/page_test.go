@@ -159,7 +159,7 @@ func everyAction(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 	}
 
 	b.open(base + "/audit")
-	for _, want := range []string{"pause-job", "submit-run", "put-job", "delete-job"} {
+	for _, want := range []string{"pause-job", "submit-command", "put-job", "delete-job"} {
 		if !strings.Contains(b.text("main"), want) {
 			t.Errorf("the audit view lacks %s: %.300s", want, b.text("main"))
 		}
