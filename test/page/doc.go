@@ -1,4 +1,4 @@
-// Package page opens the page of a real cluster in a browser, and uses it as people do.
+// Package page uses the page of a real cluster in a real browser, as people do.
 //
 // It has only tests. They need Debian's Chromium; without it they skip, unless ROTA_CI=1.
 package page
