@@ -28,10 +28,9 @@ var loginPage = template.Must(template.New("login").Parse(loginHTML))
 type loginView struct {
 	Next    string // path of the page that the browser wants to see
 	Problem string // why the last try failed; empty if there was none
-	OpenID  string // path at which the browser can sign in with an OpenID provider; empty if there is none
 }
 
-// loginPolicy allows the login page nothing but its form.
+// loginPolicy allows the login page to send its form, and forbids the rest.
 const loginPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 func (s *Server) registerLogin(root *http.ServeMux) {

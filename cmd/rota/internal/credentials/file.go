@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -21,20 +20,10 @@ type File struct {
 	Servers map[string]Entry `yaml:"servers"` // by origin, such as https://q1:8470
 }
 
-// Entry is the proof for one server. Exactly one of Token, TokenFile and OpenID is set.
+// Entry is the proof for one server. Either Token or TokenFile is set.
 type Entry struct {
-	Token     string  `yaml:"token,omitempty"`
-	TokenFile string  `yaml:"token_file,omitempty"` // path of a file with a token
-	OpenID    *OpenID `yaml:"oidc,omitempty"`
-}
-
-// OpenID is what `rota login` received from an OpenID provider.
-type OpenID struct {
-	Issuer   string    `yaml:"issuer"`
-	ClientID string    `yaml:"client_id"`
-	IDToken  string    `yaml:"id_token"`
-	Refresh  string    `yaml:"refresh_token,omitempty"` // with which the next ID token can be had; empty: log in again
-	Expires  time.Time `yaml:"expires"`                 // of the ID token
+	Token     string `yaml:"token,omitempty"`
+	TokenFile string `yaml:"token_file,omitempty"` // path of a file with a token
 }
 
 // Load reads a file of credentials. A file that does not exist is empty. It is an error if others can read the file.
