@@ -8,7 +8,7 @@ import (
 )
 
 // Backfill is an order to run past slots of a job that had no run. Stored at backfills/<job>; a job has one record. The leader
-// moves Position in the transaction that creates a slot's run, so a slot gets at most one run, whoever leads.
+// moves Position in the transaction that creates a slot's run, so a slot gets at most one run, in any term.
 type Backfill struct {
 	Job         string        `json:"job"`
 	From        time.Time     `json:"from"` // the first slot may be at it
@@ -27,7 +27,7 @@ type Backfill struct {
 
 	By              string      `json:"by,omitempty"`
 	Created         time.Time   `json:"created"`
-	JobCreated      time.Time   `json:"job_created"`      // of the job; a job that was created anew is another one
+	JobCreated      time.Time   `json:"job_created"`      // of the job; a job that was created again is another one
 	SinceGeneration int64       `json:"since_generation"` // of the job; it changes with the schedule
 	Past            []SlotRange `json:"past,omitempty"`   // what earlier backfills of the job have decided
 	Term            int64       `json:"term,omitempty"`   // of the leader that last wrote it
@@ -58,7 +58,7 @@ const (
 // The reasons with which the leader stops a backfill.
 const (
 	BackfillRescheduled = "the schedule was changed"
-	BackfillOfOldJob    = "the job was created anew"
+	BackfillOfOldJob    = "the job was created again"
 )
 
 // The bounds of a backfill.

@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/test/history"
+)
+
+// TestBackfillUnderKills backfills past slots while the leader is killed five times. Each slot runs once. The slots of another job,
+// and of the job itself, start as soon as before. ROTA_BACKFILL_SLOTS is the number of past slots: by default
+// 10,000 if ROTA_FAULTS is set, and 1000 otherwise.
+func TestBackfillUnderKills(t *testing.T) {
+	slow(t)
+	const kills = 5
+	slots := 1000
+	if os.Getenv("ROTA_FAULTS") != "" {
+		slots = 10_000
+	}
+	slots = fromEnv("ROTA_BACKFILL_SLOTS", slots)
+	sink := NewSink(t)
+	sink.AnswerBy(func(e history.Effect) (time.Duration, int) { return 50 * time.Millisecond, 204 })
+	post := &job.HTTP{URL: sink.URL(), Method: "POST"}
+	c := Start(t, Config{
+		Binary: binary,
+		Jobs: map[string]job.Spec{
+			// The judge allows no two runs of a job at a time unless the job does, and backfilled runs are several.
+			"past": {Every: job.Duration(time.Second), HTTP: post, Missed: job.MissedAll, Overlap: job.OverlapAllow},
+			"live": {Every: job.Duration(time.Second), HTTP: post, Missed: job.MissedAll},
+		},
+		Flags: func(string) []string { return []string{"--worker-enabled=false"} },
+	})
+	c.AddWorker("w1", "--worker-capacity=100")
+	c.AddWorker("w2", "--worker-capacity=100")
+	Await(t, 60*time.Second, "live slots run", func() bool { return len(sink.Requests()) > 10 })
+	Let(10 * time.Second)
+	before := lateness(sink.Requests(), time.Now())
+
+	view, err := c.Leader().Client.Job(t.Context(), "past")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := view.Created.Truncate(time.Second)
+	from := to.Add(-time.Duration(slots-1) * time.Second)
+	began := time.Now()
+	order := api.BackfillRequest{From: from, To: to, Concurrency: 20}
+	started, err := c.Leader().Client.StartBackfill(t.Context(), "past", order)
+	if err != nil || started.Total != slots {
+		t.Fatalf("start the backfill: %d slots, %v", started.Total, err)
+	}
+	progress := func() (v api.BackfillView) {
+		Await(t, time.Minute, "a replica shows the backfill", func() bool {
+			v, err = c.Leader().Client.Backfill(t.Context(), "past")
+			return err == nil
+		})
+		return v
+	}
+	for i := range kills {
+		Await(t, 10*time.Minute, "the backfill goes on", func() bool { return progress().Started > slots*(i+1)/(kills+1) })
+		leader := c.Leader()
+		leader.Kill()
+		t.Logf("killed %s after %v, with %d of %d slots started", leader.Name, time.Since(began).Round(time.Second), progress().Started, slots)
+		leader.Start()
+		c.WaitReady()
+	}
+	Await(t, 20*time.Minute, "the backfill is done", func() bool { return progress().State == job.BackfillDone })
+	end := progress()
+	if end.Started != slots || end.Passed != 0 {
+		t.Errorf("got %d runs and %d slots passed over, want %d and 0", end.Started, end.Passed, slots)
+	}
+	times := map[string]int{}
+	for _, e := range sink.Requests() {
+		times[e.Run]++
+	}
+	for at := from; !at.After(to); at = at.Add(time.Second) {
+		if n := times["past/"+job.SlotID(at)]; n != 1 {
+			t.Errorf("slot %s ran %d times", job.SlotID(at), n)
+		}
+	}
+	if again, err := c.Leader().Client.StartBackfill(t.Context(), "past", order); err != nil || again.Total != 0 {
+		t.Errorf("a second backfill of the same slots would run %d, %v", again.Total, err)
+	}
+	during := lateness(sink.Requests(), time.Now())[len(before):]
+	t.Logf("backfilled %d slots in %v; live slots began %v late before, and %v during the backfill (medians of %d and %d)",
+		slots, time.Since(began).Round(time.Second), middle(before), middle(during), len(before), len(during))
+	if middle(during) > middle(before)+500*time.Millisecond {
+		t.Errorf("live slots began %v late during the backfill, and %v before", middle(during), middle(before))
+	}
+	c.Check(sink.Requests, nil, nil)
+}
+
+// lateness returns how long after its slot each run of the job live arrived, in the order of arrival.
+func lateness(effects []history.Effect, until time.Time) (late []time.Duration) {
+	for _, e := range effects {
+		id, ok := strings.CutPrefix(e.Run, "live/")
+		slot, err := time.Parse(time.RFC3339Nano, id)
+		if ok && err == nil && e.Arrived.Before(until) {
+			late = append(late, e.Arrived.Sub(slot).Round(time.Millisecond))
+		}
+	}
+	return late
+}
+
+func middle(list []time.Duration) time.Duration {
+	if len(list) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(list))[len(list)/2]
+}
