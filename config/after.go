@@ -69,7 +69,13 @@ func parentNode(n *yaml.Node, i int) *yaml.Node {
 func (r *reader) step(own *yaml.Node, what string, s *job.Spec) {
 	for _, k := range jobKeys {
 		if k.ofRoots && child(own, k.Name) != nil {
-			r.fail(keyOf(own, k.Name), "remove it, or remove after", "%s has after and %s: a step has the slots of its parents", what, k.Name)
+			r.fail(
+				keyOf(own, k.Name),
+				"remove it, or remove after",
+				"%s has after and %s: a step has the slots of its parents",
+				what,
+				k.Name,
+			)
 		}
 	}
 	if given := child(own, "overlap"); given != nil && s.Overlap != job.OverlapQueue && s.Overlap != job.OverlapAllow {
@@ -89,7 +95,11 @@ func (l *loader) checkWorkflows() {
 		return
 	}
 	const unknown = "define it in a job file, beside this job"
-	l.jobs.resolve(func(n *yaml.Node) bool { return job.CheckName(n.Value) != nil }, func(use) string { return unknown }, func(use, job.Spec) {})
+	l.jobs.resolve(
+		func(n *yaml.Node) bool { return job.CheckName(n.Value) != nil },
+		func(use) string { return unknown },
+		func(use, job.Spec) {},
+	)
 	if len(l.sound) < len(l.jobs.known) { // the mistakes in jobs would be reported again
 		return
 	}

@@ -20,13 +20,13 @@ const (
 )
 
 // jobKeys are the keys of a job. To add a key, add a row here and a field to job.Spec.
-var jobKeys = tableOf(job.Spec{}.WithDefaults(),
+var jobKeys = tableOf(
+	job.Spec{}.WithDefaults(),
 	key("description", textUpTo(maxDescription), func(s *job.Spec) *string { return &s.Description },
 		"Dump the database", "Says what the job is for.", perJob),
 	key("labels", words("mapping of labels", inFlow, (*reader).jobLabels), func(s *job.Spec) *map[string]string { return &s.Labels },
 		"{team: billing}", "Labels of the job, for selectors such as -l team=billing and for scopes of roles. "+
 			"They have the form of Kubernetes labels.", zero("Only selectors without a condition select the job.")),
-
 	key("schedule", listOf(expression, oneQuoted), func(s *job.Spec) *[]string { return &s.Schedule },
 		`"30 2 * * *"`, "Cron expressions of 5 or 6 fields, or words such as @daily. A slot of any expression is a slot of the job.",
 		perJob, zero("The job has no slots of its own. It runs when a client asks."), ofRoots),
@@ -51,7 +51,6 @@ var jobKeys = tableOf(job.Spec{}.WithDefaults(),
 	key("jitter", jitter, func(s *job.Spec) *job.Duration { return &s.Jitter },
 		"30s", "Each run starts later than its slot by a share of this duration. The share is fixed per job.",
 		zero("A run starts at its slot."), ofRoots),
-
 	key("missed", choiceOf(job.MissedPolicies()), func(s *job.Spec) *job.Missed { return &s.Missed },
 		"all", "Which slots run that passed while no leader could dispatch: none, the latest, or all, oldest first.", ofRoots),
 	key("missed_window", span(job.MissedWindowRange), func(s *job.Spec) *job.Duration { return &s.MissedWindow },
@@ -75,9 +74,14 @@ var jobKeys = tableOf(job.Spec{}.WithDefaults(),
 		"{max: 3, min: 5s}", "How an attempt that failed is repeated.", zero("Only an attempt that asks for a repetition is repeated.")),
 	key("priority", integer(job.PriorityRange), func(s *job.Spec) *int { return &s.Priority },
 		"10", "Runs of a higher priority start first while workers are short.", zero("0, the priority of most jobs.")),
-	key("max_pending", integer(job.Range[int]{Low: 1, High: job.MaxPendingRange.High}), func(s *job.Spec) *int { return &s.MaxPending },
-		"50", "How many submitted runs of the job may wait for their start. Further submissions get 503 with Retry-After.",
-		zero("1000 runs.")),
+	key(
+		"max_pending",
+		integer(job.Range[int]{Low: 1, High: job.MaxPendingRange.High}),
+		func(s *job.Spec) *int { return &s.MaxPending },
+		"50",
+		"How many submitted runs of the job may wait for their start. Further submissions get 503 with Retry-After.",
+		zero("1000 runs."),
+	),
 	key("start_within", span(job.Range[job.Duration]{Low: 1, High: job.MaxDuration}),
 		func(s *job.Spec) *job.Duration { return &s.StartWithin },
 		"10m", "A run that has waited longer than this for its first start is skipped.", zero("A run waits without end.")),
@@ -93,7 +97,6 @@ var jobKeys = tableOf(job.Spec{}.WithDefaults(),
 	key("breaker", mappingOf(breakerKeys, inFlow, nil, nil), func(s *job.Spec) **job.Breaker { return &s.Breaker },
 		"{window: 20, failure_ratio: 0.5, open_for: 1m}", "Stops the job for a while when too many of its attempts fail.",
 		zero("Failures do not stop the job.")),
-
 	key("command", command, func(s *job.Spec) *[]string { return &s.Command },
 		"[/usr/local/bin/backup, --to, /srv]", "The program to execute, and its arguments.", perJob),
 	key("shell", argument(maxText, object{"type": "string", "minLength": 1, "maxLength": maxText}, asBlock),
@@ -104,9 +107,16 @@ var jobKeys = tableOf(job.Spec{}.WithDefaults(),
 		"{url: https://host/path}", "An HTTP request to make.", perJob),
 	key("handler", word(maxURL), func(s *job.Spec) *string { return &s.Handler },
 		"report", "The name of a Go function that the worker's program registers.", perJob),
-	key("output", words("mapping of JSON Pointers", inFlow, (*reader).pointers), func(s *job.Spec) *map[string]string { return &s.Outputs },
-		`{total: "/data/total"}`, "Outputs of the run that steps behind it read, by their names. Each JSON Pointer leads to a "+
-			"value in the response of http.", perJob, zero("The response gives no outputs.")),
+	key(
+		"output",
+		words("mapping of JSON Pointers", inFlow, (*reader).pointers),
+		func(s *job.Spec) *map[string]string { return &s.Outputs },
+		`{total: "/data/total"}`,
+		"Outputs of the run that steps behind it read, by their names. Each JSON Pointer leads to a "+
+			"value in the response of http.",
+		perJob,
+		zero("The response gives no outputs."),
+	),
 	key("env", words("mapping of texts", plain, (*reader).env), func(s *job.Spec) *map[string]string { return &s.Env },
 		"{PGPASSWORD: \"${file:/run/secrets/pg}\"}", "Environment variables of command and shell. "+
 			"The worker resolves ${env:NAME} and ${file:/path}.", zero("No variables besides those of rota.")),

@@ -53,8 +53,8 @@ func (s *Store) Limit(ctx context.Context, name string) (job.Limit, error) {
 	return l, nil
 }
 
-// PutBackfill creates or replaces the backfill of a job. b.Rev is the revision that it replaces; zero means that there must be none.
-// If the record is at another revision, the error is job.ErrConflict. PutBackfill returns b with its new revision.
+// PutBackfill creates or replaces the backfill of a job. b.Rev is the revision that it replaces; zero means that there must be
+// none. If the record is at another revision, the error is job.ErrConflict. PutBackfill returns b with its new revision.
 func (s *Store) PutBackfill(ctx context.Context, b job.Backfill) (job.Backfill, error) {
 	err := s.put(ctx, KindBackfills, b.Job, &b, &b.Op, &b.Rev)
 	return b, err

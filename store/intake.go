@@ -181,8 +181,8 @@ func (in *Intake) takeTurns(ctx context.Context, ps []*passage) error {
 	}
 }
 
-// decide looks at the gates as of one revision of the mirror. It returns the first closed gate without a token; nil if there is none.
-// Then it has counted the submission at the open gates.
+// decide looks at the gates as of one revision of the mirror. It returns the first closed gate without a token; nil if there is
+// none. Then it has counted the submission at the open gates.
 func (in *Intake) decide(ps []*passage) (waits *passage, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -88,8 +88,8 @@ func (s *Store) DeleteToken(ctx context.Context, id string, rev int64) error {
 	return nil
 }
 
-// Tokens is a copy of all tokens in memory, fed by a watch of its own. So workers, which have no Mirror, have it too. A look-up takes
-// the same time with many tokens as with few.
+// Tokens is a copy of all tokens in memory, fed by a watch of its own. So workers, which have no Mirror, have it too. A look-up
+// takes the same time with many tokens as with few.
 type Tokens struct {
 	store *Store
 

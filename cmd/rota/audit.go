@@ -21,8 +21,9 @@ func newAuditCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit [JOB]",
 		Short: "List who changed what, latest first",
-		Long: `List the changes by clients: definitions, pauses, runs by hand, cancellations, retries, tokens, and accepted stores. Each change
-and its record are written by one transaction of the store. The cluster keeps 10,000 records, for 90 days.`,
+		Long: `List the changes by clients: definitions, pauses, runs by hand, cancellations, retries, tokens, and accepted
+stores. Each change and its record are written by one transaction of the store. The cluster keeps 10,000 records, for 90
+days.`,
 		Example: `  rota audit nightly-backup
   rota audit --since 7d --by alice -o json`,
 		Args:              takes("[JOB]"),

@@ -85,7 +85,13 @@ func (c *cli) backfillTime(flag, text string) (time.Time, error) {
 }
 
 func writeDryRun(p *page, v *api.BackfillView) {
-	p.line("%s would run, of %s between %s and %s", counted(v.Total, "slot"), counted(v.Slots, "slot"), p.moment(v.From), p.moment(v.To))
+	p.line(
+		"%s would run, of %s between %s and %s",
+		counted(v.Total, "slot"),
+		counted(v.Slots, "slot"),
+		p.moment(v.From),
+		p.moment(v.To),
+	)
 	if v.Recorded > 0 {
 		p.line("do not run, because they have a run already: %s", counted(v.Recorded, "slot"))
 	}
@@ -132,7 +138,14 @@ func writeBackfills(p *page, l *api.BackfillList) {
 	for i := range l.Backfills {
 		v := &l.Backfills[i]
 		rows = append(rows, []any{
-			v.Job, string(v.State), p.when(v.From), p.when(v.To), fmt.Sprintf("%d of %d", v.Started+v.Passed, v.Total), v.Started, v.Active, v.By,
+			v.Job,
+			string(v.State),
+			p.when(v.From),
+			p.when(v.To),
+			fmt.Sprintf("%d of %d", v.Started+v.Passed, v.Total),
+			v.Started,
+			v.Active,
+			v.By,
 		})
 	}
 	p.table(rows)

@@ -110,11 +110,17 @@ const progressEvery = time.Second
 func (c *cli) bulk(ctx context.Context, b *bulk, yes bool) error {
 	n := len(b.targets)
 	if n == 0 {
-		return c.print(bulkResult{[]string{}, []bulkFailure{}}, func(p *page) { p.line("no %ss to %s with labels %s", b.noun, b.verb, b.selector) })
+		return c.print(
+			bulkResult{[]string{}, []bulkFailure{}},
+			func(p *page) { p.line("no %ss to %s with labels %s", b.noun, b.verb, b.selector) },
+		)
 	}
 	what := counted(n, b.noun)
 	if !yes && !c.interactive() {
-		return usageError{fmt.Sprintf("%s would %s %s, and there is no terminal to ask at", "rota "+b.verb, b.verb, what), "add --yes to go on"}
+		return usageError{
+			fmt.Sprintf("%s would %s %s, and there is no terminal to ask at", "rota "+b.verb, b.verb, what),
+			"add --yes to go on",
+		}
 	}
 	for _, t := range b.targets[:min(n, maxShown)] {
 		c.printErr("%s", printable(t.name+"  "+t.note))

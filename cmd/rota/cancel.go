@@ -22,8 +22,9 @@ func newCancelCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel RUN | JOB | -l SELECTOR",
 		Short: "Cancel runs",
-		Long: `Cancel a run, or the runs of all jobs with some labels. A job stands for its latest run that has not ended. A pending run ends at once. A started run ends after its worker
-has stopped it. With --wait, wait for that, and fail if the run ended in another state before.`,
+		Long: `Cancel a run, or the runs of all jobs with some labels. A job stands for its latest run that has not ended. A
+pending run ends at once. A started run ends after its worker has stopped it. With --wait, wait for that, and fail if
+the run ended in another state before.`,
 		Example:           "  rota cancel nightly-backup/2026-01-31T02:30:00Z --wait",
 		Args:              many.args(takesRun),
 		ValidArgsFunction: c.completeRuns,

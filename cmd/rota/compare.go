@@ -57,8 +57,8 @@ func (ch *change) fullTitle() string {
 	return ch.title()
 }
 
-// compareJobs returns the changes that give the cluster the jobs of the files. It also removes the jobs that prune selects, that the
-// API created, and that no file defines. It never removes a job that a replica's own file defines.
+// compareJobs returns the changes that give the cluster the jobs of the files. It also removes the jobs that prune selects, that
+// the API created, and that no file defines. It never removes a job that a replica's own file defines.
 func compareJobs(set *config.Set, present []api.JobView, prune pruning, now time.Time) ([]change, error) {
 	byName := make(map[string]*api.JobView, len(present))
 	for i := range present {

@@ -26,7 +26,11 @@ Where nobody can be asked, it removes nothing without --yes. A job of a file is 
 				return err
 			}
 			if v.Origin.Kind == job.OriginFile {
-				return &codedError{code: exitConflict, hint: "remove it there", err: errors.New("job " + args[0] + " is defined in " + v.Origin.Source)}
+				return &codedError{
+					code: exitConflict,
+					hint: "remove it there",
+					err:  errors.New("job " + args[0] + " is defined in " + v.Origin.Source),
+				}
 			}
 			for _, run := range v.Active {
 				c.printErr("canceled run: %s", run)

@@ -17,8 +17,8 @@ func newEventsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events [JOB]",
 		Short: "Show what happened: takeovers, lost members, late and missed runs, changes",
-		Long: `Show what happened, oldest first: takeovers, lost members, runs that were retried, failed, lost, late or skipped, slots that
-were missed, and changes by people. With a job, only its runs.`,
+		Long: `Show what happened, oldest first: takeovers, lost members, runs that were retried, failed, lost, late or
+skipped, slots that were missed, and changes by people. With a job, only its runs.`,
 		Example:           "  rota events --since 1h\n  rota events charge --since 7d\n  rota events -f",
 		Args:              takes("[JOB]"),
 		ValidArgsFunction: c.completeJobs,
@@ -90,7 +90,12 @@ func writeEvents(p *page, entries []timeline.Entry, sayNone bool) {
 		p.line("nothing happened in this time")
 	}
 	for _, e := range entries {
-		p.line("%s  %s  %s", e.At.UTC().Format("2006-01-02 15:04:05Z"), p.tint(fmt.Sprintf("%-11s", e.Kind), colorOfEntry(e.Kind)), printable(e.Text))
+		p.line(
+			"%s  %s  %s",
+			e.At.UTC().Format("2006-01-02 15:04:05Z"),
+			p.tint(fmt.Sprintf("%-11s", e.Kind), colorOfEntry(e.Kind)),
+			printable(e.Text),
+		)
 	}
 }
 

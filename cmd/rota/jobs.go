@@ -48,7 +48,8 @@ func newJobsCommand(c *cli) *cobra.Command {
 
 // addSelector adds the flag that selects jobs by their labels.
 func addSelector(cmd *cobra.Command, selector *string) {
-	cmd.Flags().VarP(&selectorFlag{selector}, "selector", "l", "only jobs with these labels: team=a, team!=a, team in (a,b), team, !team")
+	cmd.Flags().
+		VarP(&selectorFlag{selector}, "selector", "l", "only jobs with these labels: team=a, team!=a, team in (a,b), team, !team")
 }
 
 // selectorFlag is a flag that refuses a malformed or empty selector. An empty one usually comes from an unset variable in a

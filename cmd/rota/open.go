@@ -53,7 +53,9 @@ so works once, within five minutes.`,
 
 // redirect leads a browser to a link.
 var redirect = template.Must(template.New("open").Parse(
-	`<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={{.}}"><title>rota</title><a href="{{.}}">rota</a>` + "\n"))
+	`<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={{.}}">` +
+		`<title>rota</title><a href="{{.}}">rota</a>` + "\n"),
+)
 
 // browse opens a browser at a link. It passes a file that only this user can read, because every user of the machine can see the
 // arguments of a process.

@@ -53,7 +53,8 @@ A Secret that exists is kept, unless its certificate expires soon or lacks a hos
 	}
 	cmd.Flags().StringVar(&p.name, "name", "rota", "`prefix` of the Secrets, and name of the cluster")
 	cmd.Flags().StringArrayVar(&p.hosts, "host", nil, "`name` by which others reach a replica; may be given several times")
-	cmd.Flags().StringArrayVar(&servers, "api-server", nil, "`URL` to call if the Service kubernetes does not answer; may be given several times")
+	cmd.Flags().
+		StringArrayVar(&servers, "api-server", nil, "`URL` to call if the Service kubernetes does not answer; may be given several times")
 	cmd.Flags().DurationVar(&p.life, "life", certificateLife, "how long a certificate is valid")
 	cmd.Flags().DurationVar(&p.renew, "renew-before", certificateLife/3, "renew a certificate that expires within this time")
 	cmd.Flags().BoolVar(&p.token, "token", true, "make a token with the role admin, and auth.yaml")
@@ -160,11 +161,20 @@ func covers(text []byte, hosts []string, at time.Time) bool {
 	if err != nil || at.After(cert.NotAfter) {
 		return false
 	}
-	return !slices.ContainsFunc(hosts, func(h string) bool { return cert.VerifyHostname(h) != nil && !slices.Contains(cert.DNSNames, h) })
+	return !slices.ContainsFunc(
+		hosts,
+		func(h string) bool { return cert.VerifyHostname(h) != nil && !slices.Contains(cert.DNSNames, h) },
+	)
 }
 
 // putSecret writes files of dir as the Secret name. was is the Secret that it replaces; the zero value if there is none.
-func (c *cli) putSecret(ctx context.Context, client *kubeapi.Client, was kubeapi.Secret, name, dir string, files, keys []string) error {
+func (c *cli) putSecret(
+	ctx context.Context,
+	client *kubeapi.Client,
+	was kubeapi.Secret,
+	name, dir string,
+	files, keys []string,
+) error {
 	data := map[string][]byte{}
 	for i, file := range files {
 		text, err := os.ReadFile(filepath.Join(dir, file))

@@ -15,8 +15,8 @@ func newRetryCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry RUN | JOB | -l SELECTOR",
 		Short: "Repeat runs that have ended",
-		Long: `Create a new run that repeats an ended one, and print its name. A job stands for its latest run that has ended. The old run does not change. With --wait, wait for
-the end and exit with the job's code.
+		Long: `Create a new run that repeats an ended one, and print its name. A job stands for its latest run that has
+ended. The old run does not change. With --wait, wait for the end and exit with the job's code.
 
 With --resume, continue a workflow from a failed step. The step runs again, and so do the steps behind it that did not run
 because of it, all under one new id. Steps that succeeded do not run again; their outputs are used.

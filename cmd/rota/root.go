@@ -54,9 +54,25 @@ Start with:  rota dev`,
 		newDevCommand(c), newServeCommand(c), newWorkerCommand(c), newStatusCommand(c), newEventsCommand(c), newIncidentCommand(c),
 		newWorkersCommand(c), newOpenCommand(c),
 		newTokenCommand(c), newPKICommand(c), newAuditCommand(c), newVerifyCommand(c), newAcceptCommand(c), newEtcdctlCommand(c))
-	add(groupJobs, "Jobs:",
-		newCheckCommand(c), newDiffCommand(c), newApplyCommand(c), newDeleteCommand(c), newImportCommand(c), newManCommand(c), newJobsCommand(c), newJobCommand(c),
-		newNextCommand(c), newExplainCommand(c), newGraphCommand(c), newPauseCommand(c), newResumeCommand(c))
+	add(
+		groupJobs,
+		"Jobs:",
+		newCheckCommand(
+			c,
+		),
+		newDiffCommand(c),
+		newApplyCommand(c),
+		newDeleteCommand(c),
+		newImportCommand(c),
+		newManCommand(c),
+		newJobsCommand(c),
+		newJobCommand(c),
+		newNextCommand(c),
+		newExplainCommand(c),
+		newGraphCommand(c),
+		newPauseCommand(c),
+		newResumeCommand(c),
+	)
 	add(groupRuns, "Runs:",
 		newRunCommand(c), newSubmitCommand(c), newRunsCommand(c), newRunInfoCommand(c), newLogsCommand(c),
 		newCancelCommand(c), newRetryCommand(c), newBackfillCommand(c))

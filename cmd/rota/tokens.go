@@ -51,9 +51,9 @@ func newTokenRotateCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rotate ID",
 		Short: "Replace a token by a new one; the old one is valid for 24 hours longer",
-		Long: `Make a token with the principal, the role and the jobs of another one. If the other one expires, the new one has the same
-life from now on. The other one is valid for 24 hours longer, so that its owner can replace it without a gap. The first
-line of the output is the new token.`,
+		Long: `Make a token with the principal, the role and the jobs of another one. If the other one expires, the new one has
+the same life from now on. The other one is valid for 24 hours longer, so that its owner can replace it without a gap.
+The first line of the output is the new token.`,
 		Example: "  rota token rotate k3j2h8w4q9xz",
 		Args:    takes("ID"),
 		RunE: c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
@@ -74,8 +74,8 @@ func newTokenRevokeCommand(c *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID...",
 		Short: "Revoke tokens",
-		Long: `Revoke tokens of the store. Every replica and worker refuses them within a second. To revoke a token of auth.file, remove its
-entry.`,
+		Long: `Revoke tokens of the store. Every replica and worker refuses them within a second. To revoke a token of
+auth.file, remove its entry.`,
 		Example: "  rota token revoke k3j2h8w4q9xz",
 		Args:    takes("ID..."),
 		RunE: c.changing(func(ctx context.Context, cl *client.Client, args []string) error {

@@ -13,7 +13,7 @@ import (
 )
 
 // RequestHeader is the header with the id of a request. A client may choose the id. Every answer to a change has the header.
-const RequestHeader = "X-Request-Id"
+const RequestHeader = "X-Request-ID"
 
 type originKey struct{}
 

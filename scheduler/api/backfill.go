@@ -31,7 +31,7 @@ type BackfillView struct {
 	Failed   int         `json:"failed" doc:"Runs in history that it has created and that ended without success"`
 	Slots    int         `json:"slots,omitempty" doc:"With dry_run: all slots of the range"`
 	Recorded int         `json:"recorded,omitempty" doc:"With dry_run: slots that have a run already"`
-	Unknown  int         `json:"unknown,omitempty" doc:"With dry_run: slots whose run may have been removed from history; they do not run"`
+	Unknown  int         `json:"unknown,omitempty" doc:"With dry_run: slots that do not run, since history may have lost their run"`
 	First    []time.Time `json:"first,omitempty" doc:"With dry_run: the first slots that would run, in the order of the backfill"`
 	Revision int64       `json:"revision"`
 }
@@ -46,7 +46,7 @@ type BackfillRequest struct {
 	From        time.Time         `json:"from" doc:"The first slot may be at it"`
 	To          time.Time         `json:"to" doc:"The last slot may be at it"`
 	Order       job.BackfillOrder `json:"order,omitempty" enum:"asc,desc" doc:"asc by default: the oldest slot first"`
-	Concurrency int               `json:"concurrency,omitempty" minimum:"1" maximum:"1000" doc:"How many runs are with workers at a time; 1 by default"`
+	Concurrency int               `json:"concurrency,omitempty" minimum:"1" maximum:"1000" doc:"At a time; default: 1"`
 	DryRun      bool              `json:"dry_run,omitempty" doc:"Only count: nothing is changed"`
 }
 

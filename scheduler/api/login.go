@@ -31,7 +31,8 @@ type loginView struct {
 }
 
 // loginPolicy allows the login page to send its form, and forbids the rest.
-const loginPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const loginPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
+	"frame-ancestors 'none'"
 
 func (s *Server) registerLogin(root *http.ServeMux) {
 	root.HandleFunc("GET "+loginPath, s.login)

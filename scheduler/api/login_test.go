@@ -104,11 +104,11 @@ func TestABrowserSignsInByATokenAndOut(t *testing.T) {
 		!strings.Contains(a.header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("the form: got %d, %v, %s", a.status, a.header, a.text)
 	}
-	if res := browse(t, "POST", srv.URL+"/login", url.Values{"token": {"rota_wrong"}}); res.StatusCode != 401 || len(res.Cookies()) != 0 {
+	if res := browse(t, "POST", srv.URL+"/login", url.Values{"token": {"rota_wrong"}}); res.StatusCode != http.StatusUnauthorized || len(res.Cookies()) != 0 {
 		t.Errorf("a wrong token: got %d, %v, want 401 and no cookie", res.StatusCode, res.Cookies())
 	}
 	form := url.Values{"token": {" " + token + "\n"}, "next": {"/jobs/a?x=1"}}
-	if res := browse(t, "POST", srv.URL+"/login", form, "Sec-Fetch-Site", "cross-site"); res.StatusCode != 403 {
+	if res := browse(t, "POST", srv.URL+"/login", form, "Sec-Fetch-Site", "cross-site"); res.StatusCode != http.StatusForbidden {
 		t.Errorf("a form of another site: got %d, want 403", res.StatusCode)
 	}
 	res := browse(t, "POST", srv.URL+"/login", form)
@@ -161,7 +161,7 @@ func TestALinkSignsABrowserInOnce(t *testing.T) {
 	if a := ask(t, srv, "POST", "/v1/jobs/in-http/pause", "", proof...); a.status != 200 || !strings.Contains(a.text, "p-operator") {
 		t.Errorf("the session has not the rights and the name of its principal: got %d %s", a.status, a.text)
 	}
-	if res := browse(t, "GET", srv.URL+path, nil); res.StatusCode != 401 || len(res.Cookies()) != 0 {
+	if res := browse(t, "GET", srv.URL+path, nil); res.StatusCode != http.StatusUnauthorized || len(res.Cookies()) != 0 {
 		t.Errorf("the second use: got %d, %v", res.StatusCode, res.Header)
 	}
 	d.File.Tokens = nil // the token is revoked, and so the session ends

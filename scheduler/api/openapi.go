@@ -164,7 +164,7 @@ type operation struct {
 	errors                    []int      // statuses of errors, besides those of every operation
 	parameter                 string     // parameter of the path that the handler reads itself; empty for none
 	right                     auth.Right // the right that the caller needs
-	bodyDecides               bool       // the handler checks the right, because it depends on the body; a caller without it anywhere is refused
+	bodyDecides               bool       // the handler checks the right, which depends on the body; see Server.require
 	peers                     bool       // replicas and workers do not need this right, because they call on behalf of a client
 }
 

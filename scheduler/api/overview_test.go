@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bufio"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -57,8 +58,8 @@ func TestPageAnswersUnknownPathsOnly(t *testing.T) {
 					t.Error(err)
 				}
 				err := ops.Do(r, http.MethodGet, "/v1/jobs/none", nil, nil, nil)
-				problem, _ := err.(*api.Problem)
-				if problem == nil || problem.Status != 404 {
+				var problem *api.Problem
+				if !errors.As(err, &problem) || problem.Status != 404 {
 					t.Errorf("read a job that does not exist: got %v, want a problem with status 404", err)
 				}
 				_, _ = w.Write([]byte(list.Jobs[0].Name))

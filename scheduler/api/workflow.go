@@ -39,7 +39,7 @@ func (s *Server) registerWorkflows(doc huma.API) {
 
 func (s *Server) readWorkflow(ctx context.Context, in *struct {
 	Job  string `path:"job"`
-	Slot string `query:"slot" doc:"A slot, RFC 3339, or the id of a run by hand: the steps then show their runs" example:"2026-01-31T02:30:00Z"`
+	Slot string `query:"slot" doc:"A slot, or the id of a run by hand, whose runs the steps show" example:"2026-01-31T02:30:00Z"`
 }) (*body[WorkflowView], error) {
 	id := in.Slot
 	if at, err := time.Parse(time.RFC3339Nano, id); err == nil {

@@ -136,7 +136,10 @@ func (h *history) waiting(j *job.Job, f Facts) (items []Item) {
 		if r.Reason != "" {
 			text += ": " + r.Reason
 		}
-		items = append(items, Item{Kind: Late, Job: j.Name, Run: r.Name(), Since: r.Due, Text: text + ".", Next: "rota run-info " + r.Name()})
+		items = append(
+			items,
+			Item{Kind: Late, Job: j.Name, Run: r.Name(), Since: r.Due, Text: text + ".", Next: "rota run-info " + r.Name()},
+		)
 	}
 	return items
 }

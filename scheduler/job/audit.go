@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -98,9 +99,7 @@ func fieldsOf(record []byte) map[string]json.RawMessage {
 	}
 	if json.Unmarshal(fields["spec"], &spec) == nil {
 		delete(fields, "spec")
-		for name, value := range spec {
-			fields[name] = value
-		}
+		maps.Copy(fields, spec)
 	}
 	return fields
 }

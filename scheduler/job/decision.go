@@ -20,8 +20,8 @@ type Decision struct {
 	Deletions []*Run    // removed from history: terminal runs, at most MaxDeletions
 }
 
-// Guard is a record on which a decision depends. If its revision has changed, the write is refused. Rev 0 means that there must be no
-// record.
+// Guard is a record on which a decision depends. If its revision has changed, the write is refused. Rev 0 means that there must be
+// no record.
 type Guard struct {
 	Kind RecordKind
 	Name string

@@ -50,9 +50,9 @@ func define[S any](cur *Definition[S], name string, spec S, origin Origin, now t
 	return next, true
 }
 
-// Define returns the definition that results from applying spec to cur at now, and whether anything changed. If cur is
-// nil, the job does not exist yet. The caller sets UpdatedBy. A pause stays. If the schedule changes, undecided slots of the old schedule are
-// dropped.
+// Define returns the definition that results from applying spec to cur at now, and whether anything changed. If cur is nil, the
+// job does not exist yet. The caller sets UpdatedBy. A pause stays. If the schedule changes, undecided slots of the old schedule
+// are dropped.
 func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job, bool) {
 	spec = spec.WithDefaults()
 	if cur == nil {

@@ -35,9 +35,10 @@ type Run struct {
 	Exit     *int      `json:"exit,omitempty"`      // exit code or HTTP status of the last attempt
 	Output   string    `json:"output,omitempty"`    // tail of the last attempt's output, at most OutputTail bytes
 
-	Outputs     map[string]string `json:"outputs,omitempty"`      // what its last attempt gives to the runs that follow it
-	After       []Parent          `json:"after,omitempty"`        // the runs that it follows; nil: none
-	SlotSkipped bool              `json:"slot_skipped,omitempty"` // a step that was skipped because a job without parents skipped the slot
+	Outputs map[string]string `json:"outputs,omitempty"` // what its last attempt gives to the runs that follow it
+	After   []Parent          `json:"after,omitempty"`   // the runs that it follows; nil: none
+	// A step that was skipped because a job without parents skipped the slot.
+	SlotSkipped bool `json:"slot_skipped,omitempty"`
 
 	Cancel     *Cancel         `json:"cancel,omitempty"` // a request to end it; nil: none
 	Key        string          `json:"key,omitempty"`    // the caller's idempotency key
@@ -53,8 +54,8 @@ type Run struct {
 	Rev int64 `json:"-"`
 }
 
-// The reasons of a new run that waits: ReasonNotYet for a delayed run, ReasonParents for a step, ReasonNew for any other. For the run that is the
-// first in line, the leader writes a more exact reason.
+// The reasons of a new run that waits: ReasonNotYet for a delayed run, ReasonParents for a step, ReasonNew for any other. For the
+// run that is the first in line, the leader writes a more exact reason.
 const (
 	ReasonNotYet  = "waits for its time"
 	ReasonNew     = "waits for a worker"

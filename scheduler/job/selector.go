@@ -62,8 +62,8 @@ func parseRequirement(s string) (requirement, error) {
 		return requirement{key: strings.TrimSpace(key), not: true}.checked()
 	}
 	if i := strings.IndexAny(s, "=!"); i >= 0 {
-		key, op := s[:i], ""
-		for _, op = range []string{"!=", "==", "="} {
+		key := s[:i]
+		for _, op := range []string{"!=", "==", "="} {
 			if strings.HasPrefix(s[i:], op) {
 				value := strings.TrimSpace(s[i+len(op):])
 				return requirement{strings.TrimSpace(key), []string{value}, op == "!="}.checked()

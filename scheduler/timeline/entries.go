@@ -23,7 +23,7 @@ type Facts struct {
 // Entry is one line of the timeline.
 type Entry struct {
 	At    time.Time `json:"at"`
-	Kind  string    `json:"kind" doc:"What happened" enum:"leader,lost_member,member,retried,failed,lost,late,missed,skipped,fenced,changed"`
+	Kind  string    `json:"kind" enum:"leader,lost_member,member,retried,failed,lost,late,missed,skipped,fenced,changed"`
 	Text  string    `json:"text" doc:"One sentence"`
 	Job   string    `json:"job,omitempty"`
 	Run   string    `json:"run,omitempty"`
@@ -139,7 +139,16 @@ func ofRun(r *job.Run) (list []Entry) {
 	last := len(r.Attempts) - 1
 	for i, a := range r.Attempts {
 		if a.State != job.Succeeded && a.State != job.Canceled && (i < last || !r.State.Terminal()) {
-			add(a.Finished, KindRetried, "Attempt %d of %s on %s was %s and is repeated%s.", a.Number, r.Name(), a.Worker, worded(a.State), because(a.Reason))
+			add(
+				a.Finished,
+				KindRetried,
+				"Attempt %d of %s on %s was %s and is repeated%s.",
+				a.Number,
+				r.Name(),
+				a.Worker,
+				worded(a.State),
+				because(a.Reason),
+			)
 		}
 	}
 	if started := firstStart(r); r.Late && !started.IsZero() {

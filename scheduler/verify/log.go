@@ -33,9 +33,18 @@ type claim struct {
 // checkLog checks every change in order.
 func (c *checker) checkLog(log [][]job.Change) {
 	l := &replay{
-		checker: c, runs: map[string]*job.Run{}, slots: map[string]map[string]*job.Run{}, gone: map[string]bool{}, ended: map[string]*ended{},
-		cursors: map[string]*job.Cursor{}, spoilt: map[string]bool{}, defs: map[string]*job.Job{}, born: map[string]bool{},
-		given: map[string]int64{}, gate: &c.gate, claimed: map[string]claim{},
+		checker: c,
+		runs:    map[string]*job.Run{},
+		slots:   map[string]map[string]*job.Run{},
+		gone:    map[string]bool{},
+		ended:   map[string]*ended{},
+		cursors: map[string]*job.Cursor{},
+		spoilt:  map[string]bool{},
+		defs:    map[string]*job.Job{},
+		born:    map[string]bool{},
+		given:   map[string]int64{},
+		gate:    &c.gate,
+		claimed: map[string]claim{},
 	}
 	for name, s := range c.jobs {
 		l.defs[name] = s.def

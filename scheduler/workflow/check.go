@@ -26,7 +26,10 @@ func Check(specs map[string]*job.Spec) (problems []Problem) {
 		after := specs[name].After
 		for i, a := range after {
 			if _, exists := specs[a.Job]; !exists {
-				problems = append(problems, Problem{name, i, false, "parent \"" + a.Job + "\" is not defined", "define the job, or remove it from after"})
+				problems = append(
+					problems,
+					Problem{name, i, false, "parent \"" + a.Job + "\" is not defined", "define the job, or remove it from after"},
+				)
 			}
 		}
 		if cycle := g.Cycle(name); cycle != nil && !inCycle[name] {

@@ -123,7 +123,10 @@ func (s *Server) join(ctx context.Context, e *embed.Config) error {
 // whyLater says why a member without data can neither form a cluster nor join one.
 func (s *Server) whyLater(others []peer, answers []answer) error {
 	if s.cfg.KnownBy != "" {
-		return fmt.Errorf("%s knows an earlier cluster, of which nobody answers; remove it on every replica to begin a new one", s.cfg.KnownBy)
+		return fmt.Errorf(
+			"%s knows an earlier cluster, of which nobody answers; remove it on every replica to begin a new one",
+			s.cfg.KnownBy,
+		)
 	}
 	var silent []string
 	for i, a := range answers {

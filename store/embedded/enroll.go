@@ -84,7 +84,7 @@ func (s *Server) enroll(ctx context.Context, self string, answers []answer) (lis
 	if err != nil {
 		return "", err
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	r, err := s.readRoster(ctx, client, cluster)
 	if err != nil {
 		return "", err
@@ -176,7 +176,7 @@ func (s *Server) isHealthy(ctx context.Context, urls []string, id uint64) bool {
 	if err != nil {
 		return false
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	try, cancel := context.WithTimeout(ctx, 2*queryTimeout)
 	defer cancel()
 	resp, err := client.Get(try, "\x00", clientv3.WithCountOnly())

@@ -43,7 +43,8 @@ func Start(ctx context.Context, cfg Config, log hclog.Logger) (*Server, error) {
 	}
 	s, err := startOnce(ctx, cfg, log)
 	if cfg.Rejoin && errors.Is(err, errRemoved) {
-		log.Named("etcd").Warn("the cluster has removed this member: its data is set aside, and it joins again", "node", cfg.Name, "dir", cfg.Dir)
+		log.Named("etcd").
+			Warn("the cluster has removed this member: its data is set aside, and it joins again", "node", cfg.Name, "dir", cfg.Dir)
 		if err := setAside(cfg.Dir); err != nil {
 			return nil, err
 		}

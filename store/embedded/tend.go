@@ -49,7 +49,7 @@ func (s *Server) tryPromote(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	try, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	_, err = client.MemberPromote(try, s.ID())

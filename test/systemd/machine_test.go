@@ -48,7 +48,8 @@ func debian(t *testing.T) string {
 	if err := os.MkdirAll(filepath.Dir(root), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	half, err := os.MkdirTemp(filepath.Dir(root), suite+"-")
+	half, err := os.MkdirTemp( //nolint:usetesting // it is renamed into the cache
+		filepath.Dir(root), suite+"-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func TestASessionOfABrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer res.Body.Close()
-		if res.StatusCode != 201 {
+		if res.StatusCode != http.StatusCreated {
 			t.Fatalf("%s %s: got %d %s", method, path, res.StatusCode, text(t, res.Body))
 		}
 	}

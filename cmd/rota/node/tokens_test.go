@@ -199,4 +199,4 @@ func (d *discard) WriteHeader(status int) {
 		d.status = status
 	}
 }
-func (d *discard) Write(b []byte) (int, error) { d.WriteHeader(200); return len(b), nil }
+func (d *discard) Write(b []byte) (int, error) { d.WriteHeader(http.StatusOK); return len(b), nil }

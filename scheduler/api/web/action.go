@@ -47,7 +47,13 @@ var doneNotes = map[string]string{
 	"saved":    "Saved.",
 }
 
-var reasonField = field{Name: "reason", Label: "Reason", Kind: "text", Help: "Others see it. It may be empty.", Example: "database migration"}
+var reasonField = field{
+	Name:    "reason",
+	Label:   "Reason",
+	Kind:    "text",
+	Help:    "Others see it. It may be empty.",
+	Example: "database migration",
+}
 
 // currentJob reads the job of a form.
 func currentJob(s *site, r *http.Request, f *form) (api.JobView, error) {
@@ -62,13 +68,23 @@ func prepareRun(s *site, r *http.Request, f *form) error {
 	f.Title, f.Verb = "Run "+f.Job, "Run"
 	f.Facts = append(f.Facts, "This creates one run, beside the schedule. The job's limits, labels and timeout apply to it.")
 	if n := len(v.Active); n > 0 {
-		f.Facts = append(f.Facts, fmt.Sprintf("%s of the job not ended yet: %s.", verb(n, "run has", "runs have"), strings.Join(v.Active[:min(3, n)], ", ")))
+		f.Facts = append(
+			f.Facts,
+			fmt.Sprintf("%s of the job not ended yet: %s.", verb(n, "run has", "runs have"), strings.Join(v.Active[:min(3, n)], ", ")),
+		)
 	}
 	if v.Paused != nil {
 		f.Facts = append(f.Facts, "The job is paused. The run waits until somebody resumes the job.")
 	}
 	f.Fields = []field{
-		{Name: "payload", Label: "Payload", Kind: "area", Help: "JSON. Empty: the payload of the definition.", Value: string(v.Spec.Payload), Example: `{"month": "2026-11"}`},
+		{
+			Name:    "payload",
+			Label:   "Payload",
+			Kind:    "area",
+			Help:    "JSON. Empty: the payload of the definition.",
+			Value:   string(v.Spec.Payload),
+			Example: `{"month": "2026-11"}`,
+		},
 		{Name: "in", Label: "Start in", Kind: "text", Help: "A span such as 90s, 2h or 7d. Empty: now.", Example: "now"},
 		{Name: "key", Kind: "hidden", Value: rand.Text()},
 	}
@@ -120,7 +136,14 @@ func prepareResume(s *site, r *http.Request, f *form) error {
 // reasoned returns the action that posts a reason below the path of the form's job or run.
 func reasoned(suffix, done string) func(*site, *http.Request, *form) (string, error) {
 	return func(s *site, r *http.Request, f *form) (string, error) {
-		return f.Back + "?done=" + done, s.ops.Do(r, http.MethodPost, f.path()+suffix, nil, api.ReasonRequest{Reason: f.value("reason")}, nil)
+		return f.Back + "?done=" + done, s.ops.Do(
+			r,
+			http.MethodPost,
+			f.path()+suffix,
+			nil,
+			api.ReasonRequest{Reason: f.value("reason")},
+			nil,
+		)
 	}
 }
 
@@ -136,14 +159,28 @@ func prepareDelete(s *site, r *http.Request, f *form) error {
 	}
 	f.Facts = append(f.Facts, "The definition is removed, and no further slot runs.")
 	if n := len(v.Active); n > 0 {
-		f.Facts = append(f.Facts, fmt.Sprintf("%s not ended: %s. Runs that wait are canceled.", verb(n, "run has", "runs have"), strings.Join(v.Active[:min(3, n)], ", ")))
+		f.Facts = append(
+			f.Facts,
+			fmt.Sprintf(
+				"%s not ended: %s. Runs that wait are canceled.",
+				verb(n, "run has", "runs have"),
+				strings.Join(v.Active[:min(3, n)], ", "),
+			),
+		)
 	}
 	f.Fields = []field{{Name: "revision", Kind: "hidden", Value: fmt.Sprint(v.Revision)}}
 	return nil
 }
 
 func performDelete(s *site, r *http.Request, f *form) (string, error) {
-	return "/jobs?done=deleted", s.ops.Do(r, http.MethodDelete, f.path(), http.Header{"If-Match": {`"` + f.value("revision") + `"`}}, nil, nil)
+	return "/jobs?done=deleted", s.ops.Do(
+		r,
+		http.MethodDelete,
+		f.path(),
+		http.Header{"If-Match": {`"` + f.value("revision") + `"`}},
+		nil,
+		nil,
+	)
 }
 
 func prepareCancel(s *site, r *http.Request, f *form) error {
@@ -156,7 +193,13 @@ func prepareCancel(s *site, r *http.Request, f *form) error {
 	case v.State.Terminal():
 		f.Blocked, f.Error = true, "The run has ended: "+looks[string(v.State)].words+"."
 	case v.State == job.Running:
-		f.Facts = []string{fmt.Sprintf("Attempt %d runs on worker %s. The worker ends it: first SIGTERM, and SIGKILL after the job's kill grace.", v.Attempt, v.Worker)}
+		f.Facts = []string{
+			fmt.Sprintf(
+				"Attempt %d runs on worker %s. The worker ends it: first SIGTERM, and SIGKILL after the job's kill grace.",
+				v.Attempt,
+				v.Worker,
+			),
+		}
 	default:
 		f.Facts = []string{"The run has not begun. It will not begin, and ends as canceled."}
 	}
@@ -188,7 +231,9 @@ func performRetry(s *site, r *http.Request, f *form) (string, error) {
 
 func prepareCommand(_ *site, _ *http.Request, f *form) error {
 	f.Title, f.Verb = "Run a command", "Run"
-	f.Facts = []string{"The command runs once, on any worker that accepts it, as the user of that worker. It is no job, and has no schedule."}
+	f.Facts = []string{
+		"The command runs once, on any worker that accepts it, as the user of that worker. It is no job, and has no schedule.",
+	}
 	f.Fields = []field{
 		{Name: "shell", Label: "Command", Kind: "area", Help: "For /bin/sh -c.", Example: "echo hello"},
 		{Name: "in", Label: "Start in", Kind: "text", Help: "A span such as 90s, 2h or 7d. Empty: now.", Example: "now"},
@@ -215,7 +260,9 @@ func performCommand(s *site, r *http.Request, f *form) (string, error) {
 
 func preparePauseAll(_ *site, _ *http.Request, f *form) error {
 	f.Title, f.Verb, f.Danger, f.Back = "Pause all jobs", "Pause all jobs", true, "/cluster"
-	f.Facts = []string{"No slot of any job runs until somebody resumes all jobs. Slots that pass meanwhile are skipped. Runs that have begun continue."}
+	f.Facts = []string{
+		"No slot of any job runs until somebody resumes all jobs. Slots that pass meanwhile are skipped. Runs that have begun continue.",
+	}
 	f.Fields = []field{reasonField}
 	return nil
 }

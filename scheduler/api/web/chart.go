@@ -68,8 +68,22 @@ func chartOf(minutes []api.MinuteView) (c minuteChart) {
 			}
 			h := math.Max(2, float64(n)*(minuteHeight-2)/float64(c.Max))
 			y -= h
-			c.Bars = append(c.Bars, chartBar{Class: g.class, X: float64(i * minuteWidth), Y: round(y), Width: minuteWidth - 2, Height: round(h),
-				Title: fmt.Sprintf("%s: %d %s", m.At.UTC().Format("15:04 UTC"), n, map[string]string{"bad": "failed", "off": "skipped or canceled", "ok": "succeeded"}[g.class])})
+			c.Bars = append(
+				c.Bars,
+				chartBar{
+					Class:  g.class,
+					X:      float64(i * minuteWidth),
+					Y:      round(y),
+					Width:  minuteWidth - 2,
+					Height: round(h),
+					Title: fmt.Sprintf(
+						"%s: %d %s",
+						m.At.UTC().Format("15:04 UTC"),
+						n,
+						map[string]string{"bad": "failed", "off": "skipped or canceled", "ok": "succeeded"}[g.class],
+					),
+				},
+			)
 		}
 	}
 	return c
@@ -212,8 +226,15 @@ func runChartOf(runs []api.RunView, now time.Time, n int) runChart {
 			title += ": " + r.Reason
 		}
 		c.Bars = append(c.Bars, chartBar{
-			Class: classOf(r.State), X: float64((n - len(runs) + i) * (runBar + 3)), Y: round(runHeight + 2 - h), Width: runBar, Height: round(h),
-			Title: title, Link: runLink(r.Ref),
+			Class: classOf(
+				r.State,
+			),
+			X:      float64((n - len(runs) + i) * (runBar + 3)),
+			Y:      round(runHeight + 2 - h),
+			Width:  runBar,
+			Height: round(h),
+			Title:  title,
+			Link:   runLink(r.Ref),
 		})
 	}
 	return c

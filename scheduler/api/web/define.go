@@ -43,7 +43,13 @@ func prepareNew(_ *site, _ *http.Request, f *form) error {
 	f.Facts = []string{"The job is stored in the cluster, and belongs to no job file."}
 	f.Fields = []field{
 		{Name: "name", Label: "Name", Kind: "text", Help: "Small letters, digits and dashes; at most 63.", Example: "nightly-backup"},
-		{Name: "definition", Label: "Definition", Kind: "code", Help: definitionHelp, Value: "schedule: \"30 2 * * *\"\ntimezone: UTC\ntimeout: 30m\nshell: echo hello\n"},
+		{
+			Name:  "definition",
+			Label: "Definition",
+			Kind:  "code",
+			Help:  definitionHelp,
+			Value: "schedule: \"30 2 * * *\"\ntimezone: UTC\ntimeout: 30m\nshell: echo hello\n",
+		},
 	}
 	return nil
 }
@@ -95,9 +101,21 @@ func specOf(text string) (map[string]any, error) {
 
 func prepareLimit(s *site, r *http.Request, f *form) error {
 	f.Title, f.Verb, f.Back = "New limit", "Save", "/limits"
-	name := field{Name: "name", Label: "Name", Kind: "text", Help: "Small letters, digits and dashes; at most 63.", Example: "database"}
+	name := field{
+		Name:    "name",
+		Label:   "Name",
+		Kind:    "text",
+		Help:    "Small letters, digits and dashes; at most 63.",
+		Example: "database",
+	}
 	concurrent := field{Name: "runs", Label: "Runs at a time", Kind: "text", Help: "A number. Empty: any number.", Example: "4"}
-	rate := field{Name: "rate", Label: "Rate", Kind: "text", Help: "Attempts that begin in a span of time. Empty: any.", Example: "10/s"}
+	rate := field{
+		Name:    "rate",
+		Label:   "Rate",
+		Kind:    "text",
+		Help:    "Attempts that begin in a span of time. Empty: any.",
+		Example: "10/s",
+	}
 	f.Facts = []string{"The limit applies to all runs of the jobs that name it, in the whole cluster."}
 	if given := r.URL.Query().Get("name"); given != "" {
 		v, err := limitOf(s, r, given)
@@ -155,7 +173,10 @@ func prepareDeleteLimit(s *site, r *http.Request, f *form) error {
 		return err
 	}
 	f.Title, f.Verb, f.Danger, f.Back = "Delete limit "+v.Name, "Delete", true, "/limits"
-	f.Facts = []string{"A limit that a job names cannot be deleted.", fmt.Sprintf("%s it now.", verb(v.Held, "run holds", "runs hold"))}
+	f.Facts = []string{
+		"A limit that a job names cannot be deleted.",
+		fmt.Sprintf("%s it now.", verb(v.Held, "run holds", "runs hold")),
+	}
 	f.Fields = []field{{Name: "name", Kind: "hidden", Value: v.Name}}
 	return nil
 }

@@ -81,7 +81,9 @@ func timeTag(v any) template.HTML {
 	if t.Year() != time.Now().UTC().Year() {
 		layout = yearTime
 	}
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC">%s</time>`, full, t.Format("2006-01-02 15:04:05.999"), t.Format(layout)))
+	return template.HTML(
+		fmt.Sprintf(`<time datetime="%s" title="%s UTC">%s</time>`, full, t.Format("2006-01-02 15:04:05.999"), t.Format(layout)),
+	)
 }
 
 // agoTag shows the distance between an instant and now.
@@ -168,14 +170,20 @@ func stateTag(v any) template.HTML {
 	if !ok {
 		return template.HTML(template.HTMLEscapeString(fmt.Sprint(v)))
 	}
-	return template.HTML(`<span class="state ` + l.class + `"><span class="sign" aria-hidden="true">` + l.sign + `</span>` + l.words + `</span>`)
+	return template.HTML(
+		`<span class="state ` + l.class + `"><span class="sign" aria-hidden="true">` + l.sign + `</span>` + l.words + `</span>`,
+	)
 }
 
 // eventTag shows the kind of an event.
 func eventTag(kind string) template.HTML {
-	class := map[string]string{"lost_member": "bad", "failed": "bad", "lost": "bad", "late": "warn", "missed": "warn", "retried": "warn", "fenced": "warn",
-		"leader": "run", "member": "ok"}[kind]
-	return template.HTML(`<span class="state ` + class + `">` + template.HTMLEscapeString(strings.ReplaceAll(kind, "_", " ")) + `</span>`)
+	class := map[string]string{
+		"lost_member": "bad", "failed": "bad", "lost": "bad", "late": "warn", "missed": "warn", "retried": "warn", "fenced": "warn",
+		"leader": "run", "member": "ok",
+	}[kind]
+	return template.HTML(
+		`<span class="state ` + class + `">` + template.HTMLEscapeString(strings.ReplaceAll(kind, "_", " ")) + `</span>`,
+	)
 }
 
 // runLink returns the path of the page of a run, from its name.

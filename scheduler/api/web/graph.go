@@ -63,7 +63,14 @@ func graphOf(v *api.WorkflowView, here string) *graph {
 	for i := range v.Steps {
 		step := &v.Steps[i]
 		column := depth[step.Job]
-		n := graphNode{Name: step.Job, Label: cut(step.Job, 20), Link: "/jobs/" + url.PathEscape(step.Job), Class: "none", Words: "no run yet", Here: step.Job == here}
+		n := graphNode{
+			Name:  step.Job,
+			Label: cut(step.Job, 20),
+			Link:  "/jobs/" + url.PathEscape(step.Job),
+			Class: "none",
+			Words: "no run yet",
+			Here:  step.Job == here,
+		}
 		if step.State != "" {
 			l := looks[string(step.State)]
 			n.Class, n.Sign, n.Words = l.class, l.sign, l.words

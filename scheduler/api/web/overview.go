@@ -91,15 +91,32 @@ func (s *site) addJobs(r *http.Request, d *overviewData) error {
 }
 
 // urgent lists the kinds of items that are shown as problems. All other kinds are shown as warnings.
-var urgent = []string{attention.NoLeader, attention.NotReady, attention.StoreFull, attention.Stale, attention.Lost, attention.Failing, attention.NoWorker}
+var urgent = []string{
+	attention.NoLeader,
+	attention.NotReady,
+	attention.StoreFull,
+	attention.Stale,
+	attention.Lost,
+	attention.Failing,
+	attention.NoWorker,
+}
 
 // attentionOf returns what somebody should look at, in the words of `rota status`.
 func attentionOf(c *api.ClusterView, err error, now time.Time) (list []notice) {
 	if err != nil {
-		return []notice{{State: "bad", Text: "This replica cannot read the state of the cluster: " + err.Error() + ".", Hint: "Ask another replica."}}
+		return []notice{
+			{State: "bad", Text: "This replica cannot read the state of the cluster: " + err.Error() + ".", Hint: "Ask another replica."},
+		}
 	}
 	if age := now.Sub(c.Store.AsOf); !c.Store.AsOf.IsZero() && age > staleAfter {
-		list = append(list, notice{State: "bad", Text: fmt.Sprintf("Replica %s has not reached etcd for %s. What this page shows may be old.", c.Node, spanText(age)), Link: "/cluster"})
+		list = append(
+			list,
+			notice{
+				State: "bad",
+				Text:  fmt.Sprintf("Replica %s has not reached etcd for %s. What this page shows may be old.", c.Node, spanText(age)),
+				Link:  "/cluster",
+			},
+		)
 	}
 	for _, item := range c.Attention {
 		n := notice{State: "warn", Text: item.Text, Since: item.Since, Link: "/cluster", Kind: item.Kind}
@@ -129,11 +146,22 @@ const longWait = 30 * time.Second
 func waitsOf(o *api.OverviewView, now time.Time) (list []notice) {
 	for _, w := range o.Waits {
 		if now.Sub(w.Since) > longWait {
-			list = append(list, notice{State: "warn", Text: fmt.Sprintf("%s: %s.", verb(w.Count, "run waits", "runs wait"), w.Reason), Link: runLink(w.Ref), Since: w.Since})
+			list = append(
+				list,
+				notice{
+					State: "warn",
+					Text:  fmt.Sprintf("%s: %s.", verb(w.Count, "run waits", "runs wait"), w.Reason),
+					Link:  runLink(w.Ref),
+					Since: w.Since,
+				},
+			)
 		}
 	}
 	if n := o.Hour.Late; n > 0 {
-		list = append(list, notice{State: "warn", Text: fmt.Sprintf("%s late in the last hour.", verb(n, "run was", "runs were")), Link: "/runs?since=1h"})
+		list = append(
+			list,
+			notice{State: "warn", Text: fmt.Sprintf("%s late in the last hour.", verb(n, "run was", "runs were")), Link: "/runs?since=1h"},
+		)
 	}
 	return list
 }

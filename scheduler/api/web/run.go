@@ -74,7 +74,11 @@ func (s *site) run(r *http.Request) (*page, error) {
 	s.addOutput(r, d, path)
 	d.Graph = s.workflow(r, name, id)
 	if v.Kind == job.KindScheduled {
-		d.Explain, err = get[api.ExplainView](s, r, "/v1/jobs/"+url.PathEscape(name)+"/explain?time="+url.QueryEscape(v.Slot.UTC().Format(time.RFC3339Nano)))
+		d.Explain, err = get[api.ExplainView](
+			s,
+			r,
+			"/v1/jobs/"+url.PathEscape(name)+"/explain?time="+url.QueryEscape(v.Slot.UTC().Format(time.RFC3339Nano)),
+		)
 		if problem := (*api.Problem)(nil); err != nil && !errors.As(err, &problem) {
 			return nil, err
 		}
@@ -110,7 +114,14 @@ func (s *site) addOutput(r *http.Request, d *runData, path string) {
 func attemptsOf(v *api.RunView, now time.Time) (list []attempt) {
 	for _, a := range v.Attempts {
 		list = append(list, attempt{
-			Number: a.Number, Worker: a.Worker, Token: a.Token, State: a.State, Reason: a.Reason, Exit: a.Exit, Started: a.Started, Ended: a.Finished,
+			Number:  a.Number,
+			Worker:  a.Worker,
+			Token:   a.Token,
+			State:   a.State,
+			Reason:  a.Reason,
+			Exit:    a.Exit,
+			Started: a.Started,
+			Ended:   a.Finished,
 		})
 	}
 	if last := len(list); (v.State == job.Running || v.State == job.Armed) && (last == 0 || list[last-1].Number < v.Attempt) {

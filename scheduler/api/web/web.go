@@ -49,7 +49,9 @@ type asset struct {
 func New(ops api.Operations, cfg Config) http.Handler {
 	s := &site{ops: ops, cfg: cfg, views: map[string]*template.Template{}, assets: map[string]asset{}}
 	links := s.loadAssets()
-	layout := template.Must(template.New("layout.html").Funcs(functions(links)).ParseFS(files, "templates/layout.html", "templates/parts.html"))
+	layout := template.Must(
+		template.New("layout.html").Funcs(functions(links)).ParseFS(files, "templates/layout.html", "templates/parts.html"),
+	)
 	names, err := fs.Glob(files, "templates/*.html")
 	if err != nil {
 		panic(err) // the pattern is fixed
@@ -146,7 +148,8 @@ func (s *site) failed(err error) *page {
 		p.Title, data.Hint = "Not found", "Search for the job, or look at the latest runs."
 	case http.StatusUnauthorized:
 		p.Title = "Sign in"
-		data.Detail, data.Hint = "This cluster shows its jobs only to people it knows.", "Send a token as Authorization: Bearer, or a client certificate."
+		data.Detail = "This cluster shows its jobs only to people it knows."
+		data.Hint = "Send a token as Authorization: Bearer, or a client certificate."
 	case http.StatusForbidden:
 		p.Title, data.Hint = "Not allowed", "Ask an administrator for a role that includes this right."
 	case http.StatusServiceUnavailable, http.StatusGatewayTimeout:

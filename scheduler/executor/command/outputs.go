@@ -53,7 +53,7 @@ func (o *outputs) read(path string) (map[string]string, error) {
 		_ = os.RemoveAll(path)
 		return nil, fmt.Errorf("$ROTA_OUTPUT cannot be read: %w", err)
 	}
-	defer os.RemoveAll(path)
+	defer func() { _ = os.RemoveAll(path) }()
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, errors.New("$ROTA_OUTPUT is not a regular file")

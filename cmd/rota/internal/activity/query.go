@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -71,9 +72,7 @@ func (a *Activity) Minutes(now time.Time, n int) []Minute {
 		list[i] = Minute{At: at, Count: map[job.State]int{}}
 		if m := &a.minutes[(at.Unix()/60)%minutesKept]; m.At.Equal(at) {
 			list[i].Late = m.Late
-			for state, count := range m.Count {
-				list[i].Count[state] = count
-			}
+			maps.Copy(list[i].Count, m.Count)
 		}
 	}
 	return list

@@ -171,7 +171,7 @@ func (a *Authenticator) Authenticate(r *http.Request) (auth.Caller, error) {
 
 // byHeader returns the caller that a token or a cookie proves; the anonymous one without both.
 func (a *Authenticator) byHeader(r *http.Request) (auth.Caller, error) {
-	bySession, err := a.bySession(r, auth.Key(api.SessionOf(r)))
+	bySession, err := a.bySession(r, api.SessionOf(r))
 	header := r.Header.Get("Authorization")
 	text, ok := strings.CutPrefix(header, "Bearer ")
 	if header == "" || strings.HasPrefix(header, api.SessionScheme) {

@@ -136,14 +136,14 @@ func (s *sessions) opened() (Store, error) {
 
 // SignIn begins a session of a caller and returns its key.
 func (a *Authenticator) SignIn(ctx context.Context, c auth.Caller) (auth.Key, error) {
-	return a.begin(ctx, func(s Store, id string) error {
+	return a.begin(func(s Store, id string) error {
 		return s.PutSession(ctx, id, auth.NewSession(c, a.now(), auth.SessionLife))
 	})
 }
 
 // Code returns a one-time code, with which a browser can begin a session of a caller.
 func (a *Authenticator) Code(ctx context.Context, c auth.Caller) (auth.Key, error) {
-	return a.begin(ctx, func(s Store, id string) error {
+	return a.begin(func(s Store, id string) error {
 		return s.PutCode(ctx, id, auth.NewSession(c, a.now(), auth.CodeLife))
 	})
 }
@@ -154,7 +154,7 @@ func (a *Authenticator) Redeem(ctx context.Context, code auth.Key) (auth.Key, er
 	if !ok || !a.sessions.strangers.AllowN(a.now(), 1) {
 		return "", auth.ErrCode
 	}
-	return a.begin(ctx, func(s Store, id string) error {
+	return a.begin(func(s Store, id string) error {
 		err := s.RedeemCode(ctx, from, id, func(v auth.Session) auth.Session { return v.Begin(a.now()) })
 		if errors.Is(err, job.ErrNotFound) {
 			return auth.ErrCode
@@ -163,7 +163,7 @@ func (a *Authenticator) Redeem(ctx context.Context, code auth.Key) (auth.Key, er
 	})
 }
 
-func (a *Authenticator) begin(ctx context.Context, put func(s Store, id string) error) (auth.Key, error) {
+func (a *Authenticator) begin(put func(s Store, id string) error) (auth.Key, error) {
 	s, err := a.sessions.opened()
 	if err != nil {
 		return "", err

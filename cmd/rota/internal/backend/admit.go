@@ -68,8 +68,8 @@ func (a admitter) Submit(ctx context.Context, r job.Run, behind ...job.Run) (job
 	return r, err
 }
 
-// admitJob returns an api.Overloaded if no further job may be defined. Several clients at once may pass the bound by as many jobs as
-// they define at the same time.
+// admitJob returns an api.Overloaded if no further job may be defined. Several clients at once may pass the bound by as many jobs
+// as they define at the same time.
 func (b *Backend) admitJob() error {
 	if n := b.mirror.CountJobs(); n >= b.cfg.Bounds.Jobs {
 		return b.overloaded(boundJobs, afterFull, "%d jobs are defined, as many as bounds.jobs allows: delete some, or raise it", n)
@@ -83,9 +83,14 @@ func (b *Backend) admitSpace() error {
 	if quota == 0 || used*100 < quota*int64(b.cfg.Bounds.Space) {
 		return nil
 	}
-	return b.overloaded(boundSpace, afterFull,
-		"etcd uses %d of its %d bytes, and the rest is kept for dispatching: make room (delete runs or jobs, compact), or raise its quota",
-		used, quota)
+	return b.overloaded(
+		boundSpace,
+		afterFull,
+		"etcd uses %d of its %d bytes, and the rest is kept for dispatching: "+
+			"make room (delete runs or jobs, compact), or raise its quota",
+		used,
+		quota,
+	)
 }
 
 func (b *Backend) overloaded(bound string, after int, format string, args ...any) error {

@@ -202,7 +202,9 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string, resume
 		case err != nil:
 			return api.RunView{}, false, err
 		case current == nil:
-			return api.RunView{}, false, &api.Refusal{Reason: fmt.Sprintf("run %s cannot be retried: job %s was deleted", old.Name(), jobName)}
+			return api.RunView{}, false, &api.Refusal{
+				Reason: fmt.Sprintf("run %s cannot be retried: job %s was deleted", old.Name(), jobName),
+			}
 		}
 		r.Generation, does = current.Generation, current.Spec
 	}

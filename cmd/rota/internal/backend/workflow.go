@@ -73,8 +73,10 @@ func (b *Backend) stepsOf(r *job.Run) ([]job.Run, error) {
 // resumed returns the records of the steps behind old that did not run because of it. r repeats old.
 func (b *Backend) resumed(old, r *job.Run) ([]job.Run, error) {
 	if old.State == job.Succeeded || old.State == job.Skipped {
-		return nil, &api.Refusal{Reason: fmt.Sprintf("run %s is %s: resume the workflow from a run that failed; `rota graph %s --slot %s` shows it",
-			old.Name(), old.State, old.Job, old.ID)}
+		return nil, &api.Refusal{
+			Reason: fmt.Sprintf("run %s is %s: resume the workflow from a run that failed; `rota graph %s --slot %s` shows it",
+				old.Name(), old.State, old.Job, old.ID),
+		}
 	}
 	return atMost(r, workflow.Of(b.specs()).Resume(old, r, func(name string) *job.Run {
 		step, _ := b.mirror.Run(name)
@@ -84,8 +86,10 @@ func (b *Backend) resumed(old, r *job.Run) ([]job.Run, error) {
 
 func atMost(r *job.Run, steps []job.Run) ([]job.Run, error) {
 	if len(steps) > store.MaxBehind {
-		return nil, &api.Refusal{Reason: fmt.Sprintf("%d steps follow job %s, and at most %d can be started at once: start a later step, or the job alone",
-			len(steps), r.Job, store.MaxBehind)}
+		return nil, &api.Refusal{
+			Reason: fmt.Sprintf("%d steps follow job %s, and at most %d can be started at once: start a later step, or the job alone",
+				len(steps), r.Job, store.MaxBehind),
+		}
 	}
 	return steps, nil
 }

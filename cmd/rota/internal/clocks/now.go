@@ -31,8 +31,8 @@ func (c *Clocks) LeaderNow(term int64) (time.Time, bool) {
 	return c.leader.Now(term)
 }
 
-// Corrected returns the leader's time when this process's clock shows now. If the two differ only by noise, or if the leader's time is
-// unknown, it returns now.
+// Corrected returns the leader's time when this process's clock shows now. If the two differ only by noise, or if the leader's
+// time is unknown, it returns now.
 func (c *Clocks) Corrected(now time.Time) time.Time {
 	if c.leads() {
 		return c.own.Now(now)

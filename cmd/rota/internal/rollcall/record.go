@@ -53,7 +53,8 @@ func Record(ctx context.Context, r Recording, term election.Term, log hclog.Logg
 	})
 }
 
-// write writes one event with the context of the term, and takes it over into the log, so that the next round does not write it again.
+// write writes one event with the context of the term, and takes it over into the log, so that the next round does not write it
+// again.
 func (r *Recording) write(ctx context.Context, term election.Term, e job.Event) error {
 	written, err := r.Store.RecordCluster(ctx, term, e)
 	if err == nil {
