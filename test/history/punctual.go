@@ -74,10 +74,10 @@ func (t *timeline) effectsOf(name string) (all, firsts []Effect) {
 	return all, firsts
 }
 
-// askedFor reports whether a run exists because a client requested it.
+// askedFor reports whether a run exists because a client requested it, or because its parents ended.
 func (t *timeline) askedFor(run string) bool {
 	vs := t.runs[run]
-	return len(vs) > 0 && vs[0].run.Kind != job.KindScheduled
+	return len(vs) > 0 && (vs[0].run.Kind != job.KindScheduled || len(vs[0].run.After) > 0)
 }
 
 func (c *judged) windows() []Window {
