@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -22,6 +23,9 @@ type cli struct {
 
 	server    string
 	tokenFile string
+	readStdin sync.Once // guards the next two fields
+	stdinText string    // token that stdin held
+	stdinErr  error
 	cacert    string
 	cert      string
 	certKey   string

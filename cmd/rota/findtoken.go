@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -19,7 +20,10 @@ import (
 // looks in this order: --token-file, ROTA_TOKEN_FILE, the credentials that systemd passed to this service, the user's credentials,
 // and those of a `rota dev` that this user runs. Somebody who names a client certificate uses that, unless they also name a token.
 func (c *cli) findToken(servers string) (file string, token func(context.Context, string) (string, error), err error) {
-	if file = cmp.Or(c.tokenFile, c.getenv("ROTA_TOKEN_FILE")); file != "" {
+	if file = cmp.Or(c.tokenFile, c.getenv("ROTA_TOKEN_FILE")); file == "-" {
+		return "", c.stdinToken, nil
+	}
+	if file != "" {
 		return file, nil, checkToken(file, servers, 0o077)
 	}
 	if cmp.Or(c.cert, c.getenv("ROTA_CERT")) != "" {
@@ -71,6 +75,28 @@ func (c *cli) socketServes(token func(context.Context, string) (string, error)) 
 	conn.Close()
 	return true
 }
+
+// stdinToken returns the token that stdin holds. It reads stdin once, because every request needs the token.
+func (c *cli) stdinToken(_ context.Context, server string) (string, error) {
+	if err := checkWay(server); err != nil {
+		return "", err
+	}
+	c.readStdin.Do(func() {
+		var text []byte
+		text, c.stdinErr = io.ReadAll(io.LimitReader(c.in, maxToken))
+		c.stdinText = strings.TrimSpace(string(text))
+	})
+	switch {
+	case c.stdinErr != nil:
+		return "", fmt.Errorf("read the token from stdin: %w", c.stdinErr)
+	case c.stdinText == "":
+		return "", usageError{"stdin holds no token", "write the token to stdin, or name a file with --token-file"}
+	}
+	return c.stdinText, nil
+}
+
+// maxToken is the largest number of bytes of a token on stdin.
+const maxToken = 4 << 10
 
 // tokenOf returns the token of an entry for a server.
 func (c *cli) tokenOf(_ context.Context, e credentials.Entry, server string) (string, error) {

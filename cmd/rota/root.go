@@ -34,7 +34,7 @@ Start with:  rota dev`,
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.server, "server", "", "URLs of replicas, separated by commas (ROTA_SERVER; default http://127.0.0.1:8470)")
 	flags.StringVar(&c.tokenFile, "token-file", "",
-		"file with a token that says who you are (ROTA_TOKEN_FILE)")
+		"file with a token that says who you are, - for stdin (ROTA_TOKEN_FILE)")
 	flags.StringVar(&c.cacert, "cacert", "", "file with certificate authorities, trusted besides the system's (ROTA_CACERT)")
 	flags.StringVar(&c.cert, "cert", "", "file with the client certificate for replicas (ROTA_CERT)")
 	flags.StringVar(&c.certKey, "cert-key", "", "file with the key of --cert (ROTA_CERT_KEY)")
