@@ -114,6 +114,7 @@ func (s *Settings) check(sources map[string]given) {
 		fail("worker.capacity", "to execute nothing here set worker.enabled: false",
 			"%d is not between %d and %d", s.Worker.Capacity, may.Low, may.High)
 	}
+	s.checkKinds(fail)
 	between("worker.shutdown_grace", s.Worker.ShutdownGrace, 0, 24*time.Hour)
 	between("history.max_age", s.History.MaxAge, time.Hour, job.MaxDuration.Std())
 	if s.History.Success < 1 {

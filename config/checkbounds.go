@@ -1,5 +1,27 @@
 package config
 
+import (
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// checkKinds reports kinds of actions that do not exist, or the lack of any.
+func (s *Settings) checkKinds(fail func(key, hint, format string, args ...any)) {
+	hint := "write some of " + strings.Join(job.WorkerKinds(), ", ")
+	if len(s.Worker.Kinds) == 0 {
+		fail("worker.kinds", "to execute nothing here set worker.enabled: false", "is empty")
+	}
+	for i, kind := range s.Worker.Kinds {
+		if !slices.Contains(job.WorkerKinds(), kind) {
+			fail("worker.kinds", hint, "%s is no kind of action", quote(kind))
+		} else if slices.Contains(s.Worker.Kinds[:i], kind) {
+			fail("worker.kinds", hint, "%s is named twice", quote(kind))
+		}
+	}
+}
+
 // checkBounds reports bounds that no cluster can have.
 func (s *Settings) checkBounds(fail func(key, hint, format string, args ...any)) {
 	if s.Bounds.Waiting < 1 {

@@ -118,6 +118,7 @@ func (d Dispatch) Lead() time.Duration {
 type Worker struct {
 	Enabled       bool
 	Capacity      int               // how many attempts run at a time
+	Kinds         []string          // what it executes at all, of job.WorkerKinds
 	Labels        map[string]string // a job selects workers by these labels with its key workers
 	ShutdownGrace time.Duration     // how long running attempts may continue when the process stops
 	Refs          Refs

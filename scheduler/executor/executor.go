@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -65,6 +66,15 @@ type Set struct {
 // NewSet returns an executor that uses one executor for each kind of job (see job.Spec.Kind).
 func NewSet(kinds map[string]Executor, now func() time.Time) *Set {
 	return &Set{kinds: kinds, now: now}
+}
+
+// Refusal is an executor of a kind that the worker must not execute. It begins nothing, so that another worker gets the run. A
+// leader that knows the worker's kinds gives it no such run.
+type Refusal string
+
+// Execute returns that the attempt has not begun.
+func (r Refusal) Execute(context.Context, Request) job.Outcome {
+	return NotBegun(errors.New(string(r)))
 }
 
 // Execute passes the attempt to the executor of its kind. If there is none, the attempt fails and asks for a retry, since

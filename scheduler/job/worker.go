@@ -14,6 +14,7 @@ type Worker struct {
 	Labels   map[string]string `json:"labels,omitempty"`
 	Handlers []string          `json:"handlers,omitempty"` // registered Go handlers, sorted
 	Limits   []string          `json:"limits,omitempty"`   // resources that it can limit, sorted: see Resources.Kinds
+	Kinds    []string          `json:"kinds,omitempty"`    // of WorkerKinds, what it executes at all; nil: all
 	Draining bool              `json:"draining,omitempty"` // it accepts no new runs
 	Started  time.Time         `json:"started"`
 	Version  string            `json:"version,omitempty"`
@@ -22,10 +23,24 @@ type Worker struct {
 	Rev int64 `json:"-"`
 }
 
-// Accepts reports whether the worker may execute jobs of this spec. Every label must match, and the worker must be able
-// to limit each of the resources and have the Go handler.
+// WorkerKinds lists the kinds of actions that a worker may be restricted to. A shell is a command.
+func WorkerKinds() []string { return []string{"command", "http", "handler"} }
+
+// workerKind returns the one of WorkerKinds that s belongs to.
+func (s *Spec) workerKind() string {
+	if kind := s.Kind(); kind != "shell" {
+		return kind
+	}
+	return "command"
+}
+
+// Accepts reports whether the worker may execute jobs of this spec. Every label must match, and the worker must execute its kind,
+// be able to limit each of the resources and have the Go handler.
 func (w *Worker) Accepts(s *Spec) bool {
 	if w.Draining {
+		return false
+	}
+	if len(w.Kinds) > 0 && !slices.Contains(w.Kinds, s.workerKind()) {
 		return false
 	}
 	for k, v := range s.Workers {

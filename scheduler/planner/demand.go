@@ -74,10 +74,10 @@ func (p *Planner) withRoom(n int) (list []*jobState) {
 func demandKey(s *job.Spec) string {
 	kinds := s.Resources.Kinds()
 	if s.Handler == "" && len(s.Workers) == 0 && len(kinds) == 0 {
-		return ""
+		return s.Kind()
 	}
 	var key strings.Builder
-	key.WriteString(strconv.Quote(s.Handler) + strings.Join(kinds, " "))
+	key.WriteString(s.Kind() + strconv.Quote(s.Handler) + strings.Join(kinds, " "))
 	for _, label := range slices.Sorted(maps.Keys(s.Workers)) {
 		key.WriteString(strconv.Quote(label) + strconv.Quote(s.Workers[label]))
 	}

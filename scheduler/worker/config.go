@@ -17,6 +17,7 @@ type Config struct {
 	Capacity int               // the number of attempts that execute at a time
 	Labels   map[string]string // the labels by which jobs select workers.
 	Handlers []string          // names of the Go handlers that the executor knows, sorted
+	Kinds    []string          // what the worker executes at all, of job.WorkerKinds; nil: everything
 	Limits   []string          // kinds of resources that the executor can limit, sorted
 	DataDir  string            // holds the attempts' output
 

@@ -94,7 +94,7 @@ func (s *shift) watchHealth() {
 func (w *Worker) presence() job.Worker {
 	return job.Worker{
 		Name: w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
-		Limits:  w.cfg.Limits,
+		Limits: w.cfg.Limits, Kinds: w.cfg.Kinds,
 		Started: w.now().UTC(), Version: w.cfg.Version, PID: os.Getpid(), Draining: w.Refuses() != nil,
 	}
 }

@@ -30,11 +30,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/web"
-	"github.com/rota-scheduler/rota/scheduler/executor"
-	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
-	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/executor/handler"
-	httpexec "github.com/rota-scheduler/rota/scheduler/executor/http"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/notify/send"
 	"github.com/rota-scheduler/rota/scheduler/worker"
@@ -280,16 +276,3 @@ func definition(name string, spec *job.Spec) (string, error) {
 
 // works reports whether this node executes attempts.
 func (n *Node) works() bool { return n.cfg.Role == WorkerOnly || n.set.Worker.Enabled }
-
-// executors returns the executors of attempts of each kind. The caller calls end when no attempt is executing.
-func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
-	policy := n.references("worker.refs", n.set.Worker.Refs)
-	outputs := filepath.Join(n.set.Node.DataDir, "outputs")
-	commands := command.New(command.Config{Environ: os.Environ(), Groups: groups, Refs: policy, Outputs: outputs}, n.now)
-	requests := httpexec.New(httpexec.Config{
-		Version: n.cfg.Version.Version, Refs: policy, Reach: n.reach("worker.http", n.set.Worker.HTTP),
-	}, n.now)
-	return executor.NewSet(map[string]executor.Executor{
-		"command": commands, "shell": commands, "http": requests, "handler": handler.New(n.cfg.Handlers, n.now),
-	}, n.now), requests.Close
-}

@@ -16,6 +16,14 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/worker"
 )
 
+// kinds returns what the worker executes; nil if it executes everything, so that older leaders see no difference.
+func (n *Node) kinds() []string {
+	if len(n.set.Worker.Kinds) == len(job.WorkerKinds()) {
+		return nil
+	}
+	return n.set.Worker.Kinds
+}
+
 // startWorker runs the worker, if this node has one.
 func (n *Node) startWorker(background starter, stops *closers) error {
 	if !n.works() {
@@ -27,7 +35,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	cfg := worker.Config{
 		Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Version: n.cfg.Version.Version,
 		Capacity: n.set.Worker.Capacity, Labels: n.set.Worker.Labels, Handlers: slices.Sorted(maps.Keys(n.cfg.Handlers)),
-		Limits:  groups.Controllers(),
+		Limits: groups.Controllers(), Kinds: n.kinds(),
 		DataDir: n.set.Node.DataDir, ShutdownGrace: n.set.Worker.ShutdownGrace,
 		NannyCommand: n.cfg.Nanny, StartCheck: command.CheckStart, Observer: n.metrics, Now: n.now, LeaderNow: n.clocks.LeaderNow,
 	}.Defaults()

@@ -1,0 +1,37 @@
+package node
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
+	"github.com/rota-scheduler/rota/scheduler/executor/command"
+	"github.com/rota-scheduler/rota/scheduler/executor/handler"
+	httpexec "github.com/rota-scheduler/rota/scheduler/executor/http"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// executors returns the executors of attempts of each kind. The caller calls end when no attempt is executing.
+func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
+	policy := n.references("worker.refs", n.set.Worker.Refs)
+	outputs := filepath.Join(n.set.Node.DataDir, "outputs")
+	commands := command.New(command.Config{Environ: os.Environ(), Groups: groups, Refs: policy, Outputs: outputs}, n.now)
+	requests := httpexec.New(httpexec.Config{
+		Version: n.cfg.Version.Version, Refs: policy, Reach: n.reach("worker.http", n.set.Worker.HTTP),
+	}, n.now)
+	kinds := map[string]executor.Executor{
+		"command": commands, "shell": commands, "http": requests, "handler": handler.New(n.cfg.Handlers, n.now),
+	}
+	for _, kind := range job.WorkerKinds() {
+		if slices.Contains(n.set.Worker.Kinds, kind) {
+			continue
+		}
+		refuses := executor.Refusal("worker.kinds of this worker does not name " + kind)
+		if kinds[kind] = refuses; kind == "command" {
+			kinds["shell"] = refuses
+		}
+	}
+	return executor.NewSet(kinds, n.now), requests.Close
+}

@@ -1,0 +1,25 @@
+package job
+
+import "testing"
+
+func TestAWorkerAcceptsOnlyItsKinds(t *testing.T) {
+	specs := map[string]*Spec{
+		"command": {Command: []string{"true"}}, "shell": {Shell: "true"}, "http": {HTTP: &HTTP{URL: "http://h"}}, "handler": {Handler: "f"},
+	}
+	for _, c := range []struct {
+		kinds []string
+		want  map[string]bool
+	}{
+		{nil, map[string]bool{"command": true, "shell": true, "http": true, "handler": true}},
+		{[]string{"http"}, map[string]bool{"http": true}},
+		{[]string{"command"}, map[string]bool{"command": true, "shell": true}},
+		{[]string{"handler", "http"}, map[string]bool{"handler": true, "http": true}},
+	} {
+		w := &Worker{Name: "q1", Kinds: c.kinds, Handlers: []string{"f"}}
+		for kind, spec := range specs {
+			if got := w.Accepts(spec); got != c.want[kind] {
+				t.Errorf("a worker of %v and a job with %s: got %v, want %v", c.kinds, kind, got, c.want[kind])
+			}
+		}
+	}
+}
