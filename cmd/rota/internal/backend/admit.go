@@ -77,10 +77,11 @@ func (b *Backend) admitJob() error {
 	return b.admitSpace()
 }
 
-// admitSpace returns an api.Overloaded if etcd is so full that the rest of its space is kept for dispatching.
+// admitSpace returns an api.Overloaded if etcd is so full that the rest of its space is kept for dispatching. If etcd is out of
+// space, it returns nil: the answer of etcd itself tells the client more.
 func (b *Backend) admitSpace() error {
 	used, quota := b.cfg.Space.Used()
-	if quota == 0 || used*100 < quota*int64(b.cfg.Bounds.Space) {
+	if _, _, full := b.cfg.Space.Fill(); full || quota == 0 || used*100 < quota*int64(b.cfg.Bounds.Space) {
 		return nil
 	}
 	return b.overloaded(

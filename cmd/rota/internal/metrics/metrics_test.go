@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/rota-scheduler/rota/scheduler"
+	"github.com/rota-scheduler/rota/scheduler/api/auth"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store"
 )
@@ -21,6 +22,8 @@ func idle() *Metrics {
 		Status:   func() (st scheduler.Status) { return st },
 		Space:    func() (size, quota int64, full bool) { return 0, 0, false },
 		Restored: func() bool { return false },
+		AuthFile: func() bool { return false },
+		Tokens:   func() []auth.Token { return nil },
 	})
 }
 
