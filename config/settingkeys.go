@@ -94,7 +94,7 @@ var settings = []setting{
 	{"worker.enabled", "execute runs", "true", func(s *Settings) any { return &s.Worker.Enabled }},
 	{"worker.capacity", "attempts executed at a time", "64", func(s *Settings) any { return &s.Worker.Capacity }},
 	{
-		"worker.kinds", "what is executed at all: command (with shell), http, handler; by commas", "command,http,handler",
+		"worker.kinds", "kinds that this worker executes: command (with shell), http, handler; by commas", "command,http,handler",
 		func(s *Settings) any { return &s.Worker.Kinds },
 	},
 	{

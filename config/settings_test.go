@@ -47,14 +47,14 @@ func TestDefaultsOfSettings(t *testing.T) {
 		Etcd:     Etcd{Prefix: "/rota", Embedded: Embedded{Client: "http://127.0.0.1:2379", Peer: "http://127.0.0.1:2380", Rejoin: RejoinManual}},
 		Election: Election{TTL: 5 * time.Second, FastTakeover: true},
 		Dispatch: Dispatch{ArmAhead: 2 * time.Second, MaxClockOffset: 500 * time.Millisecond},
-		Worker:   Worker{
+		Worker: Worker{
 			Enabled: true, Capacity: 64, Kinds: []string{"command", "http", "handler"}, ShutdownGrace: 25 * time.Second, Refs: refs,
 		},
-		Notify:   Notify{Refs: refs},
-		History:  History{Success: 100, Failed: 1000, MaxAge: 168 * time.Hour},
-		Bounds:   Bounds{Waiting: 50000, Jobs: 1000000, Space: 80},
-		Log:      Log{Level: "info", Format: "json"},
-		Auth:     Auth{Mode: AuthOff},
+		Notify:  Notify{Refs: refs},
+		History: History{Success: 100, Failed: 1000, MaxAge: 168 * time.Hour},
+		Bounds:  Bounds{Waiting: 50000, Jobs: 1000000, Space: 80},
+		Log:     Log{Level: "info", Format: "json"},
+		Auth:    Auth{Mode: AuthOff},
 	}
 	if diff := cmp.Diff(want, got, compareSettings...); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// RecordCluster writes an event of the cluster, and returns it as it was written. e.Rev is the revision that it replaces, zero if
+// RecordCluster writes an event of the cluster, and returns the written event. e.Rev is the revision that it replaces, zero if
 // there must be none. It returns job.ErrConflict if the event is at another revision. Only the leader calls it, with the
 // context of its term.
 func (s *Store) RecordCluster(ctx context.Context, term election.Term, e job.Event) (job.Event, error) {

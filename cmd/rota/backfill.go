@@ -20,8 +20,8 @@ func newBackfillCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backfill [JOB]",
 		Short: "Run past slots of a job that had no run",
-		Long: `Run past slots of a job that had no run: slots before the job was created, and slots that were skipped as a range while
-nobody dispatched, or during a pause. A slot that has or had a run is not run again; rota retry repeats a run.
+		Long: `Run past slots of a job that had no run. These are slots before the job was created, and slots that were skipped as a
+range while nobody dispatched or during a pause. A slot that has or had a run does not run again. Use rota retry for it.
 
 The leader creates the runs, a few at a time, and goes on after any crash. Slots of the schedule go first. Without --from,
 show the progress of the job's backfill, or of all backfills.`,

@@ -36,9 +36,10 @@ func newPKIKubernetesCommand(c *cli) *cobra.Command {
 		Use:   "kubernetes",
 		Short: "Keep the certificates of a cluster in Secrets of Kubernetes",
 		Long: `Make the certificates of a cluster and write them as Secrets into the namespace of this pod. It runs as a Job of the chart.
-A Secret that exists is kept, unless its certificate expires soon or lacks a host. The Secrets are, with NAME before each:
--ca and -etcd-ca (the authorities), -tls and -worker-tls (the API of replicas and workers), -etcd (the members of etcd),
--etcd-client (workers), and -auth and -admin (auth.yaml, and a token with the role admin).`,
+A Secret that exists is kept, unless its certificate expires soon or lacks a host. The names of the Secrets begin with
+NAME. NAME-ca and NAME-etcd-ca hold the authorities. NAME-tls and NAME-worker-tls are for the API of replicas and workers.
+NAME-etcd is for the members of etcd, and NAME-etcd-client for the workers. NAME-auth holds auth.yaml. NAME-admin holds a
+token with the role admin.`,
 		Example: "  rota pki kubernetes --name rota --host rota-0.rota-peers.default.svc.cluster.local",
 		Args:    takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -37,7 +37,7 @@ func (s *Server) registerAudit(doc huma.API) {
 	}
 	register(s, doc, operation{
 		id: "list-audit", right: auth.Read, method: "GET", path: "/v1/audit",
-		summary: "Who changed what, latest first",
+		summary: "The audit records of changes, latest first",
 	}, s.readAudit)
 }
 

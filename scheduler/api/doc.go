@@ -10,7 +10,8 @@
 // Not guaranteed: after 500, 503, 504 or a broken connection, it is unknown whether a write happened. A client may repeat a
 // submission with a key, a definition with If-Match, and every pause or cancel.
 //
-// A page for browsers is a handler of routes, wrapped by signedIn: a browser without a session gets the login page, which leads back.
+// A page for browsers is a handler of routes, wrapped by signedIn: a browser without a session gets the login page, which leads
+// back.
 // The session's caller is proven(ctx), as with every other proof, so a page has the rights of its user and no others. A page ends
 // the session by a form that posts to /logout.
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 )
 
-// FuzzBodies sends bodies to the routes that take one. Whatever a stranger sends, the answer is a success or names a mistake of the
-// caller, and never an error of the server.
+// FuzzBodies sends bodies to the routes that take one. The answer to any body is a success or names a mistake of
+// the caller. It is never an error of the server.
 func FuzzBodies(f *testing.F) {
 	routes := []string{
 		"PUT /v1/jobs/new", "PUT /v1/limits/new", "POST /v1/jobs/backup/runs", "POST /v1/runs", "POST /v1/jobs/backup/pause",

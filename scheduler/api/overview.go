@@ -116,7 +116,7 @@ func (s *Server) registerOverview(doc huma.API) {
 	}
 	register(s, doc, operation{
 		id: "read-overview", right: auth.Read, method: "GET", path: "/v1/overview",
-		summary: "What all jobs do, in short",
+		summary: "A summary of all jobs",
 	}, func(ctx context.Context, _ *struct{}) (*body[OverviewView], error) {
 		v, err := s.back.Overview.Overview(ctx, s.sees(ctx))
 		for i := range v.Active {

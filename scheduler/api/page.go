@@ -118,7 +118,7 @@ func (o *operations) Revision() int64 {
 	if o.s.back.Overview == nil {
 		return 0
 	}
-	rev, _, _, _ := o.s.back.Overview.Changed(math.MaxInt64)
+	rev, _, _, _ := o.s.back.Overview.Changed(math.MaxInt64) //nolint:dogsled // only the revision is needed
 	return rev
 }
 

@@ -20,7 +20,7 @@ type Timeline struct {
 func (s *Server) registerTimeline(doc huma.API) {
 	register(s, doc, operation{
 		id: "read-timeline", right: auth.Read, method: "GET", path: "/v1/timeline",
-		summary: "What happened: takeovers, lost members, runs that were retried, lost, late or skipped, and changes",
+		summary: "The timeline: takeovers, lost members, runs that were retried, lost, late or skipped, and changes",
 	}, s.readTimeline)
 	register(s, doc, operation{
 		id: "read-incident", right: auth.Read, method: "GET", path: "/v1/incident",

@@ -39,7 +39,7 @@ type CreateTokenRequest struct {
 	Role      auth.Role `json:"role,omitempty" doc:"viewer, operator, author, author-command or admin, besides the roles of bindings"`
 	Jobs      []string  `json:"jobs,omitempty" doc:"Patterns of the jobs that the role is for; none: the whole cluster"`
 	Life      string    `json:"life,omitempty" doc:"How long the token is valid, for example 90d; empty: without end" example:"90d"`
-	Note      string    `json:"note,omitempty" maxLength:"500" doc:"What the token is for"`
+	Note      string    `json:"note,omitempty" maxLength:"500" doc:"The purpose of the token"`
 }
 
 // RotateTokenRequest is the body of POST /v1/tokens/{token}/rotate.

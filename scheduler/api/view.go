@@ -74,7 +74,7 @@ type ClusterView struct {
 	LagSeconds  *float64         `json:"lag_seconds,omitempty" doc:"How late the leader dispatches; absent if it is unknown"`
 	Members     []MemberView     `json:"members" doc:"The replicas that the cluster expects"`
 	Tolerated   *int             `json:"tolerated,omitempty" doc:"Members that may yet be lost; -1: no majority, absent: unknown"`
-	Attention   []attention.Item `json:"attention" doc:"What needs attention, the most urgent first"`
+	Attention   []attention.Item `json:"attention" doc:"Things that need attention, the most urgent first"`
 	Runs        RunCounts        `json:"runs" doc:"Counts of the runs"`
 	AgeSeconds  float64          `json:"age_seconds" doc:"How old the answer may be: the time since the store was last heard"`
 }

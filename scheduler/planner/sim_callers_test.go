@@ -120,7 +120,7 @@ func (w *sim) operate() {
 	}
 }
 
-// orderBackfill orders or stops a backfill of some slots before the job. A job that was created anew is left out, because the
+// orderBackfill orders or stops a backfill of some slots before the job. A job that was created again is left out, because the
 // checker knows it as the same job.
 func (w *sim) orderBackfill(j *job.Job) {
 	if _, again := w.check.specs[j.Name]; again {

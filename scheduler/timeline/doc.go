@@ -1,4 +1,4 @@
-// Package timeline tells what happened in a cluster, from the records of the store.
+// Package timeline makes the timeline of a cluster from the records of the store.
 //
 // Replicas report which others did not answer them. Absences decides from these reports who was absent. Ledger turns absences and
 // terms into the events that a leader keeps. Entries merges those events with runs and skipped slots, and Describe summarizes one

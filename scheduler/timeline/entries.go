@@ -9,7 +9,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Facts holds the records from which the timeline is told.
+// Facts holds the records from which the timeline is made.
 type Facts struct {
 	Cluster []*job.Event // of the cluster, oldest first
 	Events  []*job.Event // of jobs

@@ -14,7 +14,7 @@ import (
 type Incident struct {
 	From      time.Time `json:"from"`
 	Until     time.Time `json:"until,omitzero" doc:"Absent while the incident lasts"`
-	Sentences []string  `json:"sentences" doc:"What happened, and what is left to do; times are UTC"`
+	Sentences []string  `json:"sentences" doc:"The events, and the things left to do; times are UTC"`
 }
 
 // Members says how many members the cluster expects, and how it stands now.

@@ -39,7 +39,7 @@ const (
 
 // chooseStart decides how the member with the peer URL self starts. It forms a new cluster only if every other member says
 // that it also starts for the first time. So members that lost their data never form a second cluster beside one that they
-// cannot reach. seen says that all others have been told by this process that it has no data.
+// cannot reach. seen says that this process has reported to all others that it has no data.
 func chooseStart(self string, answers []answer, known, seen bool) startKind {
 	first, serving := 0, false
 	for _, a := range answers {

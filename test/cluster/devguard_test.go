@@ -137,8 +137,7 @@ func asStranger(t *testing.T, c *Cluster, url string) {
 		cmd.Dir, cmd.Env = "/", []string{"HOME=/nonexistent"}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		out, err := cmd.CombinedOutput()
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
+		if _, refused := errors.AsType[*exec.ExitError](err); !refused {
 			t.Errorf("rota %s as another user: got %v and %s, want a refusal", strings.Join(args, " "), err, out)
 		}
 		t.Logf("rota %s: %v: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))

@@ -11,7 +11,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// tellIn is how long after a fault, or after its end, every replica that is left tells of it.
+// tellIn is how long after a fault, or after its end, every surviving replica reports it.
 const tellIn = 5 * time.Second
 
 // TestIncidentsAreTold stops, kills and restarts replicas, and takes away the majority. Within five seconds, each replica that is

@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkAuthentication measures what authentication and authorization add to a request. A replica with auth.mode off and one with
-// auth.mode required answer by turns, in one process. The metric is the difference of the medians. At most 5 % is the goal.
+// auth.mode required answer alternately, in one process. The metric is the difference of the medians. At most 5 % is the goal.
 func BenchmarkAuthentication(b *testing.B) {
 	endpoint := etcd(b)
 	follower := func(name string) config.Settings {

@@ -208,15 +208,6 @@ func (b *Backend) labels(name string) map[string]string {
 // labelsTimeout bounds how long a worker, which has no mirror, reads the labels of a job.
 const labelsTimeout = 2 * time.Second
 
-// age returns how long ago this replica last heard from the store; zero before it has read the store.
-func (b *Backend) age() time.Duration {
-	if b.up() != nil {
-		return 0
-	}
-	_, heard := b.mirror.Current()
-	return time.Since(heard)
-}
-
 // errNoStore is the answer to requests until there is a store.
 var errNoStore = fmt.Errorf("etcd has not answered yet: %w", api.ErrUnavailable)
 

@@ -62,7 +62,7 @@ func (b *Backend) members(now time.Time) (list []api.MemberView) {
 	return list
 }
 
-// absent returns the outages that have not ended, by replica. What the leader recorded has priority over the observations of this
+// absent returns the outages that have not ended, by replica. Records of the leader have priority over the observations of this
 // replica, because several replicas contributed to it.
 func (b *Backend) absent() map[string]job.Outage {
 	open := map[string]job.Outage{}

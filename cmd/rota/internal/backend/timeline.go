@@ -36,7 +36,7 @@ func (b *Backend) Incident(_ context.Context, at time.Time) (timeline.Incident, 
 	return v, nil
 }
 
-// facts returns the records from which the timeline is told. Without an answer of the store, the outages that this replica observes
+// facts returns the records from which the timeline is made. Without an answer of the store, the outages that this replica observes
 // take the place of events that no leader could record yet.
 func (b *Backend) facts() timeline.Facts {
 	f := timeline.Facts{
