@@ -70,7 +70,7 @@ var bookkeeping = []string{
 	"scheduled", "jittered", "pauses", "notified", "op",
 }
 
-// ChangedFields compares two versions of a definition, as they are stored, and returns the fields that differ, by name. Fields of
+// ChangedFields compares two stored versions of a definition, and returns the fields that differ, by name. Fields of
 // the spec stand beside those of the record. An empty or unreadable version has no fields. id is that of the audit record.
 func ChangedFields(id string, before, after []byte) []FieldChange {
 	old, next := fieldsOf(before), fieldsOf(after)

@@ -113,7 +113,7 @@ func attentionOf(c *api.ClusterView, err error, now time.Time) (list []notice) {
 			list,
 			notice{
 				State: "bad",
-				Text:  fmt.Sprintf("Replica %s has not reached etcd for %s. What this page shows may be old.", c.Node, spanText(age)),
+				Text:  fmt.Sprintf("Replica %s has not reached etcd for %s. This page may be old.", c.Node, spanText(age)),
 				Link:  "/cluster",
 			},
 		)

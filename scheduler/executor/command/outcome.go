@@ -66,7 +66,7 @@ func exitOutcome(s *os.ProcessState) job.Outcome {
 }
 
 // withCodes returns o under the exit codes that mean success. An attempt without an exit code, or whose program a signal ended,
-// stays as it is.
+// does not change.
 func withCodes(o job.Outcome, success []int) job.Outcome {
 	if len(success) == 0 || o.Exit == nil || *o.Exit >= exitSignal && strings.HasPrefix(o.Reason, "killed by ") {
 		return o

@@ -21,7 +21,7 @@ func (k *kept) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// outputs returns the values in a JSON response to which the pointers lead. Texts are returned as they are, other values as JSON.
+// outputs returns the values in a JSON response to which the pointers lead. Texts stay unchanged, other values become JSON.
 func outputs(body []byte, pointers map[string]string) (map[string]string, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
