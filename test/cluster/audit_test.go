@@ -55,13 +55,17 @@ func TestAuditRecordsSurviveKills(t *testing.T) {
 		}
 		return resp
 	}
-	audits := map[int64]job.Audit{}
+	type place struct {
+		rev int64
+		job string
+	}
+	audits := map[place]job.Audit{} // one transaction may write several
 	for _, kv := range get(Prefix+"/audit/", clientv3.WithPrefix()).Kvs {
 		var a job.Audit
 		if err := json.Unmarshal(kv.Value, &a); err != nil {
 			t.Fatal(err)
 		}
-		audits[kv.ModRevision] = a
+		audits[place{kv.ModRevision, a.Object}] = a
 	}
 	jobs := get(Prefix+"/jobs/", clientv3.WithPrefix()).Kvs
 	for _, kv := range jobs {
@@ -69,23 +73,23 @@ func TestAuditRecordsSurviveKills(t *testing.T) {
 		if name == "filed" { // the set of job files has one record
 			continue
 		}
-		if a, ok := audits[kv.ModRevision]; !ok || a.Object != name || a.Verb != "put-job" {
+		if a, ok := audits[place{kv.ModRevision, name}]; !ok || a.Verb != "put-job" {
 			t.Errorf("job %s at revision %d has the audit record %+v", name, kv.ModRevision, a)
 		}
 	}
 	puts, deletions := 0, 0
-	for rev, a := range audits {
-		there := get(Prefix+"/jobs/"+a.Object, clientv3.WithRev(rev)).Kvs
+	for at, a := range audits {
+		there := get(Prefix+"/jobs/"+a.Object, clientv3.WithRev(at.rev)).Kvs
 		switch a.Verb {
 		case "put-job":
 			puts++
-			if len(there) != 1 || there[0].ModRevision != rev {
-				t.Errorf("audit record at revision %d: job %s was not written there", rev, a.Object)
+			if len(there) != 1 || there[0].ModRevision != at.rev {
+				t.Errorf("audit record at revision %d: job %s was not written there", at.rev, a.Object)
 			}
 		case "delete-job":
 			deletions++
 			if len(there) != 0 {
-				t.Errorf("audit record at revision %d: job %s still exists", rev, a.Object)
+				t.Errorf("audit record at revision %d: job %s still exists", at.rev, a.Object)
 			}
 		}
 	}

@@ -79,6 +79,7 @@ func (c *Calls) round(ctx context.Context) time.Duration {
 		err  error
 	}
 	var wg sync.WaitGroup
+	asked := c.now()
 	answers := make(map[string]*answer)
 	for name, addr := range c.addresses() {
 		a := new(answer)
@@ -100,7 +101,7 @@ func (c *Calls) round(ctx context.Context) time.Duration {
 	leads := c.cfg.Term() != 0
 	pause := every
 	for name, a := range answers {
-		if c.hear(name, a.at, a.err, slept) {
+		if c.hear(name, asked, a.at, a.err, slept) {
 			pause = againSoon
 		}
 		leads = leads || a.err == nil && a.term != 0
@@ -143,9 +144,13 @@ func (c *Calls) addresses() map[string]string {
 	return list
 }
 
-// hear records the answer of one replica, or its error. It returns true if the replica must be called again soon.
-func (c *Calls) hear(name string, at time.Time, err error, slept bool) (soon bool) {
+// hear records the answer of one replica, or its error. A question that was asked before the replica died proves nothing of the
+// time after. It returns true if the replica must be called again soon.
+func (c *Calls) hear(name string, asked, at time.Time, err error, slept bool) (soon bool) {
 	p := c.peers[name]
+	if o := c.open(name); err == nil && o != nil && o.Cause == job.OutageDead && asked.Before(o.From) {
+		return true
+	}
 	if err == nil {
 		p.answered, p.refused = at, 0
 		c.end(name, at)

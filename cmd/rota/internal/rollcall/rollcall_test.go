@@ -105,6 +105,26 @@ func TestAWitnessedDeathIsExact(t *testing.T) {
 	})
 }
 
+func TestAnAnswerFromBeforeTheDeathDoesNotEndTheOutage(t *testing.T) {
+	play(t, func(s *scene) {
+		s.run(3 * time.Second)
+		died := false
+		s.answer = func() (int64, error) {
+			if died {
+				return refuses()
+			}
+			<-time.After(10 * time.Millisecond) // simulated: the replica dies between the question and the arrival of its answer
+			s.Died("q2:1", time.Now())
+			died = true
+			return 7, nil
+		}
+		s.run(2 * time.Second)
+		if list := s.Outages(); len(list) == 0 || list[0].Node != "q2" || !list[0].Until.IsZero() {
+			t.Errorf("got %+v, want one outage of q2 that lasts", list)
+		}
+	})
+}
+
 func TestAReplicaThatStopsInGoodOrder(t *testing.T) {
 	play(t, func(s *scene) {
 		s.run(3 * time.Second)
