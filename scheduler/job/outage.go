@@ -17,9 +17,10 @@ const (
 	OutageStopped = "stopped" // it left in good order
 )
 
-// Overlaps reports whether two outages have an instant in common, give or take slack. An outage that has not ended lasts for ever.
+// Overlaps reports whether two outages have a time in common, give or take slack. Two that only touch have none without slack. An
+// outage that has not ended lasts for ever.
 func (o Outage) Overlaps(p Outage, slack time.Duration) bool {
-	return (o.Until.IsZero() || !o.Until.Add(slack).Before(p.From)) && (p.Until.IsZero() || !p.Until.Add(slack).Before(o.From))
+	return (o.Until.IsZero() || p.From.Before(o.Until.Add(slack))) && (p.Until.IsZero() || o.From.Before(p.Until.Add(slack)))
 }
 
 // ClusterEvents is the name under which the events of the cluster are stored, in place of a job. No job can have it.
