@@ -56,7 +56,8 @@ func TestAbsences(t *testing.T) {
 			map[string]timeline.Report{"q1": saw(out("q3", 5, 20)), "q2": {Started: at(12)}, "q3": saw()}, "q3 5-20",
 		},
 		"a replica that answered once between two deaths": {
-			map[string]timeline.Report{"q1": saw(out("q3", 5, 20), out("q3", 20, 30)), "q2": saw(out("q3", 5.4, 20.5))}, "q3 5.4-20, q3 20-30",
+			map[string]timeline.Report{"q1": saw(out("q3", 5, 20), out("q3", 20, 30)), "q2": saw(out("q3", 5.4, 20.5))},
+			"q3 5.4-20, q3 20-30",
 		},
 		"nobody led": {map[string]timeline.Report{"q1": saw(out("", 5, 20))}, ""},
 	} {
