@@ -25,7 +25,10 @@ type call func(ctx context.Context, cl *client.Client, args []string) error
 
 // reading returns the RunE of a command that only reads. It waits for a server for at most readTimeout.
 func (c *cli) reading(do call) func(*cobra.Command, []string) error {
-	return c.calling(readTimeout, do)
+	return c.calling(readTimeout, func(ctx context.Context, cl *client.Client, args []string) error {
+		c.pageable = true
+		return do(ctx, cl, args)
+	})
 }
 
 // changing returns the RunE of a command that changes something. It waits for a server for at most changeTimeout.

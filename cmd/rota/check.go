@@ -24,7 +24,7 @@ the jobs with their next slots. json and yaml contain the mistakes, too.`,
 			set, err := c.loadJobs(args)
 			var mistakes config.Errors
 			switch {
-			case errors.As(err, &mistakes) && !c.forPeople():
+			case errors.As(err, &mistakes) && c.wholeDocument():
 				return c.printMistakes(mistakes)
 			case err != nil:
 				return err

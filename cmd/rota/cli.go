@@ -31,6 +31,7 @@ type cli struct {
 	certKey   string
 	format    format
 	noColor   bool
+	pageable  bool // the command only reads, so a pager may show its text
 	rawOutput bool // control sequences of jobs reach the terminal
 }
 

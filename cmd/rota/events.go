@@ -31,6 +31,7 @@ skipped, slots that were missed, and changes by people. With a job, only its run
 			if err != nil {
 				return err
 			}
+			c.pageable = !follow
 			if err := c.print(v, func(p *page) { writeEvents(p, v.Entries, !follow) }); err != nil || !follow {
 				return err
 			}

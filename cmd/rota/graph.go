@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/extract"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -28,8 +29,8 @@ The formats dot and mermaid are pictures for Graphviz and Mermaid.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: c.completeJobs,
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
-			if !slices.Contains(graphForms, form) {
-				return usageError{fmt.Sprintf("unknown output format %q", form), "use " + strings.Join(graphForms, ", ")}
+			if p, err := extract.Parse(form); err != nil || p == nil && !slices.Contains(graphForms, form) {
+				return usageError{fmt.Sprintf("unknown output format %q", form), "use " + strings.Join(append(graphForms, extract.Forms()...), ", ")}
 			}
 			views, err := c.workflows(ctx, cl, args, slot)
 			if err != nil {
@@ -40,7 +41,8 @@ The formats dot and mermaid are pictures for Graphviz and Mermaid.`,
 				return c.print(nil, func(p *page) { writeDot(p, views) })
 			case "mermaid":
 				return c.print(nil, func(p *page) { writeMermaid(p, views) })
-			case "json", "yaml":
+			case "text":
+			default:
 				c.format = format(form)
 			}
 			if len(args) == 1 {
@@ -49,7 +51,7 @@ The formats dot and mermaid are pictures for Graphviz and Mermaid.`,
 			return c.print(views, func(p *page) { writeWorkflows(p, views) })
 		}),
 	}
-	cmd.Flags().StringVarP(&form, "output", "o", form, "output format: "+strings.Join(graphForms, ", "))
+	cmd.Flags().StringVarP(&form, "output", "o", form, "output format: "+strings.Join(append(graphForms, extract.Forms()...), ", "))
 	cmd.Flags().StringVar(&slot, "slot", "", "a slot, or the id of a run by hand, whose runs are shown")
 	return cmd
 }

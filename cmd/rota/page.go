@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -18,9 +18,11 @@ type page struct {
 	wide  bool // more columns, absolute times, full texts
 	color bool
 	full  bool // texts are not shortened, because no person reads them on a terminal
+
+	widths []int // of the columns of the last table, without the space between them
 }
 
-// color is the SGR parameter of a foreground color. All have the same length, so columns stay aligned.
+// color is the SGR parameter of a foreground color.
 type color string
 
 const (
@@ -31,7 +33,7 @@ const (
 	cyan   color = "36"
 )
 
-// tinted is a colored cell. If one cell of a column is tinted, all cells of the column must be, including the header.
+// tinted is a colored cell.
 type tinted struct {
 	text  string
 	color color
@@ -50,32 +52,67 @@ func (p *page) line(format string, args ...any) { fmt.Fprintf(p.out, format+"\n"
 
 // table writes rows in columns. The first row is the header.
 func (p *page) table(rows [][]any) {
-	w := tabwriter.NewWriter(p.out, 0, 8, 3, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
-			if i > 0 {
-				fmt.Fprint(w, "\t")
-			}
+			p.widths = widened(p.widths, i, cellText(cell))
+		}
+	}
+	p.rows(rows)
+}
+
+// rows writes rows in the columns of the last table.
+func (p *page) rows(rows [][]any) {
+	for _, row := range rows {
+		for i, cell := range row {
+			text := cellText(cell)
 			if t, ok := cell.(tinted); ok {
-				fmt.Fprint(w, p.tint(orDash(printable(t.text)), t.color))
+				p.out.WriteString(p.tint(text, t.color))
 			} else {
-				fmt.Fprint(w, orDash(printable(fmt.Sprint(cell))))
+				p.out.WriteString(text)
+			}
+			if i < len(row)-1 {
+				p.widths = widened(p.widths, i, text)
+				p.out.WriteString(strings.Repeat(" ", p.widths[i]-displaywidth.String(text)+columnGap))
 			}
 		}
-		fmt.Fprintln(w)
+		p.out.WriteByte('\n')
 	}
-	_ = w.Flush() // a write to a buffer cannot fail
+}
+
+// columnGap is the number of spaces between two columns.
+const columnGap = 3
+
+// widened returns the widths of columns such that column i has room for text.
+func widened(widths []int, i int, text string) []int {
+	for len(widths) <= i {
+		widths = append(widths, 0)
+	}
+	widths[i] = max(widths[i], displaywidth.String(text))
+	return widths
+}
+
+// cellText returns the text of a cell without its color.
+func cellText(cell any) string {
+	if t, ok := cell.(tinted); ok {
+		return orDash(printable(t.text))
+	}
+	return orDash(printable(fmt.Sprint(cell)))
 }
 
 // facts writes names and values, one pair per line. It skips pairs without a value.
 func (p *page) facts(pairs ...string) {
-	w := tabwriter.NewWriter(p.out, 0, 8, 3, ' ', 0)
+	width := 0
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			fmt.Fprintf(w, "%s:\t%s\n", pairs[i], printable(pairs[i+1]))
+			width = max(width, displaywidth.String(pairs[i])+1)
 		}
 	}
-	_ = w.Flush()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			name := pairs[i] + ":"
+			p.line("%s%s%s", name, strings.Repeat(" ", width-displaywidth.String(name)+columnGap), printable(pairs[i+1]))
+		}
+	}
 }
 
 // when formats an instant: relative to now, or absolute on a wide page. It returns "" for the zero time.

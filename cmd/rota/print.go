@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/extract"
+	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -20,8 +22,18 @@ const (
 	formatYAML  format = "yaml"  // the same in YAML
 )
 
+// formats lists the formats as people write them. A format that is none of the constants above is one of package extract.
 func formats() []string {
-	return []string{string(formatTable), string(formatWide), string(formatJSON), string(formatYAML)}
+	return append([]string{string(formatTable), string(formatWide), string(formatJSON), string(formatYAML)}, extract.Forms()...)
+}
+
+// completeFormats completes the value of --output.
+func completeFormats(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var list []cobra.Completion
+	for _, f := range formats() {
+		list = append(list, strings.TrimSuffix(f, "…"))
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // String implements pflag.Value.
@@ -34,8 +46,16 @@ func (f *format) String() string {
 
 // Set implements pflag.Value.
 func (f *format) Set(s string) error {
-	if !slices.Contains(formats(), s) {
-		return fmt.Errorf("use %s", strings.Join(formats(), ", "))
+	switch format(s) {
+	case formatTable, formatWide, formatJSON, formatYAML:
+	default:
+		p, err := extract.Parse(s)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			return fmt.Errorf("use %s", strings.Join(formats(), ", "))
+		}
 	}
 	*f = format(s)
 	return nil
@@ -45,26 +65,54 @@ func (f *format) Set(s string) error {
 func (f *format) Type() string { return "format" }
 
 // forPeople reports whether the format is text for people, not data.
-func (c *cli) forPeople() bool { return c.format != formatJSON && c.format != formatYAML }
+func (c *cli) forPeople() bool { return c.format == "" || c.format == formatTable || c.format == formatWide }
 
-// print writes v as data, or calls text to write it for people.
+// wholeDocument reports whether the format prints all of the data.
+func (c *cli) wholeDocument() bool { return c.format == formatJSON || c.format == formatYAML }
+
+// print writes v as data, or calls text to write it for people. A command that only reads shows a long text in a pager.
 func (c *cli) print(v any, text func(p *page)) error {
 	var out bytes.Buffer
 	if c.forPeople() {
-		text(&page{out: &out, now: c.now(), wide: c.format == formatWide, color: c.colored(), full: !isTerminal(c.out)})
-	} else {
-		b, err := encode(v)
-		if err != nil {
-			return err
+		text(c.newPage(&out))
+		if c.pageable {
+			return c.show(out.Bytes())
 		}
-		if c.format == formatYAML {
-			if b, err = toYAML(b); err != nil {
-				return err
-			}
-		}
-		out.Write(b)
+	} else if err := c.writeData(&out, v); err != nil {
+		return err
 	}
 	_, err := c.out.Write(out.Bytes())
+	return err
+}
+
+// newPage returns a page for the terminal or the file that stdout is.
+func (c *cli) newPage(out *bytes.Buffer) *page {
+	return &page{out: out, now: c.now(), wide: c.format == formatWide, color: c.colored(), full: !isTerminal(c.out)}
+}
+
+// writeData writes v in the format of the command line, which is not for people.
+func (c *cli) writeData(to io.Writer, v any) error {
+	b, err := encode(v)
+	if err != nil {
+		return err
+	}
+	switch c.format {
+	case formatJSON:
+	case formatYAML:
+		if b, err = toYAML(b); err != nil {
+			return err
+		}
+	default:
+		p, err := extract.Parse(string(c.format))
+		if err != nil {
+			return usageError{msg: err.Error()}
+		}
+		if err := p.Print(to, b); err != nil {
+			return usageError{"print -o " + string(c.format) + ": " + err.Error(), "see the fields with -o json"}
+		}
+		return nil
+	}
+	_, err = to.Write(b)
 	return err
 }
 

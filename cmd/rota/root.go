@@ -38,10 +38,10 @@ Start with:  rota dev`,
 	flags.StringVar(&c.cacert, "cacert", "", "file with certificate authorities, trusted besides the system's (ROTA_CACERT)")
 	flags.StringVar(&c.cert, "cert", "", "file with the client certificate for replicas (ROTA_CERT)")
 	flags.StringVar(&c.certKey, "cert-key", "", "file with the key of --cert (ROTA_CERT_KEY)")
-	flags.VarP(&c.format, "output", "o", "output format: table, wide, json or yaml")
+	flags.VarP(&c.format, "output", "o", "output format: "+strings.Join(formats(), ", "))
 	flags.BoolVar(&c.noColor, "no-color", false, "print without colors (NO_COLOR)")
 	// This cannot fail: the flag exists.
-	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
+	_ = root.RegisterFlagCompletionFunc("output", completeFormats)
 
 	add := func(group, title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: group, Title: title})

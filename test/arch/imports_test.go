@@ -162,14 +162,16 @@ var rules = map[string]rule{
 	// The program. It connects all packages.
 	"cmd/rota": {
 		own: []string{"cmd/rota/internal/atomicfile", "cmd/rota/internal/credentials",
-			"cmd/rota/internal/etcdconn", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/internal/kubeapi", "cmd/rota/internal/pki", "cmd/rota/internal/supervisor", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/auth",
+			"cmd/rota/internal/etcdconn", "cmd/rota/internal/extract", "cmd/rota/internal/failure", "cmd/rota/internal/importer", "cmd/rota/internal/kubeapi", "cmd/rota/internal/pki", "cmd/rota/internal/supervisor", "cmd/rota/node", "config", "scheduler/api", "scheduler/api/auth",
 			"scheduler/attention", "scheduler/timeline", "scheduler/workflow",
 			"scheduler/api/client", "scheduler/executor/cgroups",
 			"scheduler/executor/procs", "scheduler/executor/refs", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/verify", "store"},
-		external: []string{"github.com/hashicorp/go-hclog", "github.com/mattn/go-isatty", "github.com/rogpeppe/go-internal/diff",
+		external: []string{"github.com/clipperhouse/displaywidth", "golang.org/x/term",
+			"github.com/hashicorp/go-hclog", "github.com/mattn/go-isatty", "github.com/rogpeppe/go-internal/diff",
 			"github.com/spf13/cobra/...", "github.com/spf13/pflag", "go.etcd.io/etcd/api/v3/v3rpc/rpctypes", etcdClient,
 			"go.etcd.io/etcd/etcdctl/v3/ctlv3", "go.yaml.in/yaml/v4", "golang.org/x/sys/unix"},
 	},
+	"cmd/rota/internal/extract": {external: []string{"github.com/clipperhouse/displaywidth", "k8s.io/client-go/util/jsonpath"}},
 	"cmd/rota/internal/importer": {
 		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule"},
 		external: []string{"go.yaml.in/yaml/v4"},
