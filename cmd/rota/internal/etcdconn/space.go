@@ -65,7 +65,7 @@ func (s *Space) poll(ctx context.Context, client *clientv3.Client, endpoints []s
 			continue
 		}
 		size, used, quota = max(size, st.DbSize), max(used, st.DbSizeInUse), st.DbSizeQuota
-		if !countsNested(st.Version) {
+		if !CountsNested(st.Version) {
 			uncounted = st.Version
 		}
 		for _, alarm := range st.Errors {

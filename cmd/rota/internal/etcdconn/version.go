@@ -65,9 +65,9 @@ func CheckVersion(ctx context.Context, client *clientv3.Client) error {
 // recent reports whether a version of etcd has the fixes that rota relies on.
 func recent(version string) bool { return since(version, map[int]int{5: 28, 6: 9}) }
 
-// countsNested reports whether a version of etcd counts nested transactions against its quota (etcd's change 22134). All writes
+// CountsNested reports whether a version of etcd counts nested transactions against its quota (etcd's change 22134). All writes
 // of rota are nested transactions.
-func countsNested(version string) bool { return since(version, map[int]int{5: 33, 6: 14, 7: 1}) }
+func CountsNested(version string) bool { return since(version, map[int]int{5: 33, 6: 14, 7: 1}) }
 
 // since reports whether a version of etcd has a fix. fixed maps each minor version of etcd 3 to its first patch with the fix.
 // Later minor versions have the fix, and earlier ones do not.

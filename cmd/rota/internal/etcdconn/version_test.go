@@ -21,7 +21,7 @@ func TestVersionsOfEtcd(t *testing.T) {
 		if got := recent(version); got != want.recent {
 			t.Errorf("%s: recent %t, want %t", version, got, want.recent)
 		}
-		if got := countsNested(version); got != want.counts {
+		if got := CountsNested(version); got != want.counts {
 			t.Errorf("%s: counts %t, want %t", version, got, want.counts)
 		}
 	}

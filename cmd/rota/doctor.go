@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/checkup"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
+	"github.com/rota-scheduler/rota/config"
+	"github.com/rota-scheduler/rota/scheduler/doctor"
+	"github.com/rota-scheduler/rota/store"
+)
+
+// newDoctorCommand returns the command that examines a cluster.
+func newDoctorCommand(c *cli) *cobra.Command {
+	var file string
+	var endpoints []string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Find what will harm a cluster, and say what to do",
+		Long: `Examine etcd (answers, latency, space, alarms, fragmentation, versions), the replicas, their clocks, versions and job
+files, records that are unreadable, jobs that no worker accepts, workers that no job matches, and certificates. With --config,
+also examine this machine: its disk, its descriptors, its keys, and settings that conflict.
+
+It changes nothing. If it finds something, the exit code is 1. ` + "`rota status`" + ` says what is wrong with runs.
+
+` + whichStore,
+		Example: `  rota doctor
+  rota doctor --config /etc/rota/rota.yaml`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.doctor(cmd.Context(), file, endpoints)
+		},
+	}
+	cmd.Flags().StringVar(&file, "config", "", "settings of this machine, with the address of the store (ROTA_CONFIG)")
+	cmd.Flags().StringSliceVar(&endpoints, "endpoints", nil, "URLs of etcd")
+	return cmd
+}
+
+func (c *cli) doctor(ctx context.Context, file string, endpoints []string) error {
+	var settings *config.Settings
+	if path := c.settingsFile(file); path != "" {
+		s, err := config.LoadSettings(path, nil, c.environ)
+		if err != nil {
+			return err
+		}
+		settings = &s
+	}
+	etcd, err := c.findStore(ctx, file, endpoints)
+	if err != nil {
+		return err
+	}
+	f := doctor.Facts{Now: c.now()}
+	f.Members = checkup.Members(ctx, etcd.Endpoints, etcd.Prefix, func(endpoint string) (*clientv3.Client, error) {
+		one := etcd
+		one.Endpoints = []string{endpoint}
+		return etcdconn.Dial(one)
+	})
+	if f.StoreErr = c.readRecords(ctx, etcd, &f); failure.IsConfig(f.StoreErr) {
+		return f.StoreErr
+	}
+	own, err := c.ownCertificates(etcd)
+	if err != nil {
+		return err
+	}
+	urls := slices.Clone(etcd.Endpoints)
+	for _, r := range f.Replicas {
+		u := "http://" + r.Addr
+		if _, secure := checkup.ServesTLS(ctx, r.Addr, own); secure {
+			u = "https://" + r.Addr
+		}
+		urls = append(urls, u)
+		f.Answers = append(f.Answers, c.ask(ctx, r.Name, u))
+	}
+	f.Served = checkup.Served(ctx, urls, own)
+	if settings != nil {
+		f.Served = append(f.Served, checkup.Files(settings)...)
+		f.Machine = checkup.Machine(settings, f.Replicas, f.Workers)
+	}
+	return c.showFindings(doctor.Examine(f))
+}
+
+// readRecords reads what the store holds into f.
+func (c *cli) readRecords(ctx context.Context, etcd config.Etcd, f *doctor.Facts) error {
+	client, err := dialStore(ctx, etcd)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	s := store.New(store.Config{Prefix: etcd.Prefix, Process: "doctor"}, client, hclog.NewNullLogger())
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return checkup.Records(ctx, s, f)
+}
+
+// ownCertificates returns the certificates with which the commands and clients of etcd say who they are.
+func (c *cli) ownCertificates(etcd config.Etcd) (list []tls.Certificate, err error) {
+	credentials, err := c.credentials()
+	if err != nil {
+		return nil, err
+	}
+	if credentials != nil {
+		list = append(list, credentials.Certificates...)
+	}
+	if etcd.TLS.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(etcd.TLS.Cert, etcd.TLS.Key)
+		if err != nil {
+			return nil, &codedError{exitBadConfig, "", fmt.Errorf("read etcd.tls: %w", err)}
+		}
+		list = append(list, pair)
+	}
+	return list, nil
+}
+
+// ask asks one replica about the cluster.
+func (c *cli) ask(ctx context.Context, node, at string) doctor.Answer {
+	a := doctor.Answer{Node: node, Addr: strings.TrimPrefix(strings.TrimPrefix(at, "https://"), "http://")}
+	servers := c.server
+	defer func() { c.server = servers }()
+	c.server = at
+	cl, err := c.client(readTimeout)
+	if err != nil {
+		a.Err = err
+		return a
+	}
+	defer cl.Close()
+	v, err := cl.Cluster(ctx)
+	if err != nil {
+		a.Err = err
+		return a
+	}
+	a.Ready, a.Why = v.Ready, v.NotReady
+	for _, k := range v.Clocks {
+		a.Clocks = append(a.Clocks, doctor.Clock{Node: k.Node, Offset: seconds(k.OffsetSeconds), Uncertainty: seconds(k.UncertaintySeconds)})
+	}
+	return a
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func (c *cli) showFindings(r doctor.Report) error {
+	err := c.print(r, func(p *page) {
+		for _, f := range r.Findings {
+			subject := f.Subject
+			if subject != "" {
+				subject += ": "
+			}
+			fmt.Fprintf(p.out, "%s  %s%s\n", f.Area, printable(subject), printable(f.Text))
+			fmt.Fprintf(p.out, "    do: %s\n", printable(f.Do))
+		}
+		for _, s := range r.Skipped {
+			fmt.Fprintf(p.out, "not examined: %s\n", s)
+		}
+		fmt.Fprintf(p.out, "examined %s: %s\n", strings.Join(r.Examined, ", "), counted(len(r.Findings), "finding"))
+	})
+	if err == nil && len(r.Findings) > 0 {
+		return &codedError{exitFailed, "", fmt.Errorf("%s", counted(len(r.Findings), "finding"))}
+	}
+	return err
+}

@@ -1,0 +1,5 @@
+//go:build !linux && !darwin
+
+package checkup
+
+func space(string) (free, total uint64) { return 0, 0 }

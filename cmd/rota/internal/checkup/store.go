@@ -1,0 +1,94 @@
+package checkup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/rota-scheduler/rota/cmd/rota/internal/etcdconn"
+	"github.com/rota-scheduler/rota/scheduler/doctor"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/store"
+)
+
+const (
+	memberTimeout = 3 * time.Second // of all requests to one member
+	reads         = 5               // how many reads the latency is the median of
+)
+
+// Members asks the etcd members at the endpoints, all at the same time. prefix is that of rota's keys. connect returns a client of
+// one endpoint, which Members closes.
+func Members(ctx context.Context, endpoints []string, prefix string, connect func(string) (*clientv3.Client, error)) []doctor.Member {
+	list := make([]doctor.Member, len(endpoints))
+	var wg sync.WaitGroup
+	for i, endpoint := range endpoints {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, memberTimeout)
+			defer cancel()
+			list[i] = member(ctx, endpoint, prefix, connect)
+		})
+	}
+	wg.Wait()
+	return list
+}
+
+func member(ctx context.Context, endpoint, prefix string, connect func(string) (*clientv3.Client, error)) (m doctor.Member) {
+	m.Endpoint = endpoint
+	c, err := connect(endpoint)
+	if err != nil {
+		m.Err = err
+		return m
+	}
+	defer func() { _ = c.Close() }()
+	st, err := c.Status(ctx, endpoint)
+	if err != nil {
+		m.Err = err
+		return m
+	}
+	m.Version, m.ID, m.Leader, m.Alarms = st.Version, st.Header.MemberId, st.Leader, st.Errors
+	m.Size, m.Used, m.Quota, m.OldQuota = st.DbSize, st.DbSizeInUse, st.DbSizeQuota, !etcdconn.CountsNested(st.Version)
+	if st.Leader == 0 {
+		return m // it cannot answer a linearizable read
+	}
+	var took []time.Duration
+	for range reads {
+		began := time.Now()
+		if _, err := c.Get(ctx, prefix+"/", clientv3.WithKeysOnly(), clientv3.WithLimit(1)); err != nil {
+			m.Err = fmt.Errorf("read: %w", err)
+			return m
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	m.Latency = took[len(took)/2]
+	if all, err := c.MemberList(ctx); err == nil { // a user of etcd without rights may not list them
+		m.Configured = len(all.Members)
+	}
+	return m
+}
+
+// Records reads what the store holds of jobs, workers and replicas into f.
+func Records(ctx context.Context, s *store.Store, f *doctor.Facts) error {
+	records, _, err := s.Snapshot(ctx)
+	if err != nil {
+		return fmt.Errorf("read the store: %w", err)
+	}
+	for _, c := range records {
+		switch v := c.Value.(type) {
+		case *job.Job:
+			f.Jobs = append(f.Jobs, v)
+		case *job.Worker:
+			f.Workers = append(f.Workers, v)
+		case *job.Replica:
+			f.Replicas = append(f.Replicas, v)
+		}
+		if c.Bad != nil {
+			f.Unreadable = append(f.Unreadable, doctor.Unreadable{Key: c.Key, Err: c.Bad})
+		}
+	}
+	return nil
+}

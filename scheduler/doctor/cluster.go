@@ -1,0 +1,137 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// clockMargin is from which difference a clock is a finding. The default of dispatch.max_clock_offset is 500 ms.
+const clockMargin = 100 * time.Millisecond
+
+func (e *examiner) replicas() {
+	if len(e.Replicas) == 0 {
+		e.add("", "No replica is present: nothing is dispatched.", "start the replicas")
+	}
+	for _, a := range e.Answers {
+		switch {
+		case a.Err != nil:
+			e.add(a.Node, "The replica is present in the store, but does not answer here at "+a.Addr+": "+a.Err.Error()+".",
+				"compare http.advertise with the address at which this machine reaches it")
+		case !a.Ready:
+			e.add(a.Node, "The replica is not ready: "+strings.Join(a.Why, "; ")+".", "rota health --ready --server URL")
+		}
+	}
+	e.addresses()
+}
+
+// addresses finds addresses that only one machine can reach.
+func (e *examiner) addresses() {
+	loopback, hosts := map[string]string{}, map[string]bool{}
+	look := func(name, addr string) {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			return
+		}
+		if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+			loopback[name] = addr
+			return
+		}
+		hosts[host] = true
+	}
+	for _, r := range e.Replicas {
+		look(r.Name, r.Addr)
+	}
+	if len(hosts) == 0 {
+		return
+	}
+	for _, r := range e.Replicas {
+		if addr := loopback[r.Name]; addr != "" {
+			e.add(r.Name, "It advertises "+addr+", which no other machine reaches.", "set http.advertise to its address in the network")
+		}
+	}
+}
+
+func (e *examiner) clocks() {
+	limit := 500 * time.Millisecond
+	if e.Machine != nil {
+		limit = cmp.Or(e.Machine.Settings.MaxClockOffset, limit)
+	}
+	for _, a := range e.Answers {
+		for _, c := range a.Clocks {
+			if a.Node > c.Node && e.measures(c.Node, a.Node) {
+				continue // the other one says the same
+			}
+			off := c.Offset.Abs() - c.Uncertainty
+			if off < clockMargin {
+				continue
+			}
+			way := "ahead of"
+			if c.Offset < 0 {
+				way = "behind"
+			}
+			text := fmt.Sprintf("Its clock is %v %s that of %s", c.Offset.Abs().Round(time.Millisecond), way, a.Node)
+			if off > limit {
+				text += ": a replica with such a clock does not lead"
+			}
+			e.add(c.Node, text+".", "synchronize the clocks with chrony or systemd-timesyncd")
+		}
+	}
+}
+
+// measures reports whether a replica has measured the clock of another.
+func (e *examiner) measures(node, other string) bool {
+	for _, a := range e.Answers {
+		if a.Node != node {
+			continue
+		}
+		for _, c := range a.Clocks {
+			if c.Node == other {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (e *examiner) versions() {
+	versions := map[string][]string{}
+	replicas := map[string]bool{}
+	for _, r := range e.Replicas {
+		replicas[r.Name] = true
+		if r.Version != "" {
+			versions[r.Version] = append(versions[r.Version], r.Name)
+		}
+	}
+	for _, w := range e.Workers {
+		if w.Version != "" && !replicas[w.Name] {
+			versions[w.Version] = append(versions[w.Version], w.Name)
+		}
+	}
+	if len(versions) > 1 {
+		e.add("", "The processes have different versions: "+listed(versions)+".", "finish the upgrade: docs/how-to/upgrade.md")
+	}
+}
+
+func (e *examiner) files() {
+	hashes := map[string][]string{}
+	for _, r := range e.Replicas {
+		hashes[cmp.Or(shorten(r.FilesHash), "none")] = append(hashes[cmp.Or(shorten(r.FilesHash), "none")], r.Name)
+		if r.FilesNote != "" {
+			e.add(r.Name, "Its job files are not in force: "+r.FilesNote+".", "rota check PATH on that machine")
+		}
+	}
+	if len(hashes) > 1 {
+		e.add("", "The replicas have read different job files: "+listed(hashes)+".", "give every replica the same files")
+	}
+}
+
+func shorten(hash string) string { return hash[:min(len(hash), 12)] }
+
+func (e *examiner) records() {
+	for _, u := range e.Unreadable {
+		e.add(u.Key, "The record is unreadable and ignored: "+u.Err.Error()+".", "rota etcdctl get "+u.Key)
+	}
+}

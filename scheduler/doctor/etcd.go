@@ -1,0 +1,83 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// From these values on, etcd is a finding.
+const (
+	slowStore   = 100 * time.Millisecond
+	nearlyFull  = 80        // percent of the quota
+	fragmented  = 50        // percent of the file without records
+	leastToFree = 256 << 20 // bytes; less is not worth a defragmentation
+)
+
+func (e *examiner) etcd() {
+	versions := map[string][]string{}
+	leaders := map[uint64][]string{}
+	size := 0
+	for _, m := range e.Members {
+		if m.Err != nil {
+			e.add(m.Endpoint, "The member does not answer: "+m.Err.Error()+".", "start it; if its data is lost: docs/how-to/replace-a-member.md")
+			continue
+		}
+		versions[m.Version] = append(versions[m.Version], m.Endpoint)
+		leaders[m.Leader] = append(leaders[m.Leader], m.Endpoint)
+		size = max(size, m.Configured)
+		e.member(m)
+	}
+	if e.StoreErr != nil {
+		e.add("", "The store cannot be read: "+e.StoreErr.Error()+".", "start members until a majority is there; docs/how-to/recover-a-full-store.md, if etcd is full")
+	}
+	if len(versions) > 1 {
+		e.add("", "The members have different versions: "+listed(versions)+".", "finish the upgrade of etcd")
+	}
+	if len(leaders[0]) > 0 {
+		e.add(strings.Join(leaders[0], ", "), "The member knows no leader: the majority is lost, or it is cut off.",
+			"start the missing members, then look at the links between them")
+	}
+	if size > 1 && size%2 == 0 {
+		e.add("", fmt.Sprintf("etcd has %d members: they tolerate no more losses than %d would, and fail more often.", size, size-1),
+			"add or remove one member")
+	}
+}
+
+func (e *examiner) member(m Member) {
+	if m.Latency > slowStore {
+		e.add(m.Endpoint, fmt.Sprintf("A read takes %v; runs begin late by about as much.", m.Latency.Round(time.Millisecond)),
+			"look at its disk and its network: `rota etcdctl check perf`")
+	}
+	if m.OldQuota {
+		e.add(m.Endpoint, "etcd "+m.Version+" does not count what rota writes against its quota, and may fill the disk without an alarm.",
+			"use etcd 3.5.33, 3.6.14, 3.7.1 or later")
+	}
+	for _, alarm := range m.Alarms {
+		do := "docs/how-to/recover-a-full-store.md"
+		if strings.Contains(alarm, "CORRUPT") {
+			do = "replace this member: its data differs from that of the others"
+		}
+		e.add(m.Endpoint, "etcd has an alarm: "+alarm+".", do)
+	}
+	if m.Quota > 0 && 100*m.Used >= nearlyFull*m.Quota {
+		e.add(m.Endpoint, fmt.Sprintf("Its records use %d%% of the quota.", 100*m.Used/m.Quota),
+			"keep less history (history.*), or raise the quota of etcd")
+	}
+	if free := m.Size - m.Used; free > leastToFree && 100*free > fragmented*m.Size {
+		e.add(m.Endpoint, fmt.Sprintf("%d%% of its file of %d MiB hold no records.", 100*free/m.Size, m.Size>>20),
+			"`rota etcdctl defrag`, one member after the other, the leader of etcd last")
+	}
+}
+
+// listed names the keys of a map, each with its values, in order.
+func listed(groups map[string][]string) string {
+	var parts []string
+	for key, names := range groups {
+		slices.Sort(names)
+		parts = append(parts, key+" ("+strings.Join(names, ", ")+")")
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}

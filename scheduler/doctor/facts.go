@@ -1,0 +1,172 @@
+package doctor
+
+import (
+	"crypto/x509"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// Facts is what was seen of a cluster. What could not be seen is absent.
+type Facts struct {
+	Now        time.Time
+	Members    []Member
+	StoreErr   error // why the store could not be read; then Members, Served and Machine alone are known
+	Replicas   []*job.Replica
+	Answers    []Answer // one for each replica that was asked
+	Workers    []*job.Worker
+	Jobs       []*job.Job
+	Unreadable []Unreadable
+	Served     []Served
+	Machine    *Machine // nil: only the machine of a replica is examined, with its settings
+}
+
+// Member is one member of etcd.
+type Member struct {
+	Endpoint   string
+	Err        error         // why it does not answer; nil if it does
+	Latency    time.Duration // the median of several linearizable reads
+	Version    string
+	OldQuota   bool // it does not count rota's writes against its quota
+	ID         uint64
+	Leader     uint64 // id of the member that it follows; 0: none
+	Size       int64  // bytes of its file
+	Used       int64  // bytes of its file that hold records
+	Quota      int64  // bytes; 0: unknown
+	Alarms     []string
+	Configured int // members that its cluster has; 0: unknown
+}
+
+// Answer is what a replica said about the cluster.
+type Answer struct {
+	Node   string
+	Addr   string
+	Err    error // why it does not answer; nil if it does
+	Ready  bool
+	Why    []string // why it is not ready
+	Clocks []Clock
+}
+
+// Clock is the clock of another replica, as one replica measured it.
+type Clock struct {
+	Node        string
+	Offset      time.Duration // its clock minus that of the replica that measured
+	Uncertainty time.Duration
+}
+
+// Unreadable is a record that replicas ignore.
+type Unreadable struct {
+	Key string
+	Err error
+}
+
+// Served is a certificate that a server shows, or that stands in a file.
+type Served struct {
+	Where string
+	Cert  *x509.Certificate
+}
+
+// Machine is the machine of a replica or worker, and its settings.
+type Machine struct {
+	Settings    Settings
+	DataDir     string
+	DiskErr     error         // why nothing can be written there; nil if it can
+	Sync        time.Duration // the median of several small writes with fsync
+	Free, Total uint64        // bytes of the file system
+	Descriptors uint64        // that the process of rota may open; 0: unknown
+	OpenKeys    []string      // files with private keys that other users may read
+}
+
+// Settings are those that matter here.
+type Settings struct {
+	Node           string
+	TTL            time.Duration // of the election
+	MaxClockOffset time.Duration
+	ArmAhead       time.Duration
+	Capacity       int
+	Worker         bool
+	Embedded       int // members of the embedded cluster; 0: etcd is not embedded
+}
+
+// Finding is one thing that will do harm, or does.
+type Finding struct {
+	Area    string `json:"area"`
+	Subject string `json:"subject,omitempty"`
+	Text    string `json:"text"`
+	Do      string `json:"do"`
+}
+
+// The areas, in the order in which findings are listed.
+const (
+	AreaEtcd         = "etcd"
+	AreaReplicas     = "replicas"
+	AreaClocks       = "clocks"
+	AreaVersions     = "versions"
+	AreaFiles        = "files"
+	AreaRecords      = "records"
+	AreaJobs         = "jobs"
+	AreaWorkers      = "workers"
+	AreaCertificates = "certificates"
+	AreaMachine      = "machine"
+	AreaSettings     = "settings"
+)
+
+// Report lists what was examined, and what was found.
+type Report struct {
+	Examined []string  `json:"examined"`
+	Skipped  []string  `json:"skipped,omitempty"`
+	Findings []Finding `json:"findings"`
+}
+
+// Examine returns the findings, area by area.
+func Examine(f Facts) Report {
+	e := examiner{Facts: f, Report: Report{Findings: []Finding{}}}
+	unread := ""
+	if f.StoreErr != nil {
+		unread = "the store cannot be read"
+	}
+	for _, area := range []struct {
+		name string
+		do   func()
+		skip string // why it is not examined; "" if it is
+	}{
+		{AreaEtcd, e.etcd, ""},
+		{AreaReplicas, e.replicas, unread},
+		{AreaClocks, e.clocks, missing(len(f.Answers) < 2, "fewer than two replicas were asked")},
+		{AreaVersions, e.versions, unread},
+		{AreaFiles, e.files, unread},
+		{AreaRecords, e.records, unread},
+		{AreaJobs, e.jobs, unread},
+		{AreaWorkers, e.workers, unread},
+		{AreaCertificates, e.certificates, missing(len(f.Served) == 0, "no server uses TLS, and no settings name a certificate")},
+		{AreaMachine, e.machine, missing(f.Machine == nil, "name the settings of this machine with --config")},
+		{AreaSettings, e.settings, missing(f.Machine == nil, "name the settings of this machine with --config")},
+	} {
+		if area.skip != "" {
+			e.Skipped = append(e.Skipped, area.name+": "+area.skip)
+			continue
+		}
+		e.area = area.name
+		e.Examined = append(e.Examined, area.name)
+		area.do()
+	}
+	return e.Report
+}
+
+func missing(absent bool, why string) string {
+	if absent {
+		return why
+	}
+	return ""
+}
+
+// examiner collects the findings of one area after the other.
+type examiner struct {
+	Facts
+	Report
+	area string
+}
+
+func (e *examiner) add(subject, text, do string) {
+	e.Findings = append(e.Findings, Finding{e.area, subject, text, do})
+}
