@@ -98,6 +98,10 @@ var settings = []setting{
 		func(s *Settings) any { return &s.Worker.Kinds },
 	},
 	{
+		"worker.run_as", "user of commands: name or uid, and :group if wanted (default the user of this process)", "",
+		func(s *Settings) any { return &s.Worker.RunAs },
+	},
+	{
 		"worker.labels", "labels that jobs can ask for: name=value, by commas", "",
 		func(s *Settings) any { return &s.Worker.Labels },
 	},

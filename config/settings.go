@@ -120,6 +120,7 @@ type Worker struct {
 	Capacity      int               // how many attempts run at a time
 	Kinds         []string          // what it executes at all, of job.WorkerKinds
 	Labels        map[string]string // a job selects workers by these labels with its key workers
+	RunAs         string            // user of commands, as name or uid, and optionally :group; empty: the user of this process
 	ShutdownGrace time.Duration     // how long running attempts may continue when the process stops
 	Refs          Refs
 	HTTP          Reach

@@ -1,10 +1,12 @@
 package node
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/scheduler/executor"
 	"github.com/rota-scheduler/rota/scheduler/executor/cgroups"
 	"github.com/rota-scheduler/rota/scheduler/executor/command"
@@ -16,11 +18,29 @@ import (
 // Handlers are Go functions that jobs may call, by name.
 type Handlers = map[string]handler.Func
 
+// runAs finds the user of commands: nil for the user of this process. It returns an error if this process cannot start programs
+// as that user.
+func (n *Node) runAs() (*command.User, error) {
+	if n.set.Worker.RunAs == "" || !n.works() {
+		return nil, nil
+	}
+	u, err := command.LookupUser(n.set.Worker.RunAs)
+	if err == nil {
+		err = u.Check()
+	}
+	if err != nil {
+		return nil, failure.Config(fmt.Errorf("use worker.run_as: %w", err))
+	}
+	return u, nil
+}
+
 // executors returns the executors of attempts of each kind. The caller calls end when no attempt is executing.
 func (n *Node) executors(groups *cgroups.Tree) (set *executor.Set, end func()) {
 	policy := n.references("worker.refs", n.set.Worker.Refs)
 	outputs := filepath.Join(n.set.Node.DataDir, "outputs")
-	commands := command.New(command.Config{Environ: os.Environ(), Groups: groups, Refs: policy, Outputs: outputs}, n.now)
+	commands := command.New(command.Config{
+		Environ: os.Environ(), Groups: groups, Refs: policy, User: n.user, Outputs: outputs,
+	}, n.now)
 	requests := httpexec.New(httpexec.Config{
 		Version: n.cfg.Version.Version, Refs: policy, Reach: n.reach("worker.http", n.set.Worker.HTTP),
 	}, n.now)

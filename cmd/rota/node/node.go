@@ -30,6 +30,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/web"
+	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/notify/send"
 	"github.com/rota-scheduler/rota/scheduler/worker"
@@ -83,6 +84,7 @@ type Node struct {
 	started  time.Time
 	stopping time.Time // time at which ctx ended; zero: it has not ended
 
+	user      *command.User // of commands; nil: that of this process
 	memory    *admission.Memory
 	admission *admission.Gatekeeper
 	listeners *listeners.Listeners
@@ -121,6 +123,9 @@ func Run(ctx context.Context, cfg Config, log hclog.Logger) (err error) {
 	var stops closers
 	defer func() { err = errors.Join(err, stops.close()) }()
 
+	if n.user, err = n.runAs(); err != nil {
+		return err
+	}
 	ln, err := api.Listen(n.set.HTTP.Listen)
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@ type Config struct {
 	Environ []string      // the worker's environment, as of os.Environ. Programs inherit the variables of Inherited.
 	Groups  *cgroups.Tree // where resources are limited. The caller closes it. nil: resources cannot be limited.
 	Refs    *refs.Policy  // which references jobs may use; nil: all
+	User    *User         // the user of programs; nil: the user of this process
 	Outputs string        // directory for the files of outputs, of this process alone; "": one for temporary files
 }
 
@@ -44,7 +45,8 @@ var _ executor.Executor = (*Executor)(nil)
 
 // New returns an executor. It starts nothing.
 func New(cfg Config, now func() time.Time) *Executor {
-	return &Executor{cfg: cfg, now: now, outputs: outputs{dir: cfg.Outputs}}
+	cfg.Environ = cfg.User.environ(cfg.Environ)
+	return &Executor{cfg: cfg, now: now, outputs: outputs{dir: cfg.Outputs, user: cfg.User}}
 }
 
 // Execute runs the program to its end. Exit is its exit code, or 128 plus the number of the signal that killed it.
@@ -103,7 +105,7 @@ func (e *Executor) program(req *executor.Request, notify, output string, resolve
 	if err != nil {
 		return program{}, err
 	}
-	p := program{env: env, dir: req.Spec.Dir}
+	p := program{env: env, dir: req.Spec.Dir, user: e.cfg.User}
 	if err := checkDir(p.dir); err != nil {
 		return program{}, err
 	}

@@ -8,6 +8,8 @@
 //     SIGKILL after the job's kill_grace. If the program has already exited, the exit decides the outcome.
 //   - When Execute returns, the program has been reaped, and all its other processes have been killed: the rest of
 //     its group, and all processes with its mark.
+//   - With Config.User, the program has the rights of that user, and none of the worker's. The worker resolves its
+//     references and reads its outputs.
 //   - If the worker's thread or process dies, the kernel kills the program. The nanny kills its descendants: see
 //     procs.StartNanny.
 //   - Output is copied as it comes and never buffered, so endless output costs time and no memory.

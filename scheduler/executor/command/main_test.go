@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
+	"github.com/rota-scheduler/rota/scheduler/executor/command"
 	"github.com/rota-scheduler/rota/scheduler/executor/procs"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -120,17 +121,21 @@ func eventually(t *testing.T, what string, ok func() bool) {
 func endAfter(t *testing.T, spec job.Spec, n int, cause error) (job.Outcome, string) {
 	t.Helper()
 	var out lockedBuffer
-	req := request(t, spec, &out)
+	return endWith(t, newExecutor(), request(t, spec, &out), &out, n, cause), out.String()
+}
+
+// endWith does the same with an executor and a request. out is the output of the request.
+func endWith(t *testing.T, e *command.Executor, req executor.Request, out *lockedBuffer, n int, cause error) job.Outcome {
+	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan job.Outcome, 1)
-	go func() { done <- newExecutor().Execute(ctx, req) }()
-	eventually(t, "all began", func() bool {
-		return strings.Contains(out.String(), "began\n") && len(marked(t, req.Mark)) == n
-	})
+	go func() { done <- e.Execute(ctx, req) }()
+	began := func() bool { return strings.Contains(out.String(), "began\n") && len(marked(t, req.Mark)) == n }
+	eventually(t, "all began", func() bool { return len(done) > 0 || began() })
 	cancel(cause)
 	o := <-done
 	if left := marked(t, req.Mark); len(left) > 0 {
 		t.Errorf("Execute has returned, and processes are left: %v", left)
 	}
-	return o, out.String()
+	return o
 }

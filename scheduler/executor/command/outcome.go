@@ -142,7 +142,7 @@ func startError(prog program, err error) error {
 	case errors.Is(err, fs.ErrNotExist): // the file exists, so the interpreter in its first line does not
 		return &permanentError{exitNotFound, fmt.Sprintf("start %s: the interpreter that it names is not there", name)}
 	case errors.Is(err, fs.ErrPermission):
-		return &permanentError{exitCannotExec, fmt.Sprintf("start %s: permission denied", name)}
+		return &permanentError{exitCannotExec, fmt.Sprintf("start %s: permission denied%s", name, prog.user.denied())}
 	case errors.Is(err, syscall.ENOEXEC):
 		return &permanentError{exitCannotExec, fmt.Sprintf("start %s: neither a program for this machine nor a script with #!", name)}
 	case errors.Is(err, syscall.E2BIG):

@@ -20,19 +20,24 @@ import (
 // outputs is the directory of the files to which programs write their outputs. It exists once the first attempt needs it.
 type outputs struct {
 	dir  string       // "": a new directory in that of the system for temporary files
+	user *User        // the user of the programs
 	last atomic.Int64 // the number of the latest file
 	once sync.Once
 	err  error
+
+	mu     sync.Mutex
+	common string // guarded by mu: the directory of the directories of user; "": not made yet
 }
 
-// path returns the path of a file that does not exist yet. Other users cannot reach the directory.
+// path returns the path of a file that does not exist yet. Only the user of programs can reach its directory.
 func (o *outputs) path() (string, error) {
 	o.once.Do(func() {
 		if o.dir == "" {
-			o.dir, o.err = os.MkdirTemp("", "rota-outputs-")
+			o.dir, o.err = os.MkdirTemp("", commonPrefix)
 			return
 		}
 		// Those of an earlier process: its attempts are over.
+		o.removeCommon()
 		if o.err = os.RemoveAll(o.dir); o.err == nil {
 			o.err = os.MkdirAll(o.dir, 0o700)
 		}
@@ -40,11 +45,18 @@ func (o *outputs) path() (string, error) {
 	if o.err != nil {
 		return "", fmt.Errorf("make directory for outputs: %w", o.err)
 	}
-	return filepath.Join(o.dir, strconv.FormatInt(o.last.Add(1), 10)), nil
+	name := strconv.FormatInt(o.last.Add(1), 10)
+	if !o.user.same() {
+		return o.pathOfUser(name)
+	}
+	return filepath.Join(o.dir, name), nil
 }
 
 // read returns the outputs that a program wrote to the file at path, and removes the file. If it is missing, there are none.
 func (o *outputs) read(path string) (map[string]string, error) {
+	if !o.user.same() {
+		defer func() { _ = os.RemoveAll(filepath.Dir(path)) }()
+	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // nearly always, and it needs no descriptor
 		return nil, nil
 	}
@@ -55,8 +67,12 @@ func (o *outputs) read(path string) (map[string]string, error) {
 	}
 	defer func() { _ = os.RemoveAll(path) }()
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := f.Stat()
+	switch {
+	case err != nil || !info.Mode().IsRegular():
 		return nil, errors.New("$ROTA_OUTPUT is not a regular file")
+	case !o.user.same() && !o.user.owns(info):
+		return nil, fmt.Errorf("$ROTA_OUTPUT does not belong to user %s", o.user.Name)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, job.MaxOutputs+1))
 	switch {

@@ -21,6 +21,7 @@ type program struct {
 	argv []string
 	env  []string
 	dir  string
+	user *User // nil: the user of this process
 }
 
 // process is a started program, the leader of its own process group.
@@ -41,14 +42,17 @@ func start(prog program, group *cgroups.Group, out *os.File, wg *sync.WaitGroup)
 		cmd: &exec.Cmd{
 			Path: prog.path, Args: prog.argv, Env: prog.env, Dir: prog.dir,
 			Stdout: out, Stderr: out,
-			SysProcAttr: attributes(),
+			SysProcAttr: prog.user.attributes(attributes()),
 		},
 		exited: make(chan struct{}),
+	}
+	if !prog.user.same() {
+		_ = out.Chown(prog.user.UID, prog.user.GID) // for programs that open /dev/stdout; others do not need it
 	}
 	started := make(chan error)
 	wg.Go(func() {
 		cgroups.OnThread(func() {
-			err := group.Start(p.cmd)
+			err := startAs(p.cmd, group.Start)
 			started <- err
 			if err == nil {
 				p.awaitExit()
