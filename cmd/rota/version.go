@@ -19,12 +19,17 @@ type versionView struct {
 }
 
 func newVersionCommand(c *cli) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Show the version of this binary",
-		Example: "  rota version -o json",
-		Args:    takes(),
-		RunE: func(*cobra.Command, []string) error {
+	var cluster bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Show the version of this binary, or of all processes of a cluster",
+		Example: `  rota version -o json
+  rota version --cluster`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cluster {
+				return c.reading(show(c, versionSkew, writeSkew))(cmd, args)
+			}
 			v := versionView{buildVersion(), runtime.GOOS + "/" + runtime.GOARCH, zoneSource(c.getenv("ZONEINFO"))}
 			return c.print(v, func(p *page) {
 				built := ""
@@ -35,11 +40,16 @@ func newVersionCommand(c *cli) *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&cluster, "cluster", false, "show the versions of all replicas and workers")
+	return cmd
 }
+
+// develVersion stands for the version of a build outside of a repository.
+const develVersion = "(devel)"
 
 // buildVersion reads the version that the Go toolchain wrote into this binary.
 func buildVersion() api.VersionView {
-	v := api.VersionView{Version: "(devel)", Go: runtime.Version()}
+	v := api.VersionView{Version: develVersion, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
