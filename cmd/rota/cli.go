@@ -32,6 +32,7 @@ type cli struct {
 	format    format
 	noColor   bool
 	pageable  bool // the command only reads, so a pager may show its text
+	watching  bool // the command goes on until a signal
 	rawOutput bool // control sequences of jobs reach the terminal
 }
 

@@ -111,9 +111,12 @@ func (c *cli) report(err error, command string) {
 		usage  usageError
 		files  config.Errors
 		answer *client.Error
+		signal interrupted
 	)
 	msg, hint := err.Error(), ""
 	switch {
+	case c.watching && errors.As(err, &signal):
+		return // a signal is the usual end of it
 	case errors.Is(err, syscall.EPIPE):
 		return // nobody reads the output any more
 	case errors.Is(err, errAttention):

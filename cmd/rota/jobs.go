@@ -15,22 +15,34 @@ import (
 )
 
 func newJobsCommand(c *cli) *cobra.Command {
-	var selector string
+	var (
+		selector string
+		watch    bool
+	)
 	cmd := &cobra.Command{
 		Use:     "jobs",
 		Short:   "List jobs",
-		Example: "  rota jobs -l team=billing -o wide",
+		Example: "  rota jobs -l team=billing -o wide\n  rota jobs --watch",
 		Args:    takes(),
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, _ []string) error {
-			jobs, err := cl.SelectJobs(ctx, selector)
+			read := func() ([]api.JobView, map[string]bool, error) {
+				jobs, err := cl.SelectJobs(ctx, selector)
+				if err != nil || !c.forPeople() {
+					return jobs, nil, err
+				}
+				running, err := runningJobs(ctx, cl, "")
+				return jobs, running, err
+			}
+			if watch {
+				return c.watchList(ctx, "deleted", func(p *page) ([]any, []watchedRow, error) {
+					jobs, running, err := read()
+					header, rows := watchedRows(jobRows(p, jobs, running), jobs, func(v *api.JobView) string { return v.Job.Name })
+					return header, rows, err
+				})
+			}
+			jobs, running, err := read()
 			if err != nil {
 				return err
-			}
-			running := map[string]bool{}
-			if c.forPeople() {
-				if running, err = runningJobs(ctx, cl, ""); err != nil {
-					return err
-				}
 			}
 			list := api.JobList{Jobs: append([]api.JobView{}, jobs...)} // never null in JSON
 			return c.print(list, func(p *page) {
@@ -43,6 +55,7 @@ func newJobsCommand(c *cli) *cobra.Command {
 		}),
 	}
 	addSelector(cmd, &selector)
+	addWatch(cmd, &watch)
 	return cmd
 }
 
@@ -100,6 +113,11 @@ func writeJobs(p *page, jobs []api.JobView, running map[string]bool) {
 		p.line("no jobs; `rota apply FILE` creates some")
 		return
 	}
+	p.table(jobRows(p, jobs, running))
+}
+
+// jobRows returns the table of jobs with its header.
+func jobRows(p *page, jobs []api.JobView, running map[string]bool) [][]any {
 	header := []any{"NAME", "SCHEDULE", "NEXT", "LAST", tinted{"STATE", plain}}
 	if p.wide {
 		header = append(header, "LABELS", "TIMEZONE", "KIND", "ORIGIN", "GENERATION", "DESCRIPTION")
@@ -121,7 +139,7 @@ func writeJobs(p *page, jobs []api.JobView, running map[string]bool) {
 		}
 		rows = append(rows, row)
 	}
-	p.table(rows)
+	return rows
 }
 
 // stateOf returns one word for a job: its present activity, or else the state of its last run.

@@ -52,12 +52,18 @@ func (p *page) line(format string, args ...any) { fmt.Fprintf(p.out, format+"\n"
 
 // table writes rows in columns. The first row is the header.
 func (p *page) table(rows [][]any) {
+	p.widths = nil
 	for _, row := range rows {
-		for i, cell := range row {
-			p.widths = widened(p.widths, i, cellText(cell))
-		}
+		p.widen(row)
 	}
 	p.rows(rows)
+}
+
+// widen makes the columns wide enough for a row.
+func (p *page) widen(row []any) {
+	for i, cell := range row {
+		p.widths = widened(p.widths, i, cellText(cell))
+	}
 }
 
 // rows writes rows in the columns of the last table.

@@ -65,7 +65,9 @@ func (f *format) Set(s string) error {
 func (f *format) Type() string { return "format" }
 
 // forPeople reports whether the format is text for people, not data.
-func (c *cli) forPeople() bool { return c.format == "" || c.format == formatTable || c.format == formatWide }
+func (c *cli) forPeople() bool {
+	return c.format == "" || c.format == formatTable || c.format == formatWide
+}
 
 // wholeDocument reports whether the format prints all of the data.
 func (c *cli) wholeDocument() bool { return c.format == formatJSON || c.format == formatYAML }

@@ -19,11 +19,12 @@ func newRunsCommand(c *cli) *cobra.Command {
 		since    string
 		selector string
 		limit    int
+		watch    bool
 	)
 	cmd := &cobra.Command{
 		Use:               "runs [JOB]",
 		Short:             "List runs, latest first",
-		Example:           "  rota runs charge --state failed --since 24h",
+		Example:           "  rota runs charge --state failed --since 24h\n  rota runs --watch",
 		Args:              takes("[JOB]"),
 		ValidArgsFunction: c.completeJobs,
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
@@ -32,6 +33,14 @@ func newRunsCommand(c *cli) *cobra.Command {
 				return err
 			}
 			filter.Selector = selector
+			if watch {
+				return c.watchList(ctx, "", func(p *page) ([]any, []watchedRow, error) {
+					runs, _, err := collect(ctx, cl, filter, limit)
+					slices.Reverse(runs) // what is new comes last
+					header, rows := watchedRows(runRows(p, runs), runs, func(r *api.RunView) string { return r.Ref })
+					return header, rows, err
+				})
+			}
 			runs, more, err := collect(ctx, cl, filter, limit)
 			if err != nil {
 				return err
@@ -47,6 +56,7 @@ func newRunsCommand(c *cli) *cobra.Command {
 	flags.StringVar(&since, "since", "", "only slots since a time, or since a span ago (24h, 7d)")
 	flags.IntVar(&limit, "limit", 50, "maximum number of runs; 0 for all")
 	addSelector(cmd, &selector)
+	addWatch(cmd, &watch)
 	// This cannot fail: the flag exists.
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -128,6 +138,11 @@ func writeRuns(p *page, runs []api.RunView) {
 		p.line("no runs")
 		return
 	}
+	p.table(runRows(p, runs))
+}
+
+// runRows returns the table of runs with its header.
+func runRows(p *page, runs []api.RunView) [][]any {
 	header := []any{"RUN", tinted{"STATE", plain}, "STARTED", "TOOK", "ATTEMPT"}
 	if p.wide {
 		header = append(header, "KIND", "DUE", "FINISHED", "WORKER", "TOKEN", "EXIT", "BY")
@@ -143,7 +158,7 @@ func writeRuns(p *page, runs []api.RunView) {
 		}
 		rows = append(rows, append(row, p.shortened(r.Reason)))
 	}
-	p.table(rows)
+	return rows
 }
 
 // startedAt returns the start of a run's first attempt, zero if none has started.

@@ -15,16 +15,20 @@ import (
 )
 
 func newStatusCommand(c *cli) *cobra.Command {
-	return &cobra.Command{
+	watch := false
+	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show what is wrong, since when, and what to do; and the cluster",
 		Long: `Show what needs attention, the most urgent first, each with the next command. Then show the leader, the replicas, the
 lag and the store.
 
-The exit code is 7 if something needs attention, and 0 if nothing does.`,
-		Example: "  rota status\n  rota status -o wide",
+The exit code is 7 if something needs attention, and 0 if nothing does. With --watch, show it again when it changes.`,
+		Example: "  rota status\n  rota status -o wide\n  rota status --watch",
 		Args:    takes(),
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, _ []string) error {
+			if watch {
+				return c.watchStatus(ctx, cl)
+			}
 			v, err := cl.Cluster(ctx)
 			if err != nil {
 				return err
@@ -35,6 +39,8 @@ The exit code is 7 if something needs attention, and 0 if nothing does.`,
 			return &codedError{code: exitAttention, err: errAttention}
 		}),
 	}
+	addWatch(cmd, &watch)
+	return cmd
 }
 
 // errAttention ends a command that has shown what needs attention. report prints nothing for it.

@@ -12,16 +12,28 @@ import (
 )
 
 func newWorkersCommand(c *cli) *cobra.Command {
-	return &cobra.Command{
+	watch := false
+	cmd := &cobra.Command{
 		Use:     "workers",
 		Short:   "List the workers of the cluster",
-		Example: "  rota workers -o wide",
+		Example: "  rota workers -o wide\n  rota workers --watch",
 		Args:    takes(),
-		RunE: c.reading(show(c, func(ctx context.Context, cl *client.Client, _ []string) (api.WorkerList, error) {
-			workers, err := cl.Workers(ctx)
-			return api.WorkerList{Workers: append([]api.WorkerView{}, workers...)}, err // never null in JSON
-		}, writeWorkers)),
+		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
+			if watch {
+				return c.watchList(ctx, "gone", func(p *page) ([]any, []watchedRow, error) {
+					workers, err := cl.Workers(ctx)
+					header, rows := watchedRows(workerRows(p, workers), workers, func(w *api.WorkerView) string { return w.Name })
+					return header, rows, err
+				})
+			}
+			return show(c, func(ctx context.Context, cl *client.Client, _ []string) (api.WorkerList, error) {
+				workers, err := cl.Workers(ctx)
+				return api.WorkerList{Workers: append([]api.WorkerView{}, workers...)}, err // never null in JSON
+			}, writeWorkers)(ctx, cl, args)
+		}),
 	}
+	addWatch(cmd, &watch)
+	return cmd
 }
 
 func writeWorkers(p *page, list *api.WorkerList) {
@@ -29,13 +41,18 @@ func writeWorkers(p *page, list *api.WorkerList) {
 		p.line("no workers: the cluster cannot execute runs")
 		return
 	}
+	p.table(workerRows(p, list.Workers))
+}
+
+// workerRows returns the table of workers with its header.
+func workerRows(p *page, workers []api.WorkerView) [][]any {
 	header := []any{"NAME", tinted{"STATE", plain}, "RUNNING", "ARMED", "FREE", "CAPACITY", "STARTED"}
 	if p.wide {
 		header = append(header, "ADDRESS", "VERSION", "PID", "SESSION", "LIMITS", "HANDLERS")
 	}
 	rows := [][]any{append(header, "LABELS")}
-	for i := range list.Workers {
-		w := &list.Workers[i]
+	for i := range workers {
+		w := &workers[i]
 		state := tinted{"ready", green}
 		switch {
 		case w.Draining:
@@ -49,7 +66,7 @@ func writeWorkers(p *page, list *api.WorkerList) {
 		}
 		rows = append(rows, append(row, labelText(w.Labels)))
 	}
-	p.table(rows)
+	return rows
 }
 
 func labelText(labels map[string]string) string {

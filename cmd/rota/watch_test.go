@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// lockedBuffer is a buffer that one goroutine may read while another one writes to it.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// await polls until the buffer has the text.
+func (b *lockedBuffer) await(t *testing.T, text string) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(b.String(), text); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("no %q in the output:\n%s", text, b.String())
+		}
+	}
+}
+
+// watching runs a command against a cluster in memory. stop sends it Ctrl-C, and returns its exit code and stderr.
+func watching(t *testing.T, fake *fakeCluster, args ...string) (out *lockedBuffer, stop func() (int, string)) {
+	t.Helper()
+	server := httptest.NewServer(api.New(api.DefaultConfig(), fake.backend(), hclog.NewNullLogger()).Handler())
+	ctx, cancel := context.WithCancelCause(context.Background())
+	out = &lockedBuffer{}
+	stderr := &lockedBuffer{}
+	code := make(chan int, 1)
+	t.Setenv("HOME", t.TempDir())
+	go func() { code <- run(ctx, append(args, "--server", server.URL), strings.NewReader(""), out, stderr) }() // stop waits for it
+	t.Cleanup(func() { cancel(nil); server.Close() })
+	return out, func() (int, string) {
+		cancel(interrupted{syscall.SIGINT})
+		return <-code, stderr.String()
+	}
+}
+
+func TestWatchedListPrintsOnlyChangedRows(t *testing.T) {
+	fake := newFakeCluster()
+	out, stop := watching(t, fake, "jobs", "--watch")
+	out.await(t, "\nweb ")
+	before := out.String()
+	if _, err := fake.PauseJob(t.Context(), "slow", &job.Pause{At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "paused\n")
+	if err := fake.Delete(t.Context(), api.KindJob, "flaky", api.Precondition{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "deleted\n")
+	code, stderr := stop()
+	if code != 130 || stderr != "" {
+		t.Errorf("got exit code %d and %q on stderr, want 130 and nothing", code, stderr)
+	}
+	news := strings.Split(strings.TrimSpace(strings.TrimPrefix(out.String(), before)), "\n")
+	if len(news) != 2 || !strings.HasPrefix(news[0], "slow ") || !strings.HasPrefix(news[1], "flaky ") {
+		t.Errorf("got the new rows %q, want one of slow and one of flaky", news)
+	}
+	header, _, _ := strings.Cut(before, "\n")
+	if at := strings.Index(header, "STATE"); strings.Index(news[0], "paused") != at {
+		t.Errorf("the new row is not below the header:\n%s\n%s", header, news[0])
+	}
+}
+
+func TestWatchedRunsPrintDocuments(t *testing.T) {
+	fake := newFakeCluster()
+	out, stop := watching(t, fake, "runs", "ok", "--watch", "-o", `jsonpath={.run} {.state}{"\n"}`)
+	out.await(t, "ok/2026-01-31T01:30:00Z succeeded\n")
+	if _, _, err := fake.Submit(t.Context(), api.Submission{Job: "ok", Kind: job.KindManual}); err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, " pending\n")
+	if code, stderr := stop(); code != 130 || stderr != "" {
+		t.Errorf("got exit code %d and %q on stderr, want 130 and nothing", code, stderr)
+	}
+}
+
+func TestWatchedStatusIsPrintedAgain(t *testing.T) {
+	fake := newFakeCluster()
+	out, stop := watching(t, fake, "status", "-w")
+	out.await(t, "Cluster:")
+	if _, err := fake.PauseAll(t.Context(), &job.Pause{At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "All jobs are paused.")
+	stop()
+}
+
