@@ -82,6 +82,9 @@ func (c *cli) client(timeout time.Duration) (*client.Client, error) {
 		Agent:     "rota/" + buildVersion().Version,
 		Timeout:   timeout,
 		Stale:     c.sayStale(),
+		Known:     c.knownServers(servers),
+		Learn:     c.learnServers(servers),
+		Moved:     c.sayMoved(),
 		Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,

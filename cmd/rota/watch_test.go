@@ -112,4 +112,3 @@ func TestWatchedStatusIsPrintedAgain(t *testing.T) {
 	out.await(t, "All jobs are paused.")
 	stop()
 }
-

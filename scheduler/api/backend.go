@@ -42,6 +42,9 @@ type Backend struct {
 	// Age returns how long ago the store was last heard; nil: unknown. Answers that are older than staleAfter say so in AgeHeader.
 	Age func() time.Duration
 
+	// Addresses returns where the replicas of the cluster answer, as host:port. nil: unknown.
+	Addresses func() []string
+
 	Health  Health
 	Metrics http.Handler     // at /metrics
 	Clock   func() time.Time // at /clock, for processes that compare their clocks with this one

@@ -56,6 +56,7 @@ func (s *Server) routes() http.Handler {
 		if strings.HasPrefix(r.URL.Path, "/v1/") {
 			w.Header().Set("Cache-Control", "no-store")
 			s.sayAge(w)
+			s.sayReplicas(w, r)
 			interfaces.ServeHTTP(w, r)
 			return
 		}

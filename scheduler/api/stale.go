@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -19,5 +20,18 @@ func (s *Server) sayAge(w http.ResponseWriter) {
 	}
 	if age := s.back.Age(); age > staleAfter {
 		w.Header().Set(AgeHeader, strconv.Itoa(int(age/time.Second)))
+	}
+}
+
+// ReplicasHeader asks for the replicas of the cluster, and has them in the answer: host:port of each, separated by commas.
+const ReplicasHeader = "Rota-Replicas"
+
+// sayReplicas sets ReplicasHeader on the answer to a client that asks for it and has proven who it is.
+func (s *Server) sayReplicas(w http.ResponseWriter, r *http.Request) {
+	if s.back.Addresses == nil || r.Header.Get(ReplicasHeader) == "" || s.cfg.Auth != nil && proven(r.Context()).Anonymous() {
+		return
+	}
+	if addrs := s.back.Addresses(); len(addrs) > 0 {
+		w.Header().Set(ReplicasHeader, strings.Join(addrs, ","))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,6 +37,13 @@ type Config struct {
 	Transport http.RoundTripper // nil: a transport with the certificates of the system
 	// Stale is called for an answer that may be outdated, because the server has not heard from the store for so long. May be nil.
 	Stale func(server string, age time.Duration)
+
+	// Known are further servers of the cluster that an earlier client learned. They are asked if none of Servers answers.
+	Known []string
+	// Learn is called when a server names the replicas of its cluster. If it is nil, servers are not asked for them.
+	Learn func(replicas []string)
+	// Moved is called when a learned server answers because from does not. May be nil.
+	Moved func(from, to string)
 }
 
 // Client calls the servers of one cluster. Several goroutines may use it.
@@ -44,12 +52,15 @@ type Client struct {
 	servers []string
 	http    *http.Client
 	sockets map[string]*http.Client // by the URL of a server at a Unix socket
-	good    atomic.Int64            // index of the server that answered last
+	good    atomic.Pointer[string]  // the server that answered last; nil before the first answer
+
+	mu      sync.Mutex
+	learned []string // guarded by mu: replicas of the cluster, which are asked after servers
 }
 
 // New returns a Client. It does not connect to any server.
 func New(cfg Config) (*Client, error) {
-	c := &Client{cfg: cfg, sockets: map[string]*http.Client{}}
+	c := &Client{cfg: cfg, sockets: map[string]*http.Client{}, learned: cfg.Known}
 	for s := range strings.SplitSeq(cmp.Or(cfg.Servers, DefaultServer), ",") {
 		if s = strings.TrimSpace(s); s == "" {
 			continue
@@ -100,7 +111,12 @@ func (c *Client) Close() {
 func (c *Client) Servers() []string { return append([]string(nil), c.servers...) }
 
 // Answering returns the base URL of the server that answered last; the first one before that.
-func (c *Client) Answering() string { return c.servers[c.good.Load()] }
+func (c *Client) Answering() string {
+	if good := c.good.Load(); good != nil {
+		return *good
+	}
+	return c.servers[0]
+}
 
 // call is one request, for any of the servers.
 type call struct {
@@ -124,16 +140,20 @@ func (c *Client) do(ctx context.Context, q call) (*http.Response, error) {
 		}
 	}
 	var failed error
-	first := int(c.good.Load())
-	for i := range c.servers {
-		n := (first + i) % len(c.servers)
-		token, err := c.token(ctx, c.servers[n])
+	first := c.Answering()
+	for server := range c.order(ctx) {
+		token, err := c.tokenFor(ctx, server)
 		if err != nil {
-			return nil, err
+			if failed == nil {
+				failed = err
+			}
+			return nil, failed
 		}
-		res, err := c.send(ctx, c.servers[n], q, body, token)
+		res, err := c.send(ctx, server, q, body, token)
 		if err == nil {
-			c.good.Store(int64(n))
+			if c.good.Store(&server); server != first && c.cfg.Moved != nil && !slices.Contains(c.servers, server) {
+				c.cfg.Moved(first, server)
+			}
 			return res, nil
 		}
 		// The error of a server that answered has priority over the error of a server that did not. Of two equal errors, the first
@@ -189,6 +209,9 @@ func (c *Client) send(ctx context.Context, server string, q call, body []byte, t
 			req.Header.Set(name, value)
 		}
 	}
+	if c.cfg.Learn != nil {
+		req.Header.Set(api.ReplicasHeader, "?")
+	}
 	res, err := to.Do(req)
 	if err != nil {
 		timer.Stop()
@@ -201,6 +224,7 @@ func (c *Client) send(ctx context.Context, server string, q call, body []byte, t
 	if age, err := strconv.Atoi(res.Header.Get(api.AgeHeader)); err == nil && c.cfg.Stale != nil && q.method == http.MethodGet {
 		c.cfg.Stale(server, time.Duration(age)*time.Second)
 	}
+	c.learn(server, res.Header.Get(api.ReplicasHeader))
 	res.Body = &released{ReadCloser: res.Body, release: func() { timer.Stop(); cancel(context.Canceled) }}
 	if q.stream && res.StatusCode < 300 {
 		timer.Stop()
@@ -246,48 +270,4 @@ func (c *Client) token(ctx context.Context, server string) (string, error) {
 		return c.cfg.Token(ctx, server)
 	}
 	return "", nil
-}
-
-// maxAnswer is the size of the largest answer that is read, in bytes.
-const maxAnswer = 256 << 20
-
-// fetch sends the request and decodes the answer.
-func fetch[T any](ctx context.Context, c *Client, q call) (v T, status int, err error) {
-	res, err := c.do(ctx, q)
-	if err != nil {
-		return v, 0, err
-	}
-	defer res.Body.Close()
-	if res.StatusCode == http.StatusNoContent {
-		return v, res.StatusCode, nil
-	}
-	if !hasType(res, "application/json") {
-		return v, 0, foreign(res)
-	}
-	if err := json.NewDecoder(res.Body).Decode(&v); err != nil {
-		return v, 0, fmt.Errorf("read answer to %s %s: %w", q.method, q.path, err)
-	}
-	if !complete(v) {
-		return v, 0, foreign(res)
-	}
-	return v, res.StatusCode, nil
-}
-
-// complete reports whether an answer has the fields that every answer of rota has. Callers rely on these fields.
-func complete(answer any) bool {
-	switch v := answer.(type) {
-	case api.JobView:
-		return v.Spec != nil
-	case api.JobList:
-		return !slices.ContainsFunc(v.Jobs, func(j api.JobView) bool { return j.Spec == nil })
-	case api.RunView:
-		return v.Ref != ""
-	}
-	return true
-}
-
-// get sends a request that reads, and decodes the answer.
-func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
-	v, _, err := fetch[T](ctx, c, call{method: http.MethodGet, path: path, query: query})
-	return v, err
 }

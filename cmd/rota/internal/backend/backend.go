@@ -177,7 +177,7 @@ func (b *Backend) Parts() api.Backend {
 	if !b.cfg.WorkerOnly {
 		parts.Term, parts.Now = b.term, b.now
 		parts.Replica, parts.Events, parts.Trail, parts.Overview = b, b, b, b
-		parts.Tokens = b
+		parts.Tokens, parts.Age, parts.Addresses = b, b.age, b.addresses
 		parts.Schemas = map[string]json.RawMessage{
 			"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit),
 		}

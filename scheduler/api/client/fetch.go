@@ -1,0 +1,56 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+)
+
+// maxAnswer is the size of the largest answer that is read, in bytes.
+const maxAnswer = 256 << 20
+
+// fetch sends the request and decodes the answer.
+func fetch[T any](ctx context.Context, c *Client, q call) (v T, status int, err error) {
+	res, err := c.do(ctx, q)
+	if err != nil {
+		return v, 0, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusNoContent {
+		return v, res.StatusCode, nil
+	}
+	if !hasType(res, "application/json") {
+		return v, 0, foreign(res)
+	}
+	if err := json.NewDecoder(res.Body).Decode(&v); err != nil {
+		return v, 0, fmt.Errorf("read answer to %s %s: %w", q.method, q.path, err)
+	}
+	if !complete(v) {
+		return v, 0, foreign(res)
+	}
+	return v, res.StatusCode, nil
+}
+
+// complete reports whether an answer has the fields that every answer of rota has. Callers rely on these fields.
+func complete(answer any) bool {
+	switch v := answer.(type) {
+	case api.JobView:
+		return v.Spec != nil
+	case api.JobList:
+		return !slices.ContainsFunc(v.Jobs, func(j api.JobView) bool { return j.Spec == nil })
+	case api.RunView:
+		return v.Ref != ""
+	}
+	return true
+}
+
+// get sends a request that reads, and decodes the answer.
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
+	v, _, err := fetch[T](ctx, c, call{method: http.MethodGet, path: path, query: query})
+	return v, err
+}
