@@ -37,8 +37,8 @@ func (c *Client) learn(server, list string) {
 	}
 }
 
-// order yields the servers in the order in which they are asked: the one that answered last, the given ones after it, and at the
-// end the learned ones that accept a connection.
+// order yields the servers in the order in which they are asked. The server that answered last is the first. Then follow the
+// given servers, and at the end the learned ones that accept a connection.
 func (c *Client) order(ctx context.Context) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		good := c.Answering()
