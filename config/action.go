@@ -83,7 +83,7 @@ func (r *reader) env(n *yaml.Node, what string) map[string]string {
 		case name == "" || strings.ContainsAny(name, "= \t\n$\x00"):
 			r.fail(key, "letters, digits and _", "%s has the name %s, which is not a variable's", what, quote(name))
 			return
-		case slices.Contains(ownVariables, name):
+		case slices.Contains(ownVariables, name) || strings.HasPrefix(name, job.ParamVariablePrefix):
 			r.fail(key, "choose another name", "%s sets %s, which is set by rota", what, name)
 			return
 		case isNull(value):

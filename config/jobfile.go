@@ -108,7 +108,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	before := r.mistakes()
 	own := value
 	value = withDefaults(value, defaults)
-	r.outputs = nil
+	r.outputs, r.params = nil, nil
 	var spec job.Spec
 	misspelt := false // whether a key looks like a misspelt action
 	ok = readKeys(r, value, what, "", jobKeys, func(key *yaml.Node) {
@@ -128,6 +128,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 		r.schedule(value, key, name, &spec, true)
 	}
 	r.checkOutputs(own, &spec)
+	r.checkParams(own, what, &spec)
 	r.retry(own, value, &spec)
 	if !misspelt {
 		r.action(own, key, what, &spec)

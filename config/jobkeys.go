@@ -127,6 +127,10 @@ var jobKeys = tableOf(
 		zero("The processes have no limits.")),
 	key("payload", data((*reader).failLarge), func(s *job.Spec) *json.RawMessage { return &s.Payload },
 		"{month: 1}", "Any value. The job gets it as JSON.", perJob, zero("The job gets no payload.")),
+	key("params", params, func(s *job.Spec) *map[string]job.Param { return &s.Params },
+		"{env: {enum: [stage, prod], default: stage}}", "Parameters that a client may give to a run. The job gets them as "+
+			"ROTA_PARAM_<NAME> and as {{ .Params.name }}. A client may give no other parameter.",
+		perJob, zero("A run has no parameters.")),
 )
 
 var dstKeys = tableOf(*job.Spec{}.WithDefaults().DST,

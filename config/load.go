@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v4"
@@ -248,7 +249,7 @@ func unknownVariables(env map[string]string) []string {
 	}
 	var warnings []string
 	for _, name := range sortedKeys(env) {
-		if !strings.HasPrefix(name, "ROTA_") || slices.Contains(known, name) || ofKubernetes.MatchString(name) {
+		if !strings.HasPrefix(name, "ROTA_") || slices.Contains(known, name) || strings.HasPrefix(name, job.ParamVariablePrefix) || ofKubernetes.MatchString(name) {
 			continue
 		}
 		w := fmt.Sprintf("environment variable %s is not known", abbreviate(name))

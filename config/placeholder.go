@@ -20,7 +20,7 @@ var (
 )
 
 // templateFields are the fields that a template in an HTTP job may name.
-var templateFields = []string{"Job", "Run", "Slot", "Attempt", "Token"}
+var templateFields = []string{"Job", "Run", "Slot", "Attempt", "Token", "Params"}
 
 // references checks the form of each ${env:NAME} and ${file:/path}. Any other ${ is not rota's and passes to the job.
 func (r *reader) references(n *yaml.Node, what, text string) {
@@ -45,12 +45,14 @@ func (r *reader) placeholders(n *yaml.Node, what, text string) {
 	before := r.mistakes()
 	r.references(n, what, text)
 	r.fields(n, what, text)
+	r.hyphens(n, what, text)
 	if r.mistakes() > before {
 		return // the check of the template would report the same mistakes again
 	}
 	for _, parent := range fill.Parents(text) {
 		r.outputs = append(r.outputs, use{r, n, parent})
 	}
+	r.useParams(n, text)
 	if err := fill.Check(text); err != nil {
 		r.fail(n, "a template may name "+oneOf(dotted(templateFields)), "%s has a template that fails in every run: %v", what, err)
 	}

@@ -13,6 +13,7 @@ type reader struct {
 	src *source
 	c   *collector
 
+	params  []use // the templates of the job that is read which name a parameter; use.job is the parameter
 	outputs []use // the templates of the job that is read which name the output of a parent; use.job is the parent
 }
 

@@ -37,6 +37,10 @@ func TestExamplesAreAccepted(t *testing.T) {
 				text += ", url: https://host"
 			case k.Name == "after" && nested.Name != "job":
 				text += ", job: nightly-backup"
+			case k.Name == "params" && (nested.Name == "min" || nested.Name == "max"):
+				text = "p: {type: int, " + text + "}"
+			case k.Name == "params":
+				text = "p: {" + text + "}"
 			}
 			try(k.Name+"."+nested.Name, "jobs:\n  a: {"+action+k.Name+": {"+text+"}}")
 		}

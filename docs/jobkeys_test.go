@@ -33,7 +33,11 @@ func describeKeys(page *strings.Builder, prefix string, keys []config.Key) {
 		if k.Zero != "" {
 			fmt.Fprintf(page, "\nWithout it: %s\n", k.Zero)
 		}
-		describeKeys(page, prefix+k.Name+".", k.Keys)
+		below := prefix + k.Name + "."
+		if k.Name == "params" {
+			below += "NAME."
+		}
+		describeKeys(page, below, k.Keys)
 	}
 }
 

@@ -50,6 +50,7 @@ func writeRun(p *page, r *api.RunView) {
 		"Idempotency key", r.Key,
 		"Command", commandText(r.Spec),
 		"Payload", string(r.Payload),
+		"Parameters", r.ParamsText(),
 		"Slot", p.moment(r.Slot),
 		"Due", p.moment(r.Due),
 		"Started", p.moment(started),

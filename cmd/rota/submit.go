@@ -11,8 +11,9 @@ import (
 
 func newSubmitCommand(c *cli) *cobra.Command {
 	var (
-		in, at, key, payload string
-		wait                 waitFlags
+		in, at string
+		flags  submitFlags
+		wait   waitFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "submit JOB | -- ARGV...",
@@ -35,7 +36,7 @@ time. With --key the request is idempotent: a second one returns the first run.`
 		ValidArgsFunction: c.completeJobs,
 	}
 	cmd.RunE = c.changing(func(ctx context.Context, cl *client.Client, args []string) error {
-		request, err := c.request(in, at, key, payload)
+		request, err := c.request(in, at, &flags)
 		if err != nil {
 			return err
 		}
@@ -55,7 +56,7 @@ time. With --key the request is idempotent: a second one returns the first run.`
 	cmd.Flags().Var(&givenFlag{&in, "a time span"}, "in", "earliest start, from now: 90s, 2h, 7d")
 	cmd.Flags().Var(&givenFlag{&at, "a time"}, "at", "earliest start, as a time")
 	cmd.MarkFlagsMutuallyExclusive("in", "at")
-	addSubmitFlags(cmd, &key, &payload)
+	flags.add(c, cmd)
 	wait.add(cmd)
 	return cmd
 }
@@ -73,9 +74,12 @@ func understood(t time.Time) string {
 }
 
 // request returns the request that the flags describe. A time without a zone is in the zone of this machine.
-func (c *cli) request(in, at, key, payload string) (api.RunRequest, error) {
-	r := api.RunRequest{In: in, Key: key}
-	if in != "" {
+func (c *cli) request(in, at string, flags *submitFlags) (api.RunRequest, error) {
+	r, err := c.requestOf(flags)
+	if err != nil {
+		return r, err
+	}
+	if r.In = in; in != "" {
 		if _, err := parseSpan(in); err != nil {
 			return r, err
 		}
@@ -94,7 +98,5 @@ func (c *cli) request(in, at, key, payload string) (api.RunRequest, error) {
 		c.printErr("starts at %s", understood(t))
 		r.At = new(t.UTC())
 	}
-	var err error
-	r.Payload, err = c.payload(payload)
-	return r, err
+	return r, nil
 }

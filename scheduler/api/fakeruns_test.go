@@ -29,7 +29,7 @@ func (f *fake) Submit(_ context.Context, s api.Submission) (api.RunView, bool, e
 		}
 	}
 	r := f.putRun(job.Run{Job: s.Job, ID: id, Kind: s.Kind, Slot: s.Asked, Due: s.Due, State: job.Pending,
-		Key: s.Key, Payload: s.Payload, Spec: s.Spec, By: s.By})
+		Key: s.Key, Payload: s.Payload, Params: s.Params, Spec: s.Spec, By: s.By})
 	return api.NewRunView(r), true, nil
 }
 

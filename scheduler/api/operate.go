@@ -63,6 +63,9 @@ func (s *Server) submit(ctx context.Context, name, header string, r RunRequest, 
 	if sub.Payload, err = payload(r.Payload); err != nil {
 		return nil, err
 	}
+	if sub.Params, err = params(r.Params); err != nil {
+		return nil, err
+	}
 	if err = checkAdHocSize(spec, sub.Payload); err != nil {
 		return nil, err
 	}
@@ -105,6 +108,9 @@ func checkAdHocSize(spec *job.Spec, payload json.RawMessage) error {
 // minutes" means another time in each request.
 func sameWork(s *Submission, r *job.Run) bool {
 	if s.Payload != nil && !bytes.Equal(compact(s.Payload), compact(r.Payload)) {
+		return false
+	}
+	if !maps.Equal(s.Params, r.GivenParams()) {
 		return false
 	}
 	if s.Spec == nil || r.Spec == nil {

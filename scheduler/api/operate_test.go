@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -51,6 +52,20 @@ func TestSubmit(t *testing.T) {
 		other := ask(t, srv, "POST", "/v1/jobs/backup/runs", `{"payload":{"a":2},"key":"k1"}`)
 		if other.status != 422 || !strings.Contains(other.text, want.Ref) {
 			t.Errorf("other work under the key: got %d %s, want 422 naming %s", other.status, other.text, want.Ref)
+		}
+	})
+	t.Run("the same key with other parameters is a conflict", func(t *testing.T) {
+		first := decode[api.RunView](t, ask(t, srv, "POST", "/v1/jobs/backup/runs", `{"params":{"n":1,"dry":true,"env":"a"},"key":"p1"}`))
+		if diff := cmp.Diff(map[string]string{"n": "1", "dry": "true", "env": "a"}, first.Params); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		for body, want := range map[string]int{
+			`{"params":{"n":"1","dry":"true","env":"a"},"key":"p1"}`: 200, `{"params":{"n":2,"dry":true,"env":"a"},"key":"p1"}`: 422,
+			`{"key":"p1"}`: 422, `{"params":{"n":[1]},"key":"p2"}`: 422, `{"params":{"n":null}}`: 422, `{"params":{"n":{}}}`: 422,
+		} {
+			if a := ask(t, srv, "POST", "/v1/jobs/backup/runs", body); a.status != want {
+				t.Errorf("%s: got %d %s, want %d", body, a.status, a.text, want)
+			}
 		}
 	})
 	t.Run("an absolute time", func(t *testing.T) {

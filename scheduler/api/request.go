@@ -35,13 +35,14 @@ func (p Precondition) Holds(rev int64) bool {
 // Submission is a request for one run.
 type Submission struct {
 	Job      string
-	Kind     job.RunKind     // KindManual, or KindDelayed if the client gave Due.
-	Asked    time.Time       // time of the request.
-	Due      time.Time       // earliest start.
-	Key      string          // empty: every submission creates another run.
-	Payload  json.RawMessage // nil: the payload of the job.
-	Workflow bool            // also start the steps behind the job
-	Spec     *job.Spec       // spec of an ad hoc run, without defaults; nil for the run of a job.
+	Kind     job.RunKind       // KindManual, or KindDelayed if the client gave Due.
+	Asked    time.Time         // time of the request.
+	Due      time.Time         // earliest start.
+	Key      string            // empty: every submission creates another run.
+	Payload  json.RawMessage   // nil: the payload of the job.
+	Params   map[string]string // those that the client gave; nil: none
+	Workflow bool              // also start the steps behind the job
+	Spec     *job.Spec         // spec of an ad hoc run, without defaults; nil for the run of a job.
 	By       string
 }
 
@@ -86,11 +87,12 @@ func CompareRuns(a, b *job.Run) int {
 
 // RunRequest is the body of POST /v1/jobs/{job}/runs.
 type RunRequest struct {
-	Payload  json.RawMessage `json:"payload,omitempty" doc:"Replaces the job's payload. At most 256 KiB, for a program 131058 bytes"`
-	In       string          `json:"in,omitempty" doc:"Earliest start, as a span from now, for example 90s or 2h" example:"90s"`
-	At       *time.Time      `json:"at,omitempty" doc:"Earliest start"`
-	Key      string          `json:"key,omitempty" minLength:"1" doc:"The same as the header Idempotency-Key"`
-	Workflow bool            `json:"workflow,omitempty" doc:"Also start the steps behind the job, with the same id"`
+	Payload  json.RawMessage            `json:"payload,omitempty" doc:"Replaces the job's payload. At most 256 KiB, for a program 131058 bytes"`
+	Params   map[string]json.RawMessage `json:"params,omitempty" doc:"Values of declared parameters: texts, numbers, booleans"`
+	In       string                     `json:"in,omitempty" doc:"Earliest start, as a span from now, for example 90s or 2h" example:"90s"`
+	At       *time.Time                 `json:"at,omitempty" doc:"Earliest start"`
+	Key      string                     `json:"key,omitempty" minLength:"1" doc:"The same as the header Idempotency-Key"`
+	Workflow bool                       `json:"workflow,omitempty" doc:"Also start the steps behind the job, with the same id"`
 }
 
 // AdHocRequest is the body of POST /v1/runs: a run of a command that is no job.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
@@ -48,6 +49,17 @@ func (r *Request) Payload() json.RawMessage {
 		return r.Spec.Payload
 	}
 	return nil
+}
+
+// Params returns the parameters of the attempt: those of the run, and the job's defaults for all others. A declared parameter
+// without a value is missing.
+func (r *Request) Params() map[string]string {
+	all, _ := r.Spec.DefaultParams()
+	if all == nil {
+		return r.Run.Params
+	}
+	maps.Copy(all, r.Run.Params)
+	return all
 }
 
 // Executor executes attempts. It is safe for concurrent use.

@@ -43,6 +43,9 @@ func explainRun(f Facts, r *job.Run) Answer {
 		}
 	}
 	addParents(r, add)
+	if len(r.Params) > 0 {
+		add("Its parameters: %s.", r.ParamsText())
+	}
 	if r.Late {
 		policy := "unknown"
 		if f.Job != nil {

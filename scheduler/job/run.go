@@ -40,16 +40,20 @@ type Run struct {
 	// A step that was skipped because a job without parents skipped the slot.
 	SlotSkipped bool `json:"slot_skipped,omitempty"`
 
-	Cancel     *Cancel         `json:"cancel,omitempty"` // a request to end it; nil: none
-	Key        string          `json:"key,omitempty"`    // the caller's idempotency key
-	Payload    json.RawMessage `json:"payload,omitempty"`
-	Spec       *Spec           `json:"spec,omitempty"` // of an ad hoc run
-	RetryOf    string          `json:"retry_of,omitempty"`
-	By         string          `json:"by,omitempty"` // the caller, for runs without a schedule
-	Created    time.Time       `json:"created"`
-	Generation int64           `json:"generation,omitempty"` // of the job when the run was created or last armed
-	Term       int64           `json:"term,omitempty"`       // of the leader that last wrote it
-	Op         string          `json:"op,omitempty"`         // id of the write that made this version
+	Cancel  *Cancel         `json:"cancel,omitempty"` // a request to end it; nil: none
+	Key     string          `json:"key,omitempty"`    // the caller's idempotency key
+	Payload json.RawMessage `json:"payload,omitempty"`
+
+	Params    map[string]string `json:"params,omitempty"`    // values by name, those of defaults included
+	Defaulted []string          `json:"defaulted,omitempty"` // names of the parameters whose value is the default, sorted
+
+	Spec       *Spec     `json:"spec,omitempty"` // of an ad hoc run
+	RetryOf    string    `json:"retry_of,omitempty"`
+	By         string    `json:"by,omitempty"` // the caller, for runs without a schedule
+	Created    time.Time `json:"created"`
+	Generation int64     `json:"generation,omitempty"` // of the job when the run was created or last armed
+	Term       int64     `json:"term,omitempty"`       // of the leader that last wrote it
+	Op         string    `json:"op,omitempty"`         // id of the write that made this version
 
 	Rev int64 `json:"-"`
 }

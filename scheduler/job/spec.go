@@ -63,6 +63,8 @@ type Spec struct {
 	Resources *Resources `json:"resources,omitempty"` // of Command and Shell; nil: no limits
 
 	Payload json.RawMessage `json:"payload,omitempty"`
+
+	Params map[string]Param `json:"params,omitempty"` // what clients may give to a run; nil: nothing
 }
 
 // Kinds lists the kinds of actions: each has an executor, and a field of Spec with the same name. A job has exactly one.
@@ -105,7 +107,7 @@ type DST struct {
 }
 
 // HTTP is a request to make. URL, headers and body may hold ${env:} and ${file:} references and
-// the template fields .Job .Run .Slot .Attempt .Token.
+// the template fields .Job .Run .Slot .Attempt .Token .Params.
 type HTTP struct {
 	URL     string            `json:"url"`
 	Method  string            `json:"method,omitempty"`
@@ -230,6 +232,7 @@ func (s *Spec) Check() error {
 		HeartbeatRange.check("heartbeat", s.Heartbeat),
 		PriorityRange.check("priority", s.Priority),
 		s.checkLabels(),
+		s.checkParams(),
 		MaxPendingRange.check("max_pending", s.MaxPending),
 		StartWithinRange.check("start_within", s.StartWithin),
 	)

@@ -55,6 +55,7 @@ func (p *Planner) backfill(j *jobState, now time.Time) *job.Decision {
 		Job: j.name, ID: job.SlotID(slot), Kind: job.KindBackfill, Slot: slot, Due: now, State: job.Pending,
 		By: b.By, Created: now, Generation: j.def.Generation,
 	}
+	r.Params, r.Defaulted = j.def.Spec.DefaultParams()
 	if j.liveWaits(now) || p.unplaced.waiting > 0 || p.throttleReason(j, &r, j.def.Spec, now, false) != "" {
 		p.wakeAt(j, now.Add(backfillPoll))
 		return nil

@@ -169,6 +169,7 @@ func (p *Planner) slotRun(j *jobState, s slot, now time.Time, reason string) job
 		r = *s.run
 	}
 	r.Due, r.Reason, r.Late, r.Ahead, r.Generation = s.due, reason, s.late, false, j.def.Generation
+	r.Params, r.Defaulted = j.def.Spec.DefaultParams()
 	return r
 }
 

@@ -254,6 +254,9 @@ func describe(r *job.Run) string {
 	if r.Cancel != nil && !r.State.Terminal() {
 		s += ", to be canceled"
 	}
+	if len(r.Params) > 0 {
+		s += ", with " + r.ParamsText()
+	}
 	if r.Reason != "" {
 		s += ": " + r.Reason
 	}

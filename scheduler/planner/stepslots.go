@@ -22,6 +22,7 @@ func (p *Planner) decideStep(j *jobState, now time.Time) *job.Decision {
 			Job: j.name, ID: job.SlotID(slot), Kind: job.KindScheduled, Slot: slot, Due: now, State: job.Pending, Created: now,
 			Generation: j.def.Generation,
 		}
+		r.Params, r.Defaulted = j.def.Spec.DefaultParams()
 		for _, a := range j.def.Spec.After {
 			r.After = append(r.After, job.Parent{Job: a.Job, When: a.When})
 		}

@@ -152,6 +152,7 @@ func (g Graph) Runs(r *job.Run, generation func(name string) int64) []job.Run {
 	for _, name := range behind {
 		step := *r
 		step.Job, step.Key, step.Payload, step.RetryOf, step.After = name, "", nil, "", nil
+		step.Params, step.Defaulted = nil, nil
 		step.State, step.Reason, step.Due = job.Pending, job.ReasonParents, job.WhenParentsEnd
 		step.Generation = generation(name)
 		for _, a := range g.parents[name] {

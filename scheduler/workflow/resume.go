@@ -32,10 +32,12 @@ func (g Graph) Resume(old, r *job.Run, run func(name string) *job.Run, generatio
 		again[name] = true
 		step := *r
 		step.Job, step.Key, step.Payload, step.Spec, step.RetryOf, step.After = name, "", nil, nil, "", nil
+		step.Params, step.Defaulted = nil, nil
 		step.State, step.Reason, step.Due = job.Pending, job.ReasonParents, job.WhenParentsEnd
 		step.Generation = generation(name)
 		if before != nil {
 			step.RetryOf, step.Payload = before.Name(), before.Payload
+			step.Params, step.Defaulted = before.Params, before.Defaulted
 		}
 		for _, a := range g.parents[name] {
 			p := job.Parent{Job: a.Job, When: a.When}

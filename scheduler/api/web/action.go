@@ -76,7 +76,7 @@ func prepareRun(s *site, r *http.Request, f *form) error {
 	if v.Paused != nil {
 		f.Facts = append(f.Facts, "The job is paused. The run waits until somebody resumes the job.")
 	}
-	f.Fields = []field{
+	f.Fields = append(paramFields(v.Spec.Params), []field{
 		{
 			Name:    "payload",
 			Label:   "Payload",
@@ -87,12 +87,12 @@ func prepareRun(s *site, r *http.Request, f *form) error {
 		},
 		{Name: "in", Label: "Start in", Kind: "text", Help: "A span such as 90s, 2h or 7d. Empty: now.", Example: "now"},
 		{Name: "key", Kind: "hidden", Value: rand.Text()},
-	}
+	}...)
 	return nil
 }
 
 func performRun(s *site, r *http.Request, f *form) (string, error) {
-	body := api.RunRequest{In: strings.TrimSpace(f.value("in"))}
+	body := api.RunRequest{In: strings.TrimSpace(f.value("in")), Params: f.params()}
 	if text := strings.TrimSpace(f.value("payload")); text != "" {
 		if !json.Valid([]byte(text)) {
 			return "", &api.Problem{Fields: []api.FieldError{{Field: "payload", Message: "This is not JSON. Write text in double quotes."}}}
@@ -217,7 +217,7 @@ func prepareRetry(s *site, r *http.Request, f *form) error {
 		return nil
 	}
 	f.Facts = []string{
-		"This creates a new run with the present definition of the job and the payload of the old run. It starts now.",
+		"This creates a new run with the present definition of the job, and the payload and the parameters of the old run. It starts now.",
 		"The old run stays as it is: " + looks[string(v.State)].words + ".",
 	}
 	return nil

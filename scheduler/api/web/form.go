@@ -27,7 +27,8 @@ type form struct {
 // field is one value of a form.
 type field struct {
 	Name, Label, Help, Value, Error string
-	Kind                            string // text, area, code or hidden
+	Kind                            string   // text, area, code, choice or hidden
+	Options                         []string // of a choice
 	Example                         string
 }
 

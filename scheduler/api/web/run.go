@@ -27,6 +27,7 @@ type runData struct {
 	Live     string // where the script reads further output; empty if the attempt has ended
 	Raw      string
 	Payload  string
+	Params   string
 	Graph    *graph // the workflow of the run; nil if it has none
 }
 
@@ -62,7 +63,8 @@ func (s *site) run(r *http.Request) (*page, error) {
 		return nil, err
 	}
 	now := s.ops.Now()
-	d := &runData{Run: v, Attempts: attemptsOf(&v, now), Parts: latenessOf(&v, now), Payload: string(v.Payload)}
+	d := &runData{Run: v, Attempts: attemptsOf(&v, now), Parts: latenessOf(&v, now), Payload: string(v.Payload),
+		Params: v.ParamsText()}
 	d.Attempt, _ = strconv.Atoi(r.URL.Query().Get("attempt"))
 	if d.Attempt == 0 {
 		d.Attempt = v.Attempt

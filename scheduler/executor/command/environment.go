@@ -58,6 +58,9 @@ func environment(worker []string, req *executor.Request, notify, output string, 
 		env[name] = v
 	}
 	maps.Copy(env, inputVariables(req))
+	for name, v := range req.Params() {
+		env[job.ParamVariable(name)] = v
+	}
 	env[envOutput] = output
 	for name, v := range attemptVariables(req) {
 		if delete(env, name); v != "" {

@@ -25,6 +25,10 @@ func Check(s string) error {
 			}
 			s.Inputs[o[0]][o[1]] = strings.Repeat("1", 16)
 		}
+		s.Fields.Params = make(map[string]string)
+		for _, name := range paramsOf(t.template) {
+			s.Fields.Params[name] = strings.Repeat("1", 16)
+		}
 		err = t.write(io.Discard, s)
 	}
 	if err != nil {
@@ -66,68 +70,4 @@ func loops(n parse.Node) bool {
 		return n != nil && slices.ContainsFunc(n.Nodes, loops)
 	}
 	return false
-}
-
-// Parents returns the jobs whose outputs a text reads, as far as the text names them. A text with mistakes has none.
-func Parents(s string) (parents []string) {
-	t, err := parseText("text", s)
-	if err != nil || t.template == nil {
-		return nil
-	}
-	for _, o := range outputsOf(t.template) {
-		if !slices.Contains(parents, o[0]) {
-			parents = append(parents, o[0])
-		}
-	}
-	return parents
-}
-
-// outputsOf returns the parents and the names in the calls of output whose arguments are constants.
-func outputsOf(t *template.Template) (calls [][2]string) {
-	var walk func(n parse.Node)
-	walk = func(n parse.Node) {
-		switch n := n.(type) {
-		case *parse.ListNode:
-			if n != nil {
-				for _, c := range n.Nodes {
-					walk(c)
-				}
-			}
-		case *parse.ActionNode:
-			walk(n.Pipe)
-		case *parse.IfNode:
-			walk(n.Pipe)
-			walk(n.List)
-			walk(n.ElseList)
-		case *parse.WithNode:
-			walk(n.Pipe)
-			walk(n.List)
-			walk(n.ElseList)
-		case *parse.RangeNode:
-			walk(n.Pipe)
-			walk(n.List)
-			walk(n.ElseList)
-		case *parse.PipeNode:
-			for _, c := range n.Cmds {
-				walk(c)
-			}
-		case *parse.CommandNode:
-			for _, a := range n.Args {
-				walk(a)
-			}
-			if f, ok := n.Args[0].(*parse.IdentifierNode); ok && f.Ident == outputFunc && len(n.Args) == 3 {
-				parent, ok1 := n.Args[1].(*parse.StringNode)
-				name, ok2 := n.Args[2].(*parse.StringNode)
-				if ok1 && ok2 {
-					calls = append(calls, [2]string{parent.Text, name.Text})
-				}
-			}
-		}
-	}
-	for _, one := range t.Templates() {
-		if one.Tree != nil {
-			walk(one.Root)
-		}
-	}
-	return calls
 }

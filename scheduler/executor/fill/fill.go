@@ -26,6 +26,7 @@ type Fields struct {
 	Token    int64
 	Key      string // idempotency key
 	Deadline Instant
+	Params   map[string]string
 }
 
 // Instant prints as RFC 3339. It has the methods of a time: {{ .Slot.Format "2006-01" }}.

@@ -31,6 +31,7 @@ type Task struct {
 	Key         string    // idempotency key: the same for all attempts of the run
 	Deadline    time.Time
 	Payload     json.RawMessage              // nil: none
+	Params      map[string]string            // the parameters of the run, by name; nil: none
 	TraceParent string                       // W3C; empty: none
 	Inputs      map[string]map[string]string // outputs of the runs that this one follows, by job and name; nil: none
 	Outputs     map[string]string            // not nil: what the function puts here is given to the runs that follow
@@ -90,7 +91,7 @@ func (e *Executor) Execute(ctx context.Context, req executor.Request) job.Outcom
 func task(req *executor.Request) Task {
 	return Task{
 		Job: req.Run.Job, Run: req.Run.Name(), Slot: req.Run.Slot.UTC(), Attempt: req.Run.Attempt, Token: req.Run.Token,
-		Key: req.Run.IdempotencyKey(), Deadline: req.Deadline, Payload: req.Payload(), TraceParent: req.TraceParent,
+		Key: req.Run.IdempotencyKey(), Deadline: req.Deadline, Payload: req.Payload(), Params: req.Params(), TraceParent: req.TraceParent,
 		Inputs: req.Inputs, Outputs: map[string]string{},
 		Output: reportingWriter{req}, Progress: req.Progress,
 	}

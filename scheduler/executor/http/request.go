@@ -139,10 +139,16 @@ type filler struct{ fill.Filler }
 
 // newFiller returns the filler of req.
 func newFiller(req *executor.Request, resolver *refs.Resolver) filler {
+	params := make(map[string]string)
+	for name := range req.Spec.Params {
+		params[name] = "" // a template may name a parameter that has no value
+	}
+	maps.Copy(params, req.Params())
 	return filler{fill.Filler{
 		Fields: fill.Fields{
 			Job: req.Run.Job, Run: req.Run.Name(), Slot: fill.Instant{Time: req.Run.Slot.UTC()}, Attempt: req.Run.Attempt,
 			Token: req.Run.Token, Key: req.Run.IdempotencyKey(), Deadline: fill.Instant{Time: req.Deadline.UTC()},
+			Params: params,
 		},
 		Resolve: resolver.Resolve, Inputs: req.Inputs,
 	}}

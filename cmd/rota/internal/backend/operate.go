@@ -57,6 +57,12 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 	if err := does.CheckPayload(s.Payload); err != nil {
 		return api.RunView{}, false, &api.Invalid{Errors: []api.FieldError{{Field: "payload", Message: err.Error()}}}
 	}
+	if err := fillParams(&r, does, s.Params); err != nil {
+		if there, ok := b.earlier(ctx, &r); ok { // the definition has changed since
+			return api.NewRunView(there), false, nil
+		}
+		return api.RunView{}, false, err
+	}
 	if s.Kind == job.KindDelayed {
 		r.Reason = job.ReasonNotYet
 	}
@@ -207,6 +213,9 @@ func (b *Backend) Retry(ctx context.Context, jobName, id, key, by string, resume
 			}
 		}
 		r.Generation, does = current.Generation, current.Spec
+	}
+	if err := keepParams(&r, &old, does); err != nil {
+		return api.RunView{}, false, err
 	}
 	var behind []job.Run
 	if resume {

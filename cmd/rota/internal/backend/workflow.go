@@ -67,7 +67,7 @@ func (b *Backend) generation(name string) int64 {
 
 // stepsOf returns the records of the steps behind r, which starts a workflow.
 func (b *Backend) stepsOf(r *job.Run) ([]job.Run, error) {
-	return atMost(r, workflow.Of(b.specs()).Runs(r, b.generation))
+	return atMost(r, b.defaultParams(workflow.Of(b.specs()).Runs(r, b.generation)))
 }
 
 // resumed returns the records of the steps behind old that did not run because of it. r repeats old.
@@ -78,10 +78,10 @@ func (b *Backend) resumed(old, r *job.Run) ([]job.Run, error) {
 				old.Name(), old.State, old.Job, old.ID),
 		}
 	}
-	return atMost(r, workflow.Of(b.specs()).Resume(old, r, func(name string) *job.Run {
+	return atMost(r, b.defaultParams(workflow.Of(b.specs()).Resume(old, r, func(name string) *job.Run {
 		step, _ := b.mirror.Run(name)
 		return step
-	}, b.generation))
+	}, b.generation)))
 }
 
 func atMost(r *job.Run, steps []job.Run) ([]job.Run, error) {
