@@ -249,7 +249,8 @@ func unknownVariables(env map[string]string) []string {
 	}
 	var warnings []string
 	for _, name := range sortedKeys(env) {
-		if !strings.HasPrefix(name, "ROTA_") || slices.Contains(known, name) || strings.HasPrefix(name, job.ParamVariablePrefix) || ofKubernetes.MatchString(name) {
+		if !strings.HasPrefix(name, "ROTA_") || slices.Contains(known, name) ||
+			strings.HasPrefix(name, job.ParamVariablePrefix) || ofKubernetes.MatchString(name) {
 			continue
 		}
 		w := fmt.Sprintf("environment variable %s is not known", abbreviate(name))
