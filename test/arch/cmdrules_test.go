@@ -111,6 +111,7 @@ var cmdRules = map[string]rule{
 			"cmd/rota/internal/kubeapi",
 			"cmd/rota/internal/pki",
 			"cmd/rota/internal/supervisor",
+			"cmd/rota/internal/top",
 			"cmd/rota/node",
 			"config",
 			"scheduler/api",
@@ -136,6 +137,10 @@ var cmdRules = map[string]rule{
 			"go.etcd.io/etcd/etcdctl/v3/ctlv3", "go.yaml.in/yaml/v4", "golang.org/x/sys/unix"},
 	},
 	"cmd/rota/internal/extract": {external: []string{"github.com/clipperhouse/displaywidth", "k8s.io/client-go/util/jsonpath"}},
+	"cmd/rota/internal/top": {
+		own:      []string{"scheduler/api", "scheduler/api/client", "scheduler/job"},
+		external: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/charmbracelet/x/ansi"},
+	},
 	"cmd/rota/internal/importer": {
 		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule"},
 		external: []string{"go.yaml.in/yaml/v4"},
