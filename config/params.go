@@ -20,7 +20,7 @@ var paramKeys = tableOf(job.Param{Type: job.ParamString},
 	key("description", textUpTo(maxDescription), func(p *job.Param) *string { return &p.Description },
 		"The month to report", "Says what the parameter is for.", zero("No description.")),
 	key("type", choiceOf(job.ParamTypes()), func(p *job.Param) *job.ParamType { return &p.Type },
-		"int", "Which values are accepted: any text, whole numbers, numbers, or true and false."),
+		"int", "Which values are accepted: any text, whole numbers, any numbers, or true and false."),
 	key("pattern", pattern, func(p *job.Param) *string { return &p.Pattern },
 		`"^[0-9]{4}-[0-9]{2}$"`, "An RE2 expression that a text must match. Without ^ and $ it may match anywhere in the text.",
 		zero("Any text of the type.")),
@@ -73,7 +73,8 @@ var yesNo = kind[bool]{
 
 // pattern is the kind of a regular expression.
 var pattern = kind[string]{
-	name: "pattern", limits: fmt.Sprintf("at most %d bytes", job.MaxPattern), schema: object{"type": "string", "maxLength": job.MaxPattern},
+	name: "pattern", limits: fmt.Sprintf("at most %d bytes", job.MaxPattern),
+	schema: object{"type": "string", "maxLength": job.MaxPattern},
 	read: func(r *reader, n *yaml.Node, what string) string {
 		text := r.required(n, what, job.MaxPattern)
 		if _, err := (&job.Param{Pattern: text}).Compile(); err != nil {

@@ -27,8 +27,8 @@ func newDoctorCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find what will harm a cluster, and say what to do",
-		Long: `Examine etcd (answers, latency, space, alarms, fragmentation, versions), the replicas, their clocks, versions and job
-files, records that are unreadable, jobs that no worker accepts, workers that no job matches, and certificates. With --config,
+		Long: `Examine etcd: answers, latency, space, alarms, fragmentation, versions. Examine the replicas: their clocks, versions, job
+files and certificates. Find unreadable records, jobs that no worker accepts, and workers that no job matches. With --config,
 also examine this machine: its disk, its descriptors, its keys, and settings that conflict.
 
 It changes nothing. If it finds something, the exit code is 1. ` + "`rota status`" + ` says what is wrong with runs.
@@ -141,7 +141,9 @@ func (c *cli) ask(ctx context.Context, node, at string) doctor.Answer {
 	}
 	a.Ready, a.Why = v.Ready, v.NotReady
 	for _, k := range v.Clocks {
-		a.Clocks = append(a.Clocks, doctor.Clock{Node: k.Node, Offset: seconds(k.OffsetSeconds), Uncertainty: seconds(k.UncertaintySeconds)})
+		a.Clocks = append(a.Clocks, doctor.Clock{
+			Node: k.Node, Offset: seconds(k.OffsetSeconds), Uncertainty: seconds(k.UncertaintySeconds),
+		})
 	}
 	return a
 }

@@ -30,7 +30,8 @@ The formats dot and mermaid are pictures for Graphviz and Mermaid.`,
 		ValidArgsFunction: c.completeJobs,
 		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
 			if p, err := extract.Parse(form); err != nil || p == nil && !slices.Contains(graphForms, form) {
-				return usageError{fmt.Sprintf("unknown output format %q", form), "use " + strings.Join(append(graphForms, extract.Forms()...), ", ")}
+				forms := slices.Concat(graphForms, extract.Forms())
+				return usageError{fmt.Sprintf("unknown output format %q", form), "use " + strings.Join(forms, ", ")}
 			}
 			views, err := c.workflows(ctx, cl, args, slot)
 			if err != nil {

@@ -14,8 +14,8 @@ import (
 // show writes a text to stdout. If stdout is a terminal and the text is longer than its screen, a pager shows it.
 func (c *cli) show(text []byte) error {
 	if argv := c.pager(); len(argv) > 0 && bytes.Count(text, []byte("\n")) >= screenHeight(c.out) {
-		if started, err := c.runPager(argv, text); started {
-			return err
+		if c.runPager(argv, text) {
+			return nil
 		}
 	}
 	_, err := c.out.Write(text)
@@ -57,7 +57,7 @@ func (c *cli) hasEnv(name string) bool {
 
 // runPager shows the text in a pager and waits until the person leaves it. It reports whether the pager could be started. A pager
 // that ends before it has read all of the text is no error.
-func (c *cli) runPager(argv []string, text []byte) (started bool, err error) {
+func (c *cli) runPager(argv []string, text []byte) bool {
 	// The pager gets Ctrl-C from the terminal, and decides itself what it means.
 	cmd := exec.CommandContext(context.Background(), argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), c.out, c.err
@@ -66,8 +66,8 @@ func (c *cli) runPager(argv []string, text []byte) (started bool, err error) {
 		cmd.Env = append(slices.Clone(c.environ), "LESS=FRX") // leave if all fits on the screen, show colors, keep the text
 	}
 	if err := cmd.Start(); err != nil {
-		return false, nil // the caller prints the text itself
+		return false // the caller prints the text itself
 	}
 	_ = cmd.Wait()
-	return true, nil
+	return true
 }

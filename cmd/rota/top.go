@@ -29,7 +29,8 @@ If a replica dies, another one is asked. It needs a terminal; in a script use ro
 			}
 			c.watching = true
 			return top.Run(ctx, top.Config{
-				Source: cl, In: c.in, Out: c.out, Environ: c.environ, Plain: !c.colored(), Explain: explainTrouble, Now: c.now, NewKey: rand.Text,
+				Source: cl, In: c.in, Out: c.out, Environ: c.environ, Plain: !c.colored(),
+				Explain: explainTrouble, Now: c.now, NewKey: rand.Text,
 			})
 		}),
 	}
@@ -41,7 +42,7 @@ func explainTrouble(err error) string {
 	var none *client.Unreachable
 	switch {
 	case errors.As(err, &answer) && answer.Status == http.StatusUnauthorized:
-		return "The replica rejects the token: it has expired or was revoked. Renew it with `rota login` or `rota token create`."
+		return "The replica rejects the token: it has expired or was revoked. Ask for another: `rota token create` makes it."
 	case errors.As(err, &answer) && answer.Status == http.StatusForbidden:
 		return "Not allowed: " + answer.Error()
 	case errors.As(err, &none):

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -32,13 +33,14 @@ type watchedRow struct {
 func watchedRows[T any](table [][]any, list []T, key func(*T) string) (header []any, rows []watchedRow) {
 	for i := range list {
 		b, _ := json.Marshal(&list[i])
-		shown := string(b)
+		var shown strings.Builder
+		shown.Write(b)
 		for _, cell := range table[i+1] {
 			if t, ok := cell.(tinted); ok {
-				shown += " " + t.text
+				shown.WriteString(" " + t.text)
 			}
 		}
-		rows = append(rows, watchedRow{key(&list[i]), &list[i], table[i+1], shown})
+		rows = append(rows, watchedRow{key(&list[i]), &list[i], table[i+1], shown.String()})
 	}
 	return table[0], rows
 }

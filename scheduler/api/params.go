@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // params returns the parameters in a request as texts. A parameter is a text, a number or a boolean.
@@ -17,7 +18,7 @@ func params(given map[string]json.RawMessage) (map[string]string, error) {
 		value := bytes.TrimSpace(given[name])
 		var text string
 		switch {
-		case len(value) == 0 || bytes.IndexByte([]byte("{[n"), value[0]) >= 0: // an object, a list or null
+		case len(value) == 0 || strings.IndexByte("{[n", value[0]) >= 0: // an object, a list or null
 			return nil, invalid("body.params."+name, "parameter %s must be a text, a number or a boolean", name)
 		case value[0] != '"':
 			text = string(value)

@@ -87,12 +87,13 @@ func CompareRuns(a, b *job.Run) int {
 
 // RunRequest is the body of POST /v1/jobs/{job}/runs.
 type RunRequest struct {
-	Payload  json.RawMessage            `json:"payload,omitempty" doc:"Replaces the job's payload. At most 256 KiB, for a program 131058 bytes"`
-	Params   map[string]json.RawMessage `json:"params,omitempty" doc:"Values of declared parameters: texts, numbers, booleans"`
-	In       string                     `json:"in,omitempty" doc:"Earliest start, as a span from now, for example 90s or 2h" example:"90s"`
-	At       *time.Time                 `json:"at,omitempty" doc:"Earliest start"`
-	Key      string                     `json:"key,omitempty" minLength:"1" doc:"The same as the header Idempotency-Key"`
-	Workflow bool                       `json:"workflow,omitempty" doc:"Also start the steps behind the job, with the same id"`
+	Payload  json.RawMessage `json:"payload,omitempty" doc:"Replaces the job's payload. At most 256 KiB, for a program 131058 bytes"`
+	In       string          `json:"in,omitempty" doc:"Earliest start, as a span from now, for example 90s or 2h" example:"90s"`
+	At       *time.Time      `json:"at,omitempty" doc:"Earliest start"`
+	Key      string          `json:"key,omitempty" minLength:"1" doc:"The same as the header Idempotency-Key"`
+	Workflow bool            `json:"workflow,omitempty" doc:"Also start the steps behind the job, with the same id"`
+
+	Params map[string]json.RawMessage `json:"params,omitempty" doc:"Values of declared parameters: texts, numbers, booleans"`
 }
 
 // AdHocRequest is the body of POST /v1/runs: a run of a command that is no job.

@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Facts is what was seen of a cluster. What could not be seen is absent.
+// Facts is what was seen of a cluster. It leaves out what could not be seen.
 type Facts struct {
 	Now        time.Time
 	Members    []Member

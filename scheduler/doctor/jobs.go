@@ -40,7 +40,8 @@ func (e *examiner) limits(w *job.Worker) {
 		if w.Accepts(j.Spec) || !able.Accepts(j.Spec) {
 			continue
 		}
-		e.add(w.Name, fmt.Sprintf("It cannot limit the resources of job %s (%s), so it does not run it.", j.Name, strings.Join(able.Limits, ", ")),
+		missing := strings.Join(able.Limits, ", ")
+		e.add(w.Name, fmt.Sprintf("It cannot limit the resources of job %s (%s), so it does not run it.", j.Name, missing),
 			"docs/how-to/limit-resources.md (Delegate=yes of its unit)")
 		return
 	}

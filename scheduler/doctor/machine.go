@@ -55,7 +55,8 @@ func (e *examiner) machine() {
 func (e *examiner) settings() {
 	s := e.Machine.Settings
 	if s.Embedded > 1 && s.Embedded%2 == 0 {
-		e.add("etcd.embedded.cluster", fmt.Sprintf("It names %d members: they tolerate no more losses than %d would.", s.Embedded, s.Embedded-1),
+		e.add("etcd.embedded.cluster",
+			fmt.Sprintf("It names %d members: they tolerate no more losses than %d would.", s.Embedded, s.Embedded-1),
 			"name three or five")
 	}
 	if s.ArmAhead >= s.TTL {

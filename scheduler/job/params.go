@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -95,7 +96,7 @@ func (p *Param) Accept(value string) error {
 	case len(value) > MaxParamValue:
 		return fmt.Errorf("has %d bytes, at most %d are allowed", len(value), MaxParamValue)
 	case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
-		return fmt.Errorf("must be a text in UTF-8 without zero bytes")
+		return errors.New("must be a text in UTF-8 without zero bytes")
 	}
 	if err := p.acceptType(value); err != nil {
 		return err
@@ -121,18 +122,18 @@ func (p *Param) acceptType(value string) error {
 	case ParamInt:
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || !intText.MatchString(value) {
-			return fmt.Errorf("must be a whole number such as 42")
+			return errors.New("must be a whole number such as 42")
 		}
 		return p.within(float64(n))
 	case ParamNumber:
 		n, err := strconv.ParseFloat(value, 64)
 		if err != nil || !numberText.MatchString(value) {
-			return fmt.Errorf("must be a number such as 42 or 0.5")
+			return errors.New("must be a number such as 42 or 0.5")
 		}
 		return p.within(n)
 	case ParamBool:
 		if value != "true" && value != "false" {
-			return fmt.Errorf("must be true or false")
+			return errors.New("must be true or false")
 		}
 	case ParamString, "":
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -108,7 +109,7 @@ func TestParams(t *testing.T) {
 		}
 	}
 	_, _, err := c.Client.Submit(t.Context(), "report", api.RunRequest{Params: map[string]json.RawMessage{"month": []byte(`"may"`)}})
-	if problem, ok := err.(*client.Error); !ok || problem.Status != http.StatusUnprocessableEntity {
+	if problem, ok := errors.AsType[*client.Error](err); !ok || problem.Status != http.StatusUnprocessableEntity {
 		t.Errorf("the API answers %v, want 422", err)
 	}
 	form := url.Values{"job": {"report"}, "params.month": {"may"}, "params.deploy-env": {"prod"}, "payload": {""}, "in": {""}, "key": {"k"}}

@@ -149,7 +149,7 @@ func (c *Client) do(ctx context.Context, q call) (*http.Response, error) {
 			}
 			return nil, failed
 		}
-		res, err := c.send(ctx, server, q, body, token)
+		res, err := c.send(ctx, server, q, body, token) //nolint:bodyclose // an error means that there is no body; the callers close it
 		if err == nil {
 			if c.good.Store(&server); server != first && c.cfg.Moved != nil && !slices.Contains(c.servers, server) {
 				c.cfg.Moved(first, server)

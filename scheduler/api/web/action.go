@@ -217,7 +217,8 @@ func prepareRetry(s *site, r *http.Request, f *form) error {
 		return nil
 	}
 	f.Facts = []string{
-		"This creates a new run with the present definition of the job, and the payload and the parameters of the old run. It starts now.",
+		"This creates a new run with the present definition of the job, and the payload and the parameters of the old run. " +
+			"It starts now.",
 		"The old run stays as it is: " + looks[string(v.State)].words + ".",
 	}
 	return nil

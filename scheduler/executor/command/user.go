@@ -43,7 +43,8 @@ func LookupUser(text string) (*User, error) {
 	case !numeric:
 		return nil, fmt.Errorf("this machine has no user %s; write a name of /etc/passwd, or two numbers as user:group", name)
 	case !grouped:
-		return nil, fmt.Errorf("this machine has no user %s, so its group is unknown; write %s:GROUP with the number of a group", name, name)
+		return nil, fmt.Errorf("this machine has no user %s, so its group is unknown; "+
+			"write %s:GROUP with the number of a group", name, name)
 	default:
 		u.UID = int(number)
 	}
@@ -127,7 +128,8 @@ func (u *User) Check() error {
 	if u.same() {
 		return nil
 	}
-	const hint = "start rota as root, or as a user with CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_SYS_PTRACE"
+	const hint = "start rota as root, or as a user with " +
+		"CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_SYS_PTRACE"
 	err := (&exec.Cmd{Path: "/", SysProcAttr: u.attributes(&syscall.SysProcAttr{})}).Start()
 	if err != nil && !errors.Is(err, syscall.EACCES) {
 		if pe, ok := errors.AsType[*fs.PathError](err); ok {

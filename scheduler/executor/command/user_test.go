@@ -153,7 +153,7 @@ func TestLookupUser(t *testing.T) {
 		"nobody:no-such-group": "this machine has no group no-such-group", "": "this machine has no user", "-1:5": "this machine has no user -1",
 	} {
 		u, err := command.LookupUser(text)
-		got := ""
+		var got string
 		if err != nil {
 			got = err.Error()
 		} else {

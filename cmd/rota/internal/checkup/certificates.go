@@ -17,7 +17,8 @@ import (
 const handshakeTimeout = 2 * time.Second
 
 // ServesTLS returns the certificate that the server at addr, host:port, shows; false if it does not use TLS or does not answer.
-// own is what this process shows, because servers log clients that show nothing. Nobody is trusted because of it: it is only looked at.
+// own is what this process shows, because servers log clients that show nothing. The certificate is only looked at: nobody is
+// trusted because of it.
 func ServesTLS(ctx context.Context, addr string, own []tls.Certificate) (*x509.Certificate, bool) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()

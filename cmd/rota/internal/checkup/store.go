@@ -22,7 +22,9 @@ const (
 
 // Members asks the etcd members at the endpoints, all at the same time. prefix is that of rota's keys. connect returns a client of
 // one endpoint, which Members closes.
-func Members(ctx context.Context, endpoints []string, prefix string, connect func(string) (*clientv3.Client, error)) []doctor.Member {
+func Members(
+	ctx context.Context, endpoints []string, prefix string, connect func(string) (*clientv3.Client, error),
+) []doctor.Member {
 	list := make([]doctor.Member, len(endpoints))
 	var wg sync.WaitGroup
 	for i, endpoint := range endpoints {

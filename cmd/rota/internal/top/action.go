@@ -57,7 +57,8 @@ func activeText(n int) string {
 	return fmt.Sprintf("Its %d active runs go on.", n)
 }
 
-// runAction returns the change that a key makes to a run, or why it cannot be made. Both are empty if the key is for something else.
+// runAction returns the change that a key makes to a run, or why it cannot be made. Both are empty if the key is for something
+// else.
 func runAction(key string, r *api.RunView) (a *Action, refusal string) {
 	switch {
 	case key == "r":

@@ -28,7 +28,8 @@ type Config struct {
 // Run shows the cluster until the person quits or ctx ends. It returns after everything that it started has ended.
 func Run(ctx context.Context, cfg Config) error {
 	options := []tea.ProgramOption{
-		tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithEnvironment(cfg.Environ), tea.WithoutSignalHandler(),
+		tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithEnvironment(cfg.Environ),
+		tea.WithoutSignalHandler(),
 	}
 	if cfg.Plain {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))

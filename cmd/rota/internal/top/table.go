@@ -137,7 +137,8 @@ func (s State) runRow(i int, r *api.RunView) row {
 		took = cell{span(end.Sub(r.Started)), end.Sub(r.Started).Seconds() + 1}
 	}
 	return row{r.Ref, styleOf(r.State), []cell{
-		{r.Ref, float64(i + 1)}, {text: string(r.State)}, started, took, number(r.Attempt), {text: cmp.Or(r.Worker, "-")}, {text: cmp.Or(r.Reason, "-")},
+		{r.Ref, float64(i + 1)}, {text: string(r.State)}, started, took, number(r.Attempt),
+		{text: cmp.Or(r.Worker, "-")}, {text: cmp.Or(r.Reason, "-")},
 	}}
 }
 

@@ -145,21 +145,22 @@ func (s State) tabs() string {
 		}
 		parts = append(parts, text)
 	}
-	line := strings.Join(parts, "  ")
+	var line strings.Builder
+	line.WriteString(strings.Join(parts, "  "))
 	for _, v := range s.screens[1:] {
 		switch {
 		case v.query.Run != "":
-			line += " › " + v.query.Run
+			line.WriteString(" › " + v.query.Run)
 		case v.worker != "":
-			line += " › runs on " + v.worker
+			line.WriteString(" › runs on " + v.worker)
 		default:
-			line += " › " + v.query.Job
+			line.WriteString(" › " + v.query.Job)
 		}
 	}
 	if f := s.top().filter; f != "" && !s.typing {
-		line += "  /" + f
+		line.WriteString("  /" + f)
 	}
-	return line
+	return line.String()
 }
 
 // list returns the column titles and the visible rows.
