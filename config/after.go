@@ -84,7 +84,7 @@ func (r *reader) step(own *yaml.Node, what string, s *job.Spec) {
 	} else if given == nil {
 		s.Overlap = ""
 	}
-	s.Timezone, s.DST, s.Start, s.End, s.Exclude, s.Jitter = "", nil, nil, nil, nil, 0
+	s.Timezone, s.DST, s.Start, s.End, s.Exclude, s.Calendar, s.Jitter = "", nil, nil, nil, nil, nil, 0
 	s.Missed, s.MissedWindow, s.MissedLimit = "", 0, 0
 }
 

@@ -12,11 +12,11 @@ import (
 const version = "1"
 
 // topKeys lists the keys at the top of a job file, in the order of a written file.
-var topKeys = []string{"version", "defaults", "jobs", "limits", "notifiers"}
+var topKeys = []string{"version", "defaults", "jobs", "limits", "notifiers", "calendars"}
 
 // document reads one YAML document. Each document is a job file of its own.
 func (l *loader) document(r *reader, root *yaml.Node) {
-	var defaults, jobs, limits, notifiers *yaml.Node
+	var defaults, jobs, limits, notifiers, calendars *yaml.Node
 	ok := r.pairs(root, "a job file", func(key, value *yaml.Node) {
 		switch key.Value {
 		case "version":
@@ -33,6 +33,11 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 		case "notifiers":
 			notifiers = value
 			l.defineNotifiers(r, key, value)
+		case "calendars":
+			calendars = value
+			if isNull(value) {
+				r.fail(key, "add calendars below it, or remove it", "calendars has no value")
+			}
 		case "limits":
 			limits = value
 			if isNull(value) {
@@ -55,12 +60,15 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 	if limits != nil && !isNull(limits) {
 		r.pairs(limits, "limits", func(key, value *yaml.Node) { l.limit(r, key, value) })
 	}
+	if calendars != nil && !isNull(calendars) {
+		r.pairs(calendars, "calendars", func(key, value *yaml.Node) { l.calendar(r, key, value) })
+	}
 	switch {
 	case jobs == nil && defaults != nil:
 		r.fail(keyOf(root, "defaults"), "put them into the files that have the jobs, or write jobs: {} for none",
 			"defaults are for the jobs of their own file, which has none")
-	case jobs == nil && limits == nil && notifiers == nil:
-		r.fail(root, "add jobs:, limits: or notifiers:, or write jobs: {} for none", "job file has no jobs")
+	case jobs == nil && limits == nil && notifiers == nil && calendars == nil:
+		r.fail(root, "add jobs:, limits:, notifiers: or calendars:, or write jobs: {} for none", "job file has no jobs")
 	case jobs != nil && !isNull(jobs):
 		r.pairs(jobs, "jobs", func(key, value *yaml.Node) { l.job(r, key, value, defaults) })
 	}
@@ -125,6 +133,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	if child(own, "after") != nil {
 		r.step(own, what, &spec)
 	} else {
+		l.useCalendar(r, child(value, "calendar"), name, spec.Calendar)
 		r.schedule(value, key, name, &spec, true)
 	}
 	r.checkOutputs(own, &spec)
@@ -161,7 +170,8 @@ func (l *loader) checkSizes() {
 }
 
 // withDefaults returns a job's mapping, with the keys added that only defaults has. For inner mappings, such as env and retry, it
-// does the same key by key. An empty mapping ({}) means none and takes no default.
+// does the same key by key. An empty mapping ({}) means none and takes no default. A calendar replaces the one of defaults, because
+// the days of one calendar are no default for another.
 func withDefaults(own, defaults *yaml.Node) *yaml.Node {
 	if defaults == nil || own.Kind != yaml.MappingNode || defaults.Kind != yaml.MappingNode {
 		return own
@@ -169,8 +179,11 @@ func withDefaults(own, defaults *yaml.Node) *yaml.Node {
 	merged := *own
 	merged.Content = append([]*yaml.Node(nil), own.Content...)
 	for i := 0; i+1 < len(own.Content); i += 2 {
-		inherited := child(defaults, own.Content[i].Value)
-		value := own.Content[i+1]
+		key, value := own.Content[i].Value, own.Content[i+1]
+		inherited := child(defaults, key)
+		if key == "calendar" {
+			continue
+		}
 		if inherited == nil || inherited.Kind != yaml.MappingNode || value.Kind != yaml.MappingNode || len(value.Content) == 0 {
 			continue
 		}

@@ -73,6 +73,7 @@ type loader struct {
 	sound     []jobKey
 	limits    definitions[job.LimitSpec]
 	notifiers definitions[job.Notifier]
+	calendars definitions[job.CalendarDays]
 	exists    Exists // finds definitions in the cluster; nil: only the definitions of the sources exist
 	err       error  // the error that exists returned
 }
@@ -82,6 +83,7 @@ const (
 	jobKind      = "job"
 	limitKind    = "limit"
 	notifierKind = "notifier"
+	calendarKind = "calendar"
 )
 
 const notifierHint = "give it a url"
@@ -92,6 +94,7 @@ func newLoader() *loader {
 		jobs:      newDefinitions[job.Spec](jobKind, "say what it runs: "+oneOf(actions)),
 		limits:    newDefinitions[job.LimitSpec](limitKind, "say how much it allows: concurrent, rate or both"),
 		notifiers: newDefinitions[job.Notifier](notifierKind, notifierHint),
+		calendars: newDefinitions[job.CalendarDays](calendarKind, calendarHint),
 	}
 }
 
@@ -109,6 +112,7 @@ func (l *loader) source(src *source) {
 // set returns the Set. If there are mistakes, it returns all of them instead.
 func (l *loader) set() (*Set, error) {
 	l.addNotifiers()
+	l.addCalendars()
 	l.checkLimits()
 	l.checkWorkflows()
 	l.checkSizes()

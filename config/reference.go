@@ -22,6 +22,10 @@ func FileKeys() []Key {
 		{Name: "notifiers", Type: "mapping of notifiers", Example: `{ops: {url: "slack://token@channel"}}`, Keys: notifierKeys.keys(),
 			Doc: "Notifiers by name. Jobs name those that report about them.", Zero: "The file has no notifiers.",
 			schema: namedBy(ref("notifier"))},
+		{Name: "calendars", Type: "mapping of calendars", Example: `{nyse: {weekdays: [mon-fri], ics: nyse.ics}}`,
+			Keys: calendarKeys.keys(), Doc: "Calendars by name. Jobs name the one on whose days they run.",
+			Zero:   "The file has no calendars.",
+			schema: namedBy(calendarSchema())},
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 
 // A job file with the documented example of any key is accepted.
 func TestExamplesAreAccepted(t *testing.T) {
-	const rest = "\n  nightly-backup: {shell: x}\n  charge-check: {shell: x}\nlimits: {database: {concurrent: 1}}\nnotifiers: {ops: {url: 'ntfy://host/topic'}}\n"
+	const rest = "\n  nightly-backup: {shell: x}\n  charge-check: {shell: x}\nlimits: {database: {concurrent: 1}}\nnotifiers: {ops: {url: 'ntfy://host/topic'}}\n" +
+		"calendars: {nyse: {weekdays: [mon-fri]}, holidays: {dates: ['2026-12-25']}}\n"
 	try := func(path, text string) {
 		t.Helper()
 		if _, err := ParseJobs(path, []byte(text+rest)); err != nil {
@@ -35,6 +36,8 @@ func TestExamplesAreAccepted(t *testing.T) {
 				text += ", max: 1"
 			case k.Name == "http" && nested.Name != "url":
 				text += ", url: https://host"
+			case k.Name == "calendar" && nested.Name != "on" && nested.Name != "not_on":
+				text += ", on: nyse"
 			case k.Name == "after" && nested.Name != "job":
 				text += ", job: nightly-backup"
 			case k.Name == "params" && (nested.Name == "min" || nested.Name == "max"):
@@ -53,6 +56,23 @@ func TestExamplesAreAccepted(t *testing.T) {
 	for _, k := range notifierKeys {
 		text := map[string]string{"url": "", "when": "url: 'ntfy://host/topic', "}[k.Name] + k.Name + ": " + k.Example
 		if _, err := ParseJobs("notifiers.yaml", []byte("notifiers: {a: {"+text+"}}")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestCalendarExamplesAreAccepted(t *testing.T) {
+	dir := t.TempDir()
+	const events = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1\nDTSTART;VALUE=DATE:20261225\nEND:VEVENT\nEND:VCALENDAR\n"
+	if err := os.WriteFile(filepath.Join(dir, "nyse.ics"), []byte(events), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range calendarKeys {
+		text := k.Name + ": " + k.Example
+		if k.Name == "except" {
+			text += ", weekdays: [mon-fri]"
+		}
+		if _, err := ParseJobs(filepath.Join(dir, "jobs.yaml"), []byte("calendars: {a: {"+text+"}}")); err != nil {
 			t.Error(err)
 		}
 	}

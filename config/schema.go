@@ -17,7 +17,7 @@ func Schema() []byte {
 		"title":                "rota job file",
 		"type":                 "object",
 		"additionalProperties": false,
-		"anyOf":                requireOneOf("jobs", "limits", "notifiers"),
+		"anyOf":                requireOneOf("jobs", "limits", "notifiers", "calendars"),
 		"dependentRequired":    object{"defaults": []string{"jobs"}},
 		"properties": object{
 			"version":   object{"const": 1, "description": "The version of this format."},
@@ -25,6 +25,7 @@ func Schema() []byte {
 			"jobs":      described(definitionsOf(jobSchema(jobKeys.keys()), job.AdHoc), "Jobs by name."),
 			"notifiers": described(namedBy(ref("notifier")), "Notifiers by name. Jobs name those that report about them."),
 			"limits":    described(namedBy(limitSchema()), "Cluster-wide limits by name."),
+			"calendars": described(namedBy(calendarSchema()), "Calendars by name. Jobs name the one on whose days they run."),
 		},
 		"$defs": shared,
 	}
@@ -123,6 +124,10 @@ func jobSchema(keys []Key) object {
 }
 
 func limitSchema() object { return mappingSchema(limitKeys.keys(), object{"minProperties": 1}) }
+
+func calendarSchema() object {
+	return mappingSchema(calendarKeys.keys(), object{"anyOf": requireOneOf("weekdays", "dates", "ics")})
+}
 
 func requireOneOf(names ...string) []object {
 	list := make([]object, len(names))

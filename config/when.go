@@ -29,6 +29,11 @@ func (r *reader) schedule(n, key *yaml.Node, name string, s *job.Spec, isJob boo
 		Cron: s.Schedule, Every: s.Every.Std(), At: s.At,
 		Timezone: s.Timezone, Exclude: s.Exclude, Seed: name, Jitter: s.Jitter.Std(),
 	}
+	if c := s.Calendar; c != nil && c.Resolved() {
+		spec.Calendar = &schedule.Calendar{
+			Name: c.Name(), Not: c.NotOn != "", Weekdays: c.Weekdays, Dates: c.Dates, Except: c.Except, Else: schedule.Else(c.Else),
+		}
+	}
 	if s.DST != nil {
 		spec.Gap, spec.Fold = schedule.Gap(s.DST.Gap), schedule.Fold(s.DST.Fold)
 	}

@@ -15,7 +15,7 @@ func TestJobKeysReference(t *testing.T) {
 	page.WriteString("## Keys of a job\n")
 	describeKeys(&page, "", config.Keys())
 	for _, k := range config.FileKeys() {
-		if k.Name == "limits" || k.Name == "notifiers" {
+		if k.Name == "limits" || k.Name == "notifiers" || k.Name == "calendars" {
 			fmt.Fprintf(&page, "\n## Keys of `%s`\n\n%s\n", k.Name, k.Doc)
 			describeKeys(&page, k.Name+".NAME.", k.Keys)
 		}

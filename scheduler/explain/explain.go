@@ -177,6 +177,9 @@ func explainNoSlot(f Facts, at time.Time) Answer {
 	if last := f.When.Last(at.AddDate(-1, 0, 0), at, 1); len(last) == 1 {
 		a.Text = append(a.Text, fmt.Sprintf("The last slot before it is %s.", stamp(last[0])))
 	}
+	if off := f.When.Off(at); off != "" {
+		a.Text = append(a.Text, off+".")
+	}
 	date := at.In(location(f.Job.Spec.Timezone)).Format(time.DateOnly)
 	for _, d := range f.Job.Spec.Exclude {
 		if d == date {

@@ -87,7 +87,7 @@ func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job
 func (s Spec) when() Spec {
 	return Spec{
 		Schedule: s.Schedule, Every: s.Every, At: s.At, Timezone: s.Timezone, DST: s.DST,
-		Start: s.Start, End: s.End, Exclude: s.Exclude,
+		Start: s.Start, End: s.End, Exclude: s.Exclude, Calendar: s.Calendar,
 	}
 }
 
@@ -105,6 +105,7 @@ func DifferentSlots(a, b *Spec) string {
 		{"start", a.Start, b.Start},
 		{"end", a.End, b.End},
 		{"exclude", a.Exclude, b.Exclude},
+		{"calendar", a.Calendar, b.Calendar},
 	} {
 		if !sameJSON(key.a, key.b) {
 			return key.name

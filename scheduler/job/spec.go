@@ -23,10 +23,11 @@ type Spec struct {
 	After    []After     `json:"after,omitempty"`    // the job is a step: its slots are those of these jobs
 	Timezone string      `json:"timezone,omitempty"` // IANA name; "UTC" by default
 	DST      *DST        `json:"dst,omitempty"`
-	Start    *time.Time  `json:"start,omitempty"`   // no slot before it
-	End      *time.Time  `json:"end,omitempty"`     // no slot at or after it
-	Exclude  []string    `json:"exclude,omitempty"` // dates, YYYY-MM-DD, in Timezone
-	Jitter   Duration    `json:"jitter,omitempty"`  // a run starts at its slot plus a share of this that is fixed per job
+	Start    *time.Time  `json:"start,omitempty"`    // no slot before it
+	End      *time.Time  `json:"end,omitempty"`      // no slot at or after it
+	Exclude  []string    `json:"exclude,omitempty"`  // dates, YYYY-MM-DD, in Timezone
+	Calendar *Calendar   `json:"calendar,omitempty"` // the days on which the job has slots; nil: every day
+	Jitter   Duration    `json:"jitter,omitempty"`   // a run starts at its slot plus a share of this that is fixed per job
 
 	// Under which policies.
 	Missed       Missed            `json:"missed,omitempty"`
@@ -167,6 +168,11 @@ func (s Spec) WithDefaults() Spec {
 		setDefault(&dst.Fold, "first")
 	}
 	s.DST = &dst
+	if s.Calendar != nil {
+		c := *s.Calendar
+		setDefault(&c.Else, "skip")
+		s.Calendar = &c
+	}
 	setDefault(&s.Missed, MissedLatest)
 	setDefault(&s.MissedLimit, DefaultMissedLimit)
 	if s.Step() {

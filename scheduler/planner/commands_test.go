@@ -141,6 +141,9 @@ func (st *stage) define(name string, opts map[string]string) {
 			j.Spec.At = []time.Time{clock(value)}
 		case "exclude":
 			j.Spec.Exclude = strings.Split(value, ",")
+		case "calendar": // WEEKDAYS or WEEKDAYS:ELSE
+			days, otherwise, _ := strings.Cut(value, ":")
+			j.Spec.Calendar = &job.Calendar{On: "office", Weekdays: []string{days}, Else: otherwise}
 		case "jitter":
 			j.Spec.Jitter = job.Duration(span(value))
 		case "after": // PARENT or PARENT:WHEN, separated by commas
@@ -196,7 +199,7 @@ func (st *stage) define(name string, opts map[string]string) {
 		default:
 			st.t.Fatalf("job %s: unknown key %q", name, key)
 		}
-		if (key == "every" || key == "at" || key == "exclude") && j.Generation > 1 {
+		if slices.Contains([]string{"every", "at", "exclude", "calendar"}, key) && j.Generation > 1 {
 			j.Since, j.SinceReason, j.SinceGeneration, j.Scheduled, j.Pauses = st.now, job.SinceRescheduled, j.Generation, st.now, nil
 			j.Jittered = &j.Spec.Jitter
 		}

@@ -16,6 +16,11 @@ func When(name string, s *job.Spec) (*schedule.Schedule, error) {
 		Cron: s.Schedule, Every: s.Every.Std(), At: s.At, Timezone: s.Timezone,
 		Start: deref(s.Start), End: deref(s.End), Exclude: s.Exclude, Seed: name, Jitter: s.Jitter.Std(),
 	}
+	if c := s.Calendar; c != nil {
+		spec.Calendar = &schedule.Calendar{
+			Name: c.Name(), Not: c.NotOn != "", Weekdays: c.Weekdays, Dates: c.Dates, Except: c.Except, Else: schedule.Else(c.Else),
+		}
+	}
 	if s.DST != nil {
 		spec.Gap, spec.Fold = schedule.Gap(s.DST.Gap), schedule.Fold(s.DST.Fold)
 	}

@@ -23,6 +23,9 @@ func (s *Schedule) Notes(from, until time.Time, n int) []string {
 		add("fires next on " + next.In(s.zone).Format(time.DateOnly) + ", more than a year away")
 	}
 	add(s.DaysNote())
+	for _, note := range s.offNotes(from, until) {
+		add(note)
+	}
 	start := floorDiv(s.clamp(from), 1000)
 	// One day more: a wall time that is shown twice is first shown before the clock is set.
 	end := max(start+366*secondsPerDay, floorDiv(s.clamp(until), 1000)+secondsPerDay)
@@ -94,7 +97,7 @@ func (s *Schedule) noteOn(c change, r *rule, from int64) string {
 	low, high := c.at+min(c.before, c.after), c.at+max(c.before, c.after)
 	var walls []int64
 	for wall, ok := r.fields.next(low - 1); ok && wall < high && len(walls) <= 3; wall, ok = r.fields.next(wall) {
-		if slot := wall - c.before; slot > from && s.open(slot*1000) {
+		if slot := wall - c.before; slot > from && s.shows(slot*1000) {
 			walls = append(walls, wall)
 		}
 	}
@@ -126,11 +129,32 @@ func (s *Schedule) noteOn(c change, r *rule, from int64) string {
 		clock(c.at+c.before, c.at+c.before), clock(c.at+c.after, c.at+c.before), clocks(walls), effect)
 }
 
-// open reports whether a slot at the given millisecond is inside the window and not on an excluded date.
-func (s *Schedule) open(slot int64) bool {
-	day, _ := s.dayAt(slot)
-	_, excluded := slices.BinarySearch(s.exclude, day)
-	return slot >= s.first && slot <= s.last && !excluded
+// shows reports whether a slot at the given millisecond is inside the window and on a day that is open.
+func (s *Schedule) shows(slot int64) bool {
+	return slot >= s.first && slot <= s.last && s.open(s.dateAt(slot))
+}
+
+// calendarNotes is how many days that are off Notes reports at most.
+const calendarNotes = 5
+
+// offNotes says which days in (from, until] are off and would have a slot. It leaves out the weekdays that the calendar never has.
+func (s *Schedule) offNotes(from, until time.Time) (notes []string) {
+	if s.days == nil {
+		return nil
+	}
+	for pos, limit := max(s.clamp(from), s.first-1), min(s.clamp(until), s.last); len(notes) < calendarNotes; {
+		base, ok := s.nextOfAny(pos, limit)
+		if !ok {
+			break
+		}
+		day, end := s.dayAt(base)
+		pos = end - 1
+		usual := s.days.weekdays != 0 && s.days.weekdays.has(weekday(day)) == s.days.not
+		if !s.days.on(day) && !s.excluded(day) && !usual {
+			notes = append(notes, s.off(day))
+		}
+	}
+	return notes
 }
 
 // everyHour reports whether an expression matches in every hour of the day.

@@ -18,7 +18,8 @@ func Parse(spec Spec) (*Schedule, error) {
 	gap := policy(&p, "dst.gap", spec.Gap, Gaps())
 	fold := policy(&p, "dst.fold", spec.Fold, Folds())
 	p.window(s, spec.Start, spec.End)
-	p.exclude(s, spec.Exclude)
+	s.exclude = p.dates("exclude", spec.Exclude)
+	p.calendar(s, spec, gap, fold)
 	p.jitter(s, spec)
 	p.slots(s, spec, gap, fold)
 	recurs, shared := s.recurrence()
@@ -100,24 +101,26 @@ func inRange(t time.Time) bool {
 	return !t.Before(time.UnixMilli(firstSlot)) && !t.After(time.UnixMilli(lastSlot))
 }
 
-func (p *parser) exclude(s *Schedule, dates []string) {
-	if len(dates) > MaxExclude {
-		p.refuse(Error{"exclude", -1, "", fmt.Sprintf("has %d dates, at most %d are allowed", len(dates), MaxExclude),
+// dates returns the days of a list of dates, ascending.
+func (p *parser) dates(field string, dates []string) (list []int64) {
+	if len(dates) > MaxDates {
+		p.refuse(Error{field, -1, "", fmt.Sprintf("has %d dates, at most %d are allowed", len(dates), MaxDates),
 			"remove those that have passed"})
-		return
+		return nil
 	}
 	for i, text := range dates {
 		t, err := time.Parse(time.DateOnly, text)
 		switch {
 		case err == nil:
-			s.exclude = append(s.exclude, floorDiv(t.Unix(), secondsPerDay))
+			list = append(list, floorDiv(t.Unix(), secondsPerDay))
 		case strings.Contains(err.Error(), "out of range"):
-			p.refuse(Error{"exclude", i, text, "is a date that does not exist", "write a day that the month has"})
+			p.refuse(Error{field, i, text, "is a date that does not exist", "write a day that the month has"})
 		default:
-			p.refuse(Error{"exclude", i, text, "is not a date", "YYYY-MM-DD"})
+			p.refuse(Error{field, i, text, "is not a date", "YYYY-MM-DD"})
 		}
 	}
-	slices.Sort(s.exclude)
+	slices.Sort(list)
+	return list
 }
 
 func (p *parser) jitter(s *Schedule, spec Spec) {
@@ -199,12 +202,19 @@ func (p *parser) refuseEmpty(s *Schedule, spec Spec) {
 	if len(spec.Exclude) > 0 {
 		why = append(why, "exclude")
 	}
+	if spec.Calendar != nil {
+		why = append(why, "calendar")
+	}
 	if spec.Gap == GapSkip {
 		why = append(why, "gap: skip")
 	}
 	msg, hint := neverFires, "change "+field
 	if len(why) > 0 {
-		msg += ": " + strings.Join(why, ", ") + " leave no slot"
+		verb := " leave no slot"
+		if len(why) == 1 && why[0] != "start and end" {
+			verb = " leaves no slot"
+		}
+		msg += ": " + strings.Join(why, ", ") + verb
 		hint += ", or " + strings.Join(why, ", ")
 	}
 	p.refuse(Error{field, -1, expr, msg, hint})

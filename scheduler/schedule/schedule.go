@@ -22,15 +22,16 @@ type Schedule struct {
 type plan struct {
 	zone    *time.Location
 	rules   []rule
-	at      []int64 // one-shot slots, ascending
-	first   int64   // no slot before it
-	last    int64   // no slot after it
-	exclude []int64 // days, ascending
+	at      []int64   // one-shot slots, ascending
+	first   int64     // no slot before it
+	last    int64     // no slot after it
+	exclude []int64   // days, ascending
+	days    *openDays // the days on which the job runs; nil: every day
 }
 
 // recurrence returns the only rule of the plan with its zone; false if the plan has more.
 func (p *plan) recurrence() (recurrence, bool) {
-	if len(p.rules) != 1 || len(p.at) > 0 || len(p.exclude) > 0 || p.first != firstSlot || p.last != lastSlot {
+	if len(p.rules) != 1 || len(p.at) > 0 || len(p.exclude) > 0 || p.days != nil || p.first != firstSlot || p.last != lastSlot {
 		return recurrence{}, false
 	}
 	return recurrence{p.zone, p.rules[0]}, true
@@ -60,13 +61,13 @@ func Offset(seed string, jitter time.Duration) time.Duration {
 // single period without excluded dates, it computes the number without counting and ignores limit.
 func (s *Schedule) Count(after, upTo time.Time, limit int) (n int, exact bool) {
 	from, to := s.clamp(after), min(s.clamp(upTo), s.last)
-	if len(s.rules) == 1 && s.rules[0].period > 0 && len(s.exclude) == 0 {
+	if len(s.rules) == 1 && s.rules[0].period > 0 && len(s.exclude) == 0 && s.days == nil {
 		period := s.rules[0].period
 		from = max(from, s.first-1)
 		return int(max(0, floorDiv(to, period)-floorDiv(from, period))), true
 	}
 	if len(s.rules) == 0 {
-		limit = len(s.at)
+		limit = 2 * len(s.at) // a moved slot may become two
 	}
 	for {
 		slot, ok := s.next(from, to)
@@ -132,16 +133,31 @@ func (s *Schedule) next(after, limit int64) (int64, bool) {
 	if len(s.rules) > 0 {
 		limit = min(limit, after+lookAhead)
 	}
+	slot, ok := s.nextInPlace(after, limit)
+	if !s.days.moves() {
+		return slot, ok
+	}
+	if ok {
+		limit = slot - 1
+	}
+	if moved, found := s.nextMoved(after, limit); found {
+		return moved, true
+	}
+	return slot, ok
+}
+
+// nextInPlace does the same as next for the slots that did not move to another day.
+func (s *Schedule) nextInPlace(after, limit int64) (int64, bool) {
 	for {
 		slot, ok := s.nextOfAny(after, limit)
-		if !ok || len(s.exclude) == 0 {
+		if !ok || len(s.exclude) == 0 && s.days == nil {
 			return slot, ok
 		}
 		day, end := s.dayAt(slot)
-		if _, excluded := slices.BinarySearch(s.exclude, day); !excluded {
+		if s.open(day) {
 			return slot, true
 		}
-		after = end - 1
+		after = max(end, (s.days.following(day)*secondsPerDay-reach)*1000) - 1
 	}
 }
 

@@ -12,7 +12,7 @@ const (
 	MaxEvery       = 10 * 365 * 24 * time.Hour // the longest period
 	MaxExpression  = 256                       // bytes of one cron expression
 	MaxExpressions = 100                       // cron expressions of one job
-	MaxExclude     = 10_000                    // excluded dates of one job
+	MaxDates       = 10_000                    // dates of one list of one job
 )
 
 // Spec says when a job runs. Exactly one of Cron, Every and At is set.
@@ -25,6 +25,7 @@ type Spec struct {
 	Fold     Fold          // empty means FoldFirst
 	Start    time.Time     // inclusive lower bound of the slots; zero: no bound
 	End      time.Time     // exclusive upper bound of the slots; zero: no bound
+	Calendar *Calendar     // the days on which the job runs; nil: every day
 	Exclude  []string      // dates YYYY-MM-DD in the job's zone on which no slot falls
 	Seed     string        // the job's name: H and the jitter are hashed from it
 	Jitter   time.Duration // upper bound (exclusive) of Offset; whole milliseconds; zero means no offset
@@ -57,7 +58,7 @@ func Folds() []Fold { return []Fold{FoldFirst, FoldLast, FoldBoth} }
 
 // Error is one reason why a Spec is refused.
 type Error struct {
-	Field string // key in the job file: schedule, every, at, timezone, dst.gap, dst.fold, start, end, exclude, jitter
+	Field string // key in the job file: schedule, every, at, timezone, dst.gap, dst.fold, start, end, exclude, calendar, jitter
 	Index int    // position in the list that Field names; -1 if Field is not a list or the whole list is meant
 	Expr  string // the value as written, if there is one
 	Msg   string // what is wrong

@@ -77,9 +77,10 @@ var libraryRules = map[string]rule{
 
 	// The files that operators write.
 	"config": {
-		own:      []string{"scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/workflow", "scheduler/suggest", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth"}, // of notify only Schemes, of fill only Check
+		own:      []string{"config/ics", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/workflow", "scheduler/suggest", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth"}, // of notify only Schemes, of fill only Check
 		external: []string{"github.com/spf13/viper", "github.com/spf13/pflag", "go.yaml.in/yaml/v4/..."},
 	},
+	"config/ics": {external: []string{"github.com/arran4/golang-ical", "github.com/teambition/rrule-go"}},
 
 	// The tests. A package that has only tests needs no row.
 	"test/arch": {},

@@ -3,7 +3,6 @@ package cluster
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,8 +109,5 @@ func TestOldJobFilesRejoin(t *testing.T) {
 func breakFile(t *testing.T, path string) {
 	t.Helper()
 	text := fmt.Sprintf("version: 1\njobs:\n  tick:\n    every: 1s\n    shel: %q\n", "true")
-	writeFile(t, path+".new", text)
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	replaceFile(t, path, text)
 }

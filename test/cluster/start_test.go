@@ -170,3 +170,12 @@ func writeFile(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+// replaceFile writes a file in one step, as editors do.
+func replaceFile(t *testing.T, path, text string) {
+	t.Helper()
+	writeFile(t, path+".new", text)
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}

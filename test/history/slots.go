@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
@@ -22,9 +23,14 @@ func slotsOf(j Job, after, until time.Time) ([]time.Time, error) {
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", j.Name, err)
 	}
+	c, err := calendarOf(j.Spec, zone)
+	if err != nil {
+		return nil, fmt.Errorf("job %s: %w", j.Name, err)
+	}
+	from, to := after.Add(-c.reach()), until.Add(c.reach())
 	var found []time.Time
 	if d := j.Spec.Every.Std(); d > 0 {
-		found = multiples(d, after, until)
+		found = multiples(d, from, to)
 	}
 	found = append(found, j.Spec.At...)
 	for _, text := range j.Spec.Schedule {
@@ -35,11 +41,16 @@ func slotsOf(j Job, after, until time.Time) ([]time.Time, error) {
 		if err != nil {
 			return nil, fmt.Errorf("job %s: schedule %q: %w", j.Name, text, err)
 		}
-		gap, fold := "run", "first"
-		if j.Spec.DST != nil {
-			gap, fold = cmp.Or(j.Spec.DST.Gap, gap), cmp.Or(j.Spec.DST.Fold, fold)
-		}
-		found = append(found, e.slots(zone, gap, fold, after, until)...)
+		gap, fold := onChanges(j.Spec)
+		found = append(found, e.slots(zone, gap, fold, from, to)...)
+	}
+	inside := func(at time.Time) bool {
+		return (j.Spec.Start == nil || !at.Before(*j.Spec.Start)) && (j.Spec.End == nil || at.Before(*j.Spec.End)) &&
+			!slices.Contains(j.Spec.Exclude, at.In(zone).Format(time.DateOnly))
+	}
+	if c != nil {
+		found = slices.DeleteFunc(found, func(at time.Time) bool { return !inside(at) })
+		found = c.moved(found)
 	}
 	for i := range found {
 		found[i] = found[i].UTC()
@@ -47,10 +58,17 @@ func slotsOf(j Job, after, until time.Time) ([]time.Time, error) {
 	slices.SortFunc(found, time.Time.Compare)
 	found = slices.CompactFunc(found, time.Time.Equal)
 	return slices.DeleteFunc(found, func(at time.Time) bool {
-		return !at.After(after) || at.After(until) ||
-			j.Spec.Start != nil && at.Before(*j.Spec.Start) || j.Spec.End != nil && !at.Before(*j.Spec.End) ||
-			slices.Contains(j.Spec.Exclude, at.In(zone).Format(time.DateOnly))
+		return !at.After(after) || at.After(until) || !inside(at)
 	}), nil
+}
+
+// onChanges returns the policies of a job for the days on which clocks are set.
+func onChanges(s job.Spec) (gap, fold string) {
+	gap, fold = "run", "first"
+	if s.DST != nil {
+		gap, fold = cmp.Or(s.DST.Gap, gap), cmp.Or(s.DST.Fold, fold)
+	}
+	return gap, fold
 }
 
 // multiples returns the multiples of d since 1970 in (after, until].

@@ -25,14 +25,26 @@ func takeSnapshot(path string) snapshot {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		s.add(path)
+		s.addCalendars(filepath.Dir(path))
 		return s
 	}
 	for _, entry := range entries { // the names in a directory matter, but not its modification time
-		if ext := filepath.Ext(entry.Name()); ext == ".yaml" || ext == ".yml" {
+		if ext := filepath.Ext(entry.Name()); ext == ".yaml" || ext == ".yml" || ext == ".ics" {
 			s.add(filepath.Join(path, entry.Name()))
 		}
 	}
 	return s
+}
+
+// addCalendars adds the iCalendar files of a directory, because a job file may name them.
+func (s snapshot) addCalendars(dir string) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.ics"))
+	if err != nil { // the name of the directory has a bracket: polling does not notice its calendars
+		return
+	}
+	for _, file := range files {
+		s.add(file)
+	}
 }
 
 func (s snapshot) add(name string) {

@@ -1,0 +1,152 @@
+package schedule
+
+import "slices"
+
+// millisPerDay is a day of 24 hours.
+const millisPerDay = 1000 * secondsPerDay
+
+// nextMoved returns the first slot after the given millisecond, if it is at most limit, that moved there from a day that is off.
+//
+// It visits the days that are off and have a slot of the rules. For each of them it finds the earliest slot that moves to a time
+// later than after.
+func (s *Schedule) nextMoved(after, limit int64) (best int64, found bool) {
+	day, _ := s.dayAt(after)
+	// A gap moves a slot past midnight at most, so its target is yesterday or later.
+	day--
+	ahead := int64(0) // how far a slot may move back
+	if s.days.shift == ElseNext {
+		for back := 0; back < MaxMove && !s.open(day-1); back++ {
+			day--
+		}
+	} else {
+		ahead = (MaxMove + 2) * millisPerDay
+	}
+	pos := max(s.first-1, (day*secondsPerDay-reach)*1000)
+	for {
+		base, ok := s.nextOfAny(pos, min(s.last, limit+ahead))
+		if !ok {
+			return best, found
+		}
+		source, end := s.dayAt(base)
+		pos = end - 1
+		if s.days.on(source) || s.excluded(source) {
+			continue
+		}
+		target, ok := s.target(source)
+		if !ok {
+			continue
+		}
+		if slot, ok := s.movedTo(target, source, after, limit); ok {
+			best, found, limit = slot, true, slot-1
+		}
+	}
+}
+
+// target returns the day to which the slots of a day that is off move; false if they are dropped. It passes over excluded dates,
+// and over dates that the zone never had.
+func (s *Schedule) target(source int64) (day int64, found bool) {
+	step := int64(1)
+	if s.days.shift == ElsePrevious {
+		step = -1
+	}
+	for n := int64(1); n <= MaxMove; n++ {
+		if day := source + n*step; s.open(day) && s.exists(day) {
+			return day, true
+		}
+	}
+	return 0, false
+}
+
+// movedTo returns the first slot in (after, limit] that moves from day source to day target.
+func (s *Schedule) movedTo(target, source, after, limit int64) (best int64, found bool) {
+	from, fromEven := s.midnight(source)
+	to, toEven := s.midnight(target)
+	if fromEven && toEven {
+		shift := to - from
+		base, ok := s.nextOfAny(max(s.first-1, from-1, after-shift), min(s.last, from+millisPerDay-1, limit-shift))
+		slot := base + shift
+		return slot, ok && slot >= s.first && slot <= s.last
+	}
+	for pos := max(s.first-1, (source*secondsPerDay-reach)*1000); ; {
+		base, ok := s.nextOfAny(pos, s.last)
+		if !ok {
+			return best, found
+		}
+		day, end := s.dayAt(base)
+		switch {
+		case day > source:
+			return best, found
+		case day < source:
+			pos = end - 1
+			continue
+		}
+		pos = base
+		second := floorDiv(base, 1000)
+		wall := second + bounds(s.zone, second).offset + (target-source)*secondsPerDay
+		for _, at := range s.showings(wall) {
+			slot := at*1000 + base - second*1000
+			if slot > after && slot <= limit && slot >= s.first && slot <= s.last && s.open(s.dateAt(slot)) {
+				best, found, limit = slot, true, slot-1
+			}
+		}
+	}
+}
+
+// midnight returns the millisecond at which a day begins. even is true if the zone's clock is not set on that day or near it.
+func (s *Schedule) midnight(day int64) (at int64, even bool) {
+	sp := bounds(s.zone, day*secondsPerDay)
+	start := day*secondsPerDay - sp.offset
+	return start * 1000, sp.start <= start-reach && sp.end >= start+secondsPerDay+reach
+}
+
+// showings returns the seconds at which a moved slot runs whose wall time is given.
+func (s *Schedule) showings(wall int64) (list []int64) {
+	var gap []int64
+	for at := wall - reach; at < wall+reach; {
+		sp := bounds(s.zone, at)
+		if shown := wall - sp.offset; shown >= sp.start && shown < sp.end && !slices.Contains(list, shown) {
+			list = append(list, shown)
+		}
+		if next := bounds(s.zone, sp.end); wall >= sp.end+sp.offset && wall < sp.end+next.offset {
+			gap = []int64{wall - sp.offset}
+		}
+		at = sp.end
+	}
+	switch {
+	case len(list) == 0 && s.days.gap == GapRun:
+		return gap
+	case len(list) > 1 && s.days.fold == FoldFirst:
+		return list[:1]
+	case len(list) > 1 && s.days.fold == FoldLast:
+		return list[len(list)-1:]
+	}
+	return list
+}
+
+// exists reports whether the zone's clock ever shows noon of a day. The date line has removed whole days.
+func (s *Schedule) exists(day int64) bool {
+	noon := day*secondsPerDay + secondsPerDay/2
+	for at := noon - reach; at < noon+reach; {
+		sp := bounds(s.zone, at)
+		if shown := noon - sp.offset; shown >= sp.start && shown < sp.end {
+			return true
+		}
+		at = sp.end
+	}
+	return false
+}
+
+// open reports whether a slot may be on a day.
+func (s *Schedule) open(day int64) bool { return s.days.on(day) && !s.excluded(day) }
+
+// excluded reports whether a day is one of the job's excluded dates.
+func (s *Schedule) excluded(day int64) bool {
+	_, found := slices.BinarySearch(s.exclude, day)
+	return found
+}
+
+// dateAt returns the day of a slot in the job's zone.
+func (s *Schedule) dateAt(slot int64) int64 {
+	day, _ := s.dayAt(slot)
+	return day
+}
