@@ -75,6 +75,9 @@ var operations = []struct {
 	{"GET", "/v1/workers", "", auth.Viewer, false},
 	{"GET", "/v1/audit", "", auth.Viewer, false},
 	{"GET", "/v1/overview", "", auth.Viewer, false},
+	{"GET", "/v1/gantt?from=2026-01-31T02:00:00Z&until=2026-01-31T03:00:00Z", "", auth.Viewer, false},
+	{"GET", "/v1/gantt?from=2026-01-31T02:00:00Z&until=2026-01-31T03:00:00Z&job=JOB-http", "", auth.Viewer, false},
+	{"GET", "/v1/load", "", auth.Viewer, false},
 	{"GET", "/v1/find/jobs", "", auth.Viewer, false},
 	{"GET", "/v1/jobs/JOB-http/next", "", auth.Viewer, false},
 	{"GET", "/v1/jobs/JOB-http/explain?at=2026-01-01T00:00:00Z", "", auth.Viewer, false},
@@ -188,7 +191,7 @@ func TestNamesAndSecretsOutOfScopeAreAbsent(t *testing.T) {
 	b := &bearer{}
 	viewer := b.give(t, auth.Viewer, "in-*")
 	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth = b })
-	for _, path := range []string{"/v1/jobs", "/v1/runs", "/v1/cluster", "/v1/jobs/in-http", "/v1/jobs/in-shell", "/v1/runs/in-shell/r", "/v1/jobs/in-htp", "/v1/jobs/out-htt", "/v1/overview", "/v1/find/jobs"} {
+	for _, path := range []string{"/v1/jobs", "/v1/runs", "/v1/cluster", "/v1/jobs/in-http", "/v1/jobs/in-shell", "/v1/runs/in-shell/r", "/v1/jobs/in-htp", "/v1/jobs/out-htt", "/v1/overview", "/v1/find/jobs", "/v1/gantt?from=2026-01-31T02:00:00Z&until=2026-01-31T03:00:00Z"} {
 		a := ask(t, srv, "GET", path, "", "Authorization", "Bearer "+viewer)
 		if strings.Contains(a.text, "out-shell") || strings.Contains(a.text, "out-http") && path != "/v1/jobs/out-http" {
 			t.Errorf("%s names a job that the caller cannot see: %s", path, a.text)

@@ -34,6 +34,32 @@ func (f *fake) JobPage(ctx context.Context, q api.JobQuery) (page api.JobPage, e
 	return page, err
 }
 
+func (f *fake) Gantt(ctx context.Context, q api.GanttQuery) (api.GanttView, error) {
+	v := api.GanttView{From: q.From, Until: q.Until}
+	jobs, err := f.Jobs(ctx)
+	for i := range jobs {
+		if name := jobs[i].Job.Name; (q.Job == "" || q.Job == name) && (q.Visible == nil || q.Visible(name)) {
+			v.Rows = append(v.Rows, api.GanttRow{Job: name, State: "ok"})
+		}
+	}
+	if q.Job != "" && len(v.Rows) == 0 && err == nil {
+		err = job.ErrNotFound
+	}
+	return v, err
+}
+
+func (f *fake) Load(_ context.Context, visible func(string) bool) (v api.LoadView, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name := range f.jobs {
+		if visible == nil || visible(name) {
+			v.Jobs++
+		}
+	}
+	v.Minutes = make([]int, api.LoadMinutes)
+	return v, f.fail()
+}
+
 // Changed reports the jobs with an event after a revision.
 func (f *fake) Changed(after int64) (int64, []string, bool, <-chan struct{}) {
 	f.mu.Lock()

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,10 @@ type Overviewer interface {
 	Overview(ctx context.Context, visible func(job string) bool) (OverviewView, error)
 	// JobPage returns the jobs that q selects, in the order of names.
 	JobPage(ctx context.Context, q JobQuery) (JobPage, error)
+	// Gantt returns the runs and the slots of the jobs that q selects. It returns job.ErrNotFound if q names an unknown job.
+	Gantt(ctx context.Context, q GanttQuery) (GanttView, error)
+	// Load counts the runs that will begin in each minute of the coming week, of the jobs that visible accepts; nil accepts all.
+	Load(ctx context.Context, visible func(job string) bool) (LoadView, error)
 	// Changed returns the jobs with a change after a revision, and the revision up to which that is. complete is false if any job
 	// may have changed. A record that belongs to no job has the name "". moved is closed at the next change.
 	Changed(after int64) (rev int64, jobs []string, complete bool, moved <-chan struct{})
@@ -142,11 +147,8 @@ func (s *Server) findJobs(ctx context.Context, in *struct {
 	Recent   int      `query:"recent" default:"0" minimum:"0" maximum:"50" doc:"How many of its latest runs each job gets"`
 	Continue string   `query:"continue" doc:"Token of the previous page"`
 }) (*body[JobPage], error) {
-	known := strings.Join(JobStates(), ", ")
-	for _, state := range in.State {
-		if !strings.Contains(", "+known+",", ", "+state+",") {
-			return nil, invalid("query.state", "%q is not a state of a job: use %s", state, known)
-		}
+	if err := knownStates(in.State); err != nil {
+		return nil, err
 	}
 	v, err := s.back.Overview.JobPage(ctx, JobQuery{
 		Search: in.Search, States: in.State, Limit: in.Limit, Recent: in.Recent, After: in.Continue, Visible: s.sees(ctx),
@@ -159,6 +161,16 @@ func (s *Server) findJobs(ctx context.Context, in *struct {
 		v.Jobs[i].Active, v.Jobs[i].Spec = list(v.Jobs[i].Active), s.masked(ctx, v.Jobs[i].Name, v.Jobs[i].Spec)
 	}
 	return &body[JobPage]{v}, nil
+}
+
+// knownStates returns an error unless all states are states of jobs.
+func knownStates(states []string) error {
+	for _, state := range states {
+		if !slices.Contains(JobStates(), state) {
+			return invalid("query.state", "%q is not a state of a job: use %s", state, strings.Join(JobStates(), ", "))
+		}
+	}
+	return nil
 }
 
 // handlesPage reports whether the page answers a request that no other handler knows.

@@ -26,6 +26,7 @@ func (s *Server) routes() http.Handler {
 		s.registerWorkflows(doc)
 		s.registerLoginCodes(doc)
 		s.registerOverview(doc)
+		s.registerGantt(doc)
 	}
 	s.registerRestore(doc)
 	s.registerAudit(doc)

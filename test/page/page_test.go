@@ -52,7 +52,8 @@ func everyView(t *testing.T, b *browser, base string) {
 	t.Logf("%-16s %10s %9s %10s", "view", "bytes", "requests", "first paint")
 	for _, view := range [][2]string{
 		{"/", "Cluster"}, {"/jobs", "nightly-backup"}, {"/jobs/tick", "every second"}, {"/jobs/nightly-backup", "every day at 02:30"},
-		{run, "tick"}, {"/runs", "succeeded"}, {"/workers", "q1"}, {"/limits", "No limits"}, {"/cluster", "leader"}, {"/audit", "Audit"}, {"/events", "Events"}, {"/jobs/report", "Workflow"}, {"/nowhere", "no page"},
+		{run, "tick"}, {"/runs", "succeeded"}, {"/workers", "q1"}, {"/limits", "No limits"}, {"/cluster", "leader"}, {"/audit", "Audit"}, {"/events", "Events"}, {"/jobs/report", "Workflow"},
+		{"/timeline", "planned"}, {"/timeline?span=7d", "planned"}, {"/timeline/week", "The busiest minutes"}, {"/nowhere", "no page"},
 	} {
 		b.open(base + view[0])
 		if !strings.Contains(b.text("main"), view[1]) {
@@ -64,7 +65,7 @@ func everyView(t *testing.T, b *browser, base string) {
 		table, _ := b.eval(`(() => { const list = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
 			const paint = performance.getEntriesByName('first-contentful-paint')[0];
 			return list.reduce((n, e) => n + e.transferSize, 0) + ' ' + list.length + ' ' + Math.round(paint ? paint.startTime : 0) + 'ms'; })()`).(string)
-		name := strings.ReplaceAll(strings.Trim(view[0], "/"), "/", "-")
+		name := strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(strings.Trim(view[0], "/"))
 		t.Logf("%-16.16s %s", name, table)
 		for mode, width := range map[string]int64{"light": 1280, "dark": 1280, "narrow": 390} {
 			b.dark(mode == "dark")
@@ -213,7 +214,7 @@ func keyboard(_ *testing.T, b *browser, base string) {
 func withoutScripts(t *testing.T, b *browser, base string) {
 	b.scripts(false)
 	defer b.scripts(true)
-	for path, want := range map[string]string{"/": "Needs attention", "/jobs": "nightly-backup", "/jobs/tick": "succeeded", "/do/pause?job=tick": "No further slot"} {
+	for path, want := range map[string]string{"/": "Needs attention", "/jobs": "nightly-backup", "/jobs/tick": "succeeded", "/do/pause?job=tick": "No further slot", "/timeline": "succeeded", "/timeline/week": "busiest"} {
 		b.do(chromedp.Navigate(base + path))
 		got, err := chromedp.Run(b.ctx, chromedp.Text("main"))
 		if err != nil || !strings.Contains(got, want) {

@@ -17,6 +17,7 @@ func functions(links map[string]string) template.FuncMap {
 		"asset":   func(name string) string { return links[name] },
 		"time":    timeTag,
 		"ago":     agoTag,
+		"tick":    tickTag,
 		"span":    spanText,
 		"seconds": func(s float64) string { return spanText(time.Duration(s * float64(time.Second))) },
 		"state":   stateTag,
@@ -84,6 +85,16 @@ func timeTag(v any) template.HTML {
 	return template.HTML(
 		fmt.Sprintf(`<time datetime="%s" title="%s UTC">%s</time>`, full, t.Format("2006-01-02 15:04:05.999"), t.Format(layout)),
 	)
+}
+
+// tickTag shows an instant at an axis: the time of day, or with days also the date.
+func tickTag(t time.Time, days bool) template.HTML {
+	form, layout := "time", "15:04"
+	if days {
+		form, layout = "day", "Jan 02 15:04"
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" data-short="%s" title="%s UTC">%s</time>`,
+		t.UTC().Format(time.RFC3339), form, t.UTC().Format("2006-01-02 15:04"), t.UTC().Format(layout)))
 }
 
 // agoTag shows the distance between an instant and now.

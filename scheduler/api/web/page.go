@@ -40,6 +40,7 @@ var navigation = []navItem{
 	{Link: "/", Name: "Overview", Key: "o"},
 	{Link: "/jobs", Name: "Jobs", Key: "j"},
 	{Link: "/runs", Name: "Runs", Key: "r"},
+	{Link: "/timeline", Name: "Timeline", Key: "t"},
 	{Link: "/events", Name: "Events", Key: "e"},
 	{Link: "/workers", Name: "Workers", Key: "w"},
 	{Link: "/limits", Name: "Limits", Key: "l"},

@@ -100,6 +100,8 @@ func (s *site) routes() http.Handler {
 		"GET /workers":           s.workers,
 		"GET /limits":            s.limits,
 		"GET /cluster":           s.cluster,
+		"GET /timeline":          s.timeline,
+		"GET /timeline/week":     s.week,
 		"GET /events":            s.events,
 		"GET /audit":             s.audit,
 		"GET /do/{action}":       s.ask,

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
 )
 
 // Feed delivers the changes of the store.
@@ -33,6 +35,7 @@ type Activity struct {
 	changed []changed           // guarded by mu: ascending revisions
 	dropped int64               // guarded by mu: changed lacks the changes up to this revision
 	rev     int64               // guarded by mu
+	defined int64               // guarded by mu: how many changes of definitions were applied
 	moved   chan struct{}       // guarded by mu: closed and replaced when rev rises
 }
 
@@ -51,6 +54,8 @@ type Job struct {
 	Active int       // runs that have not ended
 	Busy   int       // those of them that are running
 	Next   time.Time // next slot that the leader decides; zero if there is none
+
+	When *schedule.Schedule // of the definition; nil: it has no slots of its own, or they cannot be read
 
 	pending map[string]*job.Run // runs that have not begun; nil: none
 }
@@ -139,7 +144,11 @@ func (a *Activity) setJobLocked(c job.Change) {
 	if (definition == nil) != (j.Job == nil) {
 		a.names = nil
 	}
-	j.Job = definition
+	a.defined++
+	j.Job, j.When = definition, nil
+	if definition != nil {
+		j.When, _ = policy.When(c.Name, definition.Spec) // the quarantine of the cluster reports mistakes
+	}
 	if definition == nil && j.Active == 0 {
 		delete(a.jobs, c.Name)
 	}

@@ -18,6 +18,13 @@ func (a *Activity) Job(name string) (Job, bool) {
 	return Job{}, false
 }
 
+// Defined returns a number that changes with every change of a definition.
+func (a *Activity) Defined() int64 {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.defined
+}
+
 // Each calls see with each job in the order of names, until see returns false.
 func (a *Activity) Each(after string, see func(name string, j *Job) bool) {
 	names := a.Names()

@@ -128,6 +128,7 @@ type Backend struct {
 
 	memberNames func() []string
 	found       findings
+	load        load
 
 	streams sync.WaitGroup // counts the streams of events, which end with their requests
 }

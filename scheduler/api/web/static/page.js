@@ -13,9 +13,10 @@ const zoneSelect = $('#zone');
 const keep = (name, value) => { try { localStorage.setItem(name, value); } catch { /* storage is off */ } };
 const kept = name => { try { return localStorage.getItem(name); } catch { return null; } };
 const zone = () => zoneSelect.value === 'local' ? undefined : zoneSelect.value;
-function wall(date) {
+function wall(date, short) {
   const parts = {};
   for (const p of new Intl.DateTimeFormat('en', {timeZone: zone(), year: 'numeric', month: 'short', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23'}).formatToParts(date)) parts[p.type] = p.value;
+  if (short) return (short === 'day' ? `${parts.month} ${parts.day} ` : '') + `${parts.hour}:${parts.minute}`;
   if (date.getUTCFullYear() !== new Date(now()).getUTCFullYear()) return `${parts.year} ${parts.month} ${parts.day} ${parts.hour}:${parts.minute}`;
   return `${parts.month} ${parts.day} ${parts.hour}:${parts.minute}:${parts.second}`;
 }
@@ -31,7 +32,7 @@ function ago(t) {
   return d < 0 ? (d > -1000 ? 'now' : 'in ' + rough(-d)) : rough(d) + ' ago';
 }
 function times(root = document) {
-  for (const e of $$('time:not([data-ago])', root)) e.textContent = wall(new Date(e.dateTime));
+  for (const e of $$('time:not([data-ago])', root)) e.textContent = wall(new Date(e.dateTime), e.dataset.short);
   agos(root);
 }
 function agos(root = document) {
