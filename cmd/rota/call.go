@@ -104,7 +104,7 @@ func (c *cli) sayStale() func(server string, age time.Duration) {
 	var once sync.Once
 	return func(server string, age time.Duration) {
 		once.Do(func() {
-			c.printErr("note: %s has not heard from the store for %s, so its answer may be that old; `rota status` says why", server, age)
+			c.printNote("%s has not heard from the store for %s, so its answer may be that old; `rota status` says why", server, age)
 		})
 	}
 }

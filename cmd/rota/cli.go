@@ -33,6 +33,7 @@ type cli struct {
 	noColor   bool
 	pageable  bool // the command only reads, so a pager may show its text
 	watching  bool // the command goes on until a signal
+	drawing   bool // the command owns the whole screen, so a note would disturb it
 	rawOutput bool // control sequences of jobs reach the terminal
 }
 
@@ -69,6 +70,13 @@ func isTerminal(stream any) bool {
 
 // printErr writes a message to stderr, where it does not mix with the output. It ignores the error of a closed stderr.
 func (c *cli) printErr(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format+"\n", args...) }
+
+// printNote prints a note for people, unless the command shows the same on a screen that it owns.
+func (c *cli) printNote(format string, args ...any) {
+	if !c.drawing {
+		c.printErr("note: "+format, args...)
+	}
+}
 
 // queueErr makes writes to stderr return at once, even if the reader of stderr is slow. Only commands that run for a long time
 // use it. endErr waits for the last lines.

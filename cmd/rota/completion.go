@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/spf13/cobra"
 )
@@ -48,6 +50,32 @@ func (c *cli) completeRuns(cmd *cobra.Command, args []string, prefix string) ([]
 		}
 		return names
 	})
+}
+
+// completeWorkers returns the names of the workers as completions.
+func (c *cli) completeWorkers(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return c.complete(cmd, nil, func(ctx context.Context, cl *client.Client) []cobra.Completion {
+		workers, _ := cl.Workers(ctx)
+		return namesOf(workers, args, prefix, func(w *api.WorkerView) string { return w.Name })
+	})
+}
+
+// completeLimits returns the names of the limits as completions.
+func (c *cli) completeLimits(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return c.complete(cmd, nil, func(ctx context.Context, cl *client.Client) []cobra.Completion {
+		limits, _ := cl.Limits(ctx)
+		return namesOf(limits, args, prefix, func(l *api.LimitView) string { return l.Name })
+	})
+}
+
+// namesOf returns the names with a prefix that are not given yet.
+func namesOf[T any](list []T, given []string, prefix string, name func(*T) string) (names []cobra.Completion) {
+	for i := range list {
+		if n := name(&list[i]); strings.HasPrefix(n, prefix) && !slices.Contains(given, n) {
+			names = append(names, n)
+		}
+	}
+	return names
 }
 
 func (c *cli) complete(

@@ -57,7 +57,7 @@ func writeJob(p *page, v *api.JobView, running bool, definition string) {
 		"Next", next,
 		"Last", last,
 		"Active", strings.Join(v.Active, ", "),
-		"Origin", originOf(&v.Job),
+		"Origin", originText(v.Origin),
 		"Updated", fmt.Sprintf("%s, generation %d, revision %d", p.moment(v.Updated)+byText(v.UpdatedBy), v.Generation, v.Revision),
 		"Slots count since", fmt.Sprintf("%s, %s", p.moment(v.Since), v.SinceReason),
 	)

@@ -135,7 +135,8 @@ func jobRows(p *page, jobs []api.JobView, running map[string]bool) [][]any {
 		state, color := stateOf(v, running[v.Job.Name])
 		row := []any{v.Job.Name, scheduleOf(v.Spec), next, last, tinted{state, color}}
 		if p.wide {
-			row = append(row, labelsText(v.Spec.Labels), v.Spec.Timezone, v.Spec.Kind(), originOf(&v.Job), v.Generation, v.Spec.Description)
+			row = append(row, labelsText(v.Spec.Labels), v.Spec.Timezone, v.Spec.Kind(), originText(v.Origin), v.Generation,
+				v.Spec.Description)
 		}
 		rows = append(rows, row)
 	}
@@ -166,9 +167,9 @@ func labelsText(labels map[string]string) string {
 	return strings.Join(list, ",")
 }
 
-func originOf(j *job.Job) string {
-	if j.Origin.Source == "" {
-		return j.Origin.Kind
+func originText(o job.Origin) string {
+	if o.Source == "" {
+		return o.Kind
 	}
-	return j.Origin.Kind + ":" + j.Origin.Source
+	return o.Kind + ":" + o.Source
 }

@@ -56,6 +56,6 @@ func (c *cli) learnServers(servers string) func(replicas []string) {
 func (c *cli) sayMoved() func(from, to string) {
 	var once sync.Once
 	return func(from, to string) {
-		once.Do(func() { c.printErr("note: %s does not answer; %s does", from, to) })
+		once.Do(func() { c.printNote("%s does not answer; %s does", from, to) })
 	}
 }

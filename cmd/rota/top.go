@@ -27,7 +27,7 @@ If a replica dies, another one is asked. It needs a terminal; in a script use ro
 			if !isTerminal(c.in) || !isTerminal(c.out) {
 				return usageError{"top needs a terminal", "use `rota status`, with -o json in a script"}
 			}
-			c.watching = true
+			c.watching, c.drawing = true, true
 			return top.Run(ctx, top.Config{
 				Source: cl, In: c.in, Out: c.out, Environ: c.environ, Plain: !c.colored(),
 				Explain: explainTrouble, Now: c.now, NewKey: rand.Text,

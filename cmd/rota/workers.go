@@ -1,9 +1,6 @@
 package main
 
 import (
-	"context"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -12,36 +9,18 @@ import (
 )
 
 func newWorkersCommand(c *cli) *cobra.Command {
-	watch := false
-	cmd := &cobra.Command{
-		Use:     "workers",
-		Short:   "List the workers of the cluster",
-		Example: "  rota workers -o wide\n  rota workers --watch",
-		Args:    takes(),
-		RunE: c.reading(func(ctx context.Context, cl *client.Client, args []string) error {
-			if watch {
-				return c.watchList(ctx, "gone", func(p *page) ([]any, []watchedRow, error) {
-					workers, err := cl.Workers(ctx)
-					header, rows := watchedRows(workerRows(p, workers), workers, func(w *api.WorkerView) string { return w.Name })
-					return header, rows, err
-				})
-			}
-			return show(c, func(ctx context.Context, cl *client.Client, _ []string) (api.WorkerList, error) {
-				workers, err := cl.Workers(ctx)
-				return api.WorkerList{Workers: append([]api.WorkerView{}, workers...)}, err // never null in JSON
-			}, writeWorkers)(ctx, cl, args)
-		}),
-	}
-	addWatch(cmd, &watch)
-	return cmd
-}
-
-func writeWorkers(p *page, list *api.WorkerList) {
-	if len(list.Workers) == 0 {
-		p.line("no workers: the cluster cannot execute runs")
-		return
-	}
-	p.table(workerRows(p, list.Workers))
+	return newNamedListCommand(c, &cobra.Command{
+		Use:               "workers [NAME...]",
+		Short:             "List the workers of the cluster",
+		Example:           "  rota workers -o wide\n  rota workers --watch",
+		ValidArgsFunction: c.completeWorkers,
+	}, namedList[api.WorkerView]{
+		kind: "worker", gone: "gone", empty: "no workers: the cluster cannot execute runs",
+		read: (*client.Client).Workers,
+		name: func(w *api.WorkerView) string { return w.Name },
+		list: func(workers []api.WorkerView) any { return api.WorkerList{Workers: workers} },
+		rows: workerRows,
+	})
 }
 
 // workerRows returns the table of workers with its header.
@@ -64,15 +43,7 @@ func workerRows(p *page, workers []api.WorkerView) [][]any {
 		if p.wide {
 			row = append(row, w.Addr, w.Version, w.PID, w.Session, strings.Join(w.Limits, ","), strings.Join(w.Handlers, ","))
 		}
-		rows = append(rows, append(row, labelText(w.Labels)))
+		rows = append(rows, append(row, labelsText(w.Labels)))
 	}
 	return rows
-}
-
-func labelText(labels map[string]string) string {
-	var pairs []string
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		pairs = append(pairs, name+"="+labels[name])
-	}
-	return strings.Join(pairs, ",")
 }

@@ -105,6 +105,7 @@ var libraryRules = map[string]rule{
 	"test/network":        {own: []string{"test/cluster", "test/history"}, external: []string{etcdClient}},
 	"test/network/member": {own: []string{"store/embedded"}, external: []string{"github.com/hashicorp/go-hclog"}},
 	"test/page":           {},
+	"test/terminal":       {},
 	"test/ports":          {},
 	"test/proxy":          {external: []string{"google.golang.org/grpc/..."}},
 	"test/release":        {},

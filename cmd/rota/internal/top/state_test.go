@@ -113,6 +113,9 @@ func TestHealthIsOneSentence(t *testing.T) {
 	fresh.Cluster.Leader = nil
 	s.send(Got{fresh, true})
 	s.shows("No leader: the cluster dispatches no runs.")
+	fresh.Age = 14 * time.Second
+	s.send(Got{fresh, true})
+	s.shows("q1:8470 has not heard from the store for 14s: this may be that old.", "backup")
 	s.send(Got{Snapshot{At: noon.Add(time.Second), Err: errors.New("token expired")}, true})
 	s.shows("Old, of 12:00:00: Sorry: token expired", "backup") // the lists stay
 	s.send(Got{snapshot(Query{}), true})

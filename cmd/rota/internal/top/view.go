@@ -85,6 +85,9 @@ func (s State) health() string {
 		return bad.paint("Old, of " + s.snap.At.Format("15:04:05") + ": " + s.trouble)
 	case s.snap.At.IsZero():
 		return "Asking the cluster…"
+	case s.snap.Age > 0:
+		return bad.paint(fmt.Sprintf("%s has not heard from the store for %s: this may be that old.",
+			address(s.snap.Server), span(s.snap.Age)))
 	case c.Leader == nil:
 		return bad.paint("No leader: the cluster dispatches no runs. `rota status` says why.")
 	case len(c.Attention) > 0:
