@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/timeline"
 )
@@ -22,4 +23,8 @@ func (f *fakeCluster) Incident(_ context.Context, at time.Time) (timeline.Incide
 		return timeline.Incident{}, job.ErrNotFound
 	}
 	return timeline.Incident{From: from, Until: from.Add(16 * time.Second), Sentences: []string{"q3 died at 10:49:05Z; q2 took over in 42 ms."}}, nil
+}
+
+func (f *fakeCluster) Month(context.Context, string, int, time.Month) (api.MonthView, error) {
+	return api.MonthView{}, job.ErrNotFound
 }

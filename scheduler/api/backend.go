@@ -86,6 +86,8 @@ type Planner interface {
 	// Next returns the first n slots strictly after from.
 	Next(ctx context.Context, jobName string, from time.Time, n int) (NextView, error)
 	Explain(ctx context.Context, jobName string, at time.Time) (ExplainView, error)
+	// Month returns the slots of a month in the zone of the job, and how their runs ended.
+	Month(ctx context.Context, jobName string, year int, month time.Month) (MonthView, error)
 	// Workflow returns the jobs that are joined with a job. If id is not empty, each has its run of that slot or id.
 	Workflow(ctx context.Context, jobName, id string) (WorkflowView, error)
 }

@@ -172,6 +172,12 @@ func (f *fake) Next(ctx context.Context, name string, from time.Time, n int) (ap
 	return v, nil
 }
 
+func (f *fake) Month(ctx context.Context, name string, year int, month time.Month) (api.MonthView, error) {
+	v := api.MonthView{Job: name, Month: fmt.Sprintf("%d-%02d", year, month), Zone: "UTC"}
+	_, err := f.Job(ctx, name)
+	return v, err
+}
+
 func (f *fake) Workflow(ctx context.Context, name, id string) (api.WorkflowView, error) {
 	v, err := f.Job(ctx, name)
 	if err != nil {

@@ -27,6 +27,7 @@ func (s *Server) routes() http.Handler {
 		s.registerLoginCodes(doc)
 		s.registerOverview(doc)
 		s.registerGantt(doc)
+		s.registerMonth(doc)
 	}
 	s.registerRestore(doc)
 	s.registerAudit(doc)

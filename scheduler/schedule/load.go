@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"math/bits"
-	"slices"
 	"time"
 )
 
@@ -57,9 +56,9 @@ func (s *Schedule) eachMinute(from int64, counts []int, weight int) {
 	low := from - shift
 	high := low + int64(len(counts))*60_000
 	add := func(slot int64, n int) { counts[(slot-low)/60_000] += n * weight }
-	one := len(s.rules) == 1 && len(s.at) == 0 && s.first <= low && s.last >= high
+	one := len(s.rules) == 1 && len(s.at) == 0 && !s.days.moves() && s.first <= low && s.last >= high
 	switch {
-	case one && s.rules[0].period > 0 && s.rules[0].period < 60_000 && len(s.exclude) == 0:
+	case one && s.rules[0].period > 0 && s.rules[0].period < 60_000 && len(s.exclude) == 0 && s.days == nil:
 		period := s.rules[0].period
 		for i := range counts {
 			start := low + int64(i)*60_000
@@ -110,10 +109,7 @@ func (s *Schedule) eachWall(offset, low, high int64, add func(slot int64, n int)
 	n := bits.OnesCount64(uint64(f.second))
 	for day := floorDiv(low+offset, secondsPerDay); day*secondsPerDay-offset < high; day++ {
 		year, month, dom := date(day)
-		if !f.days.in(year, month).has(dom) {
-			continue
-		}
-		if _, excluded := slices.BinarySearch(s.exclude, day); excluded {
+		if !f.days.in(year, month).has(dom) || !s.open(day) {
 			continue
 		}
 		for hour := f.hour.from(0); hour >= 0; hour = f.hour.from(hour + 1) {

@@ -47,6 +47,14 @@ func TestLoadAgreesWithNext(t *testing.T) {
 			{Cron: []string{"30 2 * * *"}, Timezone: w.zone, Seed: "c", Jitter: 3 * time.Hour},
 			{Cron: []string{"30 2 * * *"}, Timezone: w.zone, Exclude: []string{from.AddDate(0, 0, 3).Format(time.DateOnly)}},
 		}
+		for _, change := range schedule.Elses() {
+			spec := cron("*/10 2,9 * * *", w.zone)
+			spec.Calendar = &schedule.Calendar{Name: "work", Weekdays: []string{"mon-thu"}, Else: change}
+			specs = append(specs, spec)
+		}
+		specs = append(specs, schedule.Spec{
+			Every: 7 * time.Second, Timezone: w.zone, Calendar: &schedule.Calendar{Name: "work", Weekdays: []string{"sat"}, Not: true},
+		})
 		for range 20 {
 			spec := cron(randomExpression(random).String(), w.zone)
 			spec.Gap, spec.Fold = schedule.Gaps()[random.IntN(2)], schedule.Folds()[random.IntN(3)]

@@ -48,6 +48,9 @@ func (s *Schedule) Next(after time.Time) (time.Time, bool) {
 	return t, t.After(after) // the loops of callers depend on this
 }
 
+// Zone returns the time zone in which the wall times of the schedule are.
+func (s *Schedule) Zone() *time.Location { return s.zone }
+
 // Offset returns the job's jitter in whole milliseconds: the same on every replica and for every slot, at least 0 and
 // less than Spec.Jitter. It does not move slots: a run starts at its slot plus Offset.
 func (s *Schedule) Offset() time.Duration { return s.offset }

@@ -109,8 +109,16 @@ func TestTimelineShowsRunsAndSlots(t *testing.T) {
 		return json.Unmarshal([]byte(r.read(t, "/v1/load")), &v) == nil && v.Jobs == 3
 	})
 
+	var month api.MonthView
+	if err := json.Unmarshal([]byte(r.read(t, "/v1/jobs/tick/month")), &month); err != nil {
+		t.Fatal(err)
+	}
+	if day := month.Days[time.Now().UTC().Day()-1]; day.Slots != 86400 || day.Counts[job.Succeeded] == 0 || len(day.First) != 3 {
+		t.Errorf("the month of tick: got %+v for today", day)
+	}
+
 	for path, want := range map[string]string{
-		"/timeline?span=15m": `>tick</a>`, "/timeline?search=dai&span=7d": `>daily</a>`, "/timeline/week": "The busiest minutes",
+		"/jobs/daily?month=2027-03": "March 2027", "/jobs/tick": "86400 slots", "/timeline?span=15m": `>tick</a>`, "/timeline?search=dai&span=7d": `>daily</a>`, "/timeline/week": "The busiest minutes",
 		"/timeline?state=failing": "No job that matches", "/timeline?from=2020-01-01T00:00:00Z": "No job has a run or a slot",
 	} {
 		if text := r.read(t, path); !strings.Contains(text, want) {

@@ -25,6 +25,9 @@ type jobData struct {
 	More       string       // link to all runs
 	State      string
 	Graph      *graph // the workflow of the job; nil if it has none
+	Line       gantt  // its runs and slots around now
+	LineLink   string // to the same on the page of the time line
+	Month      *month // nil if it is not known
 }
 
 // The view of a job draws jobRuns runs, and lists the first of them.
@@ -51,6 +54,9 @@ func (s *site) job(r *http.Request) (*page, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	if err := s.addCalendar(r, d, name); err != nil {
+		return nil, err
+	}
 	took := durations(runs.Runs)
 	d.P50, d.P95, d.Samples = percentile(took, 50), percentile(took, 95), len(took)
 	d.Success = success(short(runs.Runs))
@@ -64,6 +70,32 @@ func (s *site) job(r *http.Request) (*page, error) {
 		p.Zone = v.Spec.Timezone
 	}
 	return p, nil
+}
+
+// addCalendar adds the time line around now, and the month that the client asks for.
+func (s *site) addCalendar(r *http.Request, d *jobData, name string) error {
+	shown := lineSpan(d.Next.Slots)
+	from, until := shown.around(s.ops.Now())
+	line, err := get[api.GanttView](s, r, "/v1/gantt?"+url.Values{
+		"job": {name}, "from": {from.Format(time.RFC3339)}, "until": {until.Format(time.RFC3339)},
+	}.Encode())
+	if err != nil {
+		return err
+	}
+	d.Line, d.LineLink = ganttOf(&line, shown.tick), "/timeline?span="+shown.name+"&search="+url.QueryEscape(name)
+	ask := url.Values{}
+	if given := r.URL.Query().Get("month"); given != "" {
+		ask.Set("month", given)
+	}
+	v, err := get[api.MonthView](s, r, "/v1/jobs/"+url.PathEscape(name)+"/month?"+ask.Encode())
+	if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Status != http.StatusUnprocessableEntity {
+		return nil // its schedule cannot be read: the notes of the next slots say so
+	}
+	if err != nil {
+		return err
+	}
+	d.Month = monthOf(&v, s.ops.Now())
+	return nil
 }
 
 // latestID returns the id of the latest run that is not for later; empty if there is none.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -65,7 +66,7 @@ func (s *site) week(r *http.Request) (*page, error) {
 // weekOf draws the map.
 func weekOf(v *api.LoadView) *weekData {
 	d := &weekData{Load: *v}
-	limits := heatLimits(slices.Max(append([]int{0}, v.Minutes...)))
+	limits := heatLimits(v.Minutes)
 	for i, low := range limits {
 		l := heatLevel{Class: heatClass(i, limits), Words: fmt.Sprintf("%d or more", low)}
 		if i+1 < len(limits) {
@@ -92,16 +93,20 @@ func heatClass(level int, limits []int) string {
 	return fmt.Sprintf("h%d", level+1+heatSteps-len(limits))
 }
 
-// heatLimits returns the lowest count of each color, for counts up to top. Counts grow by the same factor from color to color.
-func heatLimits(top int) (limits []int) {
-	for _, low := range []int{1, 2, 5, 20, 100} {
-		if low <= max(1, top) {
-			limits = append(limits, low)
+// heatLimits returns the lowest count of each color. From color to color, counts grow by the same factor, from the lowest count
+// to the highest. So both a herd at midnight and small differences are visible.
+func heatLimits(minutes []int) (limits []int) {
+	low, high := 0, 0
+	for _, n := range minutes {
+		if n > 0 && (low == 0 || n < low) {
+			low = n
 		}
+		high = max(high, n)
 	}
-	for len(limits) == heatSteps && limits[heatSteps-1]*20 < top {
-		for i := 1; i < heatSteps; i++ {
-			limits[i] *= 5
+	for i := range heatSteps {
+		limit := int(math.Ceil(float64(low)*math.Pow(float64(high)/float64(max(1, low)), float64(i)/heatSteps) - 1e-9))
+		if limit > 0 && (len(limits) == 0 || limit > limits[len(limits)-1]) {
+			limits = append(limits, limit)
 		}
 	}
 	return limits

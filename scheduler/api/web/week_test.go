@@ -24,14 +24,14 @@ func TestWeekDrawsEachMinute(t *testing.T) {
 	}
 	today := d.Days[0]
 	got := fmt.Sprint(today.Paths, today.Total, today.Top.Count, today.Top.At.Format(" 15:04"))
-	if want := "[{h2 M7 12h2} {h3 M9 12h1} {h5 M0 13h1}] 35 30 13:00"; got != want {
+	if want := "[{h1 M7 12h2} {h2 M9 12h1} {h5 M0 13h1}] 35 30 13:00"; got != want {
 		t.Errorf("the first day: got %s, want %s", got, want)
 	}
 	if h := today.Hours; h[11].In || !h[12].In || h[12].Sum != 5 || h[12].Title != "Wed 12:00 UTC: 5 runs begin, at most 3 in a minute" {
 		t.Errorf("hours: got %+v and %+v", h[11], h[12])
 	}
 	last := d.Days[7]
-	if fmt.Sprint(last.Paths) != "[{h4 M6 12h1}]" || last.Hours[13].In {
+	if fmt.Sprint(last.Paths) != "[{h3 M6 12h1}]" || last.Hours[13].In {
 		t.Errorf("the last day: got %v", last.Paths)
 	}
 	if b := d.Busiest; len(b) != 5 || b[0].Count != 30 || b[1].Count != 7 || !b[3].At.Equal(from) {
@@ -39,17 +39,19 @@ func TestWeekDrawsEachMinute(t *testing.T) {
 	}
 }
 
-func TestHeatLimitsGrowWithTheCounts(t *testing.T) {
-	for top, want := range map[int]string{
-		0: "[1]", 1: "[1]", 4: "[1 2]", 60: "[1 2 5 20]", 2000: "[1 2 5 20 100]", 100_000: "[1 50 125 500 2500]",
+func TestHeatLimitsFollowTheCounts(t *testing.T) {
+	for _, tc := range []struct {
+		counts []int
+		want   string
+	}{
+		{[]int{0, 0}, "[]"},
+		{[]int{0, 1, 1}, "[1]"},
+		{[]int{1, 4}, "[1 2 3 4]"},
+		{[]int{17, 0, 21}, "[17 18 19 20 21]"},
+		{[]int{1, 100_000}, "[1 10 100 1000 10000]"},
 	} {
-		got := fmt.Sprint(heatLimits(top))
-		if top == 100_000 {
-			got = fmt.Sprint(heatLimits(top)[0], len(heatLimits(top)))
-			want = "1 5"
-		}
-		if got != want {
-			t.Errorf("up to %d: got %s, want %s", top, got, want)
+		if got := fmt.Sprint(heatLimits(tc.counts)); got != tc.want {
+			t.Errorf("%v: got %s, want %s", tc.counts, got, tc.want)
 		}
 	}
 }
