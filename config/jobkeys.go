@@ -208,4 +208,9 @@ var notifierKeys = tableOf(job.Spec{Notify: job.Notify{"": {}}}.WithDefaults().N
 	key("when", uniqueInOrder(listOf(choiceOf(job.Occasions()), plain), job.Occasions()),
 		func(to *job.Notifier) *[]job.Occasion { return &to.When },
 		"[failure, recovery]", "The occasions that are reported."),
+	key("after", integer(job.AfterRange), func(to *job.Notifier) *int { return &to.After },
+		"3", "How many runs in a row must fail until the first message.", zero("The first failure is reported.")),
+	key("repeat", span(job.Range[job.Duration]{Low: 1, High: job.MaxDuration}),
+		func(to *job.Notifier) *job.Duration { return &to.Repeat },
+		"1h", "How long a notifier gets no further message about the same cause.", zero("4h.")),
 )

@@ -54,7 +54,10 @@ func TestExamplesAreAccepted(t *testing.T) {
 		}
 	}
 	for _, k := range notifierKeys {
-		text := map[string]string{"url": "", "when": "url: 'ntfy://host/topic', "}[k.Name] + k.Name + ": " + k.Example
+		text := k.Name + ": " + k.Example
+		if k.Name != "url" {
+			text += ", url: 'ntfy://host/topic'"
+		}
 		if _, err := ParseJobs("notifiers.yaml", []byte("notifiers: {a: {"+text+"}}")); err != nil {
 			t.Error(err)
 		}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -23,11 +24,31 @@ func Occasions() []Occasion { return []Occasion{OnFailure, OnRecovery, OnMissed,
 // Notify holds the notifiers of a job, by name.
 type Notify map[string]Notifier
 
-// Notifier says where messages go, and on which occasions.
+// Notifier says where messages go, on which occasions, and how often.
 type Notifier struct {
-	URL  string     `json:"url"`            // ${env:} and ${file:} are resolved on the leader, never stored
-	When []Occasion `json:"when,omitempty"` // in the order of Occasions; all of them by default
+	URL    string     `json:"url"`              // ${env:} and ${file:} are resolved on the leader, never stored
+	When   []Occasion `json:"when,omitempty"`   // in the order of Occasions; all of them by default
+	After  int        `json:"after,omitempty"`  // failures in a row until the first message; 0: DefaultAfter
+	Repeat Duration   `json:"repeat,omitempty"` // between two messages about one cause; 0: DefaultRepeat
 }
+
+// The defaults of a notifier. A definition in the store does not contain them.
+const (
+	DefaultAfter  = 1
+	DefaultRepeat = Duration(4 * time.Hour)
+)
+
+// The ranges of a notifier's fields.
+var (
+	AfterRange  = Range[int]{1, 1000}
+	RepeatRange = Range[Duration]{1, MaxDuration}
+)
+
+// FirstAt returns after how many failures in a row the notifier gets the first message.
+func (n Notifier) FirstAt() int { return cmp.Or(n.After, DefaultAfter) }
+
+// RepeatEvery returns how long the notifier gets no further message about a cause.
+func (n Notifier) RepeatEvery() time.Duration { return cmp.Or(n.Repeat, DefaultRepeat).Std() }
 
 // Wants returns the first of some occasions that n wants messages about; false if there is none.
 func (n Notifier) Wants(list []Occasion) (Occasion, bool) {
@@ -64,8 +85,12 @@ type NotifyState struct {
 	Job string `json:"job"`
 	// UpTo is the revision up to which all messages have been sent.
 	UpTo int64 `json:"up_to"`
-	// Failing is the last run that failed, timed out or was lost, if none has succeeded since; otherwise "".
-	Failing string `json:"failing,omitempty"`
+	// Failing is the last run that failed, timed out or was lost, if none has succeeded since; otherwise "". Failures is how many
+	// runs in a row ended so; 0 in records of earlier versions.
+	Failing  string `json:"failing,omitempty"`
+	Failures int    `json:"failures,omitempty"`
+	// Said holds when each notifier got the last message about a cause that lasts, by "<notifier>/<cause>".
+	Said map[string]time.Time `json:"said,omitempty"`
 	// Attempts holds, for runs that have not ended, the last attempt that was given up and reported.
 	Attempts map[string]int `json:"attempts,omitempty"`
 	At       time.Time      `json:"at"`

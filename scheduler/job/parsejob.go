@@ -160,6 +160,8 @@ func (s *scanner) notify() Notify {
 		for _, o := range s.strings(`,"when":[`) {
 			n.When = append(n.When, Occasion(o))
 		}
+		n.After = int(s.number(`,"after":`))
+		n.Repeat = s.duration(`,"repeat":`)
 		s.expect(`}`)
 		if _, twice := list[name]; twice {
 			s.bad = true

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"sync"
 	"unique"
@@ -97,7 +98,7 @@ func (s *notifies) share(n Notify) Notify {
 	}
 	var key strings.Builder
 	for name, to := range n {
-		key.WriteString(name + "\x00" + to.URL)
+		key.WriteString(name + "\x00" + to.URL + "\x00" + strconv.Itoa(to.After) + "\x00" + strconv.FormatInt(int64(to.Repeat), 10))
 		for _, o := range to.When {
 			key.WriteString("\x00" + string(o))
 		}

@@ -71,6 +71,8 @@ func TestDefinitionsShareNotifiers(t *testing.T) {
 	for name, n := range map[string]Notify{
 		"another url":  {"ops": {URL: "y", When: Occasions()}},
 		"another name": {"dev": {URL: "x", When: Occasions()}},
+		"after":        {"ops": {URL: "x", When: Occasions(), After: 3}},
+		"repeat":       {"ops": {URL: "x", When: Occasions(), Repeat: 1}},
 		"less":         {"ops": {URL: "x", When: Occasions()[:1]}},
 		"two":          {"ops": {URL: "x", When: Occasions()}, "dev": {URL: "x"}},
 		"none":         nil,

@@ -252,6 +252,9 @@ func (s *Spec) Check() error {
 			checkRetryOn(r.On),
 		)
 	}
+	for _, to := range s.Notify {
+		err = cmp.Or(err, AfterRange.check("after", to.After), RepeatRange.check("repeat", to.Repeat))
+	}
 	for _, code := range s.SuccessCodes {
 		err = cmp.Or(err, ExitCodeRange.check("success_codes", code))
 	}

@@ -72,7 +72,10 @@ func (b *Book) openPage(j *job.Job, record *job.NotifyState, at int64) *page {
 		p.record = *record
 		p.givenUp, p.reported = maps.Clone(record.Attempts), maps.Clone(record.Attempts)
 		if !record.At.Before(j.Notified.Add(-slack)) {
-			p.failing = record.Failing
+			p.state = state{record.Failing, record.Failures, record.Said}
+			if p.state.failing != "" && p.state.failures == 0 { // an earlier version has reported each failure, and counted none
+				p.state.failures = job.AfterRange.High
+			}
 		}
 	}
 	return p
@@ -129,7 +132,7 @@ func (b *Book) openFor(name string, c job.Change) *page {
 		return nil
 	}
 	p := b.openPage(j, record, c.Rev-1)
-	p.givenUp, p.failing = nil, "" // they belong to runs that have ended
+	p.givenUp, p.state = nil, state{} // they belong to runs that have ended
 	return p
 }
 
@@ -144,19 +147,23 @@ func (b *Book) define(p *page, c job.Change) {
 		p.gone = true
 	default:
 		if !def.Notified.Equal(p.job.Notified) {
-			p.failing = ""
+			p.state = state{}
 		}
 		p.job = def
 	}
 }
 
-// add makes a notice of a change, if a notifier of the job wants it.
+// add makes a notice of a change, if a notifier of the job gets it. It makes a notice without targets if the state has changed and
+// the next leader could not derive that from the history alone.
 func (b *Book) add(p *page, c job.Change) {
 	n := &Notice{Job: p.job.Name, Rev: c.Rev, Run: job.ValueOf[job.Run](c), Event: job.ValueOf[job.Event](c), page: p}
+	was, at := p.state, time.Time{}
 	switch {
 	case n.Run != nil:
 		p.evaluate(n)
+		at = n.at()
 	case n.Event != nil:
+		at = n.Event.At
 		if isMissed(n.Event) {
 			n.Occasions = []job.Occasion{job.OnMissed}
 		}
@@ -164,11 +171,25 @@ func (b *Book) add(p *page, c job.Change) {
 		_, id, _ := strings.Cut(c.Name, "/")
 		delete(p.givenUp, id)
 	}
-	n.failing = p.failing
-	if n.address(p.job.Spec.Notify) {
-		p.open = append(p.open, n)
+	n.address(p.job.Spec.Notify, &p.state, at)
+	p.state.endBy(n.Run)
+	n.state = p.state
+	switch {
+	case n.left > 0:
 		b.ready = append(b.ready, n)
+	case !was.differs(n.state, mostAfter(p.job.Spec.Notify)):
+		return
 	}
+	p.open = append(p.open, n)
+	b.settle(p)
+}
+
+// mostAfter returns the number of failures in a row after which all notifiers have a message.
+func mostAfter(to job.Notify) (most int) {
+	for _, notifier := range to {
+		most = max(most, notifier.FirstAt())
+	}
+	return most
 }
 
 // Take returns the new notices to send. Call Done for each target of each notice.
@@ -184,6 +205,11 @@ func (b *Book) Done(n *Notice) {
 	if n.left--; n.left > 0 || p.gone {
 		return
 	}
+	b.settle(p)
+}
+
+// settle moves the record past the first notices that are done.
+func (b *Book) settle(p *page) {
 	for len(p.open) > 0 && p.open[0].left <= 0 {
 		p.advance(p.open[0])
 		p.open[0] = nil

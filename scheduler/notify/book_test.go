@@ -2,6 +2,7 @@ package notify_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -16,23 +17,30 @@ var (
 	later = epoch.Add(time.Hour)
 )
 
-// defined is a job whose notifier ops wants the given occasions. If none are given, it wants all.
+// defined is a job whose notifier ops wants the given occasions, each time. If none are given, it wants all.
 func defined(when ...job.Occasion) *job.Job {
-	spec := job.Spec{Shell: "true", Notify: job.Notify{"ops": {URL: "ntfy://x/y", When: when}}}
+	return definedWith(job.Notifier{URL: "ntfy://x/y", When: when, Repeat: 1})
+}
+
+// definedWith is a job with the notifier ops.
+func definedWith(ops job.Notifier) *job.Job {
+	spec := job.Spec{Shell: "true", Notify: job.Notify{"ops": ops}}
 	j, _ := job.Define(nil, "a", spec, job.Origin{Kind: job.OriginAPI}, epoch)
 	j.Rev = 5
 	return &j
 }
 
-// ended is a run of job a that ended at revision rev.
+// ended is a run of job a that ended at revision rev. No two runs end at the same time.
 func ended(id string, state job.State, rev int64) *job.Run {
-	return &job.Run{Job: "a", ID: id, State: state, Finished: later, Rev: rev, Attempt: 1}
+	n, _ := strconv.Atoi(id)
+	at := later.Add(time.Duration(rev)*time.Second + time.Duration(n)*time.Millisecond)
+	return &job.Run{Job: "a", ID: id, State: state, Finished: at, Rev: rev, Attempt: 1}
 }
 
 // gaveUp adds attempts with these numbers to r. The leader has given them up.
 func gaveUp(r *job.Run, numbers ...int) *job.Run {
 	for _, n := range numbers {
-		r.Attempts = append(r.Attempts, job.Attempt{Number: n, Worker: "w1", State: job.Lost, Finished: later, Reason: "worker w1 was lost", GivenUp: true})
+		r.Attempts = append(r.Attempts, job.Attempt{Number: n, Worker: "w1", State: job.Lost, Finished: later.Add(time.Duration(n) * time.Minute), Reason: "worker w1 was lost", GivenUp: true})
 	}
 	return r
 }
@@ -47,7 +55,7 @@ func book(at int64, j *job.Job) *notify.Book {
 }
 
 func skipped(reason string, rev int64) *job.Event {
-	return &job.Event{ID: "e", Kind: job.EventSkipped, Job: "a", At: later, Reason: reason, From: epoch, To: later, Count: 3, Rev: rev}
+	return &job.Event{ID: "e", Kind: job.EventSkipped, Job: "a", At: later.Add(time.Duration(rev) * time.Second), Reason: reason, From: epoch, To: later, Count: 3, Rev: rev}
 }
 
 // summarize writes each target of each notice as "notifier occasion run#attempt".
@@ -188,6 +196,8 @@ func TestOldEventsAreNotReportedAgain(t *testing.T) {
 	b.Done(all[0])
 	b.Recorded(b.Records(later)[0], 11, nil)
 	b.Apply(job.Change{Kind: job.RecordNotifyState, Name: "a", Rev: 11, Value: &job.NotifyState{Job: "a", UpTo: 10}})
+	b.Apply(change(ended("1", job.Succeeded, 12)))
+	b.Recorded(b.Records(later)[0], 13, nil)
 	if b.Pages() != 0 {
 		t.Fatal("the page is still open")
 	}

@@ -1,8 +1,7 @@
 package notify
 
 import (
-	"maps"
-	"slices"
+	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
@@ -16,11 +15,12 @@ type Notice struct {
 	Event     *job.Event     // a range of slots that were skipped; nil if Run is set
 	Attempt   int            // the last attempt of Run that was given up and is not reported yet; 0: none
 	After     string         // for a recovery: the run that failed before
+	Failures  int            // how many runs in a row have failed; for a recovery, before it
 	To        []Target
 
-	page    *page
-	left    int    // targets in To that are not done
-	failing string // value of NotifyState.Failing once the notice is done
+	page  *page
+	left  int   // targets in To that are not done
+	state state // of the job once the notice is done
 }
 
 // Target is a notifier that gets a notice.
@@ -30,15 +30,12 @@ type Target struct {
 	Occasion job.Occasion
 }
 
-// address adds the notifiers that want n as targets, and reports whether there are any.
-func (n *Notice) address(to job.Notify) bool {
-	for _, name := range slices.Sorted(maps.Keys(to)) {
-		if o, ok := to[name].Wants(n.Occasions); ok {
-			n.To = append(n.To, Target{Name: name, URL: to[name].URL, Occasion: o})
-		}
+// at returns when it happened.
+func (n *Notice) at() time.Time {
+	if a := n.attempt(); a != nil && !n.Run.State.Terminal() {
+		return a.Finished
 	}
-	n.left = len(n.To)
-	return n.left > 0
+	return n.Run.Ended()
 }
 
 // attempt returns the attempt that n reports, nil if there is none.

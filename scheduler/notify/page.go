@@ -13,7 +13,7 @@ import (
 type page struct {
 	job     *job.Job
 	seen    int64          // changes up to this revision are applied
-	failing string         // at revision seen: the run that failed last, if none has succeeded since
+	state   state          // at revision seen
 	givenUp map[string]int // at revision seen: for each run that has not ended, the number of the last attempt that was given up
 	open    []*Notice      // the first notice that is not done, and all later ones, by revision
 	gone    bool           // the job was deleted, or has no notifiers any more
@@ -32,14 +32,16 @@ func (p *page) evaluate(n *Notice) {
 	switch r.State {
 	case job.Failed, job.TimedOut:
 		n.Occasions = append(n.Occasions, job.OnFailure)
-		p.failing = r.ID
+		p.state.failing, p.state.failures = r.ID, p.state.failures+1
+		n.Failures = p.state.failures
 	case job.Lost:
 		n.Occasions = append(n.Occasions, job.OnLost)
-		p.failing = r.ID
+		p.state.failing, p.state.failures = r.ID, p.state.failures+1
+		n.Failures = p.state.failures
 	case job.Succeeded:
-		if p.failing != "" {
-			n.Occasions, n.After = append(n.Occasions, job.OnRecovery), p.failing
-			p.failing = ""
+		if p.state.failing != "" {
+			n.Occasions, n.After, n.Failures = append(n.Occasions, job.OnRecovery), p.state.failing, p.state.failures
+			p.state.failing, p.state.failures = "", 0
 		}
 	case job.Skipped:
 		if policy.IsMissed(r.Reason) {
@@ -67,7 +69,7 @@ func set(m *map[string]int, key string, value int) {
 
 // isIdle reports whether the store has everything that the page holds.
 func (p *page) isIdle() bool {
-	return len(p.open) == 0 && len(p.givenUp) == 0 && p.failing == "" && !p.writing
+	return len(p.open) == 0 && len(p.givenUp) == 0 && p.state.quiet() && !p.writing
 }
 
 // mayReport reports whether a run may need a notice. It looks only at the run's record.
@@ -97,7 +99,7 @@ func lastGivenUp(r *job.Run, since time.Time) (last int) {
 // advance moves the record past n, which is done.
 func (p *page) advance(n *Notice) {
 	p.record.UpTo = max(p.record.UpTo, n.Rev)
-	p.record.Failing = n.failing
+	p.record.Failing, p.record.Failures, p.record.Said = n.state.failing, n.state.failures, n.state.said
 	if n.Attempt > 0 {
 		set(&p.reported, n.Run.ID, n.Attempt)
 	}

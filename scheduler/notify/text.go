@@ -77,6 +77,9 @@ func (n *Notice) describeRun(line func(format string, args ...any)) {
 	if n.After != "" {
 		line("last failure: %s/%s", n.Job, n.After)
 	}
+	if n.Failures > 1 && n.Failures < job.AfterRange.High {
+		line("failures in a row: %d", n.Failures)
+	}
 	if r.Reason != "" {
 		line("reason: %s", r.Reason)
 	}

@@ -48,7 +48,7 @@ slot: 2026-11-22T04:00:00Z
 state: succeeded
 last failure: a/2026-11-22T04:00:00Z
 attempts: 1
-ended: 2026-11-22T05:00:00Z
+ended: 2026-11-22T05:00:11Z
 http://q1:8470/v1/runs/a/y
 
 rota: attempt 1 of a run of job a was given up

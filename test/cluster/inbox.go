@@ -34,8 +34,11 @@ func NewInbox(t testing.TB) *Inbox {
 	return b
 }
 
-// Notify returns settings that send all notifications to b.
-func (b *Inbox) Notify() job.Notify { return job.Notify{"inbox": {URL: b.url}} }
+// Notify returns settings that send a notification to b for everything that happens.
+func (b *Inbox) Notify() job.Notify { return job.Notify{"inbox": {URL: b.url, Repeat: 1}} }
+
+// NotifyOnce returns settings that send one notification to b for each cause.
+func (b *Inbox) NotifyOnce() job.Notify { return job.Notify{"inbox": {URL: b.url}} }
 
 func (b *Inbox) serve(_ http.ResponseWriter, r *http.Request) {
 	text, _ := io.ReadAll(r.Body) // no test waits for a truncated text
