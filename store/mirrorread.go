@@ -90,6 +90,18 @@ func (m *Mirror) Jobs() []*job.Job {
 	return jobs
 }
 
+// Steps returns the jobs that have parents, in no order.
+func (m *Mirror) Steps() (steps []*job.Job) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, r := range m.records[KindJobs] {
+		if j, ok := r.value.(*job.Job); ok && j.Spec.Step() {
+			steps = append(steps, j)
+		}
+	}
+	return steps
+}
+
 // Replicas reads the presence of all replicas from etcd. It leaves out unreadable records.
 func (s *Store) Replicas(ctx context.Context) (replicas []*job.Replica, err error) {
 	prefix := s.keys.family(KindReplicas)

@@ -28,3 +28,7 @@ func (f *fakeCluster) Incident(_ context.Context, at time.Time) (timeline.Incide
 func (f *fakeCluster) Month(context.Context, string, int, time.Month) (api.MonthView, error) {
 	return api.MonthView{}, job.ErrNotFound
 }
+
+func (f *fakeCluster) WorkflowRuns(context.Context, string, int) (api.WorkflowRunsView, error) {
+	return api.WorkflowRunsView{}, job.ErrNotFound
+}

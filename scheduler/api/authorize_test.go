@@ -78,6 +78,7 @@ var operations = []struct {
 	{"GET", "/v1/gantt?from=2026-01-31T02:00:00Z&until=2026-01-31T03:00:00Z", "", auth.Viewer, false},
 	{"GET", "/v1/gantt?from=2026-01-31T02:00:00Z&until=2026-01-31T03:00:00Z&job=JOB-http", "", auth.Viewer, false},
 	{"GET", "/v1/jobs/JOB-http/month?month=2026-01", "", auth.Viewer, false},
+	{"GET", "/v1/jobs/JOB-http/workflow/runs", "", auth.Viewer, false},
 	{"GET", "/v1/load", "", auth.Viewer, false},
 	{"GET", "/v1/find/jobs", "", auth.Viewer, false},
 	{"GET", "/v1/jobs/JOB-http/next", "", auth.Viewer, false},

@@ -90,6 +90,8 @@ type Planner interface {
 	Month(ctx context.Context, jobName string, year int, month time.Month) (MonthView, error)
 	// Workflow returns the jobs that are joined with a job. If id is not empty, each has its run of that slot or id.
 	Workflow(ctx context.Context, jobName, id string) (WorkflowView, error)
+	// WorkflowRuns returns the latest limit slots and ids of the workflow of a job, with the runs of all its jobs.
+	WorkflowRuns(ctx context.Context, jobName string, limit int) (WorkflowRunsView, error)
 }
 
 // Editor changes definitions in the store by compare-and-set. It returns job.ErrConflict if the precondition does not hold, and

@@ -186,6 +186,11 @@ func (f *fake) Workflow(ctx context.Context, name, id string) (api.WorkflowView,
 	return api.WorkflowView{Job: name, ID: id, Steps: []api.StepView{{Job: name, After: append([]job.After{}, v.Spec.After...)}}}, nil
 }
 
+func (f *fake) WorkflowRuns(ctx context.Context, name string, _ int) (api.WorkflowRunsView, error) {
+	_, err := f.Job(ctx, name)
+	return api.WorkflowRunsView{Job: name, Steps: []string{name}}, err
+}
+
 func (f *fake) Explain(ctx context.Context, name string, at time.Time) (api.ExplainView, error) {
 	if f.explain != nil {
 		return f.explain(ctx)

@@ -48,7 +48,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	want := []string{
 		"get /v1/cluster", "get /v1/jobs", "get /v1/jobs/{job}", "put /v1/jobs/{job}", "delete /v1/jobs/{job}",
-		"get /v1/jobs/{job}/next", "get /v1/jobs/{job}/month", "get /v1/jobs/{job}/workflow", "get /v1/jobs/{job}/backfill", "post /v1/jobs/{job}/backfill",
+		"get /v1/jobs/{job}/next", "get /v1/jobs/{job}/month", "get /v1/jobs/{job}/workflow", "get /v1/jobs/{job}/workflow/runs", "get /v1/jobs/{job}/backfill", "post /v1/jobs/{job}/backfill",
 		"delete /v1/jobs/{job}/backfill", "get /v1/backfills", "get /v1/jobs/{job}/explain", "post /v1/jobs/{job}/runs", "post /v1/jobs/{job}/pause",
 		"post /v1/jobs/{job}/resume", "post /v1/pause", "post /v1/resume", "get /v1/runs", "post /v1/runs",
 		"get /v1/runs/{job}/{slot}", "post /v1/runs/{job}/{slot}/cancel", "post /v1/runs/{job}/{slot}/retry",

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -30,7 +31,32 @@ type StepView struct {
 	Finished *time.Time  `json:"finished,omitempty"`
 }
 
+// WorkflowRunsView has the latest runs of a workflow.
+type WorkflowRunsView struct {
+	Job   string            `json:"job"`
+	Steps []string          `json:"steps" doc:"The jobs of the workflow. Each follows its parents"`
+	Runs  []WorkflowRunView `json:"runs" doc:"The latest slot first"`
+}
+
+// WorkflowRunView has the runs of all steps with one slot or id.
+type WorkflowRunView struct {
+	ID    string              `json:"id" doc:"The slot, or the id of runs by hand"`
+	Slot  time.Time           `json:"slot"`
+	Kind  job.RunKind         `json:"kind"`
+	Steps map[string]CellView `json:"steps" doc:"By job; a step without a record is absent"`
+}
+
+// CellView is the run of one step.
+type CellView struct {
+	State  job.State `json:"state"`
+	Reason string    `json:"reason,omitempty"`
+}
+
 func (s *Server) registerWorkflows(doc huma.API) {
+	register(s, doc, operation{
+		id: "list-workflow-runs", right: auth.Read, method: "GET", path: "/v1/jobs/{job}/workflow/runs",
+		summary: "The latest runs of the workflow that a job belongs to, step by step", errors: []int{404},
+	}, s.readWorkflowRuns)
 	register(s, doc, operation{
 		id: "read-workflow", right: auth.Read, method: "GET", path: "/v1/jobs/{job}/workflow",
 		summary: "The workflow that a job belongs to", errors: []int{404},
@@ -53,6 +79,24 @@ func (s *Server) readWorkflow(ctx context.Context, in *struct {
 		v.Steps = slices.DeleteFunc(v.Steps, func(step StepView) bool { return !sees(step.Job) })
 	}
 	return &body[WorkflowView]{v}, nil
+}
+
+func (s *Server) readWorkflowRuns(ctx context.Context, in *struct {
+	Job   string `path:"job"`
+	Limit int    `query:"limit" default:"20" minimum:"1" maximum:"100"`
+}) (*body[WorkflowRunsView], error) {
+	v, err := s.back.Replica.WorkflowRuns(ctx, in.Job, in.Limit)
+	if err != nil {
+		return nil, s.notFound(ctx, KindJob, in.Job, err)
+	}
+	if sees := s.sees(ctx); sees != nil {
+		v.Steps = slices.DeleteFunc(v.Steps, func(name string) bool { return !sees(name) })
+		for i := range v.Runs {
+			maps.DeleteFunc(v.Runs[i].Steps, func(name string, _ CellView) bool { return !sees(name) })
+		}
+	}
+	v.Steps, v.Runs = list(v.Steps), list(v.Runs)
+	return &body[WorkflowRunsView]{v}, nil
 }
 
 // requireBehind returns an error unless the caller may operate every step behind a job.

@@ -53,6 +53,7 @@ func everyView(t *testing.T, b *browser, base string) {
 	for _, view := range [][2]string{
 		{"/", "Cluster"}, {"/jobs", "nightly-backup"}, {"/jobs/tick", "every second"}, {"/jobs/nightly-backup", "every day at 02:30"},
 		{run, "tick"}, {"/runs", "succeeded"}, {"/workers", "q1"}, {"/limits", "No limits"}, {"/cluster", "leader"}, {"/audit", "Audit"}, {"/events", "Events"}, {"/jobs/report", "Workflow"},
+		{"/jobs/report/workflow", "Slots and steps"},
 		{"/timeline", "planned"}, {"/timeline?span=7d", "planned"}, {"/timeline/week", "The busiest minutes"}, {"/nowhere", "no page"},
 	} {
 		b.open(base + view[0])
@@ -119,6 +120,17 @@ func everyAction(t *testing.T, b *browser, c *cluster.Cluster, base string) {
 	})
 	submit(b, base, "/do/resume?job=tick", nil)
 	jobIs("tick goes on", "tick", func(v api.JobView, err error) bool { return err == nil && v.Paused == nil })
+
+	b.open(base + "/jobs") // selects two jobs, and pauses them
+	b.eval("document.querySelectorAll('[name=jobs]').forEach(e => { e.checked = ['fails', 'colors'].includes(e.value); }); document.querySelector('#bulk button').click(); 0")
+	b.await(10*time.Second, "the confirmation names both jobs", "document.querySelector('form.action h1')?.textContent === 'Pause 2 jobs'")
+	b.eval("document.querySelector('form.action button').click(); 0")
+	b.await(10*time.Second, "the jobs are paused", "location.pathname === '/jobs' && document.readyState === 'complete'")
+	for _, name := range []string{"fails", "colors"} {
+		jobIs(name+" is paused", name, func(v api.JobView, err error) bool { return err == nil && v.Paused != nil })
+	}
+	submit(b, base, "/do/resume-jobs?jobs=fails&jobs=colors", nil)
+	jobIs("colors goes on", "colors", func(v api.JobView, err error) bool { return err == nil && v.Paused == nil })
 
 	submit(b, base, "/do/run?job=colors", map[string]string{"payload": `{"a": 1}`})
 	ref := runIs(here(), job.Succeeded)

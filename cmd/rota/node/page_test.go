@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/api/client"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -49,10 +52,10 @@ func TestTimelineShowsRunsAndSlots(t *testing.T) {
 	r.define(t, map[string]job.Spec{
 		"tick":    {Every: job.Duration(time.Second), Shell: "true"},
 		"daily":   {Schedule: []string{"30 2 * * *"}, Jitter: job.Duration(time.Hour), Shell: "true"},
-		"asleep":  {Schedule: []string{"* * * * *"}, Shell: "true"},
+		"asleep":  {Schedule: []string{time.Now().UTC().Add(12 * time.Hour).Format("4 15 * * *")}, Shell: "true"},
 		"request": {Shell: "true"},
-		"step":    {After: []job.After{{Job: "daily"}}, Shell: "true"},
 	})
+	r.define(t, map[string]job.Spec{"step": {After: []job.After{{Job: "daily"}}, Shell: "true"}})
 	if _, err := r.PauseJob(t.Context(), "asleep", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -124,5 +127,130 @@ func TestTimelineShowsRunsAndSlots(t *testing.T) {
 		if text := r.read(t, path); !strings.Contains(text, want) {
 			t.Errorf("%s lacks %q", path, want)
 		}
+	}
+}
+
+// send sends a form of the page, and returns the path of the page after it; empty if the form is shown again.
+func (r *running) send(t testing.TB, path string, values url.Values) (next, text string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(
+		t.Context(), http.MethodPost, "http://"+r.node.set.HTTP.Listen+path, strings.NewReader(values.Encode()),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Header.Get("Location"), string(body)
+}
+
+// TestPageChangesSelectedJobs pauses, resumes and runs several jobs by the page.
+func TestPageChangesSelectedJobs(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	r.define(t, map[string]job.Spec{
+		"one": {Shell: "true"}, "two": {Shell: "true"}, "three": {Shell: "true"},
+		"strict": {Shell: "true", Params: map[string]job.Param{"month": {Type: job.ParamString, Required: true}}},
+	})
+	eventually(t, "the list has a box for each job", func() bool { return strings.Count(r.read(t, "/jobs"), `name="jobs"`) == 4 })
+	selected := url.Values{"jobs": {"two", "one", "two", "none"}}
+	for _, want := range []string{"Pause 2 jobs", "<b>one</b>", "there is no job &#34;none&#34;"} {
+		if text := r.read(t, "/do/pause-jobs?"+selected.Encode()); !strings.Contains(text, want) {
+			t.Errorf("the confirmation lacks %q: %s", want, text)
+		}
+	}
+	paused := func() (names string) {
+		for _, name := range []string{"one", "two", "three"} {
+			if v, err := r.Job(t.Context(), name); err == nil && v.Paused != nil {
+				names += name + " by " + v.Paused.Reason + "; "
+			}
+		}
+		return names
+	}
+	selected.Set("reason", "a migration")
+	if next, text := r.send(t, "/do/pause-jobs", selected); next != "/jobs?done=paused-jobs" {
+		t.Errorf("pause: got %q %s", next, text)
+	}
+	if got := paused(); got != "one by a migration; two by a migration; " {
+		t.Errorf("paused: got %s", got)
+	}
+	if next, _ := r.send(t, "/do/resume-jobs", url.Values{"jobs": {"one", "two"}}); next != "/jobs?done=resumed-jobs" || paused() != "" {
+		t.Errorf("resume: got %q, still paused: %s", next, paused())
+	}
+
+	// A form that is sent twice creates one run of each job, and a job that refuses does not stop the others.
+	values := url.Values{"jobs": {"one", "strict", "three"}, "key": {"the-key-of-this-form"}}
+	for range 2 {
+		next, text := r.send(t, "/do/run-jobs", values)
+		if next != "" || !strings.Contains(text, "1 of 3 jobs refused") || !strings.Contains(text, "month") {
+			t.Errorf("run: got %q, want a refusal of one job: %.2000s", next, text)
+		}
+	}
+	for name, want := range map[string]int{"one": 1, "two": 0, "three": 1, "strict": 0} {
+		page, err := r.Runs(t.Context(), client.RunFilter{Job: name, Limit: 10}, "")
+		if err != nil || len(page.Runs) != want {
+			t.Errorf("%s: got %d runs, %v, want %d", name, len(page.Runs), err, want)
+		}
+	}
+	if text := r.read(t, "/do/run-jobs"); !strings.Contains(text, "No job is selected") {
+		t.Error("an empty selection has no explanation")
+	}
+}
+
+// TestPageResumesAWorkflow finds a failed step in the grid of a workflow, and resumes from it.
+func TestPageResumesAWorkflow(t *testing.T) {
+	t.Parallel()
+	r := start(t, Config{Settings: settings(t, "q1"), Version: version})
+	r.lead(t)
+	flag := filepath.Join(t.TempDir(), "repaired")
+	r.define(t, map[string]job.Spec{"extract": {Shell: "true"}, "alone": {Shell: "true"}})
+	r.define(t, map[string]job.Spec{"convert": {Shell: "test -e " + flag, After: []job.After{{Job: "extract"}}}})
+	r.define(t, map[string]job.Spec{"report": {Shell: "true", After: []job.After{{Job: "convert"}}}})
+	first, _, err := r.Submit(t.Context(), "extract", api.RunRequest{Workflow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := func(ref string, state job.State) {
+		t.Helper()
+		eventually(t, ref+" is "+string(state), func() bool {
+			v, err := r.Run(t.Context(), ref)
+			return err == nil && v.State == state
+		})
+	}
+	ended("report/"+first.ID, job.Skipped)
+	grid := r.read(t, "/jobs/report/workflow")
+	for _, want := range []string{">extract</a>", ">convert</a>", "succeeded", "skipped", "parent convert failed", "/do/resume-workflow?job=convert"} {
+		if !strings.Contains(grid, want) {
+			t.Errorf("the grid lacks %q", want)
+		}
+	}
+	if strings.Contains(grid, "/do/resume-workflow?job=extract") || strings.Contains(grid, "alone") {
+		t.Error("the grid resumes from a step that succeeded, or has a job of no workflow")
+	}
+	if text := r.read(t, "/do/resume-workflow?job=convert&run="+first.ID); !strings.Contains(text, "run again, if their conditions are met: report.") {
+		t.Errorf("the confirmation does not say what runs again: %.3000s", text)
+	}
+	write(t, flag, "")
+	next, text := r.send(t, "/do/resume-workflow", url.Values{"job": {"convert"}, "run": {first.ID}, "key": {"k"}})
+	id, found := strings.CutPrefix(next, "/runs/convert/")
+	if !found {
+		t.Fatalf("resume: got %q: %.2000s", next, text)
+	}
+	id, _, _ = strings.Cut(id, "?")
+	ended("report/"+id, job.Succeeded)
+	if v, err := r.Run(t.Context(), "extract/"+id); err == nil {
+		t.Errorf("the step that succeeded ran again: %+v", v)
+	}
+	if text := r.read(t, "/jobs/alone/workflow"); !strings.Contains(text, "belongs to no workflow") {
+		t.Error("a job alone has no explanation")
 	}
 }

@@ -15,25 +15,30 @@ import (
 // action is a change that the page offers.
 type action struct {
 	operation string // of the API; it declares the right
+	bulk      bool   // it concerns several jobs, and prepare checks the right for each
 	prepare   func(s *site, r *http.Request, f *form) error
 	perform   func(s *site, r *http.Request, f *form) (next string, err error)
 }
 
 // actions lists every change by its name in the path.
 var actions = map[string]action{
-	"run":          {"submit-run", prepareRun, performRun},
-	"pause":        {"pause-job", preparePause, reasoned("/pause", "paused")},
-	"resume":       {"resume-job", prepareResume, reasoned("/resume", "resumed")},
-	"delete":       {"delete-job", prepareDelete, performDelete},
-	"cancel":       {"cancel-run", prepareCancel, reasoned("/cancel", "canceled")},
-	"retry":        {"retry-run", prepareRetry, performRetry},
-	"edit":         {"put-job", prepareEdit, performEdit},
-	"new":          {"put-job", prepareNew, performEdit},
-	"command":      {"submit-command", prepareCommand, performCommand},
-	"pause-all":    {"pause-all", preparePauseAll, performAll("/v1/pause", "paused")},
-	"resume-all":   {"resume-all", prepareResumeAll, performAll("/v1/resume", "resumed")},
-	"limit":        {"put-limit", prepareLimit, performLimit},
-	"delete-limit": {"delete-limit", prepareDeleteLimit, performDeleteLimit},
+	"run":             {"submit-run", false, prepareRun, performRun},
+	"pause":           {"pause-job", false, preparePause, reasoned("/pause", "paused")},
+	"resume":          {"resume-job", false, prepareResume, reasoned("/resume", "resumed")},
+	"delete":          {"delete-job", false, prepareDelete, performDelete},
+	"cancel":          {"cancel-run", false, prepareCancel, reasoned("/cancel", "canceled")},
+	"retry":           {"retry-run", false, prepareRetry, performRetry},
+	"resume-workflow": {"retry-run", false, prepareResumeWorkflow, performResumeWorkflow},
+	"edit":            {"put-job", false, prepareEdit, performEdit},
+	"new":             {"put-job", false, prepareNew, performEdit},
+	"command":         {"submit-command", false, prepareCommand, performCommand},
+	"pause-all":       {"pause-all", false, preparePauseAll, performAll("/v1/pause", "paused")},
+	"resume-all":      {"resume-all", false, prepareResumeAll, performAll("/v1/resume", "resumed")},
+	"pause-jobs":      {"pause-job", true, preparePauseJobs, performJobs("paused-jobs", pauseOne)},
+	"resume-jobs":     {"resume-job", true, prepareResumeJobs, performJobs("resumed-jobs", resumeOne)},
+	"run-jobs":        {"submit-run", true, prepareRunJobs, performJobs("ran-jobs", runOne)},
+	"limit":           {"put-limit", false, prepareLimit, performLimit},
+	"delete-limit":    {"delete-limit", false, prepareDeleteLimit, performDeleteLimit},
 }
 
 // doneNotes says what an action has done, by the parameter done of the page after it.
@@ -45,6 +50,11 @@ var doneNotes = map[string]string{
 	"canceled": "The end of the run was requested.",
 	"retried":  "A new run repeats the old one.",
 	"saved":    "Saved.",
+
+	"paused-jobs":      "The selected jobs are paused.",
+	"resumed-jobs":     "The selected jobs are resumed.",
+	"ran-jobs":         "A run of each selected job was created.",
+	"resumed-workflow": "The workflow continues with this run.",
 }
 
 var reasonField = field{
@@ -54,6 +64,9 @@ var reasonField = field{
 	Help:    "Others see it. It may be empty.",
 	Example: "database migration",
 }
+
+// newKey returns an idempotency key. A form has one, so that a form that is sent twice creates one run.
+func newKey() string { return rand.Text() }
 
 // currentJob reads the job of a form.
 func currentJob(s *site, r *http.Request, f *form) (api.JobView, error) {
@@ -86,7 +99,7 @@ func prepareRun(s *site, r *http.Request, f *form) error {
 			Example: `{"month": "2026-11"}`,
 		},
 		{Name: "in", Label: "Start in", Kind: "text", Help: "A span such as 90s, 2h or 7d. Empty: now.", Example: "now"},
-		{Name: "key", Kind: "hidden", Value: rand.Text()},
+		{Name: "key", Kind: "hidden", Value: newKey()},
 	}...)
 	return nil
 }
@@ -239,7 +252,7 @@ func prepareCommand(_ *site, _ *http.Request, f *form) error {
 		{Name: "shell", Label: "Command", Kind: "area", Help: "For /bin/sh -c.", Example: "echo hello"},
 		{Name: "in", Label: "Start in", Kind: "text", Help: "A span such as 90s, 2h or 7d. Empty: now.", Example: "now"},
 		{Name: "timeout", Label: "Timeout", Kind: "text", Help: "A span such as 10m. Empty: 24 hours.", Example: "24h"},
-		{Name: "key", Kind: "hidden", Value: rand.Text()},
+		{Name: "key", Kind: "hidden", Value: newKey()},
 	}
 	return nil
 }

@@ -22,7 +22,13 @@ type form struct {
 	Run     string // the id of its run; empty for none
 	Back    string // where the client goes if it does not confirm
 	Blocked bool   // the action is impossible; Error says why
+
+	Jobs  []string   // the jobs that the action changes, if it concerns several
+	Items []formItem // what the action does to each of the selected jobs
 }
+
+// formItem is one job that an action concerns, and what the action does to it.
+type formItem struct{ Name, Note string }
 
 // field is one value of a form.
 type field struct {
@@ -96,6 +102,7 @@ func (s *site) prepare(r *http.Request) (*form, error) {
 	if !ok {
 		return s.nothing(r)
 	}
+	_ = r.ParseForm() // a form that cannot be read has no values
 	f := &form{Action: r.PathValue("action"), Job: r.FormValue("job"), Run: r.FormValue("run"), Back: "/"}
 	switch {
 	case f.Run != "":
@@ -103,7 +110,7 @@ func (s *site) prepare(r *http.Request) (*form, error) {
 	case f.Job != "":
 		f.Back = "/jobs/" + url.PathEscape(f.Job)
 	}
-	if !s.ops.May(r, a.operation, f.Job) {
+	if !a.bulk && !s.ops.May(r, a.operation, f.Job) {
 		return nil, &api.Problem{Status: http.StatusForbidden, Detail: "Your role does not include this action."}
 	}
 	if err := a.prepare(s, r, f); err != nil {

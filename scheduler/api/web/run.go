@@ -29,6 +29,7 @@ type runData struct {
 	Payload  string
 	Params   string
 	Graph    *graph // the workflow of the run; nil if it has none
+	Resume   bool   // the workflow can be resumed from the run
 }
 
 // attempt is one attempt on the time line.
@@ -75,6 +76,7 @@ func (s *site) run(r *http.Request) (*page, error) {
 	}
 	s.addOutput(r, d, path)
 	d.Graph = s.workflow(r, name, id)
+	d.Resume = d.Graph != nil && (classOf(v.State) == "bad" || v.State == job.Canceled)
 	if v.Kind == job.KindScheduled {
 		d.Explain, err = get[api.ExplainView](
 			s,

@@ -91,21 +91,22 @@ func (s *site) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /static/", s.static)
 	for pattern, v := range map[string]view{
-		"GET /{$}":               s.overview,
-		"GET /jobs":              s.jobs,
-		"GET /jobs/{job}":        s.job,
-		"GET /runs":              s.runs,
-		"GET /runs/{job}/{slot}": s.run,
-		"GET /jobs/{job}/at":     s.slot,
-		"GET /workers":           s.workers,
-		"GET /limits":            s.limits,
-		"GET /cluster":           s.cluster,
-		"GET /timeline":          s.timeline,
-		"GET /timeline/week":     s.week,
-		"GET /events":            s.events,
-		"GET /audit":             s.audit,
-		"GET /do/{action}":       s.ask,
-		"GET /":                  s.notFound,
+		"GET /{$}":                 s.overview,
+		"GET /jobs":                s.jobs,
+		"GET /jobs/{job}":          s.job,
+		"GET /runs":                s.runs,
+		"GET /runs/{job}/{slot}":   s.run,
+		"GET /jobs/{job}/at":       s.slot,
+		"GET /jobs/{job}/workflow": s.grid,
+		"GET /workers":             s.workers,
+		"GET /limits":              s.limits,
+		"GET /cluster":             s.cluster,
+		"GET /timeline":            s.timeline,
+		"GET /timeline/week":       s.week,
+		"GET /events":              s.events,
+		"GET /audit":               s.audit,
+		"GET /do/{action}":         s.ask,
+		"GET /":                    s.notFound,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.show(w, r, v) })
 	}

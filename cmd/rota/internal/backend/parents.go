@@ -14,13 +14,31 @@ import (
 // slotsOf returns the schedule of a job. The schedule of a step is that of the jobs without parents in its workflow.
 func (b *Backend) slotsOf(j *job.Job) (*schedule.Schedule, error) {
 	if j.Spec.Step() {
-		for _, name := range workflow.Of(b.specs()).Roots(j.Name) {
+		for _, name := range b.graph(j.Name).Roots(j.Name) {
 			if root, known := b.mirror.Job(name); known {
 				return policy.When(name, root.Spec)
 			}
 		}
 	}
 	return policy.When(j.Name, j.Spec)
+}
+
+// graph returns the graph of all workflows, and of the job with a name. Other jobs are joined with none, and are left out.
+func (b *Backend) graph(name string) workflow.Graph {
+	specs := map[string]*job.Spec{}
+	add := func(name string) {
+		if j, known := b.mirror.Job(name); known {
+			specs[name] = j.Spec
+		}
+	}
+	add(name)
+	for _, step := range b.mirror.Steps() {
+		specs[step.Name] = step.Spec
+		for _, parent := range step.Spec.After {
+			add(parent.Job)
+		}
+	}
+	return workflow.Of(specs)
 }
 
 // namesOf returns the names of parents.

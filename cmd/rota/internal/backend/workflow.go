@@ -102,7 +102,7 @@ func (b *Backend) Workflow(_ context.Context, name, id string) (api.WorkflowView
 	if _, err := b.known(name); err != nil {
 		return api.WorkflowView{}, err
 	}
-	graph := workflow.Of(b.specs())
+	graph := b.graph(name)
 	v := api.WorkflowView{Job: name, ID: id, Steps: []api.StepView{}}
 	runs := map[string]*job.Run{} // by job
 	jobs := graph.Workflow(name)

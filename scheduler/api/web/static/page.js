@@ -48,6 +48,15 @@ zoneSelect.onchange = () => { keep('zone', zoneSelect.value); times(); };
 times();
 setInterval(agos, 1000);
 
+// Selecting all jobs of a page.
+function selectAll() {
+  const label = $('#selectall');
+  if (!label || !$('[name=jobs]')) return;
+  label.hidden = false;
+  $('input', label).onchange = e => { for (const box of $$('[name=jobs]')) box.checked = e.target.checked; };
+}
+selectAll();
+
 // Keeping the view current. Only parts whose content has changed are replaced.
 const shown = new Map($$('[data-live]').map(e => [e.dataset.live, null]));
 let reading = null, again = false;
@@ -68,10 +77,11 @@ async function refresh() {
       if (!old || shown.get(name) === text || old.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')) continue;
       shown.set(name, text);
       const focused = old.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
-      const scrolls = $$('.scroll', old).map(e => e.scrollLeft);
+      const scrolls = $$('.scroll', old).map(e => e.scrollLeft), picked = new Set($$('[name=jobs]:checked', old).map(e => e.value));
       old.replaceChildren(...fresh.childNodes);
       old.className = fresh.className;
       times(old);
+      if (name === 'list') { selectAll(); for (const e of $$('[name=jobs]', old)) e.checked = picked.has(e.value); }
       $$('.scroll', old).forEach((e, i) => { e.scrollLeft = scrolls[i] || 0; });
       if (focused) $(`a[href="${CSS.escape(focused)}"]`, old)?.focus({preventScroll: true});
     }
