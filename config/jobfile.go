@@ -12,11 +12,11 @@ import (
 const version = "1"
 
 // topKeys lists the keys at the top of a job file, in the order of a written file.
-var topKeys = []string{"version", "defaults", "jobs", "limits", "notifiers", "calendars"}
+var topKeys = []string{"version", "defaults", "jobs", "limits", "notifiers", "calendars", "hooks"}
 
 // document reads one YAML document. Each document is a job file of its own.
 func (l *loader) document(r *reader, root *yaml.Node) {
-	var defaults, jobs, limits, notifiers, calendars *yaml.Node
+	var defaults, jobs, limits, notifiers, calendars, hooks *yaml.Node
 	ok := r.pairs(root, "a job file", func(key, value *yaml.Node) {
 		switch key.Value {
 		case "version":
@@ -38,6 +38,9 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 			if isNull(value) {
 				r.fail(key, "add calendars below it, or remove it", "calendars has no value")
 			}
+		case "hooks":
+			hooks = value
+			l.defineHooks(r, key, value)
 		case "limits":
 			limits = value
 			if isNull(value) {
@@ -67,8 +70,8 @@ func (l *loader) document(r *reader, root *yaml.Node) {
 	case jobs == nil && defaults != nil:
 		r.fail(keyOf(root, "defaults"), "put them into the files that have the jobs, or write jobs: {} for none",
 			"defaults are for the jobs of their own file, which has none")
-	case jobs == nil && limits == nil && notifiers == nil && calendars == nil:
-		r.fail(root, "add jobs:, limits:, notifiers: or calendars:, or write jobs: {} for none", "job file has no jobs")
+	case jobs == nil && limits == nil && notifiers == nil && calendars == nil && hooks == nil:
+		r.fail(root, "add jobs:, limits:, notifiers:, calendars: or hooks:, or write jobs: {} for none", "job file has no jobs")
 	case jobs != nil && !isNull(jobs):
 		r.pairs(jobs, "jobs", func(key, value *yaml.Node) { l.job(r, key, value, defaults) })
 	}
@@ -130,6 +133,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	l.limits.use(r, child(value, "limits"), name)
 	l.notifiers.use(r, child(value, "notify"), name)
 	l.useParents(r, child(own, "after"), name)
+	l.useHooks(r, child(own, "hooks"), name, spec.Hooks)
 	if child(own, "after") != nil {
 		r.step(own, what, &spec)
 	} else {

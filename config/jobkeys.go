@@ -134,6 +134,9 @@ var jobKeys = tableOf(
 		"{env: {enum: [stage, prod], default: stage}}", "Parameters that a client may give to a run. The job gets them as "+
 			"ROTA_PARAM_<NAME> and as {{ .Params.name }}. A client may give no other parameter.",
 		perJob, zero("A run has no parameters.")),
+	key("hooks", hooksOfJob, func(s *job.Spec) *job.Hooks { return &s.Hooks },
+		`{deployed: {secret: "${file:/run/secrets/hook}"}}`, "Signed requests that start the job, for this job alone. They may also "+
+			"stand beside jobs.", perJob, zero("No request without a token starts the job.")),
 )
 
 var dstKeys = tableOf(*job.Spec{}.WithDefaults().DST,

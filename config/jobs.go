@@ -74,6 +74,8 @@ type loader struct {
 	limits    definitions[job.LimitSpec]
 	notifiers definitions[job.Notifier]
 	calendars definitions[job.CalendarDays]
+	hooks     definitions[job.Hook]
+	hookUses  []hookUse
 	exists    Exists // finds definitions in the cluster; nil: only the definitions of the sources exist
 	err       error  // the error that exists returned
 }
@@ -84,6 +86,7 @@ const (
 	limitKind    = "limit"
 	notifierKind = "notifier"
 	calendarKind = "calendar"
+	hookKind     = "hook"
 )
 
 const notifierHint = "give it a url"
@@ -95,6 +98,7 @@ func newLoader() *loader {
 		limits:    newDefinitions[job.LimitSpec](limitKind, "say how much it allows: concurrent, rate or both"),
 		notifiers: newDefinitions[job.Notifier](notifierKind, notifierHint),
 		calendars: newDefinitions[job.CalendarDays](calendarKind, calendarHint),
+		hooks:     newDefinitions[job.Hook](hookKind, hookHint),
 	}
 }
 
@@ -113,6 +117,7 @@ func (l *loader) source(src *source) {
 func (l *loader) set() (*Set, error) {
 	l.addNotifiers()
 	l.addCalendars()
+	l.addHooks()
 	l.checkLimits()
 	l.checkWorkflows()
 	l.checkSizes()

@@ -87,6 +87,9 @@ func baseOf(s job.Spec) job.Spec {
 		}
 		base.Notify[name] = job.Notifier{URL: "\x00"}
 	}
+	if s.Hooks != nil {
+		base.Hooks = job.Hooks{}
+	}
 	base = base.WithDefaults()
 	base.After = nil
 	if s.Retry != nil {

@@ -26,6 +26,9 @@ func FileKeys() []Key {
 			Keys: calendarKeys.keys(), Doc: "Calendars by name. Jobs name the one on whose days they run.",
 			Zero:   "The file has no calendars.",
 			schema: namedBy(calendarSchema())},
+		{Name: "hooks", Type: "mapping of hooks", Example: `{deployed: {job: report, secret: "${file:/run/secrets/hook}"}}`,
+			Keys: topHookKeys.keys(), Doc: "Hooks by name. A signed request to /v1/hooks/NAME starts the job of the hook.",
+			Zero: "No such request starts a job, except by hooks below jobs.", schema: namedBy(hookSchema())},
 	}
 }
 

@@ -44,12 +44,28 @@ func TestExamplesAreAccepted(t *testing.T) {
 				text = "p: {type: int, " + text + "}"
 			case k.Name == "params":
 				text = "p: {" + text + "}"
+			case k.Name == "hooks" && nested.Name == "param":
+				try(k.Name+"."+nested.Name, "jobs:\n  a: {"+action+"params: {env: {}}, hooks: {h: {secret: '${env:A}', "+nested.Name+": "+nested.Example+"}}}")
+				continue
+			case k.Name == "hooks":
+				text = "h: {" + text + "}"
 			}
 			try(k.Name+"."+nested.Name, "jobs:\n  a: {"+action+k.Name+": {"+text+"}}")
 		}
 	}
 	for _, k := range limitKeys {
 		if _, err := ParseJobs("limits.yaml", []byte("limits: {a: {"+k.Name+": "+k.Example+"}}")); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, k := range topHookKeys {
+		text := k.Name + ": " + k.Example
+		for _, other := range []string{"job: report", "secret: '${env:A}'"} {
+			if !strings.HasPrefix(other, k.Name) {
+				text += ", " + other
+			}
+		}
+		if _, err := ParseJobs("hooks.yaml", []byte("jobs: {report: {shell: x, params: {env: {}}}}\nhooks: {a: {"+text+"}}")); err != nil {
 			t.Error(err)
 		}
 	}

@@ -17,13 +17,14 @@ func Schema() []byte {
 		"title":                "rota job file",
 		"type":                 "object",
 		"additionalProperties": false,
-		"anyOf":                requireOneOf("jobs", "limits", "notifiers", "calendars"),
+		"anyOf":                requireOneOf("jobs", "limits", "notifiers", "calendars", "hooks"),
 		"dependentRequired":    object{"defaults": []string{"jobs"}},
 		"properties": object{
 			"version":   object{"const": 1, "description": "The version of this format."},
 			"defaults":  described(mappingSchema(defaultKeys.keys(), nil), "What the jobs of this file have in common."),
 			"jobs":      described(definitionsOf(jobSchema(jobKeys.keys()), job.AdHoc), "Jobs by name."),
 			"notifiers": described(namedBy(ref("notifier")), "Notifiers by name. Jobs name those that report about them."),
+			"hooks":     described(namedBy(hookSchema()), "Hooks by name. A signed request starts the job of a hook."),
 			"limits":    described(namedBy(limitSchema()), "Cluster-wide limits by name."),
 			"calendars": described(namedBy(calendarSchema()), "Calendars by name. Jobs name the one on whose days they run."),
 		},
@@ -128,6 +129,8 @@ func limitSchema() object { return mappingSchema(limitKeys.keys(), object{"minPr
 func calendarSchema() object {
 	return mappingSchema(calendarKeys.keys(), object{"anyOf": requireOneOf("weekdays", "dates", "ics")})
 }
+
+func hookSchema() object { return mappingSchema(topHookKeys.keys(), nil) }
 
 func requireOneOf(names ...string) []object {
 	list := make([]object, len(names))

@@ -129,6 +129,7 @@ func TestTablesHaveEveryField(t *testing.T) {
 		{job.Notifier{}, notifierKeys.names()},
 		{job.Calendar{}, calendarOfJobKeys.names()},
 		{job.CalendarDays{}, calendarKeys.names()},
+		{job.Hook{}, hookKeys.names()},
 	} {
 		var fields []string
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(tc.of)) {

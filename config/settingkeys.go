@@ -141,6 +141,14 @@ var settings = []setting{
 		"notify.http.deny", "networks that notifiers may not reach, by commas", "",
 		func(s *Settings) any { return &s.Notify.HTTP.Deny },
 	},
+	{
+		"hooks.refs.files", "patterns of files that secrets of hooks may name by ${file:}, by commas", "/run/secrets/*",
+		func(s *Settings) any { return &s.Hooks.Refs.Files },
+	},
+	{
+		"hooks.refs.env", "patterns of variables that secrets of hooks may name by ${env:}, by commas", "ROTA_SECRET_*",
+		func(s *Settings) any { return &s.Hooks.Refs.Env },
+	},
 	{"jobs", "job file or directory", "", func(s *Settings) any { return &s.Jobs }},
 	{"history.success", "runs kept of each job that succeeded", "100", func(s *Settings) any { return &s.History.Success }},
 	{

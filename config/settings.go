@@ -15,6 +15,7 @@ type Settings struct {
 	Dispatch Dispatch
 	Worker   Worker
 	Notify   Notify
+	Hooks    Hooks
 	Jobs     string // job file or directory; empty: jobs come from the API alone
 	History  History
 	Bounds   Bounds
@@ -130,6 +131,11 @@ type Worker struct {
 type Notify struct {
 	Refs Refs
 	HTTP Reach
+}
+
+// Hooks configures which references the secrets of hooks may use on this replica.
+type Hooks struct {
+	Refs Refs
 }
 
 // Refs lists the references that definitions may use on this machine.

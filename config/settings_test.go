@@ -51,6 +51,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 			Enabled: true, Capacity: 64, Kinds: []string{"command", "http", "handler"}, ShutdownGrace: 25 * time.Second, Refs: refs,
 		},
 		Notify:  Notify{Refs: refs},
+		Hooks:   Hooks{Refs: refs},
 		History: History{Success: 100, Failed: 1000, MaxAge: 168 * time.Hour},
 		Bounds:  Bounds{Waiting: 50000, Jobs: 1000000, Space: 80},
 		Log:     Log{Level: "info", Format: "json"},

@@ -15,7 +15,7 @@ func TestJobKeysReference(t *testing.T) {
 	page.WriteString("## Keys of a job\n")
 	describeKeys(&page, "", config.Keys())
 	for _, k := range config.FileKeys() {
-		if k.Name == "limits" || k.Name == "notifiers" || k.Name == "calendars" {
+		if k.Name == "limits" || k.Name == "notifiers" || k.Name == "calendars" || k.Name == "hooks" {
 			fmt.Fprintf(&page, "\n## Keys of `%s`\n\n%s\n", k.Name, k.Doc)
 			describeKeys(&page, k.Name+".NAME.", k.Keys)
 		}
@@ -34,7 +34,7 @@ func describeKeys(page *strings.Builder, prefix string, keys []config.Key) {
 			fmt.Fprintf(page, "\nWithout it: %s\n", k.Zero)
 		}
 		below := prefix + k.Name + "."
-		if k.Name == "params" {
+		if k.Name == "params" || k.Name == "hooks" {
 			below += "NAME."
 		}
 		describeKeys(page, below, k.Keys)

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type Mirror struct {
 	feeds   []*Feed                    // guarded by mu
 	tails   int                        // guarded by mu: how many of feeds are tails, which also receive events
 	notify  map[string]bool            // guarded by mu: the jobs that have notifiers
+	hooks   map[string][]string        // guarded by mu: the jobs with a hook of a name; one, unless clients made two at the same time
 	tally   tally                      // guarded by mu: counts of the runs in records
 
 	staged   [][]keyState  // owned by Follow: the pages of the list that is being read
@@ -52,6 +54,7 @@ func NewMirror(s *Store) *Mirror {
 		runs:     make(map[string]map[string]bool),
 		bad:      make(map[string]Bad),
 		notify:   make(map[string]bool),
+		hooks:    make(map[string][]string),
 		tally:    newTally(),
 		moved:    make(chan struct{}),
 		probeNow: make(chan struct{}, 1),
@@ -121,6 +124,9 @@ func (m *Mirror) setLocked(changes []job.Change, k *keyState) []job.Change {
 	if k.kind == KindRuns {
 		m.tally.change(old.value, k.record.value)
 	}
+	if k.kind == KindJobs {
+		m.indexHooksLocked(k.name, old.value, k.record.value)
+	}
 	if j, ok := k.record.value.(*job.Job); ok {
 		m.indexNotifyLocked(k.name, len(j.Spec.Notify) > 0)
 	}
@@ -161,6 +167,23 @@ func (m *Mirror) indexNotifyLocked(name string, notify bool) {
 	}
 }
 
+// indexHooksLocked replaces the hooks of a job in the index. A value that is no readable job has no hooks.
+func (m *Mirror) indexHooksLocked(name string, old, next any) {
+	if j, ok := old.(*job.Job); ok {
+		for hook := range j.Spec.Hooks {
+			m.hooks[hook] = slices.DeleteFunc(m.hooks[hook], func(other string) bool { return other == name })
+			if len(m.hooks[hook]) == 0 {
+				delete(m.hooks, hook)
+			}
+		}
+	}
+	if j, ok := next.(*job.Job); ok {
+		for hook := range j.Spec.Hooks {
+			m.hooks[hook] = append(m.hooks[hook], name)
+		}
+	}
+}
+
 func (m *Mirror) deleteLocked(changes []job.Change, k recordKey, rev int64) []job.Change {
 	old, known := m.records[k.kind][k.name]
 	if !known {
@@ -169,6 +192,7 @@ func (m *Mirror) deleteLocked(changes []job.Change, k recordKey, rev int64) []jo
 	delete(m.records[k.kind], k.name)
 	if k.kind == KindJobs {
 		m.indexNotifyLocked(k.name, false)
+		m.indexHooksLocked(k.name, old.value, nil)
 	}
 	if k.kind == KindRuns {
 		m.tally.change(old.value, nil)

@@ -70,6 +70,14 @@ func (m *Mirror) Limits() []*job.Limit {
 	return limits
 }
 
+// HookJobs returns the jobs that have a hook of this name, sorted. There are several only if clients defined them at the same time,
+// or if a file and a client did.
+func (m *Mirror) HookJobs(hook string) []string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return slices.Sorted(slices.Values(m.hooks[hook]))
+}
+
 // Files returns which job files are in force.
 func (m *Mirror) Files() job.Files {
 	if f, ok := lookup[*job.Files](m, KindFiles, ""); ok {

@@ -24,6 +24,7 @@ type Backend struct {
 	Restorer Restorer
 	Trail    Trail
 	Tokens   Tokens
+	Hooks    Hooks
 
 	// Schemas are the JSON Schemas of definitions in requests, by their names in the document: Spec and LimitSpec.
 	Schemas map[string]json.RawMessage

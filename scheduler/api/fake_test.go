@@ -52,7 +52,7 @@ func newFake() *fake {
 }
 
 func (f *fake) backend() api.Backend {
-	return api.Backend{Replica: f, Overview: f, Events: f, Logs: f, Restorer: f, Trail: f, Tokens: f,
+	return api.Backend{Replica: f, Overview: f, Events: f, Logs: f, Restorer: f, Trail: f, Tokens: f, Hooks: f,
 		Schemas: map[string]json.RawMessage{"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit)}}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/suggest"
+	"github.com/rota-scheduler/rota/scheduler/webhook"
 )
 
 // ErrUnavailable is returned by a Backend if the store, or another process that it needs, does not answer or is not ready. It is
@@ -89,6 +90,7 @@ func problem(err error, conditional bool) error {
 		invalid    *Invalid
 		refusal    *Refusal
 		overloaded *Overloaded
+		delivery   *webhook.Refusal
 		transition *job.TransitionError
 		status     huma.StatusError
 	)
@@ -103,6 +105,8 @@ func problem(err error, conditional bool) error {
 		return huma.Error422UnprocessableEntity(invalid.Error(), details...)
 	case errors.As(err, &refusal):
 		return huma.Error409Conflict(refusal.Reason)
+	case errors.As(err, &delivery):
+		return huma.NewError(delivery.Status, delivery.Reason)
 	case errors.As(err, &overloaded):
 		return again(huma.Error503ServiceUnavailable(overloaded.Reason), strconv.Itoa(overloaded.After))
 	case errors.As(err, &transition):

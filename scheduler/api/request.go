@@ -44,6 +44,7 @@ type Submission struct {
 	Workflow bool              // also start the steps behind the job
 	Spec     *job.Spec         // spec of an ad hoc run, without defaults; nil for the run of a job.
 	By       string
+	Hook     string // the hook that submits it, whose deliveries have keys and leave audit records; empty for other clients
 }
 
 // RunQuery selects runs.

@@ -29,6 +29,7 @@ func (s *Server) routes() http.Handler {
 		s.registerGantt(doc)
 		s.registerMonth(doc)
 	}
+	s.registerHooks(doc)
 	s.registerRestore(doc)
 	s.registerAudit(doc)
 	s.registerTokens(doc)

@@ -14,7 +14,7 @@ import (
 // Author is the client that makes a change, as the API has authenticated it.
 type Author struct {
 	Principal string `json:"principal"`         // anonymous if the client is unknown
-	How       string `json:"how"`               // how the principal was proven: token, certificate, session, oidc, socket, none
+	How       string `json:"how"`               // how the principal was proven: see auth.Method; file for job files
 	Token     string `json:"token,omitempty"`   // id of the token
 	Remote    string `json:"remote,omitempty"`  // address of the client, without its port
 	Request   string `json:"request,omitempty"` // id of the request
@@ -47,10 +47,13 @@ type FieldChange struct {
 const (
 	VerbSubmitRun     = "submit-run"
 	VerbSubmitCommand = "submit-command"
+	VerbDeliverHook   = "deliver-hook"
 )
 
 // OfRun reports whether the change only submitted one run. The run's own record names its author too.
-func (a *Audit) OfRun() bool { return a.Verb == VerbSubmitRun || a.Verb == VerbSubmitCommand }
+func (a *Audit) OfRun() bool {
+	return a.Verb == VerbSubmitRun || a.Verb == VerbSubmitCommand || a.Verb == VerbDeliverHook
+}
 
 // Job returns the name of the job that the change concerns; empty if it concerns no single job.
 func (a *Audit) Job() string {

@@ -66,6 +66,7 @@ type Spec struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 
 	Params map[string]Param `json:"params,omitempty"` // what clients may give to a run; nil: nothing
+	Hooks  Hooks            `json:"hooks,omitempty"`  // signed requests that start the job
 }
 
 // Kinds lists the kinds of actions: each has an executor, and a field of Spec with the same name. A job has exactly one.
@@ -239,6 +240,7 @@ func (s *Spec) Check() error {
 		PriorityRange.check("priority", s.Priority),
 		s.checkLabels(),
 		s.checkParams(),
+		s.checkHooks(),
 		MaxPendingRange.check("max_pending", s.MaxPending),
 		StartWithinRange.check("start_within", s.StartWithin),
 	)

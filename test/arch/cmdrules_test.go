@@ -60,7 +60,7 @@ var cmdRules = map[string]rule{
 	"cmd/rota/internal/backend": {
 		own: []string{"cmd/rota/internal/activity", "cmd/rota/internal/failure", "cmd/rota/internal/loop", "cmd/rota/internal/peer", "config",
 			"election", "scheduler", "scheduler/api", "scheduler/api/auth", "scheduler/api/client", "scheduler/attention", "scheduler/explain", "scheduler/job",
-			"scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/timeline", "scheduler/workflow", "store"},
+			"scheduler/policy", "scheduler/schedule", "scheduler/suggest", "scheduler/timeline", "scheduler/webhook", "scheduler/workflow", "store"},
 		external: []string{etcdClient, "github.com/oklog/ulid/v2", "go.yaml.in/yaml/v4"},
 	},
 	"cmd/rota/node": {

@@ -14,6 +14,7 @@ var libraryRules = map[string]rule{
 	"scheduler/notify":    {own: []string{"scheduler/job", "scheduler/policy"}},
 	"scheduler/attention": {own: []string{"scheduler/job"}},
 	"scheduler/timeline":  {own: []string{"scheduler/job"}},
+	"scheduler/webhook":   {own: []string{"scheduler/job"}, external: []string{"github.com/standard-webhooks/standard-webhooks/libraries/go"}},
 	"scheduler/doctor":    {own: []string{"scheduler/job"}},
 
 	// Mechanisms: each declares the interfaces that it uses, and knows neither etcd nor settings.
@@ -42,7 +43,7 @@ var libraryRules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/nicholas-fedor/shoutrrr/pkg/..."},
 	},
 	"scheduler/api": {
-		own:      []string{"scheduler/api/auth", "scheduler/attention", "scheduler/job", "scheduler/suggest", "scheduler/timeline"},
+		own:      []string{"scheduler/api/auth", "scheduler/attention", "scheduler/job", "scheduler/suggest", "scheduler/timeline", "scheduler/webhook"},
 		external: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/hashicorp/go-hclog", "golang.org/x/time/rate"},
 	},
 	"scheduler/api/auth":   {},
@@ -77,7 +78,7 @@ var libraryRules = map[string]rule{
 
 	// The files that operators write.
 	"config": {
-		own:      []string{"config/ics", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/workflow", "scheduler/suggest", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth"}, // of notify only Schemes, of fill only Check
+		own:      []string{"config/ics", "scheduler/job", "scheduler/policy", "scheduler/schedule", "scheduler/workflow", "scheduler/suggest", "scheduler/notify", "scheduler/executor/fill", "scheduler/api/auth", "scheduler/webhook"}, // of notify only Schemes, of fill only Check
 		external: []string{"github.com/spf13/viper", "github.com/spf13/pflag", "go.yaml.in/yaml/v4/..."},
 	},
 	"config/ics": {external: []string{"github.com/arran4/golang-ical", "github.com/teambition/rrule-go"}},

@@ -58,3 +58,10 @@ func (n *Node) references(setting string, r config.Refs) *refs.Policy {
 	}
 	return p
 }
+
+// hookSecret returns the value of the reference to a hook's secret. It reads the file or the variable each time, so that a changed
+// secret takes effect at once.
+func (n *Node) hookSecret(ref string) (string, error) {
+	resolver := refs.Resolver{Policy: n.references("hooks.refs", n.set.Hooks.Refs)}
+	return resolver.Expand(ref)
+}

@@ -247,6 +247,7 @@ func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closer
 		WorkerOnly: n.cfg.Role == WorkerOnly, Works: n.works(), Now: n.now,
 		Metrics: n.metrics.Handler(), Space: n.space, Admission: n.admission, Activity: n.activity,
 		Bounds: n.set.Bounds, Refused: n.metrics.Refused, AuthMistake: n.authMistake,
+		Secret: n.hookSecret, Delivered: n.metrics.Delivered,
 	})
 	cfg := api.DefaultConfig()
 	cfg.Listen, cfg.Version = n.set.HTTP.Listen, n.cfg.Version

@@ -17,6 +17,7 @@ const (
 	BySession     Method = "session"     // The cookie of a browser that signed in.
 	ByOIDC        Method = "oidc"        // A token of an OpenID provider.
 	BySocket      Method = "socket"      // The user at the other end of a Unix socket.
+	BySignature   Method = "signature"   // The signature of a request to a hook.
 	ByCluster     Method = "cluster"     // The secret that replicas and workers share.
 )
 

@@ -41,6 +41,10 @@ type Config struct {
 	Bounds     config.Bounds
 	// Refused is called for each request that a bound refuses: "job", "waiting", "jobs" or "space".
 	Refused func(bound string)
+	// Secret returns the value of the reference to a hook's secret; nil in a worker. Its errors do not contain the value.
+	Secret func(ref string) (string, error)
+	// Delivered is called for each delivery to a hook, with its result; nil in a worker.
+	Delivered func(result string)
 	// AuthMistake returns why the auth.file on the disk is not in force; nil if it is. The field may be nil.
 	AuthMistake func() *AuthMistake
 }
@@ -147,6 +151,7 @@ var (
 	_ api.Restorer = (*Backend)(nil)
 	_ api.Trail    = (*Backend)(nil)
 	_ api.Tokens   = (*Backend)(nil)
+	_ api.Hooks    = (*Backend)(nil)
 )
 
 // New returns a Backend without a store.
@@ -178,7 +183,7 @@ func (b *Backend) Parts() api.Backend {
 	if !b.cfg.WorkerOnly {
 		parts.Term, parts.Now = b.term, b.now
 		parts.Replica, parts.Events, parts.Trail, parts.Overview = b, b, b, b
-		parts.Tokens, parts.Age, parts.Addresses = b, b.age, b.addresses
+		parts.Tokens, parts.Hooks, parts.Age, parts.Addresses = b, b, b.age, b.addresses
 		parts.Schemas = map[string]json.RawMessage{
 			"Spec": config.RequestSchema(api.KindJob), "LimitSpec": config.RequestSchema(api.KindLimit),
 		}

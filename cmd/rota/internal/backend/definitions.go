@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -187,7 +188,7 @@ func (d *definitions[T]) editable(ctx context.Context, name string, pre api.Prec
 func (b *Backend) parseJob(ctx context.Context, name string, text []byte) (define[job.Job], error) {
 	spec, err := b.parseSpec(ctx, name, text)
 	if err == nil {
-		err = b.checkWorkflow(name, &spec)
+		err = cmp.Or(b.checkWorkflow(name, &spec), b.checkHooks(name, &spec))
 	}
 	return func(cur *job.Job, origin job.Origin, now time.Time) (job.Job, bool) {
 		return job.Define(cur, name, spec, origin, now)

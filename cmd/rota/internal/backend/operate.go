@@ -24,7 +24,7 @@ func (b *Backend) Submit(ctx context.Context, s api.Submission) (api.RunView, bo
 	if err := b.up(); err != nil {
 		return api.RunView{}, false, err
 	}
-	if s.Key != "" && s.Spec == nil {
+	if s.Key != "" && s.Spec == nil && s.Hook == "" {
 		// Programs submit with keys, thousands in a second. The run's record names the author, and an audit record would double the
 		// writes.
 		ctx = store.WithoutAudit(ctx)

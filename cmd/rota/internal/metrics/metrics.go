@@ -37,6 +37,7 @@ type Metrics struct {
 	executing prometheus.Gauge
 	unsent    prometheus.Gauge
 	refused   *prometheus.CounterVec // by bound
+	delivered *prometheus.CounterVec // by result
 }
 
 var (
@@ -88,6 +89,9 @@ func New(from Sources) *Metrics {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_submissions_refused_total", Help: "Submissions and definitions refused here, by the bound that is reached.",
 		}, []string{"bound"}),
+		delivered: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "rota_hook_deliveries_total", Help: "Requests to hooks that this replica answered, by result.",
+		}, []string{"result"}),
 		attempts: newAttemptCounts(from.Known),
 		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_notifications_total", Help: "Notifications of this leader, by notifier and outcome.",
@@ -100,7 +104,7 @@ func New(from Sources) *Metrics {
 			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600, 3600, 6 * 3600}}),
 	}
 	m.registry.MustRegister(m.terms, m.claims, m.givenUp, m.conflicts, m.recalls, m.fenced, m.sessions, m.executing, m.unsent,
-		m.decisions, m.refused, m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
+		m.decisions, m.refused, m.delivered, m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(gauges(from)...)
 	return m
@@ -230,6 +234,9 @@ func (m *Metrics) Notified(notifier, outcome string, n int) {
 
 // Refused counts a request that a bound refused.
 func (m *Metrics) Refused(bound string) { m.refused.WithLabelValues(bound).Inc() }
+
+// Delivered counts a request to a hook by its result.
+func (m *Metrics) Delivered(result string) { m.delivered.WithLabelValues(result).Inc() }
 
 // TermBegan counts a term of this replica.
 func (m *Metrics) TermBegan() { m.terms.Inc() }

@@ -1,0 +1,123 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/webhook"
+)
+
+// The results of deliveries, as rota_hook_deliveries_total names them.
+const (
+	deliveryStarted   = "started"
+	deliveryRepeated  = "repeated" // an earlier delivery had the same id
+	deliveryUnknown   = "unknown"  // no job has the hook
+	deliveryMalformed = "malformed"
+	deliverySignature = "signature"
+	deliveryTime      = "time"
+	deliveryParameter = "parameter"
+	deliveryFailed    = "failed" // the sender may send it again
+)
+
+// Deliver makes the run of a delivery. The id of the delivery is the key of the run, so all replicas make the same one.
+func (b *Backend) Deliver(ctx context.Context, d api.Delivery) (v api.RunView, created bool, err error) {
+	defer func() { b.cfg.Delivered(deliveryResult(created, err)) }()
+	if err := b.up(); err != nil {
+		return api.RunView{}, false, err
+	}
+	name, hook, err := b.hook(ctx, d.Hook)
+	if err != nil {
+		return api.RunView{}, false, err
+	}
+	secret, err := b.cfg.Secret(hook.Secret)
+	if err != nil {
+		return api.RunView{}, false, &api.SecretError{Hook: d.Hook, Cause: err}
+	}
+	id, err := webhook.Verify(secret, d.Header, d.Body, d.At)
+	if errors.Is(err, webhook.ErrSecret) {
+		err = &api.SecretError{Hook: d.Hook, Cause: err}
+	}
+	if err != nil {
+		return api.RunView{}, false, err
+	}
+	s := api.Submission{
+		Job: name, Kind: job.KindManual, Asked: d.At, Due: d.At, Key: job.HookPrincipal(d.Hook) + "/" + id, By: d.By, Hook: d.Hook,
+	}
+	if s.Params, err = webhook.Params(hook.Param, id, d.Body); err != nil {
+		if there, ok := b.earlier(ctx, &job.Run{Job: name, ID: runID(s.Key, d.At), Key: s.Key}); ok { // the hook has changed since
+			return api.NewRunView(there), false, nil
+		}
+		return api.RunView{}, false, err
+	}
+	return b.Submit(ctx, s)
+}
+
+// hook returns a hook with the job that it starts.
+func (b *Backend) hook(ctx context.Context, name string) (of string, h job.Hook, err error) {
+	jobs := b.mirror.HookJobs(name)
+	switch len(jobs) {
+	case 0:
+		return "", h, fmt.Errorf("hook %s: %w", name, job.ErrNotFound)
+	case 1:
+	default:
+		return "", h, &api.Refusal{
+			Reason: fmt.Sprintf("hook %s belongs to the jobs %s: remove it from all but one", name, strings.Join(jobs, ", ")),
+		}
+	}
+	j, err := b.current(ctx, jobs[0])
+	if err != nil {
+		return "", h, err
+	}
+	if j != nil {
+		if h, ok := j.Spec.Hooks[name]; ok {
+			return j.Name, h, nil
+		}
+	}
+	return "", h, fmt.Errorf("hook %s: %w", name, job.ErrNotFound)
+}
+
+// checkHooks returns an error if another job has a hook of the same name.
+func (b *Backend) checkHooks(name string, spec *job.Spec) error {
+	for _, hook := range slices.Sorted(maps.Keys(spec.Hooks)) {
+		for _, other := range b.mirror.HookJobs(hook) {
+			if other != name {
+				return &api.Invalid{Errors: []api.FieldError{{
+					Field: "hooks." + hook, Message: fmt.Sprintf("job %s has a hook of this name: choose another name", other),
+				}}}
+			}
+		}
+	}
+	return nil
+}
+
+func deliveryResult(created bool, err error) string {
+	var refusal *webhook.Refusal
+	switch {
+	case created:
+		return deliveryStarted
+	case err == nil:
+		return deliveryRepeated
+	case errors.Is(err, job.ErrNotFound):
+		return deliveryUnknown
+	case errors.As(err, new(*api.Invalid)):
+		return deliveryParameter
+	case !errors.As(err, &refusal):
+		return deliveryFailed
+	}
+	switch refusal.Status {
+	case http.StatusUnauthorized:
+		return deliverySignature
+	case http.StatusForbidden:
+		return deliveryTime
+	case http.StatusUnprocessableEntity:
+		return deliveryParameter
+	}
+	return deliveryMalformed
+}
