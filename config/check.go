@@ -135,7 +135,7 @@ func (s *Settings) checkAuth(fail func(key, hint, format string, args ...any)) {
 	host, _, err := net.SplitHostPort(s.HTTP.Listen)
 	ip := net.ParseIP(host)
 	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
-	if err == nil && !loopback && s.Auth.Mode != AuthRequired && s.HTTP.TLS.ClientCA == "" && !s.Insecure {
+	if err == nil && !loopback && s.Auth.Mode != AuthRequired && (s.HTTP.TLS.ClientCA == "" || s.HTTP.TLS.Optional) && !s.Insecure {
 		const hint = "set auth.mode: required with auth.file, or http.tls.client_ca; " +
 			"--insecure accepts that everybody who reaches it runs commands"
 		fail("http.listen", hint, "%s is not a loopback address, and auth.mode is %s", quote(s.HTTP.Listen), s.Auth.Mode)
@@ -146,6 +146,9 @@ func (s *Settings) checkAuth(fail func(key, hint, format string, args ...any)) {
 func (s *Settings) checkFiles(fail func(key, hint, format string, args ...any)) {
 	if (s.HTTP.TLS.Cert == "") != (s.HTTP.TLS.Key == "") {
 		pairMissing(fail, s.HTTP.TLS.Cert != "", "http.tls.cert", "http.tls.key")
+	}
+	if s.HTTP.TLS.Optional && s.HTTP.TLS.Cert == "" {
+		fail("http.tls.optional", "give http.tls.cert and http.tls.key", "is given without http.tls.cert")
 	}
 	if s.HTTP.TLS.ClientCA != "" && s.HTTP.TLS.Cert == "" {
 		fail("http.tls.client_ca", "give http.tls.cert and http.tls.key", "is given without http.tls.cert")

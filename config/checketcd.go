@@ -50,12 +50,16 @@ func (s *Settings) checkMemberTLS(fail func(key, hint, format string, args ...an
 	if e.Cluster != "" {
 		urls["etcd.embedded.peer"] = e.Peer // a single member has no peers
 	}
+	if e.TLSOptional && !secure {
+		fail("etcd.embedded.tls.optional", all, "is given without a certificate")
+	}
 	for _, key := range sortedKeys(urls) {
 		switch https := strings.HasPrefix(urls[key], "https://"); {
 		case https && !secure:
 			fail(key, all, "%s needs a certificate", quote(urls[key]))
-		case !https && secure:
-			fail(key, "write https://", "%s is plain although etcd.embedded.tls is given", quote(urls[key]))
+		case !https && secure && !e.TLSOptional:
+			const hint = "write https://, or etcd.embedded.tls.optional: true while the cluster changes to TLS"
+			fail(key, hint, "%s is plain although etcd.embedded.tls is given", quote(urls[key]))
 		}
 	}
 }

@@ -40,6 +40,10 @@ var settings = []setting{
 		"http.tls.client_ca", "PEM file with the authority of clients' certificates", "",
 		func(s *Settings) any { return &s.HTTP.TLS.ClientCA },
 	},
+	{
+		"http.tls.optional", "also accept plain HTTP on the same port, while a cluster changes to TLS or back", "false",
+		func(s *Settings) any { return &s.HTTP.TLS.Optional },
+	},
 	{"etcd.endpoints", "URLs of etcd, by commas; none: embedded", "", func(s *Settings) any { return &s.Etcd.Endpoints }},
 	{"etcd.prefix", "prefix of every key in etcd", "/rota", func(s *Settings) any { return &s.Etcd.Prefix }},
 	{"etcd.tls.cert", "PEM file with the certificate for etcd", "", func(s *Settings) any { return &s.Etcd.TLS.Cert }},
@@ -77,6 +81,10 @@ var settings = []setting{
 	{
 		"etcd.embedded.tls.ca", "PEM file with the authority that clients and peers of the embedded etcd must have", "",
 		func(s *Settings) any { return &s.Etcd.Embedded.TLS.CA },
+	},
+	{
+		"etcd.embedded.tls.optional", "also accept connections without TLS, while a cluster changes to TLS or back", "false",
+		func(s *Settings) any { return &s.Etcd.Embedded.TLSOptional },
 	},
 	{"election.ttl", "time after which a lost leader is replaced", "5s", func(s *Settings) any { return &s.Election.TTL }},
 	{
@@ -210,6 +218,9 @@ func AddFlags(flags *pflag.FlagSet) {
 func (s Settings) YAML() []byte {
 	root := mapping()
 	for _, setting := range settings {
+		if len(s.Etcd.Endpoints) > 0 && strings.HasPrefix(setting.key, "etcd.embedded.") {
+			continue // it has no effect
+		}
 		if value := setting.node(&s); value != nil {
 			put(root, strings.Split(setting.key, "."), value)
 		}

@@ -52,6 +52,7 @@ type ServerTLS struct {
 	Cert     string
 	Key      string
 	ClientCA string // clients must have a certificate of this authority
+	Optional bool   // also accept plain HTTP on the same port, and call processes that have no TLS yet
 }
 
 // Etcd is the connection to the store. Without Endpoints, this process is a member of an embedded cluster.
@@ -76,8 +77,10 @@ type Embedded struct {
 	Client  string    // URL for clients
 	Peer    string    // URL for the other members
 	Cluster string    // name=peer URL of every member, separated by commas; empty: a cluster of one
-	TLS     ClientTLS // of the member, for clients and other members; if it is set, the URLs of the member are https
-	Rejoin  Rejoin
+	TLS     ClientTLS // of the member, for clients and other members; with it, the URLs of the member are https unless TLSOptional
+	// TLSOptional accepts connections without TLS beside those with it, and URLs of both schemes. It serves a change to TLS, or back.
+	TLSOptional bool
+	Rejoin      Rejoin
 }
 
 // Rejoin says who changes the members of an embedded cluster.

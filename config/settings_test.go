@@ -117,28 +117,6 @@ func TestLeadFallsBetweenSeconds(t *testing.T) {
 	}
 }
 
-// An API that everybody on the network can use is refused unless the operator allows it by a setting.
-func TestAnOpenAPIIsRefused(t *testing.T) {
-	for text, want := range map[string]string{
-		"http: {listen: '127.0.0.1:81'}":                                         "",
-		"http: {listen: '[::1]:81'}":                                             "",
-		"http: {listen: 'localhost:81'}":                                         "",
-		"http: {listen: '0.0.0.0:81'}":                                           "is not a loopback address",
-		"http: {listen: ':81'}":                                                  "is not a loopback address",
-		"http: {listen: '10.0.0.1:81'}\nauth: {mode: observe, file: /f}":         "is not a loopback address",
-		"http: {listen: '10.0.0.1:81'}\nauth: {mode: required, file: /f}":        "",
-		"http: {listen: '10.0.0.1:81', tls: {cert: /c, key: /k, client_ca: /a}}": "",
-		"http: {listen: '10.0.0.1:81'}\ninsecure: true":                          "",
-		"auth: {mode: required}":                                                 "auth.file is needed",
-		"auth: {mode: maybe}":                                                    "maybe",
-	} {
-		_, err := load(t, "node: {name: q1}\n"+text+"\n", nil)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: got %v, want %q", text, err, want)
-		}
-	}
-}
-
 func TestAddressForOthersFollowsListen(t *testing.T) {
 	for listen, want := range map[string]string{
 		"127.0.0.1:8470": "127.0.0.1:8470", "0.0.0.0:81": "q1:81", "[::]:81": "q1:81", ":81": "q1:81", "host:81": "host:81",

@@ -14,6 +14,7 @@ type Config struct {
 	Listen string      // host:port; an empty host means all addresses.
 	Hosts  []string    // names of this process in the header Host, besides localhost; *.domain stands for all names below a domain.
 	TLS    *tls.Config // nil: plain HTTP.
+	Plain  bool        // with TLS: also accept plain HTTP on the same port
 
 	// Auth authenticates callers. If it is nil, every caller has all rights.
 	Auth Authenticator

@@ -100,9 +100,17 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, sockets ...net.List
 	if s.cfg.TLS != nil {
 		serve = func(ln net.Listener) error { return srv.ServeTLS(ln, "", "") }
 	}
-	served := make(chan error, 1+len(sockets))
+	served := make(chan error, 2+len(sockets))
 	var wg sync.WaitGroup
-	wg.Go(func() { served <- serve(ln) })
+	if s.cfg.TLS != nil && s.cfg.Plain {
+		secure, plain, run := split(ln, connectionLimit(), srv.ReadHeaderTimeout)
+		wg.Go(run)
+		wg.Go(func() { served <- srv.Serve(plain) })
+		wg.Go(func() { served <- serve(secure) })
+		s.log.Warn("the api accepts requests without tls: end this by http.tls.optional: false", "addr", ln.Addr().String())
+	} else {
+		wg.Go(func() { served <- serve(ln) })
+	}
 	for _, socket := range sockets {
 		wg.Go(func() { served <- srv.Serve(socket) })
 		s.log.Info("http server listening", "addr", socket.Addr().String())

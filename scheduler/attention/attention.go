@@ -36,6 +36,7 @@ const (
 	Files       = "files"
 	AuthFile    = "auth_file"
 	Certificate = "certificate"
+	TLSOptional = "tls_optional"
 	Version     = "version"
 	Paused      = "paused"
 )
@@ -43,7 +44,7 @@ const (
 // Kinds returns all kinds, the most urgent first.
 func Kinds() []string {
 	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Late, Breaker, NoWorker, Quarantined, Files, AuthFile,
-		Certificate, Version, Paused}
+		Certificate, TLSOptional, Version, Paused}
 }
 
 // Sort puts the most urgent items first. Items of one kind are in the order of their names.

@@ -1,6 +1,7 @@
 package attention_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,25 @@ func TestOfJobs(t *testing.T) {
 		if len(items) > 0 && !strings.Contains(items[0].Text, tc.text) {
 			t.Errorf("%s: got %q, want %q", name, items[0].Text, tc.text)
 		}
+	}
+}
+
+func TestAHalfClosedNetworkNeedsAttention(t *testing.T) {
+	open := []string{"http.tls.optional"}
+	items := attention.OfListeners(
+		[]*job.Replica{{Name: "q2", TLSOptional: []string{"http.tls.optional", "etcd.embedded.tls.optional"}}, {Name: "q1"}},
+		[]*job.Worker{{Name: "w1", TLSOptional: open}, {Name: "q2", TLSOptional: open}, {Name: "w2"}},
+	)
+	var got []string
+	for _, i := range items {
+		got = append(got, i.Kind+" "+i.Node+" "+i.Text)
+	}
+	want := []string{
+		"tls_optional q2 q2 also accepts connections without TLS: http.tls.optional, etcd.embedded.tls.optional.",
+		"tls_optional w1 w1 also accepts connections without TLS: http.tls.optional.",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -3,9 +3,13 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
 // clockMargin is from which difference a clock is a finding. The default of dispatch.max_clock_offset is 500 ms.
@@ -25,6 +29,16 @@ func (e *examiner) replicas() {
 		}
 	}
 	e.addresses()
+	e.listeners()
+}
+
+// listeners finds processes that also accept connections without TLS.
+func (e *examiner) listeners() {
+	open := job.TLSOptional(e.Replicas, e.Workers)
+	for _, name := range slices.Sorted(maps.Keys(open)) {
+		e.add(name, "It also accepts connections without TLS: "+strings.Join(open[name], ", ")+".",
+			"end the change to TLS: docs/how-to/close-the-network.md")
+	}
 }
 
 // addresses finds addresses that only one machine can reach.

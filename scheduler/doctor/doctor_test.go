@@ -162,6 +162,19 @@ func TestFindings(t *testing.T) {
 			func(f *doctor.Facts) { f.Served[0].Cert.NotAfter = now.Add(-time.Hour) },
 			[]string{"certificates https://q1:8470 The certificate expired at 2026-11-24T09:00:00Z."},
 		},
+		"a network that is half closed": {
+			func(f *doctor.Facts) {
+				f.Replicas[1].TLSOptional = []string{"http.tls.optional", "etcd.embedded.tls.optional"}
+				f.Workers[1].TLSOptional = f.Replicas[1].TLSOptional // the worker of the same process
+				f.Workers = append(f.Workers, &job.Worker{
+					Name: "w1", Version: "v0.2.0", Labels: map[string]string{"zone": "a"}, TLSOptional: []string{"http.tls.optional"},
+				})
+			},
+			[]string{
+				"replicas q2 It also accepts connections without TLS: http.tls.optional, etcd.embedded.tls.optional.",
+				"replicas w1 It also accepts connections without TLS: http.tls.optional.",
+			},
+		},
 		"a disk": {
 			func(f *doctor.Facts) { f.Machine.Sync, f.Machine.Free = 80*time.Millisecond, 100<<20 },
 			[]string{"machine /var/lib/rota A small write takes 80ms", "machine /var/lib/rota 100 MiB are free (0%)."},

@@ -19,6 +19,8 @@ type Worker struct {
 	Started  time.Time         `json:"started"`
 	Version  string            `json:"version,omitempty"`
 	PID      int               `json:"pid,omitempty"`
+	// TLSOptional has the settings that let its process accept connections without TLS beside those with it.
+	TLSOptional []string `json:"tls_optional,omitempty"`
 
 	Rev int64 `json:"-"`
 }
@@ -71,6 +73,8 @@ type Replica struct {
 	FilesNote string    `json:"files_note,omitempty"` // why they are not in force; "" if they are
 	Leaving   time.Time `json:"leaving,omitzero"`     // when it began to stop in good order; zero: it does not stop
 	Outages   []Outage  `json:"outages,omitempty"`    // the latest that it observed, oldest first
+	// TLSOptional has the settings that let it accept connections without TLS beside those with it.
+	TLSOptional []string `json:"tls_optional,omitempty"`
 
 	Rev int64 `json:"-"`
 }

@@ -19,7 +19,9 @@ type Config struct {
 	Handlers []string          // names of the Go handlers that the executor knows, sorted
 	Kinds    []string          // what the worker executes at all, of job.WorkerKinds; nil: everything
 	Limits   []string          // kinds of resources that the executor can limit, sorted
-	DataDir  string            // holds the attempts' output
+	// TLSOptional has the settings that let this process accept connections without TLS, for its presence.
+	TLSOptional []string
+	DataDir     string // holds the attempts' output
 
 	OutputCap int64         // bytes that are kept of one attempt's output
 	OutputAge time.Duration // how long output is kept

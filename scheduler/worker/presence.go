@@ -96,6 +96,7 @@ func (w *Worker) presence() job.Worker {
 		Name: w.cfg.Name, Addr: w.cfg.Addr, Capacity: w.cfg.Capacity, Labels: w.cfg.Labels, Handlers: w.cfg.Handlers,
 		Limits: w.cfg.Limits, Kinds: w.cfg.Kinds,
 		Started: w.now().UTC(), Version: w.cfg.Version, PID: os.Getpid(), Draining: w.Refuses() != nil,
+		TLSOptional: w.cfg.TLSOptional,
 	}
 }
 

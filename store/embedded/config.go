@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
@@ -112,9 +113,12 @@ type Config struct {
 	// has logged the reason. May be nil.
 	Dying func()
 
-	// ClientTLS and PeerTLS are for https URLs only.
+	// ClientTLS and PeerTLS are for https URLs. With Optional, URLs may be plain beside them.
 	ClientTLS TLS
 	PeerTLS   TLS
+	// Optional accepts clients with and without TLS on one port, and peers by the scheme of Peer. It is for the time in which a
+	// running cluster changes to TLS, or back: members with the files reach the others at URLs of both schemes.
+	Optional bool
 
 	// NoSync skips fsync and hashes passwords at the lowest cost. It is for tests
 	// only: a crash of the machine loses or corrupts acknowledged data.
@@ -122,10 +126,15 @@ type Config struct {
 }
 
 // TLS names PEM files. With a CA, the other side must show a certificate that
-// the CA signed.
+// the CA signed. If there are Names, that certificate must also be valid for one
+// of these hosts, wherever the other side is.
 type TLS struct {
 	Cert, Key, CA string
+	Names         []string
 }
+
+// given reports whether any file is named.
+func (t TLS) given() bool { return t.Cert != "" || t.Key != "" || t.CA != "" }
 
 // peer is one entry of Config.Cluster.
 type peer struct {
@@ -235,9 +244,15 @@ func (c Config) etcd() *embed.Config {
 		e.UnsafeNoFsync, e.BcryptCost = true, 4 // the minimum
 	}
 
-	e.ClientTLSInfo.CertFile, e.ClientTLSInfo.KeyFile = c.ClientTLS.Cert, c.ClientTLS.Key
-	e.ClientTLSInfo.TrustedCAFile, e.ClientTLSInfo.ClientCertAuth = c.ClientTLS.CA, c.ClientTLS.CA != ""
-	e.PeerTLSInfo.CertFile, e.PeerTLSInfo.KeyFile = c.PeerTLS.Cert, c.PeerTLS.Key
-	e.PeerTLSInfo.TrustedCAFile, e.PeerTLSInfo.ClientCertAuth = c.PeerTLS.CA, c.PeerTLS.CA != ""
+	if c.Optional {
+		other := e.ListenClientUrls[0]
+		other.Scheme = map[string]string{"http": "https", "https": "http"}[other.Scheme]
+		e.ListenClientUrls = append(e.ListenClientUrls, other) // etcd serves both on one port
+	}
+	for info, t := range map[*transport.TLSInfo]TLS{&e.ClientTLSInfo: c.ClientTLS, &e.PeerTLSInfo: c.PeerTLS} {
+		info.CertFile, info.KeyFile = t.Cert, t.Key
+		info.TrustedCAFile, info.ClientCertAuth = t.CA, t.CA != ""
+		info.AllowedHostnames = t.Names
+	}
 	return e
 }

@@ -51,7 +51,7 @@ func (r roster) admit(self peer, listed []peer) (admission, error) {
 				healthy++
 			}
 		}
-		if !slices.ContainsFunc(listed, func(p peer) bool { return slices.Contains(m.PeerURLs, p.url) }) {
+		if !slices.ContainsFunc(listed, func(p peer) bool { return isAt(m.PeerURLs, p) }) {
 			unlisted = append(unlisted, fmt.Sprintf("%s (%s)", m.Name, strings.Join(m.PeerURLs, " ")))
 		}
 	}
@@ -189,7 +189,7 @@ func (s *Server) dialMembers(endpoints []string) (*clientv3.Client, error) {
 	if len(endpoints) == 0 {
 		return nil, errors.New("the other members have no client URL")
 	}
-	if s.cfg.ClientTLS != (TLS{}) {
+	if s.cfg.ClientTLS.given() {
 		c, err := s.cfg.etcd().ClientTLSInfo.ClientConfig()
 		if err != nil {
 			return nil, fmt.Errorf("read the certificate for clients: %w", err)

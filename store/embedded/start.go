@@ -84,8 +84,11 @@ func startOnce(ctx context.Context, cfg Config, log hclog.Logger) (*Server, erro
 	s.client = v3client.New(s.etcd.Server)
 	s.client.KV = kv{clientv3.NewKVFromKVClient(s.guard, s.client), s.guard}
 	s.wg.Go(s.watch)
-	if cfg.Rejoin {
+	switch {
+	case cfg.Rejoin:
 		s.wg.Go(s.tend)
+	case cfg.Cluster != "":
+		s.wg.Go(s.publishPeer)
 	}
 	s.log.Info("etcd serves", "node", cfg.Name, "endpoint", s.endpoint, "members", s.MemberCount())
 	return s, nil
@@ -114,13 +117,19 @@ func (s *Server) launch(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	e.ListenClientUrls[0] = lc
+	for i := range e.ListenClientUrls {
+		e.ListenClientUrls[i].Host = lc.Host
+	}
 	if c := &e.AdvertiseClientUrls[0]; c.Port() == "0" {
 		c.Host = net.JoinHostPort(c.Hostname(), lc.Port())
 	}
 	s.endpoint = e.AdvertiseClientUrls[0].String()
 	for what, u := range map[string]url.URL{"client": lc, "peer": lp} {
-		if u.Scheme == "http" && !loopback(u) {
+		switch {
+		case s.cfg.Optional && (what == "client" || u.Scheme == "http"):
+			s.log.Warn("etcd accepts connections without tls: end this by etcd.embedded.tls.optional: false",
+				"traffic", what, "listen", u.Host)
+		case u.Scheme == "http" && !loopback(u):
 			s.log.Warn("etcd listens without tls beyond this machine: keep strangers out of the network",
 				"traffic", what, "listen", u.Host)
 		}

@@ -102,11 +102,7 @@ func (s *Server) tendOnce(ctx context.Context, rt http.RoundTripper, silent map[
 		return
 	}
 	if s.cfg.Cluster != "" && !slices.Equal(own.PeerURLs, []string{s.cfg.Peer}) {
-		if _, err := s.client.MemberUpdate(ctx, s.ID(), []string{s.cfg.Peer}); err != nil {
-			s.log.Warn("the peer url of this member was not changed", "node", s.cfg.Name, "err", err)
-		} else {
-			s.log.Info("the peer url of this member was changed", "node", s.cfg.Name, "from", own.PeerURLs, "to", s.cfg.Peer)
-		}
+		s.updatePeer(ctx, own)
 		return // the list of members is old
 	}
 	leaves, rest := departing(all, own, s.listed())
@@ -154,7 +150,7 @@ func departing(all []*membership.Member, own *membership.Member, listed []peer) 
 	kept := false
 	for _, m := range all {
 		switch {
-		case slices.ContainsFunc(listed, func(p peer) bool { return slices.Contains(m.PeerURLs, p.url) }):
+		case slices.ContainsFunc(listed, func(p peer) bool { return isAt(m.PeerURLs, p) }):
 			kept = kept || !m.IsLearner && len(m.ClientURLs) > 0
 		case m == own:
 			leaves = true

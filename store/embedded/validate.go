@@ -49,15 +49,18 @@ func (c Config) Validate() error {
 		}
 	}
 	errs = append(errs,
-		checkURL("client", c.Client, c.ListenClient, c.ClientTLS),
-		checkURL("peer", c.Peer, c.ListenPeer, c.PeerTLS))
+		c.checkURL("client", c.Client, c.ListenClient, c.ClientTLS),
+		c.checkURL("peer", c.Peer, c.ListenPeer, c.PeerTLS))
+	if c.Optional && c.ClientTLS.Cert == "" {
+		bad("tls is optional, and there is no cert")
+	}
 	if len(peers) > 1 && strings.HasSuffix(c.Peer, ":0") {
 		bad("peer %q has port 0: other members could not find it", c.Peer)
 	}
 	return errors.Join(errs...)
 }
 
-func checkURL(what, advertise, listen string, t TLS) error {
+func (c Config) checkURL(what, advertise, listen string, t TLS) error {
 	u, err := parseURL(what, advertise)
 	if err != nil {
 		return err
@@ -68,7 +71,7 @@ func checkURL(what, advertise, listen string, t TLS) error {
 	if u.Scheme == "https" && t.Cert == "" {
 		return fmt.Errorf("%s %q needs a tls cert and key", what, advertise)
 	}
-	if u.Scheme == "http" && t != (TLS{}) {
+	if u.Scheme == "http" && t.given() && !c.Optional {
 		return fmt.Errorf("%s %q is plain http, but tls files are given: say https", what, advertise)
 	}
 	if listen == "" {

@@ -126,6 +126,7 @@ func (n *Node) startReplica(background starter, stops *closers) {
 	}, n.client, n.log.Named("election"))
 	n.replica = presence.NewReplica(job.Replica{
 		Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Version: n.cfg.Version.Version, Started: n.started, PID: os.Getpid(),
+		TLSOptional: n.optionalTLS(),
 	}, n.store, n.now, n.log)
 	background("show presence", n.replica.Run)
 }

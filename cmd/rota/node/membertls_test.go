@@ -14,6 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/pki"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
@@ -96,5 +97,102 @@ func TestEmbeddedEtcdOverTLS(t *testing.T) {
 	}
 	if err := put(pair); err != nil {
 		t.Errorf("a client with a certificate: %v", err)
+	}
+}
+
+// If one authority serves etcd and the API, etcd must accept only certificates of replicas and workers. Otherwise the process does
+// not start.
+func TestUsersDoNotOpenEtcd(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	shared, other := t.TempDir(), t.TempDir()
+	for _, dir := range []string{shared, other} {
+		authority, err := pki.Init(dir, "prod", now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, kind := range map[string]string{"q1": auth.KindReplica, "w1": auth.KindWorker, "alice": auth.KindUser} {
+			if err := authority.Issue(dir, pki.Request{Name: name, Kind: kind, Life: time.Hour}, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ca := func(dir string) string { return filepath.Join(dir, "ca.crt") }
+	both := filepath.Join(shared, "both.crt")
+	var bundle []byte
+	for _, dir := range []string{other, shared} {
+		text, err := os.ReadFile(ca(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bundle = append(bundle, text...)
+	}
+	if err := os.WriteFile(both, bundle, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, own, etcd, clients string
+		restricted, ok           bool
+	}{
+		{"no authority of clients", "q1", ca(shared), "", false, true},
+		{"two authorities", "q1", ca(shared), ca(other), false, true},
+		{"one authority", "q1", ca(shared), ca(shared), true, true},
+		{"one authority, a worker", "w1", ca(shared), ca(shared), true, true},
+		{"one of two is shared, as while it is replaced", "q1", both, ca(other), true, true},
+		{"one authority, and a certificate that is no process's", "alice", ca(shared), ca(shared), false, false},
+		{"a missing file", "q1", ca(shared), filepath.Join(other, "absent"), false, false},
+	} {
+		got, err := memberTLS(config.ClientTLS{
+			Cert: filepath.Join(shared, tt.own+".crt"), Key: filepath.Join(shared, tt.own+".key"), CA: tt.etcd,
+		}, tt.clients)
+		if (err == nil) != tt.ok || (len(got.Names) > 0) != tt.restricted {
+			t.Errorf("%s: got names %q, %v; want restricted %t, accepted %t", tt.name, got.Names, err, tt.restricted, tt.ok)
+		}
+		if err != nil && !failure.IsConfig(err) {
+			t.Errorf("%s: %v does not end the process with exit code 78", tt.name, err)
+		}
+	}
+	if _, err := memberTLS(config.ClientTLS{
+		Cert: filepath.Join(shared, "alice.crt"), Key: filepath.Join(shared, "alice.key"), CA: ca(shared),
+	}, ca(shared)); err == nil || !strings.Contains(err.Error(), "give etcd an authority of its own") {
+		t.Errorf("got %v, want advice", err)
+	}
+
+	// The certificate of a user has no host, so etcd refuses it.
+	set := settings(t, "q1")
+	set.Etcd.Embedded.Client = "https://" + ports.Addr(t)
+	set.Etcd.Embedded.TLS = config.ClientTLS{
+		Cert: filepath.Join(shared, "q1.crt"), Key: filepath.Join(shared, "q1.key"), CA: ca(shared),
+	}
+	set.HTTP.TLS = config.ServerTLS{Cert: set.Etcd.Embedded.TLS.Cert, Key: set.Etcd.Embedded.TLS.Key, ClientCA: ca(shared)}
+	r := launch(t, Config{Settings: set, Version: version})
+	select {
+	case r.node = <-r.up:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the replica is not up")
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(bundle)
+	for name, admitted := range map[string]bool{"q1": true, "w1": true, "alice": false} {
+		pair, err := tls.LoadX509KeyPair(filepath.Join(shared, name+".crt"), filepath.Join(shared, name+".key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := clientv3.New(clientv3.Config{
+			Endpoints: []string{set.Etcd.Embedded.Client}, DialTimeout: 2 * time.Second, Logger: zap.NewNop(),
+			TLS: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		_, err = c.Get(ctx, "/any")
+		cancel()
+		if (err == nil) != admitted {
+			t.Errorf("%s at etcd: got %v, want admitted %t", name, err, admitted)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -196,7 +196,9 @@ func (n *Node) connect(ctx context.Context, stops *closers) (err error) {
 			n.log.Warn("old output was removed, since there is little room on the disk",
 				"dir", n.set.Node.DataDir, "files", removed, "err", err)
 		}
-		cfg.Member = n.memberConfig()
+		if cfg.Member, err = n.memberConfig(); err != nil {
+			return err
+		}
 	}
 	if n.conn, err = etcdconn.Open(ctx, cfg, n.log); err != nil {
 		return err
@@ -208,18 +210,20 @@ func (n *Node) connect(ctx context.Context, stops *closers) (err error) {
 }
 
 // memberConfig returns the settings of this node's etcd member.
-func (n *Node) memberConfig() embedded.Config {
+func (n *Node) memberConfig() (cfg embedded.Config, err error) {
 	e := n.set.Etcd.Embedded
 	if e.Cluster == "" && n.set.Origins()["etcd.embedded.peer"] == config.OriginDefault {
 		e.Peer = "" // a single member has no peers, and needs no port for peers
 	}
-	cfg := embedded.Config{
+	cfg = embedded.Config{
 		Name: n.set.Node.Name, Dir: filepath.Join(n.set.Node.DataDir, "etcd"),
-		Client: e.Client, Peer: e.Peer, Cluster: e.Cluster, Dying: n.cfg.Dying,
+		Client: e.Client, Peer: e.Peer, Cluster: e.Cluster, Dying: n.cfg.Dying, Optional: e.TLSOptional,
 		Rejoin: e.Rejoin == config.RejoinAuto, Members: n.cfg.Members,
 	}
 	if e.TLS != (config.ClientTLS{}) {
-		cfg.ClientTLS = embedded.TLS{Cert: e.TLS.Cert, Key: e.TLS.Key, CA: e.TLS.CA}
+		if cfg.ClientTLS, err = memberTLS(e.TLS, n.set.HTTP.TLS.ClientCA); err != nil {
+			return cfg, err
+		}
 		if e.Cluster != "" || cfg.Peer == "" {
 			cfg.PeerTLS = cfg.ClientTLS
 		}
@@ -227,7 +231,7 @@ func (n *Node) memberConfig() embedded.Config {
 	if n.memory.Last().Revision > 0 {
 		cfg.KnownBy = n.memory.Path()
 	}
-	return cfg
+	return cfg, nil
 }
 
 // serve answers requests until end is called. Until there is a store, it answers 503 to requests that need the store.
@@ -259,6 +263,7 @@ func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closer
 	if cfg.TLS, err = serverTLS(n.set.HTTP.TLS); err != nil {
 		return nil, err
 	}
+	cfg.Plain = n.set.HTTP.TLS.Optional
 	if err := n.openAuth(ctx, &cfg, stops); err != nil {
 		return nil, err
 	}

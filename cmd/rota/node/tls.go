@@ -47,6 +47,17 @@ func serverTLS(t config.ServerTLS) (*tls.Config, error) {
 	return c, nil
 }
 
+// optionalTLS returns the settings that let this process accept connections without TLS beside those with it.
+func (n *Node) optionalTLS() (list []string) {
+	if n.set.HTTP.TLS.Optional {
+		list = append(list, "http.tls.optional")
+	}
+	if n.set.Etcd.Embedded.TLSOptional && len(n.set.Etcd.Endpoints) == 0 {
+		list = append(list, "etcd.embedded.tls.optional")
+	}
+	return list
+}
+
 // authority reads the certificates of the authorities that sign client certificates.
 func authority(file string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(file)

@@ -35,7 +35,7 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	cfg := worker.Config{
 		Name: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Version: n.cfg.Version.Version,
 		Capacity: n.set.Worker.Capacity, Labels: n.set.Worker.Labels, Handlers: slices.Sorted(maps.Keys(n.cfg.Handlers)),
-		Limits: groups.Controllers(), Kinds: n.kinds(),
+		Limits: groups.Controllers(), Kinds: n.kinds(), TLSOptional: n.optionalTLS(),
 		DataDir: n.set.Node.DataDir, ShutdownGrace: n.set.Worker.ShutdownGrace,
 		NannyCommand: n.cfg.Nanny, StartCheck: command.CheckStart, Observer: n.metrics, Now: n.now, LeaderNow: n.clocks.LeaderNow,
 	}.Defaults()

@@ -21,7 +21,8 @@ import (
 
 // Transport returns the scheme and the transport for requests to other processes. They use TLS if this process does. The
 // transport presents this process's certificate, which it reads again for each connection. It trusts the authorities of the
-// system and the authority of client certificates. The caller closes its idle connections.
+// system and the authority of client certificates. If TLS is optional, it also reaches processes that have none. The caller
+// closes its idle connections.
 func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, err error) {
 	transport = &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
@@ -53,6 +54,9 @@ func Transport(t config.ServerTLS) (scheme string, transport *http.Transport, er
 		transport.TLSClientConfig.RootCAs = pool
 		transport.DialTLSContext = dialProcess(transport, cluster)
 	}
+	if t.Optional {
+		transport.DialTLSContext = orPlain(transport)
+	}
 	return "https://", transport, nil
 }
 
@@ -69,17 +73,7 @@ func dialProcess(t *http.Transport, cluster *x509.CertPool) func(ctx context.Con
 		cfg.ServerName = host
 		cfg.InsecureSkipVerify = true // VerifyConnection checks the certificate
 		cfg.VerifyConnection = func(s tls.ConnectionState) error { return verify(s.PeerCertificates, host, cfg.RootCAs, cluster) }
-		conn, err := t.DialContext(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		ctx, cancel := context.WithTimeout(ctx, t.TLSHandshakeTimeout)
-		defer cancel()
-		secure := tls.Client(conn, cfg)
-		if err := secure.HandshakeContext(ctx); err != nil {
-			return nil, errors.Join(err, conn.Close())
-		}
-		return secure, nil
+		return handshake(ctx, t, network, addr, cfg)
 	}
 }
 
