@@ -32,25 +32,52 @@ type armedRun struct {
 	shift *shift
 
 	// Guarded by Worker.mu.
-	latest    assignment
-	dueKey    int64                   // the key of shift.dueCounts that counts it
-	orders    []string                // ids of the orders that assigned it
-	stopRev   int64                   // revision of the latest request to stop it; 0: none.
-	interrupt context.CancelCauseFunc // ends only the wait, not the claim; nil: the wait has not begun
+	latest  assignment
+	dueKey  int64    // the key of shift.dueCounts that counts it
+	orders  []string // ids of the orders that assigned it
+	stopRev int64    // revision of the latest request to stop it; 0: none.
+
+	// Guarded by Worker.mu: the wait for the claim. Its end does not end the claim.
+	waitEnd error                   // why the wait must end early; nil: it need not
+	timer   *entry                  // starts the claim; nil: the wait has not come so far
+	cancel  context.CancelCauseFunc // ends the context of the wait; nil: it has none
 
 	// Used only by the goroutine that brings the run to its claim.
-	assignment                 // the assignment that is being claimed
-	wait       context.Context // the context of the wait; it ends when the wait must end early
-	spec       *job.Spec       // shared with other runs: read only
-	startAt    time.Time       // the attempt starts at this time at the earliest
+	assignment           // the assignment that is being claimed
+	spec       *job.Spec // shared with other runs: read only
+	startAt    time.Time // the attempt starts at this time at the earliest
 }
 
-// interruptWait ends the wait of r, if it has begun. If a wait begins later, it checks by itself whether it must end. Worker.mu
-// is held.
+// interruptWait ends the wait of r. If a wait begins later, it checks by itself whether it must end. Worker.mu is held.
 func (r *armedRun) interruptWait(cause error) {
-	if r.interrupt != nil {
-		r.interrupt(cause)
+	if r.waitEnd != nil {
+		return
 	}
+	r.waitEnd = cause
+	if r.timer != nil {
+		r.shift.w.table.hasten(r.timer)
+	}
+	if r.cancel != nil {
+		r.cancel(cause)
+	}
+}
+
+// waitError returns why the wait of r must end early; nil if it need not.
+func (r *armedRun) waitError() error {
+	r.shift.w.mu.Lock()
+	defer r.shift.w.mu.Unlock()
+	return r.waitEnd
+}
+
+// waitContext returns a context that ends when the wait of r must end early. The caller must call stop. Few waits need a context.
+func (r *armedRun) waitContext() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(r.shift.ctx)
+	r.shift.w.mu.Lock()
+	defer r.shift.w.mu.Unlock()
+	if r.cancel = cancel; r.waitEnd != nil {
+		cancel(r.waitEnd)
+	}
+	return ctx, func() { cancel(nil) }
 }
 
 // refusal is the reason, as the record states it, for which a worker hands a run back.
@@ -79,7 +106,22 @@ func (r *armedRun) prepareClaim() {
 		r.tryClaim(err)
 		return
 	}
-	r.shift.w.table.after(r.wait, wait, func() { r.tryClaim(nil) })
+	if !r.startTimer(wait) {
+		r.tryClaim(nil)
+	}
+}
+
+// startTimer makes the timetable call tryClaim when wait has passed or the wait must end early. It returns false if the wait must
+// end now.
+func (r *armedRun) startTimer(wait time.Duration) bool {
+	w := r.shift.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r.waitEnd != nil {
+		return false
+	}
+	r.timer = w.table.add(nil, wait, func() { r.tryClaim(nil) })
+	return true
 }
 
 // startWait begins the wait for the latest assignment. It ends when the shift ends or interruptWait is called.
@@ -87,22 +129,27 @@ func (r *armedRun) startWait() {
 	s := r.shift
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	r.interruptWait(nil)
 	r.assignment = r.latest
-	r.wait, r.interrupt = context.WithCancelCause(s.ctx)
-	if r.stopRev > r.run.Rev {
-		r.interrupt(errStopped)
-	}
-	if s.draining {
-		r.interrupt(errDraining)
+	r.waitEnd, r.timer, r.cancel = nil, nil, nil
+	switch {
+	case s.ctx.Err() != nil:
+		r.waitEnd = context.Cause(s.ctx)
+	case r.stopRev > r.run.Rev:
+		r.waitEnd = errStopped
+	case s.draining:
+		r.waitEnd = errDraining
 	}
 }
 
 // plan determines the spec and the start of the run. It returns how long to wait before the claim.
 func (r *armedRun) plan() (wait time.Duration, err error) {
 	w := r.shift.w
-	if r.spec, err = w.definitions.await(r.wait, &r.run, r.jobRev); err != nil {
-		return 0, err
+	if r.spec = w.definitions.cached(&r.run, r.jobRev); r.spec == nil {
+		ctx, stop := r.waitContext()
+		defer stop()
+		if r.spec, err = w.definitions.await(ctx, &r.run, r.jobRev); err != nil {
+			return 0, err
+		}
 	}
 	r.startAt = w.startTime(&r.run, r.received)
 	return r.startAt.Sub(w.now()) - r.shift.claimLead(&r.run, r.spec), nil
@@ -149,7 +196,6 @@ func (r *armedRun) release() bool {
 	if r.latest.run.Rev > r.run.Rev && s.ctx.Err() == nil {
 		return false
 	}
-	r.interruptWait(nil)
 	delete(s.armed, r.run.Name())
 	s.uncountDue(r)
 	for _, id := range r.orders {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/executor"
@@ -21,11 +23,30 @@ type attempt struct {
 	spec     *job.Spec // shared with other runs: read only
 	shift    *shift    // the shift in which the run was claimed
 	ctx      context.Context
-	cancel   context.CancelCauseFunc // cancels ctx, with a cause of package executor.
-	owned    context.Context         // parent of ctx; ends when another worker may execute the run, or the worker stops.
-	fence    context.CancelCauseFunc // cancels owned, with executor.ErrFenced
+	end      context.CancelCauseFunc // ends ctx; see cancel
+	timer    atomic.Pointer[entry]   // starts the attempt; nil: there is none
+	hurry    chan struct{}           // closed by hurryUp
+	hurried  sync.Once               // closes hurry
 	killed   bool                    // guarded by Worker.mu: counted in shift.killed
 }
+
+// cancel ends the attempt, with a cause of package executor. If it waits for its start, the wait ends.
+func (a *attempt) cancel(cause error) {
+	a.end(cause)
+	if e := a.timer.Load(); e != nil {
+		a.shift.w.table.hasten(e)
+	}
+}
+
+// fence is cancel because another worker may execute the run.
+func (a *attempt) fence() {
+	a.hurryUp()
+	a.cancel(executor.ErrFenced)
+}
+
+// hurryUp makes the attempt end within executor.HurryGrace after it was canceled. Another worker may execute the run, or the
+// worker is over.
+func (a *attempt) hurryUp() { a.hurried.Do(func() { close(a.hurry) }) }
 
 // outlivesSession reports whether the attempt continues after its session. It may do so if no worker repeats it and no other
 // run waits for its end.
@@ -38,7 +59,7 @@ func (a *attempt) kill() {
 	if !a.killed {
 		a.killed = true
 		a.shift.killed.add(1)
-		a.fence(executor.ErrFenced)
+		a.fence()
 	}
 }
 
@@ -46,14 +67,18 @@ func (a *attempt) kill() {
 // attempts.
 func (r *armedRun) newAttempt(claimed job.Run) *attempt {
 	s, w := r.shift, r.shift.w
-	a := &attempt{run: claimed, startAt: r.startAt, received: r.received, spec: r.spec, shift: s}
-	a.owned, a.fence = context.WithCancelCause(s.life)
-	a.ctx, a.cancel = context.WithCancelCause(a.owned)
+	a := &attempt{
+		run: claimed, startAt: r.startAt, received: r.received, spec: r.spec, shift: s, hurry: make(chan struct{}),
+	}
+	a.ctx, a.end = context.WithCancelCause(s.life)
 
 	w.mu.Lock()
 	w.attempts[a] = struct{}{}
 	if w.stopping {
 		a.cancel(executor.ErrStopping)
+	}
+	if s.life.Err() != nil { // Run has told the attempts before this one to hurry up
+		a.hurryUp()
 	}
 	if s.ctx.Err() != nil { // the session ended before this attempt was registered, so the attempt must not start
 		a.kill()
@@ -81,12 +106,15 @@ func (w *Worker) scheduleAttempt(a *attempt) {
 		w.perform(a)
 		return
 	}
-	w.table.after(a.ctx, wait, func() {
+	e := w.table.add(nil, wait, func() {
 		if after := w.now(); after.Round(0).Sub(before.Round(0))-after.Sub(before) > maxClockJump {
-			a.fence(executor.ErrFenced)
+			a.fence()
 		}
 		w.perform(a)
 	})
+	if a.timer.Store(e); a.ctx.Err() != nil { // it was canceled before cancel could find e
+		w.table.hasten(e)
+	}
 }
 
 // perform executes an attempt and reports its end.
@@ -107,7 +135,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		timeout = job.DefaultTimeout
 	}
 	if a.shift.over() {
-		a.fence(executor.ErrFenced)
+		a.fence()
 	}
 	ctx, cancel := context.WithTimeoutCause(a.ctx, timeout.Std(), executor.ErrTimeout)
 	defer cancel()
@@ -118,7 +146,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		Spec:        *a.spec,
 		Deadline:    a.run.Started.Add(timeout.Std()),
 		Beat:        beat,
-		Hurry:       a.owned.Done(),
+		Hurry:       a.hurry,
 		Mark:        w.mark(),
 		TraceParent: traceParent(&a.run),
 	}
@@ -156,8 +184,7 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 
 // remove removes an attempt that has ended, and frees its place.
 func (w *Worker) remove(a *attempt) {
-	a.cancel(nil)
-	a.fence(nil)
+	a.end(nil)
 	w.releaseRoom() // before killed is counted down, which lets the end of the shift continue
 	w.mu.Lock()
 	delete(w.attempts, a)
@@ -196,8 +223,9 @@ func (w *Worker) mark() string { return w.life + "." + strconv.FormatInt(w.marks
 // traceParent returns the W3C trace context of an attempt. All attempts of a run are spans of one trace, so a tracing
 // system shows them side by side.
 func traceParent(run *job.Run) string {
-	trace := sha256.Sum256([]byte(run.Name()))
-	span := sha256.Sum256([]byte(run.Name() + "@" + strconv.FormatInt(run.Token, 10)))
+	name := append(append(append(make([]byte, 0, 192), run.Job...), '/'), run.ID...)
+	trace := sha256.Sum256(name)
+	span := sha256.Sum256(strconv.AppendInt(append(name, '@'), run.Token, 10))
 	b := append(make([]byte, 0, 55), "00-"...)
 	b = append(hex.AppendEncode(b, trace[:16]), '-')
 	return string(append(hex.AppendEncode(b, span[:8]), "-01"...))

@@ -13,13 +13,13 @@ import (
 // takeRoom takes a place among the executing attempts. On success the caller owns the place and must call releaseRoom.
 func (r *armedRun) takeRoom() error {
 	s := r.shift
-	if r.wait.Err() != nil {
-		return context.Cause(r.wait)
+	if err := r.waitError(); err != nil {
+		return err
 	}
 	if s.w.definitionChanged(&r.assignment) {
 		return errChanged
 	}
-	err := s.awaitRoom(r.wait, r.startAt)
+	err := r.awaitRoom()
 	if r.run.Ahead && !s.w.now().Before(r.startAt) {
 		r.run.Ahead = false // it is due: if it is handed back, the leader does not decide its slot again
 	}
@@ -27,15 +27,16 @@ func (r *armedRun) takeRoom() error {
 		return err
 	}
 	s.w.count(&s.w.executing, 1)
-	if r.wait.Err() != nil { // a drain ended the wait before this attempt was counted
+	if err := r.waitError(); err != nil { // a drain ended the wait before this attempt was counted
 		s.w.releaseRoom()
-		return context.Cause(r.wait)
+		return err
 	}
 	return nil
 }
 
-// awaitRoom takes a place for an attempt that starts at startAt. It waits until RoomTimeout after startAt.
-func (s *shift) awaitRoom(ctx context.Context, startAt time.Time) error {
+// awaitRoom takes a place for the attempt of r. It waits until RoomTimeout after the start of the attempt.
+func (r *armedRun) awaitRoom() error {
+	s := r.shift
 	if why := s.w.refusal(); why != "" {
 		return why
 	}
@@ -44,7 +45,9 @@ func (s *shift) awaitRoom(ctx context.Context, startAt time.Time) error {
 		return nil
 	default:
 	}
-	full := time.NewTimer(max(0, startAt.Sub(s.w.now())) + s.w.cfg.RoomTimeout)
+	ctx, stop := r.waitContext()
+	defer stop()
+	full := time.NewTimer(max(0, r.startAt.Sub(s.w.now())) + s.w.cfg.RoomTimeout)
 	defer full.Stop()
 	select {
 	case <-ctx.Done():

@@ -18,6 +18,9 @@ var errNoInputs = errors.New("the store did not answer in time")
 // inputs returns the outputs of the runs that run follows, by their jobs. If a record is missing or unreadable, mistake says so:
 // a later try would not find it either.
 func (w *Worker) inputs(ctx context.Context, run *job.Run) (inputs map[string]map[string]string, mistake string, err error) {
+	if len(run.After) == 0 {
+		return nil, "", nil
+	}
 	limit, cancel := context.WithTimeoutCause(ctx, inputsTimeout, errNoInputs)
 	defer cancel()
 	for i := range run.After {

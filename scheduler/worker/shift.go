@@ -51,6 +51,7 @@ func newShift(life context.Context, w *Worker, session Session) *shift {
 // start starts the goroutines of the shift.
 func (s *shift) start() {
 	s.wg.Go(s.watchSession)
+	s.wg.Go(s.interruptAtEnd)
 	s.wg.Go(s.receiveOrders)
 	s.wg.Go(s.closeOrders)
 	s.wg.Go(s.watchHealth)
@@ -104,14 +105,27 @@ func (s *shift) kill() (n int) {
 	return n
 }
 
+// interruptAtEnd ends the waits of all armed runs when the shift ends.
+func (s *shift) interruptAtEnd() {
+	<-s.ctx.Done()
+	s.interruptAll(context.Cause(s.ctx))
+}
+
+// interruptAll ends the waits of all armed runs.
+func (s *shift) interruptAll(cause error) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	for _, r := range s.armed {
+		r.interruptWait(cause)
+	}
+}
+
 // drain hands armed runs back and publishes that the worker accepts no more runs. The shift continues to receive stop requests.
 func (s *shift) drain() {
 	s.w.mu.Lock()
 	s.draining = true
-	for _, r := range s.armed {
-		r.interruptWait(errDraining)
-	}
 	s.w.mu.Unlock()
+	s.interruptAll(errDraining)
 	s.wg.Go(s.publishPresence)
 }
 

@@ -42,7 +42,7 @@ func (w *Worker) confirmStop(a *attempt) {
 			if a.outlivesSession() {
 				a.cancel(executor.ErrFenced)
 			} else {
-				a.fence(executor.ErrFenced)
+				a.fence()
 			}
 			return
 		}
@@ -73,6 +73,15 @@ func (w *Worker) drain(recalled func() <-chan struct{}) {
 	wait(always, recalled(), deadline.Sub(w.now()))
 	if !wait(always, w.unsent.empty(), deadline.Sub(w.now())) {
 		w.log.Warn("outcomes could not be delivered before stopping", "unsent", w.unsent.count())
+	}
+}
+
+// hurryUp makes all attempts hurry up, at the end of the worker.
+func (w *Worker) hurryUp() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for a := range w.attempts {
+		a.hurryUp()
 	}
 }
 

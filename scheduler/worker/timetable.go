@@ -1,12 +1,14 @@
 package worker
 
 import (
-	"container/heap"
 	"context"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/keyed"
 )
 
 // batchSize is how many functions a timetable or a queue starts before it yields to the other goroutines that are ready to run.
@@ -22,47 +24,58 @@ type timetable struct {
 	changed chan struct{} // holds a token when the first entry has changed
 	late    atomic.Bool   // see behind
 
+	began time.Time // keys of the heap count from here, by the monotonic clock
+
 	mu      sync.Mutex
-	waiting entries // guarded by mu
-	over    bool    // guarded by mu: functions start at once from now on
+	waiting keyed.Heap[*entry] // guarded by mu: entries by their times; it may still contain entries that were started
+	over    bool               // guarded by mu: functions start at once from now on
 }
 
 // entry is a function that waits for its time.
 type entry struct {
-	at    time.Time
-	f     func()
-	stop  func() bool // stops watching the context of the entry
-	index int         // in the heap; -1: it has been started
+	f    func()      // guarded by timetable.mu; nil: it was started
+	stop func() bool // stops watching the context of the entry; nil: it has none
 }
 
 func newTimetable(start func(f func())) *timetable {
-	return &timetable{start: start, changed: make(chan struct{}, 1)}
+	return &timetable{start: start, changed: make(chan struct{}, 1), began: time.Now()}
 }
 
 // after starts f when d has passed or ctx has ended, whichever comes first.
-func (t *timetable) after(ctx context.Context, d time.Duration, f func()) {
+func (t *timetable) after(ctx context.Context, d time.Duration, f func()) { t.add(ctx, d, f) }
+
+// add starts f when d has passed, hasten is called or ctx has ended, whichever comes first. ctx may be nil.
+func (t *timetable) add(ctx context.Context, d time.Duration, f func()) *entry {
 	t.mu.Lock()
+	e := &entry{}
 	if t.over {
 		t.mu.Unlock()
 		t.start(f)
-		return
+		return e
 	}
-	e := &entry{at: time.Now().Add(d), f: f}
-	e.stop = context.AfterFunc(ctx, func() { t.hasten(e) })
-	heap.Push(&t.waiting, e)
-	first := e.index == 0
+	e.f = f
+	if ctx != nil {
+		e.stop = context.AfterFunc(ctx, func() { t.hasten(e) })
+	}
+	at := int64(time.Since(t.began) + min(max(0, d), math.MaxInt64/2))
+	first := true
+	if t.waiting.Len() > 0 {
+		least, _ := t.waiting.Min()
+		first = at < least
+	}
+	t.waiting.Push(at, e)
 	t.mu.Unlock()
 	if first {
 		wake(t.changed)
 	}
+	return e
 }
 
 // hasten makes e due now, unless it was started already.
 func (t *timetable) hasten(e *entry) {
 	t.mu.Lock()
-	if e.index >= 0 {
-		e.at = time.Time{}
-		heap.Fix(&t.waiting, e.index)
+	if e.f != nil {
+		t.waiting.Push(math.MinInt64, e) // the other place of e in the heap has no effect any more
 	}
 	t.mu.Unlock()
 	wake(t.changed)
@@ -101,46 +114,39 @@ func (t *timetable) run(ctx context.Context) {
 // startDue starts up to batchSize functions that are due. If end is true, all functions count as due. It reports whether more
 // are due, and returns the time until the next one is due.
 func (t *timetable) startDue(end bool) (wait time.Duration, more bool) {
-	now := time.Now()
+	now := int64(time.Since(t.began))
 	for n := 0; ; n++ {
 		t.mu.Lock()
-		t.over = end && len(t.waiting) == 0
-		wait = time.Hour
-		if len(t.waiting) > 0 {
-			wait = t.waiting[0].at.Sub(now)
-		}
-		if due := len(t.waiting) > 0 && (wait <= 0 || end); !due || n == batchSize {
+		wait, due := t.untilNextLocked(now, end)
+		if !due || n == batchSize {
+			t.over = end && !due
 			t.mu.Unlock()
 			return wait, due
 		}
-		e := heap.Pop(&t.waiting).(*entry)
+		_, e := t.waiting.Pop()
+		f := e.f
+		e.f = nil
 		t.mu.Unlock()
-		e.stop()
-		t.start(e.f)
+		if e.stop != nil {
+			e.stop()
+		}
+		t.start(f)
 	}
 }
 
-// entries is a heap of entries by their times.
-type entries []*entry
-
-func (h entries) Len() int           { return len(h) }
-func (h entries) Less(i, k int) bool { return h[i].at.Before(h[k].at) }
-func (h entries) Swap(i, k int) {
-	h[i], h[k] = h[k], h[i]
-	h[i].index, h[k].index = i, k
-}
-
-func (h *entries) Push(x any) {
-	e := x.(*entry)
-	e.index = len(*h)
-	*h = append(*h, e)
-}
-
-func (h *entries) Pop() any {
-	old := *h
-	e := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	e.index = -1
-	return e
+// untilNextLocked returns the time until the next function is due, and whether it is due. If end is true, all functions count as
+// due. t.mu is held.
+func (t *timetable) untilNextLocked(now int64, end bool) (wait time.Duration, due bool) {
+	for t.waiting.Len() > 0 {
+		at, e := t.waiting.Min()
+		if e.f == nil { // it was started before, by hasten
+			t.waiting.Pop()
+			continue
+		}
+		if at <= now || end {
+			return 0, true
+		}
+		return time.Duration(at - now), false
+	}
+	return time.Hour, false
 }

@@ -113,6 +113,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.checkDisk(ctx) // before the first presence, which says whether the worker accepts runs
 	err := w.work(ctx, life)
 	end(executor.ErrStopping)
+	w.hurryUp()
 	if left := w.executing.count(); left > 0 {
 		return errors.Join(err, fmt.Errorf("stop worker %s: %d attempts ignore being stopped", w.cfg.Name, left))
 	}

@@ -5,6 +5,7 @@ var libraryRules = map[string]rule{
 	// The packages of the domain. They do no I/O.
 	"scheduler/job":       {},
 	"scheduler/suggest":   {},
+	"scheduler/keyed":     {},
 	"scheduler/schedule":  {external: []string{"github.com/netresearch/go-cron"}},
 	"scheduler/policy":    {own: []string{"scheduler/job", "scheduler/schedule"}},
 	"scheduler/workflow":  {own: []string{"scheduler/job"}},
@@ -23,7 +24,8 @@ var libraryRules = map[string]rule{
 		external: []string{"github.com/hashicorp/go-hclog"},
 	},
 	"scheduler/worker": {
-		own: []string{"scheduler/job", "scheduler/policy", "scheduler/executor", "scheduler/executor/output", "scheduler/executor/procs"},
+		own: []string{"scheduler/job", "scheduler/keyed", "scheduler/policy",
+			"scheduler/executor", "scheduler/executor/output", "scheduler/executor/procs"},
 		// bbolt is the file of the journal on this machine. It does not contact etcd, although the module's name says so.
 		external: []string{"github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "go.etcd.io/bbolt"},
 	},
