@@ -21,6 +21,12 @@ func WithHeartbeat(parent context.Context, limit time.Duration) (ctx context.Con
 	if limit <= 0 {
 		return parent, func() {}, func() {}
 	}
+	return withAlarm(parent, limit)
+}
+
+// withAlarm is WithHeartbeat for a limit above zero. It is a function of its own so that an attempt without a limit allocates
+// nothing.
+func withAlarm(parent context.Context, limit time.Duration) (ctx context.Context, beat func(), stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	alarm := time.AfterFunc(limit, func() { cancel(&silence{limit}) })
 	beat = func() {

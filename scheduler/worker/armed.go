@@ -30,6 +30,7 @@ func (a assignment) reassigned(run job.Run, now time.Time) assignment {
 // claim, the same armedRun continues with the new assignment.
 type armedRun struct {
 	shift *shift
+	name  string // of the run
 
 	// Guarded by Worker.mu.
 	latest  assignment
@@ -166,9 +167,22 @@ func (r *armedRun) tryClaim(err error) {
 	if err == nil {
 		a, err = r.claim()
 	}
+	if err != nil {
+		r.unclaimed(err)
+	}
+	if !r.release() { // the new assignment is another attempt
+		s.w.table.start(r.prepareClaim)
+	}
+	if a != nil {
+		s.w.scheduleAttempt(a)
+	}
+}
+
+// unclaimed ends a run that was not claimed, because of err.
+func (r *armedRun) unclaimed(err error) {
 	var why refusal
-	switch {
-	case s.ctx.Err() != nil, fenced(err), err == nil, errors.Is(err, errReassigned):
+	switch s := r.shift; {
+	case s.ctx.Err() != nil, fenced(err), errors.Is(err, errReassigned):
 	case errors.Is(err, job.ErrConflict), errors.Is(err, job.ErrUnreadable):
 		s.w.log.Debug("run was changed before its claim", "run", r.run.Name(), "attempt", r.run.Attempt, "err", err)
 		s.w.cfg.Observer.Conflicted(&r.run)
@@ -178,12 +192,6 @@ func (r *armedRun) tryClaim(err error) {
 		s.recall(r.run, string(why))
 	default:
 		s.w.log.Error("run cannot be claimed", "run", r.run.Name(), "attempt", r.run.Attempt, "err", err)
-	}
-	if !r.release() { // the new assignment is another attempt
-		s.w.table.start(r.prepareClaim)
-	}
-	if a != nil {
-		s.w.scheduleAttempt(a)
 	}
 }
 
@@ -196,7 +204,7 @@ func (r *armedRun) release() bool {
 	if r.latest.run.Rev > r.run.Rev && s.ctx.Err() == nil {
 		return false
 	}
-	delete(s.armed, r.run.Name())
+	delete(s.armed, r.name)
 	s.uncountDue(r)
 	for _, id := range r.orders {
 		s.resolve(id)

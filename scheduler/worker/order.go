@@ -74,7 +74,7 @@ func (s *shift) assign(a assignment, orderID string) {
 	name := a.run.Name()
 	r := s.armed[name]
 	if r == nil {
-		r = &armedRun{shift: s, latest: a}
+		r = &armedRun{shift: s, name: name, latest: a}
 		s.armed[name] = r
 		s.countDue(r)
 		s.unclaimed.add(1)
