@@ -19,7 +19,7 @@ func (p *Planner) markDirty(j *jobState) {
 
 // wakeAt schedules j for at, or earlier if it already has an earlier timer.
 func (p *Planner) wakeAt(j *jobState, at time.Time) {
-	if j.timer == 0 || at.Before(j.wake) {
+	if j.timer == 0 || instant(at) < j.wake {
 		p.timers.set(j, at)
 	}
 }
@@ -64,16 +64,23 @@ func (p *Planner) agenda(now time.Time, limit int) []*jobState {
 // urgentFirst sorts jobs by urgency, removes duplicates and clears their timers.
 func (p *Planner) urgentFirst(list []*jobState, now time.Time) []*jobState {
 	type urgent struct {
-		job   *jobState
-		since time.Time
+		job      *jobState
+		priority int
+		since    int64
 	}
 	order := make([]urgent, len(list))
 	for i, j := range list {
-		order[i] = urgent{j, j.dueSince(now)}
+		order[i] = urgent{j, j.priority(), j.dueSince(now)}
 		p.timers.set(j, time.Time{})
 	}
 	slices.SortFunc(order, func(a, b urgent) int {
-		return cmp.Or(cmp.Compare(b.job.priority(), a.job.priority()), a.since.Compare(b.since), strings.Compare(a.job.name, b.job.name))
+		if c := cmp.Compare(b.priority, a.priority); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(a.since, b.since); c != 0 {
+			return c
+		}
+		return strings.Compare(a.job.name, b.job.name)
 	})
 	list = list[:0]
 	for i, u := range order {
@@ -84,15 +91,15 @@ func (p *Planner) urgentFirst(list []*jobState, now time.Time) []*jobState {
 	return list
 }
 
-// dueSince returns when the first waiting run of the job came due. If none is due, it returns the job's timer.
-func (j *jobState) dueSince(now time.Time) time.Time {
+// dueSince returns when the first waiting run of the job came due. If none is due, it returns the job's timer. See instant.
+func (j *jobState) dueSince(now time.Time) int64 {
 	for _, r := range j.live.order {
 		if r.Due.After(now) {
 			break
 		}
 		if r.State == job.Pending {
-			return r.Due
+			return instant(r.Due)
 		}
 	}
-	return job.Earlier(j.wake, now)
+	return min(j.wake, instant(now))
 }

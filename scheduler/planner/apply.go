@@ -100,7 +100,7 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	}
 	p.markDirty(j)
 	j.clearBackoff()
-	p.countAssigned(j, j.live.get(id), -1, now)
+	p.countAssigned(j, was, -1, now)
 	p.countHolders(known, r, now)
 	p.setNeeds(j, known, r)
 	p.observeAttempts(j, known, r, now)
@@ -117,8 +117,9 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 		j.ended.add(r)
 		p.unblock(j, newLiveRun(was, r, now), now)
 	default:
-		j.live.put(newLiveRun(was, r, now))
-		p.countAssigned(j, r, 1, now)
+		l := newLiveRun(was, r, now)
+		j.live.put(l)
+		p.countAssigned(j, l, 1, now)
 	}
 	p.wakeSteps(j, id, r)
 }

@@ -27,7 +27,7 @@ type Planner struct {
 	timers    timers                 // when to decide the other jobs
 	waiting   map[demandKind]*demand // jobs that wait for room at a worker
 	early     earlyRuns              // runs that are armed ahead of their time
-	arming    earlyRuns              // runs that decisions under way arm ahead of their time
+	arming    armingRuns             // runs that decisions under way arm ahead of their time
 	unplaced  unplacedRuns           // due runs without a worker
 	turns     int64                  // assignments so far: see workerState.turn
 	limits    map[string]*limitState
@@ -55,13 +55,13 @@ func (p *Planner) Lead(now time.Time) {
 		w.reserved, w.reservedEarly = 0, 0
 	}
 	clear(p.waiting)
-	p.arming = earlyRuns{}
+	p.arming = armingRuns{}
 	clear(p.contended)
 	for _, l := range p.limits {
 		l.reserved, l.waiting = 0, nil
 	}
 	for _, j := range p.jobs {
-		j.busy = false
+		j.busy, j.arming = false, nil
 		p.setUnplaced(j, unplacedRuns{})
 		j.resetTrouble()
 		if j.throttle != nil {
@@ -84,7 +84,7 @@ func (p *Planner) SetFeedLag(lag time.Duration) { p.feedLag = lag }
 // Plan returns the decisions to make at now: at most limit, and at most one for each job. Each decision must be passed to
 // Resolve. Call Plan again at Next, and after every Apply and Resolve.
 func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
-	now = now.UTC()
+	now = now.UTC().Round(0) // timers count by the wall clock
 	p.countDue(now)
 	p.expireUnreadable(now)
 	if !p.leading {
@@ -104,7 +104,7 @@ func (p *Planner) Plan(now time.Time, limit int) []job.Decision {
 				}
 				d.Gate = p.gateRev
 				j.busy = true
-				p.reserve(d.Run, 1)
+				p.reserve(j, d.Run, 1)
 				p.reserveLimits(j, d.Run)
 				ds = append(ds, *d)
 			}

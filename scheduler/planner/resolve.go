@@ -9,8 +9,8 @@ import (
 
 // Resolve takes the store's answer to a decision that Plan returned.
 func (p *Planner) Resolve(d job.Decision, a job.Applied, now time.Time) {
-	p.reserve(d.Run, -1)
 	j := p.job(d.Job)
+	p.reserve(j, d.Run, -1)
 	p.releaseLimits(j, d.Run, a.Err != nil)
 	j.busy = false
 	p.markDirty(j)

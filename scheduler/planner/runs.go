@@ -22,6 +22,7 @@ type liveRun struct {
 	first   time.Time // when the first attempt started, zero if none has
 	number  int       // the latest attempt that has started
 	started time.Time // when it started
+	inEarly bool      // it is in Planner.early
 
 	returned []string // workers that gave the present attempt back unstarted, the latest last
 }

@@ -17,7 +17,8 @@ type jobState struct {
 	live   liveRuns
 	ended  *history // nil: no run has ended, as in most jobs of a large installation
 
-	wake         time.Time // the timer, valid while timer > 0
+	wake         int64     // the latest timer, see instant
+	arming       *job.Run  // the run that the decision under way arms ahead of its time; nil: none
 	maybeTrouble *trouble  // nil: none; see the method trouble
 	throttle     *throttle // nil: the job has no rate and no breaker, and waits for no limit
 	timer        int32     // position in the heap of timers, from 1; zero: no timer
@@ -89,6 +90,6 @@ func (p *Planner) Grow(n int) {
 	if len(p.jobs) == 0 {
 		p.jobs = make(map[string]*jobState, n)
 		p.dirty = make([]*jobState, 0, n)
-		p.timers.heap = make(wakeHeap, 0, n)
+		p.timers.heap = make([]timer, 0, n)
 	}
 }

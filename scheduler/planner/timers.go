@@ -1,36 +1,65 @@
 package planner
 
 import (
-	"container/heap"
+	"math"
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/keyed"
 )
 
-// timers is a heap of jobs by the time of their next decision. A job is in it at most once.
-type timers struct{ heap wakeHeap }
+// instant returns t in nanoseconds since 1970. Times that int64 cannot hold come as the nearest one that it can.
+func instant(t time.Time) int64 {
+	const most = math.MaxInt64/int64(time.Second) - 1
+	switch s := t.Unix(); {
+	case s > most:
+		return math.MaxInt64
+	case s < -most:
+		return math.MinInt64
+	}
+	return t.UnixNano()
+}
+
+// timers is a heap of jobs by the time of their next decision. A job is in it at most once. Its position is in jobState.timer,
+// counted from 1. The times are in the heap itself, so that an operation reads few jobs.
+type timers struct{ heap []timer }
+
+type timer struct {
+	at  int64 // see instant
+	job *jobState
+}
+
+func (t timer) before(o timer) bool {
+	if t.at != o.at {
+		return t.at < o.at
+	}
+	return t.job.priority() > o.job.priority()
+}
 
 // set sets the timer of j, or removes it if at is zero.
 func (t *timers) set(j *jobState, at time.Time) {
-	switch {
-	case at.IsZero() && j.timer > 0:
-		heap.Remove(&t.heap, int(j.timer)-1)
-	case at.IsZero():
-	case j.timer > 0:
-		j.wake = at
-		heap.Fix(&t.heap, int(j.timer)-1)
-	default:
-		j.wake = at
-		heap.Push(&t.heap, j)
+	if at.IsZero() {
+		if j.timer > 0 {
+			t.remove(int(j.timer) - 1)
+		}
+		return
 	}
+	j.wake = instant(at)
+	if j.timer == 0 {
+		t.heap = append(t.heap, timer{})
+		j.timer = int32(len(t.heap))
+	}
+	t.fix(int(j.timer)-1, timer{j.wake, j})
 }
 
 // due removes and returns a job whose timer has expired, or nil if there is none.
 func (t *timers) due(now time.Time) *jobState {
-	if len(t.heap) == 0 || t.heap[0].wake.After(now) {
+	if len(t.heap) == 0 || t.heap[0].at > instant(now) {
 		return nil
 	}
-	return heap.Pop(&t.heap).(*jobState)
+	j := t.heap[0].job
+	t.remove(0)
+	return j
 }
 
 // first returns the earliest timer, false if there is none.
@@ -38,74 +67,113 @@ func (t *timers) first() (time.Time, bool) {
 	if len(t.heap) == 0 {
 		return time.Time{}, false
 	}
-	return t.heap[0].wake, true
+	return time.Unix(0, t.heap[0].at).UTC(), true
 }
 
-// wakeHeap keeps the position of each job in jobState.timer, counted from 1.
-type wakeHeap []*jobState
-
-func (h wakeHeap) Len() int { return len(h) }
-func (h wakeHeap) Less(i, k int) bool {
-	if c := h[i].wake.Compare(h[k].wake); c != 0 {
-		return c < 0
+func (t *timers) remove(i int) {
+	t.heap[i].job.timer = 0
+	last := popLast(&t.heap)
+	if i < len(t.heap) {
+		t.fix(i, last)
 	}
-	return h[i].priority() > h[k].priority()
-}
-func (h wakeHeap) Swap(i, k int) {
-	h[i], h[k] = h[k], h[i]
-	h[i].timer, h[k].timer = int32(i+1), int32(k+1)
 }
 
-func (h *wakeHeap) Push(x any) {
-	j := x.(*jobState)
-	*h = append(*h, j)
-	j.timer = int32(len(*h))
-}
-
-func (h *wakeHeap) Pop() any {
-	j := popLast(h)
-	j.timer = 0
-	return j
-}
-
-// earlyRuns holds runs that are not due yet, ordered by their due times. The zero value is empty.
-type earlyRuns struct {
-	heap dueHeap           // may still contain removed runs
-	live map[*job.Run]bool // runs that were not removed
-}
-
-func (e *earlyRuns) put(r *job.Run) {
-	if e.live == nil {
-		e.live = make(map[*job.Run]bool)
+// fix puts x at index i, or where it belongs.
+func (t *timers) fix(i int, x timer) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !x.before(t.heap[parent]) {
+			break
+		}
+		t.put(i, t.heap[parent])
+		i = parent
 	}
-	e.live[r] = true
-	heap.Push(&e.heap, r)
+	for {
+		child := 2*i + 1
+		if child >= len(t.heap) {
+			break
+		}
+		if next := child + 1; next < len(t.heap) && t.heap[next].before(t.heap[child]) {
+			child = next
+		}
+		if !t.heap[child].before(x) {
+			break
+		}
+		t.put(i, t.heap[child])
+		i = child
+	}
+	t.put(i, x)
+}
+
+func (t *timers) put(i int, x timer) {
+	t.heap[i] = x
+	x.job.timer = int32(i + 1)
+}
+
+// earlyRuns holds the runs that are armed and not due yet, ordered by their due times. liveRun.inEarly says which of them are still
+// there. The zero value is empty.
+type earlyRuns struct{ heap keyed.Heap[*liveRun] }
+
+func (e *earlyRuns) put(r *liveRun) {
+	r.inEarly = true
+	e.heap.Push(instant(r.Due), r)
 }
 
 // remove removes r and reports whether it was there.
-func (e *earlyRuns) remove(r *job.Run) bool {
-	was := e.live[r]
-	delete(e.live, r)
+func (e *earlyRuns) remove(r *liveRun) bool {
+	was := r.inEarly
+	r.inEarly = false
 	return was
 }
 
 // due removes and returns a run that has come due, or nil if there is none.
-func (e *earlyRuns) due(now time.Time) *job.Run {
-	for len(e.heap) > 0 && !e.heap[0].Due.After(now) {
-		if r := heap.Pop(&e.heap).(*job.Run); e.remove(r) {
+func (e *earlyRuns) due(now int64) *liveRun {
+	for e.heap.Len() > 0 {
+		if at, _ := e.heap.Min(); at > now {
+			break
+		}
+		if _, r := e.heap.Pop(); e.remove(r) {
 			return r
 		}
 	}
 	return nil
 }
 
-type dueHeap []*job.Run
+// armingRuns holds the runs that decisions under way arm ahead of their time, ordered by their due times. jobState.arming says
+// which of them are still there. The zero value is empty.
+type armingRuns struct{ heap keyed.Heap[armingRun] }
 
-func (h dueHeap) Len() int           { return len(h) }
-func (h dueHeap) Less(i, k int) bool { return h[i].Due.Before(h[k].Due) }
-func (h dueHeap) Swap(i, k int)      { h[i], h[k] = h[k], h[i] }
-func (h *dueHeap) Push(x any)        { *h = append(*h, x.(*job.Run)) }
-func (h *dueHeap) Pop() any          { return popLast(h) }
+type armingRun struct {
+	job *jobState
+	run *job.Run
+}
+
+func (a *armingRuns) put(j *jobState, r *job.Run) {
+	j.arming = r
+	a.heap.Push(instant(r.Due), armingRun{j, r})
+}
+
+// remove removes r and reports whether it was there.
+func (a *armingRuns) remove(j *jobState, r *job.Run) bool {
+	was := j.arming == r
+	if was {
+		j.arming = nil
+	}
+	return was
+}
+
+// due removes and returns a run that has come due, or nil if there is none.
+func (a *armingRuns) due(now int64) *job.Run {
+	for a.heap.Len() > 0 {
+		if at, _ := a.heap.Min(); at > now {
+			break
+		}
+		if _, r := a.heap.Pop(); a.remove(r.job, r.run) {
+			return r.run
+		}
+	}
+	return nil
+}
 
 // popLast removes and returns the last element, and drops the heap's reference to it.
 func popLast[S ~[]T, T any](h *S) T {

@@ -83,8 +83,8 @@ func (p *Planner) expireUnreadable(now time.Time) {
 }
 
 // countAssigned adds r to the counts of its worker (n is 1) or removes it from them (n is -1).
-func (p *Planner) countAssigned(j *jobState, r *job.Run, n int, now time.Time) {
-	if r == nil || !isAssigned(r) {
+func (p *Planner) countAssigned(j *jobState, r *liveRun, n int, now time.Time) {
+	if r == nil || !r.assigned() {
 		return
 	}
 	w := p.worker(r.Worker)
@@ -102,10 +102,11 @@ func (p *Planner) countAssigned(j *jobState, r *job.Run, n int, now time.Time) {
 
 // countDue counts the runs that were armed ahead and have come due as due runs.
 func (p *Planner) countDue(now time.Time) {
-	for r := p.early.due(now); r != nil; r = p.early.due(now) {
+	at := instant(now)
+	for r := p.early.due(at); r != nil; r = p.early.due(at) {
 		add(p.worker(r.Worker).early, r.Session, -1)
 	}
-	for r := p.arming.due(now); r != nil; r = p.arming.due(now) {
+	for r := p.arming.due(at); r != nil; r = p.arming.due(at) {
 		w := p.worker(r.Worker)
 		w.reservedEarly--
 		w.reserved++
@@ -118,8 +119,8 @@ func add[K comparable](counts map[K]int, key K, n int) {
 	}
 }
 
-// reserve takes the room that a decision under way needs (n is 1), or gives it back (n is -1).
-func (p *Planner) reserve(r *job.Run, n int) {
+// reserve takes the room that a decision under way about a run of j needs (n is 1), or gives it back (n is -1).
+func (p *Planner) reserve(j *jobState, r *job.Run, n int) {
 	if r == nil || r.State != job.Armed {
 		return
 	}
@@ -130,9 +131,9 @@ func (p *Planner) reserve(r *job.Run, n int) {
 	}
 	switch {
 	case n > 0 && r.Due.After(r.Armed):
-		p.arming.put(r)
+		p.arming.put(j, r)
 		w.reservedEarly += n
-	case n < 0 && p.arming.remove(r):
+	case n < 0 && p.arming.remove(j, r):
 		w.reservedEarly += n
 	default:
 		w.reserved = max(0, w.reserved+n)
