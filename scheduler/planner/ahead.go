@@ -85,7 +85,7 @@ func (p *Planner) armSlot(j *jobState, s slot, now time.Time) *job.Decision {
 		return nil
 	}
 	armed.Ahead = true
-	return p.createRun(j, s, *armed)
+	return p.createRun(j, s, armed)
 }
 
 // armPending does the same as armSlot, for a pending run that is due later: a delayed run or a retry.
@@ -188,7 +188,7 @@ func (j *jobState) assignTo(w *job.Worker, r job.Run, now time.Time) *job.Run {
 // decideAgain decides the slot of a run that was armed ahead and taken back, as if it had never been armed. It uses the
 // definition that applies when the slot is due.
 func (p *Planner) decideAgain(j *jobState, r *liveRun, now time.Time) *job.Decision {
-	s := slot{position: position{after: r.Slot.Add(-1), next: r.Slot}, run: r.Run, due: r.Due}
+	s := slot{position: position{after: r.Slot.Add(-1), next: r.Slot}, id: r.ID, run: r.Run, due: r.Due}
 	switch {
 	case p.wasPaused(j, r.Slot):
 		return p.skip(j, s, now, reasonPaused)

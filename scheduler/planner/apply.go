@@ -108,7 +108,9 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	j.ended.remove(id)
 	switch {
 	case r == nil:
-		p.unblock(j, &liveRun{Run: &job.Run{ID: id}}, now)
+		if j.trouble().blockedBy == id {
+			p.unblock(j, &liveRun{Run: &job.Run{ID: id}}, now)
+		}
 		p.forgetJob(j)
 	case r.State.Terminal():
 		if j.ended == nil {

@@ -42,55 +42,84 @@ func BenchmarkPlan(b *testing.B) {
 }
 
 func benchmarkPlan(b *testing.B, jobs int) {
-	const due = 1000
 	before := heap()
-	p := planner.New(planner.Config{})
-	now := midnight
-	apply := func(c job.Change) { p.Apply(c, now) }
+	l := newEveryMinute(jobs)
+	cost := heap() - before
+	b.ReportAllocs()
+	slots := 0
+	for b.Loop() {
+		slots += l.minute()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(slots), "ns/slot")
+	b.ReportMetric(float64(cost)/float64(jobs), "B/job")
+	runtime.KeepAlive(l)
+}
+
+// TestAllocationsOfASlot bounds the allocations of a slot, from its decision to the removal of its run. Each costs processor time
+// twice: once to make it, and once to collect it.
+func TestAllocationsOfASlot(t *testing.T) {
+	const most = 15
+	l := newEveryMinute(due)
+	for range 5 {
+		l.minute()
+	}
+	if got := testing.AllocsPerRun(10, func() { l.minute() }) / due; got > most {
+		t.Errorf("%.1f allocations, want at most %d", got, most)
+	}
+}
+
+// everyMinute is a planner of many jobs. The first of them are due each minute.
+type everyMinute struct {
+	*planner.Planner
+	now time.Time
+	rev int64
+}
+
+// due is how many jobs of an everyMinute are due each minute.
+const due = 1000
+
+func newEveryMinute(jobs int) *everyMinute {
+	l := &everyMinute{Planner: planner.New(planner.Config{}), now: midnight, rev: int64(jobs + 1)}
 	for i := range jobs {
 		spec := job.Spec{Every: job.Duration(365 * 24 * time.Hour), Command: []string{"true"}}
 		if i < due {
 			spec.Every = job.Duration(time.Minute)
 		}
-		j := &job.Job{Name: fmt.Sprintf("job-%d", i), Generation: 1, Since: now, Spec: new(spec.WithDefaults()), Rev: int64(i + 1)}
-		apply(job.Change{Kind: job.RecordJob, Name: j.Name, Rev: j.Rev, Value: j})
+		j := &job.Job{Name: fmt.Sprintf("job-%d", i), Generation: 1, Since: l.now, Spec: new(spec.WithDefaults()), Rev: int64(i + 1)}
+		l.Apply(job.Change{Kind: job.RecordJob, Name: j.Name, Rev: j.Rev, Value: j}, l.now)
 	}
-	rev := int64(jobs + 1)
-	w := &job.Worker{Name: "w", Session: "s", Capacity: 2 * due, Rev: rev}
-	apply(job.Change{Kind: job.RecordWorker, Name: "w", Rev: rev, Value: w})
-	p.Plan(now, due) // as a follower
-	p.Lead(now)
-	cost := heap() - before
+	w := &job.Worker{Name: "w", Session: "s", Capacity: 2 * due, Rev: l.rev}
+	l.Apply(job.Change{Kind: job.RecordWorker, Name: "w", Rev: l.rev, Value: w}, l.now)
+	l.Plan(l.now, due) // as a follower
+	l.Lead(l.now)
+	return l
+}
 
-	slots := 0
-	for b.Loop() {
-		now = now.Add(time.Minute)
-		for {
-			ds := p.Plan(now, 512)
-			if len(ds) == 0 {
-				break
-			}
-			for _, d := range ds {
-				rev++
-				p.Resolve(d, job.Applied{Rev: rev}, now)
-			}
-			rev++
-			for _, d := range ds { // each ends at once, and its record is removed
-				if d.Run == nil || d.Run.State != job.Armed {
-					continue
-				}
-				slots++
-				r := *d.Run
-				r.State, r.Started, r.Finished, r.Rev = job.Succeeded, now, now, rev
-				apply(job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: rev, Value: &r})
-				apply(job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: rev + 1})
-			}
-			rev++
+// minute decides the slots of the next minute. Their runs end at once, and their records are removed. It returns their number.
+func (l *everyMinute) minute() (slots int) {
+	l.now = l.now.Add(time.Minute)
+	for {
+		ds := l.Plan(l.now, 512)
+		if len(ds) == 0 {
+			return slots
 		}
+		for _, d := range ds {
+			l.rev++
+			l.Resolve(d, job.Applied{Rev: l.rev}, l.now)
+		}
+		l.rev++
+		for _, d := range ds {
+			if d.Run == nil || d.Run.State != job.Armed {
+				continue
+			}
+			slots++
+			r := *d.Run
+			r.State, r.Started, r.Finished, r.Rev = job.Succeeded, l.now, l.now, l.rev
+			l.Apply(job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: l.rev, Value: &r}, l.now)
+			l.Apply(job.Change{Kind: job.RecordRun, Name: r.Name(), Rev: l.rev + 1}, l.now)
+		}
+		l.rev++
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(slots), "ns/slot")
-	b.ReportMetric(float64(cost)/float64(jobs), "B/job")
-	runtime.KeepAlive(p)
 }
 
 func heap() int64 {

@@ -13,7 +13,7 @@ const MaxQueued = 100
 func (p *Planner) decideAllowed(j *jobState, s slot, now time.Time) *job.Decision {
 	queued := 0
 	for _, r := range j.live.order {
-		if r.Kind != job.KindScheduled || r.ID == s.id() {
+		if r.Kind != job.KindScheduled || r.ID == s.id {
 			continue
 		}
 		if s.late && r.State == job.Armed {
@@ -41,7 +41,7 @@ func (p *Planner) queueFull(j *jobState, s slot, now time.Time) *job.Decision {
 // a backfill run beside those of slots, so they do not count.
 func (j *jobState) activeAt(s slot, now time.Time) (active []*liveRun) {
 	for _, r := range j.live.order {
-		if r.ID != s.id() && r.Kind != job.KindBackfill && (r.begun() || r.Active(now) && !r.Due.After(s.due)) {
+		if r.ID != s.id && r.Kind != job.KindBackfill && (r.begun() || r.Active(now) && !r.Due.After(s.due)) {
 			active = append(active, r)
 		}
 	}
@@ -61,7 +61,7 @@ func (p *Planner) decideOverlap(j *jobState, s slot, active []*liveRun, now time
 		if queued >= MaxQueued {
 			return p.queueFull(j, s, now)
 		}
-		return p.createRun(j, s, p.slotRun(j, s, now, reasonBehind+active[0].ID))
+		return p.createPending(j, s, p.slotRun(j, s, now, reasonBehind+active[0].ID))
 	case job.OverlapReplace:
 		return p.replace(j, s, active, now)
 	}
@@ -91,7 +91,7 @@ func (p *Planner) replace(j *jobState, s slot, active []*liveRun, now time.Time)
 		if r.Cancel != nil {
 			continue
 		}
-		if next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: reasonReplaced(s.id())}); err == nil {
+		if next, err := r.Stop(job.Cancel{At: now, By: "rota", Reason: reasonReplaced(s.id)}); err == nil {
 			return &job.Decision{Run: &next, Stop: r.State == job.Running}
 		}
 	}
@@ -108,7 +108,7 @@ func (j *jobState) hasReplaced(s slot, now time.Time) bool {
 	if spec.Overlap != job.OverlapReplace || spec.Missed == job.MissedAll || now.Sub(s.due) > spec.KillGrace.Std()+replaceGrace {
 		return false
 	}
-	replaced := func(r *job.Run) bool { return r.Cancel != nil && r.Cancel.Reason == reasonReplaced(s.id()) }
+	replaced := func(r *job.Run) bool { return r.Cancel != nil && r.Cancel.Reason == reasonReplaced(s.id) }
 	for r := range j.all {
 		if replaced(r) {
 			return true

@@ -7,7 +7,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Resolve takes the store's answer to a decision that Plan returned.
+// Resolve takes the store's answer to a decision that Plan returned. If the decision was written, the planner keeps d.Run.
 func (p *Planner) Resolve(d job.Decision, a job.Applied, now time.Time) {
 	j := p.job(d.Job)
 	p.reserve(j, d.Run, -1)
@@ -31,9 +31,9 @@ func (p *Planner) Resolve(d job.Decision, a job.Applied, now time.Time) {
 // applyWritten applies a decision that was written at rev.
 func (p *Planner) applyWritten(j *jobState, d job.Decision, rev int64, now time.Time) {
 	if d.Run != nil {
-		r := *d.Run
+		r := d.Run
 		r.Rev = rev
-		p.applyRun(r.Job, r.ID, &r, rev, now)
+		p.applyRun(r.Job, r.ID, r, rev, now)
 	}
 	if d.Cursor != nil {
 		c := *d.Cursor

@@ -10,13 +10,12 @@ import (
 // slot is the next slot of a job.
 type slot struct {
 	position
+	id     string   // the id of its run
 	run    *job.Run // its run, if that was armed ahead and taken back; nil: it has none yet
 	due    time.Time
 	missed bool // the slot came due while no leader could dispatch it, or while a late run blocked it
 	late   bool // it is missed, or the slot after it is due as well
 }
-
-func (s slot) id() string { return job.SlotID(s.next) }
 
 // decideSlot decides the job's next slot if it is due, or arms its run ahead if it is due soon.
 func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
@@ -39,7 +38,8 @@ func (p *Planner) decideSlot(j *jobState, now time.Time) *job.Decision {
 	if s.next.IsZero() {
 		return nil
 	}
-	if j.trouble().taken == s.id() || j.live.get(s.id()) != nil { // the slot has a record already
+	s.id = job.SlotID(s.next)
+	if j.trouble().taken == s.id || j.live.get(s.id) != nil { // the slot has a record already
 		return &job.Decision{JobRev: j.def.Rev, Cursor: p.cursor(j, s.position, s.next)}
 	}
 	if s.due = s.next.Add(j.when.Offset()); s.due.After(now) {
@@ -140,31 +140,31 @@ func (p *Planner) dispatch(j *jobState, s slot, now time.Time) *job.Decision {
 	r, spec := p.slotRun(j, s, now, ""), j.def.Spec
 	if j.overtakes(&r, spec, now) {
 		r.Reason = reasonOverlap
-		return p.createRun(j, s, r)
+		return p.createPending(j, s, r)
 	}
 	if why := p.throttleReason(j, &r, spec, now, false); why != "" {
 		r.Reason = why
-		return p.createRun(j, s, r)
+		return p.createPending(j, s, r)
 	}
 	w, accepted := p.choose(j, spec, &r, now)
 	if w == nil {
 		r.Reason = noWorkerReason(spec, accepted)
 	} else if armed := j.assignTo(w, r, now); armed != nil {
-		r = *armed
+		return p.createRun(j, s, armed)
 	}
-	return p.createRun(j, s, r)
+	return p.createPending(j, s, r)
 }
 
 // skip creates the slot's run as skipped.
 func (p *Planner) skip(j *jobState, s slot, now time.Time, reason string) *job.Decision {
 	r := p.slotRun(j, s, now, reason)
 	r.State, r.Finished, r.Late = job.Skipped, now, false
-	return p.createRun(j, s, r)
+	return p.createRun(j, s, &r)
 }
 
 // slotRun returns the slot's run, pending with the given reason.
 func (p *Planner) slotRun(j *jobState, s slot, now time.Time, reason string) job.Run {
-	r := job.Run{Job: j.name, ID: s.id(), Kind: job.KindScheduled, Slot: s.next, State: job.Pending, Created: now}
+	r := job.Run{Job: j.name, ID: s.id, Kind: job.KindScheduled, Slot: s.next, State: job.Pending, Created: now}
 	if s.run != nil {
 		r = *s.run
 	}
@@ -175,12 +175,17 @@ func (p *Planner) slotRun(j *jobState, s slot, now time.Time, reason string) job
 
 // createRun returns the decision that writes the slot's run and moves the cursor past the slot. If the run was armed ahead,
 // the cursor has already moved.
-func (p *Planner) createRun(j *jobState, s slot, r job.Run) *job.Decision {
-	d := &job.Decision{JobRev: j.def.Rev, Run: &r}
+func (p *Planner) createRun(j *jobState, s slot, r *job.Run) *job.Decision {
+	d := &job.Decision{JobRev: j.def.Rev, Run: r}
 	if s.run == nil {
 		d.Cursor = p.cursor(j, s.position, s.next)
 	}
 	return d
+}
+
+// createPending is createRun for a run without a worker. It is a function of its own so that only such runs are copied.
+func (p *Planner) createPending(j *jobState, s slot, r job.Run) *job.Decision {
+	return p.createRun(j, s, &r)
 }
 
 // isSlot reports whether the job has a slot at the given time.
