@@ -22,10 +22,15 @@ func encode(record any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(out) > maxRecord {
-		return nil, fmt.Errorf("record of %d bytes, at most %d: %w", len(out), maxRecord, job.ErrTooLarge)
+	return out, checkLength(out)
+}
+
+// checkLength returns job.ErrTooLarge if a record is too large.
+func checkLength(record []byte) error {
+	if len(record) > maxRecord {
+		return fmt.Errorf("record of %d bytes, at most %d: %w", len(record), maxRecord, job.ErrTooLarge)
 	}
-	return out, nil
+	return nil
 }
 
 // appender is a record that is written often. AppendJSON returns what encoding/json would, but faster. If ok is false,

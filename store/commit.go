@@ -35,7 +35,7 @@ func (s *Store) decision(d *job.Decision, term election.Term) (*write, error) {
 	if term.Rev <= 0 { // 0 is the create revision of an absent key, so it would pass the guard
 		return nil, election.ErrTermLost
 	}
-	w := &write{id: s.ids.next(), lane: d.Job}
+	w := newWrite(s.ids.next(), d.Job)
 	if d.JobRev != 0 {
 		w.guards = append(w.guards, unchanged(s.keys.job(d.Job), d.JobRev))
 	}
@@ -79,7 +79,7 @@ func (s *Store) decision(d *job.Decision, term election.Term) (*write, error) {
 func (s *Store) decideRun(w *write, d *job.Decision, term election.Term) error {
 	r := *d.Run
 	r.Term, r.Op = term.Rev, w.id
-	if err := w.put(s.keys.run(r.Job, r.ID), r.Rev, &r); err != nil {
+	if err := w.putRun(s.keys.run(r.Job, r.ID), r.Rev, &r); err != nil {
 		return err
 	}
 	if r.State == job.Armed || d.Cursor != nil {

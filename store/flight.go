@@ -74,7 +74,8 @@ func (g *group) complete(b *batch, resp *pb.TxnResponse) {
 	refused := &batch{}
 	for i, w := range b.writes {
 		if resp.Responses[i].GetResponseTxn().GetSucceeded() {
-			g.end(w, &written{rev: resp.Header.Revision})
+			w.room.out.rev = resp.Header.Revision
+			g.end(w, &w.room.out)
 		} else {
 			refused.writes = append(refused.writes, w)
 		}
@@ -194,6 +195,10 @@ func (g *group) end(w *write, out *written) {
 		g.count.bytes.Add(int64(w.bytes))
 	case errors.Is(out.err, job.ErrConflict):
 		g.count.conflicts.Add(1)
+	}
+	if w.done == nil {
+		w.answer <- out
+		return
 	}
 	w.done(out)
 }

@@ -36,6 +36,8 @@ type group struct {
 	running *running
 	pace    time.Duration // from one request to the next that is not full
 
+	channels sync.Pool // of channels for write.answer that are empty and get no result any more
+
 	mu       sync.Mutex
 	urgent   []*write            // guarded by mu: in order of arrival; both queues together have at most one write of each lane
 	queue    []*write            // guarded by mu: the writes that are not urgent, in order of arrival
@@ -103,17 +105,19 @@ func (g *group) waitLocked() time.Duration {
 // do enqueues one write and waits for its result. If ctx ends first, a write that was sent is not sent again, but may
 // still take place.
 func (g *group) do(ctx context.Context, w *write) (*written, error) {
-	answer := make(chan *written, 1)
-	w.done = func(out *written) { answer <- out }
 	if ctx.Err() != nil {
 		return &written{}, fmt.Errorf("not sent: %w", context.Cause(ctx))
 	}
 	if err := g.store.addAudit(ctx, w); err != nil {
 		return &written{}, fmt.Errorf("not sent: %w", err)
 	}
+	if w.answer, _ = g.channels.Get().(chan *written); w.answer == nil {
+		w.answer = make(chan *written, 1)
+	}
 	g.enqueue(w)
 	select {
-	case out := <-answer:
+	case out := <-w.answer:
+		g.channels.Put(w.answer)
 		if out.err == nil {
 			auditDone(ctx)
 		}

@@ -29,10 +29,10 @@ func (k Keys) record(kind Kind, name string) string {
 }
 
 func (k Keys) family(kind Kind) string        { return k.prefix + string(kind) + "/" }
-func (k Keys) job(name string) string         { return k.family(KindJobs) + name }
-func (k Keys) cursor(name string) string      { return k.family(KindCursors) + name }
-func (k Keys) run(job, id string) string      { return k.family(KindRuns) + job + "/" + id }
-func (k Keys) queue(worker string) string     { return k.family(KindQueues) + worker + "/" }
+func (k Keys) job(name string) string         { return k.prefix + string(KindJobs) + "/" + name }
+func (k Keys) cursor(name string) string      { return k.prefix + string(KindCursors) + "/" + name }
+func (k Keys) run(job, id string) string      { return k.prefix + string(KindRuns) + "/" + job + "/" + id }
+func (k Keys) queue(worker string) string     { return k.prefix + string(KindQueues) + "/" + worker + "/" }
 func (k Keys) order(worker, id string) string { return k.queue(worker) + id }
 func (k Keys) events(job string) string       { return k.family(KindEvents) + job + "/" }
 func (k Keys) event(job, id string) string    { return k.events(job) + id }

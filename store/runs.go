@@ -16,15 +16,9 @@ const MaxBehind = 100
 // changed it after an unanswered sending. behind are the steps of a workflow that r starts, at most MaxBehind. The same
 // transaction creates them.
 func (s *Store) Submit(ctx context.Context, r job.Run, behind ...job.Run) (job.Run, error) {
-	w := &write{id: s.ids.next(), lane: r.Job}
+	w := newWrite(s.ids.next(), r.Job)
 	if err := s.putRuns(w, &r, behind); err != nil {
 		return r, err
-	}
-	for _, step := range behind {
-		step.Op, step.Rev = w.id, 0
-		if err := w.put(s.keys.run(step.Job, step.ID), 0, &step); err != nil {
-			return r, err
-		}
 	}
 	return s.writeRun(ctx, w, r)
 }
@@ -48,9 +42,9 @@ func (s *Store) putRuns(w *write, r *job.Run, behind []job.Run) error {
 // order to stop r into the worker's queue. Its results are those of Write.
 func (s *Store) Stop(ctx context.Context, r job.Run) (job.Run, error) {
 	key := s.keys.run(r.Job, r.ID)
-	w := &write{id: s.ids.next(), lane: key}
+	w := newWrite(s.ids.next(), key)
 	r.Op = w.id
-	if err := w.put(key, r.Rev, &r); err != nil {
+	if err := w.putRun(key, r.Rev, &r); err != nil {
 		return r, err
 	}
 	w.order = &handout{id: w.id, queue: s.keys.queue(r.Worker), session: r.Session, stop: r.Name()}
@@ -66,9 +60,10 @@ func (s *Store) Stop(ctx context.Context, r job.Run) (job.Run, error) {
 // hand, and may still repair it.
 func (s *Store) Write(ctx context.Context, r job.Run) (job.Run, error) {
 	key := s.keys.run(r.Job, r.ID)
-	w := &write{id: s.ids.next(), lane: key, urgent: r.State == job.Running} // claims go before outcomes
+	w := newWrite(s.ids.next(), key)
+	w.urgent = r.State == job.Running // claims go before outcomes
 	r.Op = w.id
-	if err := w.put(key, r.Rev, &r); err != nil {
+	if err := w.putRun(key, r.Rev, &r); err != nil {
 		return r, err
 	}
 	return s.writeRun(ctx, w, r)

@@ -105,7 +105,10 @@ type writeIDs struct {
 	n       atomic.Int64
 }
 
-func (w *writeIDs) next() string { return w.process + "-" + strconv.FormatInt(w.n.Add(1), 36) }
+func (w *writeIDs) next() string {
+	b := append(append(make([]byte, 0, 96), w.process...), '-')
+	return string(strconv.AppendInt(b, w.n.Add(1), 36))
+}
 
 // running is the goroutines of a store.
 type running struct {

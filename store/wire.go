@@ -54,16 +54,23 @@ func (s *Store) revisionOf(ctx context.Context, key string) (rev int64, err erro
 }
 
 // absent is the guard that there is no record at key.
-func absent(key string) *pb.Compare {
-	return &pb.Compare{Key: []byte(key), Target: pb.Compare_CREATE, TargetUnion: &pb.Compare_CreateRevision{}}
-}
+func absent(key string) *pb.Compare { return unchanged(key, 0) }
 
 // unchanged is the guard that the record at key is at revision rev; zero: that there is none.
-func unchanged(key string, rev int64) *pb.Compare {
-	if rev == 0 {
-		return absent(key)
+func unchanged(key string, rev int64) *pb.Compare { return unchangedKey([]byte(key), rev) }
+
+// unchangedKey is unchanged. It allocates once.
+func unchangedKey(key []byte, rev int64) *pb.Compare {
+	guard := &struct {
+		c      pb.Compare
+		mod    pb.Compare_ModRevision
+		create pb.Compare_CreateRevision
+	}{}
+	guard.c.Key, guard.mod.ModRevision = key, rev
+	if guard.c.Target, guard.c.TargetUnion = pb.Compare_MOD, &guard.mod; rev == 0 {
+		guard.c.Target, guard.c.TargetUnion = pb.Compare_CREATE, &guard.create
 	}
-	return &pb.Compare{Key: []byte(key), Target: pb.Compare_MOD, TargetUnion: &pb.Compare_ModRevision{ModRevision: rev}}
+	return &guard.c
 }
 
 // notSince is the guard that key holds no record that was put after revision rev.
@@ -80,21 +87,31 @@ func exists(key string) *pb.Compare {
 	}
 }
 
-// putOp, deleteOp, getOp and txnOp return operations. putOp and txnOp allocate once.
+// putOp, deleteOp, getOp and txnOp return operations. putKeyOp, deleteOp and txnOp allocate once.
 func putOp(key string, value []byte, lease clientv3.LeaseID) *pb.RequestOp {
+	return putKeyOp([]byte(key), value, lease)
+}
+
+func putKeyOp(key, value []byte, lease clientv3.LeaseID) *pb.RequestOp {
 	op := &struct {
 		op pb.RequestOp
 		of pb.RequestOp_RequestPut
 		r  pb.PutRequest
 	}{}
-	op.r.Key, op.r.Value, op.r.Lease = []byte(key), value, int64(lease)
+	op.r.Key, op.r.Value, op.r.Lease = key, value, int64(lease)
 	op.of.RequestPut, op.op.Request = &op.r, &op.of
 	return &op.op
 }
 
 func deleteOp(key string) *pb.RequestOp {
-	r := &pb.DeleteRangeRequest{Key: []byte(key)}
-	return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: r}}
+	op := &struct {
+		op pb.RequestOp
+		of pb.RequestOp_RequestDeleteRange
+		r  pb.DeleteRangeRequest
+	}{}
+	op.r.Key = []byte(key)
+	op.of.RequestDeleteRange, op.op.Request = &op.r, &op.of
+	return &op.op
 }
 
 func getOp(key string) *pb.RequestOp {

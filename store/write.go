@@ -23,7 +23,8 @@ type write struct {
 	bytes  int              // of keys and values in then
 	order  *handout         // for a worker, in the same transaction; nil: none
 	urgent bool             // it goes before others, because a run begins with it
-	done   func(w *written) // called once, from a goroutine of the group
+	done   func(w *written) // called once, from a goroutine of the group; nil: answer gets the result
+	answer chan *written    // has room for the result
 
 	audit *pb.RequestOp // puts the audit record of the change; nil: it has none
 
@@ -32,6 +33,21 @@ type write struct {
 
 	open      bool        // a sending was not answered, and may be applied at any time
 	abandoned atomic.Bool // its caller gave up: it is not sent again
+
+	// Memory for the usual lengths of the lists above, and for the result, so that w needs one allocation.
+	room struct {
+		guards [4]*pb.Compare
+		then   [2]*pb.RequestOp
+		probe  [2]string
+		out    written
+	}
+}
+
+// newWrite returns an empty write.
+func newWrite(id, lane string) *write {
+	w := &write{id: id, lane: lane}
+	w.guards, w.then, w.probe = w.room.guards[:0], w.room.then[:0], w.room.probe[:0]
+	return w
 }
 
 // written is the result of a write.
@@ -54,17 +70,41 @@ func (w *write) put(key string, rev int64, record any) error {
 	if err != nil {
 		return err
 	}
-	w.guards = append(w.guards, unchanged(key, rev))
-	w.putAnyway(key, value, clientv3.NoLease)
+	w.putValue(key, rev, value)
 	return nil
+}
+
+// putRun is put for a run. It does not make the run escape to the heap.
+func (w *write) putRun(key string, rev int64, r *job.Run) error {
+	value, ok := r.AppendJSON(make([]byte, 0, usualSize))
+	if !ok {
+		slow := *r
+		return w.put(key, rev, &slow)
+	}
+	if err := checkLength(value); err != nil {
+		return err
+	}
+	w.putValue(key, rev, value)
+	return nil
+}
+
+// putValue is put for a record that is encoded already.
+func (w *write) putValue(key string, rev int64, value []byte) {
+	k := []byte(key)
+	w.guards = append(w.guards, unchangedKey(k, rev))
+	w.putKey(key, k, value, clientv3.NoLease)
 }
 
 // putAnyway is put without a guard, for records that others never change.
 func (w *write) putAnyway(key string, value []byte, lease clientv3.LeaseID) {
-	w.then = append(w.then, putOp(key, value, lease))
+	w.putKey(key, []byte(key), value, lease)
+}
+
+func (w *write) putKey(key string, k, value []byte, lease clientv3.LeaseID) {
+	w.then = append(w.then, putKeyOp(k, value, lease))
 	w.bytes += len(key) + len(value)
 	if w.value == nil {
-		w.value, w.probe = value, append([]string{key}, w.probe...)
+		w.value, w.probe = value, slices.Insert(w.probe, 0, key)
 		return
 	}
 	w.probe = append(w.probe, key)

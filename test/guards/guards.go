@@ -22,8 +22,8 @@ var Guards = []Guard{
 	{
 		Name: "the comparison of the record's revision",
 		File: "store/write.go",
-		Code: "\tw.guards = append(w.guards, unchanged(key, rev))\n\tw.putAnyway(key, value, clientv3.NoLease)",
-		Cut:  "\tw.putAnyway(key, value, clientv3.NoLease)",
+		Code: "w.guards = append(w.guards, unchangedKey(k, rev))",
+		Cut:  "_ = rev",
 		Pkg:  "./store", Test: "TestALateWriteOfTheLeaderHasNoEffect",
 	},
 	{
