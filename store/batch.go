@@ -22,6 +22,23 @@ type batch struct {
 	bytes  int
 	depth  int             // operations of the largest write
 	limits map[string]bool // names of the limits that its writes give to runs
+	apart  bool            // each write compares the gate by itself
+}
+
+// sharedGate returns the guard of the gate that the request makes for all its writes. It returns false if each write makes its
+// own: the leader knew different gates, or the request was refused because the gate has changed.
+func (b *batch) sharedGate() (gate gateGuard, shared bool) {
+	n := 0
+	for _, w := range b.writes {
+		switch {
+		case w.gate.key == "":
+		case n > 0 && w.gate != gate:
+			return gateGuard{}, false
+		default:
+			gate, n = w.gate, n+1
+		}
+	}
+	return gate, n > 1 && !b.apart
 }
 
 // clashes reports whether w gives a run a limit that another write of the batch gives to another run. Fencing tokens
@@ -34,7 +51,7 @@ func (b *batch) clashes(w *write) bool {
 // whether that is too large.
 func (b *batch) add(w *write) bool {
 	ops := len(b.writes) + 1 + b.orders.with(w.order)
-	depth := max(b.depth, len(w.guards), len(w.ops()))
+	depth := max(b.depth, len(w.guards)+1, len(w.ops())) // 1: the guard of the gate
 	bytes := b.bytes + w.size()
 	if len(b.writes) > 0 && (len(b.writes) == maxWrites || ops+depth > maxOps || bytes > maxBytes) {
 		return false
@@ -59,7 +76,7 @@ func (b *batch) removeAbandoned() (gone []*write) {
 		return nil
 	}
 	all := b.writes
-	*b = batch{}
+	*b = batch{apart: b.apart}
 	for _, w := range all {
 		if w.isAbandoned() {
 			gone = append(gone, w)
@@ -73,8 +90,9 @@ func (b *batch) removeAbandoned() (gone []*write) {
 // ops returns the operations of the request. The i-th response is that of the i-th write.
 func (b *batch) ops() ([]*pb.RequestOp, error) {
 	ops := make([]*pb.RequestOp, 0, len(b.writes)+len(b.orders.list))
+	_, gated := b.sharedGate()
 	for _, w := range b.writes {
-		ops = append(ops, w.nested())
+		ops = append(ops, w.nested(gated))
 	}
 	orders, err := b.orders.ops()
 	return append(ops, orders...), err
@@ -96,6 +114,9 @@ func (w *write) size() (n int) {
 	n = w.bytes + opBytes*(len(w.guards)+len(w.ops()))
 	for _, guard := range w.guards {
 		n += len(guard.Key)
+	}
+	if w.gate.key != "" {
+		n += opBytes + len(w.gate.key)
 	}
 	if w.order != nil {
 		n += len(w.order.run) + len(w.order.stop) + 2*len(w.order.queue) + len(w.order.session) + 4*opBytes

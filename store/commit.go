@@ -83,7 +83,7 @@ func (s *Store) decideRun(w *write, d *job.Decision, term election.Term) error {
 		return err
 	}
 	if r.State == job.Armed || d.Cursor != nil {
-		w.guards = append(w.guards, unchanged(s.keys.record(KindGate, ""), d.Gate))
+		w.gate = gateGuard{s.gateKey, d.Gate}
 	}
 	switch {
 	case d.Stop:

@@ -143,6 +143,53 @@ func TestPauseOfAllJobsRefusesStaleDecisions(t *testing.T) {
 	})
 }
 
+// TestAStaleGateRefusesItsDecisionsAlone commits decisions that depend on the gate together with one that does not.
+func TestAStaleGateRefusesItsDecisionsAlone(t *testing.T) {
+	t.Parallel()
+	everywhere(t, func(t *testing.T, c *clientv3.Client) {
+		s, term := open(t, c), reign(t, c, "a")
+		stale, err := s.PutGate(within(t), job.Gate{Paused: &job.Pause{At: epoch}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gate, err := s.PutGate(within(t), job.Gate{Since: epoch, Rev: stale.Rev})
+		if err != nil {
+			t.Fatal(err)
+		}
+		decisions := func(prefix string, revs ...int64) (ds []job.Decision) {
+			for i, rev := range revs {
+				d := fire(slot(fmt.Sprint(prefix, i), 1), 0)
+				d.Gate = rev
+				ds = append(ds, d)
+			}
+			free := slot(prefix+"-free", 1)
+			free.State, free.Finished = job.Skipped, epoch
+			return append(ds, job.Decision{Job: free.Job, Run: free})
+		}
+		for _, tt := range []struct {
+			name    string
+			ds      []job.Decision
+			refused int // that many of the first decisions
+		}{
+			{"all know the gate", decisions("a", gate.Rev, gate.Rev, gate.Rev), 0},
+			{"all know an earlier one", decisions("b", stale.Rev, stale.Rev, stale.Rev), 3},
+			{"some know an earlier one", decisions("c", stale.Rev, stale.Rev, gate.Rev), 2},
+		} {
+			for i, a := range commit(t, s, term, tt.ds...) {
+				if i < tt.refused != errors.Is(a.Err, job.ErrConflict) || i >= tt.refused && a.Err != nil {
+					t.Errorf("%s, decision %d: got %v, want %d refused", tt.name, i, a.Err, tt.refused)
+				}
+			}
+		}
+		remove(t, c, term.Key)
+		for i, a := range commit(t, s, term, decisions("d", gate.Rev, gate.Rev)...) {
+			if !errors.Is(a.Err, election.ErrTermLost) {
+				t.Errorf("after the term, decision %d: got %v, want %v", i, a.Err, election.ErrTermLost)
+			}
+		}
+	})
+}
+
 func TestUnreadableRecordIsReported(t *testing.T) {
 	c := fake(t, nil).Client()
 	s, term := open(t, c), reign(t, c, "a")

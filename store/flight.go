@@ -60,6 +60,9 @@ func (g *group) send(b *batch) {
 		}
 	case err != nil:
 		g.finish(b, func(int, *write) *written { return &written{err: err} })
+	case !resp.Succeeded && g.reigns(resp): // the gate has changed
+		b.apart = true
+		g.send(b)
 	case !resp.Succeeded:
 		g.count.fenced.Add(int64(len(b.writes)))
 		g.finish(b, func(int, *write) *written { return &written{err: election.ErrTermLost} })
@@ -99,11 +102,7 @@ func (g *group) commit(b *batch) (resp *pb.TxnResponse, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var fence []*pb.Compare
-	if g.term != nil {
-		is := g.term.Held()
-		fence = append(fence, is.GetCompare())
-	}
+	fence, refused := g.fence(b)
 	err = untilDefinite(g.ctx, b.open(), &g.store.tries, func(ctx context.Context) (err error) {
 		if gone := b.removeAbandoned(); len(gone) > 0 {
 			for _, w := range gone {
@@ -112,12 +111,37 @@ func (g *group) commit(b *batch) (resp *pb.TxnResponse, err error) {
 			if then, err = b.ops(); err != nil || len(b.writes) == 0 {
 				return errAbandoned
 			}
+			fence, refused = g.fence(b)
 		}
 		g.count.transactions.Add(1)
-		resp, err = g.store.txn(ctx, fence, then)
+		resp, err = g.store.txnElse(ctx, fence, then, refused)
 		return err
 	}, b.unanswered)
 	return resp, err
+}
+
+// fence returns the guards of the whole request, and what a refusal reads: the key of the term, if the guard of the gate may be
+// the one that failed.
+func (g *group) fence(b *batch) (fence []*pb.Compare, refused []*pb.RequestOp) {
+	if g.term != nil {
+		is := g.term.Held()
+		fence = append(fence, is.GetCompare())
+	}
+	if gate, shared := b.sharedGate(); shared {
+		fence = append(fence, gate.compare())
+		refused = append(refused, getOp(g.term.Key))
+	}
+	return fence, refused
+}
+
+// reigns reports whether the answer to a refused request shows that the term was not over. Then the gate has changed, and each
+// write must compare it by itself.
+func (g *group) reigns(resp *pb.TxnResponse) bool {
+	if len(resp.Responses) == 0 {
+		return false
+	}
+	kvs := resp.Responses[0].GetResponseRange().GetKvs()
+	return len(kvs) == 1 && kvs[0].CreateRevision == g.term.Rev
 }
 
 // full ends a batch that etcd refused for lack of space. It sends the deletions again without their tombstones and audit records,

@@ -27,6 +27,7 @@ type Store struct {
 	client  *clientv3.Client
 	kv      pb.KVClient // the key-value service that client uses
 	keys    Keys
+	gateKey string // of the gate's record
 	log     hclog.Logger
 	clock   election.Clock
 	contact election.QuorumContact
@@ -47,6 +48,7 @@ type Store struct {
 // New returns a Store on client. Close it before the client.
 func New(cfg Config, client *clientv3.Client, log hclog.Logger) *Store {
 	s := &Store{client: client, kv: service(client), keys: NewKeys(cfg.Prefix), log: log, clock: cfg.Clock}
+	s.gateKey = s.keys.record(KindGate, "")
 	if s.clock == nil {
 		s.clock = election.SystemClock
 	}

@@ -29,7 +29,12 @@ func service(c *clientv3.Client) pb.KVClient {
 
 // txn sends one transaction and returns errors as clientv3 does. It records the contact, term and revision of an answer.
 func (s *Store) txn(ctx context.Context, guards []*pb.Compare, then []*pb.RequestOp) (*pb.TxnResponse, error) {
-	resp, err := s.kv.Txn(ctx, &pb.TxnRequest{Compare: guards, Success: then}, callOptions...)
+	return s.txnElse(ctx, guards, then, nil)
+}
+
+// txnElse is txn with operations for the case that a guard fails.
+func (s *Store) txnElse(ctx context.Context, guards []*pb.Compare, then, otherwise []*pb.RequestOp) (*pb.TxnResponse, error) {
+	resp, err := s.kv.Txn(ctx, &pb.TxnRequest{Compare: guards, Success: then, Failure: otherwise}, callOptions...)
 	if err != nil {
 		return nil, clientv3.ContextError(ctx, err)
 	}

@@ -16,7 +16,8 @@ type write struct {
 	id     string           // op, carried by the records that it puts
 	lane   string           // its job, or the key that it changes; "" is none. Writes of one lane never share a transaction
 	limits []string         // the limits that it gives to a run. Two writes that give the same limit never share a transaction
-	guards []*pb.Compare    // must all hold
+	guards []*pb.Compare    // must all hold, and so must gate
+	gate   gateGuard        // the zero value: w does not depend on the gate
 	then   []*pb.RequestOp  // the operations
 	probe  []string         // keys to read when a guard failed. The first identifies w, unless w deletes all of them
 	value  []byte           // the new value of probe[0]; nil: the write has none
@@ -123,8 +124,22 @@ func (w *write) dropAnyway(key string) {
 	w.bytes += len(key)
 }
 
-// nested returns w as an operation of a larger transaction.
-func (w *write) nested() *pb.RequestOp { return txnOp(w.guards, w.ops()) }
+// gateGuard is the guard that the record at key, which is that of the gate, is at revision rev. Many writes of one request have
+// this guard, and the request then makes it once: see batch.sharedGate.
+type gateGuard struct {
+	key string // "" is none
+	rev int64
+}
+
+func (g gateGuard) compare() *pb.Compare { return unchanged(g.key, g.rev) }
+
+// nested returns w as an operation of a larger transaction. If gated is true, the transaction makes the guard of the gate.
+func (w *write) nested(gated bool) *pb.RequestOp {
+	if guards := w.guards; w.gate.key != "" && !gated {
+		return txnOp(append(slices.Clip(guards), w.gate.compare()), w.ops())
+	}
+	return txnOp(w.guards, w.ops())
+}
 
 // ops returns all operations of w.
 func (w *write) ops() []*pb.RequestOp {

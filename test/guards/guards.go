@@ -29,9 +29,23 @@ var Guards = []Guard{
 	{
 		Name: "the comparison of the gate's revision",
 		File: "store/commit.go",
-		Code: "w.guards = append(w.guards, unchanged(s.keys.record(KindGate, \"\"), d.Gate))",
+		Code: "w.gate = gateGuard{s.gateKey, d.Gate}",
 		Cut:  "_ = d.Gate",
 		Pkg:  "./store", Test: "TestPauseOfAllJobsRefusesStaleDecisions",
+	},
+	{
+		Name: "the comparison of the gate's revision, once for a request",
+		File: "store/flight.go",
+		Code: "fence = append(fence, gate.compare())",
+		Cut:  "_ = gate.compare()",
+		Pkg:  "./store", Test: "TestAStaleGateRefusesItsDecisionsAlone",
+	},
+	{
+		Name: "the comparison of the gate's revision, after a request was refused for it",
+		File: "store/flight.go",
+		Code: "b.apart = true",
+		Cut:  "b.apart = true\n\t\tfor _, w := range b.writes {\n\t\t\tw.gate = gateGuard{}\n\t\t}",
+		Pkg:  "./store", Test: "TestAStaleGateRefusesItsDecisionsAlone",
 	},
 	{
 		Name: "the attempt token, at the outcome",
