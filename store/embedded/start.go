@@ -79,7 +79,7 @@ func startOnce(ctx context.Context, cfg Config, log hclog.Logger) (*Server, erro
 	s.core.state.phase.Store(serving)
 
 	s.guard = newCallGuard(
-		adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(s.etcd.Server)),
+		newDirect(adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(s.etcd.Server)), s.etcd.Server),
 		func() bool { return s.LeaderID() != 0 })
 	s.client = v3client.New(s.etcd.Server)
 	s.client.KV = kv{clientv3.NewKVFromKVClient(s.guard, s.client), s.guard}
