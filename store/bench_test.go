@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rota-scheduler/rota/election"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/store/embedded"
 )
@@ -40,5 +41,35 @@ func BenchmarkCommit(b *testing.B) {
 			b.ReportMetric(2*decisions/b.Elapsed().Seconds(), "puts/s")
 			b.ReportMetric(float64(s.Counts().Transactions)/float64(n), "transactions/op")
 		})
+	}
+}
+
+// TestAllocationsOfAWrite bounds the allocations that it takes to build the writes of a run. Each costs processor time twice: once
+// to make it, and once to collect it.
+func TestAllocationsOfAWrite(t *testing.T) {
+	s := open(t, fake(t, nil).Client())
+	armed := fire(given(slot("j", 1), "w"), 7)
+	running := *armed.Run
+	running.State = job.Running
+	for _, tt := range []struct {
+		name  string
+		most  float64
+		write func() (*write, error)
+	}{
+		{"a decision with a run, a cursor and an order", 17, func() (*write, error) { return s.decision(&armed, election.Term{Rev: 1}) }},
+		{"a claim", 10, func() (*write, error) { return s.runWrite(&running) }},
+	} {
+		got := testing.AllocsPerRun(100, func() {
+			w, err := tt.write()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.nested(true)
+		})
+		if got > tt.most {
+			t.Errorf("%s: %.0f allocations, want at most %.0f", tt.name, got, tt.most)
+		} else {
+			t.Logf("%s: %.0f allocations", tt.name, got)
+		}
 	}
 }

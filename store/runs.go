@@ -59,14 +59,20 @@ func (s *Store) Stop(ctx context.Context, r job.Run) (job.Run, error) {
 // there is none. The error is job.ErrUnreadable if the present record is unreadable. Somebody wrote that record by
 // hand, and may still repair it.
 func (s *Store) Write(ctx context.Context, r job.Run) (job.Run, error) {
+	w, err := s.runWrite(&r)
+	if err != nil {
+		return r, err
+	}
+	return s.writeRun(ctx, w, r)
+}
+
+// runWrite returns the write of a run, and sets the op of r.
+func (s *Store) runWrite(r *job.Run) (*write, error) {
 	key := s.keys.run(r.Job, r.ID)
 	w := newWrite(s.ids.next(), key)
 	w.urgent = r.State == job.Running // claims go before outcomes
 	r.Op = w.id
-	if err := w.putRun(key, r.Rev, &r); err != nil {
-		return r, err
-	}
-	return s.writeRun(ctx, w, r)
+	return w, w.putRun(key, r.Rev, r)
 }
 
 // writeRun commits w, whose record is r.
