@@ -121,7 +121,7 @@ func (r *armedRun) startTimer(wait time.Duration) bool {
 	if r.waitEnd != nil {
 		return false
 	}
-	r.timer = w.table.add(nil, wait, func() { r.tryClaim(nil) })
+	r.timer = w.table.add(wait, func() { r.tryClaim(nil) })
 	return true
 }
 

@@ -106,7 +106,7 @@ func (w *Worker) scheduleAttempt(a *attempt) {
 		w.perform(a)
 		return
 	}
-	e := w.table.add(nil, wait, func() {
+	e := w.table.add(wait, func() {
 		if after := w.now(); after.Round(0).Sub(before.Round(0))-after.Sub(before) > maxClockJump {
 			a.fence()
 		}

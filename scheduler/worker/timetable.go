@@ -33,8 +33,9 @@ type timetable struct {
 
 // entry is a function that waits for its time.
 type entry struct {
-	f    func()      // guarded by timetable.mu; nil: it was started
-	stop func() bool // stops watching the context of the entry; nil: it has none
+	f        func()      // guarded by timetable.mu; nil: it was started, or put is still to come
+	hastened bool        // guarded by timetable.mu
+	stop     func() bool // stops watching the context of the entry; nil: it has none
 }
 
 func newTimetable(start func(f func())) *timetable {
@@ -42,20 +43,30 @@ func newTimetable(start func(f func())) *timetable {
 }
 
 // after starts f when d has passed or ctx has ended, whichever comes first.
-func (t *timetable) after(ctx context.Context, d time.Duration, f func()) { t.add(ctx, d, f) }
-
-// add starts f when d has passed, hasten is called or ctx has ended, whichever comes first. ctx may be nil.
-func (t *timetable) add(ctx context.Context, d time.Duration, f func()) *entry {
-	t.mu.Lock()
+func (t *timetable) after(ctx context.Context, d time.Duration, f func()) {
 	e := &entry{}
+	e.stop = context.AfterFunc(ctx, func() { t.hasten(e) })
+	t.put(e, d, f)
+}
+
+// add starts f when d has passed or hasten is called, whichever comes first.
+func (t *timetable) add(d time.Duration, f func()) *entry {
+	e := &entry{}
+	t.put(e, d, f)
+	return e
+}
+
+// put starts f when d has passed, or hasten is or was called, whichever comes first.
+func (t *timetable) put(e *entry, d time.Duration, f func()) {
+	t.mu.Lock()
 	if t.over {
 		t.mu.Unlock()
 		t.start(f)
-		return e
+		return
 	}
 	e.f = f
-	if ctx != nil {
-		e.stop = context.AfterFunc(ctx, func() { t.hasten(e) })
+	if e.hastened {
+		d = 0
 	}
 	at := int64(time.Since(t.began) + min(max(0, d), math.MaxInt64/2))
 	first := true
@@ -68,12 +79,12 @@ func (t *timetable) add(ctx context.Context, d time.Duration, f func()) *entry {
 	if first {
 		wake(t.changed)
 	}
-	return e
 }
 
 // hasten makes e due now, unless it was started already.
 func (t *timetable) hasten(e *entry) {
 	t.mu.Lock()
+	e.hastened = true
 	if e.f != nil {
 		t.waiting.Push(math.MinInt64, e) // the other place of e in the heap has no effect any more
 	}

@@ -20,9 +20,9 @@ import (
 )
 
 // direct passes plain transactions to the member in this process without etcd's check for overlapping keys. For that
-// check, etcd builds an interval tree for each nested transaction, which takes a sixth of all memory that a transaction allocates. A
-// plain transaction passes the check in any case: see plainCheck. etcd's usual service gets all other requests, and refuses wrong
-// ones.
+// check, etcd builds an interval tree for each nested transaction. The trees take a sixth of all memory that a transaction
+// allocates. A plain transaction passes the check in any case: see plainCheck. etcd's usual service gets all other requests, and
+// refuses wrong ones.
 type direct struct {
 	pb.KVClient
 	server *etcdserver.EtcdServer
