@@ -109,9 +109,8 @@ func BenchmarkAttempt(b *testing.B) {
 	}
 }
 
-// TestAllocationsOfAnAttempt bounds the allocations of an attempt, its order included. The bounds leave room for the goroutines that a
-// busy machine needs. Each allocation costs processor time twice: once to
-// make it, and once to collect it.
+// TestAllocationsOfAnAttempt bounds the allocations of an attempt, its order included. The bounds leave room for the goroutines
+// that a busy machine needs. Each allocation costs processor time twice: once to make it, and once to collect it.
 func TestAllocationsOfAnAttempt(t *testing.T) {
 	for _, tt := range []struct {
 		name string
