@@ -153,3 +153,25 @@ func (b *browser) shoot(name string) {
 		b.t.Logf("picture %s: %v", name, err)
 	}
 }
+
+// picture writes pictures of the open page, in the light and in the dark colors, and of a narrow window.
+func (b *browser) picture(kind, path string) {
+	name := strings.NewReplacer("/", "-", "?", "-", "=", "-", ":", "").Replace(strings.Trim(path, "/"))
+	for mode, width := range map[string]int64{"light": 1280, "dark": 1280, "narrow": 390} {
+		b.dark(mode == "dark")
+		b.do(chromedp.EmulateViewport(width, 900))
+		b.shoot(fmt.Sprintf("%s-%.30s-%s", kind, name, mode))
+		if wide, _ := b.eval("document.documentElement.scrollWidth > innerWidth + 1").(bool); wide {
+			b.t.Errorf("%s %s is wider than a window of %d", kind, path, width)
+		}
+	}
+	b.dark(false)
+	b.do(chromedp.EmulateViewport(1280, 900))
+}
+
+// html returns the source of an element.
+func (b *browser) html(selector string) string {
+	b.t.Helper()
+	v, _ := b.eval(fmt.Sprintf("(document.querySelector(%q) || {innerHTML: ''}).innerHTML", selector)).(string)
+	return v
+}

@@ -37,6 +37,8 @@ type site struct {
 	cfg    Config
 	views  map[string]*template.Template // by name
 	assets map[string]asset              // by path
+
+	reference reference
 }
 
 // asset is a static file. Its path contains a hash of its content.
@@ -105,6 +107,7 @@ func (s *site) routes() http.Handler {
 		"GET /timeline/week":       s.week,
 		"GET /events":              s.events,
 		"GET /audit":               s.audit,
+		"GET /api":                 s.api,
 		"GET /do/{action}":         s.ask,
 		"GET /":                    s.notFound,
 	} {

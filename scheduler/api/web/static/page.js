@@ -286,6 +286,14 @@ document.addEventListener('keydown', e => {
   else if (e.key === 'k') pick(-1);
 });
 
+// A link to a closed description opens it.
+function reveal() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target?.matches('details')) target.open = true;
+}
+addEventListener('hashchange', reveal);
+reveal();
+
 // The note about an action is not shown again when the page is reloaded or shared.
 const address = new URL(location.href);
 if (address.searchParams.has('done')) { address.searchParams.delete('done'); history.replaceState(null, '', address); }
