@@ -209,7 +209,7 @@ func keyboard(_ *testing.T, b *browser, base string) {
 	b.await(5*time.Second, "/ goes to the search", "document.activeElement.id === 'search'")
 	b.eval("document.activeElement.value = ''; 0") // this browser also types the / that the page has handled
 	b.do(chromedp.KeyEvent("night\r"))
-	b.await(5*time.Second, "the search finds one job", "location.search === '?search=night' && document.querySelectorAll('.rows tbody tr').length === 1")
+	b.await(5*time.Second, "the search finds one job", "location.search === '?search=night' && document.readyState === 'complete' && document.querySelectorAll('.rows tbody tr').length === 1")
 	b.do(chromedp.KeyEvent("j"), chromedp.KeyEvent("\r"))
 	b.await(5*time.Second, "j and Enter open the job", "location.pathname === '/jobs/nightly-backup' && document.readyState === 'complete'")
 	b.do(chromedp.KeyEvent("?"))
