@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
 	"github.com/spf13/cobra"
@@ -35,7 +37,9 @@ Records are JSON. rota quarantines an invalid value, and ` + "`rota status`" + `
 			if err != nil {
 				return err
 			}
-			// etcdctl reads its arguments from os.Args, and ends the process itself.
+			// etcdctl reads its arguments from os.Args, and ends the process itself. It does not know the context that a signal
+			// ends, so a signal ends the process again.
+			signal.Reset(syscall.SIGINT, syscall.SIGTERM)
 			os.Args = append([]string{"etcdctl"}, args...)
 			ctlv3.MustStart()
 			return nil
