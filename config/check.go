@@ -32,6 +32,9 @@ func (s *Settings) derive() {
 	if len(s.Etcd.Endpoints) > 0 {
 		s.Etcd.Embedded = Embedded{}
 	}
+	if s.Auth.OIDC.CLIClientID == "" {
+		s.Auth.OIDC.CLIClientID = s.Auth.OIDC.ClientID
+	}
 }
 
 // unused returns a warning for each setting that has no effect because of other settings.
@@ -101,6 +104,7 @@ func (s *Settings) check(sources map[string]given) {
 	}
 	s.checkFiles(fail)
 	s.checkAuth(fail)
+	s.checkOpenID(fail)
 	s.checkLogin(fail)
 	s.checkEtcd(fail)
 	s.checkCluster(fail)

@@ -181,6 +181,42 @@ var settings = []setting{
 	},
 	{"auth.file", "file with tokens and roles", "", func(s *Settings) any { return &s.Auth.File }},
 	{
+		"auth.oidc.issuer", "URL of the OpenID provider; none: nobody signs in by one", "",
+		func(s *Settings) any { return &s.Auth.OIDC.Issuer },
+	},
+	{
+		"auth.oidc.client_id", "client of the page at the OpenID provider", "",
+		func(s *Settings) any { return &s.Auth.OIDC.ClientID },
+	},
+	{
+		"auth.oidc.client_secret_file", "file with the secret of auth.oidc.client_id", "",
+		func(s *Settings) any { return &s.Auth.OIDC.ClientSecretFile },
+	},
+	{
+		"auth.oidc.cli_client_id", "client of rota login at the OpenID provider (default auth.oidc.client_id)", "",
+		func(s *Settings) any { return &s.Auth.OIDC.CLIClientID },
+	},
+	{
+		"auth.oidc.audiences", "further audiences of tokens that are accepted, by commas", "",
+		func(s *Settings) any { return &s.Auth.OIDC.Audiences },
+	},
+	{
+		"auth.oidc.scopes", "scopes that a sign-in asks for, by commas", "openid,email,profile",
+		func(s *Settings) any { return &s.Auth.OIDC.Scopes },
+	},
+	{
+		"auth.oidc.principal_claim", "claim of a token with the name of its principal", "email",
+		func(s *Settings) any { return &s.Auth.OIDC.PrincipalClaim },
+	},
+	{
+		"auth.oidc.groups_claim", "claim of a token with the groups of its principal", "groups",
+		func(s *Settings) any { return &s.Auth.OIDC.GroupsClaim },
+	},
+	{
+		"auth.oidc.ca", "PEM file with authorities of the OpenID provider's certificate, besides the system's", "",
+		func(s *Settings) any { return &s.Auth.OIDC.CA },
+	},
+	{
 		"insecure", "listen beyond loopback although everybody who reaches the API may do everything", "false",
 		func(s *Settings) any { return &s.Insecure },
 	},

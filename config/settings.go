@@ -178,6 +178,20 @@ type Log struct {
 type Auth struct {
 	Mode AuthMode
 	File string // tokens and roles; needed unless Mode is off
+	OIDC OpenID
+}
+
+// OpenID is the OpenID provider that proves people and programs. Without an Issuer there is none.
+type OpenID struct {
+	Issuer           string   // URL, which the provider's tokens have as iss
+	ClientID         string   // of the page at the provider; tokens for it are accepted
+	ClientSecretFile string   // file with the secret of the client; empty: it has none
+	CLIClientID      string   // of rota login at the provider, a client without a secret; default: ClientID
+	Audiences        []string // further audiences of tokens that are accepted
+	Scopes           []string // that the page and rota login ask for
+	PrincipalClaim   string   // claim with the name of the principal
+	GroupsClaim      string   // claim with the groups of the principal
+	CA               string   // PEM file with authorities of the provider's certificate, besides those of the system
 }
 
 // AuthMode says what happens to a request whose caller lacks the necessary right.

@@ -55,7 +55,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 		History: History{Success: 100, Failed: 1000, MaxAge: 168 * time.Hour},
 		Bounds:  Bounds{Waiting: 50000, Jobs: 1000000, Space: 80},
 		Log:     Log{Level: "info", Format: "json"},
-		Auth:    Auth{Mode: AuthOff},
+		Auth:    Auth{Mode: AuthOff, OIDC: OpenID{Scopes: []string{"openid", "email", "profile"}, PrincipalClaim: "email", GroupsClaim: "groups"}},
 	}
 	if diff := cmp.Diff(want, got, compareSettings...); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -82,7 +82,10 @@ worker:
 notify: {refs: {files: [/etc/tokens/**]}, http: {deny: [10.1.2.3/8]}}
 jobs: /etc/rota/jobs.d
 history: {success: 100, failed: 1000, max_age: 168h}
-auth: {mode: required, file: /etc/rota/auth.yaml}
+auth:
+  mode: required
+  file: /etc/rota/auth.yaml
+  oidc: {issuer: https://login.example.com, client_id: rota, client_secret_file: /s, audiences: [ci], groups_claim: roles, ca: /ca}
 insecure: true
 log: {level: info, format: json}
 `

@@ -70,6 +70,14 @@ func (c *cli) client(timeout time.Duration) (*client.Client, error) {
 	if servers == "" && tokenFile == "" && c.socketServes(token) {
 		servers = "unix://" + serviceSocket
 	}
+	return c.clientOf(servers, tokenFile, token, timeout)
+}
+
+// serverToken returns the token for a server; empty: none.
+type serverToken = func(ctx context.Context, server string) (string, error)
+
+// clientOf returns a client of servers. tokenFile may be empty, and token may be nil.
+func (c *cli) clientOf(servers, tokenFile string, token serverToken, timeout time.Duration) (*client.Client, error) {
 	credentials, err := c.credentials()
 	if err != nil {
 		return nil, err

@@ -99,9 +99,12 @@ func (c *cli) stdinToken(_ context.Context, server string) (string, error) {
 const maxToken = 4 << 10
 
 // tokenOf returns the token of an entry for a server.
-func (c *cli) tokenOf(_ context.Context, e credentials.Entry, server string) (string, error) {
+func (c *cli) tokenOf(ctx context.Context, e credentials.Entry, server string) (string, error) {
 	if err := checkWay(server); err != nil {
 		return "", err
+	}
+	if e.OpenID != nil {
+		return c.openIDToken(ctx, *e.OpenID, server)
 	}
 	if e.TokenFile == "" {
 		return e.Token, nil

@@ -60,12 +60,13 @@ const (
 	newToken  = `{"id":"ddddeeeeffff","sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","principal":"ci","role":"viewer","life":"90d"}`
 )
 
-// operations lists all operations of /v1, each with the weakest role that may call it. JOB stands for the name of a job.
+// operations lists all operations of /v1, each with the weakest role that may call it; without a role, everybody may. JOB stands for the name of a job.
 var operations = []struct {
 	method, path, body string
 	role               auth.Role
 	whole              bool // it concerns the whole cluster, so a role with a scope is not enough
 }{
+	{"GET", "/v1/login", "", "", false},
 	{"GET", "/v1/cluster", "", auth.Viewer, false},
 	{"GET", "/v1/jobs", "", auth.Viewer, false},
 	{"GET", "/v1/jobs/JOB-http", "", auth.Viewer, false},
@@ -141,6 +142,7 @@ func TestEachOperationNeedsItsRight(t *testing.T) {
 						ofJob := strings.Contains(o.path, "JOB")
 						want := 0 // any status except a refusal
 						switch {
+						case o.role == "":
 						case role == "":
 							want = 401
 						case scoped && where == "out" && ofJob:
@@ -242,8 +244,8 @@ func TestAWrongTokenIsNobody(t *testing.T) {
 // replica cannot forward.
 func TestProcessesOfTheClusterReadOutputAlone(t *testing.T) {
 	b := &bearer{}
-	b.Secret = "shared"
-	header := []string{"Authorization", "Bearer " + b.ProcessToken(auth.KindReplica, "q1")}
+	b.Secret = auth.Seal("shared")
+	header := []string{"Authorization", "Bearer " + b.ProcessToken(auth.KindReplica, "q1").Reveal()}
 	srv := serve(t, guarded().backend(), func(c *api.Config) { c.Auth = b })
 	if a := ask(t, srv, "GET", "/v1/runs/out-shell/r/logs", "", header...); a.status == 401 || a.status == 403 {
 		t.Errorf("output: got %d %s", a.status, a.text)

@@ -20,6 +20,8 @@ type Config struct {
 	Auth Authenticator
 	// Sessions signs browsers in. It may be nil if Auth is nil.
 	Sessions Sessions
+	// OpenID signs browsers in by an OpenID provider; nil: there is none. It needs Sessions.
+	OpenID OpenID
 	// Observe allows every request. Requests that would be refused are logged.
 	Observe bool
 

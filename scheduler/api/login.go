@@ -13,7 +13,7 @@ import (
 )
 
 // The login page. `GET /login?next=PATH` shows a form for a token, which `POST /login` accepts. `GET /login?code=CODE` needs no
-// form. Both begin a session and lead to PATH. `POST /logout` ends the session.
+// form. Both begin a session and lead to PATH. `POST /logout` ends the session. `GET /login/oidc` leads to the OpenID provider.
 const (
 	loginPath  = "/login"
 	logoutPath = "/logout"
@@ -28,6 +28,7 @@ var loginPage = template.Must(template.New("login").Parse(loginHTML))
 type loginView struct {
 	Next    string // path of the page that the browser wants to see
 	Problem string // why the last try failed; empty if there was none
+	OpenID  string // path at which the browser signs in by the OpenID provider; empty if there is none
 }
 
 // loginPolicy allows the login page to send its form, and forbids the rest.
@@ -38,6 +39,10 @@ func (s *Server) registerLogin(root *http.ServeMux) {
 	root.HandleFunc("GET "+loginPath, s.login)
 	root.HandleFunc("POST "+loginPath, s.loginByToken)
 	root.HandleFunc("POST "+logoutPath, s.logout)
+	if s.cfg.OpenID != nil {
+		root.HandleFunc("GET "+openIDPath, s.beginOpenID)
+		root.HandleFunc("GET "+callbackPath, s.endOpenID)
+	}
 }
 
 // signedIn protects a page. A browser without a session gets the login page instead, which leads back to this page. The page
@@ -134,6 +139,9 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) showLogin(w http.ResponseWriter, status int, v loginView) {
+	if s.cfg.OpenID != nil {
+		v.OpenID = openIDPath + "?next=" + url.QueryEscape(v.Next)
+	}
 	var page bytes.Buffer
 	if err := loginPage.Execute(&page, v); err != nil {
 		s.log.Error("login page was not made", "err", err)
@@ -152,7 +160,7 @@ func (s *Server) showLogin(w http.ResponseWriter, status int, v loginView) {
 func localPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") ||
-		strings.ContainsAny(text, "\\\r\n") || u.Path == loginPath {
+		strings.ContainsAny(text, "\\\r\n") || u.Path == loginPath || u.Path == openIDPath || u.Path == callbackPath {
 		return "/"
 	}
 	return u.RequestURI()

@@ -25,6 +25,7 @@ func (s *Server) routes() http.Handler {
 		s.registerDefinitions(doc)
 		s.registerWorkflows(doc)
 		s.registerLoginCodes(doc)
+		s.registerSignIn(doc)
 		s.registerOverview(doc)
 		s.registerGantt(doc)
 		s.registerMonth(doc)

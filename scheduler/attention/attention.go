@@ -35,6 +35,7 @@ const (
 	Quarantined = "quarantined"
 	Files       = "files"
 	AuthFile    = "auth_file"
+	OpenID      = "openid"
 	Certificate = "certificate"
 	TLSOptional = "tls_optional"
 	Version     = "version"
@@ -44,7 +45,7 @@ const (
 // Kinds returns all kinds, the most urgent first.
 func Kinds() []string {
 	return []string{NoLeader, NotReady, StoreFull, Member, Stale, Lost, Failing, Late, Breaker, NoWorker, Quarantined, Files, AuthFile,
-		Certificate, TLSOptional, Version, Paused}
+		OpenID, Certificate, TLSOptional, Version, Paused}
 }
 
 // Sort puts the most urgent items first. Items of one kind are in the order of their names.

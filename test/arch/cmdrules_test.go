@@ -10,6 +10,14 @@ var cmdRules = map[string]rule{
 		own:      []string{"cmd/rota/internal/loop", "config", "scheduler/api", "scheduler/api/auth", "scheduler/job", "store"}, // of job, only ErrNotFound
 		external: []string{"github.com/hashicorp/go-hclog", "golang.org/x/time/rate"},
 	},
+	"cmd/rota/internal/openid": {
+		own:      []string{"cmd/rota/internal/loop", "config", "scheduler/api", "scheduler/api/auth"},
+		external: []string{"github.com/coreos/go-oidc/v3/oidc", "github.com/go-jose/go-jose/v4", "github.com/hashicorp/go-hclog", "golang.org/x/oauth2"},
+	},
+	"cmd/rota/internal/signin": {
+		own:      []string{"cmd/rota/internal/credentials"},
+		external: []string{"github.com/coreos/go-oidc/v3/oidc", "golang.org/x/oauth2"},
+	},
 	"cmd/rota/internal/listeners": {},
 	"cmd/rota/internal/loop":      {},
 	"cmd/rota/internal/kubeapi":   {},
@@ -77,6 +85,7 @@ var cmdRules = map[string]rule{
 			"cmd/rota/internal/loop",
 			"cmd/rota/internal/metrics",
 			"cmd/rota/internal/notices",
+			"cmd/rota/internal/openid",
 			"cmd/rota/internal/peer",
 			"cmd/rota/internal/presence",
 			"cmd/rota/internal/rollcall",
@@ -110,6 +119,7 @@ var cmdRules = map[string]rule{
 			"cmd/rota/internal/importer",
 			"cmd/rota/internal/kubeapi",
 			"cmd/rota/internal/pki",
+			"cmd/rota/internal/signin",
 			"cmd/rota/internal/supervisor",
 			"cmd/rota/internal/top",
 			"cmd/rota/node",
@@ -147,7 +157,7 @@ var cmdRules = map[string]rule{
 	},
 	"cmd/rota/internal/credentials": {
 		own:      []string{"cmd/rota/internal/atomicfile"},
-		external: []string{"go.yaml.in/yaml/v4"},
+		external: []string{"go.yaml.in/yaml/v4", "golang.org/x/sys/unix"},
 	},
 	"cmd/rota/internal/pki": {own: []string{"scheduler/api/auth"}},
 	"deploy/examples/handlers": { // a user's program

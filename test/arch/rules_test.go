@@ -110,6 +110,7 @@ var libraryRules = map[string]rule{
 	"test/page":           {},
 	"test/terminal":       {},
 	"test/ports":          {},
+	"test/provider":       {external: []string{"github.com/go-jose/go-jose/v4"}},
 	"test/proxy":          {external: []string{"google.golang.org/grpc/..."}},
 	"test/release":        {},
 	"test/sim":            {},

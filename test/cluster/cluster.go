@@ -27,6 +27,8 @@ type Config struct {
 	Limits   map[string]job.LimitSpec // limits for the jobs
 	// Etcd are the endpoints of an external etcd. Empty: the replicas embed one.
 	Etcd []string
+	// TokenFile is the path of a token with which the cluster's clients prove themselves. Empty: they have none.
+	TokenFile string
 	// Flags are further settings of each replica, such as "--worker-enabled=false". May be nil.
 	Flags func(name string) []string
 	// Prepare is called before the replicas are started. May be nil.
@@ -88,7 +90,7 @@ func launch(t testing.TB, cfg Config, makeReplicas func(*Cluster)) *Cluster {
 		n.Start()
 		urls = append(urls, n.URL)
 	}
-	c.Client = newClient(t, strings.Join(urls, ","), "")
+	c.Client = newClient(t, strings.Join(urls, ","), cfg.TokenFile)
 	c.Recorder = NewRecorder(t, Prefix, c.Endpoints())
 	c.WaitReady()
 	Await(t, 30*time.Second, "the jobs are in force", func() bool {

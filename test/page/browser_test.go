@@ -34,7 +34,7 @@ const complaints = `(() => {
 var once sync.Once
 
 // newBrowser starts a browser. The test skips if there is none, except in CI.
-func newBrowser(t *testing.T) *browser {
+func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -46,6 +46,7 @@ func newBrowser(t *testing.T) *browser {
 		t.Skip(missing)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
+	options = append(options, more...)
 	ctx, endAllocator := chromedp.NewExecAllocator(t.Context(), options...)
 	ctx, endTab := chromedp.NewContext(ctx)
 	ctx, endTime := context.WithTimeout(ctx, 3*time.Minute)

@@ -6,6 +6,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/authn"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/backend"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/failure"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/openid"
 	"github.com/rota-scheduler/rota/config"
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/auth"
@@ -21,7 +22,27 @@ func (n *Node) openAuth(ctx context.Context, cfg *api.Config, stops *closers) (e
 		stops.background(ctx)("follow auth.file", n.authn.Run)
 		cfg.Auth, cfg.Sessions, cfg.Observe = n.authn, n.authn, mode == config.AuthObserve
 	}
+	if n.authn == nil || n.set.Auth.OIDC.Issuer == "" {
+		return nil
+	}
+	if n.provider, err = openid.Open(n.set.Auth.OIDC, n.now, n.log.Named("auth")); err != nil {
+		return failure.Config(err)
+	}
+	cfg.OpenID = n.authn.UseProvider(n.provider)
+	stops.background(ctx)("follow the OpenID provider", n.provider.Run) // nothing waits for it
 	return nil
+}
+
+// providerTrouble returns why the OpenID provider cannot be used; nil if it can, or if there is none.
+func (n *Node) providerTrouble() *backend.ProviderTrouble {
+	if n.provider == nil {
+		return nil
+	}
+	t := n.provider.Trouble()
+	if t == nil {
+		return nil
+	}
+	return &backend.ProviderTrouble{Issuer: n.set.Auth.OIDC.Issuer, Text: t.Text, Since: t.Since}
 }
 
 // followTokens makes the tokens and the sessions in the store count.

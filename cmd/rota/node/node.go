@@ -23,6 +23,7 @@ import (
 	"github.com/rota-scheduler/rota/cmd/rota/internal/jobfiles"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/listeners"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/metrics"
+	"github.com/rota-scheduler/rota/cmd/rota/internal/openid"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/presence"
 	"github.com/rota-scheduler/rota/cmd/rota/internal/rollcall"
 	"github.com/rota-scheduler/rota/config"
@@ -98,6 +99,7 @@ type Node struct {
 	activity  *activity.Activity
 	server    *api.Server
 	authn     *authn.Authenticator // nil while authentication is off
+	provider  *openid.Provider     // nil without one
 	tokens    *store.Tokens        // in the store
 	clocks    *clocks.Clocks
 	worker    *worker.Worker       // nil if the node executes no attempts
@@ -243,6 +245,7 @@ func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closer
 		Restored: func() bool { return n.admission.Restored() != nil },
 		Known:    n.jobKnown(), Runs: n.countRuns,
 		AuthFile: func() bool { return n.authMistake() != nil },
+		OpenID:   func() bool { return n.providerTrouble() != nil },
 		Tokens:   n.storedTokens,
 	})
 	n.activity = activity.New()
@@ -251,7 +254,7 @@ func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closer
 		WorkerOnly: n.cfg.Role == WorkerOnly, Works: n.works(), Now: n.now,
 		Metrics: n.metrics.Handler(), Space: n.space, Admission: n.admission, Activity: n.activity,
 		Bounds: n.set.Bounds, Refused: n.metrics.Refused, AuthMistake: n.authMistake,
-		Secret: n.hookSecret, Delivered: n.metrics.Delivered,
+		Secret: n.hookSecret, Delivered: n.metrics.Delivered, ProviderTrouble: n.providerTrouble,
 	})
 	cfg := api.DefaultConfig()
 	cfg.Listen, cfg.Version = n.set.HTTP.Listen, n.cfg.Version

@@ -24,7 +24,8 @@ type Directory struct {
 	Cluster string // cluster name in the URI of certificates; empty: any cluster
 	// Lookup finds the tokens of the store; nil without an error if there is none. It may be nil.
 	Lookup func(id string) (*Token, error)
-	Secret string // secret with which processes of the cluster prove their identity; empty: they cannot
+	OpenID bool   // an OpenID provider proves principals; false: the sessions that it began have ended
+	Secret Sealed // with which processes of the cluster prove their identity; empty: they cannot
 }
 
 // Caller is the proven identity of a client, and the rights of that identity.
@@ -97,15 +98,16 @@ const clusterPrefix = "rota-cluster:"
 
 // ProcessToken returns the token that a process of the cluster presents to another one. Anybody who can read the store can make
 // such a token: access to the store includes all other rights.
-func (d *Directory) ProcessToken(kind, name string) string {
-	return clusterPrefix + kind + "/" + name + ":" + d.Secret
+func (d *Directory) ProcessToken(kind, name string) Sealed {
+	return Seal(clusterPrefix + kind + "/" + name + ":" + d.Secret.Reveal())
 }
 
 // process returns the name of the process in its token. ok reports whether the token is genuine.
 func (d *Directory) process(text string) (name string, ok bool) {
-	rest := len(text) - len(d.Secret) - 1
-	if d.Secret == "" || rest <= len(clusterPrefix) || text[:len(clusterPrefix)] != clusterPrefix || text[rest] != ':' {
+	secret := d.Secret.Reveal()
+	rest := len(text) - len(secret) - 1
+	if secret == "" || rest <= len(clusterPrefix) || text[:len(clusterPrefix)] != clusterPrefix || text[rest] != ':' {
 		return "", false
 	}
-	return text[len(clusterPrefix):rest], subtle.ConstantTimeCompare([]byte(text[rest+1:]), []byte(d.Secret)) == 1
+	return text[len(clusterPrefix):rest], subtle.ConstantTimeCompare([]byte(text[rest+1:]), []byte(secret)) == 1
 }

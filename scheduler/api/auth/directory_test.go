@@ -41,7 +41,7 @@ func TestTokensOfTheFileAndOfTheStoreProveCallers(t *testing.T) {
 			}
 			return nil, nil
 		},
-		Secret: "shared",
+		Secret: auth.Seal("shared"),
 	}
 	if c, err := d.ByToken(fileText, now); err != nil || c.Principal != "alice" || !c.May(auth.Admin, auth.Object{}) {
 		t.Errorf("a token of the file: %+v, %v", c, err)
@@ -58,11 +58,11 @@ func TestTokensOfTheFileAndOfTheStoreProveCallers(t *testing.T) {
 			t.Errorf("%q: got %+v, %v, want %v", text, c, err, want)
 		}
 	}
-	if c, err := d.ByToken(d.ProcessToken(auth.KindReplica, "q1"), now); err != nil || c.Principal != "replica/q1" || !c.May(auth.Peer, auth.Object{}) || c.Any(auth.Read) {
+	if c, err := d.ByToken(d.ProcessToken(auth.KindReplica, "q1").Reveal(), now); err != nil || c.Principal != "replica/q1" || !c.May(auth.Peer, auth.Object{}) || c.Any(auth.Read) {
 		t.Errorf("a process of the cluster: %+v, %v", c, err)
 	}
 	without := auth.Directory{}
-	if _, err := without.ByToken(without.ProcessToken(auth.KindReplica, "q1"), now); err == nil {
+	if _, err := without.ByToken(without.ProcessToken(auth.KindReplica, "q1").Reveal(), now); err == nil {
 		t.Error("without a secret a process proves itself")
 	}
 }
@@ -91,6 +91,24 @@ func TestCertificatesProveCallers(t *testing.T) {
 		if c.Principal != tt.want || (err == nil) != (tt.want != "") || tt.want != "" && !c.May(tt.right, auth.Object{}) {
 			t.Errorf("%s, %s: got %+v, %v", tt.uri, tt.name, c, err)
 		}
+	}
+}
+
+func TestASessionByOpenIDNeedsTheProviderAndItsGroups(t *testing.T) {
+	now := time.Now()
+	d := auth.Directory{OpenID: true, File: auth.File{Bindings: []auth.Binding{{Group: "sre", Role: auth.Operator}}}}
+	c := d.ByOpenID(auth.Identity{Principal: "bob", Groups: []string{"sre"}, Method: auth.ByOIDC})
+	s := auth.NewSession(c, now, auth.SessionLife)
+	if got, err := d.BySession(&s, now); err != nil || got.Principal != "bob" || !got.May(auth.Operate, auth.Object{}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	d.File.Bindings = nil
+	if got, err := d.BySession(&s, now); err != nil || got.Any(auth.Read) {
+		t.Errorf("without the binding: got %+v, %v", got, err)
+	}
+	d.OpenID = false
+	if got, err := d.BySession(&s, now); !errors.Is(err, auth.ErrSession) {
+		t.Errorf("without the provider: got %+v, %v", got, err)
 	}
 }
 

@@ -71,6 +71,10 @@ func (d *Directory) BySession(s *Session, now time.Time) (Caller, error) {
 	}
 	who := Identity{Principal: s.Principal, Groups: s.Groups, Method: BySession, Token: s.Token, origin: s.How}
 	switch s.How {
+	case ByOIDC:
+		if !d.OpenID {
+			return Caller{}, ErrSession
+		}
 	case BySocket:
 		return Caller{who, d.ByUser(s.Principal).Grants}, nil
 	case ByToken:
@@ -91,6 +95,12 @@ func (d *Directory) BySession(s *Session, now time.Time) (Caller, error) {
 
 // Key is the secret of a session or of a code. The store has only its hash.
 type Key string
+
+// Format implements fmt.Formatter, so that no log line shows a key.
+func (Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, sealed) }
+
+// MarshalText implements encoding.TextMarshaler, which JSON uses too.
+func (Key) MarshalText() ([]byte, error) { return []byte(sealed), nil }
 
 const (
 	keyBytes  = 32 // 256 random bits

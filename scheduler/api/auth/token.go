@@ -64,7 +64,7 @@ func (t *Token) Identity() Identity {
 // Secret is the complete token: a new one, or one that a client sent.
 type Secret struct {
 	ID     string
-	secret string
+	secret Sealed
 }
 
 // NewSecret makes a token from random bytes. It returns an error if the reader random fails.
@@ -77,7 +77,7 @@ func NewSecret(random io.Reader) (Secret, error) {
 	for i, b := range raw[secretBytes:] {
 		id[i] = idAlphabet[int(b)%len(idAlphabet)]
 	}
-	return Secret{ID: string(id), secret: base62(raw[:secretBytes], secretLength)}, nil
+	return Secret{ID: string(id), secret: Seal(base62(raw[:secretBytes], secretLength))}, nil
 }
 
 // idAlphabet has 32 characters, so each random byte selects one of them with equal probability.
@@ -89,7 +89,7 @@ func ParseSecret(text string) (Secret, error) {
 	if len(parts) != 4 || parts[0] != tokenPrefix || len(parts[1]) != idLength || len(parts[2]) != secretLength {
 		return Secret{}, ErrToken
 	}
-	s := Secret{ID: parts[1], secret: parts[2]}
+	s := Secret{ID: parts[1], secret: Seal(parts[2])}
 	if subtle.ConstantTimeCompare([]byte(s.checksum()), []byte(parts[3])) != 1 {
 		return Secret{}, ErrToken
 	}
@@ -98,7 +98,7 @@ func ParseSecret(text string) (Secret, error) {
 
 // Text returns the complete token, which its owner keeps. It is a secret.
 func (s Secret) Text() string {
-	return strings.Join([]string{tokenPrefix, s.ID, s.secret, s.checksum()}, "_")
+	return strings.Join([]string{tokenPrefix, s.ID, s.secret.Reveal(), s.checksum()}, "_")
 }
 
 // String hides the secret, so that a log line cannot leak it.
@@ -106,7 +106,7 @@ func (s Secret) String() string { return tokenPrefix + "_" + s.ID + "_…" }
 
 // Hash returns the hash of the secret, which is stored instead of the secret.
 func (s Secret) Hash() string {
-	sum := sha256.Sum256([]byte(s.secret))
+	sum := sha256.Sum256([]byte(s.secret.Reveal()))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -116,7 +116,7 @@ func (s Secret) Proves(t *Token) bool {
 }
 
 func (s Secret) checksum() string {
-	sum := crc32.ChecksumIEEE([]byte(s.ID + "_" + s.secret))
+	sum := crc32.ChecksumIEEE([]byte(s.ID + "_" + s.secret.Reveal()))
 	return base62([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}, crcLength)
 }
 

@@ -12,3 +12,8 @@ func (c *Client) LoginCode(ctx context.Context) (api.LoginCode, error) {
 	v, _, err := fetch[api.LoginCode](ctx, c, call{method: http.MethodPost, path: "/v1/login-codes"})
 	return v, err
 }
+
+// SignIn returns the principal that the server sees in this client, and how to sign in.
+func (c *Client) SignIn(ctx context.Context) (api.SignInView, error) {
+	return get[api.SignInView](ctx, c, "/v1/login", nil)
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/time/rate"
 
 	"github.com/rota-scheduler/rota/cmd/rota/internal/loop"
 	"github.com/rota-scheduler/rota/config"
@@ -22,7 +23,8 @@ import (
 // after at most this time.
 const poll = 500 * time.Millisecond
 
-// Authenticator authenticates requests by the auth.file and by client certificates. It is safe for concurrent use.
+// Authenticator authenticates requests by the auth.file, by client certificates, and by an OpenID provider. It is safe for
+// concurrent use.
 type Authenticator struct {
 	path string
 	now  func() time.Time
@@ -33,6 +35,8 @@ type Authenticator struct {
 	tokens   atomic.Pointer[Tokens]                    // nil until UseTokens
 	clock    atomic.Pointer[func(time.Time) time.Time] // corrects now; nil until UseClock
 	sessions *sessions
+	provider Provider // nil: no OpenID provider proves principals; set before the first request
+	codes    *rate.Limiter
 	state    fileState // state of the file at the last read; owned by Run
 }
 
@@ -60,7 +64,10 @@ type fileState struct {
 
 // Open reads the file. Call Run to follow its changes.
 func Open(path string, now func() time.Time, log hclog.Logger) (*Authenticator, error) {
-	a := &Authenticator{path: path, now: now, log: log, state: stateOf(path), sessions: newSessions(now)}
+	a := &Authenticator{
+		path: path, now: now, log: log, state: stateOf(path), sessions: newSessions(now),
+		codes: rate.NewLimiter(codesPerSecond, codesPerSecond),
+	}
 	file, err := config.LoadAuth(path)
 	if err != nil {
 		return nil, fmt.Errorf("read auth.file: %w", err)
@@ -71,7 +78,7 @@ func Open(path string, now func() time.Time, log hclog.Logger) (*Authenticator, 
 
 func (a *Authenticator) directory(file auth.File) *auth.Directory {
 	file.Index()
-	return &auth.Directory{File: file, Lookup: a.stored}
+	return &auth.Directory{File: file, Lookup: a.stored, OpenID: a.provider != nil}
 }
 
 // UseTokens makes the tokens of the store prove their principals.
@@ -144,7 +151,10 @@ func stateOf(path string) fileState {
 var errTwo = errors.New("the request proves two different principals")
 
 // ByToken returns the caller that the text of a token proves.
-func (a *Authenticator) ByToken(_ context.Context, text string) (auth.Caller, error) {
+func (a *Authenticator) ByToken(ctx context.Context, text string) (auth.Caller, error) {
+	if a.provider != nil && isJWT(text) {
+		return a.byProvider(ctx, text)
+	}
 	return a.known.Load().ByToken(text, a.corrected())
 }
 

@@ -65,6 +65,12 @@ func (b *Backend) attention(v *api.ClusterView, now time.Time) (items []attentio
 			)
 		}
 	}
+	if b.cfg.ProviderTrouble != nil {
+		if t := b.cfg.ProviderTrouble(); t != nil {
+			text := "Nobody can sign in by " + t.Issuer + " on " + b.cfg.Node + ": " + t.Text + "."
+			add(attention.OpenID, b.cfg.Node, text, "rota config show", t.Since)
+		}
+	}
 	if text := versions(v.Replicas); text != "" {
 		add(attention.Version, "", text, "rota status", time.Time{})
 	}

@@ -47,6 +47,14 @@ type Config struct {
 	Delivered func(result string)
 	// AuthMistake returns why the auth.file on the disk is not in force; nil if it is. The field may be nil.
 	AuthMistake func() *AuthMistake
+	// ProviderTrouble returns why the OpenID provider cannot be used; nil if it can. The field may be nil.
+	ProviderTrouble func() *ProviderTrouble
+}
+
+// ProviderTrouble says why the OpenID provider cannot be used.
+type ProviderTrouble struct {
+	Issuer, Text string
+	Since        time.Time
 }
 
 // AuthMistake says why the auth.file on the disk is not in force.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -20,10 +21,20 @@ type File struct {
 	Servers map[string]Entry `yaml:"servers"` // by origin, such as https://q1:8470
 }
 
-// Entry is the proof for one server. Either Token or TokenFile is set.
+// Entry is the proof for one server. Exactly one of Token, TokenFile and OpenID is set.
 type Entry struct {
-	Token     string `yaml:"token,omitempty"`
-	TokenFile string `yaml:"token_file,omitempty"` // path of a file with a token
+	Token     string  `yaml:"token,omitempty"`
+	TokenFile string  `yaml:"token_file,omitempty"` // path of a file with a token
+	OpenID    *OpenID `yaml:"oidc,omitempty"`
+}
+
+// OpenID is what `rota login` received from an OpenID provider.
+type OpenID struct {
+	Issuer   string    `yaml:"issuer"`
+	ClientID string    `yaml:"client_id"`
+	IDToken  string    `yaml:"id_token"`
+	Refresh  string    `yaml:"refresh_token,omitempty"` // for the next ID token; empty: the person must sign in again
+	Expires  time.Time `yaml:"expires"`                 // of the ID token
 }
 
 // Load reads a file of credentials. A file that does not exist is empty. It is an error if others can read the file.

@@ -58,6 +58,7 @@ type Sources struct {
 	// keeps all rows, for a process without a mirror of the jobs.
 	Known    func(name string) bool
 	AuthFile func() bool         // reports whether the auth.file on the disk is wrong
+	OpenID   func() bool         // reports whether the OpenID provider cannot be used
 	Tokens   func() []auth.Token // of the store
 	// Runs counts the runs in the store. ok is false until there is a mirror. nil: the process has none.
 	Runs func(now time.Time) (c store.RunCounts, ok bool)
@@ -159,6 +160,7 @@ func gauges(from Sources) []prometheus.Collector {
 		breakers{from.Status},
 		tokens{from.Tokens, from.Now},
 		flag("rota_auth_file_wrong", "1 while auth.file has mistakes, so that an earlier version of it is in force.", from.AuthFile),
+		flag("rota_oidc_unavailable", "1 while the OpenID provider does not answer, so that nobody can sign in by it.", from.OpenID),
 		gauge("rota_store_size_bytes", "The size of etcd's largest member, 0 if it is not known.", func() float64 {
 			size, _, _ := from.Space()
 			return float64(size)

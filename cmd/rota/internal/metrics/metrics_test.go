@@ -23,6 +23,7 @@ func idle() *Metrics {
 		Space:    func() (size, quota int64, full bool) { return 0, 0, false },
 		Restored: func() bool { return false },
 		AuthFile: func() bool { return false },
+		OpenID:   func() bool { return false },
 		Tokens:   func() []auth.Token { return nil },
 	})
 }

@@ -1,0 +1,115 @@
+package cluster
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/test/provider"
+)
+
+// rota runs a command as a person who has signed in, or does so.
+func (s *signedIn) rota(args ...string) (string, error) {
+	cmd := exec.CommandContext(s.t.Context(), binary, append(args, "--server", s.node.URL, "--cacert", s.p.CA())...)
+	cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// login runs `rota login`, and signs a person in at the provider. Nil refuses.
+func (s *signedIn) login(user provider.Claims) (string, error) {
+	s.t.Helper()
+	s.p.Be(user)
+	cmd := exec.CommandContext(s.t.Context(), binary, "login", "--server", s.node.URL, "--cacert", s.p.CA())
+	cmd.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH")}
+	var said lockedBuffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	complete := regexp.MustCompile(`or open (\S+)`)
+	if !Within(20*time.Second, func() bool { return complete.MatchString(said.String()) }) {
+		s.t.Errorf("rota login does not say where to sign in: %s", said.String())
+	} else {
+		s.visit(s.browser(), "GET", complete.FindStringSubmatch(said.String())[1], "")
+	}
+	err := cmd.Wait()
+	return said.String(), err
+}
+
+func (s *signedIn) onTheCommandLine(t *testing.T) {
+	if out, err := s.rota("jobs"); err == nil {
+		t.Fatalf("a stranger sees the jobs: %s", out)
+	}
+	if out, err := s.login(nil); err == nil || !strings.Contains(out, "somebody denied it") {
+		t.Errorf("a refused sign-in: got %v, %s", err, out)
+	}
+	file := filepath.Join(s.home, ".config", "rota", "credentials.yaml")
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a refused sign-in leaves credentials")
+	}
+	s.p.Live(30 * time.Second) // shorter than the time before the end in which commands renew
+	if out, err := s.login(bob); err != nil || !strings.Contains(out, "signed in as bob@example.com") {
+		t.Fatalf("rota login: %v\n%s", err, out)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("credentials: got %v, %v, want the mode 0600", info, err)
+	}
+	asked := s.p.Asked("/token")
+	var wg sync.WaitGroup
+	for range 4 { // each refresh token can be used once
+		wg.Go(func() {
+			if out, err := s.rota("jobs"); err != nil || !strings.Contains(out, "other") {
+				t.Errorf("rota jobs: %v\n%s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+	if got := s.p.Asked("/token") - asked; got < 4 {
+		t.Errorf("four commands renewed a token that ends soon %d times", got)
+	}
+	asked = s.p.Asked("/token")
+	s.p.Live(time.Hour)
+	for range 3 {
+		if out, err := s.rota("jobs"); err != nil {
+			t.Errorf("rota jobs: %v\n%s", err, out)
+		}
+	}
+	if got := s.p.Asked("/token") - asked; got != 1 {
+		t.Errorf("a token was renewed %d times by one that lives for an hour, want once", got)
+	}
+	if out, err := s.rota("pause", "--all", "--yes"); err == nil {
+		t.Errorf("an operator pauses all jobs: %s", out)
+	}
+	revoked := s.p.Asked("/revoke")
+	if out, err := s.rota("logout"); err != nil || s.p.Asked("/revoke") != revoked+1 {
+		t.Errorf("rota logout: %v, %s", err, out)
+	}
+	if out, err := s.rota("jobs"); err == nil {
+		t.Errorf("after the sign-out: %s", out)
+	}
+}
+
+// lockedBuffer is a bytes.Buffer for a process that writes while the test reads.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
