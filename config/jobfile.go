@@ -136,6 +136,7 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	l.useHooks(r, child(own, "hooks"), name, spec.Hooks)
 	if child(own, "after") != nil {
 		r.step(own, what, &spec)
+		r.checkFinishBy(value, what, &spec)
 	} else {
 		l.useCalendar(r, child(value, "calendar"), name, spec.Calendar)
 		r.schedule(value, key, name, &spec, true)

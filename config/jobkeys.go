@@ -88,6 +88,9 @@ var jobKeys = tableOf(
 	key("start_within", span(job.Range[job.Duration]{Low: 1, High: job.MaxDuration}),
 		func(s *job.Spec) *job.Duration { return &s.StartWithin },
 		"10m", "A run that has waited longer than this for its first start is skipped.", zero("A run waits without end.")),
+	key("finish_by", finishBy, func(s *job.Spec) *string { return &s.FinishBy },
+		`"06:00"`, "When the run of a slot must have succeeded: a time of day after the slot, in the time zone of the job, or a "+
+			"duration after the slot. Otherwise notifiers get `late`.", zero("A run is never late.")),
 	key("workers", words("mapping of labels", inFlow, (*reader).labels), func(s *job.Spec) *map[string]string { return &s.Workers },
 		"{zone: a}", "Labels that a worker must have to execute the job.", zero("Any worker may execute the job.")),
 	key("notify", notifiersOfJob, func(s *job.Spec) *job.Notify { return &s.Notify },

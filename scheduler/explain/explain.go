@@ -84,6 +84,20 @@ func Slot(when *schedule.Schedule, at time.Time) (time.Time, bool) {
 
 // Explain explains whether the slot that a client means by the time at ran or will run, and why.
 func Explain(f Facts, at time.Time) Answer {
+	a := explain(f, at)
+	slot := a.Slot
+	if slot.IsZero() {
+		slot = at
+	}
+	for i := range f.Events {
+		if e := &f.Events[i]; e.Kind == job.EventLate && within(time.Second, e.From, slot) {
+			a.Text = append(a.Text, fmt.Sprintf("It was late: %s.", e.Reason))
+		}
+	}
+	return a
+}
+
+func explain(f Facts, at time.Time) Answer {
 	slot, ok := Slot(f.When, at)
 	e, skipped := skipEvent(f, at)
 	sameSecond := func(t time.Time) bool { return within(time.Second, t, at) }

@@ -32,6 +32,7 @@ type Event struct {
 // The kinds of events.
 const (
 	EventSkipped = "skipped" // a range of slots that has no run records
+	EventLate    = "late"    // a slot whose run had not ended by the finish_by of its job
 	EventFenced  = "fenced"  // an outcome that arrived after its attempt was given up
 )
 

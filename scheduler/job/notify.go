@@ -16,10 +16,16 @@ const (
 	OnRecovery Occasion = "recovery" // the first success after a run that failed, timed out or was lost
 	OnMissed   Occasion = "missed"   // slots passed while no replica could dispatch them
 	OnLost     Occasion = "lost"     // a run was lost, or an attempt was given up, even if it is retried
+	OnLate     Occasion = "late"     // a run had not succeeded by the finish_by of its job
+	OnStuck    Occasion = "stuck"    // an attempt goes on after its timeout
 )
 
 // Occasions lists every Occasion.
-func Occasions() []Occasion { return []Occasion{OnFailure, OnRecovery, OnMissed, OnLost} }
+func Occasions() []Occasion { return append(storedOccasions(), OnLate, OnStuck) }
+
+// storedOccasions are the occasions that version 0.1.0 knows. Together they stand for all occasions, so that both versions store
+// the same definition of a notifier without When.
+func storedOccasions() []Occasion { return []Occasion{OnFailure, OnRecovery, OnMissed, OnLost} }
 
 // Notify holds the notifiers of a job, by name.
 type Notify map[string]Notifier
@@ -52,8 +58,9 @@ func (n Notifier) RepeatEvery() time.Duration { return cmp.Or(n.Repeat, DefaultR
 
 // Wants returns the first of some occasions that n wants messages about; false if there is none.
 func (n Notifier) Wants(list []Occasion) (Occasion, bool) {
+	all := len(n.When) == 0 || slices.Equal(n.When, storedOccasions())
 	for _, o := range list {
-		if slices.Contains(n.When, o) {
+		if all || slices.Contains(n.When, o) {
 			return o, true
 		}
 	}
@@ -67,7 +74,7 @@ func (n Notify) withDefaults() Notify {
 	out := maps.Clone(n)
 	for name, to := range out {
 		if len(to.When) == 0 {
-			to.When = Occasions()
+			to.When = storedOccasions()
 			out[name] = to
 		}
 	}

@@ -80,6 +80,7 @@ func (s *scanner) spec(spec *Spec) {
 	spec.Priority = int(s.number(`,"priority":`))
 	spec.MaxPending = int(s.number(`,"max_pending":`))
 	spec.StartWithin = s.duration(`,"start_within":`)
+	spec.FinishBy = s.string(`,"finish_by":`)
 	spec.Notify = s.notify()
 	spec.Limits = s.strings(`,"limits":[`)
 	spec.Rate = s.rate(`,"rate":`)

@@ -43,6 +43,7 @@ type Spec struct {
 	Priority     int               `json:"priority,omitempty"`     // higher goes first when workers are short
 	MaxPending   int               `json:"max_pending,omitempty"`  // submitted runs that may await their start; 0: DefaultMaxPending
 	StartWithin  Duration          `json:"start_within,omitempty"` // a run that has waited so long is skipped; 0: it waits without end
+	FinishBy     string            `json:"finish_by,omitempty"`    // a time of day or a duration; see schedule.ParseFinishBy
 	Workers      map[string]string `json:"workers,omitempty"`      // labels that a worker must have
 	Notify       Notify            `json:"notify,omitempty"`       // the notifiers that report about the job
 	Limits       []string          `json:"limits,omitempty"`       // names of cluster-wide limits

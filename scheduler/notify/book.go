@@ -124,7 +124,7 @@ func (b *Book) Apply(c job.Change) {
 // open notice or a failure already has a page.
 func (b *Book) openFor(name string, c job.Change) *page {
 	run, event := job.ValueOf[job.Run](c), job.ValueOf[job.Event](c)
-	if (run == nil || !mayReport(run)) && (event == nil || !isMissed(event)) {
+	if (run == nil || !mayReport(run)) && (event == nil || !isMissed(event) && event.Kind != job.EventLate) {
 		return nil
 	}
 	j, record := b.find(name)
@@ -164,7 +164,12 @@ func (b *Book) add(p *page, c job.Change) {
 		at = n.at()
 	case n.Event != nil:
 		at = n.Event.At
-		if isMissed(n.Event) {
+		switch {
+		case n.Event.Kind == job.EventLate:
+			n.Occasions = []job.Occasion{job.OnLate}
+		case isMissed(n.Event) && p.job.Spec.FinishBy != "":
+			n.Occasions = []job.Occasion{job.OnMissed, job.OnLate}
+		case isMissed(n.Event):
 			n.Occasions = []job.Occasion{job.OnMissed}
 		}
 	case c.Kind == job.RecordRun: // gone, or unreadable
@@ -172,7 +177,7 @@ func (b *Book) add(p *page, c job.Change) {
 		delete(p.givenUp, id)
 	}
 	n.address(p.job.Spec.Notify, &p.state, at)
-	p.state.endBy(n.Run)
+	p.state.endBy(n.Run, n.Run != nil && (n.Run.Late || p.isLate(n.Run)))
 	n.state = p.state
 	switch {
 	case n.left > 0:

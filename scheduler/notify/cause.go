@@ -16,8 +16,8 @@ type cause string
 const (
 	noCause cause = ""
 	failing cause = "failing" // runs fail, time out or are lost; a success ends it
-	losing  cause = "losing"  // attempts are given up, and tried again; a success ends it
-	missing cause = "missing" // slots are missed; a success of a run that is not late ends it
+	losing  cause = "losing"  // attempts are stuck or given up, and tried again; a success ends it
+	missing cause = "missing" // slots are missed or late; a success in time ends it
 )
 
 // causeOf returns the cause of an occasion. r is the run of the notice, nil for a range of slots. A recovery has no cause.
@@ -25,9 +25,9 @@ func causeOf(o job.Occasion, r *job.Run) cause {
 	switch {
 	case o == job.OnFailure, o == job.OnLost && r != nil && r.State == job.Lost:
 		return failing
-	case o == job.OnLost:
+	case o == job.OnLost, o == job.OnStuck:
 		return losing
-	case o == job.OnMissed:
+	case o == job.OnMissed, o == job.OnLate:
 		return missing
 	}
 	return noCause
@@ -49,15 +49,15 @@ func (s state) differs(next state, most int) bool {
 	return !maps.EqualFunc(s.said, next.said, time.Time.Equal) || s.failures != next.failures && s.failures < most
 }
 
-// endBy ends the causes that a run ends. r is nil for a range of slots.
-func (s *state) endBy(r *job.Run) {
+// endBy ends the causes that a run ends. r is nil for a range of slots. late says that the run has not ended in time.
+func (s *state) endBy(r *job.Run, late bool) {
 	if r == nil || r.State != job.Succeeded || len(s.said) == 0 {
 		return
 	}
 	left := maps.Clone(s.said)
 	maps.DeleteFunc(left, func(key string, _ time.Time) bool {
 		_, c, _ := strings.Cut(key, "/")
-		return cause(c) != missing || !r.Late
+		return cause(c) != missing || !late
 	})
 	s.said = left
 }

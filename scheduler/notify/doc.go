@@ -12,8 +12,8 @@
 // Everything is reported at least once, if its run or event is in the store when the next leader starts: the record moves
 // after the sending, never before. If a leader dies between the two, the next one reports it again.
 //
-// A notifier gets one message for each cause, such as a job that fails, and a further one only after Notifier.Repeat. The record has
-// the state of the causes, so that it outlives the leader.
+// A notifier gets one message for each cause, such as a job that fails, and a further one only after Notifier.Repeat. The record
+// has the state of the causes, so that it outlives the leader.
 //
 // A run that succeeds costs no write, unless it ends a cause. A run that fails costs no write after the first message.
 package notify

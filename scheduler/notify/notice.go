@@ -35,6 +35,9 @@ func (n *Notice) at() time.Time {
 	if a := n.attempt(); a != nil && !n.Run.State.Terminal() {
 		return a.Finished
 	}
+	if isStuck(n.Run) {
+		return n.Run.Started.Add(n.Run.Bound.Std())
+	}
 	return n.Run.Ended()
 }
 

@@ -48,8 +48,14 @@ func (p *page) evaluate(n *Notice) {
 			n.Occasions = append(n.Occasions, job.OnMissed)
 		}
 	}
+	if r.State.Terminal() && p.isLate(r) {
+		n.Occasions = append(n.Occasions, job.OnLate)
+	}
 	if n.Attempt > 0 && r.State != job.Lost {
 		n.Occasions = append(n.Occasions, job.OnLost)
+	}
+	if isStuck(r) {
+		n.Occasions = append(n.Occasions, job.OnStuck)
 	}
 	switch {
 	case r.State.Terminal():
@@ -58,6 +64,27 @@ func (p *page) evaluate(n *Notice) {
 		set(&p.givenUp, r.ID, n.Attempt)
 	}
 }
+
+// isLate reports whether a run that has ended did not succeed by the finish_by of its job. A run that was canceled or skipped by a
+// policy is not late.
+func (p *page) isLate(r *job.Run) bool {
+	by, ok := policy.FinishBy(p.job.Spec, r.Slot)
+	if !ok || r.Kind != job.KindScheduled {
+		return false
+	}
+	switch r.State {
+	case job.Succeeded:
+		return r.Ended().After(by)
+	case job.Failed, job.TimedOut, job.Lost:
+		return true
+	case job.Skipped:
+		return policy.IsMissed(r.Reason)
+	}
+	return false
+}
+
+// isStuck reports whether an attempt of the run goes on after its timeout.
+func isStuck(r *job.Run) bool { return r.State == job.Running && r.Reason == policy.Overdue }
 
 // set sets a value in a map that may be nil.
 func set(m *map[string]int, key string, value int) {
@@ -80,7 +107,7 @@ func mayReport(r *job.Run) bool {
 	case job.Skipped:
 		return policy.IsMissed(r.Reason)
 	}
-	return slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.GivenUp })
+	return isStuck(r) || slices.ContainsFunc(r.Attempts, func(a job.Attempt) bool { return a.GivenUp })
 }
 
 // isMissed reports whether the event skipped slots by the missed policy.

@@ -31,7 +31,12 @@ func (n *Notice) Message(o job.Occasion, output, api string) Message {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	if e := n.Event; e != nil {
-		line("slots: %s, from %s to %s", slots(e), stamp(e.From), stamp(e.To))
+		if e.Kind == job.EventLate {
+			line("run: %s", e.Run)
+			line("slot: %s", stamp(e.From))
+		} else {
+			line("slots: %s, from %s to %s", slots(e), stamp(e.From), stamp(e.To))
+		}
 		line("reason: %s", e.Reason)
 		if api != "" {
 			line("%s/v1/jobs/%s", api, n.Job)
@@ -52,12 +57,18 @@ func (n *Notice) Message(o job.Occasion, output, api string) Message {
 // title describes the event in a few words.
 func (n *Notice) title(o job.Occasion) string {
 	switch {
+	case n.Event != nil && n.Event.Kind == job.EventLate:
+		return fmt.Sprintf("job %s is late", n.Job)
 	case n.Event != nil:
 		return fmt.Sprintf("job %s missed %s", n.Job, slots(n.Event))
 	case o == job.OnMissed:
 		return fmt.Sprintf("job %s missed 1 slot", n.Job)
 	case o == job.OnRecovery:
 		return fmt.Sprintf("job %s succeeds again", n.Job)
+	case o == job.OnLate && n.Run.State == job.Succeeded:
+		return fmt.Sprintf("job %s has finished late", n.Job)
+	case o == job.OnStuck:
+		return fmt.Sprintf("a run of job %s is stuck", n.Job)
 	case n.Run.State == job.Lost:
 		return fmt.Sprintf("a run of job %s was lost", n.Job)
 	case o == job.OnLost:

@@ -121,6 +121,9 @@ func (p *Planner) applyRun(name, id string, r *job.Run, rev int64, now time.Time
 	default:
 		l := newLiveRun(was, r, now)
 		j.live.put(l)
+		if known == nil && r.Kind == job.KindScheduled {
+			p.wakeLate(j)
+		}
 		p.countAssigned(j, l, 1, now)
 	}
 	p.wakeSteps(j, id, r)

@@ -144,6 +144,8 @@ func (st *stage) define(name string, opts map[string]string) {
 		case "calendar": // WEEKDAYS or WEEKDAYS:ELSE
 			days, otherwise, _ := strings.Cut(value, ":")
 			j.Spec.Calendar = &job.Calendar{On: "office", Weekdays: []string{days}, Else: otherwise}
+		case "finish-by":
+			j.Spec.FinishBy = value
 		case "jitter":
 			j.Spec.Jitter = job.Duration(span(value))
 		case "after": // PARENT or PARENT:WHEN, separated by commas

@@ -36,6 +36,7 @@ type Planner struct {
 	breakers  published[bool]          // jobs that have a breaker, and whether it is open
 	backfills map[string]*job.Backfill // by job
 	steps     steps
+	late      lateSlots
 }
 
 // New returns a planner that knows nothing yet.
@@ -55,6 +56,7 @@ func (p *Planner) Lead(now time.Time) {
 		w.reserved, w.reservedEarly = 0, 0
 	}
 	clear(p.waiting)
+	clear(p.late)
 	p.arming = armingRuns{}
 	clear(p.contended)
 	for _, l := range p.limits {
@@ -134,6 +136,7 @@ var deciders = []decider{
 	(*Planner).skipWaited,    // runs that have waited too long for their start
 	(*Planner).decideSlot,    // the next slot
 	(*Planner).assign,        // runs that wait for a worker
+	(*Planner).reportLate,    // slots that are late
 	(*Planner).backfill,      // past slots
 	(*Planner).prune,         // history
 }

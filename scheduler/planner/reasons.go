@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
 )
 
 // Reasons in the records of runs and of skipped ranges. Those of the missed policy, of retries and of lost workers are in
@@ -49,7 +50,7 @@ const (
 	reasonTooLarge   = "its record is too large for the store"
 
 	// reasonOverdue marks a run whose worker was asked to stop it. stopOverdueRun recognizes it.
-	reasonOverdue = "it goes on after its timeout: its worker was asked to end it"
+	reasonOverdue = policy.Overdue
 	// reasonUnknown is the reason of a run that has not ended although its worker was lost.
 	reasonUnknown = "its worker was lost, and it is unknown whether it may run again: the job's definition cannot be read"
 	// reasonUnknown010 is the text that version 0.1.0 records for reasonUnknown.

@@ -14,6 +14,10 @@ func (p *Planner) Resolve(d job.Decision, a job.Applied, now time.Time) {
 	p.releaseLimits(j, d.Run, a.Err != nil)
 	j.busy = false
 	p.markDirty(j)
+	if e := d.Event; e != nil && e.Kind == job.EventLate && (a.Err == nil || errors.Is(a.Err, job.ErrConflict)) {
+		p.settleLate(d)
+		return
+	}
 	if a.Err != nil {
 		p.applyRefusal(j, d, a, now)
 		return

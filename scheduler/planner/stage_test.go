@@ -228,6 +228,8 @@ func (st *stage) showEvent(d job.Decision) {
 	switch {
 	case e == nil:
 		return
+	case e.Kind == job.EventLate:
+		st.print("late %s: %s", e.Run, e.Reason)
 	case e.From.Equal(e.To):
 		st.print("skip %s/%s: %s", e.Job, job.SlotID(e.From), e.Reason)
 	default:

@@ -242,6 +242,9 @@ func (s *fakeStore) decide(d job.Decision) job.Applied {
 		b := *d.Backfill
 		s.write(job.Change{Kind: job.RecordBackfill, Name: d.Job, Value: &b})
 	}
+	if e := d.Event; e != nil && e.Kind == job.EventLate {
+		s.write(job.Change{Kind: job.RecordEvent, Name: e.Job + "/" + e.ID, Value: e})
+	}
 	for _, r := range d.Deletions {
 		s.write(job.Change{Kind: job.RecordRun, Name: r.Name()})
 	}

@@ -121,6 +121,11 @@ func ofEvent(e *job.Event) []Entry {
 			At: e.At, Kind: kind, Job: e.Job, From: e.From, To: e.To, Count: e.Count,
 			Text: fmt.Sprintf("%s of %s did not run: %s.", slots, e.Job, e.Reason),
 		}}
+	case job.EventLate:
+		return []Entry{{
+			At: e.At, Kind: KindLate, Job: e.Job, Run: e.Run, From: e.From, To: e.To, Count: e.Count,
+			Text: fmt.Sprintf("%s is late: %s.", e.Run, e.Reason),
+		}}
 	case job.EventFenced:
 		return []Entry{{
 			At: e.At, Kind: KindFenced, Job: e.Job, Run: e.Run, Node: e.Worker,

@@ -1,0 +1,116 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
+)
+
+// lateMargin is how long after its finish_by a slot is late. The end of a run becomes known after a moment, and clocks differ.
+const lateMargin = 2 * time.Second
+
+// lateSlots holds the slots of jobs that this leader knows to be recorded as late, by the name of the job.
+type lateSlots map[string]map[time.Time]bool
+
+// reportLate records a slot whose run has not ended by the finish_by of its job. The event's id follows from the slot, so that
+// a slot has one event, whichever leader writes it.
+func (p *Planner) reportLate(j *jobState, now time.Time) *job.Decision {
+	if j.def == nil || j.def.Spec.FinishBy == "" {
+		return nil
+	}
+	open := p.unended(j)
+	for slot := range p.late[j.name] {
+		if !slices.ContainsFunc(open, slot.Equal) {
+			delete(p.late[j.name], slot)
+		}
+	}
+	for _, slot := range open {
+		by, ok := policy.FinishBy(j.def.Spec, slot)
+		if at := by.Add(lateMargin); !ok || p.late[j.name][slot] {
+			continue
+		} else if now.Before(at) {
+			p.wakeAt(j, at)
+			continue
+		}
+		e := job.Event{
+			ID: job.EventID(by, "late-"+slot.UTC().Format(job.EventStamp)), Kind: job.EventLate, Job: j.name, At: now,
+			Reason: reasonLateSlot(by), From: slot, To: slot, Count: 1, Run: j.name + "/" + job.SlotID(slot),
+		}
+		return &job.Decision{Event: &e, Guards: []job.Guard{{Kind: job.RecordEvent, Name: e.Job + "/" + e.ID}}}
+	}
+	return nil
+}
+
+// wakeLate schedules the steps behind j that have a finish_by, because a slot of theirs has begun.
+func (p *Planner) wakeLate(j *jobState) {
+	if len(p.steps.children[j.name]) == 0 {
+		return
+	}
+	behind, seen := []*jobState{j}, map[*jobState]bool{j: true}
+	for i := 0; i < len(behind); i++ {
+		for _, child := range p.steps.children[behind[i].name] {
+			if seen[child] {
+				continue
+			}
+			seen[child] = true
+			behind = append(behind, child)
+			if child.def != nil && child.def.Spec.FinishBy != "" {
+				p.markDirty(child)
+			}
+		}
+	}
+}
+
+// reasonLateSlot says what a late slot has missed.
+func reasonLateSlot(by time.Time) string {
+	return fmt.Sprintf("not finished by %s", by.UTC().Format(time.RFC3339))
+}
+
+// settleLate takes the store's answer to a decision of reportLate. A conflict means that an earlier leader has written the event.
+func (p *Planner) settleLate(d job.Decision) {
+	if p.late == nil {
+		p.late = lateSlots{}
+	}
+	if p.late[d.Job] == nil {
+		p.late[d.Job] = make(map[time.Time]bool, 1)
+	}
+	p.late[d.Job][d.Event.From] = true
+}
+
+// unended returns the slots of a job that have begun and not ended. They have a live run. Those of a step may also wait for the end
+// of an earlier job.
+func (p *Planner) unended(j *jobState) (slots []time.Time) {
+	for _, r := range j.live.order {
+		if r.Kind == job.KindScheduled {
+			slots = append(slots, r.Slot)
+		}
+	}
+	if j.isStep() {
+		slots = append(slots, p.pendingSlots(j)...)
+	}
+	return slots
+}
+
+// pendingSlots returns the undecided slots of a step that are under way at a job before it.
+func (p *Planner) pendingSlots(j *jobState) (slots []time.Time) {
+	at := p.stepPosition(j)
+	before, seen := []*jobState{j}, map[*jobState]bool{j: true}
+	for i := 0; i < len(before); i++ {
+		for _, slot := range p.openSlots(before[i], p.stepPosition(before[i])) {
+			if !at.Passed(slot) {
+				slots = append(slots, slot)
+			}
+		}
+		for _, a := range before[i].def.Spec.After {
+			if parent := p.jobs[a.Job]; parent != nil && parent.isStep() && !seen[parent] {
+				seen[parent] = true
+				before = append(before, parent)
+			}
+		}
+	}
+	slices.SortFunc(slots, time.Time.Compare)
+	return slices.CompactFunc(slots, time.Time.Equal)
+}
