@@ -13,9 +13,9 @@ import (
 	"github.com/rota-scheduler/rota/test/cluster"
 )
 
-// jobs are the jobs of the cluster. One fails, one takes long, and one runs at night.
+// jobs are the jobs of the cluster. One fails, one takes long, one runs at night, and many fill the lists.
 func jobs() map[string]job.Spec {
-	return map[string]job.Spec{
+	all := map[string]job.Spec{
 		"tick":           {Description: "Every second", Every: job.Duration(time.Second), Shell: "echo tick"},
 		"fails":          {Every: job.Duration(2 * time.Second), Shell: "echo broken >&2; exit 3"},
 		"report":         {After: []job.After{{Job: "nightly-backup"}}, Shell: "true"},
@@ -23,6 +23,12 @@ func jobs() map[string]job.Spec {
 		"long":           {Shell: "echo begun; sleep 120"},
 		"nightly-backup": {Description: "Dump the database", Schedule: []string{"30 2 * * *"}, Timezone: "Europe/Berlin", Shell: "true"},
 	}
+	for i := range 60 {
+		all[fmt.Sprintf("warehouse-%02d", i)] = job.Spec{
+			Description: "Copies a part of the orders", Schedule: []string{fmt.Sprintf("%d %d * * *", i, i%24)}, Shell: "true",
+		}
+	}
+	return all
 }
 
 // TestPage uses the page as people do.

@@ -121,7 +121,7 @@ func TestTimelineShowsRunsAndSlots(t *testing.T) {
 	}
 
 	for path, want := range map[string]string{
-		"/jobs/daily?month=2027-03": "March 2027", "/jobs/tick": "86400 slots", "/timeline?span=15m": `>tick</a>`, "/timeline?search=dai&span=7d": `>daily</a>`, "/timeline/week": "The busiest minutes",
+		"/jobs/daily?month=2027-03": "March 2027", "/jobs/tick": "86,400 slots", "/timeline?span=15m": `>tick</a>`, "/timeline?search=dai&span=7d": `>daily</a>`, "/timeline/week": "The busiest minutes",
 		"/timeline?state=failing": "No job that matches", "/timeline?from=2020-01-01T00:00:00Z": "No job has a run or a slot",
 	} {
 		if text := r.read(t, path); !strings.Contains(text, want) {

@@ -25,6 +25,7 @@ func functions(links map[string]string) template.FuncMap {
 		"joblink": func(name string) string { return "/jobs/" + url.PathEscape(name) },
 		"bytes":   bytesText,
 		"plural":  plural,
+		"digits":  digits,
 		"dict":    dict,
 		"join":    strings.Join,
 		"late":    lateText,
@@ -215,7 +216,16 @@ func plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return fmt.Sprintf("%d %ss", n, one)
+	return digits(n) + " " + one + "s"
+}
+
+// digits writes a number. From 10,000 on, it groups the digits by commas.
+func digits(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; n >= 10_000 && i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
 }
 
 func bytesText(n int64) string {

@@ -149,11 +149,11 @@ func ganttWords(r *api.GanttRow) (words []ganttWord) {
 	for _, state := range job.States() {
 		if n := r.Counts[state]; n > 0 {
 			l := looks[string(state)]
-			words = append(words, ganttWord{l.class, l.sign, fmt.Sprintf("%d %s", n, l.words)})
+			words = append(words, ganttWord{l.class, l.sign, digits(n) + " " + l.words})
 		}
 	}
 	if r.Planned > 0 {
-		words = append(words, ganttWord{"plan", "◇", fmt.Sprintf("%d planned", r.Planned)})
+		words = append(words, ganttWord{"plan", "◇", digits(r.Planned) + " planned"})
 	}
 	if r.More > 0 {
 		words = append(words, ganttWord{"off", "", fmt.Sprintf("the latest %d drawn", len(r.Runs))})

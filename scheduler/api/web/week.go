@@ -88,9 +88,10 @@ func weekOf(v *api.LoadView) *weekData {
 	return d
 }
 
-// heatClass returns the class of a level. The highest level has the strongest color.
+// heatClass returns the class of a level. The lowest has the weakest color and the highest the strongest, so that few levels differ
+// as much as possible.
 func heatClass(level int, limits []int) string {
-	return fmt.Sprintf("h%d", level+1+heatSteps-len(limits))
+	return fmt.Sprintf("h%d", heatSteps-(len(limits)-1-level)*(heatSteps-1)/max(1, len(limits)-1))
 }
 
 // heatLimits returns the lowest count of each color. From color to color, counts grow by the same factor, from the lowest count

@@ -127,6 +127,7 @@ function onCluster(e) {
   const age = Date.parse(c.at) - Date.parse(c.as_of);
   if (age > 10000) trouble.textContent = `Replica ${c.node} has not reached etcd for ${rough(age)}. This page shows the state before.`;
   trouble.hidden = !(age > 10000);
+  if (source) state(!(age > 10000), age > 10000 ? 'old data' : 'live');
   if (leader !== null && leader !== key) refresh();
   leader = key;
 }
