@@ -120,6 +120,10 @@ func (s *Settings) check(sources map[string]given) {
 	}
 	s.checkKinds(fail)
 	between("worker.shutdown_grace", s.Worker.ShutdownGrace, 0, 24*time.Hour)
+	if path := s.Output.Store; path != "" && !filepath.IsAbs(path) {
+		fail("output.store", "such as /srv/rota-output", "%s is no absolute path", quote(path))
+	}
+	between("output.keep", s.Output.Keep, time.Hour, job.MaxDuration.Std())
 	between("history.max_age", s.History.MaxAge, time.Hour, job.MaxDuration.Std())
 	if s.History.Success < 1 {
 		fail("history.success", "write 1 or more", "%d is less than 1", s.History.Success)

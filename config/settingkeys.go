@@ -158,6 +158,11 @@ var settings = []setting{
 		func(s *Settings) any { return &s.Hooks.Refs.Env },
 	},
 	{"jobs", "job file or directory", "", func(s *Settings) any { return &s.Jobs }},
+	{
+		"output.store", "directory that all machines share, to which workers copy output; empty: it stays on its worker", "",
+		func(s *Settings) any { return &s.Output.Store },
+	},
+	{"output.keep", "age up to which output is kept in output.store", "720h", func(s *Settings) any { return &s.Output.Keep }},
 	{"history.success", "runs kept of each job that succeeded", "100", func(s *Settings) any { return &s.History.Success }},
 	{
 		"history.failed", "runs kept of each job that did not succeed", "1000",

@@ -17,6 +17,7 @@ type Settings struct {
 	Notify   Notify
 	Hooks    Hooks
 	Jobs     string // job file or directory; empty: jobs come from the API alone
+	Output   Output
 	History  History
 	Bounds   Bounds
 	Log      Log
@@ -152,6 +153,12 @@ type Refs struct {
 type Reach struct {
 	Allow []netip.Prefix // networks that are allowed, even loopback
 	Deny  []netip.Prefix // networks that are forbidden, even if Allow has them
+}
+
+// Output configures where the output of attempts is kept besides its worker.
+type Output struct {
+	Store string        // a directory that all workers and replicas share; empty: output is on its worker only
+	Keep  time.Duration // largest age of output there
 }
 
 // History configures how many ended runs are kept.

@@ -52,6 +52,7 @@ func TestDefaultsOfSettings(t *testing.T) {
 		},
 		Notify:  Notify{Refs: refs},
 		Hooks:   Hooks{Refs: refs},
+		Output:  Output{Keep: 720 * time.Hour},
 		History: History{Success: 100, Failed: 1000, MaxAge: 168 * time.Hour},
 		Bounds:  Bounds{Waiting: 50000, Jobs: 1000000, Space: 80},
 		Log:     Log{Level: "info", Format: "json"},

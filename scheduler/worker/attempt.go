@@ -174,6 +174,9 @@ func (w *Worker) execute(a *attempt) (o job.Outcome, begun bool) {
 		w.log.Warn("output is incomplete", "run", a.run.Name(), "attempt", a.run.Attempt, "err", err)
 	}
 	w.countOutput(out.Kept())
+	if out.Kept() > 0 {
+		w.cfg.Uploads.Add(a.run.Name(), a.run.Attempt)
+	}
 	o.Output = out.Tail()
 	if o.State == job.Lost && strings.Contains(o.Reason, job.NotBegun) {
 		w.startFailed(errors.New(o.Reason))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rota-scheduler/rota/scheduler/executor/output"
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
@@ -21,7 +22,8 @@ type Config struct {
 	Limits   []string          // kinds of resources that the executor can limit, sorted
 	// TLSOptional has the settings that let this process accept connections without TLS, for its presence.
 	TLSOptional []string
-	DataDir     string // holds the attempts' output
+	DataDir     string           // holds the attempts' output
+	Uploads     *output.Uploader // copies the output of ended attempts to a shared directory; nil: it stays on this worker
 
 	OutputCap int64         // bytes that are kept of one attempt's output
 	OutputAge time.Duration // how long output is kept

@@ -88,8 +88,10 @@ func (w *Worker) executes(run string, number int) bool {
 	return false
 }
 
-// outputs returns the directory of all attempts' output.
-func (c *Config) outputs() string { return filepath.Join(c.DataDir, "output") }
+// Outputs returns the directory of all attempts' output. dataDir is that of the worker.
+func Outputs(dataDir string) string { return filepath.Join(dataDir, "output") }
+
+func (c *Config) outputs() string { return Outputs(c.DataDir) }
 
 // capture returns a writer for the output of an attempt.
 func (w *Worker) capture(run *job.Run) *output.Writer {

@@ -32,6 +32,7 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/api"
 	"github.com/rota-scheduler/rota/scheduler/api/web"
 	"github.com/rota-scheduler/rota/scheduler/executor/command"
+	"github.com/rota-scheduler/rota/scheduler/executor/output"
 	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/notify/send"
 	"github.com/rota-scheduler/rota/scheduler/worker"
@@ -103,6 +104,7 @@ type Node struct {
 	tokens    *store.Tokens        // in the store
 	clocks    *clocks.Clocks
 	worker    *worker.Worker       // nil if the node executes no attempts
+	uploads   *output.Uploader     // nil if output stays on this worker
 	files     *jobfiles.Files      // nil without job files
 	elector   *election.Elector    // nil for a worker
 	scheduler *scheduler.Scheduler // nil for a worker
@@ -249,13 +251,17 @@ func (n *Node) serve(ctx context.Context, ln, socket net.Listener, stops *closer
 		Tokens:   n.storedTokens,
 	})
 	n.activity = activity.New()
-	n.backend = backend.New(backend.Config{
+	parts := backend.Config{
 		Node: n.set.Node.Name, Addr: n.set.HTTP.Advertise, Prefix: n.set.Etcd.Prefix, Version: n.cfg.Version, TLS: n.set.HTTP.TLS,
 		WorkerOnly: n.cfg.Role == WorkerOnly, Works: n.works(), Now: n.now,
 		Metrics: n.metrics.Handler(), Space: n.space, Admission: n.admission, Activity: n.activity,
 		Bounds: n.set.Bounds, Refused: n.metrics.Refused, AuthMistake: n.authMistake,
 		Secret: n.hookSecret, Delivered: n.metrics.Delivered, ProviderTrouble: n.providerTrouble,
-	})
+	}
+	if n.set.Output.Store != "" {
+		parts.StoredLog = n.storedLog
+	}
+	n.backend = backend.New(parts)
 	cfg := api.DefaultConfig()
 	cfg.Listen, cfg.Version = n.set.HTTP.Listen, n.cfg.Version
 	cfg.Version.Node = n.set.Node.Name // checkName reads this name

@@ -37,7 +37,8 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 		Capacity: n.set.Worker.Capacity, Labels: n.set.Worker.Labels, Handlers: slices.Sorted(maps.Keys(n.cfg.Handlers)),
 		Limits: groups.Controllers(), Kinds: n.kinds(), TLSOptional: n.optionalTLS(),
 		DataDir: n.set.Node.DataDir, ShutdownGrace: n.set.Worker.ShutdownGrace,
-		NannyCommand: n.cfg.Nanny, StartCheck: command.CheckStart, Observer: n.metrics, Now: n.now, LeaderNow: n.clocks.LeaderNow,
+		Uploads: n.openUploads(), NannyCommand: n.cfg.Nanny, StartCheck: command.CheckStart,
+		Observer: n.metrics, Now: n.now, LeaderNow: n.clocks.LeaderNow,
 	}.Defaults()
 	if n.cfg.Role == Replica {
 		cfg.Known = n.known
@@ -56,8 +57,9 @@ func (n *Node) startWorker(background starter, stops *closers) error {
 	return nil
 }
 
-// work runs the worker.
+// work runs the worker, and the upload of its output.
 func (n *Node) work(ctx context.Context) error {
+	defer n.startUploads(ctx)()
 	err := n.worker.Run(ctx)
 	if errors.Is(err, worker.ErrNameTaken) {
 		return failure.Config(&NameTakenError{Name: n.set.Node.Name})

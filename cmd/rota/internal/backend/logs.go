@@ -14,8 +14,8 @@ import (
 	"github.com/rota-scheduler/rota/scheduler/job"
 )
 
-// Logs reads an attempt's output. It comes from this process, from the worker that has it, or from the run's record if the record
-// has all of it.
+// Logs reads an attempt's output. It comes from this process, from the worker that has it, from output.store, or from the run's
+// record if the record has all of it.
 func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, follow bool) (io.ReadCloser, error) {
 	if !b.ready.Load() {
 		return nil, errNoStore
@@ -55,6 +55,11 @@ func (b *Backend) Logs(ctx context.Context, jobName, id string, attempt int, fol
 	}
 	if err == nil {
 		return out, nil
+	}
+	if b.cfg.StoredLog != nil && over(&r, number) {
+		if out, err := b.cfg.StoredLog(r.Name(), number); err == nil {
+			return out, nil
+		}
 	}
 	if text, all := recorded(&r, number); all {
 		return io.NopCloser(strings.NewReader(text)), nil

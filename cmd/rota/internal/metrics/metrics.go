@@ -38,6 +38,8 @@ type Metrics struct {
 	unsent    prometheus.Gauge
 	refused   *prometheus.CounterVec // by bound
 	delivered *prometheus.CounterVec // by result
+	uploading prometheus.Gauge
+	uploadErr prometheus.Gauge
 }
 
 var (
@@ -84,6 +86,8 @@ func New(from Sources) *Metrics {
 			"Outcomes that came after their attempt had been given up, and changed nothing."),
 		sessions:  counter("rota_worker_sessions_lost_total", "Times that the worker lost its presence."),
 		executing: gauge("rota_attempts_executing", "Attempts that execute here now."),
+		uploading: gauge("rota_output_waiting", "Outputs of attempts that wait for their upload to output.store."),
+		uploadErr: gauge("rota_output_store_failing", "1 while output cannot be uploaded to output.store."),
 		unsent:    gauge("rota_outcomes_unsent", "Outcomes in the journal that the store has not acknowledged."),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "rota_decisions_total", Help: "Decisions of the leader, by result."}, []string{"result"}),
@@ -105,7 +109,8 @@ func New(from Sources) *Metrics {
 			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600, 3600, 6 * 3600}}),
 	}
 	m.registry.MustRegister(m.terms, m.claims, m.givenUp, m.conflicts, m.recalls, m.fenced, m.sessions, m.executing, m.unsent,
-		m.decisions, m.refused, m.delivered, m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
+		m.decisions, m.refused, m.delivered, m.uploading, m.uploadErr,
+		m.attempts, m.notified, m.lag, m.duration, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(gauges(from)...)
 	return m
@@ -236,6 +241,15 @@ func (m *Metrics) Notified(notifier, outcome string, n int) {
 
 // Refused counts a request that a bound refused.
 func (m *Metrics) Refused(bound string) { m.refused.WithLabelValues(bound).Inc() }
+
+// Uploads sets how many outputs wait for their upload, and whether uploads fail.
+func (m *Metrics) Uploads(waiting int, failing bool) {
+	m.uploading.Set(float64(waiting))
+	m.uploadErr.Set(0)
+	if failing {
+		m.uploadErr.Set(1)
+	}
+}
 
 // Delivered counts a request to a hook by its result.
 func (m *Metrics) Delivered(result string) { m.delivered.WithLabelValues(result).Inc() }

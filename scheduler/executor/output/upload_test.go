@@ -1,0 +1,152 @@
+package output
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// uploads runs an uploader, and returns it with its directories, its latest report, and a function that ends it.
+func uploads(t *testing.T, from, to string) (u *Uploader, report func() (int, error), stop func()) {
+	t.Helper()
+	var (
+		mu      sync.Mutex
+		left    = -1
+		trouble error
+	)
+	u = NewUploader(UploadConfig{From: from, To: to, Keep: time.Hour, Now: time.Now, Report: func(n int, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		left, trouble = n, err
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- u.Run(ctx) }() // stop waits for it
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Cleanup(stop)
+	return u, func() (int, error) { mu.Lock(); defer mu.Unlock(); return left, trouble }, stop
+}
+
+func put(t *testing.T, dir, run string, text string) {
+	t.Helper()
+	w := New(dir, run, 1, 100, 0)
+	_, _ = w.Write([]byte(text))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 20s: %s", what)
+		}
+	}
+}
+
+func stored(dir, run string) string {
+	f, err := OpenStored(dir, run, 1)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, _ := os.ReadFile(f.Name())
+	return string(b)
+}
+
+func TestOutputIsUploaded(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	put(t, from, "a/earlier", "before the start")
+	u, _, _ := uploads(t, from, to)
+	put(t, from, "a/later", "after it")
+	u.Add("a/later", 1)
+	await(t, "both are in the store", func() bool {
+		return stored(to, "a/earlier") == "before the start" && stored(to, "a/later") == "after it"
+	})
+	put(t, from, "a/later", "a second execution under the same number")
+	u.Add("a/later", 1)
+	await(t, "it is replaced", func() bool { return strings.HasPrefix(stored(to, "a/later"), "a second") })
+	if err := os.RemoveAll(from); err != nil {
+		t.Fatal(err)
+	}
+	if stored(to, "a/earlier") == "" {
+		t.Error("the store depends on the worker")
+	}
+	u.Add("a/never", 1) // it printed nothing
+	(*Uploader)(nil).Add("a/x", 1)
+}
+
+// An upload that was interrupted goes on where it stopped.
+func TestAnUploadIsResumed(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	text := strings.Repeat("0123456789", 1<<18)
+	put(t, from, "a/x", text)
+	name := path(from, "a/x", 1)
+	u := NewUploader(UploadConfig{From: from, To: to})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	rel, _ := filepath.Rel(from, name)
+	if err := u.upload(ctx, rel); err == nil {
+		t.Fatal("an upload without time succeeds")
+	}
+	parts, _ := filepath.Glob(filepath.Join(to, "a", "*.part"+suffix))
+	if len(parts) != 1 || stored(to, "a/x") != "" {
+		t.Fatalf("got %q, want one part, and no file", parts)
+	}
+	if err := os.WriteFile(parts[0], []byte("X"+text[1:1000]), 0o600); err != nil { // the X shows that the beginning is kept
+		t.Fatal(err)
+	}
+	if err := u.upload(t.Context(), rel); err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(to, "a/x"); got != "X"+text[1:] {
+		t.Errorf("got %d bytes that begin with %.10q", len(got), got)
+	}
+	if parts, _ := filepath.Glob(filepath.Join(to, "a", "*.part"+suffix)); len(parts) != 0 {
+		t.Errorf("parts are left: %q", parts)
+	}
+}
+
+// While the store is away, output waits. It is uploaded when the store is there again.
+func TestAStoreThatIsAwayIsReported(t *testing.T) {
+	from, to := t.TempDir(), filepath.Join(t.TempDir(), "mount")
+	u, report, _ := uploads(t, from, to)
+	put(t, from, "a/x", "text")
+	u.Add("a/x", 1)
+	await(t, "the trouble is reported", func() bool { n, err := report(); return n == 1 && err != nil })
+	if _, err := os.Stat(to); err == nil {
+		t.Error("the uploader made the store, which may be a file system that is not mounted")
+	}
+	if err := os.Mkdir(to, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "it is uploaded", func() bool { n, err := report(); return n == 0 && err == nil && stored(to, "a/x") == "text" })
+}
+
+// Old output is removed from the store.
+func TestTheStoreIsSwept(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	put(t, to, "a/old", "text")
+	put(t, to, "a/new", "text")
+	if err := os.Chtimes(path(to, "a/old", 1), time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	uploads(t, from, to)
+	await(t, "the old one is removed", func() bool { return stored(to, "a/old") == "" })
+	if stored(to, "a/new") == "" {
+		t.Error("the newer one is removed too")
+	}
+}
