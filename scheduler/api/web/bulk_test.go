@@ -1,0 +1,72 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rota-scheduler/rota/scheduler/api"
+	"github.com/rota-scheduler/rota/scheduler/job"
+)
+
+// ofTeam are the operations of a client that may change only jobs of its team. It records the changes.
+type ofTeam struct {
+	api.Operations
+	changed []string
+}
+
+func (o *ofTeam) Do(_ *http.Request, method, target string, _ http.Header, _, out any) error {
+	if method != http.MethodGet {
+		o.changed = append(o.changed, target)
+		return nil
+	}
+	if v, ok := out.(*api.JobView); ok {
+		*v = api.JobView{Job: job.Job{Name: strings.TrimPrefix(target, "/v1/jobs/"), Spec: &job.Spec{}}}
+	}
+	return nil
+}
+
+func (*ofTeam) May(_ *http.Request, operation, name string) bool {
+	return strings.HasPrefix(name, "team-") && operation == "pause-job"
+}
+
+func (*ofTeam) Cluster(*http.Request) (api.ClusterView, error) { return api.ClusterView{}, nil }
+func (*ofTeam) Caller(*http.Request) string                    { return "alice" }
+func (*ofTeam) Revision() int64                                { return 1 }
+func (*ofTeam) Now() time.Time                                 { return noon }
+
+// TestSelectedJobsOfOthersAreLeftOut proves that a bulk action changes only jobs for which the client has the right.
+func TestSelectedJobsOfOthersAreLeftOut(t *testing.T) {
+	for _, tc := range []struct {
+		jobs, want []string
+		status     int
+		says       string
+	}{
+		{[]string{"team-a", "other", "team-b"}, []string{"/v1/jobs/team-a/pause", "/v1/jobs/team-b/pause"}, http.StatusSeeOther, ""},
+		{[]string{"other"}, nil, http.StatusUnprocessableEntity, "Your role does not include this action for the selected jobs."},
+		{nil, nil, http.StatusUnprocessableEntity, "No job is selected."},
+	} {
+		ops := &ofTeam{}
+		page := New(ops, Config{})
+		form := url.Values{"jobs": tc.jobs}.Encode()
+		ask := httptest.NewRecorder()
+		page.ServeHTTP(ask, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/do/pause-jobs?"+form, http.NoBody))
+		if slices.Contains(tc.jobs, "other") != strings.Contains(ask.Body.String(), "your role does not include this action for it") {
+			t.Errorf("%v: the confirmation does not say which jobs are left out", tc.jobs)
+		}
+		if len(ops.changed) > 0 {
+			t.Errorf("%v: the question alone changed %v", tc.jobs, ops.changed)
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/do/pause-jobs", strings.NewReader(form))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		page.ServeHTTP(w, r)
+		if w.Code != tc.status || !slices.Equal(ops.changed, tc.want) || !strings.Contains(w.Body.String(), tc.says) {
+			t.Errorf("%v: got %d and changes %v, want %d and %v", tc.jobs, w.Code, ops.changed, tc.status, tc.want)
+		}
+	}
+}
