@@ -52,7 +52,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 		} else if s.cfg.Auth != nil {
 			var err error
 			if c, err = s.cfg.Auth.Authenticate(r); err != nil {
-				s.log.Warn("request with a wrong proof of identity", "err", err, "remote", r.RemoteAddr, "path", r.URL.Path)
+				s.logRefusal(r, "request with a wrong proof of identity", err)
 				c = auth.Caller{} // anonymous
 			}
 		}

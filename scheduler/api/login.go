@@ -103,7 +103,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, next string, key 
 		setSession(w, r, key)
 		http.Redirect(w, r, next, http.StatusSeeOther)
 	case isWrongProof(err):
-		s.log.Warn("login refused", "err", err, "remote", r.RemoteAddr)
+		s.logRefusal(r, "login refused", err)
 		problem := "This token is not valid."
 		if errors.Is(err, auth.ErrCode) {
 			problem = "This link was used before, or it has expired. Run `rota open` for a new one."

@@ -159,7 +159,7 @@ func (s *Server) refuseOpenID(w http.ResponseWriter, r *http.Request, next strin
 	case errors.Is(err, auth.ErrRefused):
 		problem = "Your organization refused the sign-in."
 	}
-	s.log.Warn("login by openid failed", "err", err, "remote", r.RemoteAddr)
+	s.logRefusal(r, "login by openid failed", err)
 	s.showLogin(w, status, loginView{Next: next, Problem: problem})
 }
 

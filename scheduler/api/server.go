@@ -24,15 +24,16 @@ var (
 
 // Server is the HTTP interface of one process.
 type Server struct {
-	cfg     Config
-	back    Backend
-	log     hclog.Logger
-	now     func() time.Time
-	handler http.Handler
-	page    http.Handler          // nil: this process has no page
-	rights  map[string]auth.Right // by the id of the operation
-	cluster sharedCluster
-	live    atomic.Int64 // open streams of pages
+	cfg      Config
+	back     Backend
+	log      hclog.Logger
+	now      func() time.Time
+	handler  http.Handler
+	page     http.Handler          // nil: this process has no page
+	rights   map[string]auth.Right // by the id of the operation
+	cluster  sharedCluster
+	refusals *refusals
+	live     atomic.Int64 // open streams of pages
 
 	draining atomic.Bool
 	stopping context.Context // ends when Serve starts to shut down; all streams end with it
@@ -43,6 +44,7 @@ type Server struct {
 // New returns a server. It starts no goroutine.
 func New(cfg Config, back Backend, log hclog.Logger) *Server {
 	s := &Server{cfg: cfg, back: back, log: log, now: time.Now, rights: map[string]auth.Right{}}
+	s.refusals = &refusals{now: s.now, clients: map[string]*refusedClient{}}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.handler = s.routes()
 	return s
