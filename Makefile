@@ -55,7 +55,7 @@ test: ## run the tests of all packages, with the race detector if there is a C c
 	$(call gotest,$(PACKAGES),$$race -p 1 -timeout 20m)
 
 .PHONY: check
-check: lint words vulns ## check format, lints, words, shape of the tree, go.mod (tools come from the Go module proxy)
+check: lint words vulns cross ## check format, lints, words, shape of the tree, go.mod, builds for other systems (tools come from the Go module proxy)
 	$(GO) test -count=1 ./test/arch
 	$(GO) mod tidy -diff
 
@@ -135,6 +135,13 @@ fuzz: ## search for input that breaks a parser: FOR=1m each
 		$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(or $(FOR),1m) || exit 1; \
 	done
 
+.PHONY: cross
+cross: ## compile for arm64 and for darwin
+	@for target in linux/arm64 darwin/arm64; do \
+		echo "go build for $$target"; \
+		GOOS=$${target%/*} GOARCH=$${target#*/} $(BUILD) -o /dev/null ./cmd/rota || exit 1; \
+	done
+
 .PHONY: vulns
 vulns: ## look up known vulnerabilities of the code that rota calls (needs vuln.go.dev)
 	@if curl --silent --head --max-time 5 --output /dev/null https://vuln.go.dev/index/db.json; then \
@@ -182,16 +189,25 @@ release: ## build bin/release/dist: archives, deb, rpm, SBOM, checksums; VERSION
 systemd-test: ## install the deb under a real systemd (needs root, debootstrap, Debian's archive; without them, skips unless ROTA_CI=1)
 	$(GO) test -count=1 -v -timeout 30m ./test/systemd
 
-COMPOSE = $(shell docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose) -f deploy/compose.yaml
+FILE   ?= deploy/compose.yaml
+COMPOSE = $(shell docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose) -f $(FILE)
+
+# The Compose files with TLS need certificates and directories, which belong to the user of the containers.
+export ROTA_DIR  ?= $(CURDIR)/.compose
+export ROTA_USER ?= $(shell id -u):$(shell id -g)
 
 .PHONY: compose-up
-compose-up: image ## start three replicas in containers at 127.0.0.1:8470 to 8472 (needs Docker and Compose)
+compose-up: image $(if $(filter-out deploy/compose.yaml,$(FILE)),compose-prepare) ## start a cluster in containers at 127.0.0.1:8470 and above; FILE=deploy/compose-tls.yaml or deploy/compose-etcd.yaml (needs Docker and Compose)
 	$(COMPOSE) up --build --detach
 
+.PHONY: compose-prepare
+compose-prepare: build ## make the certificates and directories of the Compose files with TLS in .compose
+	deploy/compose-prepare.sh bin/rota $(ROTA_DIR)
+
 .PHONY: compose-down
-compose-down: ## stop the three replicas; their data stays in volumes (needs Docker and Compose)
+compose-down: ## stop the containers of FILE; their data stays (needs Docker and Compose)
 	$(COMPOSE) down
 
 .PHONY: clean
-clean: ## remove built files and the data of `make run`
-	rm -rf bin .rota
+clean: ## remove built files, and the data of `make run` and of the Compose files with TLS
+	rm -rf bin .rota .compose

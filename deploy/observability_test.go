@@ -72,8 +72,44 @@ func TestEachAlertLinksToAPageOfTheDocumentation(t *testing.T) {
 		t.Errorf("%d of %d alerts have a runbook", len(links), alerts)
 	}
 	for _, link := range links {
-		if _, err := os.Stat(filepath.Join("..", link[1])); err != nil {
+		path, section, _ := strings.Cut(link[1], "#")
+		page, err := os.ReadFile(filepath.Join("..", path))
+		if err != nil {
 			t.Errorf("the runbook %s does not exist: %v", link[1], err)
+			continue
+		}
+		if !strings.Contains(strings.ToLower(string(page)), "\n## "+section+"\n") {
+			t.Errorf("the runbook %s has no section %s", path, section)
+		}
+	}
+}
+
+// runbookPage has a section for each alert.
+const runbookPage = "../docs/how-to/answer-alerts.md"
+
+func TestEachAlertHasItsOwnSectionWithChecksAndCures(t *testing.T) {
+	rules, err := os.ReadFile("observability/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(runbookPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := strings.Split(string(page), "\n## ")[1:]
+	alerts := regexp.MustCompile(`- alert: (\w+)\n`).FindAllStringSubmatch(string(rules), -1)
+	if len(sections) != len(alerts) {
+		t.Errorf("%d sections for %d alerts", len(sections), len(alerts))
+	}
+	for i, alert := range alerts {
+		if i >= len(sections) || !strings.HasPrefix(sections[i], alert[1]+"\n") {
+			t.Errorf("alert %s: its section is not in the place that it has among the rules", alert[1])
+			continue
+		}
+		for _, part := range []string{"**Symptoms.**", "```sh\n", "cure"} {
+			if !strings.Contains(strings.ToLower(sections[i]), strings.ToLower(part)) {
+				t.Errorf("section %s lacks %s", alert[1], part)
+			}
 		}
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// compose is the project of deploy/compose.yaml, with its own name and ports.
+// compose is the project of a Compose file in deploy, with its own name and ports.
 type compose struct {
 	t    *testing.T
 	argv []string
 	env  []string
 }
 
-// newCompose finds Compose: the plugin, or its predecessor.
-func newCompose(t *testing.T, image string) *compose {
+// newCompose finds Compose: the plugin, or its predecessor. name is that of the file.
+func newCompose(t *testing.T, image, name string) *compose {
 	t.Helper()
 	c := &compose{t: t, argv: []string{"docker", "compose"}, env: []string{"ROTA_IMAGE=" + image}}
 	if _, err := tryDocker("compose", "version"); err != nil {
@@ -28,7 +28,7 @@ func newCompose(t *testing.T, image string) *compose {
 		}
 		c.argv = []string{"docker-compose"}
 	}
-	file, err := filepath.Abs("../../deploy/compose.yaml")
+	file, err := filepath.Abs(filepath.Join("../../deploy", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func (c *compose) run(args ...string) (string, error) {
 
 func TestComposeFileStartsThreeHealthyReplicas(t *testing.T) {
 	image := image(t)
-	c := newCompose(t, image)
+	c := newCompose(t, image, "compose.yaml")
 	look := &cluster{t: t, ports: map[string]int{}}
 	for _, node := range nodes {
 		look.ports[node] = freePort(t)

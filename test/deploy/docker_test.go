@@ -64,7 +64,7 @@ func image(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := "rota-test:" + strings.ToLower(rand.Text()[:8])
+	name := newImageName()
 	t.Cleanup(func() { _, _ = tryDocker("image", "rm", "--force", name) }) // ignores errors: the image may not exist
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
@@ -73,6 +73,9 @@ func image(t *testing.T) string {
 	}
 	return name
 }
+
+// newImageName returns the name of an image that no other test has.
+func newImageName() string { return "rota-test:" + strings.ToLower(rand.Text()[:8]) }
 
 // freePort returns a free port of loopback. The kernel gives out ports in turn, so it is unlikely that another process takes
 // the port first.
