@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/schedule"
 	"github.com/rota-scheduler/rota/scheduler/workflow"
 	"go.yaml.in/yaml/v4"
 )
@@ -84,7 +85,12 @@ func (r *reader) step(own *yaml.Node, what string, s *job.Spec) {
 	} else if given == nil {
 		s.Overlap = ""
 	}
-	s.Timezone, s.DST, s.Start, s.End, s.Exclude, s.Calendar, s.Jitter = "", nil, nil, nil, nil, nil, 0
+	if c := s.Calendar; c != nil && c.Else != "" && c.Else != string(schedule.ElseSkip) {
+		r.fail(cmp.Or(child(child(own, "calendar"), "else"), own), "write else: skip, or give the calendar to the jobs without parents",
+			"%s has after and calendar with else: %s: a step has the slots of its parents", what, c.Else)
+		c.Else = ""
+	}
+	s.DST, s.Start, s.End, s.Exclude, s.Jitter = nil, nil, nil, nil, 0
 	s.Missed, s.MissedWindow, s.MissedLimit = "", 0, 0
 }
 

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"github.com/rota-scheduler/rota/scheduler/job"
 	"github.com/rota-scheduler/rota/scheduler/schedule"
 	"go.yaml.in/yaml/v4"
 )
@@ -23,14 +22,3 @@ var finishBy = kind[string]{
 }
 
 const maxFinishBy = 80
-
-// checkFinishBy checks that a step has no time of day without a zone, because a step has no time zone.
-func (r *reader) checkFinishBy(n *yaml.Node, what string, s *job.Spec) {
-	if s.FinishBy == "" || child(n, "finish_by") == nil {
-		return
-	}
-	if _, err := schedule.ParseFinishBy(s.FinishBy, "right/none"); err != nil { // a zone that is refused
-		r.fail(child(n, "finish_by"), "such as \""+s.FinishBy+" Europe/Berlin\", or a duration after the slot, such as 3h",
-			"finish_by %s of %s needs a time zone, because a step has none", quote(s.FinishBy), what)
-	}
-}

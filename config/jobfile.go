@@ -134,13 +134,11 @@ func (l *loader) job(r *reader, key, value, defaults *yaml.Node) {
 	l.notifiers.use(r, child(value, "notify"), name)
 	l.useParents(r, child(own, "after"), name)
 	l.useHooks(r, child(own, "hooks"), name, spec.Hooks)
+	l.useCalendar(r, child(value, "calendar"), name, spec.Calendar)
 	if child(own, "after") != nil {
 		r.step(own, what, &spec)
-		r.checkFinishBy(value, what, &spec)
-	} else {
-		l.useCalendar(r, child(value, "calendar"), name, spec.Calendar)
-		r.schedule(value, key, name, &spec, true)
 	}
+	r.schedule(value, key, name, &spec, true)
 	r.checkOutputs(own, &spec)
 	r.checkParams(own, what, &spec)
 	r.retry(own, value, &spec)

@@ -190,17 +190,13 @@ func (r *reader) checkParams(own *yaml.Node, what string, s *job.Spec) {
 		r.fail(u.node, hint, "the template reads the parameter %s, which the job does not declare", quote(u.job))
 	}
 	r.params = nil
-	if !s.Scheduled() && !s.Step() {
+	if !s.Scheduled() {
 		return
-	}
-	slots := "a schedule"
-	if s.Step() {
-		slots = "after"
 	}
 	for _, name := range declared {
 		if p := s.Params[name]; p.Required && p.Default == nil {
 			r.fail(keyOf(child(own, "params"), name), "give it a default, or remove required",
-				"%s has %s, and no client gives its runs the required parameter %s", what, slots, quote(name))
+				"%s has a schedule, and no client gives its runs the required parameter %s", what, quote(name))
 		}
 	}
 }

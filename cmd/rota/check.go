@@ -91,6 +91,11 @@ func (c *cli) printChecked(set *config.Set) error {
 				j.warnings = append(j.warnings, note)
 			}
 		}
+		given, _ := d.Spec.DefaultParams()
+		if name := d.Spec.MissingParam(given); name != "" && d.Spec.Step() {
+			note := "its slots are skipped: parameter " + name + " is required, and only a client can give it"
+			j.warnings, j.Notes = append(j.warnings, note), append(j.Notes, note)
+		}
 		if slices.ContainsFunc(d.Spec.Command, refs.Has) {
 			j.warnings = append(j.warnings, shownSecret)
 			j.Notes = append(j.Notes, shownSecret)

@@ -85,6 +85,9 @@ func Define(cur *Job, name string, spec Spec, origin Origin, now time.Time) (Job
 
 // when returns the part of a spec that decides which slots exist.
 func (s Spec) when() Spec {
+	if s.Step() {
+		return Spec{} // its slots are those of its parents
+	}
 	return Spec{
 		Schedule: s.Schedule, Every: s.Every, At: s.At, Timezone: s.Timezone, DST: s.DST,
 		Start: s.Start, End: s.End, Exclude: s.Exclude, Calendar: s.Calendar,

@@ -202,6 +202,17 @@ func (s *Spec) DefaultParams() (all map[string]string, names []string) {
 	return all, names
 }
 
+// MissingParam returns the first required parameter for which a run with these parameters has no value; "" if it has all.
+func (s *Spec) MissingParam(params map[string]string) string {
+	missing := ""
+	for name, p := range s.Params {
+		if _, has := params[name]; p.Required && !has && (missing == "" || name < missing) {
+			missing = name
+		}
+	}
+	return missing
+}
+
 // GivenParams returns the parameters of r that the client gave: those that are not defaults.
 func (r *Run) GivenParams() map[string]string {
 	given := make(map[string]string, len(r.Params))

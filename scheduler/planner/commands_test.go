@@ -154,11 +154,13 @@ func (st *stage) define(name string, opts map[string]string) {
 				name, when, _ := strings.Cut(parent, ":")
 				j.Spec.After = append(j.Spec.After, job.After{Job: name, When: job.When(when)})
 			}
-		case "params": // NAME:DEFAULT, separated by commas
+		case "params": // NAME:DEFAULT, or NAME if it is required, separated by commas
 			j.Spec.Params = map[string]job.Param{}
 			for param := range strings.SplitSeq(value, ",") {
-				name, text, _ := strings.Cut(param, ":")
-				j.Spec.Params[name] = job.Param{Default: &text}
+				name, text, optional := strings.Cut(param, ":")
+				if j.Spec.Params[name] = (job.Param{Required: true}); optional {
+					j.Spec.Params[name] = job.Param{Default: &text}
+				}
 			}
 		case "command":
 			j.Spec.Command = []string{value}

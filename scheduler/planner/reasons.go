@@ -40,6 +40,12 @@ func reasonActive(run string) string    { return "overlap: run " + run + " is st
 func reasonWasActive(run string) string { return "overlap: run " + run + " was still active" }
 func reasonQueueFull() string           { return fmt.Sprintf("overlap: %d runs are queued already", MaxQueued) }
 
+// The reasons of a step that its parents allow, and that is skipped all the same.
+func reasonOff(why string) string { return "calendar: " + why }
+func reasonNoParam(name string) string {
+	return "parameter " + name + " is required, and only a client can give it"
+}
+
 // reasonReplaced is the reason of a run that is stopped for a later slot. hasReplaced recognizes it.
 func reasonReplaced(slot string) string { return "overlap: replaced by slot " + slot }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rota-scheduler/rota/scheduler/job"
+	"github.com/rota-scheduler/rota/scheduler/policy"
 	"github.com/rota-scheduler/rota/scheduler/workflow"
 )
 
@@ -70,6 +71,9 @@ func (p *Planner) followParents(j *jobState, r job.Run, now time.Time) *job.Deci
 	}
 	r.After, r.SlotSkipped = v.After, v.Skip != "" && v.SlotSkipped
 	if v.Skip == "" {
+		v.Skip = unfit(j.spec(&r), &r)
+	}
+	if v.Skip == "" {
 		v.Skip = p.placeStep(j, &r, now)
 	}
 	if v.Skip != "" {
@@ -80,6 +84,21 @@ func (p *Planner) followParents(j *jobState, r job.Run, now time.Time) *job.Deci
 		r = skipped
 	}
 	return &job.Decision{Run: &r, Guards: guards}
+}
+
+// unfit says why the run r of a step must not run, although its parents allow it; "" if it may. Its slot may be on a day that is
+// off, or it may lack a parameter.
+func unfit(spec *job.Spec, r *job.Run) string {
+	if spec == nil {
+		return ""
+	}
+	if off := policy.StepOff(spec, r.Slot); off != "" {
+		return reasonOff(off)
+	}
+	if name := spec.MissingParam(r.Params); name != "" {
+		return reasonNoParam(name)
+	}
+	return ""
 }
 
 // standing returns how the parent a of the run r stands, and the record on which that depends.

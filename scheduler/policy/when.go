@@ -16,15 +16,32 @@ func When(name string, s *job.Spec) (*schedule.Schedule, error) {
 		Cron: s.Schedule, Every: s.Every.Std(), At: s.At, Timezone: s.Timezone,
 		Start: deref(s.Start), End: deref(s.End), Exclude: s.Exclude, Seed: name, Jitter: s.Jitter.Std(),
 	}
-	if c := s.Calendar; c != nil {
-		spec.Calendar = &schedule.Calendar{
-			Name: c.Name(), Not: c.NotOn != "", Weekdays: c.Weekdays, Dates: c.Dates, Except: c.Except, Else: schedule.Else(c.Else),
-		}
-	}
+	spec.Calendar = calendarOf(s.Calendar)
 	if s.DST != nil {
 		spec.Gap, spec.Fold = schedule.Gap(s.DST.Gap), schedule.Fold(s.DST.Fold)
 	}
 	return schedule.Parse(spec)
+}
+
+// StepOff says why a step does not run in a slot on a day that is off, such as "2026-12-25 is not on nyse"; "" if it runs.
+func StepOff(s *job.Spec, slot time.Time) string {
+	if s.Calendar == nil || slot.IsZero() {
+		return ""
+	}
+	zone, err := time.LoadLocation(s.Timezone)
+	if err != nil { // nothing accepts such a definition
+		zone = time.UTC
+	}
+	return calendarOf(s.Calendar).Off(slot.In(zone))
+}
+
+func calendarOf(c *job.Calendar) *schedule.Calendar {
+	if c == nil {
+		return nil
+	}
+	return &schedule.Calendar{
+		Name: c.Name(), Not: c.NotOn != "", Weekdays: c.Weekdays, Dates: c.Dates, Except: c.Except, Else: schedule.Else(c.Else),
+	}
 }
 
 // SlotsAfter returns the time after which the slots of the job's present schedule run; zero if the record does not say.

@@ -98,3 +98,25 @@ func TestWhen(t *testing.T) {
 		t.Errorf("slots within the window (-want +got):\n%s", diff)
 	}
 }
+
+// TestStepOff looks at days in the time zone of the step.
+func TestStepOff(t *testing.T) {
+	s := &job.Spec{Timezone: "Europe/Berlin", Calendar: &job.Calendar{On: "nyse", Weekdays: []string{"mon-fri"}, Except: []string{"2026-12-25"}}}
+	for slot, want := range map[string]string{
+		"2026-12-24T22:30:00Z": "",
+		"2026-12-24T23:30:00Z": "2026-12-25 is not on nyse",
+		"2026-12-25T23:30:00Z": "2026-12-26 is not on nyse",
+		"2026-12-27T23:30:00Z": "",
+	} {
+		at, err := time.Parse(time.RFC3339, slot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := policy.StepOff(s, at); got != want {
+			t.Errorf("%s: got %q, want %q", slot, got, want)
+		}
+	}
+	if got := policy.StepOff(s, time.Time{}); got != "" {
+		t.Errorf("a run without a slot: got %q", got)
+	}
+}

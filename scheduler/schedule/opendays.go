@@ -82,13 +82,36 @@ func (d *openDays) word() string {
 	return "is not on " + d.name
 }
 
+// Off says why c is off on the day of t in the zone of t, such as "2026-12-25 is not on nyse". It returns "" if c is on. A mistake
+// in c makes it on.
+func (c *Calendar) Off(t time.Time) string {
+	p := &parser{}
+	d := p.openDays(c)
+	year, month, day := t.Date()
+	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix()
+	if len(p.reasons) == 0 && !d.on(floorDiv(midnight, secondsPerDay)) {
+		return t.Format(time.DateOnly) + " " + d.word()
+	}
+	return ""
+}
+
 // calendar parses the calendar of a Spec. A nil calendar has every day.
 func (p *parser) calendar(s *Schedule, spec Spec, gap Gap, fold Fold) {
 	c := spec.Calendar
 	if c == nil {
 		return
 	}
-	d := &openDays{name: c.Name, not: c.Not, gap: gap, fold: fold}
+	d := p.openDays(c)
+	d.gap, d.fold = gap, fold
+	if spec.Every != 0 && d.moves() {
+		p.refuse(Error{"calendar.else", -1, string(c.Else), "needs a time of day, and every has none",
+			"use else: skip, or schedule instead of every"})
+	}
+	s.days = d
+}
+
+func (p *parser) openDays(c *Calendar) *openDays {
+	d := &openDays{name: c.Name, not: c.Not}
 	d.shift = policy(p, "calendar.else", c.Else, Elses())
 	for i, text := range c.Weekdays {
 		set, ok := weekdaysOf(text)
@@ -99,11 +122,7 @@ func (p *parser) calendar(s *Schedule, spec Spec, gap Gap, fold Fold) {
 	}
 	d.dates = p.dates("calendar.dates", c.Dates)
 	d.except = p.dates("calendar.except", c.Except)
-	if spec.Every != 0 && d.moves() {
-		p.refuse(Error{"calendar.else", -1, string(c.Else), "needs a time of day, and every has none",
-			"use else: skip, or schedule instead of every"})
-	}
-	s.days = d
+	return d
 }
 
 // weekdaysOf returns the days of a name such as mon, or of a range such as fri-mon.
