@@ -50,9 +50,9 @@ test: ## run the tests of all packages, with the race detector if there is a C c
 	@race="$(RACE)"; \
 	[ -n "$$race" ] || echo "make test: NO C COMPILER, so the race detector is OFF: install gcc and libc6-dev" >&2; \
 	echo "go test $$race ./..."; \
-	$(GO) build $$race ./...; \
+	$(GO) build -pgo=off $$race ./...; \
 	mkdir -p bin; \
-	$(call gotest,$(PACKAGES),$$race -p 1 -timeout 20m)
+	$(call gotest,$(PACKAGES),$$race -pgo=off -p 1 -timeout 20m)
 
 .PHONY: check
 check: lint words vulns cross ## check format, lints, words, shape of the tree, go.mod, builds for other systems (tools come from the Go module proxy)
@@ -115,7 +115,7 @@ sim: ## break whole clusters in simulated time: SEEDS=2000 clusters, FROM=0 the 
 .PHONY: bench
 bench: ## measure rota and etcd alone, about 10 minutes; docs/explanation/performance.md explains the figures
 	@mkdir -p bin
-	$(GO) build -o bin/bench ./test/bench
+	$(GO) build -pgo=cmd/rota/default.pgo -o bin/bench ./test/bench
 	bin/bench throughput -rate $(or $(RATE),20000)
 	bin/bench throughput -rate $(or $(RATE3),5000) -members 3
 	bin/bench floor
@@ -126,6 +126,15 @@ bench: ## measure rota and etcd alone, about 10 minutes; docs/explanation/perfor
 	bin/bench scale -jobs 1000
 	bin/bench scale -jobs 1000000
 	bin/bench idle
+
+.PHONY: profile
+# The compiler reads the profile whenever it builds cmd/rota. A build without it is slower, but as right.
+profile: ## measure cmd/rota/default.pgo anew, about 3 minutes; nothing else may run meanwhile
+	@mkdir -p bin
+	$(GO) build -pgo=off -o bin/bench ./test/bench
+	bin/bench throughput -rate 5000 -for 60s -cpuprofile bin/profile-1.pprof
+	bin/bench throughput -rate 2500 -for 30s -members 3 -cpuprofile bin/profile-3.pprof
+	$(GO) tool pprof -proto bin/profile-1.pprof bin/profile-3.pprof >cmd/rota/default.pgo
 
 .PHONY: fuzz
 fuzz: ## search for input that breaks a parser: FOR=1m each
