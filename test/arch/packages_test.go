@@ -33,7 +33,7 @@ func (p pkg) path() string { return strings.TrimPrefix(strings.TrimPrefix(p.Impo
 // packages lists the packages of the module, except those that only have tests.
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Name,Dir,GoFiles,Imports", "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-pgo=off", "-e", "-json=ImportPath,Name,Dir,GoFiles,Imports", "./...")
 	cmd.Dir = root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
